@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal.h - the contract between the core and what makes profile interrupts. Freestanding.
+ *
+ * Down: one HAL_TABLE per back end. Up: KeProfileInterruptWithSource for each hit, by a
+ * delivering HAL; a counting HAL counts by itself from ke's index.
+ */
+#ifndef NTPROF_HAL_H
+#define NTPROF_HAL_H
+
+#include <ntprof/nt_profile.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct _KE_SYSTEM;
+
+/* HAL_TABLE.Capabilities */
+enum {
+    HAL_COUNTS_ITSELF = 1, /* no upcalls: it increments the mapped counters */
+    HAL_GLOBAL = 2,        /* can interrupt for all processes (ProcessId 0) */
+    HAL_KERNEL = 4         /* sees execution in kernel mode */
+};
+
+/* KE_HIT.Scope: which lists of profiles this hit may count in. */
+enum { KE_SCOPE_PROCESS = 1, KE_SCOPE_GLOBAL = 2, KE_SCOPE_BOTH = 3 };
+
+/* KE_HIT - one profile interrupt. */
+typedef struct _KE_HIT {
+    KPROFILE_SOURCE Source;
+    ULONG Processor;  /* 0.., group times 64 plus number in the group, on all hosts */
+    ULONG64 ProcessId; /* whose thread was interrupted */
+    ULONG64 Address;  /* program counter; an offset if Selector is a segment of its own */
+    ULONG Selector;   /* code selector if it is not the flat one, else 0 */
+    ULONG Scope;      /* KE_SCOPE_... : both, unless separate interrupts serve the two lists */
+} KE_HIT;
+
+/*
+ * KeProfileInterruptWithSource - count a hit in every started profile that matches it.
+ *
+ * Returns the number of counters incremented. Level: interrupt (no lock, no allocation, no call
+ * out). Calls for one processor must not overlap; calls for several may, also with starts and
+ * stops. nt.md 6.
+ */
+ULONG KeProfileInterruptWithSource(struct _KE_SYSTEM *Ke, const KE_HIT *Hit);
+
+/* HAL_SOURCE - HalProfileSourceInformation with its limits. */
+typedef struct _HAL_SOURCE {
+    BOOLEAN Supported;
+    ULONG64 Interval; /* in effect: 100 ns for ProfileTime, else events */
+    ULONG64 DefaultInterval;
+    ULONG64 MinimumInterval;
+    ULONG64 MaximumInterval;
+} HAL_SOURCE;
+
+typedef struct _HAL_TABLE {
+    ULONG Size; /* sizeof(HAL_TABLE) */
+    ULONG Capabilities;
+
+    /*
+     * Start or stop interrupts of Source on Processor while threads of ProcessId run there; 0: of
+     * all processes. ke calls Start for the first started profile that needs them and Stop after
+     * the last. Start may fail (Linux refuses an event); NT's cannot. Stop returns when no
+     * interrupt that this Start asked for is being handled any more. Level: passive.
+     */
+    NTSTATUS (*StartProfileInterrupt)(void *Context, KPROFILE_SOURCE Source,
+                                      ULONG Processor, ULONG64 ProcessId);
+    void (*StopProfileInterrupt)(void *Context, KPROFILE_SOURCE Source, ULONG Processor,
+                                 ULONG64 ProcessId);
+
+    /* HalQuerySystemInformation, class 1. Unknown sources: Supported FALSE. */
+    void (*QuerySource)(void *Context, KPROFILE_SOURCE Source, HAL_SOURCE *Information);
+
+    /* HalSetSystemInformation, class 0, on all processors: clamps, never fails. */
+    void (*SetInterval)(void *Context, KPROFILE_SOURCE Source, ULONG64 Interval);
+
+    /* Deliver every hit that happened before the call. ke calls it before a profile is linked or
+     * unlinked, unless it is called from within a delivery. Level: passive. */
+    void (*Flush)(void *Context);
+
+    /* Return when every call of KeProfileInterruptWithSource that began before has returned; ke
+     * frees what it has unlinked after it. Not needed within a delivery. Level: passive. */
+    void (*Synchronize)(void *Context);
+} HAL_TABLE;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host.h - what the core asks of the system it runs on: memory, the caller's addresses,
+ * processes, rights, processors. Freestanding; an embedding kernel fills one table.
+ *
+ * Every function gets the host's Context. Level: passive unless said otherwise; the core never
+ * calls two of them at once for one system. A function that fails has no effect.
+ */
+#ifndef NTPROF_HOST_H
+#define NTPROF_HOST_H
+
+#include <ntprof/nt_status.h>
+#include <ntprof/nt_types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * MDL - a caller's buffer, locked and mapped. It stands right behind the kernel profile in the
+ * same allocation, as in NT. The core fills StartVa and ByteCount, the host the rest.
+ */
+typedef struct _MDL {
+    ULONG64 StartVa;      /* caller's address of the buffer */
+    ULONG ByteCount;      /* bytes to lock, from StartVa */
+    ULONG Reserved;
+    void *MappedSystemVa; /* counters for StartVa, once mapped; stays valid and counts into the
+                             caller's buffer until unmapped whatever the caller does to its own
+                             mapping */
+    void *HostContext;    /* the host's own */
+} MDL;
+
+/* HOST_PROCESS - a process as the host knows it. */
+typedef struct _HOST_PROCESS {
+    ULONG64 ProcessId;   /* pid, never 0 */
+    LONG_PTR Reference;  /* the host's own: keeps the pid from being mistaken (a pidfd) */
+} HOST_PROCESS;
+
+typedef struct _HOST_TABLE {
+    ULONG Size;                 /* sizeof(HOST_TABLE) */
+    ULONG PageSize;             /* bytes, a power of two */
+    ULONG64 HighestUserAddress; /* last byte a user-mode caller can have */
+    ULONG64 SystemRangeStart;   /* first byte of kernel space */
+
+    /* Zeroed memory, aligned for any type; NULL if there is none. Free takes the same Bytes. */
+    void *(*Allocate)(void *Context, SIZE_T Bytes);
+    void (*Free)(void *Context, void *Memory, SIZE_T Bytes);
+
+    /*
+     * The caller's memory; the addresses are hostile. All of it was checked by the core to be in
+     * user space. A fault gives STATUS_ACCESS_VIOLATION, never a signal.
+     * ProbeForWrite tests the first byte and one in every further page, and changes nothing.
+     */
+    NTSTATUS (*ProbeForWrite)(void *Context, ULONG64 Address, SIZE_T Bytes);
+    NTSTATUS (*CopyFromCaller)(void *Context, void *To, ULONG64 From, SIZE_T Bytes);
+    NTSTATUS (*CopyToCaller)(void *Context, ULONG64 To, const void *From, SIZE_T Bytes);
+
+    /*
+     * Lock and map a counter buffer (4-byte aligned; several locks may overlap). Lock: the
+     * statuses of NtStartProfile. Map: STATUS_INSUFFICIENT_RESOURCES. Flush makes what was counted
+     * so far visible to the caller. Unmap and Unlock undo; afterwards the caller's memory holds
+     * all counts and is its own again.
+     */
+    NTSTATUS (*LockPages)(void *Context, MDL *Mdl);
+    NTSTATUS (*MapPages)(void *Context, MDL *Mdl);
+    void (*FlushPages)(void *Context, MDL *Mdl);
+    void (*UnmapPages)(void *Context, MDL *Mdl);
+    void (*UnlockPages)(void *Context, MDL *Mdl);
+
+    /* Rights of the caller. */
+    BOOLEAN (*HasSystemProfilePrivilege)(void *Context);
+    BOOLEAN (*IsRestrictedCaller)(void *Context);
+
+    /*
+     * Processes. Open: STATUS_INVALID_CID if there is none. May the caller look into it?
+     * STATUS_ACCESS_DENIED if not. IsProcessGone: ended, or its pid is another's by now.
+     */
+    ULONG64 (*CurrentProcessId)(void *Context);
+    NTSTATUS (*OpenProcess)(void *Context, ULONG64 ProcessId, HOST_PROCESS *Process);
+    void (*CloseProcess)(void *Context, HOST_PROCESS *Process);
+    NTSTATUS (*CheckProcessAccess)(void *Context, const HOST_PROCESS *Process);
+    BOOLEAN (*IsProcessGone)(void *Context, const HOST_PROCESS *Process);
+
+    /* Processors, in groups: the number of groups, who is active, and the caller's group. */
+    USHORT (*GroupCount)(void *Context);
+    KAFFINITY (*ActiveProcessors)(void *Context, USHORT Group);
+    USHORT (*CurrentGroup)(void *Context);
+} HOST_TABLE;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

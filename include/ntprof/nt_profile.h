@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nt_profile.h - NT's profile calls, with NT's names and argument order.
+ *
+ * Each call works on the calling thread's session (ntprof_session_use), else on a default
+ * session that opens by itself at the first call. All calls may be made by any thread, and
+ * by a notification callback. Level: passive (they may block).
+ *
+ * A call that fails changes nothing and leaves its outputs untouched. Statuses are listed
+ * in the order in which they are checked. Rule ids name rows of docs/behaviour.md.
+ */
+#ifndef NTPROF_NT_PROFILE_H
+#define NTPROF_NT_PROFILE_H
+
+#include <ntprof/nt_status.h>
+#include <ntprof/nt_types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* KPROFILE_SOURCE - NT's numbers; from 0x1000 on ntprof's own. See <ntprof/source.h>. */
+typedef ULONG KPROFILE_SOURCE;
+
+enum {
+    ProfileTime = 0,
+    ProfileAlignmentFixup = 1,
+    ProfileTotalIssues = 2,
+    ProfilePipelineDry = 3,
+    ProfileLoadInstructions = 4,
+    ProfilePipelineFrozen = 5,
+    ProfileBranchInstructions = 6,
+    ProfileTotalNonissues = 7,
+    ProfileDcacheMisses = 8,
+    ProfileIcacheMisses = 9,
+    ProfileCacheMisses = 10,
+    ProfileBranchMispredictions = 11,
+    ProfileStoreInstructions = 12,
+    ProfileFpInstructions = 13,
+    ProfileIntegerInstructions = 14,
+    Profile2Issue = 15,
+    Profile3Issue = 16,
+    Profile4Issue = 17,
+    ProfileSpecialInstructions = 18,
+    ProfileTotalCycles = 19,
+    ProfileIcacheIssues = 20,
+    ProfileDcacheAccesses = 21,
+    ProfileMemoryBarrierCycles = 22,
+    ProfileLoadLinkedIssues = 23,
+    ProfileMaximum = 24,
+
+    ProfileNtprofBase = 0x1000,
+    ProfilePageFaults = 0x1000,
+    ProfileMinorFaults = 0x1001,
+    ProfileMajorFaults = 0x1002,
+    ProfileContextSwitches = 0x1003,
+    ProfileMigrations = 0x1004,
+    /* From here on: sources made by ntprof_source_lookup, such as breakpoints. */
+    ProfileDynamicBase = 0x2000
+};
+
+/* Log2 of the smallest (4 bytes) and of the largest (2 GB) bucket. */
+enum { PROFILE_BUCKET_LOG2_MIN = 2, PROFILE_BUCKET_LOG2_MAX = 31 };
+
+#define PROFILE_CONTROL 0x0001u
+#define PROFILE_ALL_ACCESS 0x000F0001u
+#define PROCESS_QUERY_INFORMATION 0x0400u
+
+/* NtCurrentProcess - the pseudo handle of the calling process; never closed. */
+#define NtCurrentProcess() ((HANDLE)(LONG_PTR)-1)
+#define ZwCurrentProcess() NtCurrentProcess()
+
+/*
+ * NtCreateProfileEx - make a profile object for executions within a region.
+ *
+ *   ProfileHandle  out: the handle, with access PROFILE_CONTROL; need not be aligned
+ *   Process        in: handle with PROCESS_QUERY_INFORMATION, or NULL for all processes
+ *   ProfileBase    in: first byte of the region
+ *   ProfileSize    in: bytes, 0..; a region of 0 bytes never counts
+ *   BucketSize     in: log2 of the bucket's bytes, 2..31
+ *   Buffer         in: ULONG counters, 4-byte aligned, kept by the caller until the profile
+ *                  is closed; not zeroed by this call
+ *   BufferSize     in: bytes, 1..; needs 4 bytes for each whole or partial bucket
+ *   ProfileSource  in: what interrupts
+ *   GroupCount     in: elements of AffinityArray; 0 for all active processors
+ *   AffinityArray  in: the processors, each active; ignored if GroupCount is 0
+ *
+ * STATUS_INVALID_PARAMETER_7        BufferSize is 0
+ * STATUS_INVALID_PARAMETER          BucketSize outside 2..31
+ * STATUS_BUFFER_TOO_SMALL           fewer counters than buckets (exact, in 64 bits)
+ * STATUS_BUFFER_OVERFLOW            ProfileBase + ProfileSize wraps, or is exactly 2^width
+ * STATUS_NOT_SUPPORTED              the HAL does not have ProfileSource
+ * STATUS_ACCESS_VIOLATION           ProfileHandle, Buffer or AffinityArray is no user memory
+ *                                   that can be written (the array: read)
+ * STATUS_DATATYPE_MISALIGNMENT      Buffer or AffinityArray is not 4-byte aligned
+ * STATUS_INVALID_PARAMETER          bad Group, empty Mask, inactive processor, Reserved
+ * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED
+ *                                   Process
+ * STATUS_PRIVILEGE_NOT_HELD         Process is NULL, ProfileBase a user address, and the
+ *                                   caller may not open processor-wide events
+ * STATUS_ACCESS_DENIED              the region reaches into kernel space and the caller may
+ *                                   not measure the kernel
+ * STATUS_INSUFFICIENT_RESOURCES     no memory for object or handle
+ *
+ * Source: nt.md 2.2 (rules create-*).
+ */
+NTSTATUS NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
+                           SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer,
+                           ULONG BufferSize, KPROFILE_SOURCE ProfileSource,
+                           USHORT GroupCount, const GROUP_AFFINITY *AffinityArray);
+
+/*
+ * NtCreateProfile - the same for the processors of the caller's current group.
+ *
+ *   Affinity  in: bit n is processor n of the group; all ones for its active processors; 0 is
+ *             STATUS_INVALID_PARAMETER
+ *
+ * Parameters and statuses otherwise as NtCreateProfileEx. Source: nt.md 1, 2.2.
+ */
+NTSTATUS NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
+                         SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer,
+                         ULONG BufferSize, KPROFILE_SOURCE ProfileSource,
+                         KAFFINITY Affinity);
+
+/*
+ * NtStartProfile - count into the buffer from now on.
+ *
+ *   ProfileHandle  in: profile handle with access PROFILE_CONTROL
+ *
+ * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED  the handle
+ * STATUS_PROFILING_NOT_STOPPED   already started
+ * STATUS_PROFILING_AT_LIMIT      8192 x active processors are started in this session
+ * STATUS_INSUFFICIENT_RESOURCES  no memory for the kernel profile, or the buffer cannot be
+ *                                mapped
+ * STATUS_ACCESS_VIOLATION, STATUS_WORKING_SET_QUOTA  the buffer cannot be locked
+ * STATUS_ACCESS_DENIED, STATUS_INSUFFICIENT_RESOURCES, STATUS_NOT_SUPPORTED
+ *                                the HAL cannot start the source. NT has no such failure;
+ *                                Linux may refuse an event (decisions/0003)
+ *
+ * While started, whole pages of Buffer are shared memory: what the caller writes there in
+ * the instant of start or stop is lost. Source: nt.md 3.
+ */
+NTSTATUS NtStartProfile(HANDLE ProfileHandle);
+
+/*
+ * NtStopProfile - stop counting. When it returns no counter changes any more, and every hit
+ * that happened before the call is counted.
+ *
+ * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED  the handle
+ * STATUS_PROFILING_NOT_STARTED   not started
+ *
+ * Source: nt.md 3.
+ */
+NTSTATUS NtStopProfile(HANDLE ProfileHandle);
+
+/*
+ * NtQueryIntervalProfile - the interval in effect for a source of this session.
+ *
+ *   Interval  out: 100 ns for ProfileTime, else events per hit; 0 if not supported
+ *
+ * STATUS_ACCESS_VIOLATION        Interval is no user memory that can be written
+ * STATUS_DATATYPE_MISALIGNMENT   Interval is not 4-byte aligned
+ *
+ * Any source succeeds. If the memory vanishes between probe and write: STATUS_SUCCESS, as
+ * published. Source: nt.md 4.
+ */
+NTSTATUS NtQueryIntervalProfile(KPROFILE_SOURCE ProfileSource, ULONG *Interval);
+
+/*
+ * NtSetIntervalProfile - ask for an interval; note the order of the arguments.
+ *
+ *   Interval  in: unit as in the query; what the source cannot do is clamped, not refused:
+ *             query afterwards
+ *
+ * STATUS_PRIVILEGE_NOT_HELD   the caller may not open processor-wide events
+ *
+ * With the privilege it always succeeds, whatever the source. The session's, not the
+ * machine's; without privilege give intervals to ntprof_session_open. Source: nt.md 4.
+ */
+NTSTATUS NtSetIntervalProfile(ULONG Interval, KPROFILE_SOURCE ProfileSource);
+
+/*
+ * NtClose - close a handle. The last close of a started profile stops it.
+ *
+ * STATUS_INVALID_HANDLE   not an open handle (the pseudo handle closes with success)
+ */
+NTSTATUS NtClose(HANDLE Handle);
+
+/*
+ * NtOpenProcess - open a process by its pid; a pid that is used again is another process.
+ *
+ *   ProcessHandle     out: the handle, with the access asked for
+ *   DesiredAccess     in: PROCESS_QUERY_INFORMATION is the access that profiles need
+ *   ObjectAttributes  in: NULL, or one without a name
+ *   ClientId          in: UniqueProcess is the pid, as the calling process sees it
+ *
+ * STATUS_ACCESS_VIOLATION      ProcessHandle cannot be written or ClientId cannot be read
+ * STATUS_INVALID_PARAMETER     ClientId is NULL, or ObjectAttributes has a name
+ * STATUS_INVALID_CID           no such process
+ * STATUS_ACCESS_DENIED         Linux does not let the caller look into that process
+ * STATUS_INSUFFICIENT_RESOURCES
+ *
+ * Within a notification a process is found until its exit has been notified, although it may
+ * have ended in the meantime.
+ */
+NTSTATUS NtOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
+                       const OBJECT_ATTRIBUTES *ObjectAttributes, const CLIENT_ID *ClientId);
+
+/* The Zw names: the same functions. */
+NTSTATUS ZwCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
+                           SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer,
+                           ULONG BufferSize, KPROFILE_SOURCE ProfileSource,
+                           USHORT GroupCount, const GROUP_AFFINITY *AffinityArray);
+NTSTATUS ZwCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
+                         SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer,
+                         ULONG BufferSize, KPROFILE_SOURCE ProfileSource,
+                         KAFFINITY Affinity);
+NTSTATUS ZwStartProfile(HANDLE ProfileHandle);
+NTSTATUS ZwStopProfile(HANDLE ProfileHandle);
+NTSTATUS ZwQueryIntervalProfile(KPROFILE_SOURCE ProfileSource, ULONG *Interval);
+NTSTATUS ZwSetIntervalProfile(ULONG Interval, KPROFILE_SOURCE ProfileSource);
+NTSTATUS ZwClose(HANDLE Handle);
+NTSTATUS ZwOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
+                       const OBJECT_ATTRIBUTES *ObjectAttributes, const CLIENT_ID *ClientId);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ntprof.h - the profile objects of the Windows NT kernel, for Linux: all of the interface.
+ *
+ * Profile yourself in six calls:
+ *
+ *   static ULONG Counters[1024];
+ *   HANDLE Profile;
+ *   NtCreateProfileEx(&Profile, NtCurrentProcess(), Base, 4096, 2, Counters,
+ *                     sizeof(Counters), ProfileTime, 0, NULL);
+ *   NtStartProfile(Profile);
+ *   work();
+ *   NtStopProfile(Profile);
+ *   NtClose(Profile);
+ *
+ * Sections: nt_types.h, nt_status.h, nt_profile.h (the NT calls), source.h (sources and back
+ * ends), notification.h, session.h. To embed the core in a kernel or an emulator: host.h and
+ * hal.h, which this header leaves out.
+ */
+#ifndef NTPROF_NTPROF_H
+#define NTPROF_NTPROF_H
+
+#include <ntprof/nt_profile.h>
+#include <ntprof/nt_status.h>
+#include <ntprof/nt_types.h>
+#include <ntprof/notification.h>
+#include <ntprof/session.h>
+#include <ntprof/source.h>
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.h - sessions: one instance of the NT profile facility each, with a host and a HAL.
+ *
+ * Lifetime: open, any calls by any threads, close. Level of all calls: passive.
+ * Option and info structs begin with their own size; new members are added at the end.
+ */
+#ifndef NTPROF_SESSION_H
+#define NTPROF_SESSION_H
+
+#include <ntprof/notification.h>
+#include <ntprof/source.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ntprof_session ntprof_session;
+
+/* ntprof_session_options.flags */
+enum {
+    /* No thread: the caller delivers with ntprof_session_fd and ntprof_session_poll. */
+    NTPROF_SESSION_POLLED = 1,
+    /* Never hits in kernel mode, although the caller may see them. */
+    NTPROF_SESSION_USER_ONLY = 2
+};
+
+/* An interval to begin with; needs no privilege, being the session's alone. */
+typedef struct ntprof_source_interval {
+    const char *source; /* name as for ntprof_source_lookup */
+    uint64_t interval;  /* 100 ns for ProfileTime, else events per hit; clamped */
+} ntprof_source_interval;
+
+/* Log levels */
+enum { NTPROF_LOG_ERROR = 0, NTPROF_LOG_WARNING = 1, NTPROF_LOG_INFO = 2 };
+
+typedef void ntprof_log(void *context, int level, const char *message);
+
+typedef struct ntprof_session_options {
+    size_t size;         /* sizeof(ntprof_session_options) */
+    const char *backend; /* NULL: the best that works; else its name */
+    uint32_t flags;      /* NTPROF_SESSION_... */
+    uint32_t nt_version; /* 0: the newest, defects mended */
+    const ntprof_source_interval *intervals;
+    size_t interval_count;
+    uint64_t simulation_seed; /* back end "sim" */
+    ntprof_log *log;          /* NULL: silent; called on any thread of the session */
+    void *log_context;
+} ntprof_session_options;
+
+/*
+ * ntprof_session_open - open a session.
+ *
+ *   options  in: NULL for defaults
+ *   session  out
+ *
+ * STATUS_INVALID_PARAMETER       session NULL, size too small, unknown back end, version or
+ *                                flag, an interval for an unknown source or of 0
+ * STATUS_NOT_SUPPORTED           no back end, or not the one asked for, can be used:
+ *                                ntprof_backend_next says why
+ * STATUS_INSUFFICIENT_RESOURCES
+ */
+NTSTATUS ntprof_session_open(const ntprof_session_options *options,
+                             ntprof_session **session);
+
+/*
+ * ntprof_session_close - stop and close all that the session has; handles die with it.
+ * Waits for its thread. NULL is allowed. Not from a notification; no other thread may be
+ * using the session.
+ */
+void ntprof_session_close(ntprof_session *session);
+
+/*
+ * ntprof_session_use - make the calling thread's Nt calls go to this session; NULL for the
+ * default session. Notification callbacks use their own session already.
+ */
+void ntprof_session_use(ntprof_session *session);
+
+typedef struct ntprof_session_info {
+    size_t size;
+    char backend[16];      /* the one in use */
+    char better[256];      /* why no better one is in use: "" or sentences */
+    uint32_t nt_version;
+    uint32_t processors;   /* active now */
+    uint64_t profiles;     /* profile objects that exist */
+    uint64_t started;      /* of them started */
+    uint64_t start_limit;
+    uint64_t processes;    /* watched processes alive */
+    uint64_t late;         /* records that came out of time order */
+    uint64_t ring_bytes;   /* memory of all rings */
+    uint64_t delivery_ns;  /* thread CPU time spent delivering */
+    uint64_t deliveries;   /* times the rings were drained */
+} ntprof_session_info;
+
+/*
+ * ntprof_session_get_info - the session as it is now. Books are per source:
+ * ntprof_source_get.
+ *
+ * STATUS_INVALID_PARAMETER  an argument is NULL or info->size is too small
+ */
+NTSTATUS ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info);
+
+/*
+ * ntprof_session_set_notify - have callback told of watched processes and their images.
+ *
+ *   callback  in: NULL for none
+ *
+ * STATUS_INVALID_PARAMETER  session is NULL
+ */
+NTSTATUS ntprof_session_set_notify(ntprof_session *session, ntprof_notify *callback,
+                                   void *context);
+
+/* ntprof_watch_options.flags */
+enum {
+    NTPROF_WATCH_DESCENDANTS = 1, /* and all that it forks from now on */
+    NTPROF_WATCH_ON_EXEC = 2      /* begin when it next execs: a child about to run a command */
+};
+
+typedef struct ntprof_watch_options {
+    size_t size;
+    uint32_t flags; /* NTPROF_WATCH_... */
+    uint32_t source_count;
+    const KPROFILE_SOURCE *sources; /* sampled from now on, profiles started or not */
+    const GROUP_AFFINITY *affinity; /* processors to sample on; NULL: all */
+    uint32_t affinity_count;
+    uint32_t reserved;
+} ntprof_watch_options;
+
+/*
+ * ntprof_session_watch - be notified of a process, with its hits in the same order of time.
+ *
+ *   process  in: handle with PROCESS_QUERY_INFORMATION
+ *   options  in: NULL for none
+ *
+ * The sources run from now on, so a profile started in a notification misses nothing. Hits
+ * that no started profile matches are counted as outside.
+ *
+ * STATUS_INVALID_PARAMETER, STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH,
+ * STATUS_ACCESS_DENIED           also: Linux refuses events on that process
+ * STATUS_NOT_SUPPORTED           a source is not there, or the back end cannot watch
+ * STATUS_PROCESS_IS_TERMINATING
+ * STATUS_INSUFFICIENT_RESOURCES  descriptors or ring memory
+ *
+ * ntprof_session_error says more after a failure.
+ */
+NTSTATUS ntprof_session_watch(ntprof_session *session, HANDLE process,
+                              const ntprof_watch_options *options);
+
+/*
+ * ntprof_session_flush - deliver everything that happened before the call, and bring every
+ * started profile's buffer up to date.
+ *
+ * STATUS_INVALID_PARAMETER  session is NULL
+ */
+NTSTATUS ntprof_session_flush(ntprof_session *session);
+
+/*
+ * ntprof_session_fd - descriptor that polls readable when there is something to deliver, for
+ * NTPROF_SESSION_POLLED; owned by the session. -1 if the back end has none.
+ */
+int ntprof_session_fd(ntprof_session *session);
+
+/*
+ * ntprof_session_poll - deliver what is due; does not wait.
+ *
+ *   wait_ms  out, may be NULL: call again after this many ms even if the descriptor stays
+ *            quiet; -1 for no such need
+ *
+ * STATUS_INVALID_PARAMETER  session is NULL
+ */
+NTSTATUS ntprof_session_poll(ntprof_session *session, int *wait_ms);
+
+/*
+ * ntprof_session_error - why the last call on this session that failed did so: one sentence
+ * that names what refused and what would help; "" if there is none. Valid until the next
+ * call on the session; meant for the thread that made the failing call.
+ */
+const char *ntprof_session_error(ntprof_session *session);
+
+/*
+ * ntprof_buffer_alloc - zeroed counters, page-aligned, that start and stop share without
+ * copying in every HAL. Pages that are never hit take no memory.
+ *
+ *   bytes  in: 1..; rounded up to whole pages
+ *
+ * Returns NULL when there is no memory. Any thread.
+ */
+ULONG *ntprof_buffer_alloc(size_t bytes);
+
+/* ntprof_buffer_free - give it back, with the bytes asked for. NULL is allowed. A started
+ * profile keeps the pages that it counts in. */
+void ntprof_buffer_free(ULONG *buffer, size_t bytes);
+
+/* ntprof_status_name - "STATUS_..." or "unknown status". ntprof_status_text - in words. */
+const char *ntprof_status_name(NTSTATUS status);
+const char *ntprof_status_text(NTSTATUS status);
+
+/* ntprof_version - the library's version, such as "0.1.0". */
+const char *ntprof_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

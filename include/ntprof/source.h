@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * source.h - profile sources and back ends: what is there, and why the rest is not.
+ */
+#ifndef NTPROF_SOURCE_H
+#define NTPROF_SOURCE_H
+
+#include <ntprof/nt_profile.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ntprof_session;
+
+enum { NTPROF_UNIT_100NS = 0, NTPROF_UNIT_EVENTS = 1 };
+
+/*
+ * ntprof_source_info - a source of a session, and its books.
+ *
+ * The books add up: taken = counted + outside, and expected = taken + lost + throttled +
+ * missed + excluded (expected is what the kernel's own event count gives).
+ */
+typedef struct ntprof_source_info {
+    size_t size;
+    KPROFILE_SOURCE source;
+    uint32_t unit;               /* NTPROF_UNIT_... of all intervals */
+    uint32_t supported;          /* 0 or 1 */
+    uint32_t kernel_included;    /* 1: hits in kernel mode are taken too */
+    char name[48];               /* what ntprof_source_lookup takes, such as "time" */
+    char nt_name[48];            /* "ProfileTime", or "" for ntprof's own */
+    char reason[192];            /* why not supported, and what would help; "" if supported */
+    uint64_t interval_asked;     /* 0 if nobody asked */
+    uint64_t interval_granted;   /* in effect */
+    uint64_t interval_default;
+    uint64_t interval_minimum;
+    uint64_t interval_maximum;
+    double interval_measured;    /* events counted by the kernel for each hit taken; 0: no hit */
+    uint64_t expected;           /* hits that the kernel's event count makes */
+    uint64_t taken;              /* hits delivered */
+    uint64_t counted;            /* of them: matched at least one started profile */
+    uint64_t outside;            /* of them: matched none */
+    uint64_t lost;               /* dropped by the kernel because a ring was full */
+    uint64_t throttled;          /* not made because the kernel limited the rate */
+    uint64_t missed;             /* not made for another reason, such as late timers */
+    uint64_t excluded;           /* in kernel mode without the right to see it; where that
+                                    right is missing, missed hits cannot be told apart and
+                                    are in here */
+} ntprof_source_info;
+
+/*
+ * ntprof_source_lookup - the source with this name; makes it if it takes parameters.
+ *
+ *   session  in: open session
+ *   text     in: "time", "page-faults", "cycles", "ProfileTime", "breakpoint:0xADDRESS",
+ *            "raw:0xCONFIG" ... (see `ntprof sources`); not case-sensitive
+ *   source   out
+ *
+ * STATUS_INVALID_PARAMETER       an argument is NULL, or a parameter in text is bad
+ * STATUS_NOT_FOUND               no source has this name
+ * STATUS_INSUFFICIENT_RESOURCES  too many sources
+ *
+ * A source that this machine lacks is found; its info says why it is not supported.
+ */
+NTSTATUS ntprof_source_lookup(struct ntprof_session *session, const char *text,
+                              KPROFILE_SOURCE *source);
+
+/*
+ * ntprof_source_get - one source and its books, after delivering all that happened so far.
+ *
+ * STATUS_INVALID_PARAMETER  an argument is NULL or info->size is too small
+ * STATUS_NOT_FOUND          not a source that the session knows
+ */
+NTSTATUS ntprof_source_get(struct ntprof_session *session, KPROFILE_SOURCE source,
+                           ntprof_source_info *info);
+
+/*
+ * ntprof_source_next - walk all sources that the session knows, supported or not.
+ *
+ *   index   in: 0, 1, ...
+ *   source  out
+ *
+ * STATUS_INVALID_PARAMETER, STATUS_NOT_FOUND (past the last)
+ */
+NTSTATUS ntprof_source_next(struct ntprof_session *session, uint32_t index,
+                            KPROFILE_SOURCE *source);
+
+/* ntprof_backend_info - a way to get hits, and whether this caller can use it here. */
+typedef struct ntprof_backend_info {
+    size_t size;
+    char name[16];    /* "perf", "sim" ... */
+    uint32_t usable;  /* 0 or 1 */
+    uint32_t kernel;  /* 1: may count in kernel mode */
+    uint32_t global;  /* 1: may count all processes */
+    uint32_t reserved;
+    char reason[256]; /* why not usable, or not fully: which setting refuses */
+    char remedy[256]; /* what would allow it */
+} ntprof_backend_info;
+
+/*
+ * ntprof_backend_next - walk the back ends in the order in which they are tried.
+ *
+ * STATUS_INVALID_PARAMETER, STATUS_NOT_FOUND (past the last)
+ */
+NTSTATUS ntprof_backend_next(uint32_t index, ntprof_backend_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

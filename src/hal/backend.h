@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/backend.h - what a back end offers to api, beside the HAL table that ke uses.
+ *
+ * Calls for one back end are never made at once: api holds the session's lock, which is also
+ * held while hits and notifications are delivered. A notification's callback may call back into
+ * ke and so into Start/Stop/Query, on the same thread, from within Deliver, Flush and Watch.
+ */
+#ifndef HAL_BACKEND_H
+#define HAL_BACKEND_H
+
+#include "hal/hal.h"
+#include <ntprof/notification.h>
+#include <ntprof/session.h>
+
+/* HAL_PROBE - can this caller use the back end here? Strings are static or in Text. */
+typedef struct _HAL_PROBE {
+    BOOLEAN Usable;
+    BOOLEAN Kernel; /* may see kernel mode */
+    BOOLEAN Global; /* may see all processes */
+    char Reason[256];
+    char Remedy[256];
+} HAL_PROBE;
+
+typedef struct _HAL_OPEN {
+    struct _KE_SYSTEM *Ke; /* for KeProfileInterruptWithSource */
+    void (*Notify)(void *NotifyContext, const ntprof_notification *Notification);
+    void *NotifyContext;
+    BOOLEAN UserOnly;
+    ULONG64 SimulationSeed;
+} HAL_OPEN;
+
+typedef struct _HAL_WATCH {
+    ULONG64 ProcessId;
+    ULONG Flags; /* NTPROF_WATCH_... */
+    ULONG SourceCount;
+    const KPROFILE_SOURCE *Sources;
+    ULONG ProcessorCount;      /* size of the set in bits */
+    const ULONG64 *Processors; /* set to sample on: bit n%64 of word n/64 */
+} HAL_WATCH;
+
+/* HAL_BOOKS - what the back end knows of a source; ke knows taken, counted and outside. */
+typedef struct _HAL_BOOKS {
+    char Name[48];
+    char NtName[48];
+    char Reason[192];
+    ULONG Unit;            /* NTPROF_UNIT_... */
+    BOOLEAN KernelIncluded;
+    ULONG64 IntervalAsked; /* 0: nobody asked */
+    ULONG64 Events;        /* 100 ns or events that the kernel counted while running */
+    ULONG64 Expected;      /* hits that Events makes at the interval, plus Throttled */
+    ULONG64 Lost;
+    ULONG64 Throttled;
+    ULONG64 Missed;
+    ULONG64 Excluded;
+} HAL_BOOKS;
+
+typedef struct _HAL_STATISTICS {
+    ULONG64 Processes;
+    ULONG64 Late;
+    ULONG64 RingBytes;
+} HAL_STATISTICS;
+
+typedef struct _HAL_BACKEND {
+    const char *Name;
+    const HAL_TABLE *Hal;
+    void (*Probe)(HAL_PROBE *Probe);
+    NTSTATUS (*Open)(const HAL_OPEN *Open, void **Context);
+    void (*Close)(void *Context);
+    NTSTATUS (*Watch)(void *Context, const HAL_WATCH *Watch);
+    NTSTATUS (*LookupSource)(void *Context, const char *Text, KPROFILE_SOURCE *Source);
+    /* STATUS_NOT_FOUND past the last. */
+    NTSTATUS (*NextSource)(void *Context, ULONG Index, KPROFILE_SOURCE *Source);
+    /* STATUS_NOT_FOUND for an unknown source. Taken is what ke has taken of it. */
+    NTSTATUS (*QueryBooks)(void *Context, KPROFILE_SOURCE Source, ULONG64 Taken, HAL_BOOKS *Books);
+    void (*QueryStatistics)(void *Context, HAL_STATISTICS *Statistics);
+    int (*Descriptor)(void *Context); /* polls readable when there is something to deliver; -1 */
+    int (*Deliver)(void *Context);    /* what is due; returns ms until the next call, or -1 */
+    const char *(*Error)(void *Context); /* why the last call failed; "" */
+} HAL_BACKEND;
+
+/* The back ends, best first, NULL at the end. */
+extern const HAL_BACKEND *const HalBackends[];
+extern const HAL_BACKEND HalPerfBackend;
+extern const HAL_BACKEND HalSimBackend;
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host/host.h - the host as the core sees it. The contract itself is public: <ntprof/host.h>.
+ */
+#ifndef HOST_HOST_H
+#define HOST_HOST_H
+
+#include <ntprof/host.h>
+
+/* HOST - a host at work. */
+typedef struct _HOST {
+    const HOST_TABLE *Table;
+    void *Context;
+} HOST;
+
+static inline void *
+HostAllocate(const HOST *Host, SIZE_T Bytes)
+{
+    return Host->Table->Allocate(Host->Context, Bytes);
+}
+
+static inline void
+HostFree(const HOST *Host, void *Memory, SIZE_T Bytes)
+{
+    if (Memory != NULL) {
+        Host->Table->Free(Host->Context, Memory, Bytes);
+    }
+}
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ke/bucket.h - which counter an address belongs to, and whether a hit matches a profile: the
+ * one arithmetic of all back ends. Compiles for the host, for 32 bits and for BPF; includes
+ * nothing but types.
+ */
+#ifndef KE_BUCKET_H
+#define KE_BUCKET_H
+
+#include <ntprof/nt_types.h>
+
+#define KI_BUCKET_NONE (~(ULONG64)0)
+
+enum { KI_BUCKET_LOG2_MIN = 2, KI_BUCKET_LOG2_MAX = 31, KI_COUNTER_BYTES = 4 };
+
+/*
+ * KiBucketIndex - index of the ULONG counter that covers Address.
+ *
+ *   Address   sampled program counter
+ *   Base      first byte of the region; the region is [Base, Base + Size)
+ *   Size      length of the region, in bytes
+ *   Log2      KI_BUCKET_LOG2_MIN..KI_BUCKET_LOG2_MAX, checked by the caller
+ *
+ * Returns the index, or KI_BUCKET_NONE. Level: interrupt.
+ */
+static inline ULONG64
+KiBucketIndex(ULONG64 Address, ULONG64 Base, ULONG64 Size, ULONG Log2)
+{
+    /* Below Base the difference wraps to a huge value: one compare tests both ends. */
+    const ULONG64 Offset = Address - Base;
+
+    return Offset < Size ? Offset >> Log2 : KI_BUCKET_NONE;
+}
+
+/*
+ * KiBucketsFit - does a buffer have a counter for each bucket of a region, the last and
+ * perhaps partial one included? Exact for all values: nothing is rounded or cut off.
+ *
+ *   Size         of the region, in bytes
+ *   Log2         KI_BUCKET_LOG2_MIN..KI_BUCKET_LOG2_MAX
+ *   BufferBytes  of the buffer; a partial counter at its end does not count
+ */
+static inline BOOLEAN
+KiBucketsFit(ULONG64 Size, ULONG Log2, ULONG BufferBytes)
+{
+    const ULONG64 Counters = BufferBytes / KI_COUNTER_BYTES;
+    const ULONG64 Mask = ((ULONG64)1 << Log2) - 1;
+    const ULONG64 Buckets = (Size >> Log2) + ((Size & Mask) != 0);
+
+    return Buckets <= Counters;
+}
+
+/* KiProcessorInSet - is Processor in the set of Count words? Level: interrupt. */
+static inline BOOLEAN
+KiProcessorInSet(ULONG Processor, const ULONG64 *Set, ULONG Count)
+{
+    const ULONG Word = Processor / 64;
+
+    return Word < Count && (Set[Word] >> (Processor % 64) & 1) != 0;
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profile.h - a profile in memory: what a run collected, a file holds and a report shows.
+ *
+ * The model: rows of (image, address of a bucket, process name) with one hit count per source. Strings
+ * are owned by the profile. Nothing here trusts its input: names may hold any bytes but NUL.
+ */
+#ifndef PROFILE_PROFILE_H
+#define PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* profile_source - one column of hits, and its books (units as in <ntprof/source.h>). */
+struct profile_source {
+    const char *name; /* "time", "page-faults" ... */
+    const char *nt_name;
+    const char *unit; /* of intervals: "100ns" or "events" */
+    bool kernel_included;
+    uint64_t asked, granted;
+    double measured;
+    uint64_t expected, taken, counted, outside, lost, throttled, missed, excluded;
+};
+
+/* profile_image - a mapped file (or kernel, [vdso], JIT code of one process). */
+struct profile_image {
+    const char *path;     /* or "[vdso]", "[kernel]", "[anon:PID]" */
+    const char *build_id; /* lower-case hex, or "" */
+    uint64_t start;       /* address of the first byte of the covered range; link-time addresses
+                             for files, run-time ones else */
+    uint64_t limit;       /* end of the range */
+    uint64_t offset;      /* file offset of start */
+    bool named;           /* at least one symbol table was found */
+};
+
+/* profile_function - index 0 of the table stands for "no name" and is all empty. */
+struct profile_function {
+    const char *name;        /* demangled */
+    const char *system_name; /* as in the symbol table */
+    const char *file;        /* source file or "" */
+    uint32_t start_line;     /* 0 unknown */
+};
+
+struct profile_row {
+    uint64_t address;  /* first byte of the bucket, in the image's addresses */
+    uint32_t image;    /* index */
+    uint32_t function; /* index; 0: no name, shown as image+0xoffset */
+    uint32_t line;     /* 0 unknown */
+    uint32_t process;  /* index into processes */
+    uint64_t *hits;    /* one per source */
+};
+
+struct profile {
+    char *command; /* command line, for people */
+    char *hal;     /* back end used */
+    char *honesty; /* why no better back end, what rights left out; may be "" */
+    uint64_t time_ns; /* start, UTC */
+    uint64_t duration_ns;
+    uint32_t bucket_bytes;
+    struct profile_source *sources;
+    size_t source_count;
+    struct profile_image *images;
+    size_t image_count;
+    struct profile_function *functions; /* [0] is the empty one */
+    size_t function_count;
+    const char **processes;
+    size_t process_count;
+    struct profile_row *rows;
+    size_t row_count;
+    struct profile_private *private; /* string pool, lookup tables */
+};
+
+/*
+ * All that can run out of memory return false then (or NULL); the profile stays valid and its
+ * owner deletes it.
+ */
+struct profile *profile_new(void);
+void profile_delete(struct profile *profile); /* NULL is allowed */
+
+/* Interns a copy; equal strings give equal pointers. NULL when out of memory. */
+const char *profile_string(struct profile *profile, const char *text);
+
+/* Each adds (or finds an equal one) and gives its index; strings are copied. */
+bool profile_add_source(struct profile *profile, const struct profile_source *source,
+                        uint32_t *index);
+bool profile_add_image(struct profile *profile, const struct profile_image *image,
+                       uint32_t *index);
+bool profile_add_function(struct profile *profile,
+                          const struct profile_function *function, uint32_t *index);
+bool profile_add_process(struct profile *profile, const char *name, uint32_t *index);
+
+/* Adds hits of one source to the row with these keys, made if new. All sources must have been
+ * added before the first row. function and line of an existing row are kept. */
+bool profile_add_hits(struct profile *profile, uint32_t image, uint64_t address,
+                      uint32_t process, uint32_t function, uint32_t line, uint32_t source,
+                      uint64_t hits);
+
+/* Largest row first (by source 0, then address): call once before writing or reporting. */
+void profile_sort(struct profile *profile);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sym.h - names for addresses: ELF images, the kernel, and JIT perf maps.
+ *
+ * All input is hostile: files may be truncated, forged, huge or change while they are read. A
+ * lookup that fails says so; it never guesses. One thread.
+ */
+#ifndef SYM_SYM_H
+#define SYM_SYM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sym_image;
+
+/* sym_name - what is known of an address. Strings live as long as the image. */
+struct sym_name {
+    const char *name;        /* demangled; NULL if no symbol covers the address */
+    const char *system_name; /* as in the table */
+    const char *file;        /* source file or "" */
+    uint32_t line;           /* 0 unknown */
+    uint64_t address;        /* link-time address looked up (run-time for perf maps, kernel) */
+};
+
+/*
+ * Open an ELF image for lookups by file offset.
+ *
+ *   fd    the file; taken over, also on failure. Symbols come from .symtab, .dynsym, the separate
+ *         debug file (build-id, then debuglink with its CRC) and .gnu_debugdata
+ *   path  where the image was mapped from: for the debuglink search and messages
+ *   root  prefix for the search of debug files ("" or "/proc/PID/root")
+ *
+ * NULL with errno set if it is no ELF file or memory ran out.
+ */
+struct sym_image *sym_image_open(int fd, const char *path, const char *root);
+
+/* The same from a copy of memory, such as the vdso. The bytes are copied. */
+struct sym_image *sym_image_open_memory(const void *bytes, size_t size, const char *name);
+
+void sym_image_close(struct sym_image *image); /* NULL is allowed */
+
+/* Lower-case hex, or "". */
+const char *sym_image_build_id(const struct sym_image *image);
+
+/* Was any symbol table found? */
+bool sym_image_has_symbols(struct sym_image *image);
+
+/* Link-time address of a file offset, by the program headers. False if no segment holds it. */
+bool sym_image_address(const struct sym_image *image, uint64_t file_offset,
+                       uint64_t *address);
+
+/*
+ * Name the code at a file offset. Tables are read at the first call and sorted, so a lookup is a
+ * binary search. False if nothing covers it (name->address is set if the offset is mapped).
+ */
+bool sym_image_lookup(struct sym_image *image, uint64_t file_offset, struct sym_name *name);
+
+/* Names by address: a JIT's /tmp/perf-PID.map or the kernel's symbols. */
+struct sym_map;
+
+/*
+ * Read the perf map of a process: /tmp/perf-PID.map in its root and with its own pid in its
+ * namespace. Refuses a file that neither the target's user nor root owns. NULL with errno if there
+ * is none.
+ */
+struct sym_map *sym_map_open_perf(uint32_t pid);
+
+/* A perf map from memory, for tests and fuzzing. */
+struct sym_map *sym_map_parse(const char *bytes, size_t size);
+
+/*
+ * /proc/kallsyms, text symbols with their module. NULL with errno; EACCES if the addresses are hidden
+ * (kptr_restrict). begin and end give the range from _stext to _etext, and module range lines as
+ * symbols after it.
+ */
+struct sym_map *sym_map_open_kernel(uint64_t *begin, uint64_t *end);
+
+void sym_map_close(struct sym_map *map);
+
+/* module: "" or the kernel module that the symbol is in. */
+bool sym_map_lookup(const struct sym_map *map, uint64_t address, struct sym_name *name,
+                    const char **module);
+
+/* Demangles C++ and Rust (v0 and legacy); malloc'd, or NULL if it is no mangled name. */
+char *sym_demangle(const char *mangled);
+
+#endif
