@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+# A thin front: meson does the work. Variables to give: BUILD (build folder), PREFIX and DESTDIR
+# (make install), SETUP_FLAGS (for meson setup).
+BUILD ?= build
+PREFIX ?= /usr/local
+SETUP_FLAGS ?=
+# Debian's meson first: a private Python on PATH may lack what another meson needs.
+MESON ?= $(firstword $(wildcard /usr/bin/meson) meson)
+
+.PHONY: all demo check bench fuzz install clean packages-build packages-check
+
+all: $(BUILD)/build.ninja
+	@$(MESON) compile -C $(BUILD)
+
+$(BUILD)/build.ninja:
+	@command -v $(MESON) >/dev/null || \
+	    { echo "meson is missing. Type: scripts/install_packages.sh" >&2; exit 1; }
+	$(MESON) setup $(SETUP_FLAGS) $(BUILD)
+
+packages-build:
+	@scripts/install_packages.sh build
+
+packages-check:
+	@scripts/install_packages.sh check
+
+demo: packages-build
+	@$(MAKE) --no-print-directory all
+	@scripts/demo.sh $(BUILD)
+
+# Tests need cmocka, which `make demo` did not ask for: with the packages there, turn them on.
+check: packages-check
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MESON) configure $(BUILD) -Dtests=enabled
+	@$(MAKE) --no-print-directory all
+	@scripts/run_tests.sh $(BUILD)
+
+bench: packages-check
+	@$(MAKE) --no-print-directory all
+	@$(MESON) test -C $(BUILD) --no-rebuild --benchmark --verbose
+
+fuzz: packages-check
+	@scripts/fuzz.sh
+
+install: all
+	@$(MESON) configure $(BUILD) --prefix $(abspath $(PREFIX)) --libdir lib
+	$(MESON) install -C $(BUILD)
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
+
+clean:
+	rm -rf $(BUILD)

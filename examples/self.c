@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * self.c - a program that profiles itself with NT's calls. Public headers only.
+ *
+ *   cc -O2 self.c -o self $(pkg-config --cflags --libs ntprof) && ./self
+ *
+ * The measured functions share a section of their own, so the region is the section and
+ * each function begins on a bucket. The counters are live: they can be read at any
+ * moment.
+ */
+#include <ntprof/ntprof.h>
+
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { BUCKET_LOG2 = 6, BUCKET_BYTES = 1 << BUCKET_LOG2 };
+
+#define MEASURED \
+    __attribute__((section("measured"), noinline, aligned(1 << BUCKET_LOG2)))
+
+/* The linker gives these two for a section whose name is a C name. */
+extern const char __start_measured[];
+extern const char __stop_measured[];
+
+MEASURED static uint64_t
+mix(uint64_t value, unsigned rounds)
+{
+    for (unsigned i = 0; i < rounds; i++) {
+        value ^= value >> 29;
+        value *= 0xBF58476D1CE4E5B9u;
+    }
+    return value;
+}
+
+MEASURED static uint64_t
+collatz(uint64_t value)
+{
+    uint64_t steps = 0;
+
+    for (; value > 1; steps++) {
+        value = value % 2 == 0 ? value / 2 : 3 * value + 1;
+    }
+    return steps;
+}
+
+/* About a second of work, most of it in mix. Returns a number that depends on all of
+ * it. */
+static uint64_t
+work(void)
+{
+    const clock_t end = clock() + CLOCKS_PER_SEC;
+    uint64_t sum = 0;
+
+    do {
+        sum += mix(sum, 3000) + collatz(sum % 1000000 + 1);
+    } while (clock() < end);
+    return sum;
+}
+
+static ULONG64
+hits_between(const ULONG *counters, const void *first, const void *end)
+{
+    const size_t begin =
+        (size_t)((const char *)first - __start_measured) / BUCKET_BYTES;
+    const size_t limit =
+        (size_t)((const char *)end - __start_measured + BUCKET_BYTES - 1) /
+        BUCKET_BYTES;
+    ULONG64 hits = 0;
+
+    for (size_t i = begin; i < limit; i++) {
+        hits += counters[i];
+    }
+    return hits;
+}
+
+static int
+fail(const char *what, NTSTATUS status)
+{
+    fprintf(stderr, "self: %s: %s (%s)\n", what, ntprof_status_name(status),
+            ntprof_status_text(status));
+    return 1;
+}
+
+int
+main(void)
+{
+    const size_t size = (size_t)(__stop_measured - __start_measured);
+    const size_t bytes = (size + BUCKET_BYTES - 1) / BUCKET_BYTES * sizeof(ULONG);
+    const char *const second = (const char *)collatz;
+    ULONG *const counters = ntprof_buffer_alloc(bytes);
+    HANDLE profile;
+    NTSTATUS status;
+
+    if (counters == NULL) {
+        return fail("ntprof_buffer_alloc", STATUS_INSUFFICIENT_RESOURCES);
+    }
+
+    status = NtCreateProfileEx(&profile, NtCurrentProcess(),
+                               (PVOID)(uintptr_t)__start_measured, size, BUCKET_LOG2,
+                               counters, (ULONG)bytes, ProfileTime, 0, NULL);
+    if (!NT_SUCCESS(status)) {
+        ntprof_buffer_free(counters, bytes);
+        return fail("NtCreateProfileEx", status);
+    }
+
+    status = NtStartProfile(profile);
+    if (NT_SUCCESS(status)) {
+        const uint64_t result = work();
+
+        NtStopProfile(profile);
+        printf("%6llu hits in mix\n%6llu hits in collatz\n(result %llx)\n",
+               (unsigned long long)hits_between(counters, __start_measured, second),
+               (unsigned long long)hits_between(counters, second, __stop_measured),
+               (unsigned long long)result);
+    }
+
+    NtClose(profile);
+    ntprof_buffer_free(counters, bytes);
+    return NT_SUCCESS(status) ? 0 : fail("NtStartProfile", status);
+}
