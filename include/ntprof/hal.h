@@ -75,8 +75,8 @@ typedef struct _HAL_TABLE {
     /* HalSetSystemInformation, class 0, on all processors: clamps, never fails. */
     void (*SetInterval)(void *Context, KPROFILE_SOURCE Source, ULONG64 Interval);
 
-    /* Deliver every hit that happened before the call. ke calls it before a profile is linked or
-     * unlinked, unless it is called from within a delivery. Level: passive. */
+    /* Deliver every hit that happened before the call; nothing within a delivery, which is in the
+     * order of time by itself. Comes before each start and stop. Level: passive. */
     void (*Flush)(void *Context);
 
     /* Return when every call of KeProfileInterruptWithSource that began before has returned; ke

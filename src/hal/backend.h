@@ -44,7 +44,7 @@ typedef struct _HAL_BOOKS {
     char Name[48];
     char NtName[48];
     char Reason[192];
-    ULONG Unit;            /* NTPROF_UNIT_... */
+    ULONG Unit; /* NTPROF_UNIT_... */
     BOOLEAN KernelIncluded;
     ULONG64 IntervalAsked; /* 0: nobody asked */
     ULONG64 Events;        /* 100 ns or events that the kernel counted while running */
@@ -72,10 +72,13 @@ typedef struct _HAL_BACKEND {
     /* STATUS_NOT_FOUND past the last. */
     NTSTATUS (*NextSource)(void *Context, ULONG Index, KPROFILE_SOURCE *Source);
     /* STATUS_NOT_FOUND for an unknown source. Taken is what ke has taken of it. */
-    NTSTATUS (*QueryBooks)(void *Context, KPROFILE_SOURCE Source, ULONG64 Taken, HAL_BOOKS *Books);
+    NTSTATUS (*QueryBooks)
+    (void *Context, KPROFILE_SOURCE Source, ULONG64 Taken, HAL_BOOKS *Books);
     void (*QueryStatistics)(void *Context, HAL_STATISTICS *Statistics);
-    int (*Descriptor)(void *Context); /* polls readable when there is something to deliver; -1 */
-    int (*Deliver)(void *Context);    /* what is due; returns ms until the next call, or -1 */
+    int (*Descriptor)(
+        void *Context); /* polls readable when there is something to deliver; -1 */
+    int (*Deliver)(
+        void *Context); /* what is due; returns ms until the next call, or -1 */
     const char *(*Error)(void *Context); /* why the last call failed; "" */
 } HAL_BACKEND;
 

@@ -13,7 +13,7 @@ typedef struct _LIST_ENTRY {
 } LIST_ENTRY;
 
 /* The structure of Type whose member Field is at Address. */
-#define CONTAINING_RECORD(Address, Type, Field)                                          \
+#define CONTAINING_RECORD(Address, Type, Field) \
     ((Type *)(void *)((char *)(Address)-offsetof(Type, Field)))
 
 static inline void

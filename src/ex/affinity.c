@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* ex/affinity.c - which processors a profile is for. nt.md 2.2 (7). */
+#include "ex/exp.h"
+#include "mm/mm.h"
+#include "rtl/memory.h"
+
+enum { EXP_GROUPS_AT_ONCE = 16 };
+
+/* Level: passive. The element is a copy that the caller can no longer change. */
+static NTSTATUS
+ExpAddGroup(KSYSTEM *System, const GROUP_AFFINITY *Element, ULONG64 *Words,
+            ULONG WordCount)
+{
+    const HOST *const Host = &System->Host;
+    KAFFINITY Active;
+
+    if (Element->Group >= WordCount || Element->Mask == 0) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    Active = Host->Table->ActiveProcessors(Host->Context, Element->Group);
+    if ((Element->Mask & ~Active) != 0 || Element->Reserved[0] != 0 ||
+        Element->Reserved[1] != 0 || Element->Reserved[2] != 0) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    Words[Element->Group] |= Element->Mask;
+    return STATUS_SUCCESS;
+}
+
+static void
+ExpAddAllActive(KSYSTEM *System, ULONG64 *Words, ULONG WordCount)
+{
+    const HOST *const Host = &System->Host;
+
+    for (ULONG Group = 0; Group < WordCount; Group++) {
+        Words[Group] = Host->Table->ActiveProcessors(Host->Context, (USHORT)Group);
+    }
+}
+
+static NTSTATUS
+ExpReadGroups(KSYSTEM *System, KPROCESSOR_MODE Mode, GROUP_AFFINITY *To, ULONG64 From,
+              ULONG Count)
+{
+    const SIZE_T Bytes = Count * sizeof(GROUP_AFFINITY);
+
+    if (Mode == UserMode) {
+        return MmCopyFromCaller(&System->Host, To, From, Bytes);
+    }
+    RtlCopyMemory(To, (const void *)(ULONG_PTR)From, Bytes);
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS
+ExpAddCallerGroups(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
+                   ULONG64 *Words, ULONG WordCount)
+{
+    GROUP_AFFINITY Groups[EXP_GROUPS_AT_ONCE];
+
+    for (ULONG First = 0; First < P->GroupCount; First += EXP_GROUPS_AT_ONCE) {
+        const ULONG Left = P->GroupCount - First;
+        const ULONG Count = Left < EXP_GROUPS_AT_ONCE ? Left : EXP_GROUPS_AT_ONCE;
+        NTSTATUS Status =
+            ExpReadGroups(System, Mode, Groups,
+                          P->AffinityArray + First * sizeof(GROUP_AFFINITY), Count);
+
+        for (ULONG i = 0; NT_SUCCESS(Status) && i < Count; i++) {
+            Status = ExpAddGroup(System, &Groups[i], Words, WordCount);
+        }
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS
+ExpBuildAffinity(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
+                 const GROUP_AFFINITY *OwnGroup, ULONG64 *Words, ULONG WordCount)
+{
+    if (OwnGroup != NULL) {
+        return ExpAddGroup(System, OwnGroup, Words, WordCount);
+    }
+    if (P->GroupCount == 0) {
+        ExpAddAllActive(System, Words, WordCount);
+        return STATUS_SUCCESS;
+    }
+    return ExpAddCallerGroups(System, Mode, P, Words, WordCount);
+}

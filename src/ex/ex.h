@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ex/ex.h - one whole NT profile facility (KSYSTEM), and the services behind the Nt calls.
+ *
+ * Level: passive. Calls for one KSYSTEM are serialised by the caller, which may call again from
+ * within a delivery (a notification). Parameters and statuses: <ntprof/nt_profile.h>.
+ */
+#ifndef EX_EX_H
+#define EX_EX_H
+
+#include "ke/ke.h"
+#include "ob/ob.h"
+#include "ps/ps.h"
+#include "se/se.h"
+
+#include <ntprof/notification.h>
+
+struct _EX_VERSION;
+
+typedef struct _KSYSTEM {
+    HOST Host;
+    HAL Hal;
+    const struct _EX_VERSION *Version;
+    OB_SYSTEM Ob;
+    KE_SYSTEM Ke;
+    PS_SYSTEM Ps;
+    OBJECT_TYPE ProfileType;
+    OBJECT_TYPE ProcessType;
+    LIST_ENTRY StartedProfiles; /* EPROFILEs */
+    ULONG64 StartedCount;
+    ULONG64 ProfileCount;
+    ULONG AlignmentFixupInterval; /* what was last set; 0 */
+} KSYSTEM;
+
+/*
+ * ExInitializeSystem - make System ready.
+ *
+ *   Version  in: 0 for the newest
+ *
+ * STATUS_INVALID_PARAMETER (unknown version), STATUS_INSUFFICIENT_RESOURCES.
+ */
+NTSTATUS ExInitializeSystem(KSYSTEM *System, const HOST *Host, const HAL *Hal,
+                            ULONG Version);
+
+/* ExFinishSystem - stop all profiles, close all handles. */
+void ExFinishSystem(KSYSTEM *System);
+
+/* EX_CREATE_PROFILE - the arguments of NtCreateProfileEx; caller's addresses as numbers. */
+typedef struct _EX_CREATE_PROFILE {
+    ULONG64 ProfileHandle; /* address of a HANDLE */
+    HANDLE Process;
+    ULONG64 ProfileBase;
+    ULONG64 ProfileSize;
+    ULONG BucketSize;
+    ULONG64 Buffer;
+    ULONG BufferSize;
+    KPROFILE_SOURCE ProfileSource;
+    USHORT GroupCount;
+    ULONG64 AffinityArray;
+} EX_CREATE_PROFILE;
+
+NTSTATUS ExCreateProfileEx(KSYSTEM *System, KPROCESSOR_MODE Mode,
+                           const EX_CREATE_PROFILE *P);
+
+/* GroupCount and AffinityArray of P are not used. */
+NTSTATUS ExCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode,
+                         const EX_CREATE_PROFILE *P, KAFFINITY Affinity);
+
+NTSTATUS ExStartProfile(KSYSTEM *System, HANDLE ProfileHandle);
+NTSTATUS ExStopProfile(KSYSTEM *System, HANDLE ProfileHandle);
+NTSTATUS ExQueryIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode,
+                                KPROFILE_SOURCE ProfileSource, ULONG64 Interval);
+NTSTATUS ExSetIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Interval,
+                              KPROFILE_SOURCE ProfileSource);
+NTSTATUS ExClose(KSYSTEM *System, HANDLE Handle);
+NTSTATUS ExOpenProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 ProcessHandle,
+                       ACCESS_MASK DesiredAccess, ULONG64 ProcessId);
+
+/*
+ * ExReferenceProcess - the process behind a handle (or pseudo handle) with
+ * PROCESS_QUERY_INFORMATION; the caller owes ObDereferenceObject.
+ */
+NTSTATUS ExReferenceProcess(KSYSTEM *System, HANDLE Handle, EPROCESS **Process);
+
+/*
+ * ExBeforeNotification, ExAfterNotification - keep process objects in step with the stream of a
+ * delivery; around the callback of each notification, in order.
+ */
+void ExBeforeNotification(KSYSTEM *System, const ntprof_notification *Notification);
+void ExAfterNotification(KSYSTEM *System, const ntprof_notification *Notification);
+
+/* ExFlushProfiles - bring every started profile's buffer up to date. */
+void ExFlushProfiles(KSYSTEM *System);
+
+/* ExStartLimit - how many profiles may be started now. */
+ULONG64 ExStartLimit(const KSYSTEM *System);
+
+#endif

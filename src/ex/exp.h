@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* ex/exp.h - for ex alone. */
+#ifndef EX_EXP_H
+#define EX_EXP_H
+
+#include "ex/ex.h"
+#include "ex/version.h"
+
+/* EPROFILE - the body of a profile object: the parameters, and what a start adds to them. */
+typedef struct _EPROFILE {
+    EPROCESS *Process; /* referenced; NULL: all processes */
+    ULONG64 RangeBase;
+    ULONG64 RangeSize;
+    ULONG64 Buffer; /* caller's address */
+    ULONG BufferSize;
+    ULONG BucketSize;        /* log2 */
+    KPROFILE *ProfileObject; /* while started */
+    void *LockedBuffer;      /* system address while started; NULL: not started */
+    ULONG Segment;
+    KPROFILE_SOURCE ProfileSource;
+    LIST_ENTRY StartedLinks; /* KSYSTEM.StartedProfiles, while started */
+    ULONG AffinityWords;
+    ULONG64 Affinity[]; /* AffinityWords of 64 processors */
+} EPROFILE;
+
+/* ExpStartProfile, ExpStopProfile - on the object; see NtStartProfile, NtStopProfile. */
+NTSTATUS ExpStartProfile(KSYSTEM *System, EPROFILE *Profile);
+NTSTATUS ExpStopProfile(KSYSTEM *System, EPROFILE *Profile);
+
+/* ExpOpenHandle - a handle to Body, written to the caller's variable; closed again if that
+ * faults. */
+NTSTATUS ExpOpenHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, void *Body,
+                       ACCESS_MASK GrantedAccess, ULONG64 HandleAddress);
+
+/* ExpProbeHandle - may a HANDLE be written there? It need not be aligned. */
+NTSTATUS ExpProbeHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 HandleAddress);
+
+/* ExpWrite - to the caller's memory in user mode, else straight. */
+NTSTATUS ExpWrite(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 To, const void *From,
+                  SIZE_T Bytes);
+
+/* As many groups as Linux has processors at most, 8192 on any architecture. */
+enum { EXP_MOST_GROUPS = 128 };
+
+/*
+ * ExpBuildAffinity - the processors that a create call names, checked.
+ *
+ *   P                 in: GroupCount and AffinityArray
+ *   OwnGroup          in: NtCreateProfile's one group, used instead of the array; or NULL
+ *   Words, WordCount  out: the set, zeroed by the caller; one word a group
+ *
+ * STATUS_ACCESS_VIOLATION, STATUS_INVALID_PARAMETER.
+ */
+NTSTATUS ExpBuildAffinity(KSYSTEM *System, KPROCESSOR_MODE Mode,
+                          const EX_CREATE_PROFILE *P, const GROUP_AFFINITY *OwnGroup,
+                          ULONG64 *Words, ULONG WordCount);
+
+#endif

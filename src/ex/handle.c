@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* ex/handle.c - handles given to callers, and processes behind handles. */
+#include "ex/exp.h"
+#include "mm/mm.h"
+#include "rtl/memory.h"
+
+NTSTATUS
+ExpWrite(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 To, const void *From,
+         SIZE_T Bytes)
+{
+    if (Mode == UserMode) {
+        return MmCopyToCaller(&System->Host, To, From, Bytes);
+    }
+    RtlCopyMemory((void *)(ULONG_PTR)To, From, Bytes);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS
+ExpProbeHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 HandleAddress)
+{
+    if (Mode == KernelMode) {
+        return STATUS_SUCCESS;
+    }
+    return MmProbeForWrite(&System->Host, HandleAddress, sizeof(HANDLE), 1);
+}
+
+NTSTATUS
+ExpOpenHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, void *Body,
+              ACCESS_MASK GrantedAccess, ULONG64 HandleAddress)
+{
+    HANDLE Handle;
+    NTSTATUS Status = ObOpenHandle(&System->Ob, Body, GrantedAccess, &Handle);
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    Status = ExpWrite(System, Mode, HandleAddress, &Handle, sizeof(Handle));
+    if (!NT_SUCCESS(Status)) {
+        (void)ObCloseHandle(&System->Ob, Handle);
+    }
+    return Status;
+}
+
+NTSTATUS
+ExClose(KSYSTEM *System, HANDLE Handle)
+{
+    if (Handle == NtCurrentProcess()) {
+        return STATUS_SUCCESS;
+    }
+    if (System->StartedCount != 0) {
+        KeFlushHits(&System->Ke); /* it may be the last handle of a started profile */
+    }
+    return ObCloseHandle(&System->Ob, Handle);
+}
+
+/* The active process of a pid, made if it is not known yet, with a reference for the caller. */
+static NTSTATUS
+ExpReferenceProcessId(KSYSTEM *System, ULONG64 ProcessId, BOOLEAN Watched,
+                      EPROCESS **Process)
+{
+    EPROCESS *Found = PsLookupProcess(&System->Ps, ProcessId);
+    void *Body;
+    NTSTATUS Status;
+
+    if (Found != NULL) {
+        ObReferenceObject(Found);
+        *Process = Found;
+        return STATUS_SUCCESS;
+    }
+    Status = ObCreateObject(&System->Ob, &System->ProcessType, sizeof(EPROCESS), &Body);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    Found = Body;
+    Status = PsInitializeProcess(&System->Ps, Found, ProcessId, Watched);
+    if (!NT_SUCCESS(Status)) {
+        ObDereferenceObject(&System->Ob, Found);
+        return Status;
+    }
+    *Process = Found;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS
+ExReferenceProcess(KSYSTEM *System, HANDLE Handle, EPROCESS **Process)
+{
+    void *Body;
+    NTSTATUS Status;
+
+    if (Handle == NtCurrentProcess()) {
+        const ULONG64 ProcessId =
+            System->Host.Table->CurrentProcessId(System->Host.Context);
+
+        return ExpReferenceProcessId(System, ProcessId, FALSE, Process);
+    }
+    Status = ObReferenceObjectByHandle(&System->Ob, Handle, &System->ProcessType,
+                                       PROCESS_QUERY_INFORMATION, &Body);
+    if (NT_SUCCESS(Status)) {
+        *Process = Body;
+    }
+    return Status;
+}
+
+NTSTATUS
+ExOpenProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 ProcessHandle,
+              ACCESS_MASK DesiredAccess, ULONG64 ProcessId)
+{
+    const ACCESS_MASK Access = ObMapGenericAccess(&System->ProcessType, DesiredAccess);
+    EPROCESS *Process;
+    NTSTATUS Status = ExpProbeHandle(System, Mode, ProcessHandle);
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    if (ProcessId == 0) {
+        return STATUS_INVALID_CID;
+    }
+    Status = ExpReferenceProcessId(System, ProcessId, FALSE, &Process);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    if (Mode == UserMode) {
+        Status = PsCheckAccess(&System->Ps, Process);
+    }
+    if (NT_SUCCESS(Status)) {
+        Status = ExpOpenHandle(System, Mode, Process, Access, ProcessHandle);
+    }
+    ObDereferenceObject(&System->Ob, Process);
+    return Status;
+}
+
+/* The stream tells of a process: it holds one reference until the stream tells of its end. */
+static void
+ExpProcessStarts(KSYSTEM *System, ULONG64 ProcessId)
+{
+    EPROCESS *Process;
+
+    /* Without memory, NtOpenProcess will not find it should it end soon. */
+    if (!NT_SUCCESS(ExpReferenceProcessId(System, ProcessId, TRUE, &Process))) {
+        return;
+    }
+    if (Process->StreamReference) {
+        ObDereferenceObject(&System->Ob, Process);
+    }
+    Process->StreamReference = TRUE;
+    Process->Watched = TRUE;
+}
+
+void
+ExBeforeNotification(KSYSTEM *System, const ntprof_notification *Notification)
+{
+    if (Notification->kind == NTPROF_PROCESS_START) {
+        ExpProcessStarts(System, Notification->pid);
+    } else if (Notification->kind == NTPROF_PROCESS_EXEC) {
+        EPROCESS *const Process = PsLookupProcess(&System->Ps, Notification->pid);
+
+        if (Process != NULL) {
+            KeDetachProcess(&System->Ke, &Process->Pcb);
+        }
+    }
+}
+
+void
+ExAfterNotification(KSYSTEM *System, const ntprof_notification *Notification)
+{
+    if (Notification->kind == NTPROF_PROCESS_EXIT) {
+        EPROCESS *const Process = PsLookupProcess(&System->Ps, Notification->pid);
+
+        if (Process != NULL && Process->StreamReference) {
+            Process->StreamReference = FALSE;
+            PsEndProcess(&System->Ps, Process);
+            ObDereferenceObject(&System->Ob, Process);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ex/start.c - takes an executive profile from stopped to running, and back. nt.md 3.
+ *
+ * Invariant: LockedBuffer is not NULL exactly while ProfileObject exists, its MDL is locked and
+ * mapped, it is linked into ke and the profile is in KSYSTEM.StartedProfiles. Level: passive.
+ */
+#include "ex/exp.h"
+#include "mm/mm.h"
+
+static const SIZE_T ExpKernelProfileBytes = sizeof(KPROFILE) + sizeof(MDL);
+
+/* Bytes of the buffer to lock: what the counters need, or all of it as NT does. */
+static ULONG
+ExpBytesToLock(const KSYSTEM *System, const EPROFILE *Profile)
+{
+    const ULONG64 Mask = ((ULONG64)1 << Profile->BucketSize) - 1;
+    const ULONG64 Buckets = (Profile->RangeSize >> Profile->BucketSize) +
+                            ((Profile->RangeSize & Mask) != 0);
+
+    if (System->Version->LocksWholeBuffer || Buckets == 0) {
+        return Profile->BufferSize;
+    }
+    /* The size check at create holds: no more than BufferSize. */
+    return (ULONG)(Buckets * sizeof(ULONG));
+}
+
+ULONG64
+ExStartLimit(const KSYSTEM *System)
+{
+    const HOST *const Host = &System->Host;
+    const USHORT Groups = Host->Table->GroupCount(Host->Context);
+    ULONG64 Processors = 0;
+
+    for (USHORT Group = 0; Group < Groups; Group++) {
+        Processors += (ULONG64)__builtin_popcountll(
+            Host->Table->ActiveProcessors(Host->Context, Group));
+    }
+    return System->Version->StartLimitPerProcessor * Processors;
+}
+
+static void
+ExpFillKernelProfile(KSYSTEM *System, const EPROFILE *Profile, KPROFILE *Kernel)
+{
+    Kernel->Process =
+        Profile->Process != NULL ? &Profile->Process->Pcb : &System->Ke.Global;
+    Kernel->RangeBase = Profile->RangeBase;
+    Kernel->RangeSize = Profile->RangeSize;
+    Kernel->BucketLog2 = Profile->BucketSize;
+    Kernel->Buffer = KeProfileMdl(Kernel)->MappedSystemVa;
+    Kernel->Segment = Profile->Segment;
+    Kernel->Source = Profile->ProfileSource;
+    Kernel->AffinityWords = Profile->AffinityWords;
+    Kernel->Affinity = Profile->Affinity;
+}
+
+NTSTATUS
+ExpStartProfile(KSYSTEM *System, EPROFILE *Profile)
+{
+    const HOST *const Host = &System->Host;
+    KPROFILE *Kernel;
+    NTSTATUS Status;
+
+    if (Profile->LockedBuffer != NULL) {
+        return STATUS_PROFILING_NOT_STOPPED;
+    }
+    if (System->StartedCount >= ExStartLimit(System)) {
+        return STATUS_PROFILING_AT_LIMIT;
+    }
+    Kernel = HostAllocate(Host, ExpKernelProfileBytes);
+    if (Kernel == NULL) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    Status =
+        MmLockAndMap(Host, KeProfileMdl(Kernel), Profile->Buffer,
+                     ExpBytesToLock(System, Profile), System->Version->MostMdlBytes);
+    if (!NT_SUCCESS(Status)) {
+        goto free_kernel;
+    }
+    ExpFillKernelProfile(System, Profile, Kernel);
+    Status = KeStartProfile(&System->Ke, Kernel);
+    if (!NT_SUCCESS(Status)) {
+        goto unlock_buffer;
+    }
+    Profile->ProfileObject = Kernel;
+    Profile->LockedBuffer = Kernel->Buffer;
+    InsertTailList(&System->StartedProfiles, &Profile->StartedLinks);
+    System->StartedCount++;
+    return STATUS_SUCCESS;
+
+unlock_buffer:
+    MmUnmapAndUnlock(Host, KeProfileMdl(Kernel));
+free_kernel:
+    HostFree(Host, Kernel, ExpKernelProfileBytes);
+    return Status;
+}
+
+NTSTATUS
+ExpStopProfile(KSYSTEM *System, EPROFILE *Profile)
+{
+    KPROFILE *const Kernel = Profile->ProfileObject;
+
+    if (Profile->LockedBuffer == NULL) {
+        return STATUS_PROFILING_NOT_STARTED;
+    }
+    KeStopProfile(&System->Ke, Kernel);
+    System->StartedCount--;
+    RemoveEntryList(&Profile->StartedLinks);
+    Profile->ProfileObject = NULL;
+    Profile->LockedBuffer = NULL;
+    MmUnmapAndUnlock(&System->Host, KeProfileMdl(Kernel));
+    HostFree(&System->Host, Kernel, ExpKernelProfileBytes);
+    return STATUS_SUCCESS;
+}
+
+/* NtStartProfile and NtStopProfile: the same but for the work on the object. */
+static NTSTATUS
+ExpOnProfile(KSYSTEM *System, HANDLE ProfileHandle,
+             NTSTATUS (*Work)(KSYSTEM *System, EPROFILE *Profile))
+{
+    void *Profile;
+    NTSTATUS Status;
+
+    /* First, since it may deliver notifications that change any object. */
+    KeFlushHits(&System->Ke);
+    Status = ObReferenceObjectByHandle(&System->Ob, ProfileHandle, &System->ProfileType,
+                                       PROFILE_CONTROL, &Profile);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    Status = Work(System, Profile);
+    ObDereferenceObject(&System->Ob, Profile);
+    return Status;
+}
+
+NTSTATUS
+ExStartProfile(KSYSTEM *System, HANDLE ProfileHandle)
+{
+    return ExpOnProfile(System, ProfileHandle, ExpStartProfile);
+}
+
+NTSTATUS
+ExStopProfile(KSYSTEM *System, HANDLE ProfileHandle)
+{
+    return ExpOnProfile(System, ProfileHandle, ExpStopProfile);
+}
+
+void
+ExFlushProfiles(KSYSTEM *System)
+{
+    KeFlushHits(&System->Ke);
+    for (LIST_ENTRY *Entry = System->StartedProfiles.Flink;
+         Entry != &System->StartedProfiles; Entry = Entry->Flink) {
+        EPROFILE *const Profile = CONTAINING_RECORD(Entry, EPROFILE, StartedLinks);
+
+        MmFlush(&System->Host, KeProfileMdl(Profile->ProfileObject));
+    }
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ke/ke.h - kernel profile objects: which are started, what a hit counts in, and which
+ * interrupts the HAL has to make for them.
+ *
+ * Passive calls for one KE_SYSTEM are serialised by the caller (api's session lock). Only
+ * KeProfileInterruptWithSource may run at the same time, on any processor; it reads what passive
+ * calls publish with one store and is waited for (HAL_TABLE.Synchronize) before anything that it
+ * may still see is changed or freed.
+ */
+#ifndef KE_KE_H
+#define KE_KE_H
+
+#include "hal/hal.h"
+#include "host/host.h"
+#include "rtl/list.h"
+
+/* KOBJECTS: the type of a kernel profile object. */
+enum { ProfileObject = 0x17 };
+
+struct _KI_INDEX;
+struct _KI_SOURCE;
+
+/*
+ * KPROCESS - what ke knows of a process; the first member of EPROCESS, as in NT.
+ * One more stands for all processes: KE_SYSTEM.Global.
+ */
+typedef struct _KPROCESS {
+    LIST_ENTRY ProfileListHead;   /* started KPROFILEs */
+    ULONG64 ProcessId;            /* 0: all processes */
+    struct _KPROCESS *HashNext;   /* published; meaningful while Hashed */
+    BOOLEAN Hashed;               /* hits of ProcessId find this process */
+    struct _KI_INDEX *Index;      /* published; NULL until a first profile is started */
+    struct _KI_INDEX *Spare;      /* same capacity; never seen by a hit */
+    LIST_ENTRY InterruptListHead; /* KI_INTERRUPTs */
+} KPROCESS;
+
+/*
+ * KPROFILE - a started profile. The MDL of its buffer stands right behind it in the same
+ * allocation: KeProfileMdl.
+ */
+typedef struct _KPROFILE {
+    SHORT Type; /* ProfileObject */
+    SHORT Size; /* sizeof(KPROFILE) */
+    LIST_ENTRY ProfileListEntry;
+    KPROCESS *Process; /* never NULL: the global one for all processes */
+    ULONG64 RangeBase;
+    ULONG64 RangeSize; /* bytes; base + size does not wrap */
+    ULONG BucketLog2;
+    ULONG *Buffer; /* system address of the first counter */
+    ULONG Segment; /* code selector that Address is an offset in; 0: flat */
+    KPROFILE_SOURCE Source;
+    BOOLEAN Started;
+    BOOLEAN Detached; /* started, but its address space is gone */
+    ULONG AffinityWords;
+    const ULONG64 *Affinity; /* processors, 64 a word; outlives the KPROFILE */
+} KPROFILE;
+
+static inline MDL *
+KeProfileMdl(KPROFILE *Profile)
+{
+    return (MDL *)(void *)(Profile + 1);
+}
+
+/* KE_BOOKS - hits of a source: Taken = Counted + Outside. */
+typedef struct _KE_BOOKS {
+    ULONG64 Taken;
+    ULONG64 Counted; /* matched at least one started profile */
+    ULONG64 Outside; /* matched none */
+} KE_BOOKS;
+
+enum { KE_PROCESS_BUCKETS = 4096, KE_SOURCE_SLOTS = 256 };
+
+typedef struct _KE_SYSTEM {
+    HOST Host;
+    HAL Hal;
+    ULONG Processors; /* books are kept for each, and one more for all above */
+    KPROCESS Global;
+    KPROCESS **ProcessTable; /* KE_PROCESS_BUCKETS chains, published */
+    struct _KI_SOURCE
+        *Sources[KE_SOURCE_SLOTS]; /* hash by number, published, never removed */
+} KE_SYSTEM;
+
+/*
+ * KeInitializeSystem - make Ke ready. Host and Hal are copied.
+ * STATUS_INSUFFICIENT_RESOURCES. Level: passive.
+ */
+NTSTATUS KeInitializeSystem(KE_SYSTEM *Ke, const HOST *Host, const HAL *Hal);
+
+/* KeFinishSystem - undo it. No profile may be started. */
+void KeFinishSystem(KE_SYSTEM *Ke);
+
+/* KeInitializeProcess - ProcessId 0 is for KE_SYSTEM.Global alone. */
+void KeInitializeProcess(KPROCESS *Process, ULONG64 ProcessId);
+
+/* KeFinishProcess - free what it grew. None of its profiles may be started. */
+void KeFinishProcess(KE_SYSTEM *Ke, KPROCESS *Process);
+
+/*
+ * KeFlushHits - deliver every hit that happened before the call. Notifications come with them, and
+ * their callbacks may start, stop and close anything: call it before looking at a profile.
+ */
+void KeFlushHits(KE_SYSTEM *Ke);
+
+/*
+ * KeStartProfile - link a filled-in KPROFILE so that hits count, and start its interrupts. After
+ * KeFlushHits, or hits from before the start may count.
+ *
+ * STATUS_INSUFFICIENT_RESOURCES, or the HAL's status; then nothing is linked or started.
+ */
+NTSTATUS KeStartProfile(KE_SYSTEM *Ke, KPROFILE *Profile);
+
+/* KeStopProfile - undo it. When it returns, no hit touches Profile or its buffer any more. After
+ * KeFlushHits, or hits from before the stop may be missing. */
+void KeStopProfile(KE_SYSTEM *Ke, KPROFILE *Profile);
+
+/* KeDetachProcess - the process ended or runs a new program: its started profiles stay started
+ * but never count again. Called within the delivery of that event. */
+void KeDetachProcess(KE_SYSTEM *Ke, KPROCESS *Process);
+
+/* KeRegisterSource - keep books of Source. STATUS_INSUFFICIENT_RESOURCES. */
+NTSTATUS KeRegisterSource(KE_SYSTEM *Ke, KPROFILE_SOURCE Source);
+
+/* KeQueryBooks - all zero for a source that nobody registered. */
+void KeQueryBooks(const KE_SYSTEM *Ke, KPROFILE_SOURCE Source, KE_BOOKS *Books);
+
+#endif

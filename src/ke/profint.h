@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ke/profint.h - the counting routine: what a profile interrupt does. nt.md 6.
+ *
+ * Level: interrupt. It takes no lock, allocates nothing and calls nothing out.
+ */
+#ifndef KE_PROFINT_H
+#define KE_PROFINT_H
+
+#include "ke/bucket.h"
+#include "ke/index.h"
+#include "rtl/atomics.h"
+
+/* KI_PROCESSOR_BOOKS - one processor's books; only that processor writes them. */
+typedef struct _KI_PROCESSOR_BOOKS {
+    ULONG64 Taken;
+    ULONG64 Counted;
+    ULONG64 Outside;
+    ULONG64 Padding[5]; /* a cache line each */
+} KI_PROCESSOR_BOOKS;
+
+typedef struct _KI_SOURCE {
+    KPROFILE_SOURCE Source;
+    ULONG Processors;
+    KI_PROCESSOR_BOOKS Books[]; /* Processors, and one for all above */
+} KI_SOURCE;
+
+static inline ULONG
+KiSourceHash(KPROFILE_SOURCE Source)
+{
+    return (Source ^ Source >> 7) & (KE_SOURCE_SLOTS - 1);
+}
+
+/* KiFindSource - NULL if nobody registered it. */
+static inline KI_SOURCE *
+KiFindSource(const KE_SYSTEM *Ke, KPROFILE_SOURCE Source)
+{
+    ULONG Slot = KiSourceHash(Source);
+
+    for (ULONG Tries = 0; Tries < KE_SOURCE_SLOTS; Tries++) {
+        KI_SOURCE *const Found = RtlReadPublished(&Ke->Sources[Slot]);
+
+        if (Found == NULL || Found->Source == Source) {
+            return Found;
+        }
+        Slot = (Slot + 1) & (KE_SOURCE_SLOTS - 1);
+    }
+    return NULL;
+}
+
+static inline ULONG
+KiProcessHash(ULONG64 ProcessId)
+{
+    return (ULONG)ProcessId & (KE_PROCESS_BUCKETS - 1);
+}
+
+/* KiFindProcess - the process whose profiles the hits of ProcessId count in, or NULL. */
+static inline KPROCESS *
+KiFindProcess(const KE_SYSTEM *Ke, ULONG64 ProcessId)
+{
+    KPROCESS *Process = RtlReadPublished(&Ke->ProcessTable[KiProcessHash(ProcessId)]);
+
+    while (Process != NULL && Process->ProcessId != ProcessId) {
+        Process = RtlReadPublished(&Process->HashNext);
+    }
+    return Process;
+}
+
+/* KiProfileMatches - all but the range, which the index has found. */
+static inline BOOLEAN
+KiProfileMatches(const KPROFILE *Profile, const KE_HIT *Hit)
+{
+    return Profile->Source == Hit->Source && Profile->Segment == Hit->Selector &&
+           KiProcessorInSet(Hit->Processor, Profile->Affinity, Profile->AffinityWords);
+}
+
+/* KiCountInProcess - count a hit in each matching profile of one list; returns how many. */
+static inline ULONG
+KiCountInProcess(const KPROCESS *Process, const KE_HIT *Hit)
+{
+    const KI_INDEX *const Index = RtlReadPublished(&Process->Index);
+    ULONG Matches = 0;
+
+    if (Index == NULL) {
+        return 0;
+    }
+    for (ULONG Next = KiRangesBelow(Index, Hit->Address); Next > 0; Next--) {
+        const KI_RANGE *const Range = &Index->Ranges[Next - 1];
+        const KPROFILE *const Profile = Range->Profile;
+
+        if (Range->Reach < Hit->Address) {
+            break;
+        }
+        if (Range->Last >= Hit->Address && KiProfileMatches(Profile, Hit)) {
+            const ULONG64 Bucket =
+                KiBucketIndex(Hit->Address, Profile->RangeBase, Profile->RangeSize,
+                              Profile->BucketLog2);
+
+            RtlIncrementCounter(&Profile->Buffer[Bucket]);
+            Matches++;
+        }
+    }
+    return Matches;
+}
+
+/* KiKeepBooks - Taken = Counted + Outside, on the hit's own processor. */
+static inline void
+KiKeepBooks(const KE_SYSTEM *Ke, const KE_HIT *Hit, ULONG Matches)
+{
+    KI_SOURCE *const Source = KiFindSource(Ke, Hit->Source);
+    KI_PROCESSOR_BOOKS *Books;
+
+    if (Source == NULL) {
+        return;
+    }
+    Books = &Source->Books[Hit->Processor < Source->Processors ? Hit->Processor
+                                                               : Source->Processors];
+    RtlAddOwned(&Books->Taken, 1);
+    RtlAddOwned(Matches != 0 ? &Books->Counted : &Books->Outside, 1);
+}
+
+#endif

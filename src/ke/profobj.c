@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ke/profobj.c - starting and stopping kernel profile objects. Level: passive.
+ *
+ * Invariant: a process is hashed exactly while it has started profiles that are not detached; the
+ * global one never is.
+ */
+#include "ke/ki.h"
+#include "ke/profint.h"
+
+void
+KeInitializeProcess(KPROCESS *Process, ULONG64 ProcessId)
+{
+    InitializeListHead(&Process->ProfileListHead);
+    InitializeListHead(&Process->InterruptListHead);
+    Process->ProcessId = ProcessId;
+    Process->HashNext = NULL;
+    Process->Hashed = FALSE;
+    Process->Index = NULL;
+    Process->Spare = NULL;
+}
+
+void
+KeFinishProcess(KE_SYSTEM *Ke, KPROCESS *Process)
+{
+    KiUnhashProcess(Ke, Process);
+    KiFinishIndex(Ke, Process);
+    KiFinishInterrupts(Ke, Process);
+}
+
+void
+KiHashProcess(KE_SYSTEM *Ke, KPROCESS *Process)
+{
+    KPROCESS **const Head = &Ke->ProcessTable[KiProcessHash(Process->ProcessId)];
+
+    if (Process->Hashed || Process->ProcessId == 0) {
+        return;
+    }
+    RtlPublish(&Process->HashNext, *Head);
+    RtlPublish(Head, Process);
+    Process->Hashed = TRUE;
+}
+
+void
+KiUnhashProcess(KE_SYSTEM *Ke, KPROCESS *Process)
+{
+    KPROCESS **Link = &Ke->ProcessTable[KiProcessHash(Process->ProcessId)];
+
+    if (!Process->Hashed) {
+        return;
+    }
+    while (*Link != Process) {
+        Link = &(*Link)->HashNext;
+    }
+    RtlPublish(Link, Process->HashNext);
+    Ke->Hal.Table->Synchronize(Ke->Hal.Context);
+    Process->Hashed = FALSE;
+}
+
+void
+KeFlushHits(KE_SYSTEM *Ke)
+{
+    Ke->Hal.Table->Flush(Ke->Hal.Context);
+}
+
+NTSTATUS
+KeStartProfile(KE_SYSTEM *Ke, KPROFILE *Profile)
+{
+    KPROCESS *const Process = Profile->Process;
+    NTSTATUS Status = KeRegisterSource(Ke, Profile->Source);
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Profile->Type = ProfileObject;
+    Profile->Size = sizeof(KPROFILE);
+    Profile->Detached = FALSE;
+    Status = KiInsertRange(Ke, Process, Profile);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    KiHashProcess(Ke, Process);
+    InsertTailList(&Process->ProfileListHead, &Profile->ProfileListEntry);
+
+    /* A hit can land before this returns, so the profile is linked first. */
+    Status = KiStartInterrupts(Ke, Profile);
+    if (!NT_SUCCESS(Status)) {
+        goto unlink;
+    }
+    Profile->Started = TRUE;
+    return STATUS_SUCCESS;
+
+unlink:
+    RemoveEntryList(&Profile->ProfileListEntry);
+    KiRemoveRange(Ke, Process, Profile);
+    if (IsListEmpty(&Process->ProfileListHead)) {
+        KiUnhashProcess(Ke, Process);
+    }
+    return Status;
+}
+
+void
+KeStopProfile(KE_SYSTEM *Ke, KPROFILE *Profile)
+{
+    KPROCESS *const Process = Profile->Process;
+
+    RemoveEntryList(&Profile->ProfileListEntry);
+    KiRemoveRange(Ke, Process, Profile);
+    KiStopInterrupts(Ke, Profile);
+    if (IsListEmpty(&Process->ProfileListHead)) {
+        KiUnhashProcess(Ke, Process);
+    }
+    Profile->Started = FALSE;
+}
+
+void
+KeDetachProcess(KE_SYSTEM *Ke, KPROCESS *Process)
+{
+    KiRemoveAllRanges(Ke, Process);
+    for (LIST_ENTRY *Entry = Process->ProfileListHead.Flink;
+         Entry != &Process->ProfileListHead; Entry = Entry->Flink) {
+        CONTAINING_RECORD(Entry, KPROFILE, ProfileListEntry)->Detached = TRUE;
+    }
+    KiUnhashProcess(Ke, Process);
+}

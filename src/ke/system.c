@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* ke/system.c - one instance of ke, and the books of its sources. Level: passive. */
+#include "ke/ki.h"
+#include "ke/profint.h"
+
+static const SIZE_T KiTableBytes = KE_PROCESS_BUCKETS * sizeof(KPROCESS *);
+
+static ULONG
+KiCountProcessors(const HOST *Host)
+{
+    return (ULONG)Host->Table->GroupCount(Host->Context) * 64;
+}
+
+NTSTATUS
+KeInitializeSystem(KE_SYSTEM *Ke, const HOST *Host, const HAL *Hal)
+{
+    *Ke = (KE_SYSTEM){.Host = *Host, .Hal = *Hal};
+    Ke->Processors = KiCountProcessors(Host);
+    KeInitializeProcess(&Ke->Global, 0);
+    Ke->ProcessTable = HostAllocate(Host, KiTableBytes);
+    return Ke->ProcessTable != NULL ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;
+}
+
+static SIZE_T
+KiSourceBytes(ULONG Processors)
+{
+    return sizeof(KI_SOURCE) + ((SIZE_T)Processors + 1) * sizeof(KI_PROCESSOR_BOOKS);
+}
+
+void
+KiFinishSources(KE_SYSTEM *Ke)
+{
+    for (ULONG Slot = 0; Slot < KE_SOURCE_SLOTS; Slot++) {
+        if (Ke->Sources[Slot] != NULL) {
+            HostFree(&Ke->Host, Ke->Sources[Slot],
+                     KiSourceBytes(Ke->Sources[Slot]->Processors));
+            Ke->Sources[Slot] = NULL;
+        }
+    }
+}
+
+void
+KeFinishSystem(KE_SYSTEM *Ke)
+{
+    KeFinishProcess(Ke, &Ke->Global);
+    KiFinishSources(Ke);
+    HostFree(&Ke->Host, Ke->ProcessTable, KiTableBytes);
+    Ke->ProcessTable = NULL;
+}
+
+NTSTATUS
+KeRegisterSource(KE_SYSTEM *Ke, KPROFILE_SOURCE Source)
+{
+    ULONG Slot = KiSourceHash(Source);
+    KI_SOURCE *New;
+
+    if (KiFindSource(Ke, Source) != NULL) {
+        return STATUS_SUCCESS;
+    }
+    for (ULONG Tries = 0; Ke->Sources[Slot] != NULL; Tries++) {
+        if (Tries == KE_SOURCE_SLOTS - 1) {
+            return STATUS_INSUFFICIENT_RESOURCES;
+        }
+        Slot = (Slot + 1) & (KE_SOURCE_SLOTS - 1);
+    }
+    New = HostAllocate(&Ke->Host, KiSourceBytes(Ke->Processors));
+    if (New == NULL) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    New->Source = Source;
+    New->Processors = Ke->Processors;
+    RtlPublish(&Ke->Sources[Slot], New);
+    return STATUS_SUCCESS;
+}
+
+void
+KeQueryBooks(const KE_SYSTEM *Ke, KPROFILE_SOURCE Source, KE_BOOKS *Books)
+{
+    const KI_SOURCE *const Found = KiFindSource(Ke, Source);
+
+    *Books = (KE_BOOKS){0};
+    for (ULONG i = 0; Found != NULL && i <= Found->Processors; i++) {
+        Books->Taken += RtlReadNumber(&Found->Books[i].Taken);
+        Books->Counted += RtlReadNumber(&Found->Books[i].Counted);
+        Books->Outside += RtlReadNumber(&Found->Books[i].Outside);
+    }
+}

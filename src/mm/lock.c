@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* mm/lock.c - locking and mapping a counter buffer while a profile is started. */
+#include "mm/mm.h"
+
+NTSTATUS
+MmLockAndMap(const HOST *Host, MDL *Mdl, ULONG64 Buffer, ULONG Bytes, ULONG64 MostBytes)
+{
+    NTSTATUS Status;
+
+    if (Bytes > MostBytes) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    *Mdl = (MDL){.StartVa = Buffer, .ByteCount = Bytes};
+    Status = Host->Table->LockPages(Host->Context, Mdl);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    Status = Host->Table->MapPages(Host->Context, Mdl);
+    if (!NT_SUCCESS(Status)) {
+        Host->Table->UnlockPages(Host->Context, Mdl);
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    return STATUS_SUCCESS;
+}
+
+void
+MmUnmapAndUnlock(const HOST *Host, MDL *Mdl)
+{
+    Host->Table->UnmapPages(Host->Context, Mdl);
+    Host->Table->UnlockPages(Host->Context, Mdl);
+}
+
+void
+MmFlush(const HOST *Host, MDL *Mdl)
+{
+    Host->Table->FlushPages(Host->Context, Mdl);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* ob/object.c - making, referencing and deleting objects. */
+#include "ob/obp.h"
+
+NTSTATUS
+ObCreateObject(OB_SYSTEM *Ob, const OBJECT_TYPE *Type, SIZE_T BodyBytes, void **Body)
+{
+    const SIZE_T Bytes = OBP_HEADER_BYTES + BodyBytes;
+    OBJECT_HEADER *const Header = HostAllocate(&Ob->Host, Bytes);
+
+    if (Header == NULL) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    Header->Type = Type;
+    Header->Bytes = Bytes;
+    Header->PointerCount = 1;
+    Ob->ObjectCount++;
+    *Body = (char *)Header + OBP_HEADER_BYTES;
+    return STATUS_SUCCESS;
+}
+
+void
+ObReferenceObject(void *Body)
+{
+    ObpHeader(Body)->PointerCount++;
+}
+
+void
+ObDereferenceObject(OB_SYSTEM *Ob, void *Body)
+{
+    OBJECT_HEADER *Header;
+
+    if (Body == NULL) {
+        return;
+    }
+    Header = ObpHeader(Body);
+    Header->PointerCount--;
+    if (Header->PointerCount != 0) {
+        return;
+    }
+    Header->Type->Delete(Header->Type->DeleteContext, Body);
+    Ob->ObjectCount--;
+    HostFree(&Ob->Host, Header, Header->Bytes);
+}
+
+ACCESS_MASK
+ObMapGenericAccess(const OBJECT_TYPE *Type, ACCESS_MASK Access)
+{
+    static const ACCESS_MASK Generic[] = {0x80000000u, 0x40000000u, 0x20000000u,
+                                          0x10000000u};
+    const ACCESS_MASK Mapped[] = {Type->GenericRead, Type->GenericWrite,
+                                  Type->GenericExecute, Type->GenericAll};
+
+    for (ULONG i = 0; i < 4; i++) {
+        if ((Access & Generic[i]) != 0) {
+            Access = (Access & ~Generic[i]) | Mapped[i];
+        }
+    }
+    return Access;
+}

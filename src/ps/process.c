@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* ps/process.c - process objects. */
+#include "ps/ps.h"
+
+static const SIZE_T PspTableBytes = PS_PROCESS_BUCKETS * sizeof(LIST_ENTRY);
+
+NTSTATUS
+PsInitializeSystem(PS_SYSTEM *Ps, const HOST *Host, KE_SYSTEM *Ke)
+{
+    *Ps = (PS_SYSTEM){.Host = *Host, .Ke = Ke};
+    Ps->ActiveProcesses = HostAllocate(Host, PspTableBytes);
+    if (Ps->ActiveProcesses == NULL) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    for (ULONG i = 0; i < PS_PROCESS_BUCKETS; i++) {
+        InitializeListHead(&Ps->ActiveProcesses[i]);
+    }
+    return STATUS_SUCCESS;
+}
+
+void
+PsFinishSystem(PS_SYSTEM *Ps)
+{
+    HostFree(&Ps->Host, Ps->ActiveProcesses, PspTableBytes);
+    Ps->ActiveProcesses = NULL;
+}
+
+static LIST_ENTRY *
+PspHead(PS_SYSTEM *Ps, ULONG64 ProcessId)
+{
+    return &Ps->ActiveProcesses[ProcessId & (PS_PROCESS_BUCKETS - 1)];
+}
+
+BOOLEAN
+PsIsProcessGone(const PS_SYSTEM *Ps, const EPROCESS *Process)
+{
+    if (!Process->Active) {
+        return TRUE;
+    }
+    return !Process->Watched &&
+           Ps->Host.Table->IsProcessGone(Ps->Host.Context, &Process->Host);
+}
+
+EPROCESS *
+PsLookupProcess(PS_SYSTEM *Ps, ULONG64 ProcessId)
+{
+    LIST_ENTRY *const Head = PspHead(Ps, ProcessId);
+
+    for (LIST_ENTRY *Entry = Head->Flink; Entry != Head; Entry = Entry->Flink) {
+        EPROCESS *const Process =
+            CONTAINING_RECORD(Entry, EPROCESS, ActiveProcessLinks);
+
+        if (Process->Pcb.ProcessId != ProcessId) {
+            continue;
+        }
+        if (PsIsProcessGone(Ps, Process)) {
+            PsEndProcess(Ps, Process);
+            return NULL;
+        }
+        return Process;
+    }
+    return NULL;
+}
+
+NTSTATUS
+PsInitializeProcess(PS_SYSTEM *Ps, EPROCESS *Process, ULONG64 ProcessId,
+                    BOOLEAN Watched)
+{
+    /* Before anything fails: the body may go through PsDeleteProcess. */
+    KeInitializeProcess(&Process->Pcb, ProcessId);
+    if (!Watched) {
+        const NTSTATUS Status =
+            Ps->Host.Table->OpenProcess(Ps->Host.Context, ProcessId, &Process->Host);
+
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+        Process->HostOpen = TRUE;
+    }
+    Process->Watched = Watched;
+    Process->Active = TRUE;
+    InsertTailList(PspHead(Ps, ProcessId), &Process->ActiveProcessLinks);
+    return STATUS_SUCCESS;
+}
+
+void
+PsEndProcess(PS_SYSTEM *Ps, EPROCESS *Process)
+{
+    Process->Watched = FALSE;
+    if (!Process->Active) {
+        return;
+    }
+    Process->Active = FALSE;
+    RemoveEntryList(&Process->ActiveProcessLinks);
+    KeDetachProcess(Ps->Ke, &Process->Pcb);
+}
+
+void
+PsDeleteProcess(PS_SYSTEM *Ps, EPROCESS *Process)
+{
+    PsEndProcess(Ps, Process);
+    KeFinishProcess(Ps->Ke, &Process->Pcb);
+    if (Process->HostOpen) {
+        Ps->Host.Table->CloseProcess(Ps->Host.Context, &Process->Host);
+        Process->HostOpen = FALSE;
+    }
+}
+
+NTSTATUS
+PsCheckAccess(PS_SYSTEM *Ps, const EPROCESS *Process)
+{
+    if (Process->Watched) {
+        return STATUS_SUCCESS;
+    }
+    return Ps->Host.Table->CheckProcessAccess(Ps->Host.Context, &Process->Host);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rtl/atomics.h - the few atomic operations that the core needs, by compiler builtins.
+ */
+#ifndef RTL_ATOMICS_H
+#define RTL_ATOMICS_H
+
+#include <ntprof/nt_types.h>
+
+/* Adds one to a counter that other processors and the caller may read or write. Wraps at 2^32.
+ * Relaxed: counters order nothing. */
+static inline void
+RtlIncrementCounter(ULONG *Counter)
+{
+    (void)__atomic_fetch_add(Counter, 1, __ATOMIC_RELAXED);
+}
+
+/* Adds to a number that one processor writes and others read: no lock, no torn value. */
+static inline void
+RtlAddOwned(ULONG64 *Number, ULONG64 Amount)
+{
+    __atomic_store_n(Number, __atomic_load_n(Number, __ATOMIC_RELAXED) + Amount,
+                     __ATOMIC_RELAXED);
+}
+
+static inline ULONG64
+RtlReadNumber(const ULONG64 *Number)
+{
+    return __atomic_load_n(Number, __ATOMIC_RELAXED);
+}
+
+/* Pairs with RtlReadPublished: what was written before is seen by who reads the pointer. */
+#define RtlPublish(Location, Value) \
+    __atomic_store_n((Location), (Value), __ATOMIC_RELEASE)
+#define RtlReadPublished(Location) __atomic_load_n((Location), __ATOMIC_ACQUIRE)
+
+#endif
