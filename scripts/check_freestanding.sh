@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Builds the core alone, without libc, for 64 and for 32 bits, and looks at what it still asks for.
+# Usage: check_freestanding.sh [TREE]
+set -u
+
+cd "${1:-$(dirname "$0")/..}" || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+warnings='-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla -Werror'
+# hal/backend.c only names the back ends, so it compiles alone, but it is no part of the core.
+core='rtl ke mm se ps ob ex'
+failed=0
+
+for bits in 64 32; do
+    objects=
+    for layer in $core hal; do
+        for source in src/"$layer"/*.c; do
+            [ -f "$source" ] || continue
+            object=$work/$layer-$(basename "$source" .c).$bits.o
+            # shellcheck disable=SC2086 # the warnings are words
+            if ! ${CC:-gcc} -m$bits -std=gnu11 -O2 -ffreestanding -fno-pic -fno-stack-protector \
+                $warnings -Iinclude -Isrc -c "$source" -o "$object"; then
+                failed=$((failed + 1))
+                continue
+            fi
+            [ "$layer" = hal ] || objects="$objects $object"
+        done
+    done
+    if [ -z "$objects" ]; then
+        echo "check_freestanding: no core sources"
+        exit 1
+    fi
+
+    # One relocatable object: what is undefined in it must come from the embedder.
+    emulation=elf_x86_64
+    [ $bits = 64 ] || emulation=elf_i386
+    # shellcheck disable=SC2086
+    ld -m $emulation -r -o "$work/core.$bits.o" $objects || failed=$((failed + 1))
+    asked=$(nm -u "$work/core.$bits.o" | awk '{ print $2 }' |
+        grep -vxE 'memcpy|memmove|memset|memcmp')
+    if [ -n "$asked" ]; then
+        echo "check_freestanding: $bits bits: the core needs" $asked
+        failed=$((failed + 1))
+    fi
+    echo "check_freestanding: $bits bits: $(echo $objects | wc -w) objects"
+done
+[ $failed -eq 0 ]

@@ -1,0 +1,133 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Reads every #include of src, include, tool and examples and holds it against ARCHITECTURE.md.
+
+usage: check_layers.py [TREE]
+
+Only what a file names itself is judged. Our own headers are named from src/ or tool/, or from
+the folder of the file. Says each breach, then how many files were read.
+"""
+import pathlib
+import re
+import sys
+
+FREESTANDING = {
+    "float.h", "iso646.h", "limits.h", "stdalign.h", "stdarg.h", "stdatomic.h", "stdbool.h",
+    "stddef.h", "stdint.h", "stdnoreturn.h",
+}
+CORE_PUBLIC = {"nt_types.h", "nt_status.h", "nt_profile.h"}
+ANY = None
+
+# layer: (our headers of other layers, public headers, may use libc)
+LAYERS = {
+    "rtl": ([], {"nt_types.h", "nt_status.h"}, False),
+    "ke": (["rtl/*", "hal/hal.h", "host/host.h"], CORE_PUBLIC | {"hal.h"}, False),
+    "mm": (["rtl/*", "host/host.h"], CORE_PUBLIC | {"host.h"}, False),
+    "se": (["rtl/*", "host/host.h"], CORE_PUBLIC | {"host.h"}, False),
+    # EPROCESS begins with a KPROCESS, as in NT: docs/decisions/0002.
+    "ps": (["rtl/*", "host/host.h", "ke/ke.h"], CORE_PUBLIC | {"host.h"}, False),
+    "ob": (["rtl/*", "se/se.h", "host/host.h"], CORE_PUBLIC | {"host.h"}, False),
+    "ex": (["rtl/*", "ob/ob.h", "ke/ke.h", "ke/bucket.h", "mm/mm.h", "se/se.h", "ps/ps.h",
+            "host/host.h", "hal/hal.h"],
+           CORE_PUBLIC | {"hal.h", "host.h", "notification.h"}, False),
+    "hal": (["rtl/*"], ANY, False),
+    "hal/*": (["rtl/*", "hal/*", "ke/profint.h", "ke/bucket.h"], ANY, True),
+    "host": (["rtl/*"], {"host.h", "nt_types.h", "nt_status.h"}, False),
+    "host/*": (["rtl/*", "host/host.h"], ANY, True),
+    "api": (["rtl/*", "*/{layer}.h", "hal/backend.h", "host/linux/linux.h", "host/sim/sim.h",
+             "hal/sim/sim.h"], ANY, True),
+}
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+
+
+def layer_of(path):
+    """'ke' for ke/x.c, 'hal/*' for hal/perf/x.c."""
+    parts = path.parts[:-1]
+    return parts[0] if len(parts) == 1 else parts[0] + "/*"
+
+
+def allows(patterns, header):
+    folder, name = header.rsplit("/", 1)
+    for pattern in patterns:
+        if pattern in (header, folder + "/*"):
+            return True
+        if pattern == "*/{layer}.h" and name == folder.split("/")[-1] + ".h":
+            return True
+    return False
+
+
+def own_header(tree, path, name, roots):
+    """The included header, as a path from its root; None if it is not ours."""
+    for root in roots:
+        if (tree / root / name).is_file():
+            return pathlib.Path(name)
+    beside = path.parent / name
+    for root in roots:
+        if beside.is_file() and beside.is_relative_to(tree / root):
+            return beside.relative_to(tree / root)
+    return None
+
+
+def check_src(tree, path, sign, name):
+    inside = path.relative_to(tree / "src")
+    layer = layer_of(inside)
+    if layer not in LAYERS:
+        return f"no rule for src/{inside.parent}"
+    ours, public, libc = LAYERS[layer]
+    if name.startswith("ntprof/"):
+        ok = public is ANY or name[len("ntprof/"):] in public
+        return None if ok else f"{layer} may not include <{name}>"
+    if sign == "<":
+        ok = libc or name in FREESTANDING
+        return None if ok else f"{layer} is freestanding: <{name}>"
+    header = own_header(tree, path, name, ["src"])
+    if header is None:
+        return f'"{name}" is not found from src'
+    if header.parent == inside.parent:
+        return None
+    if header.parts[0] != inside.parts[0] and is_private(header):
+        return f'"{name}" is private to {header.parent}'
+    return None if allows(ours, str(header)) else f'{layer} may not include "{name}"'
+
+
+def is_private(header):
+    """ke/ki.h, mm/mi.h and x/xp.h belong to their layer alone."""
+    return header.name in ("ki.h", "mi.h", header.parent.name + "p.h")
+
+
+def check_public(tree, path, sign, name):
+    if name.startswith("ntprof/") or (sign == "<" and name in FREESTANDING):
+        return None
+    return f"a public header may not include {name}"
+
+
+def check_client(tree, path, sign, name):
+    """tool and examples: the public headers without those for embedding."""
+    if name in ("ntprof/hal.h", "ntprof/host.h") and "embed" not in path.name:
+        return f"<{name}> is for those who embed the core"
+    if sign == '"' and own_header(tree, path, name, [path.relative_to(tree).parts[0]]) is None:
+        return f'"{name}" is not in {path.relative_to(tree).parts[0]}: public headers only'
+    return None
+
+
+CHECKS = {"src": check_src, "include": check_public, "tool": check_client,
+          "examples": check_client}
+
+
+def main():
+    tree = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
+    tree = tree.resolve()
+    breaches, files = 0, 0
+    for folder, check in CHECKS.items():
+        for path in sorted((tree / folder).rglob("*.[ch]")):
+            files += 1
+            for match in INCLUDE.finditer(path.read_text(encoding="utf-8")):
+                text = check(tree, path, match[1], match[2])
+                if text:
+                    breaches += 1
+                    print(f"{path.relative_to(tree)}: {text}")
+    print(f"check_layers: {files} files, {breaches} breaches")
+    return 1 if breaches or not files else 0
+
+
+sys.exit(main())

@@ -1,0 +1,46 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Runs clang-tidy (.clang-tidy) over every C file that a build folder compiles.
+
+usage: check_tidy.py BUILD [FILE...]
+"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+
+def compiled(build):
+    commands = json.loads((build / "compile_commands.json").read_text())
+    files = {os.path.realpath(os.path.join(c["directory"], c["file"])) for c in commands}
+    return sorted(file for file in files if file.endswith(".c"))
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    build = pathlib.Path(sys.argv[1])
+    files = [os.path.realpath(file) for file in sys.argv[2:]] or compiled(build)
+    tidy = shutil.which("clang-tidy-14") or shutil.which("clang-tidy")
+    if tidy is None:
+        sys.exit("check_tidy: clang-tidy is missing")
+
+    def run(file):
+        command = [tidy, "--quiet", "-p", str(build), "--warnings-as-errors=*",
+                   "--extra-arg=-Wno-unknown-warning-option", file]
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for file, done in zip(files, pool.map(run, files)):
+            if done.returncode != 0:
+                failed += 1
+                print(done.stdout.strip() or f"{file}: {done.stderr.strip()}")
+    print(f"check_tidy: {len(files)} files, {failed} with findings")
+    return 1 if failed or not files else 0
+
+
+sys.exit(main())

@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Sums up a meson test log: cases passed and failed, and every skip with its reason.
+
+usage: test_summary.py [--strict] [--counts] LOG.json
+
+A skip's reason is what the test printed before it skipped. With --strict a skip counts as a
+failure unless it gives a reason and tests/may_skip.txt names it. With --counts the last line is
+"counts PASSED FAILED".
+"""
+import argparse
+import fnmatch
+import json
+import pathlib
+import re
+import sys
+
+GOOD = ("OK", "EXPECTEDFAIL")
+MAY_SKIP = pathlib.Path(__file__).parent.parent / "tests" / "may_skip.txt"
+
+
+def read_cases(output):
+    """(passed, failed, [(case, reason)]) of one cmocka program."""
+    passed, failed, skips = 0, 0, []
+    runs = re.split(r"^\[ RUN      \] ", output, flags=re.M)[1:]
+    for run in runs:
+        lines = run.splitlines()
+        name, rest = lines[0].strip(), lines[1:]
+        if any(line.startswith("[       OK ] " + name) for line in rest):
+            passed += 1
+        elif f"[  SKIPPED ] {name}" in rest:
+            said = rest[: rest.index(f"[  SKIPPED ] {name}")]
+            skips.append((name, " ".join(line.strip() for line in said if line.strip())))
+        else:
+            failed += 1
+    return passed, failed, skips
+
+
+def read_log(path):
+    passed, failed, skips, bad = 0, 0, [], []
+    for line in open(path, encoding="utf-8"):
+        test = json.loads(line)
+        output = test.get("stdout", "")
+        name = test["name"].split(" / ")[-1]
+        p, f, s = read_cases(output)
+        if test["result"] == "SKIP":
+            said = (output + test.get("stderr", "")).strip().splitlines()
+            s = [("", said[-1].strip() if said else "")]
+        elif test["result"] not in GOOD:
+            f = max(f, 1)
+            bad.append(f"{name}: {test['result']}")
+        elif p + f + len(s) == 0:
+            p = 1
+        passed += p
+        failed += f
+        skips += [(f"{name}/{case}" if case else name, reason) for case, reason in s]
+    return passed, failed, skips, bad
+
+
+def read_patterns(path):
+    if not path.exists():
+        return []
+    lines = (line.split("#")[0].split() for line in path.read_text().splitlines())
+    return [words[0] for words in lines if words]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--strict", action="store_true")
+    parser.add_argument("--counts", action="store_true")
+    parser.add_argument("log")
+    options = parser.parse_args()
+
+    passed, failed, skips, bad = read_log(options.log)
+    patterns = read_patterns(MAY_SKIP)
+    print(f"skipped: {len(skips) or 'none'}")
+    for name, reason in skips:
+        print(f"  {name}: {reason or 'no reason given'}")
+        allowed = any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
+        if options.strict and not (reason and allowed):
+            failed += 1
+            bad.append(f"{name}: must not skip (tests/may_skip.txt)")
+    for text in bad:
+        print(f"failed: {text}")
+    print(f"tests: {passed} passed, {failed} failed, {len(skips)} skipped")
+    if options.counts:
+        print(f"counts {passed} {failed}")
+    return 1 if failed else 0
+
+
+sys.exit(main())
