@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * api/api.h - sessions: the only place that knows all layers.
+ *
+ * One recursive lock a session: an Nt call holds it throughout, and so does the delivery of hits and
+ * notifications, whose callback may make Nt calls. So passive calls of the core and deliveries
+ * are serialised, and a notification sees the same state as the hits around it.
+ */
+#ifndef API_API_H
+#define API_API_H
+
+#include "ex/ex.h"
+#include "hal/backend.h"
+
+#include <ntprof/ntprof.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+struct ntprof_session {
+    pthread_mutex_t lock; /* recursive; guards all below but what is set at open only */
+    KSYSTEM system;
+    HOST host;                  /* set at open */
+    const HAL_BACKEND *backend; /* set at open */
+    void *backend_context;      /* set at open */
+    pid_t owner; /* set at open: a forked child has the memory but not the rings */
+    ntprof_notify *notify;
+    void *notify_context;
+    ntprof_log *log; /* set at open */
+    void *log_context;
+    pthread_t thread; /* set at open, if threaded */
+    bool threaded;    /* set at open */
+    bool closing;
+    bool idle;   /* the thread sleeps without a time limit */
+    int wake_fd; /* eventfd that wakes the thread; -1 if not threaded */
+    uint64_t delivery_ns;
+    uint64_t deliveries;
+    char better[256];
+    char error[512];
+};
+
+/* The calling thread's session, or the default one, opened if need be; NULL with *status. */
+ntprof_session *api_current_session(NTSTATUS *status);
+
+/* Locks a session for a call. False, without a lock, in a forked child that has not its own. */
+bool api_enter(ntprof_session *session);
+
+/* Unlocks. Keeps the back end's reason if status is a failure; returns status. */
+NTSTATUS api_leave(ntprof_session *session, NTSTATUS status);
+
+/* What is due, with the session locked; milliseconds until the next time, or -1. */
+int api_deliver(ntprof_session *session);
+
+/* The thread of a session: starts it, wakes it when something was started, ends it. */
+NTSTATUS api_start_thread(ntprof_session *session);
+void api_wake_thread(ntprof_session *session);
+void api_stop_thread(ntprof_session *session);
+
+/* Copies a whole struct out to one that begins with its size, as far as the caller's reaches.
+ * False if that is smaller than least, its first version. */
+bool api_copy_out(void *to, const void *from, size_t bytes, size_t least);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* api/control.c - watching, delivering and asking about a session. */
+#include "api/api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+NTSTATUS
+ntprof_session_set_notify(ntprof_session *session, ntprof_notify *callback,
+                          void *context)
+{
+    if (session == NULL || !api_enter(session)) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    session->notify = callback;
+    session->notify_context = context;
+    return api_leave(session, STATUS_SUCCESS);
+}
+
+/* The set of processors to watch on, one word a group. */
+static NTSTATUS
+control_fill_processors(const ntprof_session *session,
+                        const ntprof_watch_options *options, ULONG64 *words,
+                        ULONG groups)
+{
+    const HOST *const host = &session->host;
+
+    for (ULONG group = 0; options->affinity_count == 0 && group < groups; group++) {
+        words[group] = host->Table->ActiveProcessors(host->Context, (USHORT)group);
+    }
+    for (uint32_t i = 0; i < options->affinity_count; i++) {
+        const GROUP_AFFINITY *const affinity = &options->affinity[i];
+
+        if (affinity->Group >= groups ||
+            (affinity->Mask &
+             ~host->Table->ActiveProcessors(host->Context, affinity->Group)) != 0) {
+            return STATUS_INVALID_PARAMETER;
+        }
+        words[affinity->Group] |= affinity->Mask;
+    }
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS
+control_register_sources(ntprof_session *session, const ntprof_watch_options *options)
+{
+    for (uint32_t i = 0; i < options->source_count; i++) {
+        HAL_SOURCE source;
+        NTSTATUS status;
+
+        session->backend->Hal->QuerySource(session->backend_context,
+                                           options->sources[i], &source);
+        if (!source.Supported) {
+            return STATUS_NOT_SUPPORTED;
+        }
+        status = KeRegisterSource(&session->system.Ke, options->sources[i]);
+        if (!NT_SUCCESS(status)) {
+            return status;
+        }
+    }
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS
+control_watch(ntprof_session *session, const EPROCESS *process,
+              const ntprof_watch_options *options)
+{
+    const ULONG groups = session->host.Table->GroupCount(session->host.Context);
+    ULONG64 *const words = calloc(groups, sizeof(*words));
+    const HAL_WATCH watch = {
+        .ProcessId = process->Pcb.ProcessId,
+        .Flags = options->flags,
+        .SourceCount = options->source_count,
+        .Sources = options->sources,
+        .ProcessorCount = groups * 64,
+        .Processors = words,
+    };
+    NTSTATUS status;
+
+    if (words == NULL) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    status = control_fill_processors(session, options, words, groups);
+    if (NT_SUCCESS(status)) {
+        status = control_register_sources(session, options);
+    }
+    if (NT_SUCCESS(status) && PsIsProcessGone(&session->system.Ps, process)) {
+        status = STATUS_PROCESS_IS_TERMINATING;
+    }
+    if (NT_SUCCESS(status)) {
+        status = session->backend->Watch(session->backend_context, &watch);
+    }
+    free(words);
+    return status;
+}
+
+static bool
+control_options_valid(const ntprof_watch_options *options)
+{
+    const unsigned known = NTPROF_WATCH_DESCENDANTS | NTPROF_WATCH_ON_EXEC;
+
+    return options->size >= sizeof(*options) && (options->flags & ~known) == 0 &&
+           (options->sources != NULL || options->source_count == 0) &&
+           (options->affinity != NULL || options->affinity_count == 0);
+}
+
+NTSTATUS
+ntprof_session_watch(ntprof_session *session, HANDLE process,
+                     const ntprof_watch_options *options)
+{
+    static const ntprof_watch_options none = {.size = sizeof(none)};
+    EPROCESS *body;
+    NTSTATUS status;
+
+    if (options == NULL) {
+        options = &none;
+    }
+    if (session == NULL || !control_options_valid(options) || !api_enter(session)) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    status = ExReferenceProcess(&session->system, process, &body);
+    if (NT_SUCCESS(status)) {
+        status = control_watch(session, body, options);
+        ObDereferenceObject(&session->system.Ob, body);
+        api_wake_thread(session);
+    }
+    return api_leave(session, status);
+}
+
+NTSTATUS
+ntprof_session_flush(ntprof_session *session)
+{
+    if (session == NULL || !api_enter(session)) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    ExFlushProfiles(&session->system);
+    return api_leave(session, STATUS_SUCCESS);
+}
+
+int
+ntprof_session_fd(ntprof_session *session)
+{
+    return session == NULL ? -1
+                           : session->backend->Descriptor(session->backend_context);
+}
+
+NTSTATUS
+ntprof_session_poll(ntprof_session *session, int *wait_ms)
+{
+    int next_ms;
+
+    if (session == NULL || !api_enter(session)) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    next_ms = api_deliver(session);
+    if (wait_ms != NULL) {
+        *wait_ms = next_ms;
+    }
+    return api_leave(session, STATUS_SUCCESS);
+}
+
+const char *
+ntprof_session_error(ntprof_session *session)
+{
+    return session == NULL ? "" : session->error;
+}
+
+static ULONG
+control_count_processors(const HOST *host)
+{
+    const USHORT groups = host->Table->GroupCount(host->Context);
+    ULONG count = 0;
+
+    for (USHORT group = 0; group < groups; group++) {
+        count += (ULONG)__builtin_popcountll(
+            host->Table->ActiveProcessors(host->Context, group));
+    }
+    return count;
+}
+
+NTSTATUS
+ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
+{
+    ntprof_session_info full = {0};
+    HAL_STATISTICS statistics = {0};
+
+    if (session == NULL || info == NULL || !api_enter(session)) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    session->backend->QueryStatistics(session->backend_context, &statistics);
+    strncpy(full.backend, session->backend->Name, sizeof(full.backend) - 1);
+    memcpy(full.better, session->better, sizeof(full.better));
+    full.processors = control_count_processors(&session->host);
+    full.profiles = session->system.ProfileCount;
+    full.started = session->system.StartedCount;
+    full.start_limit = ExStartLimit(&session->system);
+    full.processes = statistics.Processes;
+    full.late = statistics.Late;
+    full.ring_bytes = statistics.RingBytes;
+    full.delivery_ns = session->delivery_ns;
+    full.deliveries = session->deliveries;
+    return api_leave(session, api_copy_out(info, &full, sizeof(full), sizeof(full))
+                                  ? STATUS_SUCCESS
+                                  : STATUS_INVALID_PARAMETER);
+}

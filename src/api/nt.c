@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * api/nt.c - the Nt and Zw entry points: each finds its session, locks it and asks ex.
+ */
+#include "api/api.h"
+#include "mm/mm.h"
+
+#include <stdint.h>
+
+/* The calling thread's session, locked; NULL with *status. */
+static ntprof_session *
+nt_enter(NTSTATUS *status)
+{
+    ntprof_session *const session = api_current_session(status);
+
+    if (session == NULL) {
+        return NULL;
+    }
+    if (!api_enter(session)) {
+        *status = STATUS_INVALID_HANDLE; /* the session of a forked child's parent */
+        return NULL;
+    }
+    return session;
+}
+
+static ULONG64
+nt_address(const void *pointer)
+{
+    return (ULONG64)(uintptr_t)pointer;
+}
+
+NTSTATUS
+NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
+                  SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer, ULONG BufferSize,
+                  KPROFILE_SOURCE ProfileSource, USHORT GroupCount,
+                  const GROUP_AFFINITY *AffinityArray)
+{
+    const EX_CREATE_PROFILE Parameters = {
+        .ProfileHandle = nt_address(ProfileHandle),
+        .Process = Process,
+        .ProfileBase = nt_address(ProfileBase),
+        .ProfileSize = ProfileSize,
+        .BucketSize = BucketSize,
+        .Buffer = nt_address(Buffer),
+        .BufferSize = BufferSize,
+        .ProfileSource = ProfileSource,
+        .GroupCount = GroupCount,
+        .AffinityArray = nt_address(AffinityArray),
+    };
+    NTSTATUS Status;
+    ntprof_session *const Session = nt_enter(&Status);
+
+    if (Session == NULL) {
+        return Status;
+    }
+    return api_leave(Session,
+                     ExCreateProfileEx(&Session->system, UserMode, &Parameters));
+}
+
+NTSTATUS
+NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
+                SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer, ULONG BufferSize,
+                KPROFILE_SOURCE ProfileSource, KAFFINITY Affinity)
+{
+    const EX_CREATE_PROFILE Parameters = {
+        .ProfileHandle = nt_address(ProfileHandle),
+        .Process = Process,
+        .ProfileBase = nt_address(ProfileBase),
+        .ProfileSize = ProfileSize,
+        .BucketSize = BucketSize,
+        .Buffer = nt_address(Buffer),
+        .BufferSize = BufferSize,
+        .ProfileSource = ProfileSource,
+    };
+    NTSTATUS Status;
+    ntprof_session *const Session = nt_enter(&Status);
+
+    if (Session == NULL) {
+        return Status;
+    }
+    return api_leave(
+        Session, ExCreateProfile(&Session->system, UserMode, &Parameters, Affinity));
+}
+
+NTSTATUS
+NtStartProfile(HANDLE ProfileHandle)
+{
+    NTSTATUS Status;
+    ntprof_session *const Session = nt_enter(&Status);
+
+    if (Session == NULL) {
+        return Status;
+    }
+    Status = ExStartProfile(&Session->system, ProfileHandle);
+    api_wake_thread(Session);
+    return api_leave(Session, Status);
+}
+
+NTSTATUS
+NtStopProfile(HANDLE ProfileHandle)
+{
+    NTSTATUS Status;
+    ntprof_session *const Session = nt_enter(&Status);
+
+    if (Session == NULL) {
+        return Status;
+    }
+    return api_leave(Session, ExStopProfile(&Session->system, ProfileHandle));
+}
+
+NTSTATUS
+NtQueryIntervalProfile(KPROFILE_SOURCE ProfileSource, ULONG *Interval)
+{
+    NTSTATUS Status;
+    ntprof_session *const Session = nt_enter(&Status);
+
+    if (Session == NULL) {
+        return Status;
+    }
+    return api_leave(Session,
+                     ExQueryIntervalProfile(&Session->system, UserMode, ProfileSource,
+                                            nt_address(Interval)));
+}
+
+NTSTATUS
+NtSetIntervalProfile(ULONG Interval, KPROFILE_SOURCE ProfileSource)
+{
+    NTSTATUS Status;
+    ntprof_session *const Session = nt_enter(&Status);
+
+    if (Session == NULL) {
+        return Status;
+    }
+    return api_leave(Session, ExSetIntervalProfile(&Session->system, UserMode, Interval,
+                                                   ProfileSource));
+}
+
+NTSTATUS
+NtClose(HANDLE Handle)
+{
+    NTSTATUS Status;
+    ntprof_session *const Session = nt_enter(&Status);
+
+    if (Session == NULL) {
+        return Status;
+    }
+    return api_leave(Session, ExClose(&Session->system, Handle));
+}
+
+/* The arguments of NtOpenProcess are the caller's memory too: copied before they are looked at. */
+static NTSTATUS
+nt_read_client(ntprof_session *Session, const OBJECT_ATTRIBUTES *ObjectAttributes,
+               const CLIENT_ID *ClientId, ULONG64 *ProcessId)
+{
+    CLIENT_ID Client;
+    OBJECT_ATTRIBUTES Attributes;
+    NTSTATUS Status;
+
+    if (ClientId == NULL) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    Status =
+        MmCopyFromCaller(&Session->host, &Client, nt_address(ClientId), sizeof(Client));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    if (ObjectAttributes != NULL) {
+        Status = MmCopyFromCaller(&Session->host, &Attributes,
+                                  nt_address(ObjectAttributes), sizeof(Attributes));
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+        if (Attributes.ObjectName != NULL) {
+            return STATUS_INVALID_PARAMETER;
+        }
+    }
+    *ProcessId = nt_address(Client.UniqueProcess);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS
+NtOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
+              const OBJECT_ATTRIBUTES *ObjectAttributes, const CLIENT_ID *ClientId)
+{
+    ULONG64 ProcessId;
+    NTSTATUS Status;
+    ntprof_session *const Session = nt_enter(&Status);
+
+    if (Session == NULL) {
+        return Status;
+    }
+    /* The stream may be behind: a pid that it knows may be another's by now. */
+    KeFlushHits(&Session->system.Ke);
+    Status = nt_read_client(Session, ObjectAttributes, ClientId, &ProcessId);
+    if (NT_SUCCESS(Status)) {
+        Status = ExOpenProcess(&Session->system, UserMode, nt_address(ProcessHandle),
+                               DesiredAccess, ProcessId);
+    }
+    return api_leave(Session, Status);
+}
+
+/* Zw names: in user mode the same functions, as in NT. */
+#define NT_ALIAS(Zw, Nt) extern __typeof__(Nt) Zw __attribute__((alias(#Nt)))
+
+NT_ALIAS(ZwCreateProfileEx, NtCreateProfileEx);
+NT_ALIAS(ZwCreateProfile, NtCreateProfile);
+NT_ALIAS(ZwStartProfile, NtStartProfile);
+NT_ALIAS(ZwStopProfile, NtStopProfile);
+NT_ALIAS(ZwQueryIntervalProfile, NtQueryIntervalProfile);
+NT_ALIAS(ZwSetIntervalProfile, NtSetIntervalProfile);
+NT_ALIAS(ZwClose, NtClose);
+NT_ALIAS(ZwOpenProcess, NtOpenProcess);

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * api/session.c - opening, using and closing sessions.
+ *
+ * The only mutable globals of the library above the host: the default session, and each thread's
+ * current one.
+ */
+#include "api/api.h"
+#include "host/linux/linux.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
+static ntprof_session *default_session;
+static _Thread_local ntprof_session *thread_session;
+
+bool
+api_copy_out(void *to, const void *from, size_t bytes, size_t least)
+{
+    size_t size;
+
+    memcpy(&size, to, sizeof(size));
+    if (size < least) {
+        return false;
+    }
+    memcpy((char *)to + sizeof(size), (const char *)from + sizeof(size),
+           (size < bytes ? size : bytes) - sizeof(size));
+    return true;
+}
+
+bool
+api_enter(ntprof_session *session)
+{
+    if (session->owner != getpid()) {
+        return false;
+    }
+    pthread_mutex_lock(&session->lock);
+    return true;
+}
+
+NTSTATUS
+api_leave(ntprof_session *session, NTSTATUS status)
+{
+    if (!NT_SUCCESS(status)) {
+        snprintf(session->error, sizeof(session->error), "%s",
+                 session->backend->Error(session->backend_context));
+    }
+    pthread_mutex_unlock(&session->lock);
+    return status;
+}
+
+/* Called by the back end within a delivery, with the session locked. */
+static void
+session_notify(void *context, const ntprof_notification *notification)
+{
+    ntprof_session *const session = context;
+    ntprof_session *const before = thread_session;
+
+    ExBeforeNotification(&session->system, notification);
+    if (session->notify != NULL) {
+        thread_session = session;
+        session->notify(session->notify_context, notification);
+        thread_session = before;
+    }
+    ExAfterNotification(&session->system, notification);
+}
+
+/* Adds "name: reason; remedy" to why no better back end is in use. */
+static void
+session_add_reason(ntprof_session *session, const char *name, const HAL_PROBE *probe)
+{
+    const size_t used = strlen(session->better);
+
+    if (probe->Reason[0] != '\0') {
+        snprintf(session->better + used, sizeof(session->better) - used, "%s%s: %s%s%s",
+                 used != 0 ? "; " : "", name, probe->Reason,
+                 probe->Remedy[0] != '\0' ? "; " : "", probe->Remedy);
+    }
+}
+
+static NTSTATUS
+session_try_backend(ntprof_session *session, const HAL_BACKEND *backend,
+                    const HAL_OPEN *open)
+{
+    HAL_PROBE probe = {0};
+    NTSTATUS status;
+
+    backend->Probe(&probe);
+    session_add_reason(session, backend->Name, &probe);
+    if (!probe.Usable) {
+        return STATUS_NOT_SUPPORTED;
+    }
+    status = backend->Open(open, &session->backend_context);
+    if (NT_SUCCESS(status)) {
+        session->backend = backend;
+    }
+    return status;
+}
+
+/* The one that is named, or the first that can be used; the simulated one only by name. */
+static NTSTATUS
+session_choose_backend(ntprof_session *session, const ntprof_session_options *options)
+{
+    const HAL_OPEN open = {
+        .Ke = &session->system.Ke,
+        .Notify = session_notify,
+        .NotifyContext = session,
+        .UserOnly = (options->flags & NTPROF_SESSION_USER_ONLY) != 0,
+        .SimulationSeed = options->simulation_seed,
+    };
+    NTSTATUS status =
+        options->backend != NULL ? STATUS_INVALID_PARAMETER : STATUS_NOT_SUPPORTED;
+
+    for (size_t i = 0; HalBackends[i] != NULL; i++) {
+        const HAL_BACKEND *const backend = HalBackends[i];
+        const bool wanted = options->backend != NULL
+                                ? strcmp(options->backend, backend->Name) == 0
+                                : backend != &HalSimBackend;
+
+        if (!wanted) {
+            continue;
+        }
+        status = session_try_backend(session, backend, &open);
+        if (NT_SUCCESS(status) || options->backend != NULL) {
+            return status;
+        }
+    }
+    return status;
+}
+
+static NTSTATUS
+session_set_intervals(ntprof_session *session, const ntprof_session_options *options)
+{
+    for (size_t i = 0; i < options->interval_count; i++) {
+        const ntprof_source_interval *const wanted = &options->intervals[i];
+        KPROFILE_SOURCE source;
+
+        if (wanted->source == NULL || wanted->interval == 0 ||
+            !NT_SUCCESS(session->backend->LookupSource(session->backend_context,
+                                                       wanted->source, &source))) {
+            return STATUS_INVALID_PARAMETER;
+        }
+        session->backend->Hal->SetInterval(session->backend_context, source,
+                                           wanted->interval);
+    }
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS
+session_init_lock(ntprof_session *session)
+{
+    pthread_mutexattr_t attributes;
+    int failure;
+
+    if (pthread_mutexattr_init(&attributes) != 0) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    failure = pthread_mutex_init(&session->lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    return failure == 0 ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;
+}
+
+/* Host, back end, core and thread, in this order; what was made is undone on failure. */
+static NTSTATUS
+session_build(ntprof_session *session, const ntprof_session_options *options)
+{
+    HAL hal;
+    NTSTATUS status = host_linux_create(&session->host);
+
+    if (!NT_SUCCESS(status)) {
+        return status;
+    }
+    status = session_choose_backend(session, options);
+    if (!NT_SUCCESS(status)) {
+        goto delete_host;
+    }
+    hal = (HAL){.Table = session->backend->Hal, .Context = session->backend_context};
+    status =
+        ExInitializeSystem(&session->system, &session->host, &hal, options->nt_version);
+    if (!NT_SUCCESS(status)) {
+        goto close_backend;
+    }
+    status = session_set_intervals(session, options);
+    if (!NT_SUCCESS(status)) {
+        goto finish_system;
+    }
+    if ((options->flags & NTPROF_SESSION_POLLED) == 0) {
+        status = api_start_thread(session);
+        if (!NT_SUCCESS(status)) {
+            goto finish_system;
+        }
+    }
+    return STATUS_SUCCESS;
+
+finish_system:
+    ExFinishSystem(&session->system);
+close_backend:
+    session->backend->Close(session->backend_context);
+delete_host:
+    host_linux_delete(&session->host);
+    return status;
+}
+
+/* Options of this library's size, zero where the caller's struct ends. */
+static NTSTATUS
+session_read_options(const ntprof_session_options *from,
+                     ntprof_session_options *options)
+{
+    const unsigned known = NTPROF_SESSION_POLLED | NTPROF_SESSION_USER_ONLY;
+
+    *options = (ntprof_session_options){.size = sizeof(*options)};
+    if (from == NULL) {
+        return STATUS_SUCCESS;
+    }
+    if (from->size < sizeof(*options)) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    for (size_t i = sizeof(*options); i < from->size; i++) {
+        if (((const char *)from)[i] != 0) {
+            return STATUS_INVALID_PARAMETER; /* an option of a newer library */
+        }
+    }
+    *options = *from;
+    if ((options->flags & ~known) != 0 ||
+        (options->intervals == NULL && options->interval_count != 0)) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS
+ntprof_session_open(const ntprof_session_options *from, ntprof_session **out)
+{
+    ntprof_session_options options;
+    ntprof_session *session;
+    NTSTATUS status;
+
+    if (out == NULL) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    status = session_read_options(from, &options);
+    if (!NT_SUCCESS(status)) {
+        return status;
+    }
+    session = calloc(1, sizeof(*session));
+    if (session == NULL) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    session->owner = getpid();
+    session->wake_fd = -1;
+    session->log = options.log;
+    session->log_context = options.log_context;
+    status = session_init_lock(session);
+    if (!NT_SUCCESS(status)) {
+        goto free_session;
+    }
+    status = session_build(session, &options);
+    if (!NT_SUCCESS(status)) {
+        goto destroy_lock;
+    }
+    if (session->log != NULL && session->better[0] != '\0') {
+        session->log(session->log_context, NTPROF_LOG_INFO, session->better);
+    }
+    *out = session;
+    return STATUS_SUCCESS;
+
+destroy_lock:
+    pthread_mutex_destroy(&session->lock);
+free_session:
+    free(session);
+    return status;
+}
+
+void
+ntprof_session_close(ntprof_session *session)
+{
+    if (session == NULL) {
+        return;
+    }
+    if (thread_session == session) {
+        thread_session = NULL;
+    }
+    if (session->owner != getpid()) {
+        return; /* a forked child: thread, rings and lock are the parent's; memory stays */
+    }
+    api_stop_thread(session);
+    ExFinishSystem(&session->system);
+    session->backend->Close(session->backend_context);
+    host_linux_delete(&session->host);
+    pthread_mutex_destroy(&session->lock);
+    free(session);
+}
+
+void
+ntprof_session_use(ntprof_session *session)
+{
+    thread_session = session;
+}
+
+ntprof_session *
+api_current_session(NTSTATUS *status)
+{
+    ntprof_session *session = thread_session;
+
+    *status = STATUS_SUCCESS;
+    if (session != NULL) {
+        return session;
+    }
+    pthread_mutex_lock(&default_lock);
+    /* A forked child opens its own; the parent's memory is left as it is. */
+    if (default_session == NULL || default_session->owner != getpid()) {
+        *status = ntprof_session_open(NULL, &session);
+        if (NT_SUCCESS(*status)) {
+            default_session = session;
+        }
+    } else {
+        session = default_session;
+    }
+    pthread_mutex_unlock(&default_lock);
+    return session;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* api/source.c - sources with their books, and back ends. */
+#include "api/api.h"
+
+#include <stdio.h>
+#include <string.h>
+
+NTSTATUS
+ntprof_source_lookup(ntprof_session *session, const char *text, KPROFILE_SOURCE *source)
+{
+    KPROFILE_SOURCE found;
+    NTSTATUS status;
+
+    if (session == NULL || text == NULL || source == NULL || !api_enter(session)) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    status = session->backend->LookupSource(session->backend_context, text, &found);
+    if (NT_SUCCESS(status)) {
+        *source = found;
+    }
+    return api_leave(session, status);
+}
+
+NTSTATUS
+ntprof_source_next(ntprof_session *session, uint32_t index, KPROFILE_SOURCE *source)
+{
+    KPROFILE_SOURCE found;
+    NTSTATUS status;
+
+    if (session == NULL || source == NULL || !api_enter(session)) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    status = session->backend->NextSource(session->backend_context, index, &found);
+    if (NT_SUCCESS(status)) {
+        *source = found;
+    }
+    return api_leave(session, status);
+}
+
+static void
+source_fill(ntprof_source_info *info, const HAL_SOURCE *hal, const HAL_BOOKS *books,
+            const KE_BOOKS *hits)
+{
+    info->unit = books->Unit;
+    info->supported = hal->Supported;
+    info->kernel_included = books->KernelIncluded;
+    memcpy(info->name, books->Name, sizeof(info->name));
+    memcpy(info->nt_name, books->NtName, sizeof(info->nt_name));
+    memcpy(info->reason, books->Reason, sizeof(info->reason));
+    info->interval_asked = books->IntervalAsked;
+    info->interval_granted = hal->Interval;
+    info->interval_default = hal->DefaultInterval;
+    info->interval_minimum = hal->MinimumInterval;
+    info->interval_maximum = hal->MaximumInterval;
+    info->interval_measured =
+        hits->Taken != 0 ? (double)books->Events / (double)hits->Taken : 0;
+    info->expected = books->Expected;
+    info->taken = hits->Taken;
+    info->counted = hits->Counted;
+    info->outside = hits->Outside;
+    info->lost = books->Lost;
+    info->throttled = books->Throttled;
+    info->missed = books->Missed;
+    info->excluded = books->Excluded;
+}
+
+NTSTATUS
+ntprof_source_get(ntprof_session *session, KPROFILE_SOURCE source,
+                  ntprof_source_info *info)
+{
+    ntprof_source_info full = {.source = source};
+    HAL_SOURCE hal;
+    HAL_BOOKS books = {0};
+    KE_BOOKS hits;
+    NTSTATUS status;
+
+    if (session == NULL || info == NULL || !api_enter(session)) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    KeFlushHits(&session->system.Ke);
+    KeQueryBooks(&session->system.Ke, source, &hits);
+    status = session->backend->QueryBooks(session->backend_context, source, hits.Taken,
+                                          &books);
+    if (NT_SUCCESS(status)) {
+        session->backend->Hal->QuerySource(session->backend_context, source, &hal);
+        source_fill(&full, &hal, &books, &hits);
+        if (!api_copy_out(info, &full, sizeof(full), sizeof(full))) {
+            status = STATUS_INVALID_PARAMETER;
+        }
+    }
+    return api_leave(session, status);
+}
+
+NTSTATUS
+ntprof_backend_next(uint32_t index, ntprof_backend_info *info)
+{
+    ntprof_backend_info full = {0};
+    HAL_PROBE probe = {0};
+    uint32_t at = 0;
+
+    if (info == NULL) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    while (HalBackends[at] != NULL && at < index) {
+        at++;
+    }
+    if (HalBackends[at] == NULL) {
+        return STATUS_NOT_FOUND;
+    }
+    HalBackends[at]->Probe(&probe);
+    snprintf(full.name, sizeof(full.name), "%s", HalBackends[at]->Name);
+    full.usable = probe.Usable;
+    full.kernel = probe.Kernel;
+    full.global = probe.Global;
+    memcpy(full.reason, probe.Reason, sizeof(full.reason));
+    memcpy(full.remedy, probe.Remedy, sizeof(full.remedy));
+    return api_copy_out(info, &full, sizeof(full), sizeof(full))
+               ? STATUS_SUCCESS
+               : STATUS_INVALID_PARAMETER;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* api/thread.c - the thread of a session, which delivers when the back end has something. */
+#include "api/api.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t
+thread_cpu_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int
+api_deliver(ntprof_session *session)
+{
+    const uint64_t begin_ns = thread_cpu_ns();
+    const int wait_ms = session->backend->Deliver(session->backend_context);
+
+    session->delivery_ns += thread_cpu_ns() - begin_ns;
+    session->deliveries++;
+    return wait_ms;
+}
+
+static void *
+thread_main(void *argument)
+{
+    ntprof_session *const session = argument;
+    struct pollfd fds[2];
+
+    pthread_setname_np(pthread_self(), "ntprof");
+    fds[0] = (struct pollfd){.fd = session->wake_fd, .events = POLLIN};
+    fds[1] = (struct pollfd){
+        .fd = session->backend->Descriptor(session->backend_context), .events = POLLIN};
+    for (;;) {
+        int wait_ms;
+        uint64_t count;
+
+        pthread_mutex_lock(&session->lock);
+        if (session->closing) {
+            pthread_mutex_unlock(&session->lock);
+            return NULL;
+        }
+        wait_ms = api_deliver(session);
+        session->idle = wait_ms < 0;
+        pthread_mutex_unlock(&session->lock);
+
+        (void)poll(fds, 2, wait_ms);
+        if ((fds[0].revents & POLLIN) != 0 &&
+            read(session->wake_fd, &count, sizeof(count)) < 0 && errno != EAGAIN) {
+            return NULL; /* cannot be: our own eventfd */
+        }
+    }
+}
+
+NTSTATUS
+api_start_thread(ntprof_session *session)
+{
+    sigset_t all;
+    sigset_t old;
+    int failure;
+
+    session->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (session->wake_fd < 0) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    /* The program's signals are for its own threads. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    failure = pthread_create(&session->thread, NULL, thread_main, session);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (failure != 0) {
+        close(session->wake_fd);
+        session->wake_fd = -1;
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    session->threaded = true;
+    return STATUS_SUCCESS;
+}
+
+static void
+thread_signal(const ntprof_session *session)
+{
+    const uint64_t one = 1;
+
+    /* EAGAIN means that it is signalled already. */
+    while (write(session->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR) {
+    }
+}
+
+void
+api_wake_thread(ntprof_session *session)
+{
+    if (session->threaded && session->idle) {
+        session->idle = false;
+        thread_signal(session);
+    }
+}
+
+void
+api_stop_thread(ntprof_session *session)
+{
+    if (!session->threaded) {
+        return;
+    }
+    pthread_mutex_lock(&session->lock);
+    session->closing = true;
+    pthread_mutex_unlock(&session->lock);
+    thread_signal(session);
+    pthread_join(session->thread, NULL);
+    close(session->wake_fd);
+    session->threaded = false;
+}
