@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host/linux/linuxp.h - what the files of host/linux share.
+ *
+ * Functions that can fail return 0 or a negative errno; host_status makes it an NTSTATUS at
+ * the border, which is the host table.
+ */
+#ifndef HOST_LINUX_LINUXP_H
+#define HOST_LINUX_LINUXP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "host/linux/linux.h"
+
+/* table.c */
+
+/* host_status - EFAULT: ACCESS_VIOLATION, EAGAIN: WORKING_SET_QUOTA, EACCES and EPERM:
+ * ACCESS_DENIED, ESRCH: INVALID_CID, anything else: INSUFFICIENT_RESOURCES. */
+NTSTATUS host_status(int error);
+
+/* word.c - aligned 32-bit words of the caller, touched atomically; a fault is -EFAULT. */
+
+/* host_word_touch - write the word with its own value, as one atomic operation. */
+int host_word_touch(uintptr_t address);
+
+/* host_word_add - add to the word, modulo 2^32; no other writer's change is lost. */
+int host_word_add(uintptr_t address, uint32_t amount);
+
+/* memory.c - copies between this process's own memory, with faults as -EFAULT. */
+int host_copy_from(void *to, uintptr_t from, size_t bytes);
+int host_copy_to(uintptr_t to, const void *from, size_t bytes);
+
+/* file.c */
+
+/*
+ * host_file_read - read a small file of /proc or /sys whole, and end it with a 0.
+ *
+ * Returns the bytes without the 0, or -errno; -EFBIG if it does not fit.
+ */
+ssize_t host_file_read(const char *path, char *text, size_t capacity);
+
+/* maps.c - the mappings of this process, as /proc/self/maps tells them. */
+
+struct host_mapping {
+    uintptr_t start;
+    uintptr_t last; /* last byte: an end could wrap */
+    uint64_t offset;
+    uint64_t device; /* major << 32 | minor */
+    uint64_t inode;  /* 0: anonymous */
+    int protection;  /* PROT_... */
+    bool shared;
+    bool stack; /* grows down, or of huge pages: not to be replaced page by page */
+};
+
+struct host_maps {
+    struct host_mapping *list; /* ascending */
+    size_t count;
+    size_t capacity;
+};
+
+/* host_maps_read - all mappings; host_maps_finish gives the memory back, also of zeros. */
+int host_maps_read(struct host_maps *maps);
+void host_maps_finish(struct host_maps *maps);
+
+/* host_maps_find - the mapping that covers address, else the next above, else NULL. */
+const struct host_mapping *host_maps_find(const struct host_maps *maps,
+                                          uintptr_t address);
+
+/* host_mapping_parse - one line, without its end. False if it is no such line. */
+bool host_mapping_parse(const char *line, struct host_mapping *mapping);
+
+/* arena.c - shared counter pages; see there for the invariants. */
+
+struct host_range {
+    uintptr_t start; /* page-aligned address in the caller's space */
+    size_t bytes;    /* whole pages */
+    char *alias;     /* our own mapping of the same pages; NULL: not made yet */
+    size_t locks;    /* pieces of locks that refer to it */
+    bool buffer; /* made by ntprof_buffer_alloc, which gives nothing back at unlock */
+    bool listed; /* found by its address; false once the caller took the address back */
+};
+
+/* host_arena_lock, host_arena_unlock - the mutex that all other host_range calls need. */
+void host_arena_lock(void);
+void host_arena_unlock(void);
+
+/* host_range_find - the listed range that covers address, else the next above, else NULL. */
+struct host_range *host_range_find(uintptr_t address);
+
+/* host_range_alias - make sure that there is an alias. */
+int host_range_alias(struct host_range *range);
+
+/*
+ * host_range_splice - put shared pages with the same contents under whole private pages of
+ * the caller. One lock is held by the caller of this function.
+ *
+ * -EFAULT   the pages cannot be read
+ * -EAGAIN, -ENOMEM   no memory, or no more may be locked
+ * others    the kernel does not do it with this memory: nothing changed
+ */
+int host_range_splice(uintptr_t start, size_t bytes, struct host_range **range);
+
+/* host_range_is_intact - does the caller still have these pages of it, writable? */
+bool host_range_is_intact(const struct host_range *range, const struct host_maps *maps,
+                          uintptr_t start, size_t bytes);
+
+/* host_range_unlist - the address is the caller's again; the pages live until unlocked. */
+void host_range_unlist(struct host_range *range);
+
+/* host_range_release - one lock less; the last gives spliced pages back. */
+void host_range_release(struct host_range *range);
+
+/*
+ * host_buffer_overlap - the first part of [start, start + bytes) that ntprof_buffer_alloc
+ * made. Takes the mutex itself.
+ */
+bool host_buffer_overlap(uintptr_t start, size_t bytes, uintptr_t *first,
+                         size_t *overlap_bytes);
+
+size_t host_page_bytes(void);
+
+/* processors.c */
+
+struct host_processors {
+    uint64_t *groups; /* bit n of element g: processor 64 g + n is online */
+    size_t count;     /* groups up to the last processor; at least 1 */
+    int64_t read_ms;  /* CLOCK_MONOTONIC_COARSE when it was read; -1: never */
+};
+
+/* host_processors_parse - a list such as "0-3,8"; -EINVAL leaves processors as it was. */
+int host_processors_parse(const char *text, struct host_processors *processors);
+
+/* host_processors_refresh - read again unless done within the last 100 ms. */
+void host_processors_refresh(struct host_processors *processors);
+void host_processors_finish(struct host_processors *processors);
+
+/* process.c */
+
+/* host_stat_parse - a line of /proc/PID/stat. False if it is no such line. */
+bool host_stat_parse(const char *text, char *state, uint64_t *threads,
+                     uint64_t *start_time);
+
+/* rights.c */
+
+/*
+ * host_event_open - try a disabled event that counts nothing, and close it again.
+ *
+ *   pid, cpu  as perf_event_open
+ *
+ * Returns 0 if the kernel allows it, or its -errno.
+ */
+int host_event_open(pid_t pid, int cpu, bool kernel);
+
+/* host_linux - the Context of the host table. */
+struct host_linux {
+    HOST_TABLE table;
+    struct host_processors processors;
+};
+
+/* Members of the table, in the file of their noun. */
+void *host_allocate(void *Context, SIZE_T Bytes);
+void host_free(void *Context, void *Memory, SIZE_T Bytes);
+NTSTATUS host_probe_for_write(void *Context, ULONG64 Address, SIZE_T Bytes);
+NTSTATUS host_copy_from_caller(void *Context, void *To, ULONG64 From, SIZE_T Bytes);
+NTSTATUS host_copy_to_caller(void *Context, ULONG64 To, const void *From, SIZE_T Bytes);
+NTSTATUS host_lock_pages(void *Context, MDL *Mdl);
+NTSTATUS host_map_pages(void *Context, MDL *Mdl);
+void host_flush_pages(void *Context, MDL *Mdl);
+void host_unmap_pages(void *Context, MDL *Mdl);
+void host_unlock_pages(void *Context, MDL *Mdl);
+BOOLEAN host_has_system_profile_privilege(void *Context);
+BOOLEAN host_is_restricted_caller(void *Context);
+ULONG64 host_current_process_id(void *Context);
+NTSTATUS host_open_process(void *Context, ULONG64 ProcessId, HOST_PROCESS *Process);
+void host_close_process(void *Context, HOST_PROCESS *Process);
+NTSTATUS host_check_process_access(void *Context, const HOST_PROCESS *Process);
+BOOLEAN host_is_process_gone(void *Context, const HOST_PROCESS *Process);
+USHORT host_group_count(void *Context);
+KAFFINITY host_active_processors(void *Context, USHORT Group);
+USHORT host_current_group(void *Context);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host/linux/process.c - processes: is it there, is it still the same, may we look into it.
+ *
+ * A process is known by its pid and, as the Reference, the time at which it started, in
+ * ticks since boot: a later user of the pid has a later time. A pidfd would say the same,
+ * but a session may know thousands of processes and a program has 1024 descriptors. Without
+ * /proc the time is 0, and a pid that is used again goes unnoticed.
+ *
+ * The calling process itself needs no looking up.
+ */
+#include "host/linux/linuxp.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    PATH_BYTES = 64,
+    FILE_BYTES = 4096,
+    STAT_THREADS = 20, /* fields of /proc/PID/stat, counted from 1 */
+    STAT_START_TIME = 22
+};
+
+ULONG64
+host_current_process_id(void *Context)
+{
+    (void)Context;
+    return (ULONG64)getpid();
+}
+
+bool
+host_stat_parse(const char *text, char *state, uint64_t *threads, uint64_t *start_time)
+{
+    /* The name may hold anything, parentheses and spaces too; the last one ends it. */
+    const char *field = strrchr(text, ')');
+    uint64_t values[STAT_START_TIME + 1] = {0};
+
+    if (field == NULL || field[1] != ' ' || !isupper((unsigned char)field[2])) {
+        return false;
+    }
+    *state = field[2];
+    field += 3;
+    for (int i = 4; i <= STAT_START_TIME; i++) {
+        char *end;
+
+        values[i] = strtoull(field, &end, 10); /* negative ones wrap; none of ours is */
+        if (end == field) {
+            return false;
+        }
+        field = end;
+    }
+    *threads = values[STAT_THREADS];
+    *start_time = values[STAT_START_TIME];
+    return true;
+}
+
+/* -ESRCH: no such process. Others: /proc does not tell. */
+static int
+process_stat(pid_t pid, char *state, uint64_t *threads, uint64_t *start_time)
+{
+    char path[PATH_BYTES];
+    char text[FILE_BYTES];
+    ssize_t length;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    length = host_file_read(path, text, sizeof(text));
+    if (length == -ESRCH || (length < 0 && kill(pid, 0) < 0 && errno == ESRCH)) {
+        return -ESRCH;
+    }
+    if (length < 0) {
+        return (int)length;
+    }
+    return host_stat_parse(text, state, threads, start_time) ? 0 : -EIO;
+}
+
+/* A zombie is a process that has ended, unless other threads than its first go on. */
+static bool
+process_has_ended(char state, uint64_t threads)
+{
+    return (state == 'Z' || state == 'X') && threads <= 1;
+}
+
+/* /proc and kill take the id of any thread; a process has that of its first. */
+static bool
+process_is_thread_of_other(pid_t pid)
+{
+    char path[PATH_BYTES];
+    char text[FILE_BYTES];
+    const char *line;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    if (host_file_read(path, text, sizeof(text)) < 0) {
+        return false;
+    }
+    line = strstr(text, "\nTgid:");
+    return line != NULL && strtol(line + strlen("\nTgid:"), NULL, 10) != pid;
+}
+
+NTSTATUS
+host_open_process(void *Context, ULONG64 ProcessId, HOST_PROCESS *Process)
+{
+    const pid_t pid = (pid_t)ProcessId;
+    uint64_t start_time = 0;
+    uint64_t threads = 0;
+    char state = 'R';
+    int error;
+
+    (void)Context;
+    if (ProcessId == 0 || ProcessId > INT_MAX) {
+        return STATUS_INVALID_CID;
+    }
+    if (pid != getpid()) {
+        error = process_stat(pid, &state, &threads, &start_time);
+        if (error == -EMFILE || error == -ENFILE || error == -ENOMEM) {
+            return STATUS_INSUFFICIENT_RESOURCES;
+        }
+        if (error == -ESRCH || process_has_ended(state, threads) ||
+            process_is_thread_of_other(pid)) {
+            return STATUS_INVALID_CID;
+        }
+    }
+    Process->ProcessId = ProcessId;
+    Process->Reference = (LONG_PTR)start_time;
+    return STATUS_SUCCESS;
+}
+
+void
+host_close_process(void *Context, HOST_PROCESS *Process)
+{
+    (void)Context;
+    *Process = (HOST_PROCESS){0};
+}
+
+/* When it cannot be told, it counts as alive: its profiles then simply get no hits. */
+BOOLEAN
+host_is_process_gone(void *Context, const HOST_PROCESS *Process)
+{
+    const pid_t pid = (pid_t)Process->ProcessId;
+    uint64_t start_time;
+    uint64_t threads;
+    char state;
+    int error;
+
+    (void)Context;
+    if (pid == getpid()) {
+        return FALSE;
+    }
+    error = process_stat(pid, &state, &threads, &start_time);
+    if (error != 0) {
+        return error == -ESRCH;
+    }
+    return process_has_ended(state, threads) ||
+           (Process->Reference != 0 && (LONG_PTR)start_time != Process->Reference);
+}
+
+/*
+ * May the caller read that process, by the kernel's rules for ptrace? 0 or -errno; the maps
+ * of a kernel thread or a zombie are empty and say nothing: -ENODATA.
+ */
+static int
+process_try_maps(pid_t pid)
+{
+    char path[PATH_BYTES];
+    char byte;
+    ssize_t got;
+    int descriptor;
+
+    snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+    descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        return -errno;
+    }
+    got = read(descriptor, &byte, 1);
+    close(descriptor);
+    return got == 1 ? 0 : -ENODATA;
+}
+
+NTSTATUS
+host_check_process_access(void *Context, const HOST_PROCESS *Process)
+{
+    const pid_t pid = (pid_t)Process->ProcessId;
+    int error;
+
+    if (pid == getpid()) {
+        return STATUS_SUCCESS;
+    }
+    error = process_try_maps(pid);
+    /* ENOENT is also what a /proc that hides others' processes says. */
+    if (error == -ENOENT || error == -ESRCH || error == -ENODATA) {
+        error = host_event_open(pid, -1, false);
+        error = error == -ENOSYS ? -EACCES : error;
+    }
+    /* The answer may have been about a later user of the pid. */
+    if (error == 0 && host_is_process_gone(Context, Process)) {
+        return STATUS_INVALID_CID;
+    }
+    return host_status(error);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host/linux/processors.c - processors that are online, in groups of 64: processor n is
+ * number n % 64 of group n / 64. Where KAFFINITY has 32 bits, those numbered 32 and up in a
+ * group cannot be named.
+ *
+ * Processors come and go, and the file that tells costs tens of microseconds: it is read at
+ * most every 100 ms.
+ */
+#include "host/linux/linuxp.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    GROUP_PROCESSORS = 64,
+    FRESH_MS = 100,
+    TEXT_BYTES = 8192,
+    /* What a USHORT of groups can name. */
+    PROCESSOR_COUNT_MAX = 65536 * GROUP_PROCESSORS
+};
+
+static int
+processors_include(struct host_processors *processors, unsigned long number)
+{
+    const size_t group = number / GROUP_PROCESSORS;
+
+    if (group >= processors->count) {
+        uint64_t *groups = realloc(processors->groups, (group + 1) * sizeof(*groups));
+
+        if (groups == NULL) {
+            return -ENOMEM;
+        }
+        memset(groups + processors->count, 0,
+               (group + 1 - processors->count) * sizeof(*groups));
+        processors->groups = groups;
+        processors->count = group + 1;
+    }
+    processors->groups[group] |= (uint64_t)1 << number % GROUP_PROCESSORS;
+    return 0;
+}
+
+/* A decimal number below PROCESSOR_COUNT_MAX; moves text behind it. */
+static bool
+processors_parse_number(const char **text, unsigned long *number)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)**text)) {
+        return false;
+    }
+    errno = 0;
+    *number = strtoul(*text, &end, 10);
+    *text = end;
+    return errno == 0 && *number < PROCESSOR_COUNT_MAX;
+}
+
+/* "N" or "N-M"; moves text behind it. */
+static int
+processors_parse_range(const char **text, struct host_processors *processors)
+{
+    unsigned long first;
+    unsigned long last;
+    int error = 0;
+
+    if (!processors_parse_number(text, &first)) {
+        return -EINVAL;
+    }
+    last = first;
+    if (**text == '-') {
+        ++*text;
+        if (!processors_parse_number(text, &last) || last < first) {
+            return -EINVAL;
+        }
+    }
+    for (unsigned long number = first; number <= last && error == 0; number++) {
+        error = processors_include(processors, number);
+    }
+    return error;
+}
+
+static void
+processors_replace(struct host_processors *processors, struct host_processors *by)
+{
+    free(processors->groups);
+    processors->groups = by->groups;
+    processors->count = by->count;
+}
+
+int
+host_processors_parse(const char *text, struct host_processors *processors)
+{
+    struct host_processors parsed = {0};
+    int error;
+
+    do {
+        error = processors_parse_range(&text, &parsed);
+    } while (error == 0 && *text++ == ',');
+    if (error == 0 && text[-1] == '\n') {
+        text++;
+    }
+    if (error == 0 && text[-1] != 0) {
+        error = -EINVAL;
+    }
+    if (error != 0) {
+        free(parsed.groups);
+        return error;
+    }
+    processors_replace(processors, &parsed);
+    return 0;
+}
+
+/* Without /sys: those that this thread may run on, or else processor 0. */
+static int
+processors_from_affinity(struct host_processors *processors)
+{
+    static const size_t most_bytes = PROCESSOR_COUNT_MAX / 8;
+    struct host_processors found = {0};
+    unsigned char *mask = NULL;
+    long got = -1;
+
+    /* The kernel wants room for all processors that it was built for. */
+    for (size_t bytes = 128; got < 0 && bytes <= most_bytes; bytes *= 2) {
+        free(mask);
+        mask = calloc(1, bytes);
+        got = mask == NULL ? 0 : syscall(SYS_sched_getaffinity, 0, bytes, mask);
+        if (got < 0 && errno != EINVAL) {
+            break;
+        }
+    }
+    for (long byte = 0; byte < got; byte++) {
+        for (unsigned int bit = 0; bit < 8; bit++) {
+            /* Words of the mask are long; bytes of it follow so on little-endian alone. */
+            const unsigned long word_byte =
+                __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+                    ? (unsigned long)byte
+                    : (unsigned long)byte ^ (sizeof(long) - 1);
+
+            if ((mask[byte] >> bit & 1) != 0 &&
+                processors_include(&found, word_byte * 8 + bit) != 0) {
+                break;
+            }
+        }
+    }
+    free(mask);
+    if (found.count == 0 && processors_include(&found, 0) != 0) {
+        return -ENOMEM;
+    }
+    processors_replace(processors, &found);
+    return 0;
+}
+
+static int64_t
+processors_clock_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void
+host_processors_refresh(struct host_processors *processors)
+{
+    const int64_t now_ms = processors_clock_ms();
+    char text[TEXT_BYTES];
+
+    if (processors->read_ms >= 0 && now_ms - processors->read_ms < FRESH_MS) {
+        return;
+    }
+    if (host_file_read("/sys/devices/system/cpu/online", text, sizeof(text)) < 0 ||
+        host_processors_parse(text, processors) != 0) {
+        /* What was known stays, if there is no memory for it either. */
+        (void)processors_from_affinity(processors);
+    }
+    processors->read_ms = now_ms;
+}
+
+void
+host_processors_finish(struct host_processors *processors)
+{
+    free(processors->groups);
+    *processors = (struct host_processors){.read_ms = -1};
+}
+
+USHORT
+host_group_count(void *Context)
+{
+    struct host_linux *host = Context;
+
+    host_processors_refresh(&host->processors);
+    return (USHORT)host->processors.count;
+}
+
+KAFFINITY
+host_active_processors(void *Context, USHORT Group)
+{
+    struct host_linux *host = Context;
+
+    host_processors_refresh(&host->processors);
+    return Group < host->processors.count ? (KAFFINITY)host->processors.groups[Group]
+                                          : 0;
+}
+
+USHORT
+host_current_group(void *Context)
+{
+    const int cpu = sched_getcpu();
+
+    (void)Context;
+    return cpu < 0 ? 0 : (USHORT)(cpu / GROUP_PROCESSORS);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host/linux/rights.c - what the caller may measure. Capabilities, sysctls, security modules
+ * and sandboxes all have a say, so the kernel is asked by trying; nothing is remembered,
+ * because a program may drop rights at any time.
+ */
+#include "host/linux/linuxp.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int
+host_event_open(pid_t pid, int cpu, bool kernel)
+{
+    struct perf_event_attr attr;
+    long descriptor;
+
+    memset(&attr, 0, sizeof(attr));
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.size = sizeof(attr);
+    attr.config = PERF_COUNT_SW_DUMMY;
+    attr.disabled = 1;
+    attr.exclude_kernel = kernel ? 0 : 1;
+    attr.exclude_hv = 1;
+    descriptor =
+        syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    if (descriptor < 0) {
+        return -errno;
+    }
+    close((int)descriptor);
+    return 0;
+}
+
+/* An answer that cannot be had, for want of descriptors or of the call, is no. */
+BOOLEAN
+host_has_system_profile_privilege(void *Context)
+{
+    const int cpu = sched_getcpu();
+
+    (void)Context;
+    return host_event_open(-1, cpu < 0 ? 0 : cpu, false) == 0;
+}
+
+BOOLEAN
+host_is_restricted_caller(void *Context)
+{
+    (void)Context;
+    return host_event_open(0, -1, true) != 0;
+}

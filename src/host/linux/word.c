@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host/linux/word.c - touches 32-bit words whose memory may be gone or not writable.
+ *
+ * FUTEX_WAKE_OP has the kernel do one atomic operation on a word of this process: a
+ * page not there yet is made, another thread's write is neither lost nor undone, and where
+ * there is nothing to write to it answers EFAULT instead of raising a signal.
+ */
+#include "host/linux/linuxp.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* An ADD takes 12 signed bits, or one power of two. */
+enum { SMALL_BITS = 11 };
+
+/* The word, op= argument. */
+static int
+word_operate(uintptr_t address, unsigned int operation, uint32_t argument)
+{
+    /* The call also wakes waiters of a first word; nobody can wait for this one. */
+    uint32_t nobody = 0;
+    const uint32_t command =
+        operation << 28 | (uint32_t)FUTEX_OP_CMP_EQ << 24 | (argument & 0xFFF) << 12;
+
+    if (syscall(SYS_futex, &nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, (void *)0,
+                address, command) < 0) {
+        return -errno;
+    }
+    return 0;
+}
+
+int
+host_word_touch(uintptr_t address)
+{
+    return word_operate(address, FUTEX_OP_OR, 0);
+}
+
+int
+host_word_add(uintptr_t address, uint32_t amount)
+{
+    const uint32_t small = amount & ((1u << SMALL_BITS) - 1);
+    int error = 0;
+
+    if (small != 0) {
+        error = word_operate(address, FUTEX_OP_ADD, small);
+    }
+    for (uint32_t bit = SMALL_BITS; bit < 32 && error == 0; bit++) {
+        if ((amount >> bit & 1) != 0) {
+            error = word_operate(address, FUTEX_OP_ADD | FUTEX_OP_OPARG_SHIFT, bit);
+        }
+    }
+    return error;
+}
