@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/perf/books.c - arithmetic of hits expected, taken and not taken. */
+#include "hal/perf/books.h"
+
+#include <stdlib.h>
+
+/* a * b / c without overflow on the way; c is not 0. */
+static uint64_t
+scale(uint64_t a, uint64_t b, uint64_t c)
+{
+    const __extension__ unsigned __int128 scaled =
+        (__extension__(unsigned __int128))a * b / c;
+
+    return scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
+}
+
+/* Hits that would have been made while throttled. */
+static uint64_t
+throttled_hits(uint64_t throttled_ns, const struct perf_counts *counts, uint64_t period,
+               bool is_time)
+{
+    if (is_time) {
+        return throttled_ns / period;
+    }
+    /* At the rate at which events came while they were counted. */
+    return counts->running_ns == 0
+               ? 0
+               : scale(throttled_ns, counts->events, counts->running_ns) / period;
+}
+
+/* What was counted in the stretch that runs. */
+static struct perf_counts
+stretch_counts(const struct perf_tally *tally, const struct perf_counts *open)
+{
+    return (struct perf_counts){
+        .events = tally->events + open->events,
+        .running_ns = tally->running_ns + open->running_ns,
+    };
+}
+
+void
+perf_tally_close_stretch(struct perf_tally *tally, const struct perf_counts *open,
+                         uint64_t period, bool is_time)
+{
+    const struct perf_counts counts = stretch_counts(tally, open);
+
+    tally->done_events += counts.events;
+    tally->done_expected += counts.events / period;
+    tally->done_throttled +=
+        throttled_hits(tally->throttled_ns, &counts, period, is_time);
+    tally->events = 0;
+    tally->running_ns = 0;
+    tally->throttled_ns = 0;
+}
+
+void
+perf_books_settle(const struct perf_tally *tally, const struct perf_counts *open,
+                  uint64_t period, bool is_time, uint64_t taken, bool kernel_included,
+                  struct perf_books *books)
+{
+    struct perf_tally closed = *tally;
+    uint64_t rest;
+
+    perf_tally_close_stretch(&closed, open, period, is_time);
+    *books = (struct perf_books){
+        .events = closed.done_events,
+        .throttled = closed.done_throttled,
+        .lost = closed.lost + open->lost,
+    };
+    books->expected = closed.done_expected + books->throttled;
+    rest = taken + books->lost + books->throttled;
+    if (books->expected < rest) {
+        books->expected = rest;
+    }
+    if (kernel_included) {
+        books->missed = books->expected - rest;
+    } else {
+        books->excluded = books->expected - rest;
+    }
+}
+
+static void
+remove_at(struct perf_throttles *throttles, size_t index, uint64_t end_ns)
+{
+    const struct perf_throttle *throttle = &throttles->items[index];
+    uint64_t length_ns = end_ns > throttle->begin_ns ? end_ns - throttle->begin_ns : 0;
+
+    if (length_ns > PERF_THROTTLE_MAX_NS) {
+        length_ns = PERF_THROTTLE_MAX_NS;
+    }
+    throttle->tally->throttled_ns += length_ns;
+    throttles->items[index] = throttles->items[--throttles->count];
+}
+
+void
+perf_throttles_expire(struct perf_throttles *throttles, uint64_t time_ns)
+{
+    for (size_t i = throttles->count; i-- > 0;) {
+        if (time_ns > throttles->items[i].begin_ns + PERF_THROTTLE_MAX_NS) {
+            remove_at(throttles, i, time_ns);
+        }
+    }
+}
+
+void
+perf_throttles_begin(struct perf_throttles *throttles, uint64_t stream_id,
+                     uint64_t time_ns, struct perf_tally *tally)
+{
+    perf_throttles_end(throttles, stream_id, time_ns);
+    perf_throttles_expire(throttles, time_ns);
+    if (throttles->count == throttles->capacity) {
+        const size_t capacity = throttles->capacity == 0 ? 16 : throttles->capacity * 2;
+        struct perf_throttle *items =
+            realloc(throttles->items, capacity * sizeof(*items));
+
+        if (items == NULL) {
+            return; /* the hits show as missed instead */
+        }
+        throttles->items = items;
+        throttles->capacity = capacity;
+    }
+    throttles->items[throttles->count++] = (struct perf_throttle){
+        .stream_id = stream_id, .begin_ns = time_ns, .tally = tally};
+}
+
+void
+perf_throttles_end(struct perf_throttles *throttles, uint64_t stream_id,
+                   uint64_t time_ns)
+{
+    for (size_t i = 0; i < throttles->count; i++) {
+        if (throttles->items[i].stream_id == stream_id) {
+            remove_at(throttles, i, time_ns);
+            return;
+        }
+    }
+}
+
+void
+perf_throttles_finish(struct perf_throttles *throttles)
+{
+    free(throttles->items);
+    *throttles = (struct perf_throttles){0};
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/perf/procfs.c - reads /proc whole, then parses text that nobody can change any more. */
+#include "hal/perf/procfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { READ_BYTES = 65536, PATH_BYTES = 64 };
+
+int
+perf_tids_add(struct perf_tids *tids, uint32_t tid)
+{
+    if (tids->count == tids->capacity) {
+        const size_t capacity = tids->capacity == 0 ? 16 : tids->capacity * 2;
+        uint32_t *items = realloc(tids->items, capacity * sizeof(*items));
+
+        if (items == NULL) {
+            return -ENOMEM;
+        }
+        tids->items = items;
+        tids->capacity = capacity;
+    }
+    tids->items[tids->count++] = tid;
+    return 0;
+}
+
+bool
+perf_tids_hold(const struct perf_tids *tids, uint32_t tid)
+{
+    for (size_t i = 0; i < tids->count; i++) {
+        if (tids->items[i] == tid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+perf_tids_finish(struct perf_tids *tids)
+{
+    free(tids->items);
+    *tids = (struct perf_tids){0};
+}
+
+/* A missing file below /proc/PID means a missing process. */
+static int
+process_errno(int error)
+{
+    return error == ENOENT ? -ESRCH : -error;
+}
+
+/* All of a file as text that ends in a NUL; *text is the caller's to free. */
+static int
+read_text(const char *path, char **text)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char *buffer = NULL;
+    size_t used = 0;
+    size_t capacity = 0;
+    int result;
+
+    if (fd < 0) {
+        return process_errno(errno);
+    }
+    for (;;) {
+        ssize_t got;
+
+        if (capacity - used < READ_BYTES + 1) {
+            char *larger = realloc(buffer, capacity + 4 * READ_BYTES);
+
+            if (larger == NULL) {
+                result = -ENOMEM;
+                goto close_fd;
+            }
+            buffer = larger;
+            capacity += 4 * READ_BYTES;
+        }
+        got = read(fd, buffer + used, READ_BYTES);
+        if (got == 0) {
+            break;
+        }
+        if (got < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            result = process_errno(errno);
+            goto close_fd;
+        }
+        used += (size_t)got;
+    }
+    close(fd);
+    buffer[used] = 0;
+    *text = buffer;
+    return 0;
+
+close_fd:
+    close(fd);
+    free(buffer);
+    return result;
+}
+
+int
+perf_procfs_threads(uint32_t pid, struct perf_tids *tids)
+{
+    char path[PATH_BYTES];
+    struct dirent *entry;
+    DIR *directory;
+    int result = 0;
+
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
+    directory = opendir(path);
+    if (directory == NULL) {
+        return process_errno(errno);
+    }
+    while (result == 0 && (entry = readdir(directory)) != NULL) {
+        const unsigned long tid = strtoul(entry->d_name, NULL, 10);
+
+        if (tid != 0) {
+            result = perf_tids_add(tids, (uint32_t)tid);
+        }
+    }
+    closedir(directory);
+    return result;
+}
+
+/* Adds the numbers in a text such as "12 13 ". */
+static int
+add_numbers(const char *text, struct perf_tids *pids)
+{
+    char *end;
+
+    for (;;) {
+        const unsigned long number = strtoul(text, &end, 10);
+
+        if (end == text) {
+            return 0;
+        }
+        if (perf_tids_add(pids, (uint32_t)number) < 0) {
+            return -ENOMEM;
+        }
+        text = end;
+    }
+}
+
+int
+perf_procfs_children(uint32_t pid, struct perf_tids *pids)
+{
+    struct perf_tids tids = {0};
+    int result = 0;
+
+    if (perf_procfs_threads(pid, &tids) == -ENOMEM) {
+        result = -ENOMEM;
+    }
+    for (size_t i = 0; result == 0 && i < tids.count; i++) {
+        char path[PATH_BYTES];
+        char *text;
+
+        snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/children", pid,
+                 tids.items[i]);
+        if (read_text(path, &text) == 0) {
+            result = add_numbers(text, pids);
+            free(text);
+        }
+    }
+    perf_tids_finish(&tids);
+    return result;
+}
+
+void
+perf_procfs_name(uint32_t pid, char *name, size_t bytes)
+{
+    char path[PATH_BYTES];
+    char *text;
+
+    name[0] = 0;
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
+    if (read_text(path, &text) < 0) {
+        return;
+    }
+    text[strcspn(text, "\n")] = 0;
+    snprintf(name, bytes, "%s", text);
+    free(text);
+}
+
+/* The kernel writes a newline in a path as \012; perf's records have it as it is. */
+static void
+unescape_newlines(char *text)
+{
+    char *to = text;
+
+    for (const char *from = text; *from != 0;) {
+        if (strncmp(from, "\\012", 4) == 0) {
+            *to++ = '\n';
+            from += 4;
+        } else {
+            *to++ = *from++;
+        }
+    }
+    *to = 0;
+}
+
+/* One line: "base-end rwxp offset major:minor inode   path". */
+static int
+parse_line(char *line, struct perf_mappings *mappings)
+{
+    uint64_t base, end, offset, inode;
+    uint32_t device_major, device_minor;
+    char access[5];
+    int name_at = 0;
+    char *name;
+    struct perf_image *image;
+    int result;
+
+    if (sscanf(line,
+               "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32
+               " %" SCNu64 " %n",
+               &base, &end, access, &offset, &device_major, &device_minor, &inode,
+               &name_at) < 7 ||
+        name_at == 0 || end <= base || strchr(access, 'x') == NULL) {
+        return 0;
+    }
+    name = line + name_at;
+    unescape_newlines(name);
+    image = perf_image_create(*name != 0 ? name : "//anon", device_major, device_minor,
+                              inode, 0);
+    if (image == NULL) {
+        return -ENOMEM;
+    }
+    result = perf_mappings_insert(mappings, (struct perf_mapping){.base = base,
+                                                                  .length = end - base,
+                                                                  .file_offset = offset,
+                                                                  .image = image});
+    /* Read while it changed, two lines may overlap: the first one stays. */
+    return result == -EINVAL ? 0 : result;
+}
+
+int
+perf_procfs_parse_mappings(char *text, struct perf_mappings *mappings)
+{
+    char *line = text;
+
+    while (*line != 0) {
+        char *end = line + strcspn(line, "\n");
+        const bool last = *end == 0;
+
+        *end = 0;
+        if (parse_line(line, mappings) < 0) {
+            perf_mappings_finish(mappings);
+            return -ENOMEM;
+        }
+        line = last ? end : end + 1;
+    }
+    return 0;
+}
+
+int
+perf_procfs_mappings(uint32_t pid, struct perf_mappings *mappings)
+{
+    char path[PATH_BYTES];
+    char *text;
+    int result;
+
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+    result = read_text(path, &text);
+    if (result < 0) {
+        return result;
+    }
+    result = perf_procfs_parse_mappings(text, mappings);
+    free(text);
+    return result;
+}
+
+long
+perf_procfs_setting(const char *name, long fallback)
+{
+    char path[PATH_BYTES * 2];
+    char *text;
+    char *end;
+    long value;
+
+    snprintf(path, sizeof(path), "/proc/sys/%s", name);
+    if (read_text(path, &text) < 0) {
+        return fallback;
+    }
+    value = strtol(text, &end, 10);
+    if (end == text) {
+        value = fallback;
+    }
+    free(text);
+    return value;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/perf/procfs.h - what /proc tells of processes that run already. Names in it are hostile.
+ */
+#ifndef HAL_PERF_PROCFS_H
+#define HAL_PERF_PROCFS_H
+
+#include "hal/perf/mapping.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A growing list of thread ids. All zero: empty. */
+struct perf_tids {
+    uint32_t *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* perf_tids_add - Returns 0 or -ENOMEM. perf_tids_hold - is it in the list? */
+int perf_tids_add(struct perf_tids *tids, uint32_t tid);
+bool perf_tids_hold(const struct perf_tids *tids, uint32_t tid);
+void perf_tids_finish(struct perf_tids *tids);
+
+/* perf_procfs_threads - add the live threads of a process. Returns 0 or negative errno:
+ * -ESRCH if there is no such process. */
+int perf_procfs_threads(uint32_t pid, struct perf_tids *tids);
+
+/* perf_procfs_children - add the processes that threads of this one have forked and that live;
+ * nothing where the kernel cannot tell. Returns 0 or -ENOMEM. */
+int perf_procfs_children(uint32_t pid, struct perf_tids *pids);
+
+/* perf_procfs_name - the process's name; "" if it cannot be read. */
+void perf_procfs_name(uint32_t pid, char *name, size_t bytes);
+
+/* perf_procfs_mappings - its executable mappings. mappings: out, was empty. Returns 0 or negative
+ * errno: -ESRCH if there is no such process, -EACCES if the caller may not look. */
+int perf_procfs_mappings(uint32_t pid, struct perf_mappings *mappings);
+
+/* perf_procfs_parse_mappings - the same from text that ends in a NUL; text is changed. Lines that
+ * make no sense are passed over. Returns 0 or -ENOMEM. */
+int perf_procfs_parse_mappings(char *text, struct perf_mappings *mappings);
+
+/* perf_procfs_setting - a number from below /proc/sys/; fallback if it cannot be read. */
+long perf_procfs_setting(const char *name, long fallback);
+
+#endif

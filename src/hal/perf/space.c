@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/perf/space.c - applies records to the table of processes and tells what changed. */
+#include "hal/perf/space.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FORK_TWIN_NS = 1000000 };
+
+/* ---- telling ---- */
+
+static void
+tell(struct perf_space *space, ntprof_notification *notification)
+{
+    if (space->notify == NULL) {
+        return;
+    }
+    notification->size = sizeof(*notification);
+    if (notification->name == NULL) {
+        notification->name = "";
+    }
+    space->notify(space->context, notification);
+}
+
+static void
+tell_process(struct perf_space *space, uint32_t kind,
+             const struct perf_process *process, uint64_t time_ns, uint32_t tid)
+{
+    ntprof_notification notification = {
+        .kind = kind,
+        .pid = process->pid,
+        .tid = tid,
+        .time_ns = time_ns,
+        .name = process->name,
+    };
+
+    if (kind == NTPROF_PROCESS_START) {
+        notification.parent_pid = process->parent_pid;
+    }
+    tell(space, &notification);
+}
+
+static void
+tell_mapping(struct perf_space *space, uint32_t kind,
+             const struct perf_process *process, const struct perf_mapping *mapping,
+             uint64_t time_ns, uint32_t tid)
+{
+    const struct perf_image *image = mapping->image;
+    ntprof_notification notification = {
+        .kind = kind,
+        .pid = process->pid,
+        .tid = tid,
+        .time_ns = time_ns,
+        .name = image->name,
+        .base = mapping->base,
+        .length = mapping->length,
+        .file_offset = mapping->file_offset,
+        .device_major = image->device_major,
+        .device_minor = image->device_minor,
+        .inode = image->inode,
+        .inode_generation = image->inode_generation,
+        .image_flags = image->flags,
+    };
+
+    tell(space, &notification);
+}
+
+/* ---- threads ---- */
+
+static void
+thread_unlink(struct perf_thread *thread)
+{
+    if (thread->previous != NULL) {
+        thread->previous->next = thread->next;
+    } else {
+        thread->process->threads = thread->next;
+    }
+    if (thread->next != NULL) {
+        thread->next->previous = thread->previous;
+    }
+}
+
+/* Both numbers make the key: a tid whose end was lost may be another process's by now. */
+static uint64_t
+thread_key(uint32_t pid, uint32_t tid)
+{
+    return (uint64_t)pid << 32 | tid;
+}
+
+static struct perf_thread *
+thread_find(const struct perf_space *space, uint32_t pid, uint32_t tid)
+{
+    return perf_idmap_find(&space->threads, thread_key(pid, tid));
+}
+
+static void
+thread_remove(struct perf_space *space, struct perf_thread *thread)
+{
+    perf_idmap_remove(&space->threads, thread_key(thread->process->pid, thread->tid));
+    thread_unlink(thread);
+    free(thread);
+}
+
+static int
+thread_add(struct perf_space *space, struct perf_process *process, uint32_t tid)
+{
+    struct perf_thread *thread;
+    int result;
+
+    if (thread_find(space, process->pid, tid) != NULL) {
+        return 0;
+    }
+    thread = calloc(1, sizeof(*thread));
+    if (thread == NULL) {
+        return -ENOMEM;
+    }
+    result = perf_idmap_put(&space->threads, thread_key(process->pid, tid), thread);
+    if (result < 0) {
+        free(thread);
+        return result;
+    }
+    thread->tid = tid;
+    thread->process = process;
+    thread->next = process->threads;
+    if (thread->next != NULL) {
+        thread->next->previous = thread;
+    }
+    process->threads = thread;
+    return 0;
+}
+
+static void
+threads_clear(struct perf_space *space, struct perf_process *process)
+{
+    while (process->threads != NULL) {
+        thread_remove(space, process->threads);
+    }
+}
+
+/* ---- processes ---- */
+
+static void
+process_free(struct perf_process *process)
+{
+    perf_mappings_finish(&process->mappings);
+    free(process->covers);
+    free(process);
+}
+
+static void
+process_set_name(struct perf_process *process, const char *name)
+{
+    const size_t length = strnlen(name, sizeof(process->name) - 1);
+
+    memcpy(process->name, name, length);
+    process->name[length] = 0;
+}
+
+/* A process with one thread and no mapping; nothing is told yet. */
+static struct perf_process *
+process_create(struct perf_space *space, uint32_t pid, uint32_t tid, uint64_t time_ns)
+{
+    struct perf_process *process = calloc(1, sizeof(*process));
+
+    if (process == NULL) {
+        return NULL;
+    }
+    process->pid = pid;
+    process->start_ns = time_ns;
+    if (thread_add(space, process, tid) < 0) {
+        goto free_process;
+    }
+    if (perf_idmap_put(&space->processes, pid, process) < 0) {
+        goto clear_threads;
+    }
+    return process;
+
+clear_threads:
+    threads_clear(space, process);
+free_process:
+    process_free(process);
+    return NULL;
+}
+
+/* Forget a process that was created but not told of. */
+static void
+process_discard(struct perf_space *space, struct perf_process *process)
+{
+    perf_idmap_remove(&space->processes, process->pid);
+    threads_clear(space, process);
+    process_free(process);
+}
+
+static void
+unmap_all(struct perf_space *space, struct perf_process *process, uint64_t time_ns,
+          uint32_t tid)
+{
+    struct perf_mappings gone = process->mappings;
+
+    /* Taken out first: a callback that looks sees the process without them. */
+    process->mappings = (struct perf_mappings){0};
+    for (size_t i = 0; i < gone.count; i++) {
+        tell_mapping(space, NTPROF_IMAGE_UNMAP, process, &gone.items[i], time_ns, tid);
+    }
+    perf_mappings_finish(&gone);
+}
+
+static void
+tell_start(struct perf_space *space, const struct perf_process *process,
+           uint64_t time_ns, uint32_t tid)
+{
+    tell_process(space, NTPROF_PROCESS_START, process, time_ns, tid);
+    for (size_t i = 0; i < process->mappings.count; i++) {
+        tell_mapping(space, NTPROF_IMAGE_MAP, process, &process->mappings.items[i],
+                     time_ns, tid);
+    }
+}
+
+int
+perf_space_cover(struct perf_process *process, struct perf_cover *cover)
+{
+    struct perf_cover **covers;
+
+    for (size_t i = 0; i < process->cover_count; i++) {
+        if (process->covers[i] == cover) {
+            return 0;
+        }
+    }
+    covers =
+        realloc(process->covers, (process->cover_count + 1) * sizeof(*process->covers));
+    if (covers == NULL) {
+        return -ENOMEM;
+    }
+    process->covers = covers;
+    process->covers[process->cover_count++] = cover;
+    return 0;
+}
+
+void
+perf_space_end(struct perf_space *space, struct perf_process *process, uint64_t time_ns)
+{
+    perf_idmap_remove(&space->processes, process->pid);
+    threads_clear(space, process);
+    unmap_all(space, process, time_ns, 0);
+    tell_process(space, NTPROF_PROCESS_EXIT, process, time_ns, 0);
+    process_free(process);
+}
+
+/* ---- records ---- */
+
+/* What a child begins with: the parent's name, mappings and wider covers. */
+static int
+inherit(struct perf_process *child, const struct perf_process *parent)
+{
+    process_set_name(child, parent->name);
+    for (size_t i = 0; i < parent->cover_count; i++) {
+        if (parent->covers[i]->descendants &&
+            perf_space_cover(child, parent->covers[i]) < 0) {
+            return -ENOMEM;
+        }
+    }
+    return perf_mappings_copy(&child->mappings, &parent->mappings);
+}
+
+static bool
+covers_children(const struct perf_process *process)
+{
+    for (size_t i = 0; i < process->cover_count; i++) {
+        if (process->covers[i]->descendants) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A child of a watched process begins. */
+static void
+apply_process_start(struct perf_space *space, const struct perf_record *record)
+{
+    const struct perf_process *parent = perf_space_find(space, record->parent_pid);
+    struct perf_process *process = perf_space_find(space, record->pid);
+
+    if (parent == NULL || !covers_children(parent)) {
+        return;
+    }
+    if (process != NULL) {
+        if (process->parent_pid == record->parent_pid &&
+            record->time_ns - process->start_ns < FORK_TWIN_NS) {
+            return; /* told by two events */
+        }
+        perf_space_end(space, process, record->time_ns);
+        /* The callback may have done much, but takes no process away. */
+    }
+    process = process_create(space, record->pid, record->tid, record->time_ns);
+    if (process == NULL) {
+        space->dropped++;
+        return;
+    }
+    process->parent_pid = record->parent_pid;
+    if (inherit(process, parent) < 0) {
+        process_discard(space, process);
+        space->dropped++;
+        return;
+    }
+    tell_start(space, process, record->time_ns, record->tid);
+}
+
+static void
+apply_fork(struct perf_space *space, const struct perf_record *record)
+{
+    struct perf_process *process;
+
+    if (record->pid != record->parent_pid) {
+        apply_process_start(space, record);
+        return;
+    }
+    process = perf_space_find(space, record->pid);
+    if (process != NULL && thread_add(space, process, record->tid) < 0) {
+        space->dropped++;
+    }
+}
+
+static void
+apply_exit(struct perf_space *space, const struct perf_record *record)
+{
+    struct perf_thread *thread = thread_find(space, record->pid, record->tid);
+    struct perf_process *process;
+
+    if (thread == NULL) {
+        return;
+    }
+    process = thread->process;
+    thread_remove(space, thread);
+    if (process->threads == NULL) {
+        perf_space_end(space, process, record->time_ns);
+    }
+}
+
+/* A process not known yet runs a program: the one that was to be watched from its exec on. */
+static struct perf_process *
+begin_at_exec(struct perf_space *space, const struct perf_record *record,
+              struct perf_cover *cover)
+{
+    struct perf_process *process;
+
+    process = process_create(space, record->pid, record->tid, record->time_ns);
+    if (process == NULL) {
+        return NULL;
+    }
+    if (perf_space_cover(process, cover) < 0) {
+        process_discard(space, process);
+        return NULL;
+    }
+    process_set_name(process, record->name);
+    tell_start(space, process, record->time_ns, record->tid);
+    return process;
+}
+
+/* After an exec the other threads are gone, and the one that did it has the main thread's number.
+ * It is added first: a process never is without a thread. */
+static void
+keep_only_thread(struct perf_space *space, struct perf_process *process, uint32_t tid)
+{
+    struct perf_thread *next;
+
+    if (thread_add(space, process, tid) < 0) {
+        space->dropped++;
+        return;
+    }
+    for (struct perf_thread *thread = process->threads; thread != NULL; thread = next) {
+        next = thread->next;
+        if (thread->tid != tid) {
+            thread_remove(space, thread);
+        }
+    }
+}
+
+static void
+apply_exec(struct perf_space *space, const struct perf_record *record,
+           struct perf_cover *cover)
+{
+    struct perf_process *process = perf_space_find(space, record->pid);
+
+    if (process == NULL) {
+        if (cover == NULL) {
+            return;
+        }
+        process = begin_at_exec(space, record, cover);
+        if (process == NULL) {
+            space->dropped++;
+            return;
+        }
+    }
+    unmap_all(space, process, record->time_ns, record->tid);
+    keep_only_thread(space, process, record->tid);
+    process_set_name(process, record->name);
+    tell_process(space, NTPROF_PROCESS_EXEC, process, record->time_ns, record->tid);
+}
+
+static void
+apply_comm(struct perf_space *space, const struct perf_record *record,
+           struct perf_cover *cover)
+{
+    struct perf_process *process;
+
+    if ((record->misc & PERF_RECORD_MISC_COMM_EXEC) != 0) {
+        apply_exec(space, record, cover);
+        return;
+    }
+    process = perf_space_find(space, record->pid);
+    if (process == NULL || record->tid != record->pid ||
+        strncmp(process->name, record->name, sizeof(process->name) - 1) == 0) {
+        return;
+    }
+    process_set_name(process, record->name);
+    tell_process(space, NTPROF_PROCESS_NAME, process, record->time_ns, record->tid);
+}
+
+/* Unmap what [base, base + length) overlaps, and map again what is left of it. */
+static void
+make_room(struct perf_space *space, struct perf_process *process, uint64_t base,
+          uint64_t length, uint64_t time_ns, uint32_t tid)
+{
+    struct perf_mappings gone = {0};
+    struct perf_mapping left[2];
+    size_t left_count;
+
+    if (perf_mappings_cut(&process->mappings, base, length, &gone, left, &left_count) <
+        0) {
+        space->dropped++;
+        return;
+    }
+    for (size_t i = 0; i < gone.count; i++) {
+        tell_mapping(space, NTPROF_IMAGE_UNMAP, process, &gone.items[i], time_ns, tid);
+    }
+    for (size_t i = 0; i < left_count; i++) {
+        tell_mapping(space, NTPROF_IMAGE_MAP, process, &left[i], time_ns, tid);
+    }
+    perf_mappings_finish(&gone);
+}
+
+/* Map, unless the very same is there. Takes over the image's reference. */
+static void
+map(struct perf_space *space, struct perf_process *process, struct perf_mapping mapping,
+    uint64_t time_ns, uint32_t tid)
+{
+    if (perf_mappings_hold(&process->mappings, &mapping)) {
+        perf_image_release(mapping.image);
+        return;
+    }
+    make_room(space, process, mapping.base, mapping.length, time_ns, tid);
+    if (perf_mappings_insert(&process->mappings, mapping) < 0) {
+        space->dropped++;
+        return;
+    }
+    tell_mapping(space, NTPROF_IMAGE_MAP, process, &mapping, time_ns, tid);
+}
+
+static void
+apply_mmap2(struct perf_space *space, const struct perf_record *record)
+{
+    struct perf_process *process = perf_space_find(space, record->pid);
+    struct perf_mapping mapping = {
+        .base = record->base,
+        .length = record->length,
+        .file_offset = record->file_offset,
+    };
+
+    if (process == NULL || (record->misc & PERF_RECORD_MISC_MMAP_DATA) != 0) {
+        return;
+    }
+    mapping.image =
+        perf_image_create(record->name, record->device_major, record->device_minor,
+                          record->inode, record->inode_generation);
+    if (mapping.image == NULL) {
+        space->dropped++;
+        return;
+    }
+    map(space, process, mapping, record->time_ns, record->tid);
+}
+
+/* ---- for other files ---- */
+
+void
+perf_space_init(struct perf_space *space, perf_notify *notify, void *context)
+{
+    *space = (struct perf_space){.notify = notify, .context = context};
+}
+
+void
+perf_space_finish(struct perf_space *space)
+{
+    for (size_t i = 0; i < space->processes.capacity; i++) {
+        struct perf_process *process = space->processes.entries[i].value;
+
+        if (process != NULL) {
+            threads_clear(space, process);
+            process_free(process);
+        }
+    }
+    perf_idmap_finish(&space->processes);
+    perf_idmap_finish(&space->threads);
+}
+
+struct perf_process *
+perf_space_find(const struct perf_space *space, uint32_t pid)
+{
+    return perf_idmap_find(&space->processes, pid);
+}
+
+int
+perf_space_attach(struct perf_space *space, uint32_t pid, const char *name,
+                  const uint32_t *tids, size_t tid_count, uint64_t time_ns,
+                  struct perf_mappings *mappings, struct perf_cover *cover)
+{
+    struct perf_process *process = perf_space_find(space, pid);
+
+    if (process != NULL) {
+        perf_mappings_finish(mappings);
+        return cover == NULL || perf_space_cover(process, cover) == 0 ? -EEXIST
+                                                                      : -ENOMEM;
+    }
+    process = process_create(space, pid, tids[0], time_ns);
+    if (process == NULL) {
+        goto no_memory;
+    }
+    for (size_t i = 1; i < tid_count; i++) {
+        if (thread_add(space, process, tids[i]) < 0) {
+            goto discard_process;
+        }
+    }
+    if (cover != NULL && perf_space_cover(process, cover) < 0) {
+        goto discard_process;
+    }
+    process_set_name(process, name);
+    process->mappings = *mappings;
+    *mappings = (struct perf_mappings){0};
+    tell_start(space, process, time_ns, 0);
+    return 0;
+
+discard_process:
+    process_discard(space, process);
+no_memory:
+    perf_mappings_finish(mappings);
+    return -ENOMEM;
+}
+
+void
+perf_space_apply(struct perf_space *space, const struct perf_record *record,
+                 struct perf_cover *cover)
+{
+    space->last_ns = record->time_ns;
+    switch (record->type) {
+    case PERF_RECORD_COMM:
+        apply_comm(space, record, cover);
+        break;
+    case PERF_RECORD_FORK:
+        apply_fork(space, record);
+        break;
+    case PERF_RECORD_EXIT:
+        apply_exit(space, record);
+        break;
+    case PERF_RECORD_MMAP2:
+        apply_mmap2(space, record);
+        break;
+    default:
+        break;
+    }
+}
+
+void
+perf_space_resync(struct perf_space *space, struct perf_process *process,
+                  struct perf_mappings *mappings, uint64_t time_ns)
+{
+    struct perf_mappings known = {0};
+
+    if (perf_mappings_copy(&known, &process->mappings) < 0) {
+        space->dropped++;
+        perf_mappings_finish(mappings);
+        return;
+    }
+    /* What is no more, then what is new; map() leaves alone what stays. */
+    for (size_t i = 0; i < known.count; i++) {
+        if (!perf_mappings_hold(mappings, &known.items[i])) {
+            make_room(space, process, known.items[i].base, known.items[i].length,
+                      time_ns, 0);
+        }
+    }
+    for (size_t i = 0; i < mappings->count; i++) {
+        mappings->items[i].image->references++;
+        map(space, process, mappings->items[i], time_ns, 0);
+    }
+    perf_mappings_finish(&known);
+    perf_mappings_finish(mappings);
+}
