@@ -10,7 +10,7 @@ meson=/usr/bin/meson
 
 # A log of an earlier run must not be taken for this one's.
 rm -f "$build/meson-logs/testlog.json"
-$meson test -C "$build" --no-rebuild --print-errorlogs "$@" </dev/null
+$meson test -C "$build" --print-errorlogs "$@" </dev/null
 status=$?
 if [ -f "$build/meson-logs/testlog.json" ]; then
     "$(dirname "$0")/test_summary.py" "$build/meson-logs/testlog.json" || status=1

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layout.c - sizes and offsets of the public structs on 64-bit hosts. A released struct only
+ * grows at its end; a change here is a change of the ABI.
+ */
+#include <ntprof/hal.h>
+#include <ntprof/host.h>
+#include <ntprof/ntprof.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void
+nt_structs__sizes_and_offsets__are_nts(void **state)
+{
+    (void)state;
+    assert_int_equal(sizeof(GROUP_AFFINITY), 16);
+    assert_int_equal(offsetof(GROUP_AFFINITY, Group), 8);
+    assert_int_equal(offsetof(GROUP_AFFINITY, Reserved), 10);
+    assert_int_equal(sizeof(CLIENT_ID), 16);
+    assert_int_equal(sizeof(OBJECT_ATTRIBUTES), 48);
+    assert_int_equal(sizeof(HANDLE), 8);
+    assert_int_equal(sizeof(KPROFILE_SOURCE), 4);
+    assert_int_equal(sizeof(NTSTATUS), 4);
+}
+
+static void
+session_structs__sizes_and_offsets__are_as_released(void **state)
+{
+    (void)state;
+    assert_int_equal(sizeof(ntprof_source_interval), 16);
+    assert_int_equal(sizeof(ntprof_session_options), 64);
+    assert_int_equal(offsetof(ntprof_session_options, backend), 8);
+    assert_int_equal(offsetof(ntprof_session_options, flags), 16);
+    assert_int_equal(offsetof(ntprof_session_options, intervals), 24);
+    assert_int_equal(offsetof(ntprof_session_options, simulation_seed), 40);
+    assert_int_equal(offsetof(ntprof_session_options, log_context), 56);
+    assert_int_equal(sizeof(ntprof_session_info), 344);
+    assert_int_equal(offsetof(ntprof_session_info, better), 24);
+    assert_int_equal(offsetof(ntprof_session_info, profiles), 288);
+    assert_int_equal(sizeof(ntprof_watch_options), 40);
+    assert_int_equal(offsetof(ntprof_watch_options, sources), 16);
+    assert_int_equal(offsetof(ntprof_watch_options, affinity), 24);
+}
+
+static void
+source_structs__sizes_and_offsets__are_as_released(void **state)
+{
+    (void)state;
+    assert_int_equal(sizeof(ntprof_source_info), 424);
+    assert_int_equal(offsetof(ntprof_source_info, name), 24);
+    assert_int_equal(offsetof(ntprof_source_info, reason), 120);
+    assert_int_equal(offsetof(ntprof_source_info, interval_asked), 312);
+    assert_int_equal(sizeof(ntprof_backend_info), 552);
+    assert_int_equal(offsetof(ntprof_backend_info, reason), 40);
+}
+
+static void
+notification__size_and_offsets__are_as_released(void **state)
+{
+    (void)state;
+    assert_int_equal(sizeof(ntprof_notification), 104);
+    assert_int_equal(offsetof(ntprof_notification, time_ns), 16);
+    assert_int_equal(offsetof(ntprof_notification, name), 32);
+    assert_int_equal(offsetof(ntprof_notification, base), 40);
+    assert_int_equal(offsetof(ntprof_notification, inode), 72);
+    assert_int_equal(offsetof(ntprof_notification, count), 96);
+}
+
+static void
+embedding_structs__sizes__are_as_released(void **state)
+{
+    (void)state;
+    assert_int_equal(sizeof(MDL), 32);
+    assert_int_equal(sizeof(HOST_PROCESS), 16);
+    assert_int_equal(sizeof(HOST_TABLE), 184);
+    assert_int_equal(sizeof(KE_HIT), 32);
+    assert_int_equal(sizeof(HAL_SOURCE), 40);
+    assert_int_equal(sizeof(HAL_TABLE), 56);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nt_structs__sizes_and_offsets__are_nts),
+        cmocka_unit_test(session_structs__sizes_and_offsets__are_as_released),
+        cmocka_unit_test(source_structs__sizes_and_offsets__are_as_released),
+        cmocka_unit_test(notification__size_and_offsets__are_as_released),
+        cmocka_unit_test(embedding_structs__sizes__are_as_released),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
