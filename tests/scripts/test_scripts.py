@@ -1,0 +1,229 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The project's own checks find what they are there to find, and the installer does no more than
+it says. Each test works in a folder of its own; nothing is installed."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+TREE = pathlib.Path(__file__).resolve().parent.parent.parent
+SCRIPTS = TREE / "scripts"
+LICENCE = "/* SPDX-License-Identifier: MIT */\n"
+
+
+def run(*command, **options):
+    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=60, **options)
+    return done.returncode, done.stdout
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+
+class CheckLayers(Folder):
+    def check(self, name, include, *others):
+        for other in others:
+            self.write(other, LICENCE)
+        self.write(name, f"{LICENCE}#include {include}\n")
+        return run(SCRIPTS / "check_layers.py", self.folder)
+
+    def test_allowed_include__no_breach(self):
+        self.assertEqual(self.check("src/ex/start.c", '"ke/ke.h"', "src/ke/ke.h")[0], 0)
+
+    def test_lower_layer_includes_higher__breach(self):
+        status, text = self.check("src/rtl/list.c", '"ex/ex.h"', "src/ex/ex.h")
+        self.assertEqual(status, 1)
+        self.assertIn('src/rtl/list.c: rtl may not include "ex/ex.h"', text)
+
+    def test_private_header_of_another_layer__breach(self):
+        status, text = self.check("src/ex/start.c", '"ke/ki.h"', "src/ke/ki.h")
+        self.assertEqual(status, 1)
+        self.assertIn("private to ke", text)
+
+    def test_private_header_beside_the_file__no_breach(self):
+        self.assertEqual(self.check("src/ke/system.c", '"ki.h"', "src/ke/ki.h")[0], 0)
+
+    def test_libc_in_core__breach(self):
+        status, text = self.check("src/mm/lock.c", "<string.h>")
+        self.assertEqual(status, 1)
+        self.assertIn("freestanding", text)
+
+    def test_libc_in_back_end__no_breach(self):
+        self.assertEqual(self.check("src/hal/perf/ring.c", "<string.h>")[0], 0)
+
+    def test_tool_includes_library_inside__breach(self):
+        status, text = self.check("tool/cmd/run.c", '"ke/ke.h"', "src/ke/ke.h")
+        self.assertEqual(status, 1)
+        self.assertIn("public headers only", text)
+
+    def test_include_in_indented_directive__is_seen(self):
+        self.write("src/mm/lock.c", f"{LICENCE}#if 1\n#  include <stdio.h>\n#endif\n")
+        self.assertEqual(run(SCRIPTS / "check_layers.py", self.folder)[0], 1)
+
+    def test_empty_tree__is_an_error(self):
+        self.assertEqual(run(SCRIPTS / "check_layers.py", self.folder)[0], 1)
+
+
+class CheckHeaders(Folder):
+    def check(self, text):
+        self.write("include/ntprof/x.h", text)
+        return run(SCRIPTS / "check_headers.py", self.folder)
+
+    def test_documented__no_breach(self):
+        text = LICENCE + "/* ntprof_x - does x. */\nint ntprof_x(int a,\n             int b);\n"
+        self.assertEqual(self.check(text), (0, "check_headers: 1 public headers, 0 breaches\n"))
+
+    def test_undocumented__breach(self):
+        status, text = self.check(LICENCE + "/* Does x. */\nint ntprof_x(void);\n")
+        self.assertEqual(status, 1)
+        self.assertIn("ntprof_x has no doc comment", text)
+
+    def test_zw_twin_of_documented__no_breach(self):
+        text = LICENCE + "/* NtX - does x. */\nint NtX(void);\nint ZwX(void);\n"
+        self.assertEqual(self.check(text)[0], 0)
+
+    def test_no_licence__breach(self):
+        status, text = self.check("/* ntprof_x - does x. */\nint ntprof_x(void);\n")
+        self.assertEqual(status, 1)
+        self.assertIn("no SPDX line", text)
+
+
+class CheckNames(Folder):
+    def check(self, text):
+        self.write("a.txt", text)
+        run("git", "init", "-q", cwd=self.folder)
+        run("git", "add", "a.txt", cwd=self.folder)
+        return run(SCRIPTS / "check_names.sh", self.folder)[0]
+
+    def test_plain_text__no_find(self):
+        self.assertEqual(self.check("work and rework/here\n"), 0)
+
+    def test_machine_path__found(self):
+        self.assertEqual(self.check("see /" + "work/x\n"), 1)
+
+    def test_registry_host__found(self):
+        self.assertEqual(self.check("https://py" + "pi.org/x\n"), 1)
+
+
+class TestSummary(Folder):
+    def summary(self, *tests, options=("--counts",)):
+        lines = "".join(json.dumps(test) + "\n" for test in tests)
+        return run(SCRIPTS / "test_summary.py", *options, self.write("log.json", lines))
+
+    def test_cases_are_counted__each(self):
+        out = "[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\n[  FAILED  ] b\n"
+        status, text = self.summary({"name": "p:u / x", "stdout": out, "result": "FAIL"})
+        self.assertEqual(status, 1)
+        self.assertIn("counts 1 1", text)
+
+    def test_crash_between_cases__is_a_failure(self):
+        out = "[ RUN      ] a\n[       OK ] a\n"
+        self.assertIn("counts 1 1", self.summary({"name": "x", "stdout": out, "result": "FAIL"})[1])
+
+    def test_skip__reason_is_what_was_printed(self):
+        out = "[ RUN      ] a\nno PMU here\n[  SKIPPED ] a\n"
+        status, text = self.summary({"name": "x", "stdout": out, "result": "OK"})
+        self.assertEqual(status, 0)
+        self.assertIn("  x/a: no PMU here\n", text)
+        self.assertIn("counts 0 0", text)
+
+    def test_strict_skip_not_listed__is_a_failure(self):
+        out = "[ RUN      ] a\nno PMU here\n[  SKIPPED ] a\n"
+        test = {"name": "x", "stdout": out, "result": "OK"}
+        self.assertIn("counts 0 1", self.summary(test, options=("--strict", "--counts"))[1])
+
+    def test_program_without_cases__counts_once(self):
+        self.assertIn("counts 1 0", self.summary({"name": "x", "stdout": "", "result": "OK"})[1])
+
+
+class InstallPackages(Folder):
+    """With commands of its own on PATH: dpkg-query knows what `installed` says."""
+
+    def install(self, *installed, tier="build", user=0, sudo=False, packages=None, apt_status=0):
+        self.bin = self.folder / "bin"
+        self.bin.mkdir(exist_ok=True)
+        for name in ["sh", "dirname", "sed", "grep", "printf", "env", "cat"]:
+            target = self.bin / name
+            if not target.exists():
+                target.symlink_to(shutil.which(name))
+        known = "".join(f"echo '{name}:amd64 installed'\n" for name in installed)
+        self.command("dpkg-query", known)
+        self.command("id", f"echo {user}")
+        log = self.folder / "apt.log"
+        self.command("apt-get", f'echo "$DEBIAN_FRONTEND apt-get $*" >>{log}\n'
+                     f'case "$*" in *install*) exit {apt_status} ;; esac')
+        if sudo:
+            self.command("sudo", f'echo "sudo $*" >>{log}\n"$@"')
+        packages = packages or "build one\nbuild two twocmd\ncheck three\n"
+        environment = {"PATH": str(self.bin),
+                       "NTPROF_PACKAGES": str(self.write("packages.txt", packages))}
+        status, text = run(SCRIPTS / "install_packages.sh", tier, env=environment)
+        return status, text, log.read_text() if log.exists() else ""
+
+    def command(self, name, body):
+        path = self.bin / name
+        path.write_text(f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+
+    def test_all_there__nothing_is_said_or_done(self):
+        self.assertEqual(self.install("one", "two"), (0, "", ""))
+
+    def test_one_missing__only_it_is_installed(self):
+        status, text, log = self.install("one")
+        self.assertEqual(status, 0)
+        self.assertEqual(text, "install_packages: installing: two\n")
+        self.assertEqual(log.splitlines()[0].strip(), "apt-get -q update")
+        self.assertEqual(log.splitlines()[1], "noninteractive apt-get -q -y --no-remove "
+                         "--no-install-recommends install two")
+
+    def test_command_is_there__its_package_is_not_wanted(self):
+        (self.folder / "bin").mkdir()
+        self.bin = self.folder / "bin"
+        self.command("twocmd", "")
+        self.assertEqual(self.install("one"), (0, "", ""))
+
+    def test_check_tier__includes_build(self):
+        self.assertIn("installing: two three", self.install("one", tier="check")[1])
+
+    def test_build_tier__leaves_check_alone(self):
+        self.assertEqual(self.install("one", "two", tier="build"), (0, "", ""))
+
+    def test_user_with_sudo__uses_it(self):
+        status, _, log = self.install("one", user=1000, sudo=True)
+        self.assertEqual(status, 0)
+        self.assertIn("sudo apt-get -q update", log)
+
+    def test_user_without_sudo__tells_what_to_type(self):
+        status, text, log = self.install("one", user=1000)
+        self.assertEqual((status, log), (1, ""))
+        self.assertIn("apt-get install --no-install-recommends two", text)
+
+    def test_apt_fails__status_and_names(self):
+        status, text, _ = self.install("one", apt_status=100)
+        self.assertEqual(status, 1)
+        self.assertIn("could not install: two", text)
+
+    def test_name_that_begins_like_an_installed_one__is_missing(self):
+        status, text, _ = self.install("one-extra", "two")
+        self.assertIn("installing: one", text)
+
+    def test_unknown_tier__usage(self):
+        self.assertEqual(self.install(tier="all")[0], 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
