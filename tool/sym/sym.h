@@ -20,7 +20,7 @@ struct sym_name {
     const char *system_name; /* as in the table */
     const char *file;        /* source file or "" */
     uint32_t line;           /* 0 unknown */
-    uint64_t address;        /* link-time address looked up (run-time for perf maps, kernel) */
+    uint64_t address; /* link-time address looked up (run-time for perf maps, kernel) */
 };
 
 /*
@@ -36,7 +36,8 @@ struct sym_name {
 struct sym_image *sym_image_open(int fd, const char *path, const char *root);
 
 /* The same from a copy of memory, such as the vdso. The bytes are copied. */
-struct sym_image *sym_image_open_memory(const void *bytes, size_t size, const char *name);
+struct sym_image *sym_image_open_memory(const void *bytes, size_t size,
+                                        const char *name);
 
 void sym_image_close(struct sym_image *image); /* NULL is allowed */
 
@@ -46,6 +47,9 @@ const char *sym_image_build_id(const struct sym_image *image);
 /* Was any symbol table found? */
 bool sym_image_has_symbols(struct sym_image *image);
 
+/* "" or, for people, why names are missing: a debug file refused, memory short. */
+const char *sym_image_note(struct sym_image *image);
+
 /* Link-time address of a file offset, by the program headers. False if no segment holds it. */
 bool sym_image_address(const struct sym_image *image, uint64_t file_offset,
                        uint64_t *address);
@@ -54,7 +58,8 @@ bool sym_image_address(const struct sym_image *image, uint64_t file_offset,
  * Name the code at a file offset. Tables are read at the first call and sorted, so a lookup is a
  * binary search. False if nothing covers it (name->address is set if the offset is mapped).
  */
-bool sym_image_lookup(struct sym_image *image, uint64_t file_offset, struct sym_name *name);
+bool sym_image_lookup(struct sym_image *image, uint64_t file_offset,
+                      struct sym_name *name);
 
 /* Names by address: a JIT's /tmp/perf-PID.map or the kernel's symbols. */
 struct sym_map;

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug_file.c - debug files by build-id and by debuglink.
+ */
+#include "sym/debug_file.h"
+
+#include "sym/open_regular.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define DEBUG_FOLDER "/usr/lib/debug"
+#define LINK_BYTES_MAX (UINT64_C(1) << 16)
+
+/* search - one image's search, so that a candidate is judged by one call. */
+struct search {
+    const struct sym_elf *image;
+    const char *path;
+    const char *root;
+    unsigned char id[SYM_ELF_BUILD_ID_BYTES_MAX];
+    size_t id_size;
+    const char *link; /* file name of the debuglink; NULL while searching by build-id */
+    uint32_t link_crc;
+    char *note;
+    size_t note_size;
+};
+
+static bool
+same_file(const struct search *search, int fd)
+{
+    struct stat image;
+    struct stat candidate;
+
+    return search->image->fd >= 0 && fstat(search->image->fd, &image) == 0 &&
+           fstat(fd, &candidate) == 0 && image.st_dev == candidate.st_dev &&
+           image.st_ino == candidate.st_ino;
+}
+
+static bool
+crc_fits(int fd, uint32_t expected)
+{
+    unsigned char *block = malloc(65536);
+    uLong crc = crc32(0, NULL, 0);
+    off_t at = 0;
+    ssize_t got = 0;
+
+    if (block == NULL) {
+        return false;
+    }
+    while ((got = pread(fd, block, 65536, at)) > 0) {
+        crc = crc32(crc, block, (uInt)got);
+        at += got;
+    }
+    free(block);
+    return got == 0 && (uint32_t)crc == expected;
+}
+
+/* What is wrong with the build-id of a candidate, or NULL. */
+static const char *
+check_build_id(const struct search *search, int fd)
+{
+    unsigned char id[SYM_ELF_BUILD_ID_BYTES_MAX];
+    struct sym_elf candidate;
+    size_t size;
+
+    if (sym_elf_open(&candidate, fd) != 0) {
+        return "it is no readable ELF file";
+    }
+    size = sym_elf_build_id(&candidate, id);
+    sym_elf_close(&candidate);
+    if (size == search->id_size && memcmp(id, search->id, size) == 0) {
+        return NULL;
+    }
+    if (search->link != NULL && (size == 0 || search->id_size == 0)) {
+        return NULL; /* the CRC decides */
+    }
+    return size == 0 ? "it has no build-id" : "it has another build-id";
+}
+
+static const char *
+check_candidate(const struct search *search, int fd)
+{
+    const char *complaint = check_build_id(search, fd);
+
+    if (complaint == NULL && search->link != NULL && !crc_fits(fd, search->link_crc)) {
+        complaint = "its CRC is not the one in the debuglink";
+    }
+    return complaint;
+}
+
+static int
+try_file(const struct search *search, const char *root, const char *path)
+{
+    const int fd = sym_open_regular(root, path);
+    const char *complaint;
+
+    if (fd < 0) {
+        return -1;
+    }
+    if (same_file(search, fd)) {
+        close(fd);
+        return -1;
+    }
+    complaint = check_candidate(search, fd);
+    if (complaint != NULL) {
+        snprintf(search->note, search->note_size, "debug file %s%s is not used: %s",
+                 root, path, complaint);
+        close(fd);
+        return -1;
+    }
+    search->note[0] = '\0';
+    return fd;
+}
+
+/* In the image's root, then in ours. */
+static int
+try_both_roots(const struct search *search, const char *path)
+{
+    const int fd = try_file(search, search->root, path);
+
+    return fd >= 0 || search->root[0] == '\0' ? fd : try_file(search, "", path);
+}
+
+static int
+search_by_build_id(const struct search *search)
+{
+    char path[sizeof(DEBUG_FOLDER) + 32 + 2 * SYM_ELF_BUILD_ID_BYTES_MAX];
+    int length;
+
+    if (search->id_size < 2) {
+        return -1;
+    }
+    length =
+        snprintf(path, sizeof(path), DEBUG_FOLDER "/.build-id/%02x/", search->id[0]);
+    for (size_t i = 1; i < search->id_size; i++) {
+        length += snprintf(path + length, sizeof(path) - (size_t)length, "%02x",
+                           search->id[i]);
+    }
+    snprintf(path + length, sizeof(path) - (size_t)length, ".debug");
+    return try_both_roots(search, path);
+}
+
+/* prefix + folder of the image + middle + link, in both roots or only in the image's. */
+static int
+try_beside(const struct search *search, const char *prefix, const char *middle,
+           bool both_roots)
+{
+    const char *slash = strrchr(search->path, '/');
+    char path[PATH_MAX];
+    int length;
+
+    if (slash == NULL || search->path[0] != '/') {
+        return -1;
+    }
+    length = snprintf(path, sizeof(path), "%s%.*s/%s%s", prefix,
+                      (int)(slash - search->path), search->path, middle, search->link);
+    if (length < 0 || (size_t)length >= sizeof(path)) {
+        return -1;
+    }
+    return both_roots ? try_both_roots(search, path)
+                      : try_file(search, search->root, path);
+}
+
+static int
+search_by_link(const struct search *search)
+{
+    int fd = try_beside(search, "", "", false);
+
+    if (fd < 0) {
+        fd = try_beside(search, "", ".debug/", false);
+    }
+    return fd < 0 ? try_beside(search, DEBUG_FOLDER, "", true) : fd;
+}
+
+/*
+ * The section holds a file name, its NUL, zeros up to a multiple of four, and the CRC in the byte
+ * order of the file. A name with a slash in it would lead out of the three folders.
+ */
+static bool
+parse_link(const char *section, size_t size, bool big_endian, struct search *search)
+{
+    const size_t name_size = strnlen(section, size) + 1;
+    const size_t crc_at = (name_size + 3) & ~(size_t)3;
+    const unsigned char *crc = (const unsigned char *)section + crc_at;
+
+    if (name_size == 1 || crc_at > size || size - crc_at < 4 ||
+        strchr(section, '/') != NULL) {
+        return false;
+    }
+    search->link = section;
+    search->link_crc = 0;
+    for (size_t i = 0; i < 4; i++) {
+        search->link_crc = search->link_crc << 8 | crc[big_endian ? i : 3 - i];
+    }
+    return true;
+}
+
+static int
+search_by_link_section(struct search *search)
+{
+    const struct sym_elf *image = search->image;
+    const size_t index = sym_elf_find_section(image, ".gnu_debuglink");
+    unsigned char encoding = ELFDATA2LSB;
+    size_t size;
+    char *section;
+    int fd = -1;
+
+    section =
+        index == 0 ? NULL : sym_elf_section_copy(image, index, LINK_BYTES_MAX, &size);
+    if (section == NULL) {
+        return -1;
+    }
+    if (sym_elf_read(image, EI_DATA, &encoding, 1) &&
+        parse_link(section, size, encoding == ELFDATA2MSB, search)) {
+        fd = search_by_link(search);
+    }
+    free(section);
+    return fd;
+}
+
+int
+sym_debug_file_open(const struct sym_elf *image, const char *path, const char *root,
+                    char *note, size_t note_size)
+{
+    struct search search = {.image = image,
+                            .path = path,
+                            .root = root,
+                            .note = note,
+                            .note_size = note_size};
+    int fd;
+
+    note[0] = '\0';
+    search.id_size = sym_elf_build_id(image, search.id);
+    fd = search_by_build_id(&search);
+    return fd < 0 ? search_by_link_section(&search) : fd;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * image.c - names for file offsets of an ELF image.
+ *
+ * Opening reads headers only. Symbol tables are read at the first lookup, line tables at the first
+ * lookup after that which could have one; then neither the file nor libelf is touched for names.
+ */
+#include "sym/sym.h"
+
+#include "sym/debug_file.h"
+#include "sym/elf_symbols.h"
+#include "sym/lines.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct segment {
+    uint64_t offset;
+    uint64_t size;
+    uint64_t address;
+    bool executable;
+};
+
+struct sym_image {
+    int fd;       /* -1 for memory */
+    void *memory; /* a copy, or NULL */
+    size_t memory_size;
+    char *path;
+    char *root;
+    char build_id[2 * SYM_ELF_BUILD_ID_BYTES_MAX + 1];
+    struct segment *segments;
+    size_t segment_count;
+    bool loaded;
+    bool has_symbols;
+    struct sym_table table;
+    struct sym_lines *lines;
+    char note[512];
+};
+
+static int
+open_elf(const struct sym_image *image, struct sym_elf *file)
+{
+    if (image->fd >= 0) {
+        return sym_elf_open(file, image->fd);
+    }
+    return sym_elf_open_memory(file, image->memory, image->memory_size);
+}
+
+static bool
+copy_segments(struct sym_image *image, const struct sym_elf *file)
+{
+    image->segments = calloc(file->segment_count + 1, sizeof(*image->segments));
+    if (image->segments == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < file->segment_count; i++) {
+        const GElf_Phdr *header = &file->segments[i];
+
+        if (header->p_type == PT_LOAD && header->p_filesz > 0 &&
+            header->p_offset <= UINT64_MAX - header->p_filesz &&
+            header->p_vaddr <= UINT64_MAX - header->p_filesz) {
+            image->segments[image->segment_count++] =
+                (struct segment){header->p_offset, header->p_filesz, header->p_vaddr,
+                                 (header->p_flags & PF_X) != 0};
+        }
+    }
+    return true;
+}
+
+static int
+read_headers(struct sym_image *image)
+{
+    unsigned char id[SYM_ELF_BUILD_ID_BYTES_MAX];
+    struct sym_elf file;
+    size_t id_size;
+    int error = open_elf(image, &file);
+
+    if (error != 0) {
+        return error;
+    }
+    id_size = sym_elf_build_id(&file, id);
+    for (size_t i = 0; i < id_size; i++) {
+        snprintf(image->build_id + 2 * i, 3, "%02x", id[i]);
+    }
+    if (!copy_segments(image, &file)) {
+        error = -ENOMEM;
+    }
+    sym_elf_close(&file);
+    return error;
+}
+
+static struct sym_image *
+finish_open(struct sym_image *image)
+{
+    const int error =
+        image->path == NULL || image->root == NULL ? -ENOMEM : read_headers(image);
+
+    if (error != 0) {
+        sym_image_close(image);
+        errno = -error;
+        return NULL;
+    }
+    return image;
+}
+
+struct sym_image *
+sym_image_open(int fd, const char *path, const char *root)
+{
+    struct sym_image *image = calloc(1, sizeof(*image));
+
+    if (image == NULL) {
+        close(fd);
+        errno = ENOMEM;
+        return NULL;
+    }
+    image->fd = fd;
+    image->path = strdup(path);
+    image->root = strdup(root);
+    return finish_open(image);
+}
+
+struct sym_image *
+sym_image_open_memory(const void *bytes, size_t size, const char *name)
+{
+    struct sym_image *image = calloc(1, sizeof(*image));
+
+    if (image == NULL) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    image->fd = -1;
+    image->memory_size = size;
+    image->memory = malloc(size + 1);
+    image->path = image->memory == NULL ? NULL : strdup(name);
+    image->root = strdup("");
+    if (image->memory != NULL) {
+        memcpy(image->memory, bytes, size);
+    }
+    return finish_open(image);
+}
+
+void
+sym_image_close(struct sym_image *image)
+{
+    if (image == NULL) {
+        return;
+    }
+    if (image->fd >= 0) {
+        close(image->fd);
+    }
+    sym_lines_close(image->lines);
+    sym_table_finish(&image->table);
+    free(image->segments);
+    free(image->memory);
+    free(image->path);
+    free(image->root);
+    free(image);
+}
+
+const char *
+sym_image_build_id(const struct sym_image *image)
+{
+    return image->build_id;
+}
+
+static int
+count_found(struct sym_image *image, int found)
+{
+    if (found > 0) {
+        image->has_symbols = true;
+    }
+    return found;
+}
+
+/* Adds the names of the best full table: the image's own, its debug file's, the compressed one. */
+static int
+add_full_table(struct sym_image *image, const struct sym_elf *file,
+               const struct sym_elf *debug)
+{
+    int found = sym_elf_add_symbols(file, SHT_SYMTAB, &image->table);
+
+    if (found == 0 && debug != NULL) {
+        found = sym_elf_add_symbols(debug, SHT_SYMTAB, &image->table);
+    }
+    if (found == 0) {
+        found = sym_elf_add_mini_debuginfo(file, &image->table);
+    }
+    return count_found(image, found);
+}
+
+static void
+load_tables(struct sym_image *image, const struct sym_elf *file,
+            const struct sym_elf *debug)
+{
+    int found = add_full_table(image, file, debug);
+
+    if (found >= 0) {
+        found =
+            count_found(image, sym_elf_add_symbols(file, SHT_DYNSYM, &image->table));
+    }
+    if (found >= 0) {
+        found = sym_elf_add_stubs(file, &image->table);
+    }
+    if (found < 0 || !sym_table_build(&image->table, SYM_OVERLAP_INNERMOST)) {
+        sym_table_finish(&image->table);
+        image->has_symbols = false;
+        snprintf(image->note, sizeof(image->note),
+                 "no memory for the symbols of %s: addresses are shown instead",
+                 image->path);
+    }
+}
+
+static bool
+is_complete(const struct sym_elf *file)
+{
+    return sym_elf_find_section(file, ".symtab") != 0 &&
+           sym_elf_find_section(file, ".debug_line") != 0;
+}
+
+static void
+load_with_debug_file(struct sym_image *image, const struct sym_elf *file)
+{
+    struct sym_elf debug;
+    const int fd = is_complete(file) || image->fd < 0
+                       ? -1
+                       : sym_debug_file_open(file, image->path, image->root,
+                                             image->note, sizeof(image->note));
+
+    if (fd < 0 || sym_elf_open(&debug, fd) != 0) {
+        load_tables(image, file, NULL);
+        image->lines = sym_lines_open(file);
+    } else {
+        load_tables(image, file, &debug);
+        image->lines = sym_lines_open(file);
+        if (image->lines == NULL) {
+            image->lines = sym_lines_open(&debug);
+        }
+        sym_elf_close(&debug);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+static void
+load(struct sym_image *image)
+{
+    struct sym_elf file;
+
+    if (image->loaded) {
+        return;
+    }
+    image->loaded = true;
+    if (open_elf(image, &file) != 0) {
+        snprintf(image->note, sizeof(image->note),
+                 "%s changed while it was read: addresses are shown instead of names",
+                 image->path);
+        return;
+    }
+    load_with_debug_file(image, &file);
+    sym_elf_close(&file);
+}
+
+bool
+sym_image_has_symbols(struct sym_image *image)
+{
+    load(image);
+    return image->has_symbols;
+}
+
+const char *
+sym_image_note(struct sym_image *image)
+{
+    load(image);
+    return image->note;
+}
+
+static bool
+segment_address(const struct segment *segment, uint64_t file_offset, uint64_t *address)
+{
+    const uint64_t inside = file_offset - segment->offset;
+
+    if (file_offset < segment->offset || inside >= segment->size) {
+        return false;
+    }
+    *address = segment->address + inside;
+    return true;
+}
+
+bool
+sym_image_address(const struct sym_image *image, uint64_t file_offset,
+                  uint64_t *address)
+{
+    /* Two segments may hold one page of the file: code is looked for in executable ones. */
+    for (size_t i = 0; i < image->segment_count; i++) {
+        if (image->segments[i].executable &&
+            segment_address(&image->segments[i], file_offset, address)) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < image->segment_count; i++) {
+        if (segment_address(&image->segments[i], file_offset, address)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+sym_image_lookup(struct sym_image *image, uint64_t file_offset, struct sym_name *name)
+{
+    struct sym_range *range;
+
+    *name = (struct sym_name){.file = ""};
+    if (!sym_image_address(image, file_offset, &name->address)) {
+        return false;
+    }
+    load(image);
+    if (image->lines != NULL) {
+        sym_lines_find(image->lines, name->address, &name->file, &name->line);
+    }
+    range = sym_table_find(&image->table, name->address);
+    return range != NULL && sym_range_name(range, &name->name, &name->system_name);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * name_map.c - lookups in names by run-time address, and reading of text files.
+ */
+#include "sym/name_map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void
+sym_map_close(struct sym_map *map)
+{
+    if (map == NULL) {
+        return;
+    }
+    sym_table_finish(&map->table);
+    free(map->modules);
+    free(map);
+}
+
+bool
+sym_map_lookup(const struct sym_map *map, uint64_t address, struct sym_name *name,
+               const char **module)
+{
+    struct sym_range *range = sym_table_find(&map->table, address);
+
+    *name = (struct sym_name){.file = "", .address = address};
+    *module = "";
+    if (range == NULL || !sym_range_name(range, &name->name, &name->system_name)) {
+        return false;
+    }
+    if (range->tag < map->module_count) {
+        *module = map->modules[range->tag];
+    }
+    return true;
+}
+
+/* Reads on at *size; 1 at the end of the file, 0 if there is more, negative errno. */
+static int
+read_more(int fd, char **text, size_t *size, size_t *room, size_t limit)
+{
+    ssize_t got;
+
+    if (*room - *size < 2) {
+        const size_t larger_room = *room * 2;
+        char *larger = realloc(*text, larger_room);
+
+        if (larger == NULL) {
+            return -ENOMEM;
+        }
+        *text = larger;
+        *room = larger_room;
+    }
+    got = read(fd, *text + *size, *room - *size - 1);
+    if (got < 0) {
+        return errno == EINTR ? 0 : -errno;
+    }
+    *size += (size_t)got;
+    return *size > limit ? -EFBIG : got == 0;
+}
+
+char *
+sym_read_whole(int fd, size_t limit, size_t *size)
+{
+    size_t room = 65536;
+    char *text = malloc(room);
+    int done = text == NULL ? -ENOMEM : 0;
+
+    *size = 0;
+    while (done == 0) {
+        done = read_more(fd, &text, size, &room, limit);
+    }
+    if (done < 0) {
+        free(text);
+        errno = -done;
+        return NULL;
+    }
+    text[*size] = '\0';
+    return text;
+}
+
+static int
+hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    if (c >= 'a' && c <= 'f') {
+        return c - 'a' + 10;
+    }
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+bool
+sym_parse_hex(const char **text, uint64_t *value)
+{
+    const char *at = *text;
+    const char *first;
+
+    if (at[0] == '0' && (at[1] == 'x' || at[1] == 'X') && hex_digit(at[2]) >= 0) {
+        at += 2;
+    }
+    first = at;
+    *value = 0;
+    while (hex_digit(*at) >= 0) {
+        if (*value >> 60 != 0) {
+            return false;
+        }
+        *value = *value << 4 | (uint64_t)hex_digit(*at++);
+    }
+    *text = at;
+    return at > first;
+}
