@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof.h - profiles as pprof files (gzip protobuf): what `go tool pprof`, speedscope, Pyroscope
- * and Parca open as it is. docs/format.md lists our labels and comments.
+ * pprof.h - profiles as pprof files (gzip protobuf): what `go tool pprof`, speedscope,
+ * Pyroscope and Parca open as it is. docs/format.md lists our labels and comments.
  */
 #ifndef PROFILE_PPROF_H
 #define PROFILE_PPROF_H
@@ -17,15 +17,17 @@ struct pprof_error {
 bool pprof_encode(const struct profile *profile, void **bytes, size_t *size);
 
 /*
- * Writes whole to a temporary name in the same folder and renames; what had that name before
- * becomes PATH.old. On failure nothing named path has changed.
+ * Writes whole to a temporary name in the same folder and renames; what had that name
+ * before becomes PATH.old. On failure nothing named path has changed.
  */
-bool pprof_write(const struct profile *profile, const char *path, struct pprof_error *error);
+bool pprof_write(const struct profile *profile, const char *path,
+                 struct pprof_error *error);
 
 /* Can path be written? Asked before a command starts; leaves nothing behind. */
 bool pprof_check_writable(const char *path, struct pprof_error *error);
 
-/* Reads a file, ours or foreign (leaf addresses then); hostile bytes give an error. NULL then. */
+/* Reads a file, ours or foreign (leaf addresses then); hostile bytes give an error.
+ * NULL then. */
 struct profile *pprof_read(const char *path, struct pprof_error *error);
 
 /* The same from memory, gzipped or not. Bounded memory whatever the bytes say. */

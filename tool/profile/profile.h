@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile.h - a profile in memory: what a run collected, a file holds and a report shows.
+ * profile.h - a profile in memory: what a run collected, a file holds and a report
+ * shows.
  *
- * The model: rows of (image, address of a bucket, process name) with one hit count per source. Strings
- * are owned by the profile. Nothing here trusts its input: names may hold any bytes but NUL.
+ * The model: rows of (image, address of a bucket, process name) with one hit count per
+ * source. Strings are owned by the profile. Nothing here trusts its input: names may
+ * hold any bytes but NUL.
  */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
@@ -12,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* profile_source - one column of hits, and its books (units as in <ntprof/source.h>). */
+/* profile_source - one column of hits, and its books (units as in <ntprof/source.h>).
+ */
 struct profile_source {
     const char *name; /* "time", "page-faults" ... */
     const char *nt_name;
@@ -27,8 +30,8 @@ struct profile_source {
 struct profile_image {
     const char *path;     /* or "[vdso]", "[kernel]", "[anon:PID]" */
     const char *build_id; /* lower-case hex, or "" */
-    uint64_t start;       /* address of the first byte of the covered range; link-time addresses
-                             for files, run-time ones else */
+    uint64_t start;       /* address of the first byte of the covered range; link-time
+                             addresses for files, run-time ones else */
     uint64_t limit;       /* end of the range */
     uint64_t offset;      /* file offset of start */
     bool named;           /* at least one symbol table was found */
@@ -52,9 +55,9 @@ struct profile_row {
 };
 
 struct profile {
-    char *command; /* command line, for people */
-    char *hal;     /* back end used */
-    char *honesty; /* why no better back end, what rights left out; may be "" */
+    char *command;    /* command line, for people */
+    char *hal;        /* back end used */
+    char *honesty;    /* why no better back end, what rights left out; may be "" */
     uint64_t time_ns; /* start, UTC */
     uint64_t duration_ns;
     uint32_t bucket_bytes;
@@ -72,8 +75,8 @@ struct profile {
 };
 
 /*
- * All that can run out of memory return false then (or NULL); the profile stays valid and its
- * owner deletes it.
+ * All that can run out of memory return false then (or NULL); the profile stays valid
+ * and its owner deletes it.
  */
 struct profile *profile_new(void);
 void profile_delete(struct profile *profile); /* NULL is allowed */
@@ -90,13 +93,15 @@ bool profile_add_function(struct profile *profile,
                           const struct profile_function *function, uint32_t *index);
 bool profile_add_process(struct profile *profile, const char *name, uint32_t *index);
 
-/* Adds hits of one source to the row with these keys, made if new. All sources must have been
- * added before the first row. function and line of an existing row are kept. */
+/* Adds hits of one source to the row with these keys, made if new. All sources must
+ * have been added before the first row. function and line of an existing row are kept;
+ * a line without a function is dropped. False also if an index is none. */
 bool profile_add_hits(struct profile *profile, uint32_t image, uint64_t address,
-                      uint32_t process, uint32_t function, uint32_t line, uint32_t source,
-                      uint64_t hits);
+                      uint32_t process, uint32_t function, uint32_t line,
+                      uint32_t source, uint64_t hits);
 
-/* Largest row first (by source 0, then address): call once before writing or reporting. */
+/* Largest row first (by source 0, then address): call once before writing or reporting.
+ */
 void profile_sort(struct profile *profile);
 
 #endif

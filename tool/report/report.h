@@ -2,8 +2,8 @@
 /*
  * report.h - a profile as a table, JSON or CSV, and the line of honesty.
  *
- * Hostile names are made harmless here: control characters and invalid UTF-8 are escaped in all of
- * them, so that no name can drive a terminal.
+ * Hostile names are made harmless here: control characters and invalid UTF-8 are
+ * escaped in all of them, so that no name can drive a terminal.
  */
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
@@ -25,18 +25,19 @@ enum report_format { REPORT_TABLE, REPORT_JSON, REPORT_CSV };
 struct report_options {
     enum report_key key;
     enum report_format format;
-    size_t rows;   /* 0: all */
-    bool color;    /* table only */
-    int width;     /* columns of the terminal, 0: do not cut */
+    size_t rows; /* 0: all */
+    bool color;  /* table only */
+    int width;   /* columns of the terminal, 0: do not cut */
 };
 
 /* "function" ... to key. False if text is none. */
 bool report_key_parse(const char *text, enum report_key *key);
 
 /*
- * Prints the report. The table ends with the line of honesty: HAL used and why no better one, rate
- * asked and measured, hits expected, taken, outside, lost; "complete" only when it is; a warning
- * when there were too few hits. False if memory ran out or out failed.
+ * Prints the report. The table ends with the line of honesty: HAL used and why no
+ * better one, rate asked and measured, hits expected, taken, outside, lost; "complete"
+ * only when it is; a warning when there were too few hits. False if memory ran out or
+ * out failed.
  */
 bool report_print(FILE *out, const struct profile *profile,
                   const struct report_options *options);

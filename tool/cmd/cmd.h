@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd.h - the subcommands: one function and one file each.
+ *
+ * argv[0] is the subcommand's name; what follows are its arguments. Each gives the exit status of
+ * ntprof. Messages go to standard error, one line each: "ntprof: COMMAND: what, on what, why".
+ */
+#ifndef CMD_CMD_H
+#define CMD_CMD_H
+
+#include <stdbool.h>
+
+/* What ntprof exits with when it failed itself; run passes on its command's status else. */
+enum {
+    CMD_OK = 0,
+    CMD_FAILED = 125,
+    CMD_NOT_EXECUTABLE = 126,
+    CMD_NOT_FOUND = 127,
+};
+
+/* Rows of a table unless --rows says otherwise. */
+enum { CMD_ROWS_DEFAULT = 20 };
+
+#define CMD_FILE_DEFAULT "ntprof.pb.gz"
+
+int cmd_run(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_sources(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_help(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/report.c - ntprof report: shows a profile file. */
+#include "report/report.h"
+#include "cmd/cmd.h"
+#include "profile/pprof.h"
+
+#include "util/number.h"
+#include "util/text.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { OPTION_ROWS = 256, OPTION_BY, OPTION_JSON, OPTION_CSV, OPTION_HELP };
+
+static const struct option LONG_OPTIONS[] = {
+    {"rows", required_argument, NULL, OPTION_ROWS},
+    {"by", required_argument, NULL, OPTION_BY},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"csv", no_argument, NULL, OPTION_CSV},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+static const char USAGE[] =
+    "usage: ntprof report [FILE] [--rows N] [--by KEY] [--json|--csv]\n"
+    "\n"
+    "  FILE       profile to show (" CMD_FILE_DEFAULT "); - is standard input\n"
+    "  --rows N   rows to show (20); 0 shows all\n"
+    "  --by KEY   one row for each function, image, address, process or source\n"
+    "  --json     for programs; the schema is docs/schema/report.schema.json\n"
+    "  --csv      for spreadsheets\n";
+
+struct arguments {
+    struct report_options report;
+    const char *file;
+    bool help;
+};
+
+/* Always false, for return. */
+static bool
+fail(const char *about, const char *why)
+{
+    char shown[256];
+
+    fprintf(stderr, "ntprof: report: %s: %s\n", text_show(shown, sizeof(shown), about),
+            why);
+    return false;
+}
+
+static bool
+fail_value(const char *option, const char *value, const char *allowed)
+{
+    char shown[256];
+
+    fprintf(stderr, "ntprof: report: %s %s: %s\n", option,
+            text_show(shown, sizeof(shown), value), allowed);
+    return false;
+}
+
+static bool
+set_rows(struct arguments *arguments, const char *text)
+{
+    uint64_t rows;
+
+    if (!number_parse_count(text, &rows) || rows > SIZE_MAX) {
+        return fail_value("--rows", text, "allowed are 0 (all), 1, 2 and so on");
+    }
+    arguments->report.rows = (size_t)rows;
+    return true;
+}
+
+static bool
+set_format(struct arguments *arguments, enum report_format format)
+{
+    if (arguments->report.format != REPORT_TABLE &&
+        arguments->report.format != format) {
+        return fail("--json, --csv", "only one of them");
+    }
+    arguments->report.format = format;
+    return true;
+}
+
+static bool
+set_file(struct arguments *arguments, const char *file)
+{
+    if (arguments->file != NULL) {
+        return fail(file, "only one FILE can be shown");
+    }
+    arguments->file = file;
+    return true;
+}
+
+static bool
+set_option(struct arguments *arguments, int option, char **argv)
+{
+    switch (option) {
+    case 1: /* no option */
+        return set_file(arguments, optarg);
+    case OPTION_ROWS:
+        return set_rows(arguments, optarg);
+    case OPTION_BY:
+        return report_key_parse(optarg, &arguments->report.key) ||
+               fail_value("--by", optarg,
+                          "allowed are function, image, address, process, source");
+    case OPTION_JSON:
+        return set_format(arguments, REPORT_JSON);
+    case OPTION_CSV:
+        return set_format(arguments, REPORT_CSV);
+    case OPTION_HELP:
+        arguments->help = true;
+        return true;
+    case ':':
+        return fail(argv[optind - 1], "a value is missing");
+    default:
+        return fail(argv[optind - 1], "no such option, or one that takes no value; "
+                                      "there are --rows, --by, --json, --csv, --help");
+    }
+}
+
+static bool
+parse(struct arguments *arguments, int argc, char **argv)
+{
+    int option;
+
+    optind = 0; /* glibc: begin anew, also after another getopt */
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "-:", LONG_OPTIONS, NULL)) != -1) {
+        if (!set_option(arguments, option, argv)) {
+            return false;
+        }
+    }
+    for (; optind < argc; optind++) {
+        if (!set_file(arguments, argv[optind])) {
+            return false;
+        }
+    }
+    if (arguments->file == NULL) {
+        arguments->file = CMD_FILE_DEFAULT;
+    }
+    return true;
+}
+
+static void
+look_at_terminal(struct report_options *options)
+{
+    const char *no_color = getenv("NO_COLOR");
+    struct winsize size;
+
+    if (!isatty(STDOUT_FILENO)) {
+        return;
+    }
+    options->color = no_color == NULL || no_color[0] == '\0';
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
+        options->width = size.ws_col;
+    }
+}
+
+static int
+print(const struct profile *profile, const struct report_options *options)
+{
+    errno = 0;
+    if (report_print(stdout, profile, options)) {
+        return CMD_OK;
+    }
+    if (errno == EPIPE) {
+        return CMD_OK; /* whoever read it had enough */
+    }
+    fprintf(stderr, "ntprof: report: cannot write to standard output: %s\n",
+            strerror(errno != 0 ? errno : ENOMEM));
+    return CMD_FAILED;
+}
+
+int
+cmd_report(int argc, char **argv)
+{
+    struct arguments arguments = {.report = {.rows = CMD_ROWS_DEFAULT}};
+    struct pprof_error error;
+    struct profile *profile;
+    int status;
+
+    if (!parse(&arguments, argc, argv)) {
+        return CMD_FAILED;
+    }
+    if (arguments.help) {
+        fputs(USAGE, stdout);
+        return fflush(stdout) == 0 ? CMD_OK : CMD_FAILED;
+    }
+    profile = pprof_read(arguments.file, &error);
+    if (profile == NULL) {
+        fprintf(stderr, "ntprof: report: %s\n", error.text);
+        return CMD_FAILED;
+    }
+    look_at_terminal(&arguments.report);
+    status = print(profile, &arguments.report);
+    profile_delete(profile);
+    return status;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/gzip.h"
+
+#include <string.h>
+
+enum {
+    WINDOW_BITS_GZIP = 15 + 16,
+    STEP_BYTES = 64 * 1024,
+    MEMORY_LEVEL = 8,
+};
+
+/* zlib counts in 32 bits; larger pieces go in several turns. */
+static uInt
+turn(size_t size)
+{
+    return size > STEP_BYTES ? STEP_BYTES : (uInt)size;
+}
+
+/* Runs deflate until it takes no more; false at the end of the stream or on failure. */
+static bool
+compress_turn(struct gzip_writer *writer, int flush)
+{
+    uint8_t *room = buffer_reserve(writer->out, STEP_BYTES);
+    int status;
+
+    if (room == NULL) {
+        return false;
+    }
+    writer->stream.next_out = room;
+    writer->stream.avail_out = STEP_BYTES;
+    status = deflate(&writer->stream, flush);
+    writer->out->size += STEP_BYTES - writer->stream.avail_out;
+    if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) {
+        writer->out->failed = true;
+    }
+    return writer->stream.avail_out == 0 && status == Z_OK;
+}
+
+bool
+gzip_begin(struct gzip_writer *writer, struct buffer *out)
+{
+    memset(writer, 0, sizeof(*writer));
+    writer->out = out;
+    return deflateInit2(&writer->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+                        WINDOW_BITS_GZIP, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) == Z_OK;
+}
+
+void
+gzip_put(struct gzip_writer *writer, const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+
+    while (size > 0 && !writer->out->failed) {
+        const uInt step = turn(size);
+
+        writer->stream.next_in = (Bytef *)(uintptr_t)at; /* zlib does not write there */
+        writer->stream.avail_in = step;
+        while (compress_turn(writer, Z_NO_FLUSH)) {
+        }
+        at += step;
+        size -= step;
+    }
+}
+
+bool
+gzip_end(struct gzip_writer *writer)
+{
+    writer->stream.next_in = NULL;
+    writer->stream.avail_in = 0;
+    while (compress_turn(writer, Z_FINISH)) {
+    }
+    deflateEnd(&writer->stream);
+    return !writer->out->failed;
+}
+
+bool
+gzip_is(const void *bytes, size_t size)
+{
+    const uint8_t *magic = bytes;
+
+    return size >= 2 && magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+/*
+ * Expands one member; *at and *left move behind it. NULL if it is whole.
+ */
+static const char *
+expand_member(z_stream *stream, const uint8_t **at, size_t *left, size_t whole,
+              struct buffer *out)
+{
+    int status = Z_OK;
+
+    while (status == Z_OK) {
+        uint8_t *room = buffer_reserve(out, STEP_BYTES);
+        const uInt given = turn(*left);
+
+        if (room == NULL) {
+            return "out of memory";
+        }
+        stream->next_in = (Bytef *)(uintptr_t)*at;
+        stream->avail_in = given;
+        stream->next_out = room;
+        stream->avail_out = STEP_BYTES;
+        status = inflate(stream, Z_NO_FLUSH);
+        out->size += STEP_BYTES - stream->avail_out;
+        *at += given - stream->avail_in;
+        *left -= given - stream->avail_in;
+        if (out->size > GZIP_BOMB_BYTES && out->size / GZIP_BOMB_RATIO > whole) {
+            return "it expands to more than 100 times its size and over 1 GiB";
+        }
+    }
+    switch (status) {
+    case Z_STREAM_END:
+        return NULL;
+    case Z_BUF_ERROR:
+        return "truncated: the compressed data ends early";
+    case Z_MEM_ERROR:
+        return "out of memory";
+    default:
+        return "the compressed data is damaged";
+    }
+}
+
+const char *
+gzip_expand(const void *bytes, size_t size, struct buffer *out)
+{
+    z_stream stream = {0};
+    const uint8_t *at = bytes;
+    size_t left = size;
+    const char *why = NULL;
+
+    if (inflateInit2(&stream, WINDOW_BITS_GZIP) != Z_OK) {
+        return "out of memory";
+    }
+    while (why == NULL && left > 0) {
+        if (!gzip_is(at, left)) {
+            why = "there are bytes after its end";
+            break;
+        }
+        inflateReset(&stream);
+        why = expand_member(&stream, &at, &left, size, out);
+    }
+    inflateEnd(&stream);
+    return why;
+}

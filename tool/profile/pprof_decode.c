@@ -1,0 +1,1113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pprof_decode.c - the bytes of a pprof file as a profile: ours exactly, foreign ones
+ * as far as a flat profile goes (the leaf's innermost line of each stack).
+ *
+ * The bytes are hostile. They are walked three times, since fields may come in any
+ * order: tables of names first, then locations, then samples. Every table entry costs
+ * the file at least four bytes, so memory stays within a small multiple of its expanded
+ * size.
+ */
+#include "profile/gzip.h"
+#include "profile/pprof.h"
+#include "profile/pprof_fields.h"
+#include "profile/protobuf.h"
+
+#include "util/hash_index.h"
+#include "util/text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Each sample has a value for each type, so types are the one table that could
+ * multiply. */
+enum { SAMPLE_TYPES_MAX = 1024 };
+
+/* A column of values that belongs to no source, such as cpu/nanoseconds. */
+#define COLUMN_IGNORED UINT32_MAX
+
+/* A string of the table; made once however often it is used, or long ones would cost
+ * too much. */
+struct string_entry {
+    struct protobuf_reader bytes;
+    const char *interned; /* NULL until used */
+    bool is_comment;      /* was read as a comment */
+};
+
+struct value_type {
+    uint64_t type, unit; /* strings */
+};
+
+struct mapping {
+    uint64_t id, start, limit, offset, filename, build_id;
+    bool named;
+    uint32_t image;
+};
+
+struct function {
+    uint64_t id, name, system_name, filename, start_line;
+    uint32_t index;
+};
+
+struct location {
+    uint64_t id, address;
+    uint32_t image, function, line;
+};
+
+struct label {
+    uint64_t key, text, number;
+};
+
+struct decoder {
+    struct profile *profile;
+    struct pprof_error *error;
+    struct protobuf_reader bytes;
+    /* Arrays in buffers, in the order of the file, then sorted by id. */
+    struct buffer strings;   /* struct string_entry */
+    struct buffer types;     /* struct value_type */
+    struct buffer mappings;  /* struct mapping */
+    struct buffer functions; /* struct function */
+    struct buffer locations; /* struct location */
+    struct buffer comments;  /* uint64_t: strings */
+    struct buffer text;      /* one string, ended by NUL */
+    struct buffer values;    /* uint64_t: of one sample */
+    struct value_type period_type;
+    uint64_t period, time_ns, duration_ns, samples;
+    uint32_t column_source[SAMPLE_TYPES_MAX];
+    uint32_t no_image; /* for locations without mapping; HASH_INDEX_NONE until needed */
+    bool ours;
+};
+
+#define COUNT(buffer, type) ((buffer).size / sizeof(type))
+
+/* Always false, for return. */
+__attribute__((format(printf, 2, 3))) static bool
+fail(struct decoder *decoder, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(decoder->error->text, sizeof(decoder->error->text), format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static bool
+fail_memory(struct decoder *decoder)
+{
+    return fail(decoder, "out of memory");
+}
+
+static bool
+fail_broken(struct decoder *decoder, const char *what)
+{
+    return fail(decoder, "not a profile, or damaged: a %s does not fit its bytes",
+                what);
+}
+
+static bool
+append(struct decoder *decoder, struct buffer *table, const void *entry, size_t size)
+{
+    buffer_append(table, entry, size);
+    return !table->failed || fail_memory(decoder);
+}
+
+/* --- strings --- */
+
+/* The string as it stands in the file, ended by NUL; NUL inside becomes \x00. Valid
+ * until the next call. NULL with the error set if there is none. */
+static char *
+raw_string(struct decoder *decoder, uint64_t number)
+{
+    const struct string_entry *strings = (const void *)decoder->strings.data;
+    const uint64_t count = COUNT(decoder->strings, *strings);
+    const uint8_t *at;
+    const uint8_t *limit;
+
+    if (number >= count) {
+        fail(decoder, "damaged: string %" PRIu64 " is used, the table ends at %" PRIu64,
+             number, count);
+        return NULL;
+    }
+    decoder->text.size = 0;
+    at = strings[number].bytes.at;
+    limit = strings[number].bytes.end;
+    while (at < limit) {
+        const uint8_t *zero = memchr(at, 0, (size_t)(limit - at));
+        const uint8_t *end = zero != NULL ? zero : limit;
+
+        buffer_append(&decoder->text, at, (size_t)(end - at));
+        if (zero != NULL) {
+            buffer_append_text(&decoder->text, "\\x00");
+        }
+        at = end + (zero != NULL);
+    }
+    if (buffer_text(&decoder->text) == NULL) {
+        fail_memory(decoder);
+        return NULL;
+    }
+    return (char *)decoder->text.data;
+}
+
+/* The same, interned, with our escapes undone. */
+static const char *
+string(struct decoder *decoder, uint64_t number)
+{
+    struct string_entry *strings = (void *)decoder->strings.data;
+    char *text;
+
+    if (number < COUNT(decoder->strings, *strings) &&
+        strings[number].interned != NULL) {
+        return strings[number].interned;
+    }
+    text = raw_string(decoder, number);
+    if (text == NULL) {
+        return NULL;
+    }
+    if (decoder->ours) {
+        text_unescape(text);
+    }
+    strings[number].interned = profile_string(decoder->profile, text);
+    if (strings[number].interned == NULL) {
+        fail_memory(decoder);
+    }
+    return strings[number].interned;
+}
+
+/* Does the string begin with text, or with whole, is it text? */
+static bool
+string_begins(const struct decoder *decoder, uint64_t number, const char *text,
+              bool whole)
+{
+    const struct string_entry *strings = (const void *)decoder->strings.data;
+    const size_t length = strlen(text);
+    size_t size;
+
+    if (number >= COUNT(decoder->strings, *strings)) {
+        return false;
+    }
+    size = (size_t)(strings[number].bytes.end - strings[number].bytes.at);
+    return (whole ? size == length : size >= length) &&
+           memcmp(strings[number].bytes.at, text, length) == 0;
+}
+
+static bool
+string_is(const struct decoder *decoder, uint64_t number, const char *text)
+{
+    return string_begins(decoder, number, text, true);
+}
+
+/* --- first walk: tables --- */
+
+static bool
+read_value_type(struct decoder *decoder, struct protobuf_reader bytes,
+                struct value_type *type)
+{
+    struct protobuf_field field;
+    enum protobuf_result result;
+
+    while ((result = protobuf_next(&bytes, &field)) == PROTOBUF_FIELD) {
+        if (field.number == VALUE_TYPE_TYPE) {
+            type->type = field.value;
+        } else if (field.number == VALUE_TYPE_UNIT) {
+            type->unit = field.value;
+        }
+    }
+    return result == PROTOBUF_END || fail_broken(decoder, "sample type");
+}
+
+static bool
+read_sample_type(struct decoder *decoder, struct protobuf_reader bytes)
+{
+    struct value_type type = {0};
+
+    if (COUNT(decoder->types, type) >= SAMPLE_TYPES_MAX) {
+        return fail(decoder, "it has more than %d kinds of values a sample",
+                    SAMPLE_TYPES_MAX);
+    }
+    return read_value_type(decoder, bytes, &type) &&
+           append(decoder, &decoder->types, &type, sizeof(type));
+}
+
+static bool
+read_mapping(struct decoder *decoder, struct protobuf_reader bytes)
+{
+    struct mapping mapping = {0};
+    struct protobuf_field field;
+    enum protobuf_result result;
+
+    while ((result = protobuf_next(&bytes, &field)) == PROTOBUF_FIELD) {
+        switch (field.number) {
+        case MAPPING_ID:
+            mapping.id = field.value;
+            break;
+        case MAPPING_MEMORY_START:
+            mapping.start = field.value;
+            break;
+        case MAPPING_MEMORY_LIMIT:
+            mapping.limit = field.value;
+            break;
+        case MAPPING_FILE_OFFSET:
+            mapping.offset = field.value;
+            break;
+        case MAPPING_FILENAME:
+            mapping.filename = field.value;
+            break;
+        case MAPPING_BUILD_ID:
+            mapping.build_id = field.value;
+            break;
+        case MAPPING_HAS_FUNCTIONS:
+            mapping.named = field.value != 0;
+            break;
+        default:
+            break;
+        }
+    }
+    if (result != PROTOBUF_END) {
+        return fail_broken(decoder, "mapping");
+    }
+    return append(decoder, &decoder->mappings, &mapping, sizeof(mapping));
+}
+
+static bool
+read_function(struct decoder *decoder, struct protobuf_reader bytes)
+{
+    struct function function = {0};
+    struct protobuf_field field;
+    enum protobuf_result result;
+
+    while ((result = protobuf_next(&bytes, &field)) == PROTOBUF_FIELD) {
+        switch (field.number) {
+        case FUNCTION_ID:
+            function.id = field.value;
+            break;
+        case FUNCTION_NAME:
+            function.name = field.value;
+            break;
+        case FUNCTION_SYSTEM_NAME:
+            function.system_name = field.value;
+            break;
+        case FUNCTION_FILENAME:
+            function.filename = field.value;
+            break;
+        case FUNCTION_START_LINE:
+            function.start_line = field.value;
+            break;
+        default:
+            break;
+        }
+    }
+    if (result != PROTOBUF_END) {
+        return fail_broken(decoder, "function");
+    }
+    return append(decoder, &decoder->functions, &function, sizeof(function));
+}
+
+static bool
+read_comments(struct decoder *decoder, struct protobuf_field field)
+{
+    uint64_t number;
+
+    while (protobuf_get_repeated(&field, &number)) {
+        if (!append(decoder, &decoder->comments, &number, sizeof(number))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+read_string(struct decoder *decoder, struct protobuf_reader bytes)
+{
+    const struct string_entry entry = {.bytes = bytes};
+
+    return append(decoder, &decoder->strings, &entry, sizeof(entry));
+}
+
+static bool
+read_time(struct decoder *decoder, uint64_t time_ns)
+{
+    if (decoder->time_ns != 0 && time_ns != 0) {
+        return fail(decoder, "two profiles were appended to one file");
+    }
+    decoder->time_ns = time_ns;
+    return true;
+}
+
+static bool
+read_table_field(struct decoder *decoder, const struct protobuf_field *field)
+{
+    switch (field->number) {
+    case PROFILE_SAMPLE_TYPE:
+        return read_sample_type(decoder, field->bytes);
+    case PROFILE_MAPPING:
+        return read_mapping(decoder, field->bytes);
+    case PROFILE_FUNCTION:
+        return read_function(decoder, field->bytes);
+    case PROFILE_STRING_TABLE:
+        return read_string(decoder, field->bytes);
+    case PROFILE_TIME_NANOS:
+        return read_time(decoder, field->value);
+    case PROFILE_DURATION_NANOS:
+        decoder->duration_ns = field->value;
+        return true;
+    case PROFILE_PERIOD_TYPE:
+        return read_value_type(decoder, field->bytes, &decoder->period_type);
+    case PROFILE_PERIOD:
+        decoder->period = field->value;
+        return true;
+    case PROFILE_COMMENT:
+        return read_comments(decoder, *field);
+    default:
+        return true;
+    }
+}
+
+/* Calls handle with every field of the profile. */
+static bool
+walk(struct decoder *decoder,
+     bool (*handle)(struct decoder *decoder, const struct protobuf_field *field))
+{
+    struct protobuf_reader bytes = decoder->bytes;
+    struct protobuf_field field;
+    enum protobuf_result result;
+
+    while ((result = protobuf_next(&bytes, &field)) == PROTOBUF_FIELD) {
+        if (!handle(decoder, &field)) {
+            return false;
+        }
+    }
+    return result == PROTOBUF_END ||
+           fail(decoder, "not a profile, or truncated: field at byte %td does not fit",
+                bytes.at - decoder->bytes.at);
+}
+
+/* --- tables by id --- */
+
+/* All entries begin with their id. */
+static int
+compare_ids(const void *left, const void *right)
+{
+    uint64_t a;
+    uint64_t b;
+
+    memcpy(&a, left, sizeof(a));
+    memcpy(&b, right, sizeof(b));
+    return (a > b) - (a < b);
+}
+
+static bool
+sort_table(struct decoder *decoder, struct buffer *table, size_t entry_size,
+           const char *what)
+{
+    const size_t count = table->size / entry_size;
+
+    if (count == 0) {
+        return true;
+    }
+    qsort(table->data, count, entry_size, compare_ids);
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *entry = table->data + i * entry_size;
+        uint64_t id;
+
+        memcpy(&id, entry, sizeof(id));
+        if (id == 0 || (i > 0 && compare_ids(entry - entry_size, entry) == 0)) {
+            return fail(decoder, "damaged: %s id %" PRIu64 " is %s", what, id,
+                        id == 0 ? "not allowed" : "there twice");
+        }
+    }
+    return true;
+}
+
+/* The entry with this id, or NULL with the error set. */
+static const void *
+find_entry(struct decoder *decoder, const struct buffer *table, size_t entry_size,
+           uint64_t id, const char *what)
+{
+    const size_t count = table->size / entry_size;
+    const void *found = NULL;
+
+    /* Nearly every writer numbers from 1 without gaps. */
+    if (id - 1 < count && compare_ids(table->data + (id - 1) * entry_size, &id) == 0) {
+        return table->data + (id - 1) * entry_size;
+    }
+    if (count > 0) {
+        found = bsearch(&id, table->data, count, entry_size, compare_ids);
+    }
+    if (found == NULL) {
+        fail(decoder, "damaged: %s %" PRIu64 " is used and not there", what, id);
+    }
+    return found;
+}
+
+static bool
+check_strings(struct decoder *decoder)
+{
+    if (decoder->strings.size == 0) {
+        return fail(decoder, "not a profile: it has no string table");
+    }
+    return string_is(decoder, 0, "") ||
+           fail(decoder, "not a profile: its string table does not begin with \"\"");
+}
+
+static bool
+add_mappings(struct decoder *decoder)
+{
+    struct mapping *mappings = (void *)decoder->mappings.data;
+
+    if (!sort_table(decoder, &decoder->mappings, sizeof(*mappings), "mapping")) {
+        return false;
+    }
+    for (size_t i = 0; i < COUNT(decoder->mappings, *mappings); i++) {
+        struct profile_image image = {
+            .path = string(decoder, mappings[i].filename),
+            .build_id = string(decoder, mappings[i].build_id),
+            .start = mappings[i].start,
+            .limit = mappings[i].limit,
+            .offset = mappings[i].offset,
+            .named = mappings[i].named,
+        };
+
+        if (image.path == NULL || image.build_id == NULL) {
+            return false;
+        }
+        if (!profile_add_image(decoder->profile, &image, &mappings[i].image)) {
+            return fail_memory(decoder);
+        }
+    }
+    return true;
+}
+
+static uint32_t
+clamp_line(uint64_t line)
+{
+    return line > INT32_MAX ? 0 : (uint32_t)line; /* negative ones too */
+}
+
+static bool
+add_functions(struct decoder *decoder)
+{
+    struct function *functions = (void *)decoder->functions.data;
+
+    if (!sort_table(decoder, &decoder->functions, sizeof(*functions), "function")) {
+        return false;
+    }
+    for (size_t i = 0; i < COUNT(decoder->functions, *functions); i++) {
+        struct profile_function function = {
+            .name = string(decoder, functions[i].name),
+            .system_name = string(decoder, functions[i].system_name),
+            .file = string(decoder, functions[i].filename),
+            .start_line = clamp_line(functions[i].start_line),
+        };
+
+        if (function.name == NULL || function.system_name == NULL ||
+            function.file == NULL) {
+            return false;
+        }
+        if (function.name[0] == '\0' && !decoder->ours) {
+            function.name = function.system_name;
+        }
+        if (!profile_add_function(decoder->profile, &function, &functions[i].index)) {
+            return fail_memory(decoder);
+        }
+    }
+    return true;
+}
+
+/* --- second walk: locations --- */
+
+static bool
+read_line(struct decoder *decoder, struct protobuf_reader bytes,
+          struct location *location)
+{
+    const struct function *function;
+    struct protobuf_field field;
+    enum protobuf_result result;
+    uint64_t function_id = 0;
+    uint64_t line = 0;
+
+    while ((result = protobuf_next(&bytes, &field)) == PROTOBUF_FIELD) {
+        if (field.number == LINE_FUNCTION_ID) {
+            function_id = field.value;
+        } else if (field.number == LINE_LINE) {
+            line = field.value;
+        }
+    }
+    if (result != PROTOBUF_END) {
+        return fail_broken(decoder, "line");
+    }
+    if (function_id == 0) {
+        return true;
+    }
+    function = find_entry(decoder, &decoder->functions, sizeof(*function), function_id,
+                          "function");
+    if (function == NULL) {
+        return false;
+    }
+    location->function = function->index;
+    location->line = clamp_line(line);
+    return true;
+}
+
+/* The image for what has no mapping. */
+static bool
+need_no_image(struct decoder *decoder)
+{
+    const struct profile_image none = {.path = "", .build_id = ""};
+
+    return decoder->no_image != HASH_INDEX_NONE ||
+           profile_add_image(decoder->profile, &none, &decoder->no_image) ||
+           fail_memory(decoder);
+}
+
+static bool
+set_location_image(struct decoder *decoder, struct location *location,
+                   uint64_t mapping_id)
+{
+    const struct mapping *mapping;
+
+    if (mapping_id == 0) {
+        if (!need_no_image(decoder)) {
+            return false;
+        }
+        location->image = decoder->no_image;
+        return true;
+    }
+    mapping = find_entry(decoder, &decoder->mappings, sizeof(*mapping), mapping_id,
+                         "mapping");
+    if (mapping == NULL) {
+        return false;
+    }
+    location->image = mapping->image;
+    return true;
+}
+
+static bool
+read_location(struct decoder *decoder, const struct protobuf_field *outer)
+{
+    struct protobuf_reader bytes = outer->bytes;
+    struct location location = {0};
+    struct protobuf_field field;
+    enum protobuf_result result;
+    uint64_t mapping_id = 0;
+    bool has_line = false;
+
+    if (outer->number != PROFILE_LOCATION) {
+        return true;
+    }
+    while ((result = protobuf_next(&bytes, &field)) == PROTOBUF_FIELD) {
+        if (field.number == LOCATION_ID) {
+            location.id = field.value;
+        } else if (field.number == LOCATION_MAPPING_ID) {
+            mapping_id = field.value;
+        } else if (field.number == LOCATION_ADDRESS) {
+            location.address = field.value;
+        } else if (field.number == LOCATION_LINE && !has_line) {
+            has_line = true; /* the first is the innermost */
+            if (!read_line(decoder, field.bytes, &location)) {
+                return false;
+            }
+        }
+    }
+    if (result != PROTOBUF_END) {
+        return fail_broken(decoder, "location");
+    }
+    if (!decoder->ours && location.address == 0) {
+        location.address = location.id; /* written without addresses: keep them apart */
+    }
+    return set_location_image(decoder, &location, mapping_id) &&
+           append(decoder, &decoder->locations, &location, sizeof(location));
+}
+
+/* --- our comments --- */
+
+/* What stands behind "key " in a comment, or NULL. */
+static char *
+behind_key(char *comment, const char *key)
+{
+    const size_t length = strlen(key);
+
+    if (strncmp(comment, key, length) != 0 || comment[length] != ' ') {
+        return NULL;
+    }
+    return comment + length + 1;
+}
+
+static bool
+is_ours(const struct decoder *decoder)
+{
+    const uint64_t *comments = (const void *)decoder->comments.data;
+
+    for (size_t i = 0; i < COUNT(decoder->comments, *comments); i++) {
+        if (string_begins(decoder, comments[i], COMMENT_FORMAT " ", false)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Keeps the first text there is: a merged file has the comments of all. */
+static bool
+keep_text(struct decoder *decoder, char **kept, char *text)
+{
+    if (text == NULL || *kept != NULL) {
+        return true;
+    }
+    text_unescape(text);
+    *kept = strdup(text);
+    return *kept != NULL || fail_memory(decoder);
+}
+
+static uint64_t
+parse_number(const char *text)
+{
+    return strtoull(text, NULL, 10);
+}
+
+/* One word key=value of a source's comment. */
+static void
+read_source_word(struct profile_source *source, uint64_t *column, char *word)
+{
+    const struct {
+        const char *key;
+        uint64_t *number;
+    } numbers[] = {
+        {"column", column},
+        {"asked", &source->asked},
+        {"granted", &source->granted},
+        {"expected", &source->expected},
+        {"taken", &source->taken},
+        {"counted", &source->counted},
+        {"outside", &source->outside},
+        {"lost", &source->lost},
+        {"throttled", &source->throttled},
+        {"missed", &source->missed},
+        {"excluded", &source->excluded},
+    };
+    char *value = strchr(word, '=');
+
+    if (value == NULL) {
+        return;
+    }
+    *value++ = '\0';
+    text_unescape(value);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (strcmp(word, numbers[i].key) == 0) {
+            *numbers[i].number = parse_number(value);
+        }
+    }
+    if (strcmp(word, "measured") == 0) {
+        source->measured = strtod(value, NULL);
+    } else if (strcmp(word, "kernel_included") == 0) {
+        source->kernel_included = parse_number(value) != 0;
+    } else if (strcmp(word, "nt_name") == 0) {
+        source->nt_name = value;
+    } else if (strcmp(word, "unit") == 0) {
+        source->unit = value;
+    }
+}
+
+static void
+add_clamped(uint64_t *sum, uint64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum)) {
+        *sum = UINT64_MAX;
+    }
+}
+
+/* The same source once more, in a merged file: its books are added up. */
+static void
+add_books(struct profile_source *sum, const struct profile_source *more)
+{
+    add_clamped(&sum->expected, more->expected);
+    add_clamped(&sum->taken, more->taken);
+    add_clamped(&sum->counted, more->counted);
+    add_clamped(&sum->outside, more->outside);
+    add_clamped(&sum->lost, more->lost);
+    add_clamped(&sum->throttled, more->throttled);
+    add_clamped(&sum->missed, more->missed);
+    add_clamped(&sum->excluded, more->excluded);
+    sum->kernel_included &= more->kernel_included;
+}
+
+/* Words: the name, then key=value. Keys that are not known are for later versions. */
+static bool
+read_source_comment(struct decoder *decoder, char *line)
+{
+    const size_t count = COUNT(decoder->types, struct value_type);
+    struct profile_source source = {.nt_name = "", .unit = "events"};
+    const size_t before = decoder->profile->source_count;
+    uint64_t column = UINT64_MAX;
+    char *rest = NULL;
+    char *name = strtok_r(line, " ", &rest);
+    uint32_t index;
+
+    if (name == NULL) {
+        return fail(decoder, "damaged: a source without a name");
+    }
+    /* The words point into decoder->text, which must not change before they are
+     * interned. */
+    for (char *word; (word = strtok_r(NULL, " ", &rest)) != NULL;) {
+        read_source_word(&source, &column, word);
+    }
+    text_unescape(name);
+    source.name = name;
+    if (column >= count) {
+        return fail(decoder, "damaged: source %zu has no column of values", before);
+    }
+    if (!profile_add_source(decoder->profile, &source, &index)) {
+        return fail_memory(decoder);
+    }
+    if (decoder->profile->source_count == before) {
+        add_books(&decoder->profile->sources[index], &source);
+        return true;
+    }
+    if (decoder->column_source[column] != COLUMN_IGNORED) {
+        return fail(decoder, "damaged: two sources share one column of values");
+    }
+    decoder->column_source[column] = index;
+    return true;
+}
+
+static bool
+read_comment(struct decoder *decoder, char *comment)
+{
+    char *source = behind_key(comment, COMMENT_SOURCE);
+    char *bucket = behind_key(comment, COMMENT_BUCKET_BYTES);
+    struct profile *profile = decoder->profile;
+
+    if (source != NULL) {
+        return read_source_comment(decoder, source);
+    }
+    if (bucket != NULL) {
+        const uint64_t bytes = parse_number(bucket);
+
+        profile->bucket_bytes = bytes > UINT32_MAX ? 0 : (uint32_t)bytes;
+    }
+    return keep_text(decoder, &profile->command,
+                     behind_key(comment, COMMENT_COMMAND)) &&
+           keep_text(decoder, &profile->hal, behind_key(comment, COMMENT_HAL)) &&
+           keep_text(decoder, &profile->honesty, behind_key(comment, COMMENT_HONESTY));
+}
+
+static bool
+read_our_comments(struct decoder *decoder)
+{
+    const uint64_t *comments = (const void *)decoder->comments.data;
+    struct string_entry *strings = (void *)decoder->strings.data;
+
+    for (size_t i = 0; i < COUNT(decoder->comments, *comments); i++) {
+        char *text;
+
+        if (comments[i] < COUNT(decoder->strings, *strings) &&
+            strings[comments[i]].is_comment) {
+            continue;
+        }
+        text = raw_string(decoder, comments[i]);
+        if (text == NULL || !read_comment(decoder, text)) {
+            return false;
+        }
+        strings[comments[i]].is_comment = true;
+    }
+    if (decoder->profile->source_count == 0 && decoder->types.size > 0) {
+        return fail(decoder, "damaged: the comments name no source");
+    }
+    return true;
+}
+
+/* --- sources of foreign files --- */
+
+static bool
+has_count_column(const struct decoder *decoder)
+{
+    const struct value_type *types = (const void *)decoder->types.data;
+
+    for (size_t i = 0; i < COUNT(decoder->types, *types); i++) {
+        if (string_is(decoder, types[i].unit, "count")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is this a sampled clock: samples/count with a period in nanoseconds? */
+static bool
+is_time(const struct decoder *decoder, const struct value_type *type)
+{
+    return string_is(decoder, type->type, COLUMN_SAMPLES) && decoder->period > 0 &&
+           decoder->period <= INT64_MAX &&
+           string_is(decoder, decoder->period_type.type, COLUMN_CPU) &&
+           string_is(decoder, decoder->period_type.unit, "nanoseconds");
+}
+
+static bool
+add_foreign_source(struct decoder *decoder, size_t column)
+{
+    const struct value_type *type =
+        (const struct value_type *)(const void *)decoder->types.data + column;
+    struct profile_source source = {.nt_name = "", .unit = "events"};
+
+    if (is_time(decoder, type)) {
+        source.name = "time";
+        source.unit = UNIT_100NS;
+        source.granted = decoder->period / 100;
+    } else {
+        source.name = string(decoder, type->type);
+    }
+    if (source.name == NULL) {
+        return false;
+    }
+    return profile_add_source(decoder->profile, &source,
+                              &decoder->column_source[column]) ||
+           fail_memory(decoder);
+}
+
+/* Columns that count things are sources; if there are none, all are. */
+static bool
+add_foreign_sources(struct decoder *decoder)
+{
+    const struct value_type *types = (const void *)decoder->types.data;
+    const bool counts_only = has_count_column(decoder);
+
+    for (size_t i = 0; i < COUNT(decoder->types, *types); i++) {
+        if (counts_only && !string_is(decoder, types[i].unit, "count")) {
+            continue;
+        }
+        if (!add_foreign_source(decoder, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- third walk: samples --- */
+
+static bool
+read_label(struct decoder *decoder, struct protobuf_reader bytes, struct label *label)
+{
+    struct protobuf_field field;
+    enum protobuf_result result;
+
+    while ((result = protobuf_next(&bytes, &field)) == PROTOBUF_FIELD) {
+        if (field.number == LABEL_KEY) {
+            label->key = field.value;
+        } else if (field.number == LABEL_STR) {
+            label->text = field.value;
+        } else if (field.number == LABEL_NUM) {
+            label->number = field.value;
+        }
+    }
+    return result == PROTOBUF_END || fail_broken(decoder, "label");
+}
+
+/* Reads a sample's values into decoder->values, its leaf and the number of its process.
+ */
+static bool
+read_sample_fields(struct decoder *decoder, struct protobuf_reader bytes,
+                   uint64_t *leaf, uint64_t *process)
+{
+    struct protobuf_field field;
+    enum protobuf_result result;
+    uint64_t number;
+
+    while ((result = protobuf_next(&bytes, &field)) == PROTOBUF_FIELD) {
+        if (field.number == SAMPLE_LOCATION_ID && *leaf == 0) {
+            protobuf_get_repeated(&field, leaf);
+        } else if (field.number == SAMPLE_VALUE) {
+            while (protobuf_get_repeated(&field, &number)) {
+                if (!append(decoder, &decoder->values, &number, sizeof(number))) {
+                    return false;
+                }
+            }
+        } else if (field.number == SAMPLE_LABEL) {
+            struct label label = {0};
+
+            if (!read_label(decoder, field.bytes, &label)) {
+                return false;
+            }
+            if (string_is(decoder, label.key, LABEL_PROCESS)) {
+                *process = label.text;
+            } else if (string_is(decoder, label.key, LABEL_BUCKET_BYTES) &&
+                       decoder->profile->bucket_bytes == 0 &&
+                       label.number <= UINT32_MAX) {
+                decoder->profile->bucket_bytes = (uint32_t)label.number;
+            }
+        }
+    }
+    return result == PROTOBUF_END || fail_broken(decoder, "sample");
+}
+
+/* What a sample without a stack is counted at. */
+static const struct location *
+nowhere(struct decoder *decoder, struct location *location)
+{
+    if (!need_no_image(decoder)) {
+        return NULL;
+    }
+    memset(location, 0, sizeof(*location));
+    location->image = decoder->no_image;
+    return location;
+}
+
+/* Adds decoder->values at location. */
+static bool
+add_values(struct decoder *decoder, const struct location *location, uint32_t process)
+{
+    const uint64_t *values = (const void *)decoder->values.data;
+    const size_t count = COUNT(decoder->values, *values);
+
+    for (size_t i = 0; i < count; i++) {
+        if (decoder->column_source[i] == COLUMN_IGNORED) {
+            continue;
+        }
+        if (values[i] > INT64_MAX) {
+            return fail(decoder,
+                        "sample %" PRIu64 " is negative: a difference of two "
+                        "profiles cannot be shown",
+                        decoder->samples);
+        }
+        if (!profile_add_hits(decoder->profile, location->image, location->address,
+                              process, location->function, location->line,
+                              decoder->column_source[i], values[i])) {
+            return fail_memory(decoder);
+        }
+    }
+    return true;
+}
+
+static bool
+read_sample(struct decoder *decoder, const struct protobuf_field *field)
+{
+    const size_t types = COUNT(decoder->types, struct value_type);
+    const struct location *location;
+    struct location none;
+    uint64_t leaf = 0;
+    uint64_t process = 0;
+    const char *name;
+    uint32_t index;
+
+    if (field->number != PROFILE_SAMPLE) {
+        return true;
+    }
+    decoder->samples++;
+    decoder->values.size = 0;
+    if (!read_sample_fields(decoder, field->bytes, &leaf, &process)) {
+        return false;
+    }
+    if (COUNT(decoder->values, uint64_t) != types) {
+        return fail(decoder,
+                    "damaged: sample %" PRIu64 " has %zu values for %zu sample types",
+                    decoder->samples, COUNT(decoder->values, uint64_t), types);
+    }
+    location = leaf != 0 ? find_entry(decoder, &decoder->locations, sizeof(*location),
+                                      leaf, "location")
+                         : nowhere(decoder, &none);
+    name = location != NULL ? string(decoder, process) : NULL;
+    if (name == NULL) {
+        return false;
+    }
+    return profile_add_process(decoder->profile, name, &index)
+               ? add_values(decoder, location, index)
+               : fail_memory(decoder);
+}
+
+/* --- all of it --- */
+
+static bool
+fill_texts(struct decoder *decoder)
+{
+    char nothing[] = "";
+    struct profile *profile = decoder->profile;
+
+    return keep_text(decoder, &profile->command, nothing) &&
+           keep_text(decoder, &profile->hal, nothing) &&
+           keep_text(decoder, &profile->honesty, nothing);
+}
+
+static bool
+decode(struct decoder *decoder)
+{
+    if (!walk(decoder, read_table_field) || !check_strings(decoder)) {
+        return false;
+    }
+    if (decoder->types.size == 0) {
+        return fail(decoder, "not a profile: it has no sample types");
+    }
+    decoder->ours = is_ours(decoder);
+    decoder->profile->time_ns = decoder->time_ns;
+    decoder->profile->duration_ns = decoder->duration_ns;
+    return (decoder->ours ? read_our_comments(decoder)
+                          : add_foreign_sources(decoder)) &&
+           fill_texts(decoder) && add_mappings(decoder) && add_functions(decoder) &&
+           walk(decoder, read_location) &&
+           sort_table(decoder, &decoder->locations, sizeof(struct location),
+                      "location") &&
+           walk(decoder, read_sample);
+}
+
+static void
+decoder_finish(struct decoder *decoder)
+{
+    buffer_finish(&decoder->strings);
+    buffer_finish(&decoder->types);
+    buffer_finish(&decoder->mappings);
+    buffer_finish(&decoder->functions);
+    buffer_finish(&decoder->locations);
+    buffer_finish(&decoder->comments);
+    buffer_finish(&decoder->text);
+    buffer_finish(&decoder->values);
+}
+
+/* From bytes that are not compressed. */
+static struct profile *
+decode_plain(const uint8_t *bytes, size_t size, struct pprof_error *error)
+{
+    struct decoder decoder = {
+        .error = error,
+        .bytes = {bytes, bytes + size},
+        .no_image = HASH_INDEX_NONE,
+    };
+
+    for (size_t i = 0; i < SAMPLE_TYPES_MAX; i++) {
+        decoder.column_source[i] = COLUMN_IGNORED;
+    }
+    decoder.profile = profile_new();
+    if (decoder.profile == NULL) {
+        fail_memory(&decoder);
+    } else if (!decode(&decoder)) {
+        profile_delete(decoder.profile);
+        decoder.profile = NULL;
+    }
+    decoder_finish(&decoder);
+    return decoder.profile;
+}
+
+struct profile *
+pprof_decode(const void *bytes, size_t size, struct pprof_error *error)
+{
+    struct profile *profile = NULL;
+    struct buffer expanded = {0};
+    const char *why;
+
+    if (size == 0) {
+        snprintf(error->text, sizeof(error->text), "not a profile: it is empty");
+        return NULL;
+    }
+    if (!gzip_is(bytes, size)) {
+        return decode_plain(bytes, size, error);
+    }
+    why = gzip_expand(bytes, size, &expanded);
+    if (why == NULL && expanded.size == 0) {
+        why = "not a profile: it is empty";
+    }
+    if (why != NULL) {
+        snprintf(error->text, sizeof(error->text), "%s", why);
+    } else {
+        profile = decode_plain(expanded.data, expanded.size, error);
+    }
+    buffer_finish(&expanded);
+    return profile;
+}

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pprof_encode.c - a profile as the bytes of a pprof file.
+ *
+ * Each bucket is a location, each row and source with hits a sample of one location.
+ * Messages are built one at a time in encoder.message and go straight into the
+ * compressor, so that memory is the size of the file and the string table. Failures
+ * stick in the buffers and are asked for at the end.
+ *
+ * Ids are index + 1, also where the order in the file differs (the main program's
+ * mapping is first): the reader sorts by id and gets the tables back as they were.
+ */
+#include "profile/gzip.h"
+#include "profile/pprof.h"
+#include "profile/pprof_fields.h"
+#include "profile/protobuf.h"
+
+#include "util/string_set.h"
+#include "util/text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct encoder {
+    const struct profile *profile;
+    struct string_set strings;
+    struct buffer text;    /* one escaped string */
+    struct buffer part;    /* one nested message */
+    struct buffer message; /* one field of the profile */
+    struct buffer file;
+    struct gzip_writer gzip;
+    uint32_t *location_of_row; /* id */
+    uint32_t *process_strings; /* by index */
+    uint32_t *source_strings;
+    size_t time_source; /* the one with two columns; source_count: none */
+    bool failed;
+};
+
+static uint64_t
+as_int64(uint64_t value)
+{
+    return value > INT64_MAX ? INT64_MAX : value;
+}
+
+static uint64_t
+multiply_int64(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : as_int64(product);
+}
+
+/* The number in the string table of what is in encoder->text, which becomes empty. */
+static uint32_t
+add_text(struct encoder *encoder)
+{
+    const char *text = buffer_text(&encoder->text);
+    uint32_t number = HASH_INDEX_NONE;
+
+    if (text != NULL) {
+        number = string_set_add(&encoder->strings, text, encoder->text.size);
+    }
+    encoder->text.size = 0;
+    if (number == HASH_INDEX_NONE) {
+        encoder->failed = true;
+        return 0;
+    }
+    return number;
+}
+
+static uint32_t
+add_string(struct encoder *encoder, const char *text)
+{
+    if (text != NULL) {
+        text_escape(&encoder->text, text);
+    }
+    return add_text(encoder);
+}
+
+/* Sends encoder->message as a field of the profile. */
+static void
+put_message(struct encoder *encoder, uint32_t field)
+{
+    struct buffer *part = &encoder->part;
+
+    part->size = 0;
+    protobuf_put_varint(part, (uint64_t)field << 3 | PROTOBUF_BYTES);
+    protobuf_put_varint(part, encoder->message.size);
+    gzip_put(&encoder->gzip, part->data, part->size);
+    gzip_put(&encoder->gzip, encoder->message.data, encoder->message.size);
+    part->size = 0;
+    encoder->message.size = 0;
+}
+
+static void
+put_profile_number(struct encoder *encoder, uint32_t field, uint64_t value)
+{
+    struct buffer *part = &encoder->part;
+
+    part->size = 0;
+    protobuf_put_number(part, field, value);
+    gzip_put(&encoder->gzip, part->data, part->size);
+    part->size = 0;
+}
+
+static void
+put_value_type(struct encoder *encoder, uint32_t field, const char *type,
+               const char *unit)
+{
+    protobuf_put_number(&encoder->message, VALUE_TYPE_TYPE, add_string(encoder, type));
+    protobuf_put_number(&encoder->message, VALUE_TYPE_UNIT, add_string(encoder, unit));
+    put_message(encoder, field);
+}
+
+static void
+put_sample_types(struct encoder *encoder)
+{
+    for (size_t i = 0; i < encoder->profile->source_count; i++) {
+        if (i == encoder->time_source) {
+            put_value_type(encoder, PROFILE_SAMPLE_TYPE, COLUMN_SAMPLES, "count");
+            put_value_type(encoder, PROFILE_SAMPLE_TYPE, COLUMN_CPU, "nanoseconds");
+        } else {
+            put_value_type(encoder, PROFILE_SAMPLE_TYPE,
+                           encoder->profile->sources[i].name, "count");
+        }
+    }
+}
+
+static void
+put_period(struct encoder *encoder)
+{
+    const struct profile_source *first = encoder->profile->sources;
+
+    if (encoder->profile->source_count == 0) {
+        return;
+    }
+    if (encoder->time_source == 0) {
+        put_value_type(encoder, PROFILE_PERIOD_TYPE, COLUMN_CPU, "nanoseconds");
+        put_profile_number(encoder, PROFILE_PERIOD,
+                           multiply_int64(first->granted, 100));
+        put_profile_number(encoder, PROFILE_DEFAULT_SAMPLE_TYPE,
+                           add_string(encoder, COLUMN_CPU));
+    } else {
+        put_value_type(encoder, PROFILE_PERIOD_TYPE, first->name, "count");
+        put_profile_number(encoder, PROFILE_PERIOD, as_int64(first->granted));
+        put_profile_number(encoder, PROFILE_DEFAULT_SAMPLE_TYPE,
+                           add_string(encoder, first->name));
+    }
+}
+
+static void
+put_label_text(struct encoder *encoder, uint32_t key, uint32_t text)
+{
+    encoder->part.size = 0;
+    protobuf_put_number(&encoder->part, LABEL_KEY, key);
+    protobuf_put_number(&encoder->part, LABEL_STR, text);
+    protobuf_put_bytes(&encoder->message, SAMPLE_LABEL, encoder->part.data,
+                       encoder->part.size);
+}
+
+static void
+put_label_number(struct encoder *encoder, const char *key, uint64_t number,
+                 const char *unit)
+{
+    encoder->part.size = 0;
+    protobuf_put_number(&encoder->part, LABEL_KEY, add_string(encoder, key));
+    protobuf_put_number(&encoder->part, LABEL_NUM, as_int64(number));
+    protobuf_put_number(&encoder->part, LABEL_NUM_UNIT, add_string(encoder, unit));
+    protobuf_put_bytes(&encoder->message, SAMPLE_LABEL, encoder->part.data,
+                       encoder->part.size);
+}
+
+/* All columns of the profile, of which only source's are not 0. */
+static void
+put_values(struct encoder *encoder, const struct profile_row *row, size_t source)
+{
+    const struct profile *profile = encoder->profile;
+
+    encoder->part.size = 0;
+    for (size_t i = 0; i < profile->source_count; i++) {
+        const uint64_t hits = i == source ? as_int64(row->hits[i]) : 0;
+
+        protobuf_put_varint(&encoder->part, hits);
+        if (i == encoder->time_source) {
+            const uint64_t interval_ns =
+                multiply_int64(profile->sources[i].granted, 100);
+
+            protobuf_put_varint(&encoder->part, multiply_int64(hits, interval_ns));
+        }
+    }
+    protobuf_put_bytes(&encoder->message, SAMPLE_VALUE, encoder->part.data,
+                       encoder->part.size);
+}
+
+static void
+put_sample(struct encoder *encoder, size_t row_index, size_t source)
+{
+    const struct profile *profile = encoder->profile;
+    const struct profile_row *row = &profile->rows[row_index];
+
+    encoder->part.size = 0;
+    protobuf_put_varint(&encoder->part, encoder->location_of_row[row_index]);
+    protobuf_put_bytes(&encoder->message, SAMPLE_LOCATION_ID, encoder->part.data,
+                       encoder->part.size);
+    put_values(encoder, row, source);
+    put_label_text(encoder, add_string(encoder, LABEL_SOURCE),
+                   encoder->source_strings[source]);
+    put_label_text(encoder, add_string(encoder, LABEL_PROCESS),
+                   encoder->process_strings[row->process]);
+    if (profile->bucket_bytes > 0) {
+        put_label_number(encoder, LABEL_BUCKET_BYTES, profile->bucket_bytes, "bytes");
+    }
+    put_message(encoder, PROFILE_SAMPLE);
+}
+
+static void
+put_samples(struct encoder *encoder)
+{
+    const struct profile *profile = encoder->profile;
+
+    for (size_t i = 0; i < profile->row_count && !encoder->file.failed; i++) {
+        bool any = false;
+
+        for (size_t source = 0; source < profile->source_count; source++) {
+            if (profile->rows[i].hits[source] > 0) {
+                put_sample(encoder, i, source);
+                any = true;
+            }
+        }
+        if (!any) {
+            put_sample(encoder, i, 0);
+        }
+    }
+}
+
+static void
+put_mapping(struct encoder *encoder, size_t index)
+{
+    const struct profile_image *image = &encoder->profile->images[index];
+    struct buffer *out = &encoder->message;
+
+    protobuf_put_number(out, MAPPING_ID, index + 1);
+    protobuf_put_number(out, MAPPING_MEMORY_START, image->start);
+    protobuf_put_number(out, MAPPING_MEMORY_LIMIT, image->limit);
+    protobuf_put_number(out, MAPPING_FILE_OFFSET, image->offset);
+    protobuf_put_number(out, MAPPING_FILENAME, add_string(encoder, image->path));
+    protobuf_put_number(out, MAPPING_BUILD_ID, add_string(encoder, image->build_id));
+    /* All three, or pprof would look for the file and name it anew. */
+    protobuf_put_number(out, MAPPING_HAS_FUNCTIONS, image->named);
+    protobuf_put_number(out, MAPPING_HAS_FILENAMES, image->named);
+    protobuf_put_number(out, MAPPING_HAS_LINE_NUMBERS, image->named);
+    put_message(encoder, PROFILE_MAPPING);
+}
+
+static bool
+looks_like_program(const struct profile_image *image)
+{
+    return image->path[0] != '\0' && image->path[0] != '[' &&
+           strstr(image->path, ".so") == NULL;
+}
+
+/* The image that readers shall take for the main program: the program with most hits.
+ */
+static size_t
+main_image(const struct profile *profile, uint64_t *hits)
+{
+    size_t best = 0;
+
+    for (size_t i = 0; i < profile->row_count && profile->source_count > 0; i++) {
+        const struct profile_row *row = &profile->rows[i];
+
+        if (__builtin_add_overflow(hits[row->image], row->hits[0], &hits[row->image])) {
+            hits[row->image] = UINT64_MAX;
+        }
+    }
+    for (size_t i = 1; i < profile->image_count; i++) {
+        const bool better = looks_like_program(&profile->images[i]);
+        const bool good = looks_like_program(&profile->images[best]);
+
+        if (better > good || (better == good && hits[i] > hits[best])) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void
+put_mappings(struct encoder *encoder)
+{
+    const struct profile *profile = encoder->profile;
+    uint64_t *hits;
+    size_t first;
+
+    if (profile->image_count == 0) {
+        return;
+    }
+    hits = calloc(profile->image_count, sizeof(*hits));
+    if (hits == NULL) {
+        encoder->failed = true;
+        return;
+    }
+    first = main_image(profile, hits);
+    free(hits);
+    put_mapping(encoder, first);
+    for (size_t i = 0; i < profile->image_count; i++) {
+        if (i != first) {
+            put_mapping(encoder, i);
+        }
+    }
+}
+
+static int
+compare_locations(const void *left, const void *right, void *rows)
+{
+    const struct profile_row *a =
+        (const struct profile_row *)rows + *(const uint32_t *)left;
+    const struct profile_row *b =
+        (const struct profile_row *)rows + *(const uint32_t *)right;
+
+    if (a->image != b->image) {
+        return a->image < b->image ? -1 : 1;
+    }
+    if (a->address != b->address) {
+        return a->address < b->address ? -1 : 1;
+    }
+    if (a->function != b->function) {
+        return a->function < b->function ? -1 : 1;
+    }
+    return (a->line > b->line) - (a->line < b->line);
+}
+
+static void
+put_location(struct encoder *encoder, const struct profile_row *row, uint64_t id)
+{
+    struct buffer *out = &encoder->message;
+
+    protobuf_put_number(out, LOCATION_ID, id);
+    protobuf_put_number(out, LOCATION_MAPPING_ID, (uint64_t)row->image + 1);
+    protobuf_put_number(out, LOCATION_ADDRESS, row->address);
+    if (row->function != 0) {
+        encoder->part.size = 0;
+        protobuf_put_number(&encoder->part, LINE_FUNCTION_ID, row->function);
+        protobuf_put_number(&encoder->part, LINE_LINE, row->line);
+        protobuf_put_bytes(out, LOCATION_LINE, encoder->part.data, encoder->part.size);
+    }
+    put_message(encoder, PROFILE_LOCATION);
+}
+
+/* Writes the locations and fills location_of_row: rows of several processes share one.
+ */
+static void
+put_locations(struct encoder *encoder)
+{
+    const struct profile *profile = encoder->profile;
+    uint32_t *order = calloc(profile->row_count + 1, sizeof(*order));
+    uint32_t id = 0;
+
+    if (order == NULL) {
+        encoder->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < profile->row_count; i++) {
+        order[i] = (uint32_t)i;
+    }
+    qsort_r(order, profile->row_count, sizeof(*order), compare_locations,
+            profile->rows);
+    for (size_t i = 0; i < profile->row_count; i++) {
+        if (i == 0 || compare_locations(&order[i - 1], &order[i], profile->rows) != 0) {
+            put_location(encoder, &profile->rows[order[i]], ++id);
+        }
+        encoder->location_of_row[order[i]] = id;
+    }
+    free(order);
+}
+
+static void
+put_functions(struct encoder *encoder)
+{
+    /* 0 stands for no name and is not written: the id of the others is their index. */
+    for (size_t i = 1; i < encoder->profile->function_count; i++) {
+        const struct profile_function *function = &encoder->profile->functions[i];
+        struct buffer *out = &encoder->message;
+
+        protobuf_put_number(out, FUNCTION_ID, i);
+        protobuf_put_number(out, FUNCTION_NAME, add_string(encoder, function->name));
+        protobuf_put_number(out, FUNCTION_SYSTEM_NAME,
+                            add_string(encoder, function->system_name));
+        protobuf_put_number(out, FUNCTION_FILENAME,
+                            add_string(encoder, function->file));
+        protobuf_put_number(out, FUNCTION_START_LINE, function->start_line);
+        put_message(encoder, PROFILE_FUNCTION);
+    }
+}
+
+/* Sends what is in encoder->text as a comment. */
+static void
+put_comment(struct encoder *encoder)
+{
+    put_profile_number(encoder, PROFILE_COMMENT, add_text(encoder));
+}
+
+static void
+put_comment_text(struct encoder *encoder, const char *key, const char *text)
+{
+    buffer_print(&encoder->text, "%s ", key);
+    text_escape(&encoder->text, text != NULL ? text : "");
+    put_comment(encoder);
+}
+
+/* A line of words; the column says which sample type holds the hits. */
+static void
+put_comment_source(struct encoder *encoder, size_t index, size_t column)
+{
+    const struct profile_source *source = &encoder->profile->sources[index];
+    struct buffer *line = &encoder->text;
+
+    buffer_print(line, "%s ", COMMENT_SOURCE);
+    text_escape_word(line, source->name);
+    buffer_append_text(line, " nt_name=");
+    text_escape_word(line, source->nt_name);
+    buffer_append_text(line, " unit=");
+    text_escape_word(line, source->unit);
+    buffer_print(line, " column=%zu kernel_included=%d", column,
+                 source->kernel_included);
+    buffer_print(line, " asked=%" PRIu64 " granted=%" PRIu64 " measured=%.17g",
+                 source->asked, source->granted, source->measured);
+    buffer_print(line, " expected=%" PRIu64 " taken=%" PRIu64 " counted=%" PRIu64,
+                 source->expected, source->taken, source->counted);
+    buffer_print(line, " outside=%" PRIu64 " lost=%" PRIu64 " throttled=%" PRIu64,
+                 source->outside, source->lost, source->throttled);
+    buffer_print(line, " missed=%" PRIu64 " excluded=%" PRIu64, source->missed,
+                 source->excluded);
+    put_comment(encoder);
+}
+
+static void
+put_comments(struct encoder *encoder)
+{
+    const struct profile *profile = encoder->profile;
+
+    buffer_append_text(&encoder->text, COMMENT_FLAT);
+    put_comment(encoder);
+    buffer_print(&encoder->text, "%s 1", COMMENT_FORMAT);
+    put_comment(encoder);
+    put_comment_text(encoder, COMMENT_COMMAND, profile->command);
+    put_comment_text(encoder, COMMENT_HAL, profile->hal);
+    put_comment_text(encoder, COMMENT_HONESTY, profile->honesty);
+    buffer_print(&encoder->text, "%s %" PRIu32, COMMENT_BUCKET_BYTES,
+                 profile->bucket_bytes);
+    put_comment(encoder);
+    for (size_t i = 0; i < profile->source_count; i++) {
+        put_comment_source(encoder, i, i + (i > encoder->time_source ? 1u : 0u));
+    }
+}
+
+/* Last, when all strings are known. */
+static void
+put_strings(struct encoder *encoder)
+{
+    for (size_t i = 0; i < encoder->strings.count; i++) {
+        buffer_append_text(&encoder->message, encoder->strings.texts[i]);
+        put_message(encoder, PROFILE_STRING_TABLE);
+    }
+}
+
+static void
+put_all(struct encoder *encoder)
+{
+    const struct profile *profile = encoder->profile;
+
+    add_string(encoder, ""); /* number 0 by definition */
+    for (size_t i = 0; i < profile->source_count; i++) {
+        encoder->source_strings[i] = add_string(encoder, profile->sources[i].name);
+    }
+    for (size_t i = 0; i < profile->process_count; i++) {
+        encoder->process_strings[i] = add_string(encoder, profile->processes[i]);
+    }
+    put_sample_types(encoder);
+    put_mappings(encoder);
+    put_functions(encoder);
+    put_locations(encoder);
+    put_samples(encoder);
+    put_comments(encoder);
+    put_profile_number(encoder, PROFILE_TIME_NANOS, as_int64(profile->time_ns));
+    put_profile_number(encoder, PROFILE_DURATION_NANOS, as_int64(profile->duration_ns));
+    put_period(encoder);
+    put_strings(encoder);
+}
+
+static bool
+encoder_init(struct encoder *encoder, const struct profile *profile)
+{
+    memset(encoder, 0, sizeof(*encoder));
+    encoder->profile = profile;
+    encoder->time_source = 0;
+    while (encoder->time_source < profile->source_count &&
+           strcmp(profile->sources[encoder->time_source].unit, UNIT_100NS) != 0) {
+        encoder->time_source++;
+    }
+    encoder->location_of_row = calloc(profile->row_count + 1, sizeof(uint32_t));
+    encoder->process_strings = calloc(profile->process_count + 1, sizeof(uint32_t));
+    encoder->source_strings = calloc(profile->source_count + 1, sizeof(uint32_t));
+    return encoder->location_of_row != NULL && encoder->process_strings != NULL &&
+           encoder->source_strings != NULL;
+}
+
+static void
+encoder_finish(struct encoder *encoder)
+{
+    string_set_finish(&encoder->strings);
+    buffer_finish(&encoder->text);
+    buffer_finish(&encoder->part);
+    buffer_finish(&encoder->message);
+    buffer_finish(&encoder->file);
+    free(encoder->location_of_row);
+    free(encoder->process_strings);
+    free(encoder->source_strings);
+}
+
+bool
+pprof_encode(const struct profile *profile, void **bytes, size_t *size)
+{
+    struct encoder encoder;
+    bool done = false;
+
+    if (encoder_init(&encoder, profile) && gzip_begin(&encoder.gzip, &encoder.file)) {
+        put_all(&encoder);
+        done = gzip_end(&encoder.gzip) && !encoder.failed && !encoder.text.failed &&
+               !encoder.part.failed && !encoder.message.failed;
+    }
+    if (done) {
+        *bytes = encoder.file.data;
+        *size = encoder.file.size;
+        memset(&encoder.file, 0, sizeof(encoder.file));
+    }
+    encoder_finish(&encoder);
+    return done;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pprof_fields.h - field numbers of pprof's profile.proto, and our comments and labels.
+ * For pprof_encode.c and pprof_decode.c alone. docs/format.md is the prose of it.
+ */
+#ifndef PROFILE_PPROF_FIELDS_H
+#define PROFILE_PPROF_FIELDS_H
+
+enum {
+    PROFILE_SAMPLE_TYPE = 1,
+    PROFILE_SAMPLE = 2,
+    PROFILE_MAPPING = 3,
+    PROFILE_LOCATION = 4,
+    PROFILE_FUNCTION = 5,
+    PROFILE_STRING_TABLE = 6,
+    PROFILE_TIME_NANOS = 9,
+    PROFILE_DURATION_NANOS = 10,
+    PROFILE_PERIOD_TYPE = 11,
+    PROFILE_PERIOD = 12,
+    PROFILE_COMMENT = 13,
+    PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+};
+
+enum { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
+
+enum { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
+
+enum { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3, LABEL_NUM_UNIT = 4 };
+
+enum {
+    MAPPING_ID = 1,
+    MAPPING_MEMORY_START = 2,
+    MAPPING_MEMORY_LIMIT = 3,
+    MAPPING_FILE_OFFSET = 4,
+    MAPPING_FILENAME = 5,
+    MAPPING_BUILD_ID = 6,
+    MAPPING_HAS_FUNCTIONS = 7,
+    MAPPING_HAS_FILENAMES = 8,
+    MAPPING_HAS_LINE_NUMBERS = 9,
+};
+
+enum {
+    LOCATION_ID = 1,
+    LOCATION_MAPPING_ID = 2,
+    LOCATION_ADDRESS = 3,
+    LOCATION_LINE = 4
+};
+
+enum { LINE_FUNCTION_ID = 1, LINE_LINE = 2 };
+
+enum {
+    FUNCTION_ID = 1,
+    FUNCTION_NAME = 2,
+    FUNCTION_SYSTEM_NAME = 3,
+    FUNCTION_FILENAME = 4,
+    FUNCTION_START_LINE = 5,
+};
+
+#define COMMENT_FLAT "flat bucket profile, no call stacks"
+#define COMMENT_FORMAT "ntprof.format"
+#define COMMENT_COMMAND "ntprof.command"
+#define COMMENT_HAL "ntprof.hal"
+#define COMMENT_HONESTY "ntprof.honesty"
+#define COMMENT_BUCKET_BYTES "ntprof.bucket_bytes"
+#define COMMENT_SOURCE "ntprof.source"
+
+#define LABEL_SOURCE "source"
+#define LABEL_PROCESS "process"
+#define LABEL_BUCKET_BYTES "bucket_bytes"
+
+/* ProfileTime has two columns: samples/count and, behind it, cpu/nanoseconds. */
+#define UNIT_100NS "100ns"
+#define COLUMN_SAMPLES "samples"
+#define COLUMN_CPU "cpu"
+
+#endif

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profile.c - a profile in memory.
+ *
+ * Invariants: equal strings are one pointer (string_set), so keys compare by pointer.
+ * Every entry of a table is in its hash index, except rows after profile_sort: by_row
+ * is empty then and is filled again when hits are next added.
+ */
+#include "profile/profile.h"
+
+#include "util/hash_index.h"
+#include "util/string_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COUNTERS_IN_CHUNK = 8192 };
+
+/* Hits of many rows in one allocation, so that a row costs no malloc of its own. */
+struct hits_chunk {
+    struct hits_chunk *next;
+    size_t used;
+    uint64_t hits[];
+};
+
+struct profile_private {
+    struct string_set strings;
+    struct hash_index by_image, by_function, by_process, by_row;
+    size_t source_capacity, image_capacity, function_capacity, process_capacity;
+    size_t row_capacity;
+    bool rows_moved;
+    struct hits_chunk *chunks;
+    size_t chunk_capacity; /* counters in each chunk */
+};
+
+struct profile *
+profile_new(void)
+{
+    static const struct profile_function nameless = {
+        .name = "", .system_name = "", .file = ""};
+    struct profile *profile = calloc(1, sizeof(*profile));
+    uint32_t index;
+
+    if (profile == NULL) {
+        return NULL;
+    }
+    profile->private = calloc(1, sizeof(*profile->private));
+    if (profile->private == NULL || !profile_add_function(profile, &nameless, &index)) {
+        profile_delete(profile);
+        return NULL;
+    }
+    return profile;
+}
+
+void
+profile_delete(struct profile *profile)
+{
+    struct profile_private *private;
+
+    if (profile == NULL) {
+        return;
+    }
+    private = profile->private;
+    if (private != NULL) {
+        while (private->chunks != NULL) {
+            struct hits_chunk *next = private->chunks->next;
+
+            free(private->chunks);
+            private->chunks = next;
+        }
+        hash_index_finish(&private->by_image);
+        hash_index_finish(&private->by_function);
+        hash_index_finish(&private->by_process);
+        hash_index_finish(&private->by_row);
+        string_set_finish(&private->strings);
+        free(private);
+    }
+    free(profile->command);
+    free(profile->hal);
+    free(profile->honesty);
+    free(profile->sources);
+    free(profile->images);
+    free(profile->functions);
+    free(profile->processes);
+    free(profile->rows);
+    free(profile);
+}
+
+const char *
+profile_string(struct profile *profile, const char *text)
+{
+    struct string_set *strings = &profile->private->strings;
+    const uint32_t number = string_set_add(strings, text, strlen(text));
+
+    return number == HASH_INDEX_NONE ? NULL : strings->texts[number];
+}
+
+/* Interns *text in place; NULL counts as "". */
+static bool
+intern(struct profile *profile, const char **text)
+{
+    *text = profile_string(profile, *text != NULL ? *text : "");
+    return *text != NULL;
+}
+
+/* Room for one more element behind count. False: out of memory, or indexes run out. */
+static bool
+reserve(void **array, size_t *capacity, size_t count, size_t element_size)
+{
+    size_t wanted = *capacity > 0 ? *capacity * 2 : 16;
+    void *grown;
+
+    if (count < *capacity) {
+        return true;
+    }
+    if (count >= HASH_INDEX_NONE) {
+        return false;
+    }
+    grown = reallocarray(*array, wanted, element_size);
+    if (grown == NULL) {
+        return false;
+    }
+    *array = grown;
+    *capacity = wanted;
+    return true;
+}
+
+static uint32_t
+hash_pointer(uint32_t hash, const void *pointer)
+{
+    return hash_mix(hash, (uint64_t)(uintptr_t)pointer);
+}
+
+bool
+profile_add_source(struct profile *profile, const struct profile_source *source,
+                   uint32_t *index)
+{
+    struct profile_source added = *source;
+
+    if (!intern(profile, &added.name) || !intern(profile, &added.nt_name) ||
+        !intern(profile, &added.unit)) {
+        return false;
+    }
+    for (size_t i = 0; i < profile->source_count; i++) {
+        if (profile->sources[i].name == added.name) {
+            *index = (uint32_t)i;
+            return true;
+        }
+    }
+    if (profile->row_count > 0 ||
+        !reserve((void **)&profile->sources, &profile->private->source_capacity,
+                 profile->source_count, sizeof(added))) {
+        return false;
+    }
+    profile->sources[profile->source_count] = added;
+    *index = (uint32_t)profile->source_count++;
+    return true;
+}
+
+static bool
+image_equal(const struct profile_image *a, const struct profile_image *b)
+{
+    return a->path == b->path && a->build_id == b->build_id && a->start == b->start &&
+           a->limit == b->limit && a->offset == b->offset;
+}
+
+bool
+profile_add_image(struct profile *profile, const struct profile_image *image,
+                  uint32_t *index)
+{
+    struct profile_private *private = profile->private;
+    struct profile_image added = *image;
+    size_t probe = 0;
+    uint32_t hash;
+
+    if (!intern(profile, &added.path) || !intern(profile, &added.build_id)) {
+        return false;
+    }
+    hash = hash_mix(hash_pointer(hash_pointer(0, added.path), added.build_id),
+                    added.start);
+    while ((*index = hash_index_find(&private->by_image, hash, &probe)) !=
+           HASH_INDEX_NONE) {
+        if (image_equal(&profile->images[*index], &added)) {
+            profile->images[*index].named |= added.named;
+            return true;
+        }
+    }
+    if (!reserve((void **)&profile->images, &private->image_capacity,
+                 profile->image_count, sizeof(added)) ||
+        !hash_index_add(&private->by_image, hash, (uint32_t)profile->image_count)) {
+        return false;
+    }
+    profile->images[profile->image_count] = added;
+    *index = (uint32_t)profile->image_count++;
+    return true;
+}
+
+static bool
+function_equal(const struct profile_function *a, const struct profile_function *b)
+{
+    return a->name == b->name && a->system_name == b->system_name &&
+           a->file == b->file && a->start_line == b->start_line;
+}
+
+bool
+profile_add_function(struct profile *profile, const struct profile_function *function,
+                     uint32_t *index)
+{
+    struct profile_private *private = profile->private;
+    struct profile_function added = *function;
+    size_t probe = 0;
+    uint32_t hash;
+
+    if (!intern(profile, &added.name) || !intern(profile, &added.system_name) ||
+        !intern(profile, &added.file)) {
+        return false;
+    }
+    hash = hash_pointer(hash_pointer(0, added.name), added.system_name);
+    hash = hash_mix(hash_pointer(hash, added.file), added.start_line);
+    while ((*index = hash_index_find(&private->by_function, hash, &probe)) !=
+           HASH_INDEX_NONE) {
+        if (function_equal(&profile->functions[*index], &added)) {
+            return true;
+        }
+    }
+    if (!reserve((void **)&profile->functions, &private->function_capacity,
+                 profile->function_count, sizeof(added)) ||
+        !hash_index_add(&private->by_function, hash,
+                        (uint32_t)profile->function_count)) {
+        return false;
+    }
+    profile->functions[profile->function_count] = added;
+    *index = (uint32_t)profile->function_count++;
+    return true;
+}
+
+bool
+profile_add_process(struct profile *profile, const char *name, uint32_t *index)
+{
+    struct profile_private *private = profile->private;
+    size_t probe = 0;
+    uint32_t hash;
+
+    if (!intern(profile, &name)) {
+        return false;
+    }
+    hash = hash_pointer(0, name);
+    while ((*index = hash_index_find(&private->by_process, hash, &probe)) !=
+           HASH_INDEX_NONE) {
+        if (profile->processes[*index] == name) {
+            return true;
+        }
+    }
+    if (!reserve((void **)&profile->processes, &private->process_capacity,
+                 profile->process_count, sizeof(name)) ||
+        !hash_index_add(&private->by_process, hash, (uint32_t)profile->process_count)) {
+        return false;
+    }
+    profile->processes[profile->process_count] = name;
+    *index = (uint32_t)profile->process_count++;
+    return true;
+}
+
+static uint32_t
+hash_row(uint32_t image, uint64_t address, uint32_t process)
+{
+    return hash_mix(hash_mix(0, address), (uint64_t)image << 32 | process);
+}
+
+/* Fills by_row again after rows have moved. */
+static bool
+index_rows(struct profile *profile)
+{
+    struct profile_private *private = profile->private;
+
+    if (!private->rows_moved) {
+        return true;
+    }
+    hash_index_clear(&private->by_row);
+    for (size_t i = 0; i < profile->row_count; i++) {
+        const struct profile_row *row = &profile->rows[i];
+
+        if (!hash_index_add(&private->by_row,
+                            hash_row(row->image, row->address, row->process),
+                            (uint32_t)i)) {
+            return false;
+        }
+    }
+    private->rows_moved = false;
+    return true;
+}
+
+/* Zeroed counters for one row. */
+static uint64_t *
+new_hits(struct profile *profile)
+{
+    struct profile_private *private = profile->private;
+    struct hits_chunk *chunk = private->chunks;
+
+    if (chunk == NULL ||
+        chunk->used + profile->source_count > private->chunk_capacity) {
+        private->chunk_capacity = profile->source_count > COUNTERS_IN_CHUNK
+                                      ? profile->source_count
+                                      : COUNTERS_IN_CHUNK;
+        chunk = calloc(1, sizeof(*chunk) +
+                              private->chunk_capacity * sizeof(chunk->hits[0]));
+        if (chunk == NULL) {
+            return NULL;
+        }
+        chunk->next = private->chunks;
+        private->chunks = chunk;
+    }
+    chunk->used += profile->source_count;
+    return &chunk->hits[chunk->used - profile->source_count];
+}
+
+/* The row with the keys of wanted, made if new. NULL: out of memory. */
+static struct profile_row *
+find_or_add_row(struct profile *profile, const struct profile_row *wanted)
+{
+    struct profile_private *private = profile->private;
+    const uint32_t hash = hash_row(wanted->image, wanted->address, wanted->process);
+    size_t probe = 0;
+    uint32_t index;
+    uint64_t *hits;
+
+    while ((index = hash_index_find(&private->by_row, hash, &probe)) !=
+           HASH_INDEX_NONE) {
+        struct profile_row *row = &profile->rows[index];
+
+        if (row->image == wanted->image && row->address == wanted->address &&
+            row->process == wanted->process) {
+            return row;
+        }
+    }
+    if (!reserve((void **)&profile->rows, &private->row_capacity, profile->row_count,
+                 sizeof(*wanted))) {
+        return NULL;
+    }
+    hits = new_hits(profile);
+    if (hits == NULL ||
+        !hash_index_add(&private->by_row, hash, (uint32_t)profile->row_count)) {
+        return NULL;
+    }
+    profile->rows[profile->row_count] = *wanted;
+    profile->rows[profile->row_count].hits = hits;
+    return &profile->rows[profile->row_count++];
+}
+
+bool
+profile_add_hits(struct profile *profile, uint32_t image, uint64_t address,
+                 uint32_t process, uint32_t function, uint32_t line, uint32_t source,
+                 uint64_t hits)
+{
+    const struct profile_row wanted = {
+        .address = address,
+        .image = image,
+        .function = function,
+        .line = function != 0 ? line : 0,
+        .process = process,
+    };
+    struct profile_row *row;
+
+    if (image >= profile->image_count || process >= profile->process_count ||
+        function >= profile->function_count || source >= profile->source_count ||
+        !index_rows(profile)) {
+        return false;
+    }
+    row = find_or_add_row(profile, &wanted);
+    if (row == NULL) {
+        return false;
+    }
+    if (__builtin_add_overflow(row->hits[source], hits, &row->hits[source])) {
+        row->hits[source] = UINT64_MAX;
+    }
+    return true;
+}
+
+static int
+compare_numbers(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int
+compare_rows(const void *left, const void *right, void *source_count)
+{
+    const struct profile_row *a = left;
+    const struct profile_row *b = right;
+    int order = 0;
+
+    for (size_t i = 0; order == 0 && i < *(const size_t *)source_count; i++) {
+        order = compare_numbers(b->hits[i], a->hits[i]);
+    }
+    if (order == 0) {
+        order = compare_numbers(a->address, b->address);
+    }
+    if (order == 0) {
+        order = compare_numbers(a->image, b->image);
+    }
+    return order != 0 ? order : compare_numbers(a->process, b->process);
+}
+
+void
+profile_sort(struct profile *profile)
+{
+    if (profile->row_count > 1) {
+        qsort_r(profile->rows, profile->row_count, sizeof(*profile->rows), compare_rows,
+                &profile->source_count);
+        profile->private->rows_moved = true;
+    }
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/honesty.h"
+
+#include "profile/pprof_fields.h"
+#include "util/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static bool
+is_time(const struct profile_source *source)
+{
+    return strcmp(source->unit, UNIT_100NS) == 0;
+}
+
+bool
+report_has_books(const struct profile_source *source, uint64_t total)
+{
+    return source->expected > 0 || source->taken > 0 || total == 0;
+}
+
+bool
+report_is_complete(const struct profile_source *source)
+{
+    return source->taken > 0 && source->expected == source->taken &&
+           source->lost == 0 && source->throttled == 0 && source->missed == 0 &&
+           source->excluded == 0 && source->taken == source->counted + source->outside;
+}
+
+/* An interval as people think of it: a rate for time, else every so many events. */
+static void
+put_interval(struct buffer *line, const struct profile_source *source, double interval)
+{
+    if (!is_time(source)) {
+        buffer_print(line, "every %.10g event%s", interval, interval > 1 ? "s" : "");
+    } else if (interval > 1e6) {
+        buffer_print(line, "%.3g Hz", 1e7 / interval);
+    } else {
+        buffer_print(line, "%.0f Hz", interval > 0 ? 1e7 / interval : 0);
+    }
+}
+
+static void
+put_rates(struct buffer *line, const struct profile_source *source)
+{
+    if (source->asked > 0) {
+        buffer_append_text(line, "asked ");
+        put_interval(line, source, (double)source->asked);
+    } else {
+        buffer_append_text(line, "default rate");
+    }
+    if (source->granted != source->asked && source->granted > 0) {
+        buffer_append_text(line, ", granted ");
+        put_interval(line, source, (double)source->granted);
+    }
+    if (source->measured > 0) {
+        buffer_append_text(line, ", measured ");
+        put_interval(line, source, source->measured);
+    }
+}
+
+static void
+put_part(struct buffer *line, const char *name, uint64_t hits)
+{
+    if (hits > 0) {
+        buffer_print(line, ", %s %" PRIu64, name, hits);
+    }
+}
+
+static void
+put_books(struct buffer *line, const struct profile_source *source)
+{
+    buffer_print(line,
+                 "expected %" PRIu64 ", taken %" PRIu64 ", outside %" PRIu64
+                 ", lost %" PRIu64,
+                 source->expected, source->taken, source->outside, source->lost);
+    put_part(line, "throttled", source->throttled);
+    put_part(line, "missed", source->missed);
+}
+
+static double
+percent(uint64_t part, uint64_t whole)
+{
+    return whole > 0 ? (double)part * 100 / (double)whole : 0;
+}
+
+/* "complete" only when it is. */
+static void
+put_verdict(struct buffer *line, const struct profile_source *source)
+{
+    uint64_t missing = source->lost;
+
+    if (report_is_complete(source)) {
+        buffer_append_text(line, ": complete");
+        return;
+    }
+    if (__builtin_add_overflow(missing, source->throttled, &missing) ||
+        __builtin_add_overflow(missing, source->missed, &missing)) {
+        missing = UINT64_MAX;
+    }
+    if (missing > 0) {
+        buffer_print(line, ": %" PRIu64 " hits missing (%.2f%%)", missing,
+                     percent(missing, source->expected));
+    }
+    if (source->excluded > 0) {
+        buffer_print(line,
+                     "%s user mode only: %" PRIu64 " hits in kernel mode not seen",
+                     missing > 0 ? ";" : ":", source->excluded);
+    } else if (missing == 0 && source->taken > 0) {
+        buffer_append_text(line, ": the books do not add up");
+    }
+}
+
+static void
+put_source(struct buffer *line, const struct profile_source *source, uint64_t total)
+{
+    text_escape(line, source->name);
+    if (!report_has_books(source, total)) {
+        if (source->granted > 0) {
+            buffer_append_text(line, " ");
+            put_interval(line, source, (double)source->granted);
+        }
+        buffer_print(line, "; %" PRIu64 " hits; the file does not say what is missing",
+                     total);
+        return;
+    }
+    buffer_append_text(line, " ");
+    put_rates(line, source);
+    buffer_append_text(line, "; ");
+    put_books(line, source);
+    put_verdict(line, source);
+}
+
+static void
+put_back_end(struct buffer *line, const struct profile *profile)
+{
+    if (profile->hal == NULL || profile->hal[0] == '\0') {
+        return;
+    }
+    text_escape(line, profile->hal);
+    if (profile->honesty != NULL && profile->honesty[0] != '\0') {
+        buffer_append_text(line, " (");
+        text_escape(line, profile->honesty);
+        buffer_append_text(line, ")");
+    }
+    buffer_append_text(line, ": ");
+}
+
+static void
+put_warning(struct buffer *line, const struct profile_source *source, uint64_t total)
+{
+    const char *finer = is_time(source) ? "with a higher -F" : "with a smaller -c";
+
+    if (total >= REPORT_FEW_HITS) {
+        return;
+    }
+    buffer_append_text(line, "ntprof: warning: ");
+    if (total == 0) {
+        buffer_append_text(line, "no hits of ");
+    } else {
+        buffer_print(line, "only %" PRIu64 " hit%s of ", total, total > 1 ? "s" : "");
+    }
+    text_escape(line, source->name);
+    buffer_print(line, ": too few hits to mean anything: run longer or %s\n", finer);
+}
+
+void
+report_print_honesty(FILE *out, const struct profile *profile,
+                     const struct report_groups *groups)
+{
+    struct buffer line = {0};
+
+    for (size_t i = 0; i < profile->source_count; i++) {
+        buffer_append_text(&line, "ntprof: ");
+        if (i == 0) {
+            put_back_end(&line, profile);
+        }
+        put_source(&line, &profile->sources[i], groups->totals[i]);
+        buffer_append_text(&line, "\n");
+    }
+    for (size_t i = 0; i < profile->source_count; i++) {
+        put_warning(&line, &profile->sources[i], groups->totals[i]);
+    }
+    if (buffer_text(&line) != NULL) {
+        fwrite(line.data, 1, line.size, out);
+    }
+    buffer_finish(&line);
+}

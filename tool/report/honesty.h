@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * honesty.h - what was measured and what was not, in a sentence. For tool/report alone.
+ */
+#ifndef REPORT_HONESTY_H
+#define REPORT_HONESTY_H
+
+#include "report/group.h"
+
+/* Below this many hits a share says nothing. */
+enum { REPORT_FEW_HITS = 100 };
+
+/* Did the run write books? Foreign profiles have none. */
+bool report_has_books(const struct profile_source *source, uint64_t total);
+
+/* No hit that should have been is missing. */
+bool report_is_complete(const struct profile_source *source);
+
+/* The lines under a table: one per source, and warnings. */
+void report_print_honesty(FILE *out, const struct profile *profile,
+                          const struct report_groups *groups);
+
+#endif

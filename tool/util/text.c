@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "util/text.h"
+
+#include <string.h>
+
+static bool
+is_continuation(uint8_t byte)
+{
+    return (byte & 0xc0) == 0x80;
+}
+
+/* Decodes the sequence at text (ended by NUL); gives its length, or 0 if it is not
+ * UTF-8. */
+static size_t
+decode(const uint8_t *text, uint32_t *character)
+{
+    const uint8_t first = text[0];
+    const size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    uint32_t value = first;
+
+    if (first >= 0x80 && (first < 0xc2 || first > 0xf4)) {
+        return 0;
+    }
+    if (length > 1) {
+        value = first & (0x7fu >> length);
+    }
+    for (size_t i = 1; i < length; i++) {
+        if (!is_continuation(text[i])) {
+            return 0;
+        }
+        value = value << 6 | (text[i] & 0x3fu);
+    }
+    if (value < least[length] || value > 0x10ffff ||
+        (value >= 0xd800 && value < 0xe000)) {
+        return 0;
+    }
+    *character = value;
+    return length;
+}
+
+static bool
+is_harmless(uint32_t character)
+{
+    if (character < 0x20 || (character >= 0x7f && character < 0xa0)) {
+        return false; /* control characters; C1 drives some terminals too */
+    }
+    if (character == 0x061c || character == 0x200e || character == 0x200f ||
+        (character >= 0x202a && character <= 0x202e) ||
+        (character >= 0x2066 && character <= 0x2069)) {
+        return false; /* direction of writing */
+    }
+    return character != 0x2028 && character != 0x2029 && character != 0xfeff;
+}
+
+static int
+hex_value(char digit)
+{
+    if (digit >= '0' && digit <= '9') {
+        return digit - '0';
+    }
+    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+/* The byte that the escape at text stands for, or -1 if there is none. */
+static int
+escape_value(const char *text)
+{
+    if (text[0] != '\\' || text[1] != 'x' || hex_value(text[2]) < 0 ||
+        hex_value(text[3]) < 0) {
+        return -1;
+    }
+    return hex_value(text[2]) * 16 + hex_value(text[3]);
+}
+
+static void
+escape(struct buffer *out, const char *text, bool blanks)
+{
+    while (*text != '\0') {
+        uint32_t character = 0;
+        const size_t length = decode((const uint8_t *)text, &character);
+        const size_t taken = length > 0 ? length : 1;
+
+        if (length > 0 && is_harmless(character) && escape_value(text) < 0 &&
+            !(blanks && character == ' ')) {
+            buffer_append(out, text, taken);
+        } else {
+            for (size_t i = 0; i < taken; i++) {
+                buffer_print(out, "\\x%02x", (unsigned)(uint8_t)text[i]);
+            }
+        }
+        text += taken;
+    }
+}
+
+void
+text_escape(struct buffer *out, const char *text)
+{
+    escape(out, text, false);
+}
+
+void
+text_escape_word(struct buffer *out, const char *text)
+{
+    escape(out, text, true);
+}
+
+size_t
+text_unescape(char *text)
+{
+    char *to = text;
+
+    for (const char *from = text; *from != '\0';) {
+        const int value = escape_value(from);
+
+        if (value > 0) {
+            *to++ = (char)value;
+            from += 4;
+        } else {
+            *to++ = *from++;
+        }
+    }
+    *to = '\0';
+    return (size_t)(to - text);
+}
+
+size_t
+text_columns(const char *text)
+{
+    size_t columns = 0;
+
+    for (; *text != '\0'; text++) {
+        columns += !is_continuation((uint8_t)*text);
+    }
+    return columns;
+}
+
+size_t
+text_bytes_of_columns(const char *text, size_t columns)
+{
+    size_t at = 0;
+
+    for (; text[at] != '\0'; at++) {
+        if (!is_continuation((uint8_t)text[at]) && columns-- == 0) {
+            break;
+        }
+    }
+    return at;
+}
+
+const char *
+text_show(char *out, size_t size, const char *text)
+{
+    struct buffer escaped = {0};
+    size_t length;
+
+    text_escape(&escaped, text);
+    if (buffer_text(&escaped) == NULL) {
+        escaped.size = 0;
+    }
+    length = escaped.size;
+    if (length >= size) {
+        length = size - 1;
+        while (length > 0 && is_continuation(escaped.data[length])) {
+            length--;
+        }
+    }
+    if (length > 0) {
+        memcpy(out, escaped.data, length);
+    }
+    out[length] = '\0';
+    buffer_finish(&escaped);
+    return out;
+}
