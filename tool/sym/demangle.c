@@ -17,12 +17,14 @@
 /* libiberty keeps some 60 bytes of stack for each byte of name, and recurses with it. */
 #define MANGLED_BYTES_MAX 4096u
 #define DEMANGLED_BYTES_MAX (UINT32_C(1) << 16)
+#define EXPANDED_PARTS_MAX (1u << 15)
 
 struct output {
     jmp_buf full;
     char *text;
     size_t size;
     size_t room;
+    void *tree_memory;
 };
 
 static void
@@ -78,23 +80,103 @@ binds_too_many_lifetimes(const char *mangled)
     return false;
 }
 
+/* The parts of a component, as its type has them; none for a leaf. */
+static void
+parts_of(const struct demangle_component *part,
+         const struct demangle_component *parts[2])
+{
+    parts[0] = parts[1] = NULL;
+    switch (part->type) {
+    case DEMANGLE_COMPONENT_NAME:
+    case DEMANGLE_COMPONENT_TEMPLATE_PARAM:
+    case DEMANGLE_COMPONENT_FUNCTION_PARAM:
+    case DEMANGLE_COMPONENT_SUB_STD:
+    case DEMANGLE_COMPONENT_BUILTIN_TYPE:
+    case DEMANGLE_COMPONENT_EXTENDED_BUILTIN_TYPE:
+    case DEMANGLE_COMPONENT_OPERATOR:
+    case DEMANGLE_COMPONENT_CHARACTER:
+    case DEMANGLE_COMPONENT_NUMBER:
+    case DEMANGLE_COMPONENT_UNNAMED_TYPE:
+        break;
+    case DEMANGLE_COMPONENT_CTOR:
+        parts[0] = part->u.s_ctor.name;
+        break;
+    case DEMANGLE_COMPONENT_DTOR:
+        parts[0] = part->u.s_dtor.name;
+        break;
+    case DEMANGLE_COMPONENT_EXTENDED_OPERATOR:
+        parts[0] = part->u.s_extended_operator.name;
+        break;
+    case DEMANGLE_COMPONENT_FIXED_TYPE:
+        parts[0] = part->u.s_fixed.length;
+        break;
+    case DEMANGLE_COMPONENT_LAMBDA:
+    case DEMANGLE_COMPONENT_DEFAULT_ARG:
+        parts[0] = part->u.s_unary_num.sub;
+        break;
+    default:
+        parts[0] = part->u.s_binary.left;
+        parts[1] = part->u.s_binary.right;
+        break;
+    }
+}
+
+/* Visits a component as often as it is referred to; false when the budget is used up. */
+static bool
+fits_budget(const struct demangle_component *part, unsigned int depth,
+            unsigned int *budget)
+{
+    const struct demangle_component *parts[2];
+
+    if (part == NULL) {
+        return true;
+    }
+    if (depth == 0 || *budget == 0) {
+        return false;
+    }
+    (*budget)--;
+    parts_of(part, parts);
+    return fits_budget(parts[0], depth - 1, budget) &&
+           fits_budget(parts[1], depth - 1, budget);
+}
+
+/*
+ * Before libiberty prints a pack expansion it searches the pattern for its pack, along every path
+ * through what substitutions share: exponential, and without output. So such names are printed
+ * only when all those paths together are short.
+ */
+static int
+demangle_with_packs(const char *mangled, int options, struct output *output)
+{
+    unsigned int budget = EXPANDED_PARTS_MAX;
+    struct demangle_component *tree =
+        cplus_demangle_v3_components(mangled, options, &output->tree_memory);
+
+    if (tree == NULL || !fits_budget(tree, DEMANGLE_RECURSION_LIMIT, &budget)) {
+        return 0;
+    }
+    return cplus_demangle_print_callback(options, tree, append, output);
+}
+
 static int
 demangle_any(const char *mangled, struct output *output)
 {
     /* Its own limit on recursion refuses names from 1024 bytes on, and real ones are longer. */
     const int options =
-        DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO |
+        DMGL_PARAMS | DMGL_ANSI |
         (strlen(mangled) * 2 < DEMANGLE_RECURSION_LIMIT ? 0 : DMGL_NO_RECURSE_LIMIT);
 
     if (mangled[0] != '_') {
         return 0;
     }
     if (!binds_too_many_lifetimes(mangled) &&
-        rust_demangle_callback(mangled, options & ~DMGL_NO_RECURSE_LIMIT, append,
-                               output) != 0) {
+        rust_demangle_callback(mangled, DMGL_PARAMS | DMGL_ANSI, append, output) != 0) {
         return 1;
     }
     output->size = 0;
+    if (strstr(mangled, "Dp") != NULL) {
+        return demangle_with_packs(mangled, options, output);
+    }
     return cplus_demangle_v3_callback(mangled, options, append, output);
 }
 
@@ -118,6 +200,7 @@ sym_demangle(const char *mangled)
         output->text = NULL;
     }
     text = output->text;
+    free(output->tree_memory);
     free(output);
     return text;
 }

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,7 +17,7 @@ static int
 open_place(const char *root, const char *path, int flags)
 {
     struct open_how how = {
-        .flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
+        .flags = (unsigned int)(O_PATH | O_CLOEXEC | flags),
         .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
     };
     long place;
