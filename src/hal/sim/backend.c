@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/sim/backend.c - the simulated machine as a HAL and as a back end. */
+#include "hal/sim/simp.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEFAULT_PROCESSORS = 64, BACKGROUND_PROCESSES = 3, DELIVERY_MS = 10 };
+#define DELIVERY_NS (DELIVERY_MS * 1000000ull)
+#define FIRST_NS 1000000000ull
+
+static bool
+init_processors(struct sim *sim)
+{
+    const uint32_t count = sim->options.processor_count != 0
+                               ? sim->options.processor_count
+                               : DEFAULT_PROCESSORS;
+
+    sim->processors = calloc(count, sizeof(*sim->processors));
+    if (sim->processors == NULL) {
+        return false;
+    }
+    for (; sim->processor_count < count; sim->processor_count++) {
+        if (pthread_mutex_init(&sim->processors[sim->processor_count].lock, NULL) !=
+            0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct sim *
+sim_create(const struct sim_options *options, struct _KE_SYSTEM *ke)
+{
+    struct sim *const sim = calloc(1, sizeof(*sim));
+
+    if (sim == NULL) {
+        return NULL;
+    }
+    if (options != NULL) {
+        sim->options = *options;
+    }
+    sim->ke = ke;
+    sim->random = sim->options.seed;
+    sim->now_ns = FIRST_NS;
+    sim->next_pid = SIM_FIRST_PID;
+    sim_sources_init(sim);
+    if (!init_processors(sim)) {
+        sim_delete(sim);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < sim->options.background_processes; i++) {
+        sim_add_process(sim, sim->next_pid++);
+    }
+    return sim;
+}
+
+void
+sim_delete(struct sim *sim)
+{
+    if (sim == NULL) {
+        return;
+    }
+    while (sim->processes != NULL) {
+        struct sim_process *const next = sim->processes->next;
+
+        sim_release_watch(sim, sim->processes);
+        free(sim->processes);
+        sim->processes = next;
+    }
+    for (uint32_t i = 0; i < sim->processor_count; i++) {
+        pthread_mutex_destroy(&sim->processors[i].lock);
+        free(sim->processors[i].starts);
+    }
+    free(sim->processors);
+    free(sim->queue);
+    free(sim);
+}
+
+HAL
+sim_hal(struct sim *sim)
+{
+    return (HAL){.Table = HalSimBackend.Hal, .Context = sim};
+}
+
+uint64_t
+sim_trace_hash(const struct sim *sim)
+{
+    uint64_t hash = sim->notification_hash;
+
+    for (uint32_t i = 0; i < sim->processor_count; i++) {
+        hash = sim_hash_add(hash, sim->processors[i].hash);
+    }
+    return hash;
+}
+
+void
+sim_set_faults(struct sim *sim, const struct sim_faults *faults)
+{
+    sim->faults = *faults;
+}
+
+void
+sim_fail_start(struct sim *sim, uint64_t nth, NTSTATUS status)
+{
+    sim->fail_start_at = nth != 0 ? sim->start_calls + nth : 0;
+    sim->fail_start_status = status;
+}
+
+uint64_t
+sim_start_calls(const struct sim *sim)
+{
+    return sim->start_calls;
+}
+
+uint64_t
+sim_stop_calls(const struct sim *sim)
+{
+    return sim->stop_calls;
+}
+
+const char *
+sim_complaint(const struct sim *sim)
+{
+    return sim->complaint;
+}
+
+static NTSTATUS
+refuse(struct sim *sim, NTSTATUS status, const char *text)
+{
+    snprintf(sim->error, sizeof(sim->error), "%s", text);
+    return status;
+}
+
+static NTSTATUS
+start_profile_interrupt(void *context, KPROFILE_SOURCE source, ULONG processor,
+                        ULONG64 pid)
+{
+    struct sim *const sim = context;
+    NTSTATUS status;
+
+    sim->error[0] = '\0';
+    sim->start_calls++;
+    if (sim->start_calls == sim->fail_start_at) {
+        return refuse(sim, sim->fail_start_status, "the simulated start was to fail");
+    }
+    if (pid != 0 && sim_is_ended(sim, pid)) {
+        return refuse(sim, STATUS_PROCESS_IS_TERMINATING,
+                      "the simulated process has ended");
+    }
+    if (pid != 0 && sim_adopt_process(sim, pid) == NULL) {
+        return refuse(sim, STATUS_INSUFFICIENT_RESOURCES, "no memory");
+    }
+    status = sim_start(sim, source, processor, pid);
+    if (!NT_SUCCESS(status)) {
+        refuse(sim, status, "the simulated machine has no such source or processor");
+    }
+    return status;
+}
+
+static void
+stop_profile_interrupt(void *context, KPROFILE_SOURCE source, ULONG processor,
+                       ULONG64 pid)
+{
+    struct sim *const sim = context;
+
+    sim->stop_calls++;
+    sim_stop(sim, source, processor, pid);
+}
+
+static void
+query_source(void *context, KPROFILE_SOURCE number, HAL_SOURCE *information)
+{
+    const struct sim *const sim = context;
+    const int row = sim_source_row_of(number);
+
+    *information = (HAL_SOURCE){0};
+    if (row >= 0) {
+        const struct sim_limits limits = sim_source_limits(row);
+
+        information->Supported = sim->sources[row].supported;
+        information->Interval = sim->sources[row].interval;
+        information->DefaultInterval = limits.initial;
+        information->MinimumInterval = limits.minimum;
+        information->MaximumInterval = limits.maximum;
+    }
+}
+
+static void
+set_interval(void *context, KPROFILE_SOURCE number, ULONG64 interval)
+{
+    const int row = sim_source_row_of(number);
+
+    if (row >= 0) {
+        sim_source_set_interval(context, row, interval);
+    }
+}
+
+static void
+flush(void *context)
+{
+    sim_flush(context);
+}
+
+static void
+synchronize(void *context)
+{
+    sim_synchronize(context);
+}
+
+static void
+probe(HAL_PROBE *result)
+{
+    *result = (HAL_PROBE){.Usable = TRUE, .Kernel = TRUE, .Global = TRUE};
+    snprintf(result->Reason, sizeof(result->Reason),
+             "simulated: what it counts never ran");
+}
+
+static NTSTATUS
+open_backend(const HAL_OPEN *open, void **context)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_CONF);
+    const struct sim_options options = {
+        .seed = open->SimulationSeed,
+        .processor_count = processors > 0 ? (uint32_t)processors : 0,
+        .background_processes = BACKGROUND_PROCESSES,
+        .user_only = open->UserOnly,
+        .scripted = true,
+        .notify = open->Notify,
+        .notify_context = open->NotifyContext,
+    };
+    struct sim *const sim = sim_create(&options, open->Ke);
+
+    if (sim == NULL) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    *context = sim;
+    return STATUS_SUCCESS;
+}
+
+static void
+close_backend(void *context)
+{
+    sim_delete(context);
+}
+
+static NTSTATUS
+watch(void *context, const HAL_WATCH *wanted)
+{
+    struct sim *const sim = context;
+
+    sim->error[0] = '\0';
+    return sim_watch(sim, wanted);
+}
+
+static NTSTATUS
+lookup_source(void *context, const char *text, KPROFILE_SOURCE *source)
+{
+    const int row = sim_source_row_named(text);
+
+    (void)context;
+    if (row < 0) {
+        return STATUS_NOT_FOUND;
+    }
+    *source = sim_source_rows[row].number;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS
+next_source(void *context, ULONG index, KPROFILE_SOURCE *source)
+{
+    (void)context;
+    if (index >= SIM_SOURCES) {
+        return STATUS_NOT_FOUND;
+    }
+    *source = sim_source_rows[index].number;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS
+query_books(void *context, KPROFILE_SOURCE number, ULONG64 taken, HAL_BOOKS *books)
+{
+    struct sim *const sim = context;
+    const int row = sim_source_row_of(number);
+    struct sim_tally tally;
+
+    (void)taken;
+    if (row < 0) {
+        return STATUS_NOT_FOUND;
+    }
+    tally = sim_tally_of(sim, row);
+    *books = (HAL_BOOKS){
+        .Unit = number == ProfileTime ? NTPROF_UNIT_100NS : NTPROF_UNIT_EVENTS,
+        .KernelIncluded = !sim->options.user_only,
+        .IntervalAsked = sim->sources[row].interval_asked,
+        .Events = tally.events,
+        .Expected = tally.expected,
+        .Lost = tally.lost,
+        .Throttled = tally.throttled,
+        .Missed = tally.missed,
+        .Excluded = tally.excluded,
+    };
+    snprintf(books->Name, sizeof(books->Name), "%s", sim_source_rows[row].name);
+    snprintf(books->NtName, sizeof(books->NtName), "%s", sim_source_rows[row].nt_name);
+    if (!sim->sources[row].supported) {
+        snprintf(books->Reason, sizeof(books->Reason),
+                 "the simulated machine does not have it");
+    }
+    return STATUS_SUCCESS;
+}
+
+static void
+query_statistics(void *context, HAL_STATISTICS *statistics)
+{
+    const struct sim *const sim = context;
+
+    *statistics =
+        (HAL_STATISTICS){.RingBytes = sim->queue_capacity * sizeof(struct sim_record)};
+    for (const struct sim_process *process = sim->processes; process != NULL;
+         process = process->next) {
+        statistics->Processes += process->alive && process->watch != NULL;
+    }
+}
+
+static int
+descriptor(void *context)
+{
+    (void)context;
+    return -1;
+}
+
+static bool
+is_busy(const struct sim *sim)
+{
+    return sim->watches != NULL || sim_started(sim) != 0;
+}
+
+static int
+deliver(void *context)
+{
+    struct sim *const sim = context;
+
+    /* Time does not pass within a delivery. */
+    if (!sim->delivering && is_busy(sim)) {
+        sim_run(sim, DELIVERY_NS);
+    }
+    sim_flush(sim);
+    return is_busy(sim) ? DELIVERY_MS : -1;
+}
+
+static const char *
+last_error(void *context)
+{
+    const struct sim *const sim = context;
+
+    return sim->error;
+}
+
+static const HAL_TABLE table = {
+    .Size = sizeof(HAL_TABLE),
+    .Capabilities = HAL_GLOBAL | HAL_KERNEL,
+    .StartProfileInterrupt = start_profile_interrupt,
+    .StopProfileInterrupt = stop_profile_interrupt,
+    .QuerySource = query_source,
+    .SetInterval = set_interval,
+    .Flush = flush,
+    .Synchronize = synchronize,
+};
+
+const HAL_BACKEND HalSimBackend = {
+    .Name = "sim",
+    .Hal = &table,
+    .Probe = probe,
+    .Open = open_backend,
+    .Close = close_backend,
+    .Watch = watch,
+    .LookupSource = lookup_source,
+    .NextSource = next_source,
+    .QueryBooks = query_books,
+    .QueryStatistics = query_statistics,
+    .Descriptor = descriptor,
+    .Deliver = deliver,
+    .Error = last_error,
+};

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/sim/queue.c - what waits to be delivered, in order of time.
+ *
+ * Notifications always go through here, so that one that comes up within the callback of another is
+ * told after it. Hits do so only if the machine has a queue.
+ */
+#include "hal/sim/simp.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+push(struct sim *sim, const struct sim_record *record)
+{
+    if (sim->queue_count == sim->queue_capacity) {
+        const size_t capacity = sim->queue_capacity != 0 ? sim->queue_capacity * 2 : 64;
+        struct sim_record *const queue =
+            realloc(sim->queue, capacity * sizeof(*sim->queue));
+
+        if (queue == NULL) {
+            return false;
+        }
+        sim->queue = queue;
+        sim->queue_capacity = capacity;
+    }
+    sim->queue[sim->queue_count++] = *record;
+    return true;
+}
+
+static bool
+is_full(const struct sim *sim)
+{
+    return sim->queue_count - sim->queue_next >= sim->options.queue_records;
+}
+
+bool
+sim_push_hit(struct sim *sim, const KE_HIT *hit)
+{
+    const struct sim_record record = {.is_hit = true, .hit = *hit};
+
+    if (is_full(sim) || !push(sim, &record)) {
+        sim->queue_lost++;
+        return false;
+    }
+    return true;
+}
+
+static void
+hash_notification(struct sim *sim, const ntprof_notification *notification)
+{
+    uint64_t hash = sim->notification_hash;
+
+    hash = sim_hash_add(hash, notification->time_ns);
+    hash = sim_hash_add(hash, notification->kind);
+    hash = sim_hash_add(hash, notification->pid);
+    hash = sim_hash_add(hash, notification->base);
+    hash = sim_hash_add(hash, notification->length);
+    sim->notification_hash = hash;
+}
+
+void
+sim_push_notification(struct sim *sim, ntprof_notification *notification,
+                      const char *name)
+{
+    struct sim_record record = {.notification = *notification};
+
+    record.notification.size = sizeof(record.notification);
+    record.notification.time_ns = sim->now_ns;
+    snprintf(record.name, sizeof(record.name), "%s", name);
+    hash_notification(sim, &record.notification);
+    if (!push(sim, &record)) {
+        sim->queue_lost++;
+    }
+    if (sim->options.queue_records == 0) {
+        sim_flush(sim);
+    }
+}
+
+static void
+deliver_record(struct sim *sim, struct sim_record *record)
+{
+    if (record->is_hit) {
+        (void)KeProfileInterruptWithSource(sim->ke, &record->hit);
+    } else if (sim->options.notify != NULL) {
+        record->notification.name = record->name;
+        sim->options.notify(sim->options.notify_context, &record->notification);
+    }
+}
+
+static void
+tell_lost(struct sim *sim)
+{
+    ntprof_notification lost = {
+        .size = sizeof(lost),
+        .kind = NTPROF_RECORDS_LOST,
+        .time_ns = sim->now_ns,
+        .name = "",
+        .count = sim->queue_lost,
+    };
+
+    sim->queue_lost = 0;
+    if (sim->options.notify != NULL) {
+        sim->options.notify(sim->options.notify_context, &lost);
+    }
+}
+
+void
+sim_flush(struct sim *sim)
+{
+    if (sim->delivering) {
+        return;
+    }
+    sim->delivering = true;
+    while (sim->queue_next < sim->queue_count) {
+        /* A copy: the callback may add records and so move the queue. */
+        struct sim_record record = sim->queue[sim->queue_next++];
+
+        deliver_record(sim, &record);
+    }
+    sim->queue_count = 0;
+    sim->queue_next = 0;
+    if (sim->queue_lost != 0) {
+        tell_lost(sim);
+    }
+    sim->delivering = false;
+}
