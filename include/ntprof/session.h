@@ -191,6 +191,17 @@ ULONG *ntprof_buffer_alloc(size_t bytes);
  * profile keeps the pages that it counts in. */
 void ntprof_buffer_free(ULONG *buffer, size_t bytes);
 
+/*
+ * ntprof_buffer_next - skip counters that were never hit, without making their pages.
+ *
+ *   buffer, bytes  in: from ntprof_buffer_alloc
+ *   from           in: offset in bytes
+ *
+ * Returns the offset, at least from, of the next page's part that may hold counts, or bytes if there
+ * is none. Any thread.
+ */
+size_t ntprof_buffer_next(const ULONG *buffer, size_t bytes, size_t from);
+
 /* ntprof_status_name - "STATUS_..." or "unknown status". ntprof_status_text - in words. */
 const char *ntprof_status_name(NTSTATUS status);
 const char *ntprof_status_text(NTSTATUS status);

@@ -30,4 +30,12 @@ int cmd_doctor(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
+/* Prints the help of a command (NULL: of ntprof) on standard output. False: no such command. */
+bool cmd_print_help(const char *command);
+
+/* One line on standard error: "ntprof: COMMAND: ...". Returns CMD_FAILED. Hostile names among the
+ * arguments must have gone through text_show. */
+int cmd_fail(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 #endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * child.c - starting and waiting for the command of ntprof run.
+ *
+ * Signals reach the handlers below from the fork on; the pid that they forward to is set while the
+ * child is not reaped, so that no other process is ever hit.
+ */
+#include "cmd/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const int handled_signals[] = {SIGINT, SIGQUIT, SIGTERM,
+                                      SIGHUP, SIGUSR1, SIGUSR2};
+
+enum { HANDLED = sizeof(handled_signals) / sizeof(handled_signals[0]) };
+
+static struct rlimit saved_files;
+static struct sigaction saved_actions[HANDLED];
+static sigset_t saved_mask;
+static volatile sig_atomic_t target_pid;
+
+void
+child_save_limits(void)
+{
+    getrlimit(RLIMIT_NOFILE, &saved_files);
+}
+
+/* The terminal sends its signals to the command too; what a process sends to us is passed on. */
+static void
+forward_signal(int signal_number, siginfo_t *info, void *context)
+{
+    const int saved_errno = errno;
+    const pid_t pid = (pid_t)target_pid;
+
+    (void)context;
+    if (pid > 0 && info->si_code <= 0) {
+        kill(pid, signal_number);
+    }
+    errno = saved_errno;
+}
+
+static void
+handle_signals(void)
+{
+    struct sigaction action = {.sa_sigaction = forward_signal,
+                               .sa_flags = SA_SIGINFO | SA_RESTART};
+
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < HANDLED; i++) {
+        sigaction(handled_signals[i], NULL, &saved_actions[i]);
+        /* What is ignored, as under nohup, stays so for us and the command. */
+        if (saved_actions[i].sa_handler != SIG_IGN) {
+            sigaction(handled_signals[i], &action, NULL);
+        }
+    }
+}
+
+static void
+restore_signals(void)
+{
+    for (size_t i = 0; i < HANDLED; i++) {
+        sigaction(handled_signals[i], &saved_actions[i], NULL);
+    }
+}
+
+/* In the child: nothing but async-signal-safe calls, since the session has a thread. */
+static void
+child_main(int go_fd, int result_fd, char **command)
+{
+    char go;
+    ssize_t got;
+    int failure;
+
+    restore_signals();
+    sigprocmask(SIG_SETMASK, &saved_mask, NULL);
+    setrlimit(RLIMIT_NOFILE, &saved_files);
+    do {
+        got = read(go_fd, &go, 1);
+    } while (got < 0 && errno == EINTR);
+    if (got == 1) {
+        execvp(command[0], command);
+        failure = errno;
+        got = write(result_fd, &failure, sizeof(failure));
+    }
+    _exit(127);
+}
+
+int
+child_fork(struct child *child, char **command)
+{
+    sigset_t all;
+    int go[2];
+    int result[2];
+
+    if (pipe2(go, O_CLOEXEC) < 0) {
+        return -errno;
+    }
+    if (pipe2(result, O_CLOEXEC) < 0) {
+        const int failure = errno;
+
+        close(go[0]);
+        close(go[1]);
+        return -failure;
+    }
+    /* No signal may find the child with our handlers and without a target. */
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &saved_mask);
+    handle_signals();
+    child->pid = fork();
+    if (child->pid == 0) {
+        close(go[1]);
+        close(result[0]);
+        child_main(go[0], result[1], command);
+    }
+    target_pid = child->pid > 0 ? child->pid : 0;
+    if (child->pid < 0) {
+        const int failure = errno;
+
+        restore_signals();
+        sigprocmask(SIG_SETMASK, &saved_mask, NULL);
+        close(go[0]);
+        close(go[1]);
+        close(result[0]);
+        close(result[1]);
+        return -failure;
+    }
+    sigprocmask(SIG_SETMASK, &saved_mask, NULL);
+    close(go[0]);
+    close(result[1]);
+    child->go_fd = go[1];
+    child->result_fd = result[0];
+    return 0;
+}
+
+/* Waits until the child has ended, without reaping it, and then reaps it with no target left. */
+static void
+child_reap(struct child *child)
+{
+    siginfo_t info;
+
+    while (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOWAIT) < 0 &&
+           errno == EINTR) {
+    }
+    target_pid = 0;
+    while (waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR) {
+    }
+}
+
+int
+child_exec(struct child *child)
+{
+    int failure = 0;
+    ssize_t got;
+
+    if (write(child->go_fd, "", 1) != 1) {
+        failure = errno;
+    }
+    close(child->go_fd);
+    child->go_fd = -1;
+    do {
+        got = read(child->result_fd, &failure, sizeof(failure));
+    } while (got < 0 && errno == EINTR);
+    close(child->result_fd);
+    child->result_fd = -1;
+    if (got == (ssize_t)sizeof(failure)) {
+        child_reap(child);
+        restore_signals();
+        return -failure;
+    }
+    return 0;
+}
+
+void
+child_abandon(struct child *child)
+{
+    close(child->go_fd); /* the child reads the end of the pipe and exits */
+    close(child->result_fd);
+    child_reap(child);
+    restore_signals();
+}
+
+void
+child_wait(struct child *child)
+{
+    child_reap(child);
+}
+
+int
+child_pass_on(const struct child *child)
+{
+    const struct rlimit no_core = {0, 0};
+    sigset_t one;
+    int signal_number;
+
+    if (WIFEXITED(child->status)) {
+        return WEXITSTATUS(child->status);
+    }
+    signal_number = WTERMSIG(child->status);
+    setrlimit(RLIMIT_CORE, &no_core);
+    signal(signal_number, SIG_DFL);
+    sigemptyset(&one);
+    sigaddset(&one, signal_number);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    raise(signal_number);
+    return 128 + signal_number; /* a signal that does not end a process */
+}

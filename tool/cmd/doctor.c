@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/doctor.c - ntprof doctor: what works here for this user, what refuses the rest. */
+#include "cmd/cmd.h"
+
+#include <inttypes.h>
+#include <ntprof/ntprof.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* A fact of this machine: a value, and what it means for profiling. */
+struct fact {
+    const char *name;
+    char value[64];
+    char meaning[200];
+};
+
+enum { FACTS_MAX = 12 };
+
+struct facts {
+    struct fact list[FACTS_MAX];
+    size_t count;
+};
+
+static struct fact *
+add_fact(struct facts *facts, const char *name)
+{
+    struct fact *const fact = &facts->list[facts->count++];
+
+    fact->name = name;
+    return fact;
+}
+
+/* First line of a small file; "" if it cannot be read. */
+static void
+read_line(const char *path, char *text, size_t size)
+{
+    FILE *const file = fopen(path, "re");
+
+    text[0] = '\0';
+    if (file != NULL) {
+        if (fgets(text, (int)size, file) == NULL) {
+            text[0] = '\0';
+        }
+        fclose(file);
+    }
+    text[strcspn(text, "\n")] = '\0';
+}
+
+/* The value of a "Name:\tvalue" line of /proc/self/status. */
+static void
+read_status(const char *name, char *text, size_t size)
+{
+    FILE *const file = fopen("/proc/self/status", "re");
+    char line[256];
+
+    text[0] = '\0';
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, name, strlen(name)) == 0) {
+            const char *const value =
+                line + strlen(name) + strspn(line + strlen(name), " \t");
+
+            snprintf(text, size, "%s", value);
+            text[strcspn(text, "\n")] = '\0';
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+}
+
+static const char *
+explain_paranoid(const char *value)
+{
+    if (value[0] == '\0') {
+        return "cannot be read: the kernel was built without perf events, or /proc is "
+               "hidden";
+    }
+    switch (atoi(value)) {
+    case -1:
+        return "everybody may count everything";
+    case 0:
+        return "users may count whole processors, but no raw tracepoints";
+    case 1:
+        return "users may count their processes, kernel code included";
+    case 2:
+        return "users may count their processes in user mode; CAP_PERFMON or 1 adds "
+               "the kernel";
+    default:
+        return "users may not count at all; CAP_PERFMON, or 2 and less, allows it";
+    }
+}
+
+static void
+add_settings(struct facts *facts)
+{
+    struct fact *fact = add_fact(facts, "perf_event_paranoid");
+
+    read_line("/proc/sys/kernel/perf_event_paranoid", fact->value, sizeof(fact->value));
+    snprintf(fact->meaning, sizeof(fact->meaning), "%s", explain_paranoid(fact->value));
+
+    fact = add_fact(facts, "perf_event_max_sample_rate");
+    read_line("/proc/sys/kernel/perf_event_max_sample_rate", fact->value,
+              sizeof(fact->value));
+    snprintf(fact->meaning, sizeof(fact->meaning),
+             "most hits a second on a processor; -F above is cut to it");
+
+    fact = add_fact(facts, "perf_event_mlock_kb");
+    read_line("/proc/sys/kernel/perf_event_mlock_kb", fact->value, sizeof(fact->value));
+    snprintf(fact->meaning, sizeof(fact->meaning),
+             "ring memory for each processor, all profilers of a user together");
+
+    fact = add_fact(facts, "kptr_restrict");
+    read_line("/proc/sys/kernel/kptr_restrict", fact->value, sizeof(fact->value));
+    snprintf(fact->meaning, sizeof(fact->meaning),
+             "0: names of kernel functions for CAP_SYSLOG; 2: for nobody");
+}
+
+/* CAP_SYS_ADMIN is bit 21, CAP_PERFMON 38, CAP_SYS_PTRACE 19, CAP_SYSLOG 34. */
+static void
+add_capabilities(struct facts *facts)
+{
+    static const struct {
+        int bit;
+        const char *name;
+    } wanted[] = {{38, "CAP_PERFMON"},
+                  {21, "CAP_SYS_ADMIN"},
+                  {19, "CAP_SYS_PTRACE"},
+                  {34, "CAP_SYSLOG"}};
+    struct fact *const fact = add_fact(facts, "capabilities");
+    uint64_t bits;
+
+    read_status("CapEff:", fact->value, sizeof(fact->value));
+    bits = strtoull(fact->value, NULL, 16);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        const size_t used = strlen(fact->meaning);
+
+        snprintf(fact->meaning + used, sizeof(fact->meaning) - used, "%s%s %s",
+                 i == 0 ? "" : ", ", wanted[i].name,
+                 (bits >> wanted[i].bit & 1) != 0 ? "yes" : "no");
+    }
+}
+
+static void
+add_process(struct facts *facts)
+{
+    struct fact *fact = add_fact(facts, "seccomp");
+    struct rlimit files;
+
+    read_status("Seccomp:", fact->value, sizeof(fact->value));
+    snprintf(fact->meaning, sizeof(fact->meaning), "%s",
+             strcmp(fact->value, "0") == 0
+                 ? "no filter"
+                 : "a filter is on, as in containers: it may refuse perf_event_open");
+
+    fact = add_fact(facts, "open files");
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        snprintf(fact->value, sizeof(fact->value), "%" PRIu64 " of %" PRIu64,
+                 (uint64_t)files.rlim_cur, (uint64_t)files.rlim_max);
+    }
+    snprintf(fact->meaning, sizeof(fact->meaning),
+             "attaching needs sources x threads x processors of them");
+}
+
+static void
+add_machine(struct facts *facts)
+{
+    struct fact *fact = add_fact(facts, "kernel");
+    struct utsname name;
+
+    if (uname(&name) == 0) {
+        snprintf(fact->value, sizeof(fact->value), "%.40s %.20s", name.release,
+                 name.machine);
+    }
+    snprintf(fact->meaning, sizeof(fact->meaning), "%ld processors",
+             sysconf(_SC_NPROCESSORS_ONLN));
+
+    fact = add_fact(facts, "user");
+    snprintf(fact->value, sizeof(fact->value), "uid %u", (unsigned)geteuid());
+    snprintf(fact->meaning, sizeof(fact->meaning), "%s",
+             geteuid() == 0 ? "root" : "an ordinary user");
+}
+
+/* Text from this machine, for a JSON string. */
+static void
+print_json_text(const char *text)
+{
+    putchar('"');
+    for (; *text != '\0'; text++) {
+        const unsigned char c = (unsigned char)*text;
+
+        if (c < 0x20 || c == '"' || c == '\\' || c >= 0x7f) {
+            printf("\\u%04x", c);
+        } else {
+            putchar(c);
+        }
+    }
+    putchar('"');
+}
+
+static void
+print_facts(const struct facts *facts, bool json)
+{
+    for (size_t i = 0; i < facts->count; i++) {
+        const struct fact *const fact = &facts->list[i];
+
+        if (json) {
+            printf("%s\n  {\"name\":", i == 0 ? "" : ",");
+            print_json_text(fact->name);
+            printf(",\"value\":");
+            print_json_text(fact->value);
+            printf(",\"meaning\":");
+            print_json_text(fact->meaning);
+            printf("}");
+        } else {
+            printf("  %-28s %-22s %s\n", fact->name, fact->value, fact->meaning);
+        }
+    }
+}
+
+static void
+print_backend(const ntprof_backend_info *info, bool json, bool first)
+{
+    if (json) {
+        printf("%s\n  {\"name\":", first ? "" : ",");
+        print_json_text(info->name);
+        printf(",\"usable\":%s,\"kernel\":%s,\"global\":%s,\"reason\":",
+               info->usable ? "true" : "false", info->kernel ? "true" : "false",
+               info->global ? "true" : "false");
+        print_json_text(info->reason);
+        printf(",\"remedy\":");
+        print_json_text(info->remedy);
+        printf("}");
+        return;
+    }
+    printf("  %-8s %s%s%s\n", info->name,
+           info->usable ? "works: your processes" : "refused",
+           info->usable && info->kernel ? ", kernel code" : "",
+           info->usable && info->global ? ", all processes" : "");
+    if (info->reason[0] != '\0') {
+        printf("           because: %s\n", info->reason);
+    }
+    if (info->remedy[0] != '\0') {
+        printf("           to allow: %s\n", info->remedy);
+    }
+}
+
+/* Returns whether any back end but the simulated one works. */
+static bool
+print_backends(bool json)
+{
+    ntprof_backend_info info = {.size = sizeof(info)};
+    bool usable = false;
+
+    for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {
+        print_backend(&info, json, i == 0);
+        usable = usable || (info.usable && strcmp(info.name, "sim") != 0);
+    }
+    return usable;
+}
+
+static void
+count_sources(unsigned *supported, unsigned *all)
+{
+    ntprof_session *session;
+    KPROFILE_SOURCE source;
+
+    *supported = 0;
+    *all = 0;
+    if (!NT_SUCCESS(ntprof_session_open(NULL, &session))) {
+        return;
+    }
+    for (uint32_t i = 0; NT_SUCCESS(ntprof_source_next(session, i, &source)); i++) {
+        ntprof_source_info info = {.size = sizeof(info)};
+
+        if (NT_SUCCESS(ntprof_source_get(session, source, &info))) {
+            *all += 1;
+            *supported += info.supported;
+        }
+    }
+    ntprof_session_close(session);
+}
+
+int
+cmd_doctor(int argc, char **argv)
+{
+    const bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
+    struct facts facts = {0};
+    unsigned supported;
+    unsigned all;
+    bool usable;
+
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        return cmd_print_help("doctor") ? CMD_OK : CMD_FAILED;
+    }
+    if (argc > 1 && !json) {
+        return cmd_fail("doctor",
+                        "takes no argument but --json; see: ntprof help doctor");
+    }
+    add_machine(&facts);
+    add_settings(&facts);
+    add_capabilities(&facts);
+    add_process(&facts);
+    printf("%s", json ? "{\"schema\":\"ntprof.doctor\",\"version\":1,\"backends\":["
+                      : "Ways to get hits, best first\n");
+    usable = print_backends(json);
+    printf("%s", json ? "\n ],\"facts\":[" : "\nThis machine and user\n");
+    print_facts(&facts, json);
+    count_sources(&supported, &all);
+    if (json) {
+        printf("\n ],\"sources_supported\":%u,\"sources\":%u,\"works\":%s}\n",
+               supported, all, usable ? "true" : "false");
+    } else {
+        printf("\n%u of %u sources work; ntprof sources lists them.\n%s\n", supported,
+               all,
+               usable ? "Profiling works: ntprof run -- COMMAND"
+                      : "Profiling does not work here: see what is refused above.");
+    }
+    return usable ? CMD_OK : CMD_FAILED;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/run.c - ntprof run: the main job, through the public interface alone.
+ *
+ * The order matters: everything that can fail is tried before the command starts; the command is
+ * forked, watched, and only then let go, so that nothing of it is missed.
+ */
+#include "cmd/child.h"
+#include "cmd/cmd.h"
+#include "cmd/run_options.h"
+#include "collect/collector.h"
+#include "profile/pprof.h"
+#include "report/report.h"
+#include "util/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+struct run {
+    struct run_options options;
+    ntprof_session *session;
+    KPROFILE_SOURCE sources[RUN_SOURCES_MAX];
+    bool kernel; /* some source counts in the kernel */
+    struct collector *collector;
+    FILE *report;
+    struct child child;
+    uint64_t start_ns; /* CLOCK_REALTIME */
+    uint64_t begun_ns; /* CLOCK_MONOTONIC */
+    uint64_t duration_ns;
+};
+
+static uint64_t
+clock_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool
+run_fail_errno(const char *what, const char *name, int failure)
+{
+    char shown[256];
+
+    cmd_fail("run", "%s %s: %s", what, text_show(shown, sizeof(shown), name),
+             strerror(failure));
+    return false;
+}
+
+/* Each back end that was tried, with what refused it and what would allow it. */
+static void
+run_explain_backends(const struct run_options *options)
+{
+    ntprof_backend_info info = {.size = sizeof(info)};
+
+    cmd_fail("run", "no way to get hits works here:");
+    for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {
+        const bool tried = options->hal == NULL || strcmp(options->hal, info.name) == 0;
+
+        if (tried && !info.usable) {
+            cmd_fail("run", "%s: %s; %s", info.name, info.reason, info.remedy);
+        }
+    }
+}
+
+static bool
+run_open_session(struct run *run)
+{
+    ntprof_source_interval intervals[RUN_SOURCES_MAX];
+    ntprof_session_options options = {
+        .size = sizeof(options), .backend = run->options.hal, .intervals = intervals};
+    char shown[120];
+    NTSTATUS status;
+
+    for (size_t i = 0; i < run->options.source_count; i++) {
+        const char *const name = run->options.sources[i];
+        const uint64_t interval = run_source_is_time(name) ? run->options.interval_100ns
+                                                           : run->options.events;
+
+        if (interval != 0) {
+            intervals[options.interval_count++] =
+                (ntprof_source_interval){.source = name, .interval = interval};
+        }
+    }
+    status = ntprof_session_open(&options, &run->session);
+    if (status == STATUS_NOT_SUPPORTED) {
+        run_explain_backends(&run->options);
+        return false;
+    }
+    if (status == STATUS_INVALID_PARAMETER) {
+        cmd_fail("run", "-e: a source named here is unknown: '%s'; see: ntprof sources",
+                 text_show(shown, sizeof(shown), run->options.sources[0]));
+        return false;
+    }
+    if (!NT_SUCCESS(status)) {
+        cmd_fail("run", "cannot open a session: %s", ntprof_status_text(status));
+        return false;
+    }
+    ntprof_session_use(run->session);
+    return true;
+}
+
+static bool
+run_find_source(struct run *run, size_t at)
+{
+    const char *const name = run->options.sources[at];
+    ntprof_source_info info = {.size = sizeof(info)};
+    char shown[120];
+    NTSTATUS status = ntprof_source_lookup(run->session, name, &run->sources[at]);
+
+    text_show(shown, sizeof(shown), name);
+    if (!NT_SUCCESS(status)) {
+        const char *const reason = ntprof_session_error(run->session);
+
+        cmd_fail("run", "-e '%s': %s; see: ntprof sources", shown,
+                 reason[0] != '\0' ? reason : ntprof_status_text(status));
+        return false;
+    }
+    for (size_t i = 0; i < at; i++) {
+        if (run->sources[i] == run->sources[at]) {
+            cmd_fail("run", "-e '%s': given twice", shown);
+            return false;
+        }
+    }
+    status = ntprof_source_get(run->session, run->sources[at], &info);
+    if (!NT_SUCCESS(status) || !info.supported) {
+        cmd_fail("run", "-e '%s': %s; see: ntprof sources", shown,
+                 NT_SUCCESS(status) ? info.reason : ntprof_status_text(status));
+        return false;
+    }
+    run->kernel = run->kernel || info.kernel_included != 0;
+    return true;
+}
+
+static bool
+run_open_report(struct run *run)
+{
+    const char *const path = run->options.report;
+
+    run->report = stderr;
+    if (path == NULL) {
+        return true;
+    }
+    run->report = fopen(path, "we");
+    return run->report != NULL || run_fail_errno("--report: cannot write", path, errno);
+}
+
+/* All that can be known to fail before the command starts. */
+static bool
+run_prepare(struct run *run)
+{
+    struct collector_options options = {.source_count = run->options.source_count};
+    struct pprof_error error;
+
+    if (!pprof_check_writable(run->options.output, &error)) {
+        cmd_fail("run", "-o: %s", error.text);
+        return false;
+    }
+    if (!run_open_session(run)) {
+        return false;
+    }
+    for (size_t i = 0; i < run->options.source_count; i++) {
+        if (!run_find_source(run, i)) {
+            return false;
+        }
+    }
+    options.session = run->session;
+    options.sources = run->sources;
+    options.bucket_bytes = run->options.bucket_bytes;
+    options.affinity = run->options.affinity;
+    options.affinity_count = run->options.affinity_count;
+    options.kernel = run->kernel;
+    run->collector = collector_new(&options);
+    if (run->collector == NULL) {
+        cmd_fail("run", "out of memory");
+        return false;
+    }
+    return run_open_report(run);
+}
+
+static bool
+run_watch(struct run *run)
+{
+    const ntprof_watch_options options = {
+        .size = sizeof(options),
+        .flags = NTPROF_WATCH_DESCENDANTS | NTPROF_WATCH_ON_EXEC,
+        .source_count = (uint32_t)run->options.source_count,
+        .sources = run->sources,
+        .affinity = run->options.affinity_count != 0 ? run->options.affinity : NULL,
+        .affinity_count = run->options.affinity_count,
+    };
+    const CLIENT_ID client = {.UniqueProcess = (HANDLE)(uintptr_t)run->child.pid};
+    HANDLE process;
+    NTSTATUS status = NtOpenProcess(&process, PROCESS_QUERY_INFORMATION, NULL, &client);
+
+    if (NT_SUCCESS(status)) {
+        ntprof_session_set_notify(run->session, collector_notify, run->collector);
+        status = ntprof_session_watch(run->session, process, &options);
+        NtClose(process);
+    }
+    if (!NT_SUCCESS(status)) {
+        const char *const reason = ntprof_session_error(run->session);
+
+        cmd_fail("run", "cannot profile a process: %s",
+                 reason[0] != '\0' ? reason : ntprof_status_text(status));
+        return false;
+    }
+    return true;
+}
+
+/* Starts the command, watched. Else the exit status is in *exit_status. */
+static bool
+run_start(struct run *run, int *exit_status)
+{
+    char **const command = run->options.command;
+    int failure = child_fork(&run->child, command);
+
+    *exit_status = CMD_FAILED;
+    if (failure < 0) {
+        return run_fail_errno("cannot start", command[0], -failure);
+    }
+    if (!run_watch(run)) {
+        child_abandon(&run->child);
+        return false;
+    }
+    run->start_ns = clock_ns(CLOCK_REALTIME);
+    run->begun_ns = clock_ns(CLOCK_MONOTONIC);
+    failure = child_exec(&run->child);
+    if (failure < 0) {
+        *exit_status = failure == -ENOENT ? CMD_NOT_FOUND : CMD_NOT_EXECUTABLE;
+        return run_fail_errno("cannot run", command[0], -failure);
+    }
+    return true;
+}
+
+static char *
+join_command(char **command)
+{
+    size_t bytes = 1;
+    char *text;
+
+    for (char **word = command; *word != NULL; word++) {
+        bytes += strlen(*word) + 1;
+    }
+    text = calloc(1, bytes);
+    for (char **word = command; text != NULL && *word != NULL; word++) {
+        strcat(text, *word);
+        if (word[1] != NULL) {
+            strcat(text, " ");
+        }
+    }
+    return text;
+}
+
+/* Why no better back end, and which mappings could not be profiled. */
+static char *
+describe_limits(const struct run *run, const ntprof_session_info *info)
+{
+    NTSTATUS first;
+    const uint64_t failures = collector_failures(run->collector, &first);
+    char *text;
+
+    if (failures == 0) {
+        return strdup(info->better);
+    }
+    if (asprintf(&text, "%s%s%" PRIu64 " mappings could not be profiled (%s)",
+                 info->better, info->better[0] != '\0' ? "; " : "", failures,
+                 ntprof_status_text(first)) < 0) {
+        return NULL;
+    }
+    return text;
+}
+
+static struct profile *
+run_collect(struct run *run)
+{
+    ntprof_session_info info = {.size = sizeof(info)};
+    struct profile *const profile = collector_finish(run->collector);
+
+    if (profile == NULL) {
+        return NULL;
+    }
+    ntprof_session_get_info(run->session, &info);
+    profile->command = join_command(run->options.command);
+    profile->hal = strdup(info.backend);
+    profile->honesty = describe_limits(run, &info);
+    profile->time_ns = run->start_ns;
+    profile->duration_ns = run->duration_ns;
+    if (profile->command == NULL || profile->hal == NULL || profile->honesty == NULL) {
+        profile_delete(profile);
+        return NULL;
+    }
+    return profile;
+}
+
+static bool
+run_print(const struct run *run, const struct profile *profile)
+{
+    struct report_options options = {
+        .key = REPORT_BY_FUNCTION,
+        .format = run->options.json ? REPORT_JSON : REPORT_TABLE,
+        .rows = run->options.rows,
+    };
+    struct winsize window;
+
+    if (isatty(fileno(run->report))) {
+        options.color = getenv("NO_COLOR") == NULL;
+        if (ioctl(fileno(run->report), TIOCGWINSZ, &window) == 0) {
+            options.width = window.ws_col;
+        }
+    }
+    return report_print(run->report, profile, &options) && fflush(run->report) == 0;
+}
+
+/* Table and file; each is tried although the other failed. */
+static bool
+run_deliver(struct run *run)
+{
+    struct profile *const profile = run_collect(run);
+    struct pprof_error error;
+    char shown[256];
+    bool done = true;
+
+    if (profile == NULL) {
+        cmd_fail("run", "out of memory: the profile is lost");
+        return false;
+    }
+    if (!run->options.quiet && !run_print(run, profile)) {
+        cmd_fail("run", "cannot write the report: %s", strerror(errno));
+        done = false;
+    }
+    if (!pprof_write(profile, run->options.output, &error)) {
+        cmd_fail("run", "-o: %s", error.text);
+        done = false;
+    } else if (!run->options.quiet && !run->options.json) {
+        fprintf(run->report, "profile in %s; see it again: ntprof report %s\n",
+                text_show(shown, sizeof(shown), run->options.output), shown);
+    }
+    profile_delete(profile);
+    return done;
+}
+
+static void
+run_finish(struct run *run)
+{
+    if (run->report != NULL && run->report != stderr) {
+        fclose(run->report);
+    }
+    collector_delete(run->collector);
+    ntprof_session_use(NULL);
+    ntprof_session_close(run->session);
+    run_options_finish(&run->options);
+}
+
+int
+cmd_run(int argc, char **argv)
+{
+    struct run run = {0};
+    int exit_status = CMD_FAILED;
+    bool ran;
+
+    child_save_limits();
+    if (!run_options_parse(&run.options, argc, argv)) {
+        run_options_finish(&run.options);
+        return CMD_FAILED;
+    }
+    if (run.options.help) {
+        run_options_finish(&run.options);
+        return cmd_print_help("run") ? CMD_OK : CMD_FAILED;
+    }
+    ran = run_prepare(&run) && run_start(&run, &exit_status);
+    if (ran) {
+        child_wait(&run.child);
+        run.duration_ns = clock_ns(CLOCK_MONOTONIC) - run.begun_ns;
+        (void)run_deliver(&run); /* the command's status is passed on all the same */
+    }
+    run_finish(&run);
+    return ran ? child_pass_on(&run.child) : exit_status;
+}

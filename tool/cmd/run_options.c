@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/* run_options.c - parsing the command line of ntprof run. */
+#include "cmd/run_options.h"
+#include "cmd/cmd.h"
+#include "util/number.h"
+#include "util/text.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    OPT_INTERVAL = 256,
+    OPT_BUCKET,
+    OPT_HAL,
+    OPT_ROWS,
+    OPT_JSON,
+    OPT_REPORT,
+    OPT_HELP
+};
+
+static const struct option long_options[] = {
+    {"event", required_argument, NULL, 'e'},
+    {"frequency", required_argument, NULL, 'F'},
+    {"count", required_argument, NULL, 'c'},
+    {"cpu", required_argument, NULL, 'C'},
+    {"output", required_argument, NULL, 'o'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"interval", required_argument, NULL, OPT_INTERVAL},
+    {"bucket", required_argument, NULL, OPT_BUCKET},
+    {"hal", required_argument, NULL, OPT_HAL},
+    {"rows", required_argument, NULL, OPT_ROWS},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"report", required_argument, NULL, OPT_REPORT},
+    {"help", no_argument, NULL, OPT_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+static const uint64_t second_100ns = 10000000;
+static const uint64_t default_hz = 997;
+static const uint64_t bucket_bytes_max = 1 << 20;
+
+/* What was given, until it is known whether it fits together. */
+struct given {
+    const char *frequency;
+    const char *interval;
+    const char *events;
+    const char *sources;
+};
+
+static bool
+bad(const char *option, const char *text, const char *allowed)
+{
+    char shown[120];
+
+    cmd_fail("run", "%s '%s': %s", option, text_show(shown, sizeof(shown), text),
+             allowed);
+    return false;
+}
+
+static bool
+parse_frequency(struct run_options *options, const char *text)
+{
+    uint64_t hz;
+
+    if (!number_parse_hz(text, &hz) || hz == 0) {
+        return bad("-F", text, "not a rate; such as 997, 5k, 1kHz or max");
+    }
+    options->interval_100ns = hz >= second_100ns ? 1 : (second_100ns + hz / 2) / hz;
+    return true;
+}
+
+static bool
+parse_interval(struct run_options *options, const char *text)
+{
+    uint64_t ns;
+
+    if (!number_parse_ns(text, &ns) || ns < 100) {
+        return bad("--interval", text,
+                   "not a time of 100ns or more; such as 1ms or 250us");
+    }
+    options->interval_100ns = ns / 100;
+    return true;
+}
+
+static bool
+parse_events(struct run_options *options, const char *text)
+{
+    if (!number_parse_count(text, &options->events) || options->events == 0) {
+        return bad("-c", text,
+                   "not a number of events, 1 or more; such as 1000 or 10k");
+    }
+    return true;
+}
+
+static bool
+parse_bucket(struct run_options *options, const char *text)
+{
+    uint64_t bytes;
+
+    if (!number_parse_bytes(text, &bytes) || bytes < 4 || bytes > bucket_bytes_max ||
+        (bytes & (bytes - 1)) != 0) {
+        return bad("--bucket", text, "must be a power of two from 4 to 1M");
+    }
+    options->bucket_bytes = (uint32_t)bytes;
+    return true;
+}
+
+static bool
+parse_rows(struct run_options *options, const char *text)
+{
+    uint64_t rows;
+
+    if (!number_parse_count(text, &rows) || rows > SIZE_MAX) {
+        return bad("--rows", text, "not a number of rows; 0 for all");
+    }
+    options->rows = (size_t)rows;
+    return true;
+}
+
+/* The next number or range of a list such as 0,2-3; moves *text past it and its comma. */
+static bool
+next_range(const char **text, unsigned long *first, unsigned long *last)
+{
+    char *end;
+
+    if (**text < '0' || **text > '9') {
+        return false;
+    }
+    errno = 0;
+    *first = *last = strtoul(*text, &end, 10);
+    if (*end == '-' && end[1] >= '0' && end[1] <= '9') {
+        *last = strtoul(end + 1, &end, 10);
+    }
+    if (errno != 0 || *last < *first || (*end != ',' && *end != '\0' && *end != '\n')) {
+        return false;
+    }
+    *text = *end == ',' && end[1] != '\0' ? end + 1 : end;
+    return *end != ',' || end[1] != '\0';
+}
+
+/* A list of processors into one mask a group. */
+static bool
+parse_cpu_list(const char *text, ULONG64 *words)
+{
+    do {
+        unsigned long first;
+        unsigned long last;
+
+        if (!next_range(&text, &first, &last) || last >= 64UL * RUN_GROUPS_MAX) {
+            return false;
+        }
+        for (unsigned long cpu = first; cpu <= last; cpu++) {
+            words[cpu / 64] |= UINT64_C(1) << (cpu % 64);
+        }
+    } while (*text != '\0' && *text != '\n');
+    return true;
+}
+
+static bool
+read_online(char *text, size_t size, ULONG64 *words)
+{
+    FILE *const file = fopen("/sys/devices/system/cpu/online", "re");
+    bool read = false;
+
+    if (file != NULL) {
+        read = fgets(text, (int)size, file) != NULL;
+        fclose(file);
+    }
+    text[strcspn(text, "\n")] = '\0';
+    return read && parse_cpu_list(text, words);
+}
+
+static bool
+parse_cpus(struct run_options *options, const char *text)
+{
+    ULONG64 wanted[RUN_GROUPS_MAX] = {0};
+    ULONG64 online[RUN_GROUPS_MAX] = {0};
+    char list[1024] = "";
+    char allowed[1100];
+
+    if (!read_online(list, sizeof(list), online)) {
+        return bad("-C", text,
+                   "cannot tell which processors there are: "
+                   "/sys/devices/system/cpu/online cannot be read");
+    }
+    snprintf(allowed, sizeof(allowed),
+             "must be a list of processors such as 0,2-3; there are %s", list);
+    if (!parse_cpu_list(text, wanted)) {
+        return bad("-C", text, allowed);
+    }
+    options->affinity_count = 0;
+    for (uint16_t group = 0; group < RUN_GROUPS_MAX; group++) {
+        if ((wanted[group] & ~online[group]) != 0) {
+            return bad("-C", text, allowed);
+        }
+        if (wanted[group] != 0) {
+            options->affinity[options->affinity_count++] =
+                (GROUP_AFFINITY){.Mask = (KAFFINITY)wanted[group], .Group = group};
+        }
+    }
+    return true;
+}
+
+static bool
+parse_hal(struct run_options *options, const char *text)
+{
+    ntprof_backend_info info = {.size = sizeof(info)};
+    char allowed[200] = "no such HAL; there are";
+
+    for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {
+        if (strcmp(info.name, text) == 0) {
+            options->hal = text;
+            return true;
+        }
+        strncat(allowed, " ", sizeof(allowed) - strlen(allowed) - 1);
+        strncat(allowed, info.name, sizeof(allowed) - strlen(allowed) - 1);
+    }
+    return bad("--hal", text, allowed);
+}
+
+static bool
+parse_sources(struct run_options *options, const char *text)
+{
+    char *next;
+
+    options->source_text = strdup(text);
+    next = options->source_text;
+    while (next != NULL) {
+        const char *const name = strsep(&next, ",");
+
+        if (*name == '\0' || options->source_count == RUN_SOURCES_MAX) {
+            return bad(
+                "-e", text,
+                "must be 1 to 16 names with commas between; see: ntprof sources");
+        }
+        options->sources[options->source_count++] = name;
+    }
+    if (options->source_count == 0) {
+        cmd_fail("run", "out of memory");
+        return false;
+    }
+    return true;
+}
+
+bool
+run_source_is_time(const char *name)
+{
+    return strcasecmp(name, "time") == 0 || strcasecmp(name, "ProfileTime") == 0;
+}
+
+/* Which kinds of sources are among those asked for? */
+static void
+classify_sources(const struct run_options *options, bool *time, bool *events)
+{
+    *time = false;
+    *events = false;
+    for (size_t i = 0; i < options->source_count; i++) {
+        if (run_source_is_time(options->sources[i])) {
+            *time = true;
+        } else {
+            *events = true;
+        }
+    }
+}
+
+static bool
+parse_intervals(struct run_options *options, const struct given *given)
+{
+    bool time;
+    bool events;
+
+    classify_sources(options, &time, &events);
+    if (given->frequency != NULL && given->interval != NULL) {
+        cmd_fail("run", "-F and --interval say the same thing: give one of them");
+        return false;
+    }
+    if (!time && (given->frequency != NULL || given->interval != NULL)) {
+        cmd_fail("run",
+                 "%s is for source time, which -e leaves out; -c is for the others",
+                 given->frequency != NULL ? "-F" : "--interval");
+        return false;
+    }
+    if (!events && given->events != NULL) {
+        cmd_fail("run", "-c is for sources that count events, and -e names none; "
+                        "-F or --interval is for time");
+        return false;
+    }
+    options->interval_100ns = (second_100ns + default_hz / 2) / default_hz;
+    return (given->frequency == NULL || parse_frequency(options, given->frequency)) &&
+           (given->interval == NULL || parse_interval(options, given->interval)) &&
+           (given->events == NULL || parse_events(options, given->events));
+}
+
+static bool
+parse_option(struct run_options *options, struct given *given, int option,
+             const char *text)
+{
+    switch (option) {
+    case 'e':
+        given->sources = text;
+        return true;
+    case 'F':
+        given->frequency = text;
+        return true;
+    case OPT_INTERVAL:
+        given->interval = text;
+        return true;
+    case 'c':
+        given->events = text;
+        return true;
+    case 'C':
+        return parse_cpus(options, text);
+    case OPT_BUCKET:
+        return parse_bucket(options, text);
+    case OPT_HAL:
+        return parse_hal(options, text);
+    case 'o':
+        options->output = text;
+        return true;
+    case OPT_ROWS:
+        return parse_rows(options, text);
+    case OPT_JSON:
+        options->json = true;
+        return true;
+    case OPT_REPORT:
+        options->report = text;
+        return true;
+    case 'q':
+        options->quiet = true;
+        return true;
+    case OPT_HELP:
+        options->help = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What getopt did not understand: it says nothing itself (opterr is 0). */
+static bool
+bad_option(char **argv, int option)
+{
+    char shown[80];
+    const char *const text = argv[optind - 1];
+
+    text_show(shown, sizeof(shown), text);
+    if (option == ':') {
+        cmd_fail("run", "option '%s' needs a value; see: ntprof help run", shown);
+    } else {
+        cmd_fail("run", "no option '%s'; see: ntprof help run", shown);
+    }
+    return false;
+}
+
+bool
+run_options_parse(struct run_options *options, int argc, char **argv)
+{
+    struct given given = {.sources = "time"};
+    int option;
+
+    *options = (struct run_options){
+        .bucket_bytes = 4,
+        .output = "ntprof.pb.gz",
+        .rows = 20,
+    };
+    opterr = 0;
+    /* "+": what follows the command belongs to the command. */
+    while ((option = getopt_long(argc, argv, "+:e:F:c:C:o:q", long_options, NULL)) !=
+           -1) {
+        if (option == '?' || option == ':') {
+            return bad_option(argv, option);
+        }
+        if (!parse_option(options, &given, option, optarg)) {
+            return false;
+        }
+    }
+    if (options->help) {
+        return true;
+    }
+    if (!parse_sources(options, given.sources) || !parse_intervals(options, &given)) {
+        return false;
+    }
+    if (optind == argc) {
+        cmd_fail("run", "no command to run; try: ntprof run -- COMMAND");
+        return false;
+    }
+    options->command = argv + optind;
+    return true;
+}
+
+void
+run_options_finish(struct run_options *options)
+{
+    free(options->source_text);
+}

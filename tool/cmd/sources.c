@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/sources.c - ntprof sources: what can interrupt here, and why the rest cannot. */
+#include "cmd/cmd.h"
+
+#include <inttypes.h>
+#include <ntprof/ntprof.h>
+#include <stdio.h>
+#include <string.h>
+
+static void
+print_interval(char *text, size_t size, const ntprof_source_info *info,
+               uint64_t interval)
+{
+    if (info->unit == NTPROF_UNIT_100NS) {
+        snprintf(text, size, "%.4gus", (double)interval / 10);
+    } else {
+        snprintf(text, size, "%" PRIu64, interval);
+    }
+}
+
+static void
+print_row(const ntprof_source_info *info)
+{
+    char least[32];
+    char usual[32];
+
+    print_interval(least, sizeof(least), info, info->interval_minimum);
+    print_interval(usual, sizeof(usual), info, info->interval_default);
+    if (info->supported) {
+        printf("%-24s %-28s %10s %10s  %s\n", info->name,
+               info->nt_name[0] != '\0' ? info->nt_name : "-", usual, least,
+               info->kernel_included ? "user and kernel" : "user mode");
+    } else {
+        printf("%-24s %-28s %10s %10s  no: %s\n", info->name,
+               info->nt_name[0] != '\0' ? info->nt_name : "-", "-", "-", info->reason);
+    }
+}
+
+static void
+print_json(const ntprof_source_info *info, bool first)
+{
+    /* Names and reasons are the library's own texts; quotes and backslashes do not occur. */
+    printf("%s\n  {\"name\":\"%s\",\"nt_name\":\"%s\",\"supported\":%s,\"unit\":\"%s\","
+           "\"default\":%" PRIu64 ",\"minimum\":%" PRIu64 ",\"maximum\":%" PRIu64
+           ",\"reason\":\"%s\"}",
+           first ? "" : ",", info->name, info->nt_name,
+           info->supported ? "true" : "false",
+           info->unit == NTPROF_UNIT_100NS ? "100ns" : "events", info->interval_default,
+           info->interval_minimum, info->interval_maximum, info->reason);
+}
+
+static void
+print_sources(ntprof_session *session, bool json)
+{
+    KPROFILE_SOURCE source;
+
+    if (json) {
+        printf("{\"schema\":\"ntprof.sources\",\"version\":1,\"sources\":[");
+    } else {
+        printf("%-24s %-28s %10s %10s  %s\n", "SOURCE", "NT NAME", "DEFAULT", "LEAST",
+               "WORKS");
+    }
+    for (uint32_t i = 0; NT_SUCCESS(ntprof_source_next(session, i, &source)); i++) {
+        ntprof_source_info info = {.size = sizeof(info)};
+
+        if (!NT_SUCCESS(ntprof_source_get(session, source, &info))) {
+            continue;
+        }
+        if (json) {
+            print_json(&info, i == 0);
+        } else {
+            print_row(&info);
+        }
+    }
+    if (json) {
+        printf("\n]}\n");
+    } else {
+        printf("\nAlso breakpoint:0xADDRESS (executions of the instruction there) and "
+               "raw:0xCONFIG (an event "
+               "of the PMU).\nIntervals: microseconds of processor time for source "
+               "time, else "
+               "events for a hit.\n");
+    }
+}
+
+int
+cmd_sources(int argc, char **argv)
+{
+    const bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
+    ntprof_session *session;
+    NTSTATUS status;
+
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        return cmd_print_help("sources") ? CMD_OK : CMD_FAILED;
+    }
+    if (argc > 1 && !json) {
+        return cmd_fail("sources",
+                        "takes no argument but --json; see: ntprof help sources");
+    }
+    status = ntprof_session_open(NULL, &session);
+    if (!NT_SUCCESS(status)) {
+        return cmd_fail("sources", "cannot open a session: %s; ntprof doctor says why",
+                        ntprof_status_text(status));
+    }
+    print_sources(session, json);
+    ntprof_session_close(session);
+    return fflush(stdout) == 0 ? CMD_OK : cmd_fail("sources", "cannot write the list");
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* main.c - the ntprof command: finds the subcommand. */
+#include "cmd/cmd.h"
+#include "util/text.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"run", cmd_run},       {"report", cmd_report}, {"sources", cmd_sources},
+    {"doctor", cmd_doctor}, {"help", cmd_help},     {"version", cmd_version},
+    {"--help", cmd_help},   {"-h", cmd_help},       {"--version", cmd_version},
+};
+
+int
+main(int argc, char **argv)
+{
+    char shown[80];
+
+    setlocale(LC_CTYPE, "");
+    if (argc < 2) {
+        return cmd_fail(NULL,
+                        "no command given; try: ntprof run -- COMMAND, or ntprof help");
+    }
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    return cmd_fail(
+        NULL,
+        "no command named '%s'; there are run, report, sources, doctor, help "
+        "and version",
+        text_show(shown, sizeof(shown), argv[1]));
+}
