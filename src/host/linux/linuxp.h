@@ -26,6 +26,9 @@ NTSTATUS host_status(int error);
 /* host_word_touch - write the word with its own value, as one atomic operation. */
 int host_word_touch(uintptr_t address);
 
+/* host_words_touch - the word at first, and one in every further page up to last. */
+int host_words_touch(uintptr_t first, uintptr_t last);
+
 /* host_word_add - add to the word, modulo 2^32; no other writer's change is lost. */
 int host_word_add(uintptr_t address, uint32_t amount);
 

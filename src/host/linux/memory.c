@@ -15,8 +15,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { WORD_BYTES = 4 };
-
 void *
 host_allocate(void *Context, SIZE_T Bytes)
 {
@@ -32,26 +30,6 @@ host_free(void *Context, void *Memory, SIZE_T Bytes)
     free(Memory);
 }
 
-/* One word in each page of [first, last]. */
-static int
-memory_touch(uintptr_t first, uintptr_t last)
-{
-    const uintptr_t page_mask = host_page_bytes() - 1;
-    uintptr_t address = first & ~(uintptr_t)(WORD_BYTES - 1);
-
-    for (;;) {
-        const int error = host_word_touch(address);
-
-        if (error != 0) {
-            return error;
-        }
-        if ((address | page_mask) >= last) {
-            return 0;
-        }
-        address = (address | page_mask) + 1;
-    }
-}
-
 /*
  * Untouched pages of ntprof_buffer_alloc take no memory, and are known to be writable:
  * they are left out.
@@ -64,7 +42,7 @@ memory_probe(uintptr_t start, size_t bytes)
 
     while (host_buffer_overlap(start, bytes, &buffer, &buffer_bytes)) {
         const size_t done_bytes = buffer - start + buffer_bytes;
-        const int error = buffer > start ? memory_touch(start, buffer - 1) : 0;
+        const int error = buffer > start ? host_words_touch(start, buffer - 1) : 0;
 
         if (error != 0) {
             return error;
@@ -72,7 +50,7 @@ memory_probe(uintptr_t start, size_t bytes)
         start += done_bytes;
         bytes -= done_bytes;
     }
-    return bytes == 0 ? 0 : memory_touch(start, start + (bytes - 1));
+    return bytes == 0 ? 0 : host_words_touch(start, start + (bytes - 1));
 }
 
 /* Is [Address, Address + Bytes) expressible in this process? */
@@ -174,7 +152,7 @@ host_copy_to(uintptr_t to, const void *from, size_t bytes)
     /* A copy that faults in its second page has changed the first: look at all before. */
     if (bytes != 0 &&
         (to & ~(host_page_bytes() - 1)) != (last & ~(host_page_bytes() - 1))) {
-        error = memory_touch(to, last);
+        error = host_words_touch(to, last);
     }
     if (error == 0) {
         error =

@@ -12,6 +12,10 @@
  * Invariant: with the lock mapped, the counter of caller's address A is at MappedSystemVa +
  * (A - StartVa), and each hit is in exactly one place: there, or in the caller's memory.
  *
+ * The caller keeps its buffer until it has stopped. If it does not, counts of a range go on in
+ * pages that only we have, and differences are dropped where nothing is mapped; that memory
+ * at the same address is another by now cannot be seen from them.
+ *
  * Whole pages of a buffer lose what madvise, mlock and NUMA calls said about them; private
  * pages of a file come back as anonymous ones.
  *
@@ -100,22 +104,9 @@ lock_append_range(struct host_lock *lock, uintptr_t start, size_t bytes,
 static int
 lock_append_differences(struct host_lock *lock, uintptr_t start, size_t bytes)
 {
-    const uintptr_t last = start + (bytes - 1);
-    uintptr_t address = start;
+    const int error = host_words_touch(start, start + (bytes - 1));
 
-    while (address <= last) {
-        const uintptr_t next = page_floor(address) + host_page_bytes();
-        const int error = host_word_touch(address);
-
-        if (error != 0) {
-            return error;
-        }
-        if (next == 0) {
-            break;
-        }
-        address = next;
-    }
-    return lock_append(lock, start, bytes, NULL);
+    return error != 0 ? error : lock_append(lock, start, bytes, NULL);
 }
 
 /* Private memory that may be read and written, and is mapped in pages of the usual kind. */
@@ -265,20 +256,48 @@ is_within_buffer(uintptr_t start, size_t bytes)
            bytes <= range->bytes - (start - range->start);
 }
 
+/*
+ * Is all of it memory that can be written? Asked before anything is mapped: the kernel may
+ * put our own mappings into a hole of the buffer.
+ */
+static int
+lock_check(const struct host_maps *maps, uintptr_t start, size_t bytes)
+{
+    const uintptr_t last = start + (bytes - 1);
+
+    if (bytes == 0 || maps->count == 0) {
+        return bytes == 0 ? 0 : host_words_touch(start, last);
+    }
+    for (;;) {
+        const struct host_mapping *mapping = host_maps_find(maps, start);
+
+        if (mapping == NULL || mapping->start > start ||
+            (mapping->protection & PROT_WRITE) == 0) {
+            return -EFAULT;
+        }
+        if (mapping->last >= last) {
+            return 0;
+        }
+        start = mapping->last + 1;
+    }
+}
+
 static int
 lock_fill(struct host_lock *lock, uintptr_t start, size_t bytes)
 {
     struct host_maps maps = {0};
-    int error;
+    int error = 0;
 
     if (!is_within_buffer(start, bytes)) {
         /* Without /proc nothing is known of the memory, and differences serve it all. */
-        error = host_maps_read(&maps);
-        if (error == -ENOMEM) {
-            return error;
+        if (host_maps_read(&maps) == -ENOMEM) {
+            return -ENOMEM;
         }
+        error = lock_check(&maps, start, bytes);
     }
-    error = lock_append_all(lock, &maps, start, bytes);
+    if (error == 0) {
+        error = lock_append_all(lock, &maps, start, bytes);
+    }
     host_maps_finish(&maps);
     return error;
 }

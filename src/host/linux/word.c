@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* An ADD takes 12 signed bits, or one power of two. */
-enum { SMALL_BITS = 11 };
+enum { SMALL_BITS = 11, WORD_BYTES = 4 };
 
 /* The word, op= argument. */
 static int
@@ -36,6 +36,22 @@ int
 host_word_touch(uintptr_t address)
 {
     return word_operate(address, FUTEX_OP_OR, 0);
+}
+
+int
+host_words_touch(uintptr_t first, uintptr_t last)
+{
+    const uintptr_t page_mask = host_page_bytes() - 1;
+    uintptr_t address = first & ~(uintptr_t)(WORD_BYTES - 1);
+
+    for (;;) {
+        const int error = host_word_touch(address);
+
+        if (error != 0 || (address | page_mask) >= last) {
+            return error;
+        }
+        address = (address | page_mask) + 1;
+    }
 }
 
 int

@@ -278,6 +278,40 @@ lock__memory_missing_or_read_only__access_violation_and_unchanged(void **state)
     guarded_free(&memory);
 }
 
+/*
+ * Our own mappings, which splicing the first page makes, must not count as the caller's. The
+ * kernel takes the highest gap: one behind the buffer for the pages, and then the hole in
+ * the buffer for their alias.
+ */
+static void
+lock__hole_that_the_kernel_fills_next__access_violation(void **state)
+{
+    enum { MOST = 100000 };
+    struct guarded memory = guarded_make(5, MAP_PRIVATE);
+    unsigned char *gap = memory.pages + 4 * page();
+    unsigned char **filler = calloc(MOST, sizeof(*filler));
+    unsigned char *made = NULL;
+    MDL mdl;
+
+    (void)state;
+    assert_non_null(filler);
+    assert_int_equal(munmap(gap, page()), 0);
+    for (size_t i = 0; i < MOST && made != gap; i++) {
+        made = mmap(NULL, page(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_ptr_not_equal(made, MAP_FAILED);
+        filler[i] = made;
+    }
+    assert_ptr_equal(made, gap);
+    assert_int_equal(munmap(gap, page()), 0);
+    assert_int_equal(munmap(memory.pages + page(), page()), 0);
+    assert_int_equal(lock(&mdl, memory.pages, 3 * page() / 4), STATUS_ACCESS_VIOLATION);
+    for (size_t i = 0; i < MOST && filler[i] != NULL; i++) {
+        munmap(filler[i], page());
+    }
+    free(filler);
+    guarded_free(&memory);
+}
+
 static void
 lock__no_bytes__mapped_all_the_same(void **state)
 {
@@ -860,6 +894,7 @@ main(void)
         host_test(lock__private_file_mapping__live_and_file_unchanged),
         host_test(lock__pages_of_several_kinds_in_one_buffer__exact),
         host_test(lock__memory_missing_or_read_only__access_violation_and_unchanged),
+        host_test(lock__hole_that_the_kernel_fills_next__access_violation),
         host_test(lock__no_bytes__mapped_all_the_same),
         host_test(lock__two_buffers_in_one_page__each_exact),
         host_test(lock__overlapping_ranges__sum_exact),
