@@ -50,26 +50,23 @@ static uint64_t
 work(void)
 {
     const clock_t end = clock() + CLOCKS_PER_SEC;
-    uint64_t sum = 0;
+    uint64_t sum = 1;
 
     do {
-        sum += mix(sum, 3000) + collatz(sum % 1000000 + 1);
+        sum += mix(sum, 600) + collatz(sum % 1000000 + 1);
     } while (clock() < end);
     return sum;
 }
 
+/* Hits of the function that begins at start: from there to the next function, or the end. */
 static ULONG64
-hits_between(const ULONG *counters, const void *first, const void *end)
+hits_of(const ULONG *counters, const char *start, const char *other)
 {
-    const size_t begin =
-        (size_t)((const char *)first - __start_measured) / BUCKET_BYTES;
-    const size_t limit =
-        (size_t)((const char *)end - __start_measured + BUCKET_BYTES - 1) /
-        BUCKET_BYTES;
+    const char *const end = other > start ? other : __stop_measured;
     ULONG64 hits = 0;
 
-    for (size_t i = begin; i < limit; i++) {
-        hits += counters[i];
+    for (const char *at = start; at < end; at += BUCKET_BYTES) {
+        hits += counters[(size_t)(at - __start_measured) / BUCKET_BYTES];
     }
     return hits;
 }
@@ -87,7 +84,8 @@ main(void)
 {
     const size_t size = (size_t)(__stop_measured - __start_measured);
     const size_t bytes = (size + BUCKET_BYTES - 1) / BUCKET_BYTES * sizeof(ULONG);
-    const char *const second = (const char *)collatz;
+    const char *const in_mix = (const char *)mix;
+    const char *const in_collatz = (const char *)collatz;
     ULONG *const counters = ntprof_buffer_alloc(bytes);
     HANDLE profile;
     NTSTATUS status;
@@ -110,8 +108,8 @@ main(void)
 
         NtStopProfile(profile);
         printf("%6llu hits in mix\n%6llu hits in collatz\n(result %llx)\n",
-               (unsigned long long)hits_between(counters, __start_measured, second),
-               (unsigned long long)hits_between(counters, second, __stop_measured),
+               (unsigned long long)hits_of(counters, in_mix, in_collatz),
+               (unsigned long long)hits_of(counters, in_collatz, in_mix),
                (unsigned long long)result);
     }
 
