@@ -330,7 +330,6 @@ host_range_is_intact(const struct host_range *range, const struct host_maps *map
         uint64_t offset;
 
         if (mapping == NULL || mapping->start > start ||
-            (mapping->protection & PROT_WRITE) == 0 ||
             !range_is_shown(range, alias, mapping, &offset) ||
             offset - (mapping->start - range->start) != 0) {
             return false;

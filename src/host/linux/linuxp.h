@@ -106,7 +106,7 @@ int host_range_alias(struct host_range *range);
  */
 int host_range_splice(uintptr_t start, size_t bytes, struct host_range **range);
 
-/* host_range_is_intact - does the caller still have these pages of it, writable? */
+/* host_range_is_intact - does the caller still have these pages of it there? */
 bool host_range_is_intact(const struct host_range *range, const struct host_maps *maps,
                           uintptr_t start, size_t bytes);
 
