@@ -24,7 +24,8 @@ packages-check:
 	@scripts/install_packages.sh check
 
 demo: packages-build
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MESON) compile -C $(BUILD) tool/ntprof:executable self busy
 	@scripts/demo.sh $(BUILD)
 
 # Tests need cmocka, which `make demo` did not ask for: with the packages there, turn them on.

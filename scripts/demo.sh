@@ -37,8 +37,8 @@ run "$build/examples/self"
 
 title "What to type next"
 cat <<EOF
-  $ntprof run -- YOUR COMMAND            profile anything
-  $ntprof doctor                         what this machine allows, and what would allow more
-  go tool pprof -top $folder/busy.pb.gz  the files are pprof's own format
-  make install PREFIX=\$HOME/.local       gives \$HOME/.local/bin/ntprof
+  profile anything:           $ntprof run -- COMMAND
+  what this machine allows:   $ntprof doctor
+  other viewers, same file:   go tool pprof -top $folder/busy.pb.gz
+  install it:                 make install PREFIX=\$HOME/.local
 EOF
