@@ -4,12 +4,13 @@
 
 #include <stdlib.h>
 
+__extension__ typedef unsigned __int128 wide;
+
 /* a * b / c without overflow on the way; c is not 0. */
 static uint64_t
 scale(uint64_t a, uint64_t b, uint64_t c)
 {
-    const __extension__ unsigned __int128 scaled =
-        (__extension__(unsigned __int128))a * b / c;
+    const wide scaled = (wide)a * b / c;
 
     return scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
 }

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct perf_event;
+
 struct perf_ring {
     struct perf_event_mmap_page *page; /* NULL for a ring over plain bytes */
     const uint8_t *data;
@@ -24,9 +26,10 @@ struct perf_ring {
     uint64_t tail;
     uint64_t corrupt; /* records given up because their sizes were impossible */
     uint32_t processor;
-    int owner_fd;     /* the event whose ring it is; -1 without a kernel */
-    bool owner_gone;  /* the owner's thread ended: it wakes nobody any more */
-    uint8_t *scratch; /* 64 kB for a record that wraps */
+    int owner_fd; /* the event whose ring it is; -1 without a kernel */
+
+    uint8_t *scratch;              /* 64 kB for a record that wraps */
+    struct perf_event *last_event; /* whose sample was seen last: saves looking it up */
 };
 
 /*

@@ -571,9 +571,17 @@ perf_space_apply(struct perf_space *space, const struct perf_record *record,
 
 void
 perf_space_resync(struct perf_space *space, struct perf_process *process,
+                  const uint32_t *tids, size_t tid_count,
                   struct perf_mappings *mappings, uint64_t time_ns)
 {
     struct perf_mappings known = {0};
+
+    keep_only_thread(space, process, tids[0]);
+    for (size_t i = 1; i < tid_count; i++) {
+        if (thread_add(space, process, tids[i]) < 0) {
+            space->dropped++;
+        }
+    }
 
     if (perf_mappings_copy(&known, &process->mappings) < 0) {
         space->dropped++;

@@ -91,11 +91,14 @@ void perf_space_apply(struct perf_space *space, const struct perf_record *record
                       struct perf_cover *cover);
 
 /*
- * perf_space_resync - records were lost: bring a process's mappings to what they really are.
+ * perf_space_resync - records were lost: bring a process's threads and mappings to what
+ * they really are.
  *
+ *   tids      in: its threads as read now, at least one
  *   mappings  in: as read now; emptied
  */
 void perf_space_resync(struct perf_space *space, struct perf_process *process,
+                       const uint32_t *tids, size_t tid_count,
                        struct perf_mappings *mappings, uint64_t time_ns);
 
 /* perf_space_end - a process is gone, whatever its records said. It is not valid any more. */

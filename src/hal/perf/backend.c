@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/perf/backend.c - the border: HAL_TABLE and HAL_BACKEND over the Linux side, and negative errno
+ * to NTSTATUS.
+ */
+#include "hal/backend.h"
+
+#include "hal/perf/perf.h"
+#include "hal/perf/target.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static NTSTATUS
+to_status(int result)
+{
+    switch (-result) {
+    case 0:
+        return STATUS_SUCCESS;
+    case EACCES:
+    case EPERM:
+        return STATUS_ACCESS_DENIED;
+    case ESRCH:
+        return STATUS_PROCESS_IS_TERMINATING;
+    case ENOMEM:
+    case ENOBUFS:
+    case EMFILE:
+    case ENFILE:
+    case ENOSPC:
+    case EBUSY:
+        return STATUS_INSUFFICIENT_RESOURCES;
+    default:
+        return STATUS_NOT_SUPPORTED;
+    }
+}
+
+/* ---- HAL_TABLE ---- */
+
+static struct perf_source *
+find_source(struct perf *perf, KPROFILE_SOURCE number)
+{
+    struct perf_source *source = perf_sources_find(&perf->sources, number);
+
+    perf->error[0] = 0;
+    if (source == NULL) {
+        snprintf(perf->error, sizeof(perf->error), "Linux has no source %u", number);
+    } else {
+        perf_probe_source(perf, source);
+    }
+    return source;
+}
+
+static NTSTATUS
+start_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
+                        ULONG64 pid)
+{
+    struct perf *perf = context;
+    struct perf_source *source = find_source(perf, number);
+    int result;
+
+    if (source == NULL) {
+        return STATUS_NOT_SUPPORTED;
+    }
+    result = perf_start(perf, source, processor, (uint32_t)pid);
+    if (pid == 0 && (result == -EACCES || result == -EPERM)) {
+        return STATUS_PRIVILEGE_NOT_HELD;
+    }
+    return to_status(result);
+}
+
+static void
+stop_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
+                       ULONG64 pid)
+{
+    struct perf *perf = context;
+    struct perf_source *source = perf_sources_find(&perf->sources, number);
+
+    if (source != NULL) {
+        perf_stop(perf, source, processor, (uint32_t)pid);
+    }
+}
+
+static void
+query_source(void *context, KPROFILE_SOURCE number, HAL_SOURCE *information)
+{
+    const struct perf_source *source = find_source(context, number);
+
+    *information = (HAL_SOURCE){0};
+    if (source != NULL) {
+        information->Supported = source->supported;
+        information->Interval = source->interval;
+        information->DefaultInterval = source->interval_default;
+        information->MinimumInterval = source->interval_minimum;
+        information->MaximumInterval = source->interval_maximum;
+    }
+}
+
+static void
+set_interval(void *context, KPROFILE_SOURCE number, ULONG64 interval)
+{
+    struct perf *perf = context;
+    struct perf_source *source = perf_sources_find(&perf->sources, number);
+
+    if (source != NULL) {
+        perf_set_interval(perf, source, interval);
+    }
+}
+
+static void
+flush(void *context)
+{
+    perf_flush(context);
+}
+
+/* Hits are counted under the session's lock: whoever can call this waits for none. */
+static void
+synchronize(void *context)
+{
+    (void)context;
+}
+
+static const HAL_TABLE perf_table = {
+    .Size = sizeof(HAL_TABLE),
+    .Capabilities = HAL_GLOBAL | HAL_KERNEL,
+    .StartProfileInterrupt = start_profile_interrupt,
+    .StopProfileInterrupt = stop_profile_interrupt,
+    .QuerySource = query_source,
+    .SetInterval = set_interval,
+    .Flush = flush,
+    .Synchronize = synchronize,
+};
+
+/* ---- HAL_BACKEND ---- */
+
+/* May the caller open cpu-clock this way? Returns 0 or negative errno. */
+static int
+try_time(const struct perf_source *time, bool kernel, int pid, int processor)
+{
+    const struct perf_event_request request = {.source = time, .kernel = kernel};
+    const struct perf_features features = {0};
+    const int fd = perf_event_open_fd(&request, &features, pid, processor);
+
+    if (fd < 0) {
+        return fd;
+    }
+    close(fd);
+    return 0;
+}
+
+/* Any processor that is online: 0 may not be. */
+static int
+try_all_processes(const struct perf_source *time)
+{
+    int result = try_time(time, false, -1, 0);
+
+    return result == -ENODEV ? try_time(time, false, -1, 1) : result;
+}
+
+static void
+probe(HAL_PROBE *probed)
+{
+    struct perf_sources sources;
+    const struct perf_source *time;
+    int result;
+
+    *probed = (HAL_PROBE){0};
+    if (perf_sources_init(&sources, 0) < 0) {
+        snprintf(probed->Reason, sizeof(probed->Reason), "out of memory");
+        return;
+    }
+    time = perf_sources_find(&sources, ProfileTime);
+    result = try_time(time, false, 0, -1);
+    probed->Usable = result == 0;
+    if (result < 0) {
+        perf_refusal_explain(result, PERF_SCOPE_SELF, probed->Reason,
+                             sizeof(probed->Reason), probed->Remedy,
+                             sizeof(probed->Remedy));
+        goto finish;
+    }
+    result = try_time(time, true, 0, -1);
+    probed->Kernel = result == 0;
+    if (result < 0) {
+        perf_refusal_explain(result, PERF_SCOPE_KERNEL, probed->Reason,
+                             sizeof(probed->Reason), probed->Remedy,
+                             sizeof(probed->Remedy));
+    }
+    result = try_all_processes(time);
+    probed->Global = result == 0;
+    if (result < 0) {
+        /* Whoever may open this may see the kernel too, so its text says more. */
+        perf_refusal_explain(result, PERF_SCOPE_ALL, probed->Reason,
+                             sizeof(probed->Reason), probed->Remedy,
+                             sizeof(probed->Remedy));
+    }
+finish:
+    perf_sources_finish(&sources);
+}
+
+static NTSTATUS
+open_backend(const HAL_OPEN *open, void **context)
+{
+    struct perf *perf;
+    const int result =
+        perf_create(open->Ke, open->Notify, open->NotifyContext, open->UserOnly, &perf);
+
+    if (result == 0) {
+        *context = perf;
+    }
+    return to_status(result);
+}
+
+static void
+close_backend(void *context)
+{
+    perf_delete(context);
+}
+
+static NTSTATUS
+watch(void *context, const HAL_WATCH *request)
+{
+    struct perf *perf = context;
+    struct perf_source **sources;
+    NTSTATUS status = STATUS_NOT_SUPPORTED;
+    int result;
+
+    sources = calloc((size_t)request->SourceCount + 1, sizeof(struct perf_source *));
+    if (sources == NULL) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    for (ULONG i = 0; i < request->SourceCount; i++) {
+        sources[i] = find_source(perf, request->Sources[i]);
+        if (sources[i] == NULL) {
+            goto free_sources;
+        }
+    }
+    perf->error[0] = 0;
+    result = perf_watch(perf, (uint32_t)request->ProcessId,
+                        (request->Flags & NTPROF_WATCH_DESCENDANTS) != 0,
+                        (request->Flags & NTPROF_WATCH_ON_EXEC) != 0, sources,
+                        request->SourceCount, request->Processors,
+                        ((size_t)request->ProcessorCount + 63) / 64);
+    status = to_status(result);
+free_sources:
+    free(sources);
+    return status;
+}
+
+static NTSTATUS
+lookup_source(void *context, const char *text, KPROFILE_SOURCE *number)
+{
+    struct perf *perf = context;
+    struct perf_source *source;
+    const int result = perf_sources_lookup(&perf->sources, text, &source);
+
+    switch (result) {
+    case 0:
+        *number = source->number;
+        return STATUS_SUCCESS;
+    case -EINVAL:
+        return STATUS_INVALID_PARAMETER;
+    case -ENOENT:
+        return STATUS_NOT_FOUND;
+    default:
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+}
+
+static NTSTATUS
+next_source(void *context, ULONG index, KPROFILE_SOURCE *number)
+{
+    const struct perf *perf = context;
+
+    if (index >= perf->sources.count) {
+        return STATUS_NOT_FOUND;
+    }
+    *number = perf->sources.items[index]->number;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS
+query_books(void *context, KPROFILE_SOURCE number, ULONG64 taken, HAL_BOOKS *answer)
+{
+    struct perf *perf = context;
+    struct perf_source *source = find_source(perf, number);
+    const bool is_time = source != NULL && source->unit == NTPROF_UNIT_100NS;
+    struct perf_counts open;
+    struct perf_books books;
+
+    if (source == NULL) {
+        return STATUS_NOT_FOUND;
+    }
+    perf_source_counts(perf, source, &open);
+    perf_books_settle(&source->tally, &open, perf_source_period(source), is_time, taken,
+                      source->kernel_included, &books);
+
+    *answer = (HAL_BOOKS){
+        .Unit = source->unit,
+        .KernelIncluded = source->kernel_included,
+        .IntervalAsked = source->interval_asked,
+        .Events = is_time ? books.events / 100 : books.events,
+        .Expected = books.expected,
+        .Lost = books.lost,
+        .Throttled = books.throttled,
+        .Missed = books.missed,
+        .Excluded = books.excluded,
+    };
+    snprintf(answer->Name, sizeof(answer->Name), "%s", source->name);
+    snprintf(answer->NtName, sizeof(answer->NtName), "%s", source->nt_name);
+    snprintf(answer->Reason, sizeof(answer->Reason), "%s", source->reason);
+    return STATUS_SUCCESS;
+}
+
+static void
+query_statistics(void *context, HAL_STATISTICS *statistics)
+{
+    const struct perf *perf = context;
+
+    *statistics = (HAL_STATISTICS){
+        .Processes = perf->space.processes.count,
+        .Late = perf->late,
+    };
+    for (uint32_t i = 0; i < perf->processor_limit; i++) {
+        if (perf->rings[i] != NULL) {
+            statistics->RingBytes += perf->rings[i]->size_bytes;
+        }
+    }
+}
+
+static int
+descriptor(void *context)
+{
+    const struct perf *perf = context;
+
+    return perf->epoll_fd;
+}
+
+static int
+deliver(void *context)
+{
+    return perf_deliver(context);
+}
+
+static const char *
+error(void *context)
+{
+    const struct perf *perf = context;
+
+    return perf->error;
+}
+
+const HAL_BACKEND HalPerfBackend = {
+    .Name = "perf",
+    .Hal = &perf_table,
+    .Probe = probe,
+    .Open = open_backend,
+    .Close = close_backend,
+    .Watch = watch,
+    .LookupSource = lookup_source,
+    .NextSource = next_source,
+    .QueryBooks = query_books,
+    .QueryStatistics = query_statistics,
+    .Descriptor = descriptor,
+    .Deliver = deliver,
+    .Error = error,
+};

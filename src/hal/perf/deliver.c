@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/perf/deliver.c - takes records off the rings in order of time: hits to ke, the rest to the
+ * space.
+ *
+ * A record's time is taken before the record can be seen, so what is younger than SLACK_NS waits in
+ * its ring: an older one may still turn up in another. A flush needs no slack: it has the kernel end
+ * all handlers first.
+ */
+#include "hal/perf/perf.h"
+#include "hal/perf/procfs.h"
+#include "hal/perf/target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+enum { SLACK_NS = 5000000, WAIT_MS = 250, UNWOKEN_MS = 10 };
+
+static struct perf_event *
+event_of(struct perf *perf, struct perf_ring *ring, uint64_t id)
+{
+    if (ring->last_event == NULL || ring->last_event->id != id) {
+        struct perf_event *event = perf_idmap_find(&perf->events, id);
+
+        if (event == NULL) {
+            return NULL;
+        }
+        ring->last_event = event;
+    }
+    return ring->last_event;
+}
+
+static void
+note_time(struct perf *perf, uint64_t time_ns)
+{
+    if (time_ns < perf->last_ns) {
+        perf->late++;
+    } else {
+        perf->last_ns = time_ns;
+    }
+}
+
+static void
+deliver_sample(struct perf *perf, struct perf_ring *ring,
+               const struct perf_sample *sample)
+{
+    const struct perf_event *event = event_of(perf, ring, sample->id);
+    KE_HIT hit;
+
+    if (event == NULL || event->source == NULL || sample->time_ns > event->until_ns) {
+        return;
+    }
+    if (sample->tid != event->tid && event->target != NULL &&
+        event->target->suspects.count != 0 &&
+        perf_idmap_find(&event->target->suspects, sample->tid) != NULL) {
+        perf_target_settle_suspect(perf, event->target, sample->tid, sample->time_ns);
+    }
+    hit.Source = event->source->number;
+    hit.Processor = ring->processor;
+    hit.ProcessId = sample->pid;
+    hit.Address = sample->ip;
+    hit.Selector = 0;
+    hit.Scope = event->scope;
+    KeProfileInterruptWithSource(perf->ke, &hit);
+}
+
+static void
+deliver_lost(struct perf *perf, const struct perf_event *event,
+             const struct perf_record *record)
+{
+    const ntprof_notification notification = {
+        .size = sizeof(notification),
+        .kind = NTPROF_RECORDS_LOST,
+        .time_ns = record->time_ns,
+        .name = "",
+        .count = record->count,
+    };
+
+    /* The record names the event that came through at last, which is the best guess where events
+     * do not tell themselves. */
+    if (!perf->features.read_lost && event != NULL && event->source != NULL) {
+        event->source->tally.lost += record->count;
+    }
+    perf->resync = true;
+    if (perf->space.notify != NULL) {
+        perf->space.notify(perf->space.context, &notification);
+    }
+}
+
+/* What a process that is not known, and runs a program, is watched by. */
+static struct perf_cover *
+cover_of(const struct perf_event *event, const struct perf_record *record)
+{
+    struct perf_target *target = event != NULL ? event->target : NULL;
+
+    if (target == NULL || !target->watch) {
+        return NULL;
+    }
+    if (target->on_exec && target->pid == record->pid &&
+        (record->misc & PERF_RECORD_MISC_COMM_EXEC) != 0) {
+        target->on_exec = false; /* it has begun */
+        return &target->cover;
+    }
+    return target->cover.descendants ? &target->cover : NULL;
+}
+
+static void
+deliver_record(struct perf *perf, struct perf_ring *ring,
+               const struct perf_event_header *header)
+{
+    struct perf_event *event;
+    struct perf_record record;
+
+    if (perf_record_parse(header, header->size, &record) < 0) {
+        return;
+    }
+    event = event_of(perf, ring, record.id);
+    switch (record.type) {
+    case PERF_RECORD_LOST:
+    case PERF_RECORD_LOST_SAMPLES:
+        deliver_lost(perf, event, &record);
+        break;
+    case PERF_RECORD_THROTTLE:
+        if (event != NULL && event->source != NULL) {
+            perf_throttles_begin(&perf->throttles, record.stream_id, record.time_ns,
+                                 &event->source->tally);
+        }
+        break;
+    case PERF_RECORD_UNTHROTTLE:
+        perf_throttles_end(&perf->throttles, record.stream_id, record.time_ns);
+        break;
+    default:
+        perf_space_apply(&perf->space, &record, cover_of(event, &record));
+        break;
+    }
+}
+
+/* Take records off a ring up to and with until_ns. */
+static void
+deliver_run(struct perf *perf, struct perf_ring *ring, uint64_t until_ns)
+{
+    const struct perf_event_header *header;
+
+    while ((header = perf_ring_peek(ring)) != NULL) {
+        if (header->type == PERF_RECORD_SAMPLE &&
+            header->size == sizeof(struct perf_sample)) {
+            const struct perf_sample *sample = (const void *)header;
+
+            if (sample->time_ns > until_ns) {
+                return;
+            }
+            note_time(perf, sample->time_ns);
+            deliver_sample(perf, ring, sample);
+        } else {
+            const uint64_t time_ns = perf_record_time(header, header->size);
+
+            if (time_ns > until_ns) {
+                return;
+            }
+            if (time_ns != 0) {
+                note_time(perf, time_ns);
+            }
+            deliver_record(perf, ring, header);
+        }
+        perf_ring_skip(ring, header);
+    }
+}
+
+/* ---- after a loss ---- */
+
+static int
+list_processes(const struct perf_space *space, struct perf_tids *pids)
+{
+    for (size_t i = 0; i < space->processes.capacity; i++) {
+        const struct perf_process *process = space->processes.entries[i].value;
+
+        if (process != NULL && perf_tids_add(pids, process->pid) < 0) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+/* Children whose birth may have been lost. */
+static void
+adopt_children(struct perf *perf, const struct perf_process *parent,
+               struct perf_tids *pids)
+{
+    const size_t before = pids->count;
+    struct perf_cover *cover = NULL;
+
+    for (size_t i = 0; i < parent->cover_count && cover == NULL; i++) {
+        cover = parent->covers[i]->descendants ? parent->covers[i] : NULL;
+    }
+    if (cover == NULL || perf_procfs_children(parent->pid, pids) < 0) {
+        return;
+    }
+    for (size_t i = before; i < pids->count; i++) {
+        const uint32_t pid = pids->items[i];
+        struct perf_mappings mappings = {0};
+        struct perf_tids tids = {0};
+        char name[64];
+
+        if (perf_space_find(&perf->space, pid) == NULL &&
+            perf_procfs_threads(pid, &tids) == 0 && tids.count > 0 &&
+            perf_procfs_mappings(pid, &mappings) == 0) {
+            perf_procfs_name(pid, name, sizeof(name));
+            perf_space_attach(&perf->space, pid, name, tids.items, tids.count,
+                              perf->last_ns, &mappings, cover);
+        }
+        perf_tids_finish(&tids);
+    }
+}
+
+static void
+resync_process(struct perf *perf, uint32_t pid, struct perf_tids *pids)
+{
+    struct perf_process *process = perf_space_find(&perf->space, pid);
+    struct perf_mappings mappings = {0};
+    struct perf_tids tids = {0};
+
+    if (process == NULL) {
+        return;
+    }
+    if (perf_procfs_threads(pid, &tids) == -ESRCH) {
+        perf_space_end(&perf->space, process, perf->last_ns);
+    } else if (tids.count > 0 && perf_procfs_mappings(pid, &mappings) == 0) {
+        perf_space_resync(&perf->space, process, tids.items, tids.count, &mappings,
+                          perf->last_ns);
+        adopt_children(perf, process, pids);
+    }
+    perf_tids_finish(&tids);
+}
+
+/* Records were lost: ask /proc what is so now. Records still in the rings say things again that
+ * were found out here, which changes nothing. */
+static void
+resync_all(struct perf *perf)
+{
+    struct perf_tids pids = {0};
+
+    perf->resync = false;
+    perf->space.dropped = 0;
+    if (list_processes(&perf->space, &pids) == 0) {
+        for (size_t i = 0; i < pids.count; i++) {
+            resync_process(perf, pids.items[i], &pids);
+        }
+    }
+    perf_tids_finish(&pids);
+}
+
+/* ---- delivery ---- */
+
+/* Records that made no sense were given up: tell it as a loss. */
+static void
+tell_corrupt(struct perf *perf, struct perf_ring *ring)
+{
+    const struct perf_record record = {.time_ns = perf->last_ns,
+                                       .count = ring->corrupt};
+
+    if (ring->corrupt != 0) {
+        ring->corrupt = 0;
+        deliver_lost(perf, NULL, &record);
+    }
+}
+
+static void
+deliver_until(struct perf *perf, uint64_t bound_ns)
+{
+    struct perf_merge *merge = &perf->merge;
+
+    perf->delivering = true;
+    merge->count = 0;
+    for (uint32_t i = 0; i < perf->processor_limit; i++) {
+        if (perf->rings[i] != NULL && perf_ring_update(perf->rings[i]) != 0) {
+            perf_merge_add(merge, perf->rings[i]);
+        }
+    }
+    while (merge->count > 0 && merge->entries[0].time_ns <= bound_ns) {
+        struct perf_ring *ring = merge->entries[0].ring;
+        const uint64_t limit_ns = perf_merge_limit(merge);
+
+        deliver_run(perf, ring, limit_ns < bound_ns ? limit_ns : bound_ns);
+        perf_ring_publish(ring);
+        perf_merge_settle(merge);
+    }
+    for (uint32_t i = 0; i < perf->processor_limit; i++) {
+        if (perf->rings[i] != NULL) {
+            tell_corrupt(perf, perf->rings[i]);
+            perf_ring_publish(perf->rings[i]);
+        }
+    }
+    perf_throttles_expire(&perf->throttles, bound_ns);
+    perf_reap_closed(perf, bound_ns);
+    if (perf->resync || perf->space.dropped != 0) {
+        resync_all(perf);
+    }
+    perf->delivering = false;
+}
+
+/* Is a ring so full that waiting for order might lose records? */
+static bool
+is_pressing(const struct perf *perf)
+{
+    for (uint32_t i = 0; i < perf->processor_limit; i++) {
+        struct perf_ring *ring = perf->rings[i];
+
+        if (ring != NULL && perf_ring_update(ring) > ring->size_bytes / 4 * 3) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A ring whose owner ended would poll readable for ever, and wake nobody. */
+static void
+check_owners(struct perf *perf)
+{
+    struct epoll_event ready[16];
+    const int count = epoll_wait(perf->epoll_fd, ready, 16, 0);
+
+    for (int i = 0; i < count; i++) {
+        const struct perf_ring *ring = perf->rings[ready[i].data.u32];
+
+        if ((ready[i].events & (EPOLLHUP | EPOLLERR)) != 0 && ring != NULL) {
+            epoll_ctl(perf->epoll_fd, EPOLL_CTL_DEL, ring->owner_fd, NULL);
+            perf->owner_gone = true;
+        }
+    }
+}
+
+int
+perf_deliver(struct perf *perf)
+{
+    /* Before the heads are read: what is written later may be older than what is seen. */
+    const uint64_t now_ns = perf_now_ns();
+
+    if (perf->delivering || perf->ring_pages == 0) {
+        return -1;
+    }
+    check_owners(perf);
+    deliver_until(perf, is_pressing(perf) ? now_ns : now_ns - SLACK_NS);
+    if (perf->targets == NULL && perf->closed == NULL) {
+        return -1;
+    }
+    return perf->owner_gone ? UNWOKEN_MS : WAIT_MS;
+}
+
+void
+perf_flush(struct perf *perf)
+{
+    const uint64_t now_ns = perf_now_ns();
+
+    if (perf->delivering || perf->ring_pages == 0) {
+        return;
+    }
+    for (const struct perf_target *target = perf->targets; target != NULL;
+         target = target->next) {
+        for (size_t i = 0; i < target->events.count; i++) {
+            struct perf_counts counts;
+
+            if (target->events.items[i]->source != NULL) {
+                perf_event_read_counts(target->events.items[i], &perf->features,
+                                       &counts);
+            }
+        }
+    }
+    deliver_until(perf, now_ns);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/perf/event.c - perf_event_open with what all events of the back end have in common. */
+#include "hal/perf/event.h"
+
+#include "hal/perf/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* PERF_FORMAT_LOST by its number: headers older than the kernel do not name it. */
+enum { READ_LOST = 1u << 4 };
+
+/* What read() gives. */
+struct reading {
+    uint64_t value;
+    uint64_t enabled_ns;
+    uint64_t running_ns;
+    uint64_t lost; /* with read_lost only */
+};
+
+static int
+call_perf_event_open(struct perf_event_attr *attr, int pid, int processor)
+{
+    const long fd =
+        syscall(SYS_perf_event_open, attr, pid, processor, -1, PERF_FLAG_FD_CLOEXEC);
+
+    return fd < 0 ? -errno : (int)fd;
+}
+
+static bool
+raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= limit.rlim_max) {
+        return false;
+    }
+    limit.rlim_cur = limit.rlim_max;
+    return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+static void
+fill_attr(struct perf_event_attr *attr, const struct perf_event_request *request,
+          const struct perf_features *features)
+{
+    *attr = (struct perf_event_attr){
+        .type = PERF_TYPE_SOFTWARE,
+        .config = PERF_COUNT_SW_DUMMY,
+        .size = sizeof(*attr),
+        .sample_type = PERF_SAMPLE_LAYOUT,
+        .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+        .sample_id_all = 1,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC_RAW,
+        .watermark = 1,
+        .exclude_hv = 1,
+        .exclude_kernel = !request->kernel,
+        .disabled = 1,
+        .enable_on_exec = request->on_exec,
+        .inherit = request->inherit,
+        .inherit_thread =
+            request->inherit && request->threads_only && features->inherit_thread,
+        .mmap = request->side_band,
+        .mmap2 = request->side_band,
+        .comm = request->side_band,
+        .comm_exec = request->side_band,
+        .task = request->side_band,
+    };
+    if (features->read_lost) {
+        attr->read_format |= READ_LOST;
+    }
+    if (request->source != NULL) {
+        perf_source_attr(request->source, attr);
+    }
+}
+
+void
+perf_features_probe(struct perf_features *features)
+{
+    struct perf_event_request request = {.inherit = true, .threads_only = true};
+    struct perf_event_attr attr;
+    int fd;
+
+    *features = (struct perf_features){.inherit_thread = true};
+    fill_attr(&attr, &request, features);
+    fd = call_perf_event_open(&attr, 0, -1);
+    features->inherit_thread = fd >= 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+
+    features->read_lost = true;
+    request.inherit = false;
+    fill_attr(&attr, &request, features);
+    fd = call_perf_event_open(&attr, 0, -1);
+    features->read_lost = fd >= 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+int
+perf_event_open_fd(const struct perf_event_request *request,
+                   const struct perf_features *features, int pid, int processor)
+{
+    struct perf_event_attr attr;
+    int fd;
+
+    fill_attr(&attr, request, features);
+    fd = call_perf_event_open(&attr, pid, processor);
+    if (fd == -EMFILE && raise_descriptor_limit()) {
+        fd = call_perf_event_open(&attr, pid, processor);
+    }
+    return fd;
+}
+
+void
+perf_event_read_counts(const struct perf_event *event,
+                       const struct perf_features *features, struct perf_counts *counts)
+{
+    const size_t bytes =
+        features->read_lost ? sizeof(struct reading) : offsetof(struct reading, lost);
+    struct reading reading = {0};
+
+    *counts = (struct perf_counts){0};
+    if (event->fd < 0 || read(event->fd, &reading, bytes) != (ssize_t)bytes) {
+        return;
+    }
+    counts->events = reading.value - event->base.events;
+    counts->running_ns = reading.running_ns - event->base.running_ns;
+    counts->lost = reading.lost;
+}
+
+int
+perf_events_add(struct perf_events *events, struct perf_event *event)
+{
+    if (events->count == events->capacity) {
+        const size_t capacity = events->capacity == 0 ? 16 : events->capacity * 2;
+        struct perf_event **items =
+            realloc(events->items, capacity * sizeof(struct perf_event *));
+
+        if (items == NULL) {
+            return -ENOMEM;
+        }
+        events->items = items;
+        events->capacity = capacity;
+    }
+    events->items[events->count++] = event;
+    return 0;
+}
+
+void
+perf_events_finish(struct perf_events *events)
+{
+    free(events->items);
+    *events = (struct perf_events){0};
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/perf/event.h - one event of the kernel's: one source (or none: side band only) on one
+ * processor, for one thread and what it begets, or for all processes.
+ *
+ * An event outlives its descriptor: records that it wrote are still in the rings when it is closed,
+ * and their hits must be told apart. It is freed when all of them have been delivered.
+ */
+#ifndef HAL_PERF_EVENT_H
+#define HAL_PERF_EVENT_H
+
+#include "hal/perf/source.h"
+
+#include <stdint.h>
+
+struct perf_target;
+
+struct perf_event {
+    int fd;      /* -1: closed */
+    uint64_t id; /* in the records */
+    uint32_t processor;
+    uint32_t tid;   /* the thread it was opened on; 0: all processes */
+    uint32_t scope; /* KE_SCOPE_... of its hits */
+    bool side_band;
+    struct perf_source *source; /* NULL: side band only */
+    struct perf_target *target; /* NULL once closed */
+    uint64_t until_ns; /* hits after this are not its own; UINT64_MAX while open */
+    struct perf_counts base; /* counts at the beginning of the stretch */
+    struct perf_event *next_closed;
+};
+
+struct perf_events {
+    struct perf_event **items;
+    size_t count;
+    size_t capacity;
+};
+
+/* What the running kernel can do. */
+struct perf_features {
+    bool inherit_thread; /* 5.13: events that follow threads but not children */
+    bool read_lost;      /* 6.0: events that tell what they lost */
+};
+
+/* What to open. */
+struct perf_event_request {
+    const struct perf_source *source; /* NULL: side band only */
+    bool kernel;                      /* hits in kernel mode too */
+    bool side_band;
+    bool inherit; /* to threads and children made from now on */
+    bool threads_only;
+    bool on_exec; /* begins by itself at the next exec; else when it is enabled */
+};
+
+/* perf_features_probe - find out by trying. */
+void perf_features_probe(struct perf_features *features);
+
+/*
+ * perf_event_open_fd - perf_event_open; the event is disabled. Raises the soft limit on descriptors to the hard one when
+ * it is reached: a process of many threads needs more than the usual 1024.
+ *
+ *   pid        in: thread, 0 for the calling one, -1 for all
+ *   processor  in: or -1 for any
+ *
+ * Returns the descriptor or negative errno.
+ */
+int perf_event_open_fd(const struct perf_event_request *request,
+                       const struct perf_features *features, int pid, int processor);
+
+/* perf_event_read_counts - what it counted in this stretch (and lost since it was opened). Reading
+ * interrupts the processor where it runs, so no handler of this event from before is still at
+ * work afterwards. Zero if it cannot be read. */
+void perf_event_read_counts(const struct perf_event *event,
+                            const struct perf_features *features,
+                            struct perf_counts *counts);
+
+/* perf_events_add - Returns 0 or -ENOMEM. perf_events_finish - forget the list only. */
+int perf_events_add(struct perf_events *events, struct perf_event *event);
+void perf_events_finish(struct perf_events *events);
+
+#endif

@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/perf/perf.c - the session's state: rings, sources, intervals. */
+#include "hal/perf/perf.h"
+
+#include "hal/perf/procfs.h"
+#include "hal/perf/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+/* One page for the head, this many for data: with 4 kB pages exactly what the default
+ * kernel.perf_event_mlock_kb of 516 allows each processor. */
+enum { RING_PAGES_MAX = 128, RING_PAGES_MIN = 2, PROCESSORS_MAX = 65536 };
+
+uint64_t
+perf_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int
+perf_fail(struct perf *perf, int error, enum perf_scope scope, const char *format, ...)
+{
+    char what[192];
+    char reason[256];
+    char remedy[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    perf_refusal_explain(error, scope, reason, sizeof(reason), remedy, sizeof(remedy));
+    snprintf(perf->error, sizeof(perf->error), "cannot %s: %s%s%s", what, reason,
+             remedy[0] != 0 ? "; " : "", remedy);
+    return error;
+}
+
+int
+perf_refuse_source(struct perf *perf, const struct perf_source *source)
+{
+    snprintf(perf->error, sizeof(perf->error), "cannot count %s: %s", source->name,
+             source->reason);
+    return -EOPNOTSUPP;
+}
+
+/* ---- sources ---- */
+
+/* Does the kernel let the caller count this for itself? Returns 0 or negative errno. */
+static int
+try_source(const struct perf *perf, const struct perf_source *source, bool kernel)
+{
+    const struct perf_event_request request = {.source = source, .kernel = kernel};
+    const int fd = perf_event_open_fd(&request, &perf->features, 0, -1);
+
+    if (fd < 0) {
+        return fd;
+    }
+    close(fd);
+    return 0;
+}
+
+void
+perf_probe_source(struct perf *perf, struct perf_source *source)
+{
+    char remedy[128];
+    int result = -EACCES;
+
+    if (source->probed) {
+        return;
+    }
+    source->probed = true;
+    if (perf->kernel) {
+        result = try_source(perf, source, true);
+        source->kernel_included = result == 0;
+    }
+    if (result == -EACCES || result == -EPERM) {
+        if (source->kernel_only) {
+            snprintf(source->reason, sizeof(source->reason),
+                     "happens in kernel mode, which is not counted here: %s",
+                     perf->kernel_reason);
+            return;
+        }
+        result = try_source(perf, source, false);
+    }
+    source->supported = result == 0;
+    if (result < 0) {
+        perf_refusal_explain(result, PERF_SCOPE_SELF, source->reason,
+                             sizeof(source->reason), remedy, sizeof(remedy));
+    }
+}
+
+void
+perf_source_counts(const struct perf *perf, const struct perf_source *source,
+                   struct perf_counts *counts)
+{
+    *counts = (struct perf_counts){0};
+    for (const struct perf_target *target = perf->targets; target != NULL;
+         target = target->next) {
+        for (size_t i = 0; i < target->events.count; i++) {
+            const struct perf_event *event = target->events.items[i];
+            struct perf_counts one;
+
+            if (event->source == source) {
+                perf_event_read_counts(event, &perf->features, &one);
+                counts->events += one.events;
+                counts->running_ns += one.running_ns;
+                counts->lost += one.lost;
+            }
+        }
+    }
+}
+
+/* Begin another stretch: reckon what was counted, and count from here. */
+static void
+close_stretch(struct perf *perf, struct perf_source *source)
+{
+    struct perf_counts sum = {0};
+
+    for (struct perf_target *target = perf->targets; target != NULL;
+         target = target->next) {
+        for (size_t i = 0; i < target->events.count; i++) {
+            struct perf_event *event = target->events.items[i];
+            struct perf_counts one;
+
+            if (event->source == source) {
+                perf_event_read_counts(event, &perf->features, &one);
+                sum.events += one.events;
+                sum.running_ns += one.running_ns;
+                event->base.events += one.events;
+                event->base.running_ns += one.running_ns;
+            }
+        }
+    }
+    perf_tally_close_stretch(&source->tally, &sum, perf_source_period(source),
+                             source->unit == NTPROF_UNIT_100NS);
+}
+
+/* The kernel changes the period of the event itself, not of those that inherited it. */
+static void
+change_period(struct perf_target *target, const struct perf_source *source)
+{
+    uint64_t period = perf_source_period(source);
+
+    for (size_t i = 0; i < target->events.count; i++) {
+        if (target->events.items[i]->source == source) {
+            ioctl(target->events.items[i]->fd, PERF_EVENT_IOC_PERIOD, &period);
+        }
+    }
+}
+
+void
+perf_set_interval(struct perf *perf, struct perf_source *source, uint64_t interval)
+{
+    const uint64_t before = source->interval;
+    struct perf_source changed = *source;
+
+    perf_source_set_interval(&changed, interval);
+    source->interval_asked = changed.interval_asked;
+    if (changed.interval == before) {
+        return;
+    }
+    close_stretch(perf, source);
+    source->interval = changed.interval;
+    for (struct perf_target *target = perf->targets; target != NULL;
+         target = target->next) {
+        change_period(target, source);
+        perf_target_reopen(perf, target, source);
+    }
+}
+
+/* ---- rings ---- */
+
+/* Map a ring for a processor and poll it. */
+static int
+make_ring(struct perf *perf, uint32_t processor, size_t pages)
+{
+    const struct perf_event_request request = {0};
+    struct epoll_event interest = {.events = EPOLLIN, .data.u32 = processor};
+    struct perf_ring *ring;
+    int fd;
+    int result;
+
+    ring = calloc(1, sizeof(*ring));
+    if (ring == NULL) {
+        return -ENOMEM;
+    }
+    /* The main thread: it outlives the one that opens the session. */
+    fd = perf_event_open_fd(&request, &perf->features, getpid(), (int)processor);
+    if (fd < 0) {
+        result = fd;
+        goto free_ring;
+    }
+    result = perf_ring_map(ring, fd, processor, pages);
+    if (result < 0) {
+        goto close_fd;
+    }
+    if (epoll_ctl(perf->epoll_fd, EPOLL_CTL_ADD, fd, &interest) < 0) {
+        result = -errno;
+        perf_ring_unmap(ring);
+        goto free_ring;
+    }
+    perf->rings[processor] = ring;
+    return 0;
+
+close_fd:
+    close(fd);
+free_ring:
+    free(ring);
+    return result == -EPERM ? -ENOBUFS : result;
+}
+
+static void
+drop_rings(struct perf *perf)
+{
+    for (uint32_t i = 0; i < perf->processor_limit; i++) {
+        if (perf->rings[i] != NULL) {
+            perf_ring_unmap(perf->rings[i]);
+            free(perf->rings[i]);
+            perf->rings[i] = NULL;
+        }
+    }
+}
+
+/* Is the next processor of a list such as "0-3,7" beyond *next? Sets *next to it. */
+static bool
+next_online(const char *list, uint32_t *next)
+{
+    const uint32_t least = *next;
+
+    while (*list >= '0' && *list <= '9') {
+        char *end;
+        const unsigned long first = strtoul(list, &end, 10);
+        unsigned long last = first;
+
+        if (*end == '-') {
+            last = strtoul(end + 1, &end, 10);
+        }
+        if (last >= least && first < PROCESSORS_MAX) {
+            *next = first > least ? (uint32_t)first : least;
+            return true;
+        }
+        list = *end == ',' ? end + 1 : end;
+    }
+    return false;
+}
+
+static void
+read_online(char *list, size_t bytes)
+{
+    const int fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
+    ssize_t got = -1;
+
+    if (fd >= 0) {
+        got = read(fd, list, bytes - 1);
+        close(fd);
+    }
+    if (got > 0) {
+        list[got] = 0;
+    } else {
+        snprintf(list, bytes, "0-%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
+    }
+}
+
+/* A ring of this size for each processor, or none at all. */
+static int
+make_rings_of(struct perf *perf, size_t pages)
+{
+    char online[4096];
+    int result = 0;
+
+    read_online(online, sizeof(online));
+    for (uint32_t i = 0; result == 0 && next_online(online, &i); i++) {
+        if (i >= perf->processor_limit) {
+            break;
+        }
+        result = make_ring(perf, i, pages);
+        if (result == -ENODEV) {
+            result = 0; /* it went offline meanwhile */
+        }
+    }
+    if (result < 0) {
+        drop_rings(perf);
+    }
+    return result;
+}
+
+int
+perf_make_rings(struct perf *perf)
+{
+    int result = -ENOBUFS;
+
+    if (perf->ring_pages != 0) {
+        return 0;
+    }
+    for (size_t pages = perf->ring_pages_wanted; pages >= RING_PAGES_MIN; pages /= 2) {
+        result = make_rings_of(perf, pages);
+        if (result == 0) {
+            perf->ring_pages = pages;
+            return 0;
+        }
+        if (result != -ENOBUFS && result != -ENOMEM) {
+            break;
+        }
+    }
+    perf_fail(perf, result == -ENOBUFS ? -EPERM : result,
+              result == -ENOBUFS ? PERF_SCOPE_RING : PERF_SCOPE_SELF, "make rings");
+    return result;
+}
+
+struct perf_ring *
+perf_processor_ring(struct perf *perf, uint32_t processor)
+{
+    int result = -ENODEV;
+
+    if (processor < perf->processor_limit) {
+        if (perf->rings[processor] == NULL) {
+            result = make_ring(perf, processor, perf->ring_pages);
+        }
+        if (perf->rings[processor] != NULL) {
+            return perf->rings[processor];
+        }
+    }
+    snprintf(perf->error, sizeof(perf->error), "cannot use processor %u: %s", processor,
+             result == -ENODEV ? "it is not online" : strerror(-result));
+    return NULL;
+}
+
+/* ---- open and close ---- */
+
+static void
+find_kernel_right(struct perf *perf, bool user_only)
+{
+    const struct perf_source *time = perf_sources_find(&perf->sources, ProfileTime);
+    char remedy[128];
+    int result;
+
+    if (user_only) {
+        snprintf(perf->kernel_reason, sizeof(perf->kernel_reason),
+                 "the session is for user mode only");
+        return;
+    }
+    result = try_source(perf, time, true);
+    perf->kernel = result == 0;
+    if (result < 0) {
+        perf_refusal_explain(result, PERF_SCOPE_KERNEL, perf->kernel_reason,
+                             sizeof(perf->kernel_reason), remedy, sizeof(remedy));
+    }
+}
+
+int
+perf_create(struct _KE_SYSTEM *ke, perf_notify *notify, void *context, bool user_only,
+            struct perf **created)
+{
+    struct perf *perf = calloc(1, sizeof(*perf));
+    const long configured = sysconf(_SC_NPROCESSORS_CONF);
+    int result = -ENOMEM;
+
+    if (perf == NULL) {
+        return -ENOMEM;
+    }
+    perf->ke = ke;
+    perf->ring_pages_wanted = RING_PAGES_MAX;
+    perf->processor_limit = configured < 1 || configured > PROCESSORS_MAX
+                                ? PROCESSORS_MAX
+                                : (uint32_t)configured;
+    perf->rings = calloc(perf->processor_limit, sizeof(struct perf_ring *));
+    perf->merge.entries = calloc(perf->processor_limit, sizeof(*perf->merge.entries));
+    if (perf->rings == NULL || perf->merge.entries == NULL) {
+        goto free_memory;
+    }
+    result = perf_sources_init(
+        &perf->sources,
+        perf_procfs_setting("kernel/perf_event_max_sample_rate", 100000));
+    if (result < 0) {
+        goto free_memory;
+    }
+    perf->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (perf->epoll_fd < 0) {
+        result = -errno;
+        goto finish_sources;
+    }
+    perf_features_probe(&perf->features);
+    perf_space_init(&perf->space, notify, context);
+    find_kernel_right(perf, user_only);
+    *created = perf;
+    return 0;
+
+finish_sources:
+    perf_sources_finish(&perf->sources);
+free_memory:
+    free(perf->merge.entries);
+    free(perf->rings);
+    free(perf);
+    return result;
+}
+
+void
+perf_delete(struct perf *perf)
+{
+    if (perf == NULL) {
+        return;
+    }
+    while (perf->targets != NULL) {
+        struct perf_target *target = perf->targets;
+
+        perf->targets = target->next;
+        perf_target_delete(perf, target);
+    }
+    perf_reap_closed(perf, UINT64_MAX);
+    perf_space_finish(&perf->space);
+    drop_rings(perf);
+    close(perf->epoll_fd);
+    perf_idmap_finish(&perf->events);
+    perf_throttles_finish(&perf->throttles);
+    perf_sources_finish(&perf->sources);
+    free(perf->merge.entries);
+    free(perf->rings);
+    free(perf);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/perf/perf.h - one session's perf back end: rings, targets, processes.
+ *
+ * Invariants:
+ *   - every open event writes into the ring of its processor, and its id is in events;
+ *   - a thread is counted by one event for each source and processor: a process that a watch
+ *     covers gets no events of its own (target.h);
+ *   - between deliveries everything at or before last_ns has been delivered, late records apart.
+ *
+ * All calls are serialised by the caller; a notification may call back from within a delivery.
+ */
+#ifndef HAL_PERF_PERF_H
+#define HAL_PERF_PERF_H
+
+#include "hal/perf/event.h"
+#include "hal/perf/merge.h"
+#include "hal/perf/refusal.h"
+#include "hal/perf/space.h"
+
+#include <ntprof/hal.h>
+
+struct perf {
+    struct _KE_SYSTEM *ke;
+    bool kernel;             /* hits in kernel mode are wanted and allowed */
+    char kernel_reason[128]; /* why not */
+    struct perf_features features;
+    struct perf_sources sources;
+    struct perf_space space;
+    struct perf_throttles throttles;
+
+    struct perf_ring **rings; /* by processor; NULL: none */
+    uint32_t processor_limit; /* above the highest possible processor */
+    size_t ring_pages;        /* of data; 0 until rings are there */
+    size_t ring_pages_wanted; /* to begin with; a power of two */
+    struct perf_merge merge;
+    int epoll_fd;
+    bool owner_gone; /* a ring wakes nobody any more */
+
+    struct perf_idmap events;  /* id to struct perf_event, closed ones too */
+    struct perf_event *closed; /* their records may still be in the rings */
+    struct perf_target *targets;
+
+    bool delivering;
+    bool resync;      /* records were lost */
+    uint64_t last_ns; /* time of the newest record delivered */
+    uint64_t late;
+    char error[768]; /* why the last call failed */
+};
+
+/* perf_now_ns - the clock of all records. */
+uint64_t perf_now_ns(void);
+
+/* perf_fail - keep why a call failed: "cannot WHAT: reason; remedy". Returns error. */
+int perf_fail(struct perf *perf, int error, enum perf_scope scope, const char *format,
+              ...) __attribute__((format(printf, 4, 5)));
+
+/* perf_create - user_only: never hits in kernel mode. perf_delete takes NULL. */
+int perf_create(struct _KE_SYSTEM *ke, perf_notify *notify, void *context,
+                bool user_only, struct perf **perf);
+void perf_delete(struct perf *perf);
+
+/* perf_probe_source - find out whether the kernel has it for this caller. */
+void perf_probe_source(struct perf *perf, struct perf_source *source);
+
+/* perf_make_rings - one for each online processor, if there are none yet. Returns 0 or negative
+ * errno: -ENOBUFS when no size is allowed. */
+int perf_make_rings(struct perf *perf);
+
+/* perf_processor_ring - the ring of a processor, made now if it came online since; NULL with the
+ * error kept. */
+struct perf_ring *perf_processor_ring(struct perf *perf, uint32_t processor);
+
+/* perf_refuse_source - keep that a source is not supported. Returns -EOPNOTSUPP. */
+int perf_refuse_source(struct perf *perf, const struct perf_source *source);
+
+/* perf_deliver - what is due. Returns ms until the next call, -1 for none. */
+int perf_deliver(struct perf *perf);
+
+/* perf_flush - everything that happened before the call; nothing from within a delivery. */
+void perf_flush(struct perf *perf);
+
+/* perf_source_counts - the sum over a source's open events. */
+void perf_source_counts(const struct perf *perf, const struct perf_source *source,
+                        struct perf_counts *counts);
+
+/* perf_set_interval - clamp, keep, and have all running events go on with it. */
+void perf_set_interval(struct perf *perf, struct perf_source *source,
+                       uint64_t interval);
+
+#endif

@@ -1,0 +1,973 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live.c - the back end against the running kernel, with a fake ke that keeps what it is given.
+ *
+ * Every test runs twice: as who runs the tests, and, where that is root, as an ordinary user.
+ */
+#include "fake_ke.h"
+
+#include "hal/backend.h"
+#include "hal/perf/perf.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { NOBODY = 65534, ALL_PROCESSORS_WORDS = 16 };
+
+static uint64_t all_processors[ALL_PROCESSORS_WORDS];
+
+struct fixture {
+    struct _KE_SYSTEM ke;
+    struct perf *perf;
+    const HAL_TABLE *hal;
+};
+
+static void
+fixture_open(struct fixture *fixture)
+{
+    HAL_OPEN open = {.Ke = &fixture->ke, .Notify = fake_notify};
+    void *context;
+
+    *fixture = (struct fixture){.hal = HalPerfBackend.Hal};
+    open.NotifyContext = &fixture->ke;
+    memset(all_processors, 0xFF, sizeof(all_processors));
+    assert_int_equal(HalPerfBackend.Open(&open, &context), STATUS_SUCCESS);
+    fixture->perf = context;
+}
+
+static void
+fixture_close(struct fixture *fixture)
+{
+    HalPerfBackend.Close(fixture->perf);
+    fake_clear(&fixture->ke);
+}
+
+static KPROFILE_SOURCE
+lookup(struct fixture *fixture, const char *text)
+{
+    KPROFILE_SOURCE source;
+
+    assert_int_equal(HalPerfBackend.LookupSource(fixture->perf, text, &source),
+                     STATUS_SUCCESS);
+    return source;
+}
+
+static NTSTATUS
+watch(struct fixture *fixture, pid_t pid, ULONG flags, const KPROFILE_SOURCE *sources,
+      ULONG source_count)
+{
+    const HAL_WATCH request = {
+        .ProcessId = (ULONG64)pid,
+        .Flags = flags,
+        .SourceCount = source_count,
+        .Sources = sources,
+        .ProcessorCount = ALL_PROCESSORS_WORDS * 64,
+        .Processors = all_processors,
+    };
+
+    return HalPerfBackend.Watch(fixture->perf, &request);
+}
+
+/* ---- children ---- */
+
+/* A child that runs body when told to, and then waits to be told to end. */
+struct child {
+    pid_t pid;
+    int to;   /* we write: go on */
+    int from; /* we read: got there */
+};
+
+static void
+child_step(int from, int to)
+{
+    char byte = 0;
+
+    if (read(from, &byte, 1) != 1) {
+        _exit(1);
+    }
+    (void)to;
+}
+
+static void
+child_say(int to)
+{
+    if (write(to, "x", 1) != 1) {
+        _exit(1);
+    }
+}
+
+static struct child
+child_start(void (*body)(void *), void *argument)
+{
+    struct child child;
+    int down[2];
+    int up[2];
+
+    assert_int_equal(pipe(down), 0);
+    assert_int_equal(pipe(up), 0);
+    child.pid = fork();
+    assert_true(child.pid >= 0);
+    if (child.pid == 0) {
+        close(down[1]);
+        close(up[0]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        child_say(up[1]);
+        child_step(down[0], up[1]);
+        body(argument);
+        child_say(up[1]);
+        child_step(down[0], up[1]);
+        _exit(0);
+    }
+    close(down[0]);
+    close(up[1]);
+    child.to = down[1];
+    child.from = up[0];
+    return child;
+}
+
+static void
+child_await(const struct child *child)
+{
+    char byte;
+
+    assert_int_equal(read(child->from, &byte, 1), 1);
+}
+
+static void
+child_go(const struct child *child)
+{
+    assert_int_equal(write(child->to, "x", 1), 1);
+}
+
+static int
+child_end(struct child *child)
+{
+    int status;
+
+    assert_int_equal(write(child->to, "x", 1), 1);
+    assert_int_equal(waitpid(child->pid, &status, 0), child->pid);
+    close(child->to);
+    close(child->from);
+    return status;
+}
+
+/* A command that waits for us before it execs. */
+static struct child
+command_start(const char *script)
+{
+    struct child child = {.from = -1};
+    int down[2];
+
+    assert_int_equal(pipe(down), 0);
+    child.pid = fork();
+    assert_true(child.pid >= 0);
+    if (child.pid == 0) {
+        close(down[1]);
+        child_step(down[0], -1);
+        execl("/bin/sh", "sh", "-c", script, (char *)NULL);
+        _exit(127);
+    }
+    close(down[0]);
+    child.to = down[1];
+    return child;
+}
+
+/* ---- work ---- */
+
+static volatile unsigned long sink;
+
+__attribute__((noinline)) static void
+target_function(void)
+{
+    sink++;
+}
+
+static void
+call_target(void *argument)
+{
+    const int *times = argument;
+
+    for (int i = 0; i < *times; i++) {
+        target_function();
+    }
+}
+
+static KPROFILE_SOURCE
+breakpoint_on_target(struct fixture *fixture)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "breakpoint:%p", (void *)(uintptr_t)target_function);
+    return lookup(fixture, text);
+}
+
+static void
+burn(unsigned long rounds)
+{
+    for (unsigned long i = 0; i < rounds; i++) {
+        sink += i;
+    }
+}
+
+/* ---- tests ---- */
+
+static void
+start__breakpoint_interval_1__every_call_is_one_hit(void **state)
+{
+    int times = 1000;
+    struct child child = child_start(call_target, &times);
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    (void)state;
+    child_await(&child);
+    fixture_open(&fixture);
+    source = breakpoint_on_target(&fixture);
+    for (long i = 0; i < processors; i++) {
+        assert_int_equal(fixture.hal->StartProfileInterrupt(
+                             fixture.perf, source, (ULONG)i, (ULONG64)child.pid),
+                         STATUS_SUCCESS);
+    }
+    child_go(&child);
+    child_await(&child);
+    fixture.hal->Flush(fixture.perf);
+    assert_int_equal(fake_hits(&fixture.ke, source, (uint32_t)child.pid), times);
+    assert_int_equal(fixture.ke.count, times);
+    for (size_t i = 0; i < fixture.ke.count; i++) {
+        assert_true(fixture.ke.seen[i].hit.Address == (uintptr_t)target_function);
+        assert_int_equal(fixture.ke.seen[i].hit.Scope, KE_SCOPE_PROCESS);
+        assert_int_equal(fixture.ke.seen[i].hit.Selector, 0);
+    }
+
+    for (long i = 0; i < processors; i++) {
+        fixture.hal->StopProfileInterrupt(fixture.perf, source, (ULONG)i,
+                                          (ULONG64)child.pid);
+    }
+    assert_null(fixture.perf->targets);
+    assert_int_equal(child_end(&child), 0);
+    fixture_close(&fixture);
+}
+
+static void
+stop__then_more_calls__no_more_hits(void **state)
+{
+    int times = 50;
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    HAL_BOOKS books;
+
+    (void)state;
+    fixture_open(&fixture);
+    source = breakpoint_on_target(&fixture);
+    for (ULONG i = 0; i < (ULONG)sysconf(_SC_NPROCESSORS_ONLN); i++) {
+        assert_int_equal(
+            fixture.hal->StartProfileInterrupt(fixture.perf, source, i, (ULONG64)getpid()),
+            STATUS_SUCCESS);
+    }
+    call_target(&times);
+    for (ULONG i = 0; i < (ULONG)sysconf(_SC_NPROCESSORS_ONLN); i++) {
+        fixture.hal->StopProfileInterrupt(fixture.perf, source, i, (ULONG64)getpid());
+    }
+    call_target(&times);
+    fixture.hal->Flush(fixture.perf);
+    assert_int_equal(fake_hits(&fixture.ke, source, 0), times);
+    assert_null(fixture.perf->closed);
+
+    assert_int_equal(
+        HalPerfBackend.QueryBooks(fixture.perf, source, (ULONG64)times, &books),
+        STATUS_SUCCESS);
+    assert_int_equal(books.Events, times);
+    assert_int_equal(books.Expected, times);
+    assert_int_equal(books.Lost + books.Throttled + books.Missed + books.Excluded, 0);
+    fixture_close(&fixture);
+}
+
+static void
+set_interval__while_running__new_interval_counts(void **state)
+{
+    int times = 100;
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    HAL_BOOKS books;
+    HAL_SOURCE information;
+
+    (void)state;
+    fixture_open(&fixture);
+    source = breakpoint_on_target(&fixture);
+    for (ULONG i = 0; i < (ULONG)sysconf(_SC_NPROCESSORS_ONLN); i++) {
+        assert_int_equal(
+            fixture.hal->StartProfileInterrupt(fixture.perf, source, i, (ULONG64)getpid()),
+            STATUS_SUCCESS);
+    }
+    call_target(&times);
+    fixture.hal->Flush(fixture.perf);
+    assert_int_equal(fake_hits(&fixture.ke, source, 0), 100);
+
+    fixture.hal->SetInterval(fixture.perf, source, 1000);
+    fixture.hal->QuerySource(fixture.perf, source, &information);
+    assert_int_equal(information.Interval, 1000);
+    call_target(&times);
+    fixture.hal->Flush(fixture.perf);
+    assert_int_equal(fake_hits(&fixture.ke, source, 0), 100);
+
+    HalPerfBackend.QueryBooks(fixture.perf, source, 100, &books);
+    assert_int_equal(books.Events, 200);
+    assert_int_equal(books.Expected, 100);
+    assert_int_equal(books.IntervalAsked, 1000);
+    fixture_close(&fixture);
+}
+
+/* Threads that run, and one more that begins after the attach. */
+struct crew {
+    pthread_barrier_t ready;
+    pthread_barrier_t go;
+    pthread_barrier_t done;
+};
+
+static void *
+crew_member(void *argument)
+{
+    struct crew *crew = argument;
+    int times = 100;
+
+    pthread_barrier_wait(&crew->ready);
+    pthread_barrier_wait(&crew->go);
+    call_target(&times);
+    pthread_barrier_wait(&crew->done);
+    return NULL;
+}
+
+static void *
+late_comer(void *argument)
+{
+    int times = 100;
+
+    call_target(&times);
+    return argument;
+}
+
+static void
+attach__four_threads__each_hit_once(void **state)
+{
+    struct fixture fixture;
+    struct crew crew;
+    pthread_t threads[3];
+    pthread_t late;
+    int times = 100;
+    int down[2];
+    int up[2];
+    pid_t pid;
+    KPROFILE_SOURCE source;
+    size_t exits_before;
+    char byte;
+
+    (void)state;
+    assert_int_equal(pipe(down), 0);
+    assert_int_equal(pipe(up), 0);
+    pid = fork();
+    if (pid == 0) {
+        pthread_barrier_init(&crew.ready, NULL, 4);
+        pthread_barrier_init(&crew.go, NULL, 4);
+        pthread_barrier_init(&crew.done, NULL, 4);
+        for (int i = 0; i < 3; i++) {
+            pthread_create(&threads[i], NULL, crew_member, &crew);
+        }
+        pthread_barrier_wait(&crew.ready);
+        child_say(up[1]);
+        child_step(down[0], -1);
+        pthread_barrier_wait(&crew.go);
+        call_target(&times);
+        pthread_barrier_wait(&crew.done);
+        for (int i = 0; i < 3; i++) {
+            pthread_join(threads[i], NULL);
+        }
+        pthread_create(&late, NULL, late_comer, NULL);
+        pthread_join(late, NULL);
+        child_say(up[1]);
+        child_step(down[0], -1);
+        _exit(0);
+    }
+    assert_int_equal(read(up[0], &byte, 1), 1);
+    fixture_open(&fixture);
+    source = breakpoint_on_target(&fixture);
+    assert_int_equal(watch(&fixture, pid, 0, &source, 1), STATUS_SUCCESS);
+    assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_START, (uint32_t)pid), 1);
+    assert_true(fake_count(&fixture.ke, NTPROF_IMAGE_MAP, (uint32_t)pid) >= 3);
+
+    /* A profile in a watched process needs nothing more. */
+    assert_int_equal(
+        fixture.hal->StartProfileInterrupt(fixture.perf, source, 0, (ULONG64)pid),
+        STATUS_SUCCESS);
+    assert_non_null(fixture.perf->targets);
+    assert_true(write(down[1], "x", 1) == 1);
+    assert_int_equal(read(up[0], &byte, 1), 1);
+    fixture.hal->Flush(fixture.perf);
+    assert_int_equal(fake_hits(&fixture.ke, source, (uint32_t)pid), 500);
+    exits_before = fake_count(&fixture.ke, NTPROF_PROCESS_EXIT, 0);
+    assert_int_equal(exits_before, 0);
+
+    assert_true(write(down[1], "x", 1) == 1);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    fixture.hal->Flush(fixture.perf);
+    assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_EXIT, (uint32_t)pid), 1);
+    assert_int_equal(fake_count(&fixture.ke, NTPROF_IMAGE_UNMAP, (uint32_t)pid),
+                     fake_count(&fixture.ke, NTPROF_IMAGE_MAP, (uint32_t)pid));
+    assert_int_equal(fixture.perf->space.processes.count, 0);
+    fixture_close(&fixture);
+}
+
+/* Replay what was seen: is each user-mode hit in a mapping that was known then? */
+static void
+check_hits_mapped(const struct _KE_SYSTEM *ke)
+{
+    for (size_t i = 0; i < ke->count; i++) {
+        const struct seen *hit = &ke->seen[i];
+        int depth = 0;
+
+        if (hit->kind != 0 || hit->hit.Address >> 63 != 0) {
+            continue;
+        }
+        for (size_t n = 0; n < i; n++) {
+            const struct seen *seen = &ke->seen[n];
+
+            if (seen->pid == hit->pid && hit->hit.Address - seen->base < seen->length) {
+                depth += seen->kind == NTPROF_IMAGE_MAP;
+                depth -= seen->kind == NTPROF_IMAGE_UNMAP;
+            }
+        }
+        assert_int_equal(depth, 1);
+    }
+}
+
+static void
+watch__shell_command__told_in_order(void **state)
+{
+    struct child child = command_start(
+        "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; /bin/true; (exit 3); /bin/true");
+    const uint32_t pid = (uint32_t)child.pid;
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    size_t starts;
+    int status;
+
+    (void)state;
+    fixture_open(&fixture);
+    source = lookup(&fixture, "time");
+    fixture.hal->SetInterval(fixture.perf, source, 2000);
+    assert_int_equal(watch(&fixture, child.pid,
+                           NTPROF_WATCH_ON_EXEC | NTPROF_WATCH_DESCENDANTS, &source, 1),
+                     STATUS_SUCCESS);
+    assert_int_equal(fixture.ke.count, 0);
+    child_go(&child);
+    assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+    fixture.hal->Flush(fixture.perf);
+
+    assert_true(fixture.ke.count > 10);
+    assert_int_equal(fixture.ke.seen[0].kind, NTPROF_PROCESS_START);
+    assert_int_equal(fixture.ke.seen[0].pid, pid);
+    assert_int_equal(fixture.ke.seen[0].parent_pid, 0);
+    assert_int_equal(fixture.ke.seen[1].kind, NTPROF_PROCESS_EXEC);
+    assert_string_equal(fixture.ke.seen[1].name, "sh");
+    assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_START, pid), 1);
+    assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_EXIT, pid), 1);
+    assert_true(fake_hits(&fixture.ke, source, pid) > 0);
+    check_hits_mapped(&fixture.ke);
+
+    /* true, the subshell, true: the last may be execed without a fork. */
+    starts = fake_count(&fixture.ke, NTPROF_PROCESS_START, 0);
+    assert_in_range(starts, 3, 4);
+    assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_EXIT, 0), starts);
+    assert_int_equal(fake_count(&fixture.ke, NTPROF_IMAGE_UNMAP, 0),
+                     fake_count(&fixture.ke, NTPROF_IMAGE_MAP, 0));
+    assert_int_equal(fixture.perf->space.processes.count, 0);
+    close(child.to);
+    fixture_close(&fixture);
+}
+
+static void
+watch__command_that_cannot_exec__nothing_told(void **state)
+{
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    int down[2];
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(pipe(down), 0);
+    pid = fork();
+    if (pid == 0) {
+        child_step(down[0], -1);
+        execl("/nonexistent", "x", (char *)NULL);
+        _exit(127);
+    }
+    fixture_open(&fixture);
+    source = lookup(&fixture, "time");
+    assert_int_equal(watch(&fixture, pid, NTPROF_WATCH_ON_EXEC | NTPROF_WATCH_DESCENDANTS,
+                           &source, 1),
+                     STATUS_SUCCESS);
+    assert_int_equal(write(down[1], "x", 1), 1);
+    waitpid(pid, NULL, 0);
+    fixture.hal->Flush(fixture.perf);
+    assert_int_equal(fixture.ke.count, 0);
+    fixture_close(&fixture);
+    close(down[0]);
+    close(down[1]);
+}
+
+/* Start a profile in the notification that the process maps its program. */
+struct reaction {
+    struct fixture *fixture;
+    KPROFILE_SOURCE source;
+    int starts;
+};
+
+static void
+start_at_map(struct _KE_SYSTEM *ke, const struct seen *seen)
+{
+    struct reaction *reaction = ke->react_context;
+
+    if (seen->kind == NTPROF_IMAGE_MAP) {
+        HAL_BOOKS books;
+
+        reaction->fixture->hal->Flush(reaction->fixture->perf);
+        assert_int_equal(reaction->fixture->hal->StartProfileInterrupt(
+                             reaction->fixture->perf, reaction->source, 0, seen->pid),
+                         STATUS_SUCCESS);
+        reaction->fixture->hal->StopProfileInterrupt(reaction->fixture->perf,
+                                                     reaction->source, 0, seen->pid);
+        assert_int_equal(HalPerfBackend.QueryBooks(reaction->fixture->perf,
+                                                   reaction->source, 0, &books),
+                         STATUS_SUCCESS);
+        reaction->starts++;
+    }
+}
+
+static void
+deliver__calls_back_within__safe(void **state)
+{
+    struct child child = command_start("/bin/true; /bin/true");
+    struct fixture fixture;
+    struct reaction reaction = {.fixture = &fixture};
+    KPROFILE_SOURCE source;
+
+    (void)state;
+    fixture_open(&fixture);
+    source = lookup(&fixture, "time");
+    reaction.source = lookup(&fixture, "page-faults");
+    fixture.ke.react = start_at_map;
+    fixture.ke.react_context = &reaction;
+    assert_int_equal(watch(&fixture, child.pid,
+                           NTPROF_WATCH_ON_EXEC | NTPROF_WATCH_DESCENDANTS, &source, 1),
+                     STATUS_SUCCESS);
+    child_go(&child);
+    /* Alive while it is delivered at least once. */
+    usleep(20000);
+    HalPerfBackend.Deliver(fixture.perf);
+    waitpid(child.pid, NULL, 0);
+    fixture.ke.react = NULL;
+    fixture.hal->Flush(fixture.perf);
+    assert_true(fake_count(&fixture.ke, NTPROF_IMAGE_MAP, 0) >= 3);
+    close(child.to);
+    fixture_close(&fixture);
+}
+
+static void
+exit_after_forking(void *argument)
+{
+    (void)argument;
+    for (int i = 0; i < 200; i++) {
+        const pid_t pid = fork();
+
+        if (pid == 0) {
+            call_target(&(int){2});
+            _exit(0);
+        }
+        waitpid(pid, NULL, 0);
+    }
+}
+
+static void
+watch__200_forks__each_told_and_counted(void **state)
+{
+    struct child child = child_start(exit_after_forking, NULL);
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+
+    (void)state;
+    child_await(&child);
+    fixture_open(&fixture);
+    source = breakpoint_on_target(&fixture);
+    assert_int_equal(watch(&fixture, child.pid, NTPROF_WATCH_DESCENDANTS, &source, 1),
+                     STATUS_SUCCESS);
+    child_go(&child);
+    child_await(&child);
+    fixture.hal->Flush(fixture.perf);
+    assert_int_equal(fake_hits(&fixture.ke, source, 0), 400);
+    assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_START, 0), 201);
+    assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_EXIT, 0), 200);
+    assert_int_equal(fixture.perf->space.processes.count, 1);
+    child_end(&child);
+    fixture_close(&fixture);
+}
+
+static void
+watch__without_descendants__children_neither_told_nor_counted(void **state)
+{
+    struct child child = child_start(exit_after_forking, NULL);
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+
+    (void)state;
+    child_await(&child);
+    fixture_open(&fixture);
+    if (!fixture.perf->features.inherit_thread) {
+        child_go(&child);
+        child_await(&child);
+        child_end(&child);
+        fixture_close(&fixture);
+        skip(); /* before Linux 5.13 children inherit in any case */
+    }
+    source = breakpoint_on_target(&fixture);
+    assert_int_equal(watch(&fixture, child.pid, 0, &source, 1), STATUS_SUCCESS);
+    child_go(&child);
+    child_await(&child);
+    fixture.hal->Flush(fixture.perf);
+    assert_int_equal(fake_hits(&fixture.ke, source, 0), 0);
+    assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_START, 0), 1);
+    child_end(&child);
+    fixture_close(&fixture);
+}
+
+/* Two children call the target after the interval changed. */
+static void
+fork_then_call(void *argument)
+{
+    int *pipes = argument;
+    char byte;
+
+    for (int i = 0; i < 2; i++) {
+        if (fork() == 0) {
+            child_say(pipes[1]);
+            if (read(pipes[2], &byte, 1) != 1) {
+                _exit(1);
+            }
+            call_target(&(int){100});
+            _exit(0);
+        }
+    }
+    while (wait(NULL) > 0) {
+    }
+}
+
+static void
+set_interval__children_inherited__reaches_them(void **state)
+{
+    int pipes[4];
+    struct child child;
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    char byte;
+
+    (void)state;
+    assert_int_equal(pipe(pipes), 0);
+    assert_int_equal(pipe(pipes + 2), 0);
+    child = child_start(fork_then_call, pipes);
+    child_await(&child);
+    fixture_open(&fixture);
+    source = breakpoint_on_target(&fixture);
+    assert_int_equal(watch(&fixture, child.pid, NTPROF_WATCH_DESCENDANTS, &source, 1),
+                     STATUS_SUCCESS);
+    child_go(&child);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(read(pipes[0], &byte, 1), 1);
+    }
+    fixture.hal->SetInterval(fixture.perf, source, 1000);
+    assert_int_equal(write(pipes[3], "xx", 2), 2);
+    child_await(&child);
+    fixture.hal->Flush(fixture.perf);
+    assert_int_equal(fake_hits(&fixture.ke, source, 0), 0);
+    assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_START, 0), 3);
+    assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_EXIT, 0), 2);
+    child_end(&child);
+    fixture_close(&fixture);
+}
+
+static void
+watch__small_rings__loss_told_and_mappings_found_again(void **state)
+{
+    struct child child = child_start(exit_after_forking, NULL);
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    HAL_BOOKS books;
+
+    (void)state;
+    child_await(&child);
+    fixture_open(&fixture);
+    fixture.perf->ring_pages_wanted = 2;
+    source = breakpoint_on_target(&fixture);
+    assert_int_equal(watch(&fixture, child.pid, NTPROF_WATCH_DESCENDANTS, &source, 1),
+                     STATUS_SUCCESS);
+    child_go(&child);
+    child_await(&child);
+    fixture.hal->Flush(fixture.perf);
+    /* A LOST record comes with the next record that finds room. */
+    child_end(&child);
+    fixture.hal->Flush(fixture.perf);
+    assert_true(fake_count(&fixture.ke, NTPROF_RECORDS_LOST, 0) > 0);
+    HalPerfBackend.QueryBooks(fixture.perf, source,
+                              fake_hits(&fixture.ke, source, 0), &books);
+    assert_true(books.Lost > 0);
+    assert_int_equal(books.Expected, fake_hits(&fixture.ke, source, 0) + books.Lost +
+                                         books.Throttled + books.Missed +
+                                         books.Excluded);
+    assert_int_equal(fixture.perf->space.processes.count, 0);
+    assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_EXIT, 0),
+                     fake_count(&fixture.ke, NTPROF_PROCESS_START, 0));
+    assert_int_equal(fake_count(&fixture.ke, NTPROF_IMAGE_UNMAP, 0),
+                     fake_count(&fixture.ke, NTPROF_IMAGE_MAP, 0));
+    fixture_close(&fixture);
+}
+
+/* Code made executable by mprotect, then replaced in place. */
+static void
+make_code(void *argument)
+{
+    char *memory = mmap(NULL, 0x4000, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void)argument;
+    mprotect(memory, 0x4000, PROT_READ | PROT_EXEC);
+    mmap(memory + 0x1000, 0x1000, PROT_READ | PROT_EXEC,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+static void
+watch__mprotect_to_exec__image_map_anonymous(void **state)
+{
+    struct child child = child_start(make_code, NULL);
+    struct fixture fixture;
+    size_t anonymous = 0;
+
+    (void)state;
+    child_await(&child);
+    fixture_open(&fixture);
+    assert_int_equal(watch(&fixture, child.pid, 0, NULL, 0), STATUS_SUCCESS);
+    fake_clear(&fixture.ke);
+    child_go(&child);
+    child_await(&child);
+    fixture.hal->Flush(fixture.perf);
+    for (size_t i = 0; i < fixture.ke.count; i++) {
+        if (fixture.ke.seen[i].kind == NTPROF_IMAGE_MAP) {
+            assert_true((fixture.ke.seen[i].flags & NTPROF_IMAGE_ANONYMOUS) != 0);
+            anonymous++;
+        }
+    }
+    assert_true(anonymous >= 1);
+    child_end(&child);
+    fixture_close(&fixture);
+}
+
+static void
+start__all_processes__by_right_only(void **state)
+{
+    struct fixture fixture;
+    HAL_PROBE probe;
+    KPROFILE_SOURCE source;
+    NTSTATUS status;
+
+    (void)state;
+    fixture_open(&fixture);
+    HalPerfBackend.Probe(&probe);
+    assert_true(probe.Usable);
+    source = lookup(&fixture, "time");
+    status = fixture.hal->StartProfileInterrupt(fixture.perf, source, 0, 0);
+    if (probe.Global) {
+        assert_int_equal(status, STATUS_SUCCESS);
+        burn(50000000);
+        fixture.hal->Flush(fixture.perf);
+        for (size_t i = 0; i < fixture.ke.count; i++) {
+            assert_int_equal(fixture.ke.seen[i].hit.Scope, KE_SCOPE_GLOBAL);
+            assert_int_equal(fixture.ke.seen[i].hit.Processor, 0);
+        }
+        fixture.hal->StopProfileInterrupt(fixture.perf, source, 0, 0);
+    } else {
+        assert_int_equal(status, STATUS_PRIVILEGE_NOT_HELD);
+        assert_non_null(strstr(HalPerfBackend.Error(fixture.perf), "perf_event_paranoid"));
+        assert_true(probe.Reason[0] != 0);
+    }
+    assert_null(fixture.perf->targets);
+    fixture_close(&fixture);
+}
+
+static void
+start__process_gone__terminating(void **state)
+{
+    struct fixture fixture;
+    const pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0) {
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+    fixture_open(&fixture);
+    assert_int_equal(
+        fixture.hal->StartProfileInterrupt(fixture.perf, 0, 0, (ULONG64)pid),
+        STATUS_PROCESS_IS_TERMINATING);
+    assert_int_equal(watch(&fixture, pid, 0, NULL, 0), STATUS_PROCESS_IS_TERMINATING);
+    assert_null(fixture.perf->targets);
+    assert_int_equal(fixture.perf->events.count, 0);
+    fixture_close(&fixture);
+}
+
+static void
+start__out_of_descriptors__says_so(void **state)
+{
+    struct rlimit before;
+    struct rlimit few;
+    struct fixture fixture;
+
+    (void)state;
+    fixture_open(&fixture);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    /* Hard as well, or it would be raised; so only where it can be undone. */
+    few = (struct rlimit){.rlim_cur = 5, .rlim_max = before.rlim_max};
+    if (geteuid() == 0) {
+        few.rlim_max = 5;
+    } else {
+        fixture_close(&fixture);
+        skip(); /* a lowered hard limit cannot be raised again */
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    assert_int_equal(watch(&fixture, getpid(), 0, NULL, 0),
+                     STATUS_INSUFFICIENT_RESOURCES);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_non_null(strstr(HalPerfBackend.Error(fixture.perf), "descriptors"));
+    assert_null(fixture.perf->targets);
+    fixture_close(&fixture);
+}
+
+static void
+query_books__time__adds_up(void **state)
+{
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    HAL_BOOKS books;
+    size_t taken;
+
+    (void)state;
+    fixture_open(&fixture);
+    source = lookup(&fixture, "ProfileTime");
+    fixture.hal->SetInterval(fixture.perf, source, 1);
+    for (ULONG i = 0; i < (ULONG)sysconf(_SC_NPROCESSORS_ONLN); i++) {
+        fixture.hal->StartProfileInterrupt(fixture.perf, source, i, (ULONG64)getpid());
+    }
+    burn(20000000);
+    for (ULONG i = 0; i < (ULONG)sysconf(_SC_NPROCESSORS_ONLN); i++) {
+        fixture.hal->StopProfileInterrupt(fixture.perf, source, i, (ULONG64)getpid());
+    }
+    fixture.hal->Flush(fixture.perf);
+    taken = fake_hits(&fixture.ke, source, 0);
+    assert_true(taken > 0);
+    HalPerfBackend.QueryBooks(fixture.perf, source, taken, &books);
+    assert_int_equal(books.IntervalAsked, 1);
+    assert_true(books.Expected >= taken);
+    assert_int_equal(books.Expected, taken + books.Lost + books.Throttled + books.Missed +
+                                         books.Excluded);
+    assert_true(books.Missed == 0 || books.KernelIncluded);
+    assert_true(books.Excluded == 0 || !books.KernelIncluded);
+    fixture_close(&fixture);
+}
+
+static void
+sources__unsupported__says_why(void **state)
+{
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    ULONG index = 0;
+
+    (void)state;
+    fixture_open(&fixture);
+    while (HalPerfBackend.NextSource(fixture.perf, index++, &source) == STATUS_SUCCESS) {
+        HAL_BOOKS books;
+        HAL_SOURCE information;
+
+        fixture.hal->QuerySource(fixture.perf, source, &information);
+        HalPerfBackend.QueryBooks(fixture.perf, source, 0, &books);
+        assert_int_equal(information.Supported, books.Reason[0] == 0);
+        assert_true(information.DefaultInterval >= information.MinimumInterval);
+        if (!information.Supported) {
+            assert_int_not_equal(
+                fixture.hal->StartProfileInterrupt(fixture.perf, source, 0,
+                                                   (ULONG64)getpid()),
+                STATUS_SUCCESS);
+            assert_non_null(strstr(HalPerfBackend.Error(fixture.perf), books.Name));
+        }
+    }
+    assert_true(index > 15);
+    fixture_close(&fixture);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(start__breakpoint_interval_1__every_call_is_one_hit),
+    cmocka_unit_test(stop__then_more_calls__no_more_hits),
+    cmocka_unit_test(set_interval__while_running__new_interval_counts),
+    cmocka_unit_test(attach__four_threads__each_hit_once),
+    cmocka_unit_test(watch__shell_command__told_in_order),
+    cmocka_unit_test(watch__command_that_cannot_exec__nothing_told),
+    cmocka_unit_test(deliver__calls_back_within__safe),
+    cmocka_unit_test(watch__200_forks__each_told_and_counted),
+    cmocka_unit_test(watch__without_descendants__children_neither_told_nor_counted),
+    cmocka_unit_test(set_interval__children_inherited__reaches_them),
+    cmocka_unit_test(watch__small_rings__loss_told_and_mappings_found_again),
+    cmocka_unit_test(watch__mprotect_to_exec__image_map_anonymous),
+    cmocka_unit_test(start__all_processes__by_right_only),
+    cmocka_unit_test(start__process_gone__terminating),
+    cmocka_unit_test(start__out_of_descriptors__says_so),
+    cmocka_unit_test(query_books__time__adds_up),
+    cmocka_unit_test(sources__unsupported__says_why),
+};
+
+/* Give up all rights, but stay open to our own events. */
+static void
+become_ordinary(void)
+{
+    if (setresgid(NOBODY, NOBODY, NOBODY) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0 ||
+        prctl(PR_SET_DUMPABLE, 1) != 0) {
+        _exit(99);
+    }
+}
+
+int
+main(void)
+{
+    int failed = cmocka_run_group_tests_name("perf as caller", tests, NULL, NULL);
+
+    if (geteuid() == 0) {
+        int status = 0;
+        const pid_t pid = fork();
+
+        if (pid == 0) {
+            become_ordinary();
+            _exit(cmocka_run_group_tests_name("perf as ordinary user", tests, NULL, NULL));
+        }
+        waitpid(pid, &status, 0);
+        failed += WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    }
+    return failed;
+}
