@@ -78,18 +78,19 @@ void ntprof_session_use(ntprof_session *session);
 
 typedef struct ntprof_session_info {
     size_t size;
-    char backend[16];      /* the one in use */
-    char better[256];      /* why no better one is in use: "" or sentences */
+    char backend[16]; /* the one in use */
+    char better[512]; /* why no better one is in use, and what would allow it; or "" */
+    char limits[512]; /* what the one in use may not do here, the same way; or "" */
     uint32_t nt_version;
-    uint32_t processors;   /* active now */
-    uint64_t profiles;     /* profile objects that exist */
-    uint64_t started;      /* of them started */
+    uint32_t processors; /* active now */
+    uint64_t profiles;   /* profile objects that exist */
+    uint64_t started;    /* of them started */
     uint64_t start_limit;
-    uint64_t processes;    /* watched processes alive */
-    uint64_t late;         /* records that came out of time order */
-    uint64_t ring_bytes;   /* memory of all rings */
-    uint64_t delivery_ns;  /* thread CPU time spent delivering */
-    uint64_t deliveries;   /* times the rings were drained */
+    uint64_t processes;   /* watched processes alive */
+    uint64_t late;        /* records that came out of time order */
+    uint64_t ring_bytes;  /* memory of all rings */
+    uint64_t delivery_ns; /* thread CPU time spent delivering */
+    uint64_t deliveries;  /* times the rings were drained */
 } ntprof_session_info;
 
 /*
@@ -113,7 +114,8 @@ NTSTATUS ntprof_session_set_notify(ntprof_session *session, ntprof_notify *callb
 /* ntprof_watch_options.flags */
 enum {
     NTPROF_WATCH_DESCENDANTS = 1, /* and all that it forks from now on */
-    NTPROF_WATCH_ON_EXEC = 2      /* begin when it next execs: a child about to run a command */
+    NTPROF_WATCH_ON_EXEC =
+        2 /* begin when it next execs: a child about to run a command */
 };
 
 typedef struct ntprof_watch_options {

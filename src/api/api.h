@@ -34,7 +34,8 @@ struct ntprof_session {
     int wake_fd; /* eventfd that wakes the thread; -1 if not threaded */
     uint64_t delivery_ns;
     uint64_t deliveries;
-    char better[256];
+    char better[512];
+    char limits[512];
     char error[512];
 };
 

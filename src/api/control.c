@@ -190,6 +190,7 @@ ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
     session->backend->QueryStatistics(session->backend_context, &statistics);
     strncpy(full.backend, session->backend->Name, sizeof(full.backend) - 1);
     memcpy(full.better, session->better, sizeof(full.better));
+    memcpy(full.limits, session->limits, sizeof(full.limits));
     full.processors = control_count_processors(&session->host);
     full.profiles = session->system.ProfileCount;
     full.started = session->system.StartedCount;

@@ -69,16 +69,16 @@ session_notify(void *context, const ntprof_notification *notification)
     ExAfterNotification(&session->system, notification);
 }
 
-/* Adds "name: reason; remedy" to why no better back end is in use. */
+/* Appends "reason; remedy" to text, after what is there already. */
 static void
-session_add_reason(ntprof_session *session, const char *name, const HAL_PROBE *probe)
+session_add_reason(char *text, size_t size, const char *name, const HAL_PROBE *probe)
 {
-    const size_t used = strlen(session->better);
+    const size_t used = strlen(text);
 
     if (probe->Reason[0] != '\0') {
-        snprintf(session->better + used, sizeof(session->better) - used, "%s%s: %s%s%s",
-                 used != 0 ? "; " : "", name, probe->Reason,
-                 probe->Remedy[0] != '\0' ? "; " : "", probe->Remedy);
+        snprintf(text + used, size - used, "%s%s%s%s%s%s", used != 0 ? "; " : "", name,
+                 name[0] != '\0' ? ": " : "", probe->Reason,
+                 probe->Remedy[0] != '\0' ? "; to allow: " : "", probe->Remedy);
     }
 }
 
@@ -90,13 +90,15 @@ session_try_backend(ntprof_session *session, const HAL_BACKEND *backend,
     NTSTATUS status;
 
     backend->Probe(&probe);
-    session_add_reason(session, backend->Name, &probe);
     if (!probe.Usable) {
+        session_add_reason(session->better, sizeof(session->better), backend->Name,
+                           &probe);
         return STATUS_NOT_SUPPORTED;
     }
     status = backend->Open(open, &session->backend_context);
     if (NT_SUCCESS(status)) {
         session->backend = backend;
+        session_add_reason(session->limits, sizeof(session->limits), "", &probe);
     }
     return status;
 }

@@ -260,20 +260,33 @@ join_command(char **command)
     return text;
 }
 
-/* Why no better back end, and which mappings could not be profiled. */
+/* Why no better back end, what this one may not do, and what could not be profiled. */
 static char *
 describe_limits(const struct run *run, const ntprof_session_info *info)
 {
     NTSTATUS first;
     const uint64_t failures = collector_failures(run->collector, &first);
-    char *text;
+    const char *const parts[] = {info->better, info->limits};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const out = open_memstream(&text, &size);
+    const char *between = "";
 
-    if (failures == 0) {
-        return strdup(info->better);
+    if (out == NULL) {
+        return NULL;
     }
-    if (asprintf(&text, "%s%s%" PRIu64 " mappings could not be profiled (%s)",
-                 info->better, info->better[0] != '\0' ? "; " : "", failures,
-                 ntprof_status_text(first)) < 0) {
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (parts[i][0] != '\0') {
+            fprintf(out, "%s%s", between, parts[i]);
+            between = "; ";
+        }
+    }
+    if (failures != 0) {
+        fprintf(out, "%s%" PRIu64 " mappings could not be profiled: %s", between,
+                failures, ntprof_status_text(first));
+    }
+    if (fclose(out) != 0) {
+        free(text);
         return NULL;
     }
     return text;
