@@ -146,19 +146,6 @@ close_stretch(struct perf *perf, struct perf_source *source)
                              source->unit == NTPROF_UNIT_100NS);
 }
 
-/* The kernel changes the period of the event itself, not of those that inherited it. */
-static void
-change_period(struct perf_target *target, const struct perf_source *source)
-{
-    uint64_t period = perf_source_period(source);
-
-    for (size_t i = 0; i < target->events.count; i++) {
-        if (target->events.items[i]->source == source) {
-            ioctl(target->events.items[i]->fd, PERF_EVENT_IOC_PERIOD, &period);
-        }
-    }
-}
-
 void
 perf_set_interval(struct perf *perf, struct perf_source *source, uint64_t interval)
 {
@@ -174,7 +161,6 @@ perf_set_interval(struct perf *perf, struct perf_source *source, uint64_t interv
     source->interval = changed.interval;
     for (struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {
-        change_period(target, source);
         perf_target_reopen(perf, target, source);
     }
 }

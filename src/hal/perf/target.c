@@ -795,31 +795,15 @@ roll_add_covered(struct perf *perf, struct perf_target *target, struct roll *rol
     return result;
 }
 
-/* Does each thread have an event of its own for the source? */
 static bool
-all_direct(const struct perf_target *target, const struct perf_source *source,
-           const struct roll *roll)
+target_counts(const struct perf_target *target, const struct perf_source *source)
 {
-    struct perf_idmap direct = {0};
-    struct perf_tids tids = {0};
-    bool all = true;
-
     for (size_t i = 0; i < target->events.count; i++) {
-        struct perf_event *event = target->events.items[i];
-
-        if (event->source == source) {
-            all = all && perf_idmap_put(&direct, event->tid, event) == 0;
+        if (target->events.items[i]->source == source) {
+            return true;
         }
     }
-    for (size_t i = 0; i < roll->pids.count; i++) {
-        perf_procfs_threads(roll->pids.items[i], &tids);
-    }
-    for (size_t i = 0; i < tids.count; i++) {
-        all = all && perf_idmap_find(&direct, tids.items[i]) != NULL;
-    }
-    perf_tids_finish(&tids);
-    perf_idmap_finish(&direct);
-    return all;
+    return false;
 }
 
 /* Processors on which the target counts the source, and whether that carries the side band. */
@@ -866,34 +850,81 @@ close_before(struct perf *perf, struct perf_target *target,
     target->events.count = kept;
 }
 
+/* Open the source again for all that the target counts in, and close what it had. Returns 0 or
+ * negative errno: then nothing changed. */
+static int
+reopen(struct perf *perf, struct perf_target *target,
+       const struct perf_selection *selection, struct roll *roll)
+{
+    struct perf_events opened = {0};
+    const size_t before = target->events.count;
+    const uint64_t from_ns = perf_now_ns();
+    int result;
+
+    if (target->pid == 0) {
+        result = open_thread(perf, target, selection, 0, &opened);
+    } else {
+        result = roll_add_covered(perf, target, roll);
+        if (result == 0) {
+            result = open_all(perf, target, selection, roll, &opened);
+        }
+    }
+    if (result == 0) {
+        result = events_begin(target, &opened);
+    }
+    if (result == 0) {
+        close_before(perf, target, selection->sources[0], selection->side_band, before,
+                     from_ns);
+    }
+    events_forget_from(perf, &opened, 0);
+    perf_events_finish(&opened);
+    return result;
+}
+
+/* The kernel can change the period of a running event, but not of those that inherited it; and
+ * where events are counted one by one, the next one is a hit at once. */
+static void
+change_period(struct perf_target *target, const struct perf_source *source)
+{
+    uint64_t period = perf_source_period(source);
+
+    for (size_t i = 0; i < target->events.count; i++) {
+        if (target->events.items[i]->source == source) {
+            ioctl(target->events.items[i]->fd, PERF_EVENT_IOC_PERIOD, &period);
+        }
+    }
+}
+
 void
 perf_target_reopen(struct perf *perf, struct perf_target *target,
                    struct perf_source *source)
 {
     struct perf_source *const sources[] = {source};
-    struct perf_selection selection = {.sources = sources, .source_count = 1};
-    struct perf_events opened = {0};
+    struct perf_selection selection = {
+        .sources = sources,
+        .source_count = 1,
+        .processor_words = perf->processor_limit / 64 + 1,
+    };
     struct roll roll = {.follow = target->cover.descendants};
     uint64_t *processors = NULL;
-    const size_t before = target->events.count;
-    const uint64_t from_ns = perf_now_ns();
+    int result = -EAGAIN;
 
-    if (target->pid == 0 || roll_add_covered(perf, target, &roll) < 0 ||
-        all_direct(target, source, &roll) ||
-        present_selection(perf, target, source, &processors, &selection.side_band) <
-            0) {
-        goto finish_roll;
+    if (!target_counts(target, source)) {
+        return;
     }
-    selection.processors = processors;
-    selection.processor_words = perf->processor_limit / 64 + 1;
-    /* Where it cannot be done (descriptors, rights), the threads keep the old interval. */
-    if (open_all(perf, target, &selection, &roll, &opened) == 0 &&
-        events_begin(target, &opened) == 0) {
-        close_before(perf, target, source, selection.side_band, before, from_ns);
+    /* Before its exec an event has not begun, and nobody inherited it. */
+    if (!target->on_exec) {
+        result =
+            present_selection(perf, target, source, &processors, &selection.side_band);
     }
-    events_forget_from(perf, &opened, 0);
-    perf_events_finish(&opened);
+    if (result == 0) {
+        selection.processors = processors;
+        result = reopen(perf, target, &selection, &roll);
+    }
+    if (result < 0) {
+        /* No descriptors, or no right any more: the best that is left. */
+        change_period(target, source);
+    }
     free(processors);
-finish_roll:
     roll_finish(&roll);
 }

@@ -52,8 +52,7 @@ int perf_start(struct perf *perf, struct perf_source *source, uint32_t processor
 void perf_stop(struct perf *perf, struct perf_source *source, uint32_t processor,
                uint32_t pid);
 
-/* perf_target_reopen - have threads that inherited an event of source go on with its present
- * interval: the kernel changes only the event itself. */
+/* perf_target_reopen - go on with the source's present interval, in all threads and descendants. */
 void perf_target_reopen(struct perf *perf, struct perf_target *target,
                         struct perf_source *source);
 
