@@ -99,7 +99,9 @@ profile_string(struct profile *profile, const char *text)
 static bool
 intern(struct profile *profile, const char **text)
 {
-    *text = profile_string(profile, *text != NULL ? *text : "");
+    if (*text == NULL || !string_set_owns(&profile->private->strings, *text)) {
+        *text = profile_string(profile, *text != NULL ? *text : "");
+    }
     return *text != NULL;
 }
 

@@ -27,6 +27,7 @@ string_set_finish(struct string_set *set)
     }
     free(set->texts);
     hash_index_finish(&set->index);
+    hash_index_finish(&set->by_pointer);
     memset(set, 0, sizeof(*set));
 }
 
@@ -73,6 +74,28 @@ reserve(struct string_set *set)
     return true;
 }
 
+static uint32_t
+hash_pointer(const char *text)
+{
+    return hash_mix(0, (uint64_t)(uintptr_t)text);
+}
+
+bool
+string_set_owns(const struct string_set *set, const char *text)
+{
+    const uint32_t hash = hash_pointer(text);
+    size_t probe = 0;
+    uint32_t number;
+
+    while ((number = hash_index_find(&set->by_pointer, hash, &probe)) !=
+           HASH_INDEX_NONE) {
+        if (set->texts[number] == text) {
+            return true;
+        }
+    }
+    return false;
+}
+
 uint32_t
 string_set_add(struct string_set *set, const char *text, size_t size)
 {
@@ -91,9 +114,14 @@ string_set_add(struct string_set *set, const char *text, size_t size)
         return HASH_INDEX_NONE;
     }
     copy = keep(set, text, size);
-    if (copy == NULL || !hash_index_add(&set->index, hash, (uint32_t)set->count)) {
+    if (copy == NULL) {
         return HASH_INDEX_NONE;
     }
+    /* Before the indexes: after a failure one of them may name this place already. */
     set->texts[set->count] = copy;
+    if (!hash_index_add(&set->by_pointer, hash_pointer(copy), (uint32_t)set->count) ||
+        !hash_index_add(&set->index, hash, (uint32_t)set->count)) {
+        return HASH_INDEX_NONE;
+    }
     return (uint32_t)set->count++;
 }

@@ -14,6 +14,7 @@ struct string_set {
     size_t count;
     size_t capacity;
     struct hash_index index;
+    struct hash_index by_pointer;
     struct string_block *blocks;
 };
 
@@ -25,5 +26,8 @@ void string_set_finish(struct string_set *set);
  *   size  length of text in bytes; it holds no NUL
  */
 uint32_t string_set_add(struct string_set *set, const char *text, size_t size);
+
+/* Is this pointer one of texts? Asks without looking at the text, which may be long. */
+bool string_set_owns(const struct string_set *set, const char *text);
 
 #endif

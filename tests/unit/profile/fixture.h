@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fixture.h - profiles to test with: a small one with all that a run gives, and comparison.
+ */
+#ifndef TESTS_PROFILE_FIXTURE_H
+#define TESTS_PROFILE_FIXTURE_H
+
+#include "profile/profile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Bytes that names may have and that hurt: control, escape, bad UTF-8, direction, escapes. */
+#define HOSTILE_NAME                                                   \
+    "a\tb\n\033[31mred\033[0m \xff\xc3( \xe2\x80\xae<&\",'> \\x41 \\ " \
+    "\xc2\x9b\xed\xa0\x80"
+
+static inline uint32_t
+fixture_source(struct profile *profile, const char *name, const char *unit,
+               uint64_t interval)
+{
+    const struct profile_source source = {
+        .name = name,
+        .nt_name = strcmp(name, "time") == 0 ? "ProfileTime" : "",
+        .unit = unit,
+        .kernel_included = true,
+        .asked = interval,
+        .granted = interval,
+    };
+    uint32_t index;
+
+    assert_true(profile_add_source(profile, &source, &index));
+    return index;
+}
+
+static inline uint32_t
+fixture_image(struct profile *profile, const char *path, const char *build_id)
+{
+    const struct profile_image image = {
+        .path = path,
+        .build_id = build_id,
+        .start = 0x1000,
+        .limit = 0x9000,
+        .offset = 0x1000,
+        .named = build_id[0] != '\0',
+    };
+    uint32_t index;
+
+    assert_true(profile_add_image(profile, &image, &index));
+    return index;
+}
+
+static inline uint32_t
+fixture_function(struct profile *profile, const char *name, const char *system_name)
+{
+    const struct profile_function function = {
+        .name = name,
+        .system_name = system_name,
+        .file = "src/work.c",
+        .start_line = 10,
+    };
+    uint32_t index;
+
+    assert_true(profile_add_function(profile, &function, &index));
+    return index;
+}
+
+static inline uint32_t
+fixture_process(struct profile *profile, const char *name)
+{
+    uint32_t index;
+
+    assert_true(profile_add_process(profile, name, &index));
+    return index;
+}
+
+static inline void
+fixture_books(struct profile *profile, uint32_t source, uint64_t taken)
+{
+    struct profile_source *books = &profile->sources[source];
+
+    books->expected = books->taken = books->counted = taken;
+    books->measured = (double)books->granted * 1.0009765625;
+}
+
+/* One source, two images, three rows, 200 hits. */
+static inline struct profile *
+fixture_small(void)
+{
+    struct profile *profile = profile_new();
+    uint32_t time;
+    uint32_t program;
+    uint32_t library;
+    uint32_t worker;
+
+    assert_non_null(profile);
+    profile->command = strdup("work --hard");
+    profile->hal = strdup("perf");
+    profile->honesty = strdup("bpf: no right to load programs");
+    profile->time_ns = UINT64_C(1700000000123456789);
+    profile->duration_ns = UINT64_C(2000000001);
+    profile->bucket_bytes = 4;
+    time = fixture_source(profile, "time", "100ns", 10030);
+    library = fixture_image(profile, "/lib/libwork.so.6", "");
+    program = fixture_image(profile, "/usr/bin/work", "0123456789abcdef0123");
+    worker = fixture_process(profile, "work");
+    assert_true(profile_add_hits(profile, program, 0x1200, worker,
+                                 fixture_function(profile, "work(int)", "_Z4worki"), 12,
+                                 time, 150));
+    assert_true(profile_add_hits(profile, program, 0x1300, worker,
+                                 fixture_function(profile, "rest", "rest"), 0, time,
+                                 30));
+    assert_true(profile_add_hits(profile, library, 0x2344, worker, 0, 0, time, 20));
+    fixture_books(profile, time, 200);
+    return profile;
+}
+
+static inline void
+fixture_assert_sources_equal(const struct profile *a, const struct profile *b)
+{
+    assert_int_equal(a->source_count, b->source_count);
+    for (size_t i = 0; i < a->source_count; i++) {
+        const struct profile_source *x = &a->sources[i];
+        const struct profile_source *y = &b->sources[i];
+
+        assert_string_equal(x->name, y->name);
+        assert_string_equal(x->nt_name, y->nt_name);
+        assert_string_equal(x->unit, y->unit);
+        assert_int_equal(x->kernel_included, y->kernel_included);
+        assert_int_equal(x->asked, y->asked);
+        assert_int_equal(x->granted, y->granted);
+        assert_memory_equal(&x->measured, &y->measured, sizeof(x->measured));
+        assert_int_equal(x->expected, y->expected);
+        assert_int_equal(x->taken, y->taken);
+        assert_int_equal(x->counted, y->counted);
+        assert_int_equal(x->outside, y->outside);
+        assert_int_equal(x->lost, y->lost);
+        assert_int_equal(x->throttled, y->throttled);
+        assert_int_equal(x->missed, y->missed);
+        assert_int_equal(x->excluded, y->excluded);
+    }
+}
+
+static inline void
+fixture_assert_tables_equal(const struct profile *a, const struct profile *b)
+{
+    assert_int_equal(a->image_count, b->image_count);
+    for (size_t i = 0; i < a->image_count; i++) {
+        assert_string_equal(a->images[i].path, b->images[i].path);
+        assert_string_equal(a->images[i].build_id, b->images[i].build_id);
+        assert_int_equal(a->images[i].start, b->images[i].start);
+        assert_int_equal(a->images[i].limit, b->images[i].limit);
+        assert_int_equal(a->images[i].offset, b->images[i].offset);
+        assert_int_equal(a->images[i].named, b->images[i].named);
+    }
+    assert_int_equal(a->function_count, b->function_count);
+    for (size_t i = 0; i < a->function_count; i++) {
+        assert_string_equal(a->functions[i].name, b->functions[i].name);
+        assert_string_equal(a->functions[i].system_name, b->functions[i].system_name);
+        assert_string_equal(a->functions[i].file, b->functions[i].file);
+        assert_int_equal(a->functions[i].start_line, b->functions[i].start_line);
+    }
+}
+
+static inline void
+fixture_assert_rows_equal(const struct profile *a, const struct profile *b)
+{
+    assert_int_equal(a->row_count, b->row_count);
+    for (size_t i = 0; i < a->row_count; i++) {
+        const struct profile_row *x = &a->rows[i];
+        const struct profile_row *y = &b->rows[i];
+
+        assert_int_equal(x->address, y->address);
+        assert_int_equal(x->image, y->image);
+        assert_int_equal(x->function, y->function);
+        assert_int_equal(x->line, y->line);
+        assert_string_equal(a->processes[x->process], b->processes[y->process]);
+        assert_memory_equal(x->hits, y->hits, a->source_count * sizeof(*x->hits));
+    }
+}
+
+/* All that a file keeps. Names of processes without hits are not kept. */
+static inline void
+fixture_assert_equal(const struct profile *a, const struct profile *b)
+{
+    assert_string_equal(a->command, b->command);
+    assert_string_equal(a->hal, b->hal);
+    assert_string_equal(a->honesty, b->honesty);
+    assert_int_equal(a->time_ns, b->time_ns);
+    assert_int_equal(a->duration_ns, b->duration_ns);
+    assert_int_equal(a->bucket_bytes, b->bucket_bytes);
+    fixture_assert_sources_equal(a, b);
+    fixture_assert_tables_equal(a, b);
+    fixture_assert_rows_equal(a, b);
+}
+
+#endif

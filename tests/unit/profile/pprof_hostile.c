@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* pprof_hostile.c - damaged and hostile bytes give an error in words or a profile, no crash. */
+#include "fixture.h"
+
+#include "profile/gzip.h"
+#include "profile/pprof.h"
+#include "profile/pprof_fields.h"
+#include "profile/protobuf.h"
+
+#include <stdio.h>
+
+/* Decodes a copy of exactly size bytes, so that a sanitizer sees any read behind them. */
+static struct profile *
+decode_copy(const uint8_t *bytes, size_t size, struct pprof_error *error)
+{
+    uint8_t *copy = malloc(size > 0 ? size : 1);
+    struct profile *profile;
+
+    assert_non_null(copy);
+    memcpy(copy, bytes, size);
+    error->text[0] = '\0';
+    profile = pprof_decode(copy, size, error);
+    free(copy);
+    return profile;
+}
+
+/* The fixture, compressed and not. */
+static void
+make_files(struct buffer *packed, struct buffer *plain)
+{
+    struct profile *profile = fixture_small();
+    void *bytes;
+    size_t size;
+
+    memset(packed, 0, sizeof(*packed));
+    memset(plain, 0, sizeof(*plain));
+    assert_true(pprof_encode(profile, &bytes, &size));
+    profile_delete(profile);
+    assert_null(gzip_expand(bytes, size, plain));
+    buffer_append(packed, bytes, size);
+    free(bytes);
+}
+
+static void
+truncated__gzip_at_every_length__error(void **state)
+{
+    struct buffer packed;
+    struct buffer plain;
+
+    (void)state;
+    make_files(&packed, &plain);
+    for (size_t size = 0; size < packed.size; size++) {
+        struct pprof_error error;
+
+        assert_null(decode_copy(packed.data, size, &error));
+        assert_true(strlen(error.text) > 5);
+    }
+    buffer_finish(&packed);
+    buffer_finish(&plain);
+}
+
+static void
+truncated__plain_at_every_length__error_or_profile(void **state)
+{
+    struct buffer packed;
+    struct buffer plain;
+    size_t errors = 0;
+
+    (void)state;
+    make_files(&packed, &plain);
+    for (size_t size = 0; size < plain.size; size++) {
+        struct pprof_error error;
+        struct profile *profile = decode_copy(plain.data, size, &error);
+
+        assert_int_equal(profile == NULL, strlen(error.text) > 5);
+        errors += profile == NULL;
+        profile_delete(profile);
+    }
+    /* Strings come last, so what is cut lacks some that are used. */
+    assert_true(errors > plain.size * 9 / 10);
+    buffer_finish(&packed);
+    buffer_finish(&plain);
+}
+
+static void
+flip_every_bit(const struct buffer *file)
+{
+    for (size_t bit = 0; bit < file->size * 8; bit++) {
+        struct pprof_error error;
+        struct profile *profile;
+        void *again;
+        size_t size;
+
+        file->data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        profile = decode_copy(file->data, file->size, &error);
+        file->data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        assert_int_equal(profile == NULL, strlen(error.text) > 5);
+        if (profile != NULL) {
+            assert_true(pprof_encode(profile, &again, &size));
+            free(again);
+        }
+        profile_delete(profile);
+    }
+}
+
+static void
+flipped__every_bit_of_plain__error_or_profile(void **state)
+{
+    struct buffer packed;
+    struct buffer plain;
+
+    (void)state;
+    make_files(&packed, &plain);
+    flip_every_bit(&plain);
+    buffer_finish(&packed);
+    buffer_finish(&plain);
+}
+
+static void
+flipped__every_bit_of_gzip__error_or_profile(void **state)
+{
+    struct buffer packed;
+    struct buffer plain;
+
+    (void)state;
+    make_files(&packed, &plain);
+    flip_every_bit(&packed);
+    buffer_finish(&packed);
+    buffer_finish(&plain);
+}
+
+static void
+assert_refused(const void *bytes, size_t size, const char *words)
+{
+    struct pprof_error error;
+
+    assert_null(decode_copy(bytes, size, &error));
+    if (strstr(error.text, words) == NULL) {
+        fail_msg("expected \"%s\", got \"%s\"", words, error.text);
+    }
+}
+
+static void
+foreign__other_files__not_a_profile(void **state)
+{
+    static const uint8_t elf[] = "\177ELF\2\1\1";
+    static const uint8_t zeros[64];
+
+    (void)state;
+    assert_refused("", 0, "it is empty");
+    assert_refused(elf, sizeof(elf), "not a profile");
+    assert_refused(zeros, sizeof(zeros), "not a profile");
+    assert_refused("hello, world\n", 13, "not a profile");
+    assert_refused("{\"schema\":1}", 12, "not a profile");
+    assert_refused("\x1f\x8bnonsense of sorts", 20, "damaged");
+}
+
+static void
+appended__second_file__refused(void **state)
+{
+    struct buffer packed;
+    struct buffer plain;
+    struct buffer twice = {0};
+
+    (void)state;
+    make_files(&packed, &plain);
+    buffer_append(&twice, packed.data, packed.size);
+    buffer_append(&twice, packed.data, packed.size);
+    assert_refused(twice.data, twice.size, "two profiles were appended");
+    twice.size = packed.size;
+    buffer_append_text(&twice, "junk");
+    assert_refused(twice.data, twice.size, "bytes after its end");
+    buffer_finish(&twice);
+    buffer_finish(&packed);
+    buffer_finish(&plain);
+}
+
+static void
+expand__many_members__joined(void **state)
+{
+    struct buffer file = {0};
+    struct buffer plain = {0};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct gzip_writer writer;
+
+        assert_true(gzip_begin(&writer, &file));
+        gzip_put(&writer, "abc", 3);
+        assert_true(gzip_end(&writer));
+    }
+    assert_null(gzip_expand(file.data, file.size, &plain));
+    assert_int_equal(plain.size, 9);
+    assert_memory_equal(plain.data, "abcabcabc", 9);
+    buffer_finish(&file);
+    buffer_finish(&plain);
+}
+
+/* A gibibyte of zeros in a megabyte of many members. */
+static void
+bomb__ratio__refused(void **state)
+{
+    static uint8_t zeros[1 << 24];
+    struct gzip_writer writer;
+    struct buffer member = {0};
+    struct buffer file = {0};
+
+    (void)state;
+    assert_true(gzip_begin(&writer, &member));
+    gzip_put(&writer, zeros, sizeof(zeros));
+    assert_true(gzip_end(&writer));
+    for (int i = 0; i < 66; i++) {
+        buffer_append(&file, member.data, member.size);
+    }
+    assert_true(file.size < sizeof(zeros) / 10);
+    assert_refused(file.data, file.size, "expands to more than 100 times");
+    buffer_finish(&file);
+    buffer_finish(&member);
+}
+
+/* Many samples that all name one huge string must not copy it each time. */
+static void
+huge_string__used_by_many__read_once(void **state)
+{
+    enum { LENGTH = 1 << 20, SAMPLES = 20000 };
+    struct buffer file = {0};
+    struct buffer sample = {0};
+    struct buffer label = {0};
+    struct pprof_error error;
+    struct profile *profile;
+    char *name = malloc(LENGTH);
+
+    (void)state;
+    assert_non_null(name);
+    memset(name, 'n', LENGTH);
+    protobuf_put_bytes(&file, PROFILE_SAMPLE_TYPE, "", 0);
+    protobuf_put_bytes(&file, PROFILE_STRING_TABLE, "", 0);
+    protobuf_put_bytes(&file, PROFILE_STRING_TABLE, LABEL_PROCESS,
+                       strlen(LABEL_PROCESS));
+    protobuf_put_bytes(&file, PROFILE_STRING_TABLE, name, LENGTH);
+    protobuf_put_number(&label, LABEL_KEY, 1);
+    protobuf_put_number(&label, LABEL_STR, 2);
+    protobuf_put_bytes(&sample, SAMPLE_VALUE, "\1", 1);
+    protobuf_put_bytes(&sample, SAMPLE_LABEL, label.data, label.size);
+    for (int i = 0; i < SAMPLES; i++) {
+        protobuf_put_bytes(&file, PROFILE_SAMPLE, sample.data, sample.size);
+    }
+    profile = decode_copy(file.data, file.size, &error);
+    assert_non_null(profile);
+    assert_int_equal(profile->row_count, 1);
+    assert_int_equal(profile->rows[0].hits[0], SAMPLES);
+    assert_int_equal(strlen(profile->processes[0]), LENGTH);
+    profile_delete(profile);
+    buffer_finish(&file);
+    buffer_finish(&sample);
+    buffer_finish(&label);
+    free(name);
+}
+
+static void
+string__with_zero_inside__shown_escaped(void **state)
+{
+    struct buffer file = {0};
+    struct pprof_error error;
+    struct profile *profile;
+
+    (void)state;
+    protobuf_put_bytes(&file, PROFILE_SAMPLE_TYPE, "\x08\x01", 2);
+    protobuf_put_bytes(&file, PROFILE_STRING_TABLE, "", 0);
+    protobuf_put_bytes(&file, PROFILE_STRING_TABLE, "a\0b", 3);
+    profile = decode_copy(file.data, file.size, &error);
+    assert_non_null(profile);
+    assert_string_equal(profile->sources[0].name, "a\\x00b");
+    profile_delete(profile);
+    buffer_finish(&file);
+}
+
+static void
+varint__too_long_or_cut__broken(void **state)
+{
+    static const uint8_t longest[] = {0xff, 0xff, 0xff, 0xff, 0xff,
+                                      0xff, 0xff, 0xff, 0xff, 0x01};
+    static const uint8_t too_long[] = {0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+                                       0x80, 0x80, 0x80, 0x80, 0x00};
+    static const uint8_t too_large[] = {0xff, 0xff, 0xff, 0xff, 0xff,
+                                        0xff, 0xff, 0xff, 0xff, 0x02};
+    struct protobuf_reader reader = {longest, longest + sizeof(longest)};
+    uint64_t value = 0;
+
+    (void)state;
+    assert_true(protobuf_get_varint(&reader, &value));
+    assert_int_equal(value, UINT64_MAX);
+    assert_ptr_equal(reader.at, reader.end);
+    reader = (struct protobuf_reader){too_long, too_long + sizeof(too_long)};
+    assert_false(protobuf_get_varint(&reader, &value));
+    reader = (struct protobuf_reader){too_large, too_large + sizeof(too_large)};
+    assert_false(protobuf_get_varint(&reader, &value));
+    reader = (struct protobuf_reader){longest, longest + 3};
+    assert_false(protobuf_get_varint(&reader, &value));
+    assert_int_equal(value, UINT64_MAX);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(truncated__gzip_at_every_length__error),
+        cmocka_unit_test(truncated__plain_at_every_length__error_or_profile),
+        cmocka_unit_test(flipped__every_bit_of_plain__error_or_profile),
+        cmocka_unit_test(flipped__every_bit_of_gzip__error_or_profile),
+        cmocka_unit_test(foreign__other_files__not_a_profile),
+        cmocka_unit_test(appended__second_file__refused),
+        cmocka_unit_test(expand__many_members__joined),
+        cmocka_unit_test(bomb__ratio__refused),
+        cmocka_unit_test(huge_string__used_by_many__read_once),
+        cmocka_unit_test(string__with_zero_inside__shown_escaped),
+        cmocka_unit_test(varint__too_long_or_cut__broken),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
