@@ -3,6 +3,7 @@
 #include "fixture.h"
 
 #include <pthread.h>
+#include <sys/sysinfo.h>
 
 static void
 lock_and_map(MDL *mdl, const ULONG *buffer, size_t counters)
@@ -112,6 +113,84 @@ probe_and_lock__large_buffer__no_page_made(void **state)
     unmap_and_unlock(&mdl);
     assert_int_equal(value(&buffer[bytes / 8]), 1);
     ntprof_buffer_free(buffer, bytes);
+}
+
+/* While anything is swapped out, every page may hold counts. */
+static size_t
+stops_expected(size_t used, size_t pages)
+{
+    struct sysinfo info;
+
+    assert_int_equal(sysinfo(&info), 0);
+    return info.totalswap == info.freeswap ? used : pages;
+}
+
+/* The offsets at which ntprof_buffer_next stops, starting over a page behind each. */
+static size_t
+count_stops(const ULONG *buffer, size_t bytes, size_t *last)
+{
+    size_t stops = 0;
+
+    for (size_t at = ntprof_buffer_next(buffer, bytes, 0); at < bytes;
+         at = ntprof_buffer_next(buffer, bytes, (at / page() + 1) * page())) {
+        *last = at;
+        stops++;
+    }
+    return stops;
+}
+
+/* Whoever made a page, and through which mapping, it is found; the others stay unmade. */
+static void
+next__pages_hit_through_any_mapping__only_those(void **state)
+{
+    const size_t bytes = 50000 * page() + 12;
+    ULONG *buffer = ntprof_buffer_alloc(bytes);
+    const size_t counters = bytes / 4;
+    size_t last = 0;
+    MDL mdl;
+
+    (void)state;
+    assert_non_null(buffer);
+    assert_int_equal(count_stops(buffer, bytes, &last), stops_expected(0, 50001));
+    assert_int_equal(ntprof_buffer_next(buffer, bytes, bytes), bytes);
+    assert_int_equal(ntprof_buffer_next(buffer, bytes, bytes + 8), bytes);
+
+    lock_and_map(&mdl, buffer, counters);
+    hit(&mdl, counters - 1);
+    assert_int_equal(count_stops(buffer, bytes, &last), stops_expected(1, 50001));
+    assert_int_equal(last, 50000 * page());
+    unmap_and_unlock(&mdl);
+    buffer[5000 * page() / 4 + 7] = 1;
+    assert_int_equal(count_stops(buffer, bytes, &last), stops_expected(2, 50001));
+    /* Within a page that is used, the offset asked for is the answer. */
+    assert_int_equal(ntprof_buffer_next(buffer, bytes, 5000 * page() + 28),
+                     5000 * page() + 28);
+    assert_int_equal(ntprof_buffer_next(buffer, bytes, 3),
+                     stops_expected(5000 * page(), 3));
+    assert_int_equal(resident_pages(buffer, bytes), 2);
+    ntprof_buffer_free(buffer, bytes);
+}
+
+static int
+hit_in_child(void *argument)
+{
+    ULONG *buffer = argument;
+
+    buffer[page() / 4 * 3] = 1;
+    return 0;
+}
+
+static void
+next__page_hit_by_a_child__found(void **state)
+{
+    ULONG *buffer = ntprof_buffer_alloc(8 * page());
+    size_t last = 0;
+
+    (void)state;
+    assert_child_returns_0(hit_in_child, buffer);
+    assert_int_equal(count_stops(buffer, 8 * page(), &last), stops_expected(1, 8));
+    assert_int_equal(last, stops_expected(3, 7) * page());
+    ntprof_buffer_free(buffer, 8 * page());
 }
 
 static void
@@ -416,6 +495,8 @@ main(void)
         host_test(alloc__impossible_sizes__null),
         host_test(free__null_foreign_or_inner_pointer__nothing_happens),
         host_test(probe_and_lock__large_buffer__no_page_made),
+        host_test(next__pages_hit_through_any_mapping__only_those),
+        host_test(next__page_hit_by_a_child__found),
         host_test(probe__beyond_the_buffer__access_violation),
         host_test(lock__pieces_at_any_offset__live_and_independent),
         host_test(lock__ten_thousand_pieces_of_one_buffer__one_mapping),
