@@ -28,6 +28,7 @@ struct sym_image {
     int fd;       /* -1 for memory */
     void *memory; /* a copy, or NULL */
     size_t memory_size;
+    uint64_t size; /* at opening */
     char *path;
     char *root;
     char build_id[2 * SYM_ELF_BUILD_ID_BYTES_MAX + 1];
@@ -81,6 +82,7 @@ read_headers(struct sym_image *image)
     if (error != 0) {
         return error;
     }
+    image->size = file.size;
     id_size = sym_elf_build_id(&file, id);
     for (size_t i = 0; i < id_size; i++) {
         snprintf(image->build_id + 2 * i, 3, "%02x", id[i]);
@@ -249,19 +251,23 @@ static void
 load(struct sym_image *image)
 {
     struct sym_elf file;
+    int error;
 
     if (image->loaded) {
         return;
     }
     image->loaded = true;
-    if (open_elf(image, &file) != 0) {
+    error = open_elf(image, &file);
+    if (error != 0 || file.size != image->size) {
         snprintf(image->note, sizeof(image->note),
                  "%s changed while it was read: addresses are shown instead of names",
                  image->path);
-        return;
+    } else {
+        load_with_debug_file(image, &file);
     }
-    load_with_debug_file(image, &file);
-    sym_elf_close(&file);
+    if (error == 0) {
+        sym_elf_close(&file);
+    }
 }
 
 bool

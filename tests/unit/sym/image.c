@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names in unharmed images. The samples are the arguments: position-independent, fixed,
+ * compressed debug sections.
+ */
+#include "fixture.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+static char **samples;
+static int sample_count;
+
+static void
+check_places(const char *program)
+{
+    struct sample_place places[SAMPLE_PLACES_MAX];
+    const size_t count = fixture_sample_places(program, places);
+    struct sym_image *image = fixture_open(program, "");
+
+    assert_true(sym_image_has_symbols(image));
+    assert_string_equal(sym_image_note(image), "");
+    for (size_t i = 0; i < count; i++) {
+        struct sym_name name;
+
+        if (strcmp(places[i].name, "sample_data") == 0) {
+            assert_false(sym_image_lookup(image, places[i].offset, &name));
+            assert_null(name.name);
+            continue;
+        }
+        assert_true(sym_image_lookup(image, places[i].offset, &name));
+        assert_string_equal(name.name, places[i].name);
+        assert_true(sym_image_lookup(image, places[i].offset + 1, &name));
+        assert_string_equal(name.name, places[i].name);
+        if (places[i].line != 0) {
+            const size_t length = strlen(name.file);
+
+            assert_true(length > 8);
+            assert_string_equal(name.file + length - 8, "sample.c");
+            assert_true(name.line >= places[i].line && name.line <= places[i].line + 3);
+        }
+    }
+    sym_image_close(image);
+}
+
+static void
+sample_functions__by_file_offset__named_with_lines(void **state)
+{
+    (void)state;
+    for (int i = 0; i < sample_count; i++) {
+        check_places(samples[i]);
+    }
+}
+
+static void
+mangled_names__looked_up__both_names_given(void **state)
+{
+    const uint64_t offset = fixture_offset_of(samples[0], "sample::space(int)");
+    struct sym_image *image = fixture_open(samples[0], "");
+    struct sym_name first;
+    struct sym_name second;
+
+    (void)state;
+    assert_true(sym_image_lookup(image, offset, &first));
+    assert_string_equal(first.system_name, "_ZN6sample5spaceEi");
+    assert_true(sym_image_lookup(image, offset, &second));
+    assert_ptr_equal(first.name, second.name);
+    sym_image_close(image);
+}
+
+static void
+build_id__set_by_the_linker__in_hex(void **state)
+{
+    struct sym_image *image = fixture_open(samples[0], "");
+
+    (void)state;
+    assert_string_equal(sym_image_build_id(image), SAMPLE_BUILD_ID);
+    sym_image_close(image);
+}
+
+static void
+file_offset__through_program_headers__link_address(void **state)
+{
+    const uint64_t offset = fixture_offset_of(samples[1], "sample_global");
+    struct sym_image *fixed = fixture_open(samples[1], "");
+    uint64_t address = 1;
+    size_t size;
+    unsigned char *bytes = fixture_read(samples[1], &size);
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)bytes;
+    const Elf64_Phdr *segments =
+        (const Elf64_Phdr *)(const void *)(bytes + header->e_phoff);
+
+    (void)state;
+    assert_true(sym_image_address(fixed, offset, &address));
+    for (size_t i = 0; i < header->e_phnum; i++) {
+        if (segments[i].p_type == PT_LOAD && (segments[i].p_flags & PF_X) != 0) {
+            assert_int_equal(address - offset,
+                             segments[i].p_vaddr - segments[i].p_offset);
+        }
+    }
+    address = 1;
+    assert_false(sym_image_address(fixed, UINT64_MAX, &address));
+    assert_false(sym_image_address(fixed, size + 4096, &address));
+    assert_int_equal(address, 1);
+    free(bytes);
+    sym_image_close(fixed);
+}
+
+static void
+offset__in_no_segment__nothing_known(void **state)
+{
+    struct sym_image *image = fixture_open(samples[0], "");
+    struct sym_name name = {.address = 7};
+
+    (void)state;
+    assert_false(sym_image_lookup(image, UINT64_MAX - 1, &name));
+    assert_null(name.name);
+    assert_string_equal(name.file, "");
+    assert_int_equal(name.line, 0);
+    sym_image_close(image);
+}
+
+static size_t
+count_bytes_named(struct sym_image *image, size_t size, const char *wanted)
+{
+    size_t count = 0;
+
+    for (uint64_t offset = 0; offset < size; offset++) {
+        struct sym_name name;
+
+        count +=
+            sym_image_lookup(image, offset, &name) && strcmp(name.name, wanted) == 0;
+    }
+    return count;
+}
+
+static void
+linkage_stubs__whole_image__named_after_their_target(void **state)
+{
+    size_t size;
+    struct sym_image *image;
+
+    (void)state;
+#if defined(__x86_64__) || defined(__aarch64__)
+    for (int i = 0; i < 2; i++) {
+        free(fixture_read(samples[i], &size));
+        image = fixture_open(samples[i], "");
+        assert_int_equal(count_bytes_named(image, size, "puts@plt"), 16);
+        sym_image_close(image);
+    }
+#else
+    (void)size;
+    (void)image;
+    skip();
+#endif
+}
+
+__attribute__((noinline)) static int
+own_function(void)
+{
+    static volatile int calls;
+
+    return ++calls;
+}
+
+/* As a profiler meets a program: by its map and a run-time address. */
+static void
+own_functions__through_proc_maps__named(void **state)
+{
+    const uintptr_t address = (uintptr_t)own_function;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    uintptr_t start = 0;
+    uintptr_t end = 0;
+    uint64_t offset = 0;
+    char line[4096];
+    struct sym_image *image;
+
+    (void)state;
+    assert_true(own_function() > 0);
+    assert_non_null(maps);
+    while (fgets(line, sizeof(line), maps) != NULL) {
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %" SCNx64, &start, &end,
+                   &offset) == 3 &&
+            address >= start && address < end) {
+            break;
+        }
+    }
+    fclose(maps);
+    image = fixture_open("/proc/self/exe", "");
+    fixture_assert_name(image, address - start + offset, "own_function");
+    sym_image_close(image);
+}
+
+static void
+vdso__from_memory__named(void **state)
+{
+    const unsigned char *vdso = (const unsigned char *)getauxval(AT_SYSINFO_EHDR);
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)vdso;
+    struct sym_image *image;
+    size_t named = 0;
+    size_t size;
+
+    (void)state;
+    if (vdso == NULL) {
+        skip();
+    }
+    size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+    image = sym_image_open_memory(vdso, size, "[vdso]");
+    assert_non_null(image);
+    assert_true(sym_image_has_symbols(image));
+    assert_true(strlen(sym_image_build_id(image)) >= 16);
+    for (uint64_t offset = 0; offset < size; offset++) {
+        struct sym_name name;
+
+        named += sym_image_lookup(image, offset, &name) &&
+                 strstr(name.name, "clock_gettime") != NULL;
+    }
+    assert_true(named > 4);
+    sym_image_close(image);
+}
+
+static void
+no_elf__opened__enoexec_and_descriptor_taken(void **state)
+{
+    static const char *const texts[] = {"", "#!/bin/sh\n", "\177ELF", "\177ELF\2\1\1",
+                                        "!<arch>\n"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        const char *path = fixture_path("no_elf");
+        int fd;
+
+        fixture_write(path, texts[i], strlen(texts[i]));
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        assert_null(sym_image_open(fd, path, ""));
+        assert_int_equal(errno, ENOEXEC);
+        assert_int_equal(fcntl(fd, F_GETFD), -1);
+        assert_null(sym_image_open_memory(texts[i], strlen(texts[i]), "text"));
+        assert_int_equal(errno, ENOEXEC);
+    }
+    assert_null(
+        sym_image_open(open("/dev/null", O_RDONLY | O_CLOEXEC), "/dev/null", ""));
+    assert_int_equal(errno, ENOEXEC);
+    sym_image_close(NULL);
+}
+
+static void
+file__shrinks_after_open__no_names_no_crash(void **state)
+{
+    const uint64_t offset = fixture_offset_of(samples[0], "sample_global");
+    const char *path = fixture_path("shrinking");
+    struct sym_image *image;
+    struct sym_name name;
+
+    (void)state;
+    assert_int_equal(fixture_run("cp '%s' '%s'", samples[0], path), 0);
+    image = fixture_open(path, "");
+    assert_int_equal(truncate(path, 100), 0);
+    assert_false(sym_image_lookup(image, offset, &name));
+    assert_null(name.name);
+    assert_false(sym_image_has_symbols(image));
+    assert_non_null(strstr(sym_image_note(image), "shrinking"));
+    sym_image_close(image);
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sample_functions__by_file_offset__named_with_lines),
+        cmocka_unit_test(mangled_names__looked_up__both_names_given),
+        cmocka_unit_test(build_id__set_by_the_linker__in_hex),
+        cmocka_unit_test(file_offset__through_program_headers__link_address),
+        cmocka_unit_test(offset__in_no_segment__nothing_known),
+        cmocka_unit_test(linkage_stubs__whole_image__named_after_their_target),
+        cmocka_unit_test(own_functions__through_proc_maps__named),
+        cmocka_unit_test(vdso__from_memory__named),
+        cmocka_unit_test(no_elf__opened__enoexec_and_descriptor_taken),
+        cmocka_unit_test(file__shrinks_after_open__no_names_no_crash),
+    };
+
+    samples = argv + 1;
+    sample_count = argc - 1;
+    if (sample_count < 3) {
+        return 2;
+    }
+    return cmocka_run_group_tests(tests, fixture_make_folder, fixture_remove_folder);
+}
