@@ -12,7 +12,8 @@
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 
-enum { PAGES_AT_ONCE = 4096 };
+/* The next used page is often near: the steps begin small and double. */
+enum { PAGES_AT_FIRST = 16, PAGES_AT_ONCE = 4096 };
 
 static bool
 system_has_swapped(void)
@@ -28,9 +29,10 @@ find_used(uintptr_t buffer, size_t page, size_t end)
 {
     const size_t page_bytes = host_page_bytes();
     unsigned char exists[PAGES_AT_ONCE];
+    size_t step = PAGES_AT_FIRST;
 
     while (page < end) {
-        const size_t count = end - page < PAGES_AT_ONCE ? end - page : PAGES_AT_ONCE;
+        const size_t count = end - page < step ? end - page : step;
 
         if (mincore((void *)(buffer + page * page_bytes), count * page_bytes, exists) <
             0) {
@@ -42,6 +44,7 @@ find_used(uintptr_t buffer, size_t page, size_t end)
             }
         }
         page += count;
+        step = step < PAGES_AT_ONCE ? step * 2 : step;
     }
     return end;
 }
