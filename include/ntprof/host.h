@@ -21,19 +21,21 @@ extern "C" {
  * same allocation, as in NT. The core fills StartVa and ByteCount, the host the rest.
  */
 typedef struct _MDL {
-    ULONG64 StartVa;      /* caller's address of the buffer */
-    ULONG ByteCount;      /* bytes to lock, from StartVa */
+    ULONG64 StartVa; /* caller's address of the buffer */
+    ULONG ByteCount; /* bytes to lock, from StartVa */
     ULONG Reserved;
-    void *MappedSystemVa; /* counters for StartVa, once mapped; stays valid and counts into the
+    void *
+        MappedSystemVa; /* counters for StartVa, once mapped; stays valid and counts into the
                              caller's buffer until unmapped whatever the caller does to its own
                              mapping */
-    void *HostContext;    /* the host's own */
+    void *HostContext; /* the host's own */
 } MDL;
 
 /* HOST_PROCESS - a process as the host knows it. */
 typedef struct _HOST_PROCESS {
-    ULONG64 ProcessId;   /* pid, never 0 */
-    LONG_PTR Reference;  /* the host's own: keeps the pid from being mistaken (a pidfd) */
+    ULONG64 ProcessId; /* pid, never 0 */
+    LONG_PTR
+        Reference; /* the host's own: tells the pid's later users apart (its start time) */
 } HOST_PROCESS;
 
 typedef struct _HOST_TABLE {
