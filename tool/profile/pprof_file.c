@@ -47,9 +47,9 @@ fail_errno(struct pprof_error *error, const char *path, const char *what)
 static bool
 fail_text(struct pprof_error *error, const char *path, const char *what)
 {
-    char shown[256];
+    char shown[128];
 
-    snprintf(error->text, sizeof(error->text), "%s: %s",
+    snprintf(error->text, sizeof(error->text), "%s: %.380s",
              text_show(shown, sizeof(shown), path), what);
     return false;
 }

@@ -142,7 +142,7 @@ choose_columns(struct table *table)
     static const enum cell rest[][5] = {
         [REPORT_BY_FUNCTION] = {FUNCTION, IMAGE, SHARE},
         [REPORT_BY_IMAGE] = {PATH, SHARE},
-        [REPORT_BY_ADDRESS] = {ADDRESS, FUNCTION, IMAGE, LINE, SHARE},
+        [REPORT_BY_ADDRESS] = {ADDRESS, FUNCTION, LINE, IMAGE, SHARE},
         [REPORT_BY_PROCESS] = {PROCESS, SHARE},
         [REPORT_BY_SOURCE] = {SOURCE, SHARE},
     };
@@ -345,12 +345,12 @@ print_total(const struct table *table)
         }
         print_cell(table, column, number);
     }
+    fprintf(table->out, "%zu row%s in all", count, count == 1 ? "" : "s");
     if (table->shown < count) {
-        fprintf(table->out, "all %zu rows; %zu are not shown (--rows 0 shows all)\n",
-                count, count - table->shown);
-    } else {
-        fprintf(table->out, "all %zu row%s\n", count, count == 1 ? "" : "s");
+        fprintf(table->out, "; %zu not shown (--rows 0 shows all)",
+                count - table->shown);
     }
+    fputc('\n', table->out);
 }
 
 static bool

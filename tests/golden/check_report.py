@@ -1,0 +1,176 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Shows known profiles with `ntprof report` and compares every byte with kept outputs.
+
+usage: check_report.py GOLDEN_REPORT SCHEMA [--update]
+
+--update writes the kept outputs anew: read the difference before committing it.
+"""
+import csv
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import validate_schema
+
+HERE = pathlib.Path(__file__).parent
+KINDS = ["usual", "several", "user", "few", "hostile", "empty", "foreign"]
+
+# Name of the kept output: kind of profile, arguments.
+CASES = {
+    "usual-function.txt": ("usual", []),
+    "usual-rows.txt": ("usual", ["--rows", "2"]),
+    "usual-image.txt": ("usual", ["--by", "image"]),
+    "usual-address.txt": ("usual", ["--by=address"]),
+    "usual-process.txt": ("usual", ["--by", "process"]),
+    "usual-source.txt": ("usual", ["--by", "source"]),
+    "several-function.txt": ("several", []),
+    "several-source.txt": ("several", ["--by", "source"]),
+    "user-function.txt": ("user", ["--rows", "1"]),
+    "few-function.txt": ("few", []),
+    "empty-function.txt": ("empty", []),
+    "foreign-function.txt": ("foreign", ["--rows", "1"]),
+    "hostile-function.txt": ("hostile", []),
+    "hostile-address.txt": ("hostile", ["--by", "address"]),
+    "usual-function.json": ("usual", ["--json"]),
+    "several-function.json": ("several", ["--json", "--rows", "3"]),
+    "several-source.json": ("several", ["--json", "--by", "source"]),
+    "usual-image.json": ("usual", ["--json", "--by", "image"]),
+    "hostile-address.json": ("hostile", ["--json", "--by", "address"]),
+    "empty-function.json": ("empty", ["--json"]),
+    "usual-function.csv": ("usual", ["--csv"]),
+    "several-address.csv": ("several", ["--csv", "--by", "address", "--rows", "0"]),
+    "several-source.csv": ("several", ["--csv", "--by", "source"]),
+    "hostile-function.csv": ("hostile", ["--csv"]),
+    "empty-function.csv": ("empty", ["--csv"]),
+}
+
+# Arguments, words of the one line on standard error. Status 125, nothing on standard output.
+MISTAKES = [
+    (["--by", "colour", "usual"], "--by colour: allowed are function, image, address"),
+    (["--rows", "-1", "usual"], "--rows -1: allowed are 0 (all), 1, 2"),
+    (["--rows", "", "usual"], "--rows : allowed are"),
+    (["--rows"], "--rows: a value is missing"),
+    (["--json", "--csv", "usual"], "--json, --csv: only one of them"),
+    (["usual", "few"], "few: only one FILE can be shown"),
+    (["--frobnicate", "usual"], "--frobnicate: no such option"),
+    (["-x", "usual"], "-x: no such option"),
+    (["--json=yes", "usual"], "--json=yes: no such option, or one that takes no value"),
+    (["none"], "none: cannot open it: No such file or directory"),
+    (["."], ".: cannot read it: Is a directory"),
+    (["torn"], "torn: truncated"),
+    (["text"], "text: not a profile"),
+    ([], "ntprof.pb.gz: cannot open it"),
+]
+
+
+class Checker:
+    def __init__(self, program, schema, folder):
+        self.program = program
+        self.schema = json.load(open(schema, encoding="utf-8"))
+        self.folder = folder
+        self.wrong = 0
+        self.good = 0
+
+    def expect(self, good, what):
+        if good:
+            self.good += 1
+        else:
+            self.wrong += 1
+            print(f"FAIL {what}")
+
+    def run(self, *arguments, **options):
+        environment = dict(os.environ, LC_ALL="C.UTF-8", NO_COLOR="")
+        return subprocess.run([self.program, *arguments], cwd=self.folder, env=environment,
+                              stdout=options.pop("stdout", subprocess.PIPE),
+                              stderr=subprocess.PIPE, check=False, **options)
+
+    def compare(self, name, kind, arguments, update):
+        result = self.run("report", *arguments, kind)
+        kept = HERE / name
+        self.expect(result.returncode == 0 and result.stderr == b"",
+                    f"{name}: status {result.returncode}, {result.stderr!r}")
+        if update:
+            kept.write_bytes(result.stdout)
+        expected = kept.read_bytes()
+        self.expect(result.stdout == expected,
+                    f"{name}: got\n{result.stdout.decode(errors='replace')}")
+        self.check_harmless(name, result.stdout)
+        if name.endswith(".json"):
+            self.check_json(name, result.stdout)
+        elif name.endswith(".csv"):
+            self.check_csv(name, result.stdout)
+
+    def check_harmless(self, name, output):
+        text = output.decode("utf-8")
+        bad = [c for c in text if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160
+               or c == "\u202e"]
+        self.expect(not bad, f"{name}: has {bad}")
+
+    def check_json(self, name, output):
+        report = json.loads(output)
+        errors = list(validate_schema.check(report, self.schema, self.schema))
+        self.expect(not errors, f"{name}: {errors}")
+        for source in report["sources"]:
+            self.expect(source["taken"] == source["counted"] + source["outside"],
+                        f"{name}: taken does not add up")
+            missing = sum(source[k] for k in ("lost", "throttled", "missed", "excluded"))
+            self.expect(source["expected"] == source["taken"] + missing,
+                        f"{name}: expected does not add up")
+
+    def check_csv(self, name, output):
+        rows = list(csv.reader(io.StringIO(output.decode("utf-8"), newline="")))
+        self.expect(all(len(row) == 10 for row in rows), f"{name}: columns differ")
+        self.expect(rows[0][0] == "samples", f"{name}: no header")
+
+    def check_mistakes(self):
+        whole = (self.folder / "usual").read_bytes()
+        (self.folder / "torn").write_bytes(whole[: len(whole) // 2])
+        (self.folder / "text").write_text("int main(void);\n", encoding="utf-8")
+        for arguments, words in MISTAKES:
+            result = self.run("report", *arguments)
+            said = result.stderr.decode()
+            self.expect(result.returncode == 125 and result.stdout == b""
+                        and said.startswith("ntprof: report: ") and words in said
+                        and said.count("\n") == 1,
+                        f"{arguments}: status {result.returncode}, {said!r}")
+
+    def check_streams(self):
+        with open("/dev/full", "wb") as full:
+            result = self.run("report", "usual", stdout=full)
+        self.expect(result.returncode == 125 and b"No space left" in result.stderr,
+                    f"/dev/full: {result.returncode} {result.stderr!r}")
+        with open(self.folder / "usual", "rb") as file:
+            result = self.run("report", "-", "--rows", "1", stdin=file)
+        self.expect(result.returncode == 0 and b"EvalFrame" in result.stdout, "from a pipe")
+        reader, writer = os.pipe()
+        os.close(reader)
+        result = self.run("report", "usual", stdout=writer)
+        os.close(writer)
+        self.expect(result.returncode in (0, -13) and result.stderr == b"",
+                    f"closed pipe: {result.returncode} {result.stderr!r}")
+        result = self.run("report", "--help")
+        self.expect(result.returncode == 0 and result.stdout.startswith(b"usage: ntprof"),
+                    "--help")
+
+
+def main():
+    program, schema = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
+    with tempfile.TemporaryDirectory() as folder:
+        checker = Checker(program, schema, pathlib.Path(folder))
+        for kind in KINDS:
+            checker.run("make", kind, kind)
+        for name, (kind, arguments) in CASES.items():
+            checker.compare(name, kind, arguments, "--update" in sys.argv)
+        checker.check_mistakes()
+        checker.check_streams()
+    print(f"{checker.good} checks good, {checker.wrong} wrong")
+    return 1 if checker.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * golden_report.c - makes the profile files that the golden tests show, and shows them.
+ *
+ *   golden-report make KIND FILE     KIND: usual, several, user, few, hostile, empty, foreign
+ *   golden-report report ARGUMENT... as ntprof report
+ */
+#include "cmd/cmd.h"
+#include "profile/pprof.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOSTILE "\033[31m\"red\"\033[0m,\n\xff\xe2\x80\xae'=1+1' \\x41"
+
+static void
+require(bool good, const char *what)
+{
+    if (!good) {
+        fprintf(stderr, "golden-report: %s\n", what);
+        exit(2);
+    }
+}
+
+static uint32_t
+add_source(struct profile *profile, const char *name, uint64_t interval)
+{
+    const bool time = strcmp(name, "time") == 0;
+    const struct profile_source source = {
+        .name = name,
+        .nt_name = time ? "ProfileTime" : "",
+        .unit = time ? "100ns" : "events",
+        .kernel_included = true,
+        .asked = interval,
+        .granted = interval,
+        .measured = (double)interval * 1.001,
+    };
+    uint32_t index;
+
+    require(profile_add_source(profile, &source, &index), "source");
+    return index;
+}
+
+static uint32_t
+add_image(struct profile *profile, const char *path, const char *build_id,
+          uint64_t start, uint64_t offset)
+{
+    const struct profile_image image = {.path = path,
+                                        .build_id = build_id,
+                                        .start = start,
+                                        .limit = start + 0x100000,
+                                        .offset = offset,
+                                        .named = build_id[0] != '\0'};
+    uint32_t index;
+
+    require(profile_add_image(profile, &image, &index), "image");
+    return index;
+}
+
+static uint32_t
+add_function(struct profile *profile, const char *name, const char *system_name,
+             const char *file, uint32_t line)
+{
+    const struct profile_function function = {
+        .name = name, .system_name = system_name, .file = file, .start_line = line};
+    uint32_t index;
+
+    require(profile_add_function(profile, &function, &index), "function");
+    return index;
+}
+
+static void
+add_hits(struct profile *profile, uint32_t image, uint64_t address, const char *process,
+         uint32_t function, uint32_t line, uint32_t source, uint64_t hits)
+{
+    uint32_t index;
+
+    require(profile_add_process(profile, process, &index) &&
+                profile_add_hits(profile, image, address, index, function, line, source,
+                                 hits),
+            "hits");
+    profile->sources[source].counted += hits;
+    profile->sources[source].taken += hits;
+    profile->sources[source].expected += hits;
+}
+
+static struct profile *
+begin(const char *honesty)
+{
+    struct profile *profile = profile_new();
+
+    require(profile != NULL, "profile");
+    profile->command = strdup("python3 work.py --fast 'a b'");
+    profile->hal = strdup("perf");
+    profile->honesty = strdup(honesty);
+    profile->time_ns = UINT64_C(1700000000123456789);
+    profile->duration_ns = UINT64_C(5012345678);
+    profile->bucket_bytes = 4;
+    return profile;
+}
+
+/* Names from several images and processes, code without names, a little outside. */
+static void
+fill(struct profile *profile, uint32_t source)
+{
+    const uint32_t python =
+        add_image(profile, "/usr/bin/python3.11", "a1b2c3d4e5f6", 0x420000, 0x20000);
+    const uint32_t libc = add_image(profile, "/usr/lib/x86_64-linux-gnu/libc.so.6",
+                                    "00ff00ff00ff", 0x26000, 0x26000);
+    const uint32_t plain = add_image(profile, "/opt/app/plugin.so", "", 0x1000, 0x1000);
+    const uint32_t kernel =
+        add_image(profile, "[kernel]", "beef", UINT64_C(0xffffffff81000000), 0);
+    const uint32_t eval =
+        add_function(profile, "_PyEval_EvalFrameDefault", "_PyEval_EvalFrameDefault",
+                     "Python/ceval.c", 1650);
+    const uint32_t list = add_function(
+        profile, "std::vector<int, std::allocator<int> >::push_back(int&&)",
+        "_ZNSt6vectorIiSaIiEE9push_backEOi", "", 0);
+    const uint32_t copy = add_function(profile, "memcpy", "memcpy", "", 0);
+    const uint32_t fault =
+        add_function(profile, "clear_page_erms", "clear_page_erms", "", 0);
+
+    add_hits(profile, python, 0x4f1230, "python3", eval, 1702, source, 2001);
+    add_hits(profile, python, 0x4f1234, "python3", eval, 1703, source, 250);
+    add_hits(profile, python, 0x4f1230, "worker", eval, 1702, source, 2);
+    add_hits(profile, libc, 0xa4560, "python3", copy, 0, source, 420);
+    add_hits(profile, plain, 0x1a40, "worker", 0, 0, source, 300);
+    add_hits(profile, plain, 0x1a44, "worker", 0, 0, source, 11);
+    add_hits(profile, plain, 0x1a80, "worker", list, 0, source, 310);
+    add_hits(profile, kernel, UINT64_C(0xffffffff81abcdef), "python3", fault, 0, source,
+             100);
+}
+
+static struct profile *
+make_usual(void)
+{
+    struct profile *profile = begin("bpf: not built in");
+
+    fill(profile, add_source(profile, "time", 10030));
+    profile->sources[0].outside = 6;
+    profile->sources[0].taken += 6;
+    profile->sources[0].expected += 6;
+    return profile;
+}
+
+static struct profile *
+make_several(void)
+{
+    struct profile *profile = begin("");
+    const uint32_t time = add_source(profile, "time", 10000);
+    const uint32_t faults = add_source(profile, "page-faults", 1);
+
+    fill(profile, time);
+    add_hits(profile, 1, 0xa4560, "python3", 3, 0, faults, 1234);
+    add_hits(profile, 1, 0xa4570, "worker", 3, 0, faults, 6);
+    profile->sources[time].asked = 100;
+    profile->sources[time].lost = 17;
+    profile->sources[time].throttled = 3;
+    profile->sources[time].expected += 20;
+    return profile;
+}
+
+static struct profile *
+make_user(void)
+{
+    struct profile *profile =
+        begin("user mode only: perf_event_paranoid is 2; 1 would allow the kernel");
+
+    fill(profile, add_source(profile, "time", 10030));
+    profile->sources[0].kernel_included = false;
+    profile->sources[0].excluded = 77;
+    profile->sources[0].expected += 77;
+    return profile;
+}
+
+static struct profile *
+make_few(void)
+{
+    struct profile *profile = begin("");
+    const uint32_t time = add_source(profile, "time", 20000000);
+
+    profile->sources[time].asked = 0;
+    add_hits(profile, add_image(profile, "/bin/true", "", 0x1000, 0x1000), 0x1abc,
+             "true", 0, 0, time, 3);
+    return profile;
+}
+
+static struct profile *
+make_hostile(void)
+{
+    struct profile *profile = begin(HOSTILE);
+    const uint32_t source = add_source(profile, HOSTILE, 1);
+    const uint32_t image = add_image(profile, "/tmp/" HOSTILE, HOSTILE, 0, 0);
+
+    free(profile->command);
+    profile->command = strdup(HOSTILE);
+    add_hits(profile, image, 0x10, HOSTILE,
+             add_function(profile, HOSTILE, HOSTILE, HOSTILE, 1), 2, source, 100);
+    add_hits(profile, image, 0x20, "", 0, 0, source, 50);
+    return profile;
+}
+
+static struct profile *
+make_empty(void)
+{
+    struct profile *profile = begin("");
+
+    add_source(profile, "time", 10030);
+    profile->sources[0].measured = 0;
+    return profile;
+}
+
+/* Not quite foreign, but without books, as those are. */
+static struct profile *
+make_foreign(void)
+{
+    struct profile *profile = make_usual();
+    struct profile_source *source = &profile->sources[0];
+
+    source->expected = source->taken = source->counted = source->outside = 0;
+    profile->hal[0] = '\0';
+    profile->honesty[0] = '\0';
+    return profile;
+}
+
+static int
+make(const char *kind, const char *path)
+{
+    static const struct {
+        const char *kind;
+        struct profile *(*make)(void);
+    } kinds[] = {
+        {"usual", make_usual},     {"several", make_several}, {"user", make_user},
+        {"few", make_few},         {"hostile", make_hostile}, {"empty", make_empty},
+        {"foreign", make_foreign},
+    };
+    struct pprof_error error;
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strcmp(kinds[i].kind, kind) == 0) {
+            struct profile *profile = kinds[i].make();
+
+            profile_sort(profile);
+            require(pprof_write(profile, path, &error), "write");
+            profile_delete(profile);
+            return 0;
+        }
+    }
+    require(false, "no such kind");
+    return 2;
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc == 4 && strcmp(argv[1], "make") == 0) {
+        return make(argv[2], argv[3]);
+    }
+    if (argc >= 2 && strcmp(argv[1], "report") == 0) {
+        return cmd_report(argc - 1, argv + 1);
+    }
+    fprintf(stderr, "usage: golden-report make KIND FILE | report ARGUMENT...\n");
+    return 2;
+}
