@@ -30,6 +30,7 @@ typedef struct _KPROCESS {
     ULONG64 ProcessId;            /* 0: all processes */
     struct _KPROCESS *HashNext;   /* published; meaningful while Hashed */
     BOOLEAN Hashed;               /* hits of ProcessId find this process */
+    BOOLEAN Ended;                /* ProcessId may be another process's by now */
     struct _KI_INDEX *Index;      /* published; NULL until a first profile is started */
     struct _KI_INDEX *Spare;      /* same capacity; never seen by a hit */
     LIST_ENTRY InterruptListHead; /* KI_INTERRUPTs */
@@ -114,9 +115,12 @@ NTSTATUS KeStartProfile(KE_SYSTEM *Ke, KPROFILE *Profile);
  * KeFlushHits, or hits from before the stop may be missing. */
 void KeStopProfile(KE_SYSTEM *Ke, KPROFILE *Profile);
 
-/* KeDetachProcess - the process ended or runs a new program: its started profiles stay started
- * but never count again. Called within the delivery of that event. */
+/* KeDetachProcess - the process runs a new program: its started profiles stay started but never
+ * count again, and give their interrupts back. Called within the delivery of that event. */
 void KeDetachProcess(KE_SYSTEM *Ke, KPROCESS *Process);
+
+/* KeEndProcess - the process ended: the same, also for profiles that are started from now on. */
+void KeEndProcess(KE_SYSTEM *Ke, KPROCESS *Process);
 
 /* KeRegisterSource - keep books of Source. STATUS_INSUFFICIENT_RESOURCES. */
 NTSTATUS KeRegisterSource(KE_SYSTEM *Ke, KPROFILE_SOURCE Source);

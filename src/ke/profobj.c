@@ -2,8 +2,9 @@
 /*
  * ke/profobj.c - starting and stopping kernel profile objects. Level: passive.
  *
- * Invariant: a process is hashed exactly while it has started profiles that are not detached; the
- * global one never is.
+ * Invariant: a process is hashed while it has started profiles that are not detached, at most until
+ * the last of all is stopped; the global one and one that has ended never are. A detached profile is
+ * in no index and holds no interrupts.
  */
 #include "ke/ki.h"
 #include "ke/profint.h"
@@ -16,6 +17,7 @@ KeInitializeProcess(KPROCESS *Process, ULONG64 ProcessId)
     Process->ProcessId = ProcessId;
     Process->HashNext = NULL;
     Process->Hashed = FALSE;
+    Process->Ended = FALSE;
     Process->Index = NULL;
     Process->Spare = NULL;
 }
@@ -75,7 +77,13 @@ KeStartProfile(KE_SYSTEM *Ke, KPROFILE *Profile)
 
     Profile->Type = ProfileObject;
     Profile->Size = sizeof(KPROFILE);
-    Profile->Detached = FALSE;
+    Profile->Detached = Process->Ended;
+    if (Profile->Detached) {
+        /* Its pid may be another process's by now, so the HAL must not hear of it. */
+        InsertTailList(&Process->ProfileListHead, &Profile->ProfileListEntry);
+        Profile->Started = TRUE;
+        return STATUS_SUCCESS;
+    }
     Status = KiInsertRange(Ke, Process, Profile);
     if (!NT_SUCCESS(Status)) {
         return Status;
@@ -106,8 +114,10 @@ KeStopProfile(KE_SYSTEM *Ke, KPROFILE *Profile)
     KPROCESS *const Process = Profile->Process;
 
     RemoveEntryList(&Profile->ProfileListEntry);
-    KiRemoveRange(Ke, Process, Profile);
-    KiStopInterrupts(Ke, Profile);
+    if (!Profile->Detached) {
+        KiRemoveRange(Ke, Process, Profile);
+        KiStopInterrupts(Ke, Profile);
+    }
     if (IsListEmpty(&Process->ProfileListHead)) {
         KiUnhashProcess(Ke, Process);
     }
@@ -118,9 +128,21 @@ void
 KeDetachProcess(KE_SYSTEM *Ke, KPROCESS *Process)
 {
     KiRemoveAllRanges(Ke, Process);
+    KiUnhashProcess(Ke, Process);
     for (LIST_ENTRY *Entry = Process->ProfileListHead.Flink;
          Entry != &Process->ProfileListHead; Entry = Entry->Flink) {
-        CONTAINING_RECORD(Entry, KPROFILE, ProfileListEntry)->Detached = TRUE;
+        KPROFILE *const Profile = CONTAINING_RECORD(Entry, KPROFILE, ProfileListEntry);
+
+        if (!Profile->Detached) {
+            KiStopInterrupts(Ke, Profile);
+            Profile->Detached = TRUE;
+        }
     }
-    KiUnhashProcess(Ke, Process);
+}
+
+void
+KeEndProcess(KE_SYSTEM *Ke, KPROCESS *Process)
+{
+    KeDetachProcess(Ke, Process);
+    Process->Ended = TRUE;
 }

@@ -92,7 +92,7 @@ PsEndProcess(PS_SYSTEM *Ps, EPROCESS *Process)
     }
     Process->Active = FALSE;
     RemoveEntryList(&Process->ActiveProcessLinks);
-    KeDetachProcess(Ps->Ke, &Process->Pcb);
+    KeEndProcess(Ps->Ke, &Process->Pcb);
 }
 
 void
