@@ -1,28 +1,60 @@
 /* SPDX-License-Identifier: MIT */
-/* perf_map.c - fuzz target: JIT maps, which any program may write as it likes. */
-#include "sym/sym.h"
+/*
+ * perf_map.c - fuzz target: a forged perf map; and the same bytes as the kernel's symbols and as a
+ * mangled name.
+ */
+#include "sym/name_map.h"
 
-#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int
-LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static char *
+copy_text(const uint8_t *data, size_t size)
 {
-    static const uint64_t addresses[] = {0,         1, 0x1000, 0x1008, 0x7fffffffffff,
-                                         UINT64_MAX};
-    struct sym_map *const map = sym_map_parse((const char *)data, size);
+    char *text = malloc(size + 1);
 
-    for (size_t i = 0; map != NULL && i < sizeof(addresses) / sizeof(addresses[0]);
-         i++) {
+    if (text == NULL) {
+        abort();
+    }
+    memcpy(text, data, size);
+    text[size] = '\0';
+    return text;
+}
+
+static void
+look_around(struct sym_map *map)
+{
+    if (map == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < map->table.range_count; i++) {
+        const struct sym_range range = map->table.ranges[i];
         struct sym_name name;
         const char *module;
 
-        if (sym_map_lookup(map, addresses[i], &name, &module) && name.name == NULL) {
+        if (range.start >= range.end ||
+            (i > 0 && map->table.ranges[i - 1].end > range.start) ||
+            !sym_map_lookup(map, range.start, &name, &module) ||
+            !sym_map_lookup(map, range.end - 1, &name, &module)) {
             abort();
         }
     }
     sym_map_close(map);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = copy_text(data, size);
+    uint64_t begin;
+    uint64_t end;
+
+    look_around(sym_map_parse((const char *)data, size));
+    free(sym_demangle(text));
+    look_around(sym_map_parse_kernel(copy_text(data, size), text, &begin,
+                                     &end)); /* changes text */
+    free(text);
     return 0;
 }

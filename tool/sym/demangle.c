@@ -32,6 +32,9 @@ append(const char *piece, size_t size, void *context)
 {
     struct output *output = context;
 
+    if (size == 0) {
+        return; /* then piece may be NULL */
+    }
     if (size > DEMANGLED_BYTES_MAX - output->size) {
         longjmp(output->full, 1);
     }

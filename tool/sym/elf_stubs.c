@@ -158,9 +158,10 @@ add_x86_64(const struct sym_elf *file, struct slots *slots, struct sym_table *ta
     if (!read_relocations(file, ".rela.dyn", slots)) {
         return false;
     }
-    if (slots->count > 0) {
-        qsort(slots->items, slots->count, sizeof(*slots->items), compare_slots);
+    if (slots->count == 0) {
+        return true;
     }
+    qsort(slots->items, slots->count, sizeof(*slots->items), compare_slots);
     return add_x86_64_section(file, ".plt", slots, table) &&
            add_x86_64_section(file, ".plt.sec", slots, table) &&
            add_x86_64_section(file, ".plt.got", slots, table);
