@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* Objects: references, deletion, and generic access. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "machine.h"
+#include "ob/ob.h"
+
+#include <string.h>
+
+static int deleted;
+
+static void
+count_deletion(void *context, void *body)
+{
+    (void)body;
+    ++*(int *)context;
+}
+
+static const OBJECT_TYPE type = {
+    .Name = "Thing",
+    .GenericRead = 0x00020001,
+    .GenericWrite = 0x00020002,
+    .GenericExecute = 0x00020004,
+    .GenericAll = 0x000F0007,
+    .ValidAccess = 0x000F0007,
+    .Delete = count_deletion,
+    .DeleteContext = &deleted,
+};
+
+static void
+object__created__zeroed_and_aligned(void **state)
+{
+    struct host_sim *const sim = host_sim_create(NULL);
+    const HOST host = host_sim_host(sim);
+    static const unsigned char zeroes[333];
+    OB_SYSTEM ob;
+    void *body;
+
+    (void)state;
+    ObInitializeSystem(&ob, &host);
+    for (SIZE_T bytes = 1; bytes < sizeof(zeroes); bytes += 83) {
+        assert_int_equal(ObCreateObject(&ob, &type, bytes, &body), STATUS_SUCCESS);
+        assert_int_equal((uintptr_t)body % 16, 0);
+        assert_memory_equal(body, zeroes, bytes);
+        memset(body, 0x5A, bytes);
+        ObDereferenceObject(&ob, body);
+    }
+    assert_int_equal(host_sim_balance(sim).allocations, 0);
+    assert_null(host_sim_complaint(sim));
+    ObFinishSystem(&ob);
+    host_sim_delete(sim);
+}
+
+static void
+object__references__last_one_deletes(void **state)
+{
+    struct host_sim *const sim = host_sim_create(NULL);
+    const HOST host = host_sim_host(sim);
+    OB_SYSTEM ob;
+    void *body;
+
+    (void)state;
+    deleted = 0;
+    ObInitializeSystem(&ob, &host);
+    assert_int_equal(ObCreateObject(&ob, &type, 8, &body), STATUS_SUCCESS);
+    assert_int_equal(ob.ObjectCount, 1);
+    ObReferenceObject(body);
+    ObReferenceObject(body);
+    ObDereferenceObject(&ob, body);
+    ObDereferenceObject(&ob, body);
+    assert_int_equal(deleted, 0);
+    ObDereferenceObject(&ob, NULL);
+    ObDereferenceObject(&ob, body);
+    assert_int_equal(deleted, 1);
+    assert_int_equal(ob.ObjectCount, 0);
+    ObFinishSystem(&ob);
+    host_sim_delete(sim);
+}
+
+static void
+object__no_memory__refused_output_untouched(void **state)
+{
+    struct host_sim *const sim = host_sim_create(NULL);
+    const HOST host = host_sim_host(sim);
+    OB_SYSTEM ob;
+    void *body = &ob;
+
+    (void)state;
+    ObInitializeSystem(&ob, &host);
+    host_sim_fail(sim, HOST_SIM_ALLOCATE, 1, false);
+    assert_int_equal(ObCreateObject(&ob, &type, 8, &body),
+                     STATUS_INSUFFICIENT_RESOURCES);
+    assert_ptr_equal(body, &ob);
+    assert_int_equal(ob.ObjectCount, 0);
+    ObFinishSystem(&ob);
+    host_sim_delete(sim);
+}
+
+static void
+generic_access__each_bit__mapped_and_cleared(void **state)
+{
+    (void)state;
+    assert_int_equal(ObMapGenericAccess(&type, 0), 0);
+    assert_int_equal(ObMapGenericAccess(&type, 0x400), 0x400);
+    assert_int_equal(ObMapGenericAccess(&type, 0x80000000), 0x00020001);
+    assert_int_equal(ObMapGenericAccess(&type, 0x40000000), 0x00020002);
+    assert_int_equal(ObMapGenericAccess(&type, 0x20000000), 0x00020004);
+    assert_int_equal(ObMapGenericAccess(&type, 0x10000000), 0x000F0007);
+    assert_int_equal(ObMapGenericAccess(&type, 0xC0000400), 0x00020403);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(object__created__zeroed_and_aligned),
+        cmocka_unit_test(object__references__last_one_deletes),
+        cmocka_unit_test(object__no_memory__refused_output_untouched),
+        cmocka_unit_test(generic_access__each_bit__mapped_and_cleared),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
