@@ -26,15 +26,6 @@ static const struct option LONG_OPTIONS[] = {
     {NULL, 0, NULL, 0},
 };
 
-static const char USAGE[] =
-    "usage: ntprof report [FILE] [--rows N] [--by KEY] [--json|--csv]\n"
-    "\n"
-    "  FILE       profile to show (" CMD_FILE_DEFAULT "); - is standard input\n"
-    "  --rows N   rows to show (20); 0 shows all\n"
-    "  --by KEY   one row for each function, image, address, process or source\n"
-    "  --json     for programs; the schema is docs/schema/report.schema.json\n"
-    "  --csv      for spreadsheets\n";
-
 struct arguments {
     struct report_options report;
     const char *file;
@@ -47,8 +38,7 @@ fail(const char *about, const char *why)
 {
     char shown[256];
 
-    fprintf(stderr, "ntprof: report: %s: %s\n", text_show(shown, sizeof(shown), about),
-            why);
+    cmd_fail("report", "%s: %s", text_show(shown, sizeof(shown), about), why);
     return false;
 }
 
@@ -57,8 +47,8 @@ fail_value(const char *option, const char *value, const char *allowed)
 {
     char shown[256];
 
-    fprintf(stderr, "ntprof: report: %s %s: %s\n", option,
-            text_show(shown, sizeof(shown), value), allowed);
+    cmd_fail("report", "%s %s: %s", option, text_show(shown, sizeof(shown), value),
+             allowed);
     return false;
 }
 
@@ -170,9 +160,8 @@ print(const struct profile *profile, const struct report_options *options)
     if (errno == EPIPE) {
         return CMD_OK; /* whoever read it had enough */
     }
-    fprintf(stderr, "ntprof: report: cannot write to standard output: %s\n",
-            strerror(errno != 0 ? errno : ENOMEM));
-    return CMD_FAILED;
+    return cmd_fail("report", "cannot write to standard output: %s",
+                    strerror(errno != 0 ? errno : ENOMEM));
 }
 
 int
@@ -187,13 +176,11 @@ cmd_report(int argc, char **argv)
         return CMD_FAILED;
     }
     if (arguments.help) {
-        fputs(USAGE, stdout);
-        return fflush(stdout) == 0 ? CMD_OK : CMD_FAILED;
+        return cmd_print_help("report") ? CMD_OK : CMD_FAILED;
     }
     profile = pprof_read(arguments.file, &error);
     if (profile == NULL) {
-        fprintf(stderr, "ntprof: report: %s\n", error.text);
-        return CMD_FAILED;
+        return cmd_fail("report", "%s", error.text);
     }
     look_at_terminal(&arguments.report);
     status = print(profile, &arguments.report);

@@ -11,6 +11,7 @@
 #include "util/hash_index.h"
 #include "util/string_set.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,6 +183,7 @@ profile_add_image(struct profile *profile, const struct profile_image *image,
                     added.start);
     while ((*index = hash_index_find(&private->by_image, hash, &probe)) !=
            HASH_INDEX_NONE) {
+        assert(*index < profile->image_count && profile->images != NULL);
         if (image_equal(&profile->images[*index], &added)) {
             profile->images[*index].named |= added.named;
             return true;
@@ -221,6 +223,7 @@ profile_add_function(struct profile *profile, const struct profile_function *fun
     hash = hash_mix(hash_pointer(hash, added.file), added.start_line);
     while ((*index = hash_index_find(&private->by_function, hash, &probe)) !=
            HASH_INDEX_NONE) {
+        assert(*index < profile->function_count && profile->functions != NULL);
         if (function_equal(&profile->functions[*index], &added)) {
             return true;
         }
@@ -231,6 +234,7 @@ profile_add_function(struct profile *profile, const struct profile_function *fun
                         (uint32_t)profile->function_count)) {
         return false;
     }
+    assert(profile->functions != NULL); /* reserve saw to it */
     profile->functions[profile->function_count] = added;
     *index = (uint32_t)profile->function_count++;
     return true;
@@ -249,6 +253,7 @@ profile_add_process(struct profile *profile, const char *name, uint32_t *index)
     hash = hash_pointer(0, name);
     while ((*index = hash_index_find(&private->by_process, hash, &probe)) !=
            HASH_INDEX_NONE) {
+        assert(*index < profile->process_count && profile->processes != NULL);
         if (profile->processes[*index] == name) {
             return true;
         }

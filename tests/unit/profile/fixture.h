@@ -189,6 +189,10 @@ fixture_assert_rows_equal(const struct profile *a, const struct profile *b)
 static inline void
 fixture_assert_equal(const struct profile *a, const struct profile *b)
 {
+    if (a == NULL || b == NULL) {
+        fail_msg("no profile");
+        return;
+    }
     assert_string_equal(a->command, b->command);
     assert_string_equal(a->hal, b->hal);
     assert_string_equal(a->honesty, b->honesty);

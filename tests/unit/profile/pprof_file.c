@@ -17,13 +17,13 @@
 static int
 enter_folder(void **state)
 {
-    char *folder = strdup("/tmp/ntprof-test-XXXXXX");
+    char folder[] = "/tmp/ntprof-test-XXXXXX";
 
-    if (folder == NULL || mkdtemp(folder) == NULL || chdir(folder) != 0) {
+    if (mkdtemp(folder) == NULL || chdir(folder) != 0) {
         return -1;
     }
-    *state = folder;
-    return 0;
+    *state = strdup(folder);
+    return *state != NULL ? 0 : -1;
 }
 
 /* Takes the folder away, with one level of folders in it. */
