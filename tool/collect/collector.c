@@ -237,11 +237,17 @@ process_profile(struct collector *collector, struct process *process,
     }
 }
 
+/* The map first: a hit that only it has counted is looked for in vain, one that it has not
+ * counted would be lost. */
 static void
 process_profile_kernel(struct collector *collector, struct process *process)
 {
     if (collector->options.kernel) {
-        process_profile(collector, process, image_set_kernel(&collector->images),
+        process_profile(collector, process,
+                        image_set_kernel(&collector->images, IMAGE_KERNEL_MAP),
+                        kernel_begin, kernel_length, kernel_begin);
+        process_profile(collector, process,
+                        image_set_kernel(&collector->images, IMAGE_KERNEL),
                         kernel_begin, kernel_length, kernel_begin);
     }
 }

@@ -12,6 +12,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+/* Buckets of the kernel's map: 2 MB, so that one page of counters has 2 GB. */
+static const uint32_t kernel_map_log2 = 21;
+
 /* Counters of one segment and source: what is more gets larger buckets. */
 static const uint64_t segment_bytes_max = UINT64_C(1) << 31;
 
@@ -210,10 +213,9 @@ image_set_find(struct image_set *set, const ntprof_notification *map)
 }
 
 struct image *
-image_set_kernel(struct image_set *set)
+image_set_kernel(struct image_set *set, enum image_kind kind)
 {
-    const struct image wanted = {
-        .kind = IMAGE_KERNEL, .path = (char *)"[kernel]", .fd = -1};
+    const struct image wanted = {.kind = kind, .path = (char *)"[kernel]", .fd = -1};
     bool added;
 
     return image_set_get(set, &wanted, &added);
@@ -226,8 +228,8 @@ segment_counter_bytes(uint64_t length, uint32_t log2)
 }
 
 static struct image_segment *
-segment_new(const struct image_set *set, uint64_t begin, uint64_t length,
-            uint32_t program)
+segment_new(const struct image_set *set, const struct image *image, uint64_t begin,
+            uint64_t length, uint32_t program)
 {
     struct image_segment *const segment =
         calloc(1, sizeof(*segment) + set->source_count * sizeof(segment->counters[0]));
@@ -236,7 +238,8 @@ segment_new(const struct image_set *set, uint64_t begin, uint64_t length,
         return NULL;
     }
     segment->program = program;
-    segment->log2 = set->bucket_log2;
+    segment->log2 =
+        image->kind == IMAGE_KERNEL_MAP ? kernel_map_log2 : set->bucket_log2;
     segment->begin = begin;
     segment->length = length;
     while (segment_counter_bytes(length, segment->log2) > segment_bytes_max) {
@@ -267,7 +270,7 @@ image_segment_find(const struct image_set *set, struct image *image, uint64_t be
         segment = segment->next;
     }
     if (segment == NULL) {
-        segment = segment_new(set, begin, length, program);
+        segment = segment_new(set, image, begin, length, program);
         if (segment != NULL) {
             segment->next = image->segments;
             image->segments = segment;
@@ -362,34 +365,83 @@ fold_range(struct image *image, const struct image_segment *segment, uint32_t so
     return true;
 }
 
-/* Only pages that hold counts are looked at: reading the others would make them. */
+/* Takes over the counters of one source from byte at up to end. Only pages that hold
+ * counts are looked at: reading the others would make them. */
 static bool
-segment_fold(struct image *image, const struct image_segment *segment, uint32_t source)
+fold_used(struct image *image, const struct image_segment *segment, uint32_t source,
+          size_t at, size_t end)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const ULONG *const counters = segment->counters[source];
-    size_t at = ntprof_buffer_next(counters, segment->bytes, 0);
 
-    while (at < segment->bytes) {
-        const size_t end = segment->bytes - at < page ? segment->bytes : at + page;
+    at = ntprof_buffer_next(counters, end, at);
+    while (at < end) {
+        const size_t next = end - at < page ? end : at + page;
 
-        if (!fold_range(image, segment, source, at, end)) {
+        if (!fold_range(image, segment, source, at, next)) {
             return false;
         }
-        at = ntprof_buffer_next(counters, segment->bytes, end);
+        at = ntprof_buffer_next(counters, end, next);
     }
     return true;
 }
 
+/* The kernel's counters: where its map says that there are any. */
+static bool
+fold_mapped(struct image *image, const struct image_segment *segment, uint32_t source,
+            const struct image_segment *map)
+{
+    const uint32_t shift = map->log2 - segment->log2;
+    const size_t bytes = sizeof(ULONG)
+                         << shift; /* of counters for a bucket of the map */
+
+    for (size_t i = 0; i < map->bytes / sizeof(ULONG); i++) {
+        const size_t at = i * bytes;
+
+        if (__atomic_load_n(&map->counters[source][i], __ATOMIC_RELAXED) != 0 &&
+            !fold_used(image, segment, source, at,
+                       segment->bytes - at < bytes ? segment->bytes : at + bytes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The segment of the kernel's map that belongs to one of the kernel's; NULL if it has none. */
+static const struct image_segment *
+find_map(struct image_set *set, const struct image *image,
+         const struct image_segment *segment)
+{
+    const struct image *const map =
+        image->kind == IMAGE_KERNEL ? image_set_kernel(set, IMAGE_KERNEL_MAP) : NULL;
+    const struct image_segment *found = map != NULL ? map->segments : NULL;
+
+    while (found != NULL &&
+           (found->program != segment->program || found->begin != segment->begin ||
+            found->length != segment->length)) {
+        found = found->next;
+    }
+    return found;
+}
+
 bool
-image_fold(const struct image_set *set, struct image *image)
+image_fold(struct image_set *set, struct image *image)
 {
     bool complete = true;
 
+    if (image->kind == IMAGE_KERNEL_MAP) {
+        return true;
+    }
     for (const struct image_segment *segment = image->segments; segment != NULL;
          segment = segment->next) {
+        const struct image_segment *const map = find_map(set, image, segment);
+
         for (uint32_t i = 0; i < set->source_count; i++) {
-            complete = segment_fold(image, segment, i) && complete;
+            const bool folded = map != NULL
+                                    ? fold_mapped(image, segment, i, map)
+                                    : fold_used(image, segment, i, 0, segment->bytes);
+
+            complete = folded && complete;
         }
     }
     image_free_segments(set, image);

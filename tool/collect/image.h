@@ -18,7 +18,8 @@ enum image_kind {
     IMAGE_FILE,      /* places are file offsets */
     IMAGE_VDSO,      /* places are offsets in it */
     IMAGE_ANONYMOUS, /* JIT code and the like of one process; places are addresses */
-    IMAGE_KERNEL     /* places are addresses */
+    IMAGE_KERNEL,    /* places are addresses */
+    IMAGE_KERNEL_MAP /* the same in large buckets: where in its 2 GB to look for counts */
 };
 
 /* image_segment - counters for [begin, begin + length), hit by processes of one name. */
@@ -73,8 +74,8 @@ void image_set_finish(struct image_set *set);
  * of memory. */
 struct image *image_set_find(struct image_set *set, const ntprof_notification *map);
 
-/* The kernel. NULL: out of memory. */
-struct image *image_set_kernel(struct image_set *set);
+/* IMAGE_KERNEL or IMAGE_KERNEL_MAP. NULL: out of memory. */
+struct image *image_set_kernel(struct image_set *set, enum image_kind kind);
 
 /* Counters that cover all of the range for a program. NULL: out of memory. */
 struct image_segment *image_segment_find(const struct image_set *set,
@@ -87,7 +88,7 @@ ULONG *image_segment_counter(const struct image_segment *segment, size_t source,
 
 /* Takes what the segments of an image counted over into its counts, and gives the segments back.
  * False: out of memory. */
-bool image_fold(const struct image_set *set, struct image *image);
+bool image_fold(struct image_set *set, struct image *image);
 
 /* Sorts the counts of an image by place, program and source, each bucket once. */
 void image_merge_counts(struct image *image);

@@ -112,6 +112,8 @@ namer_open(struct namer *namer, struct image *image)
         namer->map = sym_map_open_kernel(&begin, &end);
         namer->kernel = true;
         break;
+    case IMAGE_KERNEL_MAP:
+        break; /* has no counts of its own */
     }
 }
 
