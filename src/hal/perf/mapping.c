@@ -141,10 +141,13 @@ perf_mappings_hold(const struct perf_mappings *mappings,
                    const struct perf_mapping *mapping)
 {
     const size_t index = first_above(mappings, mapping->base);
-    const struct perf_mapping *found = mappings->items + index;
+    const struct perf_mapping *found;
 
-    return index < mappings->count && found->base == mapping->base &&
-           found->length == mapping->length &&
+    if (index == mappings->count) {
+        return false;
+    }
+    found = &mappings->items[index];
+    return found->base == mapping->base && found->length == mapping->length &&
            (found->file_offset == mapping->file_offset ||
             (found->image->flags & NTPROF_IMAGE_ANONYMOUS) != 0) &&
            same_image(found->image, mapping->image);

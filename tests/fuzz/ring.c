@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring.c - fuzz target: forged rings of the kernel's records, through parser, merge and processes.
+ *
+ * The first byte says where in its ring the data begins, in steps of 8 bytes, so that records wrap;
+ * the second where the data is cut in two rings. What must hold is checked: mappings sorted and
+ * apart, no process without a thread, and as many mappings told as there are.
+ */
+#include "hal/perf/merge.h"
+#include "hal/perf/procfs.h"
+#include "hal/perf/space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { RINGS = 2, RING_BYTES_MIN = 64 };
+
+struct world {
+    struct perf_space space;
+    struct perf_cover cover;
+    struct perf_ring rings[RINGS];
+    struct perf_merge_entry entries[RINGS];
+    struct perf_merge merge;
+    int64_t mapped; /* maps told, less unmaps */
+    int64_t alive;
+};
+
+static void
+check(int holds)
+{
+    if (!holds) {
+        abort();
+    }
+}
+
+static void
+told(void *context, const ntprof_notification *notification)
+{
+    struct world *world = context;
+
+    check(notification->name != NULL);
+    world->mapped += notification->kind == NTPROF_IMAGE_MAP;
+    world->mapped -= notification->kind == NTPROF_IMAGE_UNMAP;
+    world->alive += notification->kind == NTPROF_PROCESS_START;
+    world->alive -= notification->kind == NTPROF_PROCESS_EXIT;
+    if (notification->kind == NTPROF_IMAGE_MAP) {
+        check(notification->length > 0);
+        check(notification->base + notification->length > notification->base);
+    }
+}
+
+/* A ring of its own allocation, so that a sanitizer sees what is read past its end. */
+static void
+make_ring(struct perf_ring *ring, const uint8_t *data, size_t size, uint64_t position)
+{
+    uint64_t bytes = RING_BYTES_MIN;
+    uint8_t *memory;
+
+    while (bytes < size) {
+        bytes *= 2;
+    }
+    memory = calloc(1, bytes);
+    check(memory != NULL);
+    position = position * 8 % bytes;
+    for (size_t i = 0; i < size; i++) {
+        memory[(position + i) % bytes] = data[i];
+    }
+    perf_ring_over(ring, memory, bytes, aligned_alloc(8, 65536));
+    ring->tail = position;
+    ring->head = position + size / 8 * 8;
+}
+
+static void
+check_process(const struct perf_process *process, size_t *mappings)
+{
+    check(process->threads != NULL);
+    for (size_t i = 0; i < process->mappings.count; i++) {
+        const struct perf_mapping *mapping = &process->mappings.items[i];
+
+        check(mapping->length > 0 && mapping->image->references > 0);
+        check(i == 0 || mapping[-1].base + mapping[-1].length <= mapping->base);
+    }
+    *mappings += process->mappings.count;
+}
+
+static void
+check_world(const struct world *world)
+{
+    size_t mappings = 0;
+
+    for (size_t i = 0; i < world->space.processes.capacity; i++) {
+        if (world->space.processes.entries[i].value != NULL) {
+            check_process(world->space.processes.entries[i].value, &mappings);
+        }
+    }
+    check(world->mapped == (int64_t)mappings);
+    check(world->alive == (int64_t)world->space.processes.count);
+}
+
+/* As deliver.c does, without a kernel. */
+static void
+deliver(struct world *world)
+{
+    while (world->merge.count > 0) {
+        struct perf_ring *ring = world->merge.entries[0].ring;
+        const uint64_t limit_ns = perf_merge_limit(&world->merge);
+        const uint64_t tail = ring->tail;
+        const struct perf_event_header *header;
+        struct perf_record record;
+
+        while ((header = perf_ring_peek(ring)) != NULL &&
+               perf_record_time(header, header->size) <= limit_ns) {
+            if (perf_record_parse(header, header->size, &record) == 0) {
+                perf_space_apply(&world->space, &record, &world->cover);
+            }
+            perf_ring_skip(ring, header);
+        }
+        check(ring->tail != tail && ring->tail <= ring->head);
+        perf_merge_settle(&world->merge);
+    }
+}
+
+/* The same bytes as the text of /proc/PID/maps, and what a resync makes of it. */
+static void
+resync(struct world *world, const uint8_t *data, size_t size)
+{
+    char *text = calloc(1, size + 1);
+    struct perf_mappings mappings = {0};
+    const uint32_t tids[] = {1, 2};
+
+    check(text != NULL);
+    memcpy(text, data, size);
+    if (perf_procfs_parse_mappings(text, &mappings) == 0) {
+        struct perf_process *process = perf_space_find(&world->space, 1);
+
+        if (process != NULL) {
+            perf_space_resync(&world->space, process, tids, 2, &mappings, 1);
+        } else {
+            perf_space_attach(&world->space, 1, "forged", tids, 2, 1, &mappings, NULL);
+        }
+    }
+    free(text);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct world world = {.cover.descendants = true};
+    const uint64_t position = size > 0 ? data[0] : 0;
+    size_t cut;
+
+    if (size < 2) {
+        return 0;
+    }
+    cut = (size - 2) * data[1] / 255 / 8 * 8;
+    perf_space_init(&world.space, told, &world);
+    world.merge.entries = world.entries;
+    make_ring(&world.rings[0], data + 2, cut, position);
+    make_ring(&world.rings[1], data + 2 + cut, size - 2 - cut, position / 2);
+    for (size_t i = 0; i < RINGS; i++) {
+        perf_merge_add(&world.merge, &world.rings[i]);
+    }
+    deliver(&world);
+    check_world(&world);
+    resync(&world, data + 2, size - 2);
+    check_world(&world);
+
+    perf_space_finish(&world.space);
+    for (size_t i = 0; i < RINGS; i++) {
+        free((void *)(uintptr_t)world.rings[i].data);
+        free(world.rings[i].scratch);
+    }
+    return 0;
+}

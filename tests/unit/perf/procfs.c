@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* procfs.c - /proc's text, sound and unsound, and the map of numbers. */
+#include "cmocka_all.h"
+
+#include "hal/perf/idmap.h"
+#include "hal/perf/procfs.h"
+
+#include <errno.h>
+#include <ntprof/notification.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void
+parse__maps__executable_lines(void **state)
+{
+    char text[] =
+        "55c05000-55c06000 r--p 00000000 fd:01 77   /bin/a b\n"
+        "55c06000-55c08000 r-xp 00001000 fd:01 77   /bin/a b\n"
+        "7f000000-7f001000 rwxp 00000000 00:00 0 \n"
+        "7f100000-7f101000 r-xp 00000000 fd:01 9    /tmp/new\\012line (deleted)\n"
+        "7fff0000-7fff2000 r-xp 00000000 00:00 0    [vdso]\n"
+        "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]";
+    struct perf_mappings mappings = {0};
+
+    (void)state;
+    assert_int_equal(perf_procfs_parse_mappings(text, &mappings), 0);
+    assert_int_equal(mappings.count, 5);
+    assert_int_equal(mappings.items[0].base, 0x55c06000);
+    assert_int_equal(mappings.items[0].length, 0x2000);
+    assert_int_equal(mappings.items[0].file_offset, 0x1000);
+    assert_int_equal(mappings.items[0].image->device_major, 0xfd);
+    assert_int_equal(mappings.items[0].image->device_minor, 1);
+    assert_int_equal(mappings.items[0].image->inode, 77);
+    assert_int_equal(mappings.items[0].image->flags, 0);
+    assert_string_equal(mappings.items[0].image->name, "/bin/a b");
+    assert_string_equal(mappings.items[1].image->name, "//anon");
+    assert_int_equal(mappings.items[1].image->flags, NTPROF_IMAGE_ANONYMOUS);
+    assert_string_equal(mappings.items[2].image->name, "/tmp/new\nline (deleted)");
+    assert_string_equal(mappings.items[3].image->name, "[vdso]");
+    assert_string_equal(mappings.items[4].image->name, "[vsyscall]");
+    perf_mappings_finish(&mappings);
+}
+
+static void
+parse__nonsense__passed_over(void **state)
+{
+    char text[] = "\n\n"
+                  "not a line\n"
+                  "2000-1000 r-xp 0 0:0 1 /backwards\n"
+                  "3000-3000 r-xp 0 0:0 1 /nothing\n"
+                  "4000-5000 r-x\n"
+                  "5000-6000 r-xp 0 0:0 5 /good\n"
+                  "5800-7000 r-xp 0 0:0 6 /overlaps\n"
+                  "1000-2000 r-xp 0 0:0 7 /below\n"
+                  "99999999999999999999-999999999999999999999 r-xp 0 0:0 1 /huge";
+    struct perf_mappings mappings = {0};
+
+    (void)state;
+    assert_int_equal(perf_procfs_parse_mappings(text, &mappings), 0);
+    assert_int_equal(mappings.count, 2);
+    assert_string_equal(mappings.items[0].image->name, "/below");
+    assert_string_equal(mappings.items[1].image->name, "/good");
+    perf_mappings_finish(&mappings);
+}
+
+__attribute__((noinline)) static void
+code(void)
+{
+    __asm__ volatile("");
+}
+
+static void
+mappings__own_process__holds_own_code(void **state)
+{
+    struct perf_mappings mappings = {0};
+    bool found = false;
+
+    (void)state;
+    assert_int_equal(perf_procfs_mappings((uint32_t)getpid(), &mappings), 0);
+    for (size_t i = 0; i < mappings.count; i++) {
+        found = found ||
+                (uintptr_t)code - mappings.items[i].base < mappings.items[i].length;
+        assert_true(i == 0 ||
+                    mappings.items[i].base >=
+                        mappings.items[i - 1].base + mappings.items[i - 1].length);
+    }
+    assert_true(found);
+    perf_mappings_finish(&mappings);
+}
+
+static void
+all__no_such_process__esrch(void **state)
+{
+    /* Above the highest pid that a kernel can give. */
+    const uint32_t none = 4194304 + 1;
+    struct perf_mappings mappings = {0};
+    struct perf_tids tids = {0};
+    char name[8] = "before";
+
+    (void)state;
+    assert_int_equal(perf_procfs_mappings(none, &mappings), -ESRCH);
+    assert_int_equal(perf_procfs_threads(none, &tids), -ESRCH);
+    perf_procfs_name(none, name, sizeof(name));
+    assert_string_equal(name, "");
+    assert_int_equal(mappings.count, 0);
+    assert_int_equal(tids.count, 0);
+}
+
+static void
+threads__own_process__holds_the_caller(void **state)
+{
+    struct perf_tids tids = {0};
+
+    (void)state;
+    assert_int_equal(perf_procfs_threads((uint32_t)getpid(), &tids), 0);
+    assert_true(perf_tids_hold(&tids, (uint32_t)gettid()));
+    perf_tids_finish(&tids);
+}
+
+static void
+setting__missing__fallback(void **state)
+{
+    (void)state;
+    assert_int_equal(perf_procfs_setting("kernel/no_such_setting", 42), 42);
+    assert_true(perf_procfs_setting("kernel/pid_max", 0) > 0);
+}
+
+/* Against a plain array, with ids that collide. */
+static void
+idmap__random_changes__as_an_array(void **state)
+{
+    enum { IDS = 700, ROUNDS = 40000 };
+    static void *plain[IDS];
+    static int values[IDS];
+    struct perf_idmap map = {0};
+    size_t count = 0;
+
+    (void)state;
+    srand(1);
+    for (int i = 0; i < ROUNDS; i++) {
+        const size_t n = (size_t)rand() % IDS;
+        const uint64_t id = (uint64_t)n << 32 | n % 3;
+
+        if (rand() % 2 == 0) {
+            assert_int_equal(perf_idmap_put(&map, id, &values[n]), 0);
+            count += plain[n] == NULL;
+            plain[n] = &values[n];
+        } else {
+            assert_ptr_equal(perf_idmap_remove(&map, id), plain[n]);
+            count -= plain[n] != NULL;
+            plain[n] = NULL;
+        }
+        assert_int_equal(map.count, count);
+    }
+    for (size_t n = 0; n < IDS; n++) {
+        assert_ptr_equal(perf_idmap_find(&map, (uint64_t)n << 32 | n % 3), plain[n]);
+    }
+    assert_null(perf_idmap_find(&map, 12345678901));
+    perf_idmap_finish(&map);
+    assert_null(perf_idmap_find(&map, 0));
+    assert_null(perf_idmap_remove(&map, 0));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parse__maps__executable_lines),
+        cmocka_unit_test(parse__nonsense__passed_over),
+        cmocka_unit_test(mappings__own_process__holds_own_code),
+        cmocka_unit_test(all__no_such_process__esrch),
+        cmocka_unit_test(threads__own_process__holds_the_caller),
+        cmocka_unit_test(setting__missing__fallback),
+        cmocka_unit_test(idmap__random_changes__as_an_array),
+    };
+
+    return cmocka_run_group_tests_name("procfs", tests, NULL, NULL);
+}
