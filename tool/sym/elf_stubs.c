@@ -68,8 +68,12 @@ read_relocations(const struct sym_elf *file, const char *name, struct slots *slo
     }
     slots->items = larger;
     for (int i = 0; gelf_getrela(data, i, &relocation) != NULL; i++) {
-        slots->items[slots->count++] =
-            (struct slot){relocation.r_offset, (uint32_t)GELF_R_SYM(relocation.r_info)};
+        const uint32_t symbol = (uint32_t)GELF_R_SYM(relocation.r_info);
+
+        /* Most of a library's are of no symbol. On AArch64 they hold places in the order. */
+        if (symbol != 0 || file->machine == EM_AARCH64) {
+            slots->items[slots->count++] = (struct slot){relocation.r_offset, symbol};
+        }
     }
     return true;
 }
