@@ -164,11 +164,12 @@ put_warning(struct buffer *line, const struct profile_source *source, uint64_t t
     buffer_print(line, ": too few hits to mean anything: run longer or %s\n", finer);
 }
 
-void
+bool
 report_print_honesty(FILE *out, const struct profile *profile,
                      const struct report_groups *groups)
 {
     struct buffer line = {0};
+    bool done;
 
     for (size_t i = 0; i < profile->source_count; i++) {
         buffer_append_text(&line, "ntprof: ");
@@ -181,8 +182,10 @@ report_print_honesty(FILE *out, const struct profile *profile,
     for (size_t i = 0; i < profile->source_count; i++) {
         put_warning(&line, &profile->sources[i], groups->totals[i]);
     }
-    if (buffer_text(&line) != NULL) {
+    done = !line.failed;
+    if (done && line.size > 0) {
         fwrite(line.data, 1, line.size, out);
     }
     buffer_finish(&line);
+    return done;
 }

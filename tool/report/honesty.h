@@ -16,8 +16,8 @@ bool report_has_books(const struct profile_source *source, uint64_t total);
 /* No hit that should have been is missing. */
 bool report_is_complete(const struct profile_source *source);
 
-/* The lines under a table: one per source, and warnings. */
-void report_print_honesty(FILE *out, const struct profile *profile,
+/* The lines under a table: one per source, and warnings. False: out of memory. */
+bool report_print_honesty(FILE *out, const struct profile *profile,
                           const struct report_groups *groups);
 
 #endif

@@ -182,7 +182,9 @@ report_print_json(FILE *out, const struct profile *profile,
     put_end(&json, ']');
     buffer_append_text(&json, "}\n");
     done = !json.failed;
-    fwrite(json.data, 1, json.size, out);
+    if (done) {
+        fwrite(json.data, 1, json.size, out);
+    }
     buffer_finish(&json);
     return done;
 }

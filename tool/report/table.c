@@ -390,11 +390,8 @@ report_print_table(FILE *out, const struct profile *profile,
         .options = options,
         .shown = report_rows_shown(options, groups->count),
     };
-    const bool done = print_body(&table);
+    const bool done = print_body(&table) && report_print_honesty(out, profile, groups);
 
-    if (done) {
-        report_print_honesty(out, profile, groups);
-    }
     free(table.columns);
     buffer_finish(&table.text);
     return done;

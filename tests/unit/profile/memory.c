@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.c - every allocation fails in turn: each call says so and can be repeated. The build
+ * with sanitizers sees to it that nothing leaks.
+ *
+ * Linked with --wrap for malloc, calloc, realloc and reallocarray, for our own code alone.
+ */
+#include "fixture.h"
+
+#include "profile/pprof.h"
+#include "report/report.h"
+
+#include <stdio.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__real_reallocarray(void *memory, size_t count, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void *__wrap_reallocarray(void *memory, size_t count, size_t size);
+
+/* Allocations until the one that fails; 0: none does. */
+static size_t fail_at;
+static size_t made;
+
+static bool
+fails(void)
+{
+    return ++made == fail_at;
+}
+
+void *
+__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *
+__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *
+__wrap_realloc(void *memory, size_t size)
+{
+    return fails() ? NULL : __real_realloc(memory, size);
+}
+
+void *
+__wrap_reallocarray(void *memory, size_t count, size_t size)
+{
+    return fails() ? NULL : __real_reallocarray(memory, count, size);
+}
+
+/* Does its work and gives whether that succeeded. */
+typedef bool job(void *context);
+
+/* Runs the job with its first, second ... allocation failing, until it needs no more. */
+static void
+fail_each(job *job, void *context)
+{
+    size_t failures = 0;
+    bool done = false;
+
+    for (size_t i = 1; !done; i++) {
+        made = 0;
+        fail_at = i;
+        done = job(context);
+        fail_at = 0;
+        if (done) {
+            assert_true(made < i); /* it succeeded because nothing failed */
+        } else {
+            failures++;
+        }
+    }
+    assert_true(failures > 5);
+}
+
+static bool
+build_profile(void *context)
+{
+    const struct profile_source source = {
+        .name = "time", .nt_name = "", .unit = "100ns"};
+    const struct profile_image image = {.path = "/bin/x", .build_id = "ab"};
+    const struct profile_function function = {.name = "f", .system_name = "f"};
+    struct profile *profile = profile_new();
+    uint32_t index[4];
+    bool done;
+
+    (void)context;
+    done = profile != NULL && profile_add_source(profile, &source, &index[0]) &&
+           profile_add_image(profile, &image, &index[1]) &&
+           profile_add_function(profile, &function, &index[2]) &&
+           profile_add_process(profile, "x", &index[3]);
+    for (uint64_t i = 0; done && i < 200; i++) {
+        done = profile_add_hits(profile, index[1], i * 4, index[3], index[2], 0,
+                                index[0], 1);
+    }
+    if (done) {
+        profile_sort(profile);
+        done = profile_add_hits(profile, index[1], 0, index[3], 0, 0, index[0], 1);
+    }
+    profile_delete(profile);
+    return done;
+}
+
+static void
+profile__each_allocation_fails__said(void **state)
+{
+    (void)state;
+    fail_each(build_profile, NULL);
+}
+
+static bool
+encode_profile(void *context)
+{
+    void *bytes;
+    size_t size;
+    const bool done = pprof_encode(context, &bytes, &size);
+
+    if (done) {
+        free(bytes);
+    }
+    return done;
+}
+
+static void
+encode__each_allocation_fails__said(void **state)
+{
+    struct profile *profile = fixture_small();
+
+    (void)state;
+    fail_each(encode_profile, profile);
+    profile_delete(profile);
+}
+
+struct bytes {
+    void *bytes;
+    size_t size;
+};
+
+static bool
+decode_profile(void *context)
+{
+    const struct bytes *file = context;
+    struct pprof_error error = {""};
+    struct profile *profile = pprof_decode(file->bytes, file->size, &error);
+    const bool done = profile != NULL;
+
+    if (!done) {
+        assert_non_null(strstr(error.text, "out of memory"));
+    }
+    profile_delete(profile);
+    return done;
+}
+
+static void
+decode__each_allocation_fails__said(void **state)
+{
+    struct profile *profile = fixture_small();
+    struct bytes file;
+
+    (void)state;
+    assert_true(pprof_encode(profile, &file.bytes, &file.size));
+    profile_delete(profile);
+    fail_each(decode_profile, &file);
+    free(file.bytes);
+}
+
+struct shown {
+    const struct profile *profile;
+    FILE *out;
+    enum report_format format;
+};
+
+static bool
+show_profile(void *context)
+{
+    const struct shown *shown = context;
+    const struct report_options options = {.format = shown->format};
+
+    return report_print(shown->out, shown->profile, &options);
+}
+
+static void
+report__each_allocation_fails__said(void **state)
+{
+    struct profile *profile = fixture_small();
+    struct shown shown = {.profile = profile, .out = fopen("/dev/null", "w")};
+
+    (void)state;
+    assert_non_null(shown.out);
+    for (int format = REPORT_TABLE; format <= REPORT_CSV; format++) {
+        shown.format = (enum report_format)format;
+        fail_each(show_profile, &shown);
+    }
+    fclose(shown.out);
+    profile_delete(profile);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(profile__each_allocation_fails__said),
+        cmocka_unit_test(encode__each_allocation_fails__said),
+        cmocka_unit_test(decode__each_allocation_fails__said),
+        cmocka_unit_test(report__each_allocation_fails__said),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
