@@ -99,6 +99,14 @@ check_world(const struct world *world)
     check(world->alive == (int64_t)world->space.processes.count);
 }
 
+static uint64_t
+next_time(struct perf_ring *ring)
+{
+    const struct perf_event_header *header = perf_ring_peek(ring);
+
+    return header != NULL ? perf_record_time(header, header->size) : PERF_MERGE_EMPTY;
+}
+
 /* As deliver.c does, without a kernel. */
 static void
 deliver(struct world *world)
@@ -118,7 +126,7 @@ deliver(struct world *world)
             perf_ring_skip(ring, header);
         }
         check(ring->tail != tail && ring->tail <= ring->head);
-        perf_merge_settle(&world->merge);
+        perf_merge_settle(&world->merge, next_time(ring));
     }
 }
 

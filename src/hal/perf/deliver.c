@@ -136,35 +136,29 @@ deliver_record(struct perf *perf, struct perf_ring *ring,
     }
 }
 
-/* Take records off a ring up to and with until_ns. */
-static void
+/* Take records off a ring up to and with until_ns. Returns the time of the next one. */
+static uint64_t
 deliver_run(struct perf *perf, struct perf_ring *ring, uint64_t until_ns)
 {
     const struct perf_event_header *header;
 
     while ((header = perf_ring_peek(ring)) != NULL) {
-        if (header->type == PERF_RECORD_SAMPLE &&
-            header->size == sizeof(struct perf_sample)) {
-            const struct perf_sample *sample = (const void *)header;
+        const uint64_t time_ns = perf_record_time(header, header->size);
 
-            if (sample->time_ns > until_ns) {
-                return;
-            }
-            note_time(perf, sample->time_ns);
-            deliver_sample(perf, ring, sample);
-        } else {
-            const uint64_t time_ns = perf_record_time(header, header->size);
-
-            if (time_ns > until_ns) {
-                return;
-            }
-            if (time_ns != 0) {
-                note_time(perf, time_ns);
-            }
+        if (time_ns > until_ns) {
+            return time_ns;
+        }
+        if (time_ns != 0) {
+            note_time(perf, time_ns);
+        }
+        if (header->type != PERF_RECORD_SAMPLE) {
             deliver_record(perf, ring, header);
+        } else if (header->size == sizeof(struct perf_sample)) {
+            deliver_sample(perf, ring, (const void *)header);
         }
         perf_ring_skip(ring, header);
     }
+    return PERF_MERGE_EMPTY;
 }
 
 /* ---- after a loss ---- */
@@ -281,9 +275,11 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
         struct perf_ring *ring = merge->entries[0].ring;
         const uint64_t limit_ns = perf_merge_limit(merge);
 
-        deliver_run(perf, ring, limit_ns < bound_ns ? limit_ns : bound_ns);
+        const uint64_t next_ns =
+            deliver_run(perf, ring, limit_ns < bound_ns ? limit_ns : bound_ns);
+
         perf_ring_publish(ring);
-        perf_merge_settle(merge);
+        perf_merge_settle(merge, next_ns);
     }
     for (uint32_t i = 0; i < perf->processor_limit; i++) {
         if (perf->rings[i] != NULL) {

@@ -60,30 +60,11 @@ perf_merge_add(struct perf_merge *merge, struct perf_ring *ring)
     sift_up(merge, merge->count++);
 }
 
-uint64_t
-perf_merge_limit(const struct perf_merge *merge)
-{
-    uint64_t limit = UINT64_MAX;
-
-    /* The second-oldest is one of the top's two children. */
-    for (size_t i = 1; i < merge->count && i <= 2; i++) {
-        if (merge->entries[i].time_ns < limit) {
-            limit = merge->entries[i].time_ns;
-        }
-    }
-    return limit;
-}
-
 void
-perf_merge_settle(struct perf_merge *merge)
+perf_merge_sift(struct perf_merge *merge)
 {
-    struct perf_merge_entry *top = &merge->entries[0];
-    const struct perf_event_header *header = perf_ring_peek(top->ring);
-
-    if (header != NULL) {
-        top->time_ns = perf_record_time(header, header->size);
-    } else {
-        *top = merge->entries[--merge->count];
+    if (merge->entries[0].time_ns == PERF_MERGE_EMPTY) {
+        merge->entries[0] = merge->entries[--merge->count];
     }
     sift_down(merge);
 }

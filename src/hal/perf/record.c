@@ -177,24 +177,6 @@ parse_body(struct body body, struct perf_record *record)
     }
 }
 
-uint64_t
-perf_record_time(const void *bytes, size_t size)
-{
-    const struct perf_event_header *header = bytes;
-    const struct perf_trailer *trailer;
-
-    if (header->type == PERF_RECORD_SAMPLE) {
-        const struct perf_sample *sample = bytes;
-
-        return size >= sizeof(*sample) ? sample->time_ns : 0;
-    }
-    if (size < sizeof(*header) + sizeof(*trailer)) {
-        return 0;
-    }
-    trailer = (const void *)((const uint8_t *)bytes + size - sizeof(*trailer));
-    return trailer->time_ns;
-}
-
 int
 perf_record_parse(const void *bytes, size_t size, struct perf_record *record)
 {

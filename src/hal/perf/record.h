@@ -65,7 +65,24 @@ struct perf_record {
  *   bytes  the record, 8-byte aligned
  *   size   as in its header, at least sizeof(struct perf_event_header)
  */
-uint64_t perf_record_time(const void *bytes, size_t size);
+static inline uint64_t
+perf_record_time(const void *bytes, size_t size)
+{
+    const struct perf_event_header *header = (const struct perf_event_header *)bytes;
+    const uint8_t *end = (const uint8_t *)bytes + size;
+
+    if (header->type == PERF_RECORD_SAMPLE) {
+        const struct perf_sample *sample = (const struct perf_sample *)bytes;
+
+        return size >= sizeof(*sample) ? sample->time_ns : 0;
+    }
+    if (size < sizeof(*header) + sizeof(struct perf_trailer)) {
+        return 0;
+    }
+    return ((const struct perf_trailer *)(const void *)(end -
+                                                        sizeof(struct perf_trailer)))
+        ->time_ns;
+}
 
 /*
  * perf_record_parse - bring a record that is no sample into one form.

@@ -106,6 +106,14 @@ peek__empty__nothing(void **state)
     assert_int_equal(plain.ring.corrupt, 0);
 }
 
+static uint64_t
+next_time(struct perf_ring *ring)
+{
+    const struct perf_event_header *header = perf_ring_peek(ring);
+
+    return header != NULL ? perf_record_time(header, header->size) : PERF_MERGE_EMPTY;
+}
+
 static void
 merge__several_rings__in_order_of_time(void **state)
 {
@@ -142,7 +150,7 @@ merge__several_rings__in_order_of_time(void **state)
             seen++;
             perf_ring_skip(ring, header);
         }
-        perf_merge_settle(&merge);
+        perf_merge_settle(&merge, next_time(ring));
     }
     assert_int_equal(seen, 14);
     assert_int_equal(last, 102);
