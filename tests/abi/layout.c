@@ -39,9 +39,9 @@ session_structs__sizes_and_offsets__are_as_released(void **state)
     assert_int_equal(offsetof(ntprof_session_options, intervals), 24);
     assert_int_equal(offsetof(ntprof_session_options, simulation_seed), 40);
     assert_int_equal(offsetof(ntprof_session_options, log_context), 56);
-    assert_int_equal(sizeof(ntprof_session_info), 352);
+    assert_int_equal(sizeof(ntprof_session_info), 1120);
     assert_int_equal(offsetof(ntprof_session_info, better), 24);
-    assert_int_equal(offsetof(ntprof_session_info, profiles), 288);
+    assert_int_equal(offsetof(ntprof_session_info, profiles), 1056);
     assert_int_equal(sizeof(ntprof_watch_options), 40);
     assert_int_equal(offsetof(ntprof_watch_options, sources), 16);
     assert_int_equal(offsetof(ntprof_watch_options, affinity), 24);
