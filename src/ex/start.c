@@ -33,8 +33,12 @@ ExStartLimit(const KSYSTEM *System)
     ULONG64 Processors = 0;
 
     for (USHORT Group = 0; Group < Groups; Group++) {
-        Processors += (ULONG64)__builtin_popcountll(
-            Host->Table->ActiveProcessors(Host->Context, Group));
+        KAFFINITY Active = Host->Table->ActiveProcessors(Host->Context, Group);
+
+        /* No builtin: the compiler would ask libgcc, which an embedder may not have. */
+        for (; Active != 0; Active &= Active - 1) {
+            Processors++;
+        }
     }
     return System->Version->StartLimitPerProcessor * Processors;
 }
