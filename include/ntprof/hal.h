@@ -29,11 +29,11 @@ enum { KE_SCOPE_PROCESS = 1, KE_SCOPE_GLOBAL = 2, KE_SCOPE_BOTH = 3 };
 /* KE_HIT - one profile interrupt. */
 typedef struct _KE_HIT {
     KPROFILE_SOURCE Source;
-    ULONG Processor;  /* 0.., group times 64 plus number in the group, on all hosts */
+    ULONG Processor;   /* 0.., group times 64 plus number in the group, on all hosts */
     ULONG64 ProcessId; /* whose thread was interrupted */
-    ULONG64 Address;  /* program counter; an offset if Selector is a segment of its own */
-    ULONG Selector;   /* code selector if it is not the flat one, else 0 */
-    ULONG Scope;      /* KE_SCOPE_... : both, unless separate interrupts serve the two lists */
+    ULONG64 Address;   /* program counter; an offset if Selector is set */
+    ULONG Selector;    /* code selector if it is not the flat one, else 0 */
+    ULONG Scope;       /* KE_SCOPE_...: both, unless each list has its own interrupts */
 } KE_HIT;
 
 /*
@@ -64,8 +64,8 @@ typedef struct _HAL_TABLE {
      * the last. Start may fail (Linux refuses an event); NT's cannot. Stop returns when no
      * interrupt that this Start asked for is being handled any more. Level: passive.
      */
-    NTSTATUS (*StartProfileInterrupt)(void *Context, KPROFILE_SOURCE Source,
-                                      ULONG Processor, ULONG64 ProcessId);
+    NTSTATUS(*StartProfileInterrupt)
+    (void *Context, KPROFILE_SOURCE Source, ULONG Processor, ULONG64 ProcessId);
     void (*StopProfileInterrupt)(void *Context, KPROFILE_SOURCE Source, ULONG Processor,
                                  ULONG64 ProcessId);
 

@@ -35,7 +35,7 @@ typedef struct _MDL {
 typedef struct _HOST_PROCESS {
     ULONG64 ProcessId; /* pid, never 0 */
     LONG_PTR
-        Reference; /* the host's own: tells the pid's later users apart (its start time) */
+    Reference; /* the host's own: tells the pid's later users apart (its start time) */
 } HOST_PROCESS;
 
 typedef struct _HOST_TABLE {

@@ -50,11 +50,11 @@ typedef struct ntprof_notification {
     uint64_t time_ns;    /* CLOCK_MONOTONIC_RAW (simulated time in hal/sim) */
     uint32_t parent_pid; /* NTPROF_PROCESS_START */
     uint32_t tid;        /* thread that did it, 0 if unknown */
-    const char *name;    /* process name, or the mapping's path or [name]; not NULL; hostile */
+    const char *name;    /* of the process, or mapping's path or [name]; hostile */
     /* NTPROF_IMAGE_MAP and NTPROF_IMAGE_UNMAP */
-    uint64_t base;        /* first byte, in the process */
-    uint64_t length;      /* bytes; base + length does not wrap */
-    uint64_t file_offset; /* of base in the file, bytes */
+    uint64_t base;         /* first byte, in the process */
+    uint64_t length;       /* bytes; base + length does not wrap */
+    uint64_t file_offset;  /* of base in the file, bytes */
     uint32_t device_major; /* the mapped inode; all 0 if anonymous */
     uint32_t device_minor;
     uint64_t inode;

@@ -204,7 +204,8 @@ NTSTATUS NtClose(HANDLE Handle);
  * have ended in the meantime.
  */
 NTSTATUS NtOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
-                       const OBJECT_ATTRIBUTES *ObjectAttributes, const CLIENT_ID *ClientId);
+                       const OBJECT_ATTRIBUTES *ObjectAttributes,
+                       const CLIENT_ID *ClientId);
 
 /* The Zw names: the same functions. */
 NTSTATUS ZwCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
@@ -221,7 +222,8 @@ NTSTATUS ZwQueryIntervalProfile(KPROFILE_SOURCE ProfileSource, ULONG *Interval);
 NTSTATUS ZwSetIntervalProfile(ULONG Interval, KPROFILE_SOURCE ProfileSource);
 NTSTATUS ZwClose(HANDLE Handle);
 NTSTATUS ZwOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
-                       const OBJECT_ATTRIBUTES *ObjectAttributes, const CLIENT_ID *ClientId);
+                       const OBJECT_ATTRIBUTES *ObjectAttributes,
+                       const CLIENT_ID *ClientId);
 
 #ifdef __cplusplus
 }

@@ -11,27 +11,28 @@
 #include <ntprof/nt_types.h>
 
 /* X(name, value, text) */
-#define NTPROF_STATUS_TABLE(X)                                                           \
-    X(STATUS_SUCCESS, 0x00000000, "success")                                             \
-    X(STATUS_DATATYPE_MISALIGNMENT, 0x80000002, "an address is not aligned")             \
-    X(STATUS_BUFFER_OVERFLOW, 0x80000005, "the region wraps round the address space")    \
-    X(STATUS_UNSUCCESSFUL, 0xC0000001, "the operation failed")                           \
-    X(STATUS_ACCESS_VIOLATION, 0xC0000005, "an address cannot be read or written")       \
-    X(STATUS_INVALID_HANDLE, 0xC0000008, "not an open handle")                           \
-    X(STATUS_INVALID_CID, 0xC000000B, "no process with that id")                         \
-    X(STATUS_INVALID_PARAMETER, 0xC000000D, "a parameter is invalid")                    \
-    X(STATUS_ACCESS_DENIED, 0xC0000022, "access denied")                                 \
-    X(STATUS_BUFFER_TOO_SMALL, 0xC0000023, "the buffer has too few counters")            \
-    X(STATUS_OBJECT_TYPE_MISMATCH, 0xC0000024, "the handle is for another object type")  \
-    X(STATUS_PRIVILEGE_NOT_HELD, 0xC0000061, "SeSystemProfilePrivilege is not held")     \
-    X(STATUS_INSUFFICIENT_RESOURCES, 0xC000009A, "not enough memory or descriptors")     \
-    X(STATUS_WORKING_SET_QUOTA, 0xC00000A1, "the buffer cannot be locked in memory")     \
-    X(STATUS_PROFILING_NOT_STARTED, 0xC00000B7, "the profile is not started")            \
-    X(STATUS_PROFILING_NOT_STOPPED, 0xC00000B8, "the profile is already started")        \
-    X(STATUS_NOT_SUPPORTED, 0xC00000BB, "not supported on this machine")                 \
-    X(STATUS_PROFILING_AT_LIMIT, 0xC00000D3, "too many profiles are started")            \
-    X(STATUS_INVALID_PARAMETER_7, 0xC00000F5, "BufferSize must not be 0")                \
-    X(STATUS_PROCESS_IS_TERMINATING, 0xC000010A, "the process is gone")                  \
+#define NTPROF_STATUS_TABLE(X)                                                        \
+    X(STATUS_SUCCESS, 0x00000000, "success")                                          \
+    X(STATUS_DATATYPE_MISALIGNMENT, 0x80000002, "an address is not aligned")          \
+    X(STATUS_BUFFER_OVERFLOW, 0x80000005, "the region wraps round the address space") \
+    X(STATUS_UNSUCCESSFUL, 0xC0000001, "the operation failed")                        \
+    X(STATUS_ACCESS_VIOLATION, 0xC0000005, "an address cannot be read or written")    \
+    X(STATUS_INVALID_HANDLE, 0xC0000008, "not an open handle")                        \
+    X(STATUS_INVALID_CID, 0xC000000B, "no process with that id")                      \
+    X(STATUS_INVALID_PARAMETER, 0xC000000D, "a parameter is invalid")                 \
+    X(STATUS_ACCESS_DENIED, 0xC0000022, "access denied")                              \
+    X(STATUS_BUFFER_TOO_SMALL, 0xC0000023, "the buffer has too few counters")         \
+    X(STATUS_OBJECT_TYPE_MISMATCH, 0xC0000024,                                        \
+      "the handle is for another object type")                                        \
+    X(STATUS_PRIVILEGE_NOT_HELD, 0xC0000061, "SeSystemProfilePrivilege is not held")  \
+    X(STATUS_INSUFFICIENT_RESOURCES, 0xC000009A, "not enough memory or descriptors")  \
+    X(STATUS_WORKING_SET_QUOTA, 0xC00000A1, "the buffer cannot be locked in memory")  \
+    X(STATUS_PROFILING_NOT_STARTED, 0xC00000B7, "the profile is not started")         \
+    X(STATUS_PROFILING_NOT_STOPPED, 0xC00000B8, "the profile is already started")     \
+    X(STATUS_NOT_SUPPORTED, 0xC00000BB, "not supported on this machine")              \
+    X(STATUS_PROFILING_AT_LIMIT, 0xC00000D3, "too many profiles are started")         \
+    X(STATUS_INVALID_PARAMETER_7, 0xC00000F5, "BufferSize must not be 0")             \
+    X(STATUS_PROCESS_IS_TERMINATING, 0xC000010A, "the process is gone")               \
     X(STATUS_NOT_FOUND, 0xC0000225, "not found")
 
 #define STATUS_SUCCESS ((NTSTATUS)0x00000000)

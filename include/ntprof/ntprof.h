@@ -20,10 +20,10 @@
 #ifndef NTPROF_NTPROF_H
 #define NTPROF_NTPROF_H
 
+#include <ntprof/notification.h>
 #include <ntprof/nt_profile.h>
 #include <ntprof/nt_status.h>
 #include <ntprof/nt_types.h>
-#include <ntprof/notification.h>
 #include <ntprof/session.h>
 #include <ntprof/source.h>
 

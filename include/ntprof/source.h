@@ -24,26 +24,26 @@ enum { NTPROF_UNIT_100NS = 0, NTPROF_UNIT_EVENTS = 1 };
 typedef struct ntprof_source_info {
     size_t size;
     KPROFILE_SOURCE source;
-    uint32_t unit;               /* NTPROF_UNIT_... of all intervals */
-    uint32_t supported;          /* 0 or 1 */
-    uint32_t kernel_included;    /* 1: hits in kernel mode are taken too */
-    char name[48];               /* what ntprof_source_lookup takes, such as "time" */
-    char nt_name[48];            /* "ProfileTime", or "" for ntprof's own */
-    char reason[192];            /* why not supported, and what would help; "" if supported */
-    uint64_t interval_asked;     /* 0 if nobody asked */
-    uint64_t interval_granted;   /* in effect */
+    uint32_t unit;             /* NTPROF_UNIT_... of all intervals */
+    uint32_t supported;        /* 0 or 1 */
+    uint32_t kernel_included;  /* 1: hits in kernel mode are taken too */
+    char name[48];             /* what ntprof_source_lookup takes, such as "time" */
+    char nt_name[48];          /* "ProfileTime", or "" for ntprof's own */
+    char reason[192];          /* why not supported, what would help; or "" */
+    uint64_t interval_asked;   /* 0 if nobody asked */
+    uint64_t interval_granted; /* in effect */
     uint64_t interval_default;
     uint64_t interval_minimum;
     uint64_t interval_maximum;
-    double interval_measured;    /* events counted by the kernel for each hit taken; 0: no hit */
-    uint64_t expected;           /* hits that the kernel's event count makes */
-    uint64_t taken;              /* hits delivered */
-    uint64_t counted;            /* of them: matched at least one started profile */
-    uint64_t outside;            /* of them: matched none */
-    uint64_t lost;               /* dropped by the kernel because a ring was full */
-    uint64_t throttled;          /* not made because the kernel limited the rate */
-    uint64_t missed;             /* not made for another reason, such as late timers */
-    uint64_t excluded;           /* in kernel mode without the right to see it; where that
+    double interval_measured; /* events that the kernel counted for a hit; 0: no hit */
+    uint64_t expected;        /* hits that the kernel's event count makes */
+    uint64_t taken;           /* hits delivered */
+    uint64_t counted;         /* of them: matched at least one started profile */
+    uint64_t outside;         /* of them: matched none */
+    uint64_t lost;            /* dropped by the kernel because a ring was full */
+    uint64_t throttled;       /* not made because the kernel limited the rate */
+    uint64_t missed;          /* not made for another reason, such as late timers */
+    uint64_t excluded;        /* in kernel mode without the right to see it; where that
                                     right is missing, missed hits cannot be told apart and
                                     are in here */
 } ntprof_source_info;
@@ -88,10 +88,10 @@ NTSTATUS ntprof_source_next(struct ntprof_session *session, uint32_t index,
 /* ntprof_backend_info - a way to get hits, and whether this caller can use it here. */
 typedef struct ntprof_backend_info {
     size_t size;
-    char name[16];    /* "perf", "sim" ... */
-    uint32_t usable;  /* 0 or 1 */
-    uint32_t kernel;  /* 1: may count in kernel mode */
-    uint32_t global;  /* 1: may count all processes */
+    char name[16];   /* "perf", "sim" ... */
+    uint32_t usable; /* 0 or 1 */
+    uint32_t kernel; /* 1: may count in kernel mode */
+    uint32_t global; /* 1: may count all processes */
     uint32_t reserved;
     char reason[256]; /* why not usable, or not fully: which setting refuses */
     char remedy[256]; /* what would allow it */

@@ -72,7 +72,7 @@ typedef struct _HAL_BACKEND {
     /* STATUS_NOT_FOUND past the last. */
     NTSTATUS (*NextSource)(void *Context, ULONG Index, KPROFILE_SOURCE *Source);
     /* STATUS_NOT_FOUND for an unknown source. Taken is what ke has taken of it. */
-    NTSTATUS (*QueryBooks)
+    NTSTATUS(*QueryBooks)
     (void *Context, KPROFILE_SOURCE Source, ULONG64 Taken, HAL_BOOKS *Books);
     void (*QueryStatistics)(void *Context, HAL_STATISTICS *Statistics);
     int (*Descriptor)(
