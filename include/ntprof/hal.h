@@ -41,7 +41,7 @@ typedef struct _KE_HIT {
  *
  * Returns the number of counters incremented. Level: interrupt (no lock, no allocation, no call
  * out). Calls for one processor must not overlap; calls for several may, also with starts and
- * stops. nt.md 6.
+ * stops. docs/behaviour.md, Hits.
  */
 ULONG KeProfileInterruptWithSource(struct _KE_SYSTEM *Ke, const KE_HIT *Hit);
 
@@ -64,8 +64,10 @@ typedef struct _HAL_TABLE {
      * the last. Start may fail (Linux refuses an event); NT's cannot. Stop returns when no
      * interrupt that this Start asked for is being handled any more. Level: passive.
      */
-    NTSTATUS(*StartProfileInterrupt)
-    (void *Context, KPROFILE_SOURCE Source, ULONG Processor, ULONG64 ProcessId);
+    /* clang-format off */
+    NTSTATUS (*StartProfileInterrupt)(void *Context, KPROFILE_SOURCE Source,
+                                      ULONG Processor, ULONG64 ProcessId);
+    /* clang-format on */
     void (*StopProfileInterrupt)(void *Context, KPROFILE_SOURCE Source, ULONG Processor,
                                  ULONG64 ProcessId);
 

@@ -102,7 +102,7 @@ enum { PROFILE_BUCKET_LOG2_MIN = 2, PROFILE_BUCKET_LOG2_MAX = 31 };
  *                                   not measure the kernel
  * STATUS_INSUFFICIENT_RESOURCES     no memory for object or handle
  *
- * Source: nt.md 2.2 (rules create-*).
+ * Source: docs/behaviour.md, rules create-*.
  */
 NTSTATUS NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
                            SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer,
@@ -115,7 +115,7 @@ NTSTATUS NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileB
  *   Affinity  in: bit n is processor n of the group; all ones for its active processors; 0 is
  *             STATUS_INVALID_PARAMETER
  *
- * Parameters and statuses otherwise as NtCreateProfileEx. Source: nt.md 1, 2.2.
+ * Parameters and statuses otherwise as NtCreateProfileEx. Source: docs/behaviour.md, Create.
  */
 NTSTATUS NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
                          SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer,
@@ -138,7 +138,7 @@ NTSTATUS NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBas
  *                                Linux may refuse an event (decisions/0003)
  *
  * While started, whole pages of Buffer are shared memory: what the caller writes there in
- * the instant of start or stop is lost. Source: nt.md 3.
+ * the instant of start or stop is lost. Source: docs/behaviour.md, Start.
  */
 NTSTATUS NtStartProfile(HANDLE ProfileHandle);
 
@@ -149,7 +149,7 @@ NTSTATUS NtStartProfile(HANDLE ProfileHandle);
  * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED  the handle
  * STATUS_PROFILING_NOT_STARTED   not started
  *
- * Source: nt.md 3.
+ * Source: docs/behaviour.md, Start.
  */
 NTSTATUS NtStopProfile(HANDLE ProfileHandle);
 
@@ -162,7 +162,7 @@ NTSTATUS NtStopProfile(HANDLE ProfileHandle);
  * STATUS_DATATYPE_MISALIGNMENT   Interval is not 4-byte aligned
  *
  * Any source succeeds. If the memory vanishes between probe and write: STATUS_SUCCESS, as
- * published. Source: nt.md 4.
+ * published. Source: docs/behaviour.md, Intervals.
  */
 NTSTATUS NtQueryIntervalProfile(KPROFILE_SOURCE ProfileSource, ULONG *Interval);
 
@@ -175,7 +175,7 @@ NTSTATUS NtQueryIntervalProfile(KPROFILE_SOURCE ProfileSource, ULONG *Interval);
  * STATUS_PRIVILEGE_NOT_HELD   the caller may not open processor-wide events
  *
  * With the privilege it always succeeds, whatever the source. The session's, not the
- * machine's; without privilege give intervals to ntprof_session_open. Source: nt.md 4.
+ * machine's; without privilege give intervals to ntprof_session_open. Source: docs/behaviour.md, Intervals.
  */
 NTSTATUS NtSetIntervalProfile(ULONG Interval, KPROFILE_SOURCE ProfileSource);
 

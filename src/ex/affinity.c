@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ex/affinity.c - which processors a profile is for. nt.md 2.2 (7). */
+/* ex/affinity.c - which processors a profile is for. docs/behaviour.md, Create. */
 #include "ex/exp.h"
 #include "mm/mm.h"
 #include "rtl/memory.h"

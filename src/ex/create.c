@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ex/create.c - NtCreateProfile(Ex): every check in NT's order, then the object. nt.md 2.2.
+ * ex/create.c - NtCreateProfile(Ex): every check in NT's order, then the object. docs/behaviour.md, Create.
  *
  * Level: passive. The functions below stand in the order in which they are called.
  */

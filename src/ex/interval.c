@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ex/interval.c - NtQueryIntervalProfile and NtSetIntervalProfile. nt.md 4. */
+/* ex/interval.c - NtQueryIntervalProfile and NtSetIntervalProfile. docs/behaviour.md, Intervals. */
 #include "ex/exp.h"
 #include "mm/mm.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ex/start.c - takes an executive profile from stopped to running, and back. nt.md 3.
+ * ex/start.c - takes an executive profile from stopped to running, and back. docs/behaviour.md, Start.
  *
  * Invariant: LockedBuffer is not NULL exactly while ProfileObject exists, its MDL is locked and
  * mapped, it is linked into ke and the profile is in KSYSTEM.StartedProfiles. Level: passive.

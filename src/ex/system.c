@@ -2,7 +2,7 @@
 /* ex/system.c - one instance of the facility, and its object types. */
 #include "ex/exp.h"
 
-/* Type Profile: access as measured on 15 builds of NT; no SYNCHRONIZE. nt.md 9. */
+/* Type Profile: access as measured on 15 builds of NT; no SYNCHRONIZE. docs/behaviour.md, Handles. */
 enum { EXP_PROFILE_GENERIC = 0x00020001, EXP_PROFILE_ALL = 0x000F0001 };
 
 /* Type Process: what this facility needs of it. */

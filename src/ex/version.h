@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ex/version.h - what differs between versions of NT: one table, asked by member, so that no code
- * compares version numbers. nt.md 2-4.
+ * compares version numbers. docs/behaviour.md.
  */
 #ifndef EX_VERSION_H
 #define EX_VERSION_H

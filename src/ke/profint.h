@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ke/profint.h - the counting routine: what a profile interrupt does. nt.md 6.
+ * ke/profint.h - the counting routine: what a profile interrupt does. docs/behaviour.md, Hits.
  *
  * Level: interrupt. It takes no lock, allocates nothing and calls nothing out.
  */

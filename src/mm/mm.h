@@ -2,7 +2,7 @@
 /*
  * mm/mm.h - the caller's memory: probes, copies, and locking a counter buffer. Level: passive.
  *
- * Addresses and sizes are hostile. nt.md 2.2 (8), 3.
+ * Addresses and sizes are hostile. docs/behaviour.md, Create, Start.
  */
 #ifndef MM_MM_H
 #define MM_MM_H

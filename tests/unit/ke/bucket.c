@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which counter an address belongs to, and whether a buffer has one for each. nt.md 2.3, 6. */
+/* Which counter an address belongs to, and whether a buffer has one for each. docs/behaviour.md, Create, Hits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +96,7 @@ bucket_index__region_at_top_of_memory__last_byte_inside(void **state)
     check_index(TOP, 0, TOP, 31, KI_BUCKET_NONE);
 }
 
-/* The worked examples of nt.md 6: what the defect of 6.2 to 1803 would have counted. */
+/* The worked examples of docs/behaviour.md, Hits: what the defect of 6.2 to 1803 would have counted. */
 static void
 bucket_index__first_address_after_region__none(void **state)
 {
@@ -113,7 +113,7 @@ struct fit_row {
     ULONG64 defect;  /* largest size that 3.10 to 1607 accepted */
 };
 
-/* nt.md 2.3. */
+/* docs/behaviour.md, Create. */
 static const struct fit_row fit_rows[] = {
     {4, 2, 4, 4},
     {4, 3, 8, 9},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which interrupts the HAL is asked for: one for each source, processor and process that some
- * started profile needs, for as long as one does. nt.md 14, 15.
+ * started profile needs, for as long as one does. docs/behaviour.md, Hits.
  */
 #include <setjmp.h>
 #include <stdarg.h>

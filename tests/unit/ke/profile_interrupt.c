@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The profile interrupt: a hit counts in a profile exactly if source, processor, process, selector
- * and address all match; and the books of what was taken add up. nt.md 6.
+ * and address all match; and the books of what was taken add up. docs/behaviour.md, Hits.
  */
 #include <setjmp.h>
 #include <stdarg.h>

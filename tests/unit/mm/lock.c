@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Locking and mapping a counter buffer. nt.md 3 (5, 6) and its MDL limits. */
+/* Locking and mapping a counter buffer. docs/behaviour.md, Start and its MDL limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Probes and copies of the caller's memory. nt.md 2.2 (8). */
+/* Probes and copies of the caller's memory. docs/behaviour.md, Create. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

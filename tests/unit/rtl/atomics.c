@@ -9,7 +9,7 @@
 
 #include "rtl/atomics.h"
 
-/* nt.md 14, 5: a counter is 32 bits wide and wraps. */
+/* docs/behaviour.md, Hits: a counter is 32 bits wide and wraps. */
 static void
 increment_counter__at_top__wraps_and_spares_neighbours(void **state)
 {
