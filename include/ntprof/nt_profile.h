@@ -149,7 +149,7 @@ NTSTATUS NtStartProfile(HANDLE ProfileHandle);
  * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED  the handle
  * STATUS_PROFILING_NOT_STARTED   not started
  *
- * Source: docs/behaviour.md, Start.
+ * Source: docs/behaviour.md, Stop and close.
  */
 NTSTATUS NtStopProfile(HANDLE ProfileHandle);
 
@@ -175,7 +175,8 @@ NTSTATUS NtQueryIntervalProfile(KPROFILE_SOURCE ProfileSource, ULONG *Interval);
  * STATUS_PRIVILEGE_NOT_HELD   the caller may not open processor-wide events
  *
  * With the privilege it always succeeds, whatever the source. The session's, not the
- * machine's; without privilege give intervals to ntprof_session_open. Source: docs/behaviour.md, Intervals.
+ * machine's; without privilege give intervals to ntprof_session_open.
+ * Source: docs/behaviour.md, Intervals.
  */
 NTSTATUS NtSetIntervalProfile(ULONG Interval, KPROFILE_SOURCE ProfileSource);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ex/create.c - NtCreateProfile(Ex): every check in NT's order, then the object. docs/behaviour.md, Create.
+ * ex/create.c - NtCreateProfile(Ex): every check in NT's order, then the object.
+ * docs/behaviour.md, Create.
  *
  * Level: passive. The functions below stand in the order in which they are called.
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which counter an address belongs to, and whether a buffer has one for each. docs/behaviour.md, Create, Hits. */
+/* Which counter an address belongs to, and whether a buffer has one for each.
+ * docs/behaviour.md, Create, Hits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +97,8 @@ bucket_index__region_at_top_of_memory__last_byte_inside(void **state)
     check_index(TOP, 0, TOP, 31, KI_BUCKET_NONE);
 }
 
-/* The worked examples of docs/behaviour.md, Hits: what the defect of 6.2 to 1803 would have counted. */
+/* The worked examples of docs/behaviour.md, Hits: what the defect of 6.2 to 1803 would have
+ * counted. */
 static void
 bucket_index__first_address_after_region__none(void **state)
 {
