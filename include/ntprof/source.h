@@ -19,7 +19,7 @@ enum { NTPROF_UNIT_100NS = 0, NTPROF_UNIT_EVENTS = 1 };
  * ntprof_source_info - a source of a session, and its books.
  *
  * The books add up: taken = counted + outside, and expected = taken + lost + throttled +
- * missed + excluded (expected is what the kernel's own event count gives).
+ * missed + unfinished + excluded (expected is what the kernel's own event count gives).
  */
 typedef struct ntprof_source_info {
     size_t size;
@@ -43,7 +43,10 @@ typedef struct ntprof_source_info {
     uint64_t lost;            /* dropped by the kernel because a ring was full */
     uint64_t throttled;       /* not made because the kernel limited the rate */
     uint64_t missed;          /* not made for another reason, such as late timers */
-    uint64_t excluded;        /* in kernel mode without the right to see it; where that
+    uint64_t
+        unfinished;    /* intervals that a thread or the measurement ended in the middle
+                                 of: at most one for each thread and processor */
+    uint64_t excluded; /* in kernel mode without the right to see it; where that
                                     right is missing, missed hits cannot be told apart and
                                     are in here */
 } ntprof_source_info;

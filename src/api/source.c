@@ -61,6 +61,7 @@ source_fill(ntprof_source_info *info, const HAL_SOURCE *hal, const HAL_BOOKS *bo
     info->lost = books->Lost;
     info->throttled = books->Throttled;
     info->missed = books->Missed;
+    info->unfinished = books->Unfinished;
     info->excluded = books->Excluded;
 }
 

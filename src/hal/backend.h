@@ -52,6 +52,7 @@ typedef struct _HAL_BOOKS {
     ULONG64 Lost;
     ULONG64 Throttled;
     ULONG64 Missed;
+    ULONG64 Unfinished;
     ULONG64 Excluded;
 } HAL_BOOKS;
 

@@ -51,7 +51,7 @@ static void
 source_structs__sizes_and_offsets__are_as_released(void **state)
 {
     (void)state;
-    assert_int_equal(sizeof(ntprof_source_info), 424);
+    assert_int_equal(sizeof(ntprof_source_info), 432);
     assert_int_equal(offsetof(ntprof_source_info, name), 24);
     assert_int_equal(offsetof(ntprof_source_info, reason), 120);
     assert_int_equal(offsetof(ntprof_source_info, interval_asked), 312);

@@ -118,7 +118,7 @@ class Checker:
         for source in report["sources"]:
             self.expect(source["taken"] == source["counted"] + source["outside"],
                         f"{name}: taken does not add up")
-            missing = sum(source[k] for k in ("lost", "throttled", "missed", "excluded"))
+            missing = sum(source[k] for k in ("lost", "throttled", "missed", "unfinished", "excluded"))
             self.expect(source["expected"] == source["taken"] + missing,
                         f"{name}: expected does not add up")
 

@@ -56,6 +56,7 @@ naming_read_books(struct profile *profile, ntprof_session *session,
         column->lost = info.lost;
         column->throttled = info.throttled;
         column->missed = info.missed;
+        column->unfinished = info.unfinished;
         column->excluded = info.excluded;
     }
     return true;

@@ -685,6 +685,7 @@ read_source_word(struct profile_source *source, uint64_t *column, char *word)
         {"lost", &source->lost},
         {"throttled", &source->throttled},
         {"missed", &source->missed},
+        {"unfinished", &source->unfinished},
         {"excluded", &source->excluded},
     };
     char *value = strchr(word, '=');
@@ -729,6 +730,7 @@ add_books(struct profile_source *sum, const struct profile_source *more)
     add_clamped(&sum->lost, more->lost);
     add_clamped(&sum->throttled, more->throttled);
     add_clamped(&sum->missed, more->missed);
+    add_clamped(&sum->unfinished, more->unfinished);
     add_clamped(&sum->excluded, more->excluded);
     sum->kernel_included &= more->kernel_included;
 }

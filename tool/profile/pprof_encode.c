@@ -429,8 +429,8 @@ put_comment_source(struct encoder *encoder, size_t index, size_t column)
                  source->expected, source->taken, source->counted);
     buffer_print(line, " outside=%" PRIu64 " lost=%" PRIu64 " throttled=%" PRIu64,
                  source->outside, source->lost, source->throttled);
-    buffer_print(line, " missed=%" PRIu64 " excluded=%" PRIu64, source->missed,
-                 source->excluded);
+    buffer_print(line, " missed=%" PRIu64 " unfinished=%" PRIu64 " excluded=%" PRIu64,
+                 source->missed, source->unfinished, source->excluded);
     put_comment(encoder);
 }
 

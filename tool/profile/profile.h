@@ -23,7 +23,8 @@ struct profile_source {
     bool kernel_included;
     uint64_t asked, granted;
     double measured;
-    uint64_t expected, taken, counted, outside, lost, throttled, missed, excluded;
+    uint64_t expected, taken, counted, outside, lost, throttled, missed, unfinished,
+        excluded;
 };
 
 /* profile_image - a mapped file (or kernel, [vdso], JIT code of one process). */

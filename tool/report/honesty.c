@@ -7,6 +7,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* More than this share of unfinished intervals distorts a profile. */
+#define UNFINISHED_PERCENT_MAX 5.0
+
 static bool
 is_time(const struct profile_source *source)
 {
@@ -24,7 +27,8 @@ report_is_complete(const struct profile_source *source)
 {
     return source->taken > 0 && source->expected == source->taken &&
            source->lost == 0 && source->throttled == 0 && source->missed == 0 &&
-           source->excluded == 0 && source->taken == source->counted + source->outside;
+           source->unfinished == 0 && source->excluded == 0 &&
+           source->taken == source->counted + source->outside;
 }
 
 /* An interval as people think of it: a rate for time, else every so many events. */
@@ -76,12 +80,32 @@ put_books(struct buffer *line, const struct profile_source *source)
                  source->expected, source->taken, source->outside, source->lost);
     put_part(line, "throttled", source->throttled);
     put_part(line, "missed", source->missed);
+    put_part(line, "unfinished", source->unfinished);
 }
 
 static double
 percent(uint64_t part, uint64_t whole)
 {
     return whole > 0 ? (double)part * 100 / (double)whole : 0;
+}
+
+/* Nothing is missing but intervals that ended with their threads. */
+static void
+put_unfinished(struct buffer *line, const struct profile_source *source)
+{
+    const double share = percent(source->unfinished, source->expected);
+
+    if (share < UNFINISHED_PERCENT_MAX) {
+        buffer_print(line,
+                     ": complete but for %" PRIu64 " cut short at the end of threads",
+                     source->unfinished);
+    } else {
+        buffer_print(
+            line,
+            ": nothing lost, but %.0f%% of the intervals ended with their threads: "
+            "short-lived ones need a shorter interval",
+            share);
+    }
 }
 
 /* "complete" only when it is. */
@@ -102,7 +126,9 @@ put_verdict(struct buffer *line, const struct profile_source *source)
         buffer_print(line, ": %" PRIu64 " hits missing (%.2f%%)", missing,
                      percent(missing, source->expected));
     }
-    if (source->excluded > 0) {
+    if (missing == 0 && source->unfinished > 0) {
+        put_unfinished(line, source);
+    } else if (source->excluded > 0) {
         buffer_print(line,
                      "%s user mode only: %" PRIu64 " hits in kernel mode not seen",
                      missing > 0 ? ";" : ":", source->excluded);

@@ -83,6 +83,7 @@ put_source(struct buffer *json, const struct profile_source *source)
     put_member_number(json, "lost", source->lost);
     put_member_number(json, "throttled", source->throttled);
     put_member_number(json, "missed", source->missed);
+    put_member_number(json, "unfinished", source->unfinished);
     put_member_number(json, "excluded", source->excluded);
     buffer_print(json, "\"kernel_included\":%s,",
                  source->kernel_included ? "true" : "false");
