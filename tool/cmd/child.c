@@ -22,15 +22,26 @@ static const int handled_signals[] = {SIGINT, SIGQUIT, SIGTERM,
 
 enum { HANDLED = sizeof(handled_signals) / sizeof(handled_signals[0]) };
 
+/* Errors of write() instead, until the command is about to begin. */
+static const int ignored_signals[] = {SIGPIPE, SIGXFSZ};
+
+enum { IGNORED = sizeof(ignored_signals) / sizeof(ignored_signals[0]) };
+
 static struct rlimit saved_files;
+static struct sigaction saved_ignored[IGNORED];
 static struct sigaction saved_actions[HANDLED];
 static sigset_t saved_mask;
 static volatile sig_atomic_t target_pid;
 
 void
-child_save_limits(void)
+child_prepare(void)
 {
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+
     getrlimit(RLIMIT_NOFILE, &saved_files);
+    for (size_t i = 0; i < IGNORED; i++) {
+        sigaction(ignored_signals[i], &ignore, &saved_ignored[i]);
+    }
 }
 
 /* The terminal sends its signals to the command too; what a process sends to us is passed on. */
@@ -80,6 +91,9 @@ child_main(int go_fd, int result_fd, char **command)
     int failure;
 
     restore_signals();
+    for (size_t i = 0; i < IGNORED; i++) {
+        sigaction(ignored_signals[i], &saved_ignored[i], NULL);
+    }
     sigprocmask(SIG_SETMASK, &saved_mask, NULL);
     setrlimit(RLIMIT_NOFILE, &saved_files);
     do {

@@ -16,8 +16,9 @@ struct child {
     int status;    /* as of waitpid, once ended */
 };
 
-/* Call before anything changes limits: the command gets those of our start. */
-void child_save_limits(void);
+/* Call first: the command gets the limits and signals of our start. Then makes what would end us
+ * in the middle of writing (a pipe that nobody reads, a file size limit) an error instead. */
+void child_prepare(void);
 
 /* Forks; the child waits. 0 or a negative errno. */
 int child_fork(struct child *child, char **command);

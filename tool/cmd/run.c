@@ -333,32 +333,36 @@ run_print(const struct run *run, const struct profile *profile)
     return report_print(run->report, profile, &options) && fflush(run->report) == 0;
 }
 
-/* Table and file; each is tried although the other failed. */
+/* File and table; each is tried although the other failed. The file first: it is what is kept
+ * should nobody read the table. */
 static bool
 run_deliver(struct run *run)
 {
     struct profile *const profile = run_collect(run);
     struct pprof_error error;
     char shown[256];
-    bool done = true;
+    bool written;
+    bool printed = true;
 
     if (profile == NULL) {
         cmd_fail("run", "out of memory: the profile is lost");
         return false;
     }
-    if (!run->options.quiet && !run_print(run, profile)) {
-        cmd_fail("run", "cannot write the report: %s", strerror(errno));
-        done = false;
+    written = pprof_write(profile, run->options.output, &error);
+    if (!run->options.quiet) {
+        printed = run_print(run, profile);
     }
-    if (!pprof_write(profile, run->options.output, &error)) {
+    if (!printed) {
+        cmd_fail("run", "cannot write the report: %s", strerror(errno));
+    }
+    if (!written) {
         cmd_fail("run", "-o: %s", error.text);
-        done = false;
     } else if (!run->options.quiet && !run->options.json) {
         fprintf(run->report, "profile in %s; see it again: ntprof report %s\n",
                 text_show(shown, sizeof(shown), run->options.output), shown);
     }
     profile_delete(profile);
-    return done;
+    return written && printed;
 }
 
 static void
@@ -380,7 +384,7 @@ cmd_run(int argc, char **argv)
     int exit_status = CMD_FAILED;
     bool ran;
 
-    child_save_limits();
+    child_prepare();
     if (!run_options_parse(&run.options, argc, argv)) {
         run_options_finish(&run.options);
         return CMD_FAILED;
