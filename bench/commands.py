@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""Runs the work bare, under ntprof and under perf, and says what each took."""
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+NOBODY = 65534
+NEW_RUN = {"LC_ALL": "C", "DEBUGINFOD_URLS": ""}
+
+
+class Failed(Exception):
+    """A command of the benchmark did not work."""
+
+
+@dataclasses.dataclass
+class Took:
+    """What one command took, with all that it waited for. The work's own numbers are its own."""
+
+    wall_ns: int
+    cpu_ns: int
+    resident_bytes: int
+    written_bytes: int
+    work_wall_ns: int = 0
+    work_cpu_ns: int = 0
+
+    @property
+    def profiler_cpu_ns(self):
+        return self.cpu_ns - self.work_cpu_ns
+
+    @property
+    def beyond_work_ns(self):
+        return self.wall_ns - self.work_wall_ns
+
+    def then(self, other):
+        """This command and then another."""
+        return Took(self.wall_ns + other.wall_ns, self.cpu_ns + other.cpu_ns,
+                    max(self.resident_bytes, other.resident_bytes),
+                    self.written_bytes + other.written_bytes,
+                    self.work_wall_ns + other.work_wall_ns, self.work_cpu_ns + other.work_cpu_ns)
+
+
+def read_numbers(line):
+    """{'wall_ns': 1} of a line such as 'work wall_ns=1 result=0f'."""
+    words = (word.partition("=") for word in line.split())
+    return {key: int(value) for key, _, value in words if value.isdigit()}
+
+
+class Commands:
+    """The programs of the benchmark, with a folder of their own to write into."""
+
+    def __init__(self, ntprof, work, measure):
+        self.ntprof, self.work, self.measure = ntprof, work, measure
+        self.perf = self._find_perf()
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ntprof-bench."))
+        self.folder.chmod(0o777)
+        self.rounds_a_second = 0
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @staticmethod
+    def _find_perf():
+        perf = shutil.which("perf")
+        if perf is None:
+            return None
+        said = subprocess.run([perf, "version"], capture_output=True, check=False)
+        return perf if said.returncode == 0 else None
+
+    def run(self, command, uid=0, stdout=None):
+        """Runs a command by way of `measure`; stdout is a path, or None to read the work's line."""
+        result = self.folder / "result"
+        result.unlink(missing_ok=True)
+        into = open(stdout, "wb") if stdout else subprocess.PIPE
+        ended = subprocess.run([self.measure, str(result), str(uid), *command], stdout=into,
+                               stderr=subprocess.PIPE, cwd=self.folder, check=False,
+                               env=os.environ | NEW_RUN)
+        if ended.returncode != 0 or not result.exists():
+            said = ended.stderr.decode(errors="replace").strip().splitlines()
+            raise Failed(f"{' '.join(command)}: exit status {ended.returncode}"
+                         + (f": {said[-1]}" if said else ""))
+        took = Took(**read_numbers(result.read_text()))
+        for line in (ended.stdout or b"").decode(errors="replace").splitlines():
+            if line.startswith("work "):
+                numbers = read_numbers(line)
+                took.work_wall_ns, took.work_cpu_ns = numbers["wall_ns"], numbers["cpu_ns"]
+        return took
+
+    def calibrate(self):
+        """Finds how many rounds the work makes in a second."""
+        rounds, took = 100, None
+        while took is None or took.work_wall_ns < 300_000_000:
+            rounds *= 2
+            took = self.run([self.work, str(rounds), "1"])
+        self.rounds_a_second = rounds * 1e9 / took.work_wall_ns
+
+    def work_command(self, seconds, threads=1):
+        return [self.work, str(max(1, round(self.rounds_a_second * seconds))), str(threads)]
+
+    def run_bare(self, seconds, threads=1):
+        return self.run(self.work_command(seconds, threads))
+
+    def run_ntprof(self, hz, seconds, threads=1, *options):
+        return self.run([self.ntprof, "run", "-F", str(hz), "-o", "bench.pb.gz", *options, "--",
+                         *self.work_command(seconds, threads)])
+
+    def run_perf(self, hz, seconds, threads=1):
+        return self.run([self.perf, "record", "-q", "-o", "bench.data", "-e", "cpu-clock", "-c",
+                         str(round(1e9 / hz)), "--", *self.work_command(seconds, threads)])
+
+    def run_perf_report(self):
+        return self.run([self.perf, "report", "--stdio", "-i", "bench.data"], stdout="/dev/null")
+
+    def ntprof_json(self, hz, seconds, threads=1):
+        """The report of a run of ntprof: rows by function, and the books of its source."""
+        self.run_ntprof(hz, seconds, threads, "--rows", "0", "--json", "--report", "bench.json")
+        return json.loads((self.folder / "bench.json").read_text())
+
+    def perf_samples(self, hz, seconds):
+        """[(function, samples)] of a run of perf record, by perf report."""
+        self.run_perf(hz, seconds)
+        text = self.folder / "bench.txt"
+        self.run([self.perf, "report", "--stdio", "-i", "bench.data", "--no-children",
+                  "-F", "sample,sym", "--field-separator", "\t"], stdout=text)
+        rows = []
+        for line in text.read_text(errors="replace").splitlines():
+            count, _, symbol = line.strip().partition("\t")
+            if count.strip().isdigit():
+                rows.append((symbol.strip()[4:], int(count)))
+        return rows
