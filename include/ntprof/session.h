@@ -64,9 +64,9 @@ NTSTATUS ntprof_session_open(const ntprof_session_options *options,
                              ntprof_session **session);
 
 /*
- * ntprof_session_close - stop and close all that the session has; handles die with it.
- * Waits for its thread. NULL is allowed. Not from a notification; no other thread may be
- * using the session.
+ * ntprof_session_close - stop and close all that the session has; handles die with it. What
+ * happened before is counted, but nothing is notified any more. Waits for its thread. NULL is
+ * allowed. Not from a notification; no other thread may be using the session.
  */
 void ntprof_session_close(ntprof_session *session);
 

@@ -291,6 +291,7 @@ ntprof_session_close(ntprof_session *session)
         return; /* a forked child: thread, rings and lock are the parent's; memory stays */
     }
     api_stop_thread(session);
+    session->notify = NULL; /* its context may be gone; hits are still delivered */
     ExFinishSystem(&session->system);
     session->backend->Close(session->backend_context);
     host_linux_delete(&session->host);

@@ -101,6 +101,7 @@ ExpEndWatchedProcesses(KSYSTEM *System)
 void
 ExFinishSystem(KSYSTEM *System)
 {
+    KeFlushHits(&System->Ke); /* the last handle of a started profile is closed now */
     ObFinishSystem(&System->Ob);
     ExpEndWatchedProcesses(System);
     PsFinishSystem(&System->Ps);
