@@ -21,7 +21,9 @@ enum {
     NTPROF_PROCESS_EXEC = 2,
     /* The main thread's name changed; name is set. */
     NTPROF_PROCESS_NAME = 3,
-    /* The last thread ended; NTPROF_IMAGE_UNMAP for each mapping came before. */
+    /* The last thread ended; NTPROF_IMAGE_UNMAP for each mapping came before. Right after
+     * NTPROF_PROCESS_EXEC, without a mapping between: it lives, but runs a set-user-ID program
+     * with more rights than the session's opener, and Linux measures it no more. */
     NTPROF_PROCESS_EXIT = 4,
     /* Memory that can be executed was mapped, or made executable. */
     NTPROF_IMAGE_MAP = 5,

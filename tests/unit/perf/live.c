@@ -9,6 +9,7 @@
 #include "hal/backend.h"
 #include "hal/perf/perf.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -21,6 +22,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -871,6 +873,91 @@ watch__out_of_descriptors__says_so(void **state)
 }
 
 static void
+descriptor__half_a_ring_full__polls_readable(void **state)
+{
+    /* A hit takes 40 bytes. */
+    cpu_set_t one;
+    cpu_set_t before;
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    struct pollfd descriptor = {.events = POLLIN};
+    int times;
+
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    CPU_ZERO(&one);
+    CPU_SET(0, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    fixture_open(&fixture);
+    source = breakpoint_on_target(&fixture);
+    descriptor.fd = HalPerfBackend.Descriptor(fixture.perf);
+    assert_int_equal(HalPerfBackend.Deliver(fixture.perf), -1);
+    assert_int_equal(
+        fixture.hal->StartProfileInterrupt(fixture.perf, source, 0, (ULONG64)getpid()),
+        STATUS_SUCCESS);
+    assert_int_equal(poll(&descriptor, 1, 0), 0);
+    times = (int)(fixture.perf->rings[0]->size_bytes / 40 * 5 / 8);
+    call_target(&times);
+    assert_int_equal(poll(&descriptor, 1, 10000), 1);
+    usleep(10000);
+    assert_true(HalPerfBackend.Deliver(fixture.perf) > 0);
+    assert_int_equal(fake_hits(&fixture.ke, source, 0), times);
+    assert_int_equal(poll(&descriptor, 1, 0), 0);
+    fixture.hal->StopProfileInterrupt(fixture.perf, source, 0, (ULONG64)getpid());
+    usleep(10000);
+    assert_int_equal(HalPerfBackend.Deliver(fixture.perf), -1);
+    assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+    fixture_close(&fixture);
+}
+
+/* Linux stops measuring a program that runs with more rights than who measures. */
+static void
+watch__set_uid_command__ends_at_its_exec(void **state)
+{
+    static const char program[] = "/bin/su";
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    struct stat status;
+    int down[2];
+    pid_t pid;
+
+    (void)state;
+    if (stat(program, &status) != 0 || (status.st_mode & S_ISUID) == 0 ||
+        prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 0) {
+        skip(); /* no set-uid program here, or it would gain nothing */
+    }
+    assert_int_equal(pipe(down), 0);
+    pid = fork();
+    if (pid == 0) {
+        child_step(down[0], -1);
+        if (freopen("/dev/null", "w", stdout) == NULL) {
+            _exit(1);
+        }
+        execl(program, "su", "--version", (char *)NULL);
+        _exit(127);
+    }
+    fixture_open(&fixture);
+    source = lookup(&fixture, "time");
+    assert_int_equal(watch(&fixture, pid, NTPROF_WATCH_ON_EXEC, &source, 1),
+                     STATUS_SUCCESS);
+    assert_int_equal(write(down[1], "x", 1), 1);
+    waitpid(pid, NULL, 0);
+    fixture.hal->Flush(fixture.perf);
+    assert_int_equal(fixture.ke.seen[0].kind, NTPROF_PROCESS_START);
+    assert_int_equal(fixture.ke.seen[1].kind, NTPROF_PROCESS_EXEC);
+    if (geteuid() == 0) {
+        assert_int_equal(fixture.ke.seen[2].kind, NTPROF_IMAGE_MAP);
+    } else {
+        assert_int_equal(fixture.ke.seen[2].kind, NTPROF_PROCESS_EXIT);
+        assert_int_equal(fixture.ke.count, 3);
+    }
+    assert_int_equal(fixture.perf->space.processes.count, 0);
+    close(down[0]);
+    close(down[1]);
+    fixture_close(&fixture);
+}
+
+static void
 query_books__time__adds_up(void **state)
 {
     struct fixture fixture;
@@ -947,6 +1034,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(start__all_processes__by_right_only),
     cmocka_unit_test(start__process_gone__terminating),
     cmocka_unit_test(watch__out_of_descriptors__says_so),
+    cmocka_unit_test(descriptor__half_a_ring_full__polls_readable),
+    cmocka_unit_test(watch__set_uid_command__ends_at_its_exec),
     cmocka_unit_test(query_books__time__adds_up),
     cmocka_unit_test(sources__unsupported__says_why),
 };
