@@ -43,7 +43,7 @@ struct line {
 static bool
 cut_line(char **text, struct line *line)
 {
-    char *end = *text + strcspn(*text, "\n");
+    char *end = strchrnul(*text, '\n');
     const char *at = *text;
     char *tab;
 
@@ -192,93 +192,65 @@ rank_of_type(char type, uint8_t *rank)
     }
 }
 
+/* Until the ends of the texts are known, it reaches as far as it can. */
 static bool
-add_line(struct sym_map *map, const struct texts *texts, const struct line *line)
+add_line(struct sym_map *map, const struct line *line)
 {
-    struct sym_entry entry = {.start = line->address, .name = line->name};
+    struct sym_entry entry = {
+        .start = line->address, .end = UINT64_MAX, .name = line->name};
 
     if (!rank_of_type(line->type, &entry.rank)) {
         return true;
     }
-    entry.end = end_of_text(texts, line->address);
     return module_index(map, line->module, &entry.tag) &&
            sym_table_add(&map->table, &entry);
 }
 
-/* lines - all of kallsyms: the ends of the texts come after the symbols in them. */
-struct lines {
-    struct line *items;
-    size_t count;
-    size_t room;
-};
-
-static bool
-append_line(struct lines *lines, const struct line *line)
-{
-    if (lines->count == lines->room) {
-        const size_t room = lines->room == 0 ? 4096 : lines->room * 2;
-        struct line *larger = realloc(lines->items, room * sizeof(*larger));
-
-        if (larger == NULL) {
-            return false;
-        }
-        lines->items = larger;
-        lines->room = room;
-    }
-    lines->items[lines->count++] = *line;
-    return true;
-}
-
-static bool
-cut_lines(char *text, struct lines *lines, struct texts *texts)
-{
-    while (*text != '\0') {
-        struct line line;
-
-        if (!cut_line(&text, &line)) {
-            continue;
-        }
-        note_bound(texts, &line);
-        if (!append_line(lines, &line)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Without the right to see them all addresses read as 0. */
 static int
-add_lines(struct sym_map *map, const struct lines *lines, const struct texts *texts)
+add_lines(struct sym_map *map, char *text, struct texts *texts)
 {
+    struct line line;
+    bool any = false;
     bool shown = false;
     uint32_t none;
 
     if (!module_index(map, "", &none)) {
         return -ENOMEM;
     }
-    for (size_t i = 0; i < lines->count; i++) {
-        shown = shown || lines->items[i].address != 0;
-        if (!add_line(map, texts, &lines->items[i])) {
+    while (*text != '\0') {
+        if (!cut_line(&text, &line)) {
+            continue;
+        }
+        any = true;
+        shown = shown || line.address != 0;
+        note_bound(texts, &line);
+        if (!add_line(map, &line)) {
             return -ENOMEM;
         }
     }
     if (!shown) {
-        return lines->count > 0 ? -EACCES : -ENODATA;
+        return any ? -EACCES : -ENODATA;
     }
-    return sym_table_build(&map->table, SYM_OVERLAP_INNERMOST) ? 0 : -ENOMEM;
+    return 0;
 }
 
 static int
 read_symbols(struct sym_map *map, char *kallsyms, char *modules, struct texts *texts)
 {
-    struct lines lines = {0};
-    int error = -ENOMEM;
+    struct sym_table *const table = &map->table;
+    const int error = add_lines(map, kallsyms, texts);
 
-    if (cut_lines(kallsyms, &lines, texts) && read_modules(texts, modules)) {
-        error = add_lines(map, &lines, texts);
+    if (error != 0) {
+        return error;
     }
-    free(lines.items);
-    return error;
+    if (!read_modules(texts, modules)) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < table->entry_count; i++) {
+        table->entries[i].end = end_of_text(texts, table->entries[i].start);
+    }
+    return sym_table_build(table, SYM_OVERLAP_INNERMOST) ? 0 : -ENOMEM;
 }
 
 struct sym_map *
