@@ -150,7 +150,7 @@ start_profile_interrupt(void *context, KPROFILE_SOURCE source, ULONG processor,
         return refuse(sim, STATUS_PROCESS_IS_TERMINATING,
                       "the simulated process has ended");
     }
-    if (pid != 0 && sim_adopt_process(sim, pid) == NULL) {
+    if (pid != 0 && !sim_is_known(sim, pid) && sim_adopt_process(sim, pid) == NULL) {
         return refuse(sim, STATUS_INSUFFICIENT_RESOURCES, "no memory");
     }
     status = sim_start(sim, source, processor, pid);

@@ -69,8 +69,11 @@ sim_start(struct sim *sim, KPROFILE_SOURCE source, ULONG number, uint64_t pid)
     } else if (!reserve_start(processor)) {
         status = STATUS_INSUFFICIENT_RESOURCES;
     } else {
-        processor->starts[processor->start_count++] =
-            (struct sim_start){.source = source, .pid = pid};
+        processor->starts[processor->start_count++] = (struct sim_start){
+            .source = source,
+            .pid = pid,
+            .stale = pid != 0 && sim_find_process(sim, pid) == NULL,
+        };
         processor->armed[row]++;
     }
     pthread_mutex_unlock(&processor->lock);

@@ -21,20 +21,38 @@ sim_find_process(const struct sim *sim, uint64_t pid)
 }
 
 bool
+sim_is_known(const struct sim *sim, uint64_t pid)
+{
+    for (const struct sim_process *process = sim->processes; process != NULL;
+         process = process->next) {
+        if (process->pid == pid && !process->end_told) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
 sim_is_ended(const struct sim *sim, uint64_t pid)
 {
-    bool known = false;
-
     for (const struct sim_process *process = sim->processes; process != NULL;
          process = process->next) {
         if (process->pid == pid) {
-            if (process->alive) {
-                return false;
-            }
-            known = true;
+            return !sim_is_known(sim, pid);
         }
     }
-    return known;
+    return false;
+}
+
+void
+sim_end_told(struct sim *sim, uint64_t pid)
+{
+    for (struct sim_process *process = sim->processes; process != NULL;
+         process = process->next) {
+        if (process->pid == pid && !process->alive) {
+            process->end_told = true;
+        }
+    }
 }
 
 bool
@@ -242,8 +260,9 @@ sim_exit(struct sim *sim, uint64_t pid)
         return;
     }
     process->alive = false;
+    process->end_told = process->watch == NULL || process->waits_for_exec;
     sim_make_starts_stale(sim, pid);
-    if (!process->waits_for_exec) {
+    if (!process->end_told) {
         tell_images(sim, process, NTPROF_IMAGE_UNMAP);
         tell_process(sim, process, NTPROF_PROCESS_EXIT, 0);
     }

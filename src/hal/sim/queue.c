@@ -87,6 +87,9 @@ deliver_record(struct sim *sim, struct sim_record *record)
         record->notification.name = record->name;
         sim->options.notify(sim->options.notify_context, &record->notification);
     }
+    if (!record->is_hit && record->notification.kind == NTPROF_PROCESS_EXIT) {
+        sim_end_told(sim, record->notification.pid);
+    }
 }
 
 static void

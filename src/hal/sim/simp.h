@@ -78,7 +78,7 @@ struct sim_process {
     struct sim_process *next;
     uint64_t pid;
     bool alive;
-    bool background;
+    bool end_told;       /* and so ended for the core, too */
     bool waits_for_exec; /* then it is told of */
     struct sim_watch *watch;
     uint32_t image_count;
@@ -158,7 +158,11 @@ void sim_flush(struct sim *sim);
 /* process.c. */
 struct sim_process *sim_find_process(const struct sim *sim, uint64_t pid);
 struct sim_process *sim_adopt_process(struct sim *sim, uint64_t pid);
+/* sim_is_ended - no life of this pid goes on, as far as has been told. */
 bool sim_is_ended(const struct sim *sim, uint64_t pid);
+/* sim_is_known - one goes on, or its end was not told yet. */
+bool sim_is_known(const struct sim *sim, uint64_t pid);
+void sim_end_told(struct sim *sim, uint64_t pid);
 bool sim_has_image_room(const struct sim_process *process);
 
 /* watch.c. */
