@@ -129,14 +129,31 @@ ExOpenProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 ProcessHandle,
     return Status;
 }
 
+/* The stream tells of the end of a process that it told of. */
+static void
+ExpProcessEnds(KSYSTEM *System, ULONG64 ProcessId)
+{
+    EPROCESS *const Process = PsLookupProcess(&System->Ps, ProcessId);
+
+    if (Process != NULL && Process->StreamReference) {
+        Process->StreamReference = FALSE;
+        PsEndProcess(&System->Ps, Process);
+        ObDereferenceObject(&System->Ob, Process);
+    }
+}
+
 /* The stream tells of a process: it holds one reference until the stream tells of its end. */
 static void
-ExpProcessStarts(KSYSTEM *System, ULONG64 ProcessId)
+ExpProcessStarts(KSYSTEM *System, const ntprof_notification *Notification)
 {
     EPROCESS *Process;
 
+    if (Notification->parent_pid != 0) {
+        /* Forked just now: one of this pid that has not ended has, and its end was lost. */
+        ExpProcessEnds(System, Notification->pid);
+    }
     /* Without memory, NtOpenProcess will not find it should it end soon. */
-    if (!NT_SUCCESS(ExpReferenceProcessId(System, ProcessId, TRUE, &Process))) {
+    if (!NT_SUCCESS(ExpReferenceProcessId(System, Notification->pid, TRUE, &Process))) {
         return;
     }
     if (Process->StreamReference) {
@@ -150,7 +167,7 @@ void
 ExBeforeNotification(KSYSTEM *System, const ntprof_notification *Notification)
 {
     if (Notification->kind == NTPROF_PROCESS_START) {
-        ExpProcessStarts(System, Notification->pid);
+        ExpProcessStarts(System, Notification);
     } else if (Notification->kind == NTPROF_PROCESS_EXEC) {
         EPROCESS *const Process = PsLookupProcess(&System->Ps, Notification->pid);
 
@@ -164,12 +181,6 @@ void
 ExAfterNotification(KSYSTEM *System, const ntprof_notification *Notification)
 {
     if (Notification->kind == NTPROF_PROCESS_EXIT) {
-        EPROCESS *const Process = PsLookupProcess(&System->Ps, Notification->pid);
-
-        if (Process != NULL && Process->StreamReference) {
-            Process->StreamReference = FALSE;
-            PsEndProcess(&System->Ps, Process);
-            ObDereferenceObject(&System->Ob, Process);
-        }
+        ExpProcessEnds(System, Notification->pid);
     }
 }

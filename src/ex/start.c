@@ -58,6 +58,15 @@ ExpFillKernelProfile(KSYSTEM *System, const EPROFILE *Profile, KPROFILE *Kernel)
     Kernel->Affinity = Profile->Affinity;
 }
 
+/* A process that ended unseen must not have another one with its pid interrupted in its name. */
+static void
+ExpNoticeEnd(KSYSTEM *System, const EPROFILE *Profile)
+{
+    if (Profile->Process != NULL && PsIsProcessGone(&System->Ps, Profile->Process)) {
+        PsEndProcess(&System->Ps, Profile->Process);
+    }
+}
+
 NTSTATUS
 ExpStartProfile(KSYSTEM *System, EPROFILE *Profile)
 {
@@ -82,6 +91,7 @@ ExpStartProfile(KSYSTEM *System, EPROFILE *Profile)
         goto free_kernel;
     }
     ExpFillKernelProfile(System, Profile, Kernel);
+    ExpNoticeEnd(System, Profile);
     Status = KeStartProfile(&System->Ke, Kernel);
     if (!NT_SUCCESS(Status)) {
         goto unlock_buffer;
