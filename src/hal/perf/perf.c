@@ -121,50 +121,6 @@ perf_source_counts(const struct perf *perf, const struct perf_source *source,
     }
 }
 
-/* Begin another stretch: reckon what was counted, and count from here. */
-static void
-close_stretch(struct perf *perf, struct perf_source *source)
-{
-    struct perf_counts sum = {0};
-
-    for (struct perf_target *target = perf->targets; target != NULL;
-         target = target->next) {
-        for (size_t i = 0; i < target->events.count; i++) {
-            struct perf_event *event = target->events.items[i];
-            struct perf_counts one;
-
-            if (event->source == source) {
-                perf_event_read_counts(event, &perf->features, &one);
-                sum.events += one.events;
-                sum.running_ns += one.running_ns;
-                event->base.events += one.events;
-                event->base.running_ns += one.running_ns;
-            }
-        }
-    }
-    perf_tally_close_stretch(&source->tally, &sum, perf_source_period(source),
-                             source->unit == NTPROF_UNIT_100NS);
-}
-
-void
-perf_set_interval(struct perf *perf, struct perf_source *source, uint64_t interval)
-{
-    const uint64_t before = source->interval;
-    struct perf_source changed = *source;
-
-    perf_source_set_interval(&changed, interval);
-    source->interval_asked = changed.interval_asked;
-    if (changed.interval == before) {
-        return;
-    }
-    close_stretch(perf, source);
-    source->interval = changed.interval;
-    for (struct perf_target *target = perf->targets; target != NULL;
-         target = target->next) {
-        perf_target_reopen(perf, target, source);
-    }
-}
-
 /* ---- rings ---- */
 
 /* Map a ring for a processor and poll it. */

@@ -30,17 +30,6 @@ struct perf_target {
     size_t processor_words;
 };
 
-/* What to open for each thread. */
-struct perf_selection {
-    struct perf_source *const *sources;
-    size_t source_count;
-    const uint64_t *processors; /* set; NULL: the one processor */
-    size_t processor_words;
-    uint32_t processor;
-    bool side_band;    /* on all processors */
-    bool skip_covered; /* leave out what watches of the process count already */
-};
-
 /* perf_watch - see HAL_BACKEND.Watch. Returns 0 or negative errno, error kept. */
 int perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
                struct perf_source *const *sources, size_t source_count,
@@ -52,16 +41,49 @@ int perf_start(struct perf *perf, struct perf_source *source, uint32_t processor
 void perf_stop(struct perf *perf, struct perf_source *source, uint32_t processor,
                uint32_t pid);
 
-/* perf_target_reopen - go on with the source's present interval, in all threads and descendants. */
-void perf_target_reopen(struct perf *perf, struct perf_target *target,
-                        struct perf_source *source);
-
 /* perf_target_settle_suspect - a hit shows that a thread inherited: its own events go. */
 void perf_target_settle_suspect(struct perf *perf, struct perf_target *target,
                                 uint32_t tid, uint64_t time_ns);
 
 /* perf_target_delete - close its events; it must not be in the list any more. */
 void perf_target_delete(struct perf *perf, struct perf_target *target);
+
+/* perf_target_create - not in the list yet. NULL without memory. */
+struct perf_target *perf_target_create(uint32_t pid);
+
+/* perf_target_unlink - take it out of the list. */
+void perf_target_unlink(struct perf *perf, const struct perf_target *target);
+
+/* perf_target_close - close its events of a source on a processor; hits up to until_ns count. */
+void perf_target_close(struct perf *perf, struct perf_target *target,
+                       const struct perf_source *source, uint32_t processor,
+                       uint64_t until_ns);
+
+/* perf_target_drop_if_empty - forget a private target without events. */
+void perf_target_drop_if_empty(struct perf *perf, struct perf_target *target);
+
+/* perf_target_has_source - does the watch cover this source? */
+bool perf_target_has_source(const struct perf_target *target,
+                            const struct perf_source *source);
+
+/* perf_find_private - the private target of a process, or NULL. */
+struct perf_target *perf_find_private(const struct perf *perf, uint32_t pid);
+
+/* perf_is_covered - does a watch count this source for this process on this processor? */
+bool perf_is_covered(const struct perf *perf, const struct perf_source *source,
+                     uint32_t processor, uint32_t pid);
+
+/* perf_set_holds - bit number % 64 of word number / 64; words beyond the set are 0. */
+bool perf_set_holds(const uint64_t *set, size_t words, uint32_t number);
+
+/*
+ * perf_event_close - close an event and keep it until its records are gone from the rings.
+ *
+ *   until_ns  in: hits after it are not its own
+ *   count     in: what it counted goes into the books
+ */
+void perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
+                      bool count);
 
 /* perf_reap_closed - free events closed before everything up to bound_ns was delivered. */
 void perf_reap_closed(struct perf *perf, uint64_t bound_ns);

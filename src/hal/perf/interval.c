@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/perf/interval.c - changes the interval of events that run.
+ *
+ * The kernel can change the period of a running event, but not of those that threads and children
+ * inherited from it; and where events are counted one by one, the next one is a hit at once. So
+ * everything is opened again with the new period, and the old events are closed.
+ */
+#include "hal/perf/opening.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+
+/* All processes that a target may count in now. */
+static int
+roll_add_covered(struct perf *perf, struct perf_target *target, struct perf_roll *roll)
+{
+    int result = perf_tids_add(&roll->pids, target->pid);
+
+    for (size_t i = 0; result == 0 && i < perf->space.processes.capacity; i++) {
+        const struct perf_process *process = perf->space.processes.entries[i].value;
+
+        for (size_t n = 0; process != NULL && result == 0 && n < process->cover_count;
+             n++) {
+            if (process->covers[n] == &target->cover && process->pid != target->pid) {
+                result = perf_tids_add(&roll->pids, process->pid);
+            }
+        }
+    }
+    return result;
+}
+
+static bool
+target_counts(const struct perf_target *target, const struct perf_source *source)
+{
+    for (size_t i = 0; i < target->events.count; i++) {
+        if (target->events.items[i]->source == source) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Processors on which the target counts the source, and whether that carries the side band. */
+static int
+present_selection(const struct perf *perf, const struct perf_target *target,
+                  const struct perf_source *source, uint64_t **processors,
+                  bool *side_band)
+{
+    *side_band = false;
+    *processors = calloc(perf->processor_limit / 64 + 1, sizeof(**processors));
+    if (*processors == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < target->events.count; i++) {
+        const struct perf_event *event = target->events.items[i];
+
+        if (event->source == source) {
+            (*processors)[event->processor / 64] |= (uint64_t)1
+                                                    << (event->processor % 64);
+            *side_band = *side_band || event->side_band;
+        }
+    }
+    return 0;
+}
+
+/* Close what the target had for the source before the first of the new events. */
+static void
+close_before(struct perf *perf, struct perf_target *target,
+             const struct perf_source *source, bool side_band, size_t first_new,
+             uint64_t until_ns)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < target->events.count; i++) {
+        struct perf_event *event = target->events.items[i];
+
+        if (i < first_new &&
+            (event->source == source || (side_band && event->side_band))) {
+            perf_event_close(perf, event, until_ns, true);
+        } else {
+            target->events.items[kept++] = event;
+        }
+    }
+    target->events.count = kept;
+}
+
+/* Open the source again for all that the target counts in, and close what it had. Returns 0 or
+ * negative errno: then nothing changed. */
+static int
+reopen(struct perf *perf, struct perf_target *target,
+       const struct perf_selection *selection, struct perf_roll *roll)
+{
+    struct perf_events opened = {0};
+    const size_t before = target->events.count;
+    const uint64_t from_ns = perf_now_ns();
+    int result;
+
+    if (target->pid == 0) {
+        result = perf_open_thread(perf, target, selection, 0, &opened);
+    } else {
+        result = roll_add_covered(perf, target, roll);
+        if (result == 0) {
+            result = perf_open_all(perf, target, selection, roll, &opened);
+        }
+    }
+    if (result == 0) {
+        result = perf_events_begin(target, &opened);
+    }
+    if (result == 0) {
+        close_before(perf, target, selection->sources[0], selection->side_band, before,
+                     from_ns);
+    }
+    perf_events_forget_from(perf, &opened, 0);
+    perf_events_finish(&opened);
+    return result;
+}
+
+/* The second best: nothing is opened, so it cannot be refused. */
+static void
+change_period(struct perf_target *target, const struct perf_source *source)
+{
+    uint64_t period = perf_source_period(source);
+
+    for (size_t i = 0; i < target->events.count; i++) {
+        if (target->events.items[i]->source == source) {
+            ioctl(target->events.items[i]->fd, PERF_EVENT_IOC_PERIOD, &period);
+        }
+    }
+}
+
+static void
+reopen_target(struct perf *perf, struct perf_target *target, struct perf_source *source)
+{
+    struct perf_source *const sources[] = {source};
+    struct perf_selection selection = {
+        .sources = sources,
+        .source_count = 1,
+        .processor_words = perf->processor_limit / 64 + 1,
+    };
+    struct perf_roll roll = {.follow = target->cover.descendants};
+    uint64_t *processors = NULL;
+    int result = -EAGAIN;
+
+    if (!target_counts(target, source)) {
+        return;
+    }
+    /* Before its exec an event has not begun, and nobody inherited it. */
+    if (!target->on_exec) {
+        result =
+            present_selection(perf, target, source, &processors, &selection.side_band);
+    }
+    if (result == 0) {
+        selection.processors = processors;
+        result = reopen(perf, target, &selection, &roll);
+    }
+    if (result < 0) {
+        /* No descriptors, or no right any more: the best that is left. */
+        change_period(target, source);
+    }
+    free(processors);
+    perf_roll_finish(&roll);
+}
+
+/* Begin another stretch: reckon what was counted, and count from here. */
+static void
+close_stretch(struct perf *perf, struct perf_source *source)
+{
+    struct perf_counts sum = {0};
+
+    for (struct perf_target *target = perf->targets; target != NULL;
+         target = target->next) {
+        for (size_t i = 0; i < target->events.count; i++) {
+            struct perf_event *event = target->events.items[i];
+            struct perf_counts one;
+
+            if (event->source == source) {
+                perf_event_read_counts(event, &perf->features, &one);
+                sum.events += one.events;
+                sum.running_ns += one.running_ns;
+                event->base.events += one.events;
+                event->base.running_ns += one.running_ns;
+            }
+        }
+    }
+    perf_tally_close_stretch(&source->tally, &sum, perf_source_period(source),
+                             source->unit == NTPROF_UNIT_100NS);
+}
+
+void
+perf_set_interval(struct perf *perf, struct perf_source *source, uint64_t interval)
+{
+    const uint64_t before = source->interval;
+    struct perf_source changed = *source;
+
+    perf_source_set_interval(&changed, interval);
+    source->interval_asked = changed.interval_asked;
+    if (changed.interval == before) {
+        return;
+    }
+    close_stretch(perf, source);
+    source->interval = changed.interval;
+    for (struct perf_target *target = perf->targets; target != NULL;
+         target = target->next) {
+        reopen_target(perf, target, source);
+    }
+}

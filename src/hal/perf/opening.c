@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/perf/opening.c - opens the events of threads that run, so that no thread is counted twice.
+ *
+ * A thread that runs already is opened by its number, later ones inherit. A thread that begins
+ * while we are opening may be seen in /proc without our knowing whether its creator already had
+ * events to inherit. It gets events of its own and is a suspect: the first hit that it makes with an
+ * inherited event settles it, and its own events go.
+ *
+ * Events are opened disabled. They begin together, when all of them are there: a call that fails
+ * has counted nothing.
+ */
+#include "hal/perf/opening.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* ---- events ---- */
+
+/* Take an event out before anybody could see a record of it. */
+void
+perf_event_forget(struct perf *perf, struct perf_event *event)
+{
+    perf_idmap_remove(&perf->events, event->id);
+    if (event->fd >= 0) {
+        close(event->fd);
+    }
+    free(event);
+}
+
+/* Give an open descriptor its ring and its place in the books. Takes fd over on success. */
+static int
+event_adopt(struct perf *perf, const struct perf_ring *ring, int fd,
+            struct perf_event *event)
+{
+    int result;
+
+    if (ioctl(fd, PERF_EVENT_IOC_ID, &event->id) < 0 ||
+        ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->owner_fd) < 0) {
+        return -errno;
+    }
+    result = perf_idmap_put(&perf->events, event->id, event);
+    if (result == 0) {
+        event->fd = fd;
+    }
+    return result;
+}
+
+/* Open an event of a target and add it to opened. Returns 0 or negative errno. */
+static int
+event_open(struct perf *perf, struct perf_target *target, struct perf_source *source,
+           const struct perf_ring *ring, uint32_t tid, bool side_band,
+           struct perf_events *opened)
+{
+    const struct perf_event_request request = {
+        .source = source,
+        .kernel = source != NULL && source->kernel_included,
+        .side_band = side_band,
+        .inherit = target->pid != 0,
+        .threads_only = !target->cover.descendants,
+        .on_exec = target->on_exec,
+    };
+    struct perf_event *event;
+    int fd;
+    int result;
+
+    fd = perf_event_open_fd(&request, &perf->features, target->pid != 0 ? (int)tid : -1,
+                            (int)ring->processor);
+    if (fd < 0) {
+        return fd;
+    }
+    event = calloc(1, sizeof(*event));
+    if (event == NULL) {
+        result = -ENOMEM;
+        goto close_fd;
+    }
+    event->fd = -1;
+    event->processor = ring->processor;
+    event->tid = tid;
+    event->scope = target->pid != 0 ? KE_SCOPE_PROCESS : KE_SCOPE_GLOBAL;
+    event->side_band = side_band;
+    event->source = source;
+    event->target = target;
+    event->until_ns = UINT64_MAX;
+    result = perf_events_add(opened, event);
+    if (result < 0) {
+        goto free_event;
+    }
+    result = event_adopt(perf, ring, fd, event);
+    if (result < 0) {
+        goto drop_last;
+    }
+    return 0;
+
+drop_last:
+    opened->count--;
+free_event:
+    free(event);
+close_fd:
+    close(fd);
+    return result;
+}
+
+void
+perf_events_forget_from(struct perf *perf, struct perf_events *events, size_t first)
+{
+    while (events->count > first) {
+        perf_event_forget(perf, events->items[--events->count]);
+    }
+}
+
+/* Move all of opened to the target and let them begin, or none. */
+int
+perf_events_begin(struct perf_target *target, struct perf_events *opened)
+{
+    const size_t before = target->events.count;
+
+    for (size_t i = 0; i < opened->count; i++) {
+        if (perf_events_add(&target->events, opened->items[i]) < 0) {
+            target->events.count = before;
+            return -ENOMEM;
+        }
+    }
+    for (size_t i = 0; i < opened->count && !target->on_exec; i++) {
+        /* Also those that threads have inherited meanwhile. */
+        ioctl(opened->items[i]->fd, PERF_EVENT_IOC_ENABLE, 0);
+    }
+    perf_events_finish(opened);
+    return 0;
+}
+
+/* ---- threads ---- */
+
+static bool
+selection_has(const struct perf_selection *selection, uint32_t processor)
+{
+    if (selection->processors == NULL) {
+        return processor == selection->processor;
+    }
+    return perf_set_holds(selection->processors, selection->processor_words, processor);
+}
+
+/* All that is selected for one thread on one processor. */
+static int
+open_on_processor(struct perf *perf, struct perf_target *target,
+                  const struct perf_selection *selection, const struct perf_ring *ring,
+                  uint32_t tid, struct perf_events *opened)
+{
+    bool side_band = selection->side_band;
+    int result = 0;
+
+    if (selection_has(selection, ring->processor)) {
+        for (size_t i = 0; result == 0 && i < selection->source_count; i++) {
+            if (selection->skip_covered &&
+                perf_is_covered(perf, selection->sources[i], ring->processor,
+                                target->pid)) {
+                continue;
+            }
+            result = event_open(perf, target, selection->sources[i], ring, tid,
+                                side_band, opened);
+            side_band = false;
+        }
+    }
+    if (result == 0 && side_band) {
+        result = event_open(perf, target, NULL, ring, tid, true, opened);
+    }
+    return result;
+}
+
+/* All that is selected for one thread, or nothing. */
+int
+perf_open_thread(struct perf *perf, struct perf_target *target,
+                 const struct perf_selection *selection, uint32_t tid,
+                 struct perf_events *opened)
+{
+    const size_t before = opened->count;
+
+    for (uint32_t i = 0; i < perf->processor_limit; i++) {
+        int result;
+
+        if (perf->rings[i] == NULL) {
+            continue;
+        }
+        result =
+            open_on_processor(perf, target, selection, perf->rings[i], tid, opened);
+        if (result < 0) {
+            perf_events_forget_from(perf, opened, before);
+            return result;
+        }
+    }
+    return 0;
+}
+
+void
+perf_roll_finish(struct perf_roll *roll)
+{
+    perf_tids_finish(&roll->pids);
+    perf_idmap_finish(&roll->done);
+}
+
+static int
+roll_add_children(struct perf_roll *roll, uint32_t pid)
+{
+    struct perf_tids children = {0};
+    int result = perf_procfs_children(pid, &children);
+
+    for (size_t i = 0; result == 0 && i < children.count; i++) {
+        if (!perf_tids_hold(&roll->pids, children.items[i])) {
+            result = perf_tids_add(&roll->pids, children.items[i]);
+        }
+    }
+    perf_tids_finish(&children);
+    return result;
+}
+
+/* Open the threads of a process that are not done yet. Returns how many, or negative errno. */
+static int
+open_new_threads(struct perf *perf, struct perf_target *target,
+                 const struct perf_selection *selection, struct perf_roll *roll,
+                 uint32_t pid, bool suspect, struct perf_events *opened)
+{
+    struct perf_tids tids = {0};
+    int fresh = 0;
+    int result;
+
+    result = perf_procfs_threads(pid, &tids);
+    if (result == -ESRCH) {
+        result = 0;
+    }
+    for (size_t i = 0; result == 0 && i < tids.count; i++) {
+        const uint32_t tid = tids.items[i];
+
+        if (perf_idmap_find(&roll->done, tid) != NULL) {
+            continue;
+        }
+        result = perf_idmap_put(&roll->done, tid, target);
+        if (result < 0) {
+            break;
+        }
+        result = perf_open_thread(perf, target, selection, tid, opened);
+        if (result == -ESRCH) {
+            perf_idmap_remove(&roll->done, tid); /* it ended meanwhile */
+            result = 0;
+            continue;
+        }
+        if (result == 0 && suspect) {
+            result = perf_idmap_put(&target->suspects, tid, target);
+        }
+        fresh++;
+    }
+    perf_tids_finish(&tids);
+    return result < 0 ? result : fresh;
+}
+
+/* Open all threads of all processes of the roll, until no new one shows. */
+int
+perf_open_all(struct perf *perf, struct perf_target *target,
+              const struct perf_selection *selection, struct perf_roll *roll,
+              struct perf_events *opened)
+{
+    const size_t first_count = roll->pids.count;
+    bool again = false;
+    int fresh;
+
+    do {
+        fresh = 0;
+        for (size_t i = 0; i < roll->pids.count; i++) {
+            /* Known only now that others are open: it may have inherited. */
+            const bool suspect = again || i >= first_count;
+            const uint32_t pid = roll->pids.items[i];
+            int result;
+
+            result =
+                open_new_threads(perf, target, selection, roll, pid, suspect, opened);
+            if (result >= 0) {
+                fresh += result;
+                result = roll->follow ? roll_add_children(roll, pid) : 0;
+            }
+            if (result < 0) {
+                return result;
+            }
+        }
+        again = true;
+    } while (fresh > 0);
+    if (opened->count > 0) {
+        return 0;
+    }
+    return roll->done.count > 0 ? -ENOENT : -ESRCH;
+}
+
+/* Open what is selected for a process and its threads, and give it to the target. */
+int
+perf_open_process(struct perf *perf, struct perf_target *target,
+                  const struct perf_selection *selection)
+{
+    struct perf_events opened = {0};
+    struct perf_roll roll = {0};
+    int result;
+
+    if (target->pid == 0 || target->on_exec) {
+        result = perf_open_thread(perf, target, selection, target->pid, &opened);
+    } else {
+        result = perf_tids_add(&roll.pids, target->pid);
+        if (result == 0) {
+            result = perf_open_all(perf, target, selection, &roll, &opened);
+        }
+    }
+    if (result == 0) {
+        result = perf_events_begin(target, &opened);
+    }
+    if (result < 0) {
+        perf_events_forget_from(perf, &opened, 0);
+    }
+    perf_events_finish(&opened);
+    perf_roll_finish(&roll);
+    return result;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/perf/opening.h - opens what is selected, for threads that run and those to come.
+ */
+#ifndef HAL_PERF_OPENING_H
+#define HAL_PERF_OPENING_H
+
+#include "hal/perf/procfs.h"
+#include "hal/perf/target.h"
+
+/* What to open for each thread. */
+struct perf_selection {
+    struct perf_source *const *sources;
+    size_t source_count;
+    const uint64_t *processors; /* set; NULL: the one processor */
+    size_t processor_words;
+    uint32_t processor;
+    bool side_band;    /* on all processors */
+    bool skip_covered; /* leave out what watches of the process count already */
+};
+
+/* Whose threads to open. All zero: nobody's. */
+struct perf_roll {
+    struct perf_tids
+        pids; /* processes to look into; grows when descendants are followed */
+    struct perf_idmap done; /* tids seen */
+    bool follow;            /* children as well */
+};
+
+void perf_roll_finish(struct perf_roll *roll);
+
+/*
+ * perf_open_thread - all that is selected for one thread, or nothing.
+ *
+ *   tid     in: 0 for a target of all processes
+ *   opened  in, out: gets the events, disabled
+ *
+ * Returns 0 or negative errno.
+ */
+int perf_open_thread(struct perf *perf, struct perf_target *target,
+                     const struct perf_selection *selection, uint32_t tid,
+                     struct perf_events *opened);
+
+/*
+ * perf_open_all - the same for all threads of the roll's processes, until no new one shows.
+ *
+ * Returns 0; -ESRCH if none of them lives; -ENOENT if all was covered already; negative errno.
+ * What was opened before a failure is in opened.
+ */
+int perf_open_all(struct perf *perf, struct perf_target *target,
+                  const struct perf_selection *selection, struct perf_roll *roll,
+                  struct perf_events *opened);
+
+/* perf_open_process - the same for the target's process, and let it begin. */
+int perf_open_process(struct perf *perf, struct perf_target *target,
+                      const struct perf_selection *selection);
+
+/* perf_events_begin - move all of opened to the target and enable them, or none (-ENOMEM). */
+int perf_events_begin(struct perf_target *target, struct perf_events *opened);
+
+/* perf_events_forget_from - undo opening: those from the first-th on, before they began. */
+void perf_events_forget_from(struct perf *perf, struct perf_events *events,
+                             size_t first);
+
+/* perf_event_forget - free an event of which no record is left. */
+void perf_event_forget(struct perf *perf, struct perf_event *event);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/perf/watch.c - watches: processes whose notifications are wanted, with their hits. */
+#include "hal/perf/opening.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Keep what a watch covers. */
+static int
+watch_fill(struct perf_target *target, struct perf_source *const *sources,
+           size_t source_count, const uint64_t *processors, size_t processor_words)
+{
+    target->sources = calloc(source_count + 1, sizeof(struct perf_source *));
+    target->processors = calloc(processor_words + 1, sizeof(*target->processors));
+    if (target->sources == NULL || target->processors == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < source_count; i++) {
+        if (!perf_target_has_source(target, sources[i])) {
+            target->sources[target->source_count++] = sources[i];
+        }
+    }
+    memcpy(target->processors, processors, processor_words * sizeof(*processors));
+    target->processor_words = processor_words;
+    return 0;
+}
+
+/* What a started profile had opened for this process is the watch's now. */
+static void
+take_over_private(struct perf *perf, const struct perf_target *watch, uint64_t from_ns)
+{
+    struct perf_target *target = perf_find_private(perf, watch->pid);
+
+    if (target == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < watch->source_count; i++) {
+        for (uint32_t n = 0; n < perf->processor_limit; n++) {
+            if (perf_set_holds(watch->processors, watch->processor_words, n)) {
+                perf_target_close(perf, target, watch->sources[i], n, from_ns);
+            }
+        }
+    }
+    perf_target_drop_if_empty(perf, target);
+}
+
+/* Tell of a process that runs already. Callbacks must not flush meanwhile: records would change
+ * what is just being told. */
+static int
+watch_announce(struct perf *perf, struct perf_target *target)
+{
+    struct perf_mappings mappings = {0};
+    struct perf_tids tids = {0};
+    char name[64];
+    int result;
+
+    result = perf_procfs_threads(target->pid, &tids);
+    if (result == 0) {
+        result = perf_procfs_mappings(target->pid, &mappings);
+    }
+    if (result == 0) {
+        const bool delivering = perf->delivering;
+
+        perf_procfs_name(target->pid, name, sizeof(name));
+        perf->delivering = true;
+        result =
+            perf_space_attach(&perf->space, target->pid, name, tids.items, tids.count,
+                              perf_now_ns(), &mappings, &target->cover);
+        perf->delivering = delivering;
+        if (result == -EEXIST) {
+            result = 0;
+        }
+    }
+    perf_tids_finish(&tids);
+    return result;
+}
+
+/* A process that is to exec may be watched by others already: then it will not begin anew. */
+static int
+watch_known(struct perf *perf, struct perf_target *target)
+{
+    struct perf_process *process = perf_space_find(&perf->space, target->pid);
+
+    return process != NULL ? perf_space_cover(process, &target->cover) : 0;
+}
+
+static int
+check_sources(struct perf *perf, struct perf_source *const *sources,
+              size_t source_count)
+{
+    for (size_t i = 0; i < source_count; i++) {
+        perf_probe_source(perf, sources[i]);
+        if (!sources[i]->supported) {
+            return perf_refuse_source(perf, sources[i]);
+        }
+    }
+    return 0;
+}
+
+int
+perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
+           struct perf_source *const *sources, size_t source_count,
+           const uint64_t *processors, size_t processor_words)
+{
+    struct perf_selection selection = {0};
+    struct perf_target *target;
+    uint64_t from_ns;
+    int result;
+
+    result = check_sources(perf, sources, source_count);
+    if (result == 0) {
+        result = perf_make_rings(perf);
+    }
+    if (result < 0) {
+        return result;
+    }
+    /* What is known of the pid must be of the process that has it now. */
+    perf_flush(perf);
+    target = perf_target_create(pid);
+    if (target == NULL) {
+        result = -ENOMEM;
+        goto fail;
+    }
+    target->watch = true;
+    target->cover.descendants = descendants;
+    target->on_exec = on_exec;
+    result = watch_fill(target, sources, source_count, processors, processor_words);
+    if (result < 0) {
+        goto delete_target;
+    }
+    selection.sources = target->sources;
+    selection.source_count = target->source_count;
+    selection.processors = target->processors;
+    selection.processor_words = target->processor_words;
+    selection.side_band = perf_space_find(&perf->space, pid) == NULL;
+    selection.skip_covered = true;
+
+    from_ns = perf_now_ns();
+    result = perf_open_process(perf, target, &selection);
+    if (result == -ENOENT) {
+        result = 0; /* other watches do all of it */
+    }
+    if (result < 0) {
+        goto delete_target;
+    }
+    target->next = perf->targets;
+    perf->targets = target;
+    result = on_exec ? watch_known(perf, target) : watch_announce(perf, target);
+    if (result < 0) {
+        perf_target_unlink(perf, target);
+        goto delete_target;
+    }
+    take_over_private(perf, target, from_ns);
+    return 0;
+
+delete_target:
+    perf_target_delete(perf, target);
+fail:
+    return perf_fail(perf, result, PERF_SCOPE_PROCESS, "watch process %u", pid);
+}
