@@ -10,6 +10,7 @@
 #include <elfutils/libdw.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 /* Unpacked, all sections together. */
 #define DWARF_BYTES_MAX (UINT64_C(1) << 30)
@@ -56,6 +57,7 @@ measure_packed(const struct sym_elf *file, size_t index, struct piece *piece)
     /* Deflate packs at most 1032 to 1: what claims more is no such stream. */
     if (file->sections[index].sh_size > DWARF_BYTES_MAX ||
         gelf_getchdr(elf_getscn(file->elf, index), &header) == NULL ||
+        header.ch_type != ELFCOMPRESS_ZLIB ||
         header.ch_size / 1032 > file->sections[index].sh_size) {
         return false;
     }
@@ -80,22 +82,44 @@ measure(const struct sym_elf *file, const char *name, struct piece *piece)
     return true;
 }
 
-/* Unpacks in libelf's own memory, and copies. */
+/* Goes on with the stream, which has room for what comes, by the file's next bytes. */
+static int
+unpack_more(const struct sym_elf *file, uint64_t *at, uint64_t end, z_stream *stream)
+{
+    unsigned char packed[16384];
+    const uint64_t left = end - *at;
+    const size_t size = left < sizeof(packed) ? (size_t)left : sizeof(packed);
+
+    if (size == 0 || !sym_elf_read(file, *at, packed, size)) {
+        return Z_BUF_ERROR;
+    }
+    *at += size;
+    stream->next_in = packed;
+    stream->avail_in = (uInt)size;
+    return inflate(stream, Z_NO_FLUSH);
+}
+
+/* Not by libelf, which would keep what it unpacks beside our copy. */
 static bool
 copy_packed(const struct sym_elf *file, const struct piece *piece, char *to)
 {
-    Elf_Scn *section = elf_getscn(file->elf, piece->section);
-    const Elf_Data *data;
+    const GElf_Shdr *section = &file->sections[piece->section];
+    const size_t header_bytes = gelf_getclass(file->elf) == ELFCLASS32
+                                    ? sizeof(Elf32_Chdr)
+                                    : sizeof(Elf64_Chdr);
+    const uint64_t end = section->sh_offset + section->sh_size;
+    uint64_t at = section->sh_offset + header_bytes;
+    z_stream stream = {.next_out = (Bytef *)to, .avail_out = (uInt)piece->size};
+    int result;
 
-    if (section == NULL || elf_compress(section, 0, 0) < 0) {
+    if (section->sh_size < header_bytes || inflateInit(&stream) != Z_OK) {
         return false;
     }
-    data = elf_rawdata(section, NULL);
-    if (data == NULL || data->d_buf == NULL || data->d_size != piece->size) {
-        return false;
-    }
-    memcpy(to, data->d_buf, data->d_size);
-    return true;
+    do {
+        result = unpack_more(file, &at, end, &stream);
+    } while (result == Z_OK);
+    inflateEnd(&stream);
+    return result == Z_STREAM_END && stream.avail_out == 0;
 }
 
 static bool
