@@ -80,7 +80,8 @@ leading_underscores(const char *name)
     return count;
 }
 
-/* Of two symbols at one address the better one comes later. */
+/* Of two symbols at one address the better one comes later. At last the longer one, as perf has it:
+ * who compares the two finds the same names. */
 static int
 compare_worth(const struct sym_entry *left, const struct sym_entry *right)
 {
@@ -89,6 +90,10 @@ compare_worth(const struct sym_entry *left, const struct sym_entry *right)
     if (order == 0) {
         order = compare_words(leading_underscores(right->name),
                               leading_underscores(left->name));
+    }
+    if (order == 0) {
+        order = compare_words(strnlen(left->name, WORTH_BYTES),
+                              strnlen(right->name, WORTH_BYTES));
     }
     return order != 0 ? order : strncmp(right->name, left->name, WORTH_BYTES);
 }

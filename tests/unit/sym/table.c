@@ -89,9 +89,13 @@ names_at_one_address__sized_global_plain__preferred_in_that_order(void **state)
         {32, 48, "_plain", SYM_RANK_GLOBAL, true},
         {48, 60, "z_same", SYM_RANK_LOCAL, true},
         {48, 60, "b_same", SYM_RANK_LOCAL, true},
+        {60, 64, "a_short", SYM_RANK_LOCAL, true},
+        {60, 64, "the_longest", SYM_RANK_LOCAL, true},
+        {60, 64, "b_longer", SYM_RANK_LOCAL, true},
     };
-    static const struct expectation rows[] = {
-        {0, "local"}, {16, "strong"}, {32, "plain"}, {48, "b_same"}, {60, ""}};
+    static const struct expectation rows[] = {{0, "local"},        {16, "strong"},
+                                              {32, "plain"},       {48, "b_same"},
+                                              {60, "the_longest"}, {64, ""}};
     struct sym_table table;
 
     (void)state;
