@@ -11,7 +11,8 @@
 #include "ke/index.h"
 #include "rtl/atomics.h"
 
-/* KI_PROCESSOR_BOOKS - one processor's books; only that processor writes them. */
+/* KI_PROCESSOR_BOOKS - one processor's books, which it alone writes; the last are shared by all
+ * processors above the range. */
 typedef struct _KI_PROCESSOR_BOOKS {
     ULONG64 Taken;
     ULONG64 Counted;
@@ -113,10 +114,15 @@ KiKeepBooks(const KE_SYSTEM *Ke, const KE_HIT *Hit, ULONG Matches)
     if (Source == NULL) {
         return;
     }
-    Books = &Source->Books[Hit->Processor < Source->Processors ? Hit->Processor
-                                                               : Source->Processors];
-    RtlAddOwned(&Books->Taken, 1);
-    RtlAddOwned(Matches != 0 ? &Books->Counted : &Books->Outside, 1);
+    if (Hit->Processor < Source->Processors) {
+        Books = &Source->Books[Hit->Processor];
+        RtlAddOwned(&Books->Taken, 1);
+        RtlAddOwned(Matches != 0 ? &Books->Counted : &Books->Outside, 1);
+    } else {
+        Books = &Source->Books[Source->Processors];
+        RtlAddShared(&Books->Taken, 1);
+        RtlAddShared(Matches != 0 ? &Books->Counted : &Books->Outside, 1);
+    }
 }
 
 #endif

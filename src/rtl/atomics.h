@@ -23,6 +23,13 @@ RtlAddOwned(ULONG64 *Number, ULONG64 Amount)
                      __ATOMIC_RELAXED);
 }
 
+/* Adds to a number that several processors write. */
+static inline void
+RtlAddShared(ULONG64 *Number, ULONG64 Amount)
+{
+    (void)__atomic_fetch_add(Number, Amount, __ATOMIC_RELAXED);
+}
+
 static inline ULONG64
 RtlReadNumber(const ULONG64 *Number)
 {
