@@ -60,6 +60,10 @@ session_notify(void *context, const ntprof_notification *notification)
     ntprof_session *const session = context;
     ntprof_session *const before = thread_session;
 
+    if (notification->kind == HAL_UNWATCHED_EXEC) {
+        ExEndAddressSpace(&session->system, notification->pid);
+        return;
+    }
     ExBeforeNotification(&session->system, notification);
     if (session->notify != NULL) {
         thread_session = session;

@@ -89,6 +89,9 @@ NTSTATUS ExReferenceProcess(KSYSTEM *System, HANDLE Handle, EPROCESS **Process);
 void ExBeforeNotification(KSYSTEM *System, const ntprof_notification *Notification);
 void ExAfterNotification(KSYSTEM *System, const ntprof_notification *Notification);
 
+/* ExEndAddressSpace - a process runs a new program: profiles started before count no more. */
+void ExEndAddressSpace(KSYSTEM *System, ULONG64 ProcessId);
+
 /* ExFlushProfiles - bring every started profile's buffer up to date. */
 void ExFlushProfiles(KSYSTEM *System);
 

@@ -164,16 +164,22 @@ ExpProcessStarts(KSYSTEM *System, const ntprof_notification *Notification)
 }
 
 void
+ExEndAddressSpace(KSYSTEM *System, ULONG64 ProcessId)
+{
+    EPROCESS *const Process = PsLookupProcess(&System->Ps, ProcessId);
+
+    if (Process != NULL) {
+        KeDetachProcess(&System->Ke, &Process->Pcb);
+    }
+}
+
+void
 ExBeforeNotification(KSYSTEM *System, const ntprof_notification *Notification)
 {
     if (Notification->kind == NTPROF_PROCESS_START) {
         ExpProcessStarts(System, Notification);
     } else if (Notification->kind == NTPROF_PROCESS_EXEC) {
-        EPROCESS *const Process = PsLookupProcess(&System->Ps, Notification->pid);
-
-        if (Process != NULL) {
-            KeDetachProcess(&System->Ke, &Process->Pcb);
-        }
+        ExEndAddressSpace(System, Notification->pid);
     }
 }
 

@@ -62,6 +62,9 @@ typedef struct _HAL_STATISTICS {
     ULONG64 RingBytes;
 } HAL_STATISTICS;
 
+/* A kind of notification for the core alone: a process that is not watched runs a new program. */
+enum { HAL_UNWATCHED_EXEC = 0x100 };
+
 typedef struct _HAL_BACKEND {
     const char *Name;
     const HAL_TABLE *Hal;

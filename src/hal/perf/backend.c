@@ -305,6 +305,7 @@ query_books(void *context, KPROFILE_SOURCE number, ULONG64 taken, HAL_BOOKS *ans
         .Lost = books.lost,
         .Throttled = books.throttled,
         .Missed = books.missed,
+        .Unfinished = books.unfinished,
         .Excluded = books.excluded,
     };
     snprintf(answer->Name, sizeof(answer->Name), "%s", source->name);

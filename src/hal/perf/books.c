@@ -61,6 +61,7 @@ perf_books_settle(const struct perf_tally *tally, const struct perf_counts *open
 {
     struct perf_tally closed = *tally;
     uint64_t rest;
+    uint64_t difference;
 
     perf_tally_close_stretch(&closed, open, period, is_time);
     *books = (struct perf_books){
@@ -73,11 +74,14 @@ perf_books_settle(const struct perf_tally *tally, const struct perf_counts *open
     if (books->expected < rest) {
         books->expected = rest;
     }
-    if (kernel_included) {
-        books->missed = books->expected - rest;
-    } else {
-        books->excluded = books->expected - rest;
+    difference = books->expected - rest;
+    if (is_time && !kernel_included) {
+        books->excluded = difference;
+    } else if (period > 1) {
+        books->unfinished =
+            difference < tally->instances ? difference : tally->instances;
     }
+    books->missed = difference - books->excluded - books->unfinished;
 }
 
 static void

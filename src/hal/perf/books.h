@@ -18,7 +18,9 @@ struct perf_tally {
     uint64_t done_events;
     uint64_t done_expected;  /* hits, without throttled ones */
     uint64_t done_throttled; /* hits */
-    uint64_t lost;           /* hits that closed events and LOST records told of */
+    /* Events of single threads on single processors: each may have ended within an interval. */
+    uint64_t instances;
+    uint64_t lost; /* hits that closed events and LOST records told of */
     /* The stretch that runs */
     uint64_t events; /* of events closed meanwhile; open ones are added by the reader */
     uint64_t running_ns;   /* for how long those were counting */
@@ -38,6 +40,7 @@ struct perf_books {
     uint64_t lost;
     uint64_t throttled;
     uint64_t missed;
+    uint64_t unfinished;
     uint64_t excluded;
 };
 
@@ -57,7 +60,8 @@ void perf_tally_close_stretch(struct perf_tally *tally, const struct perf_counts
  *   taken            in: hits delivered
  *   kernel_included  in: no hit is left out for being in kernel mode
  *
- * books->expected = taken + lost + throttled + missed + excluded holds always: where periods begun
+ * Only the clock counts on in kernel mode when no hit may be made there, so only its hits can be
+ * excluded. books->expected = taken + lost + throttled + missed + unfinished + excluded holds always: where periods begun
  * but not ended make more hits than events give, expected is what was seen.
  */
 void perf_books_settle(const struct perf_tally *tally, const struct perf_counts *open,

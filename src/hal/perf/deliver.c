@@ -7,6 +7,7 @@
  * its ring: an older one may still turn up in another. A flush needs no slack: it has the kernel end
  * all handlers first.
  */
+#include "hal/backend.h"
 #include "hal/perf/perf.h"
 #include "hal/perf/procfs.h"
 #include "hal/perf/target.h"
@@ -16,6 +17,10 @@
 #include <sys/epoll.h>
 
 enum { SLACK_NS = 5000000, WAIT_MS = 250, UNWOKEN_MS = 10 };
+
+/* More than the longest record that we ask for, a mapping with a name of a page: with less room a
+ * record may have been dropped. */
+enum { TIGHT_BYTES = 8192 };
 
 static struct perf_event *
 event_of(struct perf *perf, struct perf_ring *ring, uint64_t id)
@@ -65,27 +70,39 @@ deliver_sample(struct perf *perf, struct perf_ring *ring,
     KeProfileInterruptWithSource(perf->ke, &hit);
 }
 
+/* Tell what was lost and not told yet, and have /proc asked what is so. */
 static void
-deliver_lost(struct perf *perf, const struct perf_event *event,
-             const struct perf_record *record)
+tell_lost(struct perf *perf, struct perf_ring *ring, uint64_t lost, uint64_t time_ns)
 {
     const ntprof_notification notification = {
         .size = sizeof(notification),
         .kind = NTPROF_RECORDS_LOST,
-        .time_ns = record->time_ns,
+        .time_ns = time_ns,
         .name = "",
-        .count = record->count,
+        .count = lost - ring->lost_told,
     };
 
+    if (lost <= ring->lost_told) {
+        return;
+    }
+    ring->lost_told = lost;
+    perf->resync = true;
+    if (perf->space.notify != NULL) {
+        perf->space.notify(perf->space.context, &notification);
+    }
+}
+
+static void
+deliver_lost(struct perf *perf, struct perf_ring *ring, const struct perf_event *event,
+             const struct perf_record *record)
+{
     /* The record names the event that came through at last, which is the best guess where events
      * do not tell themselves. */
     if (!perf->features.read_lost && event != NULL && event->source != NULL) {
         event->source->tally.lost += record->count;
     }
-    perf->resync = true;
-    if (perf->space.notify != NULL) {
-        perf->space.notify(perf->space.context, &notification);
-    }
+    ring->lost_records += record->count;
+    tell_lost(perf, ring, ring->lost_records, record->time_ns);
 }
 
 /* What a process that is not known, and runs a program, is watched by. */
@@ -105,6 +122,41 @@ cover_of(const struct perf_event *event, const struct perf_record *record)
     return target->cover.descendants ? &target->cover : NULL;
 }
 
+/* A new thread inherits one event for each that the first thread of its target has. */
+static void
+note_inheritance(const struct perf_target *target)
+{
+    const struct perf_events *events = &target->events;
+
+    for (size_t i = 0; i < events->count; i++) {
+        if (events->items[i]->source != NULL &&
+            events->items[i]->tid == events->items[0]->tid) {
+            events->items[i]->source->tally.instances++;
+        }
+    }
+}
+
+/* A process that only started profiles know runs another program: their addresses mean
+ * nothing there. */
+static void
+tell_unwatched_exec(struct perf *perf, const struct perf_record *record)
+{
+    const ntprof_notification notification = {
+        .size = sizeof(notification),
+        .kind = HAL_UNWATCHED_EXEC,
+        .pid = record->pid,
+        .time_ns = record->time_ns,
+        .name = "",
+    };
+
+    if (record->type == PERF_RECORD_COMM &&
+        (record->misc & PERF_RECORD_MISC_COMM_EXEC) != 0 &&
+        perf_space_find(&perf->space, record->pid) == NULL &&
+        perf->space.notify != NULL) {
+        perf->space.notify(perf->space.context, &notification);
+    }
+}
+
 static void
 deliver_record(struct perf *perf, struct perf_ring *ring,
                const struct perf_event_header *header)
@@ -119,7 +171,7 @@ deliver_record(struct perf *perf, struct perf_ring *ring,
     switch (record.type) {
     case PERF_RECORD_LOST:
     case PERF_RECORD_LOST_SAMPLES:
-        deliver_lost(perf, event, &record);
+        deliver_lost(perf, ring, event, &record);
         break;
     case PERF_RECORD_THROTTLE:
         if (event != NULL && event->source != NULL) {
@@ -131,7 +183,11 @@ deliver_record(struct perf *perf, struct perf_ring *ring,
         perf_throttles_end(&perf->throttles, record.stream_id, record.time_ns);
         break;
     default:
+        if (record.type == PERF_RECORD_FORK && event != NULL && event->target != NULL) {
+            note_inheritance(event->target);
+        }
         perf_space_apply(&perf->space, &record, cover_of(event, &record));
+        tell_unwatched_exec(perf, &record);
         break;
     }
 }
@@ -255,7 +311,56 @@ tell_corrupt(struct perf *perf, struct perf_ring *ring)
 
     if (ring->corrupt != 0) {
         ring->corrupt = 0;
-        deliver_lost(perf, NULL, &record);
+        deliver_lost(perf, ring, NULL, &record);
+    }
+}
+
+/*
+ * The kernel writes a LOST record with the next record that finds room, which may never come. So
+ * the events of a ring that was nearly full are asked what they lost.
+ */
+static void
+check_tight(struct perf *perf, struct perf_ring *ring)
+{
+    uint64_t lost = ring->lost_closed;
+
+    if (!ring->tight) {
+        return;
+    }
+    ring->tight = false;
+    if (!perf->features.read_lost) {
+        perf->resync = true;
+        return;
+    }
+    for (const struct perf_target *target = perf->targets; target != NULL;
+         target = target->next) {
+        for (size_t i = 0; i < target->events.count; i++) {
+            struct perf_counts counts;
+
+            if (target->events.items[i]->processor == ring->processor) {
+                perf_event_read_counts(target->events.items[i], &perf->features,
+                                       &counts);
+                lost += counts.lost;
+            }
+        }
+    }
+    tell_lost(perf, ring, lost, perf->last_ns);
+}
+
+/* See what is in the rings now. */
+static void
+gather(struct perf *perf)
+{
+    perf->merge.count = 0;
+    for (uint32_t i = 0; i < perf->processor_limit; i++) {
+        struct perf_ring *ring = perf->rings[i];
+
+        if (ring != NULL) {
+            const uint64_t unread = perf_ring_update(ring);
+
+            ring->tight = ring->tight || ring->size_bytes - unread < TIGHT_BYTES;
+            perf_merge_add(&perf->merge, ring);
+        }
     }
 }
 
@@ -265,12 +370,7 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
     struct perf_merge *merge = &perf->merge;
 
     perf->delivering = true;
-    merge->count = 0;
-    for (uint32_t i = 0; i < perf->processor_limit; i++) {
-        if (perf->rings[i] != NULL && perf_ring_update(perf->rings[i]) != 0) {
-            perf_merge_add(merge, perf->rings[i]);
-        }
-    }
+    gather(perf);
     while (merge->count > 0 && merge->entries[0].time_ns <= bound_ns) {
         struct perf_ring *ring = merge->entries[0].ring;
         const uint64_t limit_ns = perf_merge_limit(merge);
@@ -285,6 +385,7 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
         if (perf->rings[i] != NULL) {
             tell_corrupt(perf, perf->rings[i]);
             perf_ring_publish(perf->rings[i]);
+            check_tight(perf, perf->rings[i]);
         }
     }
     perf_throttles_expire(&perf->throttles, bound_ns);

@@ -142,6 +142,7 @@ reopen_target(struct perf *perf, struct perf_target *target, struct perf_source 
     };
     struct perf_roll roll = {.follow = target->cover.descendants};
     uint64_t *processors = NULL;
+    bool side_band = false;
     int result = -EAGAIN;
 
     if (!target_counts(target, source)) {
@@ -149,11 +150,12 @@ reopen_target(struct perf *perf, struct perf_target *target, struct perf_source 
     }
     /* Before its exec an event has not begun, and nobody inherited it. */
     if (!target->on_exec) {
-        result =
-            present_selection(perf, target, source, &processors, &selection.side_band);
+        result = present_selection(perf, target, source, &processors, &side_band);
     }
     if (result == 0) {
         selection.processors = processors;
+        selection.side_band = side_band && target->watch;
+        selection.side_band_there = side_band && !target->watch;
         result = reopen(perf, target, &selection, &roll);
     }
     if (result < 0) {

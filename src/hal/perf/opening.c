@@ -93,6 +93,9 @@ event_open(struct perf *perf, struct perf_target *target, struct perf_source *so
     if (result < 0) {
         goto drop_last;
     }
+    if (source != NULL) {
+        source->tally.instances++;
+    }
     return 0;
 
 drop_last:
@@ -149,10 +152,11 @@ open_on_processor(struct perf *perf, struct perf_target *target,
                   const struct perf_selection *selection, const struct perf_ring *ring,
                   uint32_t tid, struct perf_events *opened)
 {
-    bool side_band = selection->side_band;
+    const bool selected = selection_has(selection, ring->processor);
+    bool side_band = selection->side_band || (selection->side_band_there && selected);
     int result = 0;
 
-    if (selection_has(selection, ring->processor)) {
+    if (selected) {
         for (size_t i = 0; result == 0 && i < selection->source_count; i++) {
             if (selection->skip_covered &&
                 perf_is_covered(perf, selection->sources[i], ring->processor,

@@ -15,8 +15,9 @@ struct perf_selection {
     const uint64_t *processors; /* set; NULL: the one processor */
     size_t processor_words;
     uint32_t processor;
-    bool side_band;    /* on all processors */
-    bool skip_covered; /* leave out what watches of the process count already */
+    bool side_band;       /* on all processors */
+    bool side_band_there; /* on the selected ones only */
+    bool skip_covered;    /* leave out what watches of the process count already */
 };
 
 /* Whose threads to open. All zero: nobody's. */

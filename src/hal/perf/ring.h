@@ -25,6 +25,11 @@ struct perf_ring {
     uint64_t head;       /* as of the last perf_ring_update */
     uint64_t tail;
     uint64_t corrupt; /* records given up because their sizes were impossible */
+    bool tight;       /* was nearly full: records may have been lost */
+    /* Records lost: as LOST records say, as told so far, and as closed events say. */
+    uint64_t lost_records;
+    uint64_t lost_told;
+    uint64_t lost_closed;
     uint32_t processor;
     int owner_fd; /* the event whose ring it is; -1 without a kernel */
 

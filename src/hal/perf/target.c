@@ -15,11 +15,13 @@ void
 perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
                  bool count)
 {
+    struct perf_counts counts;
+
+    perf_event_read_counts(event, &perf->features, &counts);
+    perf->rings[event->processor]->lost_closed += counts.lost;
     if (event->source != NULL && count) {
         struct perf_tally *tally = &event->source->tally;
-        struct perf_counts counts;
 
-        perf_event_read_counts(event, &perf->features, &counts);
         tally->events += counts.events;
         tally->running_ns += counts.running_ns;
         tally->lost += counts.lost;
@@ -265,8 +267,10 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
            uint32_t pid)
 {
     struct perf_source *const sources[] = {source};
-    const struct perf_selection selection = {
-        .sources = sources, .source_count = 1, .processor = processor};
+    const struct perf_selection selection = {.sources = sources,
+                                             .source_count = 1,
+                                             .processor = processor,
+                                             .side_band_there = pid != 0};
     struct perf_target *target;
     int result;
 

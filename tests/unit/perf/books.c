@@ -15,18 +15,18 @@ settle__rows__add_up(void **state)
         bool kernel;
         struct perf_books books;
     } rows[] = {
-        /* events lost throttled taken kernel -> events expected lost throttled missed excl. */
-        {0, 0, 0, 0, true, {0, 0, 0, 0, 0, 0}},
-        {100000, 0, 0, 100, true, {100000, 100, 0, 0, 0, 0}},
-        {100999, 0, 0, 100, true, {100999, 100, 0, 0, 0, 0}},
-        {100000, 0, 0, 90, true, {100000, 100, 0, 0, 10, 0}},
-        {100000, 0, 0, 90, false, {100000, 100, 0, 0, 0, 10}},
-        {100000, 7, 0, 90, true, {100000, 100, 7, 0, 3, 0}},
-        {100000, 0, 20000, 100, true, {100000, 120, 0, 20, 0, 0}},
-        {100000, 5, 20000, 90, false, {100000, 120, 5, 20, 0, 5}},
+        /* events lost throttled taken kernel -> events expected lost throttled missed unfin. excl. */
+        {0, 0, 0, 0, true, {0, 0, 0, 0, 0, 0, 0}},
+        {100000, 0, 0, 100, true, {100000, 100, 0, 0, 0, 0, 0}},
+        {100999, 0, 0, 100, true, {100999, 100, 0, 0, 0, 0, 0}},
+        {100000, 0, 0, 90, true, {100000, 100, 0, 0, 10, 0, 0}},
+        {100000, 0, 0, 90, false, {100000, 100, 0, 0, 0, 0, 10}},
+        {100000, 7, 0, 90, true, {100000, 100, 7, 0, 3, 0, 0}},
+        {100000, 0, 20000, 100, true, {100000, 120, 0, 20, 0, 0, 0}},
+        {100000, 5, 20000, 90, false, {100000, 120, 5, 20, 0, 0, 5}},
         /* more than expected: periods that had begun */
-        {99000, 0, 0, 100, true, {99000, 100, 0, 0, 0, 0}},
-        {99000, 5, 3000, 100, true, {99000, 108, 5, 3, 0, 0}},
+        {99000, 0, 0, 100, true, {99000, 100, 0, 0, 0, 0, 0}},
+        {99000, 5, 3000, 100, true, {99000, 108, 5, 3, 0, 0, 0}},
     };
 
     (void)state;
@@ -44,10 +44,39 @@ settle__rows__add_up(void **state)
         assert_int_equal(books.lost, rows[i].books.lost);
         assert_int_equal(books.throttled, rows[i].books.throttled);
         assert_int_equal(books.missed, rows[i].books.missed);
+        assert_int_equal(books.unfinished, rows[i].books.unfinished);
         assert_int_equal(books.excluded, rows[i].books.excluded);
         assert_int_equal(books.expected, rows[i].taken + books.lost + books.throttled +
-                                             books.missed + books.excluded);
+                                             books.missed + books.unfinished +
+                                             books.excluded);
     }
+}
+
+static void
+settle__threads_that_ended__unfinished_before_missed(void **state)
+{
+    const struct perf_tally tally = {.instances = 4};
+    const struct perf_counts open = {.events = 100000, .running_ns = 100000};
+    struct perf_books books;
+
+    (void)state;
+    perf_books_settle(&tally, &open, 1000, true, 97, true, &books);
+    assert_int_equal(books.unfinished, 3);
+    assert_int_equal(books.missed, 0);
+    perf_books_settle(&tally, &open, 1000, true, 90, true, &books);
+    assert_int_equal(books.unfinished, 4);
+    assert_int_equal(books.missed, 6);
+
+    /* Each event is a hit: nothing can be unfinished. */
+    perf_books_settle(&tally, &open, 1, false, 99997, true, &books);
+    assert_int_equal(books.unfinished, 0);
+    assert_int_equal(books.missed, 3);
+
+    /* Events other than the clock do not count in kernel mode when no hit may be made there. */
+    perf_books_settle(&tally, &open, 1000, false, 90, false, &books);
+    assert_int_equal(books.unfinished, 4);
+    assert_int_equal(books.missed, 6);
+    assert_int_equal(books.excluded, 0);
 }
 
 static void
@@ -134,6 +163,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settle__rows__add_up),
+        cmocka_unit_test(settle__threads_that_ended__unfinished_before_missed),
         cmocka_unit_test(settle__after_change_of_interval__each_stretch_by_its_own),
         cmocka_unit_test(throttled__other_than_time__by_the_rate_of_events),
         cmocka_unit_test(throttles__begin_and_end__time_between),
