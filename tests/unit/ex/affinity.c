@@ -138,6 +138,7 @@ static const struct group_row group_rows[] = {
      {0}},
 };
 
+/* rule: create-affinity-contents */
 static void
 group_array__table__status_and_processors(void **state)
 {
@@ -156,6 +157,7 @@ group_array__table__status_and_processors(void **state)
     assert_int_equal(machine.system.ProfileCount, 0);
 }
 
+/* rule: create-affinity-none */
 static void
 group_count_0__array_ignored__all_active(void **state)
 {
@@ -221,6 +223,7 @@ static const struct address_row address_rows[] = {
     {0xFFFFFFFFFFFFFFF8, 2, STATUS_ACCESS_VIOLATION},
 };
 
+/* rules: create-affinity-alignment, create-affinity-pointer */
 static void
 group_array__address__aligned_readable_user_memory(void **state)
 {
@@ -285,6 +288,8 @@ static const struct own_group_row own_group_rows[] = {
     {2, ALL_ONES, STATUS_INVALID_PARAMETER, {0}}, /* nobody is active there */
 };
 
+/* rules: create-affinity-current-group, create-affinity-all-ones */
+/* rule: create-affinity-zero */
 static void
 create_profile__affinity__processors_of_current_group(void **state)
 {

@@ -300,6 +300,7 @@ undo_faults(void)
     host_sim_clear_failures(machine.host);
 }
 
+/* rule: create-no-memory */
 static void
 create__one_fault__its_status(void **state)
 {
@@ -360,6 +361,7 @@ create__all_faults__first_in_order_wins(void **state)
 
 /* ---- Boundaries ---- */
 
+/* rule: create-buffer-size-zero */
 static void
 create__buffer_size__at_least_one_byte(void **state)
 {
@@ -376,6 +378,7 @@ create__buffer_size__at_least_one_byte(void **state)
     expect(&request, STATUS_INVALID_PARAMETER_7, "zeroes", 0);
 }
 
+/* rule: create-bucket-range */
 static void
 create__bucket_size__2_to_31(void **state)
 {
@@ -411,6 +414,7 @@ static const struct size_row size_rows[] = {
     {5, 2, 4}, {7, 4, 16}, {3, 2, 0},  {4, 31, 0x80000000}, {64, 4, 256}, {8, 3, 16},
 };
 
+/* rules: create-buffer-too-small, create-buffer-partial-counter */
 static void
 create__region_and_buffer_sizes__exact(void **state)
 {
@@ -427,6 +431,7 @@ create__region_and_buffer_sizes__exact(void **state)
     }
 }
 
+/* rule: create-buffer-too-small */
 static void
 create__huge_region__too_small_not_cut_off(void **state)
 {
@@ -466,6 +471,7 @@ static const struct end_row end_rows[] = {
     {0xFFFFFFFF, 0x100, STATUS_SUCCESS},
 };
 
+/* rules: create-region-wraps, create-region-ends-below-top */
 static void
 create__region_end__below_top_of_memory(void **state)
 {
@@ -479,6 +485,7 @@ create__region_end__below_top_of_memory(void **state)
     }
 }
 
+/* rule: create-source-unsupported */
 static void
 create__source__what_the_hal_has(void **state)
 {
@@ -507,6 +514,7 @@ create__source__what_the_hal_has(void **state)
     expect(&request, STATUS_SUCCESS, "source", ProfileLoadInstructions);
 }
 
+/* rule: create-handle-pointer */
 static void
 create__handle_address__writable_user_memory_of_any_alignment(void **state)
 {
@@ -568,6 +576,7 @@ static const struct buffer_row buffer_rows[] = {
     {UNMAPPED, 64, STATUS_ACCESS_VIOLATION},
 };
 
+/* rules: create-buffer-alignment, create-buffer-pointer */
 static void
 create__buffer__aligned_writable_user_memory(void **state)
 {
@@ -582,6 +591,7 @@ create__buffer__aligned_writable_user_memory(void **state)
 }
 
 /* Any single page that cannot be written, whether or not a counter that is needed lies there. */
+/* rule: create-buffer-pointer */
 static void
 create__buffer_with_bad_page__violation_wherever(void **state)
 {
@@ -604,6 +614,7 @@ create__buffer_with_bad_page__violation_wherever(void **state)
     expect(&request, STATUS_SUCCESS, "all writable", 0);
 }
 
+/* rule: create-buffer-untouched */
 static void
 create__buffer__not_zeroed_nor_locked(void **state)
 {
@@ -628,6 +639,7 @@ struct process_row {
     NTSTATUS status;
 };
 
+/* rules: create-process-handle, create-process-type, create-process-access */
 static void
 create__process__handle_with_query_information(void **state)
 {
@@ -710,6 +722,7 @@ check_rights(const struct rights_row *row, bool privilege, bool is_restricted,
     expect(&request, status, row->what, privilege);
 }
 
+/* rules: create-global-privilege, create-global-kernel, create-restricted */
 static void
 create__rights__by_base_and_by_region(void **state)
 {
@@ -722,6 +735,7 @@ create__rights__by_base_and_by_region(void **state)
     }
 }
 
+/* rule: create-handle-access */
 static void
 create__success__handle_is_for_control_alone(void **state)
 {
@@ -744,6 +758,7 @@ create__success__handle_is_for_control_alone(void **state)
 }
 
 /* nt.md 14, 8. */
+/* rule: create-handle-fault */
 static void
 create__handle_memory_vanishes_after_probe__fault_nothing_left(void **state)
 {
@@ -756,6 +771,7 @@ create__handle_memory_vanishes_after_probe__fault_nothing_left(void **state)
 }
 
 /* The profile keeps its process: closing the handle does not matter. */
+/* rule: process-referenced */
 static void
 create__process_handle_closed_afterwards__profile_lives(void **state)
 {
@@ -775,6 +791,7 @@ create__process_handle_closed_afterwards__profile_lives(void **state)
 }
 
 /* Kernel mode: addresses are its own, and neither probed nor limited by rights. */
+/* rule: create-kernel-caller */
 static void
 create__kernel_mode__no_probes_no_rights(void **state)
 {

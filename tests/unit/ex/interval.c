@@ -60,6 +60,7 @@ set(KPROFILE_SOURCE source, ULONG interval)
                      STATUS_SUCCESS);
 }
 
+/* rules: query-unsupported, interval-units */
 static void
 query__any_source__success_and_0_if_unsupported(void **state)
 {
@@ -102,6 +103,7 @@ static const struct set_row set_rows[] = {
     {0xFFFFFFFF, 0x2000, 0},
 };
 
+/* rules: set-always-succeeds, set-clamps, query-in-effect */
 static void
 set__with_privilege__always_succeeds_clamped(void **state)
 {
@@ -128,6 +130,7 @@ set__one_source__others_keep_theirs(void **state)
     assert_int_equal(query(ProfileTotalCycles), 0x4000);
 }
 
+/* rule: set-privilege */
 static void
 set__without_privilege__refused_nothing_set(void **state)
 {
@@ -151,6 +154,7 @@ set__without_privilege__refused_nothing_set(void **state)
 }
 
 /* Only remembered: the last value set, whatever it was; 0 if none ever was. */
+/* rule: query-alignment-fixup */
 static void
 alignment_fixup__any_value__remembered_as_it_is(void **state)
 {
@@ -185,6 +189,7 @@ static const struct address_row address_rows[] = {
     {0xFFFFFFFFFFFFFFFC, STATUS_ACCESS_VIOLATION},
 };
 
+/* rules: query-pointer, query-alignment */
 static void
 query__address__aligned_writable_user_memory(void **state)
 {
@@ -204,6 +209,7 @@ query__address__aligned_writable_user_memory(void **state)
 }
 
 /* As published: GC-q. */
+/* rule: query-late-fault */
 static void
 query__memory_vanishes_after_probe__success_untouched(void **state)
 {
@@ -230,6 +236,7 @@ query__kernel_mode__own_address(void **state)
     assert_int_equal(interval, 10000);
 }
 
+/* rule: query-no-privilege */
 static void
 query__without_rights__no_privilege_needed(void **state)
 {

@@ -154,6 +154,7 @@ stream__no_right_to_look_into__watched_is_enough(void **state)
     sim_exit(machine.sim, PID);
 }
 
+/* rule: process-gone */
 static void
 exec__started_profiles__old_ones_silent_new_ones_count(void **state)
 {

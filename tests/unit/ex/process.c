@@ -57,6 +57,7 @@ check_access(ACCESS_MASK asked, ACCESS_MASK granted, ACCESS_MASK not_granted)
     assert_int_equal(ExClose(&machine.system, handle), STATUS_SUCCESS);
 }
 
+/* rule: handle-process */
 static void
 open__access__as_asked_generic_mapped(void **state)
 {
@@ -67,6 +68,7 @@ open__access__as_asked_generic_mapped(void **state)
     check_access(0x10000000, 0x001FFFFF, 0x10000000);
 }
 
+/* rules: handle-process-missing, handle-process-denied */
 static void
 open__failures__status_and_handle_untouched(void **state)
 {
@@ -151,6 +153,7 @@ begin_process(void)
     sim_add_process(machine.sim, PID);
 }
 
+/* rule: process-gone */
 static void
 profile__its_process_ended__stop_succeeds_start_too_no_interrupts(void **state)
 {
@@ -174,6 +177,7 @@ profile__its_process_ended__stop_succeeds_start_too_no_interrupts(void **state)
 }
 
 /* Started after its pid became another process's: that one is never measured. */
+/* rule: handle-process-reused */
 static void
 profile__pid_used_again_before_start__other_process_not_measured(void **state)
 {
@@ -191,6 +195,7 @@ profile__pid_used_again_before_start__other_process_not_measured(void **state)
 }
 
 /* The old one's profile is started all the time; both must stay apart. */
+/* rule: handle-process-reused */
 static void
 profile__pid_used_again_while_started__each_counts_its_own(void **state)
 {

@@ -43,6 +43,7 @@ stop(HANDLE handle)
     return ExStopProfile(&machine.system, handle);
 }
 
+/* rules: start-handle, stop-handle */
 static void
 start_stop__bad_handles__object_manager_status(void **state)
 {
@@ -72,6 +73,7 @@ start_stop__bad_handles__object_manager_status(void **state)
     machine_check_undone(&machine);
 }
 
+/* rules: start-twice, stop-not-started */
 static void
 start_stop__out_of_turn__not_stopped_not_started(void **state)
 {
@@ -89,6 +91,7 @@ start_stop__out_of_turn__not_stopped_not_started(void **state)
     machine_check_undone(&machine);
 }
 
+/* rules: start-again, stop-keeps-object, start-live */
 static void
 start_stop__many_times__counts_go_on(void **state)
 {
@@ -113,6 +116,7 @@ start_stop__many_times__counts_go_on(void **state)
 }
 
 /* Start adds to what is there; only the counters of the region change. */
+/* rule: start-adds */
 static void
 start__buffer_with_contents__only_added_to(void **state)
 {
@@ -136,6 +140,7 @@ start__buffer_with_contents__only_added_to(void **state)
     assert_memory_equal(counters, expected, sizeof(expected));
 }
 
+/* rule: start-kernel-profile */
 static void
 start__kernel_object__type_size_and_mdl_behind(void **state)
 {
@@ -168,6 +173,7 @@ start__kernel_object__type_size_and_mdl_behind(void **state)
 }
 
 /* The default locks what the counters need, not the whole buffer (design, versions). */
+/* rule: start-lock-needed */
 static void
 start__large_buffer__only_needed_counters_locked(void **state)
 {
@@ -190,6 +196,7 @@ start__large_buffer__only_needed_counters_locked(void **state)
 }
 
 /* Whatever the caller does with the memory between create and start. */
+/* rules: start-lock, start-fails-clean */
 static void
 start__buffer_gone_since_create__violation_and_again_later(void **state)
 {
@@ -212,6 +219,7 @@ start__buffer_gone_since_create__violation_and_again_later(void **state)
     assert_int_equal(stop(handle), STATUS_SUCCESS);
 }
 
+/* rules: start-mdl-limit, create-mdl-limit */
 static void
 start__more_than_an_mdl_describes__insufficient_resources(void **state)
 {
@@ -246,6 +254,7 @@ start__more_than_an_mdl_describes__insufficient_resources(void **state)
 }
 
 /* Which of two reasons comes first. */
+/* rules: start-no-memory, start-map, start-hal-fails */
 static void
 start__two_faults__first_in_order_wins(void **state)
 {
@@ -280,6 +289,7 @@ start__two_faults__first_in_order_wins(void **state)
     assert_int_equal(start(handle), STATUS_SUCCESS);
 }
 
+/* rule: create-region-empty */
 static void
 start__size_0__succeeds_never_counts(void **state)
 {
@@ -324,6 +334,7 @@ start__one_process_or_all__counts_where_it_should(void **state)
 
 /* ---- Hits that wait in the back end ---- */
 
+/* rules: stop-complete, stop-final */
 static void
 start_stop__hits_queued__counted_in_the_order_of_time(void **state)
 {
@@ -374,6 +385,7 @@ flush_profiles__started_ones__each_flushed(void **state)
 
 /* ---- Close ---- */
 
+/* rules: close-last-stops, close-not-open */
 static void
 close__started__stopped_first(void **state)
 {
@@ -389,6 +401,7 @@ close__started__stopped_first(void **state)
     assert_int_equal(stop(handle), STATUS_INVALID_HANDLE);
 }
 
+/* rule: close-not-last */
 static void
 close__one_of_two_handles__goes_on_until_the_last(void **state)
 {
@@ -412,6 +425,7 @@ close__one_of_two_handles__goes_on_until_the_last(void **state)
     machine_check_undone(&machine);
 }
 
+/* rule: close-pseudo-handle */
 static void
 close__pseudo_handle__success_nothing_happens(void **state)
 {
@@ -472,6 +486,7 @@ check_limit(KAFFINITY active, ULONG64 limit)
     free(handles);
 }
 
+/* rules: start-limit, start-limit-counts-started */
 static void
 start__limit__8192_for_each_active_processor(void **state)
 {
@@ -480,6 +495,7 @@ start__limit__8192_for_each_active_processor(void **state)
     check_limit(0x6, 16384);
 }
 
+/* rule: start-limit */
 static void
 start_limit__groups__active_processors_at_the_time(void **state)
 {

@@ -9,6 +9,7 @@
 
 #include "machine.h"
 
+/* rule: interval-of-session */
 static void
 system__two_at_once__do_not_see_each_other(void **state)
 {

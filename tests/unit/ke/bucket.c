@@ -35,6 +35,7 @@ bucket_index__address_below_base__none(void **state)
 }
 
 /* Each size around whole buckets, for every bucket: first and last byte of each part. */
+/* rule: hit-region */
 static void
 bucket_index__sizes_around_buckets__last_inside_end_outside(void **state)
 {
@@ -60,6 +61,7 @@ bucket_index__sizes_around_buckets__last_inside_end_outside(void **state)
     }
 }
 
+/* rule: hit-index */
 static void
 bucket_index__bucket_border__next_bucket(void **state)
 {
@@ -133,6 +135,7 @@ static const struct fit_row fit_rows[] = {
     {0xFFFFFFFF, 31, 0x1FFFFFFF80000000, 0x1FFFFFFF80000000},
 };
 
+/* rule: create-buffer-too-small */
 static void
 buckets_fit__table__exact(void **state)
 {

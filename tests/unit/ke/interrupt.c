@@ -97,6 +97,7 @@ interrupts__one_profile__started_on_its_processors_alone(void **state)
     assert_int_equal(sim_stop_calls(fixture.machine.sim), 2);
 }
 
+/* rule: start-source-shared */
 static void
 interrupts__shared_source__hal_asked_at_first_told_at_last(void **state)
 {
@@ -147,6 +148,7 @@ interrupts__other_source_process_or_all__kept_apart(void **state)
 }
 
 /* Every processor in turn is the one where the HAL fails. */
+/* rules: start-hal-fails, start-fails-clean */
 static void
 interrupts__hal_fails_on_kth_processor__nothing_left(void **state)
 {

@@ -114,6 +114,7 @@ sum(const ULONG *counters)
     return total;
 }
 
+/* rules: hit-all-match, hit-source-width */
 static void
 profile_interrupt__table__counts_only_what_matches(void **state)
 {
@@ -134,6 +135,7 @@ profile_interrupt__table__counts_only_what_matches(void **state)
     }
 }
 
+/* rule: hit-index */
 static void
 profile_interrupt__each_bucket__its_own_counter(void **state)
 {
@@ -149,6 +151,7 @@ profile_interrupt__each_bucket__its_own_counter(void **state)
     }
 }
 
+/* rule: hit-atomic */
 static void
 profile_interrupt__counter_at_top__wraps(void **state)
 {
@@ -162,6 +165,7 @@ profile_interrupt__counter_at_top__wraps(void **state)
     assert_int_equal(fixture.own[2], 0);
 }
 
+/* rule: hit-all-match */
 static void
 profile_interrupt__overlapping_profiles__every_one_counts(void **state)
 {
@@ -191,6 +195,7 @@ profile_interrupt__overlapping_profiles__every_one_counts(void **state)
 }
 
 /* taken = counted + outside, with processors that the books have no place for among them. */
+/* rule: hit-books */
 static void
 books__hits_inside_and_outside__add_up(void **state)
 {

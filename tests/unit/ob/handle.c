@@ -131,6 +131,7 @@ handle__open__finds_its_object(void **state)
     assert_int_equal(fixture.deleted, 0);
 }
 
+/* rule: handle-bad-values */
 static void
 handle__no_handle__invalid(void **state)
 {
