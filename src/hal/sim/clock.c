@@ -15,12 +15,11 @@ struct event {
     struct sim_process *process;
 };
 
-/* A source that was switched on begins at a phase of its own; one that was switched off ends. */
+/* A source that was switched on begins at a phase of its own. */
 static uint64_t
 due_ns(struct sim *sim, struct sim_processor *processor, int row)
 {
     if (processor->armed[row] == 0) {
-        processor->due_ns[row] = 0;
         return NEVER_NS;
     }
     if (processor->due_ns[row] == 0) {
@@ -37,7 +36,8 @@ find_next(struct sim *sim)
     struct event next = {.at_ns = NEVER_NS, .row = -1};
 
     for (uint32_t i = 0; i < sim->processor_count; i++) {
-        for (int row = 0; row < SIM_SOURCES; row++) {
+        for (int row = 0; sim->processors[i].armed_total != 0 && row < SIM_SOURCES;
+             row++) {
             const uint64_t at_ns = due_ns(sim, &sim->processors[i], row);
 
             if (at_ns < next.at_ns) {

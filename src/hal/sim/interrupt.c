@@ -49,6 +49,23 @@ reserve_start(struct sim_processor *processor)
     return true;
 }
 
+static void
+arm(struct sim_processor *processor, int row)
+{
+    processor->armed[row]++;
+    processor->armed_total++;
+}
+
+static void
+disarm(struct sim_processor *processor, int row)
+{
+    processor->armed[row]--;
+    processor->armed_total--;
+    if (processor->armed[row] == 0) {
+        processor->due_ns[row] = 0;
+    }
+}
+
 NTSTATUS
 sim_start(struct sim *sim, KPROFILE_SOURCE source, ULONG number, uint64_t pid)
 {
@@ -74,7 +91,7 @@ sim_start(struct sim *sim, KPROFILE_SOURCE source, ULONG number, uint64_t pid)
             .pid = pid,
             .stale = pid != 0 && sim_find_process(sim, pid) == NULL,
         };
-        processor->armed[row]++;
+        arm(processor, row);
     }
     pthread_mutex_unlock(&processor->lock);
     return status;
@@ -98,7 +115,7 @@ sim_stop(struct sim *sim, KPROFILE_SOURCE source, ULONG number, uint64_t pid)
         sim_complain(sim, "StopProfileInterrupt of what is not started");
     } else {
         *start = processor->starts[--processor->start_count];
-        processor->armed[row]--;
+        disarm(processor, row);
     }
     pthread_mutex_unlock(&processor->lock);
 }
@@ -128,9 +145,9 @@ sim_arm_watch(struct sim *sim, const struct sim_watch *watch, bool armed)
                 continue;
             }
             if (armed) {
-                sim->processors[i].armed[row]++;
+                arm(&sim->processors[i], row);
             } else {
-                sim->processors[i].armed[row]--;
+                disarm(&sim->processors[i], row);
             }
         }
     }

@@ -61,7 +61,8 @@ struct sim_processor {
     struct sim_tally tallies[SIM_SOURCES];
     /* For the thread that steps. */
     uint32_t armed[SIM_SOURCES]; /* starts and watches */
-    uint64_t due_ns[SIM_SOURCES];
+    uint32_t armed_total;
+    uint64_t due_ns[SIM_SOURCES]; /* 0: not drawn yet */
     uint64_t running_pid;
 };
 
