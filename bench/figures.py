@@ -1,13 +1,36 @@
 # SPDX-License-Identifier: MIT
-"""Prints figures: a name, the median, the spread, the aim, and whether it is met."""
+"""Prints figures: a name, the median, the spread, the aim, and whether it is met.
+
+What is printed is kept as well, so that it can take the place of an older run's in a document.
+"""
+import pathlib
 import statistics
 
 HEADING = ("figure", "median", "min..max", "aim", "met")
 LINE = "{:<58} {:>10}  {:<21} {:<14} {}"
 
 
+printed = []
+
+
+def tell(text):
+    print(text, flush=True)
+    printed.append(text)
+
+
 def show_heading():
-    print(LINE.format(*HEADING).rstrip(), flush=True)
+    tell(LINE.format(*HEADING).rstrip())
+
+
+def record(document, name):
+    """Puts what was printed between the document's lines '<!-- figure: NAME -->' and '<!-- end -->'."""
+    path = pathlib.Path(document)
+    before, begin, rest = path.read_text(encoding="utf-8").partition(f"<!-- figure: {name} -->\n")
+    _, end, after = rest.partition("<!-- end -->\n")
+    if not begin or not end:
+        raise ValueError(f"{document}: no place for figure {name}")
+    block = "```\n" + "\n".join(printed) + "\n```\n"
+    path.write_text(before + begin + block + end + after, encoding="utf-8")
 
 
 def number(value):
@@ -22,8 +45,8 @@ def show(name, values, unit="", aim="", met=None):
     median = statistics.median(values)
     spread = f"{number(min(values))}..{number(max(values))}"
     judged = "" if met is None else "yes" if met(median) else "NO"
-    print(LINE.format(name + (f", {unit}" if unit else ""), number(median), spread, aim,
-                      judged).rstrip(), flush=True)
+    tell(LINE.format(name + (f", {unit}" if unit else ""), number(median), spread, aim,
+                     judged).rstrip())
     return median
 
 

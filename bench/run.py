@@ -6,8 +6,9 @@ usage: run.py --ntprof EXE --work EXE --measure EXE --drain EXE [FIGURE...]
 
 Figures: cost growth drain table start shares; all if none is named. What is compared runs in turns
 within one run, on the same work, and ratios are made within a turn. BENCH_QUICK=1 in the environment
-makes runs short and few: to see that everything works, not to quote. A figure that misses its aim is
-printed as it is; the exit status is 1 only if something did not run.
+makes runs short and few: to see that everything works, not to quote. BENCH_RECORD=FILE puts what is
+printed into that document too (docs/performance.md has places for it). A figure that misses its aim
+is printed as it is; the exit status is 1 only if something did not run.
 """
 import argparse
 import os
@@ -16,11 +17,13 @@ import platform
 import statistics
 import sys
 
+import figures
 import shares
 from commands import NOBODY, Commands, Failed
-from figures import show, show_at_most, show_below, show_heading
+from figures import show, show_at_most, show_below, show_heading, tell
 
 QUICK = os.environ.get("BENCH_QUICK", "0") not in ("", "0")
+RECORD = None if QUICK else os.environ.get("BENCH_RECORD")
 TURNS = 2 if QUICK else 7
 LONG_TURNS = 1 if QUICK else 3
 START_TURNS = 5 if QUICK else 20
@@ -40,7 +43,7 @@ def name_threads(threads):
 
 
 def say(text):
-    print(f"  {text}", flush=True)
+    tell(f"  {text}")
 
 
 def turns(actions, count):
@@ -82,6 +85,10 @@ def cost_one(commands, hz, threads):
     noise = statistics.median(abs(turn["bare again"].work_wall_ns / turn["bare"].work_wall_ns - 1)
                               for turn in results)
     show(f"slowdown, {what}: ntprof/bare", ratios(results, program, "ntprof", "bare"))
+    for tool in ("ntprof", "perf") if commands.perf else ("ntprof",):
+        show(f"program's time for each hit, {what}: {tool}",
+             [(turn[tool].work_wall_ns - turn["bare"].work_wall_ns)
+              / (turn[tool].work_wall_ns * hz / 1e9) / 1e3 for turn in results], "us")
     show(f"processor time of ntprof, {what}",
          [turn["ntprof"].profiler_cpu_ns / 1e6 for turn in results], "ms")
     if commands.perf:
@@ -274,11 +281,25 @@ def read_line(path, key):
 
 def show_machine(commands):
     rate = read_line("/proc/sys/kernel/perf_event_max_sample_rate", "")
-    print(f"{read_line('/proc/cpuinfo', 'model name')}, {PROCESSORS} processors, Linux "
-          f"{platform.release()}, perf_event_max_sample_rate {rate}, load {os.getloadavg()[0]:.2f}"
-          f"{', QUICK: not to be quoted' if QUICK else ''}")
+    tell(f"{read_line('/proc/cpuinfo', 'model name')}, {PROCESSORS} processors, Linux "
+         f"{platform.release().partition('-')[0]}, perf_event_max_sample_rate {rate}, "
+         f"load {os.getloadavg()[0]:.2f} before{', QUICK: not to be quoted' if QUICK else ''}")
     if not commands.perf:
-        print("perf is not there (package linux-perf): what compares with it is left out")
+        tell("perf is not there (package linux-perf): what compares with it is left out")
+
+
+def run_figure(commands, name):
+    figures.printed.clear()
+    show_machine(commands)
+    show_heading()
+    try:
+        FIGURES[name](commands)
+    except Failed as failure:
+        print(f"{name}: {failure}", flush=True)
+        return False
+    if RECORD:
+        figures.record(RECORD, name)
+    return True
 
 
 def main():
@@ -292,17 +313,11 @@ def main():
     commands.drain = options.drain
     failed = False
     try:
-        show_machine(commands)
-        show_heading()
         commands.calibrate()
         if commands.perf:
             commands.run_perf(1000, WORK_SECONDS)  # fills perf's cache of images
         for name in options.figures or FIGURES:
-            try:
-                FIGURES[name](commands)
-            except Failed as failure:
-                print(f"{name}: {failure}", flush=True)
-                failed = True
+            failed = not run_figure(commands, name) or failed
     finally:
         commands.close()
     return 1 if failed else 0
