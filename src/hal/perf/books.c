@@ -70,6 +70,7 @@ perf_books_settle(const struct perf_tally *tally, const struct perf_counts *open
         .lost = closed.lost + open->lost,
     };
     books->expected = closed.done_expected + books->throttled;
+    books->expected -= tally->early < books->expected ? tally->early : books->expected;
     rest = taken + books->lost + books->throttled;
     if (books->expected < rest) {
         books->expected = rest;

@@ -58,8 +58,13 @@ deliver_sample(struct perf *perf, struct perf_ring *ring,
     }
     if (sample->tid != event->tid && event->target != NULL &&
         event->target->suspects.count != 0 &&
-        perf_idmap_find(&event->target->suspects, sample->tid) != NULL) {
-        perf_target_settle_suspect(perf, event->target, sample->tid, sample->time_ns);
+        perf_idmap_find(&event->target->suspects,
+                        perf_suspect_key(event, sample->tid)) != NULL) {
+        perf_target_settle_suspect(perf, event, sample->tid, sample->time_ns);
+    }
+    if (sample->time_ns < event->from_ns) {
+        event->source->tally.early++;
+        return;
     }
     hit.Source = event->source->number;
     hit.Processor = ring->processor;
@@ -183,6 +188,9 @@ deliver_record(struct perf *perf, struct perf_ring *ring,
         perf_throttles_end(&perf->throttles, record.stream_id, record.time_ns);
         break;
     default:
+        if (event != NULL && record.time_ns < event->from_ns) {
+            break; /* said by /proc, which was read later */
+        }
         if (record.type == PERF_RECORD_FORK && event != NULL && event->target != NULL) {
             note_inheritance(event->target);
         }

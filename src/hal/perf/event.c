@@ -61,7 +61,7 @@ fill_attr(struct perf_event_attr *attr, const struct perf_event_request *request
         .watermark = 1,
         .exclude_hv = 1,
         .exclude_kernel = !request->kernel,
-        .disabled = 1,
+        .disabled = request->on_exec,
         .enable_on_exec = request->on_exec,
         .inherit = request->inherit,
         .inherit_thread =

@@ -24,6 +24,7 @@ struct perf_event {
     bool side_band;
     struct perf_source *source; /* NULL: side band only */
     struct perf_target *target; /* NULL once closed */
+    uint64_t from_ns;           /* what was before this does not count */
     uint64_t until_ns; /* hits after this are not its own; UINT64_MAX while open */
     struct perf_counts base; /* counts at the beginning of the stretch */
     struct perf_event *next_closed;
@@ -48,14 +49,14 @@ struct perf_event_request {
     bool side_band;
     bool inherit; /* to threads and children made from now on */
     bool threads_only;
-    bool on_exec; /* begins by itself at the next exec; else when it is enabled */
+    bool on_exec; /* begins by itself at the next exec; else when it is opened */
 };
 
 /* perf_features_probe - find out by trying. */
 void perf_features_probe(struct perf_features *features);
 
 /*
- * perf_event_open_fd - perf_event_open; the event is disabled. Raises the soft limit on descriptors to the hard one when
+ * perf_event_open_fd - perf_event_open. Raises the soft limit on descriptors to the hard one when
  * it is reached: a process of many threads needs more than the usual 1024.
  *
  *   pid        in: thread, 0 for the calling one, -1 for all

@@ -95,7 +95,7 @@ reopen(struct perf *perf, struct perf_target *target,
 {
     struct perf_events opened = {0};
     const size_t before = target->events.count;
-    const uint64_t from_ns = perf_now_ns();
+    uint64_t from_ns;
     int result;
 
     if (target->pid == 0) {
@@ -107,11 +107,11 @@ reopen(struct perf *perf, struct perf_target *target,
         }
     }
     if (result == 0) {
-        result = perf_events_begin(target, &opened);
+        result = perf_events_begin(target, &opened, &from_ns);
     }
     if (result == 0) {
         close_before(perf, target, selection->sources[0], selection->side_band, before,
-                     from_ns);
+                     from_ns - 1);
     }
     perf_events_forget_from(perf, &opened, 0);
     perf_events_finish(&opened);

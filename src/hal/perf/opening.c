@@ -7,8 +7,11 @@
  * events to inherit. It gets events of its own and is a suspect: the first hit that it makes with an
  * inherited event settles it, and its own events go.
  *
- * Events are opened disabled. They begin together, when all of them are there: a call that fails
- * has counted nothing.
+ * Events begin together, when all of them are there: a call that fails has counted nothing. They
+ * run from their opening nevertheless, and what is older than their beginning is left out when
+ * it is delivered. For a thread that is being created while the kernel enables its creator's event
+ * may inherit it disabled, for ever; and with it its creator, since the kernel exchanges the
+ * events of such threads when it switches from one to the other.
  */
 #include "hal/perf/opening.h"
 
@@ -115,11 +118,13 @@ perf_events_forget_from(struct perf *perf, struct perf_events *events, size_t fi
     }
 }
 
-/* Move all of opened to the target and let them begin, or none. */
 int
-perf_events_begin(struct perf_target *target, struct perf_events *opened)
+perf_events_begin(struct perf_target *target, struct perf_events *opened,
+                  uint64_t *from_ns)
 {
     const size_t before = target->events.count;
+
+    *from_ns = perf_now_ns();
 
     for (size_t i = 0; i < opened->count; i++) {
         if (perf_events_add(&target->events, opened->items[i]) < 0) {
@@ -127,9 +132,8 @@ perf_events_begin(struct perf_target *target, struct perf_events *opened)
             return -ENOMEM;
         }
     }
-    for (size_t i = 0; i < opened->count && !target->on_exec; i++) {
-        /* Also those that threads have inherited meanwhile. */
-        ioctl(opened->items[i]->fd, PERF_EVENT_IOC_ENABLE, 0);
+    for (size_t i = 0; i < opened->count; i++) {
+        opened->items[i]->from_ns = *from_ns;
     }
     perf_events_finish(opened);
     return 0;
@@ -220,6 +224,23 @@ roll_add_children(struct perf_roll *roll, uint32_t pid)
     return result;
 }
 
+/* The threads of these events may have inherited others that count the same. */
+static int
+add_suspects(struct perf_target *target, const struct perf_events *opened, size_t first)
+{
+    int result = 0;
+
+    for (size_t i = first; result == 0 && i < opened->count; i++) {
+        const struct perf_event *event = opened->items[i];
+
+        if (event->source != NULL) {
+            result = perf_idmap_put(&target->suspects,
+                                    perf_suspect_key(event, event->tid), target);
+        }
+    }
+    return result;
+}
+
 /* Open the threads of a process that are not done yet. Returns how many, or negative errno. */
 static int
 open_new_threads(struct perf *perf, struct perf_target *target,
@@ -227,6 +248,7 @@ open_new_threads(struct perf *perf, struct perf_target *target,
                  uint32_t pid, bool suspect, struct perf_events *opened)
 {
     struct perf_tids tids = {0};
+    size_t before;
     int fresh = 0;
     int result;
 
@@ -244,6 +266,7 @@ open_new_threads(struct perf *perf, struct perf_target *target,
         if (result < 0) {
             break;
         }
+        before = opened->count;
         result = perf_open_thread(perf, target, selection, tid, opened);
         if (result == -ESRCH) {
             perf_idmap_remove(&roll->done, tid); /* it ended meanwhile */
@@ -251,7 +274,7 @@ open_new_threads(struct perf *perf, struct perf_target *target,
             continue;
         }
         if (result == 0 && suspect) {
-            result = perf_idmap_put(&target->suspects, tid, target);
+            result = add_suspects(target, opened, before);
         }
         fresh++;
     }
@@ -298,7 +321,7 @@ perf_open_all(struct perf *perf, struct perf_target *target,
 /* Open what is selected for a process and its threads, and give it to the target. */
 int
 perf_open_process(struct perf *perf, struct perf_target *target,
-                  const struct perf_selection *selection)
+                  const struct perf_selection *selection, uint64_t *from_ns)
 {
     struct perf_events opened = {0};
     struct perf_roll roll = {0};
@@ -313,7 +336,7 @@ perf_open_process(struct perf *perf, struct perf_target *target,
         }
     }
     if (result == 0) {
-        result = perf_events_begin(target, &opened);
+        result = perf_events_begin(target, &opened, from_ns);
     }
     if (result < 0) {
         perf_events_forget_from(perf, &opened, 0);

@@ -34,7 +34,7 @@ void perf_roll_finish(struct perf_roll *roll);
  * perf_open_thread - all that is selected for one thread, or nothing.
  *
  *   tid     in: 0 for a target of all processes
- *   opened  in, out: gets the events, disabled
+ *   opened  in, out: gets the events, which have not begun to count
  *
  * Returns 0 or negative errno.
  */
@@ -54,10 +54,15 @@ int perf_open_all(struct perf *perf, struct perf_target *target,
 
 /* perf_open_process - the same for the target's process, and let it begin. */
 int perf_open_process(struct perf *perf, struct perf_target *target,
-                      const struct perf_selection *selection);
+                      const struct perf_selection *selection, uint64_t *from_ns);
 
-/* perf_events_begin - move all of opened to the target and enable them, or none (-ENOMEM). */
-int perf_events_begin(struct perf_target *target, struct perf_events *opened);
+/*
+ * perf_events_begin - move all of opened to the target and count from now on, or none (-ENOMEM).
+ *
+ *   from_ns  out: the moment of it
+ */
+int perf_events_begin(struct perf_target *target, struct perf_events *opened,
+                      uint64_t *from_ns);
 
 /* perf_events_forget_from - undo opening: those from the first-th on, before they began. */
 void perf_events_forget_from(struct perf *perf, struct perf_events *events,

@@ -183,17 +183,26 @@ perf_target_drop_if_empty(struct perf *perf, struct perf_target *target)
     }
 }
 
-void
-perf_target_settle_suspect(struct perf *perf, struct perf_target *target, uint32_t tid,
-                           uint64_t time_ns)
+uint64_t
+perf_suspect_key(const struct perf_event *event, uint32_t tid)
 {
+    return (uint64_t)event->source->number << 48 | (uint64_t)event->processor << 32 |
+           tid;
+}
+
+void
+perf_target_settle_suspect(struct perf *perf, const struct perf_event *inherited,
+                           uint32_t tid, uint64_t time_ns)
+{
+    struct perf_target *const target = inherited->target;
     size_t kept = 0;
 
-    perf_idmap_remove(&target->suspects, tid);
+    perf_idmap_remove(&target->suspects, perf_suspect_key(inherited, tid));
     for (size_t i = 0; i < target->events.count; i++) {
         struct perf_event *event = target->events.items[i];
 
-        if (event->tid == tid) {
+        if (event->tid == tid && event->source == inherited->source &&
+            event->processor == inherited->processor) {
             perf_event_close(perf, event, time_ns, false);
         } else {
             target->events.items[kept++] = event;
@@ -272,6 +281,7 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
                                              .processor = processor,
                                              .side_band_there = pid != 0};
     struct perf_target *target;
+    uint64_t from_ns;
     int result;
 
     perf_probe_source(perf, source);
@@ -294,7 +304,7 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
     }
     result = has_events(target, source, processor)
                  ? 0
-                 : perf_open_process(perf, target, &selection);
+                 : perf_open_process(perf, target, &selection, &from_ns);
     if (result < 0) {
         if (pid == 0) {
             perf_fail(perf, result, PERF_SCOPE_ALL,

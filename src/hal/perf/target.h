@@ -41,8 +41,11 @@ int perf_start(struct perf *perf, struct perf_source *source, uint32_t processor
 void perf_stop(struct perf *perf, struct perf_source *source, uint32_t processor,
                uint32_t pid);
 
-/* perf_target_settle_suspect - a hit shows that a thread inherited: its own events go. */
-void perf_target_settle_suspect(struct perf *perf, struct perf_target *target,
+/* perf_suspect_key - a thread that may have inherited what this event, its own, counts. */
+uint64_t perf_suspect_key(const struct perf_event *event, uint32_t tid);
+
+/* perf_target_settle_suspect - a hit shows that a thread inherited an event: its own goes. */
+void perf_target_settle_suspect(struct perf *perf, const struct perf_event *inherited,
                                 uint32_t tid, uint64_t time_ns);
 
 /* perf_target_delete - close its events; it must not be in the list any more. */

@@ -137,7 +137,7 @@ perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
     selection.skip_covered = true;
 
     from_ns = perf_now_ns();
-    result = perf_open_process(perf, target, &selection);
+    result = perf_open_process(perf, target, &selection, &from_ns);
     if (result == -ENOENT) {
         result = 0; /* other watches do all of it */
     }
@@ -151,7 +151,7 @@ perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
         perf_target_unlink(perf, target);
         goto delete_target;
     }
-    take_over_private(perf, target, from_ns);
+    take_over_private(perf, target, from_ns - 1);
     return 0;
 
 delete_target:
