@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/* counting.c - exact counts on the real back end: buckets, overlap, start and stop, intervals. */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Regions around slot 5, at offset 80 of the page; where a hit there must land. */
+static const struct placing {
+    const char *what;
+    uint64_t base; /* offset from the first slot */
+    uint64_t size;
+    ULONG log2;
+    int index; /* -1: nowhere */
+} placings[] = {
+    {"a counter for each slot", 0, 4096, 4, 5},
+    {"smallest bucket", 0, 4096, 2, 20},
+    {"one bucket for all", 0, 4096, 12, 0},
+    {"largest bucket", 0, 4096, 31, 0},
+    {"base on the address", 80, 16, 2, 0},
+    {"base is not aligned to the bucket", 24, 1000, 5, 1},
+    {"last byte before the end", 0, 81, 6, 1},
+    {"end is the address", 0, 80, 4, -1},
+    {"begins behind it", 81, 4000, 4, -1},
+    {"empty region", 80, 0, 4, -1},
+    {"ends before it", 0, 16, 2, -1},
+};
+
+enum { PLACINGS = sizeof(placings) / sizeof(placings[0]), COUNTERS = 1024 };
+
+static ULONG placed[PLACINGS][COUNTERS];
+
+static void
+buckets__overlapping_regions__each_counts_by_its_own_buckets(void **state)
+{
+    const KPROFILE_SOURCE source = slot_source(5);
+    HANDLE profiles[PLACINGS];
+
+    (void)state;
+    memset(placed, 0, sizeof(placed));
+    for (size_t i = 0; i < PLACINGS; i++) {
+        profiles[i] = create_profile(
+            NtCurrentProcess(), slot_address(0) + placings[i].base, placings[i].size,
+            placings[i].log2, placed[i], COUNTERS, source);
+        assert_success(NtStartProfile(profiles[i]));
+    }
+    call_slot(5, 11);
+    call_slot(4, 3);
+    for (size_t i = 0; i < PLACINGS; i++) {
+        assert_success(NtStopProfile(profiles[i]));
+        assert_success(NtClose(profiles[i]));
+    }
+    for (size_t i = 0; i < PLACINGS; i++) {
+        if (placings[i].index < 0) {
+            assert_int_equal(sum_counters(placed[i], COUNTERS), 0);
+        } else {
+            assert_only(placed[i], COUNTERS, (size_t)placings[i].index, 11);
+        }
+    }
+    assert_exact_books(session, source, 11, 11);
+}
+
+static void
+buckets__address_in_no_region__is_outside(void **state)
+{
+    const KPROFILE_SOURCE source = slot_source(7);
+    ULONG counters[4] = {0};
+    HANDLE profile =
+        create_profile(NtCurrentProcess(), slot_address(0), 64, 4, counters, 4, source);
+
+    (void)state;
+    assert_success(NtStartProfile(profile));
+    call_slot(7, 9);
+    assert_success(NtStopProfile(profile));
+    assert_int_equal(sum_counters(counters, 4), 0);
+    assert_exact_books(session, source, 9, 0);
+    assert_success(NtClose(profile));
+}
+
+static void
+sources__two_breakpoints_and_disjoint_regions__keep_apart(void **state)
+{
+    const KPROFILE_SOURCE low = slot_source(3);
+    const KPROFILE_SOURCE high = slot_source(200);
+    const uint64_t half = SLOT_BYTES * SLOT_COUNT / 2;
+    static ULONG counters[4][SLOT_COUNT];
+    HANDLE profiles[4];
+
+    (void)state;
+    memset(counters, 0, sizeof(counters));
+    profiles[0] = create_profile(NtCurrentProcess(), slot_address(0), half, 4,
+                                 counters[0], SLOT_COUNT, low);
+    profiles[1] = create_profile(NtCurrentProcess(), slot_address(128), half, 4,
+                                 counters[1], SLOT_COUNT, low);
+    profiles[2] = create_profile(NtCurrentProcess(), slot_address(0), half, 4,
+                                 counters[2], SLOT_COUNT, high);
+    profiles[3] = create_profile(NtCurrentProcess(), slot_address(128), half, 4,
+                                 counters[3], SLOT_COUNT, high);
+    for (size_t i = 0; i < 4; i++) {
+        assert_success(NtStartProfile(profiles[i]));
+    }
+    for (int i = 0; i < 100; i++) {
+        call_slot(3, 2);
+        call_slot(200, 5);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        assert_success(NtStopProfile(profiles[i]));
+        assert_success(NtClose(profiles[i]));
+    }
+    assert_only(counters[0], SLOT_COUNT, 3, 200);
+    assert_int_equal(sum_counters(counters[1], SLOT_COUNT), 0);
+    assert_int_equal(sum_counters(counters[2], SLOT_COUNT), 0);
+    assert_only(counters[3], SLOT_COUNT, 200 - 128, 500);
+    assert_exact_books(session, low, 200, 200);
+    assert_exact_books(session, high, 500, 500);
+}
+
+static void
+start_stop__many_rounds__counts_accumulate_and_none_after_stop(void **state)
+{
+    const KPROFILE_SOURCE source = slot_source(9);
+    static ULONG counters[SLOT_COUNT];
+    HANDLE profile;
+
+    (void)state;
+    memset(counters, 0, sizeof(counters));
+    profile = create_profile(NtCurrentProcess(), slot_address(0),
+                             SLOT_BYTES * SLOT_COUNT, 4, counters, SLOT_COUNT, source);
+    for (ULONG round = 1; round <= 50; round++) {
+        assert_success(NtStartProfile(profile));
+        assert_status(NtStartProfile(profile), STATUS_PROFILING_NOT_STOPPED);
+        call_slot(9, 7);
+        assert_success(NtStopProfile(profile));
+        assert_only(counters, SLOT_COUNT, 9, 7 * round);
+        call_slot(9, 5);
+        assert_status(NtStopProfile(profile), STATUS_PROFILING_NOT_STARTED);
+        assert_only(counters, SLOT_COUNT, 9, 7 * round);
+    }
+    assert_success(NtClose(profile));
+    call_slot(9, 5);
+    assert_only(counters, SLOT_COUNT, 9, 350);
+    assert_exact_books(session, source, 350, 350);
+}
+
+static void
+close__of_a_started_profile__stops_it(void **state)
+{
+    const KPROFILE_SOURCE source = slot_source(9);
+    static ULONG counters[SLOT_COUNT];
+    HANDLE profile;
+
+    (void)state;
+    memset(counters, 0, sizeof(counters));
+    profile = start_slots(NtCurrentProcess(), counters, source);
+    call_slot(9, 4);
+    assert_success(NtClose(profile));
+    call_slot(9, 5);
+    assert_success(ntprof_session_flush(session));
+    assert_only(counters, SLOT_COUNT, 9, 4);
+    assert_status(NtStopProfile(profile), STATUS_INVALID_HANDLE);
+    assert_exact_books(session, source, 4, 4);
+}
+
+static void
+profiles__one_of_two_stopped__the_other_goes_on(void **state)
+{
+    const KPROFILE_SOURCE source = slot_source(1);
+    static ULONG first[SLOT_COUNT];
+    static ULONG second[SLOT_COUNT];
+    HANDLE profiles[2];
+
+    (void)state;
+    memset(first, 0, sizeof(first));
+    memset(second, 0, sizeof(second));
+    profiles[0] = start_slots(NtCurrentProcess(), first, source);
+    call_slot(1, 10);
+    profiles[1] = start_slots(NtCurrentProcess(), second, source);
+    call_slot(1, 100);
+    assert_success(NtStopProfile(profiles[0]));
+    call_slot(1, 1000);
+    assert_success(NtStopProfile(profiles[1]));
+    assert_only(first, SLOT_COUNT, 1, 110);
+    assert_only(second, SLOT_COUNT, 1, 1100);
+    assert_exact_books(session, source, 1110, 1110);
+    assert_success(NtClose(profiles[0]));
+    assert_success(NtClose(profiles[1]));
+}
+
+static void
+buffers__of_each_kind__get_the_counts_and_keep_what_is_around(void **state)
+{
+    const KPROFILE_SOURCE source = slot_source(2);
+    static ULONG in_data[SLOT_COUNT + 2];
+    ULONG on_stack[SLOT_COUNT + 2];
+    ULONG *const on_heap = malloc((SLOT_COUNT + 2) * sizeof(ULONG));
+    ULONG *const allocated = ntprof_buffer_alloc((SLOT_COUNT + 2) * sizeof(ULONG));
+    ULONG *const buffers[] = {in_data, on_stack, on_heap, allocated};
+    HANDLE profiles[4];
+
+    (void)state;
+    assert_non_null(on_heap);
+    assert_non_null(allocated);
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t n = 0; n < SLOT_COUNT + 2; n++) {
+            buffers[i][n] = 1000;
+        }
+        profiles[i] = start_slots(NtCurrentProcess(), buffers[i] + 1, source);
+    }
+    call_slot(2, 33);
+    for (size_t i = 0; i < 4; i++) {
+        assert_success(NtStopProfile(profiles[i]));
+        assert_success(NtClose(profiles[i]));
+        for (size_t n = 0; n < SLOT_COUNT + 2; n++) {
+            assert_int_equal(buffers[i][n], n == 3 ? 1033 : 1000);
+        }
+    }
+    free(on_heap);
+    ntprof_buffer_free(allocated, (SLOT_COUNT + 2) * sizeof(ULONG));
+}
+
+static void
+counters__after_flush__show_hits_while_started(void **state)
+{
+    const KPROFILE_SOURCE source = slot_source(2);
+    ULONG counters[SLOT_COUNT] = {0};
+    HANDLE profile = start_slots(NtCurrentProcess(), counters, source);
+
+    (void)state;
+    for (ULONG round = 1; round <= 3; round++) {
+        call_slot(2, 10);
+        assert_success(ntprof_session_flush(session));
+        assert_only(counters, SLOT_COUNT, 2, 10 * round);
+    }
+    assert_success(NtClose(profile));
+}
+
+/* A session whose breakpoint on the slot has an interval, and this thread on one processor: each
+ * processor counts for itself. */
+static KPROFILE_SOURCE
+reopen_with_interval(size_t slot, uint64_t interval)
+{
+    char name[48];
+    const ntprof_source_interval wanted = {.source = name, .interval = interval};
+    const ntprof_session_options options = {
+        .size = sizeof(options), .intervals = &wanted, .interval_count = 1};
+    size_t processor;
+
+    snprintf(name, sizeof(name), "breakpoint:0x%llx",
+             (unsigned long long)slot_address(slot));
+    fixture_reopen(&options);
+    assert_int_equal(usable_processors(&processor, 1), 1);
+    pin_to(processor);
+    return slot_source(slot);
+}
+
+static void
+interval__of_ten__counts_each_tenth(void **state)
+{
+    const KPROFILE_SOURCE source = reopen_with_interval(6, 10);
+    ULONG counters[SLOT_COUNT] = {0};
+    ULONG interval = 0;
+    HANDLE profile;
+
+    (void)state;
+    assert_success(NtQueryIntervalProfile(source, &interval));
+    assert_int_equal(interval, 10);
+    profile = start_slots(NtCurrentProcess(), counters, source);
+    call_slot(6, 9);
+    assert_success(ntprof_session_flush(session));
+    assert_only(counters, SLOT_COUNT, 6, 0);
+    call_slot(6, 1);
+    assert_success(ntprof_session_flush(session));
+    assert_only(counters, SLOT_COUNT, 6, 1);
+    call_slot(6, 998);
+    assert_success(NtStopProfile(profile));
+    assert_only(counters, SLOT_COUNT, 6, 100);
+    assert_exact_books(session, source, 100, 100);
+    assert_success(NtClose(profile));
+}
+
+static void
+interval__set_while_started__holds_from_then_on(void **state)
+{
+    const KPROFILE_SOURCE source = reopen_with_interval(6, 10);
+    const ULONG second = is_root() ? 4 : 10;
+    ULONG counters[SLOT_COUNT] = {0};
+    ULONG interval = 0;
+    HANDLE profile = start_slots(NtCurrentProcess(), counters, source);
+
+    (void)state;
+    call_slot(6, 200);
+    assert_status(NtSetIntervalProfile(4, source),
+                  is_root() ? STATUS_SUCCESS : STATUS_PRIVILEGE_NOT_HELD);
+    assert_success(NtQueryIntervalProfile(source, &interval));
+    assert_int_equal(interval, second);
+    call_slot(6, 200);
+    assert_success(NtStopProfile(profile));
+    assert_only(counters, SLOT_COUNT, 6, 20 + 200 / second);
+    assert_exact_books(session, source, 20 + 200 / second, 20 + 200 / second);
+    assert_success(NtClose(profile));
+}
+
+/* In a section of its own, so that it has a beginning and an end. */
+__attribute__((noinline, section("page_toucher"))) static void
+touch_pages(volatile char *memory, size_t pages, size_t page_bytes)
+{
+    for (size_t i = 0; i < pages; i++) {
+        memory[i * page_bytes] = 1;
+    }
+}
+
+extern const char __start_page_toucher[];
+extern const char __stop_page_toucher[];
+
+static void
+page_faults__of_fresh_pages__one_hit_each_where_they_were_touched(void **state)
+{
+    const uint64_t base = (uint64_t)(uintptr_t)__start_page_toucher;
+    const uint64_t size = (uint64_t)(__stop_page_toucher - __start_page_toucher);
+    const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t pages = 300;
+    static ULONG counters[COUNTERS];
+    char *const memory = mmap(NULL, pages * page_bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    HANDLE profile;
+
+    (void)state;
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    madvise(memory, pages * page_bytes, MADV_NOHUGEPAGE);
+    memset(counters, 0, sizeof(counters));
+    profile = create_profile(NtCurrentProcess(), base, size, 2, counters, COUNTERS,
+                             ProfilePageFaults);
+    assert_success(NtStartProfile(profile));
+    touch_pages(memory, pages, page_bytes);
+    touch_pages(memory, pages, page_bytes);
+    assert_success(NtStopProfile(profile));
+    assert_success(NtClose(profile));
+    assert_int_equal(sum_counters(counters, COUNTERS), pages);
+    read_books(session, ProfilePageFaults);
+    munmap(memory, pages * page_bytes);
+}
+
+__attribute__((noinline, section("time_burner"))) static uint64_t
+burn_time(uint64_t rounds)
+{
+    uint64_t value = 1;
+
+    for (uint64_t i = 0; i < rounds; i++) {
+        value = value * UINT64_C(6364136223846793005) + i;
+        __asm__ volatile("" : "+r"(value));
+    }
+    return value;
+}
+
+extern const char __start_time_burner[];
+extern const char __stop_time_burner[];
+
+static void
+time__in_a_busy_function__hits_are_there_and_not_elsewhere(void **state)
+{
+    const uint64_t base = (uint64_t)(uintptr_t)__start_time_burner;
+    const uint64_t size = (uint64_t)(__stop_time_burner - __start_time_burner);
+    static ULONG busy[COUNTERS];
+    static ULONG idle[SLOT_COUNT];
+    HANDLE profiles[2];
+    ntprof_source_info info;
+
+    (void)state;
+    memset(busy, 0, sizeof(busy));
+    memset(idle, 0, sizeof(idle));
+    profiles[0] =
+        create_profile(NtCurrentProcess(), base, size, 2, busy, COUNTERS, ProfileTime);
+    assert_success(NtStartProfile(profiles[0]));
+    profiles[1] = start_slots(NtCurrentProcess(), idle, ProfileTime);
+    do {
+        burn_time(1000000);
+        info = read_books(session, ProfileTime);
+    } while (info.taken < 50);
+    assert_success(NtStopProfile(profiles[0]));
+    assert_success(NtStopProfile(profiles[1]));
+    info = read_books(session, ProfileTime);
+    assert_int_equal(sum_counters(busy, COUNTERS), info.counted);
+    assert_int_equal(sum_counters(idle, SLOT_COUNT), 0);
+    assert_true(info.counted > 10);
+    assert_true(info.interval_measured > 0);
+    assert_success(NtClose(profiles[0]));
+    assert_success(NtClose(profiles[1]));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fixture_test(buckets__overlapping_regions__each_counts_by_its_own_buckets),
+        fixture_test(buckets__address_in_no_region__is_outside),
+        fixture_test(sources__two_breakpoints_and_disjoint_regions__keep_apart),
+        fixture_test(start_stop__many_rounds__counts_accumulate_and_none_after_stop),
+        fixture_test(close__of_a_started_profile__stops_it),
+        fixture_test(profiles__one_of_two_stopped__the_other_goes_on),
+        fixture_test(buffers__of_each_kind__get_the_counts_and_keep_what_is_around),
+        fixture_test(counters__after_flush__show_hits_while_started),
+        fixture_test(interval__of_ten__counts_each_tenth),
+        fixture_test(interval__set_while_started__holds_from_then_on),
+        fixture_test(page_faults__of_fresh_pages__one_hit_each_where_they_were_touched),
+        fixture_test(time__in_a_busy_function__hits_are_there_and_not_elsewhere),
+    };
+
+    return fixture_run("counting", tests, sizeof(tests) / sizeof(tests[0]));
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fixture.h - what the integration tests of the library share: every test runs with a session on
+ * the real back end, once as the caller and once as an ordinary user.
+ *
+ * Hits are made by calling slots: instructions at known addresses, on which breakpoints of interval
+ * 1 make one hit for each call, so that counts are exact.
+ */
+#ifndef TESTS_INTEGRATION_FIXTURE_H
+#define TESTS_INTEGRATION_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <ntprof/ntprof.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* ---- running ---- */
+
+/*
+ * fixture_run - run the tests of a program.
+ *
+ * As root they run twice: as root, and before that in a child that has become an ordinary user; the
+ * names of those end in "__as_user". Returns the exit status of the program.
+ */
+int fixture_run(const char *group, const struct CMUnitTest *tests, size_t count);
+
+/* Opens the session that tests use, before each; closes it and looks for leaks after. */
+int fixture_setup(void **state);
+int fixture_teardown(void **state);
+
+#define fixture_test(name) \
+    cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+/* The session of the test that runs; the calling thread's Nt calls go to it. */
+extern ntprof_session *session;
+
+/* Closes the session and opens one with other options. */
+void fixture_reopen(const ntprof_session_options *options);
+
+bool is_root(void);
+
+/* Says why and skips the test. */
+void skip_because(const char *reason);
+
+/* ---- slots ---- */
+
+enum { SLOT_BYTES = 16, SLOT_COUNT = 256 };
+
+/* SLOT_COUNT functions that do nothing, one page in all. */
+extern const char slots[];
+
+/* Executes the instruction at address times times. */
+void call_address(uint64_t address, uint64_t times);
+void call_slot(size_t slot, uint64_t times);
+uint64_t slot_address(size_t slot);
+
+/* The source "breakpoint:0xADDRESS"; skips the test where there are no breakpoints. */
+KPROFILE_SOURCE breakpoint_at(ntprof_session *where, uint64_t address);
+KPROFILE_SOURCE slot_source(size_t slot);
+
+/* Where code is made at run time: nothing else uses it, and sanitizers leave it alone. */
+#define FIXED_ADDRESS UINT64_C(0x7ea000000000)
+
+/* Writes slots into memory that can be written. */
+void write_slots(void *page);
+
+/* ---- profiles ---- */
+
+HANDLE create_profile(HANDLE process, uint64_t base, uint64_t size, ULONG log2,
+                      ULONG *counters, size_t count, KPROFILE_SOURCE source);
+
+/* A started profile over all slots with a counter for each. */
+HANDLE start_slots(HANDLE process, ULONG counters[SLOT_COUNT], KPROFILE_SOURCE source);
+
+void assert_status(NTSTATUS status, NTSTATUS expected);
+void assert_success(NTSTATUS status);
+
+uint64_t sum_counters(const ULONG *counters, size_t count);
+
+/* All counters are 0 but this one. */
+void assert_only(const ULONG *counters, size_t count, size_t index, ULONG value);
+
+/* The books of a source, which must add up. */
+ntprof_source_info read_books(ntprof_session *where, KPROFILE_SOURCE source);
+
+/* They add up, and say that exactly so many hits were made and none went missing. */
+void assert_exact_books(ntprof_session *where, KPROFILE_SOURCE source, uint64_t taken,
+                        uint64_t counted);
+
+/* ---- processors and processes ---- */
+
+/* The first processors that this process may use; returns how many there are, at most limit. */
+size_t usable_processors(size_t *processors, size_t limit);
+void pin_to(size_t processor);
+
+/* A forked child that waits for the word. In the body, no cmocka. */
+struct peer {
+    pid_t pid;
+    int to_fd;
+    int from_fd;
+};
+
+typedef int peer_body(const struct peer *test, void *argument);
+
+void peer_start(struct peer *peer, peer_body *body, void *argument);
+/* For both sides: a word to the other one, and from it. */
+void peer_tell(const struct peer *peer, uint64_t word);
+uint64_t peer_hear(const struct peer *peer);
+/* Waits for its end, which must be exit status 0. */
+void peer_finish(struct peer *peer);
+
+HANDLE open_process(pid_t pid);
+
+/* ntprof_session_watch of a peer with one source. */
+void watch_peer(const struct peer *peer, uint32_t flags, KPROFILE_SOURCE source);
+
+/* Path of a program or library of programs/, from the environment that meson.build sets. */
+const char *program_path(const char *name);
+
+#endif

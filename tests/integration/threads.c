@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* threads.c - threads that exist and threads to come: each hit once, in this process and in others. */
+#include "fixture.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { THREADS = 16, CALLS = 50, SLOT = 12 };
+
+static ULONG counters[SLOT_COUNT];
+
+static void
+clear(void)
+{
+    memset(counters, 0, sizeof(counters));
+}
+
+static void *
+call_after_barrier(void *argument)
+{
+    pthread_barrier_wait(argument);
+    call_slot(SLOT, CALLS);
+    return NULL;
+}
+
+static void *
+call_at_once(void *argument)
+{
+    (void)argument;
+    call_slot(SLOT, CALLS);
+    return NULL;
+}
+
+/* A thread whose thread makes a thread, and so on. */
+static void *
+call_and_beget(void *argument)
+{
+    const uintptr_t depth = (uintptr_t)argument;
+    pthread_t thread;
+
+    call_slot(SLOT, CALLS);
+    if (depth > 1 &&
+        pthread_create(&thread, NULL, call_and_beget, (void *)(depth - 1)) == 0) {
+        pthread_join(thread, NULL);
+    }
+    return NULL;
+}
+
+static void
+threads__that_exist__all_are_counted(void **state)
+{
+    const KPROFILE_SOURCE source = slot_source(SLOT);
+    pthread_barrier_t barrier;
+    pthread_t threads[THREADS];
+    HANDLE profile;
+
+    (void)state;
+    clear();
+    pthread_barrier_init(&barrier, NULL, THREADS + 1);
+    for (size_t i = 0; i < THREADS; i++) {
+        assert_int_equal(
+            pthread_create(&threads[i], NULL, call_after_barrier, &barrier), 0);
+    }
+    profile = start_slots(NtCurrentProcess(), counters, source);
+    pthread_barrier_wait(&barrier);
+    for (size_t i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    assert_success(NtStopProfile(profile));
+    assert_only(counters, SLOT_COUNT, SLOT, THREADS * CALLS);
+    assert_exact_books(session, source, THREADS * CALLS, THREADS * CALLS);
+    assert_success(NtClose(profile));
+    pthread_barrier_destroy(&barrier);
+}
+
+static void
+threads__to_come__all_are_counted(void **state)
+{
+    const KPROFILE_SOURCE source = slot_source(SLOT);
+    pthread_t threads[THREADS];
+    HANDLE profile;
+
+    (void)state;
+    clear();
+    profile = start_slots(NtCurrentProcess(), counters, source);
+    for (int round = 0; round < 20; round++) {
+        for (size_t i = 0; i < THREADS; i++) {
+            assert_int_equal(pthread_create(&threads[i], NULL, call_at_once, NULL), 0);
+        }
+        for (size_t i = 0; i < THREADS; i++) {
+            pthread_join(threads[i], NULL);
+        }
+    }
+    call_and_beget((void *)(uintptr_t)10);
+    assert_success(NtStopProfile(profile));
+    assert_only(counters, SLOT_COUNT, SLOT, 20 * THREADS * CALLS + 10 * CALLS);
+    assert_exact_books(session, source, 20 * THREADS * CALLS + 10 * CALLS,
+                       20 * THREADS * CALLS + 10 * CALLS);
+    assert_success(NtClose(profile));
+}
+
+/* A storm: four threads make threads that end at once, all the time. Those that see that the
+ * profile is started make calls and say how many. */
+static struct storm {
+    atomic_bool counting;
+    atomic_bool over;
+    _Atomic uint64_t calls;
+} storm;
+
+static void *
+storm_drop(void *argument)
+{
+    (void)argument;
+    if (atomic_load(&storm.counting)) {
+        call_slot(SLOT, 3);
+        atomic_fetch_add(&storm.calls, 3);
+    }
+    return NULL;
+}
+
+static void *
+storm_cloud(void *argument)
+{
+    (void)argument;
+    while (!atomic_load(&storm.over)) {
+        pthread_t thread;
+
+        if (pthread_create(&thread, NULL, storm_drop, NULL) == 0) {
+            pthread_join(thread, NULL);
+        }
+        storm_drop(NULL);
+    }
+    return NULL;
+}
+
+static void
+storm_begin(pthread_t clouds[4])
+{
+    atomic_store(&storm.counting, false);
+    atomic_store(&storm.over, false);
+    atomic_store(&storm.calls, 0);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&clouds[i], NULL, storm_cloud, NULL), 0);
+    }
+}
+
+static void
+storm_end(pthread_t clouds[4])
+{
+    atomic_store(&storm.over, true);
+    for (size_t i = 0; i < 4; i++) {
+        pthread_join(clouds[i], NULL);
+    }
+}
+
+static void
+threads__made_and_ended_while_starting__none_lost_or_doubled(void **state)
+{
+    const KPROFILE_SOURCE source = slot_source(SLOT);
+
+    (void)state;
+    for (int round = 0; round < 10; round++) {
+        pthread_t clouds[4];
+        HANDLE profile;
+
+        clear();
+        storm_begin(clouds);
+        profile = start_slots(NtCurrentProcess(), counters, source);
+        atomic_store(&storm.counting, true);
+        while (atomic_load(&storm.calls) < 300) {
+            sched_yield();
+        }
+        storm_end(clouds);
+        assert_success(NtStopProfile(profile));
+        assert_only(counters, SLOT_COUNT, SLOT, (ULONG)atomic_load(&storm.calls));
+        assert_success(NtClose(profile));
+    }
+    read_books(session, source);
+}
+
+/* The same in another process: the words are "ready", "count", "stop", and the calls made. */
+static int
+storm_peer(const struct peer *test, void *argument)
+{
+    pthread_t clouds[4];
+
+    (void)argument;
+    storm_begin(clouds);
+    peer_tell(test, 1);
+    peer_hear(test);
+    atomic_store(&storm.counting, true);
+    while (atomic_load(&storm.calls) < 300) {
+        sched_yield();
+    }
+    storm_end(clouds);
+    peer_tell(test, atomic_load(&storm.calls));
+    peer_hear(test);
+    return 0;
+}
+
+static void
+threads__of_another_process_while_starting__none_lost_or_doubled(void **state)
+{
+    const KPROFILE_SOURCE source = slot_source(SLOT);
+
+    (void)state;
+    for (int round = 0; round < 5; round++) {
+        struct peer peer;
+        uint64_t calls;
+        HANDLE process;
+        HANDLE profile;
+
+        clear();
+        peer_start(&peer, storm_peer, NULL);
+        peer_hear(&peer);
+        process = open_process(peer.pid);
+        profile = start_slots(process, counters, source);
+        peer_tell(&peer, 1);
+        calls = peer_hear(&peer);
+        assert_success(NtStopProfile(profile));
+        assert_only(counters, SLOT_COUNT, SLOT, (ULONG)calls);
+        peer_tell(&peer, 1);
+        peer_finish(&peer);
+        assert_success(NtClose(profile));
+        assert_success(NtClose(process));
+    }
+    read_books(session, source);
+}
+
+static void
+threads__of_a_watched_process_while_watching__none_lost_or_doubled(void **state)
+{
+    const KPROFILE_SOURCE source = slot_source(SLOT);
+
+    (void)state;
+    for (int round = 0; round < 5; round++) {
+        struct peer peer;
+        uint64_t calls;
+        HANDLE process;
+        HANDLE profile;
+
+        clear();
+        peer_start(&peer, storm_peer, NULL);
+        peer_hear(&peer);
+        watch_peer(&peer, NTPROF_WATCH_DESCENDANTS, source);
+        process = open_process(peer.pid);
+        profile = start_slots(process, counters, source);
+        peer_tell(&peer, 1);
+        calls = peer_hear(&peer);
+        peer_tell(&peer, 1);
+        peer_finish(&peer);
+        assert_success(NtStopProfile(profile));
+        assert_only(counters, SLOT_COUNT, SLOT, (ULONG)calls);
+        assert_success(NtClose(profile));
+        assert_success(NtClose(process));
+    }
+    read_books(session, source);
+}
+
+/* Profiles started and stopped by many threads at once. */
+static void *
+start_and_stop(void *argument)
+{
+    const KPROFILE_SOURCE source = *(const KPROFILE_SOURCE *)argument;
+    ULONG own[SLOT_COUNT] = {0};
+
+    ntprof_session_use(session);
+    for (int round = 0; round < 20; round++) {
+        HANDLE profile;
+
+        if (!NT_SUCCESS(NtCreateProfileEx(
+                &profile, NtCurrentProcess(), (PVOID)(uintptr_t)slot_address(0),
+                SLOT_BYTES * SLOT_COUNT, 4, own, sizeof(own), source, 0, NULL)) ||
+            !NT_SUCCESS(NtStartProfile(profile))) {
+            return NULL;
+        }
+        call_slot(SLOT, 5);
+        if (!NT_SUCCESS(NtStopProfile(profile)) || !NT_SUCCESS(NtClose(profile))) {
+            return NULL;
+        }
+    }
+    /* At least this thread's own calls, and those of others in the same moments. */
+    return own[SLOT] >= 100 ? argument : NULL;
+}
+
+static void
+profiles__started_and_stopped_by_many_threads__own_calls_always_count(void **state)
+{
+    KPROFILE_SOURCE source = slot_source(SLOT);
+    pthread_t threads[8];
+
+    (void)state;
+    for (size_t i = 0; i < 8; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, start_and_stop, &source), 0);
+    }
+    for (size_t i = 0; i < 8; i++) {
+        void *result;
+
+        pthread_join(threads[i], &result);
+        assert_ptr_equal(result, &source);
+    }
+    read_books(session, source);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fixture_test(threads__that_exist__all_are_counted),
+        fixture_test(threads__to_come__all_are_counted),
+        fixture_test(threads__made_and_ended_while_starting__none_lost_or_doubled),
+        fixture_test(threads__of_another_process_while_starting__none_lost_or_doubled),
+        fixture_test(
+            threads__of_a_watched_process_while_watching__none_lost_or_doubled),
+        fixture_test(
+            profiles__started_and_stopped_by_many_threads__own_calls_always_count),
+    };
+
+    return fixture_run("threads", tests, sizeof(tests) / sizeof(tests[0]));
+}
