@@ -94,6 +94,7 @@ begin(const char *honesty)
     profile->command = strdup("python3 work.py --fast 'a b'");
     profile->hal = strdup("perf");
     profile->honesty = strdup(honesty);
+    profile->gaps = strdup("");
     profile->time_ns = UINT64_C(1700000000123456789);
     profile->duration_ns = UINT64_C(5012345678);
     profile->bucket_bytes = 4;

@@ -260,30 +260,42 @@ join_command(char **command)
     return text;
 }
 
-/* Why no better back end, what this one may not do, and what could not be profiled. */
+/* Why no better back end, and what this one may not do. */
 static char *
-describe_limits(const struct run *run, const ntprof_session_info *info)
+describe_limits(const ntprof_session_info *info)
+{
+    char *text;
+    const char *const between =
+        info->better[0] != '\0' && info->limits[0] != '\0' ? "; " : "";
+
+    return asprintf(&text, "%s%s%s", info->better, between, info->limits) < 0 ? NULL
+                                                                              : text;
+}
+
+/* What was not profiled at all. */
+static char *
+describe_gaps(const struct run *run)
 {
     NTSTATUS first;
     const uint64_t failures = collector_failures(run->collector, &first);
-    const char *const parts[] = {info->better, info->limits};
+    const uint64_t unfollowed = collector_unfollowed(run->collector);
     char *text = NULL;
     size_t size = 0;
     FILE *const out = open_memstream(&text, &size);
-    const char *between = "";
 
     if (out == NULL) {
         return NULL;
     }
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (parts[i][0] != '\0') {
-            fprintf(out, "%s%s", between, parts[i]);
-            between = "; ";
-        }
-    }
     if (failures != 0) {
-        fprintf(out, "%s%" PRIu64 " mappings could not be profiled: %s", between,
-                failures, ntprof_status_text(first));
+        fprintf(out, "%" PRIu64 " mappings could not be profiled: %s%s", failures,
+                ntprof_status_text(first), unfollowed != 0 ? "; " : "");
+    }
+    if (unfollowed != 0) {
+        fprintf(out,
+                "%" PRIu64
+                " programs could not be followed, being set-uid or unreadable; to "
+                "allow it, run ntprof as root",
+                unfollowed);
     }
     if (fclose(out) != 0) {
         free(text);
@@ -304,10 +316,12 @@ run_collect(struct run *run)
     ntprof_session_get_info(run->session, &info);
     profile->command = join_command(run->options.command);
     profile->hal = strdup(info.backend);
-    profile->honesty = describe_limits(run, &info);
+    profile->honesty = describe_limits(&info);
+    profile->gaps = describe_gaps(run);
     profile->time_ns = run->start_ns;
     profile->duration_ns = run->duration_ns;
-    if (profile->command == NULL || profile->hal == NULL || profile->honesty == NULL) {
+    if (profile->command == NULL || profile->hal == NULL || profile->honesty == NULL ||
+        profile->gaps == NULL) {
         profile_delete(profile);
         return NULL;
     }

@@ -42,6 +42,8 @@ struct process {
     uint32_t pid;
     uint32_t program;
     HANDLE handle;
+    bool execed;   /* runs a program begun since it is watched */
+    bool followed; /* that program's mappings were told */
     struct mapping *mappings;
     size_t mapping_count;
     size_t mapping_capacity;
@@ -54,6 +56,7 @@ struct collector {
     struct process *processes[PROCESS_BUCKETS];
     uint32_t programs;
     uint64_t failures;
+    uint64_t unfollowed;
     NTSTATUS first_failure;
     bool out_of_memory;
 };
@@ -114,6 +117,12 @@ collector_failures(const struct collector *collector, NTSTATUS *first)
 {
     *first = collector->first_failure;
     return collector->failures;
+}
+
+uint64_t
+collector_unfollowed(const struct collector *collector)
+{
+    return collector->unfollowed;
 }
 
 static struct process **
@@ -262,6 +271,7 @@ notify_map(struct collector *collector, const ntprof_notification *map)
         collector_fail(collector, STATUS_NOT_FOUND);
         return;
     }
+    process->followed = true;
     image = image_set_find(&collector->images, map);
     process_profile(collector, process, image, map->base, map->length,
                     image != NULL && image->kind == IMAGE_ANONYMOUS ? map->base
@@ -364,6 +374,8 @@ notify_exec(struct collector *collector, const ntprof_notification *exec)
     struct process *const process = *process_slot(collector, exec->pid);
 
     if (process != NULL) {
+        process->execed = true;
+        process->followed = false;
         process_remove_mappings(collector, process);
         process->program = collector_program(collector, exec->name);
         process_profile_kernel(collector, process);
@@ -386,6 +398,8 @@ collector_notify(void *context, const ntprof_notification *notification)
     case NTPROF_PROCESS_EXIT:
         slot = process_slot(collector, notification->pid);
         if (*slot != NULL) {
+            /* Linux ends the events of a caller without rights when a set-uid program begins. */
+            collector->unfollowed += (*slot)->execed && !(*slot)->followed;
             process_remove(collector, slot);
         }
         break;

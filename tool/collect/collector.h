@@ -43,6 +43,9 @@ struct profile *collector_finish(struct collector *collector);
  * status the first failed. */
 uint64_t collector_failures(const struct collector *collector, NTSTATUS *first);
 
+/* Programs that began and of which nothing was seen after: set-uid ones, without rights. */
+uint64_t collector_unfollowed(const struct collector *collector);
+
 /* Names of processes that are told apart; the hits of any more are those of "[other]". */
 enum { COLLECTOR_PROGRAMS_MAX = 256 };
 

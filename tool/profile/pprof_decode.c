@@ -792,7 +792,9 @@ read_comment(struct decoder *decoder, char *comment)
     return keep_text(decoder, &profile->command,
                      behind_key(comment, COMMENT_COMMAND)) &&
            keep_text(decoder, &profile->hal, behind_key(comment, COMMENT_HAL)) &&
-           keep_text(decoder, &profile->honesty, behind_key(comment, COMMENT_HONESTY));
+           keep_text(decoder, &profile->honesty,
+                     behind_key(comment, COMMENT_HONESTY)) &&
+           keep_text(decoder, &profile->gaps, behind_key(comment, COMMENT_GAPS));
 }
 
 static bool
@@ -1026,7 +1028,8 @@ fill_texts(struct decoder *decoder)
 
     return keep_text(decoder, &profile->command, nothing) &&
            keep_text(decoder, &profile->hal, nothing) &&
-           keep_text(decoder, &profile->honesty, nothing);
+           keep_text(decoder, &profile->honesty, nothing) &&
+           keep_text(decoder, &profile->gaps, nothing);
 }
 
 static bool

@@ -61,6 +61,7 @@ enum {
 #define COMMENT_COMMAND "ntprof.command"
 #define COMMENT_HAL "ntprof.hal"
 #define COMMENT_HONESTY "ntprof.honesty"
+#define COMMENT_GAPS "ntprof.gaps"
 #define COMMENT_BUCKET_BYTES "ntprof.bucket_bytes"
 #define COMMENT_SOURCE "ntprof.source"
 

@@ -79,6 +79,7 @@ profile_delete(struct profile *profile)
     free(profile->command);
     free(profile->hal);
     free(profile->honesty);
+    free(profile->gaps);
     free(profile->sources);
     free(profile->images);
     free(profile->functions);

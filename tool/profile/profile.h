@@ -59,6 +59,7 @@ struct profile {
     char *command;    /* command line, for people */
     char *hal;        /* back end used */
     char *honesty;    /* why no better back end, what rights left out; may be "" */
+    char *gaps;       /* what was not profiled at all; may be "" */
     uint64_t time_ns; /* start, UTC */
     uint64_t duration_ns;
     uint32_t bucket_bytes;

@@ -22,13 +22,19 @@ report_has_books(const struct profile_source *source, uint64_t total)
     return source->expected > 0 || source->taken > 0 || total == 0;
 }
 
-bool
-report_is_complete(const struct profile_source *source)
+static bool
+has_gaps(const struct profile *profile)
 {
-    return source->taken > 0 && source->expected == source->taken &&
-           source->lost == 0 && source->throttled == 0 && source->missed == 0 &&
-           source->unfinished == 0 && source->excluded == 0 &&
-           source->taken == source->counted + source->outside;
+    return profile->gaps != NULL && profile->gaps[0] != '\0';
+}
+
+bool
+report_is_complete(const struct profile *profile, const struct profile_source *source)
+{
+    return !has_gaps(profile) && source->taken > 0 &&
+           source->expected == source->taken && source->lost == 0 &&
+           source->throttled == 0 && source->missed == 0 && source->unfinished == 0 &&
+           source->excluded == 0 && source->taken == source->counted + source->outside;
 }
 
 /* An interval as people think of it: a rate for time, else every so many events. */
@@ -91,13 +97,14 @@ percent(uint64_t part, uint64_t whole)
 
 /* Nothing is missing but intervals that ended with their threads. */
 static void
-put_unfinished(struct buffer *line, const struct profile_source *source)
+put_unfinished(struct buffer *line, const struct profile *profile,
+               const struct profile_source *source)
 {
     const double share = percent(source->unfinished, source->expected);
 
     if (share < UNFINISHED_PERCENT_MAX) {
-        buffer_print(line,
-                     ": complete but for %" PRIu64 " cut short at the end of threads",
+        buffer_print(line, ": %s but for %" PRIu64 " cut short at the end of threads",
+                     has_gaps(profile) ? "all of what was followed" : "complete",
                      source->unfinished);
     } else {
         buffer_print(
@@ -110,11 +117,12 @@ put_unfinished(struct buffer *line, const struct profile_source *source)
 
 /* "complete" only when it is. */
 static void
-put_verdict(struct buffer *line, const struct profile_source *source)
+put_verdict(struct buffer *line, const struct profile *profile,
+            const struct profile_source *source)
 {
     uint64_t missing = source->lost;
 
-    if (report_is_complete(source)) {
+    if (report_is_complete(profile, source)) {
         buffer_append_text(line, ": complete");
         return;
     }
@@ -127,18 +135,21 @@ put_verdict(struct buffer *line, const struct profile_source *source)
                      percent(missing, source->expected));
     }
     if (missing == 0 && source->unfinished > 0) {
-        put_unfinished(line, source);
+        put_unfinished(line, profile, source);
     } else if (source->excluded > 0) {
         buffer_print(line,
                      "%s user mode only: %" PRIu64 " hits in kernel mode not seen",
                      missing > 0 ? ";" : ":", source->excluded);
+    } else if (missing == 0 && has_gaps(profile)) {
+        buffer_append_text(line, ": all of what was followed");
     } else if (missing == 0 && source->taken > 0) {
         buffer_append_text(line, ": the books do not add up");
     }
 }
 
 static void
-put_source(struct buffer *line, const struct profile_source *source, uint64_t total)
+put_source(struct buffer *line, const struct profile *profile,
+           const struct profile_source *source, uint64_t total)
 {
     text_escape(line, source->name);
     if (!report_has_books(source, total)) {
@@ -154,7 +165,7 @@ put_source(struct buffer *line, const struct profile_source *source, uint64_t to
     put_rates(line, source);
     buffer_append_text(line, "; ");
     put_books(line, source);
-    put_verdict(line, source);
+    put_verdict(line, profile, source);
 }
 
 static void
@@ -202,7 +213,12 @@ report_print_honesty(FILE *out, const struct profile *profile,
         if (i == 0) {
             put_back_end(&line, profile);
         }
-        put_source(&line, &profile->sources[i], groups->totals[i]);
+        put_source(&line, profile, &profile->sources[i], groups->totals[i]);
+        buffer_append_text(&line, "\n");
+    }
+    if (has_gaps(profile)) {
+        buffer_append_text(&line, "ntprof: warning: ");
+        text_escape(&line, profile->gaps);
         buffer_append_text(&line, "\n");
     }
     for (size_t i = 0; i < profile->source_count; i++) {

@@ -13,8 +13,9 @@ enum { REPORT_FEW_HITS = 100 };
 /* Did the run write books? Foreign profiles have none. */
 bool report_has_books(const struct profile_source *source, uint64_t total);
 
-/* No hit that should have been is missing. */
-bool report_is_complete(const struct profile_source *source);
+/* No hit that should have been is missing, and nothing was left out. */
+bool report_is_complete(const struct profile *profile,
+                        const struct profile_source *source);
 
 /* The lines under a table: one per source, and warnings. False: out of memory. */
 bool report_print_honesty(FILE *out, const struct profile *profile,

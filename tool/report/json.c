@@ -66,7 +66,8 @@ put_end(struct buffer *json, char bracket)
 }
 
 static void
-put_source(struct buffer *json, const struct profile_source *source)
+put_source(struct buffer *json, const struct profile *profile,
+           const struct profile_source *source)
 {
     buffer_append_byte(json, '{');
     put_member_string(json, "name", source->name);
@@ -88,7 +89,7 @@ put_source(struct buffer *json, const struct profile_source *source)
     buffer_print(json, "\"kernel_included\":%s,",
                  source->kernel_included ? "true" : "false");
     buffer_print(json, "\"complete\":%s}",
-                 report_is_complete(source) ? "true" : "false");
+                 report_is_complete(profile, source) ? "true" : "false");
 }
 
 static void
@@ -99,6 +100,7 @@ put_head(struct buffer *json, const struct profile *profile,
     put_member_string(json, "command", profile->command);
     put_member_string(json, "hal", profile->hal);
     put_member_string(json, "honesty", profile->honesty);
+    put_member_string(json, "gaps", profile->gaps);
     put_member_number(json, "time_ns", profile->time_ns);
     put_member_number(json, "duration_ns", profile->duration_ns);
     put_member_number(json, "bucket_bytes", profile->bucket_bytes);
@@ -107,7 +109,7 @@ put_head(struct buffer *json, const struct profile *profile,
     buffer_append_text(json, "\n\"sources\":[");
     for (size_t i = 0; i < profile->source_count; i++) {
         buffer_append_byte(json, '\n');
-        put_source(json, &profile->sources[i]);
+        put_source(json, profile, &profile->sources[i]);
         buffer_append_byte(json, ',');
     }
     put_end(json, ']');

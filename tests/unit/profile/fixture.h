@@ -103,6 +103,7 @@ fixture_small(void)
     profile->command = strdup("work --hard");
     profile->hal = strdup("perf");
     profile->honesty = strdup("bpf: no right to load programs");
+    profile->gaps = strdup("2 programs could not be followed");
     profile->time_ns = UINT64_C(1700000000123456789);
     profile->duration_ns = UINT64_C(2000000001);
     profile->bucket_bytes = 4;
@@ -197,6 +198,7 @@ fixture_assert_equal(const struct profile *a, const struct profile *b)
     assert_string_equal(a->command, b->command);
     assert_string_equal(a->hal, b->hal);
     assert_string_equal(a->honesty, b->honesty);
+    assert_string_equal(a->gaps, b->gaps);
     assert_int_equal(a->time_ns, b->time_ns);
     assert_int_equal(a->duration_ns, b->duration_ns);
     assert_int_equal(a->bucket_bytes, b->bucket_bytes);

@@ -65,6 +65,7 @@ round_trip__no_rows__equal(void **state)
     profile->command = strdup("");
     profile->hal = strdup("");
     profile->honesty = strdup("");
+    profile->gaps = strdup("");
     assert_comes_back(profile);
 }
 
@@ -82,6 +83,7 @@ round_trip__hostile_names__equal(void **state)
     profile->command = strdup(HOSTILE_NAME);
     profile->hal = strdup("ntprof.hal " HOSTILE_NAME);
     profile->honesty = strdup("ntprof.source x column=0\nntprof.format 9");
+    profile->gaps = strdup("");
     source = fixture_source(profile, HOSTILE_NAME " lost=7", "a b=c", 1);
     image = fixture_image(profile, HOSTILE_NAME, "not hex \xff");
     process = fixture_process(profile, HOSTILE_NAME);
@@ -103,6 +105,7 @@ round_trip__several_sources__own_columns(void **state)
     profile->command = strdup("c");
     profile->hal = strdup("perf");
     profile->honesty = strdup("");
+    profile->gaps = strdup("");
     faults = fixture_source(profile, "page-faults", "events", 1);
     time = fixture_source(profile, "time", "100ns", 10030);
     cpu = fixture_source(profile, "cpu", "events", 1000);
