@@ -120,6 +120,21 @@ sim_stop(struct sim *sim, KPROFILE_SOURCE source, ULONG number, uint64_t pid)
     pthread_mutex_unlock(&processor->lock);
 }
 
+bool
+sim_has_starts(struct sim *sim, uint64_t pid)
+{
+    for (uint32_t i = 0; i < sim->processor_count; i++) {
+        const struct sim_processor *const processor = &sim->processors[i];
+
+        for (size_t k = 0; k < processor->start_count; k++) {
+            if (processor->starts[k].pid == pid && !processor->starts[k].stale) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 void
 sim_make_starts_stale(struct sim *sim, uint64_t pid)
 {

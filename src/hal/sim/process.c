@@ -230,6 +230,18 @@ sim_fork(struct sim *sim, uint64_t parent_pid, uint64_t child_pid)
     sim_tell_start(sim, child, parent_pid);
 }
 
+/* Nobody watches it, but its started profiles are for the program that is gone now. */
+static void
+tell_core_of_exec(struct sim *sim, uint64_t pid)
+{
+    ntprof_notification notification = {
+        .kind = HAL_UNWATCHED_EXEC,
+        .pid = (uint32_t)pid,
+    };
+
+    sim_push_notification(sim, &notification, "");
+}
+
 void
 sim_exec(struct sim *sim, uint64_t pid)
 {
@@ -245,6 +257,9 @@ sim_exec(struct sim *sim, uint64_t pid)
         tell_process(sim, process, NTPROF_PROCESS_START, 0);
     } else {
         tell_images(sim, process, NTPROF_IMAGE_UNMAP);
+    }
+    if (process->watch == NULL && sim_has_starts(sim, pid)) {
+        tell_core_of_exec(sim, pid);
     }
     load_program(sim, process);
     tell_process(sim, process, NTPROF_PROCESS_EXEC, 0);

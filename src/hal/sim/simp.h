@@ -144,6 +144,7 @@ ULONG sim_interrupt(struct sim *sim, int row, const KE_HIT *where, enum sim_fate
 NTSTATUS sim_start(struct sim *sim, KPROFILE_SOURCE source, ULONG processor,
                    uint64_t pid);
 void sim_stop(struct sim *sim, KPROFILE_SOURCE source, ULONG processor, uint64_t pid);
+bool sim_has_starts(struct sim *sim, uint64_t pid);
 void sim_make_starts_stale(struct sim *sim, uint64_t pid);
 void sim_arm_watch(struct sim *sim, const struct sim_watch *watch, bool armed);
 void sim_synchronize(struct sim *sim);

@@ -177,6 +177,27 @@ exec__started_profiles__old_ones_silent_new_ones_count(void **state)
     assert_int_equal(machine_counter(&machine, 16), 2);
 }
 
+/* Not watched, but started: the HAL tells the core alone. */
+static void
+exec__process_not_watched__old_profile_silent_new_counts(void **state)
+{
+    HANDLE old;
+
+    (void)state;
+    host_sim_add_process(machine.host, PID);
+    old = start_profile(&machine, PID, 0);
+    assert_int_equal(hit(PID), 1);
+    sim_exec(machine.sim, PID);
+    assert_int_equal(hit(PID), 0);
+    assert_int_equal(sim_started(machine.sim), 0);
+    (void)start_profile(&machine, PID, 1);
+    assert_int_equal(hit(PID), 1);
+    assert_int_equal(ExStopProfile(&machine.system, old), STATUS_SUCCESS);
+    assert_int_equal(hit(PID), 1);
+    assert_int_equal(machine_counter(&machine, 0), 1);
+    assert_int_equal(machine_counter(&machine, 16), 2);
+}
+
 static void
 exit__pid_used_again__old_handles_mean_the_old_one(void **state)
 {
@@ -397,6 +418,7 @@ main(void)
         TEST(stream__process_opened_before__same_one_until_told),
         TEST(stream__no_right_to_look_into__watched_is_enough),
         TEST(exec__started_profiles__old_ones_silent_new_ones_count),
+        TEST(exec__process_not_watched__old_profile_silent_new_counts),
         TEST(exit__pid_used_again__old_handles_mean_the_old_one),
         TEST(fork__exit_of_same_pid_was_lost__another_process),
         TEST(start__told_twice_without_parent__same_process),
