@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 65536, PATH_BYTES = 64 };
+enum { READ_BYTES = 65536, PATH_BYTES = 64, READINGS_MAX = 100 };
 
 int
 perf_tids_add(struct perf_tids *tids, uint32_t tid)
@@ -105,19 +106,15 @@ close_fd:
     return result;
 }
 
-int
-perf_procfs_threads(uint32_t pid, struct perf_tids *tids)
+/* One reading of a task folder. */
+static int
+read_threads(DIR *directory, struct perf_tids *tids, size_t first)
 {
-    char path[PATH_BYTES];
-    struct dirent *entry;
-    DIR *directory;
+    const struct dirent *entry;
     int result = 0;
 
-    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
-    directory = opendir(path);
-    if (directory == NULL) {
-        return process_errno(errno);
-    }
+    rewinddir(directory);
+    tids->count = first;
     while (result == 0 && (entry = readdir(directory)) != NULL) {
         const unsigned long tid = strtoul(entry->d_name, NULL, 10);
 
@@ -125,6 +122,38 @@ perf_procfs_threads(uint32_t pid, struct perf_tids *tids)
             result = perf_tids_add(tids, (uint32_t)tid);
         }
     }
+    return result;
+}
+
+/* The kernel ends a reading early when the thread that it has come to ends; but the folder's links
+ * tell how many there are. */
+static bool
+is_cut_short(DIR *directory, size_t count)
+{
+    struct stat folder;
+
+    return fstat(dirfd(directory), &folder) == 0 && folder.st_nlink > 2 &&
+           count < folder.st_nlink - 2;
+}
+
+int
+perf_procfs_threads(uint32_t pid, struct perf_tids *tids)
+{
+    const size_t first = tids->count;
+    char path[PATH_BYTES];
+    DIR *directory;
+    int tries = 0;
+    int result;
+
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
+    directory = opendir(path);
+    if (directory == NULL) {
+        return process_errno(errno);
+    }
+    do {
+        result = read_threads(directory, tids, first);
+    } while (result == 0 && is_cut_short(directory, tids->count - first) &&
+             ++tries < READINGS_MAX);
     closedir(directory);
     return result;
 }
