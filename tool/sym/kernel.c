@@ -68,7 +68,7 @@ cut_line(char **text, struct line *line)
 static void
 note_bound(struct texts *texts, const struct line *line)
 {
-    if (line->module[0] != '\0') {
+    if (line->module[0] != '\0' || line->name[0] != '_') {
         return;
     }
     if (strcmp(line->name, "_stext") == 0) {
