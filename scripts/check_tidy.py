@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Runs clang-tidy (.clang-tidy) over every C file that a build folder compiles.
+"""Runs clang-tidy (.clang-tidy) over every C file that a build folder compiles, but for tests: they
+run under the sanitizers, and would take two thirds of the time.
 
 usage: check_tidy.py BUILD [FILE...]
 """
@@ -16,7 +17,8 @@ import sys
 def compiled(build):
     commands = json.loads((build / "compile_commands.json").read_text())
     files = {os.path.realpath(os.path.join(c["directory"], c["file"])) for c in commands}
-    return sorted(file for file in files if file.endswith(".c"))
+    tests = f"{pathlib.Path(__file__).resolve().parent.parent}/tests/"
+    return sorted(file for file in files if file.endswith(".c") and not file.startswith(tests))
 
 
 def main():
