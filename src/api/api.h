@@ -42,7 +42,8 @@ struct ntprof_session {
 /* The calling thread's session, or the default one, opened if need be; NULL with *status. */
 ntprof_session *api_current_session(NTSTATUS *status);
 
-/* Locks a session for a call. False, without a lock, in a forked child that has not its own. */
+/* Locks a session for a call, for which the back end has no error yet. False, without a lock, in
+ * a forked child that has not its own. */
 bool api_enter(ntprof_session *session);
 
 /* Unlocks. Keeps the back end's reason if status is a failure; returns status. */

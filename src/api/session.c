@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t default_once = PTHREAD_ONCE_INIT;
 static ntprof_session *default_session;
 static _Thread_local ntprof_session *thread_session;
 
@@ -39,6 +40,7 @@ api_enter(ntprof_session *session)
         return false;
     }
     pthread_mutex_lock(&session->lock);
+    session->backend->ClearError(session->backend_context);
     return true;
 }
 
@@ -309,6 +311,30 @@ ntprof_session_use(ntprof_session *session)
     thread_session = session;
 }
 
+/* Another thread may be opening the default session when one forks: the child would wait for it
+ * for ever. So the lock is held over fork. */
+static void
+default_take_for_fork(void)
+{
+    pthread_mutex_lock(&default_lock);
+}
+
+static void
+default_leave_after_fork(void)
+{
+    pthread_mutex_unlock(&default_lock);
+}
+
+static void
+default_prepare(void)
+{
+    /* The host's handlers must be there before: fork runs them in the opposite order, which is
+     * that of the locks. Without memory for ours a fork at the wrong moment may hang the child. */
+    host_linux_prepare();
+    (void)pthread_atfork(default_take_for_fork, default_leave_after_fork,
+                         default_leave_after_fork);
+}
+
 ntprof_session *
 api_current_session(NTSTATUS *status)
 {
@@ -318,6 +344,7 @@ api_current_session(NTSTATUS *status)
     if (session != NULL) {
         return session;
     }
+    pthread_once(&default_once, default_prepare);
     pthread_mutex_lock(&default_lock);
     /* A forked child opens its own; the parent's memory is left as it is. */
     if (default_session == NULL || default_session->owner != getpid()) {

@@ -83,7 +83,9 @@ typedef struct _HAL_BACKEND {
         void *Context); /* polls readable when there is something to deliver; -1 */
     int (*Deliver)(
         void *Context); /* what is due; returns ms until the next call, or -1 */
-    const char *(*Error)(void *Context); /* why the last call failed; "" */
+    /* Why a call failed since ClearError: a sentence, or "". */
+    const char *(*Error)(void *Context);
+    void (*ClearError)(void *Context);
 } HAL_BACKEND;
 
 /* The back ends, best first, NULL at the end. */

@@ -90,6 +90,9 @@ query_source(void *context, KPROFILE_SOURCE number, HAL_SOURCE *information)
 
     *information = (HAL_SOURCE){0};
     if (source != NULL) {
+        if (!source->supported) {
+            (void)perf_refuse_source(context, source); /* should the call fail for it */
+        }
         information->Supported = source->supported;
         information->Interval = source->interval;
         information->DefaultInterval = source->interval_default;
@@ -352,6 +355,14 @@ error(void *context)
     return perf->error;
 }
 
+static void
+clear_error(void *context)
+{
+    struct perf *perf = context;
+
+    perf->error[0] = 0;
+}
+
 const HAL_BACKEND HalPerfBackend = {
     .Name = "perf",
     .Hal = &perf_table,
@@ -366,4 +377,5 @@ const HAL_BACKEND HalPerfBackend = {
     .Descriptor = descriptor,
     .Deliver = deliver,
     .Error = error,
+    .ClearError = clear_error,
 };

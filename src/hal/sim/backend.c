@@ -173,10 +173,14 @@ stop_profile_interrupt(void *context, KPROFILE_SOURCE source, ULONG processor,
 static void
 query_source(void *context, KPROFILE_SOURCE number, HAL_SOURCE *information)
 {
-    const struct sim *const sim = context;
+    struct sim *const sim = context;
     const int row = sim_source_row_of(number);
 
     *information = (HAL_SOURCE){0};
+    if (row < 0 || !sim->sources[row].supported) {
+        snprintf(sim->error, sizeof(sim->error),
+                 "the simulated machine has no source %u", (unsigned)number);
+    }
     if (row >= 0) {
         const struct sim_limits limits = sim_source_limits(row);
 
@@ -358,6 +362,14 @@ last_error(void *context)
     return sim->error;
 }
 
+static void
+clear_error(void *context)
+{
+    struct sim *const sim = context;
+
+    sim->error[0] = '\0';
+}
+
 static const HAL_TABLE table = {
     .Size = sizeof(HAL_TABLE),
     .Capabilities = HAL_GLOBAL | HAL_KERNEL,
@@ -383,4 +395,5 @@ const HAL_BACKEND HalSimBackend = {
     .Descriptor = descriptor,
     .Deliver = deliver,
     .Error = last_error,
+    .ClearError = clear_error,
 };

@@ -71,6 +71,12 @@ arena_prepare(void)
                          arena_leave_after_fork);
 }
 
+void
+host_linux_prepare(void)
+{
+    pthread_once(&process_pages.once, arena_prepare);
+}
+
 size_t
 host_page_bytes(void)
 {

@@ -12,6 +12,13 @@
 #include "host/host.h"
 
 /*
+ * host_linux_prepare - have the host's locks taken and left around each fork, if that is not so
+ * yet. A lock under which hosts are made must be taken before them: call this first, then
+ * pthread_atfork. Any thread. Level: passive.
+ */
+void host_linux_prepare(void);
+
+/*
  * host_linux_create - fill Host with the services of this system.
  *
  * STATUS_INSUFFICIENT_RESOURCES  no memory; Host is untouched

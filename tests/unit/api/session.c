@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* Sessions: what ntprof_session_error says and when, and the default session over fork. */
+#include "api/api.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { FORKS = 60, GIVE_UP_SECONDS = 30 };
+
+static ULONG counters[16];
+
+static void
+open_simulated(ntprof_session **session)
+{
+    const ntprof_session_options options = {.size = sizeof(options), .backend = "sim"};
+
+    assert_int_equal(ntprof_session_open(&options, session), STATUS_SUCCESS);
+    ntprof_session_use(*session);
+}
+
+static void
+close_simulated(ntprof_session *session)
+{
+    ntprof_session_use(NULL);
+    ntprof_session_close(session);
+}
+
+/* ProfileLoadInstructions is a source that the simulated machine lacks. */
+static NTSTATUS
+watch_what_is_not_there(ntprof_session *session)
+{
+    const KPROFILE_SOURCE source = ProfileLoadInstructions;
+    const ntprof_watch_options options = {
+        .size = sizeof(options), .source_count = 1, .sources = &source};
+
+    return ntprof_session_watch(session, NtCurrentProcess(), &options);
+}
+
+static void
+error__source_not_there__says_so(void **state)
+{
+    ntprof_session *session;
+
+    (void)state;
+    open_simulated(&session);
+    assert_string_equal(ntprof_session_error(session), "");
+    assert_int_equal(watch_what_is_not_there(session), STATUS_NOT_SUPPORTED);
+    assert_non_null(strstr(ntprof_session_error(session), "source"));
+    close_simulated(session);
+}
+
+/* The reason of one failure must not be told for another. */
+static void
+error__of_a_failure_before__not_told_again(void **state)
+{
+    ntprof_session *session;
+    HANDLE handle = NULL;
+
+    (void)state;
+    open_simulated(&session);
+    assert_int_equal(watch_what_is_not_there(session), STATUS_NOT_SUPPORTED);
+    assert_string_not_equal(ntprof_session_error(session), "");
+    assert_int_equal(NtCreateProfileEx(&handle, NtCurrentProcess(), counters, 64, 99,
+                                       counters, sizeof(counters), ProfileTime, 0,
+                                       NULL),
+                     STATUS_INVALID_PARAMETER);
+    assert_null(handle);
+    assert_string_equal(ntprof_session_error(session), "");
+    close_simulated(session);
+}
+
+/* A call that works leaves the reason of the last that did not. */
+static void
+error__after_a_call_that_works__still_there(void **state)
+{
+    ntprof_session *session;
+    ULONG interval = 0;
+
+    (void)state;
+    open_simulated(&session);
+    assert_int_equal(watch_what_is_not_there(session), STATUS_NOT_SUPPORTED);
+    assert_int_equal(NtQueryIntervalProfile(ProfileTime, &interval), STATUS_SUCCESS);
+    assert_string_not_equal(ntprof_session_error(session), "");
+    close_simulated(session);
+}
+
+static void *
+open_default(void *argument)
+{
+    ULONG interval;
+
+    (void)argument;
+    (void)NtQueryIntervalProfile(ProfileTime, &interval);
+    return NULL;
+}
+
+/* In a process that has not used the library yet: forks while a thread opens the default
+ * session, and ends as its child does, which makes a call of its own. */
+static void
+fork_while_opening(int delay)
+{
+    pthread_t thread;
+    int status = 0;
+    pid_t child;
+
+    if (pthread_create(&thread, NULL, open_default, NULL) != 0) {
+        _exit(2);
+    }
+    for (volatile int i = 0; i < delay; i++) {
+    }
+    child = fork();
+    if (child == 0) {
+        alarm(GIVE_UP_SECONDS);
+        (void)open_default(NULL);
+        _exit(0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child) {
+        _exit(3);
+    }
+    pthread_join(thread, NULL);
+    _exit(status == 0 ? 0 : 1);
+}
+
+static void
+default_session__fork_while_another_thread_opens_it__child_opens_its_own(void **state)
+{
+    (void)state;
+    for (int i = 0; i < FORKS; i++) {
+        const pid_t process = fork();
+        int status = 0;
+
+        if (process == 0) {
+            fork_while_opening(i * 2000);
+        }
+        assert_int_not_equal(process, -1);
+        assert_int_equal(waitpid(process, &status, 0), process);
+        assert_int_equal(status, 0);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            default_session__fork_while_another_thread_opens_it__child_opens_its_own),
+        cmocka_unit_test(error__source_not_there__says_so),
+        cmocka_unit_test(error__of_a_failure_before__not_told_again),
+        cmocka_unit_test(error__after_a_call_that_works__still_there),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
