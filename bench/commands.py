@@ -103,27 +103,28 @@ class Commands:
     def run_bare(self, seconds, threads=1):
         return self.run(self.work_command(seconds, threads))
 
-    def run_ntprof(self, hz, seconds, threads=1, *options):
-        return self.run([self.ntprof, "run", "-F", str(hz), "-o", "bench.pb.gz", *options, "--",
-                         *self.work_command(seconds, threads)])
+    def run_ntprof(self, hz, seconds, threads=1, options=(), uid=0):
+        return self.run([self.ntprof, "run", "-F", str(hz), "-o", f"bench-{uid}.pb.gz", *options,
+                         "--", *self.work_command(seconds, threads)], uid)
 
-    def run_perf(self, hz, seconds, threads=1):
-        return self.run([self.perf, "record", "-q", "-o", "bench.data", "-e", "cpu-clock", "-c",
-                         str(round(1e9 / hz)), "--", *self.work_command(seconds, threads)])
+    def run_perf(self, hz, seconds, threads=1, uid=0):
+        return self.run([self.perf, "record", "-q", "-o", f"bench-{uid}.data", "-e", "cpu-clock",
+                         "-c", str(round(1e9 / hz)), "--", *self.work_command(seconds, threads)],
+                        uid)
 
     def run_perf_report(self):
-        return self.run([self.perf, "report", "--stdio", "-i", "bench.data"], stdout="/dev/null")
+        return self.run([self.perf, "report", "--stdio", "-i", "bench-0.data"], stdout="/dev/null")
 
     def ntprof_json(self, hz, seconds, threads=1):
         """The report of a run of ntprof: rows by function, and the books of its source."""
-        self.run_ntprof(hz, seconds, threads, "--rows", "0", "--json", "--report", "bench.json")
+        self.run_ntprof(hz, seconds, threads, ("--rows", "0", "--json", "--report", "bench.json"))
         return json.loads((self.folder / "bench.json").read_text())
 
     def perf_samples(self, hz, seconds):
         """[(function, samples)] of a run of perf record, by perf report."""
         self.run_perf(hz, seconds)
         text = self.folder / "bench.txt"
-        self.run([self.perf, "report", "--stdio", "-i", "bench.data", "--no-children",
+        self.run([self.perf, "report", "--stdio", "-i", "bench-0.data", "--no-children",
                   "-F", "sample,sym", "--field-separator", "\t"], stdout=text)
         rows = []
         for line in text.read_text(errors="replace").splitlines():

@@ -100,12 +100,29 @@ def cost_one(commands, hz, threads):
         show_below(f"processor time, {what}: ntprof/perf", ratios(results, profiler), 0.5)
 
 
+def cost_as_user(commands, hz):
+    """The profiler's time again, without the right to see the kernel: no names of it are read."""
+    results = turns({
+        "ntprof": lambda: commands.run_ntprof(hz, WORK_SECONDS, uid=NOBODY),
+        "perf": lambda: commands.run_perf(hz, WORK_SECONDS, uid=NOBODY),
+    }, TURNS)
+    what = f"{name_rate(hz)}, as user {NOBODY}"
+
+    for tool in ("ntprof", "perf"):
+        show(f"processor time, {what}: {tool}",
+             [turn[tool].profiler_cpu_ns / 1e6 for turn in results], "ms")
+    show_below(f"processor time, {what}: ntprof/perf",
+               ratios(results, lambda took: took.profiler_cpu_ns), 0.5)
+
+
 def figure_cost(commands):
     say("slowdown: the program's own wall time. +n in the aim is the noise: half of how far two bare")
     say("runs of a turn lie apart. Processor time: all of the profiler but the program.")
     for hz in (1000, 10000):
         for threads in (1, 2):
             cost_one(commands, hz, threads)
+        if commands.perf and os.geteuid() == 0:
+            cost_as_user(commands, hz)
 
 
 # ---- growth: bytes written and resident memory over time ----
@@ -201,12 +218,15 @@ def table_one(commands, hz):
                     / max(turn["perf"].wall_ns - turn["bare"].wall_ns, 1) for turn in results], 0.5)
         show_below(f"to the table at {rate}, beside the program's run: ntprof/perf",
                    ratios(results, lambda took: took.beyond_work_ns), 0.5)
+        show(f"processor time to the table at {rate}: ntprof/perf",
+             ratios(results, lambda took: took.profiler_cpu_ns))
 
 
 def figure_table(commands):
     say(f"wall time of `ntprof run` against `perf record` and `perf report --stdio`, on {WORK_SECONDS} s")
     say("of work. whole: all of it. beyond bare: less a bare run of the same turn, so the program's")
     say("slowdown is in it. beside the program's run: less that run's own time in the program.")
+    say("processor time: of the profilers alone, recording and reporting.")
     for hz in (1000, 10000):
         table_one(commands, hz)
 
