@@ -2,6 +2,7 @@
 /* cmd/report.c - ntprof report: shows a profile file. */
 #include "report/report.h"
 #include "cmd/cmd.h"
+#include "cmd/terminal.h"
 #include "profile/pprof.h"
 
 #include "util/number.h"
@@ -12,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 enum { OPTION_ROWS = 256, OPTION_BY, OPTION_JSON, OPTION_CSV, OPTION_HELP };
 
@@ -135,21 +134,6 @@ parse(struct arguments *arguments, int argc, char **argv)
     return true;
 }
 
-static void
-look_at_terminal(struct report_options *options)
-{
-    const char *no_color = getenv("NO_COLOR");
-    struct winsize size;
-
-    if (!isatty(STDOUT_FILENO)) {
-        return;
-    }
-    options->color = no_color == NULL || no_color[0] == '\0';
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
-        options->width = size.ws_col;
-    }
-}
-
 static int
 print(const struct profile *profile, const struct report_options *options)
 {
@@ -182,7 +166,7 @@ cmd_report(int argc, char **argv)
     if (profile == NULL) {
         return cmd_fail("report", "%s", error.text);
     }
-    look_at_terminal(&arguments.report);
+    terminal_fit(stdout, &arguments.report);
     status = print(profile, &arguments.report);
     profile_delete(profile);
     return status;

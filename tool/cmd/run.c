@@ -8,6 +8,7 @@
 #include "cmd/child.h"
 #include "cmd/cmd.h"
 #include "cmd/run_options.h"
+#include "cmd/terminal.h"
 #include "collect/collector.h"
 #include "profile/pprof.h"
 #include "report/report.h"
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -71,6 +71,30 @@ run_explain_backends(const struct run_options *options)
     }
 }
 
+/* Which source it was that no session knows: one without intervals is asked. */
+static const char *
+run_unknown_source(const struct run *run)
+{
+    const ntprof_session_options options = {.size = sizeof(options),
+                                            .backend = run->options.hal};
+    const char *unknown = "?";
+    ntprof_session *session;
+    KPROFILE_SOURCE source;
+
+    if (!NT_SUCCESS(ntprof_session_open(&options, &session))) {
+        return unknown;
+    }
+    for (size_t i = run->options.source_count; i > 0; i--) {
+        const char *const name = run->options.sources[i - 1];
+
+        if (!NT_SUCCESS(ntprof_source_lookup(session, name, &source))) {
+            unknown = name;
+        }
+    }
+    ntprof_session_close(session);
+    return unknown;
+}
+
 static bool
 run_open_session(struct run *run)
 {
@@ -96,8 +120,9 @@ run_open_session(struct run *run)
         return false;
     }
     if (status == STATUS_INVALID_PARAMETER) {
-        cmd_fail("run", "-e: a source named here is unknown: '%s'; see: ntprof sources",
-                 text_show(shown, sizeof(shown), run->options.sources[0]));
+        cmd_fail("run",
+                 "-e '%s': unknown, or its parameter is bad; see: ntprof sources",
+                 text_show(shown, sizeof(shown), run_unknown_source(run)));
         return false;
     }
     if (!NT_SUCCESS(status)) {
@@ -336,14 +361,8 @@ run_print(const struct run *run, const struct profile *profile)
         .format = run->options.json ? REPORT_JSON : REPORT_TABLE,
         .rows = run->options.rows,
     };
-    struct winsize window;
 
-    if (isatty(fileno(run->report))) {
-        options.color = getenv("NO_COLOR") == NULL;
-        if (ioctl(fileno(run->report), TIOCGWINSZ, &window) == 0) {
-            options.width = window.ws_col;
-        }
-    }
+    terminal_fit(run->report, &options);
     return report_print(run->report, profile, &options) && fflush(run->report) == 0;
 }
 

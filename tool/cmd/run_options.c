@@ -364,8 +364,8 @@ run_options_parse(struct run_options *options, int argc, char **argv)
 
     *options = (struct run_options){
         .bucket_bytes = 4,
-        .output = "ntprof.pb.gz",
-        .rows = 20,
+        .output = CMD_FILE_DEFAULT,
+        .rows = CMD_ROWS_DEFAULT,
     };
     opterr = 0;
     /* "+": what follows the command belongs to the command. */
