@@ -453,6 +453,23 @@ finish_system__started_profiles__all_undone(void **state)
     assert_int_equal(machine.system.StartedCount, 50);
 }
 
+static void
+finish_system__hits_queued__counted(void **state)
+{
+    static const struct machine_options options = {.sim = {.queue_records = 100}};
+    const EX_CREATE_PROFILE request = machine_request();
+    struct machine queued;
+
+    (void)state;
+    machine_open(&queued, &options);
+    (void)machine_create_started(&queued, &request);
+    (void)machine_hit(&queued, MACHINE_CODE);
+    assert_int_equal(machine_counter(&queued, 0), 0);
+    ExFinishSystem(&queued.system);
+    assert_int_equal(machine_counter(&queued, 0), 1);
+    machine_give_up(&queued);
+}
+
 /* ---- The limit ---- */
 
 static void
@@ -535,6 +552,7 @@ main(void)
         TEST(close__one_of_two_handles__goes_on_until_the_last),
         TEST(close__pseudo_handle__success_nothing_happens),
         TEST(finish_system__started_profiles__all_undone),
+        TEST(finish_system__hits_queued__counted),
         TEST(start__limit__8192_for_each_active_processor),
         TEST(start_limit__groups__active_processors_at_the_time),
     };

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "ke/index.h"
 #include "machine.h"
 
 #include <stdlib.h>
@@ -162,6 +163,22 @@ hit_one(struct run *run)
     assert_int_equal(counted, expected);
 }
 
+/* Sorted by base, and Reach no larger than it must be: otherwise searches walk further back. */
+static void
+check_order(const struct run *run)
+{
+    const KI_INDEX *const index = run->process.Index;
+    ULONG64 reach = 0;
+
+    for (ULONG i = 0; index != NULL && i < index->Count; i++) {
+        const KI_RANGE *const range = &index->Ranges[i];
+
+        reach = range->Last > reach ? range->Last : reach;
+        assert_true(range->Reach == reach);
+        assert_true(i == 0 || range->Base >= index->Ranges[i - 1].Base);
+    }
+}
+
 static void
 step(struct run *run)
 {
@@ -190,6 +207,7 @@ run_shape(enum shape shape, uint64_t seed)
     run->shape = shape;
     for (int i = 0; i < STEPS; i++) {
         step(run);
+        check_order(run);
     }
     for (size_t i = 0; i < MOST_PROFILES; i++) {
         check_counters(&run->listed[i]);

@@ -67,9 +67,15 @@ machine_check_undone(struct machine *machine)
 void
 machine_close(struct machine *machine)
 {
+    ExFinishSystem(&machine->system);
+    machine_give_up(machine);
+}
+
+void
+machine_give_up(struct machine *machine)
+{
     struct host_sim_balance balance;
 
-    ExFinishSystem(&machine->system);
     machine_check_undone(machine);
     balance = host_sim_balance(machine->host);
     assert_int_equal(balance.allocations, 0);

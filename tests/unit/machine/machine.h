@@ -43,6 +43,9 @@ struct machine_options {
 void machine_open(struct machine *machine, const struct machine_options *options);
 void machine_close(struct machine *machine);
 
+/* machine_give_up - the rest of machine_close, for a test that has finished the system itself. */
+void machine_give_up(struct machine *machine);
+
 /* machine_check_undone - nothing is locked, mapped or started. */
 void machine_check_undone(struct machine *machine);
 
