@@ -4,7 +4,8 @@
  *
  * Each call works on the calling thread's session (ntprof_session_use), else on a default
  * session that opens by itself at the first call. All calls may be made by any thread, and
- * by a notification callback. Level: passive (they may block).
+ * by a notification callback, but not by a signal handler: it may have interrupted a thread
+ * that holds the session's lock. Level: passive (they may block).
  *
  * A call that fails changes nothing and leaves its outputs untouched. Statuses are listed
  * in the order in which they are checked. Rule ids name rows of docs/behaviour.md.
@@ -90,9 +91,13 @@ enum { PROFILE_BUCKET_LOG2_MIN = 2, PROFILE_BUCKET_LOG2_MAX = 31 };
  * STATUS_BUFFER_TOO_SMALL           fewer counters than buckets (exact, in 64 bits)
  * STATUS_BUFFER_OVERFLOW            ProfileBase + ProfileSize wraps, or is exactly 2^width
  * STATUS_NOT_SUPPORTED              the HAL does not have ProfileSource
- * STATUS_ACCESS_VIOLATION           ProfileHandle, Buffer or AffinityArray is no user memory
- *                                   that can be written (the array: read)
- * STATUS_DATATYPE_MISALIGNMENT      Buffer or AffinityArray is not 4-byte aligned
+ * STATUS_ACCESS_VIOLATION           ProfileHandle is no user memory that can be written
+ * STATUS_DATATYPE_MISALIGNMENT, STATUS_ACCESS_VIOLATION
+ *                                   Buffer is not 4-byte aligned; no user memory that can be
+ *                                   written
+ * STATUS_DATATYPE_MISALIGNMENT, STATUS_ACCESS_VIOLATION
+ *                                   AffinityArray is not 4-byte aligned; no user memory that
+ *                                   can be read
  * STATUS_INVALID_PARAMETER          bad Group, empty Mask, inactive processor, Reserved
  * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED
  *                                   Process
@@ -130,15 +135,20 @@ NTSTATUS NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBas
  * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED  the handle
  * STATUS_PROFILING_NOT_STOPPED   already started
  * STATUS_PROFILING_AT_LIMIT      8192 x active processors are started in this session
- * STATUS_INSUFFICIENT_RESOURCES  no memory for the kernel profile, or the buffer cannot be
- *                                mapped
+ * STATUS_INSUFFICIENT_RESOURCES  no memory for the kernel profile; more of the buffer is
+ *                                needed than an MDL can describe
  * STATUS_ACCESS_VIOLATION, STATUS_WORKING_SET_QUOTA  the buffer cannot be locked
- * STATUS_ACCESS_DENIED, STATUS_INSUFFICIENT_RESOURCES, STATUS_NOT_SUPPORTED
- *                                the HAL cannot start the source. NT has no such failure;
- *                                Linux may refuse an event (decisions/0003)
+ * STATUS_INSUFFICIENT_RESOURCES  the buffer cannot be mapped
+ * STATUS_ACCESS_DENIED, STATUS_PRIVILEGE_NOT_HELD, STATUS_INSUFFICIENT_RESOURCES,
+ * STATUS_PROCESS_IS_TERMINATING, STATUS_NOT_SUPPORTED
+ *                                the HAL cannot start the source: for this process, for all
+ *                                processes, for want of descriptors or memory, because the
+ *                                process is ending, for another reason. NT has no such
+ *                                failure; Linux may refuse an event (decisions/0003)
  *
  * While started, whole pages of Buffer are shared memory: what the caller writes there in
- * the instant of start or stop is lost. Source: docs/behaviour.md, Start.
+ * the instant of start or stop is lost, and a child forked meanwhile shares them.
+ * Source: docs/behaviour.md, Start.
  */
 NTSTATUS NtStartProfile(HANDLE ProfileHandle);
 
@@ -158,8 +168,8 @@ NTSTATUS NtStopProfile(HANDLE ProfileHandle);
  *
  *   Interval  out: 100 ns for ProfileTime, else events per hit; 0 if not supported
  *
- * STATUS_ACCESS_VIOLATION        Interval is no user memory that can be written
  * STATUS_DATATYPE_MISALIGNMENT   Interval is not 4-byte aligned
+ * STATUS_ACCESS_VIOLATION        Interval is no user memory that can be written
  *
  * Any source succeeds. If the memory vanishes between probe and write: STATUS_SUCCESS, as
  * published. Source: docs/behaviour.md, Intervals.
@@ -195,8 +205,10 @@ NTSTATUS NtClose(HANDLE Handle);
  *   ObjectAttributes  in: NULL, or one without a name
  *   ClientId          in: UniqueProcess is the pid, as the calling process sees it
  *
- * STATUS_ACCESS_VIOLATION      ProcessHandle cannot be written or ClientId cannot be read
- * STATUS_INVALID_PARAMETER     ClientId is NULL, or ObjectAttributes has a name
+ * STATUS_INVALID_PARAMETER     ClientId is NULL
+ * STATUS_ACCESS_VIOLATION      ClientId or ObjectAttributes cannot be read
+ * STATUS_INVALID_PARAMETER     ObjectAttributes has a name
+ * STATUS_ACCESS_VIOLATION      ProcessHandle cannot be written
  * STATUS_INVALID_CID           no such process
  * STATUS_ACCESS_DENIED         Linux does not let the caller look into that process
  * STATUS_INSUFFICIENT_RESOURCES

@@ -4,7 +4,8 @@
  *
  * Ranges sorted by base; Reach is the greatest Last of a range and all before it. A search finds
  * the last range that begins at or below the address and walks back while Reach says that a
- * match may still come: log2 of the ranges, plus what overlaps there.
+ * match may still come: log2 of the ranges, plus all from the first range that reaches the address
+ * on. So one range over everything makes each hit look at all that begin below it.
  *
  * An index is never changed while a hit can see it. A process has two of the same capacity: the
  * spare is filled, published, and becomes the other's spare once no hit reads it any more.
