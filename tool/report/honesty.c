@@ -137,9 +137,12 @@ put_verdict(struct buffer *line, const struct profile *profile,
     if (missing == 0 && source->unfinished > 0) {
         put_unfinished(line, profile, source);
     } else if (source->excluded > 0) {
-        buffer_print(line,
-                     "%s user mode only: %" PRIu64 " hits in kernel mode not seen",
-                     missing > 0 ? ";" : ":", source->excluded);
+        /* Without the kernel's hits it cannot be told which of the two they were. */
+        buffer_print(
+            line,
+            "%s user mode only: %" PRIu64
+            " hits in kernel mode, or cut short at the end of threads, not seen",
+            missing > 0 ? ";" : ":", source->excluded);
     } else if (missing == 0 && has_gaps(profile)) {
         buffer_append_text(line, ": all of what was followed");
     } else if (missing == 0 && source->taken > 0) {
