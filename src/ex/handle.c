@@ -58,10 +58,14 @@ static NTSTATUS
 ExpReferenceProcessId(KSYSTEM *System, ULONG64 ProcessId, BOOLEAN Watched,
                       EPROCESS **Process)
 {
-    EPROCESS *Found = PsLookupProcess(&System->Ps, ProcessId);
+    EPROCESS *Found = PsFindProcess(&System->Ps, ProcessId);
     void *Body;
     NTSTATUS Status;
 
+    if (Found != NULL && PsIsProcessGone(&System->Ps, Found)) {
+        KeFlushHits(&System->Ke); /* its last ones, before its profiles go silent */
+    }
+    Found = PsLookupProcess(&System->Ps, ProcessId);
     if (Found != NULL) {
         ObReferenceObject(Found);
         *Process = Found;

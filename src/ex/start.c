@@ -58,11 +58,16 @@ ExpFillKernelProfile(KSYSTEM *System, const EPROFILE *Profile, KPROFILE *Kernel)
     Kernel->Affinity = Profile->Affinity;
 }
 
-/* A process that ended unseen must not have another one with its pid interrupted in its name. */
+/*
+ * A process that ended unseen must not have another one with its pid interrupted in its name. What
+ * else is started for it gets its last hits first; with them come notifications that change any
+ * object, so nothing may have been looked at before.
+ */
 static void
 ExpNoticeEnd(KSYSTEM *System, const EPROFILE *Profile)
 {
     if (Profile->Process != NULL && PsIsProcessGone(&System->Ps, Profile->Process)) {
+        KeFlushHits(&System->Ke);
         PsEndProcess(&System->Ps, Profile->Process);
     }
 }
@@ -74,6 +79,7 @@ ExpStartProfile(KSYSTEM *System, EPROFILE *Profile)
     KPROFILE *Kernel;
     NTSTATUS Status;
 
+    ExpNoticeEnd(System, Profile);
     if (Profile->LockedBuffer != NULL) {
         return STATUS_PROFILING_NOT_STOPPED;
     }
@@ -91,7 +97,6 @@ ExpStartProfile(KSYSTEM *System, EPROFILE *Profile)
         goto free_kernel;
     }
     ExpFillKernelProfile(System, Profile, Kernel);
-    ExpNoticeEnd(System, Profile);
     Status = KeStartProfile(&System->Ke, Kernel);
     if (!NT_SUCCESS(Status)) {
         goto unlock_buffer;

@@ -42,7 +42,7 @@ PsIsProcessGone(const PS_SYSTEM *Ps, const EPROCESS *Process)
 }
 
 EPROCESS *
-PsLookupProcess(PS_SYSTEM *Ps, ULONG64 ProcessId)
+PsFindProcess(PS_SYSTEM *Ps, ULONG64 ProcessId)
 {
     LIST_ENTRY *const Head = PspHead(Ps, ProcessId);
 
@@ -50,16 +50,23 @@ PsLookupProcess(PS_SYSTEM *Ps, ULONG64 ProcessId)
         EPROCESS *const Process =
             CONTAINING_RECORD(Entry, EPROCESS, ActiveProcessLinks);
 
-        if (Process->Pcb.ProcessId != ProcessId) {
-            continue;
+        if (Process->Pcb.ProcessId == ProcessId) {
+            return Process;
         }
-        if (PsIsProcessGone(Ps, Process)) {
-            PsEndProcess(Ps, Process);
-            return NULL;
-        }
-        return Process;
     }
     return NULL;
+}
+
+EPROCESS *
+PsLookupProcess(PS_SYSTEM *Ps, ULONG64 ProcessId)
+{
+    EPROCESS *const Process = PsFindProcess(Ps, ProcessId);
+
+    if (Process != NULL && PsIsProcessGone(Ps, Process)) {
+        PsEndProcess(Ps, Process);
+        return NULL;
+    }
+    return Process;
 }
 
 NTSTATUS

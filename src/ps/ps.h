@@ -35,6 +35,9 @@ typedef struct _PS_SYSTEM {
 NTSTATUS PsInitializeSystem(PS_SYSTEM *Ps, const HOST *Host, KE_SYSTEM *Ke);
 void PsFinishSystem(PS_SYSTEM *Ps);
 
+/* PsFindProcess - the active process with this pid, ended in the meantime or not, or NULL. */
+EPROCESS *PsFindProcess(PS_SYSTEM *Ps, ULONG64 ProcessId);
+
 /* PsLookupProcess - the active process with this pid, or NULL; one that has ended in the meantime
  * is made inactive and not returned. No reference is taken. */
 EPROCESS *PsLookupProcess(PS_SYSTEM *Ps, ULONG64 ProcessId);

@@ -256,6 +256,7 @@ run_once(uint64_t seed)
     machine_close(&machine);
 }
 
+/* rules: hit-atomic, stop-final, hit-books */
 static void
 interrupts__while_profiles_start_and_stop__every_count_exact(void **state)
 {
@@ -266,6 +267,7 @@ interrupts__while_profiles_start_and_stop__every_count_exact(void **state)
 }
 
 /* ---- Processors that came after the system was made share one place in the books ---- */
+/* rule: hit-books-processors */
 
 static void *
 hit_beyond(void *context)

@@ -333,8 +333,7 @@ create__two_faults__first_in_order_wins(void **state)
             }
             faults[i].make(&request);
             faults[k].make(&request);
-            print_message("%s and %s\n", faults[i].what, faults[k].what);
-            expect(&request, faults[i].status, faults[i].what, k);
+            expect(&request, faults[i].status, faults[i].what, k); /* k: its row */
             undo_faults();
             pairs++;
         }

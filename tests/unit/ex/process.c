@@ -153,7 +153,7 @@ begin_process(void)
     sim_add_process(machine.sim, PID);
 }
 
-/* rule: process-gone */
+/* rules: process-gone, start-process-gone */
 static void
 profile__its_process_ended__stop_succeeds_start_too_no_interrupts(void **state)
 {
@@ -177,6 +177,7 @@ profile__its_process_ended__stop_succeeds_start_too_no_interrupts(void **state)
 }
 
 /* Started after its pid became another process's: that one is never measured. */
+/* rule: start-process-gone */
 /* rule: handle-process-reused */
 static void
 profile__pid_used_again_before_start__other_process_not_measured(void **state)
@@ -227,6 +228,32 @@ profile__pid_used_again_while_started__each_counts_its_own(void **state)
     assert_int_equal(machine_counter(&machine, 0), 1);
 }
 
+/* Its last hits still wait in the back end when somebody finds out that it is gone. */
+static void
+profile__its_process_ended_hits_queued__all_counted(void **state)
+{
+    static const struct machine_options options = {.sim = {.queue_records = 100}};
+    EX_CREATE_PROFILE request = machine_request();
+    struct machine queued;
+    HANDLE profile;
+
+    (void)state;
+    machine_open(&queued, &options);
+    request.Process = machine_open_process(&queued, PID);
+    profile = machine_create_started(&queued, &request);
+    for (int i = 0; i < 3; i++) {
+        (void)sim_hit(queued.sim, ProfileTime, 0, PID, MACHINE_CODE);
+    }
+    host_sim_end_process(queued.host, PID);
+    sim_exit(queued.sim, PID);
+    assert_int_equal(ExOpenProcess(&queued.system, UserMode, MACHINE_HANDLE,
+                                   PROCESS_QUERY_INFORMATION, PID),
+                     STATUS_INVALID_CID);
+    assert_int_equal(ExStopProfile(&queued.system, profile), STATUS_SUCCESS);
+    assert_int_equal(machine_counter(&queued, 0), 3);
+    machine_close(&queued);
+}
+
 static void
 profile__global__no_matter_who_ends(void **state)
 {
@@ -253,6 +280,7 @@ main(void)
         TEST(profile__its_process_ended__stop_succeeds_start_too_no_interrupts),
         TEST(profile__pid_used_again_before_start__other_process_not_measured),
         TEST(profile__pid_used_again_while_started__each_counts_its_own),
+        TEST(profile__its_process_ended_hits_queued__all_counted),
         TEST(profile__global__no_matter_who_ends),
     };
 
