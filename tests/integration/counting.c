@@ -303,8 +303,10 @@ interval__set_while_started__holds_from_then_on(void **state)
     assert_success(NtClose(profile));
 }
 
-/* In a section of its own, so that it has a beginning and an end. */
-__attribute__((noinline, section("page_toucher"))) static void
+/* In a section of its own, so that it has a beginning and an end. A sanitizer's own accesses would
+ * fault in pages of its shadow here. */
+__attribute__((noinline, section("page_toucher"), no_sanitize("address"),
+               no_sanitize("undefined"), no_sanitize("thread"))) static void
 touch_pages(volatile char *memory, size_t pages, size_t page_bytes)
 {
     for (size_t i = 0; i < pages; i++) {
