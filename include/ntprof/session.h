@@ -174,8 +174,8 @@ NTSTATUS ntprof_session_poll(ntprof_session *session, int *wait_ms);
 
 /*
  * ntprof_session_error - why the last call on this session that failed did so: one sentence
- * that names what refused and what would help; "" if there is none. Valid until the next
- * call on the session; meant for the thread that made the failing call.
+ * that names what refused and what would help; "" if there is none. Of the calling thread's
+ * calls; valid until its next one that fails.
  */
 const char *ntprof_session_error(ntprof_session *session);
 

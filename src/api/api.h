@@ -36,7 +36,6 @@ struct ntprof_session {
     uint64_t deliveries;
     char better[512];
     char limits[512];
-    char error[512];
 };
 
 /* The calling thread's session, or the default one, opened if need be; NULL with *status. */

@@ -31,9 +31,11 @@ control_fill_processors(const ntprof_session *session,
     for (uint32_t i = 0; i < options->affinity_count; i++) {
         const GROUP_AFFINITY *const affinity = &options->affinity[i];
 
-        if (affinity->Group >= groups ||
+        if (affinity->Group >= groups || affinity->Mask == 0 ||
             (affinity->Mask &
-             ~host->Table->ActiveProcessors(host->Context, affinity->Group)) != 0) {
+             ~host->Table->ActiveProcessors(host->Context, affinity->Group)) != 0 ||
+            affinity->Reserved[0] != 0 || affinity->Reserved[1] != 0 ||
+            affinity->Reserved[2] != 0) {
             return STATUS_INVALID_PARAMETER;
         }
         words[affinity->Group] |= affinity->Mask;
@@ -157,12 +159,6 @@ ntprof_session_poll(ntprof_session *session, int *wait_ms)
         *wait_ms = next_ms;
     }
     return api_leave(session, STATUS_SUCCESS);
-}
-
-const char *
-ntprof_session_error(ntprof_session *session)
-{
-    return session == NULL ? "" : session->error;
 }
 
 static ULONG

@@ -19,6 +19,12 @@ static pthread_once_t default_once = PTHREAD_ONCE_INIT;
 static ntprof_session *default_session;
 static _Thread_local ntprof_session *thread_session;
 
+/* Why the thread's last call that failed did so: another thread's must not change it. */
+static _Thread_local struct {
+    const ntprof_session *session;
+    char text[512];
+} thread_error;
+
 bool
 api_copy_out(void *to, const void *from, size_t bytes, size_t least)
 {
@@ -48,11 +54,18 @@ NTSTATUS
 api_leave(ntprof_session *session, NTSTATUS status)
 {
     if (!NT_SUCCESS(status)) {
-        snprintf(session->error, sizeof(session->error), "%s",
+        thread_error.session = session;
+        snprintf(thread_error.text, sizeof(thread_error.text), "%s",
                  session->backend->Error(session->backend_context));
     }
     pthread_mutex_unlock(&session->lock);
     return status;
+}
+
+const char *
+ntprof_session_error(ntprof_session *session)
+{
+    return session != NULL && thread_error.session == session ? thread_error.text : "";
 }
 
 /* Called by the back end within a delivery, with the session locked. */

@@ -261,20 +261,19 @@ perf_make_rings(struct perf *perf)
 }
 
 struct perf_ring *
-perf_processor_ring(struct perf *perf, uint32_t processor)
+perf_processor_ring(struct perf *perf, uint32_t processor, int *result)
 {
-    int result = -ENODEV;
-
+    *result = -ENODEV;
     if (processor < perf->processor_limit) {
         if (perf->rings[processor] == NULL) {
-            result = make_ring(perf, processor, perf->ring_pages);
+            *result = make_ring(perf, processor, perf->ring_pages);
         }
         if (perf->rings[processor] != NULL) {
             return perf->rings[processor];
         }
     }
     snprintf(perf->error, sizeof(perf->error), "cannot use processor %u: %s", processor,
-             result == -ENODEV ? "it is not online" : strerror(-result));
+             *result == -ENODEV ? "it is not online" : strerror(-*result));
     return NULL;
 }
 

@@ -68,8 +68,9 @@ void perf_probe_source(struct perf *perf, struct perf_source *source);
 int perf_make_rings(struct perf *perf);
 
 /* perf_processor_ring - the ring of a processor, made now if it came online since; NULL with the
- * error kept. */
-struct perf_ring *perf_processor_ring(struct perf *perf, uint32_t processor);
+ * error kept and negative errno in *result: -ENODEV if it is not online. */
+struct perf_ring *perf_processor_ring(struct perf *perf, uint32_t processor,
+                                      int *result);
 
 /* perf_refuse_source - keep that a source is not supported. Returns -EOPNOTSUPP. */
 int perf_refuse_source(struct perf *perf, const struct perf_source *source);

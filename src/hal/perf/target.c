@@ -292,8 +292,9 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
     if (result < 0) {
         return result;
     }
-    if (perf_processor_ring(perf, processor) == NULL) {
-        return -ENODEV;
+    if (perf_processor_ring(perf, processor, &result) == NULL) {
+        /* One that went offline after the profile was made interrupts nobody. */
+        return result == -ENODEV ? 0 : result;
     }
     if (pid != 0 && perf_is_covered(perf, source, processor, pid)) {
         return 0;

@@ -958,6 +958,28 @@ watch__set_uid_command__ends_at_its_exec(void **state)
 }
 
 static void
+start__processor_that_is_not_online__starts_and_counts_nothing(void **state)
+{
+    enum { NOT_ONLINE = 8191 };
+    const ULONG64 pid = (ULONG64)getpid();
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+
+    (void)state;
+    fixture_open(&fixture);
+    source = lookup(&fixture, "ProfileTime");
+    assert_int_equal(
+        fixture.hal->StartProfileInterrupt(fixture.perf, source, NOT_ONLINE, pid),
+        STATUS_SUCCESS);
+    burn(2000000);
+    fixture.hal->Flush(fixture.perf);
+    assert_int_equal(fake_hits(&fixture.ke, source, 0), 0);
+    fixture.hal->StopProfileInterrupt(fixture.perf, source, NOT_ONLINE, pid);
+    assert_null(fixture.perf->targets);
+    fixture_close(&fixture);
+}
+
+static void
 query_books__time__adds_up(void **state)
 {
     struct fixture fixture;
@@ -1037,6 +1059,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(watch__out_of_descriptors__says_so),
     cmocka_unit_test(descriptor__half_a_ring_full__polls_readable),
     cmocka_unit_test(watch__set_uid_command__ends_at_its_exec),
+    cmocka_unit_test(start__processor_that_is_not_online__starts_and_counts_nothing),
     cmocka_unit_test(query_books__time__adds_up),
     cmocka_unit_test(sources__unsupported__says_why),
 };
