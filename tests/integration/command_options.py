@@ -1,0 +1,165 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Options and arguments: what is wrong is named with what is allowed, and nothing is started."""
+import json
+
+import harness
+from harness import CommandTest, for_each_user, text
+
+# Options, and words that the message must have.
+WRONG = [
+    (["--bucket", "3"], ["--bucket", "'3'", "power of two", "4"]),
+    (["--bucket", "0"], ["--bucket", "'0'", "power of two"]),
+    (["--bucket", "-4"], ["--bucket"]),
+    (["--bucket", "99999999999999999999"], ["--bucket", "power of two"]),
+    (["--bucket", "4x"], ["--bucket"]),
+    (["--bucket", ""], ["--bucket"]),
+    (["--interval", "0"], ["--interval", "'0'", "100ns"]),
+    (["--interval", "1"], ["--interval"]),
+    (["--interval", "-1ms"], ["--interval"]),
+    (["--interval", "1parsec"], ["--interval", "1ms"]),
+    (["--interval", "nan"], ["--interval"]),
+    (["-F", "0"], ["-F", "'0'", "997"]),
+    (["-F", "-5"], ["-F"]),
+    (["-F", "1e400"], ["-F"]),
+    (["-F", "many"], ["-F", "997"]),
+    (["-F", "997", "--interval", "1ms"], ["-F", "--interval"]),
+    (["-c", "0", "-e", "page-faults"], ["-c", "1 or more"]),
+    (["-c", "ten", "-e", "page-faults"], ["-c"]),
+    (["-c", "10"], ["-c", "-F"]),
+    (["-F", "997", "-e", "page-faults"], ["-F", "-c"]),
+    (["-e", "no-such-source"], ["-e", "no-such-source", "ntprof sources"]),
+    (["-e", ""], ["-e", "ntprof sources"]),
+    (["-e", "time,"], ["-e"]),
+    (["-e", "time,time"], ["-e", "twice"]),
+    (["-e", "time,ProfileTime"], ["-e", "twice"]),
+    (["-e", "breakpoint:"], ["-e", "breakpoint:"]),
+    (["-e", "breakpoint:0xzz"], ["-e", "breakpoint:0xzz"]),
+    (["-e", "," * 100], ["-e"]),
+    (["--hal", "no-such-hal"], ["--hal", "no-such-hal", "perf"]),
+    (["--hal", ""], ["--hal", "perf"]),
+    (["-C", "99"], ["-C", "'99'", "there are 0"]),
+    (["-C", "0-"], ["-C", "0,2-3"]),
+    (["-C", "1-0"], ["-C"]),
+    (["-C", ""], ["-C"]),
+    (["-C", "0,"], ["-C"]),
+    (["-C", "4294967296"], ["-C"]),
+    (["-C", "-1"], ["-C"]),
+    (["--rows", "-1"], ["--rows", "0 for all"]),
+    (["--rows", "many"], ["--rows"]),
+    (["--rows"], ["--rows", "value"]),
+    (["-o"], ["-o", "value"]),
+    (["--no-such-option"], ["--no-such-option", "ntprof help run"]),
+    (["-Z"], ["-Z", "ntprof help run"]),
+]
+
+
+@for_each_user
+class Options(CommandTest):
+    def test_wrong_ones__are_named_and_the_command_is_not_started(self):
+        for words, wanted in WRONG:
+            # The last option takes the command as its value where one is missing.
+            command = [] if words[-1] in ("--rows", "-o") else ["--", "touch", "started"]
+            with self.subTest(words):
+                result = self.profile(*words, *command)
+                said = text(result.stderr)
+                self.assertEqual(result.returncode, 125, said)
+                self.assertEqual(len(said.splitlines()), 1, said)
+                self.assertTrue(said.startswith("ntprof: run: "), said)
+                for word in wanted:
+                    self.assertIn(word, said)
+                self.assertEqual(result.stdout, b"")
+                self.assert_nothing_left()
+
+    def test_source_that_the_machine_lacks__says_why(self):
+        listed = json.loads(self.ntprof("sources", "--json").stdout)
+        lacking = [source for source in listed["sources"] if not source["supported"]]
+        for source in lacking[:3]:
+            result = self.profile("-e", source["name"], "--", "touch", "started")
+            self.assertEqual(result.returncode, 125)
+            self.assertIn(source["reason"], text(result.stderr))
+            self.assert_nothing_left()
+
+    def test_hostile_arguments__are_shown_escaped(self):
+        for words in (["-e", "a\x1b[31mb\nc"], ["--bucket", "\x1b]0;x\x07"], ["--\x1bx"]):
+            said = text(self.profile(*words, "--", "true").stderr)
+            self.assertNotIn("\x1b", said)
+            self.assertEqual(len(said.splitlines()), 1, said)
+
+    def test_good_ones__in_all_spellings(self):
+        for words in (["--bucket=4"], ["--bucket", "1M"], ["-F997"], ["-F", "1kHz"],
+                      ["--frequency", "1k"], ["--interval", "250us"], ["-e", "ProfileTime"],
+                      ["-e", "TIME"], ["--event=page-faults", "--count=10"], ["-C", "0"],
+                      ["--cpu=0"], ["--hal", "perf"], ["--rows=0"], ["--output=x.pb.gz"],
+                      ["--quiet"], ["--json"]):
+            with self.subTest(words):
+                result = self.profile(*words, "--", "true")
+                self.assertEqual(result.returncode, 0, text(result.stderr))
+
+
+@for_each_user
+class OtherCommands(CommandTest):
+    def test_no_or_unknown_command__125_and_one_line(self):
+        for words in ([], ["no-such"], ["\x1b[1m"], ["--no-such"]):
+            result = self.ntprof(*words)
+            said = text(result.stderr)
+            self.assertEqual(result.returncode, 125)
+            self.assertEqual(len(said.splitlines()), 1, said)
+            self.assertNotIn("\x1b", said)
+
+    def test_help_and_version__on_standard_output(self):
+        for words in (["help"], ["help", "run"], ["run", "--help"], ["--help"], ["version"],
+                      ["--version"], ["help", "report"], ["report", "--help"]):
+            result = self.ntprof(*words)
+            self.assertEqual((result.returncode, result.stderr), (0, b""), words)
+            self.assertIn(b"ntprof", result.stdout)
+
+    def test_sources__lists_time_and_reasons(self):
+        listed = json.loads(self.ntprof("sources", "--json").stdout)
+        sources = {source["name"]: source for source in listed["sources"]}
+        self.assertTrue(sources["time"]["supported"])
+        self.assertTrue(sources["page-faults"]["supported"])
+        for source in sources.values():
+            self.assertEqual(source["supported"], source["reason"] == "")
+        table = text(self.ntprof("sources").stdout)
+        for name in sources:
+            self.assertIn(name, table)
+
+    def test_context_switches__as_user_is_refused_with_the_setting(self):
+        result = self.profile("-e", "context-switches", "-c", "1", "--", "sleep", "0.01")
+        if self.is_user():
+            self.assertEqual(result.returncode, 125)
+            self.assertIn("perf_event_paranoid", text(result.stderr))
+        else:
+            self.assertEqual(result.returncode, 0, text(result.stderr))
+
+    def test_doctor__says_what_works_and_what_is_refused(self):
+        result = self.ntprof("doctor")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        said = text(result.stdout)
+        self.assertIn("perf_event_paranoid", said)
+        self.assertIn("Profiling works", said)
+        told = json.loads(self.ntprof("doctor", "--json").stdout)
+        perf, = (backend for backend in told["backends"] if backend["name"] == "perf")
+        self.assertTrue(perf["usable"])
+        self.assertEqual(perf["kernel"], not self.is_user())
+        self.assertEqual("perf_event_paranoid" in perf["reason"], self.is_user())
+
+    def test_report_of_bad_files__125_and_one_line(self):
+        self.profile("-q", "--", "sh", "-c", f"exec {harness.BURN}")
+        whole = (self.folder / "ntprof.pb.gz").read_bytes()
+        bad = {"empty": b"", "cut": whole[:len(whole) // 2], "text": b"hello\n" * 100,
+               "changed": whole[:40] + b"\xff" * 16 + whole[56:]}
+        for name, content in bad.items():
+            (self.folder / name).write_bytes(content)
+        for name in [*bad, "missing", "/", "/dev/null", "/etc/passwd"]:
+            with self.subTest(name):
+                result = self.ntprof("report", name)
+                said = text(result.stderr)
+                self.assertEqual(result.returncode, 125, said)
+                self.assertEqual(len(said.splitlines()), 1, said)
+                self.assertEqual(result.stdout, b"")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,189 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""ntprof run where Linux refuses something: filters, limits, set-uid programs, other profilers."""
+import errno
+import json
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+
+import harness
+from harness import CommandTest, for_each_user, text
+
+BURN = ["sh", "-c", f"exec {harness.BURN}"]
+FILE = "ntprof.pb.gz"
+
+
+@for_each_user
+class Filter(CommandTest):
+    def refused(self, call, error, *words):
+        return self.run_bare([harness.program("refuse"), call, str(error),
+                              *self.arguments(*words)])
+
+    def test_no_perf_events__said_before_the_command_starts(self):
+        for error in (errno.EPERM, errno.EACCES, errno.ENOSYS):
+            with self.subTest(errno.errorcode[error]):
+                result = self.refused("perf_event_open", error, "run", "--", "touch", "started")
+                said = text(result.stderr)
+                self.assertEqual(result.returncode, 125, said)
+                self.assertIn("perf_event_open", said)
+                self.assertIn("seccomp", said)
+                self.assert_nothing_left()
+
+    def test_no_perf_events__doctor_and_sources_say_what_refuses(self):
+        result = self.refused("perf_event_open", errno.EPERM, "doctor")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("seccomp", text(result.stdout))
+        self.assertIn("to allow", text(result.stdout))
+        told = json.loads(self.refused("perf_event_open", errno.ENOSYS, "doctor", "--json").stdout)
+        perf, = (backend for backend in told["backends"] if backend["name"] == "perf")
+        self.assertFalse(perf["usable"])
+        self.assertFalse(told["works"])
+        result = self.refused("perf_event_open", errno.EPERM, "sources")
+        self.assertEqual(result.returncode, 125)
+
+    def test_no_memfd_or_pidfd__works_or_says_what_fails(self):
+        for call in ("memfd_create", "pidfd_open"):
+            with self.subTest(call):
+                result = self.refused(call, errno.EPERM, "run", "--", *BURN)
+                said = text(result.stderr)
+                self.assertIn(result.returncode, (0, 125), said)
+                self.assertIn("ntprof: ", said)
+                if result.returncode == 0:
+                    # What could not be profiled must not look complete.
+                    self.assertTrue("taken" in said and ("could not be profiled" in said or
+                                                         "outside 0" in said), said)
+
+
+@for_each_user
+class Limits(CommandTest):
+    def test_no_locked_memory_and_another_ntprof__works_or_says_it(self):
+        def no_memory():
+            resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
+
+        first = self.start_profile("-q", "-o", "first.pb.gz", "--", "sh", "-c",
+                                   "echo ready; read line", stdin=subprocess.PIPE,
+                                   preexec_fn=no_memory)
+        began = first.stdout.readline()
+        second = self.profile("-o", "second.pb.gz", "--", *BURN, preexec_fn=no_memory)
+        first.stdin.close()
+        first.wait(harness.TIME_LIMIT_S)
+        said = text(second.stderr)
+        if second.returncode == 0:
+            self.assertIn("taken", said)
+            self.assert_profile_file(self.folder / "second.pb.gz")
+        else:
+            self.assertTrue(self.is_user(), said)
+            self.assertEqual(second.returncode, 125)
+            self.assertIn("perf_event_mlock_kb", said)
+            self.assertIn("RLIMIT_MEMLOCK", said)
+        if began:
+            self.assertEqual(first.returncode, 1)  # read at the end of its input
+            self.assert_profile_file(self.folder / "first.pb.gz")
+
+    def test_two_at_once__both_have_their_own_books(self):
+        ends = [self.start_profile("--json", "--report", f"{name}.json", "-o", f"{name}.pb.gz",
+                                   "--", *BURN) for name in ("one", "two")]
+        for end, name in zip(ends, ("one", "two")):
+            self.assertEqual(end.wait(harness.TIME_LIMIT_S), 0)
+            report = json.loads((self.folder / f"{name}.json").read_text())
+            self.assert_books(report)
+            self.assertGreater(report["sources"][0]["taken"], 20)
+
+    def test_few_descriptors__works_or_says_it(self):
+        for limit in (8, 16, 32):
+            with self.subTest(limit):
+                result = self.profile("--", *BURN, preexec_fn=lambda: resource.setrlimit(
+                    resource.RLIMIT_NOFILE, (limit, limit)))
+                said = text(result.stderr)
+                self.assertIn(result.returncode, (0, 125), said)
+                if result.returncode == 125:
+                    self.assertRegex(said, "descriptors|open files")
+                else:
+                    self.assertIn("taken", said)
+
+    def test_little_address_space__ends_well_or_says_it(self):
+        for megabytes in (16, 64, 256):
+            with self.subTest(megabytes):
+                def little(size=megabytes << 20):
+                    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+                result = self.profile("--", "true", preexec_fn=little)
+                self.assertGreaterEqual(result.returncode, 0, text(result.stderr))
+                self.assertTrue(result.stderr)
+
+
+@for_each_user
+class SetUid(CommandTest):
+    def test_set_uid_program__its_loss_is_said_or_it_is_profiled(self):
+        if not harness.is_root():
+            self.skipTest("root must make a set-uid program")
+        program = self.folder / "burner"
+        shutil.copy(pathlib.Path("/usr/bin/python3").resolve(), program)
+        os.chown(program, 0, 0)
+        os.chmod(program, 0o4755)
+        if os.statvfs(self.folder).f_flag & os.ST_NOSUID:
+            self.skipTest("set-uid programs do not work in the folder for temporary files")
+        result = self.profile("--", str(program), "-S", "-c",
+                              "import os\nfor n in range(40): sum(range(200000))\n"
+                              "print(os.geteuid())")
+        said = text(result.stderr)
+        self.assertEqual(result.returncode, 0, said)
+        self.assertEqual(result.stdout, b"0\n")
+        if self.is_user():
+            self.assertNotIn("complete", said)
+            self.assertRegex(said, "set-uid|other user|privilege")
+        else:
+            self.assertIn("burner", said)
+
+
+@for_each_user
+class OtherProfilers(CommandTest):
+    def test_ntprof_within_ntprof__both_work(self):
+        inner = self.arguments("run", "--json", "--rows", "0", "--report", "inner.json",
+                               "-o", "inner.pb.gz", "--", *BURN)
+        outer = self.report_json("--", *inner)
+        self.assert_books(outer)
+        report = json.loads((self.folder / "inner.json").read_text())
+        self.assert_books(report)
+        for one in (outer, report):
+            self.assertGreater(one["sources"][0]["taken"], 20)
+
+    def test_perf_within_ntprof__both_work(self):
+        perf = shutil.which("perf", path=harness.bare_environment()["PATH"])
+        if perf is None or self.run_bare([perf, "record", "-e", "cpu-clock:u", "-o", "try",
+                                          "true"]).returncode != 0:
+            self.skipTest("no perf that works here")
+        report = self.report_json("--", perf, "record", "-q", "-e", "cpu-clock:u", "-o",
+                                  "perf.data", *BURN)
+        self.assert_books(report)
+        self.assertGreater(report["sources"][0]["taken"], 20)
+        self.assertGreater((self.folder / "perf.data").stat().st_size, 1000)
+
+
+class Memory(CommandTest):
+    # As root, the counters of the kernel's two gigabytes are too much for valgrind.
+    user = harness.USER if harness.is_root() else None
+
+    def test_short_run__leaks_nothing(self):
+        valgrind = shutil.which("valgrind", path=harness.bare_environment()["PATH"])
+        if valgrind is None:
+            self.skipTest("no valgrind here")
+        if "ASAN_OPTIONS" in os.environ or "TSAN_OPTIONS" in os.environ:
+            self.skipTest("a sanitizer looks for leaks itself")
+        # What the kernel wrote into rings and probed memory looks undefined to valgrind.
+        result = self.run_bare([valgrind, "--quiet", "--leak-check=full", "--error-exitcode=99",
+                                "--undef-value-errors=no", "--log-file=log",
+                                "--show-leak-kinds=definite,indirect",
+                                "--errors-for-leak-kinds=definite,indirect",
+                                *self.arguments("run", "-e", "time,page-faults", "--", "sh", "-c",
+                                                "/bin/true; exit 3")])
+        self.assertEqual(result.returncode, 3,
+                         (self.folder / "log").read_text() + text(result.stderr))
+        self.assert_profile_file(self.folder / FILE)
+
+
+if __name__ == "__main__":
+    harness.main()

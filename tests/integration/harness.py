@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of the command share: users, commands, and a runner that names each case.
+
+Every class that is made with @for_each_user runs as the caller and, if that is root, once more as an
+ordinary user. Build folders may be out of that user's reach, so what is run is copied first.
+
+From the environment, set by meson.build: NTPROF (the command), NTPROF_LIBRARY (what it needs),
+NTPROF_PROGRAMS (a list of test programs), NTPROF_SCHEMA (of its JSON).
+"""
+import gzip
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import unittest
+
+USER = 65534
+
+# A command for the shell that takes some hundred hits.
+BURN = "/usr/bin/python3 -S -c 'for _ in range(40): sum(range(200000))'"
+TIME_LIMIT_S = 60
+
+_stage = None
+
+
+def is_root():
+    return os.geteuid() == 0
+
+
+def stage():
+    """A folder that all users can read, with the command and the programs in it."""
+    global _stage
+    if _stage is None:
+        _stage = pathlib.Path(tempfile.mkdtemp(prefix="ntprof-tests-"))
+        _stage.chmod(0o755)
+        for folder in ("tool", "src", "programs"):
+            (_stage / folder).mkdir()
+        # The command finds its library beside its own folder.
+        shutil.copy(os.environ["NTPROF"], _stage / "tool" / "ntprof")
+        shutil.copy(os.environ["NTPROF_LIBRARY"], _stage / "src" / "libntprof.so.0")
+        for program in os.environ.get("NTPROF_PROGRAMS", "").split(":"):
+            if program:
+                shutil.copy(program, _stage / "programs")
+    return _stage
+
+
+def program(name):
+    return str(stage() / "programs" / name)
+
+
+def bare_environment():
+    """Ours without what the build system added."""
+    environment = dict(os.environ)
+    for name in list(environment):
+        if name.startswith(("NTPROF", "MESON", "MALLOC_PERTURB_", "LD_LIBRARY_PATH",
+                            "ASAN_", "UBSAN_", "TSAN_")):
+            del environment[name]
+    environment["LC_ALL"] = "C.UTF-8"
+    environment["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+        if name in os.environ:
+            environment[name] = os.environ[name]
+    return environment
+
+
+class CommandTest(unittest.TestCase):
+    """A test with a folder of its own, as one user."""
+
+    user = None  # None: the caller
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ntprof-test-", dir=stage()))
+        if self.user is not None:
+            os.chown(self.folder, self.user, self.user)
+        self.children = []
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.addCleanup(self._end_children)
+
+    def _end_children(self):
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+            child.wait()
+            for stream in (child.stdin, child.stdout, child.stderr):
+                if stream is not None:
+                    stream.close()
+
+    def is_user(self):
+        """An ordinary one?"""
+        return self.user is not None or not is_root()
+
+    def options(self, given):
+        """Arguments of Popen: whose process it is, where it runs, what it sees."""
+        options = {"cwd": self.folder, "env": bare_environment()}
+        if self.user is not None:
+            options.update(user=self.user, group=self.user, extra_groups=[])
+        options.update(given)
+        return options
+
+    def run_bare(self, command, **given):
+        options = self.options({"timeout": TIME_LIMIT_S, "capture_output": True})
+        options.update(given)
+        if "input" not in options and "stdin" not in options:
+            options["stdin"] = subprocess.DEVNULL
+        return subprocess.run(command, **options)
+
+    def arguments(self, *words):
+        return [str(stage() / "tool" / "ntprof"), *map(str, words)]
+
+    def ntprof(self, *words, **given):
+        """ntprof with these words, ended."""
+        return self.run_bare(self.arguments(*words), **given)
+
+    def profile(self, *words, **given):
+        """ntprof run with these words, ended."""
+        return self.ntprof("run", *words, **given)
+
+    def start(self, command, **given):
+        """A command that goes on; it ends with the test."""
+        options = self.options({"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+                                "stderr": subprocess.PIPE})
+        options.update(given)
+        child = subprocess.Popen(command, **options)
+        self.children.append(child)
+        return child
+
+    def start_profile(self, *words, **given):
+        return self.start(self.arguments("run", *words), **given)
+
+    def report_json(self, *words, **given):
+        """The report of a run as JSON, every row of it; the run must end well."""
+        report = self.folder / "report.json"
+        result = self.profile("--json", "--rows", "0", "--report", report, *words, **given)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        return json.loads(report.read_text())
+
+    def assert_books(self, report):
+        for source in report["sources"]:
+            self.assertEqual(source["taken"], source["counted"] + source["outside"], source)
+            parts = ("taken", "lost", "throttled", "missed", "unfinished", "excluded")
+            self.assertEqual(source["expected"], sum(source[part] for part in parts), source)
+
+    def assert_profile_file(self, path):
+        """A whole profile that the command reads itself."""
+        gzip.decompress(path.read_bytes())
+        result = self.ntprof("report", path)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+
+    def assert_nothing_left(self, *but):
+        """No temporary file is in the folder."""
+        names = sorted(path.name for path in self.folder.iterdir())
+        self.assertEqual(names, sorted(but))
+
+
+def for_each_user(case):
+    """A class decorator: makes the variant for an ordinary user, beside the class."""
+    module = sys.modules[case.__module__]
+    if is_root():
+        name = case.__name__ + "AsUser"
+        variant = type(name, (case,), {"user": USER, "__module__": case.__module__})
+        setattr(module, name, variant)
+    return case
+
+
+def text(raw):
+    return raw.decode("utf-8", "replace")
+
+
+def wait_for(condition, what):
+    """Waits until condition() is true; what is said if that does not happen."""
+    end = time.monotonic() + TIME_LIMIT_S
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError("waited in vain: " + what)
+        time.sleep(0.01)
+
+
+def is_alive(pid):
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rsplit(")", 1)[1].split()[0] not in "ZX"
+
+
+def children_of(pid):
+    try:
+        return [int(word) for task in pathlib.Path(f"/proc/{pid}/task").iterdir()
+                for word in (task / "children").read_text().split()]
+    except OSError:
+        return []
+
+
+def kill_quietly(pid, number=signal.SIGKILL):
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
+class _CaseResult(unittest.TestResult):
+    """Prints each case as cmocka does, which scripts/test_summary.py reads."""
+
+    def _name(self, test):
+        return f"{type(test).__name__}.{test._testMethodName}"
+
+    def startTest(self, test):
+        super().startTest(test)
+        print("[ RUN      ]", self._name(test), flush=True)
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        print("[       OK ]", self._name(test), flush=True)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        print(reason)
+        print("[  SKIPPED ]", self._name(test), flush=True)
+
+    def _fail(self, test, error):
+        print("".join(traceback.format_exception(*error)))
+        print("[  FAILED  ]", self._name(test), flush=True)
+
+    def addFailure(self, test, error):
+        super().addFailure(test, error)
+        self._fail(test, error)
+
+    def addError(self, test, error):
+        super().addError(test, error)
+        self._fail(test, error)
+
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        if error is not None:
+            print(subtest)
+            self._fail(test, error)
+
+
+def main():
+    """Runs the cases of the calling script, or those whose names hold a word of the command line."""
+    os.umask(0o022)
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    chosen = unittest.TestSuite()
+    for group in suite:
+        for test in group:
+            name = f"{type(test).__name__}.{test._testMethodName}"
+            if len(sys.argv) == 1 or any(word in name for word in sys.argv[1:]):
+                chosen.addTest(test)
+    result = _CaseResult()
+    try:
+        chosen.run(result)
+    finally:
+        if _stage is not None:
+            shutil.rmtree(_stage, ignore_errors=True)
+    print(f"{result.testsRun} cases, {len(result.failures) + len(result.errors)} failed,"
+          f" {len(result.skipped)} skipped")
+    sys.exit(0 if result.wasSuccessful() else 1)
