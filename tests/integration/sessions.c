@@ -491,15 +491,11 @@ exhaust_ring_memory(const struct peer *test, void *argument)
 {
     const struct rlimit nothing = {0, 0};
     const uid_t uid = 3000000000u + (uid_t)getpid();
-    uint64_t full_bytes = 0;
+    const uint64_t full_bytes = *(const uint64_t *)argument;
     uint64_t bytes = 0;
     const char *error = "";
 
-    (void)argument;
     (void)test;
-    if (count_in_new_session(&full_bytes, &error) != STATUS_SUCCESS) {
-        return 1;
-    }
     if (syscall(SYS_setresuid, uid, uid, uid) != 0 || prctl(PR_SET_DUMPABLE, 1) != 0 ||
         setrlimit(RLIMIT_MEMLOCK, &nothing) != 0 || !take_ring_memory(64)) {
         return 2;
@@ -522,14 +518,18 @@ exhaust_ring_memory(const struct peer *test, void *argument)
 static void
 ring_memory__short__rings_shrink_until_it_is_said_that_there_is_none(void **state)
 {
+    ntprof_session_info info = {.size = sizeof(info)};
+    ULONG counters[SLOT_COUNT];
     struct peer peer;
 
     (void)state;
     if (!is_root()) {
         return; /* as root, for it needs a user of its own */
     }
-    (void)slot_source(SLOT);
-    peer_start(&peer, exhaust_ring_memory, NULL);
+    assert_success(
+        NtClose(start_slots(NtCurrentProcess(), counters, slot_source(SLOT))));
+    assert_success(ntprof_session_get_info(session, &info));
+    peer_start(&peer, exhaust_ring_memory, &info.ring_bytes);
     peer_finish(&peer);
 }
 
