@@ -13,6 +13,13 @@
 
 enum { KI_BUCKET_LOG2_MIN = 2, KI_BUCKET_LOG2_MAX = 31, KI_COUNTER_BYTES = 4 };
 
+/* KiBucketNumber - the same as KiBucketIndex for an address that is known to be inside. */
+static inline ULONG64
+KiBucketNumber(ULONG64 Address, ULONG64 Base, ULONG Log2)
+{
+    return (Address - Base) >> Log2;
+}
+
 /*
  * KiBucketIndex - index of the ULONG counter that covers Address.
  *
@@ -29,7 +36,7 @@ KiBucketIndex(ULONG64 Address, ULONG64 Base, ULONG64 Size, ULONG Log2)
     /* Below Base the difference wraps to a huge value: one compare tests both ends. */
     const ULONG64 Offset = Address - Base;
 
-    return Offset < Size ? Offset >> Log2 : KI_BUCKET_NONE;
+    return Offset < Size ? KiBucketNumber(Address, Base, Log2) : KI_BUCKET_NONE;
 }
 
 /*

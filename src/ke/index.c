@@ -122,7 +122,12 @@ KiInsertRange(KE_SYSTEM *Ke, KPROCESS *Process, KPROFILE *Profile)
     Range = &Spare->Ranges[At];
     Range->Base = Profile->RangeBase;
     Range->Last = Profile->RangeBase + (Profile->RangeSize - 1);
+    Range->Processors = Profile->AffinityWords != 0 ? Profile->Affinity[0] : 0;
+    Range->Buffer = Profile->Buffer;
     Range->Profile = Profile;
+    Range->Source = Profile->Source;
+    Range->Segment = Profile->Segment;
+    Range->BucketLog2 = Profile->BucketLog2;
     KiSetReach(Spare, At);
     KiPublishSpare(Ke, Process);
     return STATUS_SUCCESS;

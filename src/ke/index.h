@@ -15,11 +15,19 @@
 
 #include "ke/ke.h"
 
+/* KI_RANGE - a started profile's range, with all that most hits need to know of the profile: the
+ * profile itself would be one more load to wait for. */
 typedef struct _KI_RANGE {
     ULONG64 Base;
-    ULONG64 Last;  /* last byte: an end could wrap at the top of memory */
-    ULONG64 Reach; /* max of Last of this range and all before */
+    ULONG64 Last;       /* last byte: an end could wrap at the top of memory */
+    ULONG64 Reach;      /* max of Last of this range and all before */
+    ULONG64 Processors; /* the first 64 of the affinity */
+    ULONG *Buffer;
     KPROFILE *Profile;
+    KPROFILE_SOURCE Source;
+    ULONG Segment;
+    ULONG BucketLog2;
+    ULONG Reserved;
 } KI_RANGE;
 
 typedef struct _KI_INDEX {

@@ -67,12 +67,18 @@ KiFindProcess(const KE_SYSTEM *Ke, ULONG64 ProcessId)
     return Process;
 }
 
-/* KiProfileMatches - all but the range, which the index has found. */
+/* KiRangeMatches - all but the place, which the search has found. */
 static inline BOOLEAN
-KiProfileMatches(const KPROFILE *Profile, const KE_HIT *Hit)
+KiRangeMatches(const KI_RANGE *Range, const KE_HIT *Hit)
 {
-    return Profile->Source == Hit->Source && Profile->Segment == Hit->Selector &&
-           KiProcessorInSet(Hit->Processor, Profile->Affinity, Profile->AffinityWords);
+    if (Range->Source != Hit->Source || Range->Segment != Hit->Selector) {
+        return FALSE;
+    }
+    if (Hit->Processor < 64) {
+        return (Range->Processors >> Hit->Processor & 1) != 0;
+    }
+    return KiProcessorInSet(Hit->Processor, Range->Profile->Affinity,
+                            Range->Profile->AffinityWords);
 }
 
 /* KiCountInProcess - count a hit in each matching profile of one list; returns how many. */
@@ -87,17 +93,13 @@ KiCountInProcess(const KPROCESS *Process, const KE_HIT *Hit)
     }
     for (ULONG Next = KiRangesBelow(Index, Hit->Address); Next > 0; Next--) {
         const KI_RANGE *const Range = &Index->Ranges[Next - 1];
-        const KPROFILE *const Profile = Range->Profile;
 
         if (Range->Reach < Hit->Address) {
             break;
         }
-        if (Range->Last >= Hit->Address && KiProfileMatches(Profile, Hit)) {
-            const ULONG64 Bucket =
-                KiBucketIndex(Hit->Address, Profile->RangeBase, Profile->RangeSize,
-                              Profile->BucketLog2);
-
-            RtlIncrementCounter(&Profile->Buffer[Bucket]);
+        if (Range->Last >= Hit->Address && KiRangeMatches(Range, Hit)) {
+            RtlIncrementCounter(&Range->Buffer[KiBucketNumber(Hit->Address, Range->Base,
+                                                              Range->BucketLog2)]);
             Matches++;
         }
     }
