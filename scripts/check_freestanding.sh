@@ -46,4 +46,18 @@ for bits in 64 32; do
     fi
     echo "check_freestanding: $bits bits: $(echo $objects | wc -w) objects"
 done
+
+# The counting arithmetic is shared with BPF programs.
+if command -v clang >/dev/null; then
+    printf '%s\n' '#include "ke/bucket.h"' 'ULONG64 Use(ULONG64 Address, ULONG Size, ULONG64 Set);' \
+        'ULONG64 Use(ULONG64 Address, ULONG Size, ULONG64 Set)' \
+        '{ return KiBucketIndex(Address, Set, Size, 2) + KiBucketsFit(Set, 2, Size) +' \
+        'KiHitMatches(Size, 0, Set, 1, 0, Size); }' >"$work/bpf.c"
+    # shellcheck disable=SC2086
+    clang -target bpf -std=gnu11 -O2 -ffreestanding $warnings -Iinclude -Isrc \
+        -c "$work/bpf.c" -o "$work/bpf.o" || failed=$((failed + 1))
+    echo "check_freestanding: BPF: ke/bucket.h"
+else
+    echo "check_freestanding: no clang: ke/bucket.h not tried for BPF"
+fi
 [ $failed -eq 0 ]

@@ -66,4 +66,20 @@ KiProcessorInSet(ULONG Processor, const ULONG64 *Set, ULONG Count)
     return Word < Count && (Set[Word] >> (Processor % 64) & 1) != 0;
 }
 
+/*
+ * KiHitMatches - does a hit count in a profile whose region holds its address? Level: interrupt.
+ *
+ *   Source, Segment         of the profile
+ *   Processors              of the profile: the word of its set that HitProcessor is in
+ *   HitSource, HitSelector  of the hit
+ *   HitProcessor            of the hit, 0..
+ */
+static inline BOOLEAN
+KiHitMatches(ULONG Source, ULONG Segment, ULONG64 Processors, ULONG HitSource,
+             ULONG HitSelector, ULONG HitProcessor)
+{
+    return Source == HitSource && Segment == HitSelector &&
+           (Processors >> (HitProcessor % 64) & 1) != 0;
+}
+
 #endif

@@ -71,14 +71,16 @@ KiFindProcess(const KE_SYSTEM *Ke, ULONG64 ProcessId)
 static inline BOOLEAN
 KiRangeMatches(const KI_RANGE *Range, const KE_HIT *Hit)
 {
-    if (Range->Source != Hit->Source || Range->Segment != Hit->Selector) {
-        return FALSE;
+    ULONG64 Processors = Range->Processors;
+
+    if (Hit->Processor >= 64) {
+        const ULONG Word = Hit->Processor / 64;
+        const KPROFILE *const Profile = Range->Profile;
+
+        Processors = Word < Profile->AffinityWords ? Profile->Affinity[Word] : 0;
     }
-    if (Hit->Processor < 64) {
-        return (Range->Processors >> Hit->Processor & 1) != 0;
-    }
-    return KiProcessorInSet(Hit->Processor, Range->Profile->Affinity,
-                            Range->Profile->AffinityWords);
+    return KiHitMatches(Range->Source, Range->Segment, Processors, Hit->Source,
+                        Hit->Selector, Hit->Processor);
 }
 
 /* KiCountInProcess - count a hit in each matching profile of one list; returns how many. */
