@@ -54,6 +54,18 @@ perf_tally_close_stretch(struct perf_tally *tally, const struct perf_counts *ope
     tally->throttled_ns = 0;
 }
 
+/* The kernel counts every record that found no room, of a mapping or a thread too: what is more
+ * than the hits that could have been is none. */
+static void
+limit_lost(struct perf_books *books, uint64_t rest)
+{
+    const uint64_t room = books->expected > rest ? books->expected - rest : 0;
+
+    if (books->lost > room) {
+        books->lost = room;
+    }
+}
+
 void
 perf_books_settle(const struct perf_tally *tally, const struct perf_counts *open,
                   uint64_t period, bool is_time, uint64_t taken, bool kernel_included,
@@ -71,7 +83,9 @@ perf_books_settle(const struct perf_tally *tally, const struct perf_counts *open
     };
     books->expected = closed.done_expected + books->throttled;
     books->expected -= tally->early < books->expected ? tally->early : books->expected;
-    rest = taken + books->lost + books->throttled;
+    rest = taken + books->throttled;
+    limit_lost(books, rest);
+    rest += books->lost;
     if (books->expected < rest) {
         books->expected = rest;
     }

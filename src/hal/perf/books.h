@@ -62,8 +62,9 @@ void perf_tally_close_stretch(struct perf_tally *tally, const struct perf_counts
  *   kernel_included  in: no hit is left out for being in kernel mode
  *
  * Only the clock counts on in kernel mode when no hit may be made there, so only its hits can be
- * excluded. books->expected = taken + lost + throttled + missed + unfinished + excluded holds always: where periods begun
- * but not ended make more hits than events give, expected is what was seen.
+ * excluded. books->expected = taken + lost + throttled + missed + unfinished + excluded holds
+ * always: where periods begun but not ended make more hits than events give, expected is what was
+ * seen. Records lost that were no hits (of mappings, of threads) are not in books->lost.
  */
 void perf_books_settle(const struct perf_tally *tally, const struct perf_counts *open,
                        uint64_t period, bool is_time, uint64_t taken,

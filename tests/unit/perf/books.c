@@ -26,7 +26,10 @@ settle__rows__add_up(void **state)
         {100000, 5, 20000, 90, false, {100000, 120, 5, 20, 0, 0, 5}},
         /* more than expected: periods that had begun */
         {99000, 0, 0, 100, true, {99000, 100, 0, 0, 0, 0, 0}},
-        {99000, 5, 3000, 100, true, {99000, 108, 5, 3, 0, 0, 0}},
+        {99000, 5, 3000, 100, true, {99000, 103, 0, 3, 0, 0, 0}},
+        /* more lost than hits there can have been: records of mappings */
+        {100000, 5000, 0, 90, true, {100000, 100, 10, 0, 0, 0, 0}},
+        {100000, 5000, 20000, 90, true, {100000, 120, 10, 20, 0, 0, 0}},
     };
 
     (void)state;
