@@ -34,13 +34,38 @@ status_number(const char *key, int base, uint64_t fallback)
     return value;
 }
 
-bool
-perf_refusal_can_monitor(void)
+/* Has it a capability that would do, were it held outside of user namespaces? */
+static bool
+has_capability(void)
 {
     const uint64_t effective = status_number("CapEff", 16, 0);
 
     return (effective >> CAPABILITY_SYS_ADMIN & 1) != 0 ||
            (effective >> CAPABILITY_PERFMON & 1) != 0;
+}
+
+/* The first user namespace maps all users to themselves; perf asks for capabilities there. */
+static bool
+in_first_user_namespace(void)
+{
+    FILE *file = fopen("/proc/self/uid_map", "re");
+    unsigned long long inside = 0;
+    unsigned long long outside = 0;
+    unsigned long long count = 0;
+    int read;
+
+    if (file == NULL) {
+        return true; /* a kernel without user namespaces */
+    }
+    read = fscanf(file, "%llu %llu %llu", &inside, &outside, &count);
+    fclose(file);
+    return read == 3 && inside == 0 && outside == 0 && count == UINT32_MAX;
+}
+
+bool
+perf_refusal_can_monitor(void)
+{
+    return has_capability() && in_first_user_namespace();
 }
 
 /* The highest kernel.perf_event_paranoid that allows it without a capability. */
@@ -79,11 +104,13 @@ explain_denied(enum perf_scope scope, const struct words *words)
 
     if (paranoid > allowed && !perf_refusal_can_monitor()) {
         snprintf(words->reason, words->reason_bytes,
-                 "kernel.perf_event_paranoid is %ld and the caller lacks CAP_PERFMON",
-                 paranoid);
+                 "kernel.perf_event_paranoid is %ld and the caller %s", paranoid,
+                 has_capability() ? "has CAP_PERFMON in a user namespace only"
+                                  : "lacks CAP_PERFMON");
         snprintf(words->remedy, words->remedy_bytes,
-                 "set kernel.perf_event_paranoid to %ld, or grant CAP_PERFMON",
-                 allowed);
+                 "set kernel.perf_event_paranoid to %ld, or %s", allowed,
+                 has_capability() ? "run outside of the namespace with CAP_PERFMON"
+                                  : "grant CAP_PERFMON");
     } else if (status_number("Seccomp", 10, 0) == 2) {
         say(words, "a seccomp filter refuses perf_event_open, as containers often do",
             "allow perf_event_open in the container's seccomp profile");
