@@ -180,6 +180,16 @@ image_set_get(struct image_set *set, const struct image *wanted, bool *added)
     return image;
 }
 
+/* Shared memory without a file has an inode and a name all the same; JITs put code there. */
+static bool
+is_anonymous(const ntprof_notification *map)
+{
+    return (map->image_flags & NTPROF_IMAGE_ANONYMOUS) != 0 ||
+           strcmp(map->name, "/dev/zero (deleted)") == 0 ||
+           strcmp(map->name, "/anon_hugepage (deleted)") == 0 ||
+           strncmp(map->name, "/SYSV", strlen("/SYSV")) == 0;
+}
+
 struct image *
 image_set_find(struct image_set *set, const ntprof_notification *map)
 {
@@ -192,7 +202,7 @@ image_set_find(struct image_set *set, const ntprof_notification *map)
         /* That of 32-bit programs is another one, of which we have no copy to read. */
         wanted.kind = IMAGE_VDSO;
         wanted.path = (char *)(map->base > UINT32_MAX ? "[vdso]" : "[vdso32]");
-    } else if ((map->image_flags & NTPROF_IMAGE_ANONYMOUS) != 0) {
+    } else if (is_anonymous(map)) {
         snprintf(anonymous, sizeof(anonymous), "[anon:%" PRIu32 "]", map->pid);
         wanted.kind = IMAGE_ANONYMOUS;
         wanted.pid = map->pid;
