@@ -57,6 +57,7 @@ struct collector {
     uint32_t programs;
     uint64_t failures;
     uint64_t unfollowed;
+    uint64_t records_lost;
     NTSTATUS first_failure;
     bool out_of_memory;
 };
@@ -123,6 +124,12 @@ uint64_t
 collector_unfollowed(const struct collector *collector)
 {
     return collector->unfollowed;
+}
+
+uint64_t
+collector_records_lost(const struct collector *collector)
+{
+    return collector->records_lost;
 }
 
 static struct process **
@@ -408,6 +415,9 @@ collector_notify(void *context, const ntprof_notification *notification)
         break;
     case NTPROF_IMAGE_UNMAP:
         notify_unmap(collector, notification);
+        break;
+    case NTPROF_RECORDS_LOST:
+        collector->records_lost += notification->count;
         break;
     default:
         break;

@@ -46,6 +46,9 @@ uint64_t collector_failures(const struct collector *collector, NTSTATUS *first);
 /* Programs that began and of which nothing was seen after: set-uid ones, without rights. */
 uint64_t collector_unfollowed(const struct collector *collector);
 
+/* Records that found no room, of hits or of what happened to processes. */
+uint64_t collector_records_lost(const struct collector *collector);
+
 /* Names of processes that are told apart; the hits of any more are those of "[other]". */
 enum { COLLECTOR_PROGRAMS_MAX = 256 };
 
