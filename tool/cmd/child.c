@@ -82,6 +82,25 @@ restore_signals(void)
     }
 }
 
+/*
+ * After the command's end. One signal of each kind is overlooked, since it may be the command's
+ * own that comes to the whole group, or its double: the report still comes. But it ends waiting
+ * (for the reader of a FIFO), and the next one ends us.
+ */
+static void
+handle_signals_once(void)
+{
+    struct sigaction action = {.sa_sigaction = forward_signal,
+                               .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND)};
+
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < HANDLED; i++) {
+        if (saved_actions[i].sa_handler != SIG_IGN) {
+            sigaction(handled_signals[i], &action, NULL);
+        }
+    }
+}
+
 /* In the child: nothing but async-signal-safe calls, since the session has a thread. */
 static void
 child_main(int go_fd, int result_fd, char **command)
@@ -205,6 +224,7 @@ void
 child_wait(struct child *child)
 {
     child_reap(child);
+    handle_signals_once();
 }
 
 int

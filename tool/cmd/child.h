@@ -31,7 +31,8 @@ void child_abandon(struct child *child);
 
 /*
  * Waits for the end. Until then, Ctrl-C and Ctrl-\ of the terminal are the command's alone; SIGTERM,
- * SIGHUP and signals sent to us by others are forwarded to it.
+ * SIGHUP and signals sent to us by others are forwarded to it. Afterwards the second signal of a
+ * kind ends us.
  */
 void child_wait(struct child *child);
 
