@@ -3,6 +3,7 @@
 #include "cmd/cmd.h"
 #include "util/text.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,17 @@ static const struct {
     {"--help", cmd_help},   {"-h", cmd_help},       {"--version", cmd_version},
 };
 
+/* A full disk shows only here; whoever closes a pipe had enough. */
+static int
+finish(int status)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 || errno == EPIPE || status != CMD_OK) {
+        return status;
+    }
+    return cmd_fail(NULL, "cannot write to standard output: %s", strerror(errno));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -28,7 +40,7 @@ main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
-            return commands[i].run(argc - 1, argv + 1);
+            return finish(commands[i].run(argc - 1, argv + 1));
         }
     }
     return cmd_fail(

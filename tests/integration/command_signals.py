@@ -180,8 +180,9 @@ class Terminal(CommandTest):
             return seen
 
         words = ("--", "sh", "-c", f"exec {harness.BURN}")
-        self.assertIn(b"\x1b[", shown(*words))
+        self.assertIn(b"\x1b[", shown(*words, TERM="xterm"))
         self.assertNotIn(b"\x1b[", shown(*words, NO_COLOR="1"))
+        self.assertNotIn(b"\x1b[", shown(*words, TERM="dumb"))
         self.assertNotIn(b"\x1b[", self.profile(*words).stderr)
 
 
