@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -174,8 +175,30 @@ run_open_report(struct run *run)
     if (path == NULL) {
         return true;
     }
+    if (strcmp(path, "-") == 0) {
+        run->report = stdout;
+        return true;
+    }
     run->report = fopen(path, "we");
     return run->report != NULL || run_fail_errno("--report: cannot write", path, errno);
+}
+
+/* The profile and the report would replace one another. Devices take both. */
+static bool
+run_is_same_file(const struct run_options *options)
+{
+    struct stat output;
+    struct stat report;
+
+    if (options->report == NULL) {
+        return false;
+    }
+    if (strcmp(options->output, options->report) == 0) {
+        return stat(options->report, &report) != 0 || S_ISREG(report.st_mode);
+    }
+    return stat(options->output, &output) == 0 && stat(options->report, &report) == 0 &&
+           S_ISREG(output.st_mode) && output.st_dev == report.st_dev &&
+           output.st_ino == report.st_ino;
 }
 
 /* All that can be known to fail before the command starts. */
@@ -185,6 +208,10 @@ run_prepare(struct run *run)
     struct collector_options options = {.source_count = run->options.source_count};
     struct pprof_error error;
 
+    if (run_is_same_file(&run->options)) {
+        cmd_fail("run", "-o and --report name the same file: give each its own");
+        return false;
+    }
     if (!pprof_check_writable(run->options.output, &error)) {
         cmd_fail("run", "-o: %s", error.text);
         return false;
@@ -297,13 +324,28 @@ describe_limits(const ntprof_session_info *info)
                                                                               : text;
 }
 
-/* What was not profiled at all. */
+/* Records lost that were no hits: they told of mappings, threads and processes. */
+static uint64_t
+count_untold(const struct run *run, const struct profile *profile)
+{
+    const uint64_t lost = collector_records_lost(run->collector);
+    uint64_t hits = 0;
+
+    for (size_t i = 0; i < profile->source_count; i++) {
+        hits += profile->sources[i].lost;
+    }
+    return lost > hits ? lost - hits : 0;
+}
+
+/* What was not profiled at all, or perhaps for another. */
 static char *
-describe_gaps(const struct run *run)
+describe_gaps(const struct run *run, const struct profile *profile)
 {
     NTSTATUS first;
     const uint64_t failures = collector_failures(run->collector, &first);
     const uint64_t unfollowed = collector_unfollowed(run->collector);
+    const uint64_t untold = count_untold(run, profile);
+    const char *between = "";
     char *text = NULL;
     size_t size = 0;
     FILE *const out = open_memstream(&text, &size);
@@ -312,15 +354,24 @@ describe_gaps(const struct run *run)
         return NULL;
     }
     if (failures != 0) {
-        fprintf(out, "%" PRIu64 " mappings could not be profiled: %s%s", failures,
-                ntprof_status_text(first), unfollowed != 0 ? "; " : "");
+        fprintf(out, "%" PRIu64 " mappings could not be profiled: %s", failures,
+                ntprof_status_text(first));
+        between = "; ";
+    }
+    if (untold != 0) {
+        fprintf(out,
+                "%s%" PRIu64
+                " records of mappings and threads were lost: hits there may "
+                "be outside or have wrong names",
+                between, untold);
+        between = "; ";
     }
     if (unfollowed != 0) {
         fprintf(out,
-                "%" PRIu64
-                " programs could not be followed, being set-uid or unreadable; to "
+                "%s%" PRIu64
+                " program%s could not be followed, being set-uid or unreadable; to "
                 "allow it, run ntprof as root",
-                unfollowed);
+                between, unfollowed, unfollowed == 1 ? "" : "s");
     }
     if (fclose(out) != 0) {
         free(text);
@@ -342,7 +393,7 @@ run_collect(struct run *run)
     profile->command = join_command(run->options.command);
     profile->hal = strdup(info.backend);
     profile->honesty = describe_limits(&info);
-    profile->gaps = describe_gaps(run);
+    profile->gaps = describe_gaps(run, profile);
     profile->time_ns = run->start_ns;
     profile->duration_ns = run->duration_ns;
     if (profile->command == NULL || profile->hal == NULL || profile->honesty == NULL ||
@@ -366,6 +417,19 @@ run_print(const struct run *run, const struct profile *profile)
     return report_print(run->report, profile, &options) && fflush(run->report) == 0;
 }
 
+static void
+run_say_where(const struct run *run)
+{
+    char shown[256];
+
+    if (strcmp(run->options.output, "-") == 0) {
+        fputs("profile on standard output\n", run->report);
+    } else {
+        fprintf(run->report, "profile in %s; see it again: ntprof report %s\n",
+                text_show(shown, sizeof(shown), run->options.output), shown);
+    }
+}
+
 /* File and table; each is tried although the other failed. The file first: it is what is kept
  * should nobody read the table. */
 static bool
@@ -373,7 +437,6 @@ run_deliver(struct run *run)
 {
     struct profile *const profile = run_collect(run);
     struct pprof_error error;
-    char shown[256];
     bool written;
     bool printed = true;
 
@@ -391,8 +454,7 @@ run_deliver(struct run *run)
     if (!written) {
         cmd_fail("run", "-o: %s", error.text);
     } else if (!run->options.quiet && !run->options.json) {
-        fprintf(run->report, "profile in %s; see it again: ntprof report %s\n",
-                text_show(shown, sizeof(shown), run->options.output), shown);
+        run_say_where(run);
     }
     profile_delete(profile);
     return written && printed;
@@ -401,8 +463,8 @@ run_deliver(struct run *run)
 static void
 run_finish(struct run *run)
 {
-    if (run->report != NULL && run->report != stderr) {
-        fclose(run->report);
+    if (run->report != NULL && run->report != stderr && run->report != stdout) {
+        fclose(run->report); /* was flushed, and its errors told */
     }
     collector_delete(run->collector);
     ntprof_session_use(NULL);
