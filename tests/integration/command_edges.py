@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""ntprof run at its edges: files that clash or wait, JIT code anywhere, lost records of mappings."""
+import os
+import platform
+import subprocess
+import unittest
+
+import harness
+from harness import CommandTest, for_each_user, text
+
+# Code that runs some 40 ms in memory mapped with the flags of argv[1], and a perf map for it.
+JIT = """
+import ctypes, mmap, os, sys
+loop = bytes.fromhex("48c7c00000400048ffc875fbc3")
+memory = mmap.mmap(-1, 4096, flags=getattr(mmap, sys.argv[1]) | mmap.MAP_ANONYMOUS, prot=7)
+memory.write(loop)
+base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+path = "/tmp/perf-%d.map" % os.getpid()
+with open(path, "x") as file:
+    file.write("%x 20 jitted_loop\\n" % base)
+print(path, flush=True)
+for _ in range(40):
+    ctypes.CFUNCTYPE(None)(base)()
+"""
+
+# Executable mappings, faster than they can be told.
+MAPS = """
+import mmap
+kept = [mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=prot)
+        for prot in [5, 1] * 10000]
+"""
+
+
+@for_each_user
+class Files(CommandTest):
+    def test_profile_and_report_in_one_file__refused_before_the_command_starts(self):
+        for report in ("one", "./one"):
+            with self.subTest(report):
+                (self.folder / "one").write_bytes(b"old")
+                result = self.profile("-o", "one", "--report", report, "--", "touch", "started")
+                self.assertEqual(result.returncode, 125)
+                self.assertIn("-o and --report", text(result.stderr))
+                self.assertEqual((self.folder / "one").read_bytes(), b"old")
+                self.assert_nothing_left("one")
+
+    def test_report_to_dash__is_standard_output(self):
+        result = self.profile("--json", "--report", "-", "--", "true")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("ntprof.report", text(result.stdout))
+        self.assertEqual(result.stderr, b"")
+        self.assert_nothing_left("ntprof.pb.gz")
+
+    def test_fifo_without_a_reader__can_be_interrupted(self):
+        os.mkfifo(self.folder / "fifo", 0o666)
+        if self.user is not None:
+            os.chown(self.folder / "fifo", self.user, self.user)
+        child = self.start_profile("-q", "-o", "fifo", "--", "true")
+        with self.assertRaises(subprocess.TimeoutExpired):
+            child.wait(0.5)
+        child.terminate()
+        _, said = child.communicate(timeout=harness.TIME_LIMIT_S)
+        self.assertEqual(child.returncode, 0)
+        self.assertIn("fifo", text(said))
+
+    def test_full_disk__status_of_what_prints_to_standard_output(self):
+        for command in ("help", "doctor", "sources", "version"):
+            with self.subTest(command), open("/dev/full", "wb") as full:
+                result = self.ntprof(command, stdout=full, capture_output=False,
+                                     stderr=subprocess.PIPE)
+                self.assertEqual(result.returncode, 125)
+                self.assertIn("cannot write", text(result.stderr))
+
+
+@for_each_user
+class Mappings(CommandTest):
+    @unittest.skipUnless(platform.machine() == "x86_64", "the code is for x86-64")
+    def test_jit_code__is_named_in_private_and_in_shared_memory(self):
+        for flags in ("MAP_PRIVATE", "MAP_SHARED"):
+            with self.subTest(flags):
+                result = self.profile("--", "/usr/bin/python3", "-S", "-c", JIT, flags)
+                os.unlink(text(result.stdout).strip())
+                self.assertIn("jitted_loop", text(result.stderr))
+
+    def test_storm_of_mappings__books_add_up_and_lost_records_are_no_hits(self):
+        report = self.report_json("--", "/usr/bin/python3", "-S", "-c", MAPS)
+        self.assert_books(report)
+        source, = report["sources"]
+        # A hit takes a millisecond; the records of the mappings are many more.
+        self.assertLessEqual(source["expected"], 1000 * report["duration_ns"] / 1e9 * 2 + 100)
+
+
+if __name__ == "__main__":
+    harness.main()
