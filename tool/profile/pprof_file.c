@@ -242,17 +242,26 @@ link_nameless(int fd, const char *path)
     return NULL;
 }
 
-static char *
-write_nameless(const char *path, const void *bytes, size_t size)
+/* A file without a name in path's folder. -1: not possible here. */
+static int
+open_nameless(const char *path)
 {
     char *folder = folder_of(path);
-    char *name = NULL;
     int fd = -1;
 
     if (folder != NULL) {
         fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     }
     free(folder);
+    return fd;
+}
+
+static char *
+write_nameless(const char *path, const void *bytes, size_t size)
+{
+    char *name = NULL;
+    const int fd = open_nameless(path);
+
     if (fd < 0) {
         return NULL;
     }
@@ -415,13 +424,18 @@ check_standard(struct pprof_error *error)
            fail_errno(error, "standard output", "cannot write the profile");
 }
 
-/* Makes a file beside path and takes it away. */
+/* Makes a file beside path and takes it away; one without a name, should we be killed. */
 static bool
 check_folder(const char *path, struct pprof_error *error)
 {
     char *name;
-    const int fd = open_temporary(path, &name);
+    int fd = open_nameless(path);
 
+    if (fd >= 0) {
+        close(fd);
+        return true;
+    }
+    fd = open_temporary(path, &name);
     if (fd < 0) {
         return fail_errno(error, path, "no file can be made in its folder");
     }
