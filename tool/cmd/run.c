@@ -344,6 +344,7 @@ describe_gaps(const struct run *run, const struct profile *profile)
     NTSTATUS first;
     const uint64_t failures = collector_failures(run->collector, &first);
     const uint64_t unfollowed = collector_unfollowed(run->collector);
+    const uint64_t running = collector_running(run->collector);
     const uint64_t untold = count_untold(run, profile);
     const char *between = "";
     char *text = NULL;
@@ -372,6 +373,14 @@ describe_gaps(const struct run *run, const struct profile *profile)
                 " program%s could not be followed, being set-uid or unreadable; to "
                 "allow it, run ntprof as root",
                 between, unfollowed, unfollowed == 1 ? "" : "s");
+        between = "; ";
+    }
+    if (running != 0) {
+        fprintf(out,
+                "%s%" PRIu64
+                " process%s that it started still run%s: what comes from now on is not "
+                "in here",
+                between, running, running == 1 ? "" : "es", running == 1 ? "s" : "");
     }
     if (fclose(out) != 0) {
         free(text);

@@ -58,6 +58,7 @@ struct collector {
     uint64_t failures;
     uint64_t unfollowed;
     uint64_t records_lost;
+    uint64_t running; /* processes left at the end */
     NTSTATUS first_failure;
     bool out_of_memory;
 };
@@ -118,6 +119,12 @@ collector_failures(const struct collector *collector, NTSTATUS *first)
 {
     *first = collector->first_failure;
     return collector->failures;
+}
+
+uint64_t
+collector_running(const struct collector *collector)
+{
+    return collector->running;
 }
 
 uint64_t
@@ -424,6 +431,20 @@ collector_notify(void *context, const ntprof_notification *notification)
     }
 }
 
+static uint64_t
+collector_count_processes(const struct collector *collector)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
+        for (const struct process *process = collector->processes[i]; process != NULL;
+             process = process->next) {
+            count++;
+        }
+    }
+    return count;
+}
+
 static void
 collector_remove_processes(struct collector *collector)
 {
@@ -455,6 +476,7 @@ collector_finish(struct collector *collector)
 
     ntprof_session_flush(collector->options.session);
     ntprof_session_set_notify(collector->options.session, NULL, NULL);
+    collector->running = collector_count_processes(collector);
     collector_remove_processes(collector);
     complete =
         naming_read_books(profile, collector->options.session,

@@ -49,6 +49,9 @@ uint64_t collector_unfollowed(const struct collector *collector);
 /* Records that found no room, of hits or of what happened to processes. */
 uint64_t collector_records_lost(const struct collector *collector);
 
+/* Processes that had not ended when collector_finish was called. */
+uint64_t collector_running(const struct collector *collector);
+
 /* Names of processes that are told apart; the hits of any more are those of "[other]". */
 enum { COLLECTOR_PROGRAMS_MAX = 256 };
 

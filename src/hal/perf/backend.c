@@ -192,8 +192,7 @@ probe(HAL_PROBE *probed)
     }
     result = try_all_processes(time);
     probed->Global = result == 0;
-    if (result < 0) {
-        /* Whoever may open this may see the kernel too, so its text says more. */
+    if (result < 0 && probed->Kernel) {
         perf_refusal_explain(result, PERF_SCOPE_ALL, probed->Reason,
                              sizeof(probed->Reason), probed->Remedy,
                              sizeof(probed->Remedy));
