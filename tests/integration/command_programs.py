@@ -181,6 +181,26 @@ class Images(ProgramTest):
         self.assertIn("shares.c:", shown)
 
 
+class Namespaces(ProgramTest):
+    def test_namesake_in_another_mount_namespace__the_mapped_file_gives_the_names(self):
+        copy = self.folder / "program"
+        shutil.copy(program("shares"), copy)
+        unshare = [self.tool("unshare"), "-m"] if harness.is_root() else ["unshare", "-rm"]
+        if self.run_bare([*unshare, "true"]).returncode != 0:
+            self.skipTest("mount namespaces cannot be made here")
+        report = self.report_json("--", *unshare, "sh", "-c",
+                                  f"mount --bind {program('shares_namesake')} program && "
+                                  "exec ./program 400")
+        self.assert_books(report)
+        names = self.shares(report)
+        self.assertFalse([name for name in names if name.startswith("right_")], names)
+        mine = sum(share for name, share in names.items()
+                   if name.startswith(("wrong_", "program")))
+        self.assertGreater(mine, 0.5, names)
+        if harness.is_root():
+            self.assertIn("wrong_three_units", names)
+
+
 @for_each_user
 class Processes(ProgramTest):
     def test_compiler__its_parts_are_seen(self):

@@ -392,6 +392,42 @@ time__in_a_busy_function__hits_are_there_and_not_elsewhere(void **state)
     assert_success(NtClose(profiles[1]));
 }
 
+/* The upper half of the address space, in the largest buckets. */
+static void
+kernel_region__with_the_right_only__counts_system_calls(void **state)
+{
+    enum { KERNEL_BUCKETS = 65536 };
+    const uint64_t base = UINT64_C(0xffff800000000000);
+    const uint64_t size = UINT64_C(0x7fffffffff00);
+    static ULONG counters[KERNEL_BUCKETS];
+    HANDLE profile = NULL;
+    ntprof_source_info info;
+    NTSTATUS status;
+
+    (void)state;
+    memset(counters, 0, sizeof(counters));
+    status = NtCreateProfileEx(&profile, NtCurrentProcess(), (PVOID)(uintptr_t)base,
+                               (SIZE_T)size, 31, counters, sizeof(counters),
+                               ProfileTime, 0, NULL);
+    if (!is_root()) {
+        assert_status(status, STATUS_ACCESS_DENIED);
+        assert_null(profile);
+        return;
+    }
+    assert_success(status);
+    assert_success(NtStartProfile(profile));
+    do {
+        for (int i = 0; i < 10000; i++) {
+            (void)getppid();
+        }
+        info = read_books(session, ProfileTime);
+    } while (info.counted < 20);
+    assert_success(NtStopProfile(profile));
+    assert_int_equal(sum_counters(counters, KERNEL_BUCKETS),
+                     read_books(session, ProfileTime).counted);
+    assert_success(NtClose(profile));
+}
+
 int
 main(void)
 {
@@ -408,6 +444,7 @@ main(void)
         fixture_test(interval__set_while_started__holds_from_then_on),
         fixture_test(page_faults__of_fresh_pages__one_hit_each_where_they_were_touched),
         fixture_test(time__in_a_busy_function__hits_are_there_and_not_elsewhere),
+        fixture_test(kernel_region__with_the_right_only__counts_system_calls),
     };
 
     return fixture_run("counting", tests, sizeof(tests) / sizeof(tests[0]));

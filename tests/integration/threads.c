@@ -5,8 +5,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { THREADS = 16, CALLS = 50, SLOT = 12 };
+enum { THREADS = 16, CALLS = 50, SLOT = 12, CROWD = 100 };
 
 static ULONG counters[SLOT_COUNT];
 
@@ -179,6 +180,90 @@ threads__made_and_ended_while_starting__none_lost_or_doubled(void **state)
     read_books(session, source);
 }
 
+/* Threads that are made while the profile starts and stay: some have inherited events, on one
+ * processor or on both, and some have not. Each calls on every processor, and so does a thread
+ * that it makes. */
+static struct crowd {
+    atomic_bool counting;
+    atomic_bool full;
+    _Atomic uint64_t calls;
+    size_t processors[2];
+    size_t processor_count;
+} crowd;
+
+static void *
+crowd_call(void *argument)
+{
+    (void)argument;
+    for (size_t i = 0; i < crowd.processor_count; i++) {
+        pin_to(crowd.processors[i]);
+        call_slot(SLOT, 3);
+        atomic_fetch_add(&crowd.calls, 3);
+    }
+    return NULL;
+}
+
+static void *
+crowd_member(void *argument)
+{
+    pthread_t thread;
+
+    while (!atomic_load(&crowd.counting)) {
+        usleep(1000);
+    }
+    crowd_call(argument);
+    if (pthread_create(&thread, NULL, crowd_call, NULL) == 0) {
+        pthread_join(thread, NULL);
+    }
+    return NULL;
+}
+
+static void *
+crowd_maker(void *argument)
+{
+    pthread_t *const members = argument;
+    uintptr_t count = 0;
+
+    while (count < CROWD && !atomic_load(&crowd.full)) {
+        if (pthread_create(&members[count], NULL, crowd_member, NULL) == 0) {
+            count++;
+        }
+    }
+    return (void *)count;
+}
+
+static void
+threads__made_while_starting_that_stay__none_lost_or_doubled(void **state)
+{
+    const KPROFILE_SOURCE source = slot_source(SLOT);
+
+    (void)state;
+    crowd.processor_count = usable_processors(crowd.processors, 2);
+    for (int round = 0; round < 5; round++) {
+        static pthread_t members[CROWD];
+        pthread_t maker;
+        HANDLE profile;
+        void *count;
+
+        clear();
+        atomic_store(&crowd.counting, false);
+        atomic_store(&crowd.full, false);
+        atomic_store(&crowd.calls, 0);
+        assert_int_equal(pthread_create(&maker, NULL, crowd_maker, members), 0);
+        profile = start_slots(NtCurrentProcess(), counters, source);
+        atomic_store(&crowd.full, true);
+        atomic_store(&crowd.counting, true);
+        pthread_join(maker, &count);
+        for (uintptr_t i = 0; i < (uintptr_t)count; i++) {
+            pthread_join(members[i], NULL);
+        }
+        assert_success(NtStopProfile(profile));
+        assert_only(counters, SLOT_COUNT, SLOT, (ULONG)atomic_load(&crowd.calls));
+        assert_success(NtClose(profile));
+    }
+    read_books(session, source);
+}
+
 /* The same in another process: the words are "ready", "count", "stop", and the calls made. */
 static int
 storm_peer(const struct peer *test, void *argument)
@@ -310,6 +395,7 @@ main(void)
         fixture_test(threads__that_exist__all_are_counted),
         fixture_test(threads__to_come__all_are_counted),
         fixture_test(threads__made_and_ended_while_starting__none_lost_or_doubled),
+        fixture_test(threads__made_while_starting_that_stay__none_lost_or_doubled),
         fixture_test(threads__of_another_process_while_starting__none_lost_or_doubled),
         fixture_test(
             threads__of_a_watched_process_while_watching__none_lost_or_doubled),
