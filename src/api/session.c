@@ -348,6 +348,17 @@ default_prepare(void)
                          default_leave_after_fork);
 }
 
+/*
+ * At load, before any thread can use the library. Later would be too late for a fork under way: it
+ * has run the handlers of its start, a thread registers ours and takes the lock, and the child
+ * never runs what would give it back.
+ */
+__attribute__((constructor)) static void
+default_prepare_at_load(void)
+{
+    pthread_once(&default_once, default_prepare);
+}
+
 ntprof_session *
 api_current_session(NTSTATUS *status)
 {
@@ -357,7 +368,8 @@ api_current_session(NTSTATUS *status)
     if (session != NULL) {
         return session;
     }
-    pthread_once(&default_once, default_prepare);
+    pthread_once(&default_once,
+                 default_prepare); /* another constructor may come first */
     pthread_mutex_lock(&default_lock);
     /* A forked child opens its own; the parent's memory is left as it is. */
     if (default_session == NULL || default_session->owner != getpid()) {
