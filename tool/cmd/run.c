@@ -293,21 +293,22 @@ run_start(struct run *run, int *exit_status)
     return true;
 }
 
+/* The words with blanks between; a command line may have a hundred thousand of them. */
 static char *
 join_command(char **command)
 {
-    size_t bytes = 1;
+    size_t bytes = 0;
     char *text;
+    char *end;
 
     for (char **word = command; *word != NULL; word++) {
         bytes += strlen(*word) + 1;
     }
-    text = calloc(1, bytes);
+    text = malloc(bytes);
+    end = text;
     for (char **word = command; text != NULL && *word != NULL; word++) {
-        strcat(text, *word);
-        if (word[1] != NULL) {
-            strcat(text, " ");
-        }
+        end = stpcpy(end, *word);
+        *end++ = word[1] != NULL ? ' ' : '\0';
     }
     return text;
 }
