@@ -5,6 +5,7 @@
 #include "util/text.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* More than this share of unfinished intervals distorts a profile. */
@@ -204,6 +205,60 @@ put_warning(struct buffer *line, const struct profile_source *source, uint64_t t
     buffer_print(line, ": too few hits to mean anything: run longer or %s\n", finer);
 }
 
+/* Hits of the first source without a function; most_at is the image with the most of them.
+ * False: out of memory. */
+static bool
+count_unnamed(const struct profile *profile, uint64_t *unnamed, size_t *most_at)
+{
+    uint64_t *const hits = calloc(profile->image_count + 1, sizeof(*hits));
+
+    *unnamed = 0;
+    *most_at = 0;
+    for (size_t i = 0; hits != NULL && i < profile->row_count; i++) {
+        const struct profile_row *const row = &profile->rows[i];
+
+        if (row->function != 0 ||
+            __builtin_add_overflow(*unnamed, row->hits[0], unnamed)) {
+            continue;
+        }
+        hits[row->image] += row->hits[0];
+        if (hits[row->image] > hits[*most_at]) {
+            *most_at = row->image;
+        }
+    }
+    free(hits);
+    return hits != NULL;
+}
+
+/* Many rows of bare addresses: what would give them names. */
+static void
+put_unnamed(struct buffer *line, const struct profile *profile, uint64_t total)
+{
+    static const char jit[] = "[anon:";
+    const struct profile_image *image;
+    uint64_t unnamed;
+    size_t most_at;
+
+    if (total < REPORT_FEW_HITS || profile->image_count == 0) {
+        return;
+    }
+    if (!count_unnamed(profile, &unnamed, &most_at)) {
+        line->failed = true;
+        return;
+    }
+    if (percent(unnamed, total) < REPORT_UNNAMED_PERCENT) {
+        return;
+    }
+    image = &profile->images[most_at];
+    buffer_print(line, "ntprof: %.0f%% of the hits have no names, most of them in ",
+                 percent(unnamed, total));
+    report_image_name(image, line);
+    buffer_append_text(
+        line, strncmp(image->path, jit, strlen(jit)) == 0
+                  ? ": have the JIT write a perf map, such as node --perf-basic-prof\n"
+                  : ": its symbols were stripped, install its debug package\n");
+}
+
 bool
 report_print_honesty(FILE *out, const struct profile *profile,
                      const struct report_groups *groups)
@@ -226,6 +281,9 @@ report_print_honesty(FILE *out, const struct profile *profile,
     }
     for (size_t i = 0; i < profile->source_count; i++) {
         put_warning(&line, &profile->sources[i], groups->totals[i]);
+    }
+    if (profile->source_count > 0) {
+        put_unnamed(&line, profile, groups->totals[0]);
     }
     done = !line.failed;
     if (done && line.size > 0) {

@@ -10,6 +10,9 @@
 /* Below this many hits a share says nothing. */
 enum { REPORT_FEW_HITS = 100 };
 
+/* From this share of hits without a function on, it is told what would give them names. */
+enum { REPORT_UNNAMED_PERCENT = 20 };
+
 /* Did the run write books? Foreign profiles have none. */
 bool report_has_books(const struct profile_source *source, uint64_t total);
 
