@@ -161,19 +161,6 @@ ntprof_session_poll(ntprof_session *session, int *wait_ms)
     return api_leave(session, STATUS_SUCCESS);
 }
 
-static ULONG
-control_count_processors(const HOST *host)
-{
-    const USHORT groups = host->Table->GroupCount(host->Context);
-    ULONG count = 0;
-
-    for (USHORT group = 0; group < groups; group++) {
-        count += (ULONG)__builtin_popcountll(
-            host->Table->ActiveProcessors(host->Context, group));
-    }
-    return count;
-}
-
 NTSTATUS
 ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
 {
@@ -187,7 +174,7 @@ ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
     strncpy(full.backend, session->backend->Name, sizeof(full.backend) - 1);
     memcpy(full.better, session->better, sizeof(full.better));
     memcpy(full.limits, session->limits, sizeof(full.limits));
-    full.processors = control_count_processors(&session->host);
+    full.processors = ExCountProcessors(&session->system);
     full.profiles = session->system.ProfileCount;
     full.started = session->system.StartedCount;
     full.start_limit = ExStartLimit(&session->system);

@@ -29,13 +29,13 @@ nt_address(const void *pointer)
     return (ULONG64)(uintptr_t)pointer;
 }
 
-NTSTATUS
-NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
-                  SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer, ULONG BufferSize,
-                  KPROFILE_SOURCE ProfileSource, USHORT GroupCount,
-                  const GROUP_AFFINITY *AffinityArray)
+/* What both create calls have in common. */
+static EX_CREATE_PROFILE
+nt_parameters(const HANDLE *ProfileHandle, HANDLE Process, const void *ProfileBase,
+              SIZE_T ProfileSize, ULONG BucketSize, const ULONG *Buffer,
+              ULONG BufferSize, KPROFILE_SOURCE ProfileSource)
 {
-    const EX_CREATE_PROFILE Parameters = {
+    return (EX_CREATE_PROFILE){
         .ProfileHandle = nt_address(ProfileHandle),
         .Process = Process,
         .ProfileBase = nt_address(ProfileBase),
@@ -44,15 +44,26 @@ NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
         .Buffer = nt_address(Buffer),
         .BufferSize = BufferSize,
         .ProfileSource = ProfileSource,
-        .GroupCount = GroupCount,
-        .AffinityArray = nt_address(AffinityArray),
     };
+}
+
+NTSTATUS
+NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
+                  SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer, ULONG BufferSize,
+                  KPROFILE_SOURCE ProfileSource, USHORT GroupCount,
+                  const GROUP_AFFINITY *AffinityArray)
+{
+    EX_CREATE_PROFILE Parameters =
+        nt_parameters(ProfileHandle, Process, ProfileBase, ProfileSize, BucketSize,
+                      Buffer, BufferSize, ProfileSource);
     NTSTATUS Status;
     ntprof_session *const Session = nt_enter(&Status);
 
     if (Session == NULL) {
         return Status;
     }
+    Parameters.GroupCount = GroupCount;
+    Parameters.AffinityArray = nt_address(AffinityArray);
     return api_leave(Session,
                      ExCreateProfileEx(&Session->system, UserMode, &Parameters));
 }
@@ -62,16 +73,9 @@ NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
                 SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer, ULONG BufferSize,
                 KPROFILE_SOURCE ProfileSource, KAFFINITY Affinity)
 {
-    const EX_CREATE_PROFILE Parameters = {
-        .ProfileHandle = nt_address(ProfileHandle),
-        .Process = Process,
-        .ProfileBase = nt_address(ProfileBase),
-        .ProfileSize = ProfileSize,
-        .BucketSize = BucketSize,
-        .Buffer = nt_address(Buffer),
-        .BufferSize = BufferSize,
-        .ProfileSource = ProfileSource,
-    };
+    const EX_CREATE_PROFILE Parameters =
+        nt_parameters(ProfileHandle, Process, ProfileBase, ProfileSize, BucketSize,
+                      Buffer, BufferSize, ProfileSource);
     NTSTATUS Status;
     ntprof_session *const Session = nt_enter(&Status);
 

@@ -95,6 +95,9 @@ void ExEndAddressSpace(KSYSTEM *System, ULONG64 ProcessId);
 /* ExFlushProfiles - bring every started profile's buffer up to date. */
 void ExFlushProfiles(KSYSTEM *System);
 
+/* ExCountProcessors - active now. */
+ULONG ExCountProcessors(const KSYSTEM *System);
+
 /* ExStartLimit - how many profiles may be started now. */
 ULONG64 ExStartLimit(const KSYSTEM *System);
 

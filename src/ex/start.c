@@ -6,6 +6,7 @@
  * mapped, it is linked into ke and the profile is in KSYSTEM.StartedProfiles. Level: passive.
  */
 #include "ex/exp.h"
+#include "ke/bucket.h"
 #include "mm/mm.h"
 
 static const SIZE_T ExpKernelProfileBytes = sizeof(KPROFILE) + sizeof(MDL);
@@ -14,9 +15,7 @@ static const SIZE_T ExpKernelProfileBytes = sizeof(KPROFILE) + sizeof(MDL);
 static ULONG
 ExpBytesToLock(const KSYSTEM *System, const EPROFILE *Profile)
 {
-    const ULONG64 Mask = ((ULONG64)1 << Profile->BucketSize) - 1;
-    const ULONG64 Buckets = (Profile->RangeSize >> Profile->BucketSize) +
-                            ((Profile->RangeSize & Mask) != 0);
+    const ULONG64 Buckets = KiBucketCount(Profile->RangeSize, Profile->BucketSize);
 
     if (System->Version->LocksWholeBuffer || Buckets == 0) {
         return Profile->BufferSize;
@@ -25,12 +24,12 @@ ExpBytesToLock(const KSYSTEM *System, const EPROFILE *Profile)
     return (ULONG)(Buckets * sizeof(ULONG));
 }
 
-ULONG64
-ExStartLimit(const KSYSTEM *System)
+ULONG
+ExCountProcessors(const KSYSTEM *System)
 {
     const HOST *const Host = &System->Host;
     const USHORT Groups = Host->Table->GroupCount(Host->Context);
-    ULONG64 Processors = 0;
+    ULONG Processors = 0;
 
     for (USHORT Group = 0; Group < Groups; Group++) {
         KAFFINITY Active = Host->Table->ActiveProcessors(Host->Context, Group);
@@ -40,7 +39,13 @@ ExStartLimit(const KSYSTEM *System)
             Processors++;
         }
     }
-    return System->Version->StartLimitPerProcessor * Processors;
+    return Processors;
+}
+
+ULONG64
+ExStartLimit(const KSYSTEM *System)
+{
+    return System->Version->StartLimitPerProcessor * ExCountProcessors(System);
 }
 
 static void

@@ -39,6 +39,16 @@ KiBucketIndex(ULONG64 Address, ULONG64 Base, ULONG64 Size, ULONG Log2)
     return Offset < Size ? KiBucketNumber(Address, Base, Log2) : KI_BUCKET_NONE;
 }
 
+/* KiBucketCount - buckets of a region, the last and perhaps partial one included. Exact for all
+ * values. Log2 is KI_BUCKET_LOG2_MIN..KI_BUCKET_LOG2_MAX. */
+static inline ULONG64
+KiBucketCount(ULONG64 Size, ULONG Log2)
+{
+    const ULONG64 Mask = ((ULONG64)1 << Log2) - 1;
+
+    return (Size >> Log2) + ((Size & Mask) != 0);
+}
+
 /*
  * KiBucketsFit - does a buffer have a counter for each bucket of a region, the last and
  * perhaps partial one included? Exact for all values: nothing is rounded or cut off.
@@ -51,10 +61,8 @@ static inline BOOLEAN
 KiBucketsFit(ULONG64 Size, ULONG Log2, ULONG BufferBytes)
 {
     const ULONG64 Counters = BufferBytes / KI_COUNTER_BYTES;
-    const ULONG64 Mask = ((ULONG64)1 << Log2) - 1;
-    const ULONG64 Buckets = (Size >> Log2) + ((Size & Mask) != 0);
 
-    return Buckets <= Counters;
+    return KiBucketCount(Size, Log2) <= Counters;
 }
 
 /* KiProcessorInSet - is Processor in the set of Count words? Level: interrupt. */

@@ -28,12 +28,10 @@ put_field(FILE *out, const char *text)
     fputc('"', out);
 }
 
-/* Escapes and writes a field and the comma behind it. False: out of memory. */
+/* Writes the scratch text as a field and the comma behind it. False: out of memory. */
 static bool
-put_text(FILE *out, struct buffer *scratch, const char *text)
+put_scratch(FILE *out, struct buffer *scratch)
 {
-    scratch->size = 0;
-    text_escape(scratch, text != NULL ? text : "");
     if (buffer_text(scratch) == NULL) {
         return false;
     }
@@ -42,17 +40,21 @@ put_text(FILE *out, struct buffer *scratch, const char *text)
     return true;
 }
 
+/* Escapes and writes a field. False: out of memory. */
+static bool
+put_text(FILE *out, struct buffer *scratch, const char *text)
+{
+    scratch->size = 0;
+    text_escape(scratch, text != NULL ? text : "");
+    return put_scratch(out, scratch);
+}
+
 static bool
 put_name(FILE *out, struct buffer *scratch, const struct report_group *group)
 {
     scratch->size = 0;
     report_group_name(group, scratch);
-    if (buffer_text(scratch) == NULL) {
-        return false;
-    }
-    put_field(out, (const char *)scratch->data);
-    fputc(',', out);
-    return true;
+    return put_scratch(out, scratch);
 }
 
 static bool
