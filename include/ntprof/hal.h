@@ -31,9 +31,11 @@ typedef struct _KE_HIT {
     KPROFILE_SOURCE Source;
     ULONG Processor;   /* 0.., group times 64 plus number in the group, on all hosts */
     ULONG64 ProcessId; /* whose thread was interrupted */
-    ULONG64 Address;   /* program counter; an offset if Selector is set */
-    ULONG Selector;    /* code selector if it is not the flat one, else 0 */
-    ULONG Scope;       /* KE_SCOPE_...: both, unless each list has its own interrupts */
+    ULONG64 Address;   /* program counter, linear */
+    ULONG
+    Selector; /* code segment that ran; 0 if the HAL does not tell: Offset is unused */
+    ULONG Scope;    /* KE_SCOPE_...: both, unless each list has its own interrupts */
+    ULONG64 Offset; /* program counter within the segment of Selector */
 } KE_HIT;
 
 /*

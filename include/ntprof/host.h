@@ -38,6 +38,9 @@ typedef struct _HOST_PROCESS {
     Reference; /* the host's own: tells the pid's later users apart (its start time) */
 } HOST_PROCESS;
 
+/* HOST_TABLE.IsRestrictedCaller: how NT 6.3, and 10.0, find callers of low integrity. */
+enum { HOST_RESTRICTED_BY_INTEGRITY_LEVEL = 1, HOST_RESTRICTED_BY_ACCESS_CHECK = 2 };
+
 typedef struct _HOST_TABLE {
     ULONG Size;                 /* sizeof(HOST_TABLE) */
     ULONG PageSize;             /* bytes, a power of two */
@@ -69,9 +72,10 @@ typedef struct _HOST_TABLE {
     void (*UnmapPages)(void *Context, MDL *Mdl);
     void (*UnlockPages)(void *Context, MDL *Mdl);
 
-    /* Rights of the caller. */
+    /* Rights of the caller. Restricted by which rule: HOST_RESTRICTED_...; a host that has one
+     * rule for both ignores it. */
     BOOLEAN (*HasSystemProfilePrivilege)(void *Context);
-    BOOLEAN (*IsRestrictedCaller)(void *Context);
+    BOOLEAN (*IsRestrictedCaller)(void *Context, ULONG Rule);
 
     /*
      * Processes. Open: STATUS_INVALID_CID if there is none. May the caller look into it?

@@ -8,7 +8,11 @@
  * that holds the session's lock. Level: passive (they may block).
  *
  * A call that fails changes nothing and leaves its outputs untouched. Statuses are listed
- * in the order in which they are checked. Rule ids name rows of docs/behaviour.md.
+ * in the order in which they are checked, by the rules of the newest version with all known
+ * defects mended; ntprof_session_options.nt_version picks another's, and docs/behaviour.md says
+ * what differs. Rule ids name its rows. Any call but NtClose gives STATUS_SYSTEM_SHUTDOWN first of
+ * all once the session has halted (ntprof_session_info.halt), and STATUS_INVALID_SYSTEM_SERVICE in
+ * a session of a version that lacks it.
  */
 #ifndef NTPROF_NT_PROFILE_H
 #define NTPROF_NT_PROFILE_H
@@ -65,6 +69,7 @@ enum { PROFILE_BUCKET_LOG2_MIN = 2, PROFILE_BUCKET_LOG2_MAX = 31 };
 
 #define PROFILE_CONTROL 0x0001u
 #define PROFILE_ALL_ACCESS 0x000F0001u
+#define PROCESS_DUP_HANDLE 0x0040u
 #define PROCESS_QUERY_INFORMATION 0x0400u
 
 /* NtCurrentProcess - the pseudo handle of the calling process; never closed. */
@@ -219,6 +224,121 @@ NTSTATUS NtClose(HANDLE Handle);
 NTSTATUS NtOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
                        const OBJECT_ATTRIBUTES *ObjectAttributes,
                        const CLIENT_ID *ClientId);
+
+/* NtDuplicateObject.Options, .HandleAttributes */
+#define DUPLICATE_CLOSE_SOURCE 0x0001u
+#define DUPLICATE_SAME_ACCESS 0x0002u
+#define DUPLICATE_SAME_ATTRIBUTES 0x0004u
+#define OBJ_INHERIT 0x0002u
+
+/*
+ * NtDuplicateObject - another handle to the same object.
+ *
+ *   SourceProcessHandle  in: the calling process: its pseudo handle, or a handle with
+ *                        PROCESS_DUP_HANDLE
+ *   SourceHandle         in: any handle of the session, or the pseudo handle
+ *   TargetProcessHandle  in: as SourceProcessHandle
+ *   TargetHandle         out: the new handle; need not be aligned
+ *   DesiredAccess        in: what to grant, generic bits too; at most what SourceHandle has
+ *   HandleAttributes     in: 0 or OBJ_INHERIT, which is remembered: Linux inherits no handles
+ *   Options              in: DUPLICATE_...; with CLOSE_SOURCE SourceHandle is closed if it is open,
+ *                        also when the call fails
+ *
+ * STATUS_ACCESS_VIOLATION       TargetHandle is no user memory that can be written
+ * STATUS_INVALID_PARAMETER      unknown bits in Options or HandleAttributes
+ * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED
+ *                               SourceProcessHandle, then TargetProcessHandle
+ * STATUS_NOT_SUPPORTED          one of them is another process, which has no handles here
+ * STATUS_INVALID_HANDLE         SourceHandle
+ * STATUS_ACCESS_DENIED          DesiredAccess is more than SourceHandle has
+ * STATUS_INSUFFICIENT_RESOURCES
+ *
+ * Source: docs/behaviour.md, Handles.
+ */
+NTSTATUS NtDuplicateObject(HANDLE SourceProcessHandle, HANDLE SourceHandle,
+                           HANDLE TargetProcessHandle, HANDLE *TargetHandle,
+                           ACCESS_MASK DesiredAccess, ULONG HandleAttributes,
+                           ULONG Options);
+
+/* NtQueryObject.ObjectInformationClass */
+typedef ULONG OBJECT_INFORMATION_CLASS;
+enum { ObjectBasicInformation = 0, ObjectTypeInformation = 2 };
+
+/* OBJECT_BASIC_INFORMATION - NT's; what has no meaning here is 0. */
+typedef struct _OBJECT_BASIC_INFORMATION {
+    ULONG Attributes; /* of the handle: OBJ_INHERIT or 0 */
+    ACCESS_MASK GrantedAccess;
+    ULONG HandleCount;
+    ULONG PointerCount; /* handles and other references */
+    ULONG PagedPoolCharge;
+    ULONG NonPagedPoolCharge;
+    ULONG Reserved[3];
+    ULONG NameInfoSize; /* 0: objects are unnamed */
+    ULONG TypeInfoSize; /* bytes that ObjectTypeInformation takes */
+    ULONG SecurityDescriptorSize;
+    LONG64 CreationTime;
+} OBJECT_BASIC_INFORMATION;
+
+/* OBJECT_TYPE_INFORMATION - NT's; the name follows it. What has no meaning here is 0. */
+typedef struct _OBJECT_TYPE_INFORMATION {
+    UNICODE_STRING TypeName; /* Buffer is behind the structure */
+    ULONG TotalNumberOfObjects;
+    ULONG TotalNumberOfHandles;
+    ULONG TotalPagedPoolUsage;
+    ULONG TotalNonPagedPoolUsage;
+    ULONG TotalNamePoolUsage;
+    ULONG TotalHandleTableUsage;
+    ULONG HighWaterNumberOfObjects;
+    ULONG HighWaterNumberOfHandles;
+    ULONG HighWaterPagedPoolUsage;
+    ULONG HighWaterNonPagedPoolUsage;
+    ULONG HighWaterNamePoolUsage;
+    ULONG HighWaterHandleTableUsage;
+    ULONG InvalidAttributes; /* Profile: OBJ_OPENLINK, 0x100 */
+    GENERIC_MAPPING GenericMapping;
+    ULONG ValidAccessMask;
+    BOOLEAN SecurityRequired;
+    BOOLEAN MaintainHandleCount;
+    UCHAR TypeIndex;
+    UCHAR ReservedByte;
+    ULONG PoolType; /* 0: non-paged */
+    ULONG DefaultPagedPoolCharge;
+    ULONG DefaultNonPagedPoolCharge;
+} OBJECT_TYPE_INFORMATION;
+
+/*
+ * NtQueryObject - facts of a handle's object, or of its type.
+ *
+ *   Handle                   in: any handle of the session, or the pseudo handle; no access is
+ *                            needed
+ *   ObjectInformationClass   in: ObjectBasicInformation or ObjectTypeInformation
+ *   ObjectInformation        out: the structure
+ *   ObjectInformationLength  in: bytes; exactly the structure's for basic information, at least
+ *                            structure and name for type information
+ *   ReturnLength             out, may be NULL: bytes needed; also set with INFO_LENGTH_MISMATCH
+ *
+ * STATUS_DATATYPE_MISALIGNMENT, STATUS_ACCESS_VIOLATION
+ *                               ObjectInformation, then ReturnLength: 4-byte aligned, writable
+ * STATUS_INVALID_INFO_CLASS
+ * STATUS_INVALID_HANDLE
+ * STATUS_INFO_LENGTH_MISMATCH
+ *
+ * Source: docs/behaviour.md, Handles.
+ */
+NTSTATUS NtQueryObject(HANDLE Handle, OBJECT_INFORMATION_CLASS ObjectInformationClass,
+                       void *ObjectInformation, ULONG ObjectInformationLength,
+                       ULONG *ReturnLength);
+
+/*
+ * The calls as NT 3.10 and 3.50 had them: no source and no affinity, so ProfileTime on all
+ * processors. Parameters and statuses otherwise as the calls above, whose present forms these two
+ * versions lack. STATUS_INVALID_SYSTEM_SERVICE in a session of another version.
+ */
+NTSTATUS ntprof_NtCreateProfile310(HANDLE *ProfileHandle, HANDLE Process,
+                                   PVOID ProfileBase, SIZE_T ProfileSize,
+                                   ULONG BucketSize, ULONG *Buffer, ULONG BufferSize);
+NTSTATUS ntprof_NtQueryIntervalProfile310(ULONG *Interval);
+NTSTATUS ntprof_NtSetIntervalProfile310(ULONG Interval);
 
 /* The Zw names: the same functions. */
 NTSTATUS ZwCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,

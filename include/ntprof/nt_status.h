@@ -16,15 +16,19 @@
     X(STATUS_DATATYPE_MISALIGNMENT, 0x80000002, "an address is not aligned")          \
     X(STATUS_BUFFER_OVERFLOW, 0x80000005, "the region wraps round the address space") \
     X(STATUS_UNSUCCESSFUL, 0xC0000001, "the operation failed")                        \
+    X(STATUS_INVALID_INFO_CLASS, 0xC0000003, "no such class of information")          \
+    X(STATUS_INFO_LENGTH_MISMATCH, 0xC0000004, "the information has another length")  \
     X(STATUS_ACCESS_VIOLATION, 0xC0000005, "an address cannot be read or written")    \
     X(STATUS_INVALID_HANDLE, 0xC0000008, "not an open handle")                        \
     X(STATUS_INVALID_CID, 0xC000000B, "no process with that id")                      \
     X(STATUS_INVALID_PARAMETER, 0xC000000D, "a parameter is invalid")                 \
+    X(STATUS_INVALID_SYSTEM_SERVICE, 0xC000001C, "this NT version has no such call")  \
     X(STATUS_ACCESS_DENIED, 0xC0000022, "access denied")                              \
     X(STATUS_BUFFER_TOO_SMALL, 0xC0000023, "the buffer has too few counters")         \
     X(STATUS_OBJECT_TYPE_MISMATCH, 0xC0000024,                                        \
       "the handle is for another object type")                                        \
     X(STATUS_PRIVILEGE_NOT_HELD, 0xC0000061, "SeSystemProfilePrivilege is not held")  \
+    X(STATUS_INTEGER_DIVIDE_BY_ZERO, 0xC0000094, "division by zero")                  \
     X(STATUS_INSUFFICIENT_RESOURCES, 0xC000009A, "not enough memory or descriptors")  \
     X(STATUS_WORKING_SET_QUOTA, 0xC00000A1, "the buffer cannot be locked in memory")  \
     X(STATUS_PROFILING_NOT_STARTED, 0xC00000B7, "the profile is not started")         \
@@ -33,20 +37,25 @@
     X(STATUS_PROFILING_AT_LIMIT, 0xC00000D3, "too many profiles are started")         \
     X(STATUS_INVALID_PARAMETER_7, 0xC00000F5, "BufferSize must not be 0")             \
     X(STATUS_PROCESS_IS_TERMINATING, 0xC000010A, "the process is gone")               \
-    X(STATUS_NOT_FOUND, 0xC0000225, "not found")
+    X(STATUS_NOT_FOUND, 0xC0000225, "not found")                                      \
+    X(STATUS_SYSTEM_SHUTDOWN, 0xC00002EB, "the simulated NT has stopped: bug check")
 
 #define STATUS_SUCCESS ((NTSTATUS)0x00000000)
 #define STATUS_DATATYPE_MISALIGNMENT ((NTSTATUS)0x80000002)
 #define STATUS_BUFFER_OVERFLOW ((NTSTATUS)0x80000005)
 #define STATUS_UNSUCCESSFUL ((NTSTATUS)0xC0000001)
+#define STATUS_INVALID_INFO_CLASS ((NTSTATUS)0xC0000003)
+#define STATUS_INFO_LENGTH_MISMATCH ((NTSTATUS)0xC0000004)
 #define STATUS_ACCESS_VIOLATION ((NTSTATUS)0xC0000005)
 #define STATUS_INVALID_HANDLE ((NTSTATUS)0xC0000008)
 #define STATUS_INVALID_CID ((NTSTATUS)0xC000000B)
 #define STATUS_INVALID_PARAMETER ((NTSTATUS)0xC000000D)
+#define STATUS_INVALID_SYSTEM_SERVICE ((NTSTATUS)0xC000001C)
 #define STATUS_ACCESS_DENIED ((NTSTATUS)0xC0000022)
 #define STATUS_BUFFER_TOO_SMALL ((NTSTATUS)0xC0000023)
 #define STATUS_OBJECT_TYPE_MISMATCH ((NTSTATUS)0xC0000024)
 #define STATUS_PRIVILEGE_NOT_HELD ((NTSTATUS)0xC0000061)
+#define STATUS_INTEGER_DIVIDE_BY_ZERO ((NTSTATUS)0xC0000094)
 #define STATUS_INSUFFICIENT_RESOURCES ((NTSTATUS)0xC000009A)
 #define STATUS_WORKING_SET_QUOTA ((NTSTATUS)0xC00000A1)
 #define STATUS_PROFILING_NOT_STARTED ((NTSTATUS)0xC00000B7)
@@ -56,6 +65,7 @@
 #define STATUS_INVALID_PARAMETER_7 ((NTSTATUS)0xC00000F5)
 #define STATUS_PROCESS_IS_TERMINATING ((NTSTATUS)0xC000010A)
 #define STATUS_NOT_FOUND ((NTSTATUS)0xC0000225)
+#define STATUS_SYSTEM_SHUTDOWN ((NTSTATUS)0xC00002EB)
 
 /* NT_SUCCESS - success or information; warnings such as STATUS_BUFFER_OVERFLOW fail it. */
 #define NT_SUCCESS(Status) ((NTSTATUS)(Status) >= 0)

@@ -62,6 +62,21 @@ typedef struct _OBJECT_ATTRIBUTES {
     void *SecurityQualityOfService;
 } OBJECT_ATTRIBUTES;
 
+/* UNICODE_STRING - UTF-16; Length in bytes, without a zero at the end. */
+typedef struct _UNICODE_STRING {
+    USHORT Length;
+    USHORT MaximumLength;
+    USHORT *Buffer;
+} UNICODE_STRING;
+
+/* GENERIC_MAPPING - what an object type's generic access bits stand for. */
+typedef struct _GENERIC_MAPPING {
+    ACCESS_MASK GenericRead;
+    ACCESS_MASK GenericWrite;
+    ACCESS_MASK GenericExecute;
+    ACCESS_MASK GenericAll;
+} GENERIC_MAPPING;
+
 #if UINTPTR_MAX > 0xFFFFFFFFu
 #define NTPROF_ABI_CHECK_64(expr) expr
 #else

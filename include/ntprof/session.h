@@ -22,7 +22,45 @@ enum {
     /* No thread: the caller delivers with ntprof_session_fd and ntprof_session_poll. */
     NTPROF_SESSION_POLLED = 1,
     /* Never hits in kernel mode, although the caller may see them. */
-    NTPROF_SESSION_USER_ONLY = 2
+    NTPROF_SESSION_USER_ONLY = 2,
+    /* The caller is a 32-bit program of a 64-bit NT: NtCreateProfile's Affinity is cut to 32 bits
+     * and extended with zeros, so that all ones mean processors 0 to 31. With NTPROF_ABI_X64. */
+    NTPROF_SESSION_WOW64 = 4
+};
+
+/* ntprof_session_options.nt_version: whose rules hold. docs/behaviour.md, Versions. */
+enum {
+    NTPROF_NT_NEWEST = 0, /* the newest, all known defects mended */
+    NTPROF_NT_3_10 = 310,
+    NTPROF_NT_3_50 = 350,
+    NTPROF_NT_3_51 = 351,
+    NTPROF_NT_4_0 = 400,
+    NTPROF_NT_4_0_SP4 = 404,
+    NTPROF_NT_5_0 = 500, /* Windows 2000 */
+    NTPROF_NT_5_1 = 501,
+    NTPROF_NT_5_2 = 502,
+    NTPROF_NT_6_0 = 600,
+    NTPROF_NT_6_1 = 601,
+    NTPROF_NT_6_2 = 602,
+    NTPROF_NT_6_3 = 603,
+    NTPROF_NT_10_0 = 1507, /* 10.0 and its releases */
+    NTPROF_NT_1511 = 1511,
+    NTPROF_NT_1607 = 1607,
+    NTPROF_NT_1703 = 1703,
+    NTPROF_NT_1709 = 1709,
+    NTPROF_NT_1803 = 1803,
+    NTPROF_NT_1809 = 1809 /* and later */
+};
+
+/*
+ * ntprof_session_options.abi: the word size of the simulated NT, whatever the host's. It governs
+ * ProfileBase and ProfileSize, where kernel space begins, segment profiles and MDL limits.
+ */
+enum {
+    NTPROF_ABI_HOST = 0, /* x64 on a 64-bit host, x86 on a 32-bit one */
+    NTPROF_ABI_X64 = 1,
+    NTPROF_ABI_X86 =
+        2 /* segments are profiled where the machine has them (x86 alone) */
 };
 
 /* An interval to begin with; needs no privilege, being the session's alone. */
@@ -40,12 +78,14 @@ typedef struct ntprof_session_options {
     size_t size;         /* sizeof(ntprof_session_options) */
     const char *backend; /* NULL: the best that works; else its name */
     uint32_t flags;      /* NTPROF_SESSION_... */
-    uint32_t nt_version; /* 0: the newest, defects mended */
+    uint32_t nt_version; /* NTPROF_NT_... */
     const ntprof_source_interval *intervals;
     size_t interval_count;
     uint64_t simulation_seed; /* back end "sim" */
     ntprof_log *log;          /* NULL: silent; called on any thread of the session */
     void *log_context;
+    uint32_t abi; /* NTPROF_ABI_... */
+    uint32_t reserved;
 } ntprof_session_options;
 
 /*
@@ -54,8 +94,9 @@ typedef struct ntprof_session_options {
  *   options  in: NULL for defaults
  *   session  out
  *
- * STATUS_INVALID_PARAMETER       session NULL, size too small, unknown back end, version or
- *                                flag, an interval for an unknown source or of 0
+ * STATUS_INVALID_PARAMETER       session NULL, size too small, unknown back end, version, abi or
+ *                                flag, WOW64 in an x86 session, x64 on a 32-bit host, an interval
+ *                                for an unknown source or of 0
  * STATUS_NOT_SUPPORTED           no back end, or not the one asked for, can be used:
  *                                ntprof_backend_next says why
  * STATUS_INSUFFICIENT_RESOURCES
@@ -76,21 +117,50 @@ void ntprof_session_close(ntprof_session *session);
  */
 void ntprof_session_use(ntprof_session *session);
 
+/*
+ * ntprof_nt_version_lookup - the version with this name.
+ *
+ *   text     in: "newest", "3.10" ... "4.0 SP4" ... "10.0", "1511" ... "1809"; not case-sensitive
+ *   version  out: NTPROF_NT_...
+ *
+ * STATUS_INVALID_PARAMETER  an argument is NULL
+ * STATUS_NOT_FOUND          no such version
+ */
+NTSTATUS ntprof_nt_version_lookup(const char *text, uint32_t *version);
+
+/*
+ * ntprof_session_info.halt: a session with a defective version's rules stops where NT would have
+ * written behind the counters. Nothing is written there; all profiles are stopped, and every call
+ * but NtClose gives STATUS_SYSTEM_SHUTDOWN.
+ */
+enum {
+    NTPROF_HALT_NONE = 0,
+    NTPROF_HALT_BUG_CHECK = 1, /* NT would have stopped with a bug check */
+    NTPROF_HALT_CORRUPTION = 2 /* NT would have corrupted memory in silence */
+};
+
 typedef struct ntprof_session_info {
     size_t size;
     char backend[16]; /* the one in use */
     char better[512]; /* why no better one is in use, and what would allow it; or "" */
     char limits[512]; /* what the one in use may not do here, the same way; or "" */
     uint32_t nt_version;
-    uint32_t processors; /* active now */
-    uint64_t profiles;   /* profile objects that exist */
-    uint64_t started;    /* of them started */
-    uint64_t start_limit;
+    uint32_t processors;  /* active now */
+    uint64_t profiles;    /* profile objects that exist */
+    uint64_t started;     /* of them started */
+    uint64_t start_limit; /* 0: none */
     uint64_t processes;   /* watched processes alive */
     uint64_t late;        /* records that came out of time order */
     uint64_t ring_bytes;  /* memory of all rings */
     uint64_t delivery_ns; /* thread CPU time spent delivering */
     uint64_t deliveries;  /* times the rings were drained */
+    uint32_t abi;         /* NTPROF_ABI_X64 or NTPROF_ABI_X86 */
+    uint32_t halt;        /* NTPROF_HALT_... */
+    uint32_t bug_check;   /* its code: 0x0A; 0 for corruption */
+    uint32_t reserved;
+    uint64_t bug_check_parameters
+        [4]; /* 0x0A and corruption: address that NT would have written,
+                                         IRQL, 1 for a write, address of the instruction */
 } ntprof_session_info;
 
 /*

@@ -34,6 +34,7 @@ struct ntprof_session {
     int wake_fd; /* eventfd that wakes the thread; -1 if not threaded */
     uint64_t delivery_ns;
     uint64_t deliveries;
+    bool halt_logged;
     char better[512];
     char limits[512];
 };
@@ -48,6 +49,9 @@ bool api_enter(ntprof_session *session);
 /* Unlocks. Keeps the back end's reason if status is a failure; returns status. */
 NTSTATUS api_leave(ntprof_session *session, NTSTATUS status);
 
+/* After hits were delivered: has a defect of the simulated NT stopped it? */
+void api_notice_halt(ntprof_session *session);
+
 /* What is due, with the session locked; milliseconds until the next time, or -1. */
 int api_deliver(ntprof_session *session);
 
@@ -59,5 +63,10 @@ void api_stop_thread(ntprof_session *session);
 /* Copies a whole struct out to one that begins with its size, as far as the caller's reaches.
  * False if that is smaller than least, its first version. */
 bool api_copy_out(void *to, const void *from, size_t bytes, size_t least);
+
+_Static_assert((int)EX_ABI_X64 == (int)NTPROF_ABI_X64 &&
+                   (int)EX_ABI_X86 == (int)NTPROF_ABI_X86 &&
+                   (int)KE_HALT_CORRUPTION == (int)NTPROF_HALT_CORRUPTION,
+               "public numbers are the core's");
 
 #endif

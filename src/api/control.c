@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/control.c - watching, delivering and asking about a session. */
 #include "api/api.h"
+#include "ex/version.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,18 @@ ntprof_session_poll(ntprof_session *session, int *wait_ms)
     return api_leave(session, STATUS_SUCCESS);
 }
 
+static void
+control_fill_halt(const ntprof_session *session, ntprof_session_info *info)
+{
+    KE_HALT halt;
+
+    if (KeQueryHalt(&session->system.Ke, &halt)) {
+        info->halt = halt.Kind;
+        info->bug_check = halt.Code;
+        memcpy(info->bug_check_parameters, halt.Parameters, sizeof(halt.Parameters));
+    }
+}
+
 NTSTATUS
 ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
 {
@@ -183,7 +196,11 @@ ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
     full.ring_bytes = statistics.RingBytes;
     full.delivery_ns = session->delivery_ns;
     full.deliveries = session->deliveries;
-    return api_leave(session, api_copy_out(info, &full, sizeof(full), sizeof(full))
+    full.nt_version = session->system.Version->Number;
+    full.abi = session->system.Abi.Number;
+    control_fill_halt(session, &full);
+    return api_leave(session, api_copy_out(info, &full, sizeof(full),
+                                           offsetof(ntprof_session_info, abi))
                                   ? STATUS_SUCCESS
                                   : STATUS_INVALID_PARAMETER);
 }

@@ -6,12 +6,14 @@
  * current one.
  */
 #include "api/api.h"
+#include "ex/version.h"
 #include "host/linux/linux.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -50,13 +52,61 @@ api_enter(ntprof_session *session)
     return true;
 }
 
+/* What the simulated NT came to, in a sentence; false while it runs. */
+static bool
+session_describe_halt(const ntprof_session *session, char *text, size_t size)
+{
+    const char *const version = session->system.Version->Name;
+    KE_HALT halt;
+
+    if (!KeQueryHalt(&session->system.Ke, &halt)) {
+        return false;
+    }
+    if (halt.Kind == KE_HALT_CORRUPTION) {
+        snprintf(text, size,
+                 "NT %s would have corrupted memory at 0x%llx in silence, behind a "
+                 "profile's "
+                 "counters; nothing was written, and the session has stopped",
+                 version, (unsigned long long)halt.Parameters[0]);
+    } else {
+        snprintf(
+            text, size,
+            "NT %s would have stopped with bug check 0x%02X (0x%llx, 0x%llx, 0x%llx, "
+            "0x%llx); nothing was written, and the session has stopped",
+            version, halt.Code, (unsigned long long)halt.Parameters[0],
+            (unsigned long long)halt.Parameters[1],
+            (unsigned long long)halt.Parameters[2],
+            (unsigned long long)halt.Parameters[3]);
+    }
+    return true;
+}
+
+void
+api_notice_halt(ntprof_session *session)
+{
+    char text[512];
+
+    if (session->halt_logged || !ExNoticeHalt(&session->system)) {
+        return;
+    }
+    session->halt_logged = true;
+    if (session->log != NULL && session_describe_halt(session, text, sizeof(text))) {
+        session->log(session->log_context, NTPROF_LOG_ERROR, text);
+    }
+}
+
 NTSTATUS
 api_leave(ntprof_session *session, NTSTATUS status)
 {
+    api_notice_halt(session);
     if (!NT_SUCCESS(status)) {
         thread_error.session = session;
-        snprintf(thread_error.text, sizeof(thread_error.text), "%s",
-                 session->backend->Error(session->backend_context));
+        if (status != STATUS_SYSTEM_SHUTDOWN ||
+            !session_describe_halt(session, thread_error.text,
+                                   sizeof(thread_error.text))) {
+            snprintf(thread_error.text, sizeof(thread_error.text), "%s",
+                     session->backend->Error(session->backend_context));
+        }
     }
     pthread_mutex_unlock(&session->lock);
     return status;
@@ -130,6 +180,8 @@ session_choose_backend(ntprof_session *session, const ntprof_session_options *op
         .Ke = &session->system.Ke,
         .Notify = session_notify,
         .NotifyContext = session,
+        .Selectors = options->abi == NTPROF_ABI_X86 ||
+                     (options->abi == NTPROF_ABI_HOST && sizeof(void *) == 4),
         .UserOnly = (options->flags & NTPROF_SESSION_USER_ONLY) != 0,
         .SimulationSeed = options->simulation_seed,
     };
@@ -190,6 +242,11 @@ session_init_lock(ntprof_session *session)
 static NTSTATUS
 session_build(ntprof_session *session, const ntprof_session_options *options)
 {
+    const EX_OPTIONS rules = {
+        .Version = options->nt_version,
+        .Abi = options->abi,
+        .Wow64 = (options->flags & NTPROF_SESSION_WOW64) != 0,
+    };
     HAL hal;
     NTSTATUS status = host_linux_create(&session->host);
 
@@ -201,8 +258,7 @@ session_build(ntprof_session *session, const ntprof_session_options *options)
         goto delete_host;
     }
     hal = (HAL){.Table = session->backend->Hal, .Context = session->backend_context};
-    status =
-        ExInitializeSystem(&session->system, &session->host, &hal, options->nt_version);
+    status = ExInitializeSystem(&session->system, &session->host, &hal, &rules);
     if (!NT_SUCCESS(status)) {
         goto close_backend;
     }
@@ -232,13 +288,16 @@ static NTSTATUS
 session_read_options(const ntprof_session_options *from,
                      ntprof_session_options *options)
 {
-    const unsigned known = NTPROF_SESSION_POLLED | NTPROF_SESSION_USER_ONLY;
+    const unsigned known =
+        NTPROF_SESSION_POLLED | NTPROF_SESSION_USER_ONLY | NTPROF_SESSION_WOW64;
+    const size_t first =
+        offsetof(ntprof_session_options, abi); /* of the first version */
 
     *options = (ntprof_session_options){.size = sizeof(*options)};
     if (from == NULL) {
         return STATUS_SUCCESS;
     }
-    if (from->size < sizeof(*options)) {
+    if (from->size < first) {
         return STATUS_INVALID_PARAMETER;
     }
     for (size_t i = sizeof(*options); i < from->size; i++) {
@@ -246,7 +305,9 @@ session_read_options(const ntprof_session_options *from,
             return STATUS_INVALID_PARAMETER; /* an option of a newer library */
         }
     }
-    *options = *from;
+    memcpy(options, from,
+           from->size < sizeof(*options) ? from->size : sizeof(*options));
+    options->size = sizeof(*options);
     if ((options->flags & ~known) != 0 ||
         (options->intervals == NULL && options->interval_count != 0)) {
         return STATUS_INVALID_PARAMETER;
@@ -382,4 +443,21 @@ api_current_session(NTSTATUS *status)
     }
     pthread_mutex_unlock(&default_lock);
     return session;
+}
+
+NTSTATUS
+ntprof_nt_version_lookup(const char *text, uint32_t *version)
+{
+    const EX_VERSION *found;
+
+    if (text == NULL || version == NULL) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    for (ULONG i = 0; (found = ExNextVersion(i)) != NULL; i++) {
+        if (strcasecmp(text, found->Name) == 0) {
+            *version = found->Number;
+            return STATUS_SUCCESS;
+        }
+    }
+    return STATUS_NOT_FOUND;
 }

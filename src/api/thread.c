@@ -27,6 +27,7 @@ api_deliver(ntprof_session *session)
 
     session->delivery_ns += thread_cpu_ns() - begin_ns;
     session->deliveries++;
+    api_notice_halt(session);
     return wait_ms;
 }
 

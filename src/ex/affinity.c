@@ -76,6 +76,9 @@ NTSTATUS
 ExpBuildAffinity(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
                  const GROUP_AFFINITY *OwnGroup, ULONG64 *Words, ULONG WordCount)
 {
+    if (!System->Version->HasGroups) {
+        return STATUS_SUCCESS; /* not looked at before a start */
+    }
     if (OwnGroup != NULL) {
         return ExpAddGroup(System, OwnGroup, Words, WordCount);
     }
@@ -84,4 +87,24 @@ ExpBuildAffinity(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE 
         return STATUS_SUCCESS;
     }
     return ExpAddCallerGroups(System, Mode, P, Words, WordCount);
+}
+
+void
+ExpActOnAffinity(KSYSTEM *System, EPROFILE *Profile)
+{
+    const HOST *const Host = &System->Host;
+    const KAFFINITY Active = Host->Table->ActiveProcessors(Host->Context, 0);
+    const KAFFINITY Mask = Profile->AffinityMask;
+
+    if (System->Version->HasGroups) {
+        return; /* checked when it was created */
+    }
+    for (ULONG Word = 0; Word < Profile->AffinityWords; Word++) {
+        Profile->Affinity[Word] = 0;
+    }
+    if (Mask == 0 || (System->Version->InactiveMeansAll && (Mask & Active) == 0)) {
+        ExpAddAllActive(System, Profile->Affinity, Profile->AffinityWords);
+    } else if (Profile->AffinityWords != 0) {
+        Profile->Affinity[0] = Mask & Active;
+    }
 }

@@ -10,31 +10,107 @@
 #include "mm/mm.h"
 #include "rtl/memory.h"
 
-#if UINTPTR_MAX > 0xFFFFFFFFu
-static const ULONG64 ExpAddressMask = ~(ULONG64)0;
-#else
-static const ULONG64 ExpAddressMask = 0xFFFFFFFFu;
-#endif
+enum { EXP_SELECTORS = 0x10000 };
+
+/* floor(log2), 0 for 0 too. */
+static ULONG
+ExpLog2(ULONG Number)
+{
+    ULONG Log2 = 0;
+
+    while (Number > 1) {
+        Number >>= 1;
+        Log2++;
+    }
+    return Log2;
+}
+
+/* NT divides by the number of counters before it looks at it. */
+static NTSTATUS
+ExpDivideByZero(KSYSTEM *System)
+{
+    const KE_HALT Halt = {
+        .Kind = KE_HALT_BUG_CHECK,
+        .Code = KE_KMODE_EXCEPTION_NOT_HANDLED,
+        .Parameters = {(ULONG)STATUS_INTEGER_DIVIDE_BY_ZERO,
+                       (ULONG64)(ULONG_PTR)&ExpDivideByZero},
+    };
+
+    KeHalt(&System->Ke, &Halt);
+    (void)ExNoticeHalt(System);
+    return STATUS_SYSTEM_SHUTDOWN;
+}
+
+/* Check 2: BucketSize 0 and a small ProfileBase are a segment, whose buckets NT chooses. */
+static NTSTATUS
+ExpConvertSegment(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
+{
+    const ULONG Counters = P->BufferSize / KI_COUNTER_BYTES;
+    ULONG BytesEach;
+
+    *Segment = 0;
+    if (!System->Abi.Segments || P->BucketSize != 0 ||
+        P->ProfileBase >= EXP_SELECTORS) {
+        return STATUS_SUCCESS;
+    }
+    if (Counters == 0) {
+        if (System->Version->RefusesShortSegmentBuffer) {
+            return STATUS_INVALID_PARAMETER_7;
+        }
+        return System->Version->RefusesEmptyBuffer ? STATUS_SUCCESS
+                                                   : ExpDivideByZero(System);
+    }
+    /* As published, in 32 bits: a region smaller than the counters wraps to 32, which check 3
+     * refuses; the rounding may leave a bucket too few, which check 4 finds. */
+    BytesEach = (ULONG)P->ProfileSize / Counters;
+    P->BucketSize = ExpLog2(BytesEach - 1) + 1;
+    if (P->BucketSize < PROFILE_BUCKET_LOG2_MIN) {
+        P->BucketSize = PROFILE_BUCKET_LOG2_MIN;
+    }
+    *Segment = (ULONG)P->ProfileBase;
+    P->ProfileBase = 0;
+    return STATUS_SUCCESS;
+}
+
+/* Check 4. The defective one compares quarters of buckets with bytes, and loses the last part. */
+static BOOLEAN
+ExpBucketsFit(const KSYSTEM *System, const EX_CREATE_PROFILE *P)
+{
+    if (System->Version->ForgetsPartialBucket) {
+        return P->ProfileSize >> (P->BucketSize - PROFILE_BUCKET_LOG2_MIN) <=
+               P->BufferSize;
+    }
+    return KiBucketsFit(P->ProfileSize, P->BucketSize, P->BufferSize);
+}
 
 /* Checks 1 to 6: arithmetic, and a source that the HAL has. */
 static NTSTATUS
-ExpCheckRegion(KSYSTEM *System, const EX_CREATE_PROFILE *P)
+ExpCheckRegion(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
 {
+    const ULONG64 AddressMask = System->Abi.AddressMask;
     HAL_SOURCE Source;
+    NTSTATUS Status;
 
-    if (P->BufferSize == 0) {
+    if (P->BufferSize == 0 && System->Version->RefusesEmptyBuffer) {
         return STATUS_INVALID_PARAMETER_7;
+    }
+    Status = ExpConvertSegment(System, P, Segment);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
     }
     if (P->BucketSize < PROFILE_BUCKET_LOG2_MIN ||
         P->BucketSize > PROFILE_BUCKET_LOG2_MAX) {
         return STATUS_INVALID_PARAMETER;
     }
-    if (!KiBucketsFit(P->ProfileSize, P->BucketSize, P->BufferSize)) {
+    if (!ExpBucketsFit(System, P)) {
         return STATUS_BUFFER_TOO_SMALL;
     }
     /* As NT has it, a region that ends exactly at the top of the address space fails too. */
-    if (((P->ProfileBase + P->ProfileSize) & ExpAddressMask) < P->ProfileSize) {
+    if (((P->ProfileBase + P->ProfileSize) & AddressMask) < P->ProfileSize) {
         return STATUS_BUFFER_OVERFLOW;
+    }
+    if (!System->Version->ChecksSource) {
+        return STATUS_SUCCESS;
     }
     System->Hal.Table->QuerySource(System->Hal.Context, P->ProfileSource, &Source);
     return Source.Supported ? STATUS_SUCCESS : STATUS_NOT_SUPPORTED;
@@ -63,20 +139,24 @@ ExpProbeAddresses(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE
     return MmProbeForRead(&System->Host, P->AffinityArray, ArrayBytes, sizeof(ULONG));
 }
 
-/* Checks 11 and 12: all processes, and kernel space. */
+/* Checks 10 to 12: all processes, and kernel space. */
 static NTSTATUS
-ExpCheckRights(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P)
+ExpCheckRights(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
+               ULONG Segment)
 {
     const HOST *const Host = &System->Host;
-    const ULONG64 KernelStart = Host->Table->SystemRangeStart;
     const ULONG64 Last =
         P->ProfileSize != 0 ? P->ProfileBase + (P->ProfileSize - 1) : P->ProfileBase;
 
-    if (P->Process == NULL && P->ProfileBase <= Host->Table->HighestUserAddress &&
+    if (P->Process == NULL && Segment != 0) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    if (P->Process == NULL && P->ProfileBase <= System->Abi.HighestUserAddress &&
         !SeHasSystemProfilePrivilege(Host, Mode)) {
         return STATUS_PRIVILEGE_NOT_HELD;
     }
-    if (Last >= KernelStart && SeIsRestrictedCaller(Host, Mode)) {
+    if (Last >= System->Abi.SystemRangeStart &&
+        SeIsRestrictedCaller(Host, Mode, System->Version->RestrictedRule)) {
         return STATUS_ACCESS_DENIED;
     }
     return STATUS_SUCCESS;
@@ -85,7 +165,8 @@ ExpCheckRights(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P
 /* Check 13: the object, and a handle to it. Process is referenced, or NULL. */
 static NTSTATUS
 ExpMakeProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
-               EPROCESS *Process, const ULONG64 *Affinity, ULONG AffinityWords)
+               EPROCESS *Process, ULONG Segment, const ULONG64 *Affinity,
+               ULONG AffinityWords)
 {
     void *Body;
     EPROFILE *Profile;
@@ -107,7 +188,9 @@ ExpMakeProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P
     Profile->Buffer = P->Buffer;
     Profile->BufferSize = P->BufferSize;
     Profile->BucketSize = P->BucketSize;
+    Profile->Segment = Segment;
     Profile->ProfileSource = P->ProfileSource;
+    Profile->AffinityMask = P->Affinity;
     Profile->AffinityWords = AffinityWords;
     RtlCopyMemory(Profile->Affinity, Affinity, AffinityWords * sizeof(ULONG64));
 
@@ -116,36 +199,42 @@ ExpMakeProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P
     return Status;
 }
 
+/* P is a copy: check 2 changes it. */
 static NTSTATUS
-ExpCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
+ExpCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, EX_CREATE_PROFILE P,
                  const GROUP_AFFINITY *OwnGroup)
 {
     const ULONG Groups = System->Host.Table->GroupCount(System->Host.Context);
     const ULONG Words = Groups < EXP_MOST_GROUPS ? Groups : EXP_MOST_GROUPS;
     ULONG64 Affinity[EXP_MOST_GROUPS] = {0};
     EPROCESS *Process = NULL;
-    NTSTATUS Status = ExpCheckRegion(System, P);
+    ULONG Segment;
+    NTSTATUS Status;
 
+    if (((P.ProfileBase | P.ProfileSize) & ~System->Abi.AddressMask) != 0) {
+        return STATUS_INVALID_PARAMETER; /* no caller of this word size can ask for it */
+    }
+    Status = ExpCheckRegion(System, &P, &Segment);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    Status = ExpProbeAddresses(System, Mode, P, OwnGroup);
+    Status = ExpProbeAddresses(System, Mode, &P, OwnGroup);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    Status = ExpBuildAffinity(System, Mode, P, OwnGroup, Affinity, Words);
+    Status = ExpBuildAffinity(System, Mode, &P, OwnGroup, Affinity, Words);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    if (P->Process != NULL) {
-        Status = ExReferenceProcess(System, P->Process, &Process);
+    if (P.Process != NULL) {
+        Status = ExReferenceProcess(System, P.Process, &Process);
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
     }
-    Status = ExpCheckRights(System, Mode, P);
+    Status = ExpCheckRights(System, Mode, &P, Segment);
     if (NT_SUCCESS(Status)) {
-        Status = ExpMakeProfile(System, Mode, P, Process, Affinity, Words);
+        Status = ExpMakeProfile(System, Mode, &P, Process, Segment, Affinity, Words);
     }
     ObDereferenceObject(&System->Ob, Process);
     return Status;
@@ -154,7 +243,9 @@ ExpCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE 
 NTSTATUS
 ExCreateProfileEx(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P)
 {
-    return ExpCreateProfile(System, Mode, P, NULL);
+    const NTSTATUS Status = ExpEnter(System, System->Version->HasGroups);
+
+    return NT_SUCCESS(Status) ? ExpCreateProfile(System, Mode, *P, NULL) : Status;
 }
 
 NTSTATUS
@@ -162,11 +253,35 @@ ExCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *
                 KAFFINITY Affinity)
 {
     const HOST *const Host = &System->Host;
+    EX_CREATE_PROFILE Old = *P;
     GROUP_AFFINITY Group = {.Mask = Affinity};
+    const NTSTATUS Status = ExpEnter(System, System->Version->HasSources);
 
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    if (System->Wow64) {
+        Group.Mask = (ULONG)Affinity; /* the 32-bit caller's, extended with zeros */
+    } else if ((Affinity & System->Abi.AddressMask) ==
+               (~(KAFFINITY)0 & System->Abi.AddressMask)) {
+        Group.Mask = ~(KAFFINITY)0;
+    }
+    Old.Affinity = Group.Mask;
     Group.Group = Host->Table->CurrentGroup(Host->Context);
-    if (Affinity == ~(KAFFINITY)0) {
+    if (Group.Mask == ~(KAFFINITY)0) {
         Group.Mask = Host->Table->ActiveProcessors(Host->Context, Group.Group);
     }
-    return ExpCreateProfile(System, Mode, P, &Group);
+    return ExpCreateProfile(System, Mode, Old, &Group);
+}
+
+NTSTATUS
+ExCreateProfile310(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P)
+{
+    const GROUP_AFFINITY Group = {0}; /* not looked at by a version without groups */
+    EX_CREATE_PROFILE Old = *P;
+    const NTSTATUS Status = ExpEnter(System, !System->Version->HasSources);
+
+    Old.ProfileSource = ProfileTime;
+    Old.Affinity = 0;
+    return NT_SUCCESS(Status) ? ExpCreateProfile(System, Mode, Old, &Group) : Status;
 }

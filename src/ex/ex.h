@@ -17,10 +17,32 @@
 
 struct _EX_VERSION;
 
+/* EX_OPTIONS - whose rules hold: as the members of ntprof_session_options. */
+typedef struct _EX_OPTIONS {
+    ULONG Version; /* 0: the newest, defects mended */
+    ULONG Abi;     /* EX_ABI_... */
+    BOOLEAN Wow64; /* the caller is 32-bit and NT is 64-bit: EX_ABI_X64 */
+} EX_OPTIONS;
+
+enum { EX_ABI_HOST = 0, EX_ABI_X64 = 1, EX_ABI_X86 = 2 };
+
+/* EX_ABI - what the word size of the simulated NT decides. */
+typedef struct _EX_ABI {
+    ULONG Number; /* EX_ABI_X64 or EX_ABI_X86 */
+    BOOLEAN Segments;
+    ULONG64 AddressMask;        /* of ProfileBase and ProfileSize */
+    ULONG64 HighestUserAddress; /* of the address space that is profiled */
+    ULONG64 SystemRangeStart;
+    ULONG64 MostMdlBytes;
+    ULONG ProfileIrql;
+} EX_ABI;
+
 typedef struct _KSYSTEM {
     HOST Host;
     HAL Hal;
     const struct _EX_VERSION *Version;
+    EX_ABI Abi;
+    BOOLEAN Wow64;
     OB_SYSTEM Ob;
     KE_SYSTEM Ke;
     PS_SYSTEM Ps;
@@ -35,12 +57,13 @@ typedef struct _KSYSTEM {
 /*
  * ExInitializeSystem - make System ready.
  *
- *   Version  in: 0 for the newest
+ *   Options  in: NULL for defaults
  *
- * STATUS_INVALID_PARAMETER (unknown version), STATUS_INSUFFICIENT_RESOURCES.
+ * STATUS_INVALID_PARAMETER (unknown version or abi, x64 on a 32-bit host, Wow64 without x64),
+ * STATUS_INSUFFICIENT_RESOURCES.
  */
 NTSTATUS ExInitializeSystem(KSYSTEM *System, const HOST *Host, const HAL *Hal,
-                            ULONG Version);
+                            const EX_OPTIONS *Options);
 
 /* ExFinishSystem - stop all profiles, close all handles. */
 void ExFinishSystem(KSYSTEM *System);
@@ -57,6 +80,7 @@ typedef struct _EX_CREATE_PROFILE {
     KPROFILE_SOURCE ProfileSource;
     USHORT GroupCount;
     ULONG64 AffinityArray;
+    KAFFINITY Affinity; /* set by ExCreateProfile */
 } EX_CREATE_PROFILE;
 
 NTSTATUS ExCreateProfileEx(KSYSTEM *System, KPROCESSOR_MODE Mode,
@@ -66,12 +90,19 @@ NTSTATUS ExCreateProfileEx(KSYSTEM *System, KPROCESSOR_MODE Mode,
 NTSTATUS ExCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode,
                          const EX_CREATE_PROFILE *P, KAFFINITY Affinity);
 
+/* As 3.10 and 3.50 have it: nor is ProfileSource. */
+NTSTATUS ExCreateProfile310(KSYSTEM *System, KPROCESSOR_MODE Mode,
+                            const EX_CREATE_PROFILE *P);
+
 NTSTATUS ExStartProfile(KSYSTEM *System, HANDLE ProfileHandle);
 NTSTATUS ExStopProfile(KSYSTEM *System, HANDLE ProfileHandle);
 NTSTATUS ExQueryIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode,
                                 KPROFILE_SOURCE ProfileSource, ULONG64 Interval);
 NTSTATUS ExSetIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Interval,
                               KPROFILE_SOURCE ProfileSource);
+NTSTATUS ExQueryIntervalProfile310(KSYSTEM *System, KPROCESSOR_MODE Mode,
+                                   ULONG64 Interval);
+NTSTATUS ExSetIntervalProfile310(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Interval);
 NTSTATUS ExClose(KSYSTEM *System, HANDLE Handle);
 NTSTATUS ExOpenProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 ProcessHandle,
                        ACCESS_MASK DesiredAccess, ULONG64 ProcessId);
@@ -98,7 +129,13 @@ void ExFlushProfiles(KSYSTEM *System);
 /* ExCountProcessors - active now. */
 ULONG ExCountProcessors(const KSYSTEM *System);
 
-/* ExStartLimit - how many profiles may be started now. */
+/*
+ * ExNoticeHalt - if the simulated NT has stopped (KeHalt), stop all profiles, once; TRUE then.
+ * After each delivery of hits.
+ */
+BOOLEAN ExNoticeHalt(KSYSTEM *System);
+
+/* ExStartLimit - how many profiles may be started now; 0: any number. */
 ULONG64 ExStartLimit(const KSYSTEM *System);
 
 #endif

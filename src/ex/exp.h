@@ -16,8 +16,9 @@ typedef struct _EPROFILE {
     ULONG BucketSize;        /* log2 */
     KPROFILE *ProfileObject; /* while started */
     void *LockedBuffer;      /* system address while started; NULL: not started */
-    ULONG Segment;
+    ULONG Segment;           /* code selector; 0: the region is in the address space */
     KPROFILE_SOURCE ProfileSource;
+    KAFFINITY AffinityMask;  /* as given, where it is acted on by each start alone */
     LIST_ENTRY StartedLinks; /* KSYSTEM.StartedProfiles, while started */
     ULONG AffinityWords;
     ULONG64 Affinity[]; /* AffinityWords of 64 processors */
@@ -26,6 +27,15 @@ typedef struct _EPROFILE {
 /* ExpStartProfile, ExpStopProfile - on the object; see NtStartProfile, NtStopProfile. */
 NTSTATUS ExpStartProfile(KSYSTEM *System, EPROFILE *Profile);
 NTSTATUS ExpStopProfile(KSYSTEM *System, EPROFILE *Profile);
+
+/*
+ * ExpEnter - what every call but ExClose begins with.
+ *
+ *   Known  in: the version has this call
+ *
+ * STATUS_SYSTEM_SHUTDOWN, STATUS_INVALID_SYSTEM_SERVICE.
+ */
+NTSTATUS ExpEnter(KSYSTEM *System, BOOLEAN Known);
 
 /* ExpOpenHandle - a handle to Body, written to the caller's variable; closed again if that
  * faults. */
@@ -43,7 +53,7 @@ NTSTATUS ExpWrite(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 To, const void 
 enum { EXP_MOST_GROUPS = 128 };
 
 /*
- * ExpBuildAffinity - the processors that a create call names, checked.
+ * ExpBuildAffinity - the processors that a create call names, checked if the version does so.
  *
  *   P                 in: GroupCount and AffinityArray
  *   OwnGroup          in: NtCreateProfile's one group, used instead of the array; or NULL
@@ -54,5 +64,8 @@ enum { EXP_MOST_GROUPS = 128 };
 NTSTATUS ExpBuildAffinity(KSYSTEM *System, KPROCESSOR_MODE Mode,
                           const EX_CREATE_PROFILE *P, const GROUP_AFFINITY *OwnGroup,
                           ULONG64 *Words, ULONG WordCount);
+
+/* ExpActOnAffinity - an unchecked mask becomes the processors that a start means by it. */
+void ExpActOnAffinity(KSYSTEM *System, EPROFILE *Profile);
 
 #endif

@@ -111,8 +111,12 @@ ExOpenProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 ProcessHandle,
 {
     const ACCESS_MASK Access = ObMapGenericAccess(&System->ProcessType, DesiredAccess);
     EPROCESS *Process;
-    NTSTATUS Status = ExpProbeHandle(System, Mode, ProcessHandle);
+    NTSTATUS Status = ExpEnter(System, TRUE);
 
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    Status = ExpProbeHandle(System, Mode, ProcessHandle);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }

@@ -18,9 +18,9 @@ ExpQueryInterval(KSYSTEM *System, KPROFILE_SOURCE ProfileSource)
     return Source.Interval > 0xFFFFFFFFu ? 0xFFFFFFFFu : (ULONG)Source.Interval;
 }
 
-NTSTATUS
-ExQueryIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode,
-                       KPROFILE_SOURCE ProfileSource, ULONG64 Interval)
+static NTSTATUS
+ExpQueryIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode,
+                        KPROFILE_SOURCE ProfileSource, ULONG64 Interval)
 {
     ULONG Value;
 
@@ -39,16 +39,80 @@ ExQueryIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode,
     return STATUS_SUCCESS;
 }
 
-NTSTATUS
-ExSetIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Interval,
-                     KPROFILE_SOURCE ProfileSource)
+/* What NT's HALs make of a wish; ntprof's own sources are not theirs. */
+static ULONG
+ExpClampInterval(const KSYSTEM *System, ULONG Interval, KPROFILE_SOURCE ProfileSource)
 {
-    if (!SeHasSystemProfilePrivilege(&System->Host, Mode)) {
+    const EX_VERSION *const Version = System->Version;
+
+    if (ProfileSource == ProfileTime) {
+        if (Interval < Version->LeastTimeInterval) {
+            return Version->LeastTimeInterval;
+        }
+        if (Version->MostTimeInterval != 0 && Interval > Version->MostTimeInterval) {
+            return Version->MostTimeInterval;
+        }
+    } else if (ProfileSource < ProfileNtprofBase &&
+               Interval < Version->LeastEventInterval) {
+        return Version->LeastEventInterval;
+    }
+    return Interval;
+}
+
+static NTSTATUS
+ExpSetIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Interval,
+                      KPROFILE_SOURCE ProfileSource)
+{
+    if (System->Version->SetNeedsPrivilege &&
+        !SeHasSystemProfilePrivilege(&System->Host, Mode)) {
         return STATUS_PRIVILEGE_NOT_HELD;
     }
     if (ProfileSource == ProfileAlignmentFixup) {
         System->AlignmentFixupInterval = Interval;
     }
-    System->Hal.Table->SetInterval(System->Hal.Context, ProfileSource, Interval);
+    System->Hal.Table->SetInterval(System->Hal.Context, ProfileSource,
+                                   ExpClampInterval(System, Interval, ProfileSource));
     return STATUS_SUCCESS;
+}
+
+NTSTATUS
+ExQueryIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode,
+                       KPROFILE_SOURCE ProfileSource, ULONG64 Interval)
+{
+    const NTSTATUS Status = ExpEnter(System, System->Version->HasSources);
+
+    return NT_SUCCESS(Status)
+               ? ExpQueryIntervalProfile(System, Mode, ProfileSource, Interval)
+               : Status;
+}
+
+NTSTATUS
+ExSetIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Interval,
+                     KPROFILE_SOURCE ProfileSource)
+{
+    const NTSTATUS Status = ExpEnter(System, System->Version->HasSources);
+
+    return NT_SUCCESS(Status)
+               ? ExpSetIntervalProfile(System, Mode, Interval, ProfileSource)
+               : Status;
+}
+
+NTSTATUS
+ExQueryIntervalProfile310(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 Interval)
+{
+    const NTSTATUS Status = ExpEnter(System, !System->Version->HasSources);
+
+    return NT_SUCCESS(Status)
+               ? ExpQueryIntervalProfile(System, Mode, ProfileTime, Interval)
+               : Status;
+}
+
+NTSTATUS
+ExSetIntervalProfile310(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Interval)
+{
+    const NTSTATUS Status = ExpEnter(System, !System->Version->HasSources);
+
+    return NT_SUCCESS(Status)
+               ? ExpSetIntervalProfile(System, Mode, Interval, ProfileTime)
+               : Status;
 }

@@ -45,7 +45,20 @@ ExCountProcessors(const KSYSTEM *System)
 ULONG64
 ExStartLimit(const KSYSTEM *System)
 {
-    return System->Version->StartLimitPerProcessor * ExCountProcessors(System);
+    return (ULONG64)System->Version->StartLimitPerProcessor * ExCountProcessors(System);
+}
+
+/* A version that does not check sources starts what never interrupts. */
+static BOOLEAN
+ExpIsSilent(KSYSTEM *System, KPROFILE_SOURCE Source)
+{
+    HAL_SOURCE Information;
+
+    if (System->Version->ChecksSource) {
+        return FALSE;
+    }
+    System->Hal.Table->QuerySource(System->Hal.Context, Source, &Information);
+    return !Information.Supported;
 }
 
 static void
@@ -57,9 +70,14 @@ ExpFillKernelProfile(KSYSTEM *System, const EPROFILE *Profile, KPROFILE *Kernel)
     Kernel->RangeSize = Profile->RangeSize;
     Kernel->BucketLog2 = Profile->BucketSize;
     Kernel->Buffer = KeProfileMdl(Kernel)->MappedSystemVa;
+    Kernel->Counters = KeProfileMdl(Kernel)->ByteCount / KI_COUNTER_BYTES;
     Kernel->Segment = Profile->Segment;
-    Kernel->Source = Profile->ProfileSource;
-    Kernel->AffinityWords = Profile->AffinityWords;
+    Kernel->Source = System->Version->NarrowsSource
+                         ? (KPROFILE_SOURCE)(SHORT)Profile->ProfileSource
+                         : Profile->ProfileSource;
+    Kernel->LimitInside = System->Version->LimitInside;
+    Kernel->AffinityWords =
+        ExpIsSilent(System, Kernel->Source) ? 0 : Profile->AffinityWords;
     Kernel->Affinity = Profile->Affinity;
 }
 
@@ -88,19 +106,20 @@ ExpStartProfile(KSYSTEM *System, EPROFILE *Profile)
     if (Profile->LockedBuffer != NULL) {
         return STATUS_PROFILING_NOT_STOPPED;
     }
-    if (System->StartedCount >= ExStartLimit(System)) {
+    if (System->Version->StartLimitPerProcessor != 0 &&
+        System->StartedCount >= ExStartLimit(System)) {
         return STATUS_PROFILING_AT_LIMIT;
     }
     Kernel = HostAllocate(Host, ExpKernelProfileBytes);
     if (Kernel == NULL) {
         return STATUS_INSUFFICIENT_RESOURCES;
     }
-    Status =
-        MmLockAndMap(Host, KeProfileMdl(Kernel), Profile->Buffer,
-                     ExpBytesToLock(System, Profile), System->Version->MostMdlBytes);
+    Status = MmLockAndMap(Host, KeProfileMdl(Kernel), Profile->Buffer,
+                          ExpBytesToLock(System, Profile), System->Abi.MostMdlBytes);
     if (!NT_SUCCESS(Status)) {
         goto free_kernel;
     }
+    ExpActOnAffinity(System, Profile);
     ExpFillKernelProfile(System, Profile, Kernel);
     Status = KeStartProfile(&System->Ke, Kernel);
     if (!NT_SUCCESS(Status)) {
@@ -147,6 +166,10 @@ ExpOnProfile(KSYSTEM *System, HANDLE ProfileHandle,
 
     /* First, since it may deliver notifications that change any object. */
     KeFlushHits(&System->Ke);
+    Status = ExpEnter(System, TRUE);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
     Status = ObReferenceObjectByHandle(&System->Ob, ProfileHandle, &System->ProfileType,
                                        PROFILE_CONTROL, &Profile);
     if (!NT_SUCCESS(Status)) {
@@ -179,4 +202,17 @@ ExFlushProfiles(KSYSTEM *System)
 
         MmFlush(&System->Host, KeProfileMdl(Profile->ProfileObject));
     }
+}
+
+BOOLEAN
+ExNoticeHalt(KSYSTEM *System)
+{
+    if (!KeQueryHalt(&System->Ke, NULL)) {
+        return FALSE;
+    }
+    while (!IsListEmpty(&System->StartedProfiles)) {
+        (void)ExpStopProfile(System, CONTAINING_RECORD(System->StartedProfiles.Flink,
+                                                       EPROFILE, StartedLinks));
+    }
+    return TRUE;
 }

@@ -54,19 +54,89 @@ ExpInitializeTypes(KSYSTEM *System)
     };
 }
 
-NTSTATUS
-ExInitializeSystem(KSYSTEM *System, const HOST *Host, const HAL *Hal, ULONG Version)
+/* Kernel space of a 32-bit NT: the upper half; and 64 kB below it are nobody's. */
+enum { EXP_HIGHEST_USER_32 = 0x7FFEFFFF };
+static const ULONG64 ExpSystemRangeStart32 = 0x80000000u;
+
+static void
+ExpSetAbi32(KSYSTEM *System)
 {
+    const HOST_TABLE *const Table = System->Host.Table;
+    EX_ABI *const Abi = &System->Abi;
+
+    Abi->Number = EX_ABI_X86;
+    Abi->Segments = TRUE;
+    Abi->AddressMask = 0xFFFFFFFFu;
+    Abi->MostMdlBytes = System->Version->MostMdlBytes32;
+    Abi->ProfileIrql = System->Version->ProfileIrql32;
+    if (System->Version->SplitsIn32Bits) {
+        Abi->HighestUserAddress = EXP_HIGHEST_USER_32;
+        Abi->SystemRangeStart = ExpSystemRangeStart32;
+    } else {
+        Abi->HighestUserAddress = Table->HighestUserAddress;
+        Abi->SystemRangeStart = Table->SystemRangeStart;
+    }
+}
+
+static void
+ExpSetAbi64(KSYSTEM *System)
+{
+    enum { PROFILE_LEVEL = 15 };
+    const HOST_TABLE *const Table = System->Host.Table;
+
+    System->Abi = (EX_ABI){
+        .Number = EX_ABI_X64,
+        .AddressMask = ~(ULONG64)0,
+        .HighestUserAddress = Table->HighestUserAddress,
+        .SystemRangeStart = Table->SystemRangeStart,
+        .MostMdlBytes = System->Version->MostMdlBytes64,
+        .ProfileIrql = PROFILE_LEVEL,
+    };
+}
+
+static NTSTATUS
+ExpSetRules(KSYSTEM *System, const EX_OPTIONS *Options)
+{
+    const BOOLEAN Host64 = sizeof(ULONG_PTR) == sizeof(ULONG64);
+
+    System->Version = ExFindVersion(Options->Version);
+    System->Wow64 = Options->Wow64;
+    if (System->Version == NULL || Options->Abi > EX_ABI_X86) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    if (Options->Abi == EX_ABI_X86 || (Options->Abi == EX_ABI_HOST && !Host64)) {
+        ExpSetAbi32(System);
+        return System->Wow64 ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS;
+    }
+    ExpSetAbi64(System);
+    return Host64 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}
+
+NTSTATUS
+ExpEnter(KSYSTEM *System, BOOLEAN Known)
+{
+    if (ExNoticeHalt(System)) {
+        return STATUS_SYSTEM_SHUTDOWN;
+    }
+    return Known ? STATUS_SUCCESS : STATUS_INVALID_SYSTEM_SERVICE;
+}
+
+NTSTATUS
+ExInitializeSystem(KSYSTEM *System, const HOST *Host, const HAL *Hal,
+                   const EX_OPTIONS *Options)
+{
+    const EX_OPTIONS Defaults = {0};
     NTSTATUS Status;
 
-    *System = (KSYSTEM){.Host = *Host, .Hal = *Hal, .Version = ExFindVersion(Version)};
-    if (System->Version == NULL) {
-        return STATUS_INVALID_PARAMETER;
+    *System = (KSYSTEM){.Host = *Host, .Hal = *Hal};
+    Status = ExpSetRules(System, Options != NULL ? Options : &Defaults);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
     }
     InitializeListHead(&System->StartedProfiles);
     ExpInitializeTypes(System);
     ObInitializeSystem(&System->Ob, Host);
-    Status = KeInitializeSystem(&System->Ke, Host, Hal);
+    Status = KeInitializeSystem(&System->Ke, Host, Hal, System->Abi.ProfileIrql);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ex/version.h - what differs between versions of NT: one table, asked by member, so that no code
- * compares version numbers. docs/behaviour.md.
+ * compares version numbers. docs/behaviour.md, Versions.
  */
 #ifndef EX_VERSION_H
 #define EX_VERSION_H
@@ -11,12 +11,41 @@
 typedef struct _EX_VERSION {
     ULONG Number; /* as ntprof_session_options.nt_version; 0: newest, defects mended */
     const char *Name;
+
+    /* Which calls there are. */
+    BOOLEAN HasSources; /* source and affinity are arguments; else the calls of 3.10 */
+    BOOLEAN
+    HasGroups; /* NtCreateProfileEx; affinity is checked when a profile is created */
+
+    /* Create. */
+    BOOLEAN RefusesEmptyBuffer;
+    BOOLEAN RefusesShortSegmentBuffer; /* as it does an empty one */
+    BOOLEAN ForgetsPartialBucket;      /* defect: the size check by quarter buckets */
+    BOOLEAN ChecksSource;
+    ULONG RestrictedRule; /* HOST_RESTRICTED_...; 0: no caller is restricted */
+
+    /* Start. */
+    BOOLEAN InactiveMeansAll; /* a mask without active processors; before, 0 alone */
+    BOOLEAN NarrowsSource;    /* to 16 bits */
+    BOOLEAN LimitInside;      /* defect: a region's end counts as inside */
     BOOLEAN LocksWholeBuffer; /* else what the counters need */
-    ULONG64 StartLimitPerProcessor;
-    ULONG64 MostMdlBytes;
+    ULONG StartLimitPerProcessor; /* 0: none, or one that is never reached */
+    ULONG64 MostMdlBytes32;
+    ULONG64 MostMdlBytes64;
+    ULONG ProfileIrql32;
+    BOOLEAN SplitsIn32Bits; /* user and kernel halves as NT's; else the host's */
+
+    /* Intervals: what the HALs of NT grant at least and at most; 0: ask the HAL. */
+    BOOLEAN SetNeedsPrivilege;
+    ULONG LeastTimeInterval;
+    ULONG MostTimeInterval;
+    ULONG LeastEventInterval;
 } EX_VERSION;
 
 /* ExFindVersion - NULL if unknown. */
 const EX_VERSION *ExFindVersion(ULONG Number);
+
+/* ExNextVersion - the Index-th of the table, newest first, or NULL. */
+const EX_VERSION *ExNextVersion(ULONG Index);
 
 #endif

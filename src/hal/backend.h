@@ -27,6 +27,7 @@ typedef struct _HAL_OPEN {
     void (*Notify)(void *NotifyContext, const ntprof_notification *Notification);
     void *NotifyContext;
     BOOLEAN UserOnly;
+    BOOLEAN Selectors; /* hits tell their code segment and the offset in it */
     ULONG64 SimulationSeed;
 } HAL_OPEN;
 

@@ -100,7 +100,7 @@ KiInsertRange(KE_SYSTEM *Ke, KPROCESS *Process, KPROFILE *Profile)
     KI_INDEX *Spare;
     ULONG At;
 
-    if (Profile->RangeSize == 0) {
+    if (Profile->RangeSize == 0 && !Profile->LimitInside) {
         return STATUS_SUCCESS; /* never counts */
     }
     if (Index == NULL || Index->Count == Index->Capacity) {
@@ -121,13 +121,15 @@ KiInsertRange(KE_SYSTEM *Ke, KPROCESS *Process, KPROFILE *Profile)
     KiCopyRanges(Spare, At + 1, Index, At, Index->Count - At);
     Range = &Spare->Ranges[At];
     Range->Base = Profile->RangeBase;
-    Range->Last = Profile->RangeBase + (Profile->RangeSize - 1);
+    Range->Last =
+        Profile->RangeBase + Profile->RangeSize - (Profile->LimitInside ? 0 : 1);
     Range->Processors = Profile->AffinityWords != 0 ? Profile->Affinity[0] : 0;
     Range->Buffer = Profile->Buffer;
     Range->Profile = Profile;
     Range->Source = Profile->Source;
     Range->Segment = Profile->Segment;
     Range->BucketLog2 = Profile->BucketLog2;
+    Range->Counters = Profile->Counters;
     KiSetReach(Spare, At);
     KiPublishSpare(Ke, Process);
     return STATUS_SUCCESS;

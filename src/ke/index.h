@@ -27,7 +27,7 @@ typedef struct _KI_RANGE {
     KPROFILE_SOURCE Source;
     ULONG Segment;
     ULONG BucketLog2;
-    ULONG Reserved;
+    ULONG Counters; /* whole ones that the buffer has */
 } KI_RANGE;
 
 typedef struct _KI_INDEX {

@@ -48,9 +48,12 @@ typedef struct _KPROFILE {
     ULONG64 RangeBase;
     ULONG64 RangeSize; /* bytes; base + size does not wrap */
     ULONG BucketLog2;
-    ULONG *Buffer; /* system address of the first counter */
-    ULONG Segment; /* code selector that Address is an offset in; 0: flat */
+    ULONG *Buffer;  /* system address of the first counter */
+    ULONG Counters; /* whole ones that Buffer has; the MDL describes them */
+    /* Code selector of the segment that the region lies in, by offset; 0: the address space. */
+    ULONG Segment;
     KPROFILE_SOURCE Source;
+    BOOLEAN LimitInside; /* some versions' defect: the region's end counts as inside */
     BOOLEAN Started;
     BOOLEAN Detached; /* started, but its address space is gone */
     ULONG AffinityWords;
@@ -62,6 +65,29 @@ KeProfileMdl(KPROFILE *Profile)
 {
     return (MDL *)(void *)(Profile + 1);
 }
+
+/*
+ * KE_HALT - what stopped the simulated NT: a hit whose counter is not in its buffer, which only the
+ * defects of some versions allow. Nothing was written.
+ */
+enum {
+    KE_HALT_NONE = 0,
+    KE_HALT_BUG_CHECK = 1, /* NT would have faulted */
+    KE_HALT_CORRUPTION = 2 /* NT would have changed memory behind the counters */
+};
+
+/* Bug check codes and what they are used for here. */
+enum {
+    KE_IRQL_NOT_LESS_OR_EQUAL = 0x0A, /* a counter on a page that is not the buffer's */
+    KE_KMODE_EXCEPTION_NOT_HANDLED = 0x1E
+};
+
+typedef struct _KE_HALT {
+    ULONG Kind; /* KE_HALT_... */
+    ULONG Code; /* bug check; 0 for corruption */
+    /* 0x0A and corruption: address of the counter, IRQL, 1 for a write, instruction address. */
+    ULONG64 Parameters[4];
+} KE_HALT;
 
 /* KE_BOOKS - hits of a source: Taken = Counted + Outside. */
 typedef struct _KE_BOOKS {
@@ -76,6 +102,10 @@ typedef struct _KE_SYSTEM {
     HOST Host;
     HAL Hal;
     ULONG Processors; /* books are kept for each, and one more for all above */
+    /* Atomic: 0, then 1 (Halt is being written), then 2. Hits count at 0 alone. */
+    ULONG HaltState;
+    ULONG ProfileIrql; /* for KE_HALT */
+    KE_HALT Halt;
     KPROCESS Global;
     KPROCESS **ProcessTable; /* KE_PROCESS_BUCKETS chains, published */
     struct _KI_SOURCE
@@ -83,10 +113,11 @@ typedef struct _KE_SYSTEM {
 } KE_SYSTEM;
 
 /*
- * KeInitializeSystem - make Ke ready. Host and Hal are copied.
+ * KeInitializeSystem - make Ke ready. Host and Hal are copied; ProfileIrql is for KE_HALT alone.
  * STATUS_INSUFFICIENT_RESOURCES. Level: passive.
  */
-NTSTATUS KeInitializeSystem(KE_SYSTEM *Ke, const HOST *Host, const HAL *Hal);
+NTSTATUS KeInitializeSystem(KE_SYSTEM *Ke, const HOST *Host, const HAL *Hal,
+                            ULONG ProfileIrql);
 
 /* KeFinishSystem - undo it. No profile may be started. */
 void KeFinishSystem(KE_SYSTEM *Ke);
@@ -121,6 +152,15 @@ void KeDetachProcess(KE_SYSTEM *Ke, KPROCESS *Process);
 
 /* KeEndProcess - the process ended: the same, also for profiles that are started from now on. */
 void KeEndProcess(KE_SYSTEM *Ke, KPROCESS *Process);
+
+/*
+ * KeHalt - stop counting for ever; the first call wins. Hits are taken as outside from now on.
+ * Level: interrupt.
+ */
+void KeHalt(KE_SYSTEM *Ke, const KE_HALT *Halt);
+
+/* KeQueryHalt - FALSE while nothing has stopped; Halt may be NULL. Level: interrupt. */
+BOOLEAN KeQueryHalt(const KE_SYSTEM *Ke, KE_HALT *Halt);
 
 /* KeRegisterSource - keep books of Source. STATUS_INSUFFICIENT_RESOURCES. */
 NTSTATUS KeRegisterSource(KE_SYSTEM *Ke, KPROFILE_SOURCE Source);

@@ -2,22 +2,51 @@
 /* ke/profint.c - the profile interrupt as the HAL calls it. */
 #include "ke/profint.h"
 
+/*
+ * NT maps the pages that the buffer is on: behind the counters but on the last of them it would
+ * change memory of the caller's in silence, and on any other page fault.
+ */
+void
+KiReportOverrun(KE_SYSTEM *Ke, KPROFILE *Profile, ULONG64 Number)
+{
+    const MDL *const Mdl = KeProfileMdl(Profile);
+    const ULONG64 PageMask = ~((ULONG64)Ke->Host.Table->PageSize - 1);
+    const ULONG64 Start = Mdl->StartVa;
+    const ULONG64 Last = Mdl->ByteCount != 0 ? Start + (Mdl->ByteCount - 1) : Start;
+    const ULONG64 Counter = Start + Number * KI_COUNTER_BYTES;
+    const BOOLEAN Mapped =
+        Mdl->ByteCount != 0 && (Counter & PageMask) <= (Last & PageMask);
+    const KE_HALT Halt = {
+        .Kind = Mapped ? KE_HALT_CORRUPTION : KE_HALT_BUG_CHECK,
+        .Code = Mapped ? 0 : KE_IRQL_NOT_LESS_OR_EQUAL,
+        .Parameters = {(ULONG64)(ULONG_PTR)Profile->Buffer + (Counter - Start),
+                       Ke->ProfileIrql, 1,
+                       (ULONG64)(ULONG_PTR)&KeProfileInterruptWithSource},
+    };
+
+    KeHalt(Ke, &Halt);
+}
+
 ULONG
 KeProfileInterruptWithSource(KE_SYSTEM *Ke, const KE_HIT *Hit)
 {
     ULONG Matches = 0;
 
+    if (RtlReadPublished(&Ke->HaltState) != 0) {
+        goto keep_books; /* NT no longer runs */
+    }
     /* The process's list first, then the global one, as NT does. */
     if ((Hit->Scope & KE_SCOPE_PROCESS) != 0) {
         const KPROCESS *const Process = KiFindProcess(Ke, Hit->ProcessId);
 
         if (Process != NULL) {
-            Matches += KiCountInProcess(Process, Hit);
+            Matches += KiCountInProcess(Ke, Process, Hit);
         }
     }
     if ((Hit->Scope & KE_SCOPE_GLOBAL) != 0) {
-        Matches += KiCountInProcess(&Ke->Global, Hit);
+        Matches += KiCountInProcess(Ke, &Ke->Global, Hit);
     }
+keep_books:
     KiKeepBooks(Ke, Hit, Matches);
     return Matches;
 }

@@ -26,6 +26,9 @@ typedef struct _KI_SOURCE {
     KI_PROCESSOR_BOOKS Books[]; /* Processors, and one for all above */
 } KI_SOURCE;
 
+/* KiReportOverrun - a hit's counter would be behind those that the buffer has: halts. */
+void KiReportOverrun(KE_SYSTEM *Ke, KPROFILE *Profile, ULONG64 Number);
+
 static inline ULONG
 KiSourceHash(KPROFILE_SOURCE Source)
 {
@@ -69,7 +72,7 @@ KiFindProcess(const KE_SYSTEM *Ke, ULONG64 ProcessId)
 
 /* KiRangeMatches - all but the place, which the search has found. */
 static inline BOOLEAN
-KiRangeMatches(const KI_RANGE *Range, const KE_HIT *Hit)
+KiRangeMatches(const KI_RANGE *Range, const KE_HIT *Hit, ULONG Segment)
 {
     ULONG64 Processors = Range->Processors;
 
@@ -79,13 +82,48 @@ KiRangeMatches(const KI_RANGE *Range, const KE_HIT *Hit)
 
         Processors = Word < Profile->AffinityWords ? Profile->Affinity[Word] : 0;
     }
-    return KiHitMatches(Range->Source, Range->Segment, Processors, Hit->Source,
-                        Hit->Selector, Hit->Processor);
+    return KiHitMatches(Range->Source, Range->Segment, Processors, Hit->Source, Segment,
+                        Hit->Processor);
+}
+
+/*
+ * KiCountAt - count a hit in each matching profile of one process that lies in one segment.
+ *
+ *   Segment  in: 0 for the address space
+ *   Place    in: offset in the segment, or address
+ *
+ * Returns how many counters were incremented.
+ */
+static inline ULONG
+KiCountAt(KE_SYSTEM *Ke, const KI_INDEX *Index, const KE_HIT *Hit, ULONG Segment,
+          ULONG64 Place)
+{
+    ULONG Matches = 0;
+
+    for (ULONG Next = KiRangesBelow(Index, Place); Next > 0; Next--) {
+        const KI_RANGE *const Range = &Index->Ranges[Next - 1];
+        ULONG64 Number;
+
+        if (Range->Reach < Place) {
+            break;
+        }
+        if (Range->Last < Place || !KiRangeMatches(Range, Hit, Segment)) {
+            continue;
+        }
+        Number = KiBucketNumber(Place, Range->Base, Range->BucketLog2);
+        if (Number < Range->Counters) {
+            RtlIncrementCounter(&Range->Buffer[Number]);
+            Matches++;
+        } else {
+            KiReportOverrun(Ke, Range->Profile, Number);
+        }
+    }
+    return Matches;
 }
 
 /* KiCountInProcess - count a hit in each matching profile of one list; returns how many. */
 static inline ULONG
-KiCountInProcess(const KPROCESS *Process, const KE_HIT *Hit)
+KiCountInProcess(KE_SYSTEM *Ke, const KPROCESS *Process, const KE_HIT *Hit)
 {
     const KI_INDEX *const Index = RtlReadPublished(&Process->Index);
     ULONG Matches = 0;
@@ -93,17 +131,9 @@ KiCountInProcess(const KPROCESS *Process, const KE_HIT *Hit)
     if (Index == NULL) {
         return 0;
     }
-    for (ULONG Next = KiRangesBelow(Index, Hit->Address); Next > 0; Next--) {
-        const KI_RANGE *const Range = &Index->Ranges[Next - 1];
-
-        if (Range->Reach < Hit->Address) {
-            break;
-        }
-        if (Range->Last >= Hit->Address && KiRangeMatches(Range, Hit)) {
-            RtlIncrementCounter(&Range->Buffer[KiBucketNumber(Hit->Address, Range->Base,
-                                                              Range->BucketLog2)]);
-            Matches++;
-        }
+    Matches = KiCountAt(Ke, Index, Hit, 0, Hit->Address);
+    if (Hit->Selector != 0) {
+        Matches += KiCountAt(Ke, Index, Hit, Hit->Selector, Hit->Offset);
     }
     return Matches;
 }

@@ -12,9 +12,9 @@ KiCountProcessors(const HOST *Host)
 }
 
 NTSTATUS
-KeInitializeSystem(KE_SYSTEM *Ke, const HOST *Host, const HAL *Hal)
+KeInitializeSystem(KE_SYSTEM *Ke, const HOST *Host, const HAL *Hal, ULONG ProfileIrql)
 {
-    *Ke = (KE_SYSTEM){.Host = *Host, .Hal = *Hal};
+    *Ke = (KE_SYSTEM){.Host = *Host, .Hal = *Hal, .ProfileIrql = ProfileIrql};
     Ke->Processors = KiCountProcessors(Host);
     KeInitializeProcess(&Ke->Global, 0);
     Ke->ProcessTable = HostAllocate(Host, KiTableBytes);
@@ -84,4 +84,27 @@ KeQueryBooks(const KE_SYSTEM *Ke, KPROFILE_SOURCE Source, KE_BOOKS *Books)
         Books->Counted += RtlReadNumber(&Found->Books[i].Counted);
         Books->Outside += RtlReadNumber(&Found->Books[i].Outside);
     }
+}
+
+enum { KI_HALT_NONE, KI_HALT_WRITING, KI_HALT_DONE };
+
+void
+KeHalt(KE_SYSTEM *Ke, const KE_HALT *Halt)
+{
+    if (RtlExchangeIfZero(&Ke->HaltState, KI_HALT_WRITING)) {
+        Ke->Halt = *Halt;
+        RtlPublish(&Ke->HaltState, KI_HALT_DONE);
+    }
+}
+
+BOOLEAN
+KeQueryHalt(const KE_SYSTEM *Ke, KE_HALT *Halt)
+{
+    if (RtlReadPublished(&Ke->HaltState) != KI_HALT_DONE) {
+        return FALSE;
+    }
+    if (Halt != NULL) {
+        *Halt = Ke->Halt;
+    }
+    return TRUE;
 }

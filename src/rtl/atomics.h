@@ -36,6 +36,16 @@ RtlReadNumber(const ULONG64 *Number)
     return __atomic_load_n(Number, __ATOMIC_RELAXED);
 }
 
+/* Sets a number that is 0 to Value; FALSE if it was not 0. */
+static inline BOOLEAN
+RtlExchangeIfZero(ULONG *Number, ULONG Value)
+{
+    ULONG Zero = 0;
+
+    return __atomic_compare_exchange_n(Number, &Zero, Value, FALSE, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
+}
+
 /* Pairs with RtlReadPublished: what was written before is seen by who reads the pointer. */
 #define RtlPublish(Location, Value) \
     __atomic_store_n((Location), (Value), __ATOMIC_RELEASE)

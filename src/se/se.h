@@ -19,11 +19,13 @@ SeHasSystemProfilePrivilege(const HOST *Host, KPROCESSOR_MODE PreviousMode)
            Host->Table->HasSystemProfilePrivilege(Host->Context);
 }
 
-/* SeIsRestrictedCaller - a caller that may not learn about kernel execution. */
+/* SeIsRestrictedCaller - a caller that may not learn about kernel execution, by
+ * HOST_RESTRICTED_... Rule; 0: a version without such callers. */
 static inline BOOLEAN
-SeIsRestrictedCaller(const HOST *Host, KPROCESSOR_MODE PreviousMode)
+SeIsRestrictedCaller(const HOST *Host, KPROCESSOR_MODE PreviousMode, ULONG Rule)
 {
-    return PreviousMode != KernelMode && Host->Table->IsRestrictedCaller(Host->Context);
+    return PreviousMode != KernelMode && Rule != 0 &&
+           Host->Table->IsRestrictedCaller(Host->Context, Rule);
 }
 
 #endif

@@ -33,13 +33,13 @@ session_structs__sizes_and_offsets__are_as_released(void **state)
 {
     (void)state;
     assert_int_equal(sizeof(ntprof_source_interval), 16);
-    assert_int_equal(sizeof(ntprof_session_options), 64);
+    assert_int_equal(sizeof(ntprof_session_options), 72);
     assert_int_equal(offsetof(ntprof_session_options, backend), 8);
     assert_int_equal(offsetof(ntprof_session_options, flags), 16);
     assert_int_equal(offsetof(ntprof_session_options, intervals), 24);
     assert_int_equal(offsetof(ntprof_session_options, simulation_seed), 40);
     assert_int_equal(offsetof(ntprof_session_options, log_context), 56);
-    assert_int_equal(sizeof(ntprof_session_info), 1120);
+    assert_int_equal(sizeof(ntprof_session_info), 1168);
     assert_int_equal(offsetof(ntprof_session_info, better), 24);
     assert_int_equal(offsetof(ntprof_session_info, profiles), 1056);
     assert_int_equal(sizeof(ntprof_watch_options), 40);
@@ -78,7 +78,7 @@ embedding_structs__sizes__are_as_released(void **state)
     assert_int_equal(sizeof(MDL), 32);
     assert_int_equal(sizeof(HOST_PROCESS), 16);
     assert_int_equal(sizeof(HOST_TABLE), 184);
-    assert_int_equal(sizeof(KE_HIT), 32);
+    assert_int_equal(sizeof(KE_HIT), 40);
     assert_int_equal(sizeof(HAL_SOURCE), 40);
     assert_int_equal(sizeof(HAL_TABLE), 56);
 }

@@ -326,7 +326,8 @@ change_rights(struct model *model)
     model->privileged = draw(model, 3) != 0;
     model->restricted = chance(model, 3);
     host_sim_set_privilege(model->machine.host, model->privileged);
-    host_sim_set_restricted(model->machine.host, model->restricted);
+    host_sim_set_restricted(model->machine.host,
+                            model->restricted ? HOST_RESTRICTED_BY_ACCESS_CHECK : 0);
 }
 
 static void

@@ -273,7 +273,7 @@ static void *
 hit_beyond(void *context)
 {
     const struct worker *const worker = context;
-    const KE_HIT hit = {ProfileTime, worker->processor, 1, 0x1000, 0, KE_SCOPE_BOTH};
+    const KE_HIT hit = {ProfileTime, worker->processor, 1, 0x1000, 0, KE_SCOPE_BOTH, 0};
 
     pthread_barrier_wait(worker->barrier);
     for (int i = 0; i < DIRECT_HITS; i++) {

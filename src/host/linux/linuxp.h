@@ -175,7 +175,7 @@ void host_flush_pages(void *Context, MDL *Mdl);
 void host_unmap_pages(void *Context, MDL *Mdl);
 void host_unlock_pages(void *Context, MDL *Mdl);
 BOOLEAN host_has_system_profile_privilege(void *Context);
-BOOLEAN host_is_restricted_caller(void *Context);
+BOOLEAN host_is_restricted_caller(void *Context, ULONG Rule);
 ULONG64 host_current_process_id(void *Context);
 NTSTATUS host_open_process(void *Context, ULONG64 ProcessId, HOST_PROCESS *Process);
 void host_close_process(void *Context, HOST_PROCESS *Process);

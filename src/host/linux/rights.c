@@ -46,8 +46,9 @@ host_has_system_profile_privilege(void *Context)
 }
 
 BOOLEAN
-host_is_restricted_caller(void *Context)
+host_is_restricted_caller(void *Context, ULONG Rule)
 {
+    (void)Rule;
     (void)Context;
     return host_event_open(0, -1, true) != 0;
 }

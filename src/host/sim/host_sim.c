@@ -24,11 +24,11 @@ has_system_profile_privilege(void *context)
 }
 
 static BOOLEAN
-is_restricted_caller(void *context)
+is_restricted_caller(void *context, ULONG rule)
 {
     const struct host_sim *const sim = context;
 
-    return sim->restricted;
+    return (sim->restricted_rules & rule) != 0;
 }
 
 static USHORT
@@ -138,9 +138,9 @@ host_sim_set_privilege(struct host_sim *sim, bool held)
 }
 
 void
-host_sim_set_restricted(struct host_sim *sim, bool restricted)
+host_sim_set_restricted(struct host_sim *sim, uint32_t rules)
 {
-    sim->restricted = restricted;
+    sim->restricted_rules = rules;
 }
 
 void

@@ -55,9 +55,10 @@ void host_sim_delete(struct host_sim *sim);
 /* host_sim_host - the host to give to the core; valid until host_sim_delete. */
 HOST host_sim_host(struct host_sim *sim);
 
-/* Rights: the caller has the privilege and is not restricted until told otherwise. */
+/* Rights: the caller has the privilege and is not restricted until told otherwise; rules is a sum
+ * of HOST_RESTRICTED_.... */
 void host_sim_set_privilege(struct host_sim *sim, bool held);
-void host_sim_set_restricted(struct host_sim *sim, bool restricted);
+void host_sim_set_restricted(struct host_sim *sim, uint32_t rules);
 
 /* Processors. */
 void host_sim_set_active(struct host_sim *sim, uint16_t group, KAFFINITY mask);

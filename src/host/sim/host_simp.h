@@ -47,7 +47,7 @@ struct host_sim_allocation;
 struct host_sim {
     HOST_TABLE table;
     bool privilege;
-    bool restricted;
+    uint32_t restricted_rules;
     uint16_t group_count;
     uint16_t current_group;
     KAFFINITY active[HOST_SIM_MOST_GROUPS];

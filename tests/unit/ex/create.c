@@ -257,7 +257,7 @@ static void
 restricted(EX_CREATE_PROFILE *request)
 {
     (void)request;
-    host_sim_set_restricted(machine.host, true);
+    host_sim_set_restricted(machine.host, HOST_RESTRICTED_BY_ACCESS_CHECK);
 }
 
 static void
@@ -713,7 +713,8 @@ check_rights(const struct rights_row *row, bool privilege, bool is_restricted,
     EX_CREATE_PROFILE request = machine_request();
 
     host_sim_set_privilege(machine.host, privilege);
-    host_sim_set_restricted(machine.host, is_restricted);
+    host_sim_set_restricted(machine.host,
+                            is_restricted ? HOST_RESTRICTED_BY_ACCESS_CHECK : 0);
     request.Process = row->all ? NULL : NtCurrentProcess();
     request.ProfileBase = row->base;
     request.ProfileSize = row->size;
@@ -811,7 +812,7 @@ create__kernel_mode__no_probes_no_rights(void **state)
 
     (void)state;
     host_sim_set_privilege(machine.host, false);
-    host_sim_set_restricted(machine.host, true);
+    host_sim_set_restricted(machine.host, HOST_RESTRICTED_BY_ACCESS_CHECK);
     assert_int_equal(ExCreateProfileEx(&machine.system, KernelMode, &request),
                      STATUS_SUCCESS);
     assert_int_equal(ExClose(&machine.system, handle), STATUS_SUCCESS);

@@ -242,7 +242,7 @@ query__without_rights__no_privilege_needed(void **state)
 {
     (void)state;
     host_sim_set_privilege(machine.host, false);
-    host_sim_set_restricted(machine.host, true);
+    host_sim_set_restricted(machine.host, HOST_RESTRICTED_BY_ACCESS_CHECK);
     assert_int_equal(query(ProfileTime), 10000);
 }
 

@@ -238,7 +238,7 @@ fork__exit_of_same_pid_was_lost__another_process(void **state)
         .parent_pid = PID,
         .name = "child",
     };
-    const KE_HIT at = {ProfileTime, 0, CHILD, MACHINE_CODE, 0, KE_SCOPE_BOTH};
+    const KE_HIT at = {ProfileTime, 0, CHILD, MACHINE_CODE, 0, KE_SCOPE_BOTH, 0};
 
     (void)state;
     ExBeforeNotification(&machine.system, &notification);
@@ -268,7 +268,7 @@ start__told_twice_without_parent__same_process(void **state)
         .pid = PID,
         .name = "process",
     };
-    const KE_HIT at = {ProfileTime, 0, PID, MACHINE_CODE, 0, KE_SCOPE_BOTH};
+    const KE_HIT at = {ProfileTime, 0, PID, MACHINE_CODE, 0, KE_SCOPE_BOTH, 0};
 
     (void)state;
     ExBeforeNotification(&machine.system, &notification);

@@ -63,8 +63,9 @@ initialize__unknown_version__invalid_parameter(void **state)
     const HAL hal = sim_hal(sim);
 
     (void)state;
-    assert_int_equal(ExInitializeSystem(&system, &host, &hal, 0xDEAD),
-                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(
+        ExInitializeSystem(&system, &host, &hal, &(EX_OPTIONS){.Version = 0xDEAD}),
+        STATUS_INVALID_PARAMETER);
     assert_int_equal(host_sim_balance(host_sim).allocations, 0);
     sim_delete(sim);
     host_sim_delete(host_sim);
@@ -87,7 +88,7 @@ initialize__every_allocation_fails_in_turn__nothing_left(void **state)
         assert_in_range(n, 1, 20);
         host_sim_clear_failures(host_sim);
         host_sim_fail(host_sim, HOST_SIM_ALLOCATE, n, false);
-        status = ExInitializeSystem(&system, &host, &hal, 0);
+        status = ExInitializeSystem(&system, &host, &hal, NULL);
         if (!NT_SUCCESS(status)) {
             assert_int_equal(status, STATUS_INSUFFICIENT_RESOURCES);
             assert_int_equal(host_sim_balance(host_sim).allocations, 0);

@@ -36,8 +36,10 @@ compare(void *argument)
     if (host.Table->HasSystemProfilePrivilege(host.Context) != can_open(-1, 0, false)) {
         return 2;
     }
-    return host.Table->IsRestrictedCaller(host.Context) == !can_open(0, -1, true) ? 0
-                                                                                  : 3;
+    return host.Table->IsRestrictedCaller(
+               host.Context, HOST_RESTRICTED_BY_ACCESS_CHECK) == !can_open(0, -1, true)
+               ? 0
+               : 3;
 }
 
 static void
@@ -62,7 +64,11 @@ ask_ordinary_user(void *argument)
     if (host.Table->HasSystemProfilePrivilege(host.Context) && *paranoid > 0) {
         return 2;
     }
-    return host.Table->IsRestrictedCaller(host.Context) || *paranoid < 2 ? 0 : 3;
+    return host.Table->IsRestrictedCaller(host.Context,
+                                          HOST_RESTRICTED_BY_ACCESS_CHECK) ||
+                   *paranoid < 2
+               ? 0
+               : 3;
 }
 
 static void
@@ -89,7 +95,8 @@ ask_in_sandbox(void *argument)
         return 1;
     }
     return !host.Table->HasSystemProfilePrivilege(host.Context) &&
-                   host.Table->IsRestrictedCaller(host.Context)
+                   host.Table->IsRestrictedCaller(host.Context,
+                                                  HOST_RESTRICTED_BY_ACCESS_CHECK)
                ? 0
                : 2;
 }

@@ -52,6 +52,7 @@ draw_region(struct run *run, size_t number, KPROFILE *profile)
     const ULONG64 size = draw(run, 4) == 0 ? draw(run, 3) : 1 + draw(run, 120);
 
     profile->BucketLog2 = 2 + (ULONG)draw(run, 4);
+    profile->Counters = ~(ULONG)0;
     profile->RangeSize = size;
     switch (run->shape) {
     case NESTED:
@@ -240,7 +241,8 @@ static void
 index__one_wide_region_under_many__found_at_both_ends(void **state)
 {
     struct run *const run = calloc(1, sizeof(*run));
-    KPROFILE wide = {.RangeBase = 0x1000, .RangeSize = 0x100000, .BucketLog2 = 20};
+    KPROFILE wide = {
+        .RangeBase = 0x1000, .RangeSize = 0x100000, .BucketLog2 = 20, .Counters = 1};
     ULONG counter[1] = {0};
     KE_HIT hit = {.Source = ProfileTime, .ProcessId = PID, .Scope = KE_SCOPE_BOTH};
 

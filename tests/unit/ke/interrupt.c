@@ -49,6 +49,7 @@ static KPROFILE
 profile_of(KPROCESS *process, KPROFILE_SOURCE source, const ULONG64 *affinity)
 {
     return (KPROFILE){
+        .Counters = ~(ULONG)0,
         .Process = process,
         .RangeBase = 0x401000,
         .RangeSize = 64,
@@ -184,7 +185,8 @@ interrupts__failed_start__hits_find_nothing(void **state)
     const KE_HIT hit = {.Source = ProfileTime,
                         .ProcessId = PID,
                         .Address = 0x401000,
-                        .Scope = KE_SCOPE_BOTH};
+                        .Scope = KE_SCOPE_BOTH,
+                        0};
 
     (void)state;
     fixture.counters[0] = 0;

@@ -45,6 +45,7 @@ static KPROFILE
 profile_of(KPROCESS *process)
 {
     return (KPROFILE){
+        .Counters = ~(ULONG)0,
         .Process = process,
         .RangeBase = 0x401000,
         .RangeSize = 64,
@@ -59,7 +60,7 @@ profile_of(KPROCESS *process)
 static ULONG
 hit(uint64_t pid)
 {
-    const KE_HIT at = {ProfileTime, 0, pid, 0x401000, 0, KE_SCOPE_BOTH};
+    const KE_HIT at = {ProfileTime, 0, pid, 0x401000, 0, KE_SCOPE_BOTH, 0};
 
     return KeProfileInterruptWithSource(fixture.ke, &at);
 }

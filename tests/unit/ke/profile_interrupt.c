@@ -31,6 +31,7 @@ static KPROFILE
 profile_of(KPROCESS *process, ULONG *counters)
 {
     return (KPROFILE){
+        .Counters = ~(ULONG)0,
         .Process = process,
         .RangeBase = 0x401000,
         .RangeSize = 64,
@@ -78,29 +79,33 @@ struct hit_row {
 };
 
 static const struct hit_row hit_rows[] = {
-    {"all match", {ProfileTime, 0, PID, 0x401000, 0, KE_SCOPE_BOTH}, 1, 1},
-    {"other source", {ProfileTotalCycles, 0, PID, 0x401000, 0, KE_SCOPE_BOTH}, 0, 0},
-    {"same in 16 bits", {0x10000, 0, PID, 0x401000, 0, KE_SCOPE_BOTH}, 0, 0},
-    {"second processor", {ProfileTime, 1, PID, 0x401000, 0, KE_SCOPE_BOTH}, 1, 1},
-    {"third processor", {ProfileTime, 2, PID, 0x401000, 0, KE_SCOPE_BOTH}, 0, 0},
-    {"second group", {ProfileTime, 64, PID, 0x401000, 0, KE_SCOPE_BOTH}, 1, 1},
-    {"its next", {ProfileTime, 65, PID, 0x401000, 0, KE_SCOPE_BOTH}, 0, 0},
-    {"third group", {ProfileTime, 128, PID, 0x401000, 0, KE_SCOPE_BOTH}, 0, 0},
-    {"no such", {ProfileTime, 0xFFFFFFFF, PID, 0x401000, 0, KE_SCOPE_BOTH}, 0, 0},
-    {"other process", {ProfileTime, 0, OTHER_PID, 0x401000, 0, KE_SCOPE_BOTH}, 0, 1},
-    {"no process", {ProfileTime, 0, 0, 0x401000, 0, KE_SCOPE_BOTH}, 0, 1},
-    {"same hash", {ProfileTime, 0, PID + 4096, 0x401000, 0, KE_SCOPE_BOTH}, 0, 1},
+    {"all match", {ProfileTime, 0, PID, 0x401000, 0, KE_SCOPE_BOTH, 0}, 1, 1},
+    {"other source", {ProfileTotalCycles, 0, PID, 0x401000, 0, KE_SCOPE_BOTH, 0}, 0, 0},
+    {"same in 16 bits", {0x10000, 0, PID, 0x401000, 0, KE_SCOPE_BOTH, 0}, 0, 0},
+    {"second processor", {ProfileTime, 1, PID, 0x401000, 0, KE_SCOPE_BOTH, 0}, 1, 1},
+    {"third processor", {ProfileTime, 2, PID, 0x401000, 0, KE_SCOPE_BOTH, 0}, 0, 0},
+    {"second group", {ProfileTime, 64, PID, 0x401000, 0, KE_SCOPE_BOTH, 0}, 1, 1},
+    {"its next", {ProfileTime, 65, PID, 0x401000, 0, KE_SCOPE_BOTH, 0}, 0, 0},
+    {"third group", {ProfileTime, 128, PID, 0x401000, 0, KE_SCOPE_BOTH, 0}, 0, 0},
+    {"no such", {ProfileTime, 0xFFFFFFFF, PID, 0x401000, 0, KE_SCOPE_BOTH, 0}, 0, 0},
+    {"other process", {ProfileTime, 0, OTHER_PID, 0x401000, 0, KE_SCOPE_BOTH, 0}, 0, 1},
+    {"no process", {ProfileTime, 0, 0, 0x401000, 0, KE_SCOPE_BOTH, 0}, 0, 1},
+    {"same hash", {ProfileTime, 0, PID + 4096, 0x401000, 0, KE_SCOPE_BOTH, 0}, 0, 1},
     {"beyond 32 bits",
-     {ProfileTime, 0, PID + 0x100000000, 0x401000, 0, KE_SCOPE_BOTH},
+     {ProfileTime, 0, PID + 0x100000000, 0x401000, 0, KE_SCOPE_BOTH, 0},
      0,
      1},
-    {"below", {ProfileTime, 0, PID, 0x400FFF, 0, KE_SCOPE_BOTH}, 0, 0},
-    {"last byte", {ProfileTime, 0, PID, 0x40103F, 0, KE_SCOPE_BOTH}, 1, 1},
-    {"end", {ProfileTime, 0, PID, 0x401040, 0, KE_SCOPE_BOTH}, 0, 0},
-    {"other selector", {ProfileTime, 0, PID, 0x401000, 0x23, KE_SCOPE_BOTH}, 0, 0},
-    {"for process", {ProfileTime, 0, PID, 0x401000, 0, KE_SCOPE_PROCESS}, 1, 0},
-    {"for all", {ProfileTime, 0, PID, 0x401000, 0, KE_SCOPE_GLOBAL}, 0, 1},
-    {"for none", {ProfileTime, 0, PID, 0x401000, 0, 0}, 0, 0},
+    {"below", {ProfileTime, 0, PID, 0x400FFF, 0, KE_SCOPE_BOTH, 0}, 0, 0},
+    {"last byte", {ProfileTime, 0, PID, 0x40103F, 0, KE_SCOPE_BOTH, 0}, 1, 1},
+    {"end", {ProfileTime, 0, PID, 0x401040, 0, KE_SCOPE_BOTH, 0}, 0, 0},
+    {"selector told", {ProfileTime, 0, PID, 0x401000, 0x23, KE_SCOPE_BOTH, 0}, 1, 1},
+    {"offset in a segment",
+     {ProfileTime, 0, PID, 0x30401000, 0x0F, KE_SCOPE_BOTH, 0x401000},
+     0,
+     0},
+    {"for process", {ProfileTime, 0, PID, 0x401000, 0, KE_SCOPE_PROCESS, 0}, 1, 0},
+    {"for all", {ProfileTime, 0, PID, 0x401000, 0, KE_SCOPE_GLOBAL, 0}, 0, 1},
+    {"for none", {ProfileTime, 0, PID, 0x401000, 0, 0, 0}, 0, 0},
 };
 
 static ULONG
@@ -141,7 +146,7 @@ profile_interrupt__each_bucket__its_own_counter(void **state)
 {
     (void)state;
     for (ULONG64 i = 0; i < 64; i++) {
-        const KE_HIT hit = {ProfileTime, 0, PID, 0x401000 + i, 0, KE_SCOPE_PROCESS};
+        const KE_HIT hit = {ProfileTime, 0, PID, 0x401000 + i, 0, KE_SCOPE_PROCESS, 0};
 
         assert_int_equal(KeProfileInterruptWithSource(fixture.ke, &hit), 1);
     }
@@ -155,7 +160,7 @@ profile_interrupt__each_bucket__its_own_counter(void **state)
 static void
 profile_interrupt__counter_at_top__wraps(void **state)
 {
-    const KE_HIT hit = {ProfileTime, 0, PID, 0x401004, 0, KE_SCOPE_PROCESS};
+    const KE_HIT hit = {ProfileTime, 0, PID, 0x401004, 0, KE_SCOPE_PROCESS, 0};
 
     (void)state;
     fixture.own[1] = 0xFFFFFFFF;
@@ -169,7 +174,7 @@ profile_interrupt__counter_at_top__wraps(void **state)
 static void
 profile_interrupt__overlapping_profiles__every_one_counts(void **state)
 {
-    const KE_HIT hit = {ProfileTime, 0, PID, 0x401020, 0, KE_SCOPE_BOTH};
+    const KE_HIT hit = {ProfileTime, 0, PID, 0x401020, 0, KE_SCOPE_BOTH, 0};
     ULONG counters[3][16] = {{0}};
     KPROFILE profiles[3];
     KE_BOOKS books;
@@ -210,7 +215,8 @@ books__hits_inside_and_outside__add_up(void **state)
                             i % 3 == 0 ? PID : OTHER_PID,
                             0x400FF0 + i % 96,
                             0,
-                            KE_SCOPE_BOTH};
+                            KE_SCOPE_BOTH,
+                            0};
 
         matched += KeProfileInterruptWithSource(fixture.ke, &hit) != 0;
     }
@@ -236,7 +242,7 @@ sources__table_full__books_kept_one_more_refused(void **state)
     assert_int_equal(KeRegisterSource(fixture.ke, 0x77), STATUS_INSUFFICIENT_RESOURCES);
     assert_int_equal(KeRegisterSource(fixture.ke, ProfileTime), STATUS_SUCCESS);
     for (ULONG i = 0; i <= KE_SOURCE_SLOTS; i++) {
-        const KE_HIT hit = {i * 0x4000, 0, PID, 1, 0, KE_SCOPE_BOTH};
+        const KE_HIT hit = {i * 0x4000, 0, PID, 1, 0, KE_SCOPE_BOTH, 0};
 
         assert_int_equal(KeProfileInterruptWithSource(fixture.ke, &hit), 0);
         KeQueryBooks(fixture.ke, hit.Source, &books);

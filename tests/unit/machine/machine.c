@@ -49,7 +49,7 @@ machine_open(struct machine *machine, const struct machine_options *given)
     host_sim_add_process(machine->host, MACHINE_OTHER_PID);
     host = host_sim_host(machine->host);
     hal = sim_hal(machine->sim);
-    assert_int_equal(ExInitializeSystem(&machine->system, &host, &hal, 0),
+    assert_int_equal(ExInitializeSystem(&machine->system, &host, &hal, &options.ex),
                      STATUS_SUCCESS);
 }
 

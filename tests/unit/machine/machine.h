@@ -37,6 +37,7 @@ struct machine {
 struct machine_options {
     struct host_sim_options host;
     struct sim_options sim; /* notify is the machine's */
+    EX_OPTIONS ex;
 };
 
 /* machine_open - options may be NULL. The other process (MACHINE_OTHER_PID) exists. */

@@ -152,11 +152,12 @@ end_process__started_profile__detached(void **state)
     ULONG counters[4] = {0};
     EPROCESS process;
     KPROFILE profile;
-    const KE_HIT hit = {ProfileTime, 0, PID, 0x1000, 0, KE_SCOPE_BOTH};
+    const KE_HIT hit = {ProfileTime, 0, PID, 0x1000, 0, KE_SCOPE_BOTH, 0};
 
     (void)state;
     make(&process, PID, FALSE);
     profile = (KPROFILE){.Process = &process.Pcb,
+                         .Counters = 4,
                          .RangeBase = 0x1000,
                          .RangeSize = 16,
                          .BucketLog2 = 2,
