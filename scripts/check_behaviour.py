@@ -12,8 +12,8 @@ import re
 import sys
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-RULE = re.compile(r"^\| ([a-z]+(?:-[a-z]+)+) \|", re.M)
-NAMED = re.compile(r"\b(?:rule|rules): ((?:[a-z]+(?:-[a-z]+)+)(?:, [a-z]+(?:-[a-z]+)+)*)")
+RULE = re.compile(r"^\| ([a-z]+(?:-[a-z0-9]+)+) \|", re.M)
+NAMED = re.compile(r"\b(?:rule|rules): ((?:[a-z]+(?:-[a-z0-9]+)+)(?:, [a-z]+(?:-[a-z0-9]+)+)*)")
 
 
 def main():
