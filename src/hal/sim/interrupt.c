@@ -273,11 +273,20 @@ ULONG
 sim_hit(struct sim *sim, KPROFILE_SOURCE source, ULONG processor, uint64_t pid,
         uint64_t address)
 {
+    return sim_hit_segment(sim, source, processor, pid, address, 0, 0);
+}
+
+ULONG
+sim_hit_segment(struct sim *sim, KPROFILE_SOURCE source, ULONG processor, uint64_t pid,
+                uint64_t address, ULONG selector, uint64_t offset)
+{
     const KE_HIT where = {
         .Source = source,
         .Processor = processor,
         .ProcessId = pid,
         .Address = address,
+        .Selector = selector,
+        .Offset = offset,
     };
     const int row = sim_source_row_of(source);
 

@@ -50,6 +50,10 @@ HAL sim_hal(struct sim *sim);
 ULONG sim_hit(struct sim *sim, KPROFILE_SOURCE source, ULONG processor, uint64_t pid,
               uint64_t address);
 
+/* sim_hit_segment - the same in a code segment: address is linear, offset within the segment. */
+ULONG sim_hit_segment(struct sim *sim, KPROFILE_SOURCE source, ULONG processor,
+                      uint64_t pid, uint64_t address, ULONG selector, uint64_t offset);
+
 /* sim_step - let the next so many timers of the machine expire; returns how many there were:
  * fewer only if no source is started any more. */
 uint64_t sim_step(struct sim *sim, uint64_t timers);
