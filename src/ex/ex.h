@@ -107,6 +107,25 @@ NTSTATUS ExClose(KSYSTEM *System, HANDLE Handle);
 NTSTATUS ExOpenProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 ProcessHandle,
                        ACCESS_MASK DesiredAccess, ULONG64 ProcessId);
 
+/* EX_DUPLICATE_OBJECT - the arguments of NtDuplicateObject. */
+typedef struct _EX_DUPLICATE_OBJECT {
+    HANDLE SourceProcessHandle;
+    HANDLE SourceHandle;
+    HANDLE TargetProcessHandle;
+    ULONG64 TargetHandle; /* address of a HANDLE */
+    ACCESS_MASK DesiredAccess;
+    ULONG HandleAttributes;
+    ULONG Options;
+} EX_DUPLICATE_OBJECT;
+
+NTSTATUS ExDuplicateObject(KSYSTEM *System, KPROCESSOR_MODE Mode,
+                           const EX_DUPLICATE_OBJECT *P);
+
+/* Information and ReturnLength are the caller's addresses; ReturnLength may be 0. */
+NTSTATUS ExQueryObject(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
+                       OBJECT_INFORMATION_CLASS Class, ULONG64 Information,
+                       ULONG InformationLength, ULONG64 ReturnLength);
+
 /*
  * ExReferenceProcess - the process behind a handle (or pseudo handle) with
  * PROCESS_QUERY_INFORMATION; the caller owes ObDereferenceObject.
