@@ -27,7 +27,8 @@ typedef struct _HAL_OPEN {
     void (*Notify)(void *NotifyContext, const ntprof_notification *Notification);
     void *NotifyContext;
     BOOLEAN UserOnly;
-    BOOLEAN Selectors; /* hits tell their code segment and the offset in it */
+    /* Hits in user mode tell their code segment and the offset in it, where there are any. */
+    BOOLEAN Selectors;
     ULONG64 SimulationSeed;
 } HAL_OPEN;
 

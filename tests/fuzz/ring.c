@@ -107,6 +107,28 @@ next_time(struct perf_ring *ring)
     return header != NULL ? perf_record_time(header, header->size) : PERF_MERGE_EMPTY;
 }
 
+/* A sample of impossible size must not get through, and none be read past its own end. */
+static void
+look_at_sample(const struct perf_event_header *header)
+{
+    uint8_t *const copy = malloc(header->size);
+    const struct perf_event_header *const sample = (const void *)copy;
+    uint64_t offset;
+
+    check(copy != NULL);
+    memcpy(copy, header, header->size);
+    if (perf_sample_is_whole(sample)) {
+        const uint32_t selector = perf_sample_selector(sample, &offset);
+
+        check(sample->size >= sizeof(struct perf_sample));
+        check(selector <= 0xFFFF);
+        check(selector == 0 ||
+              sample->size ==
+                  sizeof(struct perf_sample) + sizeof(struct perf_sample_registers));
+    }
+    free(copy);
+}
+
 /* As deliver.c does, without a kernel. */
 static void
 deliver(struct world *world)
@@ -120,7 +142,9 @@ deliver(struct world *world)
 
         while ((header = perf_ring_peek(ring)) != NULL &&
                perf_record_time(header, header->size) <= limit_ns) {
-            if (perf_record_parse(header, header->size, &record) == 0) {
+            if (header->type == PERF_RECORD_SAMPLE) {
+                look_at_sample(header);
+            } else if (perf_record_parse(header, header->size, &record) == 0) {
                 perf_space_apply(&world->space, &record, &world->cover);
             }
             perf_ring_skip(ring, header);

@@ -205,8 +205,8 @@ static NTSTATUS
 open_backend(const HAL_OPEN *open, void **context)
 {
     struct perf *perf;
-    const int result =
-        perf_create(open->Ke, open->Notify, open->NotifyContext, open->UserOnly, &perf);
+    const int result = perf_create(open->Ke, open->Notify, open->NotifyContext,
+                                   open->UserOnly, open->Selectors, &perf);
 
     if (result == 0) {
         *context = perf;

@@ -70,7 +70,7 @@ deliver_sample(struct perf *perf, struct perf_ring *ring,
     hit.Processor = ring->processor;
     hit.ProcessId = sample->pid;
     hit.Address = sample->ip;
-    hit.Selector = 0;
+    hit.Selector = perf_sample_selector(&sample->header, &hit.Offset);
     hit.Scope = event->scope;
     KeProfileInterruptWithSource(perf->ke, &hit);
 }
@@ -217,7 +217,7 @@ deliver_run(struct perf *perf, struct perf_ring *ring, uint64_t until_ns)
         }
         if (header->type != PERF_RECORD_SAMPLE) {
             deliver_record(perf, ring, header);
-        } else if (header->size == sizeof(struct perf_sample)) {
+        } else if (perf_sample_is_whole(header)) {
             deliver_sample(perf, ring, (const void *)header);
         }
         perf_ring_skip(ring, header);

@@ -13,6 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The user registers that tell in which code segment a hit was, and where in it. */
+#if defined(__x86_64__) || defined(__i386__)
+#include <asm/perf_regs.h>
+enum { SELECTOR_REGISTERS = 1u << PERF_REG_X86_IP | 1u << PERF_REG_X86_CS };
+#else
+enum { SELECTOR_REGISTERS = 0 };
+#endif
+
 /* PERF_FORMAT_LOST by its number: headers older than the kernel do not name it. */
 enum { READ_LOST = 1u << 4 };
 
@@ -75,34 +83,41 @@ fill_attr(struct perf_event_attr *attr, const struct perf_event_request *request
     if (features->read_lost) {
         attr->read_format |= READ_LOST;
     }
+    if (features->user_registers) {
+        attr->sample_type |= PERF_SAMPLE_REGS_USER;
+        attr->sample_regs_user = SELECTOR_REGISTERS;
+    }
     if (request->source != NULL) {
         perf_source_attr(request->source, attr);
     }
 }
 
-void
-perf_features_probe(struct perf_features *features)
+/* Does the kernel know these features? For the calling thread, which anyone may measure. */
+static bool
+can_open(bool inherit, const struct perf_features *features)
 {
-    struct perf_event_request request = {.inherit = true, .threads_only = true};
+    const struct perf_event_request request = {.inherit = inherit,
+                                               .threads_only = inherit};
     struct perf_event_attr attr;
     int fd;
 
-    *features = (struct perf_features){.inherit_thread = true};
     fill_attr(&attr, &request, features);
     fd = call_perf_event_open(&attr, 0, -1);
-    features->inherit_thread = fd >= 0;
     if (fd >= 0) {
         close(fd);
     }
+    return fd >= 0;
+}
 
+void
+perf_features_probe(struct perf_features *features, bool selectors)
+{
+    *features = (struct perf_features){.inherit_thread = true};
+    features->inherit_thread = can_open(true, features);
     features->read_lost = true;
-    request.inherit = false;
-    fill_attr(&attr, &request, features);
-    fd = call_perf_event_open(&attr, 0, -1);
-    features->read_lost = fd >= 0;
-    if (fd >= 0) {
-        close(fd);
-    }
+    features->read_lost = can_open(false, features);
+    features->user_registers = selectors && SELECTOR_REGISTERS != 0;
+    features->user_registers = features->user_registers && can_open(false, features);
 }
 
 int

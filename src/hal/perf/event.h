@@ -40,6 +40,7 @@ struct perf_events {
 struct perf_features {
     bool inherit_thread; /* 5.13: events that follow threads but not children */
     bool read_lost;      /* 6.0: events that tell what they lost */
+    bool user_registers; /* wanted, and x86: samples that tell their code segment */
 };
 
 /* What to open. */
@@ -52,8 +53,8 @@ struct perf_event_request {
     bool on_exec; /* begins by itself at the next exec; else when it is opened */
 };
 
-/* perf_features_probe - find out by trying. */
-void perf_features_probe(struct perf_features *features);
+/* perf_features_probe - find out by trying. selectors: code segments are wanted. */
+void perf_features_probe(struct perf_features *features, bool selectors);
 
 /*
  * perf_event_open_fd - perf_event_open. Raises the soft limit on descriptors to the hard one when

@@ -301,7 +301,7 @@ find_kernel_right(struct perf *perf, bool user_only)
 
 int
 perf_create(struct _KE_SYSTEM *ke, perf_notify *notify, void *context, bool user_only,
-            struct perf **created)
+            bool selectors, struct perf **created)
 {
     struct perf *perf = calloc(1, sizeof(*perf));
     const long configured = sysconf(_SC_NPROCESSORS_CONF);
@@ -331,7 +331,7 @@ perf_create(struct _KE_SYSTEM *ke, perf_notify *notify, void *context, bool user
         result = -errno;
         goto finish_sources;
     }
-    perf_features_probe(&perf->features);
+    perf_features_probe(&perf->features, selectors);
     perf_space_init(&perf->space, notify, context);
     find_kernel_right(perf, user_only);
     *created = perf;

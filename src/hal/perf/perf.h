@@ -55,9 +55,10 @@ uint64_t perf_now_ns(void);
 int perf_fail(struct perf *perf, int error, enum perf_scope scope, const char *format,
               ...) __attribute__((format(printf, 4, 5)));
 
-/* perf_create - user_only: never hits in kernel mode. perf_delete takes NULL. */
+/* perf_create - user_only: never hits in kernel mode; selectors: hits tell their code segment,
+ * where there are any. perf_delete takes NULL. */
 int perf_create(struct _KE_SYSTEM *ke, perf_notify *notify, void *context,
-                bool user_only, struct perf **perf);
+                bool user_only, bool selectors, struct perf **perf);
 void perf_delete(struct perf *perf);
 
 /* perf_probe_source - find out whether the kernel has it for this caller. */

@@ -44,6 +44,48 @@ struct mmap2_body {
     uint32_t flags;
 };
 
+/* ---- samples ---- */
+
+/* What lies behind the fixed part; NULL if nothing does. */
+static const struct perf_sample_registers *
+sample_registers(const struct perf_event_header *sample)
+{
+    const struct perf_sample *fixed = (const void *)sample;
+
+    return sample->size >= sizeof(*fixed) + sizeof(uint64_t) ? (const void *)(fixed + 1)
+                                                             : NULL;
+}
+
+bool
+perf_sample_is_whole(const struct perf_event_header *sample)
+{
+    const struct perf_sample_registers *registers = sample_registers(sample);
+    size_t size = sizeof(struct perf_sample);
+
+    if (registers != NULL) {
+        size += registers->abi == PERF_SAMPLE_REGS_ABI_NONE ? sizeof(registers->abi)
+                                                            : sizeof(*registers);
+    }
+    return sample->size == size;
+}
+
+uint32_t
+perf_sample_selector(const struct perf_event_header *sample, uint64_t *offset)
+{
+    const struct perf_sample_registers *registers = sample_registers(sample);
+
+    /* In kernel mode the registers are those of the way in, not of what was interrupted. */
+    if (registers == NULL || registers->abi == PERF_SAMPLE_REGS_ABI_NONE ||
+        (sample->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER) {
+        *offset = 0;
+        return 0;
+    }
+    *offset = registers->ip;
+    return registers->cs & 0xFFFF;
+}
+
+/* ---- other records ---- */
+
 /* What lies between header and trailer. */
 struct body {
     const uint8_t *bytes;

@@ -2,14 +2,16 @@
 /*
  * hal/perf/record.h - the kernel's records, checked and in one form.
  *
- * All events of the back end use one sample_type, so a sample is fixed in form and every other
- * record ends in the same trailer. Bytes are hostile: whatever they say about lengths is checked
- * against the record's own size, which the ring has checked against the ring.
+ * All events of the back end use one sample_type, but for user registers behind the sample, so
+ * a sample begins in one form and every other record ends in the same trailer. Bytes are hostile:
+ * whatever they say about lengths is checked against the record's own size, which the ring has
+ * checked against the ring.
  */
 #ifndef HAL_PERF_RECORD_H
 #define HAL_PERF_RECORD_H
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +29,15 @@ struct perf_sample {
     uint64_t time_ns;
 };
 _Static_assert(sizeof(struct perf_sample) == 40, "PERF_SAMPLE_LAYOUT without padding");
+
+/* Behind a sample whose event asked for user registers (PERF_SAMPLE_REGS_USER); an abi of
+ * PERF_SAMPLE_REGS_ABI_NONE ends it. */
+struct perf_sample_registers {
+    uint64_t abi;
+    uint64_t ip; /* as the processor has it: the offset in the code segment */
+    uint64_t cs; /* the selector in 16 bits, and flags above them where FRED is */
+};
+_Static_assert(sizeof(struct perf_sample_registers) == 24, "registers without padding");
 
 /* The end of every other record (sample_id_all). */
 struct perf_trailer {
@@ -83,6 +94,18 @@ perf_record_time(const void *bytes, size_t size)
                                                         sizeof(struct perf_trailer)))
         ->time_ns;
 }
+
+/* perf_sample_is_whole - does a sample have the size of its form? */
+bool perf_sample_is_whole(const struct perf_event_header *sample);
+
+/*
+ * perf_sample_selector - the code segment that a whole sample was taken in.
+ *
+ *   offset  out: of the instruction in that segment; 0 if no segment is told
+ *
+ * Returns the selector; 0 if none is told: no registers, or not user mode.
+ */
+uint32_t perf_sample_selector(const struct perf_event_header *sample, uint64_t *offset);
 
 /*
  * perf_record_parse - bring a record that is no sample into one form.

@@ -85,6 +85,22 @@ craft_sample(struct crafted *record, uint64_t id, uint64_t ip, uint64_t time_ns)
     craft_size(record, record->size);
 }
 
+/* The same with registers behind it; none with an abi of 0. */
+static inline void
+craft_sample_registers(struct crafted *record, uint16_t misc, uint64_t abi, uint64_t ip,
+                       uint64_t cs)
+{
+    craft_sample(record, 1, 2, 3);
+    craft_u64(record, abi);
+    if (abi != PERF_SAMPLE_REGS_ABI_NONE) {
+        craft_u64(record, ip);
+        craft_u64(record, cs);
+    }
+    memcpy(record->bytes + offsetof(struct perf_event_header, misc), &misc,
+           sizeof(misc));
+    craft_size(record, record->size);
+}
+
 static inline void
 craft_comm(struct crafted *record, uint16_t misc, uint32_t pid, uint32_t tid,
            const char *name, uint64_t time_ns)

@@ -39,9 +39,9 @@ struct fixture {
 };
 
 static void
-fixture_open(struct fixture *fixture)
+fixture_open_as(struct fixture *fixture, BOOLEAN selectors)
 {
-    HAL_OPEN open = {.Ke = &fixture->ke, .Notify = fake_notify};
+    HAL_OPEN open = {.Ke = &fixture->ke, .Notify = fake_notify, .Selectors = selectors};
     void *context;
 
     *fixture = (struct fixture){.hal = HalPerfBackend.Hal};
@@ -49,6 +49,12 @@ fixture_open(struct fixture *fixture)
     memset(all_processors, 0xFF, sizeof(all_processors));
     assert_int_equal(HalPerfBackend.Open(&open, &context), STATUS_SUCCESS);
     fixture->perf = context;
+}
+
+static void
+fixture_open(struct fixture *fixture)
+{
+    fixture_open_as(fixture, FALSE);
 }
 
 static void
@@ -820,6 +826,204 @@ start__all_processes__by_right_only(void **state)
     fixture_close(&fixture);
 }
 
+/* ---- code segments ---- */
+
+/* The selector that all code of this program runs in; 0 on machines without. */
+static ULONG
+own_selector(void)
+{
+    ULONG selector = 0;
+
+#if defined(__x86_64__) || defined(__i386__)
+    __asm__("movl %%cs, %0" : "=r"(selector));
+#endif
+    return selector;
+}
+
+/* All hits are in target_function, and tell the segment if asked to. */
+static void
+assert_hits_tell(const struct fixture *fixture, KPROFILE_SOURCE source, pid_t pid,
+                 size_t expected)
+{
+    size_t hits = 0;
+
+    for (size_t i = 0; i < fixture->ke.count; i++) {
+        const KE_HIT *const hit = &fixture->ke.seen[i].hit;
+
+        if (fixture->ke.seen[i].kind != 0 || hit->Source != source ||
+            (pid_t)hit->ProcessId != pid) {
+            continue;
+        }
+        hits++;
+        assert_true(hit->Address == (uintptr_t)target_function);
+        assert_int_equal(hit->Selector, own_selector());
+        assert_true(hit->Offset == (own_selector() != 0 ? hit->Address : 0));
+    }
+    assert_int_equal(hits, expected);
+}
+
+static void
+start_everywhere(struct fixture *fixture, KPROFILE_SOURCE source, pid_t pid)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    for (long i = 0; i < processors; i++) {
+        assert_int_equal(fixture->hal->StartProfileInterrupt(fixture->perf, source,
+                                                             (ULONG)i, (ULONG64)pid),
+                         STATUS_SUCCESS);
+    }
+}
+
+/* rule: hit-segment */
+static void
+selectors__process_that_runs__each_hit_tells_its_segment(void **state)
+{
+    int times = 300;
+    struct child child = child_start(call_target, &times);
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+
+    (void)state;
+    child_await(&child);
+    fixture_open_as(&fixture, TRUE);
+    source = breakpoint_on_target(&fixture);
+    start_everywhere(&fixture, source, child.pid);
+    child_go(&child);
+    child_await(&child);
+    fixture.hal->Flush(fixture.perf);
+    assert_hits_tell(&fixture, source, child.pid, 300);
+    assert_int_equal(child_end(&child), 0);
+    fixture_close(&fixture);
+}
+
+static void
+selectors__all_processes__each_hit_tells_its_segment(void **state)
+{
+    int times = 300;
+    struct child child;
+    struct fixture fixture;
+    HAL_PROBE probe;
+    KPROFILE_SOURCE source;
+
+    (void)state;
+    HalPerfBackend.Probe(&probe);
+    if (!probe.Global) {
+        print_message("%s\n", probe.Reason);
+        skip();
+    }
+    child = child_start(call_target, &times);
+    child_await(&child);
+    fixture_open_as(&fixture, TRUE);
+    source = breakpoint_on_target(&fixture);
+    start_everywhere(&fixture, source, 0);
+    child_go(&child);
+    child_await(&child);
+    fixture.hal->Flush(fixture.perf);
+    assert_hits_tell(&fixture, source, child.pid, 300);
+    assert_int_equal(child_end(&child), 0);
+    fixture_close(&fixture);
+}
+
+/* A thread and a child of one's own, made after the events were. */
+static void *
+thread_calls(void *argument)
+{
+    call_target(argument);
+    return NULL;
+}
+
+static void
+begets(void *argument)
+{
+    pthread_t thread;
+    pid_t child;
+
+    if (pthread_create(&thread, NULL, thread_calls, argument) != 0 ||
+        pthread_join(thread, NULL) != 0) {
+        _exit(1);
+    }
+    child = fork();
+    if (child == 0) {
+        call_target(argument);
+        _exit(0);
+    }
+    if (child < 0 || waitpid(child, NULL, 0) != child) {
+        _exit(1);
+    }
+}
+
+static void
+selectors__watch_with_descendants__inherited_hits_tell_too(void **state)
+{
+    int times = 100;
+    struct child child = child_start(begets, &times);
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    pid_t grandchild = 0;
+
+    (void)state;
+    child_await(&child);
+    fixture_open_as(&fixture, TRUE);
+    source = breakpoint_on_target(&fixture);
+    assert_int_equal(watch(&fixture, child.pid, NTPROF_WATCH_DESCENDANTS, &source, 1),
+                     STATUS_SUCCESS);
+    child_go(&child);
+    child_await(&child);
+    fixture.hal->Flush(fixture.perf);
+    for (size_t i = 0; i < fixture.ke.count; i++) {
+        if (fixture.ke.seen[i].kind == NTPROF_PROCESS_START &&
+            (pid_t)fixture.ke.seen[i].pid != child.pid) {
+            grandchild = (pid_t)fixture.ke.seen[i].pid;
+        }
+    }
+    assert_int_not_equal(grandchild, 0);
+    assert_hits_tell(&fixture, source, child.pid, 100);
+    assert_hits_tell(&fixture, source, grandchild, 100);
+    assert_int_equal(child_end(&child), 0);
+    fixture_close(&fixture);
+}
+
+/* Hits in kernel mode come with the registers of the way in, which are not where they were. */
+static void
+selectors__kernel_mode__tells_none(void **state)
+{
+    struct fixture fixture;
+    HAL_PROBE probe;
+    KPROFILE_SOURCE source;
+    size_t kernel = 0;
+    size_t user = 0;
+
+    (void)state;
+    HalPerfBackend.Probe(&probe);
+    if (!probe.Kernel || sizeof(void *) < 8) {
+        print_message("%s\n", probe.Kernel ? "kernel addresses are not told apart here"
+                                           : probe.Reason);
+        skip();
+    }
+    fixture_open_as(&fixture, TRUE);
+    source = lookup(&fixture, "time");
+    start_everywhere(&fixture, source, getpid());
+    while (kernel < 20 || user < 20) {
+        burn(1000000);
+        for (int i = 0; i < 10000; i++) {
+            (void)getppid();
+        }
+        fixture.hal->Flush(fixture.perf);
+        for (size_t i = 0; i < fixture.ke.count; i++) {
+            const KE_HIT *const hit = &fixture.ke.seen[i].hit;
+            const bool in_kernel = hit->Address >> 63 != 0;
+
+            assert_int_equal(fixture.ke.seen[i].kind, 0);
+            assert_int_equal(hit->Selector, in_kernel ? 0 : own_selector());
+            assert_true(hit->Offset == (hit->Selector != 0 ? hit->Address : 0));
+            kernel += in_kernel;
+            user += !in_kernel;
+        }
+        fake_clear(&fixture.ke);
+    }
+    fixture_close(&fixture);
+}
+
 static void
 start__process_gone__terminating(void **state)
 {
@@ -1055,6 +1259,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(watch__small_rings__loss_told_and_mappings_found_again),
     cmocka_unit_test(watch__mprotect_to_exec__image_map_anonymous),
     cmocka_unit_test(start__all_processes__by_right_only),
+    cmocka_unit_test(selectors__process_that_runs__each_hit_tells_its_segment),
+    cmocka_unit_test(selectors__all_processes__each_hit_tells_its_segment),
+    cmocka_unit_test(selectors__watch_with_descendants__inherited_hits_tell_too),
+    cmocka_unit_test(selectors__kernel_mode__tells_none),
     cmocka_unit_test(start__process_gone__terminating),
     cmocka_unit_test(watch__out_of_descriptors__says_so),
     cmocka_unit_test(descriptor__half_a_ring_full__polls_readable),

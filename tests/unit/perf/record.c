@@ -169,6 +169,83 @@ time__sample_and_others__where_it_lies(void **state)
     assert_int_equal(perf_record_time(crafted.bytes, 24), 0);
 }
 
+static const struct perf_event_header *
+header_of(const struct crafted *crafted)
+{
+    return (const void *)crafted->bytes;
+}
+
+/* rule: hit-segment */
+static void
+sample__registers__selector_and_offset_of_user_mode_alone(void **state)
+{
+    static const struct {
+        uint16_t misc;
+        uint64_t abi;
+        uint64_t cs;
+        uint32_t selector;
+    } rows[] = {
+        {PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64, 0x33, 0x33},
+        {PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_32, 0x0F, 0x0F},
+        {PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_32, 0xFFFFFFFFABCD0017, 0x17},
+        {PERF_RECORD_MISC_USER | PERF_RECORD_MISC_EXACT_IP, PERF_SAMPLE_REGS_ABI_32,
+         0x0F, 0x0F},
+        {PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_NONE, 0x33, 0},
+        {PERF_RECORD_MISC_KERNEL, PERF_SAMPLE_REGS_ABI_64, 0x33, 0},
+        {PERF_RECORD_MISC_GUEST_USER, PERF_SAMPLE_REGS_ABI_64, 0x33, 0},
+        {PERF_RECORD_MISC_CPUMODE_UNKNOWN, PERF_SAMPLE_REGS_ABI_64, 0x33, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct crafted crafted;
+        uint64_t offset = 77;
+
+        craft_sample_registers(&crafted, rows[i].misc, rows[i].abi, 0x1234, rows[i].cs);
+        assert_true(perf_sample_is_whole(header_of(&crafted)));
+        assert_int_equal(perf_record_time(crafted.bytes, crafted.size), 3);
+        assert_int_equal(perf_sample_selector(header_of(&crafted), &offset),
+                         rows[i].selector);
+        assert_int_equal(offset, rows[i].selector != 0 ? 0x1234 : 0);
+    }
+}
+
+static void
+sample__without_registers__whole_and_tells_no_selector(void **state)
+{
+    struct crafted crafted;
+    uint64_t offset = 77;
+
+    (void)state;
+    craft_sample(&crafted, 1, 2, 3);
+    /* What lies behind it is another record's. */
+    memset(crafted.bytes + crafted.size, 0x33, 64);
+    assert_true(perf_sample_is_whole(header_of(&crafted)));
+    assert_int_equal(perf_sample_selector(header_of(&crafted), &offset), 0);
+    assert_int_equal(offset, 0);
+}
+
+static void
+sample__size_that_contradicts_its_registers__not_whole(void **state)
+{
+    static const uint64_t abis[] = {PERF_SAMPLE_REGS_ABI_NONE, PERF_SAMPLE_REGS_ABI_32,
+                                    PERF_SAMPLE_REGS_ABI_64, UINT64_MAX};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(abis) / sizeof(abis[0]); i++) {
+        const size_t with_registers = i == 0 ? 48 : 64;
+        struct crafted crafted;
+
+        craft_sample_registers(&crafted, PERF_RECORD_MISC_USER, abis[i], 1, 0x33);
+        memset(crafted.bytes + crafted.size, 0, 64);
+        for (size_t size = 8; size <= 128; size += 8) {
+            craft_size(&crafted, size);
+            assert_int_equal(perf_sample_is_whole(header_of(&crafted)),
+                             size == 40 || size == with_registers);
+        }
+    }
+}
+
 int
 main(void)
 {
@@ -181,6 +258,9 @@ main(void)
         cmocka_unit_test(parse__unknown_type__of_no_interest),
         cmocka_unit_test(parse__lost_and_throttle__numbers),
         cmocka_unit_test(time__sample_and_others__where_it_lies),
+        cmocka_unit_test(sample__registers__selector_and_offset_of_user_mode_alone),
+        cmocka_unit_test(sample__without_registers__whole_and_tells_no_selector),
+        cmocka_unit_test(sample__size_that_contradicts_its_registers__not_whole),
     };
 
     return cmocka_run_group_tests_name("record", tests, NULL, NULL);
