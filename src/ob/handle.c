@@ -86,6 +86,18 @@ ObInitializeSystem(OB_SYSTEM *Ob, const HOST *Host)
     *Ob = (OB_SYSTEM){.Host = *Host, .FirstFree = OBP_NO_ENTRY};
 }
 
+static void
+ObpCountHandle(OBJECT_HEADER *Header)
+{
+    OBJECT_TYPE *const Type = Header->Type;
+
+    Header->HandleCount++;
+    Type->HandleCount++;
+    if (Type->HandleCount > Type->MostHandles) {
+        Type->MostHandles = Type->HandleCount;
+    }
+}
+
 NTSTATUS
 ObOpenHandle(OB_SYSTEM *Ob, void *Body, ACCESS_MASK GrantedAccess, HANDLE *Handle)
 {
@@ -104,8 +116,9 @@ ObOpenHandle(OB_SYSTEM *Ob, void *Body, ACCESS_MASK GrantedAccess, HANDLE *Handl
     Ob->FirstFree = Entry->NextFree;
     Entry->Body = Body;
     Entry->GrantedAccess = GrantedAccess;
-    ObpHeader(Body)->PointerCount++;
-    ObpHeader(Body)->HandleCount++;
+    Entry->Attributes = 0;
+    ObReferenceObject(Body);
+    ObpCountHandle(ObpHeader(Body));
     *Handle = ObpEncode(Slot, Entry->Generation);
     return STATUS_SUCCESS;
 }
@@ -130,6 +143,26 @@ ObReferenceObjectByHandle(OB_SYSTEM *Ob, HANDLE Handle, const OBJECT_TYPE *Type,
     return STATUS_SUCCESS;
 }
 
+void
+ObSetHandleAttributes(OB_SYSTEM *Ob, HANDLE Handle, ULONG Attributes)
+{
+    ObpDecode(Ob, Handle)->Attributes = Attributes;
+}
+
+NTSTATUS
+ObQueryHandle(const OB_SYSTEM *Ob, HANDLE Handle, OB_HANDLE_FACTS *Facts)
+{
+    const OBP_ENTRY *const Entry = ObpDecode(Ob, Handle);
+
+    if (Entry == NULL) {
+        return STATUS_INVALID_HANDLE;
+    }
+    *Facts = (OB_HANDLE_FACTS){.Body = Entry->Body,
+                               .GrantedAccess = Entry->GrantedAccess,
+                               .Attributes = Entry->Attributes};
+    return STATUS_SUCCESS;
+}
+
 static void
 ObpCloseEntry(OB_SYSTEM *Ob, OBP_ENTRY *Entry)
 {
@@ -140,6 +173,7 @@ ObpCloseEntry(OB_SYSTEM *Ob, OBP_ENTRY *Entry)
     Entry->NextFree = Ob->FirstFree;
     Ob->FirstFree = (ULONG)(Entry - Ob->Entries);
     ObpHeader(Body)->HandleCount--;
+    ObpHeader(Body)->Type->HandleCount--;
     ObDereferenceObject(Ob, Body);
 }
 

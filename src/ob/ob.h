@@ -17,9 +17,15 @@ typedef struct _OBJECT_TYPE {
     ACCESS_MASK GenericExecute;
     ACCESS_MASK GenericAll;
     ACCESS_MASK ValidAccess;
+    ULONG InvalidAttributes; /* OBJ_... that no handle or object of it may have */
     /* Undo what made the body; the memory goes after it. */
     void (*Delete)(void *DeleteContext, void *Body);
     void *DeleteContext;
+    /* Now, and the most there ever were; ob counts, in the type's own OB_SYSTEM. */
+    ULONG64 ObjectCount;
+    ULONG64 HandleCount;
+    ULONG64 MostObjects;
+    ULONG64 MostHandles;
 } OBJECT_TYPE;
 
 struct _OBP_ENTRY;
@@ -38,7 +44,7 @@ void ObInitializeSystem(OB_SYSTEM *Ob, const HOST *Host);
 void ObFinishSystem(OB_SYSTEM *Ob);
 
 /* ObCreateObject - a zeroed body with one reference. STATUS_INSUFFICIENT_RESOURCES. */
-NTSTATUS ObCreateObject(OB_SYSTEM *Ob, const OBJECT_TYPE *Type, SIZE_T BodyBytes,
+NTSTATUS ObCreateObject(OB_SYSTEM *Ob, OBJECT_TYPE *Type, SIZE_T BodyBytes,
                         void **Body);
 
 void ObReferenceObject(void *Body);
@@ -46,7 +52,7 @@ void ObReferenceObject(void *Body);
 /* ObDereferenceObject - NULL is allowed. */
 void ObDereferenceObject(OB_SYSTEM *Ob, void *Body);
 
-/* ObOpenHandle - a handle with GrantedAccess, holding a reference of its own.
+/* ObOpenHandle - a handle with GrantedAccess and no attributes, holding a reference of its own.
  * STATUS_INSUFFICIENT_RESOURCES. */
 NTSTATUS ObOpenHandle(OB_SYSTEM *Ob, void *Body, ACCESS_MASK GrantedAccess,
                       HANDLE *Handle);
@@ -61,6 +67,28 @@ NTSTATUS ObOpenHandle(OB_SYSTEM *Ob, void *Body, ACCESS_MASK GrantedAccess,
 NTSTATUS ObReferenceObjectByHandle(OB_SYSTEM *Ob, HANDLE Handle,
                                    const OBJECT_TYPE *Type, ACCESS_MASK DesiredAccess,
                                    void **Body);
+
+/* ObSetHandleAttributes - what is remembered of an open handle: OBJ_INHERIT or 0. */
+void ObSetHandleAttributes(OB_SYSTEM *Ob, HANDLE Handle, ULONG Attributes);
+
+/* OB_HANDLE_FACTS - an open handle: whose, and what it may. */
+typedef struct _OB_HANDLE_FACTS {
+    void *Body;
+    ACCESS_MASK GrantedAccess;
+    ULONG Attributes;
+} OB_HANDLE_FACTS;
+
+/* ObQueryHandle - takes no reference: Body lives as long as the handle. STATUS_INVALID_HANDLE. */
+NTSTATUS ObQueryHandle(const OB_SYSTEM *Ob, HANDLE Handle, OB_HANDLE_FACTS *Facts);
+
+/* OB_OBJECT_FACTS - an object; its references include one for each handle. */
+typedef struct _OB_OBJECT_FACTS {
+    const OBJECT_TYPE *Type;
+    ULONG64 PointerCount;
+    ULONG64 HandleCount;
+} OB_OBJECT_FACTS;
+
+void ObQueryObject(const void *Body, OB_OBJECT_FACTS *Facts);
 
 /* ObCloseHandle - STATUS_INVALID_HANDLE. */
 NTSTATUS ObCloseHandle(OB_SYSTEM *Ob, HANDLE Handle);

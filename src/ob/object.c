@@ -3,7 +3,7 @@
 #include "ob/obp.h"
 
 NTSTATUS
-ObCreateObject(OB_SYSTEM *Ob, const OBJECT_TYPE *Type, SIZE_T BodyBytes, void **Body)
+ObCreateObject(OB_SYSTEM *Ob, OBJECT_TYPE *Type, SIZE_T BodyBytes, void **Body)
 {
     const SIZE_T Bytes = OBP_HEADER_BYTES + BodyBytes;
     OBJECT_HEADER *const Header = HostAllocate(&Ob->Host, Bytes);
@@ -15,6 +15,10 @@ ObCreateObject(OB_SYSTEM *Ob, const OBJECT_TYPE *Type, SIZE_T BodyBytes, void **
     Header->Bytes = Bytes;
     Header->PointerCount = 1;
     Ob->ObjectCount++;
+    Type->ObjectCount++;
+    if (Type->ObjectCount > Type->MostObjects) {
+        Type->MostObjects = Type->ObjectCount;
+    }
     *Body = (char *)Header + OBP_HEADER_BYTES;
     return STATUS_SUCCESS;
 }
@@ -39,8 +43,20 @@ ObDereferenceObject(OB_SYSTEM *Ob, void *Body)
         return;
     }
     Header->Type->Delete(Header->Type->DeleteContext, Body);
+    Header->Type->ObjectCount--;
     Ob->ObjectCount--;
     HostFree(&Ob->Host, Header, Header->Bytes);
+}
+
+void
+ObQueryObject(const void *Body, OB_OBJECT_FACTS *Facts)
+{
+    const OBJECT_HEADER *const Header =
+        (const OBJECT_HEADER *)(const void *)((const char *)Body - OBP_HEADER_BYTES);
+
+    *Facts = (OB_OBJECT_FACTS){.Type = Header->Type,
+                               .PointerCount = Header->PointerCount,
+                               .HandleCount = Header->HandleCount};
 }
 
 ACCESS_MASK

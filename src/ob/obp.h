@@ -7,7 +7,7 @@
 
 /* OBJECT_HEADER - stands before the body, which is aligned for any type. */
 typedef struct _OBJECT_HEADER {
-    const OBJECT_TYPE *Type;
+    OBJECT_TYPE *Type;
     SIZE_T Bytes;         /* of header and body */
     ULONG64 PointerCount; /* references, one for each handle among them */
     ULONG64 HandleCount;
@@ -27,6 +27,7 @@ ObpHeader(void *Body)
 typedef struct _OBP_ENTRY {
     void *Body;
     ACCESS_MASK GrantedAccess;
+    ULONG Attributes;
     ULONG Generation; /* of the handle that is open here or comes next */
     ULONG NextFree;
 } OBP_ENTRY;

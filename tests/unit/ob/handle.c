@@ -343,6 +343,58 @@ handle__table_cannot_grow__refused_others_kept(void **state)
 }
 
 static void
+handle__facts__access_and_attributes_of_each_handle(void **state)
+{
+    struct body *const body = make(1);
+    const HANDLE plain = open_handle(body, 0x20001);
+    const HANDLE inherited = open_handle(body, 1);
+    OB_HANDLE_FACTS facts;
+
+    (void)state;
+    ObSetHandleAttributes(&fixture.ob, inherited, 2);
+    assert_int_equal(ObQueryHandle(&fixture.ob, plain, &facts), STATUS_SUCCESS);
+    assert_ptr_equal(facts.Body, body);
+    assert_int_equal(facts.GrantedAccess, 0x20001);
+    assert_int_equal(facts.Attributes, 0);
+    assert_int_equal(ObQueryHandle(&fixture.ob, inherited, &facts), STATUS_SUCCESS);
+    assert_int_equal(facts.GrantedAccess, 1);
+    assert_int_equal(facts.Attributes, 2);
+
+    /* The next handle in the same slot does not have them. */
+    assert_int_equal(ObCloseHandle(&fixture.ob, inherited), STATUS_SUCCESS);
+    assert_int_equal(ObQueryHandle(&fixture.ob, inherited, &facts),
+                     STATUS_INVALID_HANDLE);
+    assert_int_equal(facts.Attributes, 2);
+    assert_int_equal(ObQueryHandle(&fixture.ob, open_handle(body, 1), &facts),
+                     STATUS_SUCCESS);
+    assert_int_equal(facts.Attributes, 0);
+    ObDereferenceObject(&fixture.ob, body);
+}
+
+static void
+handle__opened_and_closed__type_and_object_count(void **state)
+{
+    struct body *const body = make(1);
+    const HANDLE first = open_handle(body, 1);
+    OB_OBJECT_FACTS facts;
+
+    (void)state;
+    assert_int_equal(ObCloseHandle(&fixture.ob, open_handle(body, 1)), STATUS_SUCCESS);
+    assert_int_equal(fixture.type.HandleCount, 1);
+    assert_int_equal(fixture.type.MostHandles, 2);
+    ObQueryObject(body, &facts);
+    assert_ptr_equal(facts.Type, &fixture.type);
+    assert_int_equal(facts.HandleCount, 1);
+    assert_int_equal(facts.PointerCount, 2);
+    assert_int_equal(ObCloseHandle(&fixture.ob, first), STATUS_SUCCESS);
+    assert_int_equal(fixture.type.HandleCount, 0);
+    assert_int_equal(fixture.type.ObjectCount, 1);
+    ObDereferenceObject(&fixture.ob, body);
+    assert_int_equal(fixture.type.ObjectCount, 0);
+    assert_int_equal(fixture.type.MostObjects, 1);
+}
+
+static void
 finish_system__open_handles__closed(void **state)
 {
     (void)state;
@@ -372,6 +424,8 @@ main(void)
         TEST(handle__closed_while_referenced__object_stays),
         TEST(handle__hundred_thousand__all_found_and_closed),
         TEST(handle__table_cannot_grow__refused_others_kept),
+        TEST(handle__facts__access_and_attributes_of_each_handle),
+        TEST(handle__opened_and_closed__type_and_object_count),
         TEST(finish_system__open_handles__closed),
     };
 

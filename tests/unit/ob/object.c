@@ -21,7 +21,7 @@ count_deletion(void *context, void *body)
     ++*(int *)context;
 }
 
-static const OBJECT_TYPE type = {
+static OBJECT_TYPE type = {
     .Name = "Thing",
     .GenericRead = 0x00020001,
     .GenericWrite = 0x00020002,
@@ -102,6 +102,44 @@ object__no_memory__refused_output_untouched(void **state)
 }
 
 static void
+object__made_and_deleted__type_counts_now_and_most(void **state)
+{
+    enum { MOST = 3 };
+    struct host_sim *const sim = host_sim_create(NULL);
+    const HOST host = host_sim_host(sim);
+    OBJECT_TYPE counted = type;
+    OB_SYSTEM ob;
+    void *bodies[MOST];
+    OB_OBJECT_FACTS facts;
+
+    (void)state;
+    ObInitializeSystem(&ob, &host);
+    for (int i = 0; i < MOST; i++) {
+        assert_int_equal(ObCreateObject(&ob, &counted, 8, &bodies[i]), STATUS_SUCCESS);
+    }
+    assert_int_equal(counted.ObjectCount, MOST);
+    ObReferenceObject(bodies[0]);
+    ObQueryObject(bodies[0], &facts);
+    assert_ptr_equal(facts.Type, &counted);
+    assert_int_equal(facts.PointerCount, 2);
+    assert_int_equal(facts.HandleCount, 0);
+    ObDereferenceObject(&ob, bodies[0]);
+    for (int i = 0; i < MOST; i++) {
+        ObDereferenceObject(&ob, bodies[i]);
+    }
+    assert_int_equal(counted.ObjectCount, 0);
+    assert_int_equal(counted.MostObjects, MOST);
+    assert_int_equal(counted.MostHandles, 0);
+
+    host_sim_fail(sim, HOST_SIM_ALLOCATE, 1, false);
+    assert_int_equal(ObCreateObject(&ob, &counted, 8, &bodies[0]),
+                     STATUS_INSUFFICIENT_RESOURCES);
+    assert_int_equal(counted.ObjectCount, 0);
+    ObFinishSystem(&ob);
+    host_sim_delete(sim);
+}
+
+static void
 generic_access__each_bit__mapped_and_cleared(void **state)
 {
     (void)state;
@@ -121,6 +159,7 @@ main(void)
         cmocka_unit_test(object__created__zeroed_and_aligned),
         cmocka_unit_test(object__references__last_one_deletes),
         cmocka_unit_test(object__no_memory__refused_output_untouched),
+        cmocka_unit_test(object__made_and_deleted__type_counts_now_and_most),
         cmocka_unit_test(generic_access__each_bit__mapped_and_cleared),
     };
 
