@@ -42,6 +42,20 @@ NTSTATUS ExpEnter(KSYSTEM *System, BOOLEAN Known);
 NTSTATUS ExpOpenHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, void *Body,
                        ACCESS_MASK GrantedAccess, ULONG64 HandleAddress);
 
+/* ExpGiveHandle - write an open handle to the caller's variable; closed if that faults. */
+NTSTATUS ExpGiveHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
+                       ULONG64 HandleAddress);
+
+/* ExpReferenceProcess - as ExReferenceProcess, with any access. */
+NTSTATUS ExpReferenceProcess(KSYSTEM *System, HANDLE Handle, ACCESS_MASK DesiredAccess,
+                             EPROCESS **Process);
+
+/*
+ * ExpReferenceHandle - any handle of the session, or the pseudo handle; the caller owes
+ * ObDereferenceObject of its Body. STATUS_INVALID_HANDLE.
+ */
+NTSTATUS ExpReferenceHandle(KSYSTEM *System, HANDLE Handle, OB_HANDLE_FACTS *Facts);
+
 /* ExpProbeHandle - may a HANDLE be written there? It need not be aligned. */
 NTSTATUS ExpProbeHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 HandleAddress);
 

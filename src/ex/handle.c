@@ -25,20 +25,27 @@ ExpProbeHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 HandleAddress)
 }
 
 NTSTATUS
-ExpOpenHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, void *Body,
-              ACCESS_MASK GrantedAccess, ULONG64 HandleAddress)
+ExpGiveHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
+              ULONG64 HandleAddress)
 {
-    HANDLE Handle;
-    NTSTATUS Status = ObOpenHandle(&System->Ob, Body, GrantedAccess, &Handle);
+    const NTSTATUS Status =
+        ExpWrite(System, Mode, HandleAddress, &Handle, sizeof(Handle));
 
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
-    Status = ExpWrite(System, Mode, HandleAddress, &Handle, sizeof(Handle));
     if (!NT_SUCCESS(Status)) {
         (void)ObCloseHandle(&System->Ob, Handle);
     }
     return Status;
+}
+
+NTSTATUS
+ExpOpenHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, void *Body,
+              ACCESS_MASK GrantedAccess, ULONG64 HandleAddress)
+{
+    HANDLE Handle;
+    const NTSTATUS Status = ObOpenHandle(&System->Ob, Body, GrantedAccess, &Handle);
+
+    return NT_SUCCESS(Status) ? ExpGiveHandle(System, Mode, Handle, HandleAddress)
+                              : Status;
 }
 
 NTSTATUS
@@ -88,6 +95,13 @@ ExpReferenceProcessId(KSYSTEM *System, ULONG64 ProcessId, BOOLEAN Watched,
 NTSTATUS
 ExReferenceProcess(KSYSTEM *System, HANDLE Handle, EPROCESS **Process)
 {
+    return ExpReferenceProcess(System, Handle, PROCESS_QUERY_INFORMATION, Process);
+}
+
+NTSTATUS
+ExpReferenceProcess(KSYSTEM *System, HANDLE Handle, ACCESS_MASK DesiredAccess,
+                    EPROCESS **Process)
+{
     void *Body;
     NTSTATUS Status;
 
@@ -98,7 +112,7 @@ ExReferenceProcess(KSYSTEM *System, HANDLE Handle, EPROCESS **Process)
         return ExpReferenceProcessId(System, ProcessId, FALSE, Process);
     }
     Status = ObReferenceObjectByHandle(&System->Ob, Handle, &System->ProcessType,
-                                       PROCESS_QUERY_INFORMATION, &Body);
+                                       DesiredAccess, &Body);
     if (NT_SUCCESS(Status)) {
         *Process = Body;
     }

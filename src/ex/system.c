@@ -5,6 +5,9 @@
 /* Type Profile: access as measured on 15 builds of NT; no SYNCHRONIZE. docs/behaviour.md, Handles. */
 enum { EXP_PROFILE_GENERIC = 0x00020001, EXP_PROFILE_ALL = 0x000F0001 };
 
+/* OBJ_OPENLINK: neither type has links. */
+enum { EXP_INVALID_ATTRIBUTES = 0x0100 };
+
 /* Type Process: what this facility needs of it. */
 enum { EXP_PROCESS_READ = 0x00020410, EXP_PROCESS_ALL = 0x001FFFFF };
 
@@ -39,6 +42,7 @@ ExpInitializeTypes(KSYSTEM *System)
         .GenericExecute = EXP_PROFILE_GENERIC,
         .GenericAll = EXP_PROFILE_ALL,
         .ValidAccess = EXP_PROFILE_ALL,
+        .InvalidAttributes = EXP_INVALID_ATTRIBUTES,
         .Delete = ExpDeleteProfile,
         .DeleteContext = System,
     };
@@ -49,6 +53,7 @@ ExpInitializeTypes(KSYSTEM *System)
         .GenericExecute = EXP_PROCESS_READ,
         .GenericAll = EXP_PROCESS_ALL,
         .ValidAccess = EXP_PROCESS_ALL,
+        .InvalidAttributes = EXP_INVALID_ATTRIBUTES,
         .Delete = ExpDeleteProcess,
         .DeleteContext = System,
     };

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ex/duplicate.c - NtDuplicateObject: another handle to the same object. docs/behaviour.md, Handles.
+ *
+ * Level: passive. The functions below stand in the order in which they are called.
+ */
+#include "ex/exp.h"
+
+enum {
+    EXP_DUPLICATE_OPTIONS =
+        DUPLICATE_CLOSE_SOURCE | DUPLICATE_SAME_ACCESS | DUPLICATE_SAME_ATTRIBUTES
+};
+
+static NTSTATUS
+ExpCheckDuplicate(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJECT *P)
+{
+    const NTSTATUS Status = ExpProbeHandle(System, Mode, P->TargetHandle);
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    if ((P->Options & ~(ULONG)EXP_DUPLICATE_OPTIONS) != 0 ||
+        (P->HandleAttributes & ~OBJ_INHERIT) != 0) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    return STATUS_SUCCESS;
+}
+
+/* Handles are the session's, so no other process has any. */
+static NTSTATUS
+ExpCheckOwnProcess(KSYSTEM *System, HANDLE Handle)
+{
+    const HOST *const Host = &System->Host;
+    EPROCESS *Process;
+    NTSTATUS Status = ExpReferenceProcess(System, Handle, PROCESS_DUP_HANDLE, &Process);
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    if (!Process->Active ||
+        Process->Pcb.ProcessId != Host->Table->CurrentProcessId(Host->Context)) {
+        Status = STATUS_NOT_SUPPORTED;
+    }
+    ObDereferenceObject(&System->Ob, Process);
+    return Status;
+}
+
+NTSTATUS
+ExpReferenceHandle(KSYSTEM *System, HANDLE Handle, OB_HANDLE_FACTS *Facts)
+{
+    EPROCESS *Process;
+    NTSTATUS Status;
+
+    if (Handle != NtCurrentProcess()) {
+        Status = ObQueryHandle(&System->Ob, Handle, Facts);
+        if (NT_SUCCESS(Status)) {
+            ObReferenceObject(Facts->Body);
+        }
+        return Status;
+    }
+    Status = ExReferenceProcess(System, Handle, &Process);
+    if (NT_SUCCESS(Status)) {
+        *Facts = (OB_HANDLE_FACTS){.Body = Process,
+                                   .GrantedAccess = System->ProcessType.ValidAccess};
+    }
+    return Status;
+}
+
+/* What the new handle gets; never more than the old one has. */
+static NTSTATUS
+ExpChooseAccess(const EX_DUPLICATE_OBJECT *P, const OB_HANDLE_FACTS *Source,
+                ACCESS_MASK *Access)
+{
+    OB_OBJECT_FACTS Object;
+
+    if ((P->Options & DUPLICATE_SAME_ACCESS) != 0) {
+        *Access = Source->GrantedAccess;
+        return STATUS_SUCCESS;
+    }
+    ObQueryObject(Source->Body, &Object);
+    *Access = ObMapGenericAccess(Object.Type, P->DesiredAccess);
+    return (*Access & ~(Source->GrantedAccess & Object.Type->ValidAccess)) == 0
+               ? STATUS_SUCCESS
+               : STATUS_ACCESS_DENIED;
+}
+
+static NTSTATUS
+ExpOpenDuplicate(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJECT *P,
+                 const OB_HANDLE_FACTS *Source)
+{
+    HANDLE Handle;
+    ACCESS_MASK Access;
+    NTSTATUS Status = ExpChooseAccess(P, Source, &Access);
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    Status = ObOpenHandle(&System->Ob, Source->Body, Access, &Handle);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    ObSetHandleAttributes(&System->Ob, Handle,
+                          (P->Options & DUPLICATE_SAME_ATTRIBUTES) != 0
+                              ? Source->Attributes
+                              : P->HandleAttributes);
+    return ExpGiveHandle(System, Mode, Handle, P->TargetHandle);
+}
+
+static NTSTATUS
+ExpDuplicateObject(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJECT *P)
+{
+    OB_HANDLE_FACTS Source;
+    NTSTATUS Status = ExpCheckOwnProcess(System, P->TargetProcessHandle);
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    Status = ExpReferenceHandle(System, P->SourceHandle, &Source);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    Status = ExpOpenDuplicate(System, Mode, P, &Source);
+    ObDereferenceObject(&System->Ob, Source.Body);
+    return Status;
+}
+
+NTSTATUS
+ExDuplicateObject(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJECT *P)
+{
+    NTSTATUS Status = ExpEnter(System, TRUE);
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    Status = ExpCheckDuplicate(System, Mode, P);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    Status = ExpCheckOwnProcess(System, P->SourceProcessHandle);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    Status = ExpDuplicateObject(System, Mode, P);
+    if ((P->Options & DUPLICATE_CLOSE_SOURCE) != 0) {
+        (void)ExClose(System,
+                      P->SourceHandle); /* if it is open, whatever came before */
+    }
+    return Status;
+}

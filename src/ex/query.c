@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ex/query.c - NtQueryObject: facts of a handle, its object and its type. docs/behaviour.md, Handles.
+ *
+ * Level: passive. The functions below stand in the order in which they are called.
+ */
+#include "ex/exp.h"
+#include "mm/mm.h"
+
+enum { EXP_MOST_NAME = 16 }; /* UTF-16 units of the longest type name, its zero too */
+
+/* EXP_OBJECT_INFORMATION - what a query may give: one of them, Bytes of it. */
+typedef struct _EXP_OBJECT_INFORMATION {
+    union {
+        OBJECT_BASIC_INFORMATION Basic;
+        struct {
+            OBJECT_TYPE_INFORMATION Information;
+            USHORT Name[EXP_MOST_NAME];
+        } Type;
+    } u;
+    ULONG Bytes;
+} EXP_OBJECT_INFORMATION;
+
+static NTSTATUS
+ExpProbeQuery(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 Information, ULONG Length,
+              ULONG64 ReturnLength)
+{
+    NTSTATUS Status;
+
+    if (Mode == KernelMode) {
+        return STATUS_SUCCESS;
+    }
+    Status = MmProbeForWrite(&System->Host, Information, Length, sizeof(ULONG));
+    if (!NT_SUCCESS(Status) || ReturnLength == 0) {
+        return Status;
+    }
+    return MmProbeForWrite(&System->Host, ReturnLength, sizeof(ULONG), sizeof(ULONG));
+}
+
+static ULONG
+ExpClampToUlong(ULONG64 Number)
+{
+    return Number > 0xFFFFFFFFu ? 0xFFFFFFFFu : (ULONG)Number;
+}
+
+/* Bytes of a type's name in UTF-16, without a zero; names are ASCII. */
+static USHORT
+ExpNameBytes(const OBJECT_TYPE *Type)
+{
+    USHORT Units = 0;
+
+    while (Type->Name[Units] != '\0' && Units < EXP_MOST_NAME - 1) {
+        Units++;
+    }
+    return (USHORT)(Units * sizeof(USHORT));
+}
+
+static ULONG
+ExpTypeBytes(const OBJECT_TYPE *Type)
+{
+    return (ULONG)(sizeof(OBJECT_TYPE_INFORMATION) + ExpNameBytes(Type) +
+                   sizeof(USHORT));
+}
+
+static void
+ExpFillBasic(const OB_HANDLE_FACTS *Handle, const OB_OBJECT_FACTS *Object,
+             EXP_OBJECT_INFORMATION *Information)
+{
+    Information->Bytes = sizeof(OBJECT_BASIC_INFORMATION);
+    Information->u.Basic = (OBJECT_BASIC_INFORMATION){
+        .Attributes = Handle->Attributes,
+        .GrantedAccess = Handle->GrantedAccess,
+        .HandleCount = ExpClampToUlong(Object->HandleCount),
+        /* Without the reference that the query itself holds. */
+        .PointerCount = ExpClampToUlong(Object->PointerCount - 1),
+        .TypeInfoSize = ExpTypeBytes(Object->Type),
+    };
+}
+
+/* Information is all zeros. Address is where the caller will find it, the name right behind it. */
+static void
+ExpFillType(const OBJECT_TYPE *Type, ULONG64 Address,
+            EXP_OBJECT_INFORMATION *Information)
+{
+    const USHORT NameBytes = ExpNameBytes(Type);
+
+    OBJECT_TYPE_INFORMATION *const To = &Information->u.Type.Information;
+
+    Information->Bytes = ExpTypeBytes(Type);
+    To->TypeName.Length = NameBytes;
+    To->TypeName.MaximumLength = (USHORT)(NameBytes + sizeof(USHORT));
+    To->TypeName.Buffer = (USHORT *)(ULONG_PTR)(Address + sizeof(*To));
+    To->TotalNumberOfObjects = ExpClampToUlong(Type->ObjectCount);
+    To->TotalNumberOfHandles = ExpClampToUlong(Type->HandleCount);
+    To->HighWaterNumberOfObjects = ExpClampToUlong(Type->MostObjects);
+    To->HighWaterNumberOfHandles = ExpClampToUlong(Type->MostHandles);
+    To->InvalidAttributes = Type->InvalidAttributes;
+    To->GenericMapping.GenericRead = Type->GenericRead;
+    To->GenericMapping.GenericWrite = Type->GenericWrite;
+    To->GenericMapping.GenericExecute = Type->GenericExecute;
+    To->GenericMapping.GenericAll = Type->GenericAll;
+    To->ValidAccessMask = Type->ValidAccess;
+    for (ULONG i = 0; i < NameBytes / sizeof(USHORT); i++) {
+        Information->u.Type.Name[i] = (UCHAR)Type->Name[i];
+    }
+}
+
+/* Does the caller's length do? Basic information must have its own exactly. */
+static BOOLEAN
+ExpLengthFits(OBJECT_INFORMATION_CLASS Class, ULONG Length, ULONG Needed)
+{
+    return Class == ObjectBasicInformation ? Length == Needed : Length >= Needed;
+}
+
+static NTSTATUS
+ExpGetInformation(KSYSTEM *System, HANDLE Handle, OBJECT_INFORMATION_CLASS Class,
+                  ULONG64 Address, EXP_OBJECT_INFORMATION *Information)
+{
+    OB_HANDLE_FACTS Facts;
+    OB_OBJECT_FACTS Object;
+    NTSTATUS Status;
+
+    if (Class != ObjectBasicInformation && Class != ObjectTypeInformation) {
+        return STATUS_INVALID_INFO_CLASS;
+    }
+    Status = ExpReferenceHandle(System, Handle, &Facts);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    *Information = (EXP_OBJECT_INFORMATION){.Bytes = 0};
+    ObQueryObject(Facts.Body, &Object);
+    if (Class == ObjectBasicInformation) {
+        ExpFillBasic(&Facts, &Object, Information);
+    } else {
+        ExpFillType(Object.Type, Address, Information);
+    }
+    ObDereferenceObject(&System->Ob, Facts.Body);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS
+ExQueryObject(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
+              OBJECT_INFORMATION_CLASS Class, ULONG64 Information,
+              ULONG InformationLength, ULONG64 ReturnLength)
+{
+    EXP_OBJECT_INFORMATION Found;
+    NTSTATUS Status = ExpEnter(System, TRUE);
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    Status = ExpProbeQuery(System, Mode, Information, InformationLength, ReturnLength);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    Status = ExpGetInformation(System, Handle, Class, Information, &Found);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    if (ReturnLength != 0) {
+        Status =
+            ExpWrite(System, Mode, ReturnLength, &Found.Bytes, sizeof(Found.Bytes));
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+    if (!ExpLengthFits(Class, InformationLength, Found.Bytes)) {
+        return STATUS_INFO_LENGTH_MISMATCH;
+    }
+    return ExpWrite(System, Mode, Information, &Found.u, Found.Bytes);
+}
