@@ -85,7 +85,7 @@ enum {
 typedef struct _KE_HALT {
     ULONG Kind; /* KE_HALT_... */
     ULONG Code; /* bug check; 0 for corruption */
-    /* 0x0A and corruption: address of the counter, IRQL, 1 for a write, instruction address. */
+    /* 0x0A and corruption: caller's address of the counter, IRQL, 1 for a write, instruction's. */
     ULONG64 Parameters[4];
 } KE_HALT;
 

@@ -4,7 +4,8 @@
 
 /*
  * NT maps the pages that the buffer is on: behind the counters but on the last of them it would
- * change memory of the caller's in silence, and on any other page fault.
+ * change memory of the caller's in silence, and on any other page fault. The address is told as the
+ * caller has it: where a host maps the counters, or a copy of them, tells nothing.
  */
 void
 KiReportOverrun(KE_SYSTEM *Ke, KPROFILE *Profile, ULONG64 Number)
@@ -19,8 +20,7 @@ KiReportOverrun(KE_SYSTEM *Ke, KPROFILE *Profile, ULONG64 Number)
     const KE_HALT Halt = {
         .Kind = Mapped ? KE_HALT_CORRUPTION : KE_HALT_BUG_CHECK,
         .Code = Mapped ? 0 : KE_IRQL_NOT_LESS_OR_EQUAL,
-        .Parameters = {(ULONG64)(ULONG_PTR)Profile->Buffer + (Counter - Start),
-                       Ke->ProfileIrql, 1,
+        .Parameters = {Counter, Ke->ProfileIrql, 1,
                        (ULONG64)(ULONG_PTR)&KeProfileInterruptWithSource},
     };
 
