@@ -4,8 +4,8 @@
 
 usage: check_headers.py [TREE]
 
-A function is documented if a comment of its header has its name followed by " - "; the Zw names
-are documented by their Nt twins.
+A function is documented if a comment of its header has its name followed by " - "; the Zw and
+ntprof_Nt names are documented by their Nt twins.
 """
 import pathlib
 import re
@@ -46,8 +46,8 @@ def undocumented(path):
     code = COMMENT.sub("", text)
     code = re.sub(r"^#.*(?:\\\n.*)*", "", code, flags=re.M)
     for name in PROTOTYPE.findall(code):
-        twin = re.sub(r"^Zw", "Nt", name)
-        if f"{name} - " not in comments and f"{twin} - " not in comments:
+        twin = re.sub(r"^(Zw|ntprof_Nt)", "Nt", name)
+        if not re.search(rf"\b{name}(,[\w,\s*]+)? -\s", comments) and f"{twin} - " not in comments:
             yield name
 
 

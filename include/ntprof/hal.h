@@ -8,6 +8,10 @@
 #ifndef NTPROF_HAL_H
 #define NTPROF_HAL_H
 
+#ifdef NTPROF_PREFIXED
+#error "the core has NT's names: NTPROF_PREFIXED is for <ntprof/ntprof.h>"
+#endif
+
 #include <ntprof/nt_profile.h>
 
 #ifdef __cplusplus

@@ -9,6 +9,10 @@
 #ifndef NTPROF_HOST_H
 #define NTPROF_HOST_H
 
+#ifdef NTPROF_PREFIXED
+#error "the core has NT's names: NTPROF_PREFIXED is for <ntprof/ntprof.h>"
+#endif
+
 #include <ntprof/nt_status.h>
 #include <ntprof/nt_types.h>
 

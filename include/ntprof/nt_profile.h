@@ -20,6 +20,8 @@
 #include <ntprof/nt_status.h>
 #include <ntprof/nt_types.h>
 
+#include <ntprof/nt_names_begin.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -67,14 +69,33 @@ enum {
 /* Log2 of the smallest (4 bytes) and of the largest (2 GB) bucket. */
 enum { PROFILE_BUCKET_LOG2_MIN = 2, PROFILE_BUCKET_LOG2_MAX = 31 };
 
+/* Access rights. NtCurrentProcess - the pseudo handle of the calling process; never closed. */
+#ifdef NTPROF_PREFIXED
+#define ntprof_PROFILE_CONTROL 0x0001u
+#define ntprof_PROFILE_ALL_ACCESS 0x000F0001u
+#define ntprof_PROCESS_DUP_HANDLE 0x0040u
+#define ntprof_PROCESS_QUERY_INFORMATION 0x0400u
+#define ntprof_NtCurrentProcess() ((ntprof_HANDLE)(ntprof_LONG_PTR)-1)
+#else
+#ifndef PROFILE_CONTROL
 #define PROFILE_CONTROL 0x0001u
+#endif
+#ifndef PROFILE_ALL_ACCESS
 #define PROFILE_ALL_ACCESS 0x000F0001u
+#endif
+#ifndef PROCESS_DUP_HANDLE
 #define PROCESS_DUP_HANDLE 0x0040u
+#endif
+#ifndef PROCESS_QUERY_INFORMATION
 #define PROCESS_QUERY_INFORMATION 0x0400u
-
-/* NtCurrentProcess - the pseudo handle of the calling process; never closed. */
+#endif
+#ifndef NtCurrentProcess
 #define NtCurrentProcess() ((HANDLE)(LONG_PTR)-1)
+#endif
+#ifndef ZwCurrentProcess
 #define ZwCurrentProcess() NtCurrentProcess()
+#endif
+#endif
 
 /*
  * NtCreateProfileEx - make a profile object for executions within a region.
@@ -226,10 +247,25 @@ NTSTATUS NtOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
                        const CLIENT_ID *ClientId);
 
 /* NtDuplicateObject.Options, .HandleAttributes */
+#ifdef NTPROF_PREFIXED
+#define ntprof_DUPLICATE_CLOSE_SOURCE 0x0001u
+#define ntprof_DUPLICATE_SAME_ACCESS 0x0002u
+#define ntprof_DUPLICATE_SAME_ATTRIBUTES 0x0004u
+#define ntprof_OBJ_INHERIT 0x0002u
+#else
+#ifndef DUPLICATE_CLOSE_SOURCE
 #define DUPLICATE_CLOSE_SOURCE 0x0001u
+#endif
+#ifndef DUPLICATE_SAME_ACCESS
 #define DUPLICATE_SAME_ACCESS 0x0002u
+#endif
+#ifndef DUPLICATE_SAME_ATTRIBUTES
 #define DUPLICATE_SAME_ATTRIBUTES 0x0004u
+#endif
+#ifndef OBJ_INHERIT
 #define OBJ_INHERIT 0x0002u
+#endif
+#endif
 
 /*
  * NtDuplicateObject - another handle to the same object.
@@ -242,7 +278,7 @@ NTSTATUS NtOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
  *   DesiredAccess        in: what to grant, generic bits too; at most what SourceHandle has
  *   HandleAttributes     in: 0 or OBJ_INHERIT, which is remembered: Linux inherits no handles
  *   Options              in: DUPLICATE_...; with CLOSE_SOURCE SourceHandle is closed if it is open,
- *                        also when the call fails
+ *                        also when the call fails at TargetProcessHandle or later
  *
  * STATUS_ACCESS_VIOLATION       TargetHandle is no user memory that can be written
  * STATUS_INVALID_PARAMETER      unknown bits in Options or HandleAttributes
@@ -314,7 +350,7 @@ typedef struct _OBJECT_TYPE_INFORMATION {
  *   ObjectInformationClass   in: ObjectBasicInformation or ObjectTypeInformation
  *   ObjectInformation        out: the structure
  *   ObjectInformationLength  in: bytes; exactly the structure's for basic information, at least
- *                            structure and name for type information
+ *                            structure and name with its zero for type information
  *   ReturnLength             out, may be NULL: bytes needed; also set with INFO_LENGTH_MISMATCH
  *
  * STATUS_DATATYPE_MISALIGNMENT, STATUS_ACCESS_VIOLATION
@@ -330,7 +366,8 @@ NTSTATUS NtQueryObject(HANDLE Handle, OBJECT_INFORMATION_CLASS ObjectInformation
                        ULONG *ReturnLength);
 
 /*
- * The calls as NT 3.10 and 3.50 had them: no source and no affinity, so ProfileTime on all
+ * ntprof_NtCreateProfile310, ntprof_NtQueryIntervalProfile310, ntprof_NtSetIntervalProfile310 -
+ * the calls as NT 3.10 and 3.50 had them: no source and no affinity, so ProfileTime on all
  * processors. Parameters and statuses otherwise as the calls above, whose present forms these two
  * versions lack. STATUS_INVALID_SYSTEM_SERVICE in a session of another version.
  */
@@ -339,6 +376,8 @@ NTSTATUS ntprof_NtCreateProfile310(HANDLE *ProfileHandle, HANDLE Process,
                                    ULONG BucketSize, ULONG *Buffer, ULONG BufferSize);
 NTSTATUS ntprof_NtQueryIntervalProfile310(ULONG *Interval);
 NTSTATUS ntprof_NtSetIntervalProfile310(ULONG Interval);
+
+#ifndef NTPROF_PREFIXED
 
 /* The Zw names: the same functions. */
 NTSTATUS ZwCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
@@ -357,9 +396,47 @@ NTSTATUS ZwClose(HANDLE Handle);
 NTSTATUS ZwOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
                        const OBJECT_ATTRIBUTES *ObjectAttributes,
                        const CLIENT_ID *ClientId);
+NTSTATUS ZwDuplicateObject(HANDLE SourceProcessHandle, HANDLE SourceHandle,
+                           HANDLE TargetProcessHandle, HANDLE *TargetHandle,
+                           ACCESS_MASK DesiredAccess, ULONG HandleAttributes,
+                           ULONG Options);
+NTSTATUS ZwQueryObject(HANDLE Handle, OBJECT_INFORMATION_CLASS ObjectInformationClass,
+                       void *ObjectInformation, ULONG ObjectInformationLength,
+                       ULONG *ReturnLength);
+
+/* And once more, for a process in which something else has the names above. */
+NTSTATUS ntprof_NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process,
+                                  PVOID ProfileBase, SIZE_T ProfileSize,
+                                  ULONG BucketSize, ULONG *Buffer, ULONG BufferSize,
+                                  KPROFILE_SOURCE ProfileSource, USHORT GroupCount,
+                                  const GROUP_AFFINITY *AffinityArray);
+NTSTATUS ntprof_NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process,
+                                PVOID ProfileBase, SIZE_T ProfileSize, ULONG BucketSize,
+                                ULONG *Buffer, ULONG BufferSize,
+                                KPROFILE_SOURCE ProfileSource, KAFFINITY Affinity);
+NTSTATUS ntprof_NtStartProfile(HANDLE ProfileHandle);
+NTSTATUS ntprof_NtStopProfile(HANDLE ProfileHandle);
+NTSTATUS ntprof_NtQueryIntervalProfile(KPROFILE_SOURCE ProfileSource, ULONG *Interval);
+NTSTATUS ntprof_NtSetIntervalProfile(ULONG Interval, KPROFILE_SOURCE ProfileSource);
+NTSTATUS ntprof_NtClose(HANDLE Handle);
+NTSTATUS ntprof_NtOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
+                              const OBJECT_ATTRIBUTES *ObjectAttributes,
+                              const CLIENT_ID *ClientId);
+NTSTATUS ntprof_NtDuplicateObject(HANDLE SourceProcessHandle, HANDLE SourceHandle,
+                                  HANDLE TargetProcessHandle, HANDLE *TargetHandle,
+                                  ACCESS_MASK DesiredAccess, ULONG HandleAttributes,
+                                  ULONG Options);
+NTSTATUS ntprof_NtQueryObject(HANDLE Handle,
+                              OBJECT_INFORMATION_CLASS ObjectInformationClass,
+                              void *ObjectInformation, ULONG ObjectInformationLength,
+                              ULONG *ReturnLength);
+
+#endif
 
 #ifdef __cplusplus
 }
 #endif
+
+#include <ntprof/nt_names_end.h>
 
 #endif

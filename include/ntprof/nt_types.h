@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ntprof/nt_names_begin.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -32,11 +34,13 @@ typedef LONG NTSTATUS;
 typedef ULONG ACCESS_MASK;
 typedef ULONG_PTR KAFFINITY;
 
+#ifndef NTPROF_PREFIXED
 #ifndef TRUE
 #define TRUE 1
 #endif
 #ifndef FALSE
 #define FALSE 0
+#endif
 #endif
 
 /* GROUP_AFFINITY - processors of one group of up to 64 (32 on a 32-bit host). */
@@ -97,5 +101,7 @@ NTPROF_STATIC_ASSERT(NTPROF_ABI_CHECK_64(sizeof(GROUP_AFFINITY) == 16),
 #ifdef __cplusplus
 }
 #endif
+
+#include <ntprof/nt_names_end.h>
 
 #endif

@@ -11,6 +11,8 @@
 #include <ntprof/notification.h>
 #include <ntprof/source.h>
 
+#include <ntprof/nt_names_begin.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -159,8 +161,9 @@ typedef struct ntprof_session_info {
     uint32_t bug_check;   /* its code: 0x0A; 0 for corruption */
     uint32_t reserved;
     uint64_t bug_check_parameters
-        [4]; /* 0x0A and corruption: address that NT would have written,
-                                         IRQL, 1 for a write, address of the instruction */
+        [4]; /* 0x0A and corruption: address that NT would have written, as
+                                         the caller has it; IRQL; 1 for a write; address of
+                                         the instruction */
 } ntprof_session_info;
 
 /*
@@ -284,5 +287,7 @@ const char *ntprof_version(void);
 #ifdef __cplusplus
 }
 #endif
+
+#include <ntprof/nt_names_end.h>
 
 #endif

@@ -7,6 +7,8 @@
 
 #include <ntprof/nt_profile.h>
 
+#include <ntprof/nt_names_begin.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -110,5 +112,7 @@ NTSTATUS ntprof_backend_next(uint32_t index, ntprof_backend_info *info);
 #ifdef __cplusplus
 }
 #endif
+
+#include <ntprof/nt_names_end.h>
 
 #endif

@@ -195,6 +195,9 @@ NtOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
     }
     /* The stream may be behind: a pid that it knows may be another's by now. */
     KeFlushHits(&Session->system.Ke);
+    if (ExNoticeHalt(&Session->system)) {
+        return api_leave(Session, STATUS_SYSTEM_SHUTDOWN);
+    }
     Status = nt_read_client(Session, ObjectAttributes, ClientId, &ProcessId);
     if (NT_SUCCESS(Status)) {
         Status = ExOpenProcess(&Session->system, UserMode, nt_address(ProcessHandle),
@@ -203,14 +206,105 @@ NtOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
     return api_leave(Session, Status);
 }
 
-/* Zw names: in user mode the same functions, as in NT. */
-#define NT_ALIAS(Zw, Nt) extern __typeof__(Nt) Zw __attribute__((alias(#Nt)))
+NTSTATUS
+NtDuplicateObject(HANDLE SourceProcessHandle, HANDLE SourceHandle,
+                  HANDLE TargetProcessHandle, HANDLE *TargetHandle,
+                  ACCESS_MASK DesiredAccess, ULONG HandleAttributes, ULONG Options)
+{
+    const EX_DUPLICATE_OBJECT Parameters = {
+        .SourceProcessHandle = SourceProcessHandle,
+        .SourceHandle = SourceHandle,
+        .TargetProcessHandle = TargetProcessHandle,
+        .TargetHandle = nt_address(TargetHandle),
+        .DesiredAccess = DesiredAccess,
+        .HandleAttributes = HandleAttributes,
+        .Options = Options,
+    };
+    NTSTATUS Status;
+    ntprof_session *const Session = nt_enter(&Status);
 
-NT_ALIAS(ZwCreateProfileEx, NtCreateProfileEx);
-NT_ALIAS(ZwCreateProfile, NtCreateProfile);
-NT_ALIAS(ZwStartProfile, NtStartProfile);
-NT_ALIAS(ZwStopProfile, NtStopProfile);
-NT_ALIAS(ZwQueryIntervalProfile, NtQueryIntervalProfile);
-NT_ALIAS(ZwSetIntervalProfile, NtSetIntervalProfile);
-NT_ALIAS(ZwClose, NtClose);
-NT_ALIAS(ZwOpenProcess, NtOpenProcess);
+    if (Session == NULL) {
+        return Status;
+    }
+    return api_leave(Session,
+                     ExDuplicateObject(&Session->system, UserMode, &Parameters));
+}
+
+NTSTATUS
+NtQueryObject(HANDLE Handle, OBJECT_INFORMATION_CLASS ObjectInformationClass,
+              void *ObjectInformation, ULONG ObjectInformationLength,
+              ULONG *ReturnLength)
+{
+    NTSTATUS Status;
+    ntprof_session *const Session = nt_enter(&Status);
+
+    if (Session == NULL) {
+        return Status;
+    }
+    return api_leave(
+        Session, ExQueryObject(&Session->system, UserMode, Handle,
+                               ObjectInformationClass, nt_address(ObjectInformation),
+                               ObjectInformationLength, nt_address(ReturnLength)));
+}
+
+NTSTATUS
+ntprof_NtCreateProfile310(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
+                          SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer,
+                          ULONG BufferSize)
+{
+    const EX_CREATE_PROFILE Parameters =
+        nt_parameters(ProfileHandle, Process, ProfileBase, ProfileSize, BucketSize,
+                      Buffer, BufferSize, ProfileTime);
+    NTSTATUS Status;
+    ntprof_session *const Session = nt_enter(&Status);
+
+    if (Session == NULL) {
+        return Status;
+    }
+    return api_leave(Session,
+                     ExCreateProfile310(&Session->system, UserMode, &Parameters));
+}
+
+NTSTATUS
+ntprof_NtQueryIntervalProfile310(ULONG *Interval)
+{
+    NTSTATUS Status;
+    ntprof_session *const Session = nt_enter(&Status);
+
+    if (Session == NULL) {
+        return Status;
+    }
+    return api_leave(Session, ExQueryIntervalProfile310(&Session->system, UserMode,
+                                                        nt_address(Interval)));
+}
+
+NTSTATUS
+ntprof_NtSetIntervalProfile310(ULONG Interval)
+{
+    NTSTATUS Status;
+    ntprof_session *const Session = nt_enter(&Status);
+
+    if (Session == NULL) {
+        return Status;
+    }
+    return api_leave(Session,
+                     ExSetIntervalProfile310(&Session->system, UserMode, Interval));
+}
+
+/* The same functions under Zw names, as in user mode of NT, and under names that no other library
+ * has. */
+#define NT_ALIAS(Name, Nt) extern __typeof__(Nt) Name __attribute__((alias(#Nt)))
+#define NT_ALIASES(Name)          \
+    NT_ALIAS(Zw##Name, Nt##Name); \
+    NT_ALIAS(ntprof_Nt##Name, Nt##Name)
+
+NT_ALIASES(CreateProfileEx);
+NT_ALIASES(CreateProfile);
+NT_ALIASES(StartProfile);
+NT_ALIASES(StopProfile);
+NT_ALIASES(QueryIntervalProfile);
+NT_ALIASES(SetIntervalProfile);
+NT_ALIASES(Close);
+NT_ALIASES(OpenProcess);
+NT_ALIASES(DuplicateObject);
+NT_ALIASES(QueryObject);

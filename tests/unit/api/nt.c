@@ -98,7 +98,7 @@ open_process__bad_pointers__their_status_nothing_opened(void **state)
 
 /* rule: zw-same */
 static void
-zw_names__each__the_same_function(void **state)
+other_names__each__the_same_function(void **state)
 {
     (void)state;
     assert_true(ZwCreateProfileEx == NtCreateProfileEx);
@@ -109,6 +109,18 @@ zw_names__each__the_same_function(void **state)
     assert_true(ZwSetIntervalProfile == NtSetIntervalProfile);
     assert_true(ZwClose == NtClose);
     assert_true(ZwOpenProcess == NtOpenProcess);
+    assert_true(ZwDuplicateObject == NtDuplicateObject);
+    assert_true(ZwQueryObject == NtQueryObject);
+    assert_true(ntprof_NtCreateProfileEx == NtCreateProfileEx);
+    assert_true(ntprof_NtCreateProfile == NtCreateProfile);
+    assert_true(ntprof_NtStartProfile == NtStartProfile);
+    assert_true(ntprof_NtStopProfile == NtStopProfile);
+    assert_true(ntprof_NtQueryIntervalProfile == NtQueryIntervalProfile);
+    assert_true(ntprof_NtSetIntervalProfile == NtSetIntervalProfile);
+    assert_true(ntprof_NtClose == NtClose);
+    assert_true(ntprof_NtOpenProcess == NtOpenProcess);
+    assert_true(ntprof_NtDuplicateObject == NtDuplicateObject);
+    assert_true(ntprof_NtQueryObject == NtQueryObject);
 }
 
 /* rules: handle-type, handle-generic */
@@ -150,7 +162,7 @@ main(void)
             open_process__named_attributes__invalid_parameter, setup, teardown),
         cmocka_unit_test_setup_teardown(
             open_process__bad_pointers__their_status_nothing_opened, setup, teardown),
-        cmocka_unit_test(zw_names__each__the_same_function),
+        cmocka_unit_test(other_names__each__the_same_function),
         cmocka_unit_test_setup_teardown(profile_type__access__as_in_nt, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(calls__bad_handles__invalid_handle, setup,
