@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* The example in C++. */
+#include "../../examples/windows_style.c"
