@@ -97,7 +97,8 @@ skip_because(const char *reason)
 /* ---- programs ---- */
 
 /* Set in the environment by meson.build. */
-static const char *const programs[] = {"PAGE_CALLER", "LIBRARY_1000", "LIBRARY_30"};
+static const char *const programs[] = {"PAGE_CALLER", "LIBRARY_1000", "LIBRARY_30",
+                                       "SEGMENTS"};
 
 static char staged[] = "/tmp/ntprof-integration-XXXXXX";
 
