@@ -23,9 +23,29 @@ nt_structs__sizes_and_offsets__are_nts(void **state)
     assert_int_equal(offsetof(GROUP_AFFINITY, Reserved), 10);
     assert_int_equal(sizeof(CLIENT_ID), 16);
     assert_int_equal(sizeof(OBJECT_ATTRIBUTES), 48);
+    assert_int_equal(sizeof(UNICODE_STRING), 16);
+    assert_int_equal(offsetof(UNICODE_STRING, Buffer), 8);
+    assert_int_equal(sizeof(GENERIC_MAPPING), 16);
     assert_int_equal(sizeof(HANDLE), 8);
     assert_int_equal(sizeof(KPROFILE_SOURCE), 4);
     assert_int_equal(sizeof(NTSTATUS), 4);
+}
+
+static void
+object_structs__sizes_and_offsets__are_nts(void **state)
+{
+    (void)state;
+    assert_int_equal(sizeof(OBJECT_BASIC_INFORMATION), 0x38);
+    assert_int_equal(offsetof(OBJECT_BASIC_INFORMATION, PointerCount), 0x0C);
+    assert_int_equal(offsetof(OBJECT_BASIC_INFORMATION, TypeInfoSize), 0x28);
+    assert_int_equal(offsetof(OBJECT_BASIC_INFORMATION, CreationTime), 0x30);
+    assert_int_equal(sizeof(OBJECT_TYPE_INFORMATION), 0x68);
+    assert_int_equal(offsetof(OBJECT_TYPE_INFORMATION, TotalNumberOfObjects), 0x10);
+    assert_int_equal(offsetof(OBJECT_TYPE_INFORMATION, InvalidAttributes), 0x40);
+    assert_int_equal(offsetof(OBJECT_TYPE_INFORMATION, GenericMapping), 0x44);
+    assert_int_equal(offsetof(OBJECT_TYPE_INFORMATION, ValidAccessMask), 0x54);
+    assert_int_equal(offsetof(OBJECT_TYPE_INFORMATION, TypeIndex), 0x5A);
+    assert_int_equal(offsetof(OBJECT_TYPE_INFORMATION, PoolType), 0x5C);
 }
 
 static void
@@ -39,7 +59,11 @@ session_structs__sizes_and_offsets__are_as_released(void **state)
     assert_int_equal(offsetof(ntprof_session_options, intervals), 24);
     assert_int_equal(offsetof(ntprof_session_options, simulation_seed), 40);
     assert_int_equal(offsetof(ntprof_session_options, log_context), 56);
+    assert_int_equal(offsetof(ntprof_session_options, abi), 64);
     assert_int_equal(sizeof(ntprof_session_info), 1168);
+    assert_int_equal(offsetof(ntprof_session_info, abi), 1120);
+    assert_int_equal(offsetof(ntprof_session_info, halt), 1124);
+    assert_int_equal(offsetof(ntprof_session_info, bug_check_parameters), 1136);
     assert_int_equal(offsetof(ntprof_session_info, better), 24);
     assert_int_equal(offsetof(ntprof_session_info, profiles), 1056);
     assert_int_equal(sizeof(ntprof_watch_options), 40);
@@ -88,6 +112,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nt_structs__sizes_and_offsets__are_nts),
+        cmocka_unit_test(object_structs__sizes_and_offsets__are_nts),
         cmocka_unit_test(session_structs__sizes_and_offsets__are_as_released),
         cmocka_unit_test(source_structs__sizes_and_offsets__are_as_released),
         cmocka_unit_test(notification__size_and_offsets__are_as_released),
