@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The programs in examples/ that run on the real back end, as root and as an ordinary user.
+
+rules: create-buffer-too-small, create-buffer-too-small-defect, create-310, create-351
+rules: hit-region, hit-region-end-inside, hit-behind-counters, hit-bug-check, hit-corruption
+rules: hit-halted, halted-calls
+"""
+import re
+import sys
+import unittest
+
+import harness
+from harness import CommandTest, for_each_user, program, text
+
+# In order; those around the limits of each rule that the demonstrations meet.
+VERSIONS = ["3.10", "3.50", "3.51", "5.2", "6.0", "6.1", "6.2", "6.3", "1607", "1703", "1803", "1809",
+            "newest"]
+CLOCK_ALONE = VERSIONS[:2]
+DEFECTIVE = {"1": VERSIONS[:VERSIONS.index("1607") + 1],
+             "2": VERSIONS[VERSIONS.index("6.2"):VERSIONS.index("1803") + 1]}
+ABIS = ["x64", "x86"] if sys.maxsize > 2**32 else ["x86"]
+PAGE_BYTES = 4096
+BUG_CHECK = re.compile(r"^bug check 0x0A \(0x([0-9a-f]+), (\d+), 1, 0x[0-9a-f]+\)", re.M)
+CORRUPTION = re.compile(r"^memory corruption: NT would have added 1 at 0x([0-9a-f]+)", re.M)
+UNCHANGED = "no byte outside the counter has changed: as published"
+
+
+def irql(version, abi):
+    if abi == "x64":
+        return 15
+    return 27 if VERSIONS.index(version) <= VERSIONS.index("5.2") else 31
+
+
+@for_each_user
+class Procrash(CommandTest):
+
+    def show(self, *words):
+        """What procrash prints; it must find everything as published."""
+        result = self.run_bare([program("procrash"), *words])
+        errors = text(result.stderr)
+        if "no breakpoints" in errors:
+            self.skipTest(errors)
+        said = text(result.stdout)
+        self.assertEqual((result.returncode, errors), (0, ""), said)
+        self.assertEqual(said.splitlines()[-1], UNCHANGED, said)
+        return said
+
+    def assert_counts(self, version, said, line):
+        """Executions inside are counted, which the clock alone cannot make exactly."""
+        inside = 0 if version in CLOCK_ALONE else 3
+        self.assertIn(f"counter: {inside}\n", said)
+        if inside:
+            self.assertIn("hits: 3 counted, 1 outside\n", said)
+        self.assertIn(line, said)
+
+    def for_versions(self, number, is_defective, check, *options):
+        versions = [name for name in VERSIONS if (name in DEFECTIVE[number]) == is_defective]
+        for version in versions:
+            for abi in ABIS:
+                with self.subTest(version=version, abi=abi):
+                    check(version, abi, self.show(number, "--nt", version, "--abi", abi, *options))
+
+    def check_bug_check(self, version, abi, said):
+        found = BUG_CHECK.search(said)
+        self.assertIsNotNone(found, said)
+        self.assertEqual(int(found[1], 16) % PAGE_BYTES, 0, said)
+        self.assertEqual(int(found[2]), irql(version, abi), said)
+        self.assert_counts(version, said, "next call: STATUS_SYSTEM_SHUTDOWN\n")
+
+    def check_corruption(self, version, _, said):
+        found = CORRUPTION.search(said)
+        self.assertIsNotNone(found, said)
+        self.assertIsNone(BUG_CHECK.search(said), said)
+        self.assertEqual(int(found[1], 16) % PAGE_BYTES, PAGE_BYTES // 2 + 4, said)
+        self.assert_counts(version, said, "next call: STATUS_SYSTEM_SHUTDOWN\n")
+
+    def check_refused(self, _version, _abi, said):
+        self.assertIn("create: STATUS_BUFFER_TOO_SMALL\n", said)
+        self.assertNotIn("executed", said)
+
+    def check_outside(self, version, _, said):
+        self.assertIn("create: STATUS_SUCCESS\n", said)
+        self.assertIn("nothing outside the region was counted\n", said)
+        self.assert_counts(version, said, "next call: STATUS_SUCCESS\n")
+
+    def test_partial_bucket__defective_version__bug_check(self):
+        self.for_versions("1", True, self.check_bug_check)
+
+    def test_partial_bucket__defective_version_and_middle_of_page__corruption(self):
+        self.for_versions("1", True, self.check_corruption, "--corrupt")
+
+    def test_partial_bucket__mended_version__refused(self):
+        self.for_versions("1", False, self.check_refused)
+        self.for_versions("1", False, self.check_refused, "--corrupt")
+
+    def test_region_end__defective_version__bug_check(self):
+        self.for_versions("2", True, self.check_bug_check)
+
+    def test_region_end__defective_version_and_middle_of_page__corruption(self):
+        self.for_versions("2", True, self.check_corruption, "--corrupt")
+
+    def test_region_end__other_version__is_outside(self):
+        self.for_versions("2", False, self.check_outside)
+        self.for_versions("2", False, self.check_outside, "--corrupt")
+
+    def test_no_version__rules_of_the_newest(self):
+        self.check_refused("newest", None, self.show("1"))
+        self.check_outside("newest", None, self.show("2"))
+
+    def test_bad_words__usage(self):
+        for words in ([], ["3"], ["1", "--nt"], ["1", "--nt", "9.9"], ["1", "--abi", "arm"],
+                      ["--nt", "1607"], ["1", "--crash"], ["2", ""]):
+            with self.subTest(words=words):
+                result = self.run_bare([program("procrash"), *words])
+                self.assertEqual(result.returncode, 2)
+                self.assertEqual(text(result.stdout), "")
+                self.assertTrue(text(result.stderr).startswith("usage: procrash 1|2 "))
+
+
+@for_each_user
+class Self(CommandTest):
+
+    def test_self_profile__most_hits_where_most_work_is(self):
+        result = self.run_bare([program("self")])
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        hits = {name: int(count) for count, name
+                in re.findall(r"(\d+) hits in (\w+)", text(result.stdout))}
+        self.assertEqual(set(hits), {"mix", "collatz"}, text(result.stdout))
+        self.assertGreater(hits["mix"], hits["collatz"])
+        self.assertGreater(hits["collatz"], 0)
+
+
+if __name__ == "__main__":
+    harness.main()
