@@ -1,6 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds the core alone, without libc, for 64 and for 32 bits, and looks at what it still asks for.
+# Builds the core alone, without libc, for 64 and for 32 bits, and looks at what it still asks for:
+# no more than the three functions of memory that compilers call by themselves. Then links it with
+# examples/embed and looks at what that prints.
 # Usage: check_freestanding.sh [TREE]
 set -u
 
@@ -39,12 +41,30 @@ for bits in 64 32; do
     # shellcheck disable=SC2086
     ld -m $emulation -r -o "$work/core.$bits.o" $objects || failed=$((failed + 1))
     asked=$(nm -u "$work/core.$bits.o" | awk '{ print $2 }' |
-        grep -vxE 'memcpy|memmove|memset|memcmp')
+        grep -vxE 'memcpy|memmove|memset')
     if [ -n "$asked" ]; then
         echo "check_freestanding: $bits bits: the core needs" $asked
         failed=$((failed + 1))
     fi
     echo "check_freestanding: $bits bits: $(echo $objects | wc -w) objects"
+
+    # The embedder has a libc, which for 32 bits is not everywhere.
+    if ! printf '#include <stdio.h>\nint main(void) { return puts("") < 0; }\n' |
+        ${CC:-gcc} -m$bits -x c -o "$work/has-libc" - 2>"$work/no-libc"; then
+        echo "check_freestanding: $bits bits: no libc: examples/embed is not built"
+        continue
+    fi
+    # shellcheck disable=SC2016,SC2086 # the fences of Markdown; the warnings are words
+    if ${CC:-gcc} -m$bits -std=gnu11 -O2 -no-pie $warnings -Iinclude -Isrc \
+        examples/embed/embed.c "$work/core.$bits.o" -o "$work/embed" &&
+        "$work/embed" >"$work/embed.txt" &&
+        sed -n '/^```$/,/^```$/p' examples/embed/README.md | grep -v '^```' |
+        diff "$work/embed.txt" -; then
+        echo "check_freestanding: $bits bits: examples/embed prints what its README.md says"
+    else
+        echo "check_freestanding: $bits bits: examples/embed"
+        failed=$((failed + 1))
+    fi
 done
 
 # The counting arithmetic is shared with BPF programs.

@@ -15,6 +15,7 @@ FREESTANDING = {
     "float.h", "iso646.h", "limits.h", "stdalign.h", "stdarg.h", "stdatomic.h", "stdbool.h",
     "stddef.h", "stdint.h", "stdnoreturn.h",
 }
+CORE_HEADERS = {f"{layer}/{layer}.h" for layer in ("ke", "ob", "ps", "se", "mm", "ex")}
 CORE_PUBLIC = {"nt_types.h", "nt_status.h", "nt_profile.h"}
 ANY = None
 
@@ -34,8 +35,8 @@ LAYERS = {
     "hal/*": (["rtl/*", "hal/*", "ke/profint.h", "ke/bucket.h"], ANY, True),
     "host": (["rtl/*"], {"host.h", "nt_types.h", "nt_status.h"}, False),
     "host/*": (["rtl/*", "host/host.h"], ANY, True),
-    "api": (["rtl/*", "*/{layer}.h", "hal/backend.h", "host/linux/linux.h", "host/sim/sim.h",
-             "hal/sim/sim.h"], ANY, True),
+    "api": (["rtl/*", "*/{layer}.h", "ex/version.h", "hal/backend.h", "host/linux/linux.h",
+             "host/sim/sim.h", "hal/sim/sim.h"], ANY, True),
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
@@ -103,15 +104,25 @@ def check_public(tree, path, sign, name):
 
 def check_client(tree, path, sign, name):
     """tool and examples: the public headers without those for embedding."""
-    if name in ("ntprof/hal.h", "ntprof/host.h") and "embed" not in path.name:
+    if name in ("ntprof/hal.h", "ntprof/host.h"):
         return f"<{name}> is for those who embed the core"
     if sign == '"' and own_header(tree, path, name, [path.relative_to(tree).parts[0]]) is None:
         return f'"{name}" is not in {path.relative_to(tree).parts[0]}: public headers only'
     return None
 
 
+def check_example(tree, path, sign, name):
+    """A client, but for examples/embed, which embeds the core and has the x.h of its layers."""
+    if path.parent != tree / "examples" / "embed":
+        return check_client(tree, path, sign, name)
+    header = own_header(tree, path, name, ["src"]) if sign == '"' else None
+    if sign == "<" or (header and str(header) in CORE_HEADERS):
+        return None
+    return f'"{name}" is not for those who embed the core'
+
+
 CHECKS = {"src": check_src, "include": check_public, "tool": check_client,
-          "examples": check_client}
+          "examples": check_example}
 
 
 def main():

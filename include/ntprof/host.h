@@ -4,7 +4,8 @@
  * processes, rights, processors. Freestanding; an embedding kernel fills one table.
  *
  * Every function gets the host's Context. Level: passive unless said otherwise; the core never
- * calls two of them at once for one system. A function that fails has no effect.
+ * calls two of them at once for one system. A function that fails has no effect. What kernel-mode
+ * callers skip - ProbeForWrite, the two copies, the two rights - may be NULL if there are no others.
  */
 #ifndef NTPROF_HOST_H
 #define NTPROF_HOST_H

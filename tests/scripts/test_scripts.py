@@ -70,6 +70,20 @@ class CheckLayers(Folder):
         self.assertEqual(status, 1)
         self.assertIn("public headers only", text)
 
+    def test_embedder_includes_layer_of_core__no_breach(self):
+        self.assertEqual(self.check("examples/embed/embed.c", '"ex/ex.h"', "src/ex/ex.h")[0], 0)
+        self.assertEqual(self.check("examples/embed/embed.c", "<ntprof/hal.h>")[0], 0)
+
+    def test_embedder_includes_inside_of_core__breach(self):
+        for name in ("ke/ki.h", "ke/bucket.h", "api/api.h"):
+            status, text = self.check("examples/embed/embed.c", f'"{name}"', f"src/{name}")
+            self.assertEqual(status, 1)
+            self.assertIn("not for those who embed", text)
+
+    def test_other_example_includes_core__breach(self):
+        for include in ('"ex/ex.h"', "<ntprof/hal.h>"):
+            self.assertEqual(self.check("examples/self.c", include, "src/ex/ex.h")[0], 1)
+
     def test_include_in_indented_directive__is_seen(self):
         self.write("src/mm/lock.c", f"{LICENCE}#if 1\n#  include <stdio.h>\n#endif\n")
         self.assertEqual(run(SCRIPTS / "check_layers.py", self.folder)[0], 1)
