@@ -278,7 +278,8 @@ NTSTATUS NtOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
  *   DesiredAccess        in: what to grant, generic bits too; at most what SourceHandle has
  *   HandleAttributes     in: 0 or OBJ_INHERIT, which is remembered: Linux inherits no handles
  *   Options              in: DUPLICATE_...; with CLOSE_SOURCE SourceHandle is closed if it is open,
- *                        also when the call fails at TargetProcessHandle or later
+ *                        also when the call fails at TargetProcessHandle or later; not if
+ *                        SourceProcessHandle is another process
  *
  * STATUS_ACCESS_VIOLATION       TargetHandle is no user memory that can be written
  * STATUS_INVALID_PARAMETER      unknown bits in Options or HandleAttributes

@@ -26,23 +26,22 @@ ExpCheckDuplicate(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJE
     return STATUS_SUCCESS;
 }
 
-/* Handles are the session's, so no other process has any. */
+/* Which process a handle is for. Handles are the session's, so no other one has any. */
 static NTSTATUS
-ExpCheckOwnProcess(KSYSTEM *System, HANDLE Handle)
+ExpIsOwnProcess(KSYSTEM *System, HANDLE Handle, BOOLEAN *Own)
 {
     const HOST *const Host = &System->Host;
     EPROCESS *Process;
-    NTSTATUS Status = ExpReferenceProcess(System, Handle, PROCESS_DUP_HANDLE, &Process);
+    const NTSTATUS Status =
+        ExpReferenceProcess(System, Handle, PROCESS_DUP_HANDLE, &Process);
 
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    if (!Process->Active ||
-        Process->Pcb.ProcessId != Host->Table->CurrentProcessId(Host->Context)) {
-        Status = STATUS_NOT_SUPPORTED;
-    }
+    *Own = Process->Active &&
+           Process->Pcb.ProcessId == Host->Table->CurrentProcessId(Host->Context);
     ObDereferenceObject(&System->Ob, Process);
-    return Status;
+    return STATUS_SUCCESS;
 }
 
 NTSTATUS
@@ -107,13 +106,18 @@ ExpOpenDuplicate(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJEC
 }
 
 static NTSTATUS
-ExpDuplicateObject(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJECT *P)
+ExpDuplicateObject(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJECT *P,
+                   BOOLEAN SourceIsOwn)
 {
     OB_HANDLE_FACTS Source;
-    NTSTATUS Status = ExpCheckOwnProcess(System, P->TargetProcessHandle);
+    BOOLEAN TargetIsOwn;
+    NTSTATUS Status = ExpIsOwnProcess(System, P->TargetProcessHandle, &TargetIsOwn);
 
     if (!NT_SUCCESS(Status)) {
         return Status;
+    }
+    if (!SourceIsOwn || !TargetIsOwn) {
+        return STATUS_NOT_SUPPORTED;
     }
     Status = ExpReferenceHandle(System, P->SourceHandle, &Source);
     if (!NT_SUCCESS(Status)) {
@@ -127,6 +131,7 @@ ExpDuplicateObject(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJ
 NTSTATUS
 ExDuplicateObject(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJECT *P)
 {
+    BOOLEAN SourceIsOwn;
     NTSTATUS Status = ExpEnter(System, TRUE);
 
     if (!NT_SUCCESS(Status)) {
@@ -136,14 +141,14 @@ ExDuplicateObject(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJE
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    Status = ExpCheckOwnProcess(System, P->SourceProcessHandle);
+    Status = ExpIsOwnProcess(System, P->SourceProcessHandle, &SourceIsOwn);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    Status = ExpDuplicateObject(System, Mode, P);
-    if ((P->Options & DUPLICATE_CLOSE_SOURCE) != 0) {
-        (void)ExClose(System,
-                      P->SourceHandle); /* if it is open, whatever came before */
+    Status = ExpDuplicateObject(System, Mode, P, SourceIsOwn);
+    /* If it is open, whatever came before; but it may be the number of another's handle. */
+    if ((P->Options & DUPLICATE_CLOSE_SOURCE) != 0 && SourceIsOwn) {
+        (void)ExClose(System, P->SourceHandle);
     }
     return Status;
 }

@@ -235,6 +235,7 @@ duplicate__processes__their_statuses_source_first(void **state)
     const HANDLE weak = open_process(getpid(), PROCESS_QUERY_INFORMATION);
     const HANDLE own = open_process(getpid(), PROCESS_DUP_HANDLE);
     const pid_t child = fork();
+    HANDLE target = UNTOUCHED;
     HANDLE other;
 
     (void)state;
@@ -257,18 +258,23 @@ duplicate__processes__their_statuses_source_first(void **state)
             {SELF, profile, STATUS_OBJECT_TYPE_MISMATCH},
             {weak, profile, STATUS_ACCESS_DENIED},
             {SELF, weak, STATUS_ACCESS_DENIED},
-            {other, NULL, STATUS_NOT_SUPPORTED},
+            {other, NULL, STATUS_INVALID_HANDLE},
+            {other, SELF, STATUS_NOT_SUPPORTED},
             {SELF, other, STATUS_NOT_SUPPORTED},
         };
 
         for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-            HANDLE target = UNTOUCHED;
-
+            target = UNTOUCHED;
             assert_int_equal(NtDuplicateObject(rows[i].source, profile, rows[i].target,
                                                &target, 0, 0, 0),
                              rows[i].status);
             assert_int_equal(target != UNTOUCHED, NT_SUCCESS(rows[i].status));
         }
+        /* A number of the other's, not this process' handle. */
+        assert_int_equal(NtDuplicateObject(other, profile, SELF, &target, 0, 0,
+                                           DUPLICATE_CLOSE_SOURCE),
+                         STATUS_NOT_SUPPORTED);
+        assert_true(is_open(profile));
     }
     assert_int_equal(basic_of(profile).HandleCount, 2);
     kill(child, SIGKILL);
