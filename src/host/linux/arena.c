@@ -19,6 +19,9 @@
  * - Nothing is put over the caller's memory unless the kernel says in the same call's
  *   reading of the maps that what is there is private memory (splice) or this range (give
  *   back). A caller that unmaps the memory at that same moment races with itself.
+ * - A spliced range has a pin: a third mapping, locked in memory, so that the pages stay resident
+ *   as long as the range has locks. The alias is not locked itself, because what mremap makes
+ *   of a locked mapping is charged once more. Buffers have none: they are sparse.
  * - What a caller's thread writes into a page between copy and move is lost; what another
  *   lock adds by differences is not, because it holds the mutex.
  *
@@ -198,6 +201,22 @@ pages_duplicate(void *pages, size_t bytes, char **alias)
     return 0;
 }
 
+/* Another one, which keeps them in memory. */
+static int
+pages_pin(void *pages, size_t bytes, char **pin)
+{
+    int error = pages_duplicate(pages, bytes, pin);
+
+    if (error != 0) {
+        return error;
+    }
+    error = host_memory_lock((uintptr_t)*pin, bytes);
+    if (error != 0) {
+        munmap(*pin, bytes);
+    }
+    return error;
+}
+
 int
 host_range_alias(struct host_range *range)
 {
@@ -283,14 +302,20 @@ host_range_splice(uintptr_t start, size_t bytes, struct host_range **range)
     if (error != 0) {
         goto unmap_pages;
     }
-    error = pages_move(pages, bytes, start);
+    error = pages_pin(pages, bytes, &made->pin);
     if (error != 0) {
         goto unmap_alias;
+    }
+    error = pages_move(pages, bytes, start);
+    if (error != 0) {
+        goto unpin;
     }
     arena_list(made);
     *range = made;
     return 0;
 
+unpin:
+    munmap(made->pin, bytes);
 unmap_alias:
     munmap(made->alias, bytes);
 unmap_pages:
@@ -394,8 +419,18 @@ range_give_back(const struct host_range *range)
 }
 
 static void
+range_unpin(struct host_range *range)
+{
+    if (range->pin != NULL) {
+        munmap(range->pin, range->bytes);
+        range->pin = NULL;
+    }
+}
+
+static void
 range_delete(struct host_range *range)
 {
+    range_unpin(range);
     if (range->alias != NULL) {
         munmap(range->alias, range->bytes);
     }
@@ -410,6 +445,7 @@ host_range_release(struct host_range *range)
         return;
     }
     if (!range->buffer) {
+        range_unpin(range); /* which would look like pages of the caller's */
         range_give_back(range);
         if (range->listed) {
             host_range_unlist(range);

@@ -75,12 +75,55 @@ const struct host_mapping *host_maps_find(const struct host_maps *maps,
 /* host_mapping_parse - one line, without its end. False if it is no such line. */
 bool host_mapping_parse(const char *line, struct host_mapping *mapping);
 
+/* locked.c - memory that stays resident. Its calls for counters need the mutex of arena.c. */
+
+/* host_memory_lock - make the pages resident and keep them so. -EAGAIN: not allowed, no memory,
+ * or nothing there. What it fails with half done, host_memory_unlock undoes. */
+int host_memory_lock(uintptr_t start, size_t bytes);
+void host_memory_unlock(uintptr_t start, size_t bytes);
+
+struct host_slab;
+
+struct host_counters {
+    char *memory;
+    size_t bytes;
+    struct host_slab *slab; /* NULL: pages of its own */
+};
+
+/* host_counters_make - zeroed, resident memory of ours, aligned for counters.
+ * -EAGAIN: no more may be locked; -ENOMEM. Then counters is as it was. */
+int host_counters_make(struct host_counters *counters, size_t bytes);
+
+/* host_counters_finish - give it back; also of zeros. */
+void host_counters_finish(struct host_counters *counters);
+
+/* held.c - pages of the caller that differences are added to. All need the mutex of arena.c. */
+
+/*
+ * host_hold - lock the pages that [start, start + bytes) lies in; several holds may overlap.
+ *
+ * -EFAULT   the memory is not there, or cannot be written
+ * -EAGAIN   no more may be locked
+ * -ENOMEM   no memory
+ */
+int host_hold(uintptr_t start, size_t bytes);
+
+/* host_unhold - undo one host_hold of the same bytes. */
+void host_unhold(uintptr_t start, size_t bytes);
+
+/* host_is_held - is the memory at address still what was there when it was held? */
+bool host_is_held(uintptr_t address);
+
+/* host_held_run - the first bytes of whole pages that are all held, or all not: *held. */
+size_t host_held_run(uintptr_t start, size_t bytes, bool *held);
+
 /* arena.c - shared counter pages; see there for the invariants. */
 
 struct host_range {
     uintptr_t start; /* page-aligned address in the caller's space */
     size_t bytes;    /* whole pages */
     char *alias;     /* our own mapping of the same pages; NULL: not made yet */
+    char *pin;       /* spliced ranges: one more, which keeps the pages resident */
     size_t locks;    /* pieces of locks that refer to it */
     bool buffer; /* made by ntprof_buffer_alloc, which gives nothing back at unlock */
     bool listed; /* found by its address; false once the caller took the address back */
@@ -101,7 +144,8 @@ int host_range_alias(struct host_range *range);
  * the caller. One lock is held by the caller of this function.
  *
  * -EFAULT   the pages cannot be read
- * -EAGAIN, -ENOMEM   no memory, or no more may be locked
+ * -EAGAIN   no more may be locked
+ * -ENOMEM   no memory
  * others    the kernel does not do it with this memory: nothing changed
  */
 int host_range_splice(uintptr_t start, size_t bytes, struct host_range **range);

@@ -9,12 +9,17 @@
  * page by page: the partial pages at both ends of a buffer, stacks, files and shared memory
  * of the caller's own.
  *
+ * All of it is resident from lock to unlock, and charged against RLIMIT_MEMLOCK: the pages of
+ * ranges once, however many locks there are (but not those of ntprof_buffer_alloc); of
+ * differences the caller's pages (held.c) and our counters (locked.c).
+ *
  * Invariant: with the lock mapped, the counter of caller's address A is at MappedSystemVa +
  * (A - StartVa), and each hit is in exactly one place: there, or in the caller's memory.
  *
- * The caller keeps its buffer until it has stopped. If it does not, counts of a range go on in
- * pages that only we have, and differences are dropped where nothing is mapped; that memory
- * at the same address is another by now cannot be seen from them.
+ * A caller should keep its buffer until it has stopped. If it does not, counts of a range go on
+ * in pages that only we have, and differences stay with us, and are dropped at unmap, where the
+ * memory is gone or is another by now. One that puts other memory there just while a flush looks
+ * races with itself.
  *
  * Whole pages of a buffer lose what madvise, mlock and NUMA calls said about them; private
  * pages of a file come back as anonymous ones.
@@ -40,10 +45,12 @@ struct host_lock {
     struct host_piece *pieces; /* first, unless there are more */
     struct host_piece first;
     size_t count;
-    size_t shared; /* pieces with a range */
-    void *shadow;  /* calloc'd counters, if all pieces are differences */
-    void *mapping; /* mmap'd pages, if pieces are of several kinds */
+    size_t shared;               /* pieces with a range */
+    struct host_counters shadow; /* if all pieces are differences */
+    void *mapping;               /* mmap'd pages, if pieces are of several kinds */
     size_t mapping_bytes;
+    void *counters; /* where MapPages finds them */
+    ULONG none;     /* an address for no counters: a mapped one is not NULL */
 };
 
 static uintptr_t
@@ -104,9 +111,19 @@ lock_append_range(struct host_lock *lock, uintptr_t start, size_t bytes,
 static int
 lock_append_differences(struct host_lock *lock, uintptr_t start, size_t bytes)
 {
-    const int error = host_words_touch(start, start + (bytes - 1));
+    int error = host_words_touch(start, start + (bytes - 1));
 
-    return error != 0 ? error : lock_append(lock, start, bytes, NULL);
+    if (error == 0) {
+        error = host_hold(start, bytes);
+    }
+    if (error != 0) {
+        return error;
+    }
+    error = lock_append(lock, start, bytes, NULL);
+    if (error != 0) {
+        host_unhold(start, bytes);
+    }
+    return error;
 }
 
 /* Private memory that may be read and written, and is mapped in pages of the usual kind. */
@@ -144,16 +161,22 @@ maps_run(const struct host_maps *maps, uintptr_t start, size_t bytes, bool *spli
     return address - start;
 }
 
-/* Whole pages, none of them shared yet. */
+/*
+ * Whole pages, none of them shared yet. Those that another lock adds differences to stay what
+ * they are: put in their place, others would look like the caller's doing.
+ */
 static int
 lock_append_pages(struct host_lock *lock, const struct host_maps *maps, uintptr_t start,
                   size_t bytes)
 {
     while (bytes > 0) {
         bool splice = false;
-        const size_t run_bytes = maps_run(maps, start, bytes, &splice);
+        bool held;
+        const size_t kind_bytes = maps_run(maps, start, bytes, &splice);
+        const size_t run_bytes = host_held_run(start, kind_bytes, &held);
         struct host_range *range;
-        int error = splice ? host_range_splice(start, run_bytes, &range) : -EOPNOTSUPP;
+        int error =
+            splice && !held ? host_range_splice(start, run_bytes, &range) : -EOPNOTSUPP;
 
         if (error == 0) {
             error = lock_append_range(lock, start, run_bytes, range);
@@ -305,15 +328,98 @@ lock_fill(struct host_lock *lock, uintptr_t start, size_t bytes)
 static void
 lock_delete(struct host_lock *lock)
 {
+    if (lock->mapping != NULL) {
+        munmap(lock->mapping, lock->mapping_bytes);
+    }
+    host_counters_finish(&lock->shadow);
     for (size_t i = 0; i < lock->count; i++) {
-        if (lock->pieces[i].range != NULL) {
-            host_range_release(lock->pieces[i].range);
+        const struct host_piece *piece = &lock->pieces[i];
+
+        if (piece->range != NULL) {
+            host_range_release(piece->range);
+        } else {
+            host_unhold(piece->start, piece->bytes);
         }
     }
     if (lock->pieces != &lock->first) {
         free(lock->pieces);
     }
     free(lock);
+}
+
+/* Where the range's own alias has the piece. */
+static char *
+piece_alias(const struct host_piece *piece)
+{
+    return piece->range->alias + (piece->start - piece->range->start);
+}
+
+/* What the lock's mapping has for a piece: the range's pages, or locked ones of its own. */
+static int
+lock_map_piece(const struct host_piece *piece, uintptr_t place)
+{
+    const size_t page_bytes = host_page_bytes();
+    const size_t offset = piece->start - page_floor(piece->start);
+    const size_t bytes = (offset + piece->bytes + (page_bytes - 1)) & ~(page_bytes - 1);
+
+    if (piece->range == NULL) {
+        return host_memory_lock(place, bytes);
+    }
+    return mremap(piece_alias(piece) - offset, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                  (void *)place) == MAP_FAILED
+               ? -errno
+               : 0;
+}
+
+/* One mapping for pieces of several kinds: private pages, with shared ones put over them. */
+static int
+lock_map_mixed(struct host_lock *lock, uintptr_t start, size_t bytes)
+{
+    const uintptr_t first = page_floor(start);
+    const size_t page_bytes = host_page_bytes();
+    const size_t mapping_bytes =
+        (start - first + bytes + (page_bytes - 1)) & ~(page_bytes - 1);
+    char *mapping = mmap(NULL, mapping_bytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (mapping == MAP_FAILED) {
+        return -errno;
+    }
+    lock->mapping = mapping;
+    lock->mapping_bytes = mapping_bytes;
+    lock->counters = mapping + (start - first);
+    for (size_t i = 0; i < lock->count; i++) {
+        const struct host_piece *piece = &lock->pieces[i];
+        const int error = lock_map_piece(piece, (uintptr_t)mapping +
+                                                    (page_floor(piece->start) - first));
+
+        if (error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
+/*
+ * The counters, with all that can fail: mapping them is part of locking because what is ours is
+ * locked as well, and the status of a limit is that of locking.
+ */
+static int
+lock_make_counters(struct host_lock *lock, uintptr_t start, size_t bytes)
+{
+    int error = 0;
+
+    if (lock->count == 0) {
+        lock->counters = &lock->none;
+    } else if (lock->count == 1 && lock->shared == 1) {
+        lock->counters = piece_alias(&lock->pieces[0]);
+    } else if (lock->shared == 0) {
+        error = host_counters_make(&lock->shadow, bytes);
+        lock->counters = lock->shadow.memory;
+    } else {
+        error = lock_map_mixed(lock, start, bytes);
+    }
+    return error;
 }
 
 static bool
@@ -323,6 +429,19 @@ is_lockable(const MDL *Mdl)
            Mdl->ByteCount <= UINTPTR_MAX - (uintptr_t)Mdl->StartVa;
 }
 
+/* Fills an empty lock. No bytes are nothing, wherever they are. */
+static int
+lock_pages(struct host_lock *lock, const MDL *Mdl)
+{
+    const uintptr_t start = (uintptr_t)Mdl->StartVa;
+    int error = 0;
+
+    if (Mdl->ByteCount > 0) {
+        error = lock_fill(lock, start, Mdl->ByteCount);
+    }
+    return error != 0 ? error : lock_make_counters(lock, start, Mdl->ByteCount);
+}
+
 NTSTATUS
 host_lock_pages(void *Context, MDL *Mdl)
 {
@@ -330,10 +449,10 @@ host_lock_pages(void *Context, MDL *Mdl)
     int error;
 
     (void)Context;
-    if (Mdl->StartVa % COUNTER_BYTES != 0) {
+    if (Mdl->ByteCount > 0 && Mdl->StartVa % COUNTER_BYTES != 0) {
         return STATUS_DATATYPE_MISALIGNMENT;
     }
-    if (!is_lockable(Mdl)) {
+    if (Mdl->ByteCount > 0 && !is_lockable(Mdl)) {
         return STATUS_ACCESS_VIOLATION;
     }
     lock = malloc(sizeof(*lock));
@@ -343,7 +462,7 @@ host_lock_pages(void *Context, MDL *Mdl)
     *lock = (struct host_lock){.pieces = &lock->first};
 
     host_arena_lock();
-    error = lock_fill(lock, (uintptr_t)Mdl->StartVa, Mdl->ByteCount);
+    error = lock_pages(lock, Mdl);
     if (error != 0) {
         lock_delete(lock);
     }
@@ -355,86 +474,53 @@ host_lock_pages(void *Context, MDL *Mdl)
     return STATUS_SUCCESS;
 }
 
-/* Where the range's own alias has the piece. */
-static char *
-piece_alias(const struct host_piece *piece)
-{
-    return piece->range->alias + (piece->start - piece->range->start);
-}
-
-/* One mapping for pieces of several kinds: private pages, with shared ones put over them. */
-static void *
-lock_map_mixed(struct host_lock *lock, uintptr_t start, size_t bytes)
-{
-    const uintptr_t first = page_floor(start);
-    const size_t page_bytes = host_page_bytes();
-    const size_t mapping_bytes =
-        (start - first + bytes + (page_bytes - 1)) & ~(page_bytes - 1);
-    char *mapping = mmap(NULL, mapping_bytes, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    if (mapping == MAP_FAILED) {
-        return NULL;
-    }
-    for (size_t i = 0; i < lock->count; i++) {
-        const struct host_piece *piece = &lock->pieces[i];
-        const uintptr_t page = page_floor(piece->start);
-        const size_t piece_bytes =
-            (piece->start - page + piece->bytes + (page_bytes - 1)) & ~(page_bytes - 1);
-
-        if (piece->range != NULL &&
-            mremap(piece_alias(piece) - (piece->start - page), 0, piece_bytes,
-                   MREMAP_MAYMOVE | MREMAP_FIXED,
-                   mapping + (page - first)) == MAP_FAILED) {
-            munmap(mapping, mapping_bytes);
-            return NULL;
-        }
-    }
-    lock->mapping = mapping;
-    lock->mapping_bytes = mapping_bytes;
-    return mapping + (start - first);
-}
-
 NTSTATUS
 host_map_pages(void *Context, MDL *Mdl)
 {
-    struct host_lock *lock = Mdl->HostContext;
-    void *counters;
+    const struct host_lock *lock = Mdl->HostContext;
 
     (void)Context;
-    if (lock->count == 1 && lock->shared == 1) {
-        counters = piece_alias(&lock->pieces[0]);
-    } else if (lock->shared == 0) {
-        /* Also for no counters at all: a mapped address is not NULL. */
-        lock->shadow = calloc(1, (size_t)Mdl->ByteCount + COUNTER_BYTES);
-        counters = lock->shadow;
-    } else {
-        host_arena_lock();
-        counters = lock_map_mixed(lock, (uintptr_t)Mdl->StartVa, Mdl->ByteCount);
-        host_arena_unlock();
-    }
-    if (counters == NULL) {
-        return STATUS_INSUFFICIENT_RESOURCES;
-    }
-    Mdl->MappedSystemVa = counters;
+    Mdl->MappedSystemVa = lock->counters;
     return STATUS_SUCCESS;
 }
 
 /*
- * Moves what was counted since the last time. The exchange takes each hit exactly once
- * while others count; a fault means that the caller took its memory away.
+ * Moves what was counted since the last time, of one page at most. The exchange takes each hit
+ * exactly once while others count; a fault means that the caller took its memory away just now.
  */
+static void
+page_flush(uintptr_t start, ULONG *shadow, size_t counters)
+{
+    bool held = false;
+
+    for (size_t i = 0; i < counters; i++) {
+        ULONG amount;
+
+        if (__atomic_load_n(&shadow[i], __ATOMIC_RELAXED) == 0) {
+            continue;
+        }
+        if (!held && !host_is_held(start)) {
+            return;
+        }
+        held = true;
+        amount = __atomic_exchange_n(&shadow[i], 0, __ATOMIC_RELAXED);
+        (void)host_word_add(start + i * COUNTER_BYTES, amount);
+    }
+}
+
 static void
 piece_flush(const struct host_piece *piece, ULONG *shadow)
 {
     const size_t counters = piece->bytes / COUNTER_BYTES;
 
-    for (size_t i = 0; i < counters; i++) {
-        if (__atomic_load_n(&shadow[i], __ATOMIC_RELAXED) != 0) {
-            const ULONG amount = __atomic_exchange_n(&shadow[i], 0, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < counters;) {
+        const uintptr_t start = piece->start + i * COUNTER_BYTES;
+        const uintptr_t behind = page_floor(start) + host_page_bytes();
+        const size_t rest = (behind - start) / COUNTER_BYTES;
+        const size_t count = rest < counters - i ? rest : counters - i;
 
-            (void)host_word_add(piece->start + i * COUNTER_BYTES, amount);
-        }
+        page_flush(start, shadow + i, count);
+        i += count;
     }
 }
 
@@ -464,16 +550,8 @@ host_flush_pages(void *Context, MDL *Mdl)
 void
 host_unmap_pages(void *Context, MDL *Mdl)
 {
-    struct host_lock *lock = Mdl->HostContext;
-
     host_flush_pages(Context, Mdl);
     Mdl->MappedSystemVa = NULL;
-    if (lock->mapping != NULL) {
-        munmap(lock->mapping, lock->mapping_bytes);
-        lock->mapping = NULL;
-    }
-    free(lock->shadow);
-    lock->shadow = NULL;
 }
 
 void

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fixture.h - what the host tests share: a host, memory with guard pages, counts of what a
- * process holds, sandboxes.
+ * fixture.h - what the host tests share: a host, counts of what a process holds, sandboxes.
  */
 #ifndef TESTS_UNIT_HOST_FIXTURE_H
 #define TESTS_UNIT_HOST_FIXTURE_H
@@ -27,6 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "guarded.h"
 #include "host/linux/linuxp.h"
 #include <ntprof/session.h>
 
@@ -43,43 +43,10 @@
 
 static HOST host;
 
-/* Pages of memory between two pages that cannot be touched. */
-struct guarded {
-    unsigned char *pages;
-    size_t bytes;
-};
-
 static inline size_t
 page(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static inline struct guarded
-guarded_make(size_t pages, int kind)
-{
-    const size_t bytes = pages * page();
-    unsigned char *whole = mmap(NULL, bytes + 2 * page(), PROT_NONE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    assert_ptr_not_equal(whole, MAP_FAILED);
-    assert_ptr_equal(mmap(whole + page(), bytes, PROT_READ | PROT_WRITE,
-                          kind | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
-                     whole + page());
-    return (struct guarded){whole + page(), bytes};
-}
-
-static inline void
-guarded_free(struct guarded *memory)
-{
-    assert_int_equal(munmap(memory->pages - page(), memory->bytes + 2 * page()), 0);
-}
-
-/* The counter of a buffer that ends where the guard page begins. */
-static inline ULONG *
-guarded_end(const struct guarded *memory, size_t counters)
-{
-    return (ULONG *)(void *)(memory->pages + memory->bytes) - counters;
 }
 
 static inline size_t
@@ -111,8 +78,26 @@ count_mappings(bool shared_only)
     return count;
 }
 
+/* What the process has locked in memory (VmLck), in kB. Also for children: no cmocka. */
+static inline size_t
+locked_kb(void)
+{
+    FILE *file = fopen("/proc/self/status", "re");
+    char line[256];
+    size_t kb = SIZE_MAX;
+
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        (void)sscanf(line, "VmLck: %zu", &kb);
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return kb;
+}
+
 static size_t descriptors_before;
 static size_t shared_before;
+static size_t locked_kb_before;
 
 static inline int
 host_setup(void **state)
@@ -123,21 +108,27 @@ host_setup(void **state)
     }
     descriptors_before = count_descriptors();
     shared_before = count_mappings(true);
+    locked_kb_before = locked_kb();
     return 0;
 }
 
-/* Every test leaves as many descriptors and shared mappings as it found. */
+/* Every test leaves as many descriptors, shared mappings and locked pages as it found. */
 static inline int
 host_teardown(void **state)
 {
     (void)state;
     host_linux_delete(&host);
+    guarded_finish();
     if (count_descriptors() != descriptors_before) {
         fprintf(stderr, "descriptors were leaked\n");
         return -1;
     }
     if (count_mappings(true) != shared_before) {
         fprintf(stderr, "shared mappings were leaked\n");
+        return -1;
+    }
+    if (locked_kb() != locked_kb_before) {
+        fprintf(stderr, "pages stay locked\n");
         return -1;
     }
     return 0;

@@ -612,7 +612,7 @@ flush__while_others_count__nothing_lost(void **state)
     guarded_free(&memory);
 }
 
-/* Another session's splice copies a page into which this one flushes. */
+/* Another session's lock has the whole page into which this one flushes. */
 struct flusher {
     MDL *mdl;
     size_t times;
@@ -631,7 +631,7 @@ hit_and_flush(void *argument)
 }
 
 static void
-flush__while_another_lock_splices_the_page__nothing_lost(void **state)
+flush__while_another_lock_has_the_page__nothing_lost(void **state)
 {
     struct guarded memory = guarded_make(1, MAP_PRIVATE);
     ULONG *buffer = (ULONG *)(void *)memory.pages;
@@ -697,31 +697,41 @@ lock__many_rounds__no_more_mappings(void **state)
     guarded_free(&memory);
 }
 
-/* Only pages with something in them take memory, before and after. */
+static size_t
+resident_pages(const struct guarded *memory)
+{
+    const size_t pages = memory->bytes / page();
+    unsigned char *resident = malloc(pages);
+    size_t count = 0;
+
+    assert_non_null(resident);
+    assert_int_equal(mincore(memory->pages, memory->bytes, resident), 0);
+    for (size_t i = 0; i < pages; i++) {
+        count += resident[i] & 1;
+    }
+    free(resident);
+    return count;
+}
+
+/* rule: start-lock-resident. Afterwards only pages with something in them take memory again. */
 static void
-lock__large_sparse_buffer__stays_sparse(void **state)
+lock__large_sparse_buffer__resident_while_locked_sparse_again(void **state)
 {
     const size_t pages = 4096;
     struct guarded memory = guarded_make(pages, MAP_PRIVATE);
     ULONG *buffer = (ULONG *)(void *)memory.pages;
-    unsigned char *resident = malloc(pages);
-    size_t count = 0;
     MDL mdl;
 
     (void)state;
-    assert_non_null(resident);
     buffer[7] = 1;
+    assert_int_equal(resident_pages(&memory), 1);
     lock_and_map(&mdl, buffer, memory.bytes / 4);
     hit(&mdl, page() / 4 * 9);
-    assert_int_equal(mincore(memory.pages, memory.bytes, resident), 0);
-    for (size_t i = 0; i < pages; i++) {
-        count += resident[i] & 1;
-    }
-    assert_int_equal(count, 2);
+    assert_int_equal(resident_pages(&memory), pages);
     unmap_and_unlock(&mdl);
+    assert_int_equal(resident_pages(&memory), 2);
     assert_int_equal(value(&buffer[7]), 1);
     assert_int_equal(value(&buffer[page() / 4 * 9]), 1);
-    free(resident);
     guarded_free(&memory);
 }
 
@@ -905,10 +915,10 @@ main(void)
         host_test(unlock__memory_made_read_only__protection_kept),
         host_test(lock_and_unlock__while_another_thread_reads__no_wrong_value),
         host_test(flush__while_others_count__nothing_lost),
-        host_test(flush__while_another_lock_splices_the_page__nothing_lost),
+        host_test(flush__while_another_lock_has_the_page__nothing_lost),
         host_test(flush__counter_wraps__modulo_2_32),
         host_test(lock__many_rounds__no_more_mappings),
-        host_test(lock__large_sparse_buffer__stays_sparse),
+        host_test(lock__large_sparse_buffer__resident_while_locked_sparse_again),
         host_test(fork__while_locked__both_go_on),
         host_test(lock__mremap_refused__by_differences),
         host_test(lock__no_descriptor_left__exact_all_the_same),

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host/linux/held.c - pages of the caller that differences are added to.
+ *
+ * They are locked in memory, as NT locks a buffer. That also marks them: memory that the caller
+ * maps at the same address later is not locked, so the kernel tells it from what was there at
+ * the start, and no count ever goes into it. The question is MADV_COLD, which does nothing to
+ * locked memory but to fail with EINVAL.
+ *
+ * Nothing can be told where the kernel does not know MADV_COLD (before 5.4), does not lock such
+ * memory (of devices), or where the caller locks all that it maps (mlockall): there, the address
+ * is all that is known. A caller that unlocks its pages takes them away as if it had unmapped
+ * them. What it moves with mremap stays locked at its new place.
+ *
+ * Locks do not nest in Linux, so pages are counted here. Invariant, with the mutex of arena.c
+ * held: the tree has exactly the pages that pieces of differences lie in, with their number.
+ */
+#include "host/linux/linuxp.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <search.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#ifndef MADV_COLD
+#define MADV_COLD 20
+#endif
+
+struct held_page {
+    uintptr_t address; /* the key */
+    size_t pieces;
+    bool ours; /* not locked by the caller before */
+    bool told; /* the kernel says that it is locked */
+};
+
+static void *held_pages; /* of tsearch */
+static size_t held_count;
+
+static bool cold_is_known;
+
+static int
+page_compare(const void *left, const void *right)
+{
+    const uintptr_t a = ((const struct held_page *)left)->address;
+    const uintptr_t b = ((const struct held_page *)right)->address;
+
+    return (a > b) - (a < b);
+}
+
+static struct held_page *
+page_find(uintptr_t address)
+{
+    const struct held_page key = {.address = address};
+    struct held_page **const node =
+        held_count > 0 ? tfind(&key, &held_pages, page_compare) : NULL;
+
+    return node != NULL ? *node : NULL;
+}
+
+/* Asks of a page of ours, which is not locked (or everything is). */
+static void
+cold_try(void)
+{
+    const size_t bytes = host_page_bytes();
+    void *page =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (page != MAP_FAILED) {
+        cold_is_known = madvise(page, bytes, MADV_COLD) == 0;
+        munmap(page, bytes);
+    }
+}
+
+/* Is it told that the page is locked? */
+static bool
+page_is_locked(uintptr_t address)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, cold_try);
+    return cold_is_known &&
+           madvise((void *)address, host_page_bytes(), MADV_COLD) != 0 &&
+           errno == EINVAL;
+}
+
+static int
+page_add(uintptr_t address)
+{
+    struct held_page *page = page_find(address);
+
+    if (page != NULL) {
+        page->pieces++;
+        return 0;
+    }
+    page = malloc(sizeof(*page));
+    if (page == NULL) {
+        return -ENOMEM;
+    }
+    *page = (struct held_page){
+        .address = address, .pieces = 1, .ours = !page_is_locked(address)};
+    if (tsearch(page, &held_pages, page_compare) == NULL) {
+        free(page);
+        return -ENOMEM;
+    }
+    held_count++;
+    return 0;
+}
+
+/* One piece less; true if the lock of the page is to be undone. */
+static bool
+page_remove(uintptr_t address)
+{
+    struct held_page *page = page_find(address);
+    bool ours;
+
+    if (--page->pieces > 0) {
+        return false;
+    }
+    ours = page->ours;
+    tdelete(page, &held_pages, page_compare);
+    free(page);
+    held_count--;
+    return ours;
+}
+
+/* The pages from first to behind; those that are ours are unlocked in one call a row. */
+static void
+pages_remove(uintptr_t first, uintptr_t behind)
+{
+    const size_t page_bytes = host_page_bytes();
+    uintptr_t row = first;
+
+    for (uintptr_t page = first; page != behind; page += page_bytes) {
+        if (!page_remove(page)) {
+            if (row != page) {
+                host_memory_unlock(row, page - row);
+            }
+            row = page + page_bytes;
+        }
+    }
+    if (row != behind) {
+        host_memory_unlock(row, behind - row);
+    }
+}
+
+static uintptr_t
+page_of(uintptr_t address)
+{
+    return address & ~(uintptr_t)(host_page_bytes() - 1);
+}
+
+int
+host_hold(uintptr_t start, size_t bytes)
+{
+    const size_t page_bytes = host_page_bytes();
+    const uintptr_t first = page_of(start);
+    const uintptr_t behind = page_of(start + (bytes - 1)) + page_bytes;
+    uintptr_t page = first;
+    int error = 0;
+
+    for (; page != behind && error == 0; page += page_bytes) {
+        error = page_add(page);
+    }
+    if (error != 0) {
+        pages_remove(first, page - page_bytes); /* all but the last one */
+        return error;
+    }
+    error = host_memory_lock(first, behind - first);
+    if (error != 0) {
+        pages_remove(first, behind);
+        /* Beyond the limit, or gone by now? */
+        return host_words_touch(start, start + (bytes - 1)) != 0 ? -EFAULT : error;
+    }
+    for (page = first; page != behind; page += page_bytes) {
+        page_find(page)->told = page_is_locked(page);
+    }
+    return 0;
+}
+
+void
+host_unhold(uintptr_t start, size_t bytes)
+{
+    pages_remove(page_of(start), page_of(start + (bytes - 1)) + host_page_bytes());
+}
+
+bool
+host_is_held(uintptr_t address)
+{
+    const struct held_page *const page = page_find(page_of(address));
+
+    return page != NULL && (!page->told || page_is_locked(page->address));
+}
+
+size_t
+host_held_run(uintptr_t start, size_t bytes, bool *held)
+{
+    const size_t page_bytes = host_page_bytes();
+    size_t run_bytes = page_bytes;
+
+    *held = page_find(start) != NULL;
+    if (held_count == 0) {
+        return bytes;
+    }
+    while (run_bytes < bytes && (page_find(start + run_bytes) != NULL) == *held) {
+        run_bytes += page_bytes;
+    }
+    return run_bytes;
+}
