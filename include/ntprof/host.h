@@ -66,7 +66,8 @@ typedef struct _HOST_TABLE {
     NTSTATUS (*CopyToCaller)(void *Context, ULONG64 To, const void *From, SIZE_T Bytes);
 
     /*
-     * Lock and map a counter buffer (4-byte aligned; several locks may overlap). Lock: the
+     * Lock and map a counter buffer (4-byte aligned; several locks may overlap; ByteCount may be
+     * 0, which always succeeds, wherever StartVa is, and is mapped somewhere). Lock: the
      * statuses of NtStartProfile. Map: STATUS_INSUFFICIENT_RESOURCES. Flush makes what was counted
      * so far visible to the caller. Unmap and Unlock undo; afterwards the caller's memory holds
      * all counts and is its own again.

@@ -17,7 +17,7 @@ ExpBytesToLock(const KSYSTEM *System, const EPROFILE *Profile)
 {
     const ULONG64 Buckets = KiBucketCount(Profile->RangeSize, Profile->BucketSize);
 
-    if (System->Version->LocksWholeBuffer || Buckets == 0) {
+    if (System->Version->LocksWholeBuffer) {
         return Profile->BufferSize;
     }
     /* The size check at create holds: no more than BufferSize. */

@@ -48,6 +48,7 @@ struct host_sim {
     HOST_TABLE table;
     bool privilege;
     uint32_t restricted_rules;
+    uint8_t nothing[4]; /* where a lock of no bytes is mapped */
     uint16_t group_count;
     uint16_t current_group;
     KAFFINITY active[HOST_SIM_MOST_GROUPS];

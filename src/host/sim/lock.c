@@ -15,13 +15,17 @@ lock_pages(void *context, MDL *mdl)
     uint8_t *memory;
     NTSTATUS status;
 
-    if (mdl->StartVa % sizeof(ULONG) != 0 || mdl->ByteCount == 0) {
-        host_sim_complain(sim, "LockPages of nothing, or unaligned");
+    if (mdl->ByteCount != 0 && mdl->StartVa % sizeof(ULONG) != 0) {
+        host_sim_complain(sim, "LockPages of what is not aligned");
     }
     if (host_sim_must_fail(sim, HOST_SIM_LOCK_PAGES, &status)) {
         return status;
     }
-    memory = host_sim_at(sim, mdl->StartVa, mdl->ByteCount);
+    if (mdl->ByteCount == 0) {
+        memory = sim->nothing;
+    } else {
+        memory = host_sim_at(sim, mdl->StartVa, mdl->ByteCount);
+    }
     if (memory == NULL ||
         !host_sim_pages_allow(sim, mdl->StartVa, mdl->ByteCount, HOST_SIM_WRITABLE)) {
         return STATUS_ACCESS_VIOLATION;
