@@ -1,36 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* ntprof_buffer_alloc and _free, and locks of such buffers. */
-#include "fixture.h"
+#include "lock.h"
 
 #include <pthread.h>
 #include <sys/sysinfo.h>
-
-static void
-lock_and_map(MDL *mdl, const ULONG *buffer, size_t counters)
-{
-    *mdl = (MDL){.StartVa = (uintptr_t)buffer, .ByteCount = (ULONG)(counters * 4)};
-    assert_int_equal(host.Table->LockPages(host.Context, mdl), STATUS_SUCCESS);
-    assert_int_equal(host.Table->MapPages(host.Context, mdl), STATUS_SUCCESS);
-}
-
-static void
-unmap_and_unlock(MDL *mdl)
-{
-    host.Table->UnmapPages(host.Context, mdl);
-    host.Table->UnlockPages(host.Context, mdl);
-}
-
-static void
-hit(const MDL *mdl, size_t counter)
-{
-    __atomic_fetch_add((ULONG *)mdl->MappedSystemVa + counter, 1, __ATOMIC_RELAXED);
-}
-
-static ULONG
-value(const ULONG *counter)
-{
-    return __atomic_load_n(counter, __ATOMIC_RELAXED);
-}
 
 static size_t
 resident_pages(const void *memory, size_t bytes)
