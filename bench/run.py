@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: MIT
 """The benchmarks: what ntprof costs, beside perf and beside nothing.
 
-usage: run.py --ntprof EXE --work EXE --measure EXE --drain EXE [FIGURE...]
+usage: run.py --ntprof EXE --work EXE --measure EXE --drain EXE --calls EXE [FIGURE...]
 
-Figures: cost growth drain table start shares; all if none is named. What is compared runs in turns
+Figures: cost growth drain calls table start shares; all if none is named. What is compared runs in turns
 within one run, on the same work, and ratios are made within a turn. BENCH_QUICK=1 in the environment
 makes runs short and few: to see that everything works, not to quote. BENCH_RECORD=FILE puts what is
 printed into that document too (docs/performance.md has places for it). A figure that misses its aim
 is printed as it is; the exit status is 1 only if something did not run.
 """
 import argparse
+import math
 import os
 import pathlib
 import platform
@@ -28,6 +29,9 @@ TURNS = 2 if QUICK else 7
 LONG_TURNS = 1 if QUICK else 3
 START_TURNS = 5 if QUICK else 20
 DRAIN_ROUNDS = 5 if QUICK else 41
+CALL_TURNS = 2 if QUICK else 7
+CALL_LIVES = (1, 1024, 16384)
+CALL_LIMIT = 8192 * os.cpu_count()  # NT's, of started profiles
 WORK_SECONDS = 0.3 if QUICK else 2.5
 SHORT_SECONDS, LONG_SECONDS = (2, 6) if QUICK else (10, 60)
 STORM_MS = 80
@@ -186,6 +190,45 @@ def figure_drain(commands):
          "none", lambda _: all(book["lost"] == 0 for book in books))
 
 
+# ---- calls: what create, start, stop and close cost while many profiles are started ----
+
+
+def call_costs(commands, memory, processes, lives):
+    """{(pair of calls, live): [ns in each turn]} of the program in calls.c."""
+    text = commands.folder / "calls.txt"
+    commands.run([commands.calls, str(CALL_TURNS), memory, str(processes), *map(str, lives)],
+                 stdout=text)
+    costs = {}
+    for line in text.read_text().splitlines():
+        pair, live, ns = line.split()
+        key = pair, int(live.partition("=")[2])
+        costs.setdefault(key, []).append(int(ns.partition("=")[2]))
+    return costs
+
+
+def calls_one(commands, memory, processes):
+    lives = [live for live in CALL_LIVES if live <= CALL_LIMIT]
+    costs = call_costs(commands, memory, processes, lives)
+    few, many = lives[-2:]
+    doublings = math.log2(many / few)
+    bound = math.log2(many) / math.log2(few)
+    where = f"{memory}, {processes:,} process{'es' if processes > 1 else ''}"
+    for pair in ("create-close", "start-stop"):
+        for live in lives:
+            show(f"{pair}, {where}, {live:,} live", costs[pair, live], "ns")
+        growths = [after / before for before, after in zip(costs[pair, few], costs[pair, many])]
+        show_at_most(f"{pair}, {where}: {many:,} / {few:,} live", growths, round(bound, 2))
+        show(f"{pair}, {where}: for each doubling", [growth ** (1 / doublings) for growth in growths])
+
+
+def figure_calls(commands):
+    say("both calls of a pair together, on the simulated machine, among so many started profiles.")
+    say("shared: buffers of ntprof_buffer_alloc, a page each; plain: memory of the caller's own.")
+    say("the aim is what growth with the logarithm of their number comes to, at the most.")
+    for memory, processes in (("shared", 1), ("plain", 1), ("shared", 1000)):
+        calls_one(commands, memory, processes)
+
+
 # ---- table: from command to finished table ----
 
 
@@ -286,7 +329,7 @@ def figure_shares(commands):
 
 
 FIGURES = {"cost": figure_cost, "growth": figure_growth, "drain": figure_drain,
-           "table": figure_table, "start": figure_start, "shares": figure_shares}
+           "calls": figure_calls, "table": figure_table, "start": figure_start, "shares": figure_shares}
 
 
 def read_line(path, key):
@@ -324,19 +367,21 @@ def run_figure(commands, name):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("ntprof", "work", "measure", "drain"):
+    for name in ("ntprof", "work", "measure", "drain", "calls"):
         parser.add_argument(f"--{name}", required=True, type=os.path.abspath)
     parser.add_argument("figures", nargs="*", choices=[*FIGURES, []], metavar="FIGURE")
     options = parser.parse_args()
 
     commands = Commands(options.ntprof, options.work, options.measure)
-    commands.drain = options.drain
+    commands.drain, commands.calls = options.drain, options.calls
+    names = options.figures or list(FIGURES)
     failed = False
     try:
-        commands.calibrate()
-        if commands.perf:
-            commands.run_perf(1000, WORK_SECONDS)  # fills perf's cache of images
-        for name in options.figures or FIGURES:
+        if names != ["calls"]:
+            commands.calibrate()
+            if commands.perf:
+                commands.run_perf(1000, WORK_SECONDS)  # fills perf's cache of images
+        for name in names:
             failed = not run_figure(commands, name) or failed
     finally:
         commands.close()

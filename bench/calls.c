@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calls.c - what the calls cost while many profiles are started.
+ *
+ *   calls TURNS MEMORY PROCESSES LIVE...
+ *
+ *   MEMORY     "shared": buffers of ntprof_buffer_alloc, a page each; "plain": all in one array
+ *   PROCESSES  1: all profiles are of this process; else of so many that do nothing
+ *   LIVE       how many profiles are started while calls are timed, in ascending order
+ *
+ * The machine is the simulated one, polled and so at rest: no thread and no interrupt disturbs. Regions
+ * lie one behind the other. Some of the started profiles, spread over all, are the ones that are
+ * stopped and started again; another is created and closed. Each turn goes through all of LIVE.
+ *
+ * Prints a line for each pair of calls, LIVE and turn: name, LIVE, ns for the pair (the median of
+ * batches).
+ */
+#include <inttypes.h>
+#include <ntprof/ntprof.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    REGION_BYTES = 64,
+    REGION_LOG2 = 4,
+    BUFFER_BYTES = REGION_BYTES >> REGION_LOG2 << 2,
+    PROBES = 64, /* profiles that are stopped and started */
+    BATCHES = 21,
+    BATCH_PAIRS = 64,
+    PROCESSES_MAX = 4096
+};
+static const uintptr_t first_region = 0x10000000;
+
+struct calls {
+    bool shared;
+    size_t most; /* profiles */
+    ntprof_session *session;
+    size_t process_count;
+    pid_t pids[PROCESSES_MAX];
+    HANDLE processes[PROCESSES_MAX];
+    ULONG **buffers;
+    ULONG *plain;
+    HANDLE *profiles;
+    size_t started;
+};
+
+typedef NTSTATUS pair_of_calls(struct calls *calls, size_t index);
+
+/* ---- profiles ---- */
+
+static NTSTATUS
+create(struct calls *calls, size_t index, HANDLE *profile)
+{
+    const uintptr_t base = first_region + index * REGION_BYTES;
+
+    return NtCreateProfileEx(profile, calls->processes[index % calls->process_count],
+                             (PVOID)base, REGION_BYTES, REGION_LOG2,
+                             calls->buffers[index], BUFFER_BYTES, ProfileTime, 0, NULL);
+}
+
+static NTSTATUS
+grow_to(struct calls *calls, size_t live)
+{
+    NTSTATUS status = STATUS_SUCCESS;
+
+    while (NT_SUCCESS(status) && calls->started < live) {
+        status = NtStartProfile(calls->profiles[calls->started]);
+        calls->started += NT_SUCCESS(status);
+    }
+    return status;
+}
+
+static NTSTATUS
+shrink_to_none(struct calls *calls)
+{
+    NTSTATUS status = STATUS_SUCCESS;
+
+    while (NT_SUCCESS(status) && calls->started > 0) {
+        calls->started--;
+        status = NtStopProfile(calls->profiles[calls->started]);
+    }
+    return status;
+}
+
+static NTSTATUS
+create_close(struct calls *calls, size_t index)
+{
+    HANDLE profile;
+    const NTSTATUS status = create(calls, index, &profile);
+
+    return NT_SUCCESS(status) ? NtClose(profile) : status;
+}
+
+static NTSTATUS
+stop_start(struct calls *calls, size_t index)
+{
+    const NTSTATUS status = NtStopProfile(calls->profiles[index]);
+
+    return NT_SUCCESS(status) ? NtStartProfile(calls->profiles[index]) : status;
+}
+
+/* ---- time ---- */
+
+static uint64_t
+now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static int
+compare_numbers(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left;
+    const uint64_t b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* A batch goes through all probes once or more. */
+static NTSTATUS
+time_batch(struct calls *calls, pair_of_calls *pair, uint64_t *batch_ns)
+{
+    const size_t probes = calls->started < PROBES ? calls->started : PROBES;
+    const uint64_t begun_ns = now_ns();
+
+    for (size_t i = 0; i < BATCH_PAIRS; i++) {
+        const NTSTATUS status = pair(calls, i % probes * calls->started / probes);
+
+        if (!NT_SUCCESS(status)) {
+            return status;
+        }
+    }
+    *batch_ns = now_ns() - begun_ns;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS
+time_pairs(struct calls *calls, pair_of_calls *pair, const char *name)
+{
+    uint64_t batches_ns[BATCHES];
+    NTSTATUS status = time_batch(calls, pair, &batches_ns[0]); /* warms up */
+
+    for (size_t i = 0; NT_SUCCESS(status) && i < BATCHES; i++) {
+        status = time_batch(calls, pair, &batches_ns[i]);
+    }
+    if (NT_SUCCESS(status)) {
+        qsort(batches_ns, BATCHES, sizeof(batches_ns[0]), compare_numbers);
+        printf("%s live=%zu ns=%" PRIu64 "\n", name, calls->started,
+               batches_ns[BATCHES / 2] / BATCH_PAIRS);
+    }
+    return status;
+}
+
+static NTSTATUS
+time_turn(struct calls *calls, const size_t *lives, size_t count)
+{
+    NTSTATUS status = STATUS_SUCCESS;
+
+    for (size_t i = 0; NT_SUCCESS(status) && i < count; i++) {
+        status = grow_to(calls, lives[i]);
+        if (NT_SUCCESS(status)) {
+            status = time_pairs(calls, create_close, "create-close");
+        }
+        if (NT_SUCCESS(status)) {
+            status = time_pairs(calls, stop_start, "start-stop");
+        }
+    }
+    return NT_SUCCESS(status) ? shrink_to_none(calls) : status;
+}
+
+/* ---- what must be there before ---- */
+
+static NTSTATUS
+open_session(struct calls *calls)
+{
+    const ntprof_session_options options = {
+        .size = sizeof(options), .backend = "sim", .flags = NTPROF_SESSION_POLLED};
+    const NTSTATUS status = ntprof_session_open(&options, &calls->session);
+
+    if (NT_SUCCESS(status)) {
+        ntprof_session_use(calls->session);
+    }
+    return status;
+}
+
+/* A process that only waits for its parent's end. */
+static pid_t
+fork_idle(void)
+{
+    const pid_t parent = getpid();
+    const pid_t pid = fork();
+
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        while (getppid() == parent) {
+            pause();
+        }
+        _exit(0);
+    }
+    return pid;
+}
+
+static NTSTATUS
+open_processes(struct calls *calls)
+{
+    if (calls->process_count == 1) {
+        calls->processes[0] = NtCurrentProcess();
+        return STATUS_SUCCESS;
+    }
+    for (size_t i = 0; i < calls->process_count; i++) {
+        CLIENT_ID id = {0};
+        NTSTATUS status;
+
+        calls->pids[i] = fork_idle();
+        if (calls->pids[i] < 0) {
+            return STATUS_INSUFFICIENT_RESOURCES;
+        }
+        id.UniqueProcess = (HANDLE)(uintptr_t)calls->pids[i];
+        status =
+            NtOpenProcess(&calls->processes[i], PROCESS_QUERY_INFORMATION, NULL, &id);
+        if (!NT_SUCCESS(status)) {
+            return status;
+        }
+    }
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS
+make_buffers(struct calls *calls)
+{
+    calls->buffers = calloc(calls->most, sizeof(*calls->buffers));
+    calls->plain = calloc(calls->most, BUFFER_BYTES);
+    calls->profiles = calloc(calls->most, sizeof(*calls->profiles));
+    if (calls->buffers == NULL || calls->plain == NULL || calls->profiles == NULL) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    for (size_t i = 0; i < calls->most; i++) {
+        calls->buffers[i] = calls->shared
+                                ? ntprof_buffer_alloc(BUFFER_BYTES)
+                                : calls->plain + i * (BUFFER_BYTES / sizeof(ULONG));
+        if (calls->buffers[i] == NULL) {
+            return STATUS_INSUFFICIENT_RESOURCES;
+        }
+    }
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS
+create_all(struct calls *calls)
+{
+    NTSTATUS status = STATUS_SUCCESS;
+
+    for (size_t i = 0; NT_SUCCESS(status) && i < calls->most; i++) {
+        status = create(calls, i, &calls->profiles[i]);
+    }
+    return status;
+}
+
+static NTSTATUS
+prepare(struct calls *calls)
+{
+    NTSTATUS status = open_session(calls);
+
+    if (NT_SUCCESS(status)) {
+        status = open_processes(calls);
+    }
+    if (NT_SUCCESS(status)) {
+        status = make_buffers(calls);
+    }
+    return NT_SUCCESS(status) ? create_all(calls) : status;
+}
+
+static void
+finish(struct calls *calls)
+{
+    ntprof_session_close(calls->session);
+    for (size_t i = 0; i < calls->process_count && calls->pids[i] > 0; i++) {
+        kill(calls->pids[i], SIGKILL);
+        waitpid(calls->pids[i], NULL, 0);
+    }
+    for (size_t i = 0; calls->shared && calls->buffers != NULL && i < calls->most;
+         i++) {
+        ntprof_buffer_free(calls->buffers[i], BUFFER_BYTES);
+    }
+    free(calls->buffers);
+    free(calls->plain);
+    free(calls->profiles);
+}
+
+int
+main(int argc, char **argv)
+{
+    static struct calls calls;
+    static size_t lives[64];
+    const size_t live_count = argc > 4 ? (size_t)argc - 4 : 0;
+    const unsigned long turns = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
+    NTSTATUS status;
+
+    calls.process_count = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
+    for (size_t i = 0; i < live_count && i < 64; i++) {
+        lives[i] = strtoul(argv[4 + i], NULL, 10);
+        calls.most = lives[i];
+    }
+    if (turns == 0 || calls.process_count == 0 || calls.most == 0 || live_count > 64 ||
+        calls.process_count > PROCESSES_MAX) {
+        fprintf(stderr, "usage: calls TURNS shared|plain PROCESSES LIVE...\n");
+        return 2;
+    }
+    calls.shared = strcmp(argv[2], "shared") == 0;
+
+    status = prepare(&calls);
+    for (unsigned long turn = 0; NT_SUCCESS(status) && turn < turns; turn++) {
+        status = time_turn(&calls, lives, live_count);
+    }
+    if (!NT_SUCCESS(status)) {
+        fprintf(stderr, "calls: %s at %zu started: %s\n", ntprof_status_text(status),
+                calls.started,
+                calls.session != NULL ? ntprof_session_error(calls.session) : "");
+    }
+    finish(&calls);
+    return NT_SUCCESS(status) ? 0 : 1;
+}
