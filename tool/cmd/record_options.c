@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* run_options.c - parsing the command line of ntprof run. */
-#include "cmd/run_options.h"
+/* record_options.c - parsing the command lines of the commands that record. */
+#include "cmd/record_options.h"
 #include "cmd/cmd.h"
 #include "util/number.h"
 #include "util/text.h"
@@ -52,34 +52,35 @@ struct given {
 };
 
 static bool
-bad(const char *option, const char *text, const char *allowed)
+bad(const struct record_options *options, const char *option, const char *text,
+    const char *allowed)
 {
     char shown[120];
 
-    cmd_fail("run", "%s '%s': %s", option, text_show(shown, sizeof(shown), text),
-             allowed);
+    cmd_fail(options->syntax->command, "%s '%s': %s", option,
+             text_show(shown, sizeof(shown), text), allowed);
     return false;
 }
 
 static bool
-parse_frequency(struct run_options *options, const char *text)
+parse_frequency(struct record_options *options, const char *text)
 {
     uint64_t hz;
 
     if (!number_parse_hz(text, &hz) || hz == 0) {
-        return bad("-F", text, "not a rate; such as 997, 5k, 1kHz or max");
+        return bad(options, "-F", text, "not a rate; such as 997, 5k, 1kHz or max");
     }
     options->interval_100ns = hz >= second_100ns ? 1 : (second_100ns + hz / 2) / hz;
     return true;
 }
 
 static bool
-parse_interval(struct run_options *options, const char *text)
+parse_interval(struct record_options *options, const char *text)
 {
     uint64_t ns;
 
     if (!number_parse_ns(text, &ns) || ns < 100) {
-        return bad("--interval", text,
+        return bad(options, "--interval", text,
                    "not a time of 100ns or more; such as 1ms or 250us");
     }
     options->interval_100ns = ns / 100;
@@ -87,35 +88,35 @@ parse_interval(struct run_options *options, const char *text)
 }
 
 static bool
-parse_events(struct run_options *options, const char *text)
+parse_events(struct record_options *options, const char *text)
 {
     if (!number_parse_count(text, &options->events) || options->events == 0) {
-        return bad("-c", text,
+        return bad(options, "-c", text,
                    "not a number of events, 1 or more; such as 1000 or 10k");
     }
     return true;
 }
 
 static bool
-parse_bucket(struct run_options *options, const char *text)
+parse_bucket(struct record_options *options, const char *text)
 {
     uint64_t bytes;
 
     if (!number_parse_bytes(text, &bytes) || bytes < 4 || bytes > bucket_bytes_max ||
         (bytes & (bytes - 1)) != 0) {
-        return bad("--bucket", text, "must be a power of two from 4 to 1M");
+        return bad(options, "--bucket", text, "must be a power of two from 4 to 1M");
     }
     options->bucket_bytes = (uint32_t)bytes;
     return true;
 }
 
 static bool
-parse_rows(struct run_options *options, const char *text)
+parse_rows(struct record_options *options, const char *text)
 {
     uint64_t rows;
 
     if (!number_parse_count(text, &rows) || rows > SIZE_MAX) {
-        return bad("--rows", text, "not a number of rows; 0 for all");
+        return bad(options, "--rows", text, "not a number of rows; 0 for all");
     }
     options->rows = (size_t)rows;
     return true;
@@ -150,7 +151,7 @@ parse_cpu_list(const char *text, ULONG64 *words)
         unsigned long first;
         unsigned long last;
 
-        if (!next_range(&text, &first, &last) || last >= 64UL * RUN_GROUPS_MAX) {
+        if (!next_range(&text, &first, &last) || last >= 64UL * RECORD_GROUPS_MAX) {
             return false;
         }
         for (unsigned long cpu = first; cpu <= last; cpu++) {
@@ -175,27 +176,27 @@ read_online(char *text, size_t size, ULONG64 *words)
 }
 
 static bool
-parse_cpus(struct run_options *options, const char *text)
+parse_cpus(struct record_options *options, const char *text)
 {
-    ULONG64 wanted[RUN_GROUPS_MAX] = {0};
-    ULONG64 online[RUN_GROUPS_MAX] = {0};
+    ULONG64 wanted[RECORD_GROUPS_MAX] = {0};
+    ULONG64 online[RECORD_GROUPS_MAX] = {0};
     char list[1024] = "";
     char allowed[1100];
 
     if (!read_online(list, sizeof(list), online)) {
-        return bad("-C", text,
+        return bad(options, "-C", text,
                    "cannot tell which processors there are: "
                    "/sys/devices/system/cpu/online cannot be read");
     }
     snprintf(allowed, sizeof(allowed),
              "must be a list of processors such as 0,2-3; there are %s", list);
     if (!parse_cpu_list(text, wanted)) {
-        return bad("-C", text, allowed);
+        return bad(options, "-C", text, allowed);
     }
     options->affinity_count = 0;
-    for (uint16_t group = 0; group < RUN_GROUPS_MAX; group++) {
+    for (uint16_t group = 0; group < RECORD_GROUPS_MAX; group++) {
         if ((wanted[group] & ~online[group]) != 0) {
-            return bad("-C", text, allowed);
+            return bad(options, "-C", text, allowed);
         }
         if (wanted[group] != 0) {
             options->affinity[options->affinity_count++] =
@@ -206,7 +207,7 @@ parse_cpus(struct run_options *options, const char *text)
 }
 
 static bool
-parse_hal(struct run_options *options, const char *text)
+parse_hal(struct record_options *options, const char *text)
 {
     ntprof_backend_info info = {.size = sizeof(info)};
     char allowed[200] = "no such HAL; there are";
@@ -219,11 +220,11 @@ parse_hal(struct run_options *options, const char *text)
         strncat(allowed, " ", sizeof(allowed) - strlen(allowed) - 1);
         strncat(allowed, info.name, sizeof(allowed) - strlen(allowed) - 1);
     }
-    return bad("--hal", text, allowed);
+    return bad(options, "--hal", text, allowed);
 }
 
 static bool
-parse_sources(struct run_options *options, const char *text)
+parse_sources(struct record_options *options, const char *text)
 {
     char *next;
 
@@ -232,34 +233,34 @@ parse_sources(struct run_options *options, const char *text)
     while (next != NULL) {
         const char *const name = strsep(&next, ",");
 
-        if (*name == '\0' || options->source_count == RUN_SOURCES_MAX) {
+        if (*name == '\0' || options->source_count == RECORD_SOURCES_MAX) {
             return bad(
-                "-e", text,
+                options, "-e", text,
                 "must be 1 to 16 names with commas between; see: ntprof sources");
         }
         options->sources[options->source_count++] = name;
     }
     if (options->source_count == 0) {
-        cmd_fail("run", "out of memory");
+        cmd_fail(options->syntax->command, "out of memory");
         return false;
     }
     return true;
 }
 
 bool
-run_source_is_time(const char *name)
+record_source_is_time(const char *name)
 {
     return strcasecmp(name, "time") == 0 || strcasecmp(name, "ProfileTime") == 0;
 }
 
 /* Which kinds of sources are among those asked for? */
 static void
-classify_sources(const struct run_options *options, bool *time, bool *events)
+classify_sources(const struct record_options *options, bool *time, bool *events)
 {
     *time = false;
     *events = false;
     for (size_t i = 0; i < options->source_count; i++) {
-        if (run_source_is_time(options->sources[i])) {
+        if (record_source_is_time(options->sources[i])) {
             *time = true;
         } else {
             *events = true;
@@ -268,25 +269,27 @@ classify_sources(const struct run_options *options, bool *time, bool *events)
 }
 
 static bool
-parse_intervals(struct run_options *options, const struct given *given)
+parse_intervals(struct record_options *options, const struct given *given)
 {
     bool time;
     bool events;
 
     classify_sources(options, &time, &events);
     if (given->frequency != NULL && given->interval != NULL) {
-        cmd_fail("run", "-F and --interval say the same thing: give one of them");
+        cmd_fail(options->syntax->command,
+                 "-F and --interval say the same thing: give one of them");
         return false;
     }
     if (!time && (given->frequency != NULL || given->interval != NULL)) {
-        cmd_fail("run",
+        cmd_fail(options->syntax->command,
                  "%s is for source time, which -e leaves out; -c is for the others",
                  given->frequency != NULL ? "-F" : "--interval");
         return false;
     }
     if (!events && given->events != NULL) {
-        cmd_fail("run", "-c is for sources that count events, and -e names none; "
-                        "-F or --interval is for time");
+        cmd_fail(options->syntax->command,
+                 "-c is for sources that count events, and -e names none; "
+                 "-F or --interval is for time");
         return false;
     }
     options->interval_100ns = (second_100ns + default_hz / 2) / default_hz;
@@ -296,7 +299,7 @@ parse_intervals(struct run_options *options, const struct given *given)
 }
 
 static bool
-parse_option(struct run_options *options, struct given *given, int option,
+parse_option(struct record_options *options, struct given *given, int option,
              const char *text)
 {
     switch (option) {
@@ -342,27 +345,56 @@ parse_option(struct run_options *options, struct given *given, int option,
 
 /* What getopt did not understand: it says nothing itself (opterr is 0). */
 static bool
-bad_option(char **argv, int option)
+bad_option(const struct record_options *options, char **argv, int option)
 {
+    const char *const command = options->syntax->command;
     char shown[80];
     const char *const text = argv[optind - 1];
 
     text_show(shown, sizeof(shown), text);
     if (option == ':') {
-        cmd_fail("run", "option '%s' needs a value; see: ntprof help run", shown);
+        cmd_fail(command, "option '%s' needs a value; see: ntprof help %s", shown,
+                 command);
     } else {
-        cmd_fail("run", "no option '%s'; see: ntprof help run", shown);
+        cmd_fail(command, "no option '%s'; see: ntprof help %s", shown, command);
     }
     return false;
 }
 
+/* What stands behind the options. */
+static bool
+parse_rest(struct record_options *options, char **rest)
+{
+    const struct record_syntax *const syntax = options->syntax;
+    char shown[80];
+
+    if (syntax->program) {
+        options->program = rest;
+        if (*rest == NULL) {
+            cmd_fail(syntax->command, "no command to run; try: ntprof %s -- COMMAND",
+                     syntax->command);
+            return false;
+        }
+        return true;
+    }
+    if (*rest != NULL) {
+        cmd_fail(syntax->command,
+                 "'%s': only options are taken here; see: ntprof help %s",
+                 text_show(shown, sizeof(shown), *rest), syntax->command);
+        return false;
+    }
+    return true;
+}
+
 bool
-run_options_parse(struct run_options *options, int argc, char **argv)
+record_options_parse(struct record_options *options, const struct record_syntax *syntax,
+                     int argc, char **argv)
 {
     struct given given = {.sources = "time"};
     int option;
 
-    *options = (struct run_options){
+    *options = (struct record_options){
+        .syntax = syntax,
         .bucket_bytes = 4,
         .output = CMD_FILE_DEFAULT,
         .rows = CMD_ROWS_DEFAULT,
@@ -372,28 +404,19 @@ run_options_parse(struct run_options *options, int argc, char **argv)
     while ((option = getopt_long(argc, argv, "+:e:F:c:C:o:q", long_options, NULL)) !=
            -1) {
         if (option == '?' || option == ':') {
-            return bad_option(argv, option);
+            return bad_option(options, argv, option);
         }
         if (!parse_option(options, &given, option, optarg)) {
             return false;
         }
     }
-    if (options->help) {
-        return true;
-    }
-    if (!parse_sources(options, given.sources) || !parse_intervals(options, &given)) {
-        return false;
-    }
-    if (optind == argc) {
-        cmd_fail("run", "no command to run; try: ntprof run -- COMMAND");
-        return false;
-    }
-    options->command = argv + optind;
-    return true;
+    return options->help ||
+           (parse_sources(options, given.sources) && parse_intervals(options, &given) &&
+            parse_rest(options, argv + optind));
 }
 
 void
-run_options_finish(struct run_options *options)
+record_options_finish(struct record_options *options)
 {
     free(options->source_text);
 }

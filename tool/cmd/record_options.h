@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record_options.h - the options of the commands that record a profile, checked as far as no session is
+ * needed. Which of them a command has is up to its record_syntax.
+ */
+#ifndef CMD_RECORD_OPTIONS_H
+#define CMD_RECORD_OPTIONS_H
+
+#include <ntprof/ntprof.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RECORD_SOURCES_MAX = 16, RECORD_GROUPS_MAX = 128 };
+
+/* record_syntax - what one command takes besides the options that all have. */
+struct record_syntax {
+    const char *command; /* "run": in messages */
+    bool program; /* words after the options: a program to run; else there are none */
+};
+
+struct record_options {
+    const struct record_syntax *syntax;
+    char *source_text;                       /* copy of -e, cut at its commas */
+    const char *sources[RECORD_SOURCES_MAX]; /* into source_text */
+    size_t source_count;
+    uint64_t interval_100ns; /* of source time */
+    uint64_t events;         /* for a hit of the other sources; 0: their defaults */
+    uint32_t bucket_bytes;
+    GROUP_AFFINITY affinity[RECORD_GROUPS_MAX];
+    uint16_t affinity_count; /* 0: all */
+    const char *hal;         /* NULL: the best */
+    const char *output;
+    size_t rows;
+    bool json;
+    bool quiet;
+    bool help;
+    const char *report; /* NULL: standard error */
+    char **program;     /* NULL-terminated, at least one; NULL if the syntax has none */
+};
+
+/* False after an error line on standard error. record_options_finish is due in any case. */
+bool record_options_parse(struct record_options *options,
+                          const struct record_syntax *syntax, int argc, char **argv);
+void record_options_finish(struct record_options *options);
+
+/* Is this source's interval a time? */
+bool record_source_is_time(const char *name);
+
+#endif

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/* recording.c - what run, attach and system share: session, sources, collector, file and table. */
+#include "cmd/recording.h"
+#include "cmd/cmd.h"
+#include "cmd/describe.h"
+#include "cmd/terminal.h"
+#include "profile/pprof.h"
+#include "report/report.h"
+#include "util/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static uint64_t
+clock_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+bool
+recording_fail_errno(const struct recording *recording, const char *what,
+                     const char *name, int failure)
+{
+    char shown[256];
+
+    cmd_fail(recording->command, "%s %s: %s", what,
+             text_show(shown, sizeof(shown), name), strerror(failure));
+    return false;
+}
+
+/* Each back end that was tried, with what refused it and what would allow it. */
+static void
+recording_explain_backends(const struct recording *recording)
+{
+    const char *const hal = recording->options->hal;
+    ntprof_backend_info info = {.size = sizeof(info)};
+
+    cmd_fail(recording->command, "no way to get hits works here:");
+    for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {
+        const bool tried = hal == NULL || strcmp(hal, info.name) == 0;
+
+        if (tried && !info.usable) {
+            cmd_fail(recording->command, "%s: %s; %s", info.name, info.reason,
+                     info.remedy);
+        }
+    }
+}
+
+/* Which source it was that no session knows: one without intervals is asked. */
+static const char *
+recording_unknown_source(const struct recording *recording)
+{
+    const ntprof_session_options options = {.size = sizeof(options),
+                                            .backend = recording->options->hal};
+    const char *unknown = "?";
+    ntprof_session *session;
+    KPROFILE_SOURCE source;
+
+    if (!NT_SUCCESS(ntprof_session_open(&options, &session))) {
+        return unknown;
+    }
+    for (size_t i = recording->options->source_count; i > 0; i--) {
+        const char *const name = recording->options->sources[i - 1];
+
+        if (!NT_SUCCESS(ntprof_source_lookup(session, name, &source))) {
+            unknown = name;
+        }
+    }
+    ntprof_session_close(session);
+    return unknown;
+}
+
+static bool
+recording_open_session(struct recording *recording)
+{
+    ntprof_source_interval intervals[RECORD_SOURCES_MAX];
+    ntprof_session_options options = {.size = sizeof(options),
+                                      .backend = recording->options->hal,
+                                      .intervals = intervals};
+    char shown[120];
+    NTSTATUS status;
+
+    for (size_t i = 0; i < recording->options->source_count; i++) {
+        const char *const name = recording->options->sources[i];
+        const uint64_t interval = record_source_is_time(name)
+                                      ? recording->options->interval_100ns
+                                      : recording->options->events;
+
+        if (interval != 0) {
+            intervals[options.interval_count++] =
+                (ntprof_source_interval){.source = name, .interval = interval};
+        }
+    }
+    status = ntprof_session_open(&options, &recording->session);
+    if (status == STATUS_NOT_SUPPORTED) {
+        recording_explain_backends(recording);
+        return false;
+    }
+    if (status == STATUS_INVALID_PARAMETER) {
+        cmd_fail(recording->command,
+                 "-e '%s': unknown, or its parameter is bad; see: ntprof sources",
+                 text_show(shown, sizeof(shown), recording_unknown_source(recording)));
+        return false;
+    }
+    if (!NT_SUCCESS(status)) {
+        cmd_fail(recording->command, "cannot open a session: %s",
+                 ntprof_status_text(status));
+        return false;
+    }
+    ntprof_session_use(recording->session);
+    return true;
+}
+
+static bool
+recording_find_source(struct recording *recording, size_t at)
+{
+    const char *const name = recording->options->sources[at];
+    ntprof_source_info info = {.size = sizeof(info)};
+    char shown[120];
+    NTSTATUS status =
+        ntprof_source_lookup(recording->session, name, &recording->sources[at]);
+
+    text_show(shown, sizeof(shown), name);
+    if (!NT_SUCCESS(status)) {
+        const char *const reason = ntprof_session_error(recording->session);
+
+        cmd_fail(recording->command, "-e '%s': %s; see: ntprof sources", shown,
+                 reason[0] != '\0' ? reason : ntprof_status_text(status));
+        return false;
+    }
+    for (size_t i = 0; i < at; i++) {
+        if (recording->sources[i] == recording->sources[at]) {
+            cmd_fail(recording->command, "-e '%s': given twice", shown);
+            return false;
+        }
+    }
+    status = ntprof_source_get(recording->session, recording->sources[at], &info);
+    if (!NT_SUCCESS(status) || !info.supported) {
+        cmd_fail(recording->command, "-e '%s': %s; see: ntprof sources", shown,
+                 NT_SUCCESS(status) ? info.reason : ntprof_status_text(status));
+        return false;
+    }
+    recording->kernel = recording->kernel || info.kernel_included != 0;
+    return true;
+}
+
+static bool
+recording_open_report(struct recording *recording)
+{
+    const char *const path = recording->options->report;
+
+    recording->report = stderr;
+    if (path == NULL) {
+        return true;
+    }
+    if (strcmp(path, "-") == 0) {
+        recording->report = stdout;
+        return true;
+    }
+    recording->report = fopen(path, "we");
+    return recording->report != NULL ||
+           recording_fail_errno(recording, "--report: cannot write", path, errno);
+}
+
+/* The profile and the report would replace one another. Devices take both. */
+static bool
+is_same_file(const struct record_options *options)
+{
+    struct stat output;
+    struct stat report;
+
+    if (options->report == NULL) {
+        return false;
+    }
+    if (strcmp(options->output, options->report) == 0) {
+        return stat(options->report, &report) != 0 || S_ISREG(report.st_mode);
+    }
+    return stat(options->output, &output) == 0 && stat(options->report, &report) == 0 &&
+           S_ISREG(output.st_mode) && output.st_dev == report.st_dev &&
+           output.st_ino == report.st_ino;
+}
+
+bool
+recording_open(struct recording *recording, const struct record_options *given)
+{
+    struct collector_options options = {.source_count = given->source_count};
+    struct pprof_error error;
+
+    *recording =
+        (struct recording){.options = given, .command = given->syntax->command};
+
+    if (is_same_file(recording->options)) {
+        cmd_fail(recording->command,
+                 "-o and --report name the same file: give each its own");
+        return false;
+    }
+    if (!pprof_check_writable(recording->options->output, &error)) {
+        cmd_fail(recording->command, "-o: %s", error.text);
+        return false;
+    }
+    if (!recording_open_session(recording)) {
+        return false;
+    }
+    for (size_t i = 0; i < recording->options->source_count; i++) {
+        if (!recording_find_source(recording, i)) {
+            return false;
+        }
+    }
+    options.session = recording->session;
+    options.sources = recording->sources;
+    options.bucket_bytes = recording->options->bucket_bytes;
+    options.affinity = recording->options->affinity;
+    options.affinity_count = recording->options->affinity_count;
+    options.kernel = recording->kernel;
+    recording->collector = collector_new(&options);
+    if (recording->collector == NULL) {
+        cmd_fail(recording->command, "out of memory");
+        return false;
+    }
+    return recording_open_report(recording);
+}
+
+NTSTATUS
+recording_watch(struct recording *recording, uint32_t pid, uint32_t flags,
+                const char **why)
+{
+    const struct record_options *const given = recording->options;
+    const ntprof_watch_options options = {
+        .size = sizeof(options),
+        .flags = flags,
+        .source_count = (uint32_t)given->source_count,
+        .sources = recording->sources,
+        .affinity = given->affinity_count != 0 ? given->affinity : NULL,
+        .affinity_count = given->affinity_count,
+    };
+    const CLIENT_ID client = {.UniqueProcess = (HANDLE)(uintptr_t)pid};
+    HANDLE process;
+    NTSTATUS status = NtOpenProcess(&process, PROCESS_QUERY_INFORMATION, NULL, &client);
+
+    if (NT_SUCCESS(status)) {
+        ntprof_session_set_notify(recording->session, collector_notify,
+                                  recording->collector);
+        status = ntprof_session_watch(recording->session, process, &options);
+        NtClose(process);
+    }
+    *why = ntprof_session_error(recording->session);
+    if (NT_SUCCESS(status) || (*why)[0] == '\0') {
+        *why = ntprof_status_text(status);
+    }
+    return status;
+}
+
+void
+recording_begin(struct recording *recording)
+{
+    recording->start_ns = clock_ns(CLOCK_REALTIME);
+    recording->begun_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+void
+recording_end(struct recording *recording)
+{
+    recording->duration_ns = clock_ns(CLOCK_MONOTONIC) - recording->begun_ns;
+}
+
+static struct profile *
+recording_collect(struct recording *recording, char **words)
+{
+    ntprof_session_info info = {.size = sizeof(info)};
+    struct profile *const profile = collector_finish(recording->collector);
+
+    if (profile == NULL) {
+        return NULL;
+    }
+    ntprof_session_get_info(recording->session, &info);
+    profile->command = describe_command(words);
+    profile->hal = strdup(info.backend);
+    profile->honesty = describe_limits(&info);
+    profile->gaps = describe_gaps(recording->collector, profile);
+    profile->time_ns = recording->start_ns;
+    profile->duration_ns = recording->duration_ns;
+    if (profile->command == NULL || profile->hal == NULL || profile->honesty == NULL ||
+        profile->gaps == NULL) {
+        profile_delete(profile);
+        return NULL;
+    }
+    return profile;
+}
+
+static bool
+recording_print(const struct recording *recording, const struct profile *profile)
+{
+    struct report_options options = {
+        .key = REPORT_BY_FUNCTION,
+        .format = recording->options->json ? REPORT_JSON : REPORT_TABLE,
+        .rows = recording->options->rows,
+    };
+
+    terminal_fit(recording->report, &options);
+    return report_print(recording->report, profile, &options) &&
+           fflush(recording->report) == 0;
+}
+
+static void
+recording_say_where(const struct recording *recording)
+{
+    char shown[256];
+
+    if (strcmp(recording->options->output, "-") == 0) {
+        fputs("profile on standard output\n", recording->report);
+    } else {
+        fprintf(recording->report, "profile in %s; see it again: ntprof report %s\n",
+                text_show(shown, sizeof(shown), recording->options->output), shown);
+    }
+}
+
+/* The file first: it is what is kept should nobody read the table. */
+bool
+recording_deliver(struct recording *recording, char **words)
+{
+    struct profile *const profile = recording_collect(recording, words);
+    struct pprof_error error;
+    bool written;
+    bool printed = true;
+
+    if (profile == NULL) {
+        cmd_fail(recording->command, "out of memory: the profile is lost");
+        return false;
+    }
+    written = pprof_write(profile, recording->options->output, &error);
+    if (!recording->options->quiet) {
+        printed = recording_print(recording, profile);
+    }
+    if (!printed) {
+        cmd_fail(recording->command, "cannot write the report: %s", strerror(errno));
+    }
+    if (!written) {
+        cmd_fail(recording->command, "-o: %s", error.text);
+    } else if (!recording->options->quiet && !recording->options->json) {
+        recording_say_where(recording);
+    }
+    profile_delete(profile);
+    return written && printed;
+}
+
+void
+recording_close(struct recording *recording)
+{
+    if (recording->report != NULL && recording->report != stderr &&
+        recording->report != stdout) {
+        fclose(recording->report); /* was flushed, and its errors told */
+    }
+    collector_delete(recording->collector);
+    ntprof_session_use(NULL);
+    ntprof_session_close(recording->session);
+}

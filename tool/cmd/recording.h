@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recording.h - what run, attach and system share: the session and its sources, the collector, and what
+ * becomes of it: the file and the table.
+ *
+ * Order: open, watch, begin, end, deliver, close. All print their errors themselves, unless said
+ * otherwise.
+ */
+#ifndef CMD_RECORDING_H
+#define CMD_RECORDING_H
+
+#include "cmd/record_options.h"
+#include "collect/collector.h"
+
+#include <stdio.h>
+
+struct recording {
+    const struct record_options *options;
+    const char *command; /* for messages */
+    ntprof_session *session;
+    KPROFILE_SOURCE sources[RECORD_SOURCES_MAX];
+    bool kernel; /* some source counts in the kernel */
+    struct collector *collector;
+    FILE *report;
+    uint64_t start_ns; /* CLOCK_REALTIME */
+    uint64_t begun_ns; /* CLOCK_MONOTONIC */
+    uint64_t duration_ns;
+};
+
+/* All that can be known to fail before anything is profiled. options must outlive the recording;
+ * recording_close is due in any case. */
+bool recording_open(struct recording *recording, const struct record_options *options);
+
+/*
+ * Watches a process. Prints nothing: on failure *why says what refused.
+ *
+ *   flags  NTPROF_WATCH_...
+ */
+NTSTATUS recording_watch(struct recording *recording, uint32_t pid, uint32_t flags,
+                         const char **why);
+
+/* The time that counts begins and ends. */
+void recording_begin(struct recording *recording);
+void recording_end(struct recording *recording);
+
+/* File and table; each is tried although the other failed. words are the command line that the
+ * file is to tell. */
+bool recording_deliver(struct recording *recording, char **words);
+
+void recording_close(struct recording *recording);
+
+/* "WHAT NAME: reason", with NAME escaped. Always false, for return. */
+bool recording_fail_errno(const struct recording *recording, const char *what,
+                          const char *name, int failure);
+
+#endif
