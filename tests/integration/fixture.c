@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
+#include "guarded.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -62,6 +63,7 @@ fixture_teardown(void **state)
     ntprof_session_use(NULL);
     ntprof_session_close(session);
     session = NULL;
+    guarded_finish();
     sched_setaffinity(0, sizeof(processors_before), &processors_before);
     if (count_descriptors() != descriptors_before) {
         fprintf(stderr, "descriptors were leaked\n");
