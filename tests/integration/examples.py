@@ -6,6 +6,7 @@ rules: create-buffer-too-small, create-buffer-too-small-defect, create-310, crea
 rules: hit-region, hit-region-end-inside, hit-behind-counters, hit-bug-check, hit-corruption
 rules: hit-halted, halted-calls
 """
+import os
 import re
 import sys
 import unittest
@@ -34,6 +35,11 @@ def irql(version, abi):
 
 @for_each_user
 class Procrash(CommandTest):
+
+    def setUp(self):
+        super().setUp()
+        if not os.path.exists(program("procrash")):
+            self.skipTest("procrash has no code for this processor")
 
     def show(self, *words):
         """What procrash prints; it must find everything as published."""
