@@ -59,9 +59,10 @@ __asm__(".pushsection .text\n"
         "code_end:\n"
         "    .popsection\n");
 
-extern const char code_step[];
-extern const char code_loop[];
-extern const char code_end[];
+#define IN_THIS_FILE __attribute__((visibility("hidden")))
+extern const char code_step[] IN_THIS_FILE;
+extern const char code_loop[] IN_THIS_FILE;
+extern const char code_end[] IN_THIS_FILE;
 
 struct demonstration {
     const char *defect;
