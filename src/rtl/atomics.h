@@ -15,11 +15,17 @@ RtlIncrementCounter(ULONG *Counter)
     (void)__atomic_fetch_add(Counter, 1, __ATOMIC_RELAXED);
 }
 
+/* Numbers of 64 bits are aligned to 8 bytes by who has them. On x86 their type alone is not, and
+ * clang would call out for each access. */
+typedef ULONG64 __attribute__((aligned(8))) RTL_NUMBER;
+
 /* Adds to a number that one processor writes and others read: no lock, no torn value. */
 static inline void
 RtlAddOwned(ULONG64 *Number, ULONG64 Amount)
 {
-    __atomic_store_n(Number, __atomic_load_n(Number, __ATOMIC_RELAXED) + Amount,
+    RTL_NUMBER *const Aligned = (RTL_NUMBER *)Number;
+
+    __atomic_store_n(Aligned, __atomic_load_n(Aligned, __ATOMIC_RELAXED) + Amount,
                      __ATOMIC_RELAXED);
 }
 
@@ -27,13 +33,13 @@ RtlAddOwned(ULONG64 *Number, ULONG64 Amount)
 static inline void
 RtlAddShared(ULONG64 *Number, ULONG64 Amount)
 {
-    (void)__atomic_fetch_add(Number, Amount, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add((RTL_NUMBER *)Number, Amount, __ATOMIC_RELAXED);
 }
 
 static inline ULONG64
 RtlReadNumber(const ULONG64 *Number)
 {
-    return __atomic_load_n(Number, __ATOMIC_RELAXED);
+    return __atomic_load_n((const RTL_NUMBER *)Number, __ATOMIC_RELAXED);
 }
 
 /* Sets a number that is 0 to Value; FALSE if it was not 0. */
