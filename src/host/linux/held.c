@@ -27,6 +27,8 @@
 #define MADV_COLD 20
 #endif
 
+enum { LOCK_TRIES = 4 };
+
 struct held_page {
     uintptr_t address; /* the key */
     size_t pieces;
@@ -150,6 +152,27 @@ page_of(uintptr_t address)
     return address & ~(uintptr_t)(host_page_bytes() - 1);
 }
 
+/*
+ * The kernel does not say whether there was no memory or no more may be locked. What is there
+ * after a failure may have been away before it, if another thread maps and unmaps it.
+ */
+static int
+pages_lock(uintptr_t first, uintptr_t behind)
+{
+    int error = 0;
+
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        error = host_memory_lock(first, behind - first);
+        if (error == 0) {
+            return 0;
+        }
+        if (host_words_touch(first, behind - 1) != 0) {
+            return -EFAULT;
+        }
+    }
+    return error;
+}
+
 int
 host_hold(uintptr_t start, size_t bytes)
 {
@@ -166,11 +189,10 @@ host_hold(uintptr_t start, size_t bytes)
         pages_remove(first, page - page_bytes); /* all but the last one */
         return error;
     }
-    error = host_memory_lock(first, behind - first);
+    error = pages_lock(first, behind);
     if (error != 0) {
         pages_remove(first, behind);
-        /* Beyond the limit, or gone by now? */
-        return host_words_touch(start, start + (bytes - 1)) != 0 ? -EFAULT : error;
+        return error;
     }
     for (page = first; page != behind; page += page_bytes) {
         page_find(page)->told = page_is_locked(page);
