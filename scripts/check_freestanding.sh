@@ -67,17 +67,59 @@ for bits in 64 32; do
     fi
 done
 
-# The counting arithmetic is shared with BPF programs.
+# The counting arithmetic and the search of the index are shared with BPF programs, which fetch the
+# nodes themselves and need a bound for each loop.
 if command -v clang >/dev/null; then
-    printf '%s\n' '#include "ke/bucket.h"' 'ULONG64 Use(ULONG64 Address, ULONG Size, ULONG64 Set);' \
-        'ULONG64 Use(ULONG64 Address, ULONG Size, ULONG64 Set)' \
-        '{ return KiBucketIndex(Address, Set, Size, 2) + KiBucketsFit(Set, 2, Size) +' \
-        'KiHitMatches(Size, 0, Set, 1, 0, Size); }' >"$work/bpf.c"
+    cat >"$work/bpf.c" <<'END'
+#include "ke/bucket.h"
+#include "ke/index.h"
+const KI_NODE *Fetch(ULONG Number);
+ULONG64 Use(ULONG64 Address, ULONG Size, ULONG64 Set, ULONG Root);
+static ULONG64
+CountInLeaf(const KI_NODE *Leaf, ULONG64 Place, ULONG Source, ULONG Processor)
+{
+    ULONG64 Sum = 0;
+
+    for (ULONG At = KiFindSpan(Leaf, Place, 0); At < KI_FANOUT;
+         At = KiFindSpan(Leaf, Place, At + 1)) {
+        const KI_RANGE *const Range = &Leaf->Ranges[At];
+
+        if (KiHitMatches(Range->Source, Range->Segment, Range->Processors, Source, 0,
+                         Processor)) {
+            Sum += KiBucketNumber(Place, Leaf->Spans[At].Base, Range->BucketLog2);
+        }
+    }
+    return Sum;
+}
+ULONG64
+Use(ULONG64 Address, ULONG Size, ULONG64 Set, ULONG Root)
+{
+    ULONG64 Sum = KiBucketIndex(Address, Set, Size, 2) + KiBucketsFit(Set, 2, Size);
+    KI_SEARCH Search;
+
+    KiBeginSearch(&Search, Root, Address);
+    for (ULONG Visits = 0; Visits < 1000; Visits++) {
+        const ULONG Number = KiNextNode(&Search);
+        const KI_NODE *const Node = Fetch(Number);
+
+        if (Number == 0 || Node == 0) {
+            break;
+        }
+        if ((Number & KI_LEAF) != 0) {
+            Sum += CountInLeaf(Node, Address, Size, 0);
+            KiLeaveLeaf(&Search);
+        } else {
+            KiEnterChild(&Search, Node);
+        }
+    }
+    return Sum;
+}
+END
     # shellcheck disable=SC2086
     clang -target bpf -std=gnu11 -O2 -ffreestanding $warnings -Iinclude -Isrc \
         -c "$work/bpf.c" -o "$work/bpf.o" || failed=$((failed + 1))
-    echo "check_freestanding: BPF: ke/bucket.h"
+    echo "check_freestanding: BPF: ke/bucket.h, ke/index.h"
 else
-    echo "check_freestanding: no clang: ke/bucket.h not tried for BPF"
+    echo "check_freestanding: no clang: ke/bucket.h and ke/index.h not tried for BPF"
 fi
 [ $failed -eq 0 ]

@@ -1,60 +1,162 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ke/index.h - which started profiles of one process an address lies in.
+ * ke/index.h - which started profiles a place lies in: the nodes of the index and the search.
  *
- * Ranges sorted by base; Reach is the greatest Last of a range and all before it. A search finds
- * the last range that begins at or below the address and walks back while Reach says that a
- * match may still come: log2 of the ranges, plus all from the first range that reaches the address
- * on. So one range over everything makes each hit look at all that begin below it.
+ * The ranges of a process are in search trees by base, whose leaves hold the ranges themselves. A
+ * child's span in its parent is its least base and its greatest last place, so a search enters only
+ * children that hold a match and the one way to the place: log of the ranges for itself, and at most
+ * as much again for each range that the place lies in, however they overlap.
  *
- * An index is never changed while a hit can see it. A process has two of the same capacity: the
- * spare is filled, published, and becomes the other's spare once no hit reads it any more.
+ * A tree that hits can see never changes. A start or a stop makes new nodes from the root to the
+ * changed leaf, and publishes the new root in one store: a hit sees all of it or nothing.
+ *
+ * Nodes name each other by number, not by address, and who searches fetches them: the core from its
+ * pool (ke/pool.h), a BPF program from a map. Includes nothing but types; compiles for the host, for
+ * 32 bits and for BPF.
  */
 #ifndef KE_INDEX_H
 #define KE_INDEX_H
 
-#include "ke/ke.h"
+#include <ntprof/nt_types.h>
 
-/* KI_RANGE - a started profile's range, with all that most hits need to know of the profile: the
- * profile itself would be one more load to wait for. */
-typedef struct _KI_RANGE {
+struct _KPROFILE;
+
+enum {
+    KI_NODE_BYTES = 512,
+    KI_FANOUT =
+        8, /* entries of a node; but for a root at least half of them are there */
+    KI_DEPTH_MAX =
+        13,     /* nodes from a root to a leaf; ke/pool.h has not enough for more */
+    KI_LEAF = 1 /* in the number of a node */
+};
+
+/*
+ * A place is an address, or a selector and an offset in its segment as one number, so that no
+ * segment's profiles are in the way of another's. The two kinds have trees of their own.
+ */
+enum { KI_TREE_ADDRESSES, KI_TREE_SEGMENTS, KI_TREES };
+#define KI_OFFSET_MAX 0xFFFFFFFFu
+
+static inline ULONG64
+KiSegmentPlace(ULONG Selector, ULONG64 Offset)
+{
+    return ((ULONG64)Selector << 32) + Offset;
+}
+
+/* KI_SPAN - places from Base to Last, which an end could not say at the top of memory. Behind a
+ * node's entries stands one that no place is in and that ends a search: greatest base, last 0. */
+typedef struct _KI_SPAN {
     ULONG64 Base;
-    ULONG64 Last;       /* last byte: an end could wrap at the top of memory */
-    ULONG64 Reach;      /* max of Last of this range and all before */
+    ULONG64 Last;
+} KI_SPAN;
+
+/* KI_RANGE - what a hit needs to know of a profile that it is in: the profile itself would be one
+ * more load to wait for. */
+typedef struct _KI_RANGE {
+    union {
+        ULONG *Buffer;
+        ULONG64 BufferBits; /* as much room for it everywhere */
+    };
     ULONG64 Processors; /* the first 64 of the affinity */
-    ULONG *Buffer;
-    KPROFILE *Profile;
-    KPROFILE_SOURCE Source;
+    ULONG Source;
     ULONG Segment;
     ULONG BucketLog2;
     ULONG Counters; /* whole ones that the buffer has */
 } KI_RANGE;
 
-typedef struct _KI_INDEX {
-    ULONG Count;
-    ULONG Capacity;
-    KI_RANGE Ranges[];
-} KI_INDEX;
+/* KI_NODE - a leaf or an inner node. Entries are in the order of bases, equal ones of starts. */
+typedef struct _KI_NODE {
+    KI_SPAN Spans[KI_FANOUT];
+    union {
+        KI_RANGE Ranges[KI_FANOUT]; /* leaf */
+        ULONG Children[KI_FANOUT];  /* inner node: numbers */
+    };
+    union {
+        struct _KPROFILE *Profiles[KI_FANOUT]; /* leaf */
+        ULONG64 ProfilesRoom[KI_FANOUT];
+    };
+    /* For passive calls alone: Sequence of the profile, or of a child's first; and in free and
+     * retired nodes the number of the next one. */
+    union {
+        ULONG64 Sequences[KI_FANOUT];
+        ULONG Next;
+    };
+} KI_NODE;
 
-/* KiRangesBelow - how many ranges begin at or below Address. Level: interrupt. */
+_Static_assert(sizeof(KI_RANGE) == 32, "no range lies in two cache lines");
+_Static_assert(sizeof(KI_NODE) == KI_NODE_BYTES, "nodes are whole cache lines");
+
+/* KiFindSpan - the first entry from From on whose span holds Place, or KI_FANOUT. Level: interrupt. */
 static inline ULONG
-KiRangesBelow(const KI_INDEX *Index, ULONG64 Address)
+KiFindSpan(const KI_NODE *Node, ULONG64 Place, ULONG From)
 {
-    const KI_RANGE *Ranges = Index->Ranges;
-    ULONG Low = 0;
-    ULONG Length = Index->Count;
-
-    while (Length > 0) {
-        const ULONG Half = Length / 2;
-
-        if (Ranges[Low + Half].Base <= Address) {
-            Low += Half + 1;
-            Length -= Half + 1;
-        } else {
-            Length = Half;
+    for (ULONG i = From; i < KI_FANOUT && Node->Spans[i].Base <= Place; i++) {
+        if (Node->Spans[i].Last >= Place) {
+            return i;
         }
     }
-    return Low;
+    return KI_FANOUT;
+}
+
+/* KI_SEARCH - where to go on: Next, from entry From on, and then in the waiting nodes, the last first.
+ * These are inner nodes on one way from the root, hence the bound. */
+typedef struct _KI_SEARCH {
+    ULONG64 Place;
+    ULONG Next;
+    ULONG From;
+    ULONG Waiting;
+    ULONG Numbers[KI_DEPTH_MAX];
+    ULONG Froms[KI_DEPTH_MAX];
+} KI_SEARCH;
+
+static inline void
+KiBeginSearch(KI_SEARCH *Search, ULONG Root, ULONG64 Place)
+{
+    Search->Place = Place;
+    Search->Next = Root;
+    Search->From = 0;
+    Search->Waiting = 0;
+}
+
+/*
+ * KiNextNode - number of the node to look at now, or 0 at the end. In a leaf the caller finds all spans
+ * that hold the place and calls KiLeaveLeaf; at an inner node it calls KiEnterChild. Level: interrupt.
+ */
+static inline ULONG
+KiNextNode(KI_SEARCH *Search)
+{
+    /* Wraps if nothing waits: one compare for that, and for the verifier of BPF programs. */
+    const ULONG Top = Search->Waiting - 1;
+
+    if (Search->Next == 0 && Top < KI_DEPTH_MAX) {
+        Search->Waiting = Top;
+        Search->Next = Search->Numbers[Top];
+        Search->From = Search->Froms[Top];
+    }
+    return Search->Next;
+}
+
+static inline void
+KiLeaveLeaf(KI_SEARCH *Search)
+{
+    Search->Next = 0;
+}
+
+/* KiEnterChild - go on with the first child that may hold a match; the node waits if there may be
+ * more behind it. Node is what KiNextNode told. Level: interrupt. */
+static inline void
+KiEnterChild(KI_SEARCH *Search, const KI_NODE *Node)
+{
+    const ULONG At = KiFindSpan(Node, Search->Place, Search->From);
+
+    if (At + 1 < KI_FANOUT && Node->Spans[At + 1].Base <= Search->Place &&
+        Search->Waiting < KI_DEPTH_MAX) {
+        Search->Numbers[Search->Waiting] = Search->Next;
+        Search->Froms[Search->Waiting] = At + 1;
+        Search->Waiting++;
+    }
+    Search->Next = At < KI_FANOUT ? Node->Children[At] : 0;
+    Search->From = 0;
 }
 
 #endif

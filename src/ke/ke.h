@@ -13,12 +13,12 @@
 
 #include "hal/hal.h"
 #include "host/host.h"
+#include "ke/pool.h"
 #include "rtl/list.h"
 
 /* KOBJECTS: the type of a kernel profile object. */
 enum { ProfileObject = 0x17 };
 
-struct _KI_INDEX;
 struct _KI_SOURCE;
 
 /*
@@ -31,8 +31,7 @@ typedef struct _KPROCESS {
     struct _KPROCESS *HashNext;   /* published; meaningful while Hashed */
     BOOLEAN Hashed;               /* hits of ProcessId find this process */
     BOOLEAN Ended;                /* ProcessId may be another process's by now */
-    struct _KI_INDEX *Index;      /* published; NULL until a first profile is started */
-    struct _KI_INDEX *Spare;      /* same capacity; never seen by a hit */
+    ULONG Roots[KI_TREES];        /* of its index; published; 0: no profiles */
     LIST_ENTRY InterruptListHead; /* KI_INTERRUPTs */
 } KPROCESS;
 
@@ -50,12 +49,14 @@ typedef struct _KPROFILE {
     ULONG BucketLog2;
     ULONG *Buffer;  /* system address of the first counter */
     ULONG Counters; /* whole ones that Buffer has; the MDL describes them */
-    /* Code selector of the segment that the region lies in, by offset; 0: the address space. */
+    /* Code selector of the segment that the region lies in, by offset; 0: the address space. No
+     * segment reaches beyond 32 bits. */
     ULONG Segment;
     KPROFILE_SOURCE Source;
     BOOLEAN LimitInside; /* some versions' defect: the region's end counts as inside */
     BOOLEAN Started;
     BOOLEAN Detached; /* started, but its address space is gone */
+    ULONG64 Sequence; /* of the start: orders equal bases, and what one hit halts for */
     ULONG AffinityWords;
     const ULONG64 *Affinity; /* processors, 64 a word; outlives the KPROFILE */
 } KPROFILE;
@@ -101,15 +102,17 @@ enum { KE_PROCESS_BUCKETS = 4096, KE_SOURCE_SLOTS = 256 };
 typedef struct _KE_SYSTEM {
     HOST Host;
     HAL Hal;
+    /* What each hit reads stands together. */
     ULONG Processors; /* books are kept for each, and one more for all above */
     /* Atomic: 0, then 1 (Halt is being written), then 2. Hits count at 0 alone. */
     ULONG HaltState;
-    ULONG ProfileIrql; /* for KE_HALT */
-    KE_HALT Halt;
-    KPROCESS Global;
     KPROCESS **ProcessTable; /* KE_PROCESS_BUCKETS chains, published */
+    KI_POOL Pool;            /* nodes of all processes' indexes */
+    KPROCESS Global;
     struct _KI_SOURCE
         *Sources[KE_SOURCE_SLOTS]; /* hash by number, published, never removed */
+    ULONG ProfileIrql;             /* for KE_HALT */
+    KE_HALT Halt;
 } KE_SYSTEM;
 
 /*

@@ -3,7 +3,6 @@
 #ifndef KE_KI_H
 #define KE_KI_H
 
-#include "ke/index.h"
 #include "ke/ke.h"
 
 /*
@@ -22,8 +21,43 @@ NTSTATUS KiStartInterrupts(KE_SYSTEM *Ke, const KPROFILE *Profile);
 void KiStopInterrupts(KE_SYSTEM *Ke, const KPROFILE *Profile);
 void KiFinishInterrupts(KE_SYSTEM *Ke, KPROCESS *Process);
 
+/* A change makes at most so many nodes: two for each of the way from the root, and a new root. A
+ * removal makes no more than it retires. */
+enum { KI_UPDATE_NODES = 2 * KI_DEPTH_MAX + 1 };
+
+/*
+ * KiReserveNodes - have nodes for one insertion, and afterwards for one removal still.
+ * STATUS_INSUFFICIENT_RESOURCES.
+ */
+NTSTATUS KiReserveNodes(KE_SYSTEM *Ke);
+
+/* KiTakeNode - one of the free nodes; there must be one. Its content is anything. */
+ULONG KiTakeNode(KI_POOL *Pool);
+
+/* KiFreeNode, KiRetireNode - no hit can see it any more; a hit that has begun may. */
+void KiFreeNode(KI_POOL *Pool, ULONG Number);
+void KiRetireNode(KI_POOL *Pool, ULONG Number);
+
+/* KiRecycleNodes - wait for the hits that may see retired nodes, if there are any. */
+void KiRecycleNodes(KE_SYSTEM *Ke);
+
+/* KiFinishPool - give all memory back. No node may be used. */
+void KiFinishPool(KE_SYSTEM *Ke);
+
+/*
+ * KiInsertIntoTree, KiRemoveFromTree - the root of a tree like that of Root, with or without one range.
+ * The profile's sequence is greater than all in the tree; the range removed is there. The nodes were
+ * reserved: neither can fail.
+ */
+ULONG KiInsertIntoTree(KI_POOL *Pool, ULONG Root, KI_SPAN Span, const KI_RANGE *Range,
+                       KPROFILE *Profile);
+ULONG KiRemoveFromTree(KI_POOL *Pool, ULONG Root, ULONG64 Base, ULONG64 Sequence);
+
+/* KiFreeTree - free all its nodes. No hit may see it any more. */
+void KiFreeTree(KI_POOL *Pool, ULONG Root);
+
 /* KiInsertRange, KiRemoveRange - publish Process's index with or without Profile. Removing takes
- * no memory and so cannot fail. */
+ * no memory and so cannot fail; when it returns, no hit sees Profile any more. */
 NTSTATUS KiInsertRange(KE_SYSTEM *Ke, KPROCESS *Process, KPROFILE *Profile);
 void KiRemoveRange(KE_SYSTEM *Ke, KPROCESS *Process, const KPROFILE *Profile);
 void KiRemoveAllRanges(KE_SYSTEM *Ke, KPROCESS *Process);

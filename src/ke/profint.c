@@ -2,19 +2,61 @@
 /* ke/profint.c - the profile interrupt as the HAL calls it. */
 #include "ke/profint.h"
 
+void
+KiNoteOverrun(KI_OVERRUN *Overrun, KPROFILE *Profile, ULONG64 Number)
+{
+    if (Overrun->Profile == NULL || Profile->Sequence < Overrun->Profile->Sequence) {
+        *Overrun = (KI_OVERRUN){Profile, Number};
+    }
+}
+
+ULONG
+KiCountBelow(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit, ULONG Segment,
+             ULONG64 Place, KI_OVERRUN *Overrun)
+{
+    ULONG Matches = 0;
+    KI_SEARCH Search;
+    ULONG Number;
+
+    KiBeginSearch(&Search, Root, Place);
+    while ((Number = KiNextNode(&Search)) != 0) {
+        const KI_NODE *const Node = KiNodeAt(Pool, Number);
+
+        if ((Number & KI_LEAF) != 0) {
+            Matches += KiCountInLeaf(Node, Hit, Segment, Place, Overrun);
+            KiLeaveLeaf(&Search);
+        } else {
+            KiEnterChild(&Search, Node);
+        }
+    }
+    return Matches;
+}
+
+ULONG
+KiCountInSegment(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit,
+                 KI_OVERRUN *Overrun)
+{
+    if (Hit->Selector == 0 || Hit->Offset > KI_OFFSET_MAX) {
+        return 0;
+    }
+    return KiCountAt(Pool, Root, Hit, Hit->Selector,
+                     KiSegmentPlace(Hit->Selector, Hit->Offset), Overrun);
+}
+
 /*
  * NT maps the pages that the buffer is on: behind the counters but on the last of them it would
  * change memory of the caller's in silence, and on any other page fault. The address is told as the
  * caller has it: where a host maps the counters, or a copy of them, tells nothing.
  */
 void
-KiReportOverrun(KE_SYSTEM *Ke, KPROFILE *Profile, ULONG64 Number)
+KiReportOverrun(KE_SYSTEM *Ke, const KI_OVERRUN *Overrun)
 {
+    KPROFILE *const Profile = Overrun->Profile;
     const MDL *const Mdl = KeProfileMdl(Profile);
     const ULONG64 PageMask = ~((ULONG64)Ke->Host.Table->PageSize - 1);
     const ULONG64 Start = Mdl->StartVa;
     const ULONG64 Last = Mdl->ByteCount != 0 ? Start + (Mdl->ByteCount - 1) : Start;
-    const ULONG64 Counter = Start + Number * KI_COUNTER_BYTES;
+    const ULONG64 Counter = Start + Overrun->Number * KI_COUNTER_BYTES;
     const BOOLEAN Mapped =
         Mdl->ByteCount != 0 && (Counter & PageMask) <= (Last & PageMask);
     const KE_HALT Halt = {

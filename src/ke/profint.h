@@ -8,7 +8,7 @@
 #define KE_PROFINT_H
 
 #include "ke/bucket.h"
-#include "ke/index.h"
+#include "ke/ke.h"
 #include "rtl/atomics.h"
 
 /* KI_PROCESSOR_BOOKS - one processor's books, which it alone writes; the last are shared by all
@@ -26,8 +26,20 @@ typedef struct _KI_SOURCE {
     KI_PROCESSOR_BOOKS Books[]; /* Processors, and one for all above */
 } KI_SOURCE;
 
-/* KiReportOverrun - a hit's counter would be behind those that the buffer has: halts. */
-void KiReportOverrun(KE_SYSTEM *Ke, KPROFILE *Profile, ULONG64 Number);
+/*
+ * KI_OVERRUN - where a hit would have been counted outside the counters, if anywhere. Of several
+ * profiles it is the one that was started first.
+ */
+typedef struct _KI_OVERRUN {
+    KPROFILE *Profile; /* NULL: nowhere */
+    ULONG64 Number;    /* of the counter that the buffer does not have */
+} KI_OVERRUN;
+
+/* KiNoteOverrun - here, too. */
+void KiNoteOverrun(KI_OVERRUN *Overrun, KPROFILE *Profile, ULONG64 Number);
+
+/* KiReportOverrun - halts. */
+void KiReportOverrun(KE_SYSTEM *Ke, const KI_OVERRUN *Overrun);
 
 static inline ULONG
 KiSourceHash(KPROFILE_SOURCE Source)
@@ -72,13 +84,14 @@ KiFindProcess(const KE_SYSTEM *Ke, ULONG64 ProcessId)
 
 /* KiRangeMatches - all but the place, which the search has found. */
 static inline BOOLEAN
-KiRangeMatches(const KI_RANGE *Range, const KE_HIT *Hit, ULONG Segment)
+KiRangeMatches(const KI_NODE *Leaf, ULONG At, const KE_HIT *Hit, ULONG Segment)
 {
+    const KI_RANGE *const Range = &Leaf->Ranges[At];
     ULONG64 Processors = Range->Processors;
 
     if (Hit->Processor >= 64) {
         const ULONG Word = Hit->Processor / 64;
-        const KPROFILE *const Profile = Range->Profile;
+        const KPROFILE *const Profile = Leaf->Profiles[At];
 
         Processors = Word < Profile->AffinityWords ? Profile->Affinity[Word] : 0;
     }
@@ -86,54 +99,75 @@ KiRangeMatches(const KI_RANGE *Range, const KE_HIT *Hit, ULONG Segment)
                         Hit->Processor);
 }
 
-/*
- * KiCountAt - count a hit in each matching profile of one process that lies in one segment.
- *
- *   Segment  in: 0 for the address space
- *   Place    in: offset in the segment, or address
- *
- * Returns how many counters were incremented.
- */
+/* KiCountInLeaf - count a hit in each matching profile of one leaf; returns how many. */
 static inline ULONG
-KiCountAt(KE_SYSTEM *Ke, const KI_INDEX *Index, const KE_HIT *Hit, ULONG Segment,
-          ULONG64 Place)
+KiCountInLeaf(const KI_NODE *Leaf, const KE_HIT *Hit, ULONG Segment, ULONG64 Place,
+              KI_OVERRUN *Overrun)
 {
     ULONG Matches = 0;
 
-    for (ULONG Next = KiRangesBelow(Index, Place); Next > 0; Next--) {
-        const KI_RANGE *const Range = &Index->Ranges[Next - 1];
+    for (ULONG At = KiFindSpan(Leaf, Place, 0); At < KI_FANOUT;
+         At = KiFindSpan(Leaf, Place, At + 1)) {
+        const KI_RANGE *const Range = &Leaf->Ranges[At];
         ULONG64 Number;
 
-        if (Range->Reach < Place) {
-            break;
-        }
-        if (Range->Last < Place || !KiRangeMatches(Range, Hit, Segment)) {
+        if (!KiRangeMatches(Leaf, At, Hit, Segment)) {
             continue;
         }
-        Number = KiBucketNumber(Place, Range->Base, Range->BucketLog2);
+        Number = KiBucketNumber(Place, Leaf->Spans[At].Base, Range->BucketLog2);
         if (Number < Range->Counters) {
             RtlIncrementCounter(&Range->Buffer[Number]);
             Matches++;
         } else {
-            KiReportOverrun(Ke, Range->Profile, Number);
+            KiNoteOverrun(Overrun, Leaf->Profiles[At], Number);
         }
     }
     return Matches;
 }
 
+/* KiCountBelow - the same in all leaves below an inner node. */
+ULONG KiCountBelow(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit, ULONG Segment,
+                   ULONG64 Place, KI_OVERRUN *Overrun);
+
+/*
+ * KiCountAt - count a hit in each matching profile of one tree.
+ *
+ *   Segment  in: 0 for the address space
+ *   Place    in: address, or KiSegmentPlace
+ *   Overrun  in, out
+ *
+ * Returns how many counters were incremented.
+ */
+static inline ULONG
+KiCountAt(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit, ULONG Segment,
+          ULONG64 Place, KI_OVERRUN *Overrun)
+{
+    /* Most processes have so few profiles that there is nothing to search for. */
+    if ((Root & KI_LEAF) != 0) {
+        return KiCountInLeaf(KiNodeAt(Pool, Root), Hit, Segment, Place, Overrun);
+    }
+    return Root != 0 ? KiCountBelow(Pool, Root, Hit, Segment, Place, Overrun) : 0;
+}
+
+/* KiCountInSegment - count a hit in each matching profile of its segment; returns how many. */
+ULONG KiCountInSegment(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit,
+                       KI_OVERRUN *Overrun);
+
 /* KiCountInProcess - count a hit in each matching profile of one list; returns how many. */
 static inline ULONG
 KiCountInProcess(KE_SYSTEM *Ke, const KPROCESS *Process, const KE_HIT *Hit)
 {
-    const KI_INDEX *const Index = RtlReadPublished(&Process->Index);
-    ULONG Matches = 0;
+    const ULONG Segments = RtlReadPublished(&Process->Roots[KI_TREE_SEGMENTS]);
+    KI_OVERRUN Overrun = {NULL, 0};
+    ULONG Matches =
+        KiCountAt(&Ke->Pool, RtlReadPublished(&Process->Roots[KI_TREE_ADDRESSES]), Hit,
+                  0, Hit->Address, &Overrun);
 
-    if (Index == NULL) {
-        return 0;
+    if (Segments != 0) {
+        Matches += KiCountInSegment(&Ke->Pool, Segments, Hit, &Overrun);
     }
-    Matches = KiCountAt(Ke, Index, Hit, 0, Hit->Address);
-    if (Hit->Selector != 0) {
-        Matches += KiCountAt(Ke, Index, Hit, Hit->Selector, Hit->Offset);
+    if (Overrun.Profile != NULL) {
+        KiReportOverrun(Ke, &Overrun);
     }
     return Matches;
 }

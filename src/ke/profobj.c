@@ -18,8 +18,9 @@ KeInitializeProcess(KPROCESS *Process, ULONG64 ProcessId)
     Process->HashNext = NULL;
     Process->Hashed = FALSE;
     Process->Ended = FALSE;
-    Process->Index = NULL;
-    Process->Spare = NULL;
+    for (ULONG Tree = 0; Tree < KI_TREES; Tree++) {
+        Process->Roots[Tree] = 0;
+    }
 }
 
 void

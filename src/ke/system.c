@@ -43,6 +43,7 @@ void
 KeFinishSystem(KE_SYSTEM *Ke)
 {
     KeFinishProcess(Ke, &Ke->Global);
+    KiFinishPool(Ke);
     KiFinishSources(Ke);
     HostFree(&Ke->Host, Ke->ProcessTable, KiTableBytes);
     Ke->ProcessTable = NULL;

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* ke/pool.c - where nodes come from and go to. Level: passive. */
+#include "ke/pool.h"
+#include "ke/ki.h"
+
+enum { KI_CACHE_LINE_BYTES = 64 };
+
+static ULONG64
+KiChunkNodes(ULONG Chunk)
+{
+    return (ULONG64)KI_POOL_FIRST_CHUNK << Chunk;
+}
+
+/* With room to begin at a whole cache line. */
+static ULONG64
+KiChunkBytes(ULONG Chunk)
+{
+    return KiChunkNodes(Chunk) * sizeof(KI_NODE) + (KI_CACHE_LINE_BYTES - 1);
+}
+
+static ULONG
+KiNumber(ULONG Chunk, ULONG Offset)
+{
+    return (Chunk << KI_NUMBER_CHUNK_SHIFT) + (Offset << 1);
+}
+
+static BOOLEAN
+KiGrowPool(KE_SYSTEM *Ke)
+{
+    KI_POOL *const Pool = &Ke->Pool;
+    const ULONG Chunk = Pool->Chunks;
+    const ULONG64 Nodes = KiChunkNodes(Chunk);
+    void *Memory;
+
+    if (Chunk == KI_POOL_CHUNKS || KiChunkBytes(Chunk) > (SIZE_T)-1) {
+        return FALSE;
+    }
+    Memory = HostAllocate(&Ke->Host, (SIZE_T)KiChunkBytes(Chunk));
+    if (Memory == NULL) {
+        return FALSE;
+    }
+    Pool->Memory[Chunk] = Memory;
+    Pool->Nodes[Chunk] = (KI_NODE *)(((ULONG_PTR)Memory + (KI_CACHE_LINE_BYTES - 1)) &
+                                     ~(ULONG_PTR)(KI_CACHE_LINE_BYTES - 1));
+    Pool->Chunks++;
+    Pool->Free += (ULONG)Nodes;
+    if (Chunk == 0) {
+        Pool->Untaken = KiNumber(0, 1); /* number 0 is none */
+        Pool->Free--;
+    }
+    return TRUE;
+}
+
+void
+KiFinishPool(KE_SYSTEM *Ke)
+{
+    KI_POOL *const Pool = &Ke->Pool;
+
+    for (ULONG Chunk = 0; Chunk < Pool->Chunks; Chunk++) {
+        HostFree(&Ke->Host, Pool->Memory[Chunk], (SIZE_T)KiChunkBytes(Chunk));
+    }
+    *Pool = (KI_POOL){.Sequence = Pool->Sequence};
+}
+
+NTSTATUS
+KiReserveNodes(KE_SYSTEM *Ke)
+{
+    KI_POOL *const Pool = &Ke->Pool;
+    const ULONG Needed = 2 * KI_UPDATE_NODES;
+
+    if (Pool->Free >= Needed) {
+        return STATUS_SUCCESS;
+    }
+    KiRecycleNodes(Ke);
+    /* Few free nodes would mean to wait for hits at nearly each start. */
+    if (Pool->Free < Needed + Pool->Used / 8 && !KiGrowPool(Ke) &&
+        Pool->Free < Needed) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    return STATUS_SUCCESS;
+}
+
+/* The number behind that of a node that was never taken. */
+static ULONG
+KiNextUntaken(ULONG Number)
+{
+    const ULONG Chunk = Number >> KI_NUMBER_CHUNK_SHIFT;
+    const ULONG Next = Number + KiNumber(0, 1);
+
+    return Next == KiNumber(Chunk, (ULONG)KiChunkNodes(Chunk)) ? KiNumber(Chunk + 1, 0)
+                                                               : Next;
+}
+
+ULONG
+KiTakeNode(KI_POOL *Pool)
+{
+    ULONG Number = Pool->FreeHead;
+
+    if (Number != 0) {
+        Pool->FreeHead = KiNodeAt(Pool, Number)->Next;
+    } else {
+        Number = Pool->Untaken;
+        Pool->Untaken = KiNextUntaken(Number);
+    }
+    Pool->Free--;
+    Pool->Used++;
+    return Number & ~(ULONG)KI_LEAF;
+}
+
+void
+KiFreeNode(KI_POOL *Pool, ULONG Number)
+{
+    KiNodeAt(Pool, Number)->Next = Pool->FreeHead;
+    Pool->FreeHead = Number;
+    Pool->Free++;
+    Pool->Used--;
+}
+
+void
+KiRetireNode(KI_POOL *Pool, ULONG Number)
+{
+    KiNodeAt(Pool, Number)->Next = Pool->RetiredHead;
+    if (Pool->RetiredHead == 0) {
+        Pool->RetiredTail = Number;
+    }
+    Pool->RetiredHead = Number;
+    Pool->Retired++;
+    Pool->Used--;
+}
+
+void
+KiRecycleNodes(KE_SYSTEM *Ke)
+{
+    KI_POOL *const Pool = &Ke->Pool;
+
+    if (Pool->RetiredHead == 0) {
+        return;
+    }
+    Ke->Hal.Table->Synchronize(Ke->Hal.Context);
+    KiNodeAt(Pool, Pool->RetiredTail)->Next = Pool->FreeHead;
+    Pool->FreeHead = Pool->RetiredHead;
+    Pool->RetiredHead = 0;
+    Pool->Free += Pool->Retired;
+    Pool->Retired = 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ke/pool.h - the nodes of all indexes of a system, and how a number finds its node.
+ *
+ * Nodes come in chunks, each twice as large as the one before; a number is the chunk, the place in it,
+ * and KI_LEAF. So nodes never move, few chunks are enough for any number of profiles, and a hit
+ * finds a node with one load besides the node's own.
+ */
+#ifndef KE_POOL_H
+#define KE_POOL_H
+
+#include "ke/index.h"
+
+enum {
+    KI_POOL_CHUNKS = 18,
+    KI_POOL_FIRST_CHUNK = 64, /* nodes */
+    KI_NUMBER_OFFSET_BITS = 26,
+    KI_NUMBER_CHUNK_SHIFT = KI_NUMBER_OFFSET_BITS + 1
+};
+
+_Static_assert(KI_POOL_FIRST_CHUNK << (KI_POOL_CHUNKS - 1) <=
+                   1 << KI_NUMBER_OFFSET_BITS,
+               "the last chunk's nodes have numbers");
+_Static_assert(KI_POOL_CHUNKS <= 1 << (32 - KI_NUMBER_CHUNK_SHIFT),
+               "all chunks have numbers");
+/* A tree one level deeper has two children or more at its root, and half of KI_FANOUT or more at
+ * each inner node below. */
+_Static_assert(KI_POOL_FIRST_CHUNK << KI_POOL_CHUNKS <
+                       2 << 2 * (KI_DEPTH_MAX + 1 - 2) &&
+                   KI_FANOUT / 2 == 1 << 2,
+               "no tree is deeper than KI_DEPTH_MAX");
+
+/*
+ * KI_POOL - the node at offset 0 of the first chunk is never taken: it is none.
+ *
+ * A node is used (in a tree), free, or retired: no longer in a tree, but a hit that began before
+ * may still look at it. Retired nodes become free by HAL_TABLE.Synchronize.
+ *
+ * Invariant between calls: while nodes are used, Free + Retired >= KI_UPDATE_NODES. So a stop, which
+ * must not fail, always finds the nodes that it makes.
+ */
+typedef struct _KI_POOL {
+    KI_NODE *Nodes[KI_POOL_CHUNKS];
+    void *Memory[KI_POOL_CHUNKS]; /* what Nodes are in */
+    ULONG Chunks;
+    ULONG Used;
+    ULONG Free; /* those that were never taken included */
+    ULONG Retired;
+    ULONG Untaken;  /* number of the first that was never taken */
+    ULONG FreeHead; /* those that were */
+    ULONG RetiredHead;
+    ULONG RetiredTail;
+    ULONG64 Sequence; /* of the last start */
+} KI_POOL;
+
+/* KiNodeAt - of a number with or without KI_LEAF. Level: interrupt. */
+static inline KI_NODE *
+KiNodeAt(const KI_POOL *Pool, ULONG Number)
+{
+    const ULONG Offset = (Number >> 1) & ((1u << KI_NUMBER_OFFSET_BITS) - 1);
+
+    return &Pool->Nodes[Number >> KI_NUMBER_CHUNK_SHIFT][Offset];
+}
+
+#endif
