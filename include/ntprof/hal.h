@@ -36,10 +36,9 @@ typedef struct _KE_HIT {
     ULONG Processor;   /* 0.., group times 64 plus number in the group, on all hosts */
     ULONG64 ProcessId; /* whose thread was interrupted */
     ULONG64 Address;   /* program counter, linear */
-    ULONG
-    Selector; /* code segment that ran; 0 if the HAL does not tell: Offset is unused */
-    ULONG Scope;    /* KE_SCOPE_...: both, unless each list has its own interrupts */
-    ULONG64 Offset; /* program counter within the segment of Selector */
+    ULONG Selector;    /* of the code segment, in user mode; 0: not told */
+    ULONG Scope;       /* KE_SCOPE_...: both, unless each list has its own interrupts */
+    ULONG64 Offset;    /* program counter within that segment */
 } KE_HIT;
 
 /*
