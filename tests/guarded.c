@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -65,8 +66,10 @@ buffer_make(size_t counters)
     assert_non_null(buffer);
     buffer->memory =
         guarded_make((bytes + page_bytes() - 1) / page_bytes(), MAP_PRIVATE);
-    buffer->next = buffers;
-    buffers = buffer;
+    buffer->next = __atomic_load_n(&buffers, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&buffers, &buffer->next, buffer, true,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+    }
     return &buffer->memory;
 }
 

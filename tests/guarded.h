@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* ---- buffers, which last until guarded_finish ---- */
+/* ---- buffers, which last until guarded_finish; any thread makes them ---- */
 
 /*
  * guarded_counters - a private buffer that ends where a guard page begins, all 0.
