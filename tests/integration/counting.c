@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* counting.c - exact counts on the real back end: buckets, overlap, start and stop, intervals. */
 #include "fixture.h"
+#include "guarded.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,17 +32,16 @@ static const struct placing {
 
 enum { PLACINGS = sizeof(placings) / sizeof(placings[0]), COUNTERS = 1024 };
 
-static ULONG placed[PLACINGS][COUNTERS];
-
 static void
 buckets__overlapping_regions__each_counts_by_its_own_buckets(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(5);
+    ULONG *placed[PLACINGS];
     HANDLE profiles[PLACINGS];
 
     (void)state;
-    memset(placed, 0, sizeof(placed));
     for (size_t i = 0; i < PLACINGS; i++) {
+        placed[i] = guarded_counters(COUNTERS);
         profiles[i] = create_profile(
             NtCurrentProcess(), slot_address(0) + placings[i].base, placings[i].size,
             placings[i].log2, placed[i], COUNTERS, source);
@@ -67,7 +67,7 @@ static void
 buckets__address_in_no_region__is_outside(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(7);
-    ULONG counters[4] = {0};
+    ULONG *const counters = guarded_counters(4);
     HANDLE profile =
         create_profile(NtCurrentProcess(), slot_address(0), 64, 4, counters, 4, source);
 
@@ -86,11 +86,12 @@ sources__two_breakpoints_and_disjoint_regions__keep_apart(void **state)
     const KPROFILE_SOURCE low = slot_source(3);
     const KPROFILE_SOURCE high = slot_source(200);
     const uint64_t half = SLOT_BYTES * SLOT_COUNT / 2;
-    static ULONG counters[4][SLOT_COUNT];
+    ULONG *const counters[4] = {
+        guarded_counters(SLOT_COUNT), guarded_counters(SLOT_COUNT),
+        guarded_counters(SLOT_COUNT), guarded_counters(SLOT_COUNT)};
     HANDLE profiles[4];
 
     (void)state;
-    memset(counters, 0, sizeof(counters));
     profiles[0] = create_profile(NtCurrentProcess(), slot_address(0), half, 4,
                                  counters[0], SLOT_COUNT, low);
     profiles[1] = create_profile(NtCurrentProcess(), slot_address(128), half, 4,
@@ -122,11 +123,10 @@ static void
 start_stop__many_rounds__counts_accumulate_and_none_after_stop(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(9);
-    static ULONG counters[SLOT_COUNT];
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     HANDLE profile;
 
     (void)state;
-    memset(counters, 0, sizeof(counters));
     profile = create_profile(NtCurrentProcess(), slot_address(0),
                              SLOT_BYTES * SLOT_COUNT, 4, counters, SLOT_COUNT, source);
     for (ULONG round = 1; round <= 50; round++) {
@@ -149,11 +149,10 @@ static void
 close__of_a_started_profile__stops_it(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(9);
-    static ULONG counters[SLOT_COUNT];
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     HANDLE profile;
 
     (void)state;
-    memset(counters, 0, sizeof(counters));
     profile = start_slots(NtCurrentProcess(), counters, source);
     call_slot(9, 4);
     assert_success(NtClose(profile));
@@ -168,13 +167,11 @@ static void
 profiles__one_of_two_stopped__the_other_goes_on(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(1);
-    static ULONG first[SLOT_COUNT];
-    static ULONG second[SLOT_COUNT];
+    ULONG *const first = guarded_counters(SLOT_COUNT);
+    ULONG *const second = guarded_counters(SLOT_COUNT);
     HANDLE profiles[2];
 
     (void)state;
-    memset(first, 0, sizeof(first));
-    memset(second, 0, sizeof(second));
     profiles[0] = start_slots(NtCurrentProcess(), first, source);
     call_slot(1, 10);
     profiles[1] = start_slots(NtCurrentProcess(), second, source);
@@ -189,6 +186,7 @@ profiles__one_of_two_stopped__the_other_goes_on(void **state)
     assert_success(NtClose(profiles[1]));
 }
 
+/* Of these kinds there is no guarded memory: what is around must stay as it was. */
 static void
 buffers__of_each_kind__get_the_counts_and_keep_what_is_around(void **state)
 {
@@ -225,7 +223,7 @@ static void
 counters__after_flush__show_hits_while_started(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(2);
-    ULONG counters[SLOT_COUNT] = {0};
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     HANDLE profile = start_slots(NtCurrentProcess(), counters, source);
 
     (void)state;
@@ -260,7 +258,7 @@ static void
 interval__of_ten__counts_each_tenth(void **state)
 {
     const KPROFILE_SOURCE source = reopen_with_interval(6, 10);
-    ULONG counters[SLOT_COUNT] = {0};
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     ULONG interval = 0;
     HANDLE profile;
 
@@ -286,7 +284,7 @@ interval__set_while_started__holds_from_then_on(void **state)
 {
     const KPROFILE_SOURCE source = reopen_with_interval(6, 10);
     const ULONG second = is_root() ? 4 : 10;
-    ULONG counters[SLOT_COUNT] = {0};
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     ULONG interval = 0;
     HANDLE profile = start_slots(NtCurrentProcess(), counters, source);
 
@@ -324,7 +322,7 @@ page_faults__of_fresh_pages__one_hit_each_where_they_were_touched(void **state)
     const uint64_t size = (uint64_t)(__stop_page_toucher - __start_page_toucher);
     const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     const size_t pages = 300;
-    static ULONG counters[COUNTERS];
+    ULONG *const counters = guarded_counters(COUNTERS);
     char *const memory = mmap(NULL, pages * page_bytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     HANDLE profile;
@@ -332,7 +330,6 @@ page_faults__of_fresh_pages__one_hit_each_where_they_were_touched(void **state)
     (void)state;
     assert_ptr_not_equal(memory, MAP_FAILED);
     madvise(memory, pages * page_bytes, MADV_NOHUGEPAGE);
-    memset(counters, 0, sizeof(counters));
     profile = create_profile(NtCurrentProcess(), base, size, 2, counters, COUNTERS,
                              ProfilePageFaults);
     assert_success(NtStartProfile(profile));
@@ -365,14 +362,12 @@ time__in_a_busy_function__hits_are_there_and_not_elsewhere(void **state)
 {
     const uint64_t base = (uint64_t)(uintptr_t)__start_time_burner;
     const uint64_t size = (uint64_t)(__stop_time_burner - __start_time_burner);
-    static ULONG busy[COUNTERS];
-    static ULONG idle[SLOT_COUNT];
+    ULONG *const busy = guarded_counters(COUNTERS);
+    ULONG *const idle = guarded_counters(SLOT_COUNT);
     HANDLE profiles[2];
     ntprof_source_info info;
 
     (void)state;
-    memset(busy, 0, sizeof(busy));
-    memset(idle, 0, sizeof(idle));
     profiles[0] =
         create_profile(NtCurrentProcess(), base, size, 2, busy, COUNTERS, ProfileTime);
     assert_success(NtStartProfile(profiles[0]));
@@ -399,16 +394,15 @@ kernel_region__with_the_right_only__counts_system_calls(void **state)
     enum { KERNEL_BUCKETS = 65536 };
     const uint64_t base = UINT64_C(0xffff800000000000);
     const uint64_t size = UINT64_C(0x7fffffffff00);
-    static ULONG counters[KERNEL_BUCKETS];
+    ULONG *const counters = guarded_counters(KERNEL_BUCKETS);
     HANDLE profile = NULL;
     ntprof_source_info info;
     NTSTATUS status;
 
     (void)state;
-    memset(counters, 0, sizeof(counters));
     status = NtCreateProfileEx(&profile, NtCurrentProcess(), (PVOID)(uintptr_t)base,
-                               (SIZE_T)size, 31, counters, sizeof(counters),
-                               ProfileTime, 0, NULL);
+                               (SIZE_T)size, 31, counters,
+                               KERNEL_BUCKETS * sizeof(ULONG), ProfileTime, 0, NULL);
     if (!is_root()) {
         assert_status(status, STATUS_ACCESS_DENIED);
         assert_null(profile);

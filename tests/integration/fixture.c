@@ -318,7 +318,7 @@ create_profile(HANDLE process, uint64_t base, uint64_t size, ULONG log2,
 }
 
 HANDLE
-start_slots(HANDLE process, ULONG counters[SLOT_COUNT], KPROFILE_SOURCE source)
+start_slots(HANDLE process, ULONG *counters, KPROFILE_SOURCE source)
 {
     HANDLE profile = create_profile(process, slot_address(0), SLOT_BYTES * SLOT_COUNT,
                                     4, counters, SLOT_COUNT, source);

@@ -74,8 +74,8 @@ void write_slots(void *page);
 HANDLE create_profile(HANDLE process, uint64_t base, uint64_t size, ULONG log2,
                       ULONG *counters, size_t count, KPROFILE_SOURCE source);
 
-/* A started profile over all slots with a counter for each. */
-HANDLE start_slots(HANDLE process, ULONG counters[SLOT_COUNT], KPROFILE_SOURCE source);
+/* A started profile over all slots with a counter for each: SLOT_COUNT. */
+HANDLE start_slots(HANDLE process, ULONG *counters, KPROFILE_SOURCE source);
 
 void assert_status(NTSTATUS status, NTSTATUS expected);
 void assert_success(NTSTATUS status);

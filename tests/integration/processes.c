@@ -4,6 +4,7 @@
  * a profile started in a notification misses nothing.
  */
 #include "fixture.h"
+#include "guarded.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -24,7 +25,7 @@ struct record {
     uint64_t base;
     char name[128];
     HANDLE profile;
-    ULONG counter[1]; /* one bucket over the whole mapping */
+    ULONG *counter; /* one bucket over the whole mapping */
     bool mapped;
 };
 
@@ -45,6 +46,9 @@ static void
 log_begin(uint64_t wanted)
 {
     memset(&seen, 0, sizeof(seen));
+    for (size_t i = 0; i < RECORDS_MAX; i++) {
+        seen.records[i].counter = guarded_counters(1);
+    }
     seen.wanted = wanted;
     seen.source = breakpoint_at(session, wanted);
 }
@@ -83,7 +87,7 @@ log_map(const ntprof_notification *notification)
     log_note(NtCreateProfileEx(&record->profile, process,
                                (PVOID)(uintptr_t)notification->base,
                                (SIZE_T)notification->length, 31, record->counter,
-                               sizeof(record->counter), seen.source, 0, NULL));
+                               sizeof(ULONG), seen.source, 0, NULL));
     log_note(NtStartProfile(record->profile));
     log_note(NtClose(process));
 }
@@ -170,13 +174,12 @@ static void
 profile__of_another_process__counts_its_hits_and_not_ours(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
-    static ULONG counters[SLOT_COUNT];
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     struct peer peer;
     HANDLE process;
     HANDLE profile;
 
     (void)state;
-    memset(counters, 0, sizeof(counters));
     peer_start(&peer, call_when_told, NULL);
     process = open_process(peer.pid);
     profile = start_slots(process, counters, source);
@@ -206,7 +209,7 @@ static void
 profile__of_a_process_that_ended__counts_nothing(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
-    ULONG counters[SLOT_COUNT] = {0};
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     const CLIENT_ID nobody = {.UniqueProcess = (HANDLE)(uintptr_t)0x7ffffff0};
     struct peer peer;
     HANDLE process;
@@ -248,7 +251,7 @@ process_of_another_user__for_root_only(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
     const CLIENT_ID first = {.UniqueProcess = (HANDLE)(uintptr_t)1};
-    static ULONG counters[SLOT_COUNT];
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     struct peer peer;
     HANDLE process = NULL;
     HANDLE profile;
@@ -260,7 +263,6 @@ process_of_another_user__for_root_only(void **state)
         assert_null(process);
         return;
     }
-    memset(counters, 0, sizeof(counters));
     peer_start(&peer, become_another_user, NULL);
     peer_hear(&peer);
     process = open_process(peer.pid);
@@ -280,12 +282,11 @@ static void
 fork__without_a_watch__the_child_is_not_counted(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
-    static ULONG counters[SLOT_COUNT];
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     struct peer peer;
     HANDLE profile;
 
     (void)state;
-    memset(counters, 0, sizeof(counters));
     profile = start_slots(NtCurrentProcess(), counters, source);
     peer_start(&peer, call_when_told, NULL);
     peer_tell(&peer, 30);
@@ -464,7 +465,7 @@ many_children(const struct peer *test, void *argument)
 }
 
 /* All processes' profiles count into one buffer, as the command does it. */
-static ULONG pooled[1];
+static ULONG *pooled; /* one counter for all of them */
 
 static void
 pool_notification(void *context, const ntprof_notification *notification)
@@ -481,7 +482,7 @@ pool_notification(void *context, const ntprof_notification *notification)
     }
     log_note(NtOpenProcess(&process, PROCESS_QUERY_INFORMATION, NULL, &client));
     log_note(NtCreateProfileEx(&profile, process, (PVOID)(uintptr_t)notification->base,
-                               (SIZE_T)notification->length, 31, pooled, sizeof(pooled),
+                               (SIZE_T)notification->length, 31, pooled, sizeof(ULONG),
                                seen.source, 0, NULL));
     log_note(NtStartProfile(profile));
     log_note(NtClose(process));
@@ -495,7 +496,7 @@ fork__many_short_children__none_is_missed(void **state)
 
     (void)state;
     log_begin(slot_address(SLOT));
-    memset(pooled, 0, sizeof(pooled));
+    pooled = guarded_counters(1);
     ntprof_session_set_notify(session, pool_notification, NULL);
     peer_start(&peer, many_children, NULL);
     watch_peer(&peer, NTPROF_WATCH_DESCENDANTS, seen.source);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* processors.c - exact counts by processor, and of all processes at once. */
 #include "fixture.h"
+#include "guarded.h"
 
 #include <string.h>
 
@@ -12,7 +13,7 @@ affinity_of(size_t processor)
 }
 
 static HANDLE
-start_on(size_t processor, ULONG counters[SLOT_COUNT], KPROFILE_SOURCE source)
+start_on(size_t processor, ULONG *counters, KPROFILE_SOURCE source)
 {
     const GROUP_AFFINITY affinity = affinity_of(processor);
     HANDLE profile;
@@ -37,13 +38,14 @@ static void
 affinity__a_profile_for_each_of_two_processors__each_counts_its_own(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(5);
-    static ULONG counters[3][SLOT_COUNT];
+    ULONG *const counters[3] = {guarded_counters(SLOT_COUNT),
+                                guarded_counters(SLOT_COUNT),
+                                guarded_counters(SLOT_COUNT)};
     size_t processors[2];
     HANDLE profiles[3];
 
     (void)state;
     two_processors(processors);
-    memset(counters, 0, sizeof(counters));
     profiles[0] = start_on(processors[0], counters[0], source);
     profiles[1] = start_on(processors[1], counters[1], source);
     profiles[2] = start_slots(NtCurrentProcess(), counters[2], source);
@@ -67,13 +69,12 @@ static void
 affinity__of_one_processor__hits_on_the_other_are_not_taken(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(5);
-    static ULONG counters[SLOT_COUNT];
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     size_t processors[2];
     HANDLE profile;
 
     (void)state;
     two_processors(processors);
-    memset(counters, 0, sizeof(counters));
     profile = start_on(processors[1], counters, source);
     pin_to(processors[0]);
     call_slot(5, 20);
@@ -88,7 +89,7 @@ static void
 affinity__as_a_mask_of_the_old_call__counts_the_same(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(5);
-    static ULONG counters[SLOT_COUNT];
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     size_t processors[2];
     HANDLE profile;
 
@@ -97,11 +98,10 @@ affinity__as_a_mask_of_the_old_call__counts_the_same(void **state)
     if (processors[1] >= 64) {
         skip_because("the processors are not in the first group");
     }
-    memset(counters, 0, sizeof(counters));
-    assert_success(
-        NtCreateProfile(&profile, NtCurrentProcess(), (PVOID)(uintptr_t)slot_address(0),
-                        SLOT_BYTES * SLOT_COUNT, 4, counters, sizeof(counters), source,
-                        (KAFFINITY)1 << processors[0]));
+    assert_success(NtCreateProfile(
+        &profile, NtCurrentProcess(), (PVOID)(uintptr_t)slot_address(0),
+        SLOT_BYTES * SLOT_COUNT, 4, counters, SLOT_COUNT * sizeof(ULONG), source,
+        (KAFFINITY)1 << processors[0]));
     assert_success(NtStartProfile(profile));
     pin_to(processors[0]);
     call_slot(5, 4);
@@ -115,14 +115,14 @@ static void
 affinity__of_an_inactive_processor__invalid_parameter(void **state)
 {
     const GROUP_AFFINITY affinity = {.Mask = 1, .Group = 1000};
-    ULONG counters[SLOT_COUNT];
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     HANDLE profile = NULL;
 
     (void)state;
-    assert_status(NtCreateProfileEx(&profile, NtCurrentProcess(),
-                                    (PVOID)(uintptr_t)slot_address(0),
-                                    SLOT_BYTES * SLOT_COUNT, 4, counters,
-                                    sizeof(counters), ProfileTime, 1, &affinity),
+    assert_status(NtCreateProfileEx(
+                      &profile, NtCurrentProcess(), (PVOID)(uintptr_t)slot_address(0),
+                      SLOT_BYTES * SLOT_COUNT, 4, counters, SLOT_COUNT * sizeof(ULONG),
+                      ProfileTime, 1, &affinity),
                   STATUS_INVALID_PARAMETER);
     assert_null(profile);
 }
@@ -140,12 +140,12 @@ call_when_told(const struct peer *test, void *argument)
 static void
 assert_global_refused(void)
 {
-    ULONG counters[SLOT_COUNT];
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     HANDLE profile = NULL;
 
     assert_status(NtCreateProfileEx(&profile, NULL, (PVOID)(uintptr_t)slot_address(0),
                                     SLOT_BYTES * SLOT_COUNT, 4, counters,
-                                    sizeof(counters), ProfileTime, 0, NULL),
+                                    SLOT_COUNT * sizeof(ULONG), ProfileTime, 0, NULL),
                   STATUS_PRIVILEGE_NOT_HELD);
     assert_null(profile);
 }
@@ -155,8 +155,8 @@ global_profile__with_the_privilege_only__counts_all_processes(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(11);
     size_t slot = 11;
-    static ULONG all[SLOT_COUNT];
-    static ULONG own[SLOT_COUNT];
+    ULONG *const all = guarded_counters(SLOT_COUNT);
+    ULONG *const own = guarded_counters(SLOT_COUNT);
     struct peer peers[2];
     HANDLE profiles[2];
 
@@ -165,8 +165,6 @@ global_profile__with_the_privilege_only__counts_all_processes(void **state)
         assert_global_refused();
         return;
     }
-    memset(all, 0, sizeof(all));
-    memset(own, 0, sizeof(own));
     peer_start(&peers[0], call_when_told, &slot);
     profiles[0] = start_slots(NULL, all, source);
     profiles[1] = start_slots(NtCurrentProcess(), own, source);

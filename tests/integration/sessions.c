@@ -4,6 +4,7 @@
  * that are told.
  */
 #include "fixture.h"
+#include "guarded.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -119,7 +120,7 @@ static void
 polled_session__never_polled__losses_are_in_the_books(void **state)
 {
     KPROFILE_SOURCE source;
-    ULONG counters[SLOT_COUNT] = {0};
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     ntprof_source_info info;
     HANDLE profile;
     size_t processor;
@@ -150,7 +151,7 @@ polled_session__never_polled__losses_are_in_the_books(void **state)
 static struct {
     uint64_t wanted;
     KPROFILE_SOURCE source;
-    ULONG counter[1];
+    ULONG *counter;
     uint32_t mapped;
     uint64_t records_lost;
     HANDLE profile;
@@ -170,7 +171,7 @@ resync_notification(void *context, const ntprof_notification *notification)
         resync.mapped++;
         resync.failure = NtCreateProfileEx(
             &resync.profile, process, (PVOID)(uintptr_t)notification->base,
-            (SIZE_T)notification->length, 31, resync.counter, sizeof(resync.counter),
+            (SIZE_T)notification->length, 31, resync.counter, sizeof(ULONG),
             resync.source, 0, NULL);
         if (NT_SUCCESS(resync.failure)) {
             resync.failure = NtStartProfile(resync.profile);
@@ -221,6 +222,7 @@ lost_records__of_a_mapping__are_told_and_made_up_for(void **state)
     (void)state;
     fixture_reopen(&polled);
     memset(&resync, 0, sizeof(resync));
+    resync.counter = guarded_counters(1);
     sources[0] = slot_source(SLOT);
     sources[1] = breakpoint_at(session, FIXED_ADDRESS);
     resync.wanted = FIXED_ADDRESS;
@@ -257,12 +259,12 @@ two_sessions__on_one_process__count_independently(void **state)
     ntprof_session *const first = session;
     ntprof_session *second;
     ntprof_session_options options = {.size = sizeof(options), .backend = "perf"};
-    static ULONG counters[2][SLOT_COUNT];
+    ULONG *const counters[2] = {guarded_counters(SLOT_COUNT),
+                                guarded_counters(SLOT_COUNT)};
     KPROFILE_SOURCE sources[2];
     HANDLE profiles[2];
 
     (void)state;
-    memset(counters, 0, sizeof(counters));
     assert_success(ntprof_session_open(&options, &second));
     sources[0] = breakpoint_at(first, slot_address(SLOT));
     sources[1] = breakpoint_at(second, slot_address(SLOT));
@@ -289,7 +291,7 @@ two_sessions__on_one_process__count_independently(void **state)
 static void
 session_close__with_started_profiles__ends_them_and_keeps_the_counts(void **state)
 {
-    ULONG counters[SLOT_COUNT] = {0};
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
 
     (void)state;
     start_slots(NtCurrentProcess(), counters, slot_source(SLOT));
@@ -320,12 +322,11 @@ count_in_thread(void *argument)
 static void
 thread__that_opened_the_profile_ends__others_are_counted_on(void **state)
 {
-    static ULONG counters[SLOT_COUNT];
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     pthread_t thread;
     void *profile;
 
     (void)state;
-    memset(counters, 0, sizeof(counters));
     (void)slot_source(SLOT); /* skips on this thread, if it must */
     assert_int_equal(pthread_create(&thread, NULL, count_in_thread, counters), 0);
     pthread_join(thread, &profile);
@@ -342,7 +343,7 @@ thread__that_opened_the_profile_ends__others_are_counted_on(void **state)
 static int
 use_session_of_parent(const struct peer *test, void *argument)
 {
-    static ULONG counters[SLOT_COUNT];
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     ntprof_session_info info = {.size = sizeof(info)};
     const HANDLE inherited = argument;
     char name[48];
@@ -358,10 +359,10 @@ use_session_of_parent(const struct peer *test, void *argument)
     }
     ntprof_session_close(session);
     ntprof_session_use(NULL);
-    if (!NT_SUCCESS(NtCreateProfileEx(&profile, NtCurrentProcess(),
-                                      (PVOID)(uintptr_t)slot_address(0),
-                                      SLOT_BYTES * SLOT_COUNT, 4, counters,
-                                      sizeof(counters), ProfilePageFaults, 0, NULL)) ||
+    if (!NT_SUCCESS(NtCreateProfileEx(
+            &profile, NtCurrentProcess(), (PVOID)(uintptr_t)slot_address(0),
+            SLOT_BYTES * SLOT_COUNT, 4, counters, SLOT_COUNT * sizeof(ULONG),
+            ProfilePageFaults, 0, NULL)) ||
         !NT_SUCCESS(NtStartProfile(profile)) || !NT_SUCCESS(NtClose(profile))) {
         return 3;
     }
@@ -372,9 +373,10 @@ use_session_of_parent(const struct peer *test, void *argument)
     snprintf(name, sizeof(name), "breakpoint:0x%llx",
              (unsigned long long)slot_address(SLOT));
     if (!NT_SUCCESS(ntprof_source_lookup(session, name, &source)) ||
-        !NT_SUCCESS(NtCreateProfileEx(
-            &profile, NtCurrentProcess(), (PVOID)(uintptr_t)slot_address(0),
-            SLOT_BYTES * SLOT_COUNT, 4, counters, sizeof(counters), source, 0, NULL)) ||
+        !NT_SUCCESS(NtCreateProfileEx(&profile, NtCurrentProcess(),
+                                      (PVOID)(uintptr_t)slot_address(0),
+                                      SLOT_BYTES * SLOT_COUNT, 4, counters,
+                                      SLOT_COUNT * sizeof(ULONG), source, 0, NULL)) ||
         !NT_SUCCESS(NtStartProfile(profile))) {
         return 5;
     }
@@ -389,13 +391,12 @@ use_session_of_parent(const struct peer *test, void *argument)
 static void
 session__in_a_forked_child__is_refused_and_the_childs_own_works(void **state)
 {
-    static ULONG counters[SLOT_COUNT];
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     const KPROFILE_SOURCE source = slot_source(SLOT);
     struct peer peer;
     HANDLE profile;
 
     (void)state;
-    memset(counters, 0, sizeof(counters));
     profile = start_slots(NtCurrentProcess(), counters, source);
     call_slot(SLOT, 1);
     peer_start(&peer, use_session_of_parent, profile);
@@ -447,11 +448,12 @@ take_ring_memory(size_t pages)
                            MAP_SHARED, fd, 0) != MAP_FAILED;
 }
 
-/* Starts a profile in a session of its own, which stays open, and counts. The status of the start. */
+/* Starts a profile in a session of its own, which stays open, and counts. The status of the start.
+ * Its caller may lock no memory, so the buffer is one that is not locked. */
 static NTSTATUS
 count_in_new_session(uint64_t *ring_bytes, const char **error)
 {
-    static ULONG counters[SLOT_COUNT];
+    ULONG *const counters = ntprof_buffer_alloc(SLOT_COUNT * sizeof(ULONG));
     ntprof_session_info info = {.size = sizeof(info)};
     ntprof_session *one;
     KPROFILE_SOURCE source;
@@ -459,17 +461,17 @@ count_in_new_session(uint64_t *ring_bytes, const char **error)
     char name[48];
     NTSTATUS status;
 
-    memset(counters, 0, sizeof(counters));
     snprintf(name, sizeof(name), "breakpoint:0x%llx",
              (unsigned long long)slot_address(SLOT));
-    if (!NT_SUCCESS(ntprof_session_open(NULL, &one))) {
+    if (counters == NULL || !NT_SUCCESS(ntprof_session_open(NULL, &one))) {
         return STATUS_UNSUCCESSFUL;
     }
     ntprof_session_use(one);
     if (!NT_SUCCESS(ntprof_source_lookup(one, name, &source)) ||
-        !NT_SUCCESS(NtCreateProfileEx(
-            &profile, NtCurrentProcess(), (PVOID)(uintptr_t)slot_address(0),
-            SLOT_BYTES * SLOT_COUNT, 4, counters, sizeof(counters), source, 0, NULL))) {
+        !NT_SUCCESS(NtCreateProfileEx(&profile, NtCurrentProcess(),
+                                      (PVOID)(uintptr_t)slot_address(0),
+                                      SLOT_BYTES * SLOT_COUNT, 4, counters,
+                                      SLOT_COUNT * sizeof(ULONG), source, 0, NULL))) {
         return STATUS_UNSUCCESSFUL;
     }
     status = NtStartProfile(profile);
@@ -519,7 +521,7 @@ static void
 ring_memory__short__rings_shrink_until_it_is_said_that_there_is_none(void **state)
 {
     ntprof_session_info info = {.size = sizeof(info)};
-    ULONG counters[SLOT_COUNT];
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     struct peer peer;
 
     (void)state;
@@ -548,7 +550,7 @@ exhaust_descriptors(const struct peer *test, void *argument)
     enum { THREADS = 40 };
     const struct rlimit few = {40, 40};
     static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    static ULONG counters[SLOT_COUNT];
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
     ntprof_session *one;
     NTSTATUS status;
     HANDLE profile;
@@ -568,10 +570,10 @@ exhaust_descriptors(const struct peer *test, void *argument)
         return 3;
     }
     ntprof_session_use(one);
-    if (!NT_SUCCESS(NtCreateProfileEx(&profile, NtCurrentProcess(),
-                                      (PVOID)(uintptr_t)slot_address(0),
-                                      SLOT_BYTES * SLOT_COUNT, 4, counters,
-                                      sizeof(counters), ProfilePageFaults, 0, NULL))) {
+    if (!NT_SUCCESS(NtCreateProfileEx(
+            &profile, NtCurrentProcess(), (PVOID)(uintptr_t)slot_address(0),
+            SLOT_BYTES * SLOT_COUNT, 4, counters, SLOT_COUNT * sizeof(ULONG),
+            ProfilePageFaults, 0, NULL))) {
         return 4;
     }
     status = NtStartProfile(profile);

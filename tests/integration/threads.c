@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* threads.c - threads that exist and threads to come: each hit once, in this process and in others. */
 #include "fixture.h"
+#include "guarded.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,12 +10,12 @@
 
 enum { THREADS = 16, CALLS = 50, SLOT = 12, CROWD = 100 };
 
-static ULONG counters[SLOT_COUNT];
+static ULONG *counters; /* of SLOT_COUNT, made by each test */
 
 static void
 clear(void)
 {
-    memset(counters, 0, sizeof(counters));
+    counters = guarded_counters(SLOT_COUNT);
 }
 
 static void *
@@ -348,7 +349,7 @@ static void *
 start_and_stop(void *argument)
 {
     const KPROFILE_SOURCE source = *(const KPROFILE_SOURCE *)argument;
-    ULONG own[SLOT_COUNT] = {0};
+    ULONG *const own = guarded_counters(SLOT_COUNT);
 
     ntprof_session_use(session);
     for (int round = 0; round < 20; round++) {
@@ -356,7 +357,8 @@ start_and_stop(void *argument)
 
         if (!NT_SUCCESS(NtCreateProfileEx(
                 &profile, NtCurrentProcess(), (PVOID)(uintptr_t)slot_address(0),
-                SLOT_BYTES * SLOT_COUNT, 4, own, sizeof(own), source, 0, NULL)) ||
+                SLOT_BYTES * SLOT_COUNT, 4, own, SLOT_COUNT * sizeof(ULONG), source, 0,
+                NULL)) ||
             !NT_SUCCESS(NtStartProfile(profile))) {
             return NULL;
         }
