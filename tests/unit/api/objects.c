@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "guarded.h"
+
 #define SELF NtCurrentProcess()
 #define UNTOUCHED ((HANDLE)(uintptr_t)0x5A5A5A58)
 #define BAD_HANDLE ((HANDLE)(uintptr_t)0x7FFFFFFC)
@@ -22,7 +24,9 @@
 static ntprof_session *session;
 static unsigned char
     *pages; /* one that can be written, one that can be read, one for nothing */
-static ULONG counters[16];
+enum { COUNTER_BYTES = 64 };
+
+static ULONG *counters;
 static HANDLE profile;
 
 static HANDLE
@@ -31,8 +35,7 @@ create_profile(void)
     HANDLE handle = NULL;
 
     assert_int_equal(NtCreateProfileEx(&handle, SELF, (PVOID)(uintptr_t)0x10000, 64, 2,
-                                       counters, sizeof(counters), ProfileTime, 0,
-                                       NULL),
+                                       counters, COUNTER_BYTES, ProfileTime, 0, NULL),
                      STATUS_SUCCESS);
     return handle;
 }
@@ -634,5 +637,6 @@ main(void)
         TEST(query_type__at_the_end_of_memory__fits_or_faults),
     };
 
+    counters = guarded_counters(COUNTER_BYTES / sizeof(ULONG));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,9 +12,13 @@
 
 #include <cmocka.h>
 
+#include "guarded.h"
+
 enum { FORKS = 60, GIVE_UP_SECONDS = 30 };
 
-static ULONG counters[16];
+enum { COUNTER_BYTES = 64 };
+
+static ULONG *counters;
 
 static void
 open_simulated(ntprof_session **session)
@@ -68,8 +72,7 @@ error__of_a_failure_before__not_told_again(void **state)
     assert_int_equal(watch_what_is_not_there(session), STATUS_NOT_SUPPORTED);
     assert_string_not_equal(ntprof_session_error(session), "");
     assert_int_equal(NtCreateProfileEx(&handle, NtCurrentProcess(), counters, 64, 99,
-                                       counters, sizeof(counters), ProfileTime, 0,
-                                       NULL),
+                                       counters, COUNTER_BYTES, ProfileTime, 0, NULL),
                      STATUS_INVALID_PARAMETER);
     assert_null(handle);
     assert_string_equal(ntprof_session_error(session), "");
@@ -156,5 +159,6 @@ main(void)
         cmocka_unit_test(error__after_a_call_that_works__still_there),
     };
 
+    counters = guarded_counters(COUNTER_BYTES / sizeof(ULONG));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

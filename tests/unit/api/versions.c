@@ -11,10 +11,14 @@
 
 #include <cmocka.h>
 
+#include "guarded.h"
+
 #define SELF NtCurrentProcess()
 #define UNTOUCHED ((HANDLE)(uintptr_t)0x5A5A5A58)
 
-static ULONG counters[16];
+enum { COUNTER_BYTES = 64 };
+
+static ULONG *counters;
 
 static ntprof_session_options
 simulated(void)
@@ -236,14 +240,14 @@ static NTSTATUS
 create_now(HANDLE *handle)
 {
     return NtCreateProfile(handle, SELF, (PVOID)(uintptr_t)0x10000, 64, 2, counters,
-                           sizeof(counters), ProfileTime, 1);
+                           COUNTER_BYTES, ProfileTime, 1);
 }
 
 static NTSTATUS
 create_310(HANDLE *handle)
 {
     return ntprof_NtCreateProfile310(handle, SELF, (PVOID)(uintptr_t)0x10000, 64, 2,
-                                     counters, sizeof(counters));
+                                     counters, COUNTER_BYTES);
 }
 
 /* What a set gives where there is one: the caller may be anybody. */
@@ -266,8 +270,7 @@ check_present_calls(const ntprof_session *session, NTSTATUS status, NTSTATUS ex_
     assert_int_equal(handle != UNTOUCHED, NT_SUCCESS(status));
     handle = UNTOUCHED;
     assert_int_equal(NtCreateProfileEx(&handle, SELF, (PVOID)(uintptr_t)0x10000, 64, 2,
-                                       counters, sizeof(counters), ProfileTime, 0,
-                                       NULL),
+                                       counters, COUNTER_BYTES, ProfileTime, 0, NULL),
                      ex_status);
     assert_int_equal(handle != UNTOUCHED, NT_SUCCESS(ex_status));
     assert_int_equal(NtQueryIntervalProfile(ProfileTime, &interval), status);
@@ -343,24 +346,24 @@ calls_of_310__bad_arguments__as_the_present_ones(void **state)
 
     (void)state;
     assert_int_equal(create_310(NULL), STATUS_ACCESS_VIOLATION);
-    assert_int_equal(ntprof_NtCreateProfile310(&handle, SELF, NULL, 64, 1, counters,
-                                               sizeof(counters)),
-                     STATUS_INVALID_PARAMETER);
-    assert_int_equal(ntprof_NtCreateProfile310(&handle, SELF, NULL, 68, 2, counters,
-                                               sizeof(counters)),
-                     STATUS_BUFFER_TOO_SMALL);
+    assert_int_equal(
+        ntprof_NtCreateProfile310(&handle, SELF, NULL, 64, 1, counters, COUNTER_BYTES),
+        STATUS_INVALID_PARAMETER);
+    assert_int_equal(
+        ntprof_NtCreateProfile310(&handle, SELF, NULL, 68, 2, counters, COUNTER_BYTES),
+        STATUS_BUFFER_TOO_SMALL);
     assert_int_equal(ntprof_NtCreateProfile310(&handle, SELF, (PVOID)UINTPTR_MAX, 64, 2,
-                                               counters, sizeof(counters)),
+                                               counters, COUNTER_BYTES),
                      STATUS_BUFFER_OVERFLOW);
     assert_int_equal(ntprof_NtCreateProfile310(&handle, SELF, NULL, 64, 2,
                                                (ULONG *)(void *)((char *)counters + 2),
-                                               sizeof(counters)),
+                                               COUNTER_BYTES),
                      STATUS_DATATYPE_MISALIGNMENT);
     assert_int_equal(
-        ntprof_NtCreateProfile310(&handle, SELF, NULL, 64, 2, NULL, sizeof(counters)),
+        ntprof_NtCreateProfile310(&handle, SELF, NULL, 64, 2, NULL, COUNTER_BYTES),
         STATUS_ACCESS_VIOLATION);
     assert_int_equal(ntprof_NtCreateProfile310(&handle, (HANDLE)(uintptr_t)0x1230, NULL,
-                                               64, 2, counters, sizeof(counters)),
+                                               64, 2, counters, COUNTER_BYTES),
                      STATUS_INVALID_HANDLE);
     assert_ptr_equal(handle, UNTOUCHED);
     assert_int_equal(ntprof_NtQueryIntervalProfile310(NULL), STATUS_ACCESS_VIOLATION);
@@ -389,5 +392,6 @@ main(void)
         cmocka_unit_test(calls_of_310__bad_arguments__as_the_present_ones),
     };
 
+    counters = guarded_counters(COUNTER_BYTES / sizeof(ULONG));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
