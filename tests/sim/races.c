@@ -22,6 +22,8 @@
 
 #include <cmocka.h>
 
+#include "guarded.h"
+
 #define SELF NtCurrentProcess()
 #define BASE ((PVOID)(uintptr_t)0x10000)
 enum { BUCKET_LOG2 = 6, REGION_BYTES = 1 << BUCKET_LOG2 };
@@ -587,18 +589,18 @@ end_round(struct round *round, const struct model *last, const ULONG *counter)
 static void
 run_rounds(struct round *round)
 {
-    static ULONG counter;
+    ULONG *const counter = guarded_counters(1);
     HANDLE stale;
     uint64_t overlaps = 0;
 
     /* From now on the machine knows the process, and the handle is one of the past. */
-    assert_int_equal(create_profile(&stale, &counter), STATUS_SUCCESS);
+    assert_int_equal(create_profile(&stale, counter), STATUS_SUCCESS);
     assert_int_equal(NtStartProfile(stale), STATUS_SUCCESS);
     assert_int_equal(NtClose(stale), STATUS_SUCCESS);
     for (int i = 0; i < ROUNDS; i++) {
         struct model last = {0};
 
-        begin_round(round, &counter, stale);
+        begin_round(round, counter, stale);
         stale = round->handles[0];
         pthread_barrier_wait(round->barrier);
         pthread_barrier_wait(round->barrier);
@@ -607,7 +609,7 @@ run_rounds(struct round *round)
             fail_msg("round %d: no order of its calls gives these outcomes", i);
         }
         overlaps += count_overlaps(round);
-        end_round(round, &last, &counter);
+        end_round(round, &last, counter);
     }
     print_message("%d rounds, %llu pairs of calls at the same time\n", ROUNDS,
                   (unsigned long long)overlaps);
@@ -883,9 +885,9 @@ time_books(ntprof_session *session)
 static void
 calls__many_profiles_while_hit_on_two_processors__every_hit_counted(void **state)
 {
-    static ULONG counter;
+    ULONG *const counter = guarded_counters(1);
     struct storm storm = {.session = open_session(NTPROF_SESSION_POLLED),
-                          .counters = &counter,
+                          .counters = counter,
                           .counter_count = 1,
                           .base = BASE,
                           .size = REGION_BYTES,
@@ -898,12 +900,12 @@ calls__many_profiles_while_hit_on_two_processors__every_hit_counted(void **state
 
     (void)state;
     /* From now on the machine knows the process. */
-    assert_int_equal(create_profile(&handle, &counter), STATUS_SUCCESS);
+    assert_int_equal(create_profile(&handle, counter), STATUS_SUCCESS);
     assert_int_equal(NtStartProfile(handle), STATUS_SUCCESS);
     assert_int_equal(NtClose(handle), STATUS_SUCCESS);
     sum = storm_run(&storm, two ? HITTERS : 1);
     storm_settle(&storm, &sum);
-    assert_int_equal(counter, (ULONG)sum.counted);
+    assert_int_equal(*counter, (ULONG)sum.counted);
     books = time_books(storm.session);
     assert_int_equal(books.taken, books.counted + books.outside);
     assert_true(books.counted <= sum.counted);
@@ -973,14 +975,14 @@ static void
 default_session__first_calls_of_many_threads__one_session(void **state)
 {
     enum { OPENERS = 8 };
-    static ULONG counter;
+    ULONG *const counter = guarded_counters(1);
     struct opener openers[OPENERS];
     pthread_barrier_t barrier;
 
     (void)state;
     assert_int_equal(pthread_barrier_init(&barrier, NULL, OPENERS), 0);
     for (int i = 0; i < OPENERS; i++) {
-        openers[i] = (struct opener){.barrier = &barrier, .counter = &counter};
+        openers[i] = (struct opener){.barrier = &barrier, .counter = counter};
         assert_int_equal(
             pthread_create(&openers[i].thread, NULL, opener_main, &openers[i]), 0);
     }

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "guarded.h"
 #include "machine.h"
 
 #include <string.h>
@@ -795,7 +796,7 @@ create__process_handle_closed_afterwards__profile_lives(void **state)
 static void
 create__kernel_mode__no_probes_no_rights(void **state)
 {
-    static ULONG counters[16];
+    ULONG *const counters = guarded_counters(16);
     GROUP_AFFINITY group = {.Mask = 0x2};
     HANDLE handle = NULL;
     EX_CREATE_PROFILE request = {
@@ -804,7 +805,7 @@ create__kernel_mode__no_probes_no_rights(void **state)
         .ProfileSize = 256,
         .BucketSize = 4,
         .Buffer = (ULONG_PTR)counters,
-        .BufferSize = sizeof(counters),
+        .BufferSize = 16 * sizeof(ULONG),
         .GroupCount = 1,
         .AffinityArray = (ULONG_PTR)&group,
     };

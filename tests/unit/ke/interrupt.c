@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "guarded.h"
 #include "machine.h"
 
 enum { PID = 77, OTHER_PID = 78 };
@@ -19,7 +20,7 @@ struct fixture {
     KE_SYSTEM *ke;
     KPROCESS process;
     KPROCESS other;
-    ULONG counters[16];
+    ULONG *counters; /* 16 */
 };
 
 static struct fixture fixture;
@@ -30,6 +31,7 @@ setup(void **state)
     machine_open(&fixture.machine, NULL);
     fixture.ke = &fixture.machine.system.Ke;
     KeInitializeProcess(&fixture.process, PID);
+    fixture.counters = guarded_counters(16);
     KeInitializeProcess(&fixture.other, OTHER_PID);
     *state = &fixture;
     return 0;

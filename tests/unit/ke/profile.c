@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "guarded.h"
 #include "machine.h"
 
 enum { PID = 77 };
@@ -17,7 +18,7 @@ struct fixture {
     struct machine machine;
     KE_SYSTEM *ke;
     KPROCESS process;
-    ULONG counters[16];
+    ULONG *counters; /* 16 */
 };
 
 static struct fixture fixture;
@@ -28,6 +29,7 @@ setup(void **state)
     fixture = (struct fixture){.ke = &fixture.machine.system.Ke};
     machine_open(&fixture.machine, NULL);
     KeInitializeProcess(&fixture.process, PID);
+    fixture.counters = guarded_counters(16);
     *state = &fixture;
     return 0;
 }

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "guarded.h"
 #include "machine.h"
 
 enum { PID = 77, OTHER_PID = 78 };
@@ -18,8 +19,8 @@ struct fixture {
     struct machine machine;
     KE_SYSTEM *ke;
     KPROCESS process;
-    ULONG own[16];
-    ULONG global[16];
+    ULONG *own; /* 16 each */
+    ULONG *global;
     KPROFILE of_process;
     KPROFILE of_all;
 };
@@ -52,6 +53,8 @@ setup(void **state)
     fixture = (struct fixture){.ke = &fixture.machine.system.Ke};
     machine_open(&fixture.machine, &options);
     KeInitializeProcess(&fixture.process, PID);
+    fixture.own = guarded_counters(16);
+    fixture.global = guarded_counters(16);
     fixture.of_process = profile_of(&fixture.process, fixture.own);
     fixture.of_all = profile_of(&fixture.ke->Global, fixture.global);
     assert_int_equal(KeStartProfile(fixture.ke, &fixture.of_process), STATUS_SUCCESS);
@@ -175,7 +178,8 @@ static void
 profile_interrupt__overlapping_profiles__every_one_counts(void **state)
 {
     const KE_HIT hit = {ProfileTime, 0, PID, 0x401020, 0, KE_SCOPE_BOTH, 0};
-    ULONG counters[3][16] = {{0}};
+    ULONG *const counters[3] = {guarded_counters(16), guarded_counters(16),
+                                guarded_counters(16)};
     KPROFILE profiles[3];
     KE_BOOKS books;
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "guarded.h"
 #include "machine.h"
 
 #include <string.h>
@@ -69,6 +70,7 @@ machine_close(struct machine *machine)
 {
     ExFinishSystem(&machine->system);
     machine_give_up(machine);
+    guarded_finish();
 }
 
 void
