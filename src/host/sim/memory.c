@@ -204,15 +204,20 @@ host_sim_at(struct host_sim *sim, uint64_t address, uint64_t bytes)
     return region->memory + (address - region->base);
 }
 
+/* All bytes are as the first, which is a guard's. */
+static bool
+guard_is_intact(const uint8_t *guard)
+{
+    return guard[0] == GUARD_BYTE && memcmp(guard, guard + 1, GUARD_BYTES - 1) == 0;
+}
+
 bool
 host_sim_guards_intact(const struct host_sim *sim)
 {
     for (const struct host_sim_region *region = sim->regions; region != NULL;
          region = region->next) {
-        for (size_t i = 0; i < 2 * (size_t)GUARD_BYTES; i++) {
-            if (region->guards[i / GUARD_BYTES][i % GUARD_BYTES] != GUARD_BYTE) {
-                return false;
-            }
+        if (!guard_is_intact(region->guards[0]) || !guard_is_intact(region->guards[1])) {
+            return false;
         }
     }
     return true;
