@@ -4,6 +4,7 @@
  * its own: exactly by breakpoints, and by the clock.
  */
 #include "fixture.h"
+#include "guarded.h"
 #include "programs/segment_code.h"
 
 #include <errno.h>
@@ -47,46 +48,26 @@ begin_x86(void)
     reopen_x86();
 }
 
-/* A buffer whose last byte is the last one before a page that cannot be touched. */
-struct guarded {
+struct buffer {
     ULONG *counters;
     size_t count;
-    char *memory;
-    size_t bytes;
 };
 
-static struct guarded
-guarded_make(size_t count)
+static struct buffer
+buffer_make(size_t count)
 {
-    const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    const size_t data_bytes =
-        (count * sizeof(ULONG) + page_bytes - 1) / page_bytes * page_bytes;
-    struct guarded guarded = {.count = count, .bytes = data_bytes + page_bytes};
-
-    guarded.memory = mmap(NULL, guarded.bytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(guarded.memory, MAP_FAILED);
-    assert_int_equal(mprotect(guarded.memory + data_bytes, page_bytes, PROT_NONE), 0);
-    guarded.counters =
-        (ULONG *)(void *)(guarded.memory + data_bytes - count * sizeof(ULONG));
-    return guarded;
-}
-
-static void
-guarded_free(struct guarded *guarded)
-{
-    munmap(guarded->memory, guarded->bytes);
+    return (struct buffer){guarded_counters(count), count};
 }
 
 static uint64_t
-guarded_sum(const struct guarded *guarded)
+buffer_sum(const struct buffer *buffer)
 {
-    return sum_counters(guarded->counters, guarded->count);
+    return sum_counters(buffer->counters, buffer->count);
 }
 
 /* A started profile with a buffer of its own. */
 struct running {
-    struct guarded buffer;
+    struct buffer buffer;
     HANDLE handle;
 };
 
@@ -94,7 +75,7 @@ static struct running
 running_start(HANDLE process, uint64_t base, uint64_t size, ULONG log2, size_t count,
               KPROFILE_SOURCE source)
 {
-    struct running running = {.buffer = guarded_make(count)};
+    struct running running = {.buffer = buffer_make(count)};
 
     running.handle = create_profile(process, base, size, log2, running.buffer.counters,
                                     count, source);
@@ -135,7 +116,7 @@ assert_only_at(const struct running *running, uint64_t offset, ULONG value)
 static void
 assert_none(const struct running *running)
 {
-    assert_int_equal(guarded_sum(&running->buffer), 0);
+    assert_int_equal(buffer_sum(&running->buffer), 0);
 }
 
 /* ---- buckets ---- */
@@ -208,8 +189,6 @@ segments__breakpoints__each_execution_in_the_bucket_of_its_offset(void **state)
     for (size_t i = 0; i < PLACINGS; i++) {
         assert_placed(&of_32[i], &placings[i], placings[i].index_32, 1234);
         assert_placed(&of_16[i], &placings[i], placings[i].index_16, 567);
-        guarded_free(&of_32[i].buffer);
-        guarded_free(&of_16[i].buffer);
     }
     assert_exact_books(session, source_32, 1234, 1234);
     assert_exact_books(session, source_16, 567, 567);
@@ -235,7 +214,7 @@ segment__buckets_that_cannot_be__refused_as_the_rule_says(void **state)
     (void)state;
     reopen_x86();
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct guarded buffer = guarded_make(rows[i].counters);
+        struct buffer buffer = buffer_make(rows[i].counters);
         HANDLE profile = NULL;
 
         assert_status(NtCreateProfileEx(&profile, NtCurrentProcess(),
@@ -249,7 +228,6 @@ segment__buckets_that_cannot_be__refused_as_the_rule_says(void **state)
         } else {
             assert_null(profile);
         }
-        guarded_free(&buffer);
     }
 }
 
@@ -290,12 +268,6 @@ hits__in_a_segment__count_by_offset_there_and_by_linear_address(void **state)
     assert_none(&addresses[0]);
     assert_only_at(&addresses[1], LOOP_32_SECOND, 321);
     assert_exact_books(session, source, 321, 321);
-    guarded_free(&segment_32.buffer);
-    guarded_free(&segment_16.buffer);
-    for (size_t i = 0; i < 2; i++) {
-        guarded_free(&flat[i].buffer);
-        guarded_free(&addresses[i].buffer);
-    }
 }
 
 /* In flat segments the offset is the address. rules: create-segment-bucket, hit-segment */
@@ -328,9 +300,6 @@ hits__in_flat_segments__count_by_their_address(void **state)
         assert_none(&others);
         assert_none(&low);
         assert_exact_books(session, source, 99, 99);
-        guarded_free(&own.buffer);
-        guarded_free(&others.buffer);
-        guarded_free(&low.buffer);
     }
 }
 
@@ -338,7 +307,7 @@ hits__in_flat_segments__count_by_their_address(void **state)
 static void
 hits__in_a_segment_in_an_x64_session__count_by_linear_address_alone(void **state)
 {
-    struct guarded refused = guarded_make(1);
+    struct buffer refused = buffer_make(1);
     HANDLE profile = NULL;
     KPROFILE_SOURCE source;
     struct running low;
@@ -361,9 +330,6 @@ hits__in_a_segment_in_an_x64_session__count_by_linear_address_alone(void **state
     assert_none(&low);
     assert_only_at(&linear, LOOP_16, 77);
     assert_exact_books(session, source, 77, 77);
-    guarded_free(&refused);
-    guarded_free(&low.buffer);
-    guarded_free(&linear.buffer);
 }
 
 /* rule: create-segment-global */
@@ -372,7 +338,7 @@ segment__of_all_processes__refused_unless_it_is_0(void **state)
 {
     static const ULONG selectors[] = {
         1, SELECTOR_32, SELECTOR_16, SELECTOR_FLAT_32, SELECTOR_FLAT_64, 0xFFFF};
-    struct guarded buffer = guarded_make(16);
+    struct buffer buffer = buffer_make(16);
     HANDLE profile = NULL;
 
     (void)state;
@@ -393,7 +359,6 @@ segment__of_all_processes__refused_unless_it_is_0(void **state)
     } else {
         assert_null(profile);
     }
-    guarded_free(&buffer);
 }
 
 /* Events for all processes tell segments as well; an address profile must not take their offsets.
@@ -422,9 +387,6 @@ hits__for_all_processes__count_by_linear_address(void **state)
     assert_none(&low);
     assert_only_at(&linear, LOOP_32, 45);
     assert_only_at(&own, LOOP_32, 45);
-    guarded_free(&low.buffer);
-    guarded_free(&linear.buffer);
-    guarded_free(&own.buffer);
 }
 
 /* ---- the clock ---- */
@@ -468,22 +430,18 @@ time__in_both_segments__hits_are_in_their_loops_and_never_at_low_addresses(void 
     info = read_books(session, ProfileTime);
     assert_none(&low);
     assert_int_equal(loop_counter(&segment_32, LOOP_32),
-                     guarded_sum(&segment_32.buffer));
+                     buffer_sum(&segment_32.buffer));
     assert_int_equal(loop_counter(&segment_16, LOOP_16),
-                     guarded_sum(&segment_16.buffer));
+                     buffer_sum(&segment_16.buffer));
     assert_int_equal(loop_counter(&linear, LOOP_32),
                      loop_counter(&segment_32, LOOP_32));
     assert_int_equal(loop_counter(&linear, LOOP_16),
                      loop_counter(&segment_16, LOOP_16));
-    assert_int_equal(guarded_sum(&linear.buffer), info.counted);
+    assert_int_equal(buffer_sum(&linear.buffer), info.counted);
     /* The process does little else, but the rest of the machine interrupts it. */
     assert_true(info.counted > info.outside);
     print_message("%" PRIu64 " hits of %" PRIu64 " in segments\n", info.counted,
                   info.taken);
-    guarded_free(&segment_32.buffer);
-    guarded_free(&segment_16.buffer);
-    guarded_free(&low.buffer);
-    guarded_free(&linear.buffer);
 }
 
 /* ---- other processes ---- */
@@ -567,9 +525,6 @@ attached__process_and_a_thread_that_comes__count_in_its_segments(void **state)
     assert_exact_books(session, source_32, 231, 231);
     assert_success(NtClose(process));
     program_end(&peer);
-    guarded_free(&segment_32.buffer);
-    guarded_free(&segment_16.buffer);
-    guarded_free(&own.buffer);
 }
 
 /* rule: hit-segment */
@@ -606,8 +561,6 @@ watched__command_and_its_child__count_in_their_segments(void **state)
     assert_success(NtClose(parent));
     assert_success(NtClose(child));
     program_end(&peer);
-    guarded_free(&of_parent.buffer);
-    guarded_free(&of_child.buffer);
 }
 
 int
