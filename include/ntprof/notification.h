@@ -15,7 +15,8 @@ extern "C" {
 
 enum {
     /* A process came to be: forked (parent_pid), or watched from now on (parent_pid 0).
-     * One NTPROF_IMAGE_MAP for each mapping that it begins with follows. */
+     * One NTPROF_IMAGE_MAP for each mapping that it begins with follows. pid 0 is no process, but
+     * what idle processors run: ntprof_session_watch, all processes. */
     NTPROF_PROCESS_START = 1,
     /* It runs a new program; NTPROF_IMAGE_UNMAP for each mapping came before; name is set. */
     NTPROF_PROCESS_EXEC = 2,

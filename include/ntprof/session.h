@@ -161,9 +161,10 @@ typedef struct ntprof_session_info {
     uint32_t bug_check;   /* its code: 0x0A; 0 for corruption */
     uint32_t reserved;
     uint64_t bug_check_parameters
-        [4]; /* 0x0A and corruption: address that NT would have written, as
+        [4];         /* 0x0A and corruption: address that NT would have written, as
                                          the caller has it; IRQL; 1 for a write; address of
                                          the instruction */
+    uint64_t unread; /* processes that a watch of all could not read, or not whole */
 } ntprof_session_info;
 
 /*
@@ -202,17 +203,38 @@ typedef struct ntprof_watch_options {
 } ntprof_watch_options;
 
 /*
- * ntprof_session_watch - be notified of a process, with its hits in the same order of time.
+ * ntprof_session_watch - be notified of a process, or of all, with the hits in the same order
+ * of time.
  *
- *   process  in: handle with PROCESS_QUERY_INFORMATION
- *   options  in: NULL for none
+ *   process  in: handle with PROCESS_QUERY_INFORMATION; NULL: all processes of the machine
+ *   options  in: NULL for none; no flags with process NULL
  *
  * The sources run from now on, so a profile started in a notification misses nothing. Hits
  * that no started profile matches are counted as outside.
  *
+ * All processes: each process that runs already is told at once, as one that is watched from now
+ * on, then whatever comes. Each hit counts once in the profiles of its process and once in those
+ * of all processes; other watches and started profiles do not make it count again. Told as
+ * processes are also:
+ *   - kernel threads: their processes have no mappings;
+ *   - pid 0, "swapper": what a processor runs when it has nothing to run. It never ends, and no
+ *     process can be opened for it: profiles of all processes count its hits.
+ * A process that cannot be read is counted in ntprof_session_info.unread: one that ended while
+ * it was being read is not told, one that the caller may not read is told with its name and
+ * without mappings. One that /proc hides (hidepid) is told when it next runs a program; its
+ * hits until then have a pid that was never told.
+ *
+ * "All" are all of the machine, in any pid namespace. A session in a pid namespace of its own
+ * is told of processes in it and below, by the pids that they have there; hits of all others have
+ * pid 0, which is "(others)" there.
+ *
+ * Processors that come online later are sampled from a second later at most, if options->affinity
+ * is NULL or has them.
+ *
  * STATUS_INVALID_PARAMETER, STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH,
  * STATUS_ACCESS_DENIED           also: Linux refuses events on that process
- * STATUS_NOT_SUPPORTED           a source is not there, or the back end cannot watch
+ * STATUS_NOT_SUPPORTED           a source is not there, or the back end cannot watch (all)
+ * STATUS_PRIVILEGE_NOT_HELD      process NULL: Linux refuses events on all processes
  * STATUS_PROCESS_IS_TERMINATING
  * STATUS_INSUFFICIENT_RESOURCES  descriptors or ring memory
  *

@@ -18,16 +18,19 @@ ntprof_session_set_notify(ntprof_session *session, ntprof_notify *callback,
     return api_leave(session, STATUS_SUCCESS);
 }
 
-/* The set of processors to watch on, one word a group. */
+/* The set of processors to watch on, one word a group. A watch of all processes takes in those that
+ * become active later. */
 static NTSTATUS
-control_fill_processors(const ntprof_session *session,
+control_fill_processors(const ntprof_session *session, bool all,
                         const ntprof_watch_options *options, ULONG64 *words,
                         ULONG groups)
 {
     const HOST *const host = &session->host;
 
     for (ULONG group = 0; options->affinity_count == 0 && group < groups; group++) {
-        words[group] = host->Table->ActiveProcessors(host->Context, (USHORT)group);
+        words[group] =
+            all ? ~(ULONG64)0
+                : host->Table->ActiveProcessors(host->Context, (USHORT)group);
     }
     for (uint32_t i = 0; i < options->affinity_count; i++) {
         const GROUP_AFFINITY *const affinity = &options->affinity[i];
@@ -64,6 +67,7 @@ control_register_sources(ntprof_session *session, const ntprof_watch_options *op
     return STATUS_SUCCESS;
 }
 
+/* process NULL: all. */
 static NTSTATUS
 control_watch(ntprof_session *session, const EPROCESS *process,
               const ntprof_watch_options *options)
@@ -71,7 +75,7 @@ control_watch(ntprof_session *session, const EPROCESS *process,
     const ULONG groups = session->host.Table->GroupCount(session->host.Context);
     ULONG64 *const words = calloc(groups, sizeof(*words));
     const HAL_WATCH watch = {
-        .ProcessId = process->Pcb.ProcessId,
+        .ProcessId = process != NULL ? process->Pcb.ProcessId : 0,
         .Flags = options->flags,
         .SourceCount = options->source_count,
         .Sources = options->sources,
@@ -83,11 +87,12 @@ control_watch(ntprof_session *session, const EPROCESS *process,
     if (words == NULL) {
         return STATUS_INSUFFICIENT_RESOURCES;
     }
-    status = control_fill_processors(session, options, words, groups);
+    status = control_fill_processors(session, process == NULL, options, words, groups);
     if (NT_SUCCESS(status)) {
         status = control_register_sources(session, options);
     }
-    if (NT_SUCCESS(status) && PsIsProcessGone(&session->system.Ps, process)) {
+    if (NT_SUCCESS(status) && process != NULL &&
+        PsIsProcessGone(&session->system.Ps, process)) {
         status = STATUS_PROCESS_IS_TERMINATING;
     }
     if (NT_SUCCESS(status)) {
@@ -98,9 +103,10 @@ control_watch(ntprof_session *session, const EPROCESS *process,
 }
 
 static bool
-control_options_valid(const ntprof_watch_options *options)
+control_options_valid(HANDLE process, const ntprof_watch_options *options)
 {
-    const unsigned known = NTPROF_WATCH_DESCENDANTS | NTPROF_WATCH_ON_EXEC;
+    const unsigned known =
+        process != NULL ? NTPROF_WATCH_DESCENDANTS | NTPROF_WATCH_ON_EXEC : 0;
 
     return options->size >= sizeof(*options) && (options->flags & ~known) == 0 &&
            (options->sources != NULL || options->source_count == 0) &&
@@ -112,19 +118,26 @@ ntprof_session_watch(ntprof_session *session, HANDLE process,
                      const ntprof_watch_options *options)
 {
     static const ntprof_watch_options none = {.size = sizeof(none)};
-    EPROCESS *body;
-    NTSTATUS status;
+    EPROCESS *body = NULL;
+    NTSTATUS status = STATUS_SUCCESS;
 
     if (options == NULL) {
         options = &none;
     }
-    if (session == NULL || !control_options_valid(options) || !api_enter(session)) {
+    if (session == NULL || !control_options_valid(process, options) ||
+        !api_enter(session)) {
         return STATUS_INVALID_PARAMETER;
     }
-    status = ExReferenceProcess(&session->system, process, &body);
+    if (process != NULL) {
+        status = ExReferenceProcess(&session->system, process, &body);
+    } else if ((session->backend->Hal->Capabilities & HAL_GLOBAL) == 0) {
+        status = STATUS_NOT_SUPPORTED;
+    }
     if (NT_SUCCESS(status)) {
         status = control_watch(session, body, options);
-        ObDereferenceObject(&session->system.Ob, body);
+        if (body != NULL) {
+            ObDereferenceObject(&session->system.Ob, body);
+        }
         api_wake_thread(session);
     }
     return api_leave(session, status);
@@ -194,6 +207,7 @@ ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
     full.processes = statistics.Processes;
     full.late = statistics.Late;
     full.ring_bytes = statistics.RingBytes;
+    full.unread = statistics.Unread;
     full.delivery_ns = session->delivery_ns;
     full.deliveries = session->deliveries;
     full.nt_version = session->system.Version->Number;

@@ -33,8 +33,8 @@ typedef struct _HAL_OPEN {
 } HAL_OPEN;
 
 typedef struct _HAL_WATCH {
-    ULONG64 ProcessId;
-    ULONG Flags; /* NTPROF_WATCH_... */
+    ULONG64 ProcessId; /* 0: all processes, without flags */
+    ULONG Flags;       /* NTPROF_WATCH_... */
     ULONG SourceCount;
     const KPROFILE_SOURCE *Sources;
     ULONG ProcessorCount;      /* size of the set in bits */
@@ -62,6 +62,7 @@ typedef struct _HAL_STATISTICS {
     ULONG64 Processes;
     ULONG64 Late;
     ULONG64 RingBytes;
+    ULONG64 Unread; /* processes that a watch of all could not read, or not whole */
 } HAL_STATISTICS;
 
 /* A kind of notification for the core alone: a process that is not watched runs a new program. */

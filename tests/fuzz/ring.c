@@ -170,7 +170,14 @@ resync(struct world *world, const uint8_t *data, size_t size)
         if (process != NULL) {
             perf_space_resync(&world->space, process, tids, 2, &mappings, 1);
         } else {
-            perf_space_attach(&world->space, 1, "forged", tids, 2, 1, &mappings, NULL);
+            const struct perf_found found = {.pid = 1,
+                                             .name = "forged",
+                                             .tids = tids,
+                                             .tid_count = 2,
+                                             .mappings = &mappings,
+                                             .read_ns = data[size - 1]};
+
+            perf_space_attach(&world->space, &found, 1, NULL);
         }
     }
     free(text);

@@ -7,6 +7,7 @@
 
 #include "hal/perf/perf.h"
 #include "hal/perf/target.h"
+#include "hal/perf/wide.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -220,13 +221,34 @@ close_backend(void *context)
     perf_delete(context);
 }
 
+/* For one process or, without flags, for all. */
+static NTSTATUS
+watch_sources(struct perf *perf, const HAL_WATCH *request,
+              struct perf_source *const *sources)
+{
+    const size_t words = ((size_t)request->ProcessorCount + 63) / 64;
+    int result;
+
+    perf->error[0] = 0;
+    if (request->ProcessId == 0) {
+        result = perf_watch_all(perf, sources, request->SourceCount,
+                                request->Processors, words);
+        return result == -EACCES || result == -EPERM ? STATUS_PRIVILEGE_NOT_HELD
+                                                     : to_status(result);
+    }
+    result = perf_watch(perf, (uint32_t)request->ProcessId,
+                        (request->Flags & NTPROF_WATCH_DESCENDANTS) != 0,
+                        (request->Flags & NTPROF_WATCH_ON_EXEC) != 0, sources,
+                        request->SourceCount, request->Processors, words);
+    return to_status(result);
+}
+
 static NTSTATUS
 watch(void *context, const HAL_WATCH *request)
 {
     struct perf *perf = context;
     struct perf_source **sources;
     NTSTATUS status = STATUS_NOT_SUPPORTED;
-    int result;
 
     sources = calloc((size_t)request->SourceCount + 1, sizeof(struct perf_source *));
     if (sources == NULL) {
@@ -238,13 +260,7 @@ watch(void *context, const HAL_WATCH *request)
             goto free_sources;
         }
     }
-    perf->error[0] = 0;
-    result = perf_watch(perf, (uint32_t)request->ProcessId,
-                        (request->Flags & NTPROF_WATCH_DESCENDANTS) != 0,
-                        (request->Flags & NTPROF_WATCH_ON_EXEC) != 0, sources,
-                        request->SourceCount, request->Processors,
-                        ((size_t)request->ProcessorCount + 63) / 64);
-    status = to_status(result);
+    status = watch_sources(perf, request, sources);
 free_sources:
     free(sources);
     return status;
@@ -324,6 +340,7 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
     *statistics = (HAL_STATISTICS){
         .Processes = perf->space.processes.count,
         .Late = perf->late,
+        .Unread = perf->unread,
     };
     for (uint32_t i = 0; i < perf->processor_limit; i++) {
         if (perf->rings[i] != NULL) {

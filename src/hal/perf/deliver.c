@@ -11,6 +11,7 @@
 #include "hal/perf/perf.h"
 #include "hal/perf/procfs.h"
 #include "hal/perf/target.h"
+#include "hal/perf/wide.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,6 +22,9 @@ enum { SLACK_NS = 5000000, WAIT_MS = 250, UNWOKEN_MS = 10 };
 /* More than the longest record that we ask for, a mapping with a name of a page: with less room a
  * record may have been dropped. */
 enum { TIGHT_BYTES = 8192 };
+
+/* To read all processes of a machine takes a while, in which more may be lost. */
+#define WIDE_RESYNC_NS 1000000000u
 
 static struct perf_event *
 event_of(struct perf *perf, struct perf_ring *ring, uint64_t id)
@@ -110,6 +114,13 @@ deliver_lost(struct perf *perf, struct perf_ring *ring, const struct perf_event 
     tell_lost(perf, ring, ring->lost_records, record->time_ns);
 }
 
+static bool
+is_exec(const struct perf_record *record)
+{
+    return record->type == PERF_RECORD_COMM &&
+           (record->misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
+}
+
 /* What a process that is not known, and runs a program, is watched by. */
 static struct perf_cover *
 cover_of(const struct perf_event *event, const struct perf_record *record)
@@ -119,17 +130,30 @@ cover_of(const struct perf_event *event, const struct perf_record *record)
     if (target == NULL || !target->watch) {
         return NULL;
     }
-    if (target->on_exec && target->pid == record->pid &&
-        (record->misc & PERF_RECORD_MISC_COMM_EXEC) != 0) {
-        target->on_exec = false; /* it has begun */
+    if (target->on_exec && target->pid == record->pid && is_exec(record)) {
         return &target->cover;
     }
     return target->cover.descendants ? &target->cover : NULL;
 }
 
+/* Commands that were waited for have begun. */
+static void
+note_exec(struct perf *perf, const struct perf_record *record)
+{
+    if (!is_exec(record)) {
+        return;
+    }
+    for (struct perf_target *target = perf->targets; target != NULL;
+         target = target->next) {
+        if (target->on_exec && target->pid == record->pid) {
+            target->on_exec = false;
+        }
+    }
+}
+
 /* A new thread inherits one event for each that the first thread of its target has. */
 static void
-note_inheritance(const struct perf_target *target)
+target_inherits(const struct perf_target *target)
 {
     const struct perf_events *events = &target->events;
 
@@ -137,6 +161,34 @@ note_inheritance(const struct perf_target *target)
         if (events->items[i]->source != NULL &&
             events->items[i]->tid == events->items[0]->tid) {
             events->items[i]->source->tally.instances++;
+        }
+    }
+}
+
+/* Whose events a FORK record says to have been inherited. A watch of all processes has none to inherit,
+ * but tells of those that other watches have. */
+static void
+note_inheritance(const struct perf *perf, const struct perf_event *event,
+                 const struct perf_record *record)
+{
+    const struct perf_target *const target = event != NULL ? event->target : NULL;
+    const struct perf_process *parent;
+
+    if (record->type != PERF_RECORD_FORK || target == NULL) {
+        return;
+    }
+    if (target->pid != 0) {
+        if (!target->watch || perf->wide_ns == 0) {
+            target_inherits(target);
+        }
+        return;
+    }
+    parent = perf_space_find(&perf->space, record->parent_pid);
+    for (size_t i = 0; parent != NULL && i < parent->cover_count; i++) {
+        const struct perf_target *const cover = (const void *)parent->covers[i];
+
+        if (cover->cover.descendants || record->pid == record->parent_pid) {
+            target_inherits(cover);
         }
     }
 }
@@ -154,12 +206,25 @@ tell_unwatched_exec(struct perf *perf, const struct perf_record *record)
         .name = "",
     };
 
-    if (record->type == PERF_RECORD_COMM &&
-        (record->misc & PERF_RECORD_MISC_COMM_EXEC) != 0 &&
-        perf_space_find(&perf->space, record->pid) == NULL &&
+    if (is_exec(record) && perf_space_find(&perf->space, record->pid) == NULL &&
         perf->space.notify != NULL) {
         perf->space.notify(perf->space.context, &notification);
     }
+}
+
+/* What all processes do is told once, by the watch of all, if there is one. */
+static void
+deliver_side_band(struct perf *perf, const struct perf_event *event,
+                  const struct perf_record *record)
+{
+    note_inheritance(perf, event, record);
+    if (perf->wide_ns != 0 && record->time_ns >= perf->wide_ns &&
+        !perf_is_wide_event(event)) {
+        return;
+    }
+    perf_space_apply(&perf->space, record, cover_of(event, record));
+    note_exec(perf, record);
+    tell_unwatched_exec(perf, record);
 }
 
 static void
@@ -188,14 +253,9 @@ deliver_record(struct perf *perf, struct perf_ring *ring,
         perf_throttles_end(&perf->throttles, record.stream_id, record.time_ns);
         break;
     default:
-        if (event != NULL && record.time_ns < event->from_ns) {
-            break; /* said by /proc, which was read later */
-        }
-        if (record.type == PERF_RECORD_FORK && event != NULL && event->target != NULL) {
-            note_inheritance(event->target);
-        }
-        perf_space_apply(&perf->space, &record, cover_of(event, &record));
-        tell_unwatched_exec(perf, &record);
+        if (event == NULL || record.time_ns >= event->from_ns) {
+            deliver_side_band(perf, event, &record);
+        } /* else said by /proc, which was read later */
         break;
     }
 }
@@ -255,19 +315,9 @@ adopt_children(struct perf *perf, const struct perf_process *parent,
         return;
     }
     for (size_t i = before; i < pids->count; i++) {
-        const uint32_t pid = pids->items[i];
-        struct perf_mappings mappings = {0};
-        struct perf_tids tids = {0};
-        char name[64];
-
-        if (perf_space_find(&perf->space, pid) == NULL &&
-            perf_procfs_threads(pid, &tids) == 0 && tids.count > 0 &&
-            perf_procfs_mappings(pid, &mappings) == 0) {
-            perf_procfs_name(pid, name, sizeof(name));
-            perf_space_attach(&perf->space, pid, name, tids.items, tids.count,
-                              perf->last_ns, &mappings, cover);
+        if (perf_space_find(&perf->space, pids->items[i]) == NULL) {
+            (void)perf_attach(perf, pids->items[i], perf->last_ns, cover);
         }
-        perf_tids_finish(&tids);
     }
 }
 
@@ -275,20 +325,21 @@ static void
 resync_process(struct perf *perf, uint32_t pid, struct perf_tids *pids)
 {
     struct perf_process *process = perf_space_find(&perf->space, pid);
-    struct perf_mappings mappings = {0};
-    struct perf_tids tids = {0};
+    struct perf_reading reading;
+    int result;
 
     if (process == NULL) {
         return;
     }
-    if (perf_procfs_threads(pid, &tids) == -ESRCH) {
+    result = perf_procfs_read(pid, &reading);
+    if (result == -ESRCH) {
         perf_space_end(&perf->space, process, perf->last_ns);
-    } else if (tids.count > 0 && perf_procfs_mappings(pid, &mappings) == 0) {
-        perf_space_resync(&perf->space, process, tids.items, tids.count, &mappings,
-                          perf->last_ns);
+    } else if (result == 0) {
+        perf_space_resync(&perf->space, process, reading.tids.items, reading.tids.count,
+                          &reading.mappings, perf->last_ns);
         adopt_children(perf, process, pids);
     }
-    perf_tids_finish(&tids);
+    perf_reading_finish(&reading);
 }
 
 /* Records were lost: ask /proc what is so now. Records still in the rings say things again that
@@ -306,6 +357,27 @@ resync_all(struct perf *perf)
         }
     }
     perf_tids_finish(&pids);
+    if (perf->wide_ns != 0) {
+        perf_wide_resync(perf);
+    }
+}
+
+/* Records were lost: is it time to ask /proc? */
+static bool
+is_resync_due(struct perf *perf)
+{
+    if (!perf->resync && perf->space.dropped == 0) {
+        return false;
+    }
+    if (perf->wide_ns != 0) {
+        const uint64_t now_ns = perf_now_ns();
+
+        if (now_ns - perf->resynced_ns < WIDE_RESYNC_NS) {
+            return false;
+        }
+        perf->resynced_ns = now_ns;
+    }
+    return true;
 }
 
 /* ---- delivery ---- */
@@ -398,7 +470,7 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
     }
     perf_throttles_expire(&perf->throttles, bound_ns);
     perf_reap_closed(perf, bound_ns);
-    if (perf->resync || perf->space.dropped != 0) {
+    if (is_resync_due(perf)) {
         resync_all(perf);
     }
     perf->delivering = false;
@@ -446,6 +518,7 @@ perf_deliver(struct perf *perf)
     }
     check_owners(perf);
     deliver_until(perf, is_pressing(perf) ? now_ns : now_ns - SLACK_NS);
+    perf_wide_notice(perf, now_ns);
     if (perf->targets == NULL && perf->closed == NULL) {
         return -1;
     }

@@ -135,16 +135,38 @@ perf_event_open_fd(const struct perf_event_request *request,
     return fd;
 }
 
+static bool
+read_event(const struct perf_event *event, const struct perf_features *features,
+           struct reading *reading)
+{
+    const size_t bytes =
+        features->read_lost ? sizeof(*reading) : offsetof(struct reading, lost);
+
+    *reading = (struct reading){0};
+    return event->fd >= 0 && read(event->fd, reading, bytes) == (ssize_t)bytes;
+}
+
+bool
+perf_event_grows(struct perf_event *event, const struct perf_features *features)
+{
+    const uint64_t before_ns = event->enabled_ns;
+    struct reading reading;
+
+    if (!read_event(event, features, &reading)) {
+        return false;
+    }
+    event->enabled_ns = reading.enabled_ns;
+    return reading.enabled_ns > before_ns;
+}
+
 void
 perf_event_read_counts(const struct perf_event *event,
                        const struct perf_features *features, struct perf_counts *counts)
 {
-    const size_t bytes =
-        features->read_lost ? sizeof(struct reading) : offsetof(struct reading, lost);
-    struct reading reading = {0};
+    struct reading reading;
 
     *counts = (struct perf_counts){0};
-    if (event->fd < 0 || read(event->fd, &reading, bytes) != (ssize_t)bytes) {
+    if (!read_event(event, features, &reading)) {
         return;
     }
     counts->events = reading.value - event->base.events;

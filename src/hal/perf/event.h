@@ -27,6 +27,7 @@ struct perf_event {
     uint64_t from_ns;           /* what was before this does not count */
     uint64_t until_ns; /* hits after this are not its own; UINT64_MAX while open */
     struct perf_counts base; /* counts at the beginning of the stretch */
+    uint64_t enabled_ns;     /* for how long, when it was last asked */
     struct perf_event *next_closed;
 };
 
@@ -74,6 +75,10 @@ int perf_event_open_fd(const struct perf_event_request *request,
 void perf_event_read_counts(const struct perf_event *event,
                             const struct perf_features *features,
                             struct perf_counts *counts);
+
+/* perf_event_grows - has it been enabled since this was last asked? An event of a processor, not of a
+ * thread, ends when that goes offline, and stays so. */
+bool perf_event_grows(struct perf_event *event, const struct perf_features *features);
 
 /* perf_events_add - Returns 0 or -ENOMEM. perf_events_finish - forget the list only. */
 int perf_events_add(struct perf_events *events, struct perf_event *event);

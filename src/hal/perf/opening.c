@@ -15,6 +15,8 @@
  */
 #include "hal/perf/opening.h"
 
+#include "hal/perf/wide.h"
+
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -52,6 +54,16 @@ event_adopt(struct perf *perf, const struct perf_ring *ring, int fd,
     return result;
 }
 
+/* A watch of all processes has one hit for both lists of profiles: none else counts there. */
+static uint32_t
+scope_of(const struct perf_target *target)
+{
+    if (target->pid != 0) {
+        return KE_SCOPE_PROCESS;
+    }
+    return target->watch ? KE_SCOPE_BOTH : KE_SCOPE_GLOBAL;
+}
+
 /* Open an event of a target and add it to opened. Returns 0 or negative errno. */
 static int
 event_open(struct perf *perf, struct perf_target *target, struct perf_source *source,
@@ -83,7 +95,7 @@ event_open(struct perf *perf, struct perf_target *target, struct perf_source *so
     event->fd = -1;
     event->processor = ring->processor;
     event->tid = tid;
-    event->scope = target->pid != 0 ? KE_SCOPE_PROCESS : KE_SCOPE_GLOBAL;
+    event->scope = scope_of(target);
     event->side_band = side_band;
     event->source = source;
     event->target = target;
@@ -150,21 +162,33 @@ selection_has(const struct perf_selection *selection, uint32_t processor)
     return perf_set_holds(selection->processors, selection->processor_words, processor);
 }
 
-/* All that is selected for one thread on one processor. */
+/* Does another target count it already? */
+static bool
+is_counted(const struct perf *perf, const struct perf_target *target,
+           const struct perf_source *source, uint32_t processor)
+{
+    return target->pid != 0 ? perf_is_covered(perf, source, processor, target->pid)
+                            : perf_is_wide(perf, source, processor);
+}
+
+/* As perf_open_on, but what was opened before a failure is in opened. */
 static int
-open_on_processor(struct perf *perf, struct perf_target *target,
-                  const struct perf_selection *selection, const struct perf_ring *ring,
-                  uint32_t tid, struct perf_events *opened)
+open_selected(struct perf *perf, struct perf_target *target,
+              const struct perf_selection *selection, const struct perf_ring *ring,
+              uint32_t tid, struct perf_events *opened)
 {
     const bool selected = selection_has(selection, ring->processor);
     bool side_band = selection->side_band || (selection->side_band_there && selected);
     int result = 0;
 
+    if (side_band && selection->side_band_apart) {
+        result = event_open(perf, target, NULL, ring, tid, true, opened);
+        side_band = false;
+    }
     if (selected) {
         for (size_t i = 0; result == 0 && i < selection->source_count; i++) {
             if (selection->skip_covered &&
-                perf_is_covered(perf, selection->sources[i], ring->processor,
-                                target->pid)) {
+                is_counted(perf, target, selection->sources[i], ring->processor)) {
                 continue;
             }
             result = event_open(perf, target, selection->sources[i], ring, tid,
@@ -174,6 +198,20 @@ open_on_processor(struct perf *perf, struct perf_target *target,
     }
     if (result == 0 && side_band) {
         result = event_open(perf, target, NULL, ring, tid, true, opened);
+    }
+    return result;
+}
+
+int
+perf_open_on(struct perf *perf, struct perf_target *target,
+             const struct perf_selection *selection, const struct perf_ring *ring,
+             uint32_t tid, struct perf_events *opened)
+{
+    const size_t before = opened->count;
+    const int result = open_selected(perf, target, selection, ring, tid, opened);
+
+    if (result < 0) {
+        perf_events_forget_from(perf, opened, before);
     }
     return result;
 }
@@ -192,8 +230,7 @@ perf_open_thread(struct perf *perf, struct perf_target *target,
         if (perf->rings[i] == NULL) {
             continue;
         }
-        result =
-            open_on_processor(perf, target, selection, perf->rings[i], tid, opened);
+        result = perf_open_on(perf, target, selection, perf->rings[i], tid, opened);
         if (result < 0) {
             perf_events_forget_from(perf, opened, before);
             return result;

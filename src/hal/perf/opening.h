@@ -17,6 +17,7 @@ struct perf_selection {
     uint32_t processor;
     bool side_band;       /* on all processors */
     bool side_band_there; /* on the selected ones only */
+    bool side_band_apart; /* by events of its own, not with the first source's */
     bool skip_covered;    /* leave out what watches of the process count already */
 };
 
@@ -29,6 +30,18 @@ struct perf_roll {
 };
 
 void perf_roll_finish(struct perf_roll *roll);
+
+/*
+ * perf_open_on - all that is selected for one thread on one processor, or nothing.
+ *
+ *   tid     in: 0 for a target of all processes
+ *   opened  in, out: gets the events, which have not begun to count
+ *
+ * Returns 0 or negative errno.
+ */
+int perf_open_on(struct perf *perf, struct perf_target *target,
+                 const struct perf_selection *selection, const struct perf_ring *ring,
+                 uint32_t tid, struct perf_events *opened);
 
 /*
  * perf_open_thread - all that is selected for one thread, or nothing.

@@ -174,9 +174,8 @@ drop_rings(struct perf *perf)
     }
 }
 
-/* Is the next processor of a list such as "0-3,7" beyond *next? Sets *next to it. */
-static bool
-next_online(const char *list, uint32_t *next)
+bool
+perf_next_online(const char *list, uint32_t *next)
 {
     const uint32_t least = *next;
 
@@ -197,8 +196,8 @@ next_online(const char *list, uint32_t *next)
     return false;
 }
 
-static void
-read_online(char *list, size_t bytes)
+void
+perf_read_online(char *list, size_t bytes)
 {
     const int fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
     ssize_t got = -1;
@@ -221,8 +220,8 @@ make_rings_of(struct perf *perf, size_t pages)
     char online[4096];
     int result = 0;
 
-    read_online(online, sizeof(online));
-    for (uint32_t i = 0; result == 0 && next_online(online, &i); i++) {
+    perf_read_online(online, sizeof(online));
+    for (uint32_t i = 0; result == 0 && perf_next_online(online, &i); i++) {
         if (i >= perf->processor_limit) {
             break;
         }

@@ -5,7 +5,7 @@
  * Invariants:
  *   - every open event writes into the ring of its processor, and its id is in events;
  *   - a thread is counted by one event for each source and processor: a process that a watch
- *     covers gets no events of its own (target.h);
+ *     covers gets no events of its own (target.h), and none has where one of all does (wide.h);
  *   - between deliveries everything at or before last_ns has been delivered, late records apart.
  *
  * All calls are serialised by the caller; a notification may call back from within a delivery.
@@ -41,8 +41,13 @@ struct perf {
     struct perf_event *closed; /* their records may still be in the rings */
     struct perf_target *targets;
 
+    uint64_t wide_ns;    /* watches of all processes: since when; 0: none */
+    uint64_t noticed_ns; /* when processors were last looked at for them */
+    uint64_t unread;     /* processes that could not be read for them */
+
     bool delivering;
-    bool resync;      /* records were lost */
+    bool resync; /* records were lost */
+    uint64_t resynced_ns;
     uint64_t last_ns; /* time of the newest record delivered */
     uint64_t late;
     char error[768]; /* why the last call failed */
@@ -72,6 +77,12 @@ int perf_make_rings(struct perf *perf);
  * error kept and negative errno in *result: -ENODEV if it is not online. */
 struct perf_ring *perf_processor_ring(struct perf *perf, uint32_t processor,
                                       int *result);
+
+/* perf_read_online - the processors that are online, as text; "0-3,7". */
+void perf_read_online(char *list, size_t bytes);
+
+/* perf_next_online - the first of them from *next on: into *next. False if there is none. */
+bool perf_next_online(const char *list, uint32_t *next);
 
 /* perf_refuse_source - keep that a source is not supported. Returns -EOPNOTSUPP. */
 int perf_refuse_source(struct perf *perf, const struct perf_source *source);

@@ -106,9 +106,9 @@ close_fd:
     return result;
 }
 
-/* One reading of a task folder. */
+/* One reading of a folder whose numbers are processes or threads. */
 static int
-read_threads(DIR *directory, struct perf_tids *tids, size_t first)
+read_numbers(DIR *directory, struct perf_tids *tids, size_t first)
 {
     const struct dirent *entry;
     int result = 0;
@@ -151,9 +151,23 @@ perf_procfs_threads(uint32_t pid, struct perf_tids *tids)
         return process_errno(errno);
     }
     do {
-        result = read_threads(directory, tids, first);
+        result = read_numbers(directory, tids, first);
     } while (result == 0 && is_cut_short(directory, tids->count - first) &&
              ++tries < READINGS_MAX);
+    closedir(directory);
+    return result;
+}
+
+int
+perf_procfs_processes(struct perf_tids *pids)
+{
+    DIR *const directory = opendir("/proc");
+    int result;
+
+    if (directory == NULL) {
+        return -errno;
+    }
+    result = read_numbers(directory, pids, pids->count);
     closedir(directory);
     return result;
 }
@@ -288,14 +302,15 @@ perf_procfs_parse_mappings(char *text, struct perf_mappings *mappings)
     return 0;
 }
 
-int
-perf_procfs_mappings(uint32_t pid, struct perf_mappings *mappings)
+/* The mappings of a process, as its thread has them: one that ended has none. */
+static int
+thread_mappings(uint32_t pid, uint32_t tid, struct perf_mappings *mappings)
 {
     char path[PATH_BYTES];
     char *text;
     int result;
 
-    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/maps", pid, tid);
     result = read_text(path, &text);
     if (result < 0) {
         return result;
@@ -303,6 +318,94 @@ perf_procfs_mappings(uint32_t pid, struct perf_mappings *mappings)
     result = perf_procfs_parse_mappings(text, mappings);
     free(text);
     return result;
+}
+
+int
+perf_procfs_mappings(uint32_t pid, struct perf_mappings *mappings)
+{
+    return thread_mappings(pid, pid, mappings);
+}
+
+/* The state of a process's main thread as a letter, such as Z; 0 if there is none. */
+static char
+main_thread_state(uint32_t pid)
+{
+    char path[PATH_BYTES];
+    const char *behind_name;
+    char state = 0;
+    char *text;
+
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
+    if (read_text(path, &text) < 0) {
+        return 0;
+    }
+    /* "12 (name) S ...": the name may have anything in it. */
+    behind_name = strrchr(text, ')');
+    if (behind_name != NULL && behind_name[1] == ' ') {
+        state = behind_name[2];
+    }
+    free(text);
+    return state;
+}
+
+/* The main thread has ended and waits for the others, or for its parent: who is left? */
+static int
+read_without_main_thread(uint32_t pid, struct perf_reading *reading)
+{
+    struct perf_tids *const tids = &reading->tids;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < tids->count; i++) {
+        if (tids->items[i] != pid) {
+            tids->items[kept++] = tids->items[i];
+        }
+    }
+    tids->count = kept;
+    return kept == 0 ? -ESRCH
+                     : thread_mappings(pid, tids->items[0], &reading->mappings);
+}
+
+/* Nothing is mapped: a kernel thread, or a main thread that has ended. */
+static int
+read_unmapped(uint32_t pid, struct perf_reading *reading)
+{
+    switch (main_thread_state(pid)) {
+    case 0:
+    case 'X':
+        return -ESRCH;
+    case 'Z':
+        return read_without_main_thread(pid, reading);
+    default:
+        return 0;
+    }
+}
+
+int
+perf_procfs_read(uint32_t pid, struct perf_reading *reading)
+{
+    int result;
+
+    *reading = (struct perf_reading){0};
+    result = perf_procfs_threads(pid, &reading->tids);
+    if (result < 0) {
+        return result;
+    }
+    if (reading->tids.count == 0) {
+        return -ESRCH;
+    }
+    perf_procfs_name(pid, reading->name, sizeof(reading->name));
+    result = perf_procfs_mappings(pid, &reading->mappings);
+    if (result == -ESRCH || (result == 0 && reading->mappings.count == 0)) {
+        result = read_unmapped(pid, reading);
+    }
+    return result;
+}
+
+void
+perf_reading_finish(struct perf_reading *reading)
+{
+    perf_tids_finish(&reading->tids);
+    perf_mappings_finish(&reading->mappings);
 }
 
 long

@@ -30,6 +30,10 @@ int perf_procfs_threads(uint32_t pid, struct perf_tids *tids);
  * nothing where the kernel cannot tell. Returns 0 or -ENOMEM. */
 int perf_procfs_children(uint32_t pid, struct perf_tids *pids);
 
+/* perf_procfs_processes - add all processes that can be seen, kernel threads too. Returns 0 or
+ * negative errno. */
+int perf_procfs_processes(struct perf_tids *pids);
+
 /* perf_procfs_name - the process's name; "" if it cannot be read. */
 void perf_procfs_name(uint32_t pid, char *name, size_t bytes);
 
@@ -40,6 +44,24 @@ int perf_procfs_mappings(uint32_t pid, struct perf_mappings *mappings);
 /* perf_procfs_parse_mappings - the same from text that ends in a NUL; text is changed. Lines that
  * make no sense are passed over. Returns 0 or -ENOMEM. */
 int perf_procfs_parse_mappings(char *text, struct perf_mappings *mappings);
+
+/* What /proc tells of one process. */
+struct perf_reading {
+    char name[64];
+    struct perf_tids tids; /* that live: at least one */
+    struct perf_mappings mappings;
+};
+
+/*
+ * perf_procfs_read - all of it.
+ *
+ *   reading  out: to be given to perf_reading_finish, whatever is returned
+ *
+ * Returns 0; -ESRCH if there is no such process, or only what its parent has not waited for yet;
+ * -EACCES if the caller may not look: the mappings are missing; -ENOMEM or another negative errno.
+ */
+int perf_procfs_read(uint32_t pid, struct perf_reading *reading);
+void perf_reading_finish(struct perf_reading *reading);
 
 /* perf_procfs_setting - a number from below /proc/sys/; fallback if it cannot be read. */
 long perf_procfs_setting(const char *name, long fallback);

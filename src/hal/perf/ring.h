@@ -31,6 +31,7 @@ struct perf_ring {
     uint64_t lost_told;
     uint64_t lost_closed;
     uint32_t processor;
+    bool watched; /* watches of all processes have their events on this processor */
     int owner_fd; /* the event whose ring it is; -1 without a kernel */
 
     uint8_t *scratch;              /* 64 kB for a record that wraps */

@@ -281,13 +281,14 @@ apply_process_start(struct perf_space *space, const struct perf_record *record)
     const struct perf_process *parent = perf_space_find(space, record->parent_pid);
     struct perf_process *process = perf_space_find(space, record->pid);
 
-    if (parent == NULL || !covers_children(parent)) {
+    if (!space->all && (parent == NULL || !covers_children(parent))) {
         return;
     }
     if (process != NULL) {
-        if (process->parent_pid == record->parent_pid &&
-            record->time_ns - process->start_ns < FORK_TWIN_NS) {
-            return; /* told by two events */
+        if (record->time_ns < process->read_ns ||
+            (process->parent_pid == record->parent_pid &&
+             record->time_ns - process->start_ns < FORK_TWIN_NS)) {
+            return; /* found in /proc already, or told by two events */
         }
         perf_space_end(space, process, record->time_ns);
         /* The callback may have done much, but takes no process away. */
@@ -298,7 +299,7 @@ apply_process_start(struct perf_space *space, const struct perf_record *record)
         return;
     }
     process->parent_pid = record->parent_pid;
-    if (inherit(process, parent) < 0) {
+    if (parent != NULL && inherit(process, parent) < 0) {
         process_discard(space, process);
         space->dropped++;
         return;
@@ -348,7 +349,7 @@ begin_at_exec(struct perf_space *space, const struct perf_record *record,
     if (process == NULL) {
         return NULL;
     }
-    if (perf_space_cover(process, cover) < 0) {
+    if (cover != NULL && perf_space_cover(process, cover) < 0) {
         process_discard(space, process);
         return NULL;
     }
@@ -383,7 +384,7 @@ apply_exec(struct perf_space *space, const struct perf_record *record,
     struct perf_process *process = perf_space_find(space, record->pid);
 
     if (process == NULL) {
-        if (cover == NULL) {
+        if (cover == NULL && !space->all) {
             return;
         }
         process = begin_at_exec(space, record, cover);
@@ -510,40 +511,57 @@ perf_space_find(const struct perf_space *space, uint32_t pid)
 }
 
 int
-perf_space_attach(struct perf_space *space, uint32_t pid, const char *name,
-                  const uint32_t *tids, size_t tid_count, uint64_t time_ns,
-                  struct perf_mappings *mappings, struct perf_cover *cover)
+perf_space_attach(struct perf_space *space, const struct perf_found *found,
+                  uint64_t time_ns, struct perf_cover *cover)
 {
-    struct perf_process *process = perf_space_find(space, pid);
+    struct perf_process *process = perf_space_find(space, found->pid);
 
     if (process != NULL) {
-        perf_mappings_finish(mappings);
+        perf_mappings_finish(found->mappings);
         return cover == NULL || perf_space_cover(process, cover) == 0 ? -EEXIST
                                                                       : -ENOMEM;
     }
-    process = process_create(space, pid, tids[0], time_ns);
+    process = process_create(space, found->pid, found->tids[0], time_ns);
     if (process == NULL) {
         goto no_memory;
     }
-    for (size_t i = 1; i < tid_count; i++) {
-        if (thread_add(space, process, tids[i]) < 0) {
+    for (size_t i = 1; i < found->tid_count; i++) {
+        if (thread_add(space, process, found->tids[i]) < 0) {
             goto discard_process;
         }
     }
     if (cover != NULL && perf_space_cover(process, cover) < 0) {
         goto discard_process;
     }
-    process_set_name(process, name);
-    process->mappings = *mappings;
-    *mappings = (struct perf_mappings){0};
+    process_set_name(process, found->name);
+    process->read_ns = found->read_ns;
+    process->mappings = *found->mappings;
+    *found->mappings = (struct perf_mappings){0};
     tell_start(space, process, time_ns, 0);
     return 0;
 
 discard_process:
     process_discard(space, process);
 no_memory:
-    perf_mappings_finish(mappings);
+    perf_mappings_finish(found->mappings);
     return -ENOMEM;
+}
+
+/* The kernel's numbers for processes out of the session's pid namespace, and for ends of threads. */
+static bool
+is_nobody(uint32_t pid)
+{
+    return pid == 0 || pid == UINT32_MAX;
+}
+
+/* Does a record only repeat what was read of its process? Not so of threads: one that ended
+ * while it was read may have been seen. */
+static bool
+is_read_already(const struct perf_space *space, const struct perf_record *record)
+{
+    const struct perf_process *const process = perf_space_find(space, record->pid);
+
+    return process != NULL && record->time_ns < process->read_ns;
 }
 
 void
@@ -551,9 +569,14 @@ perf_space_apply(struct perf_space *space, const struct perf_record *record,
                  struct perf_cover *cover)
 {
     space->last_ns = record->time_ns;
+    if (is_nobody(record->pid)) {
+        return;
+    }
     switch (record->type) {
     case PERF_RECORD_COMM:
-        apply_comm(space, record, cover);
+        if (!is_read_already(space, record)) {
+            apply_comm(space, record, cover);
+        }
         break;
     case PERF_RECORD_FORK:
         apply_fork(space, record);
@@ -562,7 +585,9 @@ perf_space_apply(struct perf_space *space, const struct perf_record *record,
         apply_exit(space, record);
         break;
     case PERF_RECORD_MMAP2:
-        apply_mmap2(space, record);
+        if (!is_read_already(space, record)) {
+            apply_mmap2(space, record);
+        }
         break;
     default:
         break;

@@ -39,6 +39,7 @@ struct perf_process {
     uint32_t pid;
     uint32_t parent_pid;
     uint64_t start_ns;
+    uint64_t read_ns; /* found in /proc then; 0: told by records from its start on */
     char name[64];
     struct perf_thread *threads; /* list, newest first */
     struct perf_mappings mappings;
@@ -53,6 +54,7 @@ struct perf_space {
     void *context;
     struct perf_idmap processes; /* pid to struct perf_process */
     struct perf_idmap threads;   /* pid and tid to struct perf_thread */
+    bool all;                    /* whoever is born, or runs a program, is wanted */
     uint64_t last_ns;            /* time of the record applied last */
     uint64_t dropped;            /* changes not applied for want of memory */
 };
@@ -64,19 +66,29 @@ void perf_space_finish(struct perf_space *space);
 /* perf_space_find - the live process with this pid, or NULL. */
 struct perf_process *perf_space_find(const struct perf_space *space, uint32_t pid);
 
+/* What was found out about a process that runs. */
+struct perf_found {
+    uint32_t pid;
+    const char *name;
+    const uint32_t *tids; /* at least one */
+    size_t tid_count;
+    struct perf_mappings *mappings; /* emptied */
+    uint64_t read_ns;               /* before the first of this was read */
+};
+
 /*
  * perf_space_attach - begin with a process that runs already: tells its start and mappings.
  *
- *   name      in: its name
- *   tids      in: its threads, at least one
- *   mappings  in: what it has mapped; emptied
- *   cover     in: added to its covers; may be NULL
+ *   time_ns  in: of what is told
+ *   cover    in: added to its covers; may be NULL
+ *
+ * Records of it that are older than the reading say what was read, and change nothing; but an
+ * end is an end.
  *
  * Returns 0; -EEXIST if it is known (the cover is added, nothing is told); -ENOMEM.
  */
-int perf_space_attach(struct perf_space *space, uint32_t pid, const char *name,
-                      const uint32_t *tids, size_t tid_count, uint64_t time_ns,
-                      struct perf_mappings *mappings, struct perf_cover *cover);
+int perf_space_attach(struct perf_space *space, const struct perf_found *found,
+                      uint64_t time_ns, struct perf_cover *cover);
 
 /* perf_space_cover - add a cover to a process. Returns 0 or -ENOMEM. */
 int perf_space_cover(struct perf_process *process, struct perf_cover *cover);

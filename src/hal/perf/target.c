@@ -76,15 +76,21 @@ perf_target_has_source(const struct perf_target *target,
     return false;
 }
 
-static bool
-watch_covers(const struct perf_target *target, const struct perf_source *source,
-             uint32_t processor)
+bool
+perf_watch_covers(const struct perf_target *target, const struct perf_source *source,
+                  uint32_t processor)
 {
     return target->watch && perf_target_has_source(target, source) &&
            perf_set_holds(target->processors, target->processor_words, processor);
 }
 
-/* Does a watch count this source for this process on this processor? */
+static bool
+is_watched(const struct perf *perf, uint32_t processor)
+{
+    return processor < perf->processor_limit && perf->rings[processor] != NULL &&
+           perf->rings[processor]->watched;
+}
+
 bool
 perf_is_covered(const struct perf *perf, const struct perf_source *source,
                 uint32_t processor, uint32_t pid)
@@ -93,17 +99,18 @@ perf_is_covered(const struct perf *perf, const struct perf_source *source,
 
     if (process != NULL) {
         for (size_t i = 0; i < process->cover_count; i++) {
-            if (watch_covers((const struct perf_target *)process->covers[i], source,
-                             processor)) {
+            if (perf_watch_covers((const struct perf_target *)process->covers[i],
+                                  source, processor)) {
                 return true;
             }
         }
     }
     for (const struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {
-        /* A command that has not begun yet. */
-        if (target->on_exec && target->pid == pid &&
-            watch_covers(target, source, processor)) {
+        /* A command that has not begun yet, or a watch of all. */
+        if ((target->pid == 0 ? is_watched(perf, processor)
+                              : target->on_exec && target->pid == pid) &&
+            perf_watch_covers(target, source, processor)) {
             return true;
         }
     }
@@ -258,9 +265,9 @@ private_target(struct perf *perf, uint32_t pid)
     return target;
 }
 
-static bool
-has_events(const struct perf_target *target, const struct perf_source *source,
-           uint32_t processor)
+bool
+perf_target_has_event(const struct perf_target *target,
+                      const struct perf_source *source, uint32_t processor)
 {
     for (size_t i = 0; i < target->events.count; i++) {
         if (target->events.items[i]->source == source &&
@@ -296,14 +303,14 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
         /* One that went offline after the profile was made interrupts nobody. */
         return result == -ENODEV ? 0 : result;
     }
-    if (pid != 0 && perf_is_covered(perf, source, processor, pid)) {
+    if (perf_is_covered(perf, source, processor, pid)) {
         return 0;
     }
     target = private_target(perf, pid);
     if (target == NULL) {
         return perf_fail(perf, -ENOMEM, PERF_SCOPE_SELF, "count %s", source->name);
     }
-    result = has_events(target, source, processor)
+    result = perf_target_has_event(target, source, processor)
                  ? 0
                  : perf_open_process(perf, target, &selection, &from_ns);
     if (result < 0) {

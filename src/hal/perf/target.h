@@ -4,7 +4,8 @@
  *
  * A watch covers a process, and perhaps its descendants, with some sources on some processors, until
  * the session ends; its events carry the side band. A private target is what a started profile
- * needs beyond that: one process, or all of them, without notifications.
+ * needs beyond that: one process, or all of them, without notifications. A watch of all
+ * processes is in wide.h.
  */
 #ifndef HAL_PERF_TARGET_H
 #define HAL_PERF_TARGET_H
@@ -34,6 +35,27 @@ struct perf_target {
 int perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
                struct perf_source *const *sources, size_t source_count,
                const uint64_t *processors, size_t processor_words);
+
+/*
+ * perf_watch_create - a watch that has no events yet and is not in the list, with rings made and all
+ * that happened before delivered. Returns 0 or negative errno, error kept.
+ */
+int perf_watch_create(struct perf *perf, uint32_t pid,
+                      struct perf_source *const *sources, size_t source_count,
+                      const uint64_t *processors, size_t processor_words,
+                      struct perf_target **target);
+
+/*
+ * perf_attach - read a process that runs and tell of it, unless it is known.
+ *
+ *   time_ns  in: of what is told
+ *   cover    in: what watches it; may be NULL
+ *
+ * Returns 0, also if it is known; -ESRCH if it has ended; -EACCES if its mappings cannot be
+ * read: then it is told without them if all processes are watched, else not; negative errno.
+ */
+int perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
+                struct perf_cover *cover);
 
 /* perf_start, perf_stop - see HAL_TABLE.StartProfileInterrupt. pid 0: all processes. */
 int perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
@@ -72,7 +94,16 @@ bool perf_target_has_source(const struct perf_target *target,
 /* perf_find_private - the private target of a process, or NULL. */
 struct perf_target *perf_find_private(const struct perf *perf, uint32_t pid);
 
-/* perf_is_covered - does a watch count this source for this process on this processor? */
+/* perf_watch_covers - does this watch count this source on this processor? */
+bool perf_watch_covers(const struct perf_target *target,
+                       const struct perf_source *source, uint32_t processor);
+
+/* perf_target_has_event - has it one that counts this source on this processor? */
+bool perf_target_has_event(const struct perf_target *target,
+                           const struct perf_source *source, uint32_t processor);
+
+/* perf_is_covered - does a watch count this source for this process on this processor? pid 0:
+ * does one of all processes? */
 bool perf_is_covered(const struct perf *perf, const struct perf_source *source,
                      uint32_t processor, uint32_t pid);
 

@@ -45,35 +45,37 @@ take_over_private(struct perf *perf, const struct perf_target *watch, uint64_t f
     perf_target_drop_if_empty(perf, target);
 }
 
+int
+perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns, struct perf_cover *cover)
+{
+    struct perf_reading reading;
+    struct perf_found found = {
+        .pid = pid, .mappings = &reading.mappings, .read_ns = perf_now_ns()};
+    const int result = perf_procfs_read(pid, &reading);
+    int attached = 0;
+
+    if (result == 0 || (result == -EACCES && perf->wide_ns != 0)) {
+        found.name = reading.name;
+        found.tids = reading.tids.items;
+        found.tid_count = reading.tids.count;
+        attached = perf_space_attach(&perf->space, &found, time_ns, cover);
+    }
+    perf_reading_finish(&reading);
+    return attached < 0 && attached != -EEXIST ? attached : result;
+}
+
 /* Tell of a process that runs already. Callbacks must not flush meanwhile: records would change
  * what is just being told. */
 static int
-watch_announce(struct perf *perf, struct perf_target *target)
+watch_announce(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 {
-    struct perf_mappings mappings = {0};
-    struct perf_tids tids = {0};
-    char name[64];
+    const bool delivering = perf->delivering;
     int result;
 
-    result = perf_procfs_threads(target->pid, &tids);
-    if (result == 0) {
-        result = perf_procfs_mappings(target->pid, &mappings);
-    }
-    if (result == 0) {
-        const bool delivering = perf->delivering;
-
-        perf_procfs_name(target->pid, name, sizeof(name));
-        perf->delivering = true;
-        result =
-            perf_space_attach(&perf->space, target->pid, name, tids.items, tids.count,
-                              perf_now_ns(), &mappings, &target->cover);
-        perf->delivering = delivering;
-        if (result == -EEXIST) {
-            result = 0;
-        }
-    }
-    perf_tids_finish(&tids);
-    return result;
+    perf->delivering = true;
+    result = perf_attach(perf, target->pid, from_ns, &target->cover);
+    perf->delivering = delivering;
+    return result == -EACCES && perf->wide_ns != 0 ? 0 : result;
 }
 
 /* A process that is to exec may be watched by others already: then it will not begin anew. */
@@ -99,13 +101,11 @@ check_sources(struct perf *perf, struct perf_source *const *sources,
 }
 
 int
-perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
-           struct perf_source *const *sources, size_t source_count,
-           const uint64_t *processors, size_t processor_words)
+perf_watch_create(struct perf *perf, uint32_t pid, struct perf_source *const *sources,
+                  size_t source_count, const uint64_t *processors,
+                  size_t processor_words, struct perf_target **created)
 {
-    struct perf_selection selection = {0};
     struct perf_target *target;
-    uint64_t from_ns;
     int result;
 
     result = check_sources(perf, sources, source_count);
@@ -119,21 +119,41 @@ perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
     perf_flush(perf);
     target = perf_target_create(pid);
     if (target == NULL) {
-        result = -ENOMEM;
-        goto fail;
+        return perf_fail(perf, -ENOMEM, PERF_SCOPE_SELF, "watch");
     }
     target->watch = true;
-    target->cover.descendants = descendants;
-    target->on_exec = on_exec;
     result = watch_fill(target, sources, source_count, processors, processor_words);
     if (result < 0) {
-        goto delete_target;
+        perf_target_delete(perf, target);
+        return perf_fail(perf, result, PERF_SCOPE_SELF, "watch");
     }
+    *created = target;
+    return 0;
+}
+
+int
+perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
+           struct perf_source *const *sources, size_t source_count,
+           const uint64_t *processors, size_t processor_words)
+{
+    struct perf_selection selection = {0};
+    struct perf_target *target;
+    uint64_t from_ns;
+    int result;
+
+    result = perf_watch_create(perf, pid, sources, source_count, processors,
+                               processor_words, &target);
+    if (result < 0) {
+        return result;
+    }
+    target->cover.descendants = descendants;
+    target->on_exec = on_exec;
     selection.sources = target->sources;
     selection.source_count = target->source_count;
     selection.processors = target->processors;
     selection.processor_words = target->processor_words;
-    selection.side_band = perf_space_find(&perf->space, pid) == NULL;
+    selection.side_band =
+        perf->wide_ns == 0 && perf_space_find(&perf->space, pid) == NULL;
     selection.skip_covered = true;
 
     from_ns = perf_now_ns();
@@ -146,7 +166,8 @@ perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
     }
     target->next = perf->targets;
     perf->targets = target;
-    result = on_exec ? watch_known(perf, target) : watch_announce(perf, target);
+    result =
+        on_exec ? watch_known(perf, target) : watch_announce(perf, target, from_ns);
     if (result < 0) {
         perf_target_unlink(perf, target);
         goto delete_target;
@@ -156,6 +177,5 @@ perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
 
 delete_target:
     perf_target_delete(perf, target);
-fail:
     return perf_fail(perf, result, PERF_SCOPE_PROCESS, "watch process %u", pid);
 }

@@ -70,6 +70,7 @@ sim_delete(struct sim *sim)
         free(sim->processes);
         sim->processes = next;
     }
+    sim_finish_watches(sim);
     for (uint32_t i = 0; i < sim->processor_count; i++) {
         pthread_mutex_destroy(&sim->processors[i].lock);
         free(sim->processors[i].starts);
@@ -324,7 +325,7 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
         (HAL_STATISTICS){.RingBytes = sim->queue_capacity * sizeof(struct sim_record)};
     for (const struct sim_process *process = sim->processes; process != NULL;
          process = process->next) {
-        statistics->Processes += process->alive && process->watch != NULL;
+        statistics->Processes += process->alive && sim_is_told(sim, process);
     }
 }
 
@@ -348,6 +349,7 @@ deliver(void *context)
 
     /* Time does not pass within a delivery. */
     if (!sim->delivering && is_busy(sim)) {
+        sim_tell_newcomers(sim);
         sim_run(sim, DELIVERY_NS);
     }
     sim_flush(sim);

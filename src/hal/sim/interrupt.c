@@ -196,6 +196,9 @@ find_scope(const struct sim *sim, const struct sim_processor *processor, int row
             scope |= KE_SCOPE_PROCESS;
         }
     }
+    if (sim->all != NULL && sim_watch_covers(sim->all, row, where->Processor)) {
+        return KE_SCOPE_BOTH;
+    }
     if (sim->watches != NULL) {
         const struct sim_process *const process =
             sim_find_process(sim, where->ProcessId);

@@ -107,6 +107,7 @@ sim_adopt_process(struct sim *sim, uint64_t pid)
         process = make_process(sim, pid);
         if (process != NULL) {
             load_program(sim, process);
+            process->untold = sim->all != NULL;
         }
     }
     return process;
@@ -116,6 +117,13 @@ void
 sim_add_process(struct sim *sim, uint64_t pid)
 {
     (void)sim_adopt_process(sim, pid);
+    sim_tell_newcomers(sim);
+}
+
+bool
+sim_is_told(const struct sim *sim, const struct sim_process *process)
+{
+    return process->watch != NULL || (sim->all != NULL && !process->untold);
 }
 
 static void
@@ -134,7 +142,7 @@ tell_image(struct sim *sim, const struct sim_process *process, uint32_t kind,
                                      (uint64_t)image->name[strlen(image->name) - 1]),
     };
 
-    if (process->watch != NULL) {
+    if (sim_is_told(sim, process)) {
         sim_push_notification(sim, &notification, image->name);
     }
 }
@@ -150,7 +158,7 @@ tell_process(struct sim *sim, const struct sim_process *process, uint32_t kind,
         .tid = (uint32_t)process->pid,
     };
 
-    if (process->watch != NULL) {
+    if (sim_is_told(sim, process)) {
         sim_push_notification(sim, &notification, process->name);
     }
 }
@@ -258,7 +266,7 @@ sim_exec(struct sim *sim, uint64_t pid)
     } else {
         tell_images(sim, process, NTPROF_IMAGE_UNMAP);
     }
-    if (process->watch == NULL && sim_has_starts(sim, pid)) {
+    if (!sim_is_told(sim, process) && sim_has_starts(sim, pid)) {
         tell_core_of_exec(sim, pid);
     }
     load_program(sim, process);
@@ -275,7 +283,7 @@ sim_exit(struct sim *sim, uint64_t pid)
         return;
     }
     process->alive = false;
-    process->end_told = process->watch == NULL || process->waits_for_exec;
+    process->end_told = !sim_is_told(sim, process) || process->waits_for_exec;
     sim_make_starts_stale(sim, pid);
     if (!process->end_told) {
         tell_images(sim, process, NTPROF_IMAGE_UNMAP);

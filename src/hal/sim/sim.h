@@ -44,7 +44,7 @@ HAL sim_hal(struct sim *sim);
  * sim_hit - one interrupt now, exactly here.
  *
  * It is made only if source was started or is watched on that processor, for this process or for
- * all; then it is one interrupt for both lists. Returns the counters incremented; 0 if it was
+ * all (pid 0: the processor idles); then it is one interrupt for both lists. Returns the counters incremented; 0 if it was
  * not made, or queued.
  */
 ULONG sim_hit(struct sim *sim, KPROFILE_SOURCE source, ULONG processor, uint64_t pid,

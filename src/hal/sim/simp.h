@@ -81,6 +81,7 @@ struct sim_process {
     bool alive;
     bool end_told;       /* and so ended for the core, too */
     bool waits_for_exec; /* then it is told of */
+    bool untold;         /* all are watched, but this one came within a call */
     struct sim_watch *watch;
     uint32_t image_count;
     uint32_t generation; /* of depth and forks, to bound the tree */
@@ -108,6 +109,7 @@ struct sim {
     struct sim_source sources[SIM_SOURCES];
     struct sim_process *processes;
     struct sim_watch *watches;
+    struct sim_watch *all; /* the one of all processes, or NULL */
     uint64_t next_pid;
     struct sim_record *queue;
     size_t queue_count;
@@ -171,6 +173,11 @@ bool sim_has_image_room(const struct sim_process *process);
 NTSTATUS sim_watch(struct sim *sim, const HAL_WATCH *wanted);
 void sim_release_watch(struct sim *sim, struct sim_process *process);
 bool sim_watch_covers(const struct sim_watch *watch, int row, ULONG processor);
+/* sim_is_told - are there notifications of this process? */
+bool sim_is_told(const struct sim *sim, const struct sim_process *process);
+/* sim_tell_newcomers - of those that are untold. */
+void sim_tell_newcomers(struct sim *sim);
+void sim_finish_watches(struct sim *sim);
 void sim_tell_start(struct sim *sim, struct sim_process *process, uint64_t parent);
 void sim_act(struct sim *sim, struct sim_process *process);
 

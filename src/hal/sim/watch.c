@@ -118,17 +118,13 @@ begin_script(struct sim *sim, struct sim_process *process)
     }
 }
 
-NTSTATUS
-sim_watch(struct sim *sim, const HAL_WATCH *wanted)
+static NTSTATUS
+watch_process(struct sim *sim, const HAL_WATCH *wanted)
 {
-    NTSTATUS status = check_sources(sim, wanted);
     struct sim_process *process;
     struct sim_watch *watch;
     bool known;
 
-    if (!NT_SUCCESS(status)) {
-        return status;
-    }
     if (sim_is_ended(sim, wanted->ProcessId)) {
         snprintf(sim->error, sizeof(sim->error), "the simulated process has ended");
         return STATUS_PROCESS_IS_TERMINATING;
@@ -138,7 +134,8 @@ sim_watch(struct sim *sim, const HAL_WATCH *wanted)
     if (watch == NULL) {
         return STATUS_INSUFFICIENT_RESOURCES;
     }
-    known = process->watch != NULL;
+    sim_tell_newcomers(sim);
+    known = sim_is_told(sim, process);
     fill_watch(sim, watch, process->watch, wanted);
     sim_arm_watch(sim, watch, true);
     sim_release_watch(sim, process);
@@ -151,6 +148,83 @@ sim_watch(struct sim *sim, const HAL_WATCH *wanted)
         begin_script(sim, process);
     }
     return STATUS_SUCCESS;
+}
+
+/* The processor's own, when no process runs. */
+static void
+tell_idle(struct sim *sim)
+{
+    ntprof_notification notification = {.kind = NTPROF_PROCESS_START};
+
+    sim_push_notification(sim, &notification, "swapper");
+}
+
+void
+sim_tell_newcomers(struct sim *sim)
+{
+    for (struct sim_process *process = sim->processes; process != NULL;
+         process = process->next) {
+        if (process->alive && process->untold) {
+            process->untold = false;
+            sim_tell_start(sim, process, 0);
+            begin_script(sim, process);
+        }
+    }
+}
+
+/* The first watch of all processes: those that are not watched yet come as newcomers. */
+static void
+announce_all(struct sim *sim)
+{
+    tell_idle(sim);
+    for (struct sim_process *process = sim->processes; process != NULL;
+         process = process->next) {
+        process->untold =
+            process->alive && (process->watch == NULL || process->waits_for_exec);
+        process->waits_for_exec = false;
+    }
+    sim_tell_newcomers(sim);
+}
+
+static NTSTATUS
+watch_all(struct sim *sim, const HAL_WATCH *wanted)
+{
+    struct sim_watch *const before = sim->all;
+    struct sim_watch *const watch = make_watch(sim);
+
+    if (watch == NULL) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    fill_watch(sim, watch, before, wanted);
+    sim_arm_watch(sim, watch, true);
+    sim->all = watch;
+    if (before != NULL) {
+        sim_arm_watch(sim, before, false);
+        delete_watch(sim, before);
+    } else {
+        announce_all(sim);
+    }
+    return STATUS_SUCCESS;
+}
+
+void
+sim_finish_watches(struct sim *sim)
+{
+    if (sim->all != NULL) {
+        delete_watch(sim, sim->all);
+        sim->all = NULL;
+    }
+}
+
+NTSTATUS
+sim_watch(struct sim *sim, const HAL_WATCH *wanted)
+{
+    const NTSTATUS status = check_sources(sim, wanted);
+
+    if (!NT_SUCCESS(status)) {
+        return status;
+    }
+    return wanted->ProcessId != 0 ? watch_process(sim, wanted) : watch_all(sim, wanted);
 }
 
 /* A library, at the one place for them: what was there before is replaced. */
@@ -183,9 +257,9 @@ fork_child(struct sim *sim, struct sim_process *process)
 void
 sim_act(struct sim *sim, struct sim_process *process)
 {
-    const bool may_fork = process->watch != NULL && process->watch->descendants &&
-                          process->children < MOST_CHILDREN &&
-                          process->generation < MOST_GENERATIONS;
+    const bool may_fork =
+        (sim->all != NULL || (process->watch != NULL && process->watch->descendants)) &&
+        process->children < MOST_CHILDREN && process->generation < MOST_GENERATIONS;
     const uint64_t choice = sim_random_below(sim, 4);
 
     process->wakes_ns = sim->now_ns + (5 + sim_random_below(sim, 40)) * MS_NS;

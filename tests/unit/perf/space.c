@@ -428,11 +428,11 @@ attach__known_process__cover_added_nothing_told(void **state)
     struct perf_cover other = {.descendants = false};
     struct perf_mappings none = {0};
     const uint32_t tid = SHELL;
+    const struct perf_found found = {
+        .pid = SHELL, .name = "sh", .tids = &tid, .tid_count = 1, .mappings = &none};
 
     begin_shell(world);
-    assert_int_equal(
-        perf_space_attach(&world->space, SHELL, "sh", &tid, 1, 1, &none, &other),
-        -EEXIST);
+    assert_int_equal(perf_space_attach(&world->space, &found, 1, &other), -EEXIST);
     assert_int_equal(world->ke.count, 0);
     assert_int_equal(perf_space_find(&world->space, SHELL)->cover_count, 2);
     fork_process(world, CHILD, SHELL);
