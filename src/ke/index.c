@@ -65,9 +65,6 @@ KiRemoveRange(KE_SYSTEM *Ke, KPROCESS *Process, const KPROFILE *Profile)
     if (!KiCanCount(Profile)) {
         return;
     }
-    if (Ke->Pool.Free < KI_UPDATE_NODES) {
-        KiRecycleNodes(Ke);
-    }
     RtlPublish(Root, KiRemoveFromTree(&Ke->Pool, *Root, KiSpanOf(Profile).Base,
                                       Profile->Sequence));
     /* Waits until no hit sees the profile any more. */

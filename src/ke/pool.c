@@ -66,7 +66,7 @@ NTSTATUS
 KiReserveNodes(KE_SYSTEM *Ke)
 {
     KI_POOL *const Pool = &Ke->Pool;
-    const ULONG Needed = 2 * KI_UPDATE_NODES;
+    const ULONG Needed = 2 * KI_UPDATE_NODES; /* for a start now and a stop later */
 
     if (Pool->Free >= Needed) {
         return STATUS_SUCCESS;

@@ -36,8 +36,8 @@ _Static_assert(KI_POOL_FIRST_CHUNK << KI_POOL_CHUNKS <
  * A node is used (in a tree), free, or retired: no longer in a tree, but a hit that began before
  * may still look at it. Retired nodes become free by HAL_TABLE.Synchronize.
  *
- * Invariant between calls: while nodes are used, Free + Retired >= KI_UPDATE_NODES. So a stop, which
- * must not fail, always finds the nodes that it makes.
+ * Invariant between calls: while nodes are used, Free >= KI_UPDATE_NODES. So a stop, which must not
+ * fail, always finds the nodes that it makes, and gives back as many.
  */
 typedef struct _KI_POOL {
     KI_NODE *Nodes[KI_POOL_CHUNKS];

@@ -37,11 +37,11 @@ typedef struct _KI_PATH {
     ULONG At[KI_DEPTH_MAX];
 } KI_PATH;
 
-/* What stands behind the entries ends before it begins. */
+/* At least one; what stands behind the entries ends before it begins. */
 static ULONG
 KiCountEntries(const KI_NODE *Node)
 {
-    ULONG Count = 0;
+    ULONG Count = 1;
 
     while (Count < KI_FANOUT && Node->Spans[Count].Last >= Node->Spans[Count].Base) {
         Count++;
@@ -89,26 +89,28 @@ KiFindPath(const KI_POOL *Pool, ULONG Root, ULONG64 Base, ULONG64 Sequence,
     }
 }
 
-/* Adds a node's entries behind those of the bundle, and retires the node. */
+/* Adds a node's entries before those of the bundle from At on, and retires the node. */
 static void
-KiTakeEntries(KI_POOL *Pool, ULONG Number, KI_BUNDLE *Bundle)
+KiTakeEntries(KI_POOL *Pool, ULONG Number, KI_BUNDLE *Bundle, ULONG At)
 {
     const KI_NODE *const Node = KiNodeAt(Pool, Number);
     const ULONG Count = KiCountEntries(Node);
+    KI_ENTRY *const Entries = &Bundle->Entries[At];
+    ULONG i = 0;
 
-    for (ULONG i = 0; i < Count; i++) {
-        KI_ENTRY *const Entry = &Bundle->Entries[Bundle->Count + i];
-
-        Entry->Span = Node->Spans[i];
-        Entry->Sequence = Node->Sequences[i];
+    RtlMoveMemory(Entries + Count, Entries, (Bundle->Count - At) * sizeof(KI_ENTRY));
+    do { /* no node is without entries */
+        Entries[i].Span = Node->Spans[i];
+        Entries[i].Sequence = Node->Sequences[i];
         if (Bundle->Leaf) {
-            Entry->Range = Node->Ranges[i];
-            Entry->Profile = Node->Profiles[i];
+            Entries[i].Range = Node->Ranges[i];
+            Entries[i].Profile = Node->Profiles[i];
         } else {
-            Entry->Child = Node->Children[i];
+            Entries[i].Child = Node->Children[i];
         }
-    }
-    Bundle->Count += Count;
+        Bundle->Count++;
+        i++;
+    } while (i < Count);
     KiRetireNode(Pool, Number);
 }
 
@@ -117,7 +119,7 @@ KiBundleNode(KI_POOL *Pool, ULONG Number, KI_BUNDLE *Bundle)
 {
     Bundle->Count = 0;
     Bundle->Leaf = (Number & KI_LEAF) != 0;
-    KiTakeEntries(Pool, Number, Bundle);
+    KiTakeEntries(Pool, Number, Bundle, 0);
 }
 
 /* Replaces Removed entries from At on by Added others. */
@@ -181,14 +183,11 @@ KiPackBundle(KI_POOL *Pool, const KI_BUNDLE *Bundle, KI_ENTRY Made[2])
 static ULONG
 KiJoinNeighbour(KI_POOL *Pool, const KI_NODE *Parent, ULONG At, KI_BUNDLE *Bundle)
 {
-    KI_BUNDLE Before;
-
     if (At == 0) {
-        KiTakeEntries(Pool, Parent->Children[1], Bundle);
+        KiTakeEntries(Pool, Parent->Children[1], Bundle, Bundle->Count);
         return 0;
     }
-    KiBundleNode(Pool, Parent->Children[At - 1], &Before);
-    KiReplaceEntries(Bundle, 0, 0, Before.Entries, Before.Count);
+    KiTakeEntries(Pool, Parent->Children[At - 1], Bundle, 0);
     return At - 1;
 }
 
@@ -242,7 +241,7 @@ KiInsertIntoTree(KI_POOL *Pool, ULONG Root, KI_SPAN Span, const KI_RANGE *Range,
     Bundle.Leaf = TRUE;
     if (Root != 0) {
         KiFindPath(Pool, Root, Span.Base, Profile->Sequence, &Path);
-        KiTakeEntries(Pool, Path.Numbers[Path.Depth - 1], &Bundle);
+        KiBundleNode(Pool, Path.Numbers[Path.Depth - 1], &Bundle);
     }
     KiReplaceEntries(&Bundle, Path.At[Path.Depth - 1], 0, &Entry, 1);
     return KiRebuildPath(Pool, &Path, &Bundle);

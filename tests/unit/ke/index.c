@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
+#include "guarded.h"
 #include "ke/index.h"
 #include "ke/ke.h"
-#include "guarded.h"
 #include "machine.h"
 
 #include <stdlib.h>
@@ -247,6 +247,7 @@ check_index(const KE_SYSTEM *ke, const KPROCESS *process, size_t ranges)
     const KI_POOL *const pool = &ke->Pool;
     const ULONG root = process->Roots[KI_TREE_ADDRESSES];
     struct walked walked = {0};
+    size_t nodes = 0;
 
     assert_int_equal(process->Roots[KI_TREE_SEGMENTS], 0);
     if (root != 0) {
@@ -254,8 +255,14 @@ check_index(const KE_SYSTEM *ke, const KPROCESS *process, size_t ranges)
     }
     assert_int_equal(walked.ranges, ranges);
     assert_int_equal(pool->Used, walked.nodes);
+    for (ULONG chunk = 0; chunk < pool->Chunks; chunk++) {
+        nodes += (size_t)KI_POOL_FIRST_CHUNK << chunk;
+    }
+    /* None is lost but the one that stands for none. */
+    assert_int_equal(pool->Used + pool->Free + pool->Retired + (pool->Chunks != 0),
+                     nodes);
     if (pool->Used != 0) {
-        assert_true(pool->Free + pool->Retired >= 2 * KI_DEPTH_MAX + 1);
+        assert_true(pool->Free >= 2 * KI_DEPTH_MAX + 1);
     }
 }
 
