@@ -3,6 +3,7 @@
 #include "cmd/describe.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,26 +41,78 @@ describe_limits(const ntprof_session_info *info)
 
 /* Records lost that were no hits: they told of mappings, threads and processes. */
 static uint64_t
-count_untold(const struct collector *collector, const struct profile *profile)
+count_untold(const struct collector_gaps *gaps, const struct profile *profile)
 {
-    const uint64_t lost = collector_records_lost(collector);
     uint64_t hits = 0;
 
     for (size_t i = 0; i < profile->source_count; i++) {
         hits += profile->sources[i].lost;
     }
-    return lost > hits ? lost - hits : 0;
+    return gaps->records_lost > hits ? gaps->records_lost - hits : 0;
+}
+
+/* One after the other, with "; " between. */
+__attribute__((format(printf, 3, 4))) static void
+add(FILE *out, bool *first, const char *format, ...)
+{
+    va_list arguments;
+
+    fputs(*first ? "" : "; ", out);
+    *first = false;
+    va_start(arguments, format);
+    vfprintf(out, format, arguments);
+    va_end(arguments);
+}
+
+static const char *
+plural(uint64_t count, const char *one, const char *several)
+{
+    return count == 1 ? one : several;
+}
+
+static void
+put_gaps(FILE *out, const struct collector_gaps *gaps, uint64_t untold, bool interim)
+{
+    bool first = true;
+
+    if (gaps->failures != 0) {
+        add(out, &first, "%" PRIu64 " mappings could not be profiled: %s",
+            gaps->failures, ntprof_status_text(gaps->first_failure));
+    }
+    if (untold != 0) {
+        add(out, &first,
+            "%" PRIu64 " records of mappings and threads were lost: hits there may be "
+            "outside or have wrong names",
+            untold);
+    }
+    if (gaps->unfollowed != 0) {
+        add(out, &first,
+            "%" PRIu64 " program%s could not be followed, being set-uid or "
+            "unreadable; to allow it, run ntprof as root",
+            gaps->unfollowed, plural(gaps->unfollowed, "", "s"));
+    }
+    if (gaps->unopened != 0) {
+        add(out, &first,
+            "%" PRIu64 " image%s could not be kept open and ha%s no names: raise the "
+            "limit of open files",
+            gaps->unopened, plural(gaps->unopened, "", "s"),
+            plural(gaps->unopened, "s", "ve"));
+    }
+    if (interim) {
+        add(out, &first, "taken while it went on: what came later is not in here");
+    } else if (gaps->running != 0) {
+        add(out, &first,
+            "%" PRIu64 " process%s that it started still run%s: what comes from now on "
+            "is not in here",
+            gaps->running, plural(gaps->running, "", "es"),
+            plural(gaps->running, "s", ""));
+    }
 }
 
 char *
-describe_gaps(const struct collector *collector, const struct profile *profile)
+describe_gaps(const struct collector_gaps *gaps, const struct profile *profile,
+              bool interim)
 {
-    NTSTATUS first;
-    const uint64_t failures = collector_failures(collector, &first);
-    const uint64_t unfollowed = collector_unfollowed(collector);
-    const uint64_t running = collector_running(collector);
-    const uint64_t untold = count_untold(collector, profile);
-    const char *between = "";
     char *text = NULL;
     size_t size = 0;
     FILE *const out = open_memstream(&text, &size);
@@ -67,34 +120,7 @@ describe_gaps(const struct collector *collector, const struct profile *profile)
     if (out == NULL) {
         return NULL;
     }
-    if (failures != 0) {
-        fprintf(out, "%" PRIu64 " mappings could not be profiled: %s", failures,
-                ntprof_status_text(first));
-        between = "; ";
-    }
-    if (untold != 0) {
-        fprintf(out,
-                "%s%" PRIu64
-                " records of mappings and threads were lost: hits there may "
-                "be outside or have wrong names",
-                between, untold);
-        between = "; ";
-    }
-    if (unfollowed != 0) {
-        fprintf(out,
-                "%s%" PRIu64
-                " program%s could not be followed, being set-uid or unreadable; to "
-                "allow it, run ntprof as root",
-                between, unfollowed, unfollowed == 1 ? "" : "s");
-        between = "; ";
-    }
-    if (running != 0) {
-        fprintf(out,
-                "%s%" PRIu64
-                " process%s that it started still run%s: what comes from now on is not "
-                "in here",
-                between, running, running == 1 ? "" : "es", running == 1 ? "s" : "");
-    }
+    put_gaps(out, gaps, count_untold(gaps, profile), interim);
     if (fclose(out) != 0) {
         free(text);
         return NULL;

@@ -11,7 +11,8 @@ char *describe_command(char **words);
 /* Why no better back end, and what this one may not do. */
 char *describe_limits(const ntprof_session_info *info);
 
-/* What was not profiled at all, or perhaps for another. */
-char *describe_gaps(const struct collector *collector, const struct profile *profile);
+/* What was not profiled at all, or perhaps for another; interim: and that it still went on. */
+char *describe_gaps(const struct collector_gaps *gaps, const struct profile *profile,
+                    bool interim);
 
 #endif

@@ -19,6 +19,7 @@ enum {
     OPT_ROWS,
     OPT_JSON,
     OPT_REPORT,
+    OPT_EVERY,
     OPT_HELP
 };
 
@@ -35,12 +36,14 @@ static const struct option long_options[] = {
     {"rows", required_argument, NULL, OPT_ROWS},
     {"json", no_argument, NULL, OPT_JSON},
     {"report", required_argument, NULL, OPT_REPORT},
+    {"every", required_argument, NULL, OPT_EVERY},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
 };
 
 static const uint64_t second_100ns = 10000000;
 static const uint64_t default_hz = 997;
+static const uint64_t every_min_ns = 100000000;
 static const uint64_t bucket_bytes_max = 1 << 20;
 
 /* What was given, until it is known whether it fits together. */
@@ -93,6 +96,17 @@ parse_events(struct record_options *options, const char *text)
     if (!number_parse_count(text, &options->events) || options->events == 0) {
         return bad(options, "-c", text,
                    "not a number of events, 1 or more; such as 1000 or 10k");
+    }
+    return true;
+}
+
+static bool
+parse_every(struct record_options *options, const char *text)
+{
+    if (!number_parse_ns(text, &options->every_ns) ||
+        options->every_ns < every_min_ns) {
+        return bad(options, "--every", text,
+                   "not a time of 100ms or more; such as 10s or 1m");
     }
     return true;
 }
@@ -332,6 +346,8 @@ parse_option(struct record_options *options, struct given *given, int option,
     case OPT_REPORT:
         options->report = text;
         return true;
+    case OPT_EVERY:
+        return parse_every(options, text);
     case 'q':
         options->quiet = true;
         return true;

@@ -31,6 +31,7 @@ struct record_options {
     uint16_t affinity_count; /* 0: all */
     const char *hal;         /* NULL: the best */
     const char *output;
+    uint64_t every_ns; /* between rewrites of output; 0: at the end alone */
     size_t rows;
     bool json;
     bool quiet;

@@ -204,6 +204,10 @@ recording_open(struct recording *recording, const struct record_options *given)
         cmd_fail(recording->command, "-o: %s", error.text);
         return false;
     }
+    if (given->every_ns != 0 && !pprof_check_rewritable(given->output, &error)) {
+        cmd_fail(recording->command, "--every: %s", error.text);
+        return false;
+    }
     if (!recording_open_session(recording)) {
         return false;
     }
@@ -244,8 +248,6 @@ recording_watch(struct recording *recording, uint32_t pid, uint32_t flags,
     NTSTATUS status = NtOpenProcess(&process, PROCESS_QUERY_INFORMATION, NULL, &client);
 
     if (NT_SUCCESS(status)) {
-        ntprof_session_set_notify(recording->session, collector_notify,
-                                  recording->collector);
         status = ntprof_session_watch(recording->session, process, &options);
         NtClose(process);
     }
@@ -256,41 +258,96 @@ recording_watch(struct recording *recording, uint32_t pid, uint32_t flags,
     return status;
 }
 
-void
-recording_begin(struct recording *recording)
-{
-    recording->start_ns = clock_ns(CLOCK_REALTIME);
-    recording->begun_ns = clock_ns(CLOCK_MONOTONIC);
-}
-
-void
-recording_end(struct recording *recording)
-{
-    recording->duration_ns = clock_ns(CLOCK_MONOTONIC) - recording->begun_ns;
-}
-
 static struct profile *
-recording_collect(struct recording *recording, char **words)
+recording_collect(struct recording *recording, bool interim)
 {
     ntprof_session_info info = {.size = sizeof(info)};
-    struct profile *const profile = collector_finish(recording->collector);
+    struct collector_gaps gaps;
+    struct profile *const profile = collector_snapshot(recording->collector, &gaps);
 
     if (profile == NULL) {
         return NULL;
     }
+    if (!recording->children) {
+        gaps.running = 0; /* of whom nobody said that they end */
+    }
     ntprof_session_get_info(recording->session, &info);
-    profile->command = describe_command(words);
+    profile->command = describe_command(recording->words);
     profile->hal = strdup(info.backend);
     profile->honesty = describe_limits(&info);
-    profile->gaps = describe_gaps(recording->collector, profile);
+    profile->gaps = describe_gaps(&gaps, profile, interim);
     profile->time_ns = recording->start_ns;
-    profile->duration_ns = recording->duration_ns;
+    profile->duration_ns = interim ? clock_ns(CLOCK_MONOTONIC) - recording->begun_ns
+                                   : recording->duration_ns;
     if (profile->command == NULL || profile->hal == NULL || profile->honesty == NULL ||
         profile->gaps == NULL) {
         profile_delete(profile);
         return NULL;
     }
     return profile;
+}
+
+/* What had the file's name before the recording is kept; what the recording itself wrote is not. */
+static bool
+recording_write(struct recording *recording, const struct profile *profile,
+                struct pprof_error *error)
+{
+    const char *const path = recording->options->output;
+    const bool written = recording->written ? pprof_rewrite(profile, path, error)
+                                            : pprof_write(profile, path, error);
+
+    recording->written = recording->written || written;
+    return written;
+}
+
+/* On the keeper's thread. */
+static void
+recording_rewrite(void *context)
+{
+    struct recording *const recording = context;
+    struct pprof_error error = {"out of memory for the profile"};
+    struct profile *profile;
+    bool written;
+
+    ntprof_session_use(recording->session);
+    profile = recording_collect(recording, true);
+    written = profile != NULL && recording_write(recording, profile, &error);
+    profile_delete(profile);
+    if (!written && !recording->rewrite_said) {
+        recording->rewrite_said = true;
+        cmd_fail(recording->command, "--every: %s; %s it is tried again each time",
+                 error.text,
+                 recording->written ? "the file is as it was before, and"
+                                    : "there is no file of this run yet, and");
+    }
+}
+
+bool
+recording_begin(struct recording *recording, char **words)
+{
+    int failure;
+
+    recording->words = words;
+    recording->start_ns = clock_ns(CLOCK_REALTIME);
+    recording->begun_ns = clock_ns(CLOCK_MONOTONIC);
+    failure = collector_start(recording->collector);
+    if (failure == 0) {
+        failure =
+            keeper_start(&recording->keeper, recording->collector,
+                         recording->options->every_ns, recording_rewrite, recording);
+    }
+    if (failure != 0) {
+        cmd_fail(recording->command, "cannot start a thread: %s", strerror(-failure));
+    }
+    return failure == 0;
+}
+
+void
+recording_end(struct recording *recording)
+{
+    recording->duration_ns = clock_ns(CLOCK_MONOTONIC) - recording->begun_ns;
+    keeper_stop(&recording->keeper);
+    collector_stop(recording->collector);
 }
 
 static bool
@@ -322,9 +379,9 @@ recording_say_where(const struct recording *recording)
 
 /* The file first: it is what is kept should nobody read the table. */
 bool
-recording_deliver(struct recording *recording, char **words)
+recording_deliver(struct recording *recording)
 {
-    struct profile *const profile = recording_collect(recording, words);
+    struct profile *const profile = recording_collect(recording, false);
     struct pprof_error error;
     bool written;
     bool printed = true;
@@ -333,7 +390,7 @@ recording_deliver(struct recording *recording, char **words)
         cmd_fail(recording->command, "out of memory: the profile is lost");
         return false;
     }
-    written = pprof_write(profile, recording->options->output, &error);
+    written = recording_write(recording, profile, &error);
     if (!recording->options->quiet) {
         printed = recording_print(recording, profile);
     }
@@ -356,6 +413,7 @@ recording_close(struct recording *recording)
         recording->report != stdout) {
         fclose(recording->report); /* was flushed, and its errors told */
     }
+    keeper_stop(&recording->keeper);
     collector_delete(recording->collector);
     ntprof_session_use(NULL);
     ntprof_session_close(recording->session);

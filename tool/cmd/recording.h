@@ -9,6 +9,7 @@
 #ifndef CMD_RECORDING_H
 #define CMD_RECORDING_H
 
+#include "cmd/keeper.h"
 #include "cmd/record_options.h"
 #include "collect/collector.h"
 
@@ -21,7 +22,12 @@ struct recording {
     KPROFILE_SOURCE sources[RECORD_SOURCES_MAX];
     bool kernel; /* some source counts in the kernel */
     struct collector *collector;
+    struct keeper keeper;
     FILE *report;
+    char **words;      /* the command line that the file tells */
+    bool children;     /* of the words: those that still run at the end are told of */
+    bool written;      /* once: what had the file's name before is FILE.old */
+    bool rewrite_said; /* that the file could not be written in between */
     uint64_t start_ns; /* CLOCK_REALTIME */
     uint64_t begun_ns; /* CLOCK_MONOTONIC */
     uint64_t duration_ns;
@@ -39,13 +45,15 @@ bool recording_open(struct recording *recording, const struct record_options *op
 NTSTATUS recording_watch(struct recording *recording, uint32_t pid, uint32_t flags,
                          const char **why);
 
-/* The time that counts begins and ends. */
-void recording_begin(struct recording *recording);
+/* The time that counts begins: delivers, and with --every rewrites the file, on threads of its own.
+ * words is the command line that the file tells, NULL-terminated. */
+bool recording_begin(struct recording *recording, char **words);
+
+/* The time that counts ends. */
 void recording_end(struct recording *recording);
 
-/* File and table; each is tried although the other failed. words are the command line that the
- * file is to tell. */
-bool recording_deliver(struct recording *recording, char **words);
+/* File and table; each is tried although the other failed. */
+bool recording_deliver(struct recording *recording);
 
 void recording_close(struct recording *recording);
 

@@ -42,7 +42,11 @@ run_start(struct recording *recording, struct child *child, int *exit_status)
         child_abandon(child);
         return false;
     }
-    recording_begin(recording);
+    recording->children = true;
+    if (!recording_begin(recording, command)) {
+        child_abandon(child);
+        return false;
+    }
     failure = child_exec(child);
     if (failure < 0) {
         *exit_status = failure == -ENOENT ? CMD_NOT_FOUND : CMD_NOT_EXECUTABLE;
@@ -64,7 +68,7 @@ run_record(const struct record_options *options)
         child_wait(&child);
         recording_end(&recording);
         /* The command's status is passed on all the same. */
-        (void)recording_deliver(&recording, options->program);
+        (void)recording_deliver(&recording);
     }
     recording_close(&recording);
     return ran ? child_pass_on(&child) : exit_status;

@@ -3,10 +3,11 @@
  * collector.c - processes, their mappings, and the profile object of each.
  *
  * Invariant: a process is in the table from its start notification to its exit's; each of its
- * mappings has a started profile a source, or none if that failed. All but collector_finish runs within
- * deliveries of the session, one at a time.
+ * mappings has a started profile a source, or none if that failed. Processes and images change
+ * within deliveries alone, which the lock of delivery keeps out.
  */
 #include "collect/collector.h"
+#include "collect/delivery.h"
 #include "collect/naming.h"
 
 #include <stdlib.h>
@@ -51,16 +52,13 @@ struct process {
 
 struct collector {
     struct collector_options options;
+    struct delivery delivery;
     struct image_set images;
-    struct profile *profile; /* takes program names and anonymous rows as they come */
+    struct naming *naming; /* of the thread that makes snapshots */
+    char *programs[COLLECTOR_PROGRAMS_MAX + 1];
+    uint32_t program_count;
     struct process *processes[PROCESS_BUCKETS];
-    uint32_t programs;
-    uint64_t failures;
-    uint64_t unfollowed;
-    uint64_t records_lost;
-    uint64_t running; /* processes left at the end */
-    NTSTATUS first_failure;
-    bool out_of_memory;
+    struct collector_gaps gaps; /* but for running, which a snapshot counts */
 };
 
 static uint32_t
@@ -74,17 +72,7 @@ bucket_log2(uint32_t bucket_bytes)
     return log2;
 }
 
-static bool
-collector_add_sources(struct collector *collector)
-{
-    for (size_t i = 0; i < collector->options.source_count; i++) {
-        if (!naming_add_source(collector->profile, collector->options.session,
-                               collector->options.sources[i])) {
-            return false;
-        }
-    }
-    return true;
-}
+static void collector_notify(void *context, const ntprof_notification *notification);
 
 struct collector *
 collector_new(const struct collector_options *options)
@@ -95,48 +83,24 @@ collector_new(const struct collector_options *options)
         return NULL;
     }
     collector->options = *options;
+    delivery_init(&collector->delivery, options->session);
     image_set_init(&collector->images, options->source_count,
                    bucket_log2(options->bucket_bytes));
-    collector->profile = profile_new();
-    if (collector->profile == NULL || !collector_add_sources(collector)) {
+    collector->naming = naming_new();
+    if (collector->naming == NULL) {
         collector_delete(collector);
         return NULL;
     }
-    collector->profile->bucket_bytes = options->bucket_bytes;
+    ntprof_session_set_notify(options->session, collector_notify, collector);
     return collector;
 }
 
 static void
 collector_fail(struct collector *collector, NTSTATUS status)
 {
-    if (collector->failures++ == 0) {
-        collector->first_failure = status;
+    if (collector->gaps.failures++ == 0) {
+        collector->gaps.first_failure = status;
     }
-}
-
-uint64_t
-collector_failures(const struct collector *collector, NTSTATUS *first)
-{
-    *first = collector->first_failure;
-    return collector->failures;
-}
-
-uint64_t
-collector_running(const struct collector *collector)
-{
-    return collector->running;
-}
-
-uint64_t
-collector_unfollowed(const struct collector *collector)
-{
-    return collector->unfollowed;
-}
-
-uint64_t
-collector_records_lost(const struct collector *collector)
-{
-    return collector->records_lost;
 }
 
 static struct process **
@@ -150,25 +114,37 @@ process_slot(struct collector *collector, uint32_t pid)
     return slot;
 }
 
-/* Number of a program's name, or of "[other]" once there are too many. */
-static uint32_t
-collector_program(struct collector *collector, const char *name)
+static bool
+collector_find_program(const struct collector *collector, const char *name,
+                       uint32_t *number)
 {
-    struct profile *const profile = collector->profile;
-    uint32_t number = 0;
-
-    for (size_t i = 0; i < profile->process_count; i++) {
-        if (strcmp(profile->processes[i], name) == 0) {
-            return (uint32_t)i;
+    for (*number = 0; *number < collector->program_count; ++*number) {
+        if (strcmp(collector->programs[*number], name) == 0) {
+            return true;
         }
     }
-    if (profile->process_count >= COLLECTOR_PROGRAMS_MAX) {
+    return false;
+}
+
+/* Number of a program's name, or of "[other]" once there are too many. */
+static bool
+collector_program(struct collector *collector, const char *name, uint32_t *number)
+{
+    if (collector_find_program(collector, name, number)) {
+        return true;
+    }
+    if (collector->program_count >= COLLECTOR_PROGRAMS_MAX) {
         name = "[other]";
+        if (collector_find_program(collector, name, number)) {
+            return true;
+        }
     }
-    if (!profile_add_process(profile, name, &number)) {
-        collector->out_of_memory = true;
+    collector->programs[*number] = strdup(name);
+    if (collector->programs[*number] == NULL) {
+        return false;
     }
-    return number;
+    collector->program_count++;
+    return true;
 }
 
 static void
@@ -225,6 +201,7 @@ process_add_mapping(struct process *process, const struct mapping *mapping)
         process->mappings = mappings;
         process->mapping_capacity = capacity;
     }
+    mapping->image->users++;
     process->mappings[process->mapping_count] = *mapping;
     return &process->mappings[process->mapping_count++];
 }
@@ -292,15 +269,17 @@ notify_map(struct collector *collector, const ntprof_notification *map)
                                                                     : map->file_offset);
 }
 
-static bool
-process_uses(const struct process *process, const struct image *image)
+static void
+image_end(struct collector *collector, struct image *image)
 {
-    for (size_t i = 0; i < process->mapping_count; i++) {
-        if (process->mappings[i].image == image) {
-            return true;
-        }
+    bool complete = true;
+
+    for (size_t i = 0; i < collector->options.source_count; i++) {
+        complete = image_fold(&collector->images, image, (uint32_t)i) && complete;
     }
-    return false;
+    if (complete) { /* else the counters are kept, for the next fold */
+        image_release(&collector->images, image);
+    }
 }
 
 static void
@@ -311,9 +290,8 @@ process_remove_mapping(struct collector *collector, struct process *process, siz
     mapping_close(collector, &process->mappings[at]);
     process->mappings[at] = process->mappings[--process->mapping_count];
     /* JIT code comes and goes: its counters go with it, so that memory stays bounded. */
-    if (image->kind == IMAGE_ANONYMOUS && !process_uses(process, image) &&
-        !image_fold(&collector->images, image)) {
-        collector->out_of_memory = true;
+    if (--image->users == 0 && image->kind == IMAGE_ANONYMOUS) {
+        image_end(collector, image);
     }
 }
 
@@ -364,12 +342,13 @@ notify_start(struct collector *collector, const ntprof_notification *start)
         process_remove(collector, slot); /* its exit was lost */
     }
     process = calloc(1, sizeof(*process));
-    if (process == NULL) {
-        collector->out_of_memory = true;
+    if (process == NULL ||
+        !collector_program(collector, start->name, &process->program)) {
+        free(process);
+        collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
         return;
     }
     process->pid = start->pid;
-    process->program = collector_program(collector, start->name);
     status = NtOpenProcess(&process->handle, PROCESS_QUERY_INFORMATION, NULL, &client);
     if (!NT_SUCCESS(status)) {
         collector_fail(collector, status);
@@ -391,12 +370,15 @@ notify_exec(struct collector *collector, const ntprof_notification *exec)
         process->execed = true;
         process->followed = false;
         process_remove_mappings(collector, process);
-        process->program = collector_program(collector, exec->name);
+        if (!collector_program(collector, exec->name, &process->program)) {
+            collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
+            process->program = 0; /* there is one: that of its start */
+        }
         process_profile_kernel(collector, process);
     }
 }
 
-void
+static void
 collector_notify(void *context, const ntprof_notification *notification)
 {
     struct collector *const collector = context;
@@ -413,7 +395,7 @@ collector_notify(void *context, const ntprof_notification *notification)
         slot = process_slot(collector, notification->pid);
         if (*slot != NULL) {
             /* Linux ends the events of a caller without rights when a set-uid program begins. */
-            collector->unfollowed += (*slot)->execed && !(*slot)->followed;
+            collector->gaps.unfollowed += (*slot)->execed && !(*slot)->followed;
             process_remove(collector, slot);
         }
         break;
@@ -424,7 +406,7 @@ collector_notify(void *context, const ntprof_notification *notification)
         notify_unmap(collector, notification);
         break;
     case NTPROF_RECORDS_LOST:
-        collector->records_lost += notification->count;
+        collector->gaps.records_lost += notification->count;
         break;
     default:
         break;
@@ -461,36 +443,145 @@ collector_delete(struct collector *collector)
     if (collector == NULL) {
         return;
     }
+    delivery_finish(&collector->delivery);
     ntprof_session_set_notify(collector->options.session, NULL, NULL);
     collector_remove_processes(collector);
     image_set_finish(&collector->images);
-    profile_delete(collector->profile);
+    naming_delete(collector->naming);
+    for (uint32_t i = 0; i < collector->program_count; i++) {
+        free(collector->programs[i]);
+    }
     free(collector);
 }
 
-struct profile *
-collector_finish(struct collector *collector)
+int
+collector_start(struct collector *collector)
 {
-    struct profile *const profile = collector->profile;
+    return delivery_start(&collector->delivery);
+}
+
+void
+collector_stop(struct collector *collector)
+{
+    delivery_stop(&collector->delivery);
+}
+
+static bool
+collector_fold_source(struct collector *collector, uint32_t source)
+{
+    struct image_set *const set = &collector->images;
+    bool complete = true;
+
+    for (size_t i = 0; i < set->count; i++) {
+        complete = image_fold(set, set->images[i], source) && complete;
+    }
+    return complete;
+}
+
+bool
+collector_fold(struct collector *collector)
+{
+    bool complete = true;
+
+    delivery_lock(&collector->delivery);
+    for (size_t i = 0; i < collector->options.source_count; i++) {
+        complete = collector_fold_source(collector, (uint32_t)i) && complete;
+    }
+    delivery_unlock(&collector->delivery);
+    return complete;
+}
+
+/*
+ * Books, and the counters that belong to them. Asking for books delivers what has happened until then, so
+ * each source is folded before the next one is asked; nothing else delivers meanwhile.
+ */
+static bool
+snapshot_sources(struct collector *collector, struct profile *profile)
+{
+    const struct collector_options *const options = &collector->options;
+
+    for (size_t i = 0; i < options->source_count; i++) {
+        ntprof_source_info info = {.size = sizeof(info)};
+
+        if (!NT_SUCCESS(
+                ntprof_source_get(options->session, options->sources[i], &info)) ||
+            !naming_add_source(profile, &info) ||
+            !collector_fold_source(collector, (uint32_t)i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+snapshot_programs(const struct collector *collector, struct profile *profile)
+{
+    uint32_t index;
+
+    for (uint32_t i = 0; i < collector->program_count; i++) {
+        if (!profile_add_process(profile, collector->programs[i], &index)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What deliveries change: taken over while they are kept out. *count images are in the copy of the
+ * list that is returned; NULL: out of memory. */
+static struct image **
+snapshot_take(struct collector *collector, struct profile *profile,
+              struct collector_gaps *gaps, size_t *count)
+{
+    const struct image_set *const set = &collector->images;
+    struct image **images = NULL;
     bool complete;
 
-    ntprof_session_flush(collector->options.session);
-    ntprof_session_set_notify(collector->options.session, NULL, NULL);
-    collector->running = collector_count_processes(collector);
-    collector_remove_processes(collector);
+    delivery_lock(&collector->delivery);
     complete =
-        naming_read_books(profile, collector->options.session,
-                          collector->options.sources, collector->options.source_count);
-    for (size_t i = 0; i < collector->images.count; i++) {
-        struct image *const image = collector->images.images[i];
-
-        complete = image_fold(&collector->images, image) && complete;
-        complete = naming_add_rows(profile, image) && complete;
+        snapshot_sources(collector, profile) && snapshot_programs(collector, profile);
+    *gaps = collector->gaps;
+    gaps->unopened = set->unopened;
+    gaps->running = collector_count_processes(collector);
+    *count = set->count;
+    for (size_t i = 0; complete && i < set->count; i++) {
+        complete = image_take(set->images[i]);
     }
-    if (!complete || collector->out_of_memory) {
+    if (complete) {
+        images = malloc((set->count + 1) * sizeof(struct image *));
+    }
+    if (images != NULL && set->count > 0) {
+        memcpy(images, set->images, set->count * sizeof(struct image *));
+    }
+    delivery_unlock(&collector->delivery);
+    return images;
+}
+
+static bool
+snapshot_fill(struct collector *collector, struct profile *profile,
+              struct collector_gaps *gaps)
+{
+    size_t count;
+    struct image **const images = snapshot_take(collector, profile, gaps, &count);
+    bool complete = images != NULL;
+
+    profile->bucket_bytes = collector->options.bucket_bytes;
+    for (size_t i = 0; complete && i < count; i++) {
+        complete = image_total(images[i]) &&
+                   naming_add_rows(collector->naming, profile, images[i], i);
+    }
+    free(images);
+    return complete;
+}
+
+struct profile *
+collector_snapshot(struct collector *collector, struct collector_gaps *gaps)
+{
+    struct profile *const profile = profile_new();
+
+    if (profile == NULL || !snapshot_fill(collector, profile, gaps)) {
+        profile_delete(profile);
         return NULL;
     }
     profile_sort(profile);
-    collector->profile = NULL;
     return profile;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collector.h - turns the notifications of a session into profile objects, and at the end their
- * counters into a profile.
+ * collector.h - turns the notifications of a session into profile objects, and their counters into
+ * profiles.
  *
  * One profile object for each executable mapping of each watched process and source. It is made
  * within the notification of the mapping, so no hit that came after is missed.
+ *
+ * Order: new, watch, start, snapshots and folds, stop, the last snapshot, delete.
  */
 #ifndef COLLECT_COLLECTOR_H
 #define COLLECT_COLLECTOR_H
@@ -13,7 +15,7 @@
 #include "profile/profile.h"
 
 struct collector_options {
-    ntprof_session *session;
+    ntprof_session *session; /* NTPROF_SESSION_POLLED: the collector delivers */
     const KPROFILE_SOURCE *sources;
     size_t source_count;
     uint32_t bucket_bytes;          /* a power of two from 4 on */
@@ -22,35 +24,48 @@ struct collector_options {
     bool kernel; /* count in the kernel too */
 };
 
+/* collector_gaps - what is not in a profile, or perhaps not where it belongs. */
+struct collector_gaps {
+    uint64_t failures; /* mappings without a profile object: hits there are outside */
+    NTSTATUS first_failure;
+    uint64_t
+        unfollowed; /* programs of which nothing was seen after their start: set-uid */
+    uint64_t records_lost; /* records without room, of hits or of what happened */
+    uint64_t running;      /* processes that have not ended */
+    uint64_t unopened;     /* images without names, for want of descriptors */
+};
+
 struct collector;
 
-/* NULL: out of memory. The session must outlive the collector. */
+/* The session tells the collector from now on. NULL: out of memory. The session must outlive the
+ * collector. */
 struct collector *collector_new(const struct collector_options *options);
 
-/* Forgets the notifications of the session first. NULL is allowed. */
+/* NULL is allowed. */
 void collector_delete(struct collector *collector);
 
-/* What the session calls; context is the collector. */
-void collector_notify(void *context, const ntprof_notification *notification);
+/* Delivers on a thread of its own from now on. 0 or a negative errno. */
+int collector_start(struct collector *collector);
+
+/* Delivers no more but what is asked for by a snapshot. */
+void collector_stop(struct collector *collector);
 
 /*
- * Stops all profiles and makes the profile: sources with their books, rows with names.
- * NULL: out of memory. Once.
+ * Takes 32-bit counters over into 64 bits, which has to happen before one of them wraps: at least every
+ * COLLECTOR_FOLD_S. Any thread, but not two at once. False: out of memory, nothing is lost.
  */
-struct profile *collector_finish(struct collector *collector);
+bool collector_fold(struct collector *collector);
 
-/* Mappings for which no profile object could be made (hits there are outside), and with which
- * status the first failed. */
-uint64_t collector_failures(const struct collector *collector, NTSTATUS *first);
+/* Even 2^32 hits a minute in one bucket would be 70 million a second. */
+enum { COLLECTOR_FOLD_S = 60 };
 
-/* Programs that began and of which nothing was seen after: set-uid ones, without rights. */
-uint64_t collector_unfollowed(const struct collector *collector);
-
-/* Records that found no room, of hits or of what happened to processes. */
-uint64_t collector_records_lost(const struct collector *collector);
-
-/* Processes that had not ended when collector_finish was called. */
-uint64_t collector_running(const struct collector *collector);
+/*
+ * Makes a profile of all that happened so far: sources with their books, rows with names. The books
+ * of a source and its rows are of one moment. Collecting goes on. NULL: out of memory; nothing is lost.
+ * One thread at a time.
+ */
+struct profile *collector_snapshot(struct collector *collector,
+                                   struct collector_gaps *gaps);
 
 /* Names of processes that are told apart; the hits of any more are those of "[other]". */
 enum { COLLECTOR_PROGRAMS_MAX = 256 };

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -18,10 +19,23 @@ static const uint32_t kernel_map_log2 = 21;
 /* Counters of one segment and source: what is more gets larger buckets. */
 static const uint64_t segment_bytes_max = UINT64_C(1) << 31;
 
+/* Times that opening an image is tried, each for another process that maps it. */
+enum { MISSES_MAX = 8 };
+
+/* The part of all descriptors that images may take, and how many at least. */
+enum { FILES_SHARE = 4, FILES_MIN = 64 };
+
 void
 image_set_init(struct image_set *set, size_t source_count, uint32_t bucket_log2)
 {
+    struct rlimit files = {0};
+
     *set = (struct image_set){.source_count = source_count, .bucket_log2 = bucket_log2};
+    getrlimit(RLIMIT_NOFILE, &files);
+    set->files_max = (size_t)(files.rlim_cur / FILES_SHARE);
+    if (set->files_max < FILES_MIN) {
+        set->files_max = FILES_MIN;
+    }
 }
 
 static void
@@ -33,8 +47,8 @@ segment_delete(const struct image_set *set, struct image_segment *segment)
     free(segment);
 }
 
-static void
-image_free_segments(const struct image_set *set, struct image *image)
+void
+image_release(const struct image_set *set, struct image *image)
 {
     while (image->segments != NULL) {
         struct image_segment *const segment = image->segments;
@@ -50,11 +64,16 @@ image_set_finish(struct image_set *set)
     for (size_t i = 0; i < set->count; i++) {
         struct image *const image = set->images[i];
 
-        image_free_segments(set, image);
+        image_release(set, image);
         if (image->fd >= 0) {
             close(image->fd);
         }
-        free(image->counts);
+        if (image->taken_fd >= 0) {
+            close(image->taken_fd);
+        }
+        counts_finish(&image->fresh);
+        counts_finish(&image->taken);
+        counts_finish(&image->totals);
         free(image->path);
         free(image);
     }
@@ -131,8 +150,12 @@ image_hash(const struct image *image)
 static struct image *
 image_set_add(struct image_set *set, const struct image *wanted, uint32_t hash)
 {
-    struct image *const image = malloc(sizeof(*image));
+    struct image *image;
 
+    if (set->count >= IMAGE_SET_MAX) {
+        return NULL;
+    }
+    image = malloc(sizeof(*image));
     if (set->count == set->capacity) {
         const size_t capacity = set->capacity == 0 ? 64 : set->capacity * 2;
         struct image **const images =
@@ -154,21 +177,32 @@ image_set_add(struct image_set *set, const struct image *wanted, uint32_t hash)
     return image;
 }
 
-/* The image equal to wanted, whose path is copied if it is new. *added tells. */
 static struct image *
-image_set_get(struct image_set *set, const struct image *wanted, bool *added)
+image_set_look_up(const struct image_set *set, const struct image *wanted,
+                  uint32_t hash)
 {
-    const uint32_t hash = image_hash(wanted);
-    struct image copy = *wanted;
-    struct image *image;
     size_t probe = 0;
 
-    *added = false;
     for (uint32_t at = hash_index_find(&set->index, hash, &probe);
          at != HASH_INDEX_NONE; at = hash_index_find(&set->index, hash, &probe)) {
         if (image_equal(set->images[at], wanted)) {
             return set->images[at];
         }
+    }
+    return NULL;
+}
+
+/* The image equal to wanted, whose path is copied if it is new. *added tells. */
+static struct image *
+image_set_get(struct image_set *set, const struct image *wanted, bool *added)
+{
+    const uint32_t hash = image_hash(wanted);
+    struct image *image = image_set_look_up(set, wanted, hash);
+    struct image copy = *wanted;
+
+    *added = false;
+    if (image != NULL) {
+        return image;
     }
     copy.path = strdup(wanted->path);
     image = copy.path != NULL ? image_set_add(set, &copy, hash) : NULL;
@@ -178,6 +212,31 @@ image_set_get(struct image_set *set, const struct image *wanted, bool *added)
     }
     *added = true;
     return image;
+}
+
+static bool
+image_set_has(const struct image_set *set, const struct image *wanted)
+{
+    return image_set_look_up(set, wanted, image_hash(wanted)) != NULL;
+}
+
+/* Opens an image for whoever names it later, while descriptors last. */
+static void
+image_set_open(struct image_set *set, struct image *image,
+               const ntprof_notification *map)
+{
+    if (set->files_open >= set->files_max) {
+        set->unopened++;
+        image->misses = MISSES_MAX;
+        return;
+    }
+    image_open(image, map);
+    if (image->fd < 0) {
+        image->misses++;
+        return;
+    }
+    image->opened = true;
+    set->files_open++;
 }
 
 /* Shared memory without a file has an inode and a name all the same; JITs put code there. */
@@ -193,7 +252,7 @@ is_anonymous(const ntprof_notification *map)
 struct image *
 image_set_find(struct image_set *set, const ntprof_notification *map)
 {
-    struct image wanted = {.fd = -1};
+    struct image wanted = {.fd = -1, .taken_fd = -1};
     struct image *image;
     char anonymous[32];
     bool added;
@@ -207,6 +266,10 @@ image_set_find(struct image_set *set, const ntprof_notification *map)
         wanted.kind = IMAGE_ANONYMOUS;
         wanted.pid = map->pid;
         wanted.path = anonymous;
+        if (set->anonymous >= IMAGE_SET_ANONYMOUS_MAX && !image_set_has(set, &wanted)) {
+            wanted.pid = 0;
+            wanted.path = (char *)"[anon:other]";
+        }
     } else {
         wanted.kind = IMAGE_FILE;
         wanted.path = (char *)map->name;
@@ -216,8 +279,12 @@ image_set_find(struct image_set *set, const ntprof_notification *map)
         wanted.inode_generation = map->inode_generation;
     }
     image = image_set_get(set, &wanted, &added);
-    if (image != NULL && added && image->kind == IMAGE_FILE) {
-        image_open(image, map);
+    if (image == NULL) {
+        return NULL;
+    }
+    set->anonymous += added && image->kind == IMAGE_ANONYMOUS;
+    if (image->kind == IMAGE_FILE && !image->opened && image->misses < MISSES_MAX) {
+        image_set_open(set, image, map);
     }
     return image;
 }
@@ -225,7 +292,8 @@ image_set_find(struct image_set *set, const ntprof_notification *map)
 struct image *
 image_set_kernel(struct image_set *set, enum image_kind kind)
 {
-    const struct image wanted = {.kind = kind, .path = (char *)"[kernel]", .fd = -1};
+    const struct image wanted = {
+        .kind = kind, .path = (char *)"[kernel]", .fd = -1, .taken_fd = -1};
     bool added;
 
     return image_set_get(set, &wanted, &added);
@@ -296,82 +364,30 @@ image_segment_counter(const struct image_segment *segment, size_t source,
     return segment->counters[source] + ((place - segment->begin) >> segment->log2);
 }
 
-static int
-compare_counts(const void *left, const void *right)
-{
-    const struct image_count *const a = left;
-    const struct image_count *const b = right;
-
-    if (a->place != b->place) {
-        return a->place < b->place ? -1 : 1;
-    }
-    if (a->program != b->program) {
-        return a->program < b->program ? -1 : 1;
-    }
-    return a->source < b->source ? -1 : a->source > b->source;
-}
-
-void
-image_merge_counts(struct image *image)
-{
-    size_t kept = 0;
-
-    if (image->count == 0) {
-        return;
-    }
-    qsort(image->counts, image->count, sizeof(*image->counts), compare_counts);
-    for (size_t i = 1; i < image->count; i++) {
-        if (compare_counts(&image->counts[kept], &image->counts[i]) == 0) {
-            image->counts[kept].hits += image->counts[i].hits;
-        } else {
-            image->counts[++kept] = image->counts[i];
-        }
-    }
-    image->count = kept + 1;
-    image->merged = image->count;
-}
-
+/* Moves one counter's hits to fresh. There is room before the counter is emptied: what cannot
+ * be kept is not taken. */
 static bool
-image_add_count(struct image *image, const struct image_count *count)
+fold_counter(struct image *image, const struct image_segment *segment, uint32_t source,
+             size_t at)
 {
-    /* What comes and goes often, such as JIT code, meets the same buckets again. */
-    if (image->count == image->capacity && image->merged < image->count / 2) {
-        image_merge_counts(image);
+    ULONG *const counter = &segment->counters[source][at];
+    struct count count = {
+        .place = segment->begin + ((uint64_t)at << segment->log2),
+        .program = segment->program,
+        .source = source,
+    };
+
+    if (__atomic_load_n(counter, __ATOMIC_RELAXED) == 0) {
+        return true;
     }
-    if (image->count == image->capacity) {
-        const size_t capacity = image->capacity == 0 ? 256 : image->capacity * 2;
-        struct image_count *const counts =
-            reallocarray(image->counts, capacity, sizeof(*counts));
-
-        if (counts == NULL) {
-            return false;
-        }
-        image->counts = counts;
-        image->capacity = capacity;
+    if (image->kind == IMAGE_ANONYMOUS && image->pid == 0) {
+        count.place = 0; /* of many processes: their addresses would have no end */
     }
-    image->counts[image->count++] = *count;
-    return true;
-}
-
-/* Takes over the counters of one source from byte at up to end. */
-static bool
-fold_range(struct image *image, const struct image_segment *segment, uint32_t source,
-           size_t at, size_t end)
-{
-    const ULONG *const counters = segment->counters[source];
-
-    for (size_t i = at / sizeof(ULONG); i < end / sizeof(ULONG); i++) {
-        const struct image_count count = {
-            .place = segment->begin + ((uint64_t)i << segment->log2),
-            .hits = __atomic_load_n(&counters[i], __ATOMIC_RELAXED),
-            .program = segment->program,
-            .source = source,
-        };
-
-        if (count.hits != 0 && !image_add_count(image, &count)) {
-            return false;
-        }
+    if (!counts_make_room(&image->fresh)) {
+        return false;
     }
+    count.hits = __atomic_exchange_n(counter, 0, __ATOMIC_RELAXED);
+    counts_add(&image->fresh, &count);
     return true;
 }
 
@@ -383,17 +399,33 @@ fold_used(struct image *image, const struct image_segment *segment, uint32_t sou
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const ULONG *const counters = segment->counters[source];
+    bool complete = true;
 
     at = ntprof_buffer_next(counters, end, at);
     while (at < end) {
         const size_t next = end - at < page ? end : at + page;
 
-        if (!fold_range(image, segment, source, at, next)) {
-            return false;
+        for (size_t i = at / sizeof(ULONG); i < next / sizeof(ULONG); i++) {
+            complete = fold_counter(image, segment, source, i) && complete;
         }
         at = ntprof_buffer_next(counters, end, next);
     }
-    return true;
+    return complete;
+}
+
+/*
+ * Has the bucket of the kernel's map been hit at all? It counts on and is never emptied, since a
+ * hit that has reached the map may be on its way to its own counter; but it must not wrap to 0.
+ */
+static bool
+map_bucket_used(ULONG *bucket)
+{
+    const ULONG hits = __atomic_load_n(bucket, __ATOMIC_RELAXED);
+
+    if (hits > INT32_MAX) {
+        __atomic_store_n(bucket, 1, __ATOMIC_RELAXED);
+    }
+    return hits != 0;
 }
 
 /* The kernel's counters: where its map says that there are any. */
@@ -404,17 +436,19 @@ fold_mapped(struct image *image, const struct image_segment *segment, uint32_t s
     const uint32_t shift = map->log2 - segment->log2;
     const size_t bytes = sizeof(ULONG)
                          << shift; /* of counters for a bucket of the map */
+    bool complete = true;
 
     for (size_t i = 0; i < map->bytes / sizeof(ULONG); i++) {
         const size_t at = i * bytes;
 
-        if (__atomic_load_n(&map->counters[source][i], __ATOMIC_RELAXED) != 0 &&
-            !fold_used(image, segment, source, at,
-                       segment->bytes - at < bytes ? segment->bytes : at + bytes)) {
-            return false;
+        if (map_bucket_used(&map->counters[source][i])) {
+            complete =
+                fold_used(image, segment, source, at,
+                          segment->bytes - at < bytes ? segment->bytes : at + bytes) &&
+                complete;
         }
     }
-    return true;
+    return complete;
 }
 
 /* The segment of the kernel's map that belongs to one of the kernel's; NULL if it has none. */
@@ -435,7 +469,7 @@ find_map(struct image_set *set, const struct image *image,
 }
 
 bool
-image_fold(struct image_set *set, struct image *image)
+image_fold(struct image_set *set, struct image *image, uint32_t source)
 {
     bool complete = true;
 
@@ -445,15 +479,31 @@ image_fold(struct image_set *set, struct image *image)
     for (const struct image_segment *segment = image->segments; segment != NULL;
          segment = segment->next) {
         const struct image_segment *const map = find_map(set, image, segment);
+        const bool folded = map != NULL
+                                ? fold_mapped(image, segment, source, map)
+                                : fold_used(image, segment, source, 0, segment->bytes);
 
-        for (uint32_t i = 0; i < set->source_count; i++) {
-            const bool folded = map != NULL
-                                    ? fold_mapped(image, segment, i, map)
-                                    : fold_used(image, segment, i, 0, segment->bytes);
-
-            complete = folded && complete;
-        }
+        complete = folded && complete;
     }
-    image_free_segments(set, image);
     return complete;
+}
+
+bool
+image_take(struct image *image)
+{
+    if (image->fd >= 0) {
+        image->taken_fd = image->fd;
+        image->fd = -1;
+    }
+    return image->fresh.count == 0 || counts_move(&image->fresh, &image->taken);
+}
+
+bool
+image_total(struct image *image)
+{
+    if (image->taken.count != 0 && !counts_move(&image->taken, &image->totals)) {
+        return false;
+    }
+    counts_merge(&image->totals);
+    return true;
 }

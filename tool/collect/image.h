@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image.h - the images that a run came across, and the counters of each.
+ * image.h - the images that a recording came across, and the counters of each.
  *
  * All mappings of one part of an image by processes of one name share the counters, so that memory
  * is bounded by the text that was hit, whatever the run time and the number of processes.
+ *
+ * Hits go from counters of 32 bits (segments) to fresh at each fold, from there to taken and to
+ * totals. Deliveries may change all but taken_fd, taken and totals, which are their reader's alone.
  */
 #ifndef COLLECT_IMAGE_H
 #define COLLECT_IMAGE_H
 
+#include "collect/counts.h"
 #include "util/hash_index.h"
 
 #include <ntprof/ntprof.h>
@@ -33,14 +37,6 @@ struct image_segment {
     ULONG *counters[]; /* one buffer a source */
 };
 
-/* image_count - hits of one bucket by processes of one name, taken over from a segment. */
-struct image_count {
-    uint64_t place;
-    uint64_t hits;
-    uint32_t program;
-    uint32_t source;
-};
-
 struct image {
     enum image_kind kind;
     char *path;
@@ -49,13 +45,16 @@ struct image {
     uint32_t device_minor;
     uint64_t inode;
     uint64_t inode_generation;
-    int fd;        /* the mapped file, checked by inode; -1 */
-    bool replaced; /* another file has its name now */
+    int fd;       /* the mapped file, checked by inode; -1 */
+    int taken_fd; /* the same, out of deliveries' reach; whoever names the image takes it */
+    bool opened;     /* fd was once */
+    uint32_t misses; /* times that it could not be opened */
+    uint64_t users;  /* mappings that count in it: the collector's */
+    bool replaced;   /* another file has its name now */
     struct image_segment *segments;
-    struct image_count *counts; /* sorted, each bucket once, up to merged */
-    size_t count;
-    size_t capacity;
-    size_t merged;
+    struct counts fresh;  /* folded */
+    struct counts taken;  /* out of deliveries' reach, not merged yet */
+    struct counts totals; /* merged */
 };
 
 struct image_set {
@@ -65,13 +64,25 @@ struct image_set {
     struct hash_index index;
     size_t source_count;
     uint32_t bucket_log2;
+    size_t anonymous;  /* images of this kind */
+    size_t files_open; /* images with opened set */
+    size_t files_max;  /* no more are opened: profiling needs descriptors too */
+    uint64_t unopened; /* images that were left without names for that */
 };
 
+enum {
+    /* Images that are told apart; mappings of more are not profiled, which is counted. */
+    IMAGE_SET_MAX = 65536,
+    /* Processes whose JIT code is told apart; that of more is one image and one row. */
+    IMAGE_SET_ANONYMOUS_MAX = 4096,
+};
+
+/* After the session was opened, which asks for as many descriptors as there may be. */
 void image_set_init(struct image_set *set, size_t source_count, uint32_t bucket_log2);
 void image_set_finish(struct image_set *set);
 
 /* The image of a NTPROF_IMAGE_MAP, opened if it is new while its process may still live. NULL: out
- * of memory. */
+ * of memory, or too many images. */
 struct image *image_set_find(struct image_set *set, const ntprof_notification *map);
 
 /* IMAGE_KERNEL or IMAGE_KERNEL_MAP. NULL: out of memory. */
@@ -86,11 +97,20 @@ struct image_segment *image_segment_find(const struct image_set *set,
 ULONG *image_segment_counter(const struct image_segment *segment, size_t source,
                              uint64_t place);
 
-/* Takes what the segments of an image counted over into its counts, and gives the segments back.
- * False: out of memory. */
-bool image_fold(struct image_set *set, struct image *image);
+/*
+ * Takes what the segments of an image counted for a source over into fresh, and leaves them counting
+ * from 0: each hit is in one of both, also one that comes meanwhile. False: out of memory; what was not
+ * taken over stays where it is.
+ */
+bool image_fold(struct image_set *set, struct image *image, uint32_t source);
 
-/* Sorts the counts of an image by place, program and source, each bucket once. */
-void image_merge_counts(struct image *image);
+/* Gives the segments back, which nobody counts in any more. */
+void image_release(const struct image_set *set, struct image *image);
+
+/* Moves fresh and fd to taken and taken_fd. With deliveries kept out. False: out of memory, nothing has changed. */
+bool image_take(struct image *image);
+
+/* Merges taken into totals. False: out of memory, nothing is lost. */
+bool image_total(struct image *image);
 
 #endif

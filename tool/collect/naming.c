@@ -8,58 +8,90 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <time.h>
 #include <unistd.h>
+
+/* The kernel's symbols are not read again before this time has passed: modules come seldom. */
+static const time_t kernel_keep_s = 60;
 
 /* What names the places of an image: one of the two, or none. */
 struct namer {
     struct sym_image *elf;
     struct sym_map *map;
+    bool opened; /* tried once */
+    bool missed; /* map did not know a place */
     bool kernel;
+    uint64_t hits; /* of the image when map was read */
+    time_t read_s; /* CLOCK_MONOTONIC: when map was read */
 };
 
-bool
-naming_add_source(struct profile *profile, ntprof_session *session,
-                  KPROFILE_SOURCE source)
-{
-    ntprof_source_info info = {.size = sizeof(info)};
-    struct profile_source column = {0};
-    uint32_t index;
+struct naming {
+    struct namer *namers; /* by image */
+    size_t count;
+};
 
-    if (!NT_SUCCESS(ntprof_source_get(session, source, &info))) {
-        return false;
+struct naming *
+naming_new(void)
+{
+    return calloc(1, sizeof(struct naming));
+}
+
+void
+naming_delete(struct naming *naming)
+{
+    if (naming == NULL) {
+        return;
     }
-    column.name = info.name;
-    column.nt_name = info.nt_name;
-    column.unit = info.unit == NTPROF_UNIT_100NS ? "100ns" : "events";
-    return profile_add_source(profile, &column, &index);
+    for (size_t i = 0; i < naming->count; i++) {
+        sym_image_close(naming->namers[i].elf);
+        sym_map_close(naming->namers[i].map);
+    }
+    free(naming->namers);
+    free(naming);
+}
+
+static struct namer *
+naming_get(struct naming *naming, size_t number)
+{
+    if (number >= naming->count) {
+        const size_t count = (number + 1) * 2;
+        struct namer *const namers =
+            reallocarray(naming->namers, count, sizeof(*namers));
+
+        if (namers == NULL) {
+            return NULL;
+        }
+        memset(namers + naming->count, 0, (count - naming->count) * sizeof(*namers));
+        naming->namers = namers;
+        naming->count = count;
+    }
+    return &naming->namers[number];
 }
 
 bool
-naming_read_books(struct profile *profile, ntprof_session *session,
-                  const KPROFILE_SOURCE *sources, size_t source_count)
+naming_add_source(struct profile *profile, const ntprof_source_info *info)
 {
-    for (size_t i = 0; i < source_count; i++) {
-        ntprof_source_info info = {.size = sizeof(info)};
-        struct profile_source *const column = &profile->sources[i];
+    const struct profile_source column = {
+        .name = info->name,
+        .nt_name = info->nt_name,
+        .unit = info->unit == NTPROF_UNIT_100NS ? "100ns" : "events",
+        .kernel_included = info->kernel_included != 0,
+        .asked = info->interval_asked,
+        .granted = info->interval_granted,
+        .measured = info->interval_measured,
+        .expected = info->expected,
+        .taken = info->taken,
+        .counted = info->counted,
+        .outside = info->outside,
+        .lost = info->lost,
+        .throttled = info->throttled,
+        .missed = info->missed,
+        .unfinished = info->unfinished,
+        .excluded = info->excluded,
+    };
+    uint32_t index;
 
-        if (!NT_SUCCESS(ntprof_source_get(session, sources[i], &info))) {
-            return false;
-        }
-        column->kernel_included = info.kernel_included != 0;
-        column->asked = info.interval_asked;
-        column->granted = info.interval_granted;
-        column->measured = info.interval_measured;
-        column->expected = info.expected;
-        column->taken = info.taken;
-        column->counted = info.counted;
-        column->outside = info.outside;
-        column->lost = info.lost;
-        column->throttled = info.throttled;
-        column->missed = info.missed;
-        column->unfinished = info.unfinished;
-        column->excluded = info.excluded;
-    }
-    return true;
+    return profile_add_source(profile, &column, &index);
 }
 
 /* Our own vdso is the one of all 64-bit processes: the kernel has one copy. */
@@ -91,38 +123,66 @@ open_vdso(void)
 static void
 namer_open(struct namer *namer, struct image *image)
 {
-    uint64_t begin;
-    uint64_t end;
-
-    switch (image->kind) {
-    case IMAGE_FILE:
-        if (image->fd >= 0) {
-            namer->elf = sym_image_open(image->fd, image->path, "");
-            image->fd = -1;
+    if (namer->opened) {
+        return;
+    }
+    if (image->kind == IMAGE_FILE) {
+        /* A file that cannot be opened yet may be, once another process maps it. */
+        namer->opened = image->taken_fd >= 0;
+        if (namer->opened) {
+            namer->elf = sym_image_open(image->taken_fd, image->path, "");
+            image->taken_fd = -1;
         }
-        break;
-    case IMAGE_VDSO:
-        if (strcmp(image->path, "[vdso]") == 0) {
-            namer->elf = open_vdso();
-        }
-        break;
-    case IMAGE_ANONYMOUS:
-        namer->map = sym_map_open_perf(image->pid);
-        break;
-    case IMAGE_KERNEL:
-        namer->map = sym_map_open_kernel(&begin, &end);
-        namer->kernel = true;
-        break;
-    case IMAGE_KERNEL_MAP:
-        break; /* has no counts of its own */
+        return;
+    }
+    namer->opened = true;
+    if (image->kind == IMAGE_VDSO && strcmp(image->path, "[vdso]") == 0) {
+        namer->elf = open_vdso();
     }
 }
 
-static void
-namer_close(struct namer *namer)
+static uint64_t
+sum_hits(const struct counts *counts)
 {
-    sym_image_close(namer->elf);
-    sym_map_close(namer->map);
+    uint64_t hits = 0;
+
+    for (size_t i = 0; i < counts->count; i++) {
+        hits += counts->items[i].hits;
+    }
+    return hits;
+}
+
+/* Names that come while the code runs: a JIT's, and those of kernel modules. What can be read no
+ * more, such as the map of a process that has gone, stays as it was. */
+static void
+namer_read_map(struct namer *namer, const struct image *image)
+{
+    struct sym_map *map = NULL;
+    struct timespec now;
+    uint64_t begin;
+    uint64_t end;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (image->kind == IMAGE_ANONYMOUS) {
+        const uint64_t hits = sum_hits(&image->totals);
+
+        if (image->pid != 0 && hits != namer->hits) {
+            map = sym_map_open_perf(image->pid);
+        }
+        namer->hits = hits;
+    } else if (image->kind == IMAGE_KERNEL) {
+        namer->kernel = true;
+        if (namer->read_s == 0 ||
+            (namer->missed && now.tv_sec - namer->read_s >= kernel_keep_s)) {
+            namer->read_s = now.tv_sec;
+            map = sym_map_open_kernel(&begin, &end);
+        }
+    }
+    if (map != NULL) {
+        sym_map_close(namer->map);
+        namer->map = map;
+    }
+    namer->missed = false;
 }
 
 /* Address and, if it returns true, name of a place. */
@@ -169,13 +229,13 @@ add_image(struct profile *profile, const struct image *image, const struct namer
           uint32_t *index)
 {
     const uint64_t page = UINT64_C(4096);
-    const struct image_count *const last = &image->counts[image->count - 1];
+    const struct count *const last = &image->totals.items[image->totals.count - 1];
     struct profile_image added = {.path = image->path, .build_id = ""};
     struct sym_name name;
     const char *module;
 
-    added.offset = image->counts[0].place & ~(page - 1);
-    (void)namer_look_up(namer, image->counts[0].place, &name, &module);
+    added.offset = image->totals.items[0].place & ~(page - 1);
+    (void)namer_look_up(namer, image->totals.items[0].place, &name, &module);
     added.start = name.address & ~(page - 1);
     (void)namer_look_up(namer, last->place, &name, &module);
     added.limit = (name.address | (page - 1)) + 1;
@@ -192,8 +252,8 @@ add_image(struct profile *profile, const struct image *image, const struct namer
 }
 
 static bool
-add_row(struct profile *profile, const struct namer *namer, uint32_t image,
-        const struct image_count *count)
+add_row(struct profile *profile, struct namer *namer, uint32_t image,
+        const struct count *count)
 {
     const uint64_t bucket = profile->bucket_bytes;
     struct sym_name name;
@@ -207,6 +267,7 @@ add_row(struct profile *profile, const struct namer *namer, uint32_t image,
         /* A bucket may begin in the padding before its function. */
         found = namer_look_up(namer, count->place + (bucket - 1), &name, &module);
     }
+    namer->missed = namer->missed || !found;
     if (found && name.name != NULL && !add_function(profile, &name, &function)) {
         return false;
     }
@@ -218,21 +279,25 @@ add_row(struct profile *profile, const struct namer *namer, uint32_t image,
 }
 
 bool
-naming_add_rows(struct profile *profile, struct image *image)
+naming_add_rows(struct naming *naming, struct profile *profile, struct image *image,
+                size_t number)
 {
-    struct namer namer = {0};
+    struct namer *const namer = naming_get(naming, number);
+    const struct counts *const totals = &image->totals;
     uint32_t index = 0;
     bool complete;
 
-    image_merge_counts(image);
-    if (image->count == 0) {
+    if (namer == NULL) {
+        return false;
+    }
+    if (totals->count == 0) {
         return true;
     }
-    namer_open(&namer, image);
-    complete = add_image(profile, image, &namer, &index);
-    for (size_t i = 0; complete && i < image->count; i++) {
-        complete = add_row(profile, &namer, index, &image->counts[i]);
+    namer_open(namer, image);
+    namer_read_map(namer, image);
+    complete = add_image(profile, image, namer, &index);
+    for (size_t i = 0; complete && i < totals->count; i++) {
+        complete = add_row(profile, namer, index, &totals->items[i]);
     }
-    namer_close(&namer);
     return complete;
 }

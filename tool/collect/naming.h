@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * naming.h - from what was counted to a profile that people can read: addresses, functions, lines and
- * the books of the sources. All return false when memory runs out.
+ * the books of the sources.
+ *
+ * A naming keeps what it read, so that a profile can be made again and again, also of images whose
+ * process or file has gone meanwhile. One thread.
  */
 #ifndef COLLECT_NAMING_H
 #define COLLECT_NAMING_H
@@ -9,19 +12,24 @@
 #include "collect/image.h"
 #include "profile/profile.h"
 
-/* Adds a source of the session as a column. */
-bool naming_add_source(struct profile *profile, ntprof_session *session,
-                       KPROFILE_SOURCE source);
+struct naming;
 
-/* Fills in the books of the columns, which are the sources in their order. */
-bool naming_read_books(struct profile *profile, ntprof_session *session,
-                       const KPROFILE_SOURCE *sources, size_t source_count);
+/* NULL: out of memory. */
+struct naming *naming_new(void);
+
+void naming_delete(struct naming *naming); /* NULL is allowed */
+
+/* Adds a source of the session as a column, with its books. False: out of memory. */
+bool naming_add_source(struct profile *profile, const ntprof_source_info *info);
 
 /*
- * Adds the counts of an image as rows, with address, function and line: link-time addresses of
+ * Adds the totals of an image as rows, with address, function and line: link-time addresses of
  * files, the module's name for kernel code. Buckets grow to the profile's bucket_bytes. Takes the image's
- * descriptor.
+ * descriptor. False: out of memory.
+ *
+ *   number  of the image, the same at each call
  */
-bool naming_add_rows(struct profile *profile, struct image *image);
+bool naming_add_rows(struct naming *naming, struct profile *profile,
+                     struct image *image, size_t number);
 
 #endif

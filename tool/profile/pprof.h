@@ -23,6 +23,13 @@ bool pprof_encode(const struct profile *profile, void **bytes, size_t *size);
 bool pprof_write(const struct profile *profile, const char *path,
                  struct pprof_error *error);
 
+/* The same, but what had the name before is not kept: for the file of the same profile, grown. */
+bool pprof_rewrite(const struct profile *profile, const char *path,
+                   struct pprof_error *error);
+
+/* Can path be rewritten: is it, or will it be, a regular file? */
+bool pprof_check_rewritable(const char *path, struct pprof_error *error);
+
 /* Can path be written? Asked before a command starts; leaves nothing behind. */
 bool pprof_check_writable(const char *path, struct pprof_error *error);
 

@@ -314,16 +314,16 @@ keep_old(const char *path, const char *old, bool *moved)
     return kept;
 }
 
-/* Puts the file called temporary in the place of path; what was there becomes path.old.
- */
+/* Puts the file called temporary in the place of path; with keep, what was there becomes
+ * path.old. */
 static bool
-replace(const char *path, const char *temporary, struct pprof_error *error)
+replace(const char *path, const char *temporary, bool keep, struct pprof_error *error)
 {
     char *old = NULL;
     bool moved = false;
     bool done = false;
 
-    if (access(path, F_OK) == 0) {
+    if (keep && access(path, F_OK) == 0) {
         if (asprintf(&old, "%s.old", path) < 0) {
             return fail_text(error, path, "out of memory");
         }
@@ -345,7 +345,7 @@ replace(const char *path, const char *temporary, struct pprof_error *error)
 }
 
 static bool
-write_beside(const char *path, const void *bytes, size_t size,
+write_beside(const char *path, const void *bytes, size_t size, bool keep,
              struct pprof_error *error)
 {
     char *temporary = write_temporary(path, bytes, size);
@@ -354,7 +354,7 @@ write_beside(const char *path, const void *bytes, size_t size,
     if (temporary == NULL) {
         return fail_errno(error, path, "cannot write the profile");
     }
-    done = replace(path, temporary, error);
+    done = replace(path, temporary, keep, error);
     if (!done) {
         unlink(temporary);
     }
@@ -376,7 +376,8 @@ write_in_place(const char *path, const void *bytes, size_t size,
 }
 
 static bool
-write_to(const char *path, const void *bytes, size_t size, struct pprof_error *error)
+write_to(const char *path, const void *bytes, size_t size, bool keep,
+         struct pprof_error *error)
 {
     struct stat status;
 
@@ -384,11 +385,12 @@ write_to(const char *path, const void *bytes, size_t size, struct pprof_error *e
         !S_ISDIR(status.st_mode)) {
         return write_in_place(path, bytes, size, error);
     }
-    return write_beside(path, bytes, size, error);
+    return write_beside(path, bytes, size, keep, error);
 }
 
-bool
-pprof_write(const struct profile *profile, const char *path, struct pprof_error *error)
+static bool
+write_profile(const struct profile *profile, const char *path, bool keep,
+              struct pprof_error *error)
 {
     void *bytes;
     size_t size;
@@ -404,11 +406,24 @@ pprof_write(const struct profile *profile, const char *path, struct pprof_error 
     } else if ((target = follow_links(path)) == NULL) {
         done = fail_errno(error, path, "cannot follow the link");
     } else {
-        done = write_to(target, bytes, size, error);
+        done = write_to(target, bytes, size, keep, error);
         free(target);
     }
     free(bytes);
     return done;
+}
+
+bool
+pprof_write(const struct profile *profile, const char *path, struct pprof_error *error)
+{
+    return write_profile(profile, path, true, error);
+}
+
+bool
+pprof_rewrite(const struct profile *profile, const char *path,
+              struct pprof_error *error)
+{
+    return write_profile(profile, path, false, error);
 }
 
 /* --- can it be written? --- */
@@ -487,6 +502,21 @@ pprof_check_writable(const char *path, struct pprof_error *error)
     good = check_target(target, error);
     free(target);
     return good;
+}
+
+bool
+pprof_check_rewritable(const char *path, struct pprof_error *error)
+{
+    struct stat status;
+
+    if (is_standard(path)) {
+        return fail_text(error, "standard output", "cannot be written again and again");
+    }
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        return fail_text(error, path,
+                         "is no regular file, and cannot be written again and again");
+    }
+    return true;
 }
 
 /* --- reading --- */

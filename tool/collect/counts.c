@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* counts.c - hits in 64 bits. */
+#include "collect/counts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ITEMS_AT_FIRST = 256 };
+
+void
+counts_finish(struct counts *counts)
+{
+    free(counts->items);
+    *counts = (struct counts){0};
+}
+
+static int
+compare_counts(const void *left, const void *right)
+{
+    const struct count *const a = left;
+    const struct count *const b = right;
+
+    if (a->place != b->place) {
+        return a->place < b->place ? -1 : 1;
+    }
+    if (a->program != b->program) {
+        return a->program < b->program ? -1 : 1;
+    }
+    return a->source < b->source ? -1 : a->source > b->source;
+}
+
+void
+counts_merge(struct counts *counts)
+{
+    size_t kept = 0;
+
+    if (counts->count == counts->merged) {
+        return;
+    }
+    qsort(counts->items, counts->count, sizeof(*counts->items), compare_counts);
+    for (size_t i = 1; i < counts->count; i++) {
+        if (compare_counts(&counts->items[kept], &counts->items[i]) == 0) {
+            counts->items[kept].hits += counts->items[i].hits;
+        } else {
+            counts->items[++kept] = counts->items[i];
+        }
+    }
+    counts->count = kept + 1;
+    counts->merged = counts->count;
+}
+
+static bool
+counts_grow(struct counts *counts, size_t capacity)
+{
+    struct count *const items =
+        reallocarray(counts->items, capacity, sizeof(*counts->items));
+
+    if (items == NULL) {
+        return false;
+    }
+    counts->items = items;
+    counts->capacity = capacity;
+    return true;
+}
+
+bool
+counts_make_room(struct counts *counts)
+{
+    /* The same buckets are met again and again. */
+    if (counts->count == counts->capacity && counts->merged < counts->count / 2) {
+        counts_merge(counts);
+    }
+    return counts->count < counts->capacity ||
+           counts_grow(counts,
+                       counts->capacity == 0 ? ITEMS_AT_FIRST : counts->capacity * 2);
+}
+
+void
+counts_add(struct counts *counts, const struct count *added)
+{
+    counts->items[counts->count++] = *added;
+}
+
+bool
+counts_move(struct counts *from, struct counts *to)
+{
+    if (to->count == 0) {
+        const struct counts empty = *to;
+
+        *to = *from;
+        *from = empty;
+        return true;
+    }
+    if (from->count > to->capacity - to->count &&
+        !counts_grow(to, to->count + from->count)) {
+        return false;
+    }
+    if (from->count > 0) {
+        memcpy(to->items + to->count, from->items, from->count * sizeof(*to->items));
+    }
+    to->count += from->count;
+    from->count = 0;
+    from->merged = 0;
+    return true;
+}

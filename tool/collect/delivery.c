@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* delivery.c - the thread that delivers, and its lock. */
+#include "collect/delivery.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* Should the session refuse to deliver, it is asked again after this time, not at once. */
+static const int refused_wait_ms = 1000;
+
+void
+delivery_init(struct delivery *delivery, ntprof_session *session)
+{
+    *delivery = (struct delivery){.session = session, .wake_fd = -1};
+    pthread_mutex_init(&delivery->lock, NULL);
+}
+
+void
+delivery_lock(struct delivery *delivery)
+{
+    pthread_mutex_lock(&delivery->lock);
+}
+
+void
+delivery_unlock(struct delivery *delivery)
+{
+    pthread_mutex_unlock(&delivery->lock);
+}
+
+/* Delivers what is due. False: the thread is to end. */
+static bool
+deliver(struct delivery *delivery, int *wait_ms)
+{
+    bool go_on;
+
+    delivery_lock(delivery);
+    go_on = !delivery->closing;
+    if (go_on && !NT_SUCCESS(ntprof_session_poll(delivery->session, wait_ms))) {
+        *wait_ms = refused_wait_ms;
+    }
+    delivery_unlock(delivery);
+    return go_on;
+}
+
+static void *
+delivery_main(void *argument)
+{
+    struct delivery *const delivery = argument;
+    struct pollfd fds[2] = {
+        {.fd = delivery->wake_fd, .events = POLLIN},
+        {.fd = ntprof_session_fd(delivery->session), .events = POLLIN},
+    };
+    int wait_ms = 0;
+
+    pthread_setname_np(pthread_self(), "ntprof");
+    while (deliver(delivery, &wait_ms)) {
+        (void)poll(fds, 2, wait_ms);
+    }
+    return NULL;
+}
+
+int
+delivery_start(struct delivery *delivery)
+{
+    sigset_t all;
+    sigset_t old;
+    int failure;
+
+    delivery->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (delivery->wake_fd < 0) {
+        return -errno;
+    }
+    /* Signals are for the main thread. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    failure = pthread_create(&delivery->thread, NULL, delivery_main, delivery);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    delivery->running = failure == 0;
+    return -failure;
+}
+
+void
+delivery_stop(struct delivery *delivery)
+{
+    const uint64_t one = 1;
+
+    if (!delivery->running) {
+        return;
+    }
+    delivery_lock(delivery);
+    delivery->closing = true;
+    delivery_unlock(delivery);
+    while (write(delivery->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR) {
+    }
+    pthread_join(delivery->thread, NULL);
+    delivery->running = false;
+}
+
+void
+delivery_finish(struct delivery *delivery)
+{
+    delivery_stop(delivery);
+    if (delivery->wake_fd >= 0) {
+        close(delivery->wake_fd);
+    }
+    pthread_mutex_destroy(&delivery->lock);
+}
