@@ -260,6 +260,9 @@ ExCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
+    if (Affinity != ~(KAFFINITY)0 && (Affinity & ~System->Abi.AddressMask) != 0) {
+        return STATUS_INVALID_PARAMETER; /* no caller of this word size can ask for it */
+    }
     if (System->Wow64) {
         Group.Mask = (ULONG)Affinity; /* the 32-bit caller's, extended with zeros */
     } else if ((Affinity & System->Abi.AddressMask) ==

@@ -170,6 +170,9 @@ ExpOnProfile(KSYSTEM *System, HANDLE ProfileHandle,
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
+    if (ProfileHandle == NtCurrentProcess()) {
+        return STATUS_OBJECT_TYPE_MISMATCH;
+    }
     Status = ObReferenceObjectByHandle(&System->Ob, ProfileHandle, &System->ProfileType,
                                        PROFILE_CONTROL, &Profile);
     if (!NT_SUCCESS(Status)) {

@@ -43,7 +43,7 @@ stop(HANDLE handle)
     return ExStopProfile(&machine.system, handle);
 }
 
-/* rules: start-handle, stop-handle */
+/* rules: start-handle, stop-handle, handle-pseudo-type */
 static void
 start_stop__bad_handles__object_manager_status(void **state)
 {
@@ -63,7 +63,7 @@ start_stop__bad_handles__object_manager_status(void **state)
     assert_int_equal(ExClose(&machine.system, closed), STATUS_SUCCESS);
     assert_int_equal(start(NULL), STATUS_INVALID_HANDLE);
     assert_int_equal(stop(NULL), STATUS_INVALID_HANDLE);
-    assert_int_equal(start(NtCurrentProcess()), STATUS_INVALID_HANDLE);
+    assert_int_equal(start(NtCurrentProcess()), STATUS_OBJECT_TYPE_MISMATCH);
     assert_int_equal(start(closed), STATUS_INVALID_HANDLE);
     assert_int_equal(stop(closed), STATUS_INVALID_HANDLE);
     assert_int_equal(start(process), STATUS_OBJECT_TYPE_MISMATCH);
