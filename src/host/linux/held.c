@@ -12,6 +12,9 @@
  * is all that is known. A caller that unlocks its pages takes them away as if it had unmapped
  * them. What it moves with mremap stays locked at its new place.
  *
+ * A hold that comes later locks what is there then. So a page knows which hold found memory that
+ * had taken the place of other memory: to the holds before that one, it is gone.
+ *
  * Locks do not nest in Linux, so pages are counted here. Invariant, with the mutex of arena.c
  * held: the tree has exactly the pages that pieces of differences lie in, with their number.
  */
@@ -32,8 +35,9 @@ enum { LOCK_TRIES = 4 };
 struct held_page {
     uintptr_t address; /* the key */
     size_t pieces;
-    bool ours; /* not locked by the caller before */
-    bool told; /* the kernel says that it is locked */
+    uint64_t since; /* number of the hold that first found this memory here */
+    bool ours;      /* not locked by the caller before */
+    bool told;      /* the kernel says that it is locked */
 };
 
 static void *held_pages; /* of tsearch */
@@ -87,11 +91,15 @@ page_is_locked(uintptr_t address)
 }
 
 static int
-page_add(uintptr_t address)
+page_add(uintptr_t address, uint64_t number)
 {
     struct held_page *page = page_find(address);
 
     if (page != NULL) {
+        if (page->told && !page_is_locked(address)) {
+            page->since = number; /* other memory by now, which nobody has locked */
+            page->ours = true;
+        }
         page->pieces++;
         return 0;
     }
@@ -99,8 +107,10 @@ page_add(uintptr_t address)
     if (page == NULL) {
         return -ENOMEM;
     }
-    *page = (struct held_page){
-        .address = address, .pieces = 1, .ours = !page_is_locked(address)};
+    *page = (struct held_page){.address = address,
+                               .pieces = 1,
+                               .since = number,
+                               .ours = !page_is_locked(address)};
     if (tsearch(page, &held_pages, page_compare) == NULL) {
         free(page);
         return -ENOMEM;
@@ -174,7 +184,7 @@ pages_lock(uintptr_t first, uintptr_t behind)
 }
 
 int
-host_hold(uintptr_t start, size_t bytes)
+host_hold(uintptr_t start, size_t bytes, uint64_t number)
 {
     const size_t page_bytes = host_page_bytes();
     const uintptr_t first = page_of(start);
@@ -183,7 +193,7 @@ host_hold(uintptr_t start, size_t bytes)
     int error = 0;
 
     for (; page != behind && error == 0; page += page_bytes) {
-        error = page_add(page);
+        error = page_add(page, number);
     }
     if (error != 0) {
         pages_remove(first, page - page_bytes); /* all but the last one */
@@ -207,11 +217,12 @@ host_unhold(uintptr_t start, size_t bytes)
 }
 
 bool
-host_is_held(uintptr_t address)
+host_is_held(uintptr_t address, uint64_t number)
 {
     const struct held_page *const page = page_find(page_of(address));
 
-    return page != NULL && (!page->told || page_is_locked(page->address));
+    return page != NULL && page->since <= number &&
+           (!page->told || page_is_locked(page->address));
 }
 
 size_t

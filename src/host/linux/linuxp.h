@@ -102,17 +102,19 @@ void host_counters_finish(struct host_counters *counters);
 /*
  * host_hold - lock the pages that [start, start + bytes) lies in; several holds may overlap.
  *
+ *   number  of the lock that they are for; a later lock has a greater one
+ *
  * -EFAULT   the memory is not there, or cannot be written
  * -EAGAIN   no more may be locked
  * -ENOMEM   no memory
  */
-int host_hold(uintptr_t start, size_t bytes);
+int host_hold(uintptr_t start, size_t bytes, uint64_t number);
 
 /* host_unhold - undo one host_hold of the same bytes. */
 void host_unhold(uintptr_t start, size_t bytes);
 
-/* host_is_held - is the memory at address still what was there when it was held? */
-bool host_is_held(uintptr_t address);
+/* host_is_held - is the memory at address still what was there when this lock held it? */
+bool host_is_held(uintptr_t address, uint64_t number);
 
 /* host_held_run - the first bytes of whole pages that are all held, or all not: *held. */
 size_t host_held_run(uintptr_t start, size_t bytes, bool *held);

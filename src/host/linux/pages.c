@@ -42,6 +42,7 @@ struct host_piece {
 };
 
 struct host_lock {
+    uint64_t number;           /* ascending, in the order of locking */
     struct host_piece *pieces; /* first, unless there are more */
     struct host_piece first;
     size_t count;
@@ -114,7 +115,7 @@ lock_append_differences(struct host_lock *lock, uintptr_t start, size_t bytes)
     int error = host_words_touch(start, start + (bytes - 1));
 
     if (error == 0) {
-        error = host_hold(start, bytes);
+        error = host_hold(start, bytes, lock->number);
     }
     if (error != 0) {
         return error;
@@ -433,9 +434,11 @@ is_lockable(const MDL *Mdl)
 static int
 lock_pages(struct host_lock *lock, const MDL *Mdl)
 {
+    static uint64_t locks;
     const uintptr_t start = (uintptr_t)Mdl->StartVa;
     int error = 0;
 
+    lock->number = ++locks;
     if (Mdl->ByteCount > 0) {
         error = lock_fill(lock, start, Mdl->ByteCount);
     }
@@ -489,7 +492,7 @@ host_map_pages(void *Context, MDL *Mdl)
  * exactly once while others count; a fault means that the caller took its memory away just now.
  */
 static void
-page_flush(uintptr_t start, ULONG *shadow, size_t counters)
+page_flush(uint64_t number, uintptr_t start, ULONG *shadow, size_t counters)
 {
     bool held = false;
 
@@ -499,7 +502,7 @@ page_flush(uintptr_t start, ULONG *shadow, size_t counters)
         if (__atomic_load_n(&shadow[i], __ATOMIC_RELAXED) == 0) {
             continue;
         }
-        if (!held && !host_is_held(start)) {
+        if (!held && !host_is_held(start, number)) {
             return;
         }
         held = true;
@@ -509,7 +512,7 @@ page_flush(uintptr_t start, ULONG *shadow, size_t counters)
 }
 
 static void
-piece_flush(const struct host_piece *piece, ULONG *shadow)
+piece_flush(uint64_t number, const struct host_piece *piece, ULONG *shadow)
 {
     const size_t counters = piece->bytes / COUNTER_BYTES;
 
@@ -519,7 +522,7 @@ piece_flush(const struct host_piece *piece, ULONG *shadow)
         const size_t rest = (behind - start) / COUNTER_BYTES;
         const size_t count = rest < counters - i ? rest : counters - i;
 
-        page_flush(start, shadow + i, count);
+        page_flush(number, start, shadow + i, count);
         i += count;
     }
 }
@@ -541,7 +544,7 @@ host_flush_pages(void *Context, MDL *Mdl)
             char *shadow =
                 (char *)Mdl->MappedSystemVa + (piece->start - (uintptr_t)Mdl->StartVa);
 
-            piece_flush(piece, (ULONG *)(void *)shadow);
+            piece_flush(lock->number, piece, (ULONG *)(void *)shadow);
         }
     }
     host_arena_unlock();

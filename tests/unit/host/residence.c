@@ -356,6 +356,44 @@ unlock__memory_of_differences_moved__canary_untouched(void **state)
     guarded_free(&elsewhere);
 }
 
+/* Another lock uses the place again while the first goes on. */
+static void
+reuse_place(size_t second_at)
+{
+    struct guarded memory = guarded_make(1, MAP_PRIVATE);
+    ULONG *made;
+    MDL first;
+    MDL second;
+    MDL third;
+
+    lock_and_map(&first, (ULONG *)(void *)memory.pages + 1, 4);
+    hit(&first, 0);
+    made = map_over(memory.pages, memory.bytes, MAP_PRIVATE);
+    lock_and_map(&second, made + second_at, 4);
+    lock_and_map(&third, made + second_at + 4, 4);
+    hit(&first, 1);
+    hit(&second, 2);
+    hit(&third, 3);
+    flush(&first);
+    flush(&second);
+    unmap_and_unlock(&second);
+    hit(&first, 1);
+    unmap_and_unlock(&first);
+    unmap_and_unlock(&third);
+    for (size_t i = 0; i < page() / 4; i++) {
+        assert_int_equal(value(&made[i]), i == second_at + 2 || i == second_at + 4 + 3);
+    }
+    guarded_free(&memory);
+}
+
+static void
+flush__place_locked_again_with_other_memory__each_in_its_own(void **state)
+{
+    (void)state;
+    reuse_place(1);
+    reuse_place(64);
+}
+
 /* One page of a row of differences is another: the others are still counted into. */
 static void
 flush__one_page_is_another__others_exact(void **state)
@@ -573,6 +611,7 @@ main(void)
         host_test(lock__thousand_buffers_of_64_bytes__within_1_mb),
         host_test(unlock__other_memory_in_its_place__untouched),
         host_test(unlock__memory_of_differences_moved__canary_untouched),
+        host_test(flush__place_locked_again_with_other_memory__each_in_its_own),
         host_test(flush__one_page_is_another__others_exact),
         host_test(locked__caller_changes_its_memory__no_signal_and_exact),
         host_test(locked__file_is_truncated__no_signal),
