@@ -34,6 +34,36 @@ class Folder(unittest.TestCase):
         return path
 
 
+class CheckBehaviour(Folder):
+    COMMENT = "/* " + "rules: "  # in one piece it would name rules itself
+    RULES = "| id | rule |\n|---|---|\n| create-this | ... |\n| start-that | ... |\n"
+
+    def check(self, table, test=""):
+        self.write("docs/behaviour.md", self.RULES)
+        self.write("tests/conformance/create.txt", table)
+        self.write("tests/unit/ex/create.c", test)
+        return run(SCRIPTS / "check_behaviour.py", "--strict", self.folder)
+
+    def test_rules_in_rows_and_comments__all_named(self):
+        status, text = self.check("# a | b\nrow | all | both | - | SUCCESS | - | create-this\n",
+                                  self.COMMENT + "start-that */\n")
+        self.assertEqual(status, 0, text)
+        self.assertIn("2 named by tests", text)
+
+    def test_rule_in_neither__named(self):
+        status, text = self.check("row | all | both | - | SUCCESS | - | create-this\n")
+        self.assertEqual(status, 1)
+        self.assertIn("no test names start-that", text)
+
+    def test_row_with_no_rule_or_a_wrong_one__fault(self):
+        status, text = self.check("row | all | both | - | SUCCESS | - | create-this, start-what\n",
+                                  self.COMMENT + "start-that */\n")
+        self.assertEqual(status, 1)
+        self.assertIn("tests/conformance/create.txt: start-what is no rule", text)
+        self.assertEqual(self.check("row | all | both | - | SUCCESS | - |\n",
+                                    self.COMMENT + "create-this, start-that */\n")[0], 1)
+
+
 class CheckLayers(Folder):
     def check(self, name, include, *others):
         for other in others:

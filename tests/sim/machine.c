@@ -405,6 +405,7 @@ hit__source_not_started_there__not_made(void **state)
     machine_close(&machine);
 }
 
+/* A set holds on all 4 processors, which are started. rules: interval-units, set-all-processors */
 static void
 step__period__as_the_interval_says(void **state)
 {
