@@ -59,6 +59,48 @@ typedef struct _HAL_SOURCE {
     ULONG64 MaximumInterval;
 } HAL_SOURCE;
 
+/*
+ * HAL_COUNTING - what ke tells a HAL that counts by itself, beside the calls that all have. Such a
+ * HAL searches ke's index (ke/index.h) in its own interrupts. Level: passive.
+ */
+typedef struct _HAL_COUNTING {
+    ULONG Size; /* sizeof(HAL_COUNTING) */
+    ULONG Reserved;
+
+    /*
+     * Memory for the index's nodes of one chunk (ke/pool.h), at a whole cache line, where the HAL finds
+     * them by their numbers; what is in it is anything. NULL if there is none. Free gives it back; the
+     * chunk may be asked for again.
+     */
+    void *(*AllocateNodes)(void *Context, ULONG Chunk, SIZE_T Bytes);
+    void (*FreeNodes)(void *Context, ULONG Chunk, void *Nodes, SIZE_T Bytes);
+
+    /*
+     * Where counters are, as the HAL's interrupts find them, with what they ask of a profile
+     * beside its range: *Location goes into the index as it is.
+     *
+     *   Buffer    in: first counter, as the host mapped it; NULL: there are none
+     *   Affinity  in: the profile's, AffinityWords words of 64 processors
+     *
+     * STATUS_INSUFFICIENT_RESOURCES if it cannot tell all of it.
+     */
+    NTSTATUS (*LocateCounters)
+    (void *Context, const ULONG *Buffer, ULONG AffinityWords, const ULONG64 *Affinity,
+     ULONG64 *Location);
+
+    /*
+     * Hits of ProcessId, or of all for 0, are searched for from these roots (KI_TREES) on; all 0: not
+     * at all. Comes after Prepare but for 0, and with zeros last: then another process may have
+     * the number. Prepare: STATUS_INSUFFICIENT_RESOURCES, STATUS_PROCESS_IS_TERMINATING.
+     */
+    NTSTATUS (*PrepareProcess)(void *Context, ULONG64 ProcessId);
+    void (*PublishRoots)(void *Context, ULONG64 ProcessId, const ULONG *Roots);
+
+    /* Hits of a source so far: in a profile, and in none. */
+    void (*QueryHits)(void *Context, KPROFILE_SOURCE Source, ULONG64 *Counted,
+                      ULONG64 *Outside);
+} HAL_COUNTING;
+
 typedef struct _HAL_TABLE {
     ULONG Size; /* sizeof(HAL_TABLE) */
     ULONG Capabilities;
@@ -89,6 +131,9 @@ typedef struct _HAL_TABLE {
     /* Return when every call of KeProfileInterruptWithSource that began before has returned; ke
      * frees what it has unlinked after it. Not needed within a delivery. Level: passive. */
     void (*Synchronize)(void *Context);
+
+    /* With HAL_COUNTS_ITSELF, else NULL. */
+    const HAL_COUNTING *Counting;
 } HAL_TABLE;
 
 #ifdef __cplusplus

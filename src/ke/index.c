@@ -28,24 +28,68 @@ KiSpanOf(const KPROFILE *Profile)
     return (KI_SPAN){Base, Base + Profile->RangeSize - (Profile->LimitInside ? 0 : 1)};
 }
 
-NTSTATUS
-KiInsertRange(KE_SYSTEM *Ke, KPROCESS *Process, KPROFILE *Profile)
+/* What a hit finds: the counters in our memory, or what a HAL that counts by itself makes of them. */
+static NTSTATUS
+KiFillRange(KE_SYSTEM *Ke, const KPROFILE *Profile, KI_RANGE *Range)
 {
-    ULONG *const Root = &Process->Roots[KiTreeOf(Profile)];
-    const KI_RANGE Range = {
-        .Buffer = Profile->Buffer,
+    const HAL_COUNTING *const Counting = Ke->Hal.Table->Counting;
+
+    *Range = (KI_RANGE){
         .Processors = Profile->AffinityWords != 0 ? Profile->Affinity[0] : 0,
         .Source = Profile->Source,
         .Segment = Profile->Segment,
         .BucketLog2 = Profile->BucketLog2,
         .Counters = Profile->Counters,
     };
+    if (Counting != NULL) {
+        return Counting->LocateCounters(
+            Ke->Hal.Context, Profile->Counters != 0 ? Profile->Buffer : NULL,
+            Profile->AffinityWords, Profile->Affinity, &Range->BufferBits);
+    }
+    Range->Buffer = Profile->Buffer;
+    return STATUS_SUCCESS;
+}
+
+/* All that an insertion needs and may not get. */
+static NTSTATUS
+KiPrepareInsertion(KE_SYSTEM *Ke, const KPROCESS *Process, const KPROFILE *Profile,
+                   KI_RANGE *Range)
+{
+    const HAL_COUNTING *const Counting = Ke->Hal.Table->Counting;
+    NTSTATUS Status = KiReserveNodes(Ke);
+
+    if (NT_SUCCESS(Status)) {
+        Status = KiFillRange(Ke, Profile, Range);
+    }
+    /* Last: it is undone by publishing no roots, and those of a process may be there. */
+    if (NT_SUCCESS(Status) && Counting != NULL && Process->ProcessId != 0) {
+        Status = Counting->PrepareProcess(Ke->Hal.Context, Process->ProcessId);
+    }
+    return Status;
+}
+
+/* Tells a HAL that counts by itself; others look into the process. */
+static void
+KiPublishRoots(KE_SYSTEM *Ke, const KPROCESS *Process)
+{
+    const HAL_COUNTING *const Counting = Ke->Hal.Table->Counting;
+
+    if (Counting != NULL) {
+        Counting->PublishRoots(Ke->Hal.Context, Process->ProcessId, Process->Roots);
+    }
+}
+
+NTSTATUS
+KiInsertRange(KE_SYSTEM *Ke, KPROCESS *Process, KPROFILE *Profile)
+{
+    ULONG *const Root = &Process->Roots[KiTreeOf(Profile)];
+    KI_RANGE Range;
     NTSTATUS Status;
 
     if (!KiCanCount(Profile)) {
         return STATUS_SUCCESS;
     }
-    Status = KiReserveNodes(Ke);
+    Status = KiPrepareInsertion(Ke, Process, Profile, &Range);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
@@ -54,6 +98,7 @@ KiInsertRange(KE_SYSTEM *Ke, KPROCESS *Process, KPROFILE *Profile)
     /* Nothing has to wait for hits that see the old tree: its nodes are retired. */
     RtlPublish(Root,
                KiInsertIntoTree(&Ke->Pool, *Root, KiSpanOf(Profile), &Range, Profile));
+    KiPublishRoots(Ke, Process);
     return STATUS_SUCCESS;
 }
 
@@ -67,6 +112,7 @@ KiRemoveRange(KE_SYSTEM *Ke, KPROCESS *Process, const KPROFILE *Profile)
     }
     RtlPublish(Root, KiRemoveFromTree(&Ke->Pool, *Root, KiSpanOf(Profile).Base,
                                       Profile->Sequence));
+    KiPublishRoots(Ke, Process);
     /* Waits until no hit sees the profile any more. */
     KiRecycleNodes(Ke);
 }
@@ -83,6 +129,7 @@ KiRemoveAllRanges(KE_SYSTEM *Ke, KPROCESS *Process)
     if (Roots[KI_TREE_ADDRESSES] == 0 && Roots[KI_TREE_SEGMENTS] == 0) {
         return;
     }
+    KiPublishRoots(Ke, Process);
     Ke->Hal.Table->Synchronize(Ke->Hal.Context);
     for (ULONG Tree = 0; Tree < KI_TREES; Tree++) {
         KiFreeTree(&Ke->Pool, Roots[Tree]);

@@ -24,6 +24,37 @@ KiNumber(ULONG Chunk, ULONG Offset)
     return (Chunk << KI_NUMBER_CHUNK_SHIFT) + (Offset << 1);
 }
 
+static SIZE_T
+KiBareChunkBytes(ULONG Chunk)
+{
+    return (SIZE_T)(KiChunkNodes(Chunk) * sizeof(KI_NODE));
+}
+
+/* The memory of a chunk, where a HAL that counts by itself wants it. NULL if there is none. */
+static void *
+KiAllocateChunk(KE_SYSTEM *Ke, ULONG Chunk)
+{
+    const HAL_COUNTING *const Counting = Ke->Hal.Table->Counting;
+
+    if (Counting != NULL) {
+        return Counting->AllocateNodes(Ke->Hal.Context, Chunk, KiBareChunkBytes(Chunk));
+    }
+    return HostAllocate(&Ke->Host, (SIZE_T)KiChunkBytes(Chunk));
+}
+
+static void
+KiFreeChunk(KE_SYSTEM *Ke, ULONG Chunk)
+{
+    const HAL_COUNTING *const Counting = Ke->Hal.Table->Counting;
+    void *const Memory = Ke->Pool.Memory[Chunk];
+
+    if (Counting != NULL) {
+        Counting->FreeNodes(Ke->Hal.Context, Chunk, Memory, KiBareChunkBytes(Chunk));
+    } else {
+        HostFree(&Ke->Host, Memory, (SIZE_T)KiChunkBytes(Chunk));
+    }
+}
+
 static BOOLEAN
 KiGrowPool(KE_SYSTEM *Ke)
 {
@@ -35,7 +66,7 @@ KiGrowPool(KE_SYSTEM *Ke)
     if (Chunk == KI_POOL_CHUNKS || KiChunkBytes(Chunk) > (SIZE_T)-1) {
         return FALSE;
     }
-    Memory = HostAllocate(&Ke->Host, (SIZE_T)KiChunkBytes(Chunk));
+    Memory = KiAllocateChunk(Ke, Chunk);
     if (Memory == NULL) {
         return FALSE;
     }
@@ -57,7 +88,7 @@ KiFinishPool(KE_SYSTEM *Ke)
     KI_POOL *const Pool = &Ke->Pool;
 
     for (ULONG Chunk = 0; Chunk < Pool->Chunks; Chunk++) {
-        HostFree(&Ke->Host, Pool->Memory[Chunk], (SIZE_T)KiChunkBytes(Chunk));
+        KiFreeChunk(Ke, Chunk);
     }
     *Pool = (KI_POOL){.Sequence = Pool->Sequence};
 }

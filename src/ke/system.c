@@ -78,8 +78,14 @@ void
 KeQueryBooks(const KE_SYSTEM *Ke, KPROFILE_SOURCE Source, KE_BOOKS *Books)
 {
     const KI_SOURCE *const Found = KiFindSource(Ke, Source);
+    const HAL_COUNTING *const Counting = Ke->Hal.Table->Counting;
 
     *Books = (KE_BOOKS){0};
+    if (Counting != NULL) {
+        Counting->QueryHits(Ke->Hal.Context, Source, &Books->Counted, &Books->Outside);
+        Books->Taken = Books->Counted + Books->Outside;
+        return;
+    }
     for (ULONG i = 0; Found != NULL && i <= Found->Processors; i++) {
         Books->Taken += RtlReadNumber(&Found->Books[i].Taken);
         Books->Counted += RtlReadNumber(&Found->Books[i].Counted);
