@@ -32,7 +32,7 @@ LAYERS = {
             "host/host.h", "hal/hal.h"],
            CORE_PUBLIC | {"hal.h", "host.h", "notification.h"}, False),
     "hal": (["rtl/*"], ANY, False),
-    "hal/*": (["rtl/*", "hal/*", "ke/profint.h", "ke/bucket.h"], ANY, True),
+    "hal/*": (["rtl/*", "hal/*", "hal/perf/*", "ke/profint.h", "ke/bucket.h", "ke/pool.h"], ANY, True),
     "host": (["rtl/*"], {"host.h", "nt_types.h", "nt_status.h"}, False),
     "host/*": (["rtl/*", "host/host.h"], ANY, True),
     "api": (["rtl/*", "*/{layer}.h", "ex/version.h", "hal/backend.h", "host/linux/linux.h",

@@ -34,19 +34,25 @@ status_number(const char *key, int base, uint64_t fallback)
     return value;
 }
 
-/* Has it a capability that would do, were it held outside of user namespaces? */
-static bool
-has_capability(void)
+bool
+perf_refusal_holds(unsigned capability)
 {
     const uint64_t effective = status_number("CapEff", 16, 0);
 
     return (effective >> CAPABILITY_SYS_ADMIN & 1) != 0 ||
-           (effective >> CAPABILITY_PERFMON & 1) != 0;
+           (effective >> capability & 1) != 0;
+}
+
+/* Has it a capability that would do, were it held outside of user namespaces? */
+static bool
+has_capability(void)
+{
+    return perf_refusal_holds(CAPABILITY_PERFMON);
 }
 
 /* The first user namespace maps all users to themselves; perf asks for capabilities there. */
-static bool
-in_first_user_namespace(void)
+bool
+perf_refusal_is_first_namespace(void)
 {
     FILE *file = fopen("/proc/self/uid_map", "re");
     unsigned long long inside = 0;
@@ -63,9 +69,15 @@ in_first_user_namespace(void)
 }
 
 bool
+perf_refusal_is_filtered(void)
+{
+    return status_number("Seccomp", 10, 0) == 2;
+}
+
+bool
 perf_refusal_can_monitor(void)
 {
-    return has_capability() && in_first_user_namespace();
+    return has_capability() && perf_refusal_is_first_namespace();
 }
 
 /* The highest kernel.perf_event_paranoid that allows it without a capability. */
@@ -111,7 +123,7 @@ explain_denied(enum perf_scope scope, const struct words *words)
                  "set kernel.perf_event_paranoid to %ld, or %s", allowed,
                  has_capability() ? "run outside of the namespace with CAP_PERFMON"
                                   : "grant CAP_PERFMON");
-    } else if (status_number("Seccomp", 10, 0) == 2) {
+    } else if (perf_refusal_is_filtered()) {
         say(words, "a seccomp filter refuses perf_event_open, as containers often do",
             "allow perf_event_open in the container's seccomp profile");
     } else if (scope == PERF_SCOPE_PROCESS) {

@@ -31,4 +31,14 @@ void perf_refusal_explain(int error, enum perf_scope scope, char *reason,
 /* perf_refusal_can_monitor - has the caller CAP_PERFMON or CAP_SYS_ADMIN? */
 bool perf_refusal_can_monitor(void);
 
+/* perf_refusal_holds - has it a capability (a number of <linux/capability.h>), or CAP_SYS_ADMIN, in
+ * whatever user namespace? */
+bool perf_refusal_holds(unsigned capability);
+
+/* perf_refusal_is_first_namespace - is its user namespace the one that capabilities count in? */
+bool perf_refusal_is_first_namespace(void);
+
+/* perf_refusal_is_filtered - does a seccomp filter look at its system calls? */
+bool perf_refusal_is_filtered(void);
+
 #endif

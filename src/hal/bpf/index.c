@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/bpf/index.c - nodes, sets of processors, roots and books in the maps. */
+#include "hal/bpf/index.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int
+bpf_index_init(struct bpf_index *index, struct bpf_kernel *kernel)
+{
+    *index =
+        (struct bpf_index){.kernel = kernel, .pools = {.kernel = kernel}, .sets = 1};
+    return bpf_table_init(&index->table, bpf_processes_of(kernel));
+}
+
+void
+bpf_index_finish(struct bpf_index *index)
+{
+    if (index->kernel == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < KI_POOL_CHUNKS; i++) {
+        struct bpf_chunk *const chunk = &index->chunks[i];
+
+        if (chunk->memory != NULL) {
+            munmap(chunk->memory, chunk->bytes);
+            bpf_kernel_drop_map(index->kernel, BPF_MAP_CHUNKS, i, chunk->fd);
+        }
+    }
+    bpf_pools_finish(&index->pools);
+    bpf_table_finish(&index->table);
+    *index = (struct bpf_index){0};
+}
+
+void *
+bpf_index_nodes(struct bpf_index *index, uint32_t chunk, size_t bytes)
+{
+    struct bpf_chunk *const made = &index->chunks[chunk];
+
+    if (chunk < BPF_FLAT_CHUNKS) {
+        const size_t first =
+            ((size_t)KI_POOL_FIRST_CHUNK << chunk) - KI_POOL_FIRST_CHUNK;
+
+        return (char *)index->kernel->memory[BPF_MAP_NODES] + first * KI_NODE_BYTES;
+    }
+    if (made->memory == NULL) {
+        const int fd = bpf_kernel_add_map(index->kernel, BPF_MAP_CHUNKS, chunk,
+                                          bytes / KI_NODE_BYTES, &made->memory);
+
+        if (fd < 0) {
+            return NULL;
+        }
+        made->fd = fd;
+        made->bytes = bytes;
+    }
+    return made->memory;
+}
+
+/* ---- processors above the 64th ---- */
+
+static ULONG64
+word_of(const ULONG64 *processors, uint32_t words, uint32_t word)
+{
+    return word < words ? processors[word] : 0;
+}
+
+/* Is the set that is in the map at words these, but for the first word? */
+static bool
+is_same_set(const struct bpf_index *index, const ULONG64 *set, uint32_t words,
+            const ULONG64 *processors)
+{
+    for (uint32_t word = 1; word < index->kernel->set_words; word++) {
+        if (set[word] != word_of(processors, words, word)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+is_empty_above(const struct bpf_index *index, uint32_t words, const ULONG64 *processors)
+{
+    for (uint32_t word = 1; word < index->kernel->set_words; word++) {
+        if (word_of(processors, words, word) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The number of a set, which stays; machines have few, and few profiles name their own. */
+static int
+find_set(struct bpf_index *index, uint32_t words, const ULONG64 *processors,
+         uint32_t *number)
+{
+    const uint32_t set_words = index->kernel->set_words;
+    ULONG64 *const sets = index->kernel->memory[BPF_MAP_SETS];
+
+    *number = 0;
+    if (is_empty_above(index, words, processors)) {
+        return 0;
+    }
+    for (uint32_t set = 1; set < index->sets; set++) {
+        if (is_same_set(index, sets + (size_t)set * set_words, words, processors)) {
+            *number = set;
+            return 0;
+        }
+    }
+    if (index->sets == BPF_SETS) {
+        return -ENOMEM;
+    }
+    *number = index->sets++;
+    for (uint32_t word = 0; word < set_words; word++) {
+        sets[(size_t)*number * set_words + word] = word_of(processors, words, word);
+    }
+    return 0;
+}
+
+int
+bpf_index_locate(struct bpf_index *index, const ULONG *counter, uint32_t words,
+                 const ULONG64 *processors, ULONG64 *location)
+{
+    uint64_t place = 0;
+    uint32_t set;
+    int result;
+
+    if (counter != NULL && !bpf_pools_locate(&index->pools, counter, &place)) {
+        return -ENOMEM; /* whoever mapped the counters has not asked us for memory */
+    }
+    result = find_set(index, words, processors, &set);
+    if (result == 0) {
+        *location = place | (uint64_t)set << BPF_LOCATION_SET_SHIFT;
+    }
+    return result;
+}
+
+/* ---- roots and books ---- */
+
+void
+bpf_index_publish_all(const struct bpf_index *index, const ULONG roots[KI_TREES])
+{
+    struct bpf_control *const control = bpf_control_of(index->kernel);
+
+    for (int tree = 0; tree < KI_TREES; tree++) {
+        __atomic_store_n(&control->global_roots[tree], roots[tree], __ATOMIC_RELEASE);
+    }
+}
+
+void
+bpf_index_query(const struct bpf_index *index, uint32_t slot, uint64_t *counted,
+                uint64_t *outside)
+{
+    *counted = 0;
+    *outside = 0;
+    for (uint32_t i = 0; i < index->kernel->processors; i++) {
+        const struct bpf_books *const books = &bpf_books_of(index->kernel, i)[slot];
+
+        *counted += __atomic_load_n(&books->counted, __ATOMIC_RELAXED);
+        *outside += __atomic_load_n(&books->outside, __ATOMIC_RELAXED);
+    }
+}

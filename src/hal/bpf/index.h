@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/bpf/index.h - ke's index in the maps: what HAL_COUNTING asks for but the processes' ends.
+ */
+#ifndef HAL_BPF_INDEX_H
+#define HAL_BPF_INDEX_H
+
+#include "hal/bpf/kernel.h"
+#include "hal/bpf/pool.h"
+#include "hal/bpf/table.h"
+
+struct bpf_chunk {
+    int fd;
+    void *memory; /* NULL: not made */
+    size_t bytes;
+};
+
+struct bpf_index {
+    struct bpf_kernel *kernel;
+    struct bpf_table table;
+    struct bpf_pools pools;
+    struct bpf_chunk chunks[KI_POOL_CHUNKS];
+    uint32_t sets; /* taken, the one that is none included */
+};
+
+/* bpf_index_init - over a kernel that outlives it. Returns 0 or -ENOMEM. */
+int bpf_index_init(struct bpf_index *index, struct bpf_kernel *kernel);
+void bpf_index_finish(struct bpf_index *index);
+
+/* bpf_index_nodes - see HAL_COUNTING.AllocateNodes. What it gives stays until the end. */
+void *bpf_index_nodes(struct bpf_index *index, uint32_t chunk, size_t bytes);
+
+/* bpf_index_locate - see HAL_COUNTING.LocateCounters. Returns 0 or -ENOMEM. */
+int bpf_index_locate(struct bpf_index *index, const ULONG *counter, uint32_t words,
+                     const ULONG64 *processors, ULONG64 *location);
+
+/* bpf_index_publish_all - the roots of what is in all processes. */
+void bpf_index_publish_all(const struct bpf_index *index, const ULONG roots[KI_TREES]);
+
+/* bpf_index_query - hits of the source whose books are in a slot. */
+void bpf_index_query(const struct bpf_index *index, uint32_t slot, uint64_t *counted,
+                     uint64_t *outside);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/bpf/kernel.h - the session's BPF objects in the kernel: maps, their memory, programs.
+ *
+ * Made by bpf() itself, so neither building nor running needs libbpf. What refuses is named: a bpf()
+ * that fails tells little, and each stage fails for reasons of its own.
+ */
+#ifndef HAL_BPF_KERNEL_H
+#define HAL_BPF_KERNEL_H
+
+#include "hal/bpf/profile.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+union bpf_attr;
+
+/* bpf_call - the system call, or a test's: a descriptor or 0, or negative errno. */
+typedef long bpf_call(int command, union bpf_attr *attr, size_t bytes);
+
+/* bpf_call_kernel - the system call. */
+bpf_call bpf_call_kernel;
+
+/* The programs. */
+enum bpf_program {
+    BPF_PROGRAM_SAMPLE, /* counts a hit; for perf events */
+    BPF_PROGRAM_EXEC,   /* a process runs a new program */
+    BPF_PROGRAM_REPLAY, /* counts a hit that it is told; for tests */
+    BPF_PROGRAMS
+};
+
+/* What was asked of the kernel when it refused. */
+enum bpf_stage {
+    BPF_STAGE_MAP,
+    BPF_STAGE_MEMORY, /* mapping a map */
+    BPF_STAGE_TYPES,
+    BPF_STAGE_PROGRAM,
+    BPF_STAGE_EVENT,     /* perf_event_open */
+    BPF_STAGE_ATTACH,    /* a program to an event */
+    BPF_STAGE_TRACEPOINT /* a program to a tracepoint */
+};
+
+struct bpf_refusal {
+    char reason[256];
+    char remedy[256];
+    char log[256]; /* the end of what the verifier said; "" if it was not that */
+};
+
+/* bpf_refusal_explain - say why a stage failed. error: negative errno. refusal->log is kept. */
+void bpf_refusal_explain(int error, enum bpf_stage stage, struct bpf_refusal *refusal);
+
+/* What the programs are for. */
+enum bpf_purpose {
+    BPF_FOR_EVENTS,
+    BPF_FOR_REPLAY /* only told hits: nothing is attached */
+};
+
+struct bpf_kernel {
+    bpf_call *call;
+    uint32_t processors; /* above the highest possible one */
+    uint32_t set_words;  /* of a set of all of them */
+    int maps[BPF_MAPS];  /* -1: not made */
+    void *memory[BPF_MAPS];
+    size_t bytes[BPF_MAPS]; /* mapped */
+    int programs[BPF_PROGRAMS];
+};
+
+/*
+ * bpf_kernel_make - make the maps and load the programs.
+ *
+ *   processors  in: above the highest possible one
+ *   refusal     out: on failure
+ *
+ * Returns 0 or negative errno; then nothing is left.
+ */
+int bpf_kernel_make(struct bpf_kernel *kernel, bpf_call *call, uint32_t processors,
+                    enum bpf_purpose purpose, struct bpf_refusal *refusal);
+
+/* bpf_kernel_finish - everything goes that nothing else holds; also of zeros. */
+void bpf_kernel_finish(struct bpf_kernel *kernel);
+
+/* The maps' memory. */
+static inline struct bpf_control *
+bpf_control_of(const struct bpf_kernel *kernel)
+{
+    return kernel->memory[BPF_MAP_CONTROL];
+}
+
+static inline struct bpf_processes *
+bpf_processes_of(const struct bpf_kernel *kernel)
+{
+    return kernel->memory[BPF_MAP_PROCESSES];
+}
+
+static inline struct bpf_processor *
+bpf_processors_of(const struct bpf_kernel *kernel)
+{
+    return kernel->memory[BPF_MAP_PROCESSORS];
+}
+
+static inline struct bpf_books *
+bpf_books_of(const struct bpf_kernel *kernel, uint32_t processor)
+{
+    return (struct bpf_books *)kernel->memory[BPF_MAP_BOOKS] +
+           (size_t)processor * BPF_SLOTS;
+}
+
+/*
+ * bpf_kernel_add_map - make a map of elements for one of the arrays of maps, map it, and put it there.
+ *
+ *   into    in: BPF_MAP_CHUNKS or BPF_MAP_POOLS
+ *   at      in: its place
+ *   memory  out: mapped; the caller's to unmap
+ *
+ * Returns its descriptor or negative errno. Waits for the kernel's readers: rarely, please.
+ */
+int bpf_kernel_add_map(struct bpf_kernel *kernel, enum bpf_map into, uint32_t at,
+                       size_t elements, void **memory);
+
+/* bpf_kernel_drop_map - take it from there again and close it. */
+void bpf_kernel_drop_map(struct bpf_kernel *kernel, enum bpf_map from, uint32_t at,
+                         int fd);
+
+/* bpf_kernel_attach_event - hits of the event run the program. Returns a link or negative errno. */
+int bpf_kernel_attach_event(const struct bpf_kernel *kernel, int event_fd,
+                            uint64_t cookie);
+
+/* bpf_kernel_attach_exec - each exec runs the program. Returns a link or negative errno. */
+int bpf_kernel_attach_exec(const struct bpf_kernel *kernel);
+
+/* bpf_kernel_replay - tell the program one hit. Returns 0 or negative errno. */
+int bpf_kernel_replay(const struct bpf_kernel *kernel,
+                      const uint64_t arguments[BPF_REPLAY_ARGUMENTS]);
+
+/* bpf_kernel_wait - return when each program that was running has ended; what was stored before the
+ * call is seen by all that begin later. */
+void bpf_kernel_wait(const struct bpf_kernel *kernel);
+
+#endif

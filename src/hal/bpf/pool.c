@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/bpf/pool.c - taking and giving pages of pools, and pieces of pages. */
+#include "hal/bpf/pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    FIRST_PAGES = 256,
+    MOST_PAGES = 16384, /* unless one buffer is larger */
+    LARGEST_PAGES = 1 << 30
+};
+
+/* ---- pools ---- */
+
+static size_t
+pages_of(size_t bytes)
+{
+    return bytes / BPF_PAGE_BYTES + (bytes % BPF_PAGE_BYTES != 0);
+}
+
+static size_t
+next_pool_pages(const struct bpf_pools *pools, size_t least)
+{
+    size_t pages = FIRST_PAGES;
+
+    while (pages < pools->pages && pages < MOST_PAGES) {
+        pages *= 2;
+    }
+    while (pages < least) {
+        pages *= 2;
+    }
+    return pages;
+}
+
+static void
+pool_finish(struct bpf_pools *pools, uint32_t at)
+{
+    struct bpf_pool *const pool = &pools->items[at];
+
+    munmap(pool->memory, pool->pages * BPF_PAGE_BYTES);
+    bpf_kernel_drop_map(pools->kernel, BPF_MAP_POOLS, at, pool->fd);
+    free(pool->slabs);
+    free(pool->bits);
+}
+
+void
+bpf_pools_finish(struct bpf_pools *pools)
+{
+    for (uint32_t i = 0; i < pools->count; i++) {
+        pool_finish(pools, i);
+    }
+    free(pools->items);
+    *pools = (struct bpf_pools){0};
+}
+
+/* Makes another pool with room for pages; of just those if there is no memory for more. */
+static int
+pool_make(struct bpf_pools *pools, size_t least)
+{
+    size_t pages = next_pool_pages(pools, least);
+    struct bpf_pool pool = {0};
+    struct bpf_pool *items;
+    void *memory;
+    int result = -ENOMEM;
+
+    if (pools->count == BPF_POOLS) {
+        return -ENOMEM;
+    }
+    items = realloc(pools->items, (pools->count + 1) * sizeof(*items));
+    if (items == NULL) {
+        return -ENOMEM;
+    }
+    pools->items = items;
+    pool.bits = calloc(pages / 64, sizeof(*pool.bits));
+    pool.slabs = calloc(pages, sizeof(struct bpf_slab *));
+    if (pool.bits == NULL || pool.slabs == NULL) {
+        goto free_memory;
+    }
+    result =
+        bpf_kernel_add_map(pools->kernel, BPF_MAP_POOLS, pools->count, pages, &memory);
+    if (result == -ENOMEM && least < pages) {
+        /* The bits need whole words. */
+        pages = (least + 63) / 64 * 64;
+        result = bpf_kernel_add_map(pools->kernel, BPF_MAP_POOLS, pools->count, pages,
+                                    &memory);
+    }
+    if (result < 0) {
+        goto free_memory;
+    }
+    pool.fd = result;
+    pool.memory = memory;
+    pool.pages = pages;
+    pools->items[pools->count++] = pool;
+    pools->pages += pages;
+    return 0;
+
+free_memory:
+    free(pool.slabs);
+    free(pool.bits);
+    return result;
+}
+
+/* The pool that an address is in, or NULL. */
+static struct bpf_pool *
+pool_of(const struct bpf_pools *pools, const void *address)
+{
+    for (uint32_t i = 0; i < pools->count; i++) {
+        struct bpf_pool *const pool = &pools->items[i];
+
+        if ((uintptr_t)address - (uintptr_t)pool->memory <
+            pool->pages * BPF_PAGE_BYTES) {
+            return pool;
+        }
+    }
+    return NULL;
+}
+
+/* ---- pages ---- */
+
+static bool
+is_taken(const struct bpf_pool *pool, size_t page)
+{
+    return (pool->bits[page / 64] >> (page % 64) & 1) != 0;
+}
+
+static void
+set_taken(struct bpf_pool *pool, size_t page, bool taken)
+{
+    const uint64_t bit = (uint64_t)1 << (page % 64);
+
+    if (taken) {
+        pool->bits[page / 64] |= bit;
+    } else {
+        pool->bits[page / 64] &= ~bit;
+    }
+}
+
+/* The first of so many free pages in a row; pool->pages if there are none. */
+static size_t
+find_run(const struct bpf_pool *pool, size_t pages)
+{
+    size_t run = 0;
+
+    if (pool->pages - pool->taken < pages) {
+        return pool->pages;
+    }
+    for (size_t page = pool->hint; page < pool->pages; page++) {
+        if (page % 64 == 0 && pool->bits[page / 64] == UINT64_MAX) {
+            page += 63;
+            run = 0;
+        } else {
+            run = is_taken(pool, page) ? 0 : run + 1;
+            if (run == pages) {
+                return page + 1 - pages;
+            }
+        }
+    }
+    return pool->pages;
+}
+
+static void *
+take_run(struct bpf_pool *pool, size_t first, size_t pages)
+{
+    for (size_t page = first; page < first + pages; page++) {
+        set_taken(pool, page, true);
+    }
+    if (first == pool->hint) {
+        pool->hint = first + pages;
+    }
+    pool->taken += pages;
+    return pool->memory + first * BPF_PAGE_BYTES;
+}
+
+static int
+take_pages(struct bpf_pools *pools, size_t pages, void **memory)
+{
+    int result;
+
+    if (pages > LARGEST_PAGES) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = pools->count; i-- > 0;) {
+        struct bpf_pool *const pool = &pools->items[i];
+        const size_t first = find_run(pool, pages);
+
+        if (first < pool->pages) {
+            *memory = take_run(pool, first, pages);
+            return 0;
+        }
+    }
+    result = pool_make(pools, pages);
+    if (result == 0) {
+        *memory = take_run(&pools->items[pools->count - 1], 0, pages);
+    }
+    return result;
+}
+
+static void
+give_pages(struct bpf_pools *pools, const void *memory, size_t pages)
+{
+    struct bpf_pool *const pool = pool_of(pools, memory);
+    const size_t first = ((uintptr_t)memory - (uintptr_t)pool->memory) / BPF_PAGE_BYTES;
+
+    for (size_t page = first; page < first + pages; page++) {
+        set_taken(pool, page, false);
+    }
+    if (first < pool->hint) {
+        pool->hint = first;
+    }
+    pool->taken -= pages;
+}
+
+/* ---- pieces ---- */
+
+static uint64_t
+full_slab(uint32_t size_log2)
+{
+    const uint32_t pieces = BPF_PAGE_BYTES >> size_log2;
+
+    return pieces == 64 ? UINT64_MAX : ((uint64_t)1 << pieces) - 1;
+}
+
+static void
+slab_link(struct bpf_pools *pools, struct bpf_slab *slab)
+{
+    struct bpf_slab **const head = &pools->with_room[slab->size_log2];
+
+    slab->previous = NULL;
+    slab->next = *head;
+    if (*head != NULL) {
+        (*head)->previous = slab;
+    }
+    *head = slab;
+}
+
+static void
+slab_unlink(struct bpf_pools *pools, struct bpf_slab *slab)
+{
+    if (slab->previous != NULL) {
+        slab->previous->next = slab->next;
+    } else {
+        pools->with_room[slab->size_log2] = slab->next;
+    }
+    if (slab->next != NULL) {
+        slab->next->previous = slab->previous;
+    }
+}
+
+static struct bpf_slab **
+slab_place(const struct bpf_pools *pools, const void *memory)
+{
+    const struct bpf_pool *const pool = pool_of(pools, memory);
+
+    return &pool->slabs[((uintptr_t)memory - (uintptr_t)pool->memory) / BPF_PAGE_BYTES];
+}
+
+static int
+slab_make(struct bpf_pools *pools, uint32_t size_log2)
+{
+    struct bpf_slab *const slab = calloc(1, sizeof(*slab));
+    void *memory;
+    int result;
+
+    if (slab == NULL) {
+        return -ENOMEM;
+    }
+    result = take_pages(pools, 1, &memory);
+    if (result < 0) {
+        free(slab);
+        return result;
+    }
+    *slab = (struct bpf_slab){.memory = memory, .size_log2 = size_log2};
+    *slab_place(pools, memory) = slab;
+    slab_link(pools, slab);
+    return 0;
+}
+
+static uint32_t
+piece_log2(size_t bytes)
+{
+    uint32_t log2 = BPF_PIECE_LOG2_MIN;
+
+    while (((size_t)1 << log2) < bytes) {
+        log2++;
+    }
+    return log2;
+}
+
+static int
+take_piece(struct bpf_pools *pools, uint32_t size_log2, void **memory)
+{
+    struct bpf_slab *slab;
+    uint32_t piece;
+
+    if (pools->with_room[size_log2] == NULL) {
+        const int result = slab_make(pools, size_log2);
+
+        if (result < 0) {
+            return result;
+        }
+    }
+    slab = pools->with_room[size_log2];
+    piece = (uint32_t)__builtin_ctzll(~slab->taken);
+    slab->taken |= (uint64_t)1 << piece;
+    if (slab->taken == full_slab(size_log2)) {
+        slab_unlink(pools, slab);
+    }
+    *memory = slab->memory + ((size_t)piece << size_log2);
+    return 0;
+}
+
+static void
+give_piece(struct bpf_pools *pools, const void *memory)
+{
+    struct bpf_slab **const place = slab_place(pools, memory);
+    struct bpf_slab *const slab = *place;
+    const size_t piece =
+        (size_t)((const char *)memory - slab->memory) >> slab->size_log2;
+
+    if (slab->taken == full_slab(slab->size_log2)) {
+        slab_link(pools, slab);
+    }
+    slab->taken &= ~((uint64_t)1 << piece);
+    if (slab->taken == 0) {
+        slab_unlink(pools, slab);
+        give_pages(pools, slab->memory, 1);
+        *place = NULL;
+        free(slab);
+    }
+}
+
+static bool
+is_piece(size_t bytes)
+{
+    return bytes <= (size_t)1 << BPF_PIECE_LOG2_MAX;
+}
+
+/* ---- both ---- */
+
+int
+bpf_pools_take(struct bpf_pools *pools, size_t bytes, void **memory)
+{
+    const int result = is_piece(bytes) ? take_piece(pools, piece_log2(bytes), memory)
+                                       : take_pages(pools, pages_of(bytes), memory);
+
+    if (result == 0) {
+        memset(*memory, 0, bytes);
+    }
+    return result;
+}
+
+void
+bpf_pools_give(struct bpf_pools *pools, void *memory, size_t bytes)
+{
+    if (is_piece(bytes)) {
+        give_piece(pools, memory);
+    } else {
+        give_pages(pools, memory, pages_of(bytes));
+    }
+}
+
+int
+bpf_pools_map(const struct bpf_pools *pools, const void *memory, size_t bytes,
+              void **mapping)
+{
+    const struct bpf_pool *const pool = pool_of(pools, memory);
+    void *const made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, pool->fd,
+                            (off_t)((uintptr_t)memory - (uintptr_t)pool->memory));
+
+    if (made == MAP_FAILED) {
+        return -errno;
+    }
+    *mapping = made;
+    return 0;
+}
+
+bool
+bpf_pools_locate(const struct bpf_pools *pools, const void *counter, uint64_t *location)
+{
+    const struct bpf_pool *const pool = pool_of(pools, counter);
+
+    if (pool == NULL) {
+        return false;
+    }
+    *location = (uint64_t)(pool - pools->items) << BPF_LOCATION_POOL_SHIFT |
+                ((uintptr_t)counter - (uintptr_t)pool->memory) / KI_COUNTER_BYTES;
+    return true;
+}

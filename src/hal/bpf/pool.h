@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/bpf/pool.h - memory that programs count in: pages of mapped BPF maps.
+ *
+ * A pool is one map. Each holds more than the one before, since making one waits for the kernel's
+ * readers; so even thousands of buffers make few. Memory below half a page shares its page with others
+ * of its size. All of it is one session's.
+ */
+#ifndef HAL_BPF_POOL_H
+#define HAL_BPF_POOL_H
+
+#include "hal/bpf/kernel.h"
+
+struct bpf_pool {
+    int fd;
+    char *memory;
+    size_t pages;
+    size_t taken; /* pages */
+    size_t hint;  /* no page below it is free */
+    uint64_t *bits;
+    struct bpf_slab **slabs; /* by page; NULL: it has none */
+};
+
+/* A page of pieces of one size. */
+struct bpf_slab {
+    struct bpf_slab *next; /* of those of its size with room */
+    struct bpf_slab *previous;
+    char *memory;
+    uint64_t taken; /* bit n: piece n */
+    uint32_t size_log2;
+};
+
+enum { BPF_PIECE_LOG2_MIN = 6, BPF_PIECE_LOG2_MAX = 11 };
+
+struct bpf_pools {
+    struct bpf_kernel *kernel;
+    struct bpf_pool *items;
+    uint32_t count;
+    struct bpf_slab *with_room[BPF_PIECE_LOG2_MAX + 1];
+    uint64_t pages; /* of all pools */
+};
+
+/* bpf_pools_finish - nothing may be taken any more. */
+void bpf_pools_finish(struct bpf_pools *pools);
+
+/*
+ * bpf_pools_take - memory for counters, zero; at a whole page if it is a page or more.
+ *
+ * Returns 0, -ENOMEM, or what bpf() said.
+ */
+int bpf_pools_take(struct bpf_pools *pools, size_t bytes, void **memory);
+
+/* bpf_pools_give - back; no program may count in it any more. */
+void bpf_pools_give(struct bpf_pools *pools, void *memory, size_t bytes);
+
+/* bpf_pools_map - another mapping of whole pages that were taken. Returns 0 or negative errno. */
+int bpf_pools_map(const struct bpf_pools *pools, const void *memory, size_t bytes,
+                  void **mapping);
+
+/* bpf_pools_locate - pool and number of a counter, as profile.h has them. False if it is in none. */
+bool bpf_pools_locate(const struct bpf_pools *pools, const void *counter,
+                      uint64_t *location);
+
+#endif

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT */
+/*
+ * hal/bpf/profile.bpf.c - the counting routine in the kernel: what ke/profint.h does for a hit, by the
+ * same headers, in the interrupt itself.
+ *
+ * For kernels from 5.15: nothing of the kernel's own types is known, and loops are bounded, not by
+ * callback. The state of a hit is in memory, in one struct a processor.
+ *
+ * scripts/make_bpf.py takes a section for each program, and one of functions that they call.
+ */
+#include <linux/bpf.h>
+
+#include "hal/bpf/profile.h"
+
+#define SECTION(name) __attribute__((section(name), used))
+#define FUNCTION __attribute__((section("functions"), noinline))
+#define INLINE static inline __attribute__((always_inline))
+#define READ_ONCE(place) (*(const volatile __typeof__(place) *)&(place))
+#define WRITE_ONCE(place, value) (*(volatile __typeof__(place) *)&(place) = (value))
+
+enum {
+    VISITS = 256, /* nodes in one call */
+    CALLS = 64,   /* in one hit: more than 16000 nodes */
+    LDT = 4,      /* in a selector: a segment of the process's own table */
+    USER_MODE = 3 /* in a selector: the level */
+};
+
+/* The helpers used, by the numbers of <linux/bpf.h>. */
+static void *(*const map_lookup)(void *map,
+                                 const void *key) = (void *)BPF_FUNC_map_lookup_elem;
+static ULONG64 (*const get_pid_tgid)(void) = (void *)BPF_FUNC_get_current_pid_tgid;
+static long (*const get_ns_pid_tgid)(ULONG64 device, ULONG64 inode,
+                                     struct bpf_pidns_info *info, ULONG bytes) =
+    (void *)BPF_FUNC_get_ns_current_pid_tgid;
+static ULONG (*const get_processor)(void) = (void *)BPF_FUNC_get_smp_processor_id;
+static ULONG64 (*const get_cookie)(void *context) = (void *)BPF_FUNC_get_attach_cookie;
+
+/* Maps that are looked into; the loader knows what they are. */
+char map_processors[1] SECTION("map.processors");
+char map_books[1] SECTION("map.books");
+char map_sets[1] SECTION("map.sets");
+char map_nodes[1] SECTION("map.nodes");
+char map_chunks[1] SECTION("map.chunks");
+char map_pools[1] SECTION("map.pools");
+
+/* Maps of one value, at addresses that the loader fills in. */
+struct bpf_control control SECTION("value.control");
+struct bpf_processes processes SECTION("value.processes");
+
+/* ---- where things are ---- */
+
+INLINE const KI_NODE *
+node_at(ULONG number)
+{
+    const ULONG chunk = number >> KI_NUMBER_CHUNK_SHIFT;
+    const ULONG offset = (number >> 1) & ((1u << KI_NUMBER_OFFSET_BITS) - 1);
+    const ULONG first = (ULONG)KI_POOL_FIRST_CHUNK;
+    const ULONG index = (first << chunk) - first + offset;
+    void *nodes;
+
+    if (chunk < BPF_FLAT_CHUNKS) {
+        return map_lookup(map_nodes, &index);
+    }
+    nodes = map_lookup(map_chunks, &chunk);
+    return nodes != 0 ? map_lookup(nodes, &offset) : 0;
+}
+
+/* The word of a profile's set of processors that the hit's processor is in. */
+INLINE ULONG64
+set_word(const KI_RANGE *range, ULONG64 location, ULONG processor)
+{
+    const ULONG set = (ULONG)(location >> BPF_LOCATION_SET_SHIFT) & (BPF_SETS - 1);
+    ULONG index;
+    const ULONG64 *word;
+
+    if (processor < 64) {
+        return range->Processors;
+    }
+    index = set * control.set_words + processor / 64;
+    word = set != 0 ? map_lookup(map_sets, &index) : 0;
+    return word != 0 ? *word : 0;
+}
+
+INLINE void
+increment(ULONG64 location, ULONG64 number)
+{
+    const ULONG pool = (ULONG)(location >> BPF_LOCATION_POOL_SHIFT);
+    const ULONG64 counter = (location & BPF_LOCATION_COUNTER_MASK) + number;
+    const ULONG index = (ULONG)(counter >> BPF_PAGE_COUNTERS_LOG2);
+    void *const pages = map_lookup(map_pools, &pool);
+    struct bpf_page *const page = pages != 0 ? map_lookup(pages, &index) : 0;
+
+    if (page != 0) {
+        __sync_fetch_and_add(&page->counters[counter & (BPF_PAGE_COUNTERS - 1)], 1);
+    }
+}
+
+/* ---- counting ---- */
+
+INLINE void
+note_overrun(struct bpf_processor *own, const KI_NODE *leaf, ULONG at, ULONG64 number)
+{
+    if (own->overrun_profile == 0 || leaf->Sequences[at] < own->overrun_sequence) {
+        own->overrun_profile = leaf->ProfilesRoom[at];
+        own->overrun_number = number;
+        own->overrun_sequence = leaf->Sequences[at];
+    }
+}
+
+/* Asks for a halt for what one list's trees have noted; the first hit that does is told of. */
+INLINE void
+report_overrun(struct bpf_processor *own)
+{
+    if (own->overrun_profile == 0) {
+        return;
+    }
+    if (__sync_fetch_and_add(&control.halted, 1) == 0) {
+        control.halt_profile = own->overrun_profile;
+        control.halt_number = own->overrun_number;
+        __sync_fetch_and_add(&control.halt_known, 1); /* after them */
+    }
+    own->overrun_profile = 0;
+}
+
+INLINE void
+count_in_range(struct bpf_processor *own, const KI_NODE *leaf, ULONG at, ULONG64 place,
+               ULONG segment)
+{
+    const KI_RANGE *const range = &leaf->Ranges[at];
+    const ULONG64 location = range->BufferBits;
+    ULONG64 number;
+
+    if (!KiHitMatches(range->Source, range->Segment,
+                      set_word(range, location, own->processor),
+                      (ULONG)(own->cookie >> 32), segment, own->processor)) {
+        return;
+    }
+    number = KiBucketNumber(place, leaf->Spans[at].Base, range->BucketLog2 & 63);
+    if (number < range->Counters) {
+        increment(location, number);
+        own->matches++;
+    } else {
+        note_overrun(own, leaf, at, number);
+    }
+}
+
+INLINE void
+count_in_leaf(struct bpf_processor *own, const KI_NODE *leaf)
+{
+    const ULONG64 place = own->search.Place;
+    const ULONG segment = (own->tree & 1) == KI_TREE_SEGMENTS ? own->selector : 0;
+
+#pragma clang loop unroll(disable)
+    for (ULONG at = 0; at < KI_FANOUT; at++) {
+        if (leaf->Spans[at].Base > place) {
+            break;
+        }
+        if (leaf->Spans[at].Last >= place) {
+            count_in_range(own, leaf, at, place, segment);
+        }
+    }
+}
+
+/* ---- functions ---- */
+
+/*
+ * The verifier looks at each of these once, however often it is called. So they take a number alone, and
+ * look up again what their caller had.
+ */
+
+/* Goes on with the processor's search by one node. Returns whether there are no more. */
+FUNCTION int
+visit(ULONG processor)
+{
+    struct bpf_processor *const own = map_lookup(map_processors, &processor);
+    const ULONG number = own != 0 ? KiNextNode(&own->search) : 0;
+    const KI_NODE *const node = number != 0 ? node_at(number) : 0;
+
+    if (node == 0) {
+        return 1;
+    }
+    if ((number & KI_LEAF) != 0) {
+        count_in_leaf(own, node);
+        KiLeaveLeaf(&own->search);
+    } else {
+        KiEnterChild(&own->search, node);
+    }
+    return own->search.Next == 0 && own->search.Waiting == 0;
+}
+
+/* By as many as there are, but for a bound. Returns the same. */
+FUNCTION int
+visit_many(ULONG processor)
+{
+#pragma clang loop unroll(disable)
+    for (ULONG visits = 0; visits < VISITS; visits++) {
+        if (visit(processor)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* ---- processes ---- */
+
+/* The current process, as the session names it; 0: none that it could name. */
+INLINE ULONG
+current_process(void)
+{
+    struct bpf_pidns_info info = {0, 0};
+
+    if (control.namespace_inode == 0) {
+        return (ULONG)(get_pid_tgid() >> 32);
+    }
+    if (get_ns_pid_tgid(control.namespace_device, control.namespace_inode, &info,
+                        sizeof(info)) != 0) {
+        return 0;
+    }
+    return info.tgid;
+}
+
+INLINE struct bpf_process *
+find_process(ULONG pid)
+{
+    if (pid == 0) {
+        return 0;
+    }
+#pragma clang loop unroll(disable)
+    for (ULONG probe = 0; probe < BPF_PROBES; probe++) {
+        struct bpf_process *const place =
+            &processes.places[(pid + probe) & BPF_PROCESSES_MASK];
+        const ULONG there = READ_ONCE(place->pid);
+
+        if (there == pid) {
+            return place;
+        }
+        if (there == 0) {
+            return 0;
+        }
+    }
+    return 0;
+}
+
+/* ---- a hit ---- */
+
+INLINE void
+search(struct bpf_processor *own, ULONG running_on, ULONG root)
+{
+    KiBeginSearch(&own->search, root, own->places[own->tree & 1]);
+    /* Most processes have so few profiles that there is nothing to search for. */
+    if ((root & KI_LEAF) != 0) {
+        visit(running_on);
+        return;
+    }
+#pragma clang loop unroll(disable)
+    for (ULONG calls = 0; calls < CALLS; calls++) {
+        if (visit_many(running_on)) {
+            return;
+        }
+    }
+    own->cut++;
+}
+
+/* The process's trees, then those of all. */
+INLINE void
+search_all(struct bpf_processor *own, ULONG running_on)
+{
+#pragma clang loop unroll(disable)
+    for (ULONG tree = 0; tree < BPF_TREES; tree++) {
+        if (tree == KI_TREES) {
+            report_overrun(own);
+        }
+        if (own->roots[tree] != 0) {
+            own->tree = tree;
+            search(own, running_on, own->roots[tree]);
+        }
+    }
+    report_overrun(own);
+}
+
+INLINE void
+find_roots(struct bpf_processor *own, ULONG pid)
+{
+    const struct bpf_process *const process = find_process(pid);
+    const int is_in_ldt = (own->selector & LDT) != 0;
+
+    own->roots[0] = 0;
+    own->roots[1] = 0;
+    if (process != 0 && READ_ONCE(process->ended) == 0) {
+        own->roots[0] = READ_ONCE(process->roots[KI_TREE_ADDRESSES]);
+        own->roots[1] = READ_ONCE(process->roots[KI_TREE_SEGMENTS]);
+    }
+    own->roots[2] = READ_ONCE(control.global_roots[KI_TREE_ADDRESSES]);
+    own->roots[3] = READ_ONCE(control.global_roots[KI_TREE_SEGMENTS]);
+    /* The interrupted frame has the offset alone, which must not pass for an address. */
+    if (is_in_ldt) {
+        own->roots[0] = 0;
+        own->roots[2] = 0;
+    }
+    if (own->selector == 0 || own->places[KI_TREE_SEGMENTS] > KI_OFFSET_MAX) {
+        own->roots[1] = 0;
+        own->roots[3] = 0;
+    }
+    own->places[KI_TREE_SEGMENTS] =
+        KiSegmentPlace(own->selector, own->places[KI_TREE_SEGMENTS]);
+}
+
+/* What is read from now on is what a session that waits for this program knows of. */
+INLINE void
+enter(struct bpf_processor *own)
+{
+    const ULONG64 before = __sync_fetch_and_add(&own->entered, 1);
+
+    own->tree = (ULONG)(before >> 63) - 1; /* uses it, which makes it a full barrier */
+}
+
+INLINE void
+leave(struct bpf_processor *own)
+{
+#if defined(BPF_TARGET_X86_64)
+    /* Stores are seen in order, those of atomic operations too. */
+    WRITE_ONCE(own->left, own->left + 1);
+#else
+    own->search.From = (ULONG)__sync_fetch_and_add(&own->left, 1);
+#endif
+}
+
+INLINE void
+keep_books(struct bpf_processor *own)
+{
+    const ULONG slot = (ULONG)own->cookie & (BPF_SLOTS - 1);
+    const ULONG index = own->processor * BPF_SLOTS + slot;
+    struct bpf_books *const books = map_lookup(map_books, &index);
+
+    if (books == 0) {
+        own->unserved++;
+    } else if (own->matches != 0) {
+        WRITE_ONCE(books->counted, books->counted + 1);
+    } else {
+        WRITE_ONCE(books->outside, books->outside + 1);
+    }
+}
+
+/* Of own are filled in: cookie, processor, places[], selector. */
+INLINE void
+handle(struct bpf_processor *own, ULONG running_on, ULONG pid)
+{
+    enter(own);
+    own->matches = 0;
+    own->overrun_profile = 0;
+    if (READ_ONCE(control.halted) == 0) {
+        find_roots(own, pid);
+        search_all(own, running_on);
+    }
+    keep_books(own);
+    leave(own);
+}
+
+/* ---- programs ---- */
+
+/* The user registers that the kernel gives programs of perf events. */
+struct registers {
+#if defined(BPF_TARGET_X86_64)
+    ULONG64 before[16];
+    ULONG64 address;
+    ULONG64 selector;
+#elif defined(BPF_TARGET_ARM64)
+    ULONG64 before[32];
+    ULONG64 address;
+#else
+#error "which machine?"
+#endif
+};
+
+INLINE ULONG
+code_selector(const struct registers *registers)
+{
+#if defined(BPF_TARGET_X86_64)
+    /* Machines with FRED have flags above it. */
+    const ULONG selector = (ULONG)registers->selector & 0xFFFF;
+
+    return (selector & USER_MODE) == USER_MODE ? selector : 0;
+#else
+    (void)registers;
+    return 0;
+#endif
+}
+
+SECTION("program.sample")
+int
+sample(struct registers *context)
+{
+    const ULONG running_on = get_processor();
+    struct bpf_processor *const own = map_lookup(map_processors, &running_on);
+
+    if (own == 0) {
+        return 0;
+    }
+    own->cookie = get_cookie(context);
+    own->processor = running_on;
+    own->places[KI_TREE_ADDRESSES] = context->address;
+    own->places[KI_TREE_SEGMENTS] = context->address;
+    own->selector = code_selector(context);
+    handle(own, running_on, current_process());
+    return 0;
+}
+
+/* For tests: the same for a hit that is told. */
+SECTION("program.replay")
+int
+replay(const ULONG64 *arguments)
+{
+    const ULONG running_on = get_processor();
+    struct bpf_processor *const own = map_lookup(map_processors, &running_on);
+
+    if (own == 0) {
+        return 0;
+    }
+    own->cookie = arguments[BPF_REPLAY_COOKIE];
+    own->processor = (ULONG)arguments[BPF_REPLAY_PROCESSOR];
+    own->places[KI_TREE_ADDRESSES] = arguments[BPF_REPLAY_ADDRESS];
+    own->places[KI_TREE_SEGMENTS] = arguments[BPF_REPLAY_OFFSET];
+    own->selector = (ULONG)arguments[BPF_REPLAY_SELECTOR];
+    handle(own, running_on, (ULONG)arguments[BPF_REPLAY_PROCESS]);
+    return 0;
+}
+
+/* Raw tracepoint sched_process_exec: the process runs a new program, and has not begun with it. */
+SECTION("program.exec")
+int
+exec(void *context)
+{
+    struct bpf_process *const process = find_process(current_process());
+
+    (void)context;
+    if (process != 0) {
+        WRITE_ONCE(process->ended, 1);
+        __sync_fetch_and_add(&control.execs, 1);
+    }
+    return 0;
+}

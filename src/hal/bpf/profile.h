@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/bpf/profile.h - what the BPF programs and the session share: the layouts of the maps.
+ *
+ * All maps but the arrays of maps are mapped into the session, and changed by plain stores: a bpf() call
+ * on a processor would keep its hits from being handled.
+ *
+ * Includes nothing but types and the core's index; compiles for the host and for BPF.
+ */
+#ifndef HAL_BPF_PROFILE_H
+#define HAL_BPF_PROFILE_H
+
+#include "ke/bucket.h"
+#include "ke/pool.h"
+
+/* The maps, by the numbers in which the programs' relocations name them. */
+enum bpf_map {
+    BPF_MAP_CONTROL,    /* one struct bpf_control */
+    BPF_MAP_PROCESSES,  /* one struct bpf_processes */
+    BPF_MAP_PROCESSORS, /* struct bpf_processor by processor */
+    BPF_MAP_BOOKS,      /* struct bpf_books by processor * BPF_SLOTS + slot */
+    BPF_MAP_SETS,       /* words of processor sets, by set * control.set_words + word */
+    BPF_MAP_NODES,      /* nodes of the first chunks of ke's pool */
+    BPF_MAP_CHUNKS,     /* maps of the nodes of one later chunk, by chunk */
+    BPF_MAP_POOLS,      /* maps of counter pages, by pool */
+    BPF_MAPS
+};
+
+enum {
+    BPF_SLOTS = 256, /* sources at a time: as many as ke registers */
+
+    /* Chunks that are there from the start, so that few sessions ever make another. */
+    BPF_FLAT_CHUNKS = 5,
+    BPF_FLAT_NODES = KI_POOL_FIRST_CHUNK * ((1 << BPF_FLAT_CHUNKS) - 1),
+
+    BPF_PROCESSES_LOG2 = 16,
+    BPF_PROCESSES_MASK = (1 << BPF_PROCESSES_LOG2) - 1,
+    BPF_PROBES = 32, /* places that a process may be in */
+
+    BPF_PAGE_BYTES = 4096,
+    BPF_PAGE_COUNTERS_LOG2 = 10,
+    BPF_PAGE_COUNTERS = 1 << BPF_PAGE_COUNTERS_LOG2,
+    BPF_POOLS = 1024,
+    BPF_SETS = 4096 /* of processors above the 64th; number 0 is none */
+};
+
+/*
+ * Where a profile's counters are, in KI_RANGE.BufferBits: its pool, the set of its processors above the
+ * 64th, and the first counter's number in the pool.
+ */
+enum { BPF_LOCATION_POOL_SHIFT = 52, BPF_LOCATION_SET_SHIFT = 40 };
+#define BPF_LOCATION_COUNTER_MASK (((ULONG64)1 << BPF_LOCATION_SET_SHIFT) - 1)
+
+_Static_assert(BPF_SETS <= 1 << (BPF_LOCATION_POOL_SHIFT - BPF_LOCATION_SET_SHIFT) &&
+                   BPF_POOLS <= 1 << (64 - BPF_LOCATION_POOL_SHIFT),
+               "a location has room for all pools and sets");
+
+/* What an event's cookie is: its source, and the slot of its books. */
+static inline ULONG64
+bpf_cookie(ULONG source, ULONG slot)
+{
+    return (ULONG64)source << 32 | slot;
+}
+
+struct bpf_control {
+    ULONG global_roots[KI_TREES];
+    ULONG halted;     /* hits that asked for a halt: above 0 nothing counts any more */
+    ULONG halt_known; /* halt_... are written */
+    ULONG64 halt_profile; /* the KPROFILE whose counters a hit would have been behind */
+    ULONG64 halt_number;
+    ULONG64 execs; /* processes of the table that ran new programs */
+    /* The session's pid namespace, in which processes are told; 0: the first. */
+    ULONG64 namespace_device;
+    ULONG64 namespace_inode;
+    ULONG set_words;
+    ULONG padding;
+};
+
+/* A place of the table: free if pid is 0; the search goes on at places whose process is gone. */
+struct bpf_process {
+    ULONG pid;
+    ULONG ended; /* runs a new program: nothing counts */
+    ULONG roots[KI_TREES];
+};
+
+struct bpf_processes {
+    struct bpf_process places[BPF_PROCESSES_MASK + 1];
+};
+
+enum { BPF_TREES = 2 * KI_TREES }; /* of the process, then of all */
+
+/*
+ * What one processor's program works with. A program never interrupts another on the same processor:
+ * the kernel lets such hits go.
+ */
+struct bpf_processor {
+    /* Programs begun and ended. Who changed something that a program may see waits until all that
+     * had begun have ended. */
+    ULONG64 entered;
+    ULONG64 left;
+    ULONG64 cut; /* hits that could not be counted in all that match */
+    ULONG64
+    unserved; /* hits whose books have no room: never, while sources have slots */
+
+    /* The hit. */
+    ULONG64 places[KI_TREES];
+    ULONG64 cookie;
+    ULONG processor;
+    ULONG selector;
+    ULONG roots[BPF_TREES];
+    ULONG tree; /* which of them is being searched */
+    ULONG matches;
+
+    /* The profile started first of those whose counters the hit would be behind. */
+    ULONG64 overrun_profile; /* 0: none */
+    ULONG64 overrun_number;
+    ULONG64 overrun_sequence;
+
+    KI_SEARCH search;
+} __attribute__((aligned(64))); /* no cache line is two processors' */
+
+struct bpf_books {
+    ULONG64 counted;
+    ULONG64 outside;
+};
+
+struct bpf_page {
+    ULONG counters[BPF_PAGE_COUNTERS];
+};
+
+/* What the program for tests is told: the arguments of a raw tracepoint. */
+enum bpf_replay {
+    BPF_REPLAY_COOKIE,
+    BPF_REPLAY_PROCESSOR,
+    BPF_REPLAY_PROCESS,
+    BPF_REPLAY_ADDRESS,
+    BPF_REPLAY_SELECTOR, /* 0: not told */
+    BPF_REPLAY_OFFSET,
+    BPF_REPLAY_ARGUMENTS
+};
+
+#endif

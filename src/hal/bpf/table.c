@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/bpf/table.c - the table of processes, from the session's side. */
+#include "hal/bpf/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { PLACES = BPF_PROCESSES_MASK + 1 };
+
+int
+bpf_table_init(struct bpf_table *table, struct bpf_processes *processes)
+{
+    *table = (struct bpf_table){.processes = processes};
+    table->taken = calloc(PLACES, sizeof(*table->taken));
+    return table->taken != NULL ? 0 : -ENOMEM;
+}
+
+void
+bpf_table_finish(struct bpf_table *table)
+{
+    free(table->taken);
+    *table = (struct bpf_table){0};
+}
+
+static uint32_t
+place_at(uint32_t pid, uint32_t probe)
+{
+    return (pid + probe) & BPF_PROCESSES_MASK;
+}
+
+struct bpf_process *
+bpf_table_find(const struct bpf_table *table, uint32_t pid)
+{
+    for (uint32_t probe = 0; probe < BPF_PROBES; probe++) {
+        const uint32_t at = place_at(pid, probe);
+
+        if (table->taken[at] && table->processes->places[at].pid == pid) {
+            return &table->processes->places[at];
+        }
+    }
+    return NULL;
+}
+
+struct bpf_process *
+bpf_table_take(struct bpf_table *table, uint32_t pid, bool *fresh)
+{
+    struct bpf_process *process = bpf_table_find(table, pid);
+    uint32_t at = 0;
+    uint32_t probe;
+
+    *fresh = false;
+    if (process != NULL) {
+        return process;
+    }
+    for (probe = 0; probe < BPF_PROBES; probe++) {
+        at = place_at(pid, probe);
+        if (!table->taken[at]) {
+            break;
+        }
+    }
+    if (probe == BPF_PROBES) {
+        return NULL;
+    }
+    process = &table->processes->places[at];
+    /* The number last: who finds it finds a process that has nothing and has not ended. */
+    __atomic_store_n(&process->ended, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&process->pid, pid, __ATOMIC_RELEASE);
+    table->taken[at] = true;
+    table->count++;
+    *fresh = true;
+    return process;
+}
+
+void
+bpf_table_publish(struct bpf_table *table, struct bpf_process *process,
+                  const ULONG roots[KI_TREES])
+{
+    bool any = false;
+
+    for (int tree = 0; tree < KI_TREES; tree++) {
+        __atomic_store_n(&process->roots[tree], roots[tree], __ATOMIC_RELEASE);
+        any = any || roots[tree] != 0;
+    }
+    if (!any) {
+        /* The number stays, so that a search for others goes on behind it. */
+        table->taken[process - table->processes->places] = false;
+        table->count--;
+    }
+}
+
+struct bpf_process *
+bpf_table_next_ended(const struct bpf_table *table, uint32_t *at)
+{
+    for (; *at < PLACES; (*at)++) {
+        struct bpf_process *const process = &table->processes->places[*at];
+
+        if (table->taken[*at] &&
+            __atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) != 0) {
+            (*at)++;
+            return process;
+        }
+    }
+    return NULL;
+}

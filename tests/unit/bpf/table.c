@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* table.c - the table of processes, without a kernel. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "hal/bpf/table.h"
+
+#include <stdlib.h>
+
+enum { PLACES = BPF_PROCESSES_MASK + 1 };
+
+static const ULONG some_roots[KI_TREES] = {2, 0};
+static const ULONG no_roots[KI_TREES] = {0, 0};
+
+static int
+setup(void **state)
+{
+    struct bpf_table *const table = calloc(1, sizeof(*table));
+    struct bpf_processes *const processes = calloc(1, sizeof(*processes));
+
+    if (table == NULL || processes == NULL || bpf_table_init(table, processes) < 0) {
+        return -1;
+    }
+    *state = table;
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    struct bpf_table *const table = *state;
+
+    free(table->processes);
+    bpf_table_finish(table);
+    free(table);
+    return 0;
+}
+
+/* As the program looks: it cannot see what is taken. */
+static const struct bpf_process *
+find_as_program(const struct bpf_table *table, uint32_t pid)
+{
+    for (uint32_t probe = 0; probe < BPF_PROBES; probe++) {
+        const struct bpf_process *const place =
+            &table->processes->places[(pid + probe) & BPF_PROCESSES_MASK];
+
+        if (place->pid == pid) {
+            return place;
+        }
+        if (place->pid == 0) {
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+static void
+take__twice__the_same_place(void **state)
+{
+    struct bpf_table *const table = *state;
+    bool fresh;
+    struct bpf_process *const process = bpf_table_take(table, 77, &fresh);
+
+    assert_non_null(process);
+    assert_true(fresh);
+    assert_ptr_equal(bpf_table_take(table, 77, &fresh), process);
+    assert_false(fresh);
+    assert_int_equal(table->count, 1);
+    bpf_table_publish(table, process, some_roots);
+    assert_ptr_equal(find_as_program(table, 77), process);
+    assert_int_equal(process->roots[0], 2);
+}
+
+static void
+publish__no_roots__the_place_is_free_and_others_are_found(void **state)
+{
+    struct bpf_table *const table = *state;
+    struct bpf_process *processes[3];
+    bool fresh;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        processes[i] = bpf_table_take(table, 5 + i * PLACES, &fresh);
+        assert_non_null(processes[i]);
+        bpf_table_publish(table, processes[i], some_roots);
+    }
+    bpf_table_publish(table, processes[1], no_roots);
+    assert_int_equal(table->count, 2);
+    assert_null(bpf_table_find(table, 5 + PLACES));
+    assert_ptr_equal(find_as_program(table, 5 + 2 * PLACES), processes[2]);
+    /* The next that hashes there gets it, and is found. */
+    assert_ptr_equal(bpf_table_take(table, 5 + 9 * PLACES, &fresh), processes[1]);
+    assert_true(fresh);
+    assert_ptr_equal(find_as_program(table, 5 + 9 * PLACES), processes[1]);
+    assert_ptr_equal(find_as_program(table, 5 + 2 * PLACES), processes[2]);
+}
+
+static void
+take__all_places_others__none(void **state)
+{
+    struct bpf_table *const table = *state;
+    bool fresh;
+
+    for (uint32_t i = 0; i < BPF_PROBES; i++) {
+        assert_non_null(bpf_table_take(table, 9 + i * PLACES, &fresh));
+    }
+    assert_null(bpf_table_take(table, 9 + BPF_PROBES * PLACES, &fresh));
+    assert_int_equal(table->count, BPF_PROBES);
+    assert_non_null(bpf_table_take(table, 9 + BPF_PROBES, &fresh));
+}
+
+static void
+take__every_number_below_the_size__all_at_their_own(void **state)
+{
+    struct bpf_table *const table = *state;
+    bool fresh;
+
+    for (uint32_t pid = 1; pid < PLACES; pid++) {
+        assert_ptr_equal(bpf_table_take(table, pid, &fresh),
+                         &table->processes->places[pid]);
+    }
+}
+
+static void
+next_ended__of_those_taken__each_once(void **state)
+{
+    struct bpf_table *const table = *state;
+    uint32_t at = 0;
+    bool fresh;
+    struct bpf_process *const first = bpf_table_take(table, 100, &fresh);
+    struct bpf_process *const second = bpf_table_take(table, 200, &fresh);
+    struct bpf_process *const gone = bpf_table_take(table, 150, &fresh);
+
+    bpf_table_publish(table, gone, no_roots);
+    first->ended = 1;
+    second->ended = 1;
+    gone->ended = 1;
+    assert_ptr_equal(bpf_table_next_ended(table, &at), first);
+    assert_ptr_equal(bpf_table_next_ended(table, &at), second);
+    assert_null(bpf_table_next_ended(table, &at));
+    /* Whoever gets the place has not ended. */
+    assert_ptr_equal(bpf_table_take(table, 150, &fresh), gone);
+    assert_int_equal(gone->ended, 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(take__twice__the_same_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            publish__no_roots__the_place_is_free_and_others_are_found, setup, teardown),
+        cmocka_unit_test_setup_teardown(take__all_places_others__none, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            take__every_number_below_the_size__all_at_their_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(next_ended__of_those_taken__each_once, setup,
+                                        teardown),
+    };
+
+    return cmocka_run_group_tests_name("bpf table", tests, NULL, NULL);
+}
