@@ -338,6 +338,127 @@ watch__without_descendants__children_not_told(void **state)
     machine_close(&machine);
 }
 
+static NTSTATUS
+watch_all(struct machine *machine)
+{
+    return watch(machine, 0, 0);
+}
+
+static void
+watch_all__who_lives_and_who_comes__all_are_told(void **state)
+{
+    const struct machine_options options = {.sim = {.background_processes = 2}};
+    struct order order = {.count = 0};
+    HAL_STATISTICS statistics;
+    struct machine machine;
+
+    (void)state;
+    machine_open(&machine, &options);
+    machine.notify = see;
+    machine.context = &order;
+    sim_add_process(machine.sim, PID);
+    assert_int_equal(watch(&machine, CHILD, NTPROF_WATCH_ON_EXEC), STATUS_SUCCESS);
+    assert_int_equal(order.count, 0);
+    assert_int_equal(watch_all(&machine), STATUS_SUCCESS);
+    assert_int_equal(order.count, 5); /* what idles is the first */
+    assert_int_equal(order.seen[0].pid, 0);
+    assert_int_equal(order.seen[0].images, 0);
+    assert_true(find_pid(&order, PID) < order.count);
+    assert_true(find_pid(&order, CHILD) < order.count);
+
+    assert_int_equal(watch_all(&machine), STATUS_SUCCESS);
+    assert_int_equal(watch(&machine, PID, NTPROF_WATCH_DESCENDANTS), STATUS_SUCCESS);
+    sim_exec(machine.sim, CHILD);
+    assert_int_equal(order.count, 5); /* nobody twice */
+    sim_add_process(machine.sim, CHILD + 1);
+    sim_fork(machine.sim, PID, CHILD + 2);
+    sim_fork(machine.sim, CHILD, CHILD + 3);
+    assert_int_equal(order.count, 8);
+    sim_exit(machine.sim, PID);
+    sim_exit(machine.sim, CHILD);
+    assert_int_equal(order.ends, 2);
+    HalSimBackend.QueryStatistics(machine.sim, &statistics);
+    assert_int_equal(statistics.Processes, 5);
+    machine_close(&machine);
+}
+
+/* Between two deliveries a call may make a process: nothing is told within it. */
+static void
+watch_all__process_made_by_a_start__told_at_the_next_delivery(void **state)
+{
+    struct order order = {.count = 0};
+    struct machine machine;
+
+    (void)state;
+    machine_open(&machine, NULL);
+    machine.notify = see;
+    machine.context = &order;
+    assert_int_equal(watch_all(&machine), STATUS_SUCCESS);
+    assert_int_equal(
+        HalSimBackend.Hal->StartProfileInterrupt(machine.sim, ProfileTime, 0, PID),
+        STATUS_SUCCESS);
+    assert_int_equal(find_pid(&order, PID), order.count);
+    assert_true(HalSimBackend.Deliver(machine.sim) >= 0);
+    assert_true(find_pid(&order, PID) < order.count);
+    HalSimBackend.Hal->StopProfileInterrupt(machine.sim, ProfileTime, 0, PID);
+    machine_close(&machine);
+}
+
+static void
+watch_all__hit__counts_once_in_each_list(void **state)
+{
+    EX_CREATE_PROFILE request = machine_request();
+    struct machine machine;
+    KE_BOOKS books;
+    HANDLE own;
+    HANDLE global;
+
+    (void)state;
+    machine_open(&machine, NULL);
+    assert_int_equal(watch_all(&machine), STATUS_SUCCESS);
+    own = machine_create_started(&machine, &request);
+    request.Process = NULL;
+    request.Buffer += MACHINE_BUFFER_BYTES / 2;
+    global = machine_create_started(&machine, &request);
+    assert_int_equal(machine_hit(&machine, MACHINE_CODE), 2);
+    assert_int_equal(
+        sim_hit(machine.sim, ProfileTime, 0, MACHINE_OTHER_PID, MACHINE_CODE), 1);
+    assert_int_equal(sim_hit(machine.sim, ProfileTime, 0, 0, MACHINE_CODE), 1);
+    assert_int_equal(ExStopProfile(&machine.system, own), STATUS_SUCCESS);
+    assert_int_equal(machine_hit(&machine, MACHINE_CODE), 1);
+    assert_int_equal(ExStopProfile(&machine.system, global), STATUS_SUCCESS);
+    assert_int_equal(machine_hit(&machine, MACHINE_CODE), 0);
+    KeQueryBooks(&machine.system.Ke, ProfileTime, &books);
+    assert_int_equal(books.Taken, 5);
+    assert_int_equal(books.Counted, 4);
+    machine_close(&machine);
+}
+
+/* Processes come, act and go by their scripts; the machine never rests, since what idles stays. */
+static void
+watch_all__scripted_lives__believable_order_and_books(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        const struct machine_options options = {
+            .sim = {.seed = seed, .scripted = true, .background_processes = 3}};
+        struct order order = {.count = 0};
+        struct machine machine;
+
+        machine_open(&machine, &options);
+        machine.notify = see;
+        machine.context = &order;
+        assert_int_equal(watch_all(&machine), STATUS_SUCCESS);
+        while ((size_t)order.ends + 1 < order.count) {
+            assert_true(HalSimBackend.Deliver(machine.sim) >= 0);
+        }
+        assert_true(order.count > 4);
+        check_books(&machine, ProfileTime);
+        check_books(&machine, ProfileCacheMisses);
+        machine_close(&machine);
+    }
+}
+
 static void
 watch__source_not_there__refused_with_reason(void **state)
 {
@@ -567,6 +688,10 @@ main(void)
         cmocka_unit_test(watch__on_exec__silent_until_then),
         cmocka_unit_test(watch__without_descendants__children_not_told),
         cmocka_unit_test(watch__source_not_there__refused_with_reason),
+        cmocka_unit_test(watch_all__who_lives_and_who_comes__all_are_told),
+        cmocka_unit_test(watch_all__process_made_by_a_start__told_at_the_next_delivery),
+        cmocka_unit_test(watch_all__hit__counts_once_in_each_list),
+        cmocka_unit_test(watch_all__scripted_lives__believable_order_and_books),
         cmocka_unit_test(image__mapped_over_another__that_one_unmapped_first),
         cmocka_unit_test(hit__source_not_started_there__not_made),
         cmocka_unit_test(step__period__as_the_interval_says),

@@ -148,6 +148,93 @@ default_session__fork_while_another_thread_opens_it__child_opens_its_own(void **
     }
 }
 
+/* ---- all processes ---- */
+
+struct told {
+    uint32_t starts;
+    uint32_t idle;
+    uint32_t losses;
+};
+
+static void
+tell(void *context, const ntprof_notification *notification)
+{
+    struct told *const told = context;
+
+    told->starts += notification->kind == NTPROF_PROCESS_START;
+    told->idle += notification->kind == NTPROF_PROCESS_START && notification->pid == 0;
+    told->losses += notification->kind == NTPROF_RECORDS_LOST;
+}
+
+static void
+watch_all__simulated__all_processes_are_told(void **state)
+{
+    const ntprof_session_options polled = {
+        .size = sizeof(polled), .backend = "sim", .flags = NTPROF_SESSION_POLLED};
+    const KPROFILE_SOURCE source = ProfileTime;
+    const ntprof_watch_options options = {
+        .size = sizeof(options), .source_count = 1, .sources = &source};
+    ntprof_session_info info = {.size = sizeof(info)};
+    ntprof_source_info books = {.size = sizeof(books)};
+    struct told told = {0};
+    ntprof_session *session;
+
+    (void)state;
+    assert_int_equal(ntprof_session_open(&polled, &session), STATUS_SUCCESS);
+    assert_int_equal(ntprof_session_set_notify(session, tell, &told), STATUS_SUCCESS);
+    assert_int_equal(ntprof_session_watch(session, NULL, &options), STATUS_SUCCESS);
+    assert_int_equal(ntprof_session_get_info(session, &info), STATUS_SUCCESS);
+    assert_int_equal(told.idle, 1);
+    assert_int_equal(told.starts, info.processes + 1);
+    assert_true(info.processes > 1);
+    assert_int_equal(info.unread, 0);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(ntprof_session_poll(session, NULL), STATUS_SUCCESS);
+    }
+    assert_int_equal(ntprof_source_get(session, ProfileTime, &books), STATUS_SUCCESS);
+    assert_true(books.taken > 0);
+    assert_int_equal(books.taken, books.outside);
+    assert_int_equal(told.losses, 0);
+    ntprof_session_close(session);
+}
+
+static void
+watch_all__bad_options__refused_and_nobody_told(void **state)
+{
+    static const ntprof_watch_options bad[] = {
+        {.size = sizeof(bad[0]), .flags = NTPROF_WATCH_DESCENDANTS},
+        {.size = sizeof(bad[0]), .flags = NTPROF_WATCH_ON_EXEC},
+        {.size = sizeof(bad[0]), .flags = 0x80},
+        {.size = sizeof(bad[0]) - 1},
+        {.size = sizeof(bad[0]), .source_count = 1},
+        {.size = sizeof(bad[0]), .affinity_count = 1},
+    };
+    static const GROUP_AFFINITY nowhere = {.Mask = 0};
+    const KPROFILE_SOURCE missing = ProfileLoadInstructions;
+    const ntprof_watch_options off = {
+        .size = sizeof(off), .affinity = &nowhere, .affinity_count = 1};
+    const ntprof_watch_options lacking = {
+        .size = sizeof(lacking), .source_count = 1, .sources = &missing};
+    struct told told = {0};
+    ntprof_session *session;
+
+    (void)state;
+    open_simulated(&session);
+    ntprof_session_set_notify(session, tell, &told);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_equal(ntprof_session_watch(session, NULL, &bad[i]),
+                         STATUS_INVALID_PARAMETER);
+    }
+    assert_int_equal(ntprof_session_watch(session, NULL, &off),
+                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(ntprof_session_watch(session, NULL, &lacking),
+                     STATUS_NOT_SUPPORTED);
+    assert_int_equal(ntprof_session_watch(NULL, NULL, NULL), STATUS_INVALID_PARAMETER);
+    ntprof_session_set_notify(session, NULL, NULL);
+    assert_int_equal(told.starts, 0);
+    close_simulated(session);
+}
+
 int
 main(void)
 {
@@ -157,6 +244,8 @@ main(void)
         cmocka_unit_test(error__source_not_there__says_so),
         cmocka_unit_test(error__of_a_failure_before__not_told_again),
         cmocka_unit_test(error__after_a_call_that_works__still_there),
+        cmocka_unit_test(watch_all__simulated__all_processes_are_told),
+        cmocka_unit_test(watch_all__bad_options__refused_and_nobody_told),
     };
 
     counters = guarded_counters(COUNTER_BYTES / sizeof(ULONG));

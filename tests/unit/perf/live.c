@@ -8,6 +8,7 @@
 
 #include "hal/backend.h"
 #include "hal/perf/perf.h"
+#include "hal/perf/target.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -1216,6 +1218,234 @@ query_books__time__adds_up(void **state)
     fixture_close(&fixture);
 }
 
+/* ---- all processes ---- */
+
+/* Watches all with one source; or sees that it is refused with a reason. */
+static bool
+watch_all(struct fixture *fixture, KPROFILE_SOURCE source)
+{
+    HAL_PROBE probe;
+
+    HalPerfBackend.Probe(&probe);
+    if (probe.Global) {
+        assert_int_equal(watch(fixture, 0, 0, &source, 1), STATUS_SUCCESS);
+        return true;
+    }
+    assert_int_equal(watch(fixture, 0, 0, &source, 1), STATUS_PRIVILEGE_NOT_HELD);
+    assert_non_null(strstr(HalPerfBackend.Error(fixture->perf), "all processes"));
+    assert_int_equal(fixture->ke.count, 0);
+    assert_null(fixture->perf->targets);
+    assert_int_equal(fixture->perf->wide_ns, 0);
+    return false;
+}
+
+static void
+call_target_on(size_t processor, int times)
+{
+    cpu_set_t before;
+    cpu_set_t set;
+
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    CPU_ZERO(&set);
+    CPU_SET(processor, &set);
+    assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+    call_target(&times);
+    assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
+/* The second is due: looks at the processors again. */
+static void
+notice(struct fixture *fixture)
+{
+    fixture->perf->noticed_ns = 0;
+    HalPerfBackend.Deliver(fixture->perf);
+}
+
+static size_t
+own_hits(const struct fixture *fixture, KPROFILE_SOURCE source)
+{
+    fixture->hal->Flush(fixture->perf);
+    return fake_hits(&fixture->ke, source, (uint32_t)getpid());
+}
+
+static uint64_t
+first_event_id(const struct fixture *fixture, uint32_t processor)
+{
+    const struct perf_events *const events = &fixture->perf->targets->events;
+
+    for (size_t i = 0; i < events->count; i++) {
+        if (events->items[i]->processor == processor) {
+            return events->items[i]->id;
+        }
+    }
+    return 0;
+}
+
+static void
+watch_all__hits__are_for_both_lists(void **state)
+{
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    int times = 30;
+
+    (void)state;
+    fixture_open(&fixture);
+    source = breakpoint_on_target(&fixture);
+    if (watch_all(&fixture, source)) {
+        assert_int_equal(fixture.hal->StartProfileInterrupt(fixture.perf, source, 0, 0),
+                         STATUS_SUCCESS);
+        assert_int_equal(fixture.hal->StartProfileInterrupt(fixture.perf, source, 0,
+                                                            (ULONG64)getpid()),
+                         STATUS_SUCCESS);
+        assert_null(fixture.perf->targets->next); /* neither needs more */
+        call_target(&times);
+        assert_int_equal(own_hits(&fixture, source), 30);
+        for (size_t i = 0; i < fixture.ke.count; i++) {
+            assert_true(fixture.ke.seen[i].kind != 0 ||
+                        fixture.ke.seen[i].hit.Scope == KE_SCOPE_BOTH);
+        }
+    }
+    fixture_close(&fixture);
+}
+
+/* An event of a processor ends when that goes offline: here it is made to end. */
+static void
+watch_all__events_of_a_processor_ended__noticed_and_made_again(void **state)
+{
+    const uint32_t last = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) - 1;
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    HAL_BOOKS books;
+    uint64_t before;
+
+    (void)state;
+    fixture_open(&fixture);
+    source = breakpoint_on_target(&fixture);
+    if (!watch_all(&fixture, source)) {
+        fixture_close(&fixture);
+        return;
+    }
+    before = first_event_id(&fixture, last);
+    notice(&fixture);
+    notice(&fixture);
+    assert_int_equal(first_event_id(&fixture, last), before);
+    call_target_on(last, 20);
+    assert_int_equal(own_hits(&fixture, source), 20);
+
+    for (size_t i = 0; i < fixture.perf->targets->events.count; i++) {
+        const struct perf_event *const event = fixture.perf->targets->events.items[i];
+
+        if (event->processor == last) {
+            assert_int_equal(ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0), 0);
+        }
+    }
+    call_target_on(last, 300);
+    assert_int_equal(own_hits(&fixture, source), 20);
+    notice(&fixture); /* there was time between the last look and the end */
+    notice(&fixture);
+    assert_true(first_event_id(&fixture, last) != before);
+    call_target_on(last, 4000);
+    assert_int_equal(own_hits(&fixture, source), 4020);
+    assert_int_equal(HalPerfBackend.QueryBooks(fixture.perf, source, 4020, &books),
+                     STATUS_SUCCESS);
+    assert_int_equal(books.Expected, 4020);
+    fixture_close(&fixture);
+}
+
+/* A processor that was not there when the watch began has neither ring nor events; and what a started
+ * profile had there meanwhile is the watch's afterwards. */
+static void
+watch_all__processor_that_comes_later__noticed(void **state)
+{
+    const uint32_t last = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) - 1;
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+
+    (void)state;
+    fixture_open(&fixture);
+    source = breakpoint_on_target(&fixture);
+    assert_int_equal(perf_make_rings(fixture.perf), 0);
+    perf_ring_unmap(fixture.perf->rings[last]);
+    free(fixture.perf->rings[last]);
+    fixture.perf->rings[last] = NULL;
+    if (!watch_all(&fixture, source)) {
+        fixture_close(&fixture);
+        return;
+    }
+    call_target_on(last, 20);
+    assert_int_equal(own_hits(&fixture, source), 0);
+    assert_int_equal(fixture.hal->StartProfileInterrupt(fixture.perf, source, last, 0),
+                     STATUS_SUCCESS);
+    call_target_on(last, 300);
+    assert_int_equal(own_hits(&fixture, source), 300);
+    notice(&fixture);
+    assert_non_null(fixture.perf->rings[last]);
+    assert_true(fixture.perf->rings[last]->watched);
+    assert_null(fixture.perf->targets->next);
+    call_target_on(last, 4000);
+    assert_int_equal(own_hits(&fixture, source), 4300);
+    fixture_close(&fixture);
+}
+
+static void
+fork_and_exit(void)
+{
+    const pid_t pid = fork();
+
+    if (pid == 0) {
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void
+watch_all__small_rings__loss_told_and_truth_found_again(void **state)
+{
+    struct child before = child_start(exit_after_forking, NULL);
+    struct child unseen;
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    struct perf_process *process;
+
+    (void)state;
+    child_await(&before);
+    fixture_open(&fixture);
+    fixture.perf->ring_pages_wanted = 2;
+    source = breakpoint_on_target(&fixture);
+    if (!watch_all(&fixture, source)) {
+        child_go(&before);
+        child_await(&before);
+        child_end(&before);
+        fixture_close(&fixture);
+        return;
+    }
+    assert_non_null(perf_space_find(&fixture.perf->space, (uint32_t)before.pid));
+    for (int i = 0; i < 500; i++) {
+        fork_and_exit();
+    }
+    /* Its birth and the other's end find no room. */
+    unseen = child_start(exit_after_forking, NULL);
+    child_await(&unseen);
+    child_go(&before);
+    child_await(&before);
+    assert_int_equal(child_end(&before), 0);
+    while (fixture.perf->resync ||
+           fake_count(&fixture.ke, NTPROF_RECORDS_LOST, 0) == 0) {
+        fork_and_exit(); /* a LOST record comes with the next that finds room */
+        fixture.hal->Flush(fixture.perf);
+    }
+    assert_null(perf_space_find(&fixture.perf->space, (uint32_t)before.pid));
+    process = perf_space_find(&fixture.perf->space, (uint32_t)unseen.pid);
+    assert_non_null(process);
+    assert_true(process->mappings.count > 0);
+    assert_int_equal(
+        fake_count(&fixture.ke, NTPROF_PROCESS_START, (uint32_t)unseen.pid), 1);
+    child_go(&unseen);
+    child_await(&unseen);
+    assert_int_equal(child_end(&unseen), 0);
+    fixture_close(&fixture);
+}
+
 static void
 sources__unsupported__says_why(void **state)
 {
@@ -1269,6 +1499,10 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(watch__set_uid_command__ends_at_its_exec),
     cmocka_unit_test(start__processor_that_is_not_online__starts_and_counts_nothing),
     cmocka_unit_test(query_books__time__adds_up),
+    cmocka_unit_test(watch_all__hits__are_for_both_lists),
+    cmocka_unit_test(watch_all__events_of_a_processor_ended__noticed_and_made_again),
+    cmocka_unit_test(watch_all__processor_that_comes_later__noticed),
+    cmocka_unit_test(watch_all__small_rings__loss_told_and_truth_found_again),
     cmocka_unit_test(sources__unsupported__says_why),
 };
 

@@ -7,9 +7,14 @@
 
 #include <errno.h>
 #include <ntprof/notification.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void
@@ -163,6 +168,132 @@ idmap__random_changes__as_an_array(void **state)
     assert_null(perf_idmap_remove(&map, 0));
 }
 
+/* ---- whole processes ---- */
+
+static void
+processes__all__hold_the_caller(void **state)
+{
+    struct perf_tids pids = {0};
+
+    (void)state;
+    assert_int_equal(perf_tids_add(&pids, 77), 0);
+    assert_int_equal(perf_procfs_processes(&pids), 0);
+    assert_int_equal(pids.items[0], 77);
+    assert_true(perf_tids_hold(&pids, (uint32_t)getpid()));
+    for (size_t i = 0; i < pids.count; i++) {
+        assert_true(pids.items[i] != 0);
+    }
+    perf_tids_finish(&pids);
+}
+
+static void
+read__own_process__all_of_it(void **state)
+{
+    struct perf_reading reading;
+    char name[64];
+
+    (void)state;
+    assert_int_equal(perf_procfs_read((uint32_t)getpid(), &reading), 0);
+    perf_procfs_name((uint32_t)getpid(), name, sizeof(name));
+    assert_string_equal(reading.name, name);
+    assert_true(perf_tids_hold(&reading.tids, (uint32_t)getpid()));
+    assert_true(reading.mappings.count > 0);
+    perf_reading_finish(&reading);
+    assert_int_equal(reading.tids.count + reading.mappings.count, 0);
+}
+
+/* Waits until the kernel says so of the process's main thread. */
+static void
+await_state(pid_t pid, char wanted)
+{
+    char path[64];
+    char seen = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    while (seen != wanted) {
+        FILE *const file = fopen(path, "re");
+
+        assert_non_null(file);
+        assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &seen), 1);
+        fclose(file);
+        usleep(1000);
+    }
+}
+
+static void
+read__ended_and_not_waited_for__esrch(void **state)
+{
+    const pid_t child = fork();
+    struct perf_reading reading;
+
+    (void)state;
+    if (child == 0) {
+        _exit(0);
+    }
+    assert_true(child > 0);
+    await_state(child, 'Z');
+    assert_int_equal(perf_procfs_read((uint32_t)child, &reading), -ESRCH);
+    perf_reading_finish(&reading);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(perf_procfs_read((uint32_t)child, &reading), -ESRCH);
+    perf_reading_finish(&reading);
+}
+
+static void *
+sleep_for_ever(void *argument)
+{
+    for (;;) {
+        pause();
+    }
+    return argument;
+}
+
+static void
+read__main_thread_ended__the_others_are_there(void **state)
+{
+    const pid_t child = fork();
+    struct perf_reading reading;
+
+    (void)state;
+    if (child == 0) {
+        pthread_t thread;
+
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (pthread_create(&thread, NULL, sleep_for_ever, NULL) != 0) {
+            _exit(1);
+        }
+        syscall(SYS_exit, 0);
+    }
+    assert_true(child > 0);
+    await_state(child, 'Z');
+    assert_int_equal(perf_procfs_read((uint32_t)child, &reading), 0);
+    assert_true(reading.tids.count > 0);
+    assert_false(perf_tids_hold(&reading.tids, (uint32_t)child));
+    assert_true(reading.mappings.count > 0);
+    perf_reading_finish(&reading);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void
+read__kernel_thread__has_no_mappings(void **state)
+{
+    struct perf_reading reading;
+    char name[64];
+
+    (void)state;
+    perf_procfs_name(2, name, sizeof(name));
+    if (strcmp(name, "kthreadd") != 0) {
+        print_message("kernel threads are not of this pid namespace\n");
+        skip();
+    }
+    assert_int_equal(perf_procfs_read(2, &reading), 0);
+    assert_string_equal(reading.name, "kthreadd");
+    assert_int_equal(reading.tids.count, 1);
+    assert_int_equal(reading.mappings.count, 0);
+    perf_reading_finish(&reading);
+}
+
 int
 main(void)
 {
@@ -174,6 +305,11 @@ main(void)
         cmocka_unit_test(threads__own_process__holds_the_caller),
         cmocka_unit_test(setting__missing__fallback),
         cmocka_unit_test(idmap__random_changes__as_an_array),
+        cmocka_unit_test(processes__all__hold_the_caller),
+        cmocka_unit_test(read__own_process__all_of_it),
+        cmocka_unit_test(read__ended_and_not_waited_for__esrch),
+        cmocka_unit_test(read__main_thread_ended__the_others_are_there),
+        cmocka_unit_test(read__kernel_thread__has_no_mappings),
     };
 
     return cmocka_run_group_tests_name("procfs", tests, NULL, NULL);

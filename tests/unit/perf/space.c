@@ -474,6 +474,116 @@ resync__after_a_loss__only_what_changed_is_told(void **state)
     assert_int_equal(fake_count(&world->ke, NTPROF_PROCESS_EXIT, SHELL), 1);
 }
 
+/* ---- all processes ---- */
+
+/* As the records of a watch of all come: no cover goes with them. */
+static void
+watch_all(struct world *world)
+{
+    world->space.all = true;
+    world->cover.descendants = false;
+}
+
+static void
+apply_uncovered(struct world *world, const struct crafted *crafted)
+{
+    struct perf_record record;
+
+    assert_int_equal(perf_record_parse(crafted->bytes, crafted->size, &record), 0);
+    perf_space_apply(&world->space, &record, NULL);
+}
+
+static void
+all__parent_not_known__child_begins_without_mappings(void **state)
+{
+    struct world *world = *state;
+
+    watch_all(world);
+    fork_process(world, CHILD, OTHER);
+    assert_int_equal(world->ke.seen[0].parent_pid, OTHER);
+    map(world, CHILD, 0x10000, 0x1000, 1, "/bin/a");
+    fork_process(world, SHELL, CHILD);
+    exit_thread(world, CHILD, CHILD);
+    EXPECT(world, {NTPROF_PROCESS_START, CHILD, 0, 0},
+           {NTPROF_IMAGE_MAP, CHILD, 0x10000, 0x1000},
+           {NTPROF_PROCESS_START, SHELL, 0, 0},
+           {NTPROF_IMAGE_MAP, SHELL, 0x10000, 0x1000},
+           {NTPROF_IMAGE_UNMAP, CHILD, 0x10000, 0x1000},
+           {NTPROF_PROCESS_EXIT, CHILD, 0, 0});
+    assert_int_equal(perf_space_find(&world->space, SHELL)->cover_count, 0);
+}
+
+static void
+all__program_of_an_unknown_process__starts_without_a_cover(void **state)
+{
+    struct world *world = *state;
+    struct crafted crafted;
+
+    watch_all(world);
+    craft_comm(&crafted, PERF_RECORD_MISC_COMM_EXEC, SHELL, SHELL, "sh", 5);
+    apply_uncovered(world, &crafted);
+    EXPECT(world, {NTPROF_PROCESS_START, SHELL, 0, 0},
+           {NTPROF_PROCESS_EXEC, SHELL, 0, 0});
+    assert_int_equal(perf_space_find(&world->space, SHELL)->cover_count, 0);
+}
+
+/* 0 and -1 are what the kernel says of whom the session's pid namespace does not have. */
+static void
+all__numbers_of_nobody__nothing_told(void **state)
+{
+    static const uint32_t nobody[] = {0, UINT32_MAX};
+    struct world *world = *state;
+    struct crafted crafted;
+
+    watch_all(world);
+    for (size_t i = 0; i < 2; i++) {
+        fork_process(world, nobody[i], OTHER);
+        map(world, nobody[i], 0x10000, 0x1000, 1, "/bin/a");
+        exit_thread(world, nobody[i], nobody[i]);
+        craft_comm(&crafted, PERF_RECORD_MISC_COMM_EXEC, nobody[i], nobody[i], "a", 5);
+        apply_uncovered(world, &crafted);
+    }
+    assert_int_equal(world->ke.count, 0);
+    assert_int_equal(world->space.processes.count, 0);
+    /* One whose parent is out of the namespace is somebody. */
+    fork_process(world, CHILD, 0);
+    EXPECT(world, {NTPROF_PROCESS_START, CHILD, 0, 0});
+}
+
+static void
+attach__records_older_than_the_reading__change_nothing(void **state)
+{
+    struct world *world = *state;
+    struct perf_mappings mappings = {0};
+    const uint32_t tids[] = {SHELL, 105};
+    const struct perf_found found = {.pid = SHELL,
+                                     .name = "sh",
+                                     .tids = tids,
+                                     .tid_count = 2,
+                                     .mappings = &mappings,
+                                     .read_ns = world->now_ns + 100};
+
+    watch_all(world);
+    perf_mappings_insert(&mappings, mapping(0x10000, 0x4000, 1, "/bin/sh"));
+    assert_int_equal(perf_space_attach(&world->space, &found, 7, NULL), 0);
+    assert_int_equal(world->ke.seen[0].time_ns, 7);
+    EXPECT(world, {NTPROF_PROCESS_START, SHELL, 0, 0},
+           {NTPROF_IMAGE_MAP, SHELL, 0x10000, 0x4000});
+
+    fork_process(world, SHELL, OTHER);
+    exec(world, SHELL, "sh");
+    map(world, SHELL, 0x10000, 0x1000, 9, "/bin/before");
+    assert_int_equal(world->ke.count, 0);
+
+    /* A thread's end was seen while it ended, and is an end whenever it was. */
+    exit_thread(world, SHELL, 105);
+    world->now_ns += 100;
+    map(world, SHELL, 0x70000, 0x1000, 2, "/lib/libc.so");
+    EXPECT(world, {NTPROF_IMAGE_MAP, SHELL, 0x70000, 0x1000});
+    exit_thread(world, SHELL, SHELL);
+    assert_int_equal(fake_count(&world->ke, NTPROF_PROCESS_EXIT, SHELL), 1);
+}
+
 #define space_test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -497,6 +607,10 @@ main(void)
         space_test(map__data__ignored),
         space_test(attach__known_process__cover_added_nothing_told),
         space_test(resync__after_a_loss__only_what_changed_is_told),
+        space_test(all__parent_not_known__child_begins_without_mappings),
+        space_test(all__program_of_an_unknown_process__starts_without_a_cover),
+        space_test(all__numbers_of_nobody__nothing_told),
+        space_test(attach__records_older_than_the_reading__change_nothing),
     };
 
     return cmocka_run_group_tests_name("space", tests, NULL, NULL);
