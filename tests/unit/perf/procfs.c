@@ -225,13 +225,14 @@ read__ended_and_not_waited_for__esrch(void **state)
 {
     const pid_t child = fork();
     struct perf_reading reading;
+    siginfo_t end;
 
     (void)state;
     if (child == 0) {
         _exit(0);
     }
     assert_true(child > 0);
-    await_state(child, 'Z');
+    assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED | WNOWAIT), 0);
     assert_int_equal(perf_procfs_read((uint32_t)child, &reading), -ESRCH);
     perf_reading_finish(&reading);
     assert_int_equal(waitpid(child, NULL, 0), child);
