@@ -46,6 +46,7 @@ static const struct {
     {"wow64", "yes no"},
     {"call", "any ex nine seven"},
     {"form", "any new old"},
+    {"limits", "machine wide"},
 };
 
 struct totals {

@@ -38,12 +38,14 @@ enum {
 
 /* Values of keys that neither row nor table gives. */
 static const struct table_pair builtin[] = {
-    {"mode", "user"},   {"privilege", "no"}, {"restricted", "no"}, {"host", "64"},
-    {"active", "0xF"},  {"active1", "0xF"},  {"groups", "1"},      {"group", "0"},
-    {"wow64", "no"},    {"lacks", "none"},   {"call", "any"},      {"groupcount", "0"},
-    {"array", "arr"},   {"m0", "1"},         {"g0", "0"},          {"r0", "0"},
-    {"m1", "1"},        {"g1", "0"},         {"r1", "0"},          {"affinity", "ones"},
-    {"before", "none"}, {"form", "any"},
+    {"mode", "user"},  {"privilege", "no"},   {"restricted", "no"},
+    {"host", "64"},    {"active", "0xF"},     {"active1", "0xF"},
+    {"groups", "1"},   {"group", "0"},        {"wow64", "no"},
+    {"lacks", "none"}, {"call", "any"},       {"groupcount", "0"},
+    {"array", "arr"},  {"m0", "1"},           {"g0", "0"},
+    {"r0", "0"},       {"m1", "1"},           {"g1", "0"},
+    {"r1", "0"},       {"affinity", "ones"},  {"before", "none"},
+    {"form", "any"},   {"limits", "machine"},
 };
 
 void
@@ -738,6 +740,41 @@ world_check_balance(struct world *world)
     }
 }
 
+/* ---- A HAL without limits of its own: limits=wide ---- */
+
+static struct {
+    HAL_TABLE table;
+    KPROFILE_SOURCE source; /* the last one set, and to what */
+    ULONG64 interval;
+} wide;
+
+static void
+set_wide_interval(void *context, KPROFILE_SOURCE source, ULONG64 interval)
+{
+    (void)context;
+    wide.source = source;
+    wide.interval = interval;
+}
+
+static void
+query_wide_source(void *context, KPROFILE_SOURCE source, HAL_SOURCE *information)
+{
+    HalSimBackend.Hal->QuerySource(context, source, information);
+    if (source == wide.source) {
+        information->Interval = wide.interval;
+    }
+}
+
+static void
+widen_limits(struct world *world)
+{
+    wide.table = *HalSimBackend.Hal;
+    wide.table.SetInterval = set_wide_interval;
+    wide.table.QuerySource = query_wide_source;
+    wide.source = ProfileMaximum;
+    world->machine.system.Hal.Table = &wide.table;
+}
+
 /* ---- Opening and closing ---- */
 
 static uint32_t
@@ -789,6 +826,9 @@ world_open(struct world *world, const struct world_case *test)
     options.sim.processor_count = (uint32_t)options.host.group_count * 64;
     machine_open(&world->machine, &options);
     apply_processors(world);
+    if (world_is(world, "limits", "wide")) {
+        widen_limits(world);
+    }
     if (!world_is(world, "lacks", "none")) {
         sim_set_supported(world->machine.sim,
                           (KPROFILE_SOURCE)world_number(world, "lacks"), false);
