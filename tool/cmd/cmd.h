@@ -24,6 +24,7 @@ enum { CMD_ROWS_DEFAULT = 20 };
 #define CMD_FILE_DEFAULT "ntprof.pb.gz"
 
 int cmd_run(int argc, char **argv);
+int cmd_attach(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_sources(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);

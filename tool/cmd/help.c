@@ -16,11 +16,13 @@ static const char help_ntprof[] =
     "  ntprof run -- python3 job.py       profile a command, see the table at its end\n"
     "  ntprof run -F 5k -o p.pb.gz -- ./a.out   5000 hits a second, file of your "
     "choice\n"
+    "  ntprof attach -p 1234 --duration 30s     profile what runs already\n"
     "  ntprof report ntprof.pb.gz --by image    read a profile again\n"
     "  go tool pprof -top ntprof.pb.gz          or with any tool that reads pprof\n"
     "\n"
     "Commands\n"
     "  run       run a command and profile it and all that it starts\n"
+    "  attach    profile processes that run already, from now on\n"
     "  report    show a profile: by function, image, address, process, source\n"
     "  sources   what can interrupt on this machine, and why the rest cannot\n"
     "  doctor    what works for this user here, what is refused, what would allow it\n"
@@ -64,6 +66,43 @@ static const char help_run[] =
     "run,\n"
     "127 if it was not found. A command that dies by a signal takes ntprof with it.\n";
 
+static const char help_attach[] =
+    "usage: ntprof attach -p PID[,PID..] [options]\n"
+    "\n"
+    "Examples\n"
+    "  ntprof attach -p 1234                    until Ctrl-C or its end\n"
+    "  ntprof attach -p 1234,5678 --duration 30s   two of them, half a minute\n"
+    "  ntprof attach -p $(pidof -s nginx) --every 1m -o /var/tmp/nginx.pb.gz\n"
+    "\n"
+    "Profiles processes that run already, all their threads and what they start from "
+    "now\n"
+    "on, until Ctrl-C, the time, or the end of them all. They are neither stopped nor "
+    "slowed.\n"
+    "\n"
+    "  -p PID[,..]        the processes; all of them or none\n"
+    "  --duration TIME    stop after 30s, 5m, 1h\n"
+    "\n"
+    "  -e SOURCE[,..]     what interrupts (default time); see: ntprof sources\n"
+    "  -F HZ              rate of source time: 997 (default), 5k, 1kHz, max\n"
+    "  --interval TIME    instead of -F: 1ms, 250us\n"
+    "  -c EVENTS          events for a hit, for the other sources\n"
+    "  --bucket BYTES     code bytes for a counter: 4 (default), 8, 16 .. 1M\n"
+    "  -C CPUS            only on these processors: 0,2-3\n"
+    "  --hal NAME         this way of getting hits, or none: perf, sim\n"
+    "  -o FILE            the profile (default ntprof.pb.gz); the old one becomes "
+    "FILE.old\n"
+    "  --every TIME       rewrite the file at intervals: 10s, 1m; a crash loses one at "
+    "most\n"
+    "  --rows N           rows of the table (default 20); 0 for all\n"
+    "  --json             JSON instead of the table\n"
+    "  --report FILE      table or JSON into FILE, not on standard error; - is "
+    "standard output\n"
+    "  -q                 no table, only errors\n"
+    "\n"
+    "Exit status: 0, however it came to the end; 125 if ntprof failed, or one of them "
+    "cannot\n"
+    "be profiled.\n";
+
 static const char help_report[] =
     "usage: ntprof report [options] [FILE]\n"
     "\n"
@@ -98,8 +137,9 @@ static const struct {
     const char *command;
     const char *text;
 } helps[] = {
-    {"run", help_run},       {"report", help_report}, {"sources", help_sources},
-    {"doctor", help_doctor}, {"help", help_help},     {"version", help_version},
+    {"run", help_run},         {"attach", help_attach}, {"report", help_report},
+    {"sources", help_sources}, {"doctor", help_doctor}, {"help", help_help},
+    {"version", help_version},
 };
 
 bool

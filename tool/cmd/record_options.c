@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,26 +21,36 @@ enum {
     OPT_JSON,
     OPT_REPORT,
     OPT_EVERY,
+    OPT_DURATION,
     OPT_HELP
 };
 
-static const struct option long_options[] = {
-    {"event", required_argument, NULL, 'e'},
-    {"frequency", required_argument, NULL, 'F'},
-    {"count", required_argument, NULL, 'c'},
-    {"cpu", required_argument, NULL, 'C'},
-    {"output", required_argument, NULL, 'o'},
-    {"quiet", no_argument, NULL, 'q'},
-    {"interval", required_argument, NULL, OPT_INTERVAL},
-    {"bucket", required_argument, NULL, OPT_BUCKET},
-    {"hal", required_argument, NULL, OPT_HAL},
-    {"rows", required_argument, NULL, OPT_ROWS},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"report", required_argument, NULL, OPT_REPORT},
-    {"every", required_argument, NULL, OPT_EVERY},
-    {"help", no_argument, NULL, OPT_HELP},
-    {NULL, 0, NULL, 0},
+/* Who has an option. */
+enum audience { ALL, WITH_PIDS, WITH_DURATION };
+
+static const struct {
+    struct option option;
+    enum audience audience;
+} known_options[] = {
+    {{"event", required_argument, NULL, 'e'}, ALL},
+    {{"frequency", required_argument, NULL, 'F'}, ALL},
+    {{"count", required_argument, NULL, 'c'}, ALL},
+    {{"cpu", required_argument, NULL, 'C'}, ALL},
+    {{"output", required_argument, NULL, 'o'}, ALL},
+    {{"quiet", no_argument, NULL, 'q'}, ALL},
+    {{"interval", required_argument, NULL, OPT_INTERVAL}, ALL},
+    {{"bucket", required_argument, NULL, OPT_BUCKET}, ALL},
+    {{"hal", required_argument, NULL, OPT_HAL}, ALL},
+    {{"rows", required_argument, NULL, OPT_ROWS}, ALL},
+    {{"json", no_argument, NULL, OPT_JSON}, ALL},
+    {{"report", required_argument, NULL, OPT_REPORT}, ALL},
+    {{"every", required_argument, NULL, OPT_EVERY}, ALL},
+    {{"help", no_argument, NULL, OPT_HELP}, ALL},
+    {{"pid", required_argument, NULL, 'p'}, WITH_PIDS},
+    {{"duration", required_argument, NULL, OPT_DURATION}, WITH_DURATION},
 };
+
+enum { KNOWN_OPTIONS = sizeof(known_options) / sizeof(known_options[0]) };
 
 static const uint64_t second_100ns = 10000000;
 static const uint64_t default_hz = 997;
@@ -108,6 +119,78 @@ parse_every(struct record_options *options, const char *text)
         return bad(options, "--every", text,
                    "not a time of 100ms or more; such as 10s or 1m");
     }
+    return true;
+}
+
+static bool
+parse_duration(struct record_options *options, const char *text)
+{
+    if (!number_parse_ns(text, &options->duration_ns) || options->duration_ns == 0) {
+        return bad(options, "--duration", text,
+                   "not a time above 0; such as 30s or 5m");
+    }
+    return true;
+}
+
+/* The next number of a list such as 12,34; moves *text past it and its comma. */
+static bool
+next_pid(const char **text, uint32_t *pid)
+{
+    unsigned long value;
+    char *end;
+
+    if (**text < '0' || **text > '9') {
+        return false;
+    }
+    errno = 0;
+    value = strtoul(*text, &end, 10);
+    if (errno != 0 || value == 0 || value > INT32_MAX ||
+        (*end != '\0' && (*end != ',' || end[1] == '\0'))) {
+        return false;
+    }
+    *pid = (uint32_t)value;
+    *text = *end == ',' ? end + 1 : end;
+    return true;
+}
+
+static bool
+add_pid(struct record_options *options, const char *list, uint32_t pid)
+{
+    uint32_t *pids;
+
+    for (size_t i = 0; i < options->pid_count; i++) {
+        if (options->pids[i] == pid) {
+            char again[64];
+
+            snprintf(again, sizeof(again), "%" PRIu32 " is given twice", pid);
+            return bad(options, "-p", list, again);
+        }
+    }
+    pids = reallocarray(options->pids, options->pid_count + 1, sizeof(*pids));
+    if (pids == NULL) {
+        return bad(options, "-p", list, "out of memory");
+    }
+    options->pids = pids;
+    pids[options->pid_count++] = pid;
+    return true;
+}
+
+static bool
+parse_pids(struct record_options *options, const char *list)
+{
+    const char *text = list;
+
+    do {
+        uint32_t pid;
+
+        if (!next_pid(&text, &pid)) {
+            return bad(options, "-p", list,
+                       "must be process ids with commas between, such as 1234,5678");
+        }
+        if (!add_pid(options, list, pid)) {
+            return false;
+        }
+    } while (*text != '\0');
     return true;
 }
 
@@ -348,6 +431,10 @@ parse_option(struct record_options *options, struct given *given, int option,
         return true;
     case OPT_EVERY:
         return parse_every(options, text);
+    case OPT_DURATION:
+        return parse_duration(options, text);
+    case 'p':
+        return parse_pids(options, text);
     case 'q':
         options->quiet = true;
         return true;
@@ -402,13 +489,45 @@ parse_rest(struct record_options *options, char **rest)
     return true;
 }
 
+/* The options that a command has; there is room for all and the end. */
+static void
+choose_options(const struct record_syntax *syntax, struct option *chosen)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < KNOWN_OPTIONS; i++) {
+        const enum audience audience = known_options[i].audience;
+
+        if (audience == ALL || (audience == WITH_PIDS && syntax->pids) ||
+            (audience == WITH_DURATION && syntax->duration)) {
+            chosen[count++] = known_options[i].option;
+        }
+    }
+    chosen[count] = (struct option){0};
+}
+
+static bool
+check_pids(const struct record_options *options)
+{
+    if (options->syntax->pids && options->pid_count == 0) {
+        cmd_fail(options->syntax->command, "no process given; try: ntprof %s -p PID",
+                 options->syntax->command);
+        return false;
+    }
+    return true;
+}
+
 bool
 record_options_parse(struct record_options *options, const struct record_syntax *syntax,
                      int argc, char **argv)
 {
+    /* "+": what follows the command belongs to the command. */
+    const char *const letters = syntax->pids ? "+:e:F:c:C:o:qp:" : "+:e:F:c:C:o:q";
+    struct option long_options[KNOWN_OPTIONS + 1];
     struct given given = {.sources = "time"};
     int option;
 
+    choose_options(syntax, long_options);
     *options = (struct record_options){
         .syntax = syntax,
         .bucket_bytes = 4,
@@ -416,9 +535,7 @@ record_options_parse(struct record_options *options, const struct record_syntax 
         .rows = CMD_ROWS_DEFAULT,
     };
     opterr = 0;
-    /* "+": what follows the command belongs to the command. */
-    while ((option = getopt_long(argc, argv, "+:e:F:c:C:o:q", long_options, NULL)) !=
-           -1) {
+    while ((option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
         if (option == '?' || option == ':') {
             return bad_option(options, argv, option);
         }
@@ -428,11 +545,12 @@ record_options_parse(struct record_options *options, const struct record_syntax 
     }
     return options->help ||
            (parse_sources(options, given.sources) && parse_intervals(options, &given) &&
-            parse_rest(options, argv + optind));
+            parse_rest(options, argv + optind) && check_pids(options));
 }
 
 void
 record_options_finish(struct record_options *options)
 {
     free(options->source_text);
+    free(options->pids);
 }

@@ -16,7 +16,9 @@ enum { RECORD_SOURCES_MAX = 16, RECORD_GROUPS_MAX = 128 };
 /* record_syntax - what one command takes besides the options that all have. */
 struct record_syntax {
     const char *command; /* "run": in messages */
-    bool program; /* words after the options: a program to run; else there are none */
+    bool program;  /* words after the options: a program to run; else there are none */
+    bool pids;     /* -p, of which one is needed */
+    bool duration; /* --duration */
 };
 
 struct record_options {
@@ -32,6 +34,9 @@ struct record_options {
     const char *hal;         /* NULL: the best */
     const char *output;
     uint64_t every_ns; /* between rewrites of output; 0: at the end alone */
+    uint32_t *pids;    /* in the order given, each once */
+    size_t pid_count;
+    uint64_t duration_ns; /* 0: no end */
     size_t rows;
     bool json;
     bool quiet;

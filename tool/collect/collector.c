@@ -263,6 +263,9 @@ notify_map(struct collector *collector, const ntprof_notification *map)
         return;
     }
     process->followed = true;
+    if (strcmp(map->name, "[vsyscall]") == 0) {
+        return; /* a page of the kernel's, which runs nothing: calls of it are emulated */
+    }
     image = image_set_find(&collector->images, map);
     process_profile(collector, process, image, map->base, map->length,
                     image != NULL && image->kind == IMAGE_ANONYMOUS ? map->base

@@ -1,0 +1,321 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""ntprof attach: processes that run already, until a signal, the time or their end."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import harness
+from harness import CommandTest, for_each_user, is_alive, kill_quietly, text, wait_for
+
+FILE = "ntprof.pb.gz"
+
+# Works in a function of each role until its input ends: first, a thread that was there before, then, at a
+# word, one that comes later and a child.
+WORKER = r"""
+import os, sys, threading
+over = False
+def work_main():
+    while not over: sum(range(500))
+def work_early():
+    while not over: sum(range(500))
+threading.Thread(target=work_early).start()
+threading.Thread(target=work_main).start()
+os.write(1, b"ready %d\n" % os.getpid())
+while True:
+    word = os.read(0, 1)
+    if word == b"c":
+        pid = os.fork()
+        if pid == 0:
+            os.execv(sys.argv[1], [sys.argv[1], "300000"])
+        os.write(1, b"child %d\n" % pid)
+    elif word == b"t":
+        threading.Thread(target=work_main).start()
+        os.write(1, b"thread\n")
+    else:
+        over = True
+        break
+"""
+
+
+class Attach(CommandTest):
+    def start_worker(self):
+        """A process that works; its pid."""
+        worker = self.start(["/usr/bin/python3", "-S", "-c", WORKER,
+                             harness.program("shares")], stdin=subprocess.PIPE)
+        line = worker.stdout.readline().split()
+        self.assertEqual(line[0], b"ready", text(worker.stderr.read() if not line else b""))
+        return worker
+
+    def tell(self, worker, word):
+        worker.stdin.write(word)
+        worker.stdin.flush()
+        line = worker.stdout.readline()
+        self.assertTrue(line)
+        return line
+
+    def start_attach(self, *words, **given):
+        """ntprof attach that has begun: the profiled process is watched by it."""
+        child = self.start(self.arguments("attach", "--every", "100ms", *words), **given)
+        wait_for(lambda: (self.folder / FILE).exists() or child.poll() is not None, "the first file")
+        return child
+
+    def attach(self, *words, **given):
+        return self.ntprof("attach", *words, **given)
+
+    def report(self, *words):
+        result = self.ntprof("report", "--json", "--rows", "0", *words, FILE)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        report = json.loads(result.stdout)
+        self.assert_books(report)
+        return report
+
+    def hits(self, report):
+        return sum(row["hits"] for row in report["rows"])
+
+
+@for_each_user
+class Ends(Attach):
+    def test_time__deliver_and_the_target_goes_on(self):
+        worker = self.start_worker()
+        began = time.monotonic()
+        result = self.attach("-p", worker.pid, "--duration", "500ms")
+        self.assertGreaterEqual(time.monotonic() - began, 0.5)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assertIn("ntprof: perf", text(result.stderr))
+        self.assertEqual(result.stdout, b"")
+        report = self.report("--by", "address")
+        self.assertGreater(self.hits(report), 20)
+        self.assertEqual(self.hits(report), report["sources"][0]["counted"])
+        self.assertEqual(report["command"], f"attach -p {worker.pid} --duration 500ms")
+        self.assertEqual(report["gaps"], "")
+        self.assertIsNone(worker.poll())
+        self.assert_nothing_left(FILE)
+
+    def test_signal__deliver_and_succeed(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                worker = self.start_worker()
+                child = self.start_attach("-p", str(worker.pid))
+                child.send_signal(number)
+                said = text(child.communicate(timeout=harness.TIME_LIMIT_S)[1])
+                self.assertEqual(child.returncode, 0, said)
+                self.assertIn("ntprof: perf", said)
+                self.assertNotIn("went on", self.report()["gaps"])
+                self.assertIsNone(worker.poll())
+                (self.folder / FILE).unlink()
+
+    def test_ignored_sighup__stays_ignored_as_under_nohup(self):
+        worker = self.start_worker()
+        child = self.start_attach("-p", str(worker.pid), preexec_fn=lambda: signal.signal(
+            signal.SIGHUP, signal.SIG_IGN))
+        child.send_signal(signal.SIGHUP)
+        inode = (self.folder / FILE).stat().st_ino
+        wait_for(lambda: (self.folder / FILE).stat().st_ino != inode, "one more file")
+        self.assertIsNone(child.poll())
+        child.send_signal(signal.SIGTERM)
+        self.assertEqual(child.wait(harness.TIME_LIMIT_S), 0)
+
+    def test_end_of_all_targets__not_of_one(self):
+        workers = [self.start_worker(), self.start_worker()]
+        child = self.start_attach("-p", ",".join(str(worker.pid) for worker in workers))
+        workers[1].kill()
+        workers[1].wait()
+        inode = (self.folder / FILE).stat().st_ino
+        wait_for(lambda: (self.folder / FILE).stat().st_ino != inode, "one more file")
+        self.assertIsNone(child.poll())
+        workers[0].kill()
+        self.assertEqual(child.wait(harness.TIME_LIMIT_S), 0, text(child.stderr.read()))
+        self.assertGreater(self.hits(self.report()), 20)
+
+    def test_target_killed_while_profiled__names_stay(self):
+        worker = self.start_worker()
+        child = self.start_attach("-p", str(worker.pid))
+        worker.kill()
+        worker.wait()
+        self.assertEqual(child.wait(harness.TIME_LIMIT_S), 0, text(child.stderr.read()))
+        report = self.report("--by", "address")
+        self.assertTrue([row for row in report["rows"] if row["function"]])
+
+    def test_ntprof_killed__target_goes_on_and_the_file_is_whole(self):
+        worker = self.start_worker()
+        child = self.start_attach("-p", str(worker.pid))
+        child.kill()
+        child.wait()
+        self.assertIn("went on", self.report()["gaps"])
+        self.assertIsNone(worker.poll())
+        links = [os.readlink(link) for link in pathlib.Path(f"/proc/{worker.pid}/fd").iterdir()]
+        self.assertFalse([link for link in links if "perf" in link], links)
+        self.tell(worker, b"t")
+
+    def test_target_without_hits__said_and_succeeds(self):
+        sleeper = self.start(["sleep", "300"])
+        result = self.attach("-p", sleeper.pid, "--duration", "100ms")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("too few hits", text(result.stderr))
+
+
+@for_each_user
+class Covers(Attach):
+    def test_threads_of_before_and_later_and_children__are_counted(self):
+        """Each of them, by the processor time that it takes: what was missed would be missing."""
+        worker = self.start_worker()
+        child = self.start_attach("-p", str(worker.pid), "--bucket", "4k")
+        offspring = int(self.tell(worker, b"c").split()[1])
+        self.addCleanup(kill_quietly, offspring)
+        self.tell(worker, b"t")
+
+        def ticks():
+            """Processor time in user mode of both since they began."""
+            return sum(int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11])
+                       for pid in (worker.pid, offspring))
+
+        def taken():
+            return self.report()["sources"][0]["taken"]
+
+        first_ticks, first_taken = ticks(), taken()
+        wait_for(lambda: ticks() >= first_ticks + os.sysconf("SC_CLK_TCK"), "a second of work")
+        second_ticks = ticks()
+        child.send_signal(signal.SIGINT)
+        self.assertEqual(child.wait(harness.TIME_LIMIT_S), 0, text(child.stderr.read()))
+        spent_s = (second_ticks - first_ticks) / os.sysconf("SC_CLK_TCK")
+        # The clock of processor time is read every 4 ms, and the first file was a bit older.
+        self.assertGreater(taken() - first_taken, 0.6 * 997 * spent_s)
+        self.assertTrue(is_alive(offspring))
+
+    def test_child_by_itself__is_counted(self):
+        worker = self.start_worker()
+        child = self.start_attach("-p", str(worker.pid))
+        offspring = int(self.tell(worker, b"c").split()[1])
+        self.addCleanup(kill_quietly, offspring)
+        wait_for(lambda: any(row["process"] == "shares" and row["hits"] > 20
+                             for row in self.report("--by", "process")["rows"]), "hits")
+        before = self.hits(self.report())
+        worker.stdin.close()
+        worker.wait(harness.TIME_LIMIT_S)
+        self.assertEqual(child.wait(harness.TIME_LIMIT_S), 0, text(child.stderr.read()))
+        self.assertTrue(is_alive(offspring))
+        self.assertGreaterEqual(self.hits(self.report()), before)
+
+    def test_processes_not_named__are_not_counted(self):
+        other = self.start_worker()
+        sleeper = self.start(["sleep", "300"])
+        result = self.attach("-p", sleeper.pid, "--duration", "300ms")
+        self.assertEqual(result.returncode, 0)
+        self.assertLess(self.hits(self.report()), 20)
+        self.assertIsNone(other.poll())
+
+    def test_two_at_once_on_the_same_process__both_have_their_hits(self):
+        worker = self.start_worker()
+        both = [self.start(self.arguments("attach", "-q", "-o", name, "-p", worker.pid,
+                                          "--duration", "500ms")) for name in ("one", "two")]
+        for child, name in zip(both, ("one", "two")):
+            self.assertEqual(child.wait(harness.TIME_LIMIT_S), 0, text(child.stderr.read()))
+            result = self.ntprof("report", "--json", "--rows", "0", name)
+            report = json.loads(result.stdout)
+            self.assert_books(report)
+            self.assertGreater(report["sources"][0]["taken"], 20)
+
+
+@for_each_user
+class Refused(Attach):
+    def assert_refused(self, words, *wanted):
+        result = self.attach(*words)
+        said = text(result.stderr)
+        self.assertEqual(result.returncode, 125, said)
+        self.assertEqual(len(said.splitlines()), 1, said)
+        self.assertTrue(said.startswith("ntprof: attach: "), said)
+        for word in wanted:
+            self.assertIn(word, said)
+        self.assertEqual(result.stdout, b"")
+        self.assert_nothing_left()
+
+    def test_lists_that_are_none__are_named(self):
+        for words in ("", ",", "1,", ",1", "1,,2", "x", "-1", "0", "1 2", "0x1", "4294967297",
+                      "99999999999999999999", "1.5"):
+            with self.subTest(words):
+                self.assert_refused(["-p", words], "-p", f"'{words}'", "1234,5678")
+        self.assert_refused([], "-p PID")
+        self.assert_refused(["-p"], "-p", "value")
+        self.assert_refused(["1234"], "'1234'", "ntprof help attach")
+        self.assert_refused(["-p", "1", "--", "true"], "'true'")
+
+    def test_given_twice__is_named(self):
+        pid = os.getpid()
+        self.assert_refused(["-p", f"{pid},{pid}"], f"{pid} is given twice")
+        self.assert_refused(["-p", pid, "-p", pid], f"{pid} is given twice")
+
+    def test_times_that_are_none__are_named(self):
+        for words in ("0s", "1", "-1s", "soon", "", "1e99h"):
+            with self.subTest(words):
+                self.assert_refused(["-p", "1", "--duration", words], "--duration", f"'{words}'")
+
+    def test_no_such_process__is_named(self):
+        ended = self.start(["true"])
+        ended.wait()
+        self.assert_refused(["-p", ended.pid], f"-p {ended.pid}", "no such process")
+        self.assert_refused(["-p", 2 ** 31 - 1], "no such process")
+
+    def test_one_of_several__is_named_and_none_is_profiled(self):
+        worker = self.start_worker()
+        ended = self.start(["true"])
+        ended.wait()
+        self.assert_refused(["-p", f"{worker.pid},{ended.pid}"], f"-p {ended.pid}")
+        self.assert_refused(["-p", f"{ended.pid},{worker.pid}"], f"-p {ended.pid}")
+
+    def test_ended_and_not_waited_for__is_said(self):
+        ended = self.start(["true"])
+        wait_for(lambda: not is_alive(ended.pid), "its end")
+        self.assert_refused(["-p", ended.pid], f"-p {ended.pid}", "ended already")
+
+    def test_thread__its_process_is_named(self):
+        worker = self.start_worker()
+        thread = max(int(task.name) for task in pathlib.Path(f"/proc/{worker.pid}/task").iterdir())
+        self.assert_refused(["-p", thread], f"-p {thread}", f"thread of process {worker.pid}",
+                            f"try: -p {worker.pid}")
+
+    def test_process_of_another_user__root_may_and_a_user_is_told_what_would_allow_it(self):
+        worker = self.start_worker()
+        if self.is_user():
+            self.assert_refused(["-p", "1"], "-p 1", "to allow", "root")
+            self.assert_refused(["-p", f"{worker.pid},1"], "-p 1", "none of them")
+            return
+        sleeper = self.start(["sleep", "300"], user=harness.USER)
+        result = self.attach("-p", f"{worker.pid},{sleeper.pid}", "--duration", "300ms")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assertGreater(self.hits(self.report()), 20)
+
+    def test_options_of_other_commands__are_none_here(self):
+        self.assert_refused(["-p", "1", "--kernel"], "'--kernel'", "ntprof help attach")
+        for option in (["-p", "1"], ["--pid", "1"], ["--duration", "1s"]):
+            result = self.profile(*option, "--", "touch", "started")
+            self.assertEqual(result.returncode, 125)
+            self.assertIn(option[0], text(result.stderr))
+            self.assert_nothing_left()
+
+    def test_targets_that_end_while_attached_to__end_well_or_are_said(self):
+        ended = 0
+        for _ in range(30):
+            target = self.start(["/bin/true"])
+            result = self.attach("-p", target.pid, "-o", "x.pb.gz")
+            said = text(result.stderr)
+            if result.returncode == 0:
+                self.assertIn("ntprof: perf", said)
+            else:
+                self.assertEqual(result.returncode, 125, said)
+                self.assertIn("ended", said)
+                ended += 1
+            target.wait()
+        self.assertLessEqual(ended, 30)
+
+    def test_outputs_that_cannot_be_written__said_before(self):
+        worker = self.start_worker()
+        self.assert_refused(["-p", worker.pid, "-o", "missing/x"], "missing/x")
+        self.assert_refused(["-p", worker.pid, "--report", "missing/x"], "--report")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd/attach.c - ntprof attach: profiles processes that run already, from now on.
+ *
+ * All are found and watched before anything is waited for: if one cannot be, none is profiled. They
+ * are never stopped.
+ */
+#include "cmd/cmd.h"
+#include "cmd/ending.h"
+#include "cmd/recording.h"
+#include "cmd/targets.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const struct record_syntax syntax = {
+    .command = "attach", .pids = true, .duration = true};
+
+/* Prints why one of them cannot be profiled. Always false, for return. */
+static bool
+attach_fail(const struct recording *recording, const struct targets *targets, size_t at,
+            NTSTATUS status, const char *why)
+{
+    const struct record_options *const options = recording->options;
+    char denied[200];
+
+    if (targets_ended(targets, at)) {
+        why = "it ended before it could be attached to";
+    } else if (status == STATUS_ACCESS_DENIED &&
+               strcmp(why, ntprof_status_text(status)) == 0) {
+        why = targets_explain_denied(options->pids[at], denied, sizeof(denied));
+    }
+    cmd_fail("attach", "-p %" PRIu32 ": cannot be profiled: %s%s", options->pids[at],
+             why, options->pid_count > 1 ? "; so none of them is" : "");
+    return false;
+}
+
+static bool
+attach_watch(struct recording *recording, const struct targets *targets)
+{
+    const struct record_options *const options = recording->options;
+
+    for (size_t i = 0; i < options->pid_count; i++) {
+        const char *why;
+        const NTSTATUS status = recording_watch(recording, options->pids[i],
+                                                NTPROF_WATCH_DESCENDANTS, &why);
+
+        if (!NT_SUCCESS(status)) {
+            return attach_fail(recording, targets, i, status, why);
+        }
+    }
+    return true;
+}
+
+static bool
+attach_wait(struct ending *ending, const struct recording *recording,
+            const struct targets *targets)
+{
+    const int failure = ending_wait(ending, targets->fds, targets->count,
+                                    recording->options->duration_ns);
+
+    if (failure != 0) {
+        cmd_fail("attach", "cannot wait: %s", strerror(-failure));
+    }
+    return failure == 0;
+}
+
+/* Records until it is to end, and delivers what there is by then. */
+static bool
+attach_record(struct recording *recording, const struct targets *targets,
+              struct ending *ending, char **words)
+{
+    bool waited;
+    bool delivered;
+
+    if (!recording_open(recording, recording->options) ||
+        !attach_watch(recording, targets) || !recording_begin(recording, words)) {
+        return false;
+    }
+    waited = attach_wait(ending, recording, targets);
+    recording_end(recording);
+    ending_release(ending);
+    delivered = recording_deliver(recording);
+    return waited && delivered;
+}
+
+static bool
+attach(const struct record_options *options, char **words)
+{
+    struct recording recording = {.options = options};
+    struct targets targets;
+    struct ending ending;
+    const int failure = ending_prepare(&ending);
+    bool done;
+
+    if (failure != 0) {
+        cmd_fail("attach", "cannot wait for signals: %s", strerror(-failure));
+        return false;
+    }
+    done = targets_open(&targets, options->pids, options->pid_count) &&
+           attach_record(&recording, &targets, &ending, words);
+    recording_close(&recording);
+    targets_close(&targets);
+    ending_release(&ending);
+    return done;
+}
+
+int
+cmd_attach(int argc, char **argv)
+{
+    struct record_options options;
+    int exit_status = CMD_FAILED;
+
+    if (record_options_parse(&options, &syntax, argc, argv)) {
+        if (options.help ? cmd_print_help("attach") : attach(&options, argv)) {
+            exit_status = CMD_OK;
+        }
+    }
+    record_options_finish(&options);
+    return exit_status;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* ending.c - waiting for what ends a recording. */
+#include "cmd/ending.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* Errors of write() instead. */
+static const int ignored_signals[] = {SIGPIPE, SIGXFSZ};
+
+static const uint64_t second_ns = 1000000000;
+
+int
+ending_prepare(struct ending *ending)
+{
+    sigset_t awaited;
+
+    for (size_t i = 0; i < sizeof(ignored_signals) / sizeof(ignored_signals[0]); i++) {
+        signal(ignored_signals[i], SIG_IGN);
+    }
+    sigemptyset(&awaited);
+    for (size_t i = 0; i < sizeof(ending_signals) / sizeof(ending_signals[0]); i++) {
+        struct sigaction action;
+
+        /* Blocked, an ignored signal would come through all the same. */
+        sigaction(ending_signals[i], NULL, &action);
+        if (action.sa_handler != SIG_IGN) {
+            sigaddset(&awaited, ending_signals[i]);
+        }
+    }
+    sigprocmask(SIG_BLOCK, &awaited, &ending->old_mask);
+    ending->signal_fd = signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK);
+    return ending->signal_fd < 0 ? -errno : 0;
+}
+
+static uint64_t
+now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * second_ns + (uint64_t)now.tv_nsec;
+}
+
+/* Waits for any of polls. *timed_out: the time came first. 0 or a negative errno. */
+static int
+wait_for_any(struct pollfd *polls, size_t count, uint64_t until_ns, bool *timed_out)
+{
+    const uint64_t now = now_ns();
+    const uint64_t left_ns = until_ns > now ? until_ns - now : 0;
+    const struct timespec left = {.tv_sec = (time_t)(left_ns / second_ns),
+                                  .tv_nsec = (long)(left_ns % second_ns)};
+    const int ready =
+        ppoll(polls, (nfds_t)count, until_ns == UINT64_MAX ? NULL : &left, NULL);
+
+    *timed_out = ready == 0;
+    return ready < 0 && errno != EINTR ? -errno : 0;
+}
+
+/* Takes out those that have ended. Returns how many are left. */
+static size_t
+drop_ended(struct pollfd *polls, size_t count)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (polls[i].revents == 0) {
+            polls[left++] = polls[i];
+        }
+    }
+    return left;
+}
+
+static int
+wait_for_end(struct pollfd *polls, size_t count, uint64_t until_ns)
+{
+    const bool until_all = count > 0;
+
+    /* polls[0] is for signals, the others behind it. */
+    while (!until_all || count > 0) {
+        bool timed_out;
+        int failure;
+
+        for (size_t i = 0; i <= count; i++) {
+            polls[i].revents = 0;
+        }
+        failure = wait_for_any(polls, count + 1, until_ns, &timed_out);
+        if (failure != 0 || timed_out || polls[0].revents != 0) {
+            return failure;
+        }
+        count = drop_ended(polls + 1, count);
+    }
+    return 0;
+}
+
+int
+ending_wait(const struct ending *ending, const int *fds, size_t count,
+            uint64_t duration_ns)
+{
+    struct pollfd *const polls = calloc(count + 1, sizeof(*polls));
+    const uint64_t now = now_ns();
+    uint64_t until_ns = UINT64_MAX;
+    int failure;
+
+    if (polls == NULL) {
+        return -ENOMEM;
+    }
+    polls[0] = (struct pollfd){.fd = ending->signal_fd, .events = POLLIN};
+    for (size_t i = 0; i < count; i++) {
+        polls[i + 1] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+    }
+    if (duration_ns != 0 && duration_ns < UINT64_MAX - now) {
+        until_ns = now + duration_ns;
+    }
+    failure = wait_for_end(polls, count, until_ns);
+    free(polls);
+    return failure;
+}
+
+void
+ending_release(struct ending *ending)
+{
+    struct signalfd_siginfo taken;
+
+    if (ending->signal_fd < 0) {
+        return;
+    }
+    /* One that came twice, such as by hand and by a service manager, is one. */
+    while (read(ending->signal_fd, &taken, sizeof(taken)) > 0) {
+    }
+    close(ending->signal_fd);
+    ending->signal_fd = -1;
+    sigprocmask(SIG_SETMASK, &ending->old_mask, NULL);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* targets.c - finding the processes of ntprof attach. */
+#include "cmd/targets.h"
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A number of /proc/PID/status, by a format of scanf for its line. */
+static bool
+read_status(uint32_t pid, const char *format, uint32_t *number)
+{
+    char line[256];
+    bool found = false;
+    FILE *status;
+
+    snprintf(line, sizeof(line), "/proc/%" PRIu32 "/status", pid);
+    status = fopen(line, "re");
+    while (status != NULL && !found && fgets(line, sizeof(line), status) != NULL) {
+        found = sscanf(line, format, number) == 1;
+    }
+    if (status != NULL) {
+        fclose(status);
+    }
+    return found;
+}
+
+/* Why a process cannot be found. Always false, for return. */
+static bool
+fail_to_find(uint32_t pid, int failure)
+{
+    uint32_t process;
+
+    if (read_status(pid, "Tgid: %" SCNu32, &process) && process != pid) {
+        cmd_fail("attach",
+                 "-p %" PRIu32 ": is a thread of process %" PRIu32
+                 "; threads are not profiled alone, try: -p %" PRIu32,
+                 pid, process, process);
+    } else if (failure == ESRCH) {
+        cmd_fail("attach", "-p %" PRIu32 ": no such process", pid);
+    } else {
+        cmd_fail("attach", "-p %" PRIu32 ": pidfd_open: %s", pid, strerror(failure));
+    }
+    return false;
+}
+
+static bool
+find(struct targets *targets, uint32_t pid)
+{
+    int fd;
+
+    if (pid == (uint32_t)getpid()) {
+        cmd_fail("attach", "-p %" PRIu32 ": is ntprof itself", pid);
+        return false;
+    }
+    fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+    if (fd < 0) {
+        return fail_to_find(pid, errno);
+    }
+    targets->fds[targets->count++] = fd;
+    if (targets_ended(targets, targets->count - 1)) {
+        cmd_fail("attach",
+                 "-p %" PRIu32 ": has ended already, and waits for its parent", pid);
+        return false;
+    }
+    return true;
+}
+
+bool
+targets_open(struct targets *targets, const uint32_t *pids, size_t count)
+{
+    *targets = (struct targets){.fds = calloc(count, sizeof(*targets->fds))};
+    if (targets->fds == NULL) {
+        cmd_fail("attach", "out of memory");
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!find(targets, pids[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
+targets_ended(const struct targets *targets, size_t at)
+{
+    struct pollfd ended = {.fd = targets->fds[at], .events = POLLIN};
+
+    return poll(&ended, 1, 0) > 0;
+}
+
+const char *
+targets_explain_denied(uint32_t pid, char *out, size_t size)
+{
+    uint32_t user;
+
+    if (!read_status(pid, "Uid: %*u %" SCNu32, &user)) {
+        snprintf(out, size, "/proc does not show it to the caller; run ntprof as root");
+    } else if (user != geteuid()) {
+        snprintf(out, size,
+                 "it is a process of user %" PRIu32
+                 "; to allow: run ntprof as that user, or as root",
+                 user);
+    } else {
+        snprintf(out, size,
+                 "it runs with more rights than the caller has, or keeps others from "
+                 "reading it; to allow: run ntprof as root");
+    }
+    return out;
+}
+
+void
+targets_close(struct targets *targets)
+{
+    for (size_t i = 0; i < targets->count; i++) {
+        close(targets->fds[i]);
+    }
+    free(targets->fds);
+}

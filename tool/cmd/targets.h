@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* targets.h - the processes that ntprof attach is for: that they are there, and when they end. */
+#ifndef CMD_TARGETS_H
+#define CMD_TARGETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct targets {
+    int *fds; /* pidfds, in the order of the pids */
+    size_t count;
+};
+
+/* Finds them all. False after an error line that names the one that cannot be attached to.
+ * targets_close is due in any case. */
+bool targets_open(struct targets *targets, const uint32_t *pids, size_t count);
+
+/* Has this one ended? */
+bool targets_ended(const struct targets *targets, size_t at);
+
+/* Why Linux lets the caller not read a process, and what would allow it. Gives out. */
+const char *targets_explain_denied(uint32_t pid, char *out, size_t size);
+
+void targets_close(struct targets *targets);
+
+#endif
