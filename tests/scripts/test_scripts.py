@@ -36,13 +36,38 @@ class Folder(unittest.TestCase):
 
 class CheckBehaviour(Folder):
     COMMENT = "/* " + "rules: "  # in one piece it would name rules itself
-    RULES = "| id | rule |\n|---|---|\n| create-this | ... |\n| start-that | ... |\n"
+    RULES = "| id | rule |\n|---|---|\n| create-this | | \n| start-that | ... |\n"
 
-    def check(self, table, test=""):
-        self.write("docs/behaviour.md", self.RULES)
+    def check(self, table, test="", option="--write"):
+        if option == "--write":
+            self.write("docs/behaviour.md", self.RULES)
         self.write("tests/conformance/create.txt", table)
         self.write("tests/unit/ex/create.c", test)
-        return run(SCRIPTS / "check_behaviour.py", "--strict", self.folder)
+        return run(SCRIPTS / "check_behaviour.py", "--strict", option, self.folder)
+
+    def test_column_of_tests__written_once(self):
+        row = "row | all | both | - | SUCCESS | - | create-this, start-that\n"
+        for _ in range(2):
+            self.assertEqual(self.check(row, self.COMMENT + "start-that */\n")[0], 0)
+            self.assertEqual((self.folder / "docs/behaviour.md").read_text(),
+                             "| id | rule | tests |\n|---|---|---|\n"
+                             "| create-this | | conformance/create |\n"
+                             "| start-that | ... | conformance/create, unit/ex/create |\n")
+
+    def test_column_of_tests_stale__fault(self):
+        row = "row | all | both | - | SUCCESS | - | create-this, start-that\n"
+        self.check(row, self.COMMENT + "start-that */\n")
+        self.assertEqual(self.check(row, self.COMMENT + "start-that */\n", "--strict")[0], 0)
+        status, text = self.check(row, "", "--strict")
+        self.assertEqual(status, 1)
+        self.assertIn("the tests of start-that", text)
+
+    def test_no_column_of_tests__fault(self):
+        self.write("docs/behaviour.md", self.RULES)
+        row = "row | all | both | - | SUCCESS | - | create-this, start-that\n"
+        status, text = self.check(row, "", "--strict")
+        self.assertEqual(status, 1)
+        self.assertIn("the tests of id", text)
 
     def test_rules_in_rows_and_comments__all_named(self):
         status, text = self.check("# a | b\nrow | all | both | - | SUCCESS | - | create-this\n",
