@@ -332,7 +332,7 @@ resync_process(struct perf *perf, uint32_t pid, struct perf_tids *pids)
         return;
     }
     result = perf_procfs_read(pid, &reading);
-    if (result == -ESRCH) {
+    if (result == -ESRCH || result == -ECHILD) {
         perf_space_end(&perf->space, process, perf->last_ns);
     } else if (result == 0) {
         perf_space_resync(&perf->space, process, reading.tids.items, reading.tids.count,

@@ -361,7 +361,7 @@ read_without_main_thread(uint32_t pid, struct perf_reading *reading)
         }
     }
     tids->count = kept;
-    return kept == 0 ? -ESRCH
+    return kept == 0 ? -ECHILD
                      : thread_mappings(pid, tids->items[0], &reading->mappings);
 }
 

@@ -57,8 +57,8 @@ struct perf_reading {
  *
  *   reading  out: to be given to perf_reading_finish, whatever is returned
  *
- * Returns 0; -ESRCH if there is no such process, or only what its parent has not waited for yet;
- * -EACCES if the caller may not look: the mappings are missing; -ENOMEM or another negative errno.
+ * Returns 0; -ESRCH if there is no such process; -ECHILD if it has ended, and its parent has not waited
+ * for it yet; -EACCES if the caller may not look: the mappings are missing; -ENOMEM or another negative errno.
  */
 int perf_procfs_read(uint32_t pid, struct perf_reading *reading);
 void perf_reading_finish(struct perf_reading *reading);

@@ -51,7 +51,7 @@ int perf_watch_create(struct perf *perf, uint32_t pid,
  *   time_ns  in: of what is told
  *   cover    in: what watches it; may be NULL
  *
- * Returns 0, also if it is known; -ESRCH if it has ended; -EACCES if its mappings cannot be
+ * Returns 0, also if it is known; -ESRCH or -ECHILD if it has ended; -EACCES if its mappings cannot be
  * read: then it is told without them if all processes are watched, else not; negative errno.
  */
 int perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,

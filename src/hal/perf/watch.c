@@ -75,7 +75,10 @@ watch_announce(struct perf *perf, struct perf_target *target, uint64_t from_ns)
     perf->delivering = true;
     result = perf_attach(perf, target->pid, from_ns, &target->cover);
     perf->delivering = delivering;
-    return result == -EACCES && perf->wide_ns != 0 ? 0 : result;
+    if (result == -EACCES && perf->wide_ns != 0) {
+        return 0;
+    }
+    return result == -ECHILD ? -ESRCH : result;
 }
 
 /* A process that is to exec may be watched by others already: then it will not begin anew. */

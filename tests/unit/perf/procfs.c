@@ -221,7 +221,7 @@ await_state(pid_t pid, char wanted)
 }
 
 static void
-read__ended_and_not_waited_for__esrch(void **state)
+read__ended_and_not_waited_for__told_apart(void **state)
 {
     const pid_t child = fork();
     struct perf_reading reading;
@@ -233,7 +233,7 @@ read__ended_and_not_waited_for__esrch(void **state)
     }
     assert_true(child > 0);
     assert_int_equal(waitid(P_PID, (id_t)child, &end, WEXITED | WNOWAIT), 0);
-    assert_int_equal(perf_procfs_read((uint32_t)child, &reading), -ESRCH);
+    assert_int_equal(perf_procfs_read((uint32_t)child, &reading), -ECHILD);
     perf_reading_finish(&reading);
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_int_equal(perf_procfs_read((uint32_t)child, &reading), -ESRCH);
@@ -308,7 +308,7 @@ main(void)
         cmocka_unit_test(idmap__random_changes__as_an_array),
         cmocka_unit_test(processes__all__hold_the_caller),
         cmocka_unit_test(read__own_process__all_of_it),
-        cmocka_unit_test(read__ended_and_not_waited_for__esrch),
+        cmocka_unit_test(read__ended_and_not_waited_for__told_apart),
         cmocka_unit_test(read__main_thread_ended__the_others_are_there),
         cmocka_unit_test(read__kernel_thread__has_no_mappings),
     };
