@@ -216,7 +216,8 @@ host_sim_guards_intact(const struct host_sim *sim)
 {
     for (const struct host_sim_region *region = sim->regions; region != NULL;
          region = region->next) {
-        if (!guard_is_intact(region->guards[0]) || !guard_is_intact(region->guards[1])) {
+        if (!guard_is_intact(region->guards[0]) ||
+            !guard_is_intact(region->guards[1])) {
             return false;
         }
     }
