@@ -103,6 +103,9 @@ ExpStartProfile(KSYSTEM *System, EPROFILE *Profile)
     NTSTATUS Status;
 
     ExpNoticeEnd(System, Profile);
+    if (ExNoticeHalt(System)) {
+        return STATUS_SYSTEM_SHUTDOWN; /* by its last hits */
+    }
     if (Profile->LockedBuffer != NULL) {
         return STATUS_PROFILING_NOT_STOPPED;
     }

@@ -70,12 +70,16 @@ NTSTATUS
 KeStartProfile(KE_SYSTEM *Ke, KPROFILE *Profile)
 {
     KPROCESS *const Process = Profile->Process;
-    NTSTATUS Status = KeRegisterSource(Ke, Profile->Source);
+    NTSTATUS Status;
 
-    if (!NT_SUCCESS(Status)) {
-        return Status;
+    /* Books are for sources that interrupt: those that a version lets start although there are none
+     * such would use up the slots. */
+    if (Profile->AffinityWords != 0) {
+        Status = KeRegisterSource(Ke, Profile->Source);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
     }
-
     Profile->Type = ProfileObject;
     Profile->Size = sizeof(KPROFILE);
     Profile->Detached = Process->Ended;

@@ -306,6 +306,28 @@ start__size_0__succeeds_never_counts(void **state)
     assert_int_equal(stop(handle), STATUS_SUCCESS);
 }
 
+/* Sources that are not there leave room for those that are. rule: start-source-unsupported */
+static void
+start__many_sources_that_are_not_there__the_next_one_counts(void **state)
+{
+    const struct machine_options options = {.ex = {.Version = 601}};
+    EX_CREATE_PROFILE request = machine_request();
+
+    (void)state;
+    machine_close(&machine);
+    machine_open(&machine, &options);
+    for (ULONG i = 0; i < 2 * KE_SOURCE_SLOTS; i++) {
+        HANDLE handle;
+
+        request.ProfileSource = 0x4000 + i;
+        handle = machine_create_started(&machine, &request);
+        assert_int_equal(ExClose(&machine.system, handle), STATUS_SUCCESS);
+    }
+    request.ProfileSource = ProfileTime;
+    machine_create_started(&machine, &request);
+    assert_int_equal(machine_hit(&machine, MACHINE_CODE), 1);
+}
+
 static void
 start__one_process_or_all__counts_where_it_should(void **state)
 {
@@ -545,6 +567,7 @@ main(void)
         TEST(start__more_than_an_mdl_describes__insufficient_resources),
         TEST(start__two_faults__first_in_order_wins),
         TEST(start__size_0__succeeds_never_counts),
+        TEST(start__many_sources_that_are_not_there__the_next_one_counts),
         TEST(start__one_process_or_all__counts_where_it_should),
         TEST(start_stop__hits_queued__counted_in_the_order_of_time),
         TEST(flush_profiles__started_ones__each_flushed),

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "guarded.h"
 #include "machine.h"
 #include "ps/ps.h"
 
@@ -149,7 +150,7 @@ static void
 end_process__started_profile__detached(void **state)
 {
     static const ULONG64 affinity[1] = {1};
-    ULONG counters[4] = {0};
+    ULONG *const counters = guarded_counters(4);
     EPROCESS process;
     KPROFILE profile;
     const KE_HIT hit = {ProfileTime, 0, PID, 0x1000, 0, KE_SCOPE_BOTH, 0};
