@@ -73,7 +73,7 @@ attach_record(struct recording *recording, const struct targets *targets,
     bool waited;
     bool delivered;
 
-    if (!recording_open(recording, recording->options) ||
+    if (!recording_open(recording, recording->options, false) ||
         !attach_watch(recording, targets) || !recording_begin(recording, words)) {
         return false;
     }

@@ -25,6 +25,7 @@ enum { CMD_ROWS_DEFAULT = 20 };
 
 int cmd_run(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
+int cmd_system(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_sources(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);

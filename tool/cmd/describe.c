@@ -91,6 +91,11 @@ put_gaps(FILE *out, const struct collector_gaps *gaps, uint64_t untold, bool int
             "unreadable; to allow it, run ntprof as root",
             gaps->unfollowed, plural(gaps->unfollowed, "", "s"));
     }
+    if (gaps->unread != 0) {
+        add(out, &first,
+            "%" PRIu64 " process%s could not be read: hits there may be outside",
+            gaps->unread, plural(gaps->unread, "", "es"));
+    }
     if (gaps->unopened != 0) {
         add(out, &first,
             "%" PRIu64 " image%s could not be kept open and ha%s no names: raise the "

@@ -23,6 +23,7 @@ static const char help_ntprof[] =
     "Commands\n"
     "  run       run a command and profile it and all that it starts\n"
     "  attach    profile processes that run already, from now on\n"
+    "  system    profile all processes and the kernel\n"
     "  report    show a profile: by function, image, address, process, source\n"
     "  sources   what can interrupt on this machine, and why the rest cannot\n"
     "  doctor    what works for this user here, what is refused, what would allow it\n"
@@ -103,6 +104,42 @@ static const char help_attach[] =
     "cannot\n"
     "be profiled.\n";
 
+static const char help_system[] =
+    "usage: ntprof system [options]\n"
+    "\n"
+    "Examples\n"
+    "  ntprof system --duration 30s             where the machine spends half a "
+    "minute\n"
+    "  ntprof system --kernel -C 0,1 --duration 10s   the kernel on two processors\n"
+    "  ntprof system --every 1m -o /var/tmp/all.pb.gz   until Ctrl-C\n"
+    "\n"
+    "Profiles every process, those to come too, and the kernel, until Ctrl-C or the "
+    "time.\n"
+    "Needs root or CAP_PERFMON, or kernel.perf_event_paranoid of 0 or less.\n"
+    "\n"
+    "  --duration TIME    stop after 30s, 5m, 1h\n"
+    "  --kernel           the kernel alone\n"
+    "  --user             user mode alone\n"
+    "\n"
+    "  -e SOURCE[,..]     what interrupts (default time); see: ntprof sources\n"
+    "  -F HZ              rate of source time: 997 (default), 5k, 1kHz, max\n"
+    "  --interval TIME    instead of -F: 1ms, 250us\n"
+    "  -c EVENTS          events for a hit, for the other sources\n"
+    "  --bucket BYTES     code bytes for a counter: 4 (default), 8, 16 .. 1M\n"
+    "  -C CPUS            only on these processors: 0,2-3\n"
+    "  --hal NAME         this way of getting hits, or none: perf, sim\n"
+    "  -o FILE            the profile (default ntprof.pb.gz); the old one becomes "
+    "FILE.old\n"
+    "  --every TIME       rewrite the file at intervals: 10s, 1m; a crash loses one at "
+    "most\n"
+    "  --rows N           rows of the table (default 20); 0 for all\n"
+    "  --json             JSON instead of the table\n"
+    "  --report FILE      table or JSON into FILE, not on standard error; - is "
+    "standard output\n"
+    "  -q                 no table, only errors\n"
+    "\n"
+    "Exit status: 0, however it came to the end; 125 if ntprof failed, or may not.\n";
+
 static const char help_report[] =
     "usage: ntprof report [options] [FILE]\n"
     "\n"
@@ -137,9 +174,9 @@ static const struct {
     const char *command;
     const char *text;
 } helps[] = {
-    {"run", help_run},         {"attach", help_attach}, {"report", help_report},
-    {"sources", help_sources}, {"doctor", help_doctor}, {"help", help_help},
-    {"version", help_version},
+    {"run", help_run},       {"attach", help_attach},   {"system", help_system},
+    {"report", help_report}, {"sources", help_sources}, {"doctor", help_doctor},
+    {"help", help_help},     {"version", help_version},
 };
 
 bool

@@ -22,11 +22,13 @@ enum {
     OPT_REPORT,
     OPT_EVERY,
     OPT_DURATION,
+    OPT_KERNEL,
+    OPT_USER,
     OPT_HELP
 };
 
 /* Who has an option. */
-enum audience { ALL, WITH_PIDS, WITH_DURATION };
+enum audience { ALL, WITH_PIDS, WITH_DURATION, WITH_MODES };
 
 static const struct {
     struct option option;
@@ -48,6 +50,8 @@ static const struct {
     {{"help", no_argument, NULL, OPT_HELP}, ALL},
     {{"pid", required_argument, NULL, 'p'}, WITH_PIDS},
     {{"duration", required_argument, NULL, OPT_DURATION}, WITH_DURATION},
+    {{"kernel", no_argument, NULL, OPT_KERNEL}, WITH_MODES},
+    {{"user", no_argument, NULL, OPT_USER}, WITH_MODES},
 };
 
 enum { KNOWN_OPTIONS = sizeof(known_options) / sizeof(known_options[0]) };
@@ -433,6 +437,12 @@ parse_option(struct record_options *options, struct given *given, int option,
         return parse_every(options, text);
     case OPT_DURATION:
         return parse_duration(options, text);
+    case OPT_KERNEL:
+        options->kernel_only = true;
+        return true;
+    case OPT_USER:
+        options->user_only = true;
+        return true;
     case 'p':
         return parse_pids(options, text);
     case 'q':
@@ -499,7 +509,8 @@ choose_options(const struct record_syntax *syntax, struct option *chosen)
         const enum audience audience = known_options[i].audience;
 
         if (audience == ALL || (audience == WITH_PIDS && syntax->pids) ||
-            (audience == WITH_DURATION && syntax->duration)) {
+            (audience == WITH_DURATION && syntax->duration) ||
+            (audience == WITH_MODES && syntax->modes)) {
             chosen[count++] = known_options[i].option;
         }
     }
@@ -507,8 +518,13 @@ choose_options(const struct record_syntax *syntax, struct option *chosen)
 }
 
 static bool
-check_pids(const struct record_options *options)
+check_together(const struct record_options *options)
 {
+    if (options->kernel_only && options->user_only) {
+        cmd_fail(options->syntax->command,
+                 "--kernel and --user leave nothing: give one of them");
+        return false;
+    }
     if (options->syntax->pids && options->pid_count == 0) {
         cmd_fail(options->syntax->command, "no process given; try: ntprof %s -p PID",
                  options->syntax->command);
@@ -545,7 +561,7 @@ record_options_parse(struct record_options *options, const struct record_syntax 
     }
     return options->help ||
            (parse_sources(options, given.sources) && parse_intervals(options, &given) &&
-            parse_rest(options, argv + optind) && check_pids(options));
+            parse_rest(options, argv + optind) && check_together(options));
 }
 
 void

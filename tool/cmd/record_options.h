@@ -19,6 +19,7 @@ struct record_syntax {
     bool program;  /* words after the options: a program to run; else there are none */
     bool pids;     /* -p, of which one is needed */
     bool duration; /* --duration */
+    bool modes;    /* --kernel, --user */
 };
 
 struct record_options {
@@ -37,6 +38,8 @@ struct record_options {
     uint32_t *pids;    /* in the order given, each once */
     size_t pid_count;
     uint64_t duration_ns; /* 0: no end */
+    bool kernel_only;     /* of what runs, the kernel alone */
+    bool user_only;       /* user mode alone */
     size_t rows;
     bool json;
     bool quiet;

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -80,9 +81,14 @@ static bool
 recording_open_session(struct recording *recording)
 {
     ntprof_source_interval intervals[RECORD_SOURCES_MAX];
-    ntprof_session_options options = {.size = sizeof(options),
-                                      .backend = recording->options->hal,
-                                      .intervals = intervals};
+    /* Polled: the collector delivers, so that it can keep deliveries out. */
+    ntprof_session_options options = {
+        .size = sizeof(options),
+        .backend = recording->options->hal,
+        .flags = NTPROF_SESSION_POLLED |
+                 (recording->options->user_only ? NTPROF_SESSION_USER_ONLY : 0u),
+        .intervals = intervals,
+    };
     char shown[120];
     NTSTATUS status;
 
@@ -186,8 +192,21 @@ is_same_file(const struct record_options *options)
            output.st_ino == report.st_ino;
 }
 
+/* Events and images take a descriptor each; what is allowed is taken. */
+static void
+raise_file_limit(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 bool
-recording_open(struct recording *recording, const struct record_options *given)
+recording_open(struct recording *recording, const struct record_options *given,
+               bool machine)
 {
     struct collector_options options = {.source_count = given->source_count};
     struct pprof_error error;
@@ -208,6 +227,7 @@ recording_open(struct recording *recording, const struct record_options *given)
         cmd_fail(recording->command, "--every: %s", error.text);
         return false;
     }
+    raise_file_limit();
     if (!recording_open_session(recording)) {
         return false;
     }
@@ -221,7 +241,9 @@ recording_open(struct recording *recording, const struct record_options *given)
     options.bucket_bytes = recording->options->bucket_bytes;
     options.affinity = recording->options->affinity;
     options.affinity_count = recording->options->affinity_count;
-    options.kernel = recording->kernel;
+    options.kernel = recording->kernel && !given->user_only;
+    options.user = !given->kernel_only;
+    options.machine = machine;
     recording->collector = collector_new(&options);
     if (recording->collector == NULL) {
         cmd_fail(recording->command, "out of memory");
@@ -230,9 +252,9 @@ recording_open(struct recording *recording, const struct record_options *given)
     return recording_open_report(recording);
 }
 
-NTSTATUS
-recording_watch(struct recording *recording, uint32_t pid, uint32_t flags,
-                const char **why)
+/* A process, or NULL for all. */
+static NTSTATUS
+recording_watch_handle(struct recording *recording, HANDLE process, uint32_t flags)
 {
     const struct record_options *const given = recording->options;
     const ntprof_watch_options options = {
@@ -243,18 +265,40 @@ recording_watch(struct recording *recording, uint32_t pid, uint32_t flags,
         .affinity = given->affinity_count != 0 ? given->affinity : NULL,
         .affinity_count = given->affinity_count,
     };
+
+    return ntprof_session_watch(recording->session, process, &options);
+}
+
+static const char *
+recording_why(const struct recording *recording, NTSTATUS status)
+{
+    const char *const why = ntprof_session_error(recording->session);
+
+    return NT_SUCCESS(status) || why[0] == '\0' ? ntprof_status_text(status) : why;
+}
+
+NTSTATUS
+recording_watch(struct recording *recording, uint32_t pid, uint32_t flags,
+                const char **why)
+{
     const CLIENT_ID client = {.UniqueProcess = (HANDLE)(uintptr_t)pid};
     HANDLE process;
     NTSTATUS status = NtOpenProcess(&process, PROCESS_QUERY_INFORMATION, NULL, &client);
 
     if (NT_SUCCESS(status)) {
-        status = ntprof_session_watch(recording->session, process, &options);
+        status = recording_watch_handle(recording, process, flags);
         NtClose(process);
     }
-    *why = ntprof_session_error(recording->session);
-    if (NT_SUCCESS(status) || (*why)[0] == '\0') {
-        *why = ntprof_status_text(status);
-    }
+    *why = recording_why(recording, status);
+    return status;
+}
+
+NTSTATUS
+recording_watch_all(struct recording *recording, const char **why)
+{
+    const NTSTATUS status = recording_watch_handle(recording, NULL, 0);
+
+    *why = recording_why(recording, status);
     return status;
 }
 
@@ -272,6 +316,7 @@ recording_collect(struct recording *recording, bool interim)
         gaps.running = 0; /* of whom nobody said that they end */
     }
     ntprof_session_get_info(recording->session, &info);
+    gaps.unread = info.unread;
     profile->command = describe_command(recording->words);
     profile->hal = strdup(info.backend);
     profile->honesty = describe_limits(&info);
@@ -346,8 +391,8 @@ void
 recording_end(struct recording *recording)
 {
     recording->duration_ns = clock_ns(CLOCK_MONOTONIC) - recording->begun_ns;
-    keeper_stop(&recording->keeper);
     collector_stop(recording->collector);
+    keeper_stop(&recording->keeper);
 }
 
 static bool

@@ -34,8 +34,9 @@ struct recording {
 };
 
 /* All that can be known to fail before anything is profiled. options must outlive the recording;
- * recording_close is due in any case. */
-bool recording_open(struct recording *recording, const struct record_options *options);
+ * recording_close is due in any case. machine: all processes are to be watched. */
+bool recording_open(struct recording *recording, const struct record_options *options,
+                    bool machine);
 
 /*
  * Watches a process. Prints nothing: on failure *why says what refused.
@@ -44,6 +45,9 @@ bool recording_open(struct recording *recording, const struct record_options *op
  */
 NTSTATUS recording_watch(struct recording *recording, uint32_t pid, uint32_t flags,
                          const char **why);
+
+/* The same for all processes of the machine, and the kernel. */
+NTSTATUS recording_watch_all(struct recording *recording, const char **why);
 
 /* The time that counts begins: delivers, and with --every rewrites the file, on threads of its own.
  * words is the command line that the file tells, NULL-terminated. */

@@ -42,7 +42,8 @@ struct process {
     struct process *next;
     uint32_t pid;
     uint32_t program;
-    HANDLE handle;
+    HANDLE handle; /* NULL: all processes, or status says why it cannot be opened */
+    NTSTATUS status;
     bool execed;   /* runs a program begun since it is watched */
     bool followed; /* that program's mappings were told */
     struct mapping *mappings;
@@ -58,6 +59,10 @@ struct collector {
     char *programs[COLLECTOR_PROGRAMS_MAX + 1];
     uint32_t program_count;
     struct process *processes[PROCESS_BUCKETS];
+    struct process
+        machine; /* of no pid: has the kernel's mappings, for all processes */
+    ntprof_source_info *books;  /* one a source: the last ones, once ended */
+    bool ended;                 /* books and fresh counts are all that there will be */
     struct collector_gaps gaps; /* but for running, which a snapshot counts */
 };
 
@@ -73,6 +78,7 @@ bucket_log2(uint32_t bucket_bytes)
 }
 
 static void collector_notify(void *context, const ntprof_notification *notification);
+static bool collector_profile_machine(struct collector *collector);
 
 struct collector *
 collector_new(const struct collector_options *options)
@@ -87,11 +93,16 @@ collector_new(const struct collector_options *options)
     image_set_init(&collector->images, options->source_count,
                    bucket_log2(options->bucket_bytes));
     collector->naming = naming_new();
-    if (collector->naming == NULL) {
+    collector->books = calloc(options->source_count + 1, sizeof(*collector->books));
+    if (collector->naming == NULL || collector->books == NULL) {
         collector_delete(collector);
         return NULL;
     }
     ntprof_session_set_notify(options->session, collector_notify, collector);
+    if (options->machine && !collector_profile_machine(collector)) {
+        collector_delete(collector);
+        return NULL;
+    }
     return collector;
 }
 
@@ -252,6 +263,18 @@ process_profile_kernel(struct collector *collector, struct process *process)
     }
 }
 
+/* The kernel for all processes together: so that its hits are counted whatever processes there
+ * are, also those of processors that have nothing to run. */
+static bool
+collector_profile_machine(struct collector *collector)
+{
+    if (!collector_program(collector, "[kernel]", &collector->machine.program)) {
+        return false;
+    }
+    process_profile_kernel(collector, &collector->machine);
+    return true;
+}
+
 static void
 notify_map(struct collector *collector, const ntprof_notification *map)
 {
@@ -263,6 +286,13 @@ notify_map(struct collector *collector, const ntprof_notification *map)
         return;
     }
     process->followed = true;
+    if (!collector->options.user) {
+        return;
+    }
+    if (!NT_SUCCESS(process->status)) {
+        collector_fail(collector, process->status);
+        return;
+    }
     if (strcmp(map->name, "[vsyscall]") == 0) {
         return; /* a page of the kernel's, which runs nothing: calls of it are emulated */
     }
@@ -339,7 +369,6 @@ notify_start(struct collector *collector, const ntprof_notification *start)
     struct process **const slot = process_slot(collector, start->pid);
     const CLIENT_ID client = {.UniqueProcess = (HANDLE)(uintptr_t)start->pid};
     struct process *process;
-    NTSTATUS status;
 
     if (*slot != NULL) {
         process_remove(collector, slot); /* its exit was lost */
@@ -352,14 +381,17 @@ notify_start(struct collector *collector, const ntprof_notification *start)
         return;
     }
     process->pid = start->pid;
-    status = NtOpenProcess(&process->handle, PROCESS_QUERY_INFORMATION, NULL, &client);
-    if (!NT_SUCCESS(status)) {
-        collector_fail(collector, status);
-        free(process);
-        return;
-    }
+    process->status =
+        NtOpenProcess(&process->handle, PROCESS_QUERY_INFORMATION, NULL, &client);
     process->next = *slot;
     *slot = process;
+    if (collector->options.machine) {
+        return; /* whose kernel is counted already; kernel threads cannot be opened */
+    }
+    if (!NT_SUCCESS(process->status)) {
+        collector_fail(collector, process->status);
+        return;
+    }
     process_profile_kernel(collector, process);
 }
 
@@ -377,7 +409,9 @@ notify_exec(struct collector *collector, const ntprof_notification *exec)
             collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
             process->program = 0; /* there is one: that of its start */
         }
-        process_profile_kernel(collector, process);
+        if (!collector->options.machine && NT_SUCCESS(process->status)) {
+            process_profile_kernel(collector, process);
+        }
     }
 }
 
@@ -449,8 +483,11 @@ collector_delete(struct collector *collector)
     delivery_finish(&collector->delivery);
     ntprof_session_set_notify(collector->options.session, NULL, NULL);
     collector_remove_processes(collector);
+    process_remove_mappings(collector, &collector->machine);
+    free(collector->machine.mappings);
     image_set_finish(&collector->images);
     naming_delete(collector->naming);
+    free(collector->books);
     for (uint32_t i = 0; i < collector->program_count; i++) {
         free(collector->programs[i]);
     }
@@ -461,12 +498,6 @@ int
 collector_start(struct collector *collector)
 {
     return delivery_start(&collector->delivery);
-}
-
-void
-collector_stop(struct collector *collector)
-{
-    delivery_stop(&collector->delivery);
 }
 
 static bool
@@ -487,7 +518,7 @@ collector_fold(struct collector *collector)
     bool complete = true;
 
     delivery_lock(&collector->delivery);
-    for (size_t i = 0; i < collector->options.source_count; i++) {
+    for (size_t i = 0; !collector->ended && i < collector->options.source_count; i++) {
         complete = collector_fold_source(collector, (uint32_t)i) && complete;
     }
     delivery_unlock(&collector->delivery);
@@ -495,25 +526,46 @@ collector_fold(struct collector *collector)
 }
 
 /*
- * Books, and the counters that belong to them. Asking for books delivers what has happened until then, so
- * each source is folded before the next one is asked; nothing else delivers meanwhile.
+ * Books, and the counters that belong to them, into fresh. Asking for books delivers what has happened until
+ * then, so each source is folded before the next one is asked; nothing else delivers meanwhile.
  */
 static bool
-snapshot_sources(struct collector *collector, struct profile *profile)
+collector_read(struct collector *collector)
 {
     const struct collector_options *const options = &collector->options;
 
     for (size_t i = 0; i < options->source_count; i++) {
-        ntprof_source_info info = {.size = sizeof(info)};
+        ntprof_source_info *const info = &collector->books[i];
 
+        info->size = sizeof(*info);
         if (!NT_SUCCESS(
-                ntprof_source_get(options->session, options->sources[i], &info)) ||
-            !naming_add_source(profile, &info) ||
+                ntprof_source_get(options->session, options->sources[i], info)) ||
             !collector_fold_source(collector, (uint32_t)i)) {
             return false;
         }
     }
     return true;
+}
+
+void
+collector_stop(struct collector *collector)
+{
+    delivery_stop(&collector->delivery);
+    delivery_lock(&collector->delivery);
+    /* Without memory for it the next snapshot tries again, and ends a bit later. */
+    collector->ended = collector->ended || collector_read(collector);
+    delivery_unlock(&collector->delivery);
+}
+
+static bool
+snapshot_sources(struct collector *collector, struct profile *profile)
+{
+    bool complete = collector->ended || collector_read(collector);
+
+    for (size_t i = 0; complete && i < collector->options.source_count; i++) {
+        complete = naming_add_source(profile, &collector->books[i]);
+    }
+    return complete;
 }
 
 static bool

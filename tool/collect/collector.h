@@ -21,7 +21,10 @@ struct collector_options {
     uint32_t bucket_bytes;          /* a power of two from 4 on */
     const GROUP_AFFINITY *affinity; /* NULL: all processors */
     uint16_t affinity_count;
-    bool kernel; /* count in the kernel too */
+    bool kernel; /* count in the kernel */
+    bool user;   /* count in user mode; else its hits are outside */
+    bool
+        machine; /* all processes are watched: the kernel is counted for all of them together */
 };
 
 /* collector_gaps - what is not in a profile, or perhaps not where it belongs. */
@@ -32,13 +35,14 @@ struct collector_gaps {
         unfollowed; /* programs of which nothing was seen after their start: set-uid */
     uint64_t records_lost; /* records without room, of hits or of what happened */
     uint64_t running;      /* processes that have not ended */
+    uint64_t unread;       /* processes that a watch of all could not read: left 0 */
     uint64_t unopened;     /* images without names, for want of descriptors */
 };
 
 struct collector;
 
-/* The session tells the collector from now on. NULL: out of memory. The session must outlive the
- * collector. */
+/* The session tells the collector from now on; with machine the kernel is counted from now on. NULL: out
+ * of memory. The session must outlive the collector. */
 struct collector *collector_new(const struct collector_options *options);
 
 /* NULL is allowed. */
@@ -47,7 +51,7 @@ void collector_delete(struct collector *collector);
 /* Delivers on a thread of its own from now on. 0 or a negative errno. */
 int collector_start(struct collector *collector);
 
-/* Delivers no more but what is asked for by a snapshot. */
+/* Ends: what happens from now on is in no snapshot. Also while another thread makes one. */
 void collector_stop(struct collector *collector);
 
 /*

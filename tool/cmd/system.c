@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/system.c - ntprof system: profiles the whole machine until it is told to end. */
+#include "cmd/cmd.h"
+#include "cmd/ending.h"
+#include "cmd/recording.h"
+
+#include <string.h>
+
+static const struct record_syntax syntax = {
+    .command = "system", .duration = true, .modes = true};
+
+static bool
+system_watch(struct recording *recording)
+{
+    const char *why;
+    const NTSTATUS status = recording_watch_all(recording, &why);
+
+    if (!NT_SUCCESS(status)) {
+        cmd_fail("system", "cannot profile all processes: %s", why);
+    }
+    return NT_SUCCESS(status);
+}
+
+static bool
+system_wait(const struct ending *ending, const struct record_options *options)
+{
+    const int failure = ending_wait(ending, NULL, 0, options->duration_ns);
+
+    if (failure != 0) {
+        cmd_fail("system", "cannot wait: %s", strerror(-failure));
+    }
+    return failure == 0;
+}
+
+/* Records until it is to end, and delivers what there is by then. */
+static bool
+system_record(struct recording *recording, struct ending *ending, char **words)
+{
+    bool waited;
+    bool delivered;
+
+    if (!recording_open(recording, recording->options, true) ||
+        !system_watch(recording) || !recording_begin(recording, words)) {
+        return false;
+    }
+    waited = system_wait(ending, recording->options);
+    recording_end(recording);
+    ending_release(ending);
+    delivered = recording_deliver(recording);
+    return waited && delivered;
+}
+
+static bool
+profile_system(const struct record_options *options, char **words)
+{
+    struct recording recording = {.options = options};
+    struct ending ending;
+    const int failure = ending_prepare(&ending);
+    bool done;
+
+    if (failure != 0) {
+        cmd_fail("system", "cannot wait for signals: %s", strerror(-failure));
+        return false;
+    }
+    done = system_record(&recording, &ending, words);
+    recording_close(&recording);
+    ending_release(&ending);
+    return done;
+}
+
+int
+cmd_system(int argc, char **argv)
+{
+    struct record_options options;
+    int exit_status = CMD_FAILED;
+
+    if (record_options_parse(&options, &syntax, argc, argv)) {
+        if (options.help ? cmd_print_help("system") : profile_system(&options, argv)) {
+            exit_status = CMD_OK;
+        }
+    }
+    record_options_finish(&options);
+    return exit_status;
+}
