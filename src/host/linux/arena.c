@@ -13,15 +13,17 @@
  * child keeps them after its parent has given them back.
  *
  * Invariants, with the mutex held:
- * - process_pages.ranges has the listed ranges, ascending, none overlapping another.
+ * - process_pages.ranges has the listed ranges, by address, none overlapping another.
  * - A range exists while it is listed as a buffer or has locks; its alias stays mapped as
  *   long as it exists, so a lock may hand out pointers into it.
- * - Nothing is put over the caller's memory unless the kernel says in the same call's
- *   reading of the maps that what is there is private memory (splice) or this range (give
- *   back). A caller that unmaps the memory at that same moment races with itself.
- * - A spliced range has a pin: a third mapping, locked in memory, so that the pages stay resident
- *   as long as the range has locks. The alias is not locked itself, because what mremap makes
- *   of a locked mapping is charged once more. Buffers have none: they are sparse.
+ * - Nothing is put over the caller's memory unless the kernel says in the same call that what
+ *   is there is private memory (splice) or this range (give back). A caller that unmaps the
+ *   memory at that same moment races with itself.
+ * - The alias of a spliced range is locked in memory, so that the pages stay resident as long as
+ *   the range has locks. What mremap makes of a locked mapping is charged once more, so further
+ *   mappings are made of the caller's. Buffers are not locked: they are sparse.
+ * - Spliced ranges take at most seven eighths of the mappings that a process may have: the program
+ *   needs some too, and so do differences, which serve what is not spliced then.
  * - What a caller's thread writes into a page between copy and move is lost; what another
  *   lock adds by differences is not, because it holds the mutex.
  *
@@ -33,21 +35,28 @@
 #include <errno.h>
 #include <ntprof/session.h>
 #include <pthread.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { COPY_BYTES = 16384 };
+enum {
+    COPY_BYTES = 16384,
+    SPLICE_MAPPINGS = 3,    /* the pages, what is behind them, the alias */
+    USUAL_MAPPINGS = 65530, /* vm.max_map_count, if it is not told */
+    SPLICE_EIGHTHS = 7      /* of them */
+};
 
 /* The only mutable state below api/ that no session owns: pages belong to the process. */
 static struct {
     pthread_mutex_t mutex;
     pthread_once_t once;
     size_t page_bytes;
-    struct host_range **ranges;
-    size_t count;
-    size_t capacity;
+    void *ranges;             /* of tsearch */
+    struct host_range *above; /* while it is searched: the least that lies above */
+    size_t spliced;           /* ranges */
+    size_t spliced_most;
 } process_pages = {
     .mutex = PTHREAD_MUTEX_INITIALIZER,
     .once = PTHREAD_ONCE_INIT,
@@ -100,76 +109,46 @@ host_arena_unlock(void)
     pthread_mutex_unlock(&process_pages.mutex);
 }
 
-/* Index of the first range that ends above address. */
-static size_t
-arena_index(uintptr_t address)
+/* The key is not of the tree. The last range that a search leaves to its right is the next. */
+static int
+range_compare(const void *left, const void *right)
 {
-    size_t low = 0;
-    size_t high = process_pages.count;
+    const struct host_range *const key = left;
+    const struct host_range *const range = right;
 
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct host_range *range = process_pages.ranges[middle];
-
-        if (range->start + (range->bytes - 1) < address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    if (key->start + (key->bytes - 1) < range->start) {
+        process_pages.above = (struct host_range *)(uintptr_t)right;
+        return -1;
     }
-    return low;
+    return key->start > range->start + (range->bytes - 1);
 }
 
 struct host_range *
 host_range_find(uintptr_t address)
 {
-    const size_t index = arena_index(address);
+    const struct host_range key = {.start = address, .bytes = 1};
+    struct host_range *const *found;
 
-    return index < process_pages.count ? process_pages.ranges[index] : NULL;
+    process_pages.above = NULL;
+    found = tfind(&key, &process_pages.ranges, range_compare);
+    return found != NULL ? *found : process_pages.above;
 }
 
-/* Room for one more range, so that listing it cannot fail. */
+/* Nothing that it overlaps is listed. */
 static int
-arena_reserve(void)
-{
-    size_t capacity = process_pages.capacity;
-    void *ranges;
-
-    if (process_pages.count < capacity) {
-        return 0;
-    }
-    capacity = capacity == 0 ? 16 : capacity * 2;
-    ranges = realloc(process_pages.ranges, capacity * sizeof(*process_pages.ranges));
-    if (ranges == NULL) {
-        return -ENOMEM;
-    }
-    process_pages.ranges = ranges;
-    process_pages.capacity = capacity;
-    return 0;
-}
-
-static void
 arena_list(struct host_range *range)
 {
-    const size_t index = arena_index(range->start);
-    struct host_range **place = process_pages.ranges + index;
-
-    memmove(place + 1, place,
-            (process_pages.count - index) * sizeof(struct host_range *));
-    *place = range;
-    process_pages.count++;
+    if (tsearch(range, &process_pages.ranges, range_compare) == NULL) {
+        return -ENOMEM;
+    }
     range->listed = true;
+    return 0;
 }
 
 void
 host_range_unlist(struct host_range *range)
 {
-    const size_t index = arena_index(range->start);
-    struct host_range **place = process_pages.ranges + index;
-
-    process_pages.count--;
-    memmove(place, place + 1,
-            (process_pages.count - index) * sizeof(struct host_range *));
+    tdelete(range, &process_pages.ranges, range_compare);
     range->listed = false;
 }
 
@@ -183,8 +162,10 @@ pages_map(size_t bytes)
     if (pages == MAP_FAILED) {
         return NULL;
     }
-    /* Refused by kernels without huge pages, which need no telling. */
-    (void)madvise(pages, bytes, MADV_NOHUGEPAGE);
+    /* Refused by kernels without huge pages, which need no telling. One page is never huge. */
+    if (bytes > host_page_bytes()) {
+        (void)madvise(pages, bytes, MADV_NOHUGEPAGE);
+    }
     return pages;
 }
 
@@ -203,16 +184,16 @@ pages_duplicate(void *pages, size_t bytes, char **alias)
 
 /* Another one, which keeps them in memory. */
 static int
-pages_pin(void *pages, size_t bytes, char **pin)
+pages_duplicate_locked(void *pages, size_t bytes, char **alias)
 {
-    int error = pages_duplicate(pages, bytes, pin);
+    int error = pages_duplicate(pages, bytes, alias);
 
     if (error != 0) {
         return error;
     }
-    error = host_memory_lock((uintptr_t)*pin, bytes);
+    error = host_memory_lock((uintptr_t)*alias, bytes);
     if (error != 0) {
-        munmap(*pin, bytes);
+        munmap(*alias, bytes);
     }
     return error;
 }
@@ -276,50 +257,93 @@ pages_copy(char *to, uintptr_t from, size_t bytes)
     return 0;
 }
 
+/* Read once: one that an administrator lowers later is met as the kernel's refusal. */
+static size_t
+splices_most(void)
+{
+    char text[32];
+    unsigned long long mappings = 0;
+
+    if (process_pages.spliced_most == 0) {
+        if (host_file_read("/proc/sys/vm/max_map_count", text, sizeof(text) - 1) > 0) {
+            mappings = strtoull(text, NULL, 10);
+        }
+        mappings = mappings == 0 ? USUAL_MAPPINGS : mappings;
+        process_pages.spliced_most =
+            (size_t)(mappings / 8 * SPLICE_EIGHTHS / SPLICE_MAPPINGS) + 1;
+    }
+    return process_pages.spliced_most;
+}
+
+/* Everything but to put the pages in their place. */
+static int
+splice_prepare(struct host_range *range, char **pages)
+{
+    char *made = pages_map(range->bytes);
+    int error;
+
+    if (made == NULL) {
+        return -errno;
+    }
+    error = pages_copy(made, range->start, range->bytes);
+    if (error != 0) {
+        goto unmap_pages;
+    }
+    error = pages_duplicate_locked(made, range->bytes, &range->alias);
+    if (error != 0) {
+        goto unmap_pages;
+    }
+    error = arena_list(range);
+    if (error != 0) {
+        goto unmap_alias;
+    }
+    *pages = made;
+    return 0;
+
+unmap_alias:
+    munmap(range->alias, range->bytes);
+unmap_pages:
+    munmap(made, range->bytes);
+    return error;
+}
+
+static void
+splice_undo(struct host_range *range, char *pages)
+{
+    host_range_unlist(range);
+    munmap(range->alias, range->bytes);
+    munmap(pages, range->bytes);
+}
+
 int
 host_range_splice(uintptr_t start, size_t bytes, struct host_range **range)
 {
     struct host_range *made;
-    char *pages;
-    int error = -ENOMEM;
+    char *pages = NULL;
+    int error;
 
+    if (process_pages.spliced >= splices_most()) {
+        return -ENOSPC;
+    }
     made = malloc(sizeof(*made));
-    if (made == NULL || arena_reserve() != 0) {
-        goto free_range;
+    if (made == NULL) {
+        return -ENOMEM;
     }
     *made = (struct host_range){.start = start, .bytes = bytes, .locks = 1};
-
-    pages = pages_map(bytes);
-    if (pages == NULL) {
-        error = -errno;
+    error = splice_prepare(made, &pages);
+    if (error != 0) {
         goto free_range;
-    }
-    error = pages_copy(pages, start, bytes);
-    if (error != 0) {
-        goto unmap_pages;
-    }
-    error = pages_duplicate(pages, bytes, &made->alias);
-    if (error != 0) {
-        goto unmap_pages;
-    }
-    error = pages_pin(pages, bytes, &made->pin);
-    if (error != 0) {
-        goto unmap_alias;
     }
     error = pages_move(pages, bytes, start);
     if (error != 0) {
-        goto unpin;
+        goto undo;
     }
-    arena_list(made);
+    process_pages.spliced++;
     *range = made;
     return 0;
 
-unpin:
-    munmap(made->pin, bytes);
-unmap_alias:
-    munmap(made->alias, bytes);
-unmap_pages:
-    munmap(pages, bytes);
+undo:
+    splice_undo(made, pages);
 free_range:
     free(made);
     return error;
@@ -338,39 +362,99 @@ range_is_shown(const struct host_range *range, const struct host_mapping *alias,
            *offset < range->bytes && bytes <= range->bytes - *offset;
 }
 
-static const struct host_mapping *
-range_alias_mapping(const struct host_range *range, const struct host_maps *maps)
+/* False if it cannot be told. */
+static bool
+range_find_alias(const struct host_range *range, struct host_maps *maps,
+                 struct host_mapping *alias)
 {
-    const struct host_mapping *alias = host_maps_find(maps, (uintptr_t)range->alias);
+    const struct host_mapping *found = host_maps_find(maps, (uintptr_t)range->alias);
 
-    return alias != NULL && alias->start == (uintptr_t)range->alias && alias->shared &&
-                   alias->inode != 0
-               ? alias
+    if (range->alias == NULL || found == NULL ||
+        found->start != (uintptr_t)range->alias || !found->shared ||
+        found->inode == 0) {
+        return false;
+    }
+    *alias = *found;
+    return true;
+}
+
+/* The mapping of the range's pages at the address, where it was put; NULL if there is another. */
+static const struct host_mapping *
+range_find_in_place(const struct host_range *range, const struct host_mapping *alias,
+                    struct host_maps *maps, uintptr_t address)
+{
+    const struct host_mapping *mapping = host_maps_find(maps, address);
+    uint64_t offset;
+
+    return mapping != NULL && mapping->start <= address &&
+                   range_is_shown(range, alias, mapping, &offset) &&
+                   offset == mapping->start - range->start
+               ? mapping
                : NULL;
 }
 
 bool
-host_range_is_intact(const struct host_range *range, const struct host_maps *maps,
+host_range_is_intact(const struct host_range *range, struct host_maps *maps,
                      uintptr_t start, size_t bytes)
 {
-    const struct host_mapping *alias = range_alias_mapping(range, maps);
     const uintptr_t last = start + (bytes - 1);
+    struct host_mapping alias;
 
-    while (alias != NULL) {
-        const struct host_mapping *mapping = host_maps_find(maps, start);
-        uint64_t offset;
+    if (!range_find_alias(range, maps, &alias)) {
+        return false;
+    }
+    for (;;) {
+        const struct host_mapping *mapping =
+            range_find_in_place(range, &alias, maps, start);
 
-        if (mapping == NULL || mapping->start > start ||
-            !range_is_shown(range, alias, mapping, &offset) ||
-            offset - (mapping->start - range->start) != 0) {
-            return false;
-        }
-        if (mapping->last >= last) {
-            return true;
+        if (mapping == NULL || mapping->last >= last) {
+            return mapping != NULL;
         }
         start = mapping->last + 1;
     }
-    return false;
+}
+
+/* Does one mapping at place show these pages of the range? -EFAULT if not. */
+static int
+range_check_duplicate(const struct host_range *range, uintptr_t start, size_t bytes,
+                      const char *place)
+{
+    struct host_mapping alias;
+    struct host_maps maps;
+    bool shown = false;
+    int error;
+
+    error = host_maps_open(&maps, (uintptr_t)range->alias);
+    if (error != 0) {
+        return error;
+    }
+    if (range_find_alias(range, &maps, &alias)) {
+        const struct host_mapping *mapping = host_maps_find(&maps, (uintptr_t)place);
+        uint64_t offset;
+
+        shown = mapping != NULL && mapping->start == (uintptr_t)place &&
+                mapping->last == (uintptr_t)place + (bytes - 1) &&
+                range_is_shown(range, &alias, mapping, &offset) &&
+                offset == start - range->start;
+    }
+    host_maps_finish(&maps);
+    return shown ? 0 : -EFAULT;
+}
+
+/*
+ * A caller that has taken its pages away just now would have us count into something else. Private
+ * memory in their place is EINVAL.
+ */
+int
+host_range_duplicate(const struct host_range *range, uintptr_t start, size_t bytes,
+                     char *place)
+{
+    char *from = range->buffer ? range->alias + (start - range->start) : (char *)start;
+
+    if (mremap(from, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) == MAP_FAILED) {
+        return errno == EINVAL && !range->buffer ? -EFAULT : -errno;
+    }
+    return range->buffer ? 0 : range_check_duplicate(range, start, bytes, place);
 }
 
 /* Private pages with the same contents and protection in the place of shared ones. If there
@@ -394,21 +478,42 @@ range_give_back_mapping(const struct host_range *range,
     }
 }
 
-/*
- * Wherever the caller has pages of the range by now, also where it moved them to. Pages
- * that it unmapped, and what it mapped there instead, are left alone.
- */
-static void
-range_give_back(const struct host_range *range)
+/* Where the pages were put. False at the first that the caller does not have there. */
+static bool
+range_give_back_in_place(const struct host_range *range,
+                         const struct host_mapping *alias, struct host_maps *maps)
 {
-    const struct host_mapping *alias;
+    const uintptr_t last = range->start + (range->bytes - 1);
+    uintptr_t address = range->start;
+
+    for (;;) {
+        const struct host_mapping *mapping =
+            range_find_in_place(range, alias, maps, address);
+        struct host_mapping shown;
+
+        if (mapping == NULL) {
+            return false;
+        }
+        shown = *mapping;
+        range_give_back_mapping(range, &shown, shown.start - range->start);
+        if (shown.last == last) {
+            return true;
+        }
+        address = shown.last + 1;
+    }
+}
+
+/* And wherever else: where it moved them to. */
+static void
+range_give_back_elsewhere(const struct host_range *range,
+                          const struct host_mapping *alias)
+{
     struct host_maps maps;
 
     if (host_maps_read(&maps) != 0) {
         return;
     }
-    alias = range_alias_mapping(range, &maps);
-    for (size_t i = 0; alias != NULL && i < maps.count; i++) {
+    for (size_t i = 0; i < maps.count; i++) {
         uint64_t offset;
 
         if (range_is_shown(range, alias, &maps.list[i], &offset)) {
@@ -418,19 +523,31 @@ range_give_back(const struct host_range *range)
     host_maps_finish(&maps);
 }
 
+/*
+ * Wherever the caller has pages of the range by now, also where it moved them to. Pages
+ * that it unmapped, and what it mapped there instead, are left alone. If all of them are where
+ * they were put, others are not looked for, which takes a step for each mapping of the process:
+ * a second mapping that the caller made of them besides stays shared, with nobody.
+ */
 static void
-range_unpin(struct host_range *range)
+range_give_back(const struct host_range *range)
 {
-    if (range->pin != NULL) {
-        munmap(range->pin, range->bytes);
-        range->pin = NULL;
+    struct host_mapping alias;
+    struct host_maps maps;
+
+    if (host_maps_open(&maps, (uintptr_t)range->alias) != 0) {
+        return;
     }
+    if (range_find_alias(range, &maps, &alias) &&
+        !range_give_back_in_place(range, &alias, &maps)) {
+        range_give_back_elsewhere(range, &alias);
+    }
+    host_maps_finish(&maps);
 }
 
 static void
 range_delete(struct host_range *range)
 {
-    range_unpin(range);
     if (range->alias != NULL) {
         munmap(range->alias, range->bytes);
     }
@@ -445,8 +562,8 @@ host_range_release(struct host_range *range)
         return;
     }
     if (!range->buffer) {
-        range_unpin(range); /* which would look like pages of the caller's */
         range_give_back(range);
+        process_pages.spliced--;
         if (range->listed) {
             host_range_unlist(range);
         }
@@ -478,24 +595,23 @@ host_buffer_overlap(uintptr_t start, size_t bytes, uintptr_t *first,
                     size_t *overlap_bytes)
 {
     const uintptr_t last = start + (bytes - 1);
+    struct host_range *range;
     bool found = false;
 
     if (bytes == 0) {
         return false;
     }
     host_arena_lock();
-    for (size_t i = arena_index(start); i < process_pages.count && !found; i++) {
-        const struct host_range *range = process_pages.ranges[i];
+    range = host_range_find(start);
+    while (range != NULL && !range->buffer && range->start <= last) {
+        range = host_range_find(range->start + range->bytes);
+    }
+    if (range != NULL && range->start <= last) {
         const uintptr_t range_last = range->start + (range->bytes - 1);
 
-        if (range->start > last) {
-            break;
-        }
-        if (range->buffer) {
-            *first = range->start > start ? range->start : start;
-            *overlap_bytes = (range_last < last ? range_last : last) - *first + 1;
-            found = true;
-        }
+        *first = range->start > start ? range->start : start;
+        *overlap_bytes = (range_last < last ? range_last : last) - *first + 1;
+        found = true;
     }
     host_arena_unlock();
     return found;
@@ -508,6 +624,7 @@ ntprof_buffer_alloc(size_t bytes)
     const size_t whole_bytes = (bytes + (page_bytes - 1)) & ~(page_bytes - 1);
     struct host_range *range;
     void *pages;
+    int error;
 
     if (bytes == 0 || whole_bytes < bytes) {
         return NULL;
@@ -524,13 +641,12 @@ ntprof_buffer_alloc(size_t bytes)
         .start = (uintptr_t)pages, .bytes = whole_bytes, .buffer = true};
 
     host_arena_lock();
-    if (arena_reserve() != 0) {
-        host_arena_unlock();
+    arena_evict(range->start, whole_bytes);
+    error = arena_list(range);
+    host_arena_unlock();
+    if (error != 0) {
         goto unmap_pages;
     }
-    arena_evict(range->start, whole_bytes);
-    arena_list(range);
-    host_arena_unlock();
     return pages;
 
 unmap_pages:

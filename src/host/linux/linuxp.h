@@ -59,18 +59,32 @@ struct host_mapping {
 };
 
 struct host_maps {
-    struct host_mapping *list; /* ascending */
+    struct host_mapping *list; /* ascending; empty while asks */
     size_t count;
     size_t capacity;
+    bool asks;      /* the kernel, of one address at a time */
+    int descriptor; /* while asks */
+    struct host_mapping answer;
+    uintptr_t answer_from; /* the answer is right from here up to its last byte */
+    bool has_answer;
 };
 
-/* host_maps_read - all mappings; host_maps_finish gives the memory back, also of zeros. */
+/* host_maps_read - all mappings at once: as many steps as there are. */
 int host_maps_read(struct host_maps *maps);
+
+/* host_maps_open - to look addresses up, of which this is the first: a few steps each, but all
+ * mappings at once where the kernel does not answer (before 6.11). */
+int host_maps_open(struct host_maps *maps, uintptr_t first);
+
+/* host_maps_finish - undo either; also of zeros. */
 void host_maps_finish(struct host_maps *maps);
 
-/* host_maps_find - the mapping that covers address, else the next above, else NULL. */
-const struct host_mapping *host_maps_find(const struct host_maps *maps,
-                                          uintptr_t address);
+/* host_maps_are_known - false if the kernel tells nothing of this process. */
+bool host_maps_are_known(const struct host_maps *maps);
+
+/* host_maps_find - the mapping that covers address, else the next above, else NULL. What it
+ * returned is gone with the next call. */
+const struct host_mapping *host_maps_find(struct host_maps *maps, uintptr_t address);
 
 /* host_mapping_parse - one line, without its end. False if it is no such line. */
 bool host_mapping_parse(const char *line, struct host_mapping *mapping);
@@ -125,7 +139,6 @@ struct host_range {
     uintptr_t start; /* page-aligned address in the caller's space */
     size_t bytes;    /* whole pages */
     char *alias;     /* our own mapping of the same pages; NULL: not made yet */
-    char *pin;       /* spliced ranges: one more, which keeps the pages resident */
     size_t locks;    /* pieces of locks that refer to it */
     bool buffer; /* made by ntprof_buffer_alloc, which gives nothing back at unlock */
     bool listed; /* found by its address; false once the caller took the address back */
@@ -147,14 +160,21 @@ int host_range_alias(struct host_range *range);
  *
  * -EFAULT   the pages cannot be read
  * -EAGAIN   no more may be locked
- * -ENOMEM   no memory
- * others    the kernel does not do it with this memory: nothing changed
+ * others    there is no memory, or no mapping left for it, or the kernel does not do it with
+ *           this memory: nothing changed
  */
 int host_range_splice(uintptr_t start, size_t bytes, struct host_range **range);
 
 /* host_range_is_intact - does the caller still have these pages of it there? */
-bool host_range_is_intact(const struct host_range *range, const struct host_maps *maps,
+bool host_range_is_intact(const struct host_range *range, struct host_maps *maps,
                           uintptr_t start, size_t bytes);
+
+/*
+ * host_range_duplicate - put one more mapping of whole pages of an intact range over ours at
+ * place. -EFAULT: they are not the caller's any more. On failure, place may be changed.
+ */
+int host_range_duplicate(const struct host_range *range, uintptr_t start, size_t bytes,
+                         char *place);
 
 /* host_range_unlist - the address is the caller's again; the pages live until unlocked. */
 void host_range_unlist(struct host_range *range);

@@ -2,7 +2,12 @@
 /*
  * host/linux/maps.c - which mappings this process has.
  *
- * The kernel gives each line as it is at that moment; mappings that other threads make or
+ * The kernel answers for one address by PROCMAP_QUERY, in time that grows with the logarithm of
+ * their number. Where it does not (before 6.11, or refused by a sandbox), the text of
+ * /proc/self/maps is read whole. The file is opened each time: a descriptor that stayed open
+ * would be the program's to close, and would tell a forked child of its parent.
+ *
+ * The kernel gives each mapping as it is at that moment; those that other threads make or
  * remove meanwhile may be missing or stale, so users must check what they do by it.
  */
 #include "host/linux/linuxp.h"
@@ -13,8 +18,43 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+/*
+ * struct procmap_query of <linux/fs.h>, which headers before 6.11 lack. 64-bit members only, so
+ * 32-bit programs have the same one.
+ */
+struct map_query {
+    uint64_t size; /* of this structure */
+    uint64_t query_flags;
+    uint64_t query_address;
+    uint64_t start;
+    uint64_t end;
+    uint64_t flags;
+    uint64_t page_size;
+    uint64_t offset;
+    uint64_t inode;
+    uint32_t device_major;
+    uint32_t device_minor;
+    uint32_t name_bytes; /* in: room; out: with the 0, or 0 for none */
+    uint32_t build_id_bytes;
+    uint64_t name_address;
+    uint64_t build_id_address;
+};
+_Static_assert(sizeof(struct map_query) == 104, "as the kernel has it");
+
+#define MAP_QUERY _IOWR('f', 17, struct map_query)
+
+enum {
+    QUERY_COVERING_OR_NEXT = 0x10,
+    QUERY_READABLE = 1,
+    QUERY_WRITABLE = 2,
+    QUERY_EXECUTABLE = 4,
+    QUERY_SHARED = 8,
+    QUERY_NAME_BYTES = 128 /* longer than any name that matters */
+};
 
 /* Longest line: the numbers and a path of 4095 characters, each escaped to four. */
 enum { LINE_BYTES = 32768 };
@@ -117,42 +157,140 @@ maps_read_all(struct host_maps *maps, int descriptor, char *text)
     }
 }
 
+static int
+maps_read_from(struct host_maps *maps, int descriptor)
+{
+    char *text = malloc(LINE_BYTES);
+    int error;
+
+    if (text == NULL) {
+        return -ENOMEM;
+    }
+    error = maps_read_all(maps, descriptor, text);
+    free(text);
+    if (error != 0) {
+        host_maps_finish(maps);
+    }
+    return error;
+}
+
+/* -ENOENT: there is nothing at the address or above. Others: the kernel does not tell. */
+static int
+query_mapping(int descriptor, struct map_query *query, char *name)
+{
+    *query = (struct map_query){.size = sizeof(*query),
+                                .query_flags = QUERY_COVERING_OR_NEXT,
+                                .query_address = query->query_address,
+                                .name_bytes = name != NULL ? QUERY_NAME_BYTES : 0,
+                                .name_address = (uintptr_t)name};
+    return ioctl(descriptor, MAP_QUERY, query) == 0 ? 0 : -errno;
+}
+
+static struct host_mapping
+mapping_of_query(const struct map_query *query, const char *name)
+{
+    return (struct host_mapping){
+        .start = (uintptr_t)query->start,
+        .last = (uintptr_t)(query->end - 1),
+        .offset = query->offset,
+        .device = (uint64_t)query->device_major << 32 | query->device_minor,
+        .inode = query->inode,
+        .protection = ((query->flags & QUERY_READABLE) != 0 ? PROT_READ : 0) |
+                      ((query->flags & QUERY_WRITABLE) != 0 ? PROT_WRITE : 0) |
+                      ((query->flags & QUERY_EXECUTABLE) != 0 ? PROT_EXEC : 0),
+        .shared = (query->flags & QUERY_SHARED) != 0,
+        .stack = maps_name_is_fixed(name) || query->page_size != host_page_bytes(),
+    };
+}
+
+/* Asks, and keeps the answer. */
+static int
+maps_ask(struct host_maps *maps, uintptr_t address)
+{
+    char name[QUERY_NAME_BYTES] = "";
+    struct map_query query = {.query_address = address};
+    int error = query_mapping(maps->descriptor, &query, name);
+
+    if (error == -ENAMETOOLONG) {
+        name[0] = 0;
+        error = query_mapping(maps->descriptor, &query, NULL);
+    }
+    maps->has_answer = error == 0;
+    if (error == 0) {
+        maps->answer = mapping_of_query(&query, name);
+        maps->answer_from = maps->answer.start < address ? maps->answer.start : address;
+    }
+    return error;
+}
+
+/* No more questions; what was asked for stays known. */
+static void
+maps_close(struct host_maps *maps)
+{
+    if (maps->asks) {
+        close(maps->descriptor);
+        maps->asks = false;
+    }
+}
+
+static int
+maps_open_file(int *descriptor)
+{
+    *descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    return *descriptor < 0 ? -errno : 0;
+}
+
 int
 host_maps_read(struct host_maps *maps)
 {
     int descriptor;
-    char *text;
-    int error = -ENOMEM;
+    int error;
 
     *maps = (struct host_maps){0};
-    text = malloc(LINE_BYTES);
-    if (text == NULL) {
-        return -ENOMEM;
+    error = maps_open_file(&descriptor);
+    if (error == 0) {
+        error = maps_read_from(maps, descriptor);
+        close(descriptor);
     }
-    descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) {
-        error = -errno;
-        goto free_text;
-    }
-    error = maps_read_all(maps, descriptor, text);
-    close(descriptor);
+    return error;
+}
+
+int
+host_maps_open(struct host_maps *maps, uintptr_t first)
+{
+    int error;
+
+    *maps = (struct host_maps){0};
+    error = maps_open_file(&maps->descriptor);
     if (error != 0) {
-        host_maps_finish(maps);
+        return error;
     }
-free_text:
-    free(text);
+    maps->asks = true;
+    error = maps_ask(maps, first);
+    if (error == 0 || error == -ENOENT) {
+        return 0;
+    }
+    error = maps_read_from(maps, maps->descriptor);
+    maps_close(maps);
     return error;
 }
 
 void
 host_maps_finish(struct host_maps *maps)
 {
+    maps_close(maps);
     free(maps->list);
     *maps = (struct host_maps){0};
 }
 
-const struct host_mapping *
-host_maps_find(const struct host_maps *maps, uintptr_t address)
+bool
+host_maps_are_known(const struct host_maps *maps)
+{
+    return maps->asks || maps->count > 0;
+}
+
+static const struct host_mapping *
+maps_search(const struct host_maps *maps, uintptr_t address)
 {
     size_t low = 0;
     size_t high = maps->count;
@@ -167,4 +305,17 @@ host_maps_find(const struct host_maps *maps, uintptr_t address)
         }
     }
     return low < maps->count ? &maps->list[low] : NULL;
+}
+
+const struct host_mapping *
+host_maps_find(struct host_maps *maps, uintptr_t address)
+{
+    if (!maps->asks) {
+        return maps_search(maps, address);
+    }
+    if (maps->has_answer && maps->answer_from <= address &&
+        address <= maps->answer.last) {
+        return &maps->answer;
+    }
+    return maps_ask(maps, address) == 0 ? &maps->answer : NULL;
 }

@@ -25,7 +25,10 @@
  * pages of a file come back as anonymous ones.
  *
  * A buffer of ntprof_buffer_alloc is one piece, and its mapping the range's: locking it is a
- * search and an allocation. Everything else reads /proc/self/maps, once a lock.
+ * search and an allocation. Everything else asks which mappings it lies in (maps.c).
+ *
+ * A process may have only so many mappings (vm.max_map_count), of which each spliced range takes
+ * some. Where there are no more, or no memory, differences serve as well.
  */
 #include "host/linux/linuxp.h"
 
@@ -137,7 +140,7 @@ mapping_can_be_spliced(const struct host_mapping *mapping)
 
 /* The first bytes of [start, start + bytes) that are all of one kind: *splice. */
 static size_t
-maps_run(const struct host_maps *maps, uintptr_t start, size_t bytes, bool *splice)
+maps_run(struct host_maps *maps, uintptr_t start, size_t bytes, bool *splice)
 {
     const uintptr_t end = start + bytes;
     uintptr_t address = start;
@@ -167,7 +170,7 @@ maps_run(const struct host_maps *maps, uintptr_t start, size_t bytes, bool *spli
  * they are: put in their place, others would look like the caller's doing.
  */
 static int
-lock_append_pages(struct host_lock *lock, const struct host_maps *maps, uintptr_t start,
+lock_append_pages(struct host_lock *lock, struct host_maps *maps, uintptr_t start,
                   size_t bytes)
 {
     while (bytes > 0) {
@@ -181,7 +184,7 @@ lock_append_pages(struct host_lock *lock, const struct host_maps *maps, uintptr_
 
         if (error == 0) {
             error = lock_append_range(lock, start, run_bytes, range);
-        } else if (error != -EFAULT && error != -EAGAIN && error != -ENOMEM) {
+        } else if (error != -EFAULT && error != -EAGAIN) {
             error = lock_append_differences(lock, start, run_bytes);
         }
         if (error != 0) {
@@ -195,7 +198,7 @@ lock_append_pages(struct host_lock *lock, const struct host_maps *maps, uintptr_
 
 /* Memory outside all ranges: whole pages, and what is before and behind them. */
 static int
-lock_append_fresh(struct host_lock *lock, const struct host_maps *maps, uintptr_t start,
+lock_append_fresh(struct host_lock *lock, struct host_maps *maps, uintptr_t start,
                   size_t bytes)
 {
     const uintptr_t end = start + bytes;
@@ -237,7 +240,7 @@ lock_append_shared(struct host_lock *lock, struct host_range *range, uintptr_t s
 
 /* Ranges and what is between them, ascending. */
 static int
-lock_append_all(struct host_lock *lock, const struct host_maps *maps, uintptr_t start,
+lock_append_all(struct host_lock *lock, struct host_maps *maps, uintptr_t start,
                 size_t bytes)
 {
     while (bytes > 0) {
@@ -285,11 +288,11 @@ is_within_buffer(uintptr_t start, size_t bytes)
  * put our own mappings into a hole of the buffer.
  */
 static int
-lock_check(const struct host_maps *maps, uintptr_t start, size_t bytes)
+lock_check(struct host_maps *maps, uintptr_t start, size_t bytes)
 {
     const uintptr_t last = start + (bytes - 1);
 
-    if (bytes == 0 || maps->count == 0) {
+    if (bytes == 0 || !host_maps_are_known(maps)) {
         return bytes == 0 ? 0 : host_words_touch(start, last);
     }
     for (;;) {
@@ -314,7 +317,7 @@ lock_fill(struct host_lock *lock, uintptr_t start, size_t bytes)
 
     if (!is_within_buffer(start, bytes)) {
         /* Without /proc nothing is known of the memory, and differences serve it all. */
-        if (host_maps_read(&maps) == -ENOMEM) {
+        if (host_maps_open(&maps, start) == -ENOMEM) {
             return -ENOMEM;
         }
         error = lock_check(&maps, start, bytes);
@@ -366,10 +369,8 @@ lock_map_piece(const struct host_piece *piece, uintptr_t place)
     if (piece->range == NULL) {
         return host_memory_lock(place, bytes);
     }
-    return mremap(piece_alias(piece) - offset, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-                  (void *)place) == MAP_FAILED
-               ? -errno
-               : 0;
+    return host_range_duplicate(piece->range, page_floor(piece->start), bytes,
+                                (char *)place);
 }
 
 /* One mapping for pieces of several kinds: private pages, with shared ones put over them. */

@@ -82,8 +82,8 @@ maps_find__in_before_between_and_behind__covering_or_next(void **state)
     struct host_mapping list[] = {{.start = 0x1000, .last = 0x1FFF},
                                   {.start = 0x2000, .last = 0x2FFF},
                                   {.start = 0x5000, .last = UINTPTR_MAX}};
-    const struct host_maps maps = {.list = list, .count = 3};
-    const struct host_maps none = {0};
+    struct host_maps maps = {.list = list, .count = 3};
+    struct host_maps none = {0};
 
     (void)state;
     assert_ptr_equal(host_maps_find(&maps, 0), &list[0]);

@@ -681,7 +681,7 @@ resident_pages(const struct guarded *memory)
 static void
 lock__large_sparse_buffer__resident_while_locked_sparse_again(void **state)
 {
-    const size_t pages = 4096;
+    const size_t pages = 1024;
     struct guarded memory = guarded_make(pages, MAP_PRIVATE);
     ULONG *buffer = (ULONG *)(void *)memory.pages;
     MDL mdl;
