@@ -20,6 +20,10 @@
  * kernel.perf_event_mlock_kb of 516 allows each processor. */
 enum { RING_PAGES_MAX = 128, RING_PAGES_MIN = 2, PROCESSORS_MAX = 65536 };
 
+/* For watches of all processes: of one processor at most, and of all together unless that were less
+ * than the above. */
+enum { WIDE_RING_PAGES_MAX = 512, WIDE_PAGES_TOTAL = 8192 };
+
 uint64_t
 perf_now_ns(void)
 {
@@ -257,6 +261,20 @@ perf_make_rings(struct perf *perf)
     perf_fail(perf, result == -ENOBUFS ? -EPERM : result,
               result == -ENOBUFS ? PERF_SCOPE_RING : PERF_SCOPE_SELF, "make rings");
     return result;
+}
+
+void
+perf_widen_rings(struct perf *perf)
+{
+    const size_t processors = perf->processor_limit;
+
+    if (perf->ring_pages != 0 || perf->ring_pages_wanted != RING_PAGES_MAX) {
+        return;
+    }
+    while (perf->ring_pages_wanted < WIDE_RING_PAGES_MAX &&
+           perf->ring_pages_wanted * 2 * processors <= WIDE_PAGES_TOTAL) {
+        perf->ring_pages_wanted *= 2;
+    }
 }
 
 struct perf_ring *

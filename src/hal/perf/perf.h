@@ -73,6 +73,10 @@ void perf_probe_source(struct perf *perf, struct perf_source *source);
  * errno: -ENOBUFS when no size is allowed. */
 int perf_make_rings(struct perf *perf);
 
+/* perf_widen_rings - larger ones, unless they are there: before a watch of all processes, which reads
+ * /proc while they fill. Bounded for all processors together. */
+void perf_widen_rings(struct perf *perf);
+
 /* perf_processor_ring - the ring of a processor, made now if it came online since; NULL with the
  * error kept and negative errno in *result: -ENODEV if it is not online. */
 struct perf_ring *perf_processor_ring(struct perf *perf, uint32_t processor,

@@ -196,9 +196,10 @@ perf_watch_all(struct perf *perf, struct perf_source *const *sources,
     const bool first = perf->wide_ns == 0;
     struct perf_tids pids = {0};
     struct perf_target *target;
-    uint64_t from_ns;
+    uint64_t from_ns = 0;
     int result;
 
+    perf_widen_rings(perf);
     result = perf_watch_create(perf, 0, sources, source_count, processors,
                                processor_words, &target);
     if (result < 0) {
@@ -274,7 +275,7 @@ reopen_on(struct perf *perf, struct perf_target *target, struct perf_ring *ring,
 {
     const struct perf_selection selection = selection_of(target, side_band);
     struct perf_events opened = {0};
-    uint64_t from_ns;
+    uint64_t from_ns = 0;
     int result;
 
     result = perf_open_on(perf, target, &selection, ring, 0, &opened);
