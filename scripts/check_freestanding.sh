@@ -67,6 +67,20 @@ for bits in 64 32; do
     fi
 done
 
+# The commands that README.md gives, word for word, in a folder that has the sources alone.
+mkdir "$work/tree" && cp -r include src examples/embed/embed.c "$work/tree" || exit 1
+# shellcheck disable=SC2016 # the backquotes of Markdown
+grep -o '`cc [^`]*`' examples/embed/README.md | tr -d '`' >"$work/commands"
+# shellcheck disable=SC2016
+if (cd "$work/tree" && sh -e "$work/commands" && ./embed) >"$work/embed.txt" &&
+    sed -n '/^```$/,/^```$/p' examples/embed/README.md | grep -v '^```' |
+    diff "$work/embed.txt" -; then
+    echo "check_freestanding: the commands of examples/embed/README.md build it"
+else
+    echo "check_freestanding: the commands of examples/embed/README.md fail"
+    failed=$((failed + 1))
+fi
+
 # The counting arithmetic and the search of the index are shared with BPF programs, which fetch the
 # nodes themselves and need a bound for each loop.
 if command -v clang >/dev/null; then
