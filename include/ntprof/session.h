@@ -3,6 +3,9 @@
  * session.h - sessions: one instance of the NT profile facility each, with a host and a HAL.
  *
  * Lifetime: open, any calls by any threads, close. Level of all calls: passive.
+ * A session is of the process that opened it. In a child forked from that one it counts nothing: its
+ * Nt calls give STATUS_INVALID_HANDLE and its other calls STATUS_INVALID_PARAMETER, closing it
+ * leaves the parent's alone, and the child may open its own (the default session does).
  * Option and info structs begin with their own size; new members are added at the end.
  */
 #ifndef NTPROF_SESSION_H

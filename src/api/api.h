@@ -46,6 +46,10 @@ ntprof_session *api_current_session(NTSTATUS *status);
  * a forked child that has not its own. */
 bool api_enter(ntprof_session *session);
 
+/* A call that fails before it has the session: forgets the reason of the one before, or says that the
+ * session is not this process's. Returns status. session may be NULL. */
+NTSTATUS api_refuse(const ntprof_session *session, NTSTATUS status);
+
 /* Unlocks. Keeps the back end's reason if status is a failure; returns status. */
 NTSTATUS api_leave(ntprof_session *session, NTSTATUS status);
 

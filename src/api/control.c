@@ -11,7 +11,7 @@ ntprof_session_set_notify(ntprof_session *session, ntprof_notify *callback,
                           void *context)
 {
     if (session == NULL || !api_enter(session)) {
-        return STATUS_INVALID_PARAMETER;
+        return api_refuse(session, STATUS_INVALID_PARAMETER);
     }
     session->notify = callback;
     session->notify_context = context;
@@ -126,7 +126,7 @@ ntprof_session_watch(ntprof_session *session, HANDLE process,
     }
     if (session == NULL || !control_options_valid(process, options) ||
         !api_enter(session)) {
-        return STATUS_INVALID_PARAMETER;
+        return api_refuse(session, STATUS_INVALID_PARAMETER);
     }
     if (process != NULL) {
         status = ExReferenceProcess(&session->system, process, &body);
@@ -147,7 +147,7 @@ NTSTATUS
 ntprof_session_flush(ntprof_session *session)
 {
     if (session == NULL || !api_enter(session)) {
-        return STATUS_INVALID_PARAMETER;
+        return api_refuse(session, STATUS_INVALID_PARAMETER);
     }
     ExFlushProfiles(&session->system);
     return api_leave(session, STATUS_SUCCESS);
@@ -166,7 +166,7 @@ ntprof_session_poll(ntprof_session *session, int *wait_ms)
     int next_ms;
 
     if (session == NULL || !api_enter(session)) {
-        return STATUS_INVALID_PARAMETER;
+        return api_refuse(session, STATUS_INVALID_PARAMETER);
     }
     next_ms = api_deliver(session);
     if (wait_ms != NULL) {
@@ -194,7 +194,7 @@ ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
     HAL_STATISTICS statistics = {0};
 
     if (session == NULL || info == NULL || !api_enter(session)) {
-        return STATUS_INVALID_PARAMETER;
+        return api_refuse(session, STATUS_INVALID_PARAMETER);
     }
     session->backend->QueryStatistics(session->backend_context, &statistics);
     strncpy(full.backend, session->backend->Name, sizeof(full.backend) - 1);

@@ -17,7 +17,8 @@ nt_enter(NTSTATUS *status)
         return NULL;
     }
     if (!api_enter(session)) {
-        *status = STATUS_INVALID_HANDLE; /* the session of a forked child's parent */
+        /* the session of a forked child's parent */
+        *status = api_refuse(session, STATUS_INVALID_HANDLE);
         return NULL;
     }
     return session;

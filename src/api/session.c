@@ -52,6 +52,20 @@ api_enter(ntprof_session *session)
     return true;
 }
 
+NTSTATUS
+api_refuse(const ntprof_session *session, NTSTATUS status)
+{
+    if (session != NULL) {
+        thread_error.session = session;
+        snprintf(thread_error.text, sizeof(thread_error.text), "%s",
+                 session->owner != getpid()
+                     ? "the session is of the process that forked this one, which can "
+                       "open one of its own: ntprof_session_open"
+                     : "");
+    }
+    return status;
+}
+
 /* What the simulated NT came to, in a sentence; false while it runs. */
 static bool
 session_describe_halt(const ntprof_session *session, char *text, size_t size)
@@ -95,18 +109,33 @@ api_notice_halt(ntprof_session *session)
     }
 }
 
+/* Why the call failed. The host answers yes or no, so its refusal is put in words here. */
+static void
+session_describe_failure(const ntprof_session *session, NTSTATUS status, char *text,
+                         size_t size)
+{
+    const char *why = session->backend->Error(session->backend_context);
+
+    if (status == STATUS_SYSTEM_SHUTDOWN &&
+        session_describe_halt(session, text, size)) {
+        return;
+    }
+    if (status == STATUS_PRIVILEGE_NOT_HELD && why[0] == '\0') {
+        why = "Linux refuses events of whole processors to the caller; set "
+              "kernel.perf_event_paranoid to 0, or grant CAP_PERFMON, or look for a "
+              "sandbox that refuses perf_event_open (ntprof doctor)";
+    }
+    snprintf(text, size, "%s", why);
+}
+
 NTSTATUS
 api_leave(ntprof_session *session, NTSTATUS status)
 {
     api_notice_halt(session);
     if (!NT_SUCCESS(status)) {
         thread_error.session = session;
-        if (status != STATUS_SYSTEM_SHUTDOWN ||
-            !session_describe_halt(session, thread_error.text,
-                                   sizeof(thread_error.text))) {
-            snprintf(thread_error.text, sizeof(thread_error.text), "%s",
-                     session->backend->Error(session->backend_context));
-        }
+        session_describe_failure(session, status, thread_error.text,
+                                 sizeof(thread_error.text));
     }
     pthread_mutex_unlock(&session->lock);
     return status;
@@ -172,7 +201,7 @@ session_try_backend(ntprof_session *session, const HAL_BACKEND *backend,
     return status;
 }
 
-/* The one that is named, or the first that can be used; the simulated one only by name. */
+/* The one that is named, or the first that can be used of those that need not be. */
 static NTSTATUS
 session_choose_backend(ntprof_session *session, const ntprof_session_options *options)
 {
@@ -192,7 +221,7 @@ session_choose_backend(ntprof_session *session, const ntprof_session_options *op
         const HAL_BACKEND *const backend = HalBackends[i];
         const bool wanted = options->backend != NULL
                                 ? strcmp(options->backend, backend->Name) == 0
-                                : backend != &HalSimBackend;
+                                : !backend->ByName;
 
         if (!wanted) {
             continue;

@@ -12,7 +12,7 @@ ntprof_source_lookup(ntprof_session *session, const char *text, KPROFILE_SOURCE 
     NTSTATUS status;
 
     if (session == NULL || text == NULL || source == NULL || !api_enter(session)) {
-        return STATUS_INVALID_PARAMETER;
+        return api_refuse(session, STATUS_INVALID_PARAMETER);
     }
     status = session->backend->LookupSource(session->backend_context, text, &found);
     if (NT_SUCCESS(status)) {
@@ -28,7 +28,7 @@ ntprof_source_next(ntprof_session *session, uint32_t index, KPROFILE_SOURCE *sou
     NTSTATUS status;
 
     if (session == NULL || source == NULL || !api_enter(session)) {
-        return STATUS_INVALID_PARAMETER;
+        return api_refuse(session, STATUS_INVALID_PARAMETER);
     }
     status = session->backend->NextSource(session->backend_context, index, &found);
     if (NT_SUCCESS(status)) {
@@ -76,7 +76,7 @@ ntprof_source_get(ntprof_session *session, KPROFILE_SOURCE source,
     NTSTATUS status;
 
     if (session == NULL || info == NULL || !api_enter(session)) {
-        return STATUS_INVALID_PARAMETER;
+        return api_refuse(session, STATUS_INVALID_PARAMETER);
     }
     KeFlushHits(&session->system.Ke);
     KeQueryBooks(&session->system.Ke, source, &hits);

@@ -94,6 +94,100 @@ error__after_a_call_that_works__still_there(void **state)
     close_simulated(session);
 }
 
+/* Arguments are looked at before the session is: that failure has no reason either. */
+static void
+error__of_a_call_with_bad_arguments__not_that_before(void **state)
+{
+    const ntprof_watch_options small = {.size = 1};
+    ntprof_session *session;
+
+    (void)state;
+    open_simulated(&session);
+    assert_int_equal(watch_what_is_not_there(session), STATUS_NOT_SUPPORTED);
+    assert_string_not_equal(ntprof_session_error(session), "");
+    assert_int_equal(ntprof_session_watch(session, NtCurrentProcess(), &small),
+                     STATUS_INVALID_PARAMETER);
+    assert_string_equal(ntprof_session_error(session), "");
+    assert_int_equal(watch_what_is_not_there(session), STATUS_NOT_SUPPORTED);
+    assert_int_equal(ntprof_source_lookup(session, NULL, NULL),
+                     STATUS_INVALID_PARAMETER);
+    assert_string_equal(ntprof_session_error(session), "");
+    close_simulated(session);
+}
+
+/* 0: as it should be. */
+static int
+use_session_of_parent(ntprof_session *session)
+{
+    ULONG interval;
+    const NTSTATUS queried = NtQueryIntervalProfile(ProfileTime, &interval);
+    const bool told = strstr(ntprof_session_error(session), "forked") != NULL;
+    const NTSTATUS flushed = ntprof_session_flush(session);
+
+    return queried == STATUS_INVALID_HANDLE && told &&
+                   flushed == STATUS_INVALID_PARAMETER &&
+                   strstr(ntprof_session_error(session), "forked") != NULL
+               ? 0
+               : 1;
+}
+
+static void
+error__session_of_the_parent__says_so(void **state)
+{
+    ntprof_session *session;
+    pid_t child;
+    int status = -1;
+
+    (void)state;
+    open_simulated(&session);
+    child = fork();
+    if (child == 0) {
+        _exit(use_session_of_parent(session));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    close_simulated(session);
+}
+
+/* 0: as it should be, or rights cannot be dropped, or the machine lets everyone measure. */
+static int
+set_interval_without_privilege(void)
+{
+    const ntprof_session_options options = {.size = sizeof(options), .backend = "sim"};
+    ntprof_session *session;
+    NTSTATUS status;
+
+    if (geteuid() == 0 && setuid(65534) != 0) {
+        return 0;
+    }
+    if (!NT_SUCCESS(ntprof_session_open(&options, &session))) {
+        return 2;
+    }
+    ntprof_session_use(session);
+    status = NtSetIntervalProfile(20000, ProfileTime);
+    if (NT_SUCCESS(status)) {
+        return 0;
+    }
+    return status == STATUS_PRIVILEGE_NOT_HELD &&
+                   strstr(ntprof_session_error(session), "perf_event_paranoid") != NULL
+               ? 0
+               : 3;
+}
+
+static void
+error__privilege_not_held__says_what_to_do(void **state)
+{
+    const pid_t child = fork();
+    int status = -1;
+
+    (void)state;
+    if (child == 0) {
+        _exit(set_interval_without_privilege());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void *
 open_default(void *argument)
 {
@@ -244,6 +338,9 @@ main(void)
         cmocka_unit_test(error__source_not_there__says_so),
         cmocka_unit_test(error__of_a_failure_before__not_told_again),
         cmocka_unit_test(error__after_a_call_that_works__still_there),
+        cmocka_unit_test(error__of_a_call_with_bad_arguments__not_that_before),
+        cmocka_unit_test(error__session_of_the_parent__says_so),
+        cmocka_unit_test(error__privilege_not_held__says_what_to_do),
         cmocka_unit_test(watch_all__simulated__all_processes_are_told),
         cmocka_unit_test(watch_all__bad_options__refused_and_nobody_told),
     };
