@@ -201,7 +201,7 @@ session_try_backend(ntprof_session *session, const HAL_BACKEND *backend,
     return status;
 }
 
-/* The one that is named, or the first that can be used of those that need not be. */
+/* The one that is named, or the first that can be used; the simulated one only by name. */
 static NTSTATUS
 session_choose_backend(ntprof_session *session, const ntprof_session_options *options)
 {
@@ -221,7 +221,7 @@ session_choose_backend(ntprof_session *session, const ntprof_session_options *op
         const HAL_BACKEND *const backend = HalBackends[i];
         const bool wanted = options->backend != NULL
                                 ? strcmp(options->backend, backend->Name) == 0
-                                : !backend->ByName;
+                                : backend != &HalSimBackend;
 
         if (!wanted) {
             continue;
