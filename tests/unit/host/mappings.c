@@ -66,31 +66,49 @@ assert_same_mapping(const struct host_mapping *got, const struct host_mapping *e
     assert_int_equal(got->stack, expected->stack);
 }
 
-/* A file whose path is longer than any name that is asked for. */
+/* A file whose name is longer than any that is asked for. */
 static void *
 map_file_of_long_name(void)
 {
-    char path[240] = "/tmp/";
+    char name[240];
     void *mapped;
     int file;
 
-    memset(path + 5, 'n', sizeof(path) - 12);
-    memcpy(path + sizeof(path) - 7, "XXXXXX", 7);
-    file = mkstemp(path);
+    memset(name, 'n', sizeof(name) - 1);
+    name[sizeof(name) - 1] = 0;
+    file = memfd_create(name, MFD_CLOEXEC);
     assert_true(file >= 0);
     assert_int_equal(ftruncate(file, (off_t)page()), 0);
     mapped = mmap(NULL, page(), PROT_READ, MAP_SHARED, file, 0);
     assert_ptr_not_equal(mapped, MAP_FAILED);
-    unlink(path);
     close(file);
     return mapped;
 }
 
-/* At its first byte, its last, and from the gap below it. */
+/* At its first byte, its last, and from the gap below it, which begins behind the one before. */
+static void
+assert_found_as_read(const struct host_mapping *expected, uintptr_t behind)
+{
+    const uintptr_t places[] = {behind, expected->start, expected->last};
+
+    for (size_t i = 0; i < 3; i++) {
+        struct host_maps maps;
+
+        assert_int_equal(host_maps_open(&maps, places[i]), 0);
+        assert_true(host_maps_are_known(&maps));
+        assert_same_mapping(host_maps_find(&maps, places[i]), expected);
+        assert_same_mapping(host_maps_find(&maps, expected->start), expected);
+        assert_same_mapping(host_maps_find(&maps, behind), expected);
+        host_maps_finish(&maps);
+    }
+}
+
+/* Of sanitizers' own mappings, which they make at any time, nothing can be said. */
 static void
 maps_find__each_mapping_asked__as_read(void **state)
 {
     struct guarded shared = guarded_make(2, MAP_SHARED);
+    const uintptr_t own = (uintptr_t)shared.pages;
     void *const file = map_file_of_long_name();
     struct host_maps all;
     uintptr_t behind = 0;
@@ -102,21 +120,14 @@ maps_find__each_mapping_asked__as_read(void **state)
     assert_false(host_maps_find(&all, (uintptr_t)file)->stack);
     for (size_t i = 0; i < all.count; i++) {
         const struct host_mapping *expected = &all.list[i];
-        const uintptr_t places[] = {behind, expected->start, expected->last};
 
         if (expected->start > host.Table->HighestUserAddress) {
             break; /* the kernel's own page, which it only tells of */
         }
-        for (size_t j = 0; j < 3; j++) {
-            struct host_maps maps;
-
-            assert_int_equal(host_maps_open(&maps, places[j]), 0);
-            assert_true(host_maps_are_known(&maps));
-            assert_same_mapping(host_maps_find(&maps, places[j]), expected);
-            assert_same_mapping(host_maps_find(&maps, expected->start), expected);
-            assert_same_mapping(host_maps_find(&maps, behind), expected);
-            host_maps_finish(&maps);
+        if (SANITIZED && expected->start != own && expected->start != (uintptr_t)file) {
+            continue;
         }
+        assert_found_as_read(expected, SANITIZED ? expected->start : behind);
         behind = expected->last + 1;
     }
     host_maps_finish(&all);
