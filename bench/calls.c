@@ -4,7 +4,8 @@
  *
  *   calls TURNS MEMORY PROCESSES LIVE...
  *
- *   MEMORY     "shared": buffers of ntprof_buffer_alloc, a page each; "plain": all in one array
+ *   MEMORY     "shared": buffers of ntprof_buffer_alloc, a page each; "slices": pages of one such
+ *              buffer; "pages": whole pages of the program's own; "plain": small ones in one array
  *   PROCESSES  1: all profiles are of this process; else of so many that do nothing
  *   LIVE       how many profiles are started while calls are timed, in ascending order
  *
@@ -12,8 +13,9 @@
  * lie one behind the other. Some of the started profiles, spread over all, are the ones that are
  * stopped and started again; another is created and closed. Each turn goes through all of LIVE.
  *
- * Prints a line for each pair of calls, LIVE and turn: name, LIVE, ns for the pair (the median of
- * batches).
+ * Prints lines for each LIVE and turn: name, LIVE, ns. Of a pair of calls it is the median of batches,
+ * of start and of stop alone the median of calls; of all-start and all-stop it is all of the last
+ * LIVE's calls together.
  */
 #include <inttypes.h>
 #include <ntprof/ntprof.h>
@@ -22,70 +24,112 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    REGION_BYTES = 64,
     REGION_LOG2 = 4,
-    BUFFER_BYTES = REGION_BYTES >> REGION_LOG2 << 2,
-    PROBES = 64, /* profiles that are stopped and started */
+    BUFFER_BYTES = 16, /* of small buffers */
+    PROBES = 64,       /* profiles that are stopped and started */
     BATCHES = 21,
     BATCH_PAIRS = 64,
+    SINGLES = 513,
     PROCESSES_MAX = 4096
 };
 static const uintptr_t first_region = 0x10000000;
 
+/* What a profile's buffer is. */
+struct memory_kind {
+    const char *name;
+    bool shared; /* made by ntprof_buffer_alloc */
+    bool one;    /* all buffers are parts of one piece of memory */
+    bool pages;  /* whole pages */
+};
+
+static const struct memory_kind memory_kinds[] = {
+    {"shared", true, false, false},
+    {"slices", true, true, true},
+    {"pages", false, true, true},
+    {"plain", false, true, false},
+};
+
 struct calls {
-    bool shared;
+    const struct memory_kind *kind;
     size_t most; /* profiles */
+    size_t buffer_bytes;
     ntprof_session *session;
     size_t process_count;
     pid_t pids[PROCESSES_MAX];
     HANDLE processes[PROCESSES_MAX];
-    ULONG **buffers;
-    ULONG *plain;
+    ULONG *memory;   /* of all buffers that are parts of one */
+    ULONG **buffers; /* or each its own */
     HANDLE *profiles;
     size_t started;
+    uint64_t starts_ns; /* of all profiles */
 };
 
 typedef NTSTATUS pair_of_calls(struct calls *calls, size_t index);
+
+static uint64_t
+now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 /* ---- profiles ---- */
 
 static NTSTATUS
 create(struct calls *calls, size_t index, HANDLE *profile)
 {
-    const uintptr_t base = first_region + index * REGION_BYTES;
+    const size_t region_bytes = calls->buffer_bytes / sizeof(ULONG) << REGION_LOG2;
+    const uintptr_t base = first_region + index * region_bytes;
 
     return NtCreateProfileEx(profile, calls->processes[index % calls->process_count],
-                             (PVOID)base, REGION_BYTES, REGION_LOG2,
-                             calls->buffers[index], BUFFER_BYTES, ProfileTime, 0, NULL);
+                             (PVOID)base, region_bytes, REGION_LOG2,
+                             calls->buffers[index], (ULONG)calls->buffer_bytes,
+                             ProfileTime, 0, NULL);
 }
 
 static NTSTATUS
 grow_to(struct calls *calls, size_t live)
 {
+    const uint64_t begun_ns = now_ns();
     NTSTATUS status = STATUS_SUCCESS;
 
     while (NT_SUCCESS(status) && calls->started < live) {
         status = NtStartProfile(calls->profiles[calls->started]);
         calls->started += NT_SUCCESS(status);
     }
+    calls->starts_ns += now_ns() - begun_ns;
     return status;
+}
+
+static void
+print_time(const char *name, size_t live, uint64_t ns)
+{
+    printf("%s live=%zu ns=%" PRIu64 "\n", name, live, ns);
 }
 
 static NTSTATUS
 shrink_to_none(struct calls *calls)
 {
+    const uint64_t begun_ns = now_ns();
+    const size_t live = calls->started;
     NTSTATUS status = STATUS_SUCCESS;
 
     while (NT_SUCCESS(status) && calls->started > 0) {
         calls->started--;
         status = NtStopProfile(calls->profiles[calls->started]);
     }
+    print_time("all-start", live, calls->starts_ns);
+    print_time("all-stop", live, now_ns() - begun_ns);
+    calls->starts_ns = 0;
     return status;
 }
 
@@ -107,15 +151,6 @@ stop_start(struct calls *calls, size_t index)
 }
 
 /* ---- time ---- */
-
-static uint64_t
-now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static int
 compare_numbers(const void *left, const void *right)
@@ -155,8 +190,36 @@ time_pairs(struct calls *calls, pair_of_calls *pair, const char *name)
     }
     if (NT_SUCCESS(status)) {
         qsort(batches_ns, BATCHES, sizeof(batches_ns[0]), compare_numbers);
-        printf("%s live=%zu ns=%" PRIu64 "\n", name, calls->started,
-               batches_ns[BATCHES / 2] / BATCH_PAIRS);
+        print_time(name, calls->started, batches_ns[BATCHES / 2] / BATCH_PAIRS);
+    }
+    return status;
+}
+
+/* Each call by itself. */
+static NTSTATUS
+time_singles(struct calls *calls)
+{
+    const size_t probes = calls->started < PROBES ? calls->started : PROBES;
+    uint64_t stops_ns[SINGLES];
+    uint64_t starts_ns[SINGLES];
+    NTSTATUS status = STATUS_SUCCESS;
+
+    for (size_t i = 0; NT_SUCCESS(status) && i < SINGLES; i++) {
+        const HANDLE profile = calls->profiles[i % probes * calls->started / probes];
+        const uint64_t begun_ns = now_ns();
+
+        status = NtStopProfile(profile);
+        stops_ns[i] = now_ns() - begun_ns;
+        if (NT_SUCCESS(status)) {
+            status = NtStartProfile(profile);
+            starts_ns[i] = now_ns() - begun_ns - stops_ns[i];
+        }
+    }
+    if (NT_SUCCESS(status)) {
+        qsort(stops_ns, SINGLES, sizeof(stops_ns[0]), compare_numbers);
+        qsort(starts_ns, SINGLES, sizeof(starts_ns[0]), compare_numbers);
+        print_time("start", calls->started, starts_ns[SINGLES / 2]);
+        print_time("stop", calls->started, stops_ns[SINGLES / 2]);
     }
     return status;
 }
@@ -173,6 +236,9 @@ time_turn(struct calls *calls, const size_t *lives, size_t count)
         }
         if (NT_SUCCESS(status)) {
             status = time_pairs(calls, stop_start, "start-stop");
+        }
+        if (NT_SUCCESS(status)) {
+            status = time_singles(calls);
         }
     }
     return NT_SUCCESS(status) ? shrink_to_none(calls) : status;
@@ -235,19 +301,41 @@ open_processes(struct calls *calls)
     return STATUS_SUCCESS;
 }
 
+/* All of it is used before, as memory of a program is: a page without contents is never copied. */
+static ULONG *
+make_memory(const struct memory_kind *kind, size_t bytes)
+{
+    ULONG *memory;
+
+    if (kind->shared) {
+        memory = ntprof_buffer_alloc(bytes);
+    } else {
+        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                      -1, 0);
+        memory = memory == MAP_FAILED ? NULL : memory;
+    }
+    for (size_t i = 0; memory != NULL && i < bytes / sizeof(ULONG); i++) {
+        memory[i] = 1;
+    }
+    return memory;
+}
+
 static NTSTATUS
 make_buffers(struct calls *calls)
 {
+    const struct memory_kind *const kind = calls->kind;
+    const size_t bytes = calls->buffer_bytes;
+
     calls->buffers = calloc(calls->most, sizeof(*calls->buffers));
-    calls->plain = calloc(calls->most, BUFFER_BYTES);
     calls->profiles = calloc(calls->most, sizeof(*calls->profiles));
-    if (calls->buffers == NULL || calls->plain == NULL || calls->profiles == NULL) {
+    calls->memory = kind->one ? make_memory(kind, calls->most * bytes) : NULL;
+    if (calls->buffers == NULL || calls->profiles == NULL ||
+        (kind->one && calls->memory == NULL)) {
         return STATUS_INSUFFICIENT_RESOURCES;
     }
     for (size_t i = 0; i < calls->most; i++) {
-        calls->buffers[i] = calls->shared
-                                ? ntprof_buffer_alloc(BUFFER_BYTES)
-                                : calls->plain + i * (BUFFER_BYTES / sizeof(ULONG));
+        calls->buffers[i] = kind->one ? calls->memory + i * (bytes / sizeof(ULONG))
+                                      : make_memory(kind, bytes);
         if (calls->buffers[i] == NULL) {
             return STATUS_INSUFFICIENT_RESOURCES;
         }
@@ -281,6 +369,34 @@ prepare(struct calls *calls)
 }
 
 static void
+free_buffers(struct calls *calls)
+{
+    const struct memory_kind *const kind = calls->kind;
+
+    for (size_t i = 0; !kind->one && calls->buffers != NULL && i < calls->most; i++) {
+        ntprof_buffer_free(calls->buffers[i], calls->buffer_bytes);
+    }
+    if (kind->shared) {
+        ntprof_buffer_free(calls->memory, calls->most * calls->buffer_bytes);
+    } else if (calls->memory != NULL) {
+        munmap(calls->memory, calls->most * calls->buffer_bytes);
+    }
+    free(calls->buffers);
+    free(calls->profiles);
+}
+
+static const struct memory_kind *
+find_kind(const char *name)
+{
+    for (size_t i = 0; i < sizeof(memory_kinds) / sizeof(memory_kinds[0]); i++) {
+        if (strcmp(memory_kinds[i].name, name) == 0) {
+            return &memory_kinds[i];
+        }
+    }
+    return NULL;
+}
+
+static void
 finish(struct calls *calls)
 {
     ntprof_session_close(calls->session);
@@ -288,13 +404,7 @@ finish(struct calls *calls)
         kill(calls->pids[i], SIGKILL);
         waitpid(calls->pids[i], NULL, 0);
     }
-    for (size_t i = 0; calls->shared && calls->buffers != NULL && i < calls->most;
-         i++) {
-        ntprof_buffer_free(calls->buffers[i], BUFFER_BYTES);
-    }
-    free(calls->buffers);
-    free(calls->plain);
-    free(calls->profiles);
+    free_buffers(calls);
 }
 
 int
@@ -311,12 +421,15 @@ main(int argc, char **argv)
         lives[i] = strtoul(argv[4 + i], NULL, 10);
         calls.most = lives[i];
     }
-    if (turns == 0 || calls.process_count == 0 || calls.most == 0 || live_count > 64 ||
-        calls.process_count > PROCESSES_MAX) {
-        fprintf(stderr, "usage: calls TURNS shared|plain PROCESSES LIVE...\n");
+    calls.kind = argc > 2 ? find_kind(argv[2]) : NULL;
+    if (turns == 0 || calls.kind == NULL || calls.process_count == 0 ||
+        calls.most == 0 || live_count > 64 || calls.process_count > PROCESSES_MAX) {
+        fprintf(stderr,
+                "usage: calls TURNS shared|slices|pages|plain PROCESSES LIVE...\n");
         return 2;
     }
-    calls.shared = strcmp(argv[2], "shared") == 0;
+    calls.buffer_bytes =
+        calls.kind->pages ? (size_t)sysconf(_SC_PAGESIZE) : BUFFER_BYTES;
 
     status = prepare(&calls);
     for (unsigned long turn = 0; NT_SUCCESS(status) && turn < turns; turn++) {

@@ -219,13 +219,19 @@ def calls_one(commands, memory, processes):
         growths = [after / before for before, after in zip(costs[pair, few], costs[pair, many])]
         show_at_most(f"{pair}, {where}: {many:,} / {few:,} live", growths, round(bound, 2))
         show(f"{pair}, {where}: for each doubling", [growth ** (1 / doublings) for growth in growths])
+    for call in ("start", "stop"):
+        show_below(f"{call} alone, {where}, {many:,} live", [ns / 1e3 for ns in costs[call, many]], 40, "us")
+    show_below(f"{many:,} starts, then as many stops, {where}",
+               [(starts + stops) / 1e9 for starts, stops in zip(costs["all-start", many], costs["all-stop", many])],
+               2, "s")
 
 
 def figure_calls(commands):
     say("both calls of a pair together, on the simulated machine, among so many started profiles.")
-    say("shared: buffers of ntprof_buffer_alloc, a page each; plain: memory of the caller's own.")
+    say("shared: buffers of ntprof_buffer_alloc, a page each; slices: pages of one such buffer.")
+    say("pages: whole pages of the caller's own, each another profile's; plain: 16 bytes each.")
     say("the aim is what growth with the logarithm of their number comes to, at the most.")
-    for memory, processes in (("shared", 1), ("plain", 1), ("shared", 1000)):
+    for memory, processes in (("shared", 1), ("slices", 1), ("pages", 1), ("plain", 1), ("shared", 1000)):
         calls_one(commands, memory, processes)
 
 
