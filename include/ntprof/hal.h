@@ -84,7 +84,7 @@ typedef struct _HAL_COUNTING {
      *
      * STATUS_INSUFFICIENT_RESOURCES if it cannot tell all of it.
      */
-    NTSTATUS (*LocateCounters)
+    NTSTATUS(*LocateCounters)
     (void *Context, const ULONG *Buffer, ULONG AffinityWords, const ULONG64 *Affinity,
      ULONG64 *Location);
 

@@ -37,6 +37,7 @@ struct life {
     uint32_t parent_pid;
     bool live;
     uint32_t starts;
+    uint32_t execs;
     char name[64];
     struct range *ranges;
     size_t range_count;
@@ -156,6 +157,7 @@ world_change(struct life *life, const ntprof_notification *notification)
             complain("something is still mapped", notification);
         }
         life->live = notification->kind == NTPROF_PROCESS_EXEC;
+        life->execs += notification->kind == NTPROF_PROCESS_EXEC;
         break;
     case NTPROF_IMAGE_MAP:
         world_map(life, notification);
@@ -548,27 +550,33 @@ make_slots_file(void)
     return fd;
 }
 
-/* Runs the program that calls the first slot of a page at address so many times. */
-static pid_t
-spawn_caller(const char *program, int slots_fd, uint64_t address, unsigned calls)
+/* Becomes the program that calls the first slot of a page at address so many times. */
+static void
+become_caller(const char *program, int slots_fd, uint64_t address, unsigned calls)
 {
     char address_text[32];
     char calls_text[16];
     char input[64];
-    pid_t child;
+    int fd;
 
     snprintf(address_text, sizeof(address_text), "%" PRIx64, address);
     snprintf(calls_text, sizeof(calls_text), "%u", calls);
     snprintf(input, sizeof(input), "/proc/self/fd/%d", slots_fd);
-    child = fork();
-    if (child == 0) {
-        const int fd = open(input, O_RDONLY);
+    fd = open(input, O_RDONLY);
+    if (fd < 0 || dup2(fd, 0) != 0) {
+        _exit(125);
+    }
+    execl(program, program, address_text, calls_text, (char *)NULL);
+    _exit(126);
+}
 
-        if (fd < 0 || dup2(fd, 0) != 0) {
-            _exit(125);
-        }
-        execl(program, program, address_text, calls_text, (char *)NULL);
-        _exit(126);
+static pid_t
+spawn_caller(const char *program, int slots_fd, uint64_t address, unsigned calls)
+{
+    const pid_t child = fork();
+
+    if (child == 0) {
+        become_caller(program, slots_fd, address, calls);
     }
     return child;
 }
@@ -867,6 +875,53 @@ watch_all__beside_other_watches_and_profiles__each_hit_counts_once(void **state)
     assert_success(NtClose(process));
 }
 
+struct command {
+    const char *program;
+    int slots_fd;
+    uint64_t address;
+};
+
+static int
+run_when_told(const struct peer *test, void *argument)
+{
+    const struct command *const command = argument;
+
+    peer_hear(test);
+    become_caller(command->program, command->slots_fd, command->address, 60);
+    return 1;
+}
+
+/* The watch of one goes on for its own source, whose events tell of the process too. */
+static void
+watch_all__beside_a_watch_of_one__programs_and_ends_are_told_once(void **state)
+{
+    struct command command = {.program = program_path("PAGE_CALLER"),
+                              .address = own_address()};
+    const struct life *life;
+    KPROFILE_SOURCE source;
+    struct peer peer;
+
+    (void)state;
+    if (!is_allowed()) {
+        return;
+    }
+    command.slots_fd = make_slots_file();
+    source = breakpoint_at(session, command.address);
+    peer_start(&peer, run_when_told, &command);
+    ntprof_session_set_notify(session, world_notify, NULL);
+    watch_peer(&peer, NTPROF_WATCH_DESCENDANTS, source);
+    watch_all(slot_source(SLOT));
+    peer_tell(&peer, 1);
+    peer_finish(&peer);
+    close(command.slots_fd);
+    assert_world();
+    life = world_find((uint32_t)peer.pid);
+    assert_int_equal(life->starts, 1);
+    assert_int_equal(life->execs, 1);
+    assert_false(life->live);
+    assert_exact_books(session, source, 60, 0);
+}
+
 /* What the watch of all does not count, others count as ever. */
 static void
 watch_all__of_another_source__watches_of_one_go_on(void **state)
@@ -1082,6 +1137,7 @@ main(void)
         world_test(watch_all__500_short_processes__every_hit_is_counted),
         world_test(watch_all__amid_a_storm_of_processes__nothing_contradicts),
         world_test(watch_all__beside_other_watches_and_profiles__each_hit_counts_once),
+        world_test(watch_all__beside_a_watch_of_one__programs_and_ends_are_told_once),
         world_test(watch_all__of_another_source__watches_of_one_go_on),
         world_test(watch_all__on_one_processor__profiles_count_on_both),
         world_test(watch_all__interval_changed__the_new_one_counts),
