@@ -201,7 +201,7 @@ session_try_backend(ntprof_session *session, const HAL_BACKEND *backend,
     return status;
 }
 
-/* The one that is named, or the first that can be used; the simulated one only by name. */
+/* The one that is named, or the first that can be used of those that need not be. */
 static NTSTATUS
 session_choose_backend(ntprof_session *session, const ntprof_session_options *options)
 {
@@ -221,7 +221,7 @@ session_choose_backend(ntprof_session *session, const ntprof_session_options *op
         const HAL_BACKEND *const backend = HalBackends[i];
         const bool wanted = options->backend != NULL
                                 ? strcmp(options->backend, backend->Name) == 0
-                                : backend != &HalSimBackend;
+                                : !backend->ByName;
 
         if (!wanted) {
             continue;
@@ -267,6 +267,31 @@ session_init_lock(ntprof_session *session)
     return failure == 0 ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;
 }
 
+/* Counters go where the back end finds them. */
+static void
+session_use_pages(ntprof_session *session)
+{
+    const HAL_PAGES *const pages = session->backend->Pages;
+
+    if (pages != NULL) {
+        const struct host_page_source source = {
+            .context = session->backend_context,
+            .take = pages->Take,
+            .give = pages->Give,
+            .map = pages->Map,
+        };
+
+        host_linux_use_pages(&session->host, &source);
+    }
+}
+
+static void
+session_close_backend(ntprof_session *session)
+{
+    host_linux_use_pages(&session->host, NULL);
+    session->backend->Close(session->backend_context);
+}
+
 /* Host, back end, core and thread, in this order; what was made is undone on failure. */
 static NTSTATUS
 session_build(ntprof_session *session, const ntprof_session_options *options)
@@ -286,6 +311,7 @@ session_build(ntprof_session *session, const ntprof_session_options *options)
     if (!NT_SUCCESS(status)) {
         goto delete_host;
     }
+    session_use_pages(session);
     hal = (HAL){.Table = session->backend->Hal, .Context = session->backend_context};
     status = ExInitializeSystem(&session->system, &session->host, &hal, &rules);
     if (!NT_SUCCESS(status)) {
@@ -306,7 +332,7 @@ session_build(ntprof_session *session, const ntprof_session_options *options)
 finish_system:
     ExFinishSystem(&session->system);
 close_backend:
-    session->backend->Close(session->backend_context);
+    session_close_backend(session);
 delete_host:
     host_linux_delete(&session->host);
     return status;
@@ -402,7 +428,7 @@ ntprof_session_close(ntprof_session *session)
     api_stop_thread(session);
     session->notify = NULL; /* its context may be gone; hits are still delivered */
     ExFinishSystem(&session->system);
-    session->backend->Close(session->backend_context);
+    session_close_backend(session);
     host_linux_delete(&session->host);
     pthread_mutex_destroy(&session->lock);
     free(session);

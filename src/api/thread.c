@@ -25,6 +25,10 @@ api_deliver(ntprof_session *session)
     const uint64_t begin_ns = thread_cpu_ns();
     const int wait_ms = session->backend->Deliver(session->backend_context);
 
+    /* Hits counted in the interrupt are not delivered: differences would wait for a stop. */
+    if (session->backend->Hal->Counting != NULL && wait_ms >= 0) {
+        ExFlushProfiles(&session->system);
+    }
     session->delivery_ns += thread_cpu_ns() - begin_ns;
     session->deliveries++;
     api_notice_halt(session);

@@ -4,6 +4,7 @@
 
 const HAL_BACKEND *const HalBackends[] = {
     &HalPerfBackend,
+    &HalBpfBackend,
     &HalSimBackend,
     NULL,
 };

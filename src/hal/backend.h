@@ -68,9 +68,24 @@ typedef struct _HAL_STATISTICS {
 /* A kind of notification for the core alone: a process that is not watched runs a new program. */
 enum { HAL_UNWATCHED_EXEC = 0x100 };
 
+/*
+ * HAL_PAGES - memory for counters, of a back end that finds them nowhere else. Any thread. Returns of
+ * Take and Map: 0 or negative errno.
+ */
+typedef struct _HAL_PAGES {
+    /* Zero; at a whole page if it is a page or more, and then of whole pages. */
+    int (*Take)(void *Context, size_t Bytes, void **Memory);
+    /* What was taken, or any whole pages of it. */
+    void (*Give)(void *Context, void *Memory, size_t Bytes);
+    /* Another mapping of whole pages that were taken; it outlives the back end. */
+    int (*Map)(void *Context, const void *Memory, size_t Bytes, void **Mapping);
+} HAL_PAGES;
+
 typedef struct _HAL_BACKEND {
     const char *Name;
     const HAL_TABLE *Hal;
+    const HAL_PAGES *Pages; /* NULL: counters may be anywhere */
+    BOOLEAN ByName;         /* only for sessions that name it */
     void (*Probe)(HAL_PROBE *Probe);
     NTSTATUS (*Open)(const HAL_OPEN *Open, void **Context);
     void (*Close)(void *Context);
@@ -93,6 +108,7 @@ typedef struct _HAL_BACKEND {
 
 /* The back ends, best first, NULL at the end. */
 extern const HAL_BACKEND *const HalBackends[];
+extern const HAL_BACKEND HalBpfBackend;
 extern const HAL_BACKEND HalPerfBackend;
 extern const HAL_BACKEND HalSimBackend;
 

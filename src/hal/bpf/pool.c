@@ -47,13 +47,21 @@ pool_finish(struct bpf_pools *pools, uint32_t at)
 }
 
 void
+bpf_pools_init(struct bpf_pools *pools, struct bpf_kernel *kernel)
+{
+    *pools = (struct bpf_pools){.mutex = PTHREAD_MUTEX_INITIALIZER, .kernel = kernel};
+}
+
+void
 bpf_pools_finish(struct bpf_pools *pools)
 {
     for (uint32_t i = 0; i < pools->count; i++) {
         pool_finish(pools, i);
     }
     free(pools->items);
-    *pools = (struct bpf_pools){0};
+    pthread_mutex_destroy(&pools->mutex);
+    pools->items = NULL;
+    pools->count = 0;
 }
 
 /* Makes another pool with room for pages; of just those if there is no memory for more. */
@@ -343,9 +351,12 @@ is_piece(size_t bytes)
 int
 bpf_pools_take(struct bpf_pools *pools, size_t bytes, void **memory)
 {
-    const int result = is_piece(bytes) ? take_piece(pools, piece_log2(bytes), memory)
-                                       : take_pages(pools, pages_of(bytes), memory);
+    int result;
 
+    pthread_mutex_lock(&pools->mutex);
+    result = is_piece(bytes) ? take_piece(pools, piece_log2(bytes), memory)
+                             : take_pages(pools, pages_of(bytes), memory);
+    pthread_mutex_unlock(&pools->mutex);
     if (result == 0) {
         memset(*memory, 0, bytes);
     }
@@ -355,37 +366,47 @@ bpf_pools_take(struct bpf_pools *pools, size_t bytes, void **memory)
 void
 bpf_pools_give(struct bpf_pools *pools, void *memory, size_t bytes)
 {
+    pthread_mutex_lock(&pools->mutex);
     if (is_piece(bytes)) {
         give_piece(pools, memory);
     } else {
         give_pages(pools, memory, pages_of(bytes));
     }
+    pthread_mutex_unlock(&pools->mutex);
 }
 
 int
-bpf_pools_map(const struct bpf_pools *pools, const void *memory, size_t bytes,
-              void **mapping)
+bpf_pools_map(struct bpf_pools *pools, const void *memory, size_t bytes, void **mapping)
 {
-    const struct bpf_pool *const pool = pool_of(pools, memory);
-    void *const made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, pool->fd,
-                            (off_t)((uintptr_t)memory - (uintptr_t)pool->memory));
+    const struct bpf_pool *pool;
+    void *made;
+    int result = 0;
 
+    pthread_mutex_lock(&pools->mutex);
+    pool = pool_of(pools, memory);
+    made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, pool->fd,
+                (off_t)((uintptr_t)memory - (uintptr_t)pool->memory));
     if (made == MAP_FAILED) {
-        return -errno;
+        result = -errno;
     }
-    *mapping = made;
-    return 0;
+    pthread_mutex_unlock(&pools->mutex);
+    if (result == 0) {
+        *mapping = made;
+    }
+    return result;
 }
 
 bool
-bpf_pools_locate(const struct bpf_pools *pools, const void *counter, uint64_t *location)
+bpf_pools_locate(struct bpf_pools *pools, const void *counter, uint64_t *location)
 {
-    const struct bpf_pool *const pool = pool_of(pools, counter);
+    const struct bpf_pool *pool;
 
-    if (pool == NULL) {
-        return false;
+    pthread_mutex_lock(&pools->mutex);
+    pool = pool_of(pools, counter);
+    if (pool != NULL) {
+        *location = (uint64_t)(pool - pools->items) << BPF_LOCATION_POOL_SHIFT |
+                    ((uintptr_t)counter - (uintptr_t)pool->memory) / KI_COUNTER_BYTES;
     }
-    *location = (uint64_t)(pool - pools->items) << BPF_LOCATION_POOL_SHIFT |
-                ((uintptr_t)counter - (uintptr_t)pool->memory) / KI_COUNTER_BYTES;
-    return true;
+    pthread_mutex_unlock(&pools->mutex);
+    return pool != NULL;
 }

@@ -11,6 +11,8 @@
 
 #include "hal/bpf/kernel.h"
 
+#include <pthread.h>
+
 struct bpf_pool {
     int fd;
     char *memory;
@@ -33,6 +35,7 @@ struct bpf_slab {
 enum { BPF_PIECE_LOG2_MIN = 6, BPF_PIECE_LOG2_MAX = 11 };
 
 struct bpf_pools {
+    pthread_mutex_t mutex; /* a buffer's owner may free it at any time, in any thread */
     struct bpf_kernel *kernel;
     struct bpf_pool *items;
     uint32_t count;
@@ -40,7 +43,9 @@ struct bpf_pools {
     uint64_t pages; /* of all pools */
 };
 
-/* bpf_pools_finish - nothing may be taken any more. */
+/* bpf_pools_init - none yet. bpf_pools_finish - nobody may call any more; who still has other mappings of
+ * the memory keeps it. */
+void bpf_pools_init(struct bpf_pools *pools, struct bpf_kernel *kernel);
 void bpf_pools_finish(struct bpf_pools *pools);
 
 /*
@@ -54,11 +59,10 @@ int bpf_pools_take(struct bpf_pools *pools, size_t bytes, void **memory);
 void bpf_pools_give(struct bpf_pools *pools, void *memory, size_t bytes);
 
 /* bpf_pools_map - another mapping of whole pages that were taken. Returns 0 or negative errno. */
-int bpf_pools_map(const struct bpf_pools *pools, const void *memory, size_t bytes,
+int bpf_pools_map(struct bpf_pools *pools, const void *memory, size_t bytes,
                   void **mapping);
 
 /* bpf_pools_locate - pool and number of a counter, as profile.h has them. False if it is in none. */
-bool bpf_pools_locate(const struct bpf_pools *pools, const void *counter,
-                      uint64_t *location);
+bool bpf_pools_locate(struct bpf_pools *pools, const void *counter, uint64_t *location);
 
 #endif

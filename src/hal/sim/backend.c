@@ -386,6 +386,7 @@ static const HAL_TABLE table = {
 const HAL_BACKEND HalSimBackend = {
     .Name = "sim",
     .Hal = &table,
+    .ByName = TRUE,
     .Probe = probe,
     .Open = open_backend,
     .Close = close_backend,

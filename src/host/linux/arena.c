@@ -12,6 +12,10 @@
  * limited by RLIMIT_FSIZE, and pages live exactly as long as somebody maps them: a forked
  * child keeps them after its parent has given them back.
  *
+ * A session whose back end finds counters nowhere else has a page source, and its ranges are made
+ * of that source's pages (supply) in the same way. A buffer changes its pages when it is locked
+ * and nobody else has it locked; where two sessions disagree, the later one moves differences.
+ *
  * Invariants, with the mutex held:
  * - process_pages.ranges has the listed ranges, by address, none overlapping another.
  * - A range exists while it is listed as a buffer or has locks; its alias stays mapped as
@@ -27,8 +31,12 @@
  * - What a caller's thread writes into a page between copy and move is lost; what another
  *   lock adds by differences is not, because it holds the mutex.
  *
+ * - Pages of a source that the caller may still see anywhere are not given back to it: they would
+ *   be other profiles' counters then.
+ *
  * fork: parent and child share the counters of all ranges, also of spliced ones. The
- * mutex is held over fork, so the child finds its copy of all this in order.
+ * mutex is held over fork, so the child finds its copy of all this in order. But pages of a source are
+ * used again, for what is the parent's alone: the child gets pages of its own instead.
  */
 #include "host/linux/linuxp.h"
 
@@ -74,13 +82,15 @@ arena_leave_after_fork(void)
     pthread_mutex_unlock(&process_pages.mutex);
 }
 
+static void arena_leave_in_child(void);
+
 static void
 arena_prepare(void)
 {
     process_pages.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     /* Without memory for the handlers a fork at the wrong moment may hang the child. */
     (void)pthread_atfork(arena_take_for_fork, arena_leave_after_fork,
-                         arena_leave_after_fork);
+                         arena_leave_in_child);
 }
 
 void
@@ -151,6 +161,62 @@ host_range_unlist(struct host_range *range)
     tdelete(range, &process_pages.ranges, range_compare);
     range->listed = false;
 }
+
+/* ---- supplies ---- */
+
+int
+host_supply_take(const struct host_page_source *source, size_t bytes,
+                 struct host_supply **supply)
+{
+    struct host_supply *const made = malloc(sizeof(*made));
+    void *memory;
+    int error;
+
+    if (made == NULL) {
+        return -ENOMEM;
+    }
+    error = source->take(source->context, bytes, &memory);
+    if (error != 0) {
+        free(made);
+        return error;
+    }
+    *made = (struct host_supply){
+        .source = source, .memory = memory, .bytes = bytes, .references = 1};
+    *supply = made;
+    return 0;
+}
+
+void
+host_supply_release(struct host_supply *supply)
+{
+    if (supply == NULL) {
+        return;
+    }
+    supply->references--;
+    if (supply->references > 0) {
+        return;
+    }
+    if (supply->source != NULL && !supply->kept) {
+        supply->source->give(supply->source->context, supply->memory, supply->bytes);
+    }
+    free(supply);
+}
+
+static int
+supply_map(const struct host_supply *supply, const char *supplied, size_t bytes,
+           char **mapping)
+{
+    void *made;
+    const int error =
+        supply->source->map(supply->source->context, supplied, bytes, &made);
+
+    if (error == 0) {
+        *mapping = made;
+    }
+    return error;
+}
+
+/* ---- pages ---- */
 
 /* Zeroed shared pages. Those never touched take no memory, nor do their neighbours. */
 static void *
@@ -275,21 +341,43 @@ splices_most(void)
     return process_pages.spliced_most;
 }
 
+/* Zeroed pages for a range: its supply's, or new ones. */
+static int
+range_map_pages(const struct host_range *range, char **pages)
+{
+    if (range->supply != NULL) {
+        return supply_map(range->supply, range->supplied, range->bytes, pages);
+    }
+    *pages = pages_map(range->bytes);
+    return *pages != NULL ? 0 : -errno;
+}
+
+/* The alias of pages that are not in their place yet. What a source has is resident by itself. */
+static int
+range_make_alias(struct host_range *range, char *pages)
+{
+    if (range->supply != NULL) {
+        return supply_map(range->supply, range->supplied, range->bytes, &range->alias);
+    }
+    return range->buffer ? pages_duplicate(pages, range->bytes, &range->alias)
+                         : pages_duplicate_locked(pages, range->bytes, &range->alias);
+}
+
 /* Everything but to put the pages in their place. */
 static int
 splice_prepare(struct host_range *range, char **pages)
 {
-    char *made = pages_map(range->bytes);
-    int error;
+    char *made = NULL;
+    int error = range_map_pages(range, &made);
 
-    if (made == NULL) {
-        return -errno;
+    if (error != 0) {
+        return error;
     }
     error = pages_copy(made, range->start, range->bytes);
     if (error != 0) {
         goto unmap_pages;
     }
-    error = pages_duplicate_locked(made, range->bytes, &range->alias);
+    error = range_make_alias(range, made);
     if (error != 0) {
         goto unmap_pages;
     }
@@ -316,7 +404,8 @@ splice_undo(struct host_range *range, char *pages)
 }
 
 int
-host_range_splice(uintptr_t start, size_t bytes, struct host_range **range)
+host_range_splice(uintptr_t start, size_t bytes, struct host_supply *supply,
+                  char *supplied, struct host_range **range)
 {
     struct host_range *made;
     char *pages = NULL;
@@ -329,7 +418,11 @@ host_range_splice(uintptr_t start, size_t bytes, struct host_range **range)
     if (made == NULL) {
         return -ENOMEM;
     }
-    *made = (struct host_range){.start = start, .bytes = bytes, .locks = 1};
+    *made = (struct host_range){.start = start,
+                                .bytes = bytes,
+                                .locks = 1,
+                                .supply = supply,
+                                .supplied = supplied};
     error = splice_prepare(made, &pages);
     if (error != 0) {
         goto free_range;
@@ -339,6 +432,9 @@ host_range_splice(uintptr_t start, size_t bytes, struct host_range **range)
         goto undo;
     }
     process_pages.spliced++;
+    if (supply != NULL) {
+        supply->references++;
+    }
     *range = made;
     return 0;
 
@@ -540,7 +636,12 @@ range_give_back(const struct host_range *range)
     }
     if (range_find_alias(range, &maps, &alias) &&
         !range_give_back_in_place(range, &alias, &maps)) {
-        range_give_back_elsewhere(range, &alias);
+        if (range->supply != NULL) {
+            range->supply->kept =
+                true; /* sources' pages cannot be told apart elsewhere */
+        } else {
+            range_give_back_elsewhere(range, &alias);
+        }
     }
     host_maps_finish(&maps);
 }
@@ -551,6 +652,7 @@ range_delete(struct host_range *range)
     if (range->alias != NULL) {
         munmap(range->alias, range->bytes);
     }
+    host_supply_release(range->supply);
     free(range);
 }
 
@@ -569,6 +671,131 @@ host_range_release(struct host_range *range)
         }
     }
     range_delete(range);
+}
+
+/* ---- pages of sources ---- */
+
+bool
+host_range_serves(const struct host_range *range, const struct host_page_source *source)
+{
+    if (range->supply == NULL || source == NULL) {
+        return range->supply == NULL && source == NULL;
+    }
+    return range->supply->source == source;
+}
+
+static bool
+range_is_in_place(const struct host_range *range)
+{
+    struct host_maps maps;
+    bool intact;
+
+    if (host_maps_open(&maps, range->start) != 0) {
+        return false;
+    }
+    intact = host_range_is_intact(range, &maps, range->start, range->bytes);
+    host_maps_finish(&maps);
+    return intact;
+}
+
+/* The same contents in other pages: those of changed, which is a copy of range with another supply. */
+static int
+range_change_pages(struct host_range *range, struct host_range *changed)
+{
+    char *pages = NULL;
+    int error;
+
+    changed->alias = NULL;
+    error = range_map_pages(changed, &pages);
+    if (error != 0) {
+        return error;
+    }
+    error = pages_copy(pages, (uintptr_t)range->alias, range->bytes);
+    if (error == 0) {
+        error = range_make_alias(changed, pages);
+    }
+    if (error != 0) {
+        goto unmap_pages;
+    }
+    error = pages_move(pages, range->bytes, range->start);
+    if (error != 0) {
+        goto unmap_alias;
+    }
+    munmap(range->alias, range->bytes);
+    range->alias = changed->alias;
+    range->supply = changed->supply;
+    range->supplied = changed->supplied;
+    return 0;
+
+unmap_alias:
+    munmap(changed->alias, range->bytes);
+unmap_pages:
+    munmap(pages, range->bytes);
+    return error;
+}
+
+int
+host_range_serve(struct host_range *range, const struct host_page_source *source)
+{
+    struct host_supply *const old = range->supply;
+    struct host_range changed = *range;
+    int error = host_range_alias(range);
+
+    if (error == 0 && !range_is_in_place(range)) {
+        error = -EFAULT; /* the caller has other memory there by now */
+    }
+    if (error != 0) {
+        return error;
+    }
+    changed.supply = NULL;
+    changed.supplied = NULL;
+    if (source != NULL) {
+        error = host_supply_take(source, range->bytes, &changed.supply);
+        if (error != 0) {
+            return error;
+        }
+        changed.supplied = changed.supply->memory;
+    }
+    error = range_change_pages(range, &changed);
+    host_supply_release(error == 0 ? old : changed.supply);
+    return error;
+}
+
+/* The next range in the order of addresses; NULL behind the last. */
+static struct host_range *
+range_next(const struct host_range *range)
+{
+    return host_range_find(range->start + range->bytes);
+}
+
+void
+host_ranges_disown(const struct host_page_source *source)
+{
+    host_arena_lock();
+    for (struct host_range *range = host_range_find(0); range != NULL;
+         range = range_next(range)) {
+        if (range->supply != NULL && range->supply->source == source) {
+            range->supply->source = NULL;
+        }
+    }
+    host_arena_unlock();
+}
+
+/* Without memory the child goes on with the parent's pages. */
+static void
+arena_leave_in_child(void)
+{
+    for (struct host_range *range = host_range_find(0); range != NULL;
+         range = range_next(range)) {
+        struct host_range changed = *range;
+
+        if (range->supply != NULL && range_is_in_place(range)) {
+            changed.supply = NULL;
+            changed.supplied = NULL;
+            (void)range_change_pages(range, &changed);
+        }
+    }
+    pthread_mutex_unlock(&process_pages.mutex);
 }
 
 /*

@@ -11,6 +11,8 @@
 
 #include "host/host.h"
 
+#include <stddef.h>
+
 /*
  * host_linux_prepare - have the host's locks taken and left around each fork, if that is not so
  * yet. A lock under which hosts are made must be taken before them: call this first, then
@@ -26,6 +28,26 @@ void host_linux_prepare(void);
  * Any thread. Level: passive.
  */
 NTSTATUS host_linux_create(HOST *Host);
+
+/*
+ * host_page_source - where a session's counters must be, if a back end finds them nowhere else. Any
+ * thread; take and map return 0 or negative errno.
+ */
+struct host_page_source {
+    void *context;
+    /* Zero; at a whole page if it is a page or more, and then of whole pages. */
+    int (*take)(void *context, size_t bytes, void **memory);
+    void (*give)(void *context, void *memory, size_t bytes);
+    /* Another mapping of whole pages that were taken. */
+    int (*map)(void *context, const void *memory, size_t bytes, void **mapping);
+};
+
+/*
+ * host_linux_use_pages - have all counters of Host's locks in pages of Source from now on; NULL: of
+ * Source no more, which may go then. No MDL may be locked. Whole pages of a buffer are replaced by such
+ * pages and are live; what else is counted in them is added to the caller's memory at each flush.
+ */
+void host_linux_use_pages(HOST *Host, const struct host_page_source *Source);
 
 /*
  * host_linux_delete - give back what host_linux_create made. Every MDL must be unlocked by

@@ -135,6 +135,21 @@ size_t host_held_run(uintptr_t start, size_t bytes, bool *held);
 
 /* arena.c - shared counter pages; see there for the invariants. */
 
+/* Memory of a page source, of one lock and of the ranges made of its pages. */
+struct host_supply {
+    const struct host_page_source *source; /* NULL: it has gone */
+    char *memory;
+    size_t bytes;
+    size_t references;
+    bool
+        kept; /* the caller may still see pages of it somewhere: they serve nobody else */
+};
+
+/* host_supply_take - new, with one reference. host_supply_release - NULL is allowed. */
+int host_supply_take(const struct host_page_source *source, size_t bytes,
+                     struct host_supply **supply);
+void host_supply_release(struct host_supply *supply);
+
 struct host_range {
     uintptr_t start; /* page-aligned address in the caller's space */
     size_t bytes;    /* whole pages */
@@ -142,6 +157,8 @@ struct host_range {
     size_t locks;    /* pieces of locks that refer to it */
     bool buffer; /* made by ntprof_buffer_alloc, which gives nothing back at unlock */
     bool listed; /* found by its address; false once the caller took the address back */
+    struct host_supply *supply; /* NULL: the pages are anonymous */
+    char *supplied;             /* where the supply has them */
 };
 
 /* host_arena_lock, host_arena_unlock - the mutex that all other host_range calls need. */
@@ -156,14 +173,26 @@ int host_range_alias(struct host_range *range);
 
 /*
  * host_range_splice - put shared pages with the same contents under whole private pages of
- * the caller. One lock is held by the caller of this function.
+ * the caller: those at supplied, or anonymous ones (supply NULL). One lock is held by the caller of this function.
  *
  * -EFAULT   the pages cannot be read
  * -EAGAIN   no more may be locked
  * others    there is no memory, or no mapping left for it, or the kernel does not do it with
  *           this memory: nothing changed
  */
-int host_range_splice(uintptr_t start, size_t bytes, struct host_range **range);
+int host_range_splice(uintptr_t start, size_t bytes, struct host_supply *supply,
+                      char *supplied, struct host_range **range);
+
+/* host_range_serves - does a lock whose counters must be in a source's pages (NULL: anywhere) count in
+ * the range's? */
+bool host_range_serves(const struct host_range *range,
+                       const struct host_page_source *source);
+
+/* host_range_serve - have a buffer that nobody has locked serve such locks, if it can be. */
+int host_range_serve(struct host_range *range, const struct host_page_source *source);
+
+/* host_ranges_disown - the source goes. Takes the mutex itself. */
+void host_ranges_disown(const struct host_page_source *source);
 
 /* host_range_is_intact - does the caller still have these pages of it there? */
 bool host_range_is_intact(const struct host_range *range, struct host_maps *maps,
@@ -226,6 +255,7 @@ int host_event_open(pid_t pid, int cpu, bool kernel);
 /* host_linux - the Context of the host table. */
 struct host_linux {
     HOST_TABLE table;
+    struct host_page_source pages; /* where counters must be; take NULL: anywhere */
     struct host_processors processors;
 };
 

@@ -13,6 +13,11 @@
  * ranges once, however many locks there are (but not those of ntprof_buffer_alloc); of
  * differences the caller's pages (held.c) and our counters (locked.c).
  *
+ * A session with a page source (linux.h) has all counters of its locks in that source's pages: a
+ * range made of them, or a supply of its own, whose pages become ranges where they can be spliced.
+ * What is in pages of anybody else's is moved there by additions as well, with a hold on the range
+ * in place of one on the caller's memory.
+ *
  * Invariant: with the lock mapped, the counter of caller's address A is at MappedSystemVa +
  * (A - StartVa), and each hit is in exactly one place: there, or in the caller's memory.
  *
@@ -41,7 +46,8 @@ enum { COUNTER_BYTES = 4 };
 struct host_piece {
     uintptr_t start;
     size_t bytes;
-    struct host_range *range; /* NULL: differences */
+    struct host_range *range; /* NULL: differences are added at the caller's address */
+    bool live;                /* counted in the range's pages; else moved there */
 };
 
 struct host_lock {
@@ -49,9 +55,12 @@ struct host_lock {
     struct host_piece *pieces; /* first, unless there are more */
     struct host_piece first;
     size_t count;
-    size_t shared;               /* pieces with a range */
-    struct host_counters shadow; /* if all pieces are differences */
-    void *mapping;               /* mmap'd pages, if pieces are of several kinds */
+    size_t shared;                         /* pieces that are live */
+    const struct host_page_source *source; /* where counters must be; NULL: anywhere */
+    struct host_supply *supply;            /* of it; NULL: a range's serves */
+    uintptr_t supply_start;                /* the address that it begins with */
+    struct host_counters shadow;           /* if all pieces are differences */
+    void *mapping; /* mmap'd pages, if pieces are of several kinds */
     size_t mapping_bytes;
     void *counters; /* where MapPages finds them */
     ULONG none;     /* an address for no counters: a mapped one is not NULL */
@@ -83,7 +92,7 @@ lock_grow(struct host_lock *lock)
 /* Adds a piece; one of differences grows the one before it. Takes over a lock of range. */
 static int
 lock_append(struct host_lock *lock, uintptr_t start, size_t bytes,
-            struct host_range *range)
+            struct host_range *range, bool live)
 {
     struct host_piece *last = lock->count > 0 ? &lock->pieces[lock->count - 1] : NULL;
 
@@ -94,16 +103,16 @@ lock_append(struct host_lock *lock, uintptr_t start, size_t bytes,
     if (lock->count > 0 && lock_grow(lock) != 0) {
         return -ENOMEM;
     }
-    lock->pieces[lock->count++] = (struct host_piece){start, bytes, range};
-    lock->shared += range != NULL;
+    lock->pieces[lock->count++] = (struct host_piece){start, bytes, range, live};
+    lock->shared += live;
     return 0;
 }
 
 static int
 lock_append_range(struct host_lock *lock, uintptr_t start, size_t bytes,
-                  struct host_range *range)
+                  struct host_range *range, bool live)
 {
-    const int error = lock_append(lock, start, bytes, range);
+    const int error = lock_append(lock, start, bytes, range, live);
 
     if (error != 0) {
         host_range_release(range);
@@ -123,7 +132,7 @@ lock_append_differences(struct host_lock *lock, uintptr_t start, size_t bytes)
     if (error != 0) {
         return error;
     }
-    error = lock_append(lock, start, bytes, NULL);
+    error = lock_append(lock, start, bytes, NULL, false);
     if (error != 0) {
         host_unhold(start, bytes);
     }
@@ -165,6 +174,14 @@ maps_run(struct host_maps *maps, uintptr_t start, size_t bytes, bool *splice)
     return address - start;
 }
 
+/* Where the lock's supply has the counters of an address; NULL without one. */
+static char *
+lock_supplied(const struct host_lock *lock, uintptr_t address)
+{
+    return lock->supply != NULL ? lock->supply->memory + (address - lock->supply_start)
+                                : NULL;
+}
+
 /*
  * Whole pages, none of them shared yet. Those that another lock adds differences to stay what
  * they are: put in their place, others would look like the caller's doing.
@@ -179,11 +196,14 @@ lock_append_pages(struct host_lock *lock, struct host_maps *maps, uintptr_t star
         const size_t kind_bytes = maps_run(maps, start, bytes, &splice);
         const size_t run_bytes = host_held_run(start, kind_bytes, &held);
         struct host_range *range;
-        int error =
-            splice && !held ? host_range_splice(start, run_bytes, &range) : -EOPNOTSUPP;
+        int error = -EOPNOTSUPP;
 
+        if (splice && !held) {
+            error = host_range_splice(start, run_bytes, lock->supply,
+                                      lock_supplied(lock, start), &range);
+        }
         if (error == 0) {
-            error = lock_append_range(lock, start, run_bytes, range);
+            error = lock_append_range(lock, start, run_bytes, range, true);
         } else if (error != -EFAULT && error != -EAGAIN) {
             error = lock_append_differences(lock, start, run_bytes);
         }
@@ -235,7 +255,10 @@ lock_append_shared(struct host_lock *lock, struct host_range *range, uintptr_t s
         return lock_append_differences(lock, start, bytes);
     }
     range->locks++;
-    return lock_append_range(lock, start, bytes, range);
+    /* With a supply of its own the lock counts there, whoever's the range is. */
+    return lock_append_range(lock, start, bytes, range,
+                             lock->supply == NULL &&
+                                 host_range_serves(range, lock->source));
 }
 
 /* Ranges and what is between them, ascending. */
@@ -309,6 +332,42 @@ lock_check(struct host_maps *maps, uintptr_t start, size_t bytes)
     }
 }
 
+/* Is there a range that has the pages for all of the lock? A buffer that nobody uses is made one. */
+static bool
+lock_finds_range(const struct host_lock *lock, struct host_maps *maps, uintptr_t start,
+                 size_t bytes)
+{
+    struct host_range *const range = host_range_find(start);
+
+    if (range == NULL || range->start > start ||
+        bytes > range->bytes - (start - range->start) ||
+        (lock->source == NULL && range->supply == NULL)) {
+        return false;
+    }
+    if (host_range_serves(range, lock->source)) {
+        return range->buffer || host_range_is_intact(range, maps, start, bytes);
+    }
+    return range->buffer && range->locks == 0 &&
+           host_range_serve(range, lock->source) == 0;
+}
+
+/* The counters of a lock with a source: whole pages in whole pages, which can be spliced. */
+static int
+lock_take_supply(struct host_lock *lock, uintptr_t start, size_t bytes)
+{
+    const size_t page_bytes = host_page_bytes();
+    const uintptr_t first = page_floor(start + (page_bytes - 1));
+    const uintptr_t behind = page_floor(start + bytes);
+
+    lock->supply_start = start;
+    if (first >= start && first < behind) {
+        lock->supply_start = page_floor(start);
+        bytes =
+            (start - lock->supply_start + bytes + (page_bytes - 1)) & ~(page_bytes - 1);
+    }
+    return host_supply_take(lock->source, bytes, &lock->supply);
+}
+
 static int
 lock_fill(struct host_lock *lock, uintptr_t start, size_t bytes)
 {
@@ -321,6 +380,10 @@ lock_fill(struct host_lock *lock, uintptr_t start, size_t bytes)
             return -ENOMEM;
         }
         error = lock_check(&maps, start, bytes);
+    }
+    if (error == 0 && !lock_finds_range(lock, &maps, start, bytes) &&
+        lock->source != NULL) {
+        error = lock_take_supply(lock, start, bytes);
     }
     if (error == 0) {
         error = lock_append_all(lock, &maps, start, bytes);
@@ -345,6 +408,7 @@ lock_delete(struct host_lock *lock)
             host_unhold(piece->start, piece->bytes);
         }
     }
+    host_supply_release(lock->supply);
     if (lock->pieces != &lock->first) {
         free(lock->pieces);
     }
@@ -366,7 +430,7 @@ lock_map_piece(const struct host_piece *piece, uintptr_t place)
     const size_t offset = piece->start - page_floor(piece->start);
     const size_t bytes = (offset + piece->bytes + (page_bytes - 1)) & ~(page_bytes - 1);
 
-    if (piece->range == NULL) {
+    if (!piece->live) {
         return host_memory_lock(place, bytes);
     }
     return host_range_duplicate(piece->range, page_floor(piece->start), bytes,
@@ -413,6 +477,11 @@ lock_make_counters(struct host_lock *lock, uintptr_t start, size_t bytes)
 
     if (lock->count == 0) {
         lock->counters = &lock->none;
+    } else if (lock->supply != NULL) {
+        lock->counters = lock_supplied(lock, start);
+    } else if (lock->source != NULL) {
+        lock->counters =
+            lock->first.range->supplied + (start - lock->first.range->start);
     } else if (lock->count == 1 && lock->shared == 1) {
         lock->counters = piece_alias(&lock->pieces[0]);
     } else if (lock->shared == 0) {
@@ -449,10 +518,10 @@ lock_pages(struct host_lock *lock, const MDL *Mdl)
 NTSTATUS
 host_lock_pages(void *Context, MDL *Mdl)
 {
+    const struct host_linux *const host = Context;
     struct host_lock *lock;
     int error;
 
-    (void)Context;
     if (Mdl->ByteCount > 0 && Mdl->StartVa % COUNTER_BYTES != 0) {
         return STATUS_DATATYPE_MISALIGNMENT;
     }
@@ -463,7 +532,10 @@ host_lock_pages(void *Context, MDL *Mdl)
     if (lock == NULL) {
         return STATUS_INSUFFICIENT_RESOURCES;
     }
-    *lock = (struct host_lock){.pieces = &lock->first};
+    *lock = (struct host_lock){
+        .pieces = &lock->first,
+        .source = host->pages.take != NULL ? &host->pages : NULL,
+    };
 
     host_arena_lock();
     error = lock_pages(lock, Mdl);
@@ -528,6 +600,21 @@ piece_flush(uint64_t number, const struct host_piece *piece, ULONG *shadow)
     }
 }
 
+/* The same into a range that somebody else counts in: it is there as long as the piece is. */
+static void
+piece_move(const struct host_piece *piece, ULONG *shadow)
+{
+    ULONG *const to = (ULONG *)(void *)piece_alias(piece);
+
+    for (size_t i = 0; i < piece->bytes / COUNTER_BYTES; i++) {
+        if (__atomic_load_n(&shadow[i], __ATOMIC_RELAXED) != 0) {
+            (void)__atomic_fetch_add(
+                &to[i], __atomic_exchange_n(&shadow[i], 0, __ATOMIC_RELAXED),
+                __ATOMIC_RELAXED);
+        }
+    }
+}
+
 void
 host_flush_pages(void *Context, MDL *Mdl)
 {
@@ -540,12 +627,13 @@ host_flush_pages(void *Context, MDL *Mdl)
     host_arena_lock();
     for (size_t i = 0; i < lock->count; i++) {
         const struct host_piece *piece = &lock->pieces[i];
+        char *shadow =
+            (char *)Mdl->MappedSystemVa + (piece->start - (uintptr_t)Mdl->StartVa);
 
         if (piece->range == NULL) {
-            char *shadow =
-                (char *)Mdl->MappedSystemVa + (piece->start - (uintptr_t)Mdl->StartVa);
-
             piece_flush(lock->number, piece, (ULONG *)(void *)shadow);
+        } else if (!piece->live) {
+            piece_move(piece, (ULONG *)(void *)shadow);
         }
     }
     host_arena_unlock();

@@ -109,6 +109,15 @@ host_linux_create(HOST *Host)
 }
 
 void
+host_linux_use_pages(HOST *Host, const struct host_page_source *Source)
+{
+    struct host_linux *const host = Host->Context;
+
+    host_ranges_disown(&host->pages);
+    host->pages = Source != NULL ? *Source : (struct host_page_source){0};
+}
+
+void
 host_linux_delete(HOST *Host)
 {
     struct host_linux *host = Host->Context;

@@ -46,7 +46,7 @@ open_pools(struct fixture *fixture)
         skip();
     }
     assert_int_equal(result, 0);
-    fixture->pools.kernel = &fixture->kernel;
+    bpf_pools_init(&fixture->pools, &fixture->kernel);
 }
 
 static void

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/bpf/event.c - events of all processes: opening, closing, intervals, and what they counted. */
+#include "hal/bpf/bpf.h"
+
+#include "hal/perf/refusal.h"
+
+#include <errno.h>
+#include <ntprof/session.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What read() gives. */
+struct reading {
+    uint64_t value;
+    uint64_t enabled_ns;
+    uint64_t running_ns;
+};
+
+/* ---- one event ---- */
+
+static int
+call_perf_event_open(struct perf_event_attr *attr, uint32_t processor)
+{
+    const long fd = syscall(SYS_perf_event_open, attr, -1, (int)processor, -1,
+                            PERF_FLAG_FD_CLOEXEC);
+
+    return fd < 0 ? -errno : (int)fd;
+}
+
+static bool
+raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= limit.rlim_max) {
+        return false;
+    }
+    limit.rlim_cur = limit.rlim_max;
+    return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+/* Disabled. Returns the descriptor or negative errno. */
+static int
+open_disabled(const struct perf_source *source, bool with_kernel, uint32_t processor)
+{
+    struct perf_event_attr attr = {
+        .size = sizeof(attr),
+        .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+        .disabled = 1,
+        .exclude_hv = 1,
+        .exclude_kernel = !with_kernel,
+    };
+    int fd;
+
+    perf_source_attr(source, &attr);
+    fd = call_perf_event_open(&attr, processor);
+    if (fd == -EMFILE && raise_descriptor_limit()) {
+        fd = call_perf_event_open(&attr, processor);
+    }
+    return fd;
+}
+
+static bool
+read_event(const struct bpf_event *event, struct reading *reading)
+{
+    return event->fd >= 0 &&
+           read(event->fd, reading, sizeof(*reading)) == (ssize_t)sizeof(*reading);
+}
+
+static void
+read_counts(const struct bpf_event *event, struct perf_counts *counts)
+{
+    struct reading reading = {0};
+
+    *counts = (struct perf_counts){0};
+    if (!read_event(event, &reading)) {
+        return;
+    }
+    counts->events = reading.value - event->base.events;
+    counts->running_ns = reading.running_ns - event->base.running_ns;
+}
+
+/* Opens an event whose hits run the program, not yet enabled. */
+static int
+event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event *event)
+{
+    const struct perf_source *const source = bpf->slots[slot].source;
+    int link;
+    int fd;
+
+    fd = open_disabled(source, source->kernel_included, processor);
+    if (fd < 0) {
+        return bpf_fail(bpf, fd, BPF_STAGE_EVENT, source->name);
+    }
+    link = bpf_kernel_attach_event(&bpf->kernel, fd, bpf_cookie(source->number, slot));
+    if (link < 0) {
+        close(fd);
+        return bpf_fail(bpf, link, BPF_STAGE_ATTACH, source->name);
+    }
+    event->fd = fd;
+    event->link = link;
+    event->base = (struct perf_counts){0};
+    event->enabled_ns = 0;
+    return 0;
+}
+
+static void
+event_enable(struct bpf *bpf, uint32_t slot, const struct bpf_event *event)
+{
+    bpf->slots[slot].source->tally.instances++;
+    bpf->open_events++;
+    (void)ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+/* Closes an event when it counts no more, and keeps what it has counted. */
+static void
+event_close(struct bpf *bpf, uint32_t slot, struct bpf_event *event)
+{
+    struct perf_tally *const tally = &bpf->slots[slot].source->tally;
+    struct perf_counts counts;
+
+    (void)ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
+    read_counts(event, &counts);
+    tally->events += counts.events;
+    tally->running_ns += counts.running_ns;
+    close(event->link);
+    close(event->fd);
+    event->fd = -1;
+    event->link = -1;
+    bpf->open_events--;
+}
+
+/* ---- sources ---- */
+
+static uint32_t
+first_online(void)
+{
+    FILE *const file = fopen("/sys/devices/system/cpu/online", "re");
+    unsigned processor = 0;
+
+    if (file != NULL) {
+        if (fscanf(file, "%u", &processor) != 1) {
+            processor = 0;
+        }
+        fclose(file);
+    }
+    return processor;
+}
+
+static int
+try_source(const struct perf_source *source, bool with_kernel)
+{
+    const int fd = open_disabled(source, with_kernel, first_online());
+
+    if (fd < 0) {
+        return fd;
+    }
+    close(fd);
+    return 0;
+}
+
+void
+bpf_probe_source(struct bpf *bpf, struct perf_source *source)
+{
+    char remedy[128];
+    int result = -EACCES;
+
+    if (source->probed) {
+        return;
+    }
+    source->probed = true;
+    if (bpf->kernel_included) {
+        result = try_source(source, true);
+        source->kernel_included = result == 0;
+    }
+    if (result == -EACCES || result == -EPERM) {
+        if (source->kernel_only) {
+            snprintf(source->reason, sizeof(source->reason),
+                     "happens in kernel mode, which is not counted here: %s",
+                     bpf->kernel_reason);
+            return;
+        }
+        result = try_source(source, false);
+    }
+    source->supported = result == 0;
+    if (result < 0) {
+        perf_refusal_explain(result, PERF_SCOPE_ALL, source->reason,
+                             sizeof(source->reason), remedy, sizeof(remedy));
+    }
+}
+
+int
+bpf_try_attach(const struct bpf *bpf, const struct perf_source *source,
+               struct bpf_refusal *refusal)
+{
+    const int fd = open_disabled(source, source->kernel_included, first_online());
+    int link;
+
+    if (fd < 0) {
+        bpf_refusal_explain(fd, BPF_STAGE_EVENT, refusal);
+        return fd;
+    }
+    link = bpf_kernel_attach_event(&bpf->kernel, fd, 0);
+    close(fd);
+    if (link < 0) {
+        bpf_refusal_explain(link, BPF_STAGE_ATTACH, refusal);
+        return link;
+    }
+    close(link);
+    return 0;
+}
+
+/* The source's slot; bpf->slot_count if it has none. */
+static uint32_t
+find_slot(const struct bpf *bpf, const struct perf_source *source)
+{
+    uint32_t slot = 0;
+
+    while (slot < bpf->slot_count && bpf->slots[slot].source != source) {
+        slot++;
+    }
+    return slot;
+}
+
+static int
+take_slot(struct bpf *bpf, struct perf_source *source, uint32_t *slot)
+{
+    const uint32_t processors = bpf->kernel.processors;
+    struct bpf_event *events;
+
+    *slot = find_slot(bpf, source);
+    if (*slot < bpf->slot_count) {
+        return 0;
+    }
+    if (*slot == BPF_SLOTS) {
+        return -ENOSPC;
+    }
+    events = calloc(processors, sizeof(*events));
+    if (events == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < processors; i++) {
+        events[i] = (struct bpf_event){.fd = -1, .link = -1};
+    }
+    bpf->slots[*slot] = (struct bpf_slot){.source = source, .events = events};
+    bpf->slot_count++;
+    return 0;
+}
+
+int
+bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor)
+{
+    struct bpf_event *event;
+    uint32_t slot;
+    int result = 0;
+
+    bpf_probe_source(bpf, source);
+    if (!source->supported) {
+        snprintf(bpf->error, sizeof(bpf->error), "cannot count %s: %s", source->name,
+                 source->reason);
+        return -EOPNOTSUPP;
+    }
+    if (processor >= bpf->kernel.processors) {
+        return bpf_fail(bpf, -ENODEV, BPF_STAGE_EVENT, source->name);
+    }
+    result = take_slot(bpf, source, &slot);
+    if (result < 0) {
+        return bpf_fail(bpf, result, BPF_STAGE_EVENT, source->name);
+    }
+    event = &bpf->slots[slot].events[processor];
+    if (event->fd < 0) {
+        result = event_open(bpf, slot, processor, event);
+        if (result < 0) {
+            return result;
+        }
+        event_enable(bpf, slot, event);
+    }
+    event->users++;
+    return 0;
+}
+
+void
+bpf_stop(struct bpf *bpf, const struct perf_source *source, uint32_t processor)
+{
+    const uint32_t slot = find_slot(bpf, source);
+    struct bpf_event *event;
+
+    if (slot == bpf->slot_count || processor >= bpf->kernel.processors) {
+        return;
+    }
+    event = &bpf->slots[slot].events[processor];
+    if (event->users > 0) {
+        event->users--;
+    }
+    if (event->users == 0 && event->fd >= 0) {
+        event_close(bpf, slot, event);
+        bpf_kernel_wait(&bpf->kernel);
+    }
+}
+
+/* ---- what was counted ---- */
+
+static void
+sum_counts(const struct bpf *bpf, uint32_t slot, struct perf_counts *sum)
+{
+    *sum = (struct perf_counts){0};
+    for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
+        struct perf_counts one;
+
+        read_counts(&bpf->slots[slot].events[i], &one);
+        sum->events += one.events;
+        sum->running_ns += one.running_ns;
+    }
+}
+
+static bool
+is_time(const struct perf_source *source)
+{
+    return source->unit == NTPROF_UNIT_100NS;
+}
+
+/* The clock stands still while the kernel lets no hit be made: how long that was in the stretch. Of
+ * other sources nothing tells; what they miss is in what they counted. */
+static uint64_t
+throttled_ns(const struct perf_source *source, const struct perf_counts *open)
+{
+    const uint64_t running_ns = source->tally.running_ns + open->running_ns;
+    const uint64_t counted_ns = source->tally.events + open->events;
+
+    return is_time(source) && running_ns > counted_ns ? running_ns - counted_ns : 0;
+}
+
+void
+bpf_query_hits(struct bpf *bpf, const struct perf_source *source, uint64_t *counted,
+               uint64_t *outside)
+{
+    const uint32_t slot = find_slot(bpf, source);
+
+    *counted = 0;
+    *outside = 0;
+    if (slot < bpf->slot_count) {
+        sum_counts(bpf, slot, &bpf->slots[slot].last_read);
+        bpf_index_query(&bpf->index, slot, counted, outside);
+    }
+}
+
+void
+bpf_settle(const struct bpf *bpf, const struct perf_source *source, uint64_t taken,
+           struct perf_books *books)
+{
+    const uint32_t slot = find_slot(bpf, source);
+    struct perf_tally tally = source->tally;
+    struct perf_counts open = {0};
+
+    if (slot < bpf->slot_count) {
+        open = bpf->slots[slot].last_read;
+    }
+    tally.throttled_ns = throttled_ns(source, &open);
+    perf_books_settle(&tally, &open, perf_source_period(source), is_time(source), taken,
+                      source->kernel_included, books);
+}
+
+/* ---- intervals ---- */
+
+/* Begin another stretch: reckon what was counted, and count from here. */
+static void
+close_stretch(struct bpf *bpf, uint32_t slot)
+{
+    struct perf_source *const source = bpf->slots[slot].source;
+    struct perf_counts sum;
+
+    sum_counts(bpf, slot, &sum);
+    source->tally.throttled_ns = throttled_ns(source, &sum);
+    perf_tally_close_stretch(&source->tally, &sum, perf_source_period(source),
+                             is_time(source));
+    for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
+        struct bpf_event *const event = &bpf->slots[slot].events[i];
+        struct perf_counts one;
+
+        read_counts(event, &one);
+        event->base.events += one.events;
+        event->base.running_ns += one.running_ns;
+    }
+}
+
+/*
+ * Open the event again, and close what there was. With another period alone, where events are counted
+ * one by one, the next would be a hit at once; that is the second best, which cannot be refused.
+ */
+static void
+event_reopen(struct bpf *bpf, uint32_t slot, uint32_t processor)
+{
+    struct bpf_event *const event = &bpf->slots[slot].events[processor];
+    struct bpf_event opened = {.fd = -1, .link = -1, .users = event->users};
+    uint64_t period = perf_source_period(bpf->slots[slot].source);
+
+    if (event_open(bpf, slot, processor, &opened) < 0) {
+        bpf->error[0] = 0;
+        (void)ioctl(event->fd, PERF_EVENT_IOC_PERIOD, &period);
+        (void)ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0);
+        return;
+    }
+    event_close(bpf, slot, event);
+    *event = opened;
+    event_enable(bpf, slot, event);
+}
+
+void
+bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
+{
+    const uint32_t slot = find_slot(bpf, source);
+    struct perf_source changed = *source;
+
+    perf_source_set_interval(&changed, interval);
+    source->interval_asked = changed.interval_asked;
+    if (changed.interval == source->interval) {
+        return;
+    }
+    if (slot == bpf->slot_count) {
+        source->interval = changed.interval;
+        return;
+    }
+    for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
+        if (bpf->slots[slot].events[i].fd >= 0) {
+            (void)ioctl(bpf->slots[slot].events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+        }
+    }
+    close_stretch(bpf, slot);
+    source->interval = changed.interval;
+    for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
+        if (bpf->slots[slot].events[i].fd >= 0) {
+            event_reopen(bpf, slot, i);
+        }
+    }
+}
+
+/* ---- processors that come and go ---- */
+
+/* An event whose processor went away: closed, and opened again if the processor is back. */
+static void
+event_renew(struct bpf *bpf, uint32_t slot, uint32_t processor)
+{
+    struct bpf_event *const event = &bpf->slots[slot].events[processor];
+
+    if (event->fd >= 0) {
+        event_close(bpf, slot, event);
+    }
+    if (event_open(bpf, slot, processor, event) == 0) {
+        event_enable(bpf, slot, event);
+    }
+    bpf->error[0] = 0; /* nobody asked */
+}
+
+void
+bpf_renew(struct bpf *bpf)
+{
+    for (uint32_t slot = 0; slot < bpf->slot_count; slot++) {
+        for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
+            struct bpf_event *const event = &bpf->slots[slot].events[i];
+            struct reading reading = {0};
+
+            if (event->users == 0) {
+                continue;
+            }
+            if (!read_event(event, &reading) ||
+                reading.enabled_ns == event->enabled_ns) {
+                event_renew(bpf, slot, i);
+            } else {
+                event->enabled_ns = reading.enabled_ns;
+            }
+        }
+    }
+}
