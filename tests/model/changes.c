@@ -220,4 +220,5 @@ driver_change(struct driver *d)
     };
 
     DRAW_FROM(d->draw, changes)(d);
+    d->run->tally->changes++;
 }

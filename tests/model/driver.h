@@ -49,6 +49,7 @@ struct driver_tally {
     uint64_t steps;
     uint64_t calls;
     uint64_t hits;
+    uint64_t changes;                                          /* of the world around */
     uint64_t statuses[DRIVER_CALL_COUNT][DRIVER_STATUS_COUNT]; /* order of the table */
     uint64_t reached[MODEL_BRANCH_COUNT];
 };

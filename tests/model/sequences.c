@@ -125,6 +125,7 @@ add_tally(const struct driver_tally *one)
     tally.steps += one->steps;
     tally.calls += one->calls;
     tally.hits += one->hits;
+    tally.changes += one->changes;
     for (size_t i = 0; i < DRIVER_CALL_COUNT * (size_t)DRIVER_STATUS_COUNT; i++) {
         (&tally.statuses[0][0])[i] += (&one->statuses[0][0])[i];
     }
@@ -164,8 +165,8 @@ random_calls__every_version__core_does_as_model(void **state)
         add_tally(&tallies[i]);
     }
     print_message("%" PRIu64 " worlds, %" PRIu64 " steps, %" PRIu64 " calls, %" PRIu64
-                  " hits: all as the model\n",
-                  tally.worlds, tally.steps, tally.calls, tally.hits);
+                  " interrupts, %" PRIu64 " changes: all as the model\n",
+                  tally.worlds, tally.steps, tally.calls, tally.hits, tally.changes);
 }
 
 /* rules: start-limit, start-limit-counts-started */
