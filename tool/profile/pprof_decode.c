@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pprof_decode.c - the bytes of a pprof file as a profile: ours exactly, foreign ones
- * as far as a flat profile goes (the leaf's innermost line of each stack).
+ * as far as a flat profile goes (the leaf of each stack, with what it was inlined into).
  *
  * The bytes are hostile. They are walked three times, since fields may come in any
  * order: tables of names first, then locations, then samples. Every table entry costs
@@ -54,7 +54,12 @@ struct function {
 
 struct location {
     uint64_t id, address;
-    uint32_t image, function, line;
+    uint32_t image, function, line, caller;
+};
+
+/* One line of a location; the function is an index. */
+struct line {
+    uint32_t function, line;
 };
 
 struct label {
@@ -71,6 +76,7 @@ struct decoder {
     struct buffer mappings;  /* struct mapping */
     struct buffer functions; /* struct function */
     struct buffer locations; /* struct location */
+    struct buffer lines;     /* struct line: of one location, innermost first */
     struct buffer comments;  /* uint64_t: strings */
     struct buffer text;      /* one string, ended by NUL */
     struct buffer values;    /* uint64_t: of one sample */
@@ -520,35 +526,57 @@ add_functions(struct decoder *decoder)
 /* --- second walk: locations --- */
 
 static bool
-read_line(struct decoder *decoder, struct protobuf_reader bytes,
-          struct location *location)
+read_line(struct decoder *decoder, struct protobuf_reader bytes)
 {
+    struct line entry = {0};
     const struct function *function;
     struct protobuf_field field;
     enum protobuf_result result;
     uint64_t function_id = 0;
-    uint64_t line = 0;
 
     while ((result = protobuf_next(&bytes, &field)) == PROTOBUF_FIELD) {
         if (field.number == LINE_FUNCTION_ID) {
             function_id = field.value;
         } else if (field.number == LINE_LINE) {
-            line = field.value;
+            entry.line = clamp_line(field.value);
         }
     }
     if (result != PROTOBUF_END) {
         return fail_broken(decoder, "line");
     }
-    if (function_id == 0) {
+    if (function_id != 0) {
+        function = find_entry(decoder, &decoder->functions, sizeof(*function),
+                              function_id, "function");
+        if (function == NULL) {
+            return false;
+        }
+        entry.function = function->index;
+    }
+    return append(decoder, &decoder->lines, &entry, sizeof(entry));
+}
+
+/* Frames come outermost first, since each names its caller. */
+static bool
+set_location_lines(struct decoder *decoder, struct location *location)
+{
+    const struct line *lines = (const void *)decoder->lines.data;
+    size_t count = COUNT(decoder->lines, *lines);
+
+    if (count == 0 || lines[0].function == 0) {
         return true;
     }
-    function = find_entry(decoder, &decoder->functions, sizeof(*function), function_id,
-                          "function");
-    if (function == NULL) {
-        return false;
+    location->function = lines[0].function;
+    location->line = lines[0].line;
+    for (; count > 1; count--) {
+        const struct profile_frame frame = {.function = lines[count - 1].function,
+                                            .line = lines[count - 1].line,
+                                            .caller = location->caller};
+
+        if (frame.function != 0 &&
+            !profile_add_frame(decoder->profile, &frame, &location->caller)) {
+            return fail_memory(decoder);
+        }
     }
-    location->function = function->index;
-    location->line = clamp_line(line);
     return true;
 }
 
@@ -593,11 +621,11 @@ read_location(struct decoder *decoder, const struct protobuf_field *outer)
     struct protobuf_field field;
     enum protobuf_result result;
     uint64_t mapping_id = 0;
-    bool has_line = false;
 
     if (outer->number != PROFILE_LOCATION) {
         return true;
     }
+    decoder->lines.size = 0;
     while ((result = protobuf_next(&bytes, &field)) == PROTOBUF_FIELD) {
         if (field.number == LOCATION_ID) {
             location.id = field.value;
@@ -605,11 +633,8 @@ read_location(struct decoder *decoder, const struct protobuf_field *outer)
             mapping_id = field.value;
         } else if (field.number == LOCATION_ADDRESS) {
             location.address = field.value;
-        } else if (field.number == LOCATION_LINE && !has_line) {
-            has_line = true; /* the first is the innermost */
-            if (!read_line(decoder, field.bytes, &location)) {
-                return false;
-            }
+        } else if (field.number == LOCATION_LINE && !read_line(decoder, field.bytes)) {
+            return false;
         }
     }
     if (result != PROTOBUF_END) {
@@ -618,7 +643,8 @@ read_location(struct decoder *decoder, const struct protobuf_field *outer)
     if (!decoder->ours && location.address == 0) {
         location.address = location.id; /* written without addresses: keep them apart */
     }
-    return set_location_image(decoder, &location, mapping_id) &&
+    return set_location_lines(decoder, &location) &&
+           set_location_image(decoder, &location, mapping_id) &&
            append(decoder, &decoder->locations, &location, sizeof(location));
 }
 
@@ -962,6 +988,14 @@ add_values(struct decoder *decoder, const struct location *location, uint32_t pr
 {
     const uint64_t *values = (const void *)decoder->values.data;
     const size_t count = COUNT(decoder->values, *values);
+    const struct profile_place place = {
+        .image = location->image,
+        .process = process,
+        .address = location->address,
+        .function = location->function,
+        .line = location->line,
+        .caller = location->caller,
+    };
 
     for (size_t i = 0; i < count; i++) {
         if (decoder->column_source[i] == COLUMN_IGNORED) {
@@ -973,9 +1007,8 @@ add_values(struct decoder *decoder, const struct location *location, uint32_t pr
                         "profiles cannot be shown",
                         decoder->samples);
         }
-        if (!profile_add_hits(decoder->profile, location->image, location->address,
-                              process, location->function, location->line,
-                              decoder->column_source[i], values[i])) {
+        if (!profile_add_hits_at(decoder->profile, &place, decoder->column_source[i],
+                                 values[i])) {
             return fail_memory(decoder);
         }
     }
@@ -1061,6 +1094,7 @@ decoder_finish(struct decoder *decoder)
     buffer_finish(&decoder->mappings);
     buffer_finish(&decoder->functions);
     buffer_finish(&decoder->locations);
+    buffer_finish(&decoder->lines);
     buffer_finish(&decoder->comments);
     buffer_finish(&decoder->text);
     buffer_finish(&decoder->values);

@@ -246,10 +246,11 @@ put_mapping(struct encoder *encoder, size_t index)
     protobuf_put_number(out, MAPPING_FILE_OFFSET, image->offset);
     protobuf_put_number(out, MAPPING_FILENAME, add_string(encoder, image->path));
     protobuf_put_number(out, MAPPING_BUILD_ID, add_string(encoder, image->build_id));
-    /* All three, or pprof would look for the file and name it anew. */
+    /* All four, or pprof would look for the file and name it anew. */
     protobuf_put_number(out, MAPPING_HAS_FUNCTIONS, image->named);
     protobuf_put_number(out, MAPPING_HAS_FILENAMES, image->named);
     protobuf_put_number(out, MAPPING_HAS_LINE_NUMBERS, image->named);
+    protobuf_put_number(out, MAPPING_HAS_INLINE_FRAMES, image->named);
     put_message(encoder, PROFILE_MAPPING);
 }
 
@@ -327,22 +328,36 @@ compare_locations(const void *left, const void *right, void *rows)
     if (a->function != b->function) {
         return a->function < b->function ? -1 : 1;
     }
-    return (a->line > b->line) - (a->line < b->line);
+    if (a->line != b->line) {
+        return a->line < b->line ? -1 : 1;
+    }
+    return (a->caller > b->caller) - (a->caller < b->caller);
+}
+
+static void
+put_line(struct encoder *encoder, uint32_t function, uint32_t line)
+{
+    encoder->part.size = 0;
+    protobuf_put_number(&encoder->part, LINE_FUNCTION_ID, function);
+    protobuf_put_number(&encoder->part, LINE_LINE, line);
+    protobuf_put_bytes(&encoder->message, LOCATION_LINE, encoder->part.data,
+                       encoder->part.size);
 }
 
 static void
 put_location(struct encoder *encoder, const struct profile_row *row, uint64_t id)
 {
+    const struct profile_frame *frames = encoder->profile->frames;
     struct buffer *out = &encoder->message;
 
     protobuf_put_number(out, LOCATION_ID, id);
     protobuf_put_number(out, LOCATION_MAPPING_ID, (uint64_t)row->image + 1);
     protobuf_put_number(out, LOCATION_ADDRESS, row->address);
     if (row->function != 0) {
-        encoder->part.size = 0;
-        protobuf_put_number(&encoder->part, LINE_FUNCTION_ID, row->function);
-        protobuf_put_number(&encoder->part, LINE_LINE, row->line);
-        protobuf_put_bytes(out, LOCATION_LINE, encoder->part.data, encoder->part.size);
+        put_line(encoder, row->function, row->line);
+    }
+    for (uint32_t at = row->caller; at != 0; at = frames[at].caller) {
+        put_line(encoder, frames[at].function, frames[at].line);
     }
     put_message(encoder, PROFILE_LOCATION);
 }

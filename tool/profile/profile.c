@@ -26,17 +26,21 @@ struct hits_chunk {
 
 struct profile_private {
     struct string_set strings;
-    struct hash_index by_image, by_function, by_process, by_row;
+    struct hash_index by_image, by_function, by_frame, by_process, by_row;
     size_t source_capacity, image_capacity, function_capacity, process_capacity;
-    size_t row_capacity;
+    size_t frame_capacity, row_capacity;
     bool rows_moved;
     struct hits_chunk *chunks;
     size_t chunk_capacity; /* counters in each chunk */
 };
 
+static bool add_new_frame(struct profile *profile, const struct profile_frame *frame,
+                          uint32_t *index);
+
 struct profile *
 profile_new(void)
 {
+    static const struct profile_frame nowhere = {0};
     static const struct profile_function nameless = {
         .name = "", .system_name = "", .file = ""};
     struct profile *profile = calloc(1, sizeof(*profile));
@@ -46,7 +50,8 @@ profile_new(void)
         return NULL;
     }
     profile->private = calloc(1, sizeof(*profile->private));
-    if (profile->private == NULL || !profile_add_function(profile, &nameless, &index)) {
+    if (profile->private == NULL || !profile_add_function(profile, &nameless, &index) ||
+        !add_new_frame(profile, &nowhere, &index)) {
         profile_delete(profile);
         return NULL;
     }
@@ -71,6 +76,7 @@ profile_delete(struct profile *profile)
         }
         hash_index_finish(&private->by_image);
         hash_index_finish(&private->by_function);
+        hash_index_finish(&private->by_frame);
         hash_index_finish(&private->by_process);
         hash_index_finish(&private->by_row);
         string_set_finish(&private->strings);
@@ -83,6 +89,7 @@ profile_delete(struct profile *profile)
     free(profile->sources);
     free(profile->images);
     free(profile->functions);
+    free(profile->frames);
     free(profile->processes);
     free(profile->rows);
     free(profile);
@@ -241,6 +248,43 @@ profile_add_function(struct profile *profile, const struct profile_function *fun
     return true;
 }
 
+/* Adds a frame, or finds an equal one. */
+static bool
+add_new_frame(struct profile *profile, const struct profile_frame *frame,
+              uint32_t *index)
+{
+    struct profile_private *private = profile->private;
+    const uint32_t hash = hash_mix(
+        hash_mix(0, (uint64_t)frame->function << 32 | frame->line), frame->caller);
+    size_t probe = 0;
+
+    while ((*index = hash_index_find(&private->by_frame, hash, &probe)) !=
+           HASH_INDEX_NONE) {
+        const struct profile_frame *known = &profile->frames[*index];
+
+        if (known->function == frame->function && known->line == frame->line &&
+            known->caller == frame->caller) {
+            return true;
+        }
+    }
+    if (!reserve((void **)&profile->frames, &private->frame_capacity,
+                 profile->frame_count, sizeof(*frame)) ||
+        !hash_index_add(&private->by_frame, hash, (uint32_t)profile->frame_count)) {
+        return false;
+    }
+    profile->frames[profile->frame_count] = *frame;
+    *index = (uint32_t)profile->frame_count++;
+    return true;
+}
+
+bool
+profile_add_frame(struct profile *profile, const struct profile_frame *frame,
+                  uint32_t *index)
+{
+    return frame->function != 0 && frame->function < profile->function_count &&
+           frame->caller < profile->frame_count && add_new_frame(profile, frame, index);
+}
+
 bool
 profile_add_process(struct profile *profile, const char *name, uint32_t *index)
 {
@@ -356,21 +400,23 @@ find_or_add_row(struct profile *profile, const struct profile_row *wanted)
 }
 
 bool
-profile_add_hits(struct profile *profile, uint32_t image, uint64_t address,
-                 uint32_t process, uint32_t function, uint32_t line, uint32_t source,
-                 uint64_t hits)
+profile_add_hits_at(struct profile *profile, const struct profile_place *place,
+                    uint32_t source, uint64_t hits)
 {
     const struct profile_row wanted = {
-        .address = address,
-        .image = image,
-        .function = function,
-        .line = function != 0 ? line : 0,
-        .process = process,
+        .address = place->address,
+        .image = place->image,
+        .function = place->function,
+        .line = place->function != 0 ? place->line : 0,
+        .caller = place->function != 0 ? place->caller : 0,
+        .process = place->process,
     };
     struct profile_row *row;
 
-    if (image >= profile->image_count || process >= profile->process_count ||
-        function >= profile->function_count || source >= profile->source_count ||
+    if (place->image >= profile->image_count ||
+        place->process >= profile->process_count ||
+        place->function >= profile->function_count ||
+        place->caller >= profile->frame_count || source >= profile->source_count ||
         !index_rows(profile)) {
         return false;
     }
@@ -382,6 +428,22 @@ profile_add_hits(struct profile *profile, uint32_t image, uint64_t address,
         row->hits[source] = UINT64_MAX;
     }
     return true;
+}
+
+bool
+profile_add_hits(struct profile *profile, uint32_t image, uint64_t address,
+                 uint32_t process, uint32_t function, uint32_t line, uint32_t source,
+                 uint64_t hits)
+{
+    const struct profile_place place = {
+        .image = image,
+        .process = process,
+        .address = address,
+        .function = function,
+        .line = line,
+    };
+
+    return profile_add_hits_at(profile, &place, source, hits);
 }
 
 static int

@@ -46,13 +46,26 @@ struct profile_function {
     uint32_t start_line;     /* 0 unknown */
 };
 
+/*
+ * profile_frame - a place that code was inlined into. Index 0 of the table stands for "nowhere" and is all
+ * 0. A frame's caller comes before it in the table, so that chains end.
+ */
+struct profile_frame {
+    uint32_t function; /* index, not 0 */
+    uint32_t line;     /* of the call; 0 unknown */
+    uint32_t caller;   /* index: where that function is inlined into; 0: it is not */
+};
+
 struct profile_row {
-    uint64_t address;  /* first byte of the bucket, in the image's addresses */
-    uint32_t image;    /* index */
-    uint32_t function; /* index; 0: no name, shown as image+0xoffset */
-    uint32_t line;     /* 0 unknown */
-    uint32_t process;  /* index into processes */
-    uint64_t *hits;    /* one per source */
+    uint64_t address; /* first byte of the bucket, in the image's addresses */
+    uint32_t image;   /* index */
+    uint32_t
+        function;  /* index, the innermost one; 0: no name, shown as image+0xoffset */
+    uint32_t line; /* 0 unknown */
+    uint32_t
+        caller; /* index into frames: where function is inlined into; 0: it is not */
+    uint32_t process; /* index into processes */
+    uint64_t *hits;   /* one per source */
 };
 
 struct profile {
@@ -69,6 +82,8 @@ struct profile {
     size_t image_count;
     struct profile_function *functions; /* [0] is the empty one */
     size_t function_count;
+    struct profile_frame *frames; /* [0] is the empty one */
+    size_t frame_count;
     const char **processes;
     size_t process_count;
     struct profile_row *rows;
@@ -95,12 +110,30 @@ bool profile_add_function(struct profile *profile,
                           const struct profile_function *function, uint32_t *index);
 bool profile_add_process(struct profile *profile, const char *name, uint32_t *index);
 
+/* False also if frame names no function, or one or a caller that is not there. */
+bool profile_add_frame(struct profile *profile, const struct profile_frame *frame,
+                       uint32_t *index);
+
 /* Adds hits of one source to the row with these keys, made if new. All sources must
  * have been added before the first row. function and line of an existing row are kept;
  * a line without a function is dropped. False also if an index is none. */
 bool profile_add_hits(struct profile *profile, uint32_t image, uint64_t address,
                       uint32_t process, uint32_t function, uint32_t line,
                       uint32_t source, uint64_t hits);
+
+/* profile_place - the keys of a row, and what its place is called. */
+struct profile_place {
+    uint32_t image;
+    uint32_t process;
+    uint64_t address;
+    uint32_t function;
+    uint32_t line;
+    uint32_t caller;
+};
+
+/* The same with the place that function is inlined into, which goes with it. */
+bool profile_add_hits_at(struct profile *profile, const struct profile_place *place,
+                         uint32_t source, uint64_t hits);
 
 /* Largest row first (by source 0, then address): call once before writing or reporting.
  */

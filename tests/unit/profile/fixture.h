@@ -170,6 +170,21 @@ fixture_assert_tables_equal(const struct profile *a, const struct profile *b)
     }
 }
 
+/* Both chains name the same functions and lines. Numbers of frames are of no concern. */
+static inline void
+fixture_assert_callers_equal(const struct profile *a, uint32_t at,
+                             const struct profile *b, uint32_t bt)
+{
+    while (at != 0 && bt != 0) {
+        assert_int_equal(a->frames[at].function, b->frames[bt].function);
+        assert_int_equal(a->frames[at].line, b->frames[bt].line);
+        at = a->frames[at].caller;
+        bt = b->frames[bt].caller;
+    }
+    assert_int_equal(at, 0);
+    assert_int_equal(bt, 0);
+}
+
 static inline void
 fixture_assert_rows_equal(const struct profile *a, const struct profile *b)
 {
@@ -182,6 +197,7 @@ fixture_assert_rows_equal(const struct profile *a, const struct profile *b)
         assert_int_equal(x->image, y->image);
         assert_int_equal(x->function, y->function);
         assert_int_equal(x->line, y->line);
+        fixture_assert_callers_equal(a, x->caller, b, y->caller);
         assert_string_equal(a->processes[x->process], b->processes[y->process]);
         assert_memory_equal(x->hits, y->hits, a->source_count * sizeof(*x->hits));
     }

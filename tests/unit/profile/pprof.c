@@ -158,6 +158,36 @@ round_trip__one_address_in_two_processes__one_location(void **state)
     assert_comes_back(profile);
 }
 
+/* A row three deep, one that shares the outer two, and one of the same function that is not inlined. */
+static void
+round_trip__inlined_chains__equal(void **state)
+{
+    struct profile *profile = fixture_small();
+    const uint32_t inner = fixture_function(profile, "inner", "inner");
+    const uint32_t middle = fixture_function(profile, "middle", "_Z6middlev");
+    const struct profile_frame outer_call = {.function = 1, .line = 77};
+    struct profile_frame middle_call = {.function = middle, .line = 33};
+    struct profile_place place = {
+        .image = 1, .address = 0x1400, .function = inner, .line = 5};
+    uint32_t outer;
+    uint32_t again;
+
+    (void)state;
+    assert_true(profile_add_frame(profile, &outer_call, &outer));
+    assert_true(profile_add_frame(profile, &outer_call, &again));
+    assert_int_equal(outer, again);
+    middle_call.caller = outer;
+    assert_true(profile_add_frame(profile, &middle_call, &place.caller));
+    assert_true(profile_add_hits_at(profile, &place, 0, 9));
+    place = (struct profile_place){
+        .image = 1, .address = 0x1404, .function = middle, .line = 34, .caller = outer};
+    assert_true(profile_add_hits_at(profile, &place, 0, 8));
+    place = (struct profile_place){
+        .image = 1, .address = 0x1408, .function = middle, .line = 34};
+    assert_true(profile_add_hits_at(profile, &place, 0, 7));
+    assert_comes_back(profile);
+}
+
 static void
 round_trip__many_rows__equal(void **state)
 {
@@ -340,6 +370,10 @@ foreign__cpu_profile__leaf_and_innermost_line(void **state)
     assert_int_equal(profile->rows[0].line, 40);
     assert_string_equal(profile->functions[profile->rows[0].function].name, "inner");
     assert_string_equal(profile->functions[profile->rows[1].function].name, "outer");
+    assert_int_equal(profile->frames[profile->rows[0].caller].function,
+                     profile->rows[1].function);
+    assert_int_equal(profile->frames[profile->rows[0].caller].line, 41);
+    assert_int_equal(profile->rows[1].caller, 0);
     assert_string_equal(profile->images[profile->rows[0].image].path, "/opt/foreign");
     assert_string_equal(profile->hal, "");
     assert_int_equal(profile->duration_ns, 5000000000);
@@ -542,6 +576,7 @@ main(void)
         cmocka_unit_test(round_trip__several_sources__own_columns),
         cmocka_unit_test(round_trip__extreme_numbers__equal),
         cmocka_unit_test(round_trip__one_address_in_two_processes__one_location),
+        cmocka_unit_test(round_trip__inlined_chains__equal),
         cmocka_unit_test(round_trip__many_rows__equal),
         cmocka_unit_test(encode__same_profile__same_bytes),
         cmocka_unit_test(foreign__cpu_profile__leaf_and_innermost_line),

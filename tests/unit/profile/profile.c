@@ -184,10 +184,35 @@ functions__many__all_apart(void **state)
     profile_delete(profile);
 }
 
+static void
+add_frame__no_such_function_or_caller__refused(void **state)
+{
+    static const struct profile_frame bad[] = {
+        {.function = 0, .line = 1},
+        {.function = 99, .line = 1},
+        {.function = 1, .line = 1, .caller = 1},
+    };
+    struct profile *profile = fixture_small();
+    const struct profile_place place = {
+        .image = 1, .address = 4, .function = 1, .caller = 1};
+    uint32_t index;
+
+    (void)state;
+    assert_int_equal(profile->frame_count, 1);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_false(profile_add_frame(profile, &bad[i], &index));
+    }
+    assert_int_equal(profile->frame_count, 1);
+    assert_false(profile_add_hits_at(profile, &place, 0, 1));
+    assert_int_equal(profile->row_count, 3);
+    profile_delete(profile);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(add_frame__no_such_function_or_caller__refused),
         cmocka_unit_test(add_hits__same_keys__one_row),
         cmocka_unit_test(add_hits__other_key__new_row),
         cmocka_unit_test(add_hits__index_that_is_none__refused),
