@@ -91,6 +91,13 @@ typedef struct ntprof_session_options {
     void *log_context;
     uint32_t abi; /* NTPROF_ABI_... */
     uint32_t reserved;
+    /*
+     * Directory of a cgroup, of version 2 or of the hierarchy with perf_event; NULL: none. Hits are
+     * of what runs in it and below alone, by the moment of the hit; processes are told as ever. Back end
+     * perf can do so only where all processes are watched or profiled: what else would need
+     * events is STATUS_NOT_SUPPORTED.
+     */
+    const char *cgroup;
 } ntprof_session_options;
 
 /*
@@ -101,7 +108,9 @@ typedef struct ntprof_session_options {
  *
  * STATUS_INVALID_PARAMETER       session NULL, size too small, unknown back end, version, abi or
  *                                flag, WOW64 in an x86 session, x64 on a 32-bit host, an interval
- *                                for an unknown source or of 0
+ *                                for an unknown source or of 0, cgroup no directory of a
+ *                                cgroup file system, or in a simulation
+ * STATUS_NOT_FOUND               cgroup cannot be opened
  * STATUS_NOT_SUPPORTED           no back end, or not the one asked for, can be used:
  *                                ntprof_backend_next says why
  * STATUS_INSUFFICIENT_RESOURCES

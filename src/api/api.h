@@ -22,6 +22,7 @@ struct ntprof_session {
     HOST host;                  /* set at open */
     const HAL_BACKEND *backend; /* set at open */
     void *backend_context;      /* set at open */
+    int cgroup_fd;              /* set at open: hits of this cgroup alone; -1: of all */
     pid_t owner; /* set at open: a forked child has the memory but not the rings */
     ntprof_notify *notify;
     void *notify_context;

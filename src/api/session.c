@@ -9,11 +9,15 @@
 #include "ex/version.h"
 #include "host/linux/linux.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -212,6 +216,7 @@ session_choose_backend(ntprof_session *session, const ntprof_session_options *op
         .Selectors = options->abi == NTPROF_ABI_X86 ||
                      (options->abi == NTPROF_ABI_HOST && sizeof(void *) == 4),
         .UserOnly = (options->flags & NTPROF_SESSION_USER_ONLY) != 0,
+        .CgroupFd = session->cgroup_fd >= 0 ? &session->cgroup_fd : NULL,
         .SimulationSeed = options->simulation_seed,
     };
     NTSTATUS status =
@@ -290,6 +295,36 @@ session_close_backend(ntprof_session *session)
 {
     host_linux_use_pages(&session->host, NULL);
     session->backend->Close(session->backend_context);
+}
+
+static NTSTATUS
+session_open_cgroup(ntprof_session *session, const char *directory)
+{
+    struct statfs system;
+
+    session->cgroup_fd = -1;
+    if (directory == NULL) {
+        return STATUS_SUCCESS;
+    }
+    session->cgroup_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (session->cgroup_fd < 0) {
+        return errno == EMFILE || errno == ENFILE ? STATUS_INSUFFICIENT_RESOURCES
+                                                  : STATUS_NOT_FOUND;
+    }
+    if (fstatfs(session->cgroup_fd, &system) == 0 &&
+        (system.f_type == CGROUP_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC)) {
+        return STATUS_SUCCESS;
+    }
+    close(session->cgroup_fd);
+    return STATUS_INVALID_PARAMETER;
+}
+
+static void
+session_close_cgroup(const ntprof_session *session)
+{
+    if (session->cgroup_fd >= 0) {
+        close(session->cgroup_fd);
+    }
 }
 
 /* Host, back end, core and thread, in this order; what was made is undone on failure. */
@@ -392,9 +427,13 @@ ntprof_session_open(const ntprof_session_options *from, ntprof_session **out)
     session->wake_fd = -1;
     session->log = options.log;
     session->log_context = options.log_context;
-    status = session_init_lock(session);
+    status = session_open_cgroup(session, options.cgroup);
     if (!NT_SUCCESS(status)) {
         goto free_session;
+    }
+    status = session_init_lock(session);
+    if (!NT_SUCCESS(status)) {
+        goto close_cgroup;
     }
     status = session_build(session, &options);
     if (!NT_SUCCESS(status)) {
@@ -408,6 +447,8 @@ ntprof_session_open(const ntprof_session_options *from, ntprof_session **out)
 
 destroy_lock:
     pthread_mutex_destroy(&session->lock);
+close_cgroup:
+    session_close_cgroup(session);
 free_session:
     free(session);
     return status;
@@ -430,6 +471,7 @@ ntprof_session_close(ntprof_session *session)
     ExFinishSystem(&session->system);
     session_close_backend(session);
     host_linux_delete(&session->host);
+    session_close_cgroup(session);
     pthread_mutex_destroy(&session->lock);
     free(session);
 }

@@ -27,6 +27,8 @@ typedef struct _HAL_OPEN {
     void (*Notify)(void *NotifyContext, const ntprof_notification *Notification);
     void *NotifyContext;
     BOOLEAN UserOnly;
+    /* Directory of a cgroup whose hits alone count, open as long as the back end is; NULL: none. */
+    const int *CgroupFd;
     /* Hits in user mode tell their code segment and the offset in it, where there are any. */
     BOOLEAN Selectors;
     ULONG64 SimulationSeed;

@@ -161,13 +161,14 @@ session_structs__sizes_and_offsets__are_as_released(void **state)
 {
     (void)state;
     assert_int_equal(sizeof(ntprof_source_interval), 16);
-    assert_int_equal(sizeof(ntprof_session_options), 72);
+    assert_int_equal(sizeof(ntprof_session_options), 80);
     assert_int_equal(offsetof(ntprof_session_options, backend), 8);
     assert_int_equal(offsetof(ntprof_session_options, flags), 16);
     assert_int_equal(offsetof(ntprof_session_options, intervals), 24);
     assert_int_equal(offsetof(ntprof_session_options, simulation_seed), 40);
     assert_int_equal(offsetof(ntprof_session_options, log_context), 56);
     assert_int_equal(offsetof(ntprof_session_options, abi), 64);
+    assert_int_equal(offsetof(ntprof_session_options, cgroup), 72);
     assert_int_equal(sizeof(ntprof_session_info), 1176);
     assert_int_equal(offsetof(ntprof_session_info, abi), 1120);
     assert_int_equal(offsetof(ntprof_session_info, halt), 1124);

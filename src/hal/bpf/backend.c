@@ -331,6 +331,7 @@ open_backend(const HAL_OPEN *open, void **context)
         free(backend);
         return to_status(result);
     }
+    backend->bpf->cgroup_fd = open->CgroupFd != NULL ? *open->CgroupFd : -1;
     backend->ke = open->Ke;
     backend->notify = open->Notify;
     backend->notify_context = open->NotifyContext;

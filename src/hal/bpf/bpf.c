@@ -183,11 +183,6 @@ try_event(struct bpf *bpf, struct bpf_refusal *refusal)
     struct perf_source *const time = perf_sources_find(&bpf->sources, ProfileTime);
 
     bpf_probe_source(bpf, time);
-    if (!time->supported) {
-        snprintf(refusal->reason, sizeof(refusal->reason), "%s", time->reason);
-        snprintf(refusal->remedy, sizeof(refusal->remedy), "grant CAP_PERFMON");
-        return -EACCES;
-    }
     return bpf_try_attach(bpf, time, refusal);
 }
 
@@ -256,6 +251,7 @@ bpf_create(bpf_call *call, bool user_only, struct bpf **created,
     }
     bpf->exec_link = -1;
     bpf->epoll_fd = -1;
+    bpf->cgroup_fd = -1;
     result = make_kernel(bpf, call, refusal);
     if (result < 0) {
         goto delete_bpf;

@@ -42,6 +42,7 @@ struct bpf {
     void *ended_context;
     bool kernel_included;
     char kernel_reason[128]; /* why not */
+    int cgroup_fd;           /* hits of what runs in this cgroup alone; -1: of all */
     struct bpf_kernel kernel;
     struct bpf_index index;
     struct perf_sources sources;

@@ -24,10 +24,12 @@ struct reading {
 /* ---- one event ---- */
 
 static int
-call_perf_event_open(struct perf_event_attr *attr, uint32_t processor)
+call_perf_event_open(struct perf_event_attr *attr, uint32_t processor, int cgroup_fd)
 {
-    const long fd = syscall(SYS_perf_event_open, attr, -1, (int)processor, -1,
-                            PERF_FLAG_FD_CLOEXEC);
+    const unsigned long flags =
+        PERF_FLAG_FD_CLOEXEC | (cgroup_fd >= 0 ? PERF_FLAG_PID_CGROUP : 0u);
+    const long fd =
+        syscall(SYS_perf_event_open, attr, cgroup_fd, (int)processor, -1, flags);
 
     return fd < 0 ? -errno : (int)fd;
 }
@@ -44,9 +46,11 @@ raise_descriptor_limit(void)
     return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-/* Disabled. Returns the descriptor or negative errno. */
+/* Disabled; of all processes, or with cgroup_fd of those in the cgroup. Returns the descriptor or negative
+ * errno. */
 static int
-open_disabled(const struct perf_source *source, bool with_kernel, uint32_t processor)
+open_disabled(const struct perf_source *source, bool with_kernel, uint32_t processor,
+              int cgroup_fd)
 {
     struct perf_event_attr attr = {
         .size = sizeof(attr),
@@ -58,11 +62,11 @@ open_disabled(const struct perf_source *source, bool with_kernel, uint32_t proce
     int fd;
 
     perf_source_attr(source, &attr);
-    fd = call_perf_event_open(&attr, processor);
+    fd = call_perf_event_open(&attr, processor, cgroup_fd);
     if (fd == -EMFILE && raise_descriptor_limit()) {
-        fd = call_perf_event_open(&attr, processor);
+        fd = call_perf_event_open(&attr, processor, cgroup_fd);
     }
-    return fd;
+    return cgroup_fd >= 0 && fd == -ENOENT ? -EBADF : fd;
 }
 
 static bool
@@ -93,7 +97,7 @@ event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event 
     int link;
     int fd;
 
-    fd = open_disabled(source, source->kernel_included, processor);
+    fd = open_disabled(source, source->kernel_included, processor, bpf->cgroup_fd);
     if (fd < 0) {
         return bpf_fail(bpf, fd, BPF_STAGE_EVENT, source->name);
     }
@@ -155,7 +159,7 @@ first_online(void)
 static int
 try_source(const struct perf_source *source, bool with_kernel)
 {
-    const int fd = open_disabled(source, with_kernel, first_online());
+    const int fd = open_disabled(source, with_kernel, first_online(), -1);
 
     if (fd < 0) {
         return fd;
@@ -198,7 +202,7 @@ int
 bpf_try_attach(const struct bpf *bpf, const struct perf_source *source,
                struct bpf_refusal *refusal)
 {
-    const int fd = open_disabled(source, source->kernel_included, first_online());
+    const int fd = open_disabled(source, source->kernel_included, first_online(), -1);
     int link;
 
     if (fd < 0) {

@@ -210,6 +210,7 @@ open_backend(const HAL_OPEN *open, void **context)
                                    open->UserOnly, open->Selectors, &perf);
 
     if (result == 0) {
+        perf->cgroup_fd = open->CgroupFd != NULL ? *open->CgroupFd : -1;
         *context = perf;
     }
     return to_status(result);

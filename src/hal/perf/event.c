@@ -33,10 +33,11 @@ struct reading {
 };
 
 static int
-call_perf_event_open(struct perf_event_attr *attr, int pid, int processor)
+call_perf_event_open(struct perf_event_attr *attr, int pid, int processor, bool cgroup)
 {
-    const long fd =
-        syscall(SYS_perf_event_open, attr, pid, processor, -1, PERF_FLAG_FD_CLOEXEC);
+    const unsigned long flags =
+        PERF_FLAG_FD_CLOEXEC | (cgroup ? PERF_FLAG_PID_CGROUP : 0u);
+    const long fd = syscall(SYS_perf_event_open, attr, pid, processor, -1, flags);
 
     return fd < 0 ? -errno : (int)fd;
 }
@@ -102,7 +103,7 @@ can_open(bool inherit, const struct perf_features *features)
     int fd;
 
     fill_attr(&attr, &request, features);
-    fd = call_perf_event_open(&attr, 0, -1);
+    fd = call_perf_event_open(&attr, 0, -1, false);
     if (fd >= 0) {
         close(fd);
     }
@@ -128,11 +129,11 @@ perf_event_open_fd(const struct perf_event_request *request,
     int fd;
 
     fill_attr(&attr, request, features);
-    fd = call_perf_event_open(&attr, pid, processor);
+    fd = call_perf_event_open(&attr, pid, processor, request->cgroup);
     if (fd == -EMFILE && raise_descriptor_limit()) {
-        fd = call_perf_event_open(&attr, pid, processor);
+        fd = call_perf_event_open(&attr, pid, processor, request->cgroup);
     }
-    return fd;
+    return request->cgroup && fd == -ENOENT ? -EBADF : fd;
 }
 
 static bool

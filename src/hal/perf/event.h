@@ -52,6 +52,7 @@ struct perf_event_request {
     bool inherit; /* to threads and children made from now on */
     bool threads_only;
     bool on_exec; /* begins by itself at the next exec; else when it is opened */
+    bool cgroup;  /* of all, but while a cgroup's threads run: pid is its descriptor */
 };
 
 /* perf_features_probe - find out by trying. selectors: code segments are wanted. */
@@ -61,7 +62,7 @@ void perf_features_probe(struct perf_features *features, bool selectors);
  * perf_event_open_fd - perf_event_open. Raises the soft limit on descriptors to the hard one when
  * it is reached: a process of many threads needs more than the usual 1024.
  *
- *   pid        in: thread, 0 for the calling one, -1 for all
+ *   pid        in: thread, 0 for the calling one, -1 for all; or the cgroup's descriptor
  *   processor  in: or -1 for any
  *
  * Returns the descriptor or negative errno.

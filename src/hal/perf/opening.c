@@ -64,13 +64,28 @@ scope_of(const struct perf_target *target)
     return target->watch ? KE_SCOPE_BOTH : KE_SCOPE_GLOBAL;
 }
 
+/* The thread that an event of a target is opened on. Of all processes those of the cgroup alone have
+ * hits, if there is one; what happened is told of all: they may come into the cgroup later. */
+static int
+open_request(const struct perf *perf, const struct perf_target *target,
+             struct perf_event_request *request, uint32_t tid, uint32_t processor)
+{
+    int pid = target->pid != 0 ? (int)tid : -1;
+
+    request->cgroup = pid == -1 && request->source != NULL && perf->cgroup_fd >= 0;
+    if (request->cgroup) {
+        pid = perf->cgroup_fd;
+    }
+    return perf_event_open_fd(request, &perf->features, pid, (int)processor);
+}
+
 /* Open an event of a target and add it to opened. Returns 0 or negative errno. */
 static int
 event_open(struct perf *perf, struct perf_target *target, struct perf_source *source,
            const struct perf_ring *ring, uint32_t tid, bool side_band,
            struct perf_events *opened)
 {
-    const struct perf_event_request request = {
+    struct perf_event_request request = {
         .source = source,
         .kernel = source != NULL && source->kernel_included,
         .side_band = side_band,
@@ -82,8 +97,7 @@ event_open(struct perf *perf, struct perf_target *target, struct perf_source *so
     int fd;
     int result;
 
-    fd = perf_event_open_fd(&request, &perf->features, target->pid != 0 ? (int)tid : -1,
-                            (int)ring->processor);
+    fd = open_request(perf, target, &request, tid, ring->processor);
     if (fd < 0) {
         return fd;
     }

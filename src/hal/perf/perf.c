@@ -328,6 +328,7 @@ perf_create(struct _KE_SYSTEM *ke, perf_notify *notify, void *context, bool user
         return -ENOMEM;
     }
     perf->ke = ke;
+    perf->cgroup_fd = -1;
     perf->ring_pages_wanted = RING_PAGES_MAX;
     perf->processor_limit = configured < 1 || configured > PROCESSORS_MAX
                                 ? PROCESSORS_MAX

@@ -24,6 +24,7 @@ struct perf {
     struct _KE_SYSTEM *ke;
     bool kernel;             /* hits in kernel mode are wanted and allowed */
     char kernel_reason[128]; /* why not */
+    int cgroup_fd;           /* hits of what runs in this cgroup alone; -1: of all */
     struct perf_features features;
     struct perf_sources sources;
     struct perf_space space;

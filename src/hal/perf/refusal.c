@@ -196,6 +196,11 @@ perf_refusal_explain(int error, enum perf_scope scope, char *reason,
         say(&words, "this machine has no PMU that counts it (virtual machine?)",
             "run on the machine itself, or give the virtual machine a PMU");
         break;
+    case EBADF:
+        say(&words, "the cgroup is not one that events know",
+            "choose one of cgroup version 2, or of the hierarchy with perf_event where "
+            "that is mounted");
+        break;
     case ENOSPC:
         say(&words, "all breakpoint registers are taken",
             "use fewer breakpoints at a time");

@@ -306,6 +306,9 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
     if (perf_is_covered(perf, source, processor, pid)) {
         return 0;
     }
+    if (pid != 0 && perf->cgroup_fd >= 0) {
+        return perf_refuse_in_cgroup(perf);
+    }
     target = private_target(perf, pid);
     if (target == NULL) {
         return perf_fail(perf, -ENOMEM, PERF_SCOPE_SELF, "count %s", source->name);

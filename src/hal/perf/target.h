@@ -70,6 +70,10 @@ uint64_t perf_suspect_key(const struct perf_event *event, uint32_t tid);
 void perf_target_settle_suspect(struct perf *perf, const struct perf_event *inherited,
                                 uint32_t tid, uint64_t time_ns);
 
+/* perf_refuse_in_cgroup - keep that one process cannot be counted by itself in a session that counts a
+ * cgroup. Returns -EOPNOTSUPP. */
+int perf_refuse_in_cgroup(struct perf *perf);
+
 /* perf_target_delete - close its events; it must not be in the list any more. */
 void perf_target_delete(struct perf *perf, struct perf_target *target);
 

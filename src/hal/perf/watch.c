@@ -3,6 +3,7 @@
 #include "hal/perf/opening.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,15 @@ watch_known(struct perf *perf, struct perf_target *target)
     return process != NULL ? perf_space_cover(process, &target->cover) : 0;
 }
 
+int
+perf_refuse_in_cgroup(struct perf *perf)
+{
+    snprintf(perf->error, sizeof(perf->error),
+             "the session counts a cgroup, and the back end perf cannot count a single "
+             "process in it: watch all processes");
+    return -EOPNOTSUPP;
+}
+
 static int
 check_sources(struct perf *perf, struct perf_source *const *sources,
               size_t source_count)
@@ -144,6 +154,9 @@ perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
     uint64_t from_ns;
     int result;
 
+    if (perf->cgroup_fd >= 0) {
+        return perf_refuse_in_cgroup(perf);
+    }
     result = perf_watch_create(perf, pid, sources, source_count, processors,
                                processor_words, &target);
     if (result < 0) {

@@ -236,8 +236,12 @@ open_backend(const HAL_OPEN *open, void **context)
         .notify = open->Notify,
         .notify_context = open->NotifyContext,
     };
-    struct sim *const sim = sim_create(&options, open->Ke);
+    struct sim *sim;
 
+    if (open->CgroupFd != NULL) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    sim = sim_create(&options, open->Ke);
     if (sim == NULL) {
         return STATUS_INSUFFICIENT_RESOURCES;
     }

@@ -36,6 +36,25 @@ close_simulated(ntprof_session *session)
     ntprof_session_close(session);
 }
 
+/* A directory that is no cgroup's, none at all, and a machine that has no cgroups. */
+static void
+open__cgroup_that_is_none__refused(void **state)
+{
+    ntprof_session_options options = {.size = sizeof(options), .cgroup = "/proc/self"};
+    ntprof_session *session = NULL;
+
+    (void)state;
+    assert_int_equal(ntprof_session_open(&options, &session), STATUS_INVALID_PARAMETER);
+    options.cgroup = "/proc/self/missing";
+    assert_int_equal(ntprof_session_open(&options, &session), STATUS_NOT_FOUND);
+    options.cgroup = "/proc/self/stat";
+    assert_int_equal(ntprof_session_open(&options, &session), STATUS_NOT_FOUND);
+    options.backend = "sim";
+    options.cgroup = "/proc/self";
+    assert_int_equal(ntprof_session_open(&options, &session), STATUS_INVALID_PARAMETER);
+    assert_null(session);
+}
+
 /* ProfileLoadInstructions is a source that the simulated machine lacks. */
 static NTSTATUS
 watch_what_is_not_there(ntprof_session *session)
@@ -338,6 +357,7 @@ main(void)
         cmocka_unit_test(error__source_not_there__says_so),
         cmocka_unit_test(error__of_a_failure_before__not_told_again),
         cmocka_unit_test(error__after_a_call_that_works__still_there),
+        cmocka_unit_test(open__cgroup_that_is_none__refused),
         cmocka_unit_test(error__of_a_call_with_bad_arguments__not_that_before),
         cmocka_unit_test(error__session_of_the_parent__says_so),
         cmocka_unit_test(error__privilege_not_held__says_what_to_do),
