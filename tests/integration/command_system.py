@@ -3,6 +3,7 @@
 """ntprof system: all processes, those to come and those that have gone, and the kernel."""
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from harness import CommandTest, text, wait_for
 FILE = "ntprof.pb.gz"
 
 
-class System(CommandTest):
+class Whole(CommandTest):
     """As root: other users are told why they may not, below."""
 
     def setUp(self):
@@ -52,6 +53,14 @@ class System(CommandTest):
     def hits(self, key, value, *words):
         return sum(row["hits"] for row in self.report(*words)["rows"] if row[key] == value)
 
+    def next_file(self):
+        """Waits until all of the file was made after this."""
+        for _ in range(2):
+            inode = (self.folder / FILE).stat().st_ino
+            wait_for(lambda: (self.folder / FILE).stat().st_ino != inode, "a new file")
+
+
+class System(Whole):
     def test_processes_of_before_and_later__are_all_counted(self):
         before = self.start([self.copy("work-before"), "300000"])
         child = self.start_system()
@@ -158,6 +167,128 @@ class System(CommandTest):
                 self.assertTrue(said.startswith("ntprof: system: "), said)
                 self.assertIn(wanted, said)
                 self.assert_nothing_left()
+
+
+class Cgroup(Whole):
+    """-G: hits of what runs in a cgroup alone."""
+
+    def setUp(self):
+        super().setUp()
+        self.mount = next((line.split()[1] for line in pathlib.Path("/proc/self/mounts").read_text()
+                           .splitlines() if line.split()[2] == "cgroup2"), None)
+        if self.mount is None:
+            self.mount = str(self.folder / "cgroup2")
+            os.mkdir(self.mount)
+            subprocess.run(["mount", "-t", "cgroup2", "none", self.mount], check=True)
+            self.addCleanup(subprocess.run, ["umount", self.mount], check=True)
+        self.name = f"ntprof-test-{os.getpid()}"
+        self.directory = pathlib.Path(self.mount) / self.name
+        self.directory.mkdir()
+        self.addCleanup(self.remove)
+
+    def remove(self):
+        """What is in it moves up, and it goes."""
+        for group in sorted(self.directory.glob("**/"), reverse=True):
+            for pid in (group / "cgroup.procs").read_text().split():
+                (pathlib.Path(self.mount) / "cgroup.procs").write_text(pid)
+            group.rmdir()
+
+    def start_in(self, group, name):
+        """A program of this name, which works in the cgroup."""
+        return self.start([self.copy(name), "300000"],
+                          preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid())))
+
+    def start_out(self, name):
+        return self.start([self.copy(name), "300000"])
+
+    def test_cgroup__its_processes_and_those_below_alone(self):
+        below = self.directory / "below"
+        below.mkdir()
+        self.start_in(self.directory, "work-in")
+        self.start_in(below, "work-below")
+        self.start_out("work-out")
+        for group, others in ((self.name, []), ("/" + self.name, []), (str(self.directory), []),
+                              (f"{self.name}/below", ["work-in"])):
+            with self.subTest(group):
+                result = self.ntprof("system", "-G", group, "--duration", "400ms")
+                self.assertEqual(result.returncode, 0, text(result.stderr))
+                self.assertGreater(self.hits("process", "work-below", "--by", "process"), 20)
+                for name in ["work-out", *others]:
+                    self.assertEqual(self.hits("process", name, "--by", "process"), 0, name)
+
+    def test_processes_that_join_and_leave__counted_while_in_it(self):
+        """Names too: mappings are told of all, also of those that come into it later."""
+        worker = self.start_out("work-joins")
+        child = self.start_system("-G", self.name)
+        self.assertEqual(self.hits("process", "work-joins", "--by", "process"), 0)
+        (self.directory / "cgroup.procs").write_text(str(worker.pid))
+        wait_for(lambda: self.hits("process", "work-joins", "--by", "process") > 20, "hits")
+        rows = [row for row in self.report("--by", "address")["rows"] if "work-joins" in row["image"]]
+        self.assertIn("right_three_units", {row["function"] for row in rows})
+        (pathlib.Path(self.mount) / "cgroup.procs").write_text(str(worker.pid))
+        self.next_file()
+        before = self.hits("process", "work-joins", "--by", "process")
+        self.next_file()
+        self.next_file()
+        self.assertEqual(self.hits("process", "work-joins", "--by", "process"), before)
+        self.end(child)
+
+    def test_kernel__for_the_cgroup_alone(self):
+        def join():
+            (self.directory / "cgroup.procs").write_text(str(os.getpid()))
+
+        writer = ["dd", "if=/dev/zero", "of=/dev/null", "bs=64k"]
+        self.start(writer, stderr=subprocess.DEVNULL)
+        self.start(writer, stderr=subprocess.DEVNULL)
+
+        def kernel():
+            result = self.ntprof("system", "--kernel", "-G", self.name, "--duration", "400ms")
+            self.assertEqual(result.returncode, 0, text(result.stderr))
+            return self.hits("process", "[kernel]", "--by", "process")
+
+        self.assertEqual(kernel(), 0)
+        self.start(writer, stderr=subprocess.DEVNULL, preexec_fn=join)
+        self.assertGreater(kernel(), 20)
+
+    def test_cgroup_without_processes_or_gone_meanwhile__ends_well(self):
+        child = self.start_system("-G", self.name)
+        self.directory.rmdir()
+        self.next_file()
+        said = self.end(child)
+        self.assertIn("too few hits", said)
+        self.directory.mkdir()
+
+    def test_what_is_no_cgroup__is_named(self):
+        for name, wanted in (("no-such", self.mount), ("", "system.slice"), ("/tmp", "no such"),
+                             (f"{self.name}/cgroup.procs", "no such"),
+                             ("/proc", "no such")):
+            with self.subTest(name):
+                result = self.ntprof("system", "-G", name, "--duration", "100ms")
+                said = text(result.stderr)
+                self.assertEqual(result.returncode, 125, said)
+                self.assertEqual(len(said.splitlines()), 1, said)
+                self.assertTrue(said.startswith(f"ntprof: system: -G '{name}': "), said)
+                self.assertIn(wanted, said)
+                self.assert_nothing_left()
+
+    def test_cgroup_that_events_do_not_know__is_said(self):
+        """One of a hierarchy of version 1 without perf_event."""
+        other = next((line.split()[1] for line in pathlib.Path("/proc/self/mounts").read_text()
+                      .splitlines() if line.split()[2] == "cgroup"
+                      and "perf_event" not in line.split()[3].split(",")), None)
+        if other is None:
+            return  # none such here
+        result = self.ntprof("system", "-G", other, "--duration", "100ms")
+        said = text(result.stderr)
+        self.assertEqual(result.returncode, 125, said)
+        self.assertEqual(len(said.splitlines()), 1, said)
+        self.assertIn("perf_event", said)
+
+    def test_other_commands__have_no_such_option(self):
+        for command in (["run", "-G", "/", "--", "true"], ["attach", "-G", "/", "-p", "1"]):
+            result = self.ntprof(*command)
+            self.assertEqual(result.returncode, 125)
+            self.assertIn("'-G'", text(result.stderr))
 
 
 class Refused(CommandTest):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* record_options.c - parsing the command lines of the commands that record. */
 #include "cmd/record_options.h"
+#include "cmd/cgroup.h"
 #include "cmd/cmd.h"
 #include "util/number.h"
 #include "util/text.h"
@@ -28,7 +29,7 @@ enum {
 };
 
 /* Who has an option. */
-enum audience { ALL, WITH_PIDS, WITH_DURATION, WITH_MODES };
+enum audience { ALL, WITH_PIDS, WITH_DURATION, WITH_MACHINE };
 
 static const struct {
     struct option option;
@@ -50,8 +51,9 @@ static const struct {
     {{"help", no_argument, NULL, OPT_HELP}, ALL},
     {{"pid", required_argument, NULL, 'p'}, WITH_PIDS},
     {{"duration", required_argument, NULL, OPT_DURATION}, WITH_DURATION},
-    {{"kernel", no_argument, NULL, OPT_KERNEL}, WITH_MODES},
-    {{"user", no_argument, NULL, OPT_USER}, WITH_MODES},
+    {{"kernel", no_argument, NULL, OPT_KERNEL}, WITH_MACHINE},
+    {{"user", no_argument, NULL, OPT_USER}, WITH_MACHINE},
+    {{"cgroup", required_argument, NULL, 'G'}, WITH_MACHINE},
 };
 
 enum { KNOWN_OPTIONS = sizeof(known_options) / sizeof(known_options[0]) };
@@ -196,6 +198,21 @@ parse_pids(struct record_options *options, const char *list)
         }
     } while (*text != '\0');
     return true;
+}
+
+static bool
+parse_cgroup(struct record_options *options, const char *name)
+{
+    char error[400];
+
+    free(options->cgroup);
+    options->cgroup = NULL;
+    if (name[0] == '\0') {
+        return bad(options, "-G", name,
+                   "must be a path, such as system.slice; / is the root");
+    }
+    options->cgroup = cgroup_find(name, error, sizeof(error));
+    return options->cgroup != NULL || bad(options, "-G", name, error);
 }
 
 static bool
@@ -445,6 +462,8 @@ parse_option(struct record_options *options, struct given *given, int option,
         return true;
     case 'p':
         return parse_pids(options, text);
+    case 'G':
+        return parse_cgroup(options, text);
     case 'q':
         options->quiet = true;
         return true;
@@ -510,7 +529,7 @@ choose_options(const struct record_syntax *syntax, struct option *chosen)
 
         if (audience == ALL || (audience == WITH_PIDS && syntax->pids) ||
             (audience == WITH_DURATION && syntax->duration) ||
-            (audience == WITH_MODES && syntax->modes)) {
+            (audience == WITH_MACHINE && syntax->machine)) {
             chosen[count++] = known_options[i].option;
         }
     }
@@ -538,7 +557,9 @@ record_options_parse(struct record_options *options, const struct record_syntax 
                      int argc, char **argv)
 {
     /* "+": what follows the command belongs to the command. */
-    const char *const letters = syntax->pids ? "+:e:F:c:C:o:qp:" : "+:e:F:c:C:o:q";
+    const char *const letters = syntax->pids      ? "+:e:F:c:C:o:qp:"
+                                : syntax->machine ? "+:e:F:c:C:o:qG:"
+                                                  : "+:e:F:c:C:o:q";
     struct option long_options[KNOWN_OPTIONS + 1];
     struct given given = {.sources = "time"};
     int option;
@@ -569,4 +590,5 @@ record_options_finish(struct record_options *options)
 {
     free(options->source_text);
     free(options->pids);
+    free(options->cgroup);
 }

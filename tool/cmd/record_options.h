@@ -19,7 +19,7 @@ struct record_syntax {
     bool program;  /* words after the options: a program to run; else there are none */
     bool pids;     /* -p, of which one is needed */
     bool duration; /* --duration */
-    bool modes;    /* --kernel, --user */
+    bool machine;  /* --kernel, --user, -G */
 };
 
 struct record_options {
@@ -40,6 +40,7 @@ struct record_options {
     uint64_t duration_ns; /* 0: no end */
     bool kernel_only;     /* of what runs, the kernel alone */
     bool user_only;       /* user mode alone */
+    char *cgroup;         /* directory of the one that is profiled; NULL: all */
     size_t rows;
     bool json;
     bool quiet;

@@ -88,6 +88,7 @@ recording_open_session(struct recording *recording)
         .flags = NTPROF_SESSION_POLLED |
                  (recording->options->user_only ? NTPROF_SESSION_USER_ONLY : 0u),
         .intervals = intervals,
+        .cgroup = recording->options->cgroup,
     };
     char shown[120];
     NTSTATUS status;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const struct record_syntax syntax = {
-    .command = "system", .duration = true, .modes = true};
+    .command = "system", .duration = true, .machine = true};
 
 static bool
 system_watch(struct recording *recording)
