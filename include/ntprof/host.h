@@ -34,6 +34,9 @@ typedef struct _MDL {
                              caller's buffer until unmapped whatever the caller does to its own
                              mapping */
     void *HostContext; /* the host's own */
+    /* Set by UnmapPages: counts that the caller's memory did not take, being gone, another's by now or
+     * not to be written. */
+    ULONG64 Unwritten;
 } MDL;
 
 /* HOST_PROCESS - a process as the host knows it. */
@@ -70,7 +73,7 @@ typedef struct _HOST_TABLE {
      * 0, which always succeeds, wherever StartVa is, and is mapped somewhere). Lock: the
      * statuses of NtStartProfile. Map: STATUS_INSUFFICIENT_RESOURCES. Flush makes what was counted
      * so far visible to the caller. Unmap and Unlock undo; afterwards the caller's memory holds
-     * all counts and is its own again.
+     * all counts but those in Mdl->Unwritten, and is its own again.
      */
     NTSTATUS (*LockPages)(void *Context, MDL *Mdl);
     NTSTATUS (*MapPages)(void *Context, MDL *Mdl);

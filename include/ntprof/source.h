@@ -21,7 +21,8 @@ enum { NTPROF_UNIT_100NS = 0, NTPROF_UNIT_EVENTS = 1 };
  * ntprof_source_info - a source of a session, and its books.
  *
  * The books add up: taken = counted + outside, and expected = taken + lost + throttled +
- * missed + unfinished + excluded (expected is what the kernel's own event count gives).
+ * missed + unfinished + excluded (expected is what the kernel's own event count gives). What was
+ * counted and did not reach a buffer is in unwritten.
  */
 typedef struct ntprof_source_info {
     size_t size;
@@ -51,6 +52,11 @@ typedef struct ntprof_source_info {
     uint64_t excluded; /* in kernel mode without the right to see it; where that
                                     right is missing, missed hits cannot be told apart and
                                     are in here */
+    /* Counts of stopped profiles that their buffers did not take, because the caller had unmapped,
+     * replaced or write-protected that memory when they were to be added. The increments of all buffers
+     * and these are one for each profile that a hit in counted matched. Whole pages take part in the
+     * counting themselves: what is in them stays in them. */
+    uint64_t unwritten;
 } ntprof_source_info;
 
 /*

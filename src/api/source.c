@@ -58,6 +58,7 @@ source_fill(ntprof_source_info *info, const HAL_SOURCE *hal, const HAL_BOOKS *bo
     info->taken = hits->Taken;
     info->counted = hits->Counted;
     info->outside = hits->Outside;
+    info->unwritten = hits->Unwritten;
     info->lost = books->Lost;
     info->throttled = books->Throttled;
     info->missed = books->Missed;
@@ -85,7 +86,8 @@ ntprof_source_get(ntprof_session *session, KPROFILE_SOURCE source,
     if (NT_SUCCESS(status)) {
         session->backend->Hal->QuerySource(session->backend_context, source, &hal);
         source_fill(&full, &hal, &books, &hits);
-        if (!api_copy_out(info, &full, sizeof(full), sizeof(full))) {
+        if (!api_copy_out(info, &full, sizeof(full),
+                          offsetof(ntprof_source_info, unwritten))) {
             status = STATUS_INVALID_PARAMETER;
         }
     }

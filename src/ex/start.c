@@ -95,6 +95,16 @@ ExpNoticeEnd(KSYSTEM *System, const EPROFILE *Profile)
     }
 }
 
+/* What the caller's memory did not take is in the books. */
+static void
+ExpGiveBackBuffer(KSYSTEM *System, KPROFILE *Kernel)
+{
+    MDL *const Mdl = KeProfileMdl(Kernel);
+
+    MmUnmapAndUnlock(&System->Host, Mdl);
+    KeNoteUnwritten(&System->Ke, Kernel->Source, Mdl->Unwritten);
+}
+
 NTSTATUS
 ExpStartProfile(KSYSTEM *System, EPROFILE *Profile)
 {
@@ -135,7 +145,7 @@ ExpStartProfile(KSYSTEM *System, EPROFILE *Profile)
     return STATUS_SUCCESS;
 
 unlock_buffer:
-    MmUnmapAndUnlock(Host, KeProfileMdl(Kernel));
+    ExpGiveBackBuffer(System, Kernel);
 free_kernel:
     HostFree(Host, Kernel, ExpKernelProfileBytes);
     return Status;
@@ -154,7 +164,7 @@ ExpStopProfile(KSYSTEM *System, EPROFILE *Profile)
     RemoveEntryList(&Profile->StartedLinks);
     Profile->ProfileObject = NULL;
     Profile->LockedBuffer = NULL;
-    MmUnmapAndUnlock(&System->Host, KeProfileMdl(Kernel));
+    ExpGiveBackBuffer(System, Kernel);
     HostFree(&System->Host, Kernel, ExpKernelProfileBytes);
     return STATUS_SUCCESS;
 }

@@ -95,6 +95,9 @@ typedef struct _KE_BOOKS {
     ULONG64 Taken;
     ULONG64 Counted; /* matched at least one started profile */
     ULONG64 Outside; /* matched none */
+    /* Of the counts that Counted made, one for each match: those that the callers' memory did not take
+     * (MDL.Unwritten). */
+    ULONG64 Unwritten;
 } KE_BOOKS;
 
 enum { KE_PROCESS_BUCKETS = 4096, KE_SOURCE_SLOTS = 256 };
@@ -167,6 +170,9 @@ BOOLEAN KeQueryHalt(const KE_SYSTEM *Ke, KE_HALT *Halt);
 
 /* KeRegisterSource - keep books of Source. STATUS_INSUFFICIENT_RESOURCES. */
 NTSTATUS KeRegisterSource(KE_SYSTEM *Ke, KPROFILE_SOURCE Source);
+
+/* KeNoteUnwritten - counts of Source that were lost on the way to their buffer. */
+void KeNoteUnwritten(KE_SYSTEM *Ke, KPROFILE_SOURCE Source, ULONG64 Counts);
 
 /* KeQueryBooks - all zero for a source that nobody registered. */
 void KeQueryBooks(const KE_SYSTEM *Ke, KPROFILE_SOURCE Source, KE_BOOKS *Books);

@@ -23,6 +23,7 @@ typedef struct _KI_PROCESSOR_BOOKS {
 typedef struct _KI_SOURCE {
     KPROFILE_SOURCE Source;
     ULONG Processors;
+    ULONG64 Unwritten;          /* passive calls alone */
     KI_PROCESSOR_BOOKS Books[]; /* Processors, and one for all above */
 } KI_SOURCE;
 

@@ -75,12 +75,22 @@ KeRegisterSource(KE_SYSTEM *Ke, KPROFILE_SOURCE Source)
 }
 
 void
+KeNoteUnwritten(KE_SYSTEM *Ke, KPROFILE_SOURCE Source, ULONG64 Counts)
+{
+    KI_SOURCE *const Found = KiFindSource(Ke, Source);
+
+    if (Found != NULL) {
+        Found->Unwritten += Counts;
+    }
+}
+
+void
 KeQueryBooks(const KE_SYSTEM *Ke, KPROFILE_SOURCE Source, KE_BOOKS *Books)
 {
     const KI_SOURCE *const Found = KiFindSource(Ke, Source);
     const HAL_COUNTING *const Counting = Ke->Hal.Table->Counting;
 
-    *Books = (KE_BOOKS){0};
+    *Books = (KE_BOOKS){.Unwritten = Found != NULL ? Found->Unwritten : 0};
     if (Counting != NULL) {
         Counting->QueryHits(Ke->Hal.Context, Source, &Books->Counted, &Books->Outside);
         Books->Taken = Books->Counted + Books->Outside;

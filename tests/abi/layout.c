@@ -185,7 +185,8 @@ static void
 source_structs__sizes_and_offsets__are_as_released(void **state)
 {
     (void)state;
-    assert_int_equal(sizeof(ntprof_source_info), 432);
+    assert_int_equal(sizeof(ntprof_source_info), 440);
+    assert_int_equal(offsetof(ntprof_source_info, unwritten), 432);
     assert_int_equal(offsetof(ntprof_source_info, name), 24);
     assert_int_equal(offsetof(ntprof_source_info, reason), 120);
     assert_int_equal(offsetof(ntprof_source_info, interval_asked), 312);
@@ -209,7 +210,8 @@ static void
 embedding_structs__sizes__are_as_released(void **state)
 {
     (void)state;
-    assert_int_equal(sizeof(MDL), 32);
+    assert_int_equal(sizeof(MDL), 40);
+    assert_int_equal(offsetof(MDL, Unwritten), 32);
     assert_int_equal(sizeof(HOST_PROCESS), 16);
     assert_int_equal(sizeof(HOST_TABLE), 184);
     assert_int_equal(sizeof(KE_HIT), 40);

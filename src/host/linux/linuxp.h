@@ -29,8 +29,9 @@ int host_word_touch(uintptr_t address);
 /* host_words_touch - the word at first, and one in every further page up to last. */
 int host_words_touch(uintptr_t first, uintptr_t last);
 
-/* host_word_add - add to the word, modulo 2^32; no other writer's change is lost. */
-int host_word_add(uintptr_t address, uint32_t amount);
+/* host_word_add - add to the word, modulo 2^32; no other writer's change is lost. Returns what could
+ * not be added, since the word is not there, or not any more: 0 if all is well. */
+uint32_t host_word_add(uintptr_t address, uint32_t amount);
 
 /* memory.c - copies between this process's own memory, with faults as -EFAULT. */
 int host_copy_from(void *to, uintptr_t from, size_t bytes);

@@ -22,9 +22,9 @@
  * (A - StartVa), and each hit is in exactly one place: there, or in the caller's memory.
  *
  * A caller should keep its buffer until it has stopped. If it does not, counts of a range go on
- * in pages that only we have, and differences stay with us, and are dropped at unmap, where the
- * memory is gone or is another by now. One that puts other memory there just while a flush looks
- * races with itself.
+ * in pages that only we have. Differences stay with us while the memory is gone, is another by now
+ * or cannot be written, and those that are left at unmap are told: MDL.Unwritten. One that puts other
+ * memory there just while a flush looks races with itself.
  *
  * Whole pages of a buffer lose what madvise, mlock and NUMA calls said about them; private
  * pages of a file come back as anonymous ones.
@@ -562,7 +562,8 @@ host_map_pages(void *Context, MDL *Mdl)
 
 /*
  * Moves what was counted since the last time, of one page at most. The exchange takes each hit
- * exactly once while others count; a fault means that the caller took its memory away just now.
+ * exactly once while others count. A fault means that the caller protects its memory, or took it away
+ * just now: what was not added waits for the next time.
  */
 static void
 page_flush(uint64_t number, uintptr_t start, ULONG *shadow, size_t counters)
@@ -570,7 +571,7 @@ page_flush(uint64_t number, uintptr_t start, ULONG *shadow, size_t counters)
     bool held = false;
 
     for (size_t i = 0; i < counters; i++) {
-        ULONG amount;
+        ULONG rest;
 
         if (__atomic_load_n(&shadow[i], __ATOMIC_RELAXED) == 0) {
             continue;
@@ -579,8 +580,12 @@ page_flush(uint64_t number, uintptr_t start, ULONG *shadow, size_t counters)
             return;
         }
         held = true;
-        amount = __atomic_exchange_n(&shadow[i], 0, __ATOMIC_RELAXED);
-        (void)host_word_add(start + i * COUNTER_BYTES, amount);
+        rest = host_word_add(start + i * COUNTER_BYTES,
+                             __atomic_exchange_n(&shadow[i], 0, __ATOMIC_RELAXED));
+        if (rest != 0) {
+            (void)__atomic_fetch_add(&shadow[i], rest, __ATOMIC_RELAXED);
+            return; /* of the same page: the others would fare the same */
+        }
     }
 }
 
@@ -615,6 +620,14 @@ piece_move(const struct host_piece *piece, ULONG *shadow)
     }
 }
 
+/* Where the lock's own counters of a piece are; nobody counts in a live one's. */
+static ULONG *
+piece_shadow(const MDL *Mdl, const struct host_piece *piece)
+{
+    return (ULONG *)(void *)((char *)Mdl->MappedSystemVa +
+                             (piece->start - (uintptr_t)Mdl->StartVa));
+}
+
 void
 host_flush_pages(void *Context, MDL *Mdl)
 {
@@ -627,22 +640,40 @@ host_flush_pages(void *Context, MDL *Mdl)
     host_arena_lock();
     for (size_t i = 0; i < lock->count; i++) {
         const struct host_piece *piece = &lock->pieces[i];
-        char *shadow =
-            (char *)Mdl->MappedSystemVa + (piece->start - (uintptr_t)Mdl->StartVa);
+        ULONG *const shadow = piece_shadow(Mdl, piece);
 
         if (piece->range == NULL) {
-            piece_flush(lock->number, piece, (ULONG *)(void *)shadow);
+            piece_flush(lock->number, piece, shadow);
         } else if (!piece->live) {
-            piece_move(piece, (ULONG *)(void *)shadow);
+            piece_move(piece, shadow);
         }
     }
     host_arena_unlock();
+}
+
+static ULONG64
+lock_count_unwritten(const struct host_lock *lock, const MDL *Mdl)
+{
+    ULONG64 unwritten = 0;
+
+    for (size_t i = 0; i < lock->count; i++) {
+        const struct host_piece *const piece = &lock->pieces[i];
+        const ULONG *const shadow = piece_shadow(Mdl, piece);
+
+        for (size_t at = 0; piece->range == NULL && at < piece->bytes / COUNTER_BYTES;
+             at++) {
+            unwritten += shadow[at];
+        }
+    }
+    return unwritten;
 }
 
 void
 host_unmap_pages(void *Context, MDL *Mdl)
 {
     host_flush_pages(Context, Mdl);
+    Mdl->Unwritten =
+        Mdl->MappedSystemVa != NULL ? lock_count_unwritten(Mdl->HostContext, Mdl) : 0;
     Mdl->MappedSystemVa = NULL;
 }
 

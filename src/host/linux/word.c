@@ -54,19 +54,24 @@ host_words_touch(uintptr_t first, uintptr_t last)
     }
 }
 
-int
+uint32_t
 host_word_add(uintptr_t address, uint32_t amount)
 {
     const uint32_t small = amount & ((1u << SMALL_BITS) - 1);
-    int error = 0;
 
     if (small != 0) {
-        error = word_operate(address, FUTEX_OP_ADD, small);
+        if (word_operate(address, FUTEX_OP_ADD, small) != 0) {
+            return amount;
+        }
+        amount -= small;
     }
-    for (uint32_t bit = SMALL_BITS; bit < 32 && error == 0; bit++) {
+    for (uint32_t bit = SMALL_BITS; amount != 0; bit++) {
         if ((amount >> bit & 1) != 0) {
-            error = word_operate(address, FUTEX_OP_ADD | FUTEX_OP_OPARG_SHIFT, bit);
+            if (word_operate(address, FUTEX_OP_ADD | FUTEX_OP_OPARG_SHIFT, bit) != 0) {
+                return amount;
+            }
+            amount -= UINT32_C(1) << bit;
         }
     }
-    return error;
+    return 0;
 }

@@ -219,6 +219,49 @@ start__buffer_gone_since_create__violation_and_again_later(void **state)
     assert_int_equal(stop(handle), STATUS_SUCCESS);
 }
 
+static HOST_TABLE lossy_table;
+
+/* A host whose caller's memory takes all but three counts of each buffer. */
+static void
+lossy_unmap(void *context, MDL *mdl)
+{
+    host_sim_host(context).Table->UnmapPages(context, mdl);
+    mdl->Unwritten = 3;
+}
+
+/* rules: stop-unwritten, hit-books */
+static void
+stop__counts_that_memory_did_not_take__in_the_books_of_the_source(void **state)
+{
+    const EX_CREATE_PROFILE request = machine_request();
+    const HANDLE handle = machine_create_started(&machine, &request);
+    KE_BOOKS books;
+
+    (void)state;
+    lossy_table = *machine.system.Host.Table;
+    lossy_table.UnmapPages = lossy_unmap;
+    machine.system.Host.Table = &lossy_table;
+    for (ULONG round = 1; round <= 2; round++) {
+        for (int i = 0; i < 5; i++) {
+            assert_int_equal(machine_hit(&machine, MACHINE_CODE), 1);
+        }
+        KeQueryBooks(&machine.system.Ke, ProfileTime, &books);
+        assert_int_equal(books.Unwritten, 3 * (round - 1)); /* they may yet be */
+        assert_int_equal(round == 1 ? stop(handle) : ExClose(&machine.system, handle),
+                         STATUS_SUCCESS);
+        KeQueryBooks(&machine.system.Ke, ProfileTime, &books);
+        assert_int_equal(books.Unwritten, 3 * round);
+        assert_int_equal(books.Counted, 5 * round);
+        assert_int_equal(books.Taken, books.Counted + books.Outside);
+        if (round == 1) {
+            assert_int_equal(start(handle), STATUS_SUCCESS);
+        }
+    }
+    KeQueryBooks(&machine.system.Ke, ProfileTotalCycles, &books);
+    assert_int_equal(books.Unwritten, 0);
+    machine.system.Host.Table = host_sim_host(machine.host).Table;
+}
+
 /* rules: start-mdl-limit, create-mdl-limit */
 static void
 start__more_than_an_mdl_describes__insufficient_resources(void **state)
@@ -564,6 +607,7 @@ main(void)
         TEST(start__kernel_object__type_size_and_mdl_behind),
         TEST(start__large_buffer__only_needed_counters_locked),
         TEST(start__buffer_gone_since_create__violation_and_again_later),
+        TEST(stop__counts_that_memory_did_not_take__in_the_books_of_the_source),
         TEST(start__more_than_an_mdl_describes__insufficient_resources),
         TEST(start__two_faults__first_in_order_wins),
         TEST(start__size_0__succeeds_never_counts),
