@@ -1,0 +1,210 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""SIGKILL of ntprof at random moments: nothing of it is left, and what it profiled is unharmed.
+
+From the environment: NTPROF_KILLS, how many times for each command and back end; a few unless set.
+"""
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import time
+
+import bpf_objects
+import harness
+from harness import CommandTest, for_each_user, is_alive, text, wait_for
+
+KILLS = int(os.environ.get("NTPROF_KILLS", "5"))
+HALS = ("perf", "bpf")
+FILE = "ntprof.pb.gz"
+
+# A killed one has run no longer, however busy the machine is.
+LONGEST_S = 0.6
+
+# Short, and its answer can be told from a wrong one.
+COMMAND = ["/usr/bin/python3", "-S", "-c", "print(sum(i * i for i in range(200000)))"]
+ANSWER = b"%d\n" % sum(i * i for i in range(200000))
+
+# Works now and then with two threads, and with children, until its input ends; says how many answers
+# were wrong.
+WORKER = r"""
+import os, sys, threading, time
+over, wrong, done = False, 0, 0
+def work():
+    global wrong, done
+    while not over:
+        wrong += sum(i * i for i in range(2000)) != 2664667000
+        done += 1
+        time.sleep(0.003)
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads: thread.start()
+os.write(1, b"ready\n")
+while os.read(0, 1):
+    if os.fork() == 0:
+        os._exit(0 if sum(i * i for i in range(2000)) == 2664667000 else 1)
+    wrong += os.wait()[1] != 0
+over = True
+for thread in threads: thread.join()
+print(wrong, done > 0, threading.active_count())
+"""
+
+
+def perf_descriptors():
+    """(pid, descriptor) of each perf event that some process has open."""
+    found = set()
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            for link in (process / "fd").iterdir():
+                if "perf_event" in os.readlink(link):
+                    found.add((process.name, link.name))
+        except OSError:
+            pass  # it has ended, or is another user's
+    return found
+
+
+@for_each_user
+class Killed(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.seed = random.randrange(1 << 32)
+        self.random = random.Random(self.seed)
+        self.descriptors = perf_descriptors()
+        self.objects = bpf_objects.ids()
+
+    def assert_nothing_is_left(self):
+        """Objects go some time after their last descriptor: the kernel frees them later."""
+        left = perf_descriptors() - self.descriptors
+        wait_for(lambda: not left & perf_descriptors(), f"the end of events: {left}")
+        objects = bpf_objects.ids() - self.objects
+        wait_for(lambda: not objects & bpf_objects.ids(), f"the end of BPF objects: {objects}")
+
+    def assert_registers_are_free(self, pid):
+        """Each breakpoint register of a process, and of each processor, can be had: no event is left
+        that nobody has a descriptor of."""
+        for target, processor in [(pid, -1)] + ([] if self.is_user() else
+                                                [(-1, cpu) for cpu in os.sched_getaffinity(0)]):
+            opened = []
+            try:
+                for _ in range(bpf_objects.BREAKPOINTS):
+                    opened.append(bpf_objects.open_breakpoint(target, processor))
+            finally:
+                for descriptor in opened:
+                    os.close(descriptor)
+
+    def kill_at_random(self, child, until_s):
+        """SIGKILL after at most this time. True: it still ran."""
+        time.sleep(self.random.uniform(0, until_s))
+        running = child.poll() is None
+        child.kill()
+        child.wait()
+        return running
+
+    def time_of(self, words, **given):
+        """How long the command takes that is to be killed, with some more."""
+        began = time.monotonic()
+        self.run_bare(words, **given)
+        return min((time.monotonic() - began) * 1.2, LONGEST_S)
+
+    def start_quiet(self, words, **given):
+        """A child whose process group is its own."""
+        return subprocess.Popen(words, **self.options({
+            "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
+            "stderr": subprocess.DEVNULL, "start_new_session": True, **given}))
+
+    def kill_run(self, hal):
+        words = self.arguments("run", "-q", "--hal", hal, "--every", "100ms", "--", *COMMAND)
+        until_s = self.time_of(words)
+        answers = 0
+        for _ in range(KILLS):
+            child = self.start_quiet(words, stdout=subprocess.PIPE)
+            self.kill_at_random(child, until_s)
+            answer = child.stdout.read()  # to its end: the command has ended, or never begun
+            child.stdout.close()
+            self.assertIn(answer, (b"", ANSWER))
+            answers += answer == ANSWER
+            wait_for(lambda: not self.group_lives(child.pid), "the end of all that it started")
+        print(f"run, {hal}: killed {KILLS} times, {answers} commands had begun and were right")
+
+    def group_lives(self, group):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+    def kill_watching(self, *words):
+        """Kills a command that watches, while the worker works."""
+        worker = self.start(["/usr/bin/python3", "-S", "-c", WORKER], stdin=subprocess.PIPE)
+        self.assertEqual(worker.stdout.readline(), b"ready\n")
+        arguments = self.arguments(*(str(worker.pid) if word == "PID" else word for word in words),
+                                   "-q", "--every", "100ms", "--duration", "200ms")
+        until_s = self.time_of(arguments)
+        running = 0
+        for _ in range(KILLS):
+            child = self.start_quiet(arguments)
+            worker.stdin.write(b"c")
+            worker.stdin.flush()
+            running += self.kill_at_random(child, until_s)
+            self.assertTrue(is_alive(worker.pid))
+        # Registers that the kernel is still giving back are waited for.
+        wait_for(lambda: self.tries(self.assert_registers_are_free, worker.pid), "free registers")
+        links = [os.readlink(link) for link in pathlib.Path(f"/proc/{worker.pid}/fd").iterdir()]
+        self.assertFalse([link for link in links if "perf" in link or "bpf" in link], links)
+        said = worker.communicate(timeout=harness.TIME_LIMIT_S)
+        self.assertEqual(said, (b"0 True 1\n", b""))
+        self.assertEqual(worker.returncode, 0)
+        print(f"{words[0]}, {words[words.index('--hal') + 1]}: killed {KILLS} times, {running} of "
+              "them at work")
+
+    def tries(self, function, *arguments):
+        try:
+            function(*arguments)
+        except OSError:
+            return False
+        return True
+
+    def assert_file_is_whole(self):
+        """What was written last, if anything, is a whole profile; a torn one has another name."""
+        if (self.folder / FILE).exists():
+            self.assert_profile_file(self.folder / FILE)
+
+    def test_run__command_has_the_right_answer_or_never_began(self):
+        for hal in HALS:
+            with self.subTest(hal, seed=self.seed):
+                self.kill_run(hal)
+                self.assert_nothing_is_left()
+                self.assert_file_is_whole()
+
+    def test_attach__target_is_unharmed(self):
+        for hal in HALS:
+            with self.subTest(hal, seed=self.seed):
+                self.kill_watching("attach", "-p", "PID", "--hal", hal, "-e",
+                                   "time,breakpoint:0x7fffff000000", "-c", "1")
+                self.assert_nothing_is_left()
+                self.assert_file_is_whole()
+
+    def test_system__processes_are_unharmed(self):
+        if self.is_user():
+            return  # it may not, as command_system.py has it
+        for hal in HALS:
+            with self.subTest(hal, seed=self.seed):
+                self.kill_watching("system", "--hal", hal, "-e",
+                                   "time,breakpoint:0x7fffff000000", "-c", "1")
+                self.assert_nothing_is_left()
+                self.assert_file_is_whole()
+
+    def test_next_run__works(self):
+        """Whatever a killed one left behind, such as locked memory, is no hindrance."""
+        words = self.arguments("run", "-q", "--", *COMMAND)
+        until_s = self.time_of(words)
+        for _ in range(KILLS):
+            child = self.start_quiet(words)
+            self.kill_at_random(child, until_s)
+            wait_for(lambda: not self.group_lives(child.pid), "the end of all that it started")
+        result = self.profile("-q", "--", *COMMAND)
+        self.assertEqual((result.returncode, result.stdout, text(result.stderr)), (0, ANSWER, ""))
+
+
+if __name__ == "__main__":
+    harness.main()
