@@ -12,9 +12,9 @@
  * limited by RLIMIT_FSIZE, and pages live exactly as long as somebody maps them: a forked
  * child keeps them after its parent has given them back.
  *
- * A session whose back end finds counters nowhere else has a page source, and its ranges are made
- * of that source's pages (supply) in the same way. A buffer changes its pages when it is locked
- * and nobody else has it locked; where two sessions disagree, the later one moves differences.
+ * A session whose back end finds counters nowhere else has a page source, and its ranges are
+ * made of that source's pages (supply.c) in the same way. A buffer changes its pages when it is
+ * locked and nobody else has it locked; where two sessions disagree, the later one moves differences.
  *
  * Invariants, with the mutex held:
  * - process_pages.ranges has the listed ranges, by address, none overlapping another.
@@ -30,13 +30,13 @@
  *   needs some too, and so do differences, which serve what is not spliced then.
  * - What a caller's thread writes into a page between copy and move is lost; what another
  *   lock adds by differences is not, because it holds the mutex.
+ * - A supply of which the caller may see pages that are not the range's any more is marked seen.
  *
- * - Pages of a source that the caller may still see anywhere are not given back to it: they would
- *   be other profiles' counters then.
- *
- * fork: parent and child share the counters of all ranges, also of spliced ones. The
- * mutex is held over fork, so the child finds its copy of all this in order. But pages of a source are
- * used again, for what is the parent's alone: the child gets pages of its own instead.
+ * fork: the mutex is held over it, so the child finds its copy of all this in order. What the caller
+ * sees as its own private memory is that in the child, too: before fork returns there, private copies
+ * take the place of spliced pages. Buffers stay shared with the child, unless a source has their
+ * pages, which will be used again for what is the parent's alone: then the child gets pages of its own.
+ * The parent's locks are nobody's in the child, whose sessions are not the parent's.
  */
 #include "host/linux/linuxp.h"
 
@@ -160,60 +160,6 @@ host_range_unlist(struct host_range *range)
 {
     tdelete(range, &process_pages.ranges, range_compare);
     range->listed = false;
-}
-
-/* ---- supplies ---- */
-
-int
-host_supply_take(const struct host_page_source *source, size_t bytes,
-                 struct host_supply **supply)
-{
-    struct host_supply *const made = malloc(sizeof(*made));
-    void *memory;
-    int error;
-
-    if (made == NULL) {
-        return -ENOMEM;
-    }
-    error = source->take(source->context, bytes, &memory);
-    if (error != 0) {
-        free(made);
-        return error;
-    }
-    *made = (struct host_supply){
-        .source = source, .memory = memory, .bytes = bytes, .references = 1};
-    *supply = made;
-    return 0;
-}
-
-void
-host_supply_release(struct host_supply *supply)
-{
-    if (supply == NULL) {
-        return;
-    }
-    supply->references--;
-    if (supply->references > 0) {
-        return;
-    }
-    if (supply->source != NULL && !supply->kept) {
-        supply->source->give(supply->source->context, supply->memory, supply->bytes);
-    }
-    free(supply);
-}
-
-static int
-supply_map(const struct host_supply *supply, const char *supplied, size_t bytes,
-           char **mapping)
-{
-    void *made;
-    const int error =
-        supply->source->map(supply->source->context, supplied, bytes, &made);
-
-    if (error == 0) {
-        *mapping = made;
-    }
-    return error;
 }
 
 /* ---- pages ---- */
@@ -346,7 +292,7 @@ static int
 range_map_pages(const struct host_range *range, char **pages)
 {
     if (range->supply != NULL) {
-        return supply_map(range->supply, range->supplied, range->bytes, pages);
+        return host_supply_map(range->supply, range->supplied, range->bytes, pages);
     }
     *pages = pages_map(range->bytes);
     return *pages != NULL ? 0 : -errno;
@@ -357,7 +303,8 @@ static int
 range_make_alias(struct host_range *range, char *pages)
 {
     if (range->supply != NULL) {
-        return supply_map(range->supply, range->supplied, range->bytes, &range->alias);
+        return host_supply_map(range->supply, range->supplied, range->bytes,
+                               &range->alias);
     }
     return range->buffer ? pages_duplicate(pages, range->bytes, &range->alias)
                          : pages_duplicate_locked(pages, range->bytes, &range->alias);
@@ -441,52 +388,83 @@ host_range_splice(uintptr_t start, size_t bytes, struct host_supply *supply,
 undo:
     splice_undo(made, pages);
 free_range:
+    if (supply != NULL) {
+        memset(supplied, 0, bytes); /* differences may begin there now */
+    }
     free(made);
     return error;
 }
 
-/* Does the mapping show pages of the range? *offset: from the start of the range. */
+/* The range's own pages, as the kernel tells of its alias, which may be one mapping with others of the
+ * same source. False if it cannot be told. */
 static bool
-range_is_shown(const struct host_range *range, const struct host_mapping *alias,
+range_identify(const struct host_range *range, struct host_maps *maps,
+               struct host_mapping *own)
+{
+    const uintptr_t alias = (uintptr_t)range->alias;
+    const struct host_mapping *const found =
+        alias != 0 ? host_maps_find(maps, alias) : NULL;
+
+    if (found == NULL || found->start > alias || !found->shared || found->inode == 0) {
+        return false;
+    }
+    *own = *found;
+    own->offset += alias - found->start;
+    own->start = alias;
+    own->last = alias + (range->bytes - 1);
+    return true;
+}
+
+static bool
+is_same_file(const struct host_mapping *left, const struct host_mapping *right)
+{
+    return left->shared && right->shared && left->device == right->device &&
+           left->inode == right->inode;
+}
+
+/* Does the mapping show pages of the range and no others? *offset: from the start of the range. */
+static bool
+range_is_shown(const struct host_range *range, const struct host_mapping *own,
                const struct host_mapping *mapping, uint64_t *offset)
 {
     const uint64_t bytes = (uint64_t)(mapping->last - mapping->start) + 1;
 
-    *offset = mapping->offset - alias->offset;
-    return mapping->shared && mapping->device == alias->device &&
-           mapping->inode == alias->inode && mapping->start != alias->start &&
+    *offset = mapping->offset - own->offset;
+    return is_same_file(mapping, own) && mapping->start != own->start &&
            *offset < range->bytes && bytes <= range->bytes - *offset;
 }
 
-/* False if it cannot be told. */
+/*
+ * The first part of the range, from *address on, whose pages are where they were put; false if there is
+ * none. A mapping may reach beyond the range at both ends: neighbours of the same source are one.
+ */
 static bool
-range_find_alias(const struct host_range *range, struct host_maps *maps,
-                 struct host_mapping *alias)
+range_next_in_place(const struct host_range *range, const struct host_mapping *own,
+                    struct host_maps *maps, uintptr_t *address,
+                    struct host_mapping *part)
 {
-    const struct host_mapping *found = host_maps_find(maps, (uintptr_t)range->alias);
+    const uintptr_t last = range->start + (range->bytes - 1);
+    const struct host_mapping *mapping = host_maps_find(maps, *address);
 
-    if (range->alias == NULL || found == NULL ||
-        found->start != (uintptr_t)range->alias || !found->shared ||
-        found->inode == 0) {
-        return false;
+    while (mapping != NULL && mapping->start <= last) {
+        if (mapping->start > *address) {
+            *address = mapping->start;
+        }
+        if (is_same_file(mapping, own) &&
+            mapping->offset + (*address - mapping->start) ==
+                own->offset + (*address - range->start)) {
+            *part = *mapping;
+            part->start = *address;
+            part->last = mapping->last < last ? mapping->last : last;
+            return true;
+        }
+        if (mapping->last >= last) {
+            return false;
+        }
+        *address = mapping->last + 1;
+        mapping = host_maps_find(maps, *address);
     }
-    *alias = *found;
-    return true;
-}
-
-/* The mapping of the range's pages at the address, where it was put; NULL if there is another. */
-static const struct host_mapping *
-range_find_in_place(const struct host_range *range, const struct host_mapping *alias,
-                    struct host_maps *maps, uintptr_t address)
-{
-    const struct host_mapping *mapping = host_maps_find(maps, address);
-    uint64_t offset;
-
-    return mapping != NULL && mapping->start <= address &&
-                   range_is_shown(range, alias, mapping, &offset) &&
-                   offset == mapping->start - range->start
-               ? mapping
-               : NULL;
+    return false;
 }
 
 bool
@@ -494,20 +472,22 @@ host_range_is_intact(const struct host_range *range, struct host_maps *maps,
                      uintptr_t start, size_t bytes)
 {
     const uintptr_t last = start + (bytes - 1);
-    struct host_mapping alias;
+    struct host_mapping own;
+    struct host_mapping part;
+    uintptr_t address = start;
 
-    if (!range_find_alias(range, maps, &alias)) {
+    if (!range_identify(range, maps, &own)) {
         return false;
     }
-    for (;;) {
-        const struct host_mapping *mapping =
-            range_find_in_place(range, &alias, maps, start);
-
-        if (mapping == NULL || mapping->last >= last) {
-            return mapping != NULL;
+    while (range_next_in_place(range, &own, maps, &address, &part) &&
+           part.start == start) {
+        if (part.last >= last) {
+            return true;
         }
-        start = mapping->last + 1;
+        start = part.last + 1;
+        address = start;
     }
+    return false;
 }
 
 /* Does one mapping at place show these pages of the range? -EFAULT if not. */
@@ -515,7 +495,7 @@ static int
 range_check_duplicate(const struct host_range *range, uintptr_t start, size_t bytes,
                       const char *place)
 {
-    struct host_mapping alias;
+    struct host_mapping own;
     struct host_maps maps;
     bool shown = false;
     int error;
@@ -524,13 +504,13 @@ range_check_duplicate(const struct host_range *range, uintptr_t start, size_t by
     if (error != 0) {
         return error;
     }
-    if (range_find_alias(range, &maps, &alias)) {
+    if (range_identify(range, &maps, &own)) {
         const struct host_mapping *mapping = host_maps_find(&maps, (uintptr_t)place);
         uint64_t offset;
 
         shown = mapping != NULL && mapping->start == (uintptr_t)place &&
                 mapping->last == (uintptr_t)place + (bytes - 1) &&
-                range_is_shown(range, &alias, mapping, &offset) &&
+                range_is_shown(range, &own, mapping, &offset) &&
                 offset == start - range->start;
     }
     host_maps_finish(&maps);
@@ -553,9 +533,9 @@ host_range_duplicate(const struct host_range *range, uintptr_t start, size_t byt
     return range->buffer ? 0 : range_check_duplicate(range, start, bytes, place);
 }
 
-/* Private pages with the same contents and protection in the place of shared ones. If there
- * is no memory for that, the caller goes on with the shared ones, which are as good. */
-static void
+/* Private pages with the same contents and protection in the place of shared ones. False if there is no
+ * memory for that: the caller goes on with the shared ones, which are as good. */
+static bool
 range_give_back_mapping(const struct host_range *range,
                         const struct host_mapping *mapping, uint64_t offset)
 {
@@ -564,45 +544,43 @@ range_give_back_mapping(const struct host_range *range,
     char *pages = mmap(NULL, bytes, usual, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (pages == MAP_FAILED) {
-        return;
+        return false;
     }
     if (pages_copy(pages, (uintptr_t)range->alias + (uintptr_t)offset, bytes) != 0 ||
         (mapping->protection != usual &&
          mprotect(pages, bytes, mapping->protection) != 0) ||
         pages_move(pages, bytes, mapping->start) != 0) {
         munmap(pages, bytes);
+        return false;
     }
+    return true;
 }
 
-/* Where the pages were put. False at the first that the caller does not have there. */
+/* Where the pages were put. False if they were not all there, or could not all be given back. */
 static bool
-range_give_back_in_place(const struct host_range *range,
-                         const struct host_mapping *alias, struct host_maps *maps)
+range_give_back_in_place(const struct host_range *range, const struct host_mapping *own,
+                         struct host_maps *maps)
 {
-    const uintptr_t last = range->start + (range->bytes - 1);
     uintptr_t address = range->start;
+    size_t given_bytes = 0;
+    struct host_mapping part;
 
-    for (;;) {
-        const struct host_mapping *mapping =
-            range_find_in_place(range, alias, maps, address);
-        struct host_mapping shown;
-
-        if (mapping == NULL) {
-            return false;
+    while (range_next_in_place(range, own, maps, &address, &part)) {
+        if (range_give_back_mapping(range, &part, part.start - range->start)) {
+            given_bytes += part.last - part.start + 1;
         }
-        shown = *mapping;
-        range_give_back_mapping(range, &shown, shown.start - range->start);
-        if (shown.last == last) {
-            return true;
+        address = part.last + 1;
+        if (address == range->start + range->bytes) {
+            break;
         }
-        address = shown.last + 1;
     }
+    return given_bytes == range->bytes;
 }
 
 /* And wherever else: where it moved them to. */
 static void
 range_give_back_elsewhere(const struct host_range *range,
-                          const struct host_mapping *alias)
+                          const struct host_mapping *own)
 {
     struct host_maps maps;
 
@@ -612,8 +590,8 @@ range_give_back_elsewhere(const struct host_range *range,
     for (size_t i = 0; i < maps.count; i++) {
         uint64_t offset;
 
-        if (range_is_shown(range, alias, &maps.list[i], &offset)) {
-            range_give_back_mapping(range, &maps.list[i], offset);
+        if (range_is_shown(range, own, &maps.list[i], &offset)) {
+            (void)range_give_back_mapping(range, &maps.list[i], offset);
         }
     }
     host_maps_finish(&maps);
@@ -624,26 +602,27 @@ range_give_back_elsewhere(const struct host_range *range,
  * that it unmapped, and what it mapped there instead, are left alone. If all of them are where
  * they were put, others are not looked for, which takes a step for each mapping of the process:
  * a second mapping that the caller made of them besides stays shared, with nobody.
+ *
+ * All maps of BPF look like one file, so of a source's pages those elsewhere cannot be found.
  */
 static void
 range_give_back(const struct host_range *range)
 {
-    struct host_mapping alias;
+    struct host_mapping own;
     struct host_maps maps;
+    bool known = false;
+    bool given = false;
 
-    if (host_maps_open(&maps, (uintptr_t)range->alias) != 0) {
-        return;
+    if (host_maps_open(&maps, (uintptr_t)range->alias) == 0) {
+        known = range_identify(range, &maps, &own);
+        given = known && range_give_back_in_place(range, &own, &maps);
+        host_maps_finish(&maps);
     }
-    if (range_find_alias(range, &maps, &alias) &&
-        !range_give_back_in_place(range, &alias, &maps)) {
-        if (range->supply != NULL) {
-            range->supply->kept =
-                true; /* sources' pages cannot be told apart elsewhere */
-        } else {
-            range_give_back_elsewhere(range, &alias);
-        }
+    if (!given && range->supply != NULL) {
+        range->supply->seen = true;
+    } else if (!given && known) {
+        range_give_back_elsewhere(range, &own);
     }
-    host_maps_finish(&maps);
 }
 
 static void
@@ -663,7 +642,7 @@ host_range_release(struct host_range *range)
     if (range->locks > 0 || (range->buffer && range->listed)) {
         return;
     }
-    if (!range->buffer) {
+    if (!range->buffer && range->alias != NULL) {
         range_give_back(range);
         process_pages.spliced--;
         if (range->listed) {
@@ -768,34 +747,66 @@ range_next(const struct host_range *range)
     return host_range_find(range->start + range->bytes);
 }
 
+/* Buffers leave its pages, so that these go with it; those that cannot, keep them. */
 void
 host_ranges_disown(const struct host_page_source *source)
 {
     host_arena_lock();
     for (struct host_range *range = host_range_find(0); range != NULL;
          range = range_next(range)) {
-        if (range->supply != NULL && range->supply->source == source) {
-            range->supply->source = NULL;
+        if (range->buffer && range->locks == 0 && range->supply != NULL &&
+            range->supply->source == source) {
+            (void)host_range_serve(range, NULL);
         }
     }
+    host_supplies_disown(source);
     host_arena_unlock();
 }
 
-/* Without memory the child goes on with the parent's pages. */
+/* A copy of the caller's own, as fork makes of private memory. What locks the parent has are of no use. */
+static void
+range_part_from_parent(struct host_range *range)
+{
+    if (range->buffer) {
+        if (range->supply != NULL) {
+            (void)host_range_serve(range, NULL);
+        }
+        return;
+    }
+    range_give_back(range);
+    munmap(range->alias, range->bytes);
+    range->alias = NULL;
+    process_pages.spliced--;
+    host_range_unlist(range);
+}
+
+/* Without memory the child goes on with the parent's pages. Sources are the parent's. */
 static void
 arena_leave_in_child(void)
 {
-    for (struct host_range *range = host_range_find(0); range != NULL;
-         range = range_next(range)) {
-        struct host_range changed = *range;
+    struct host_range *range = host_range_find(0);
 
-        if (range->supply != NULL && range_is_in_place(range)) {
-            changed.supply = NULL;
-            changed.supplied = NULL;
-            (void)range_change_pages(range, &changed);
-        }
+    host_supplies_disown(NULL);
+    while (range != NULL) {
+        struct host_range *const next = range_next(range);
+
+        range_part_from_parent(range);
+        range = next;
     }
     pthread_mutex_unlock(&process_pages.mutex);
+}
+
+/* The addresses are not the range's any more. The caller may have moved some of its pages before. */
+static void
+range_take_back(struct host_range *range)
+{
+    host_range_unlist(range);
+    if (range->supply != NULL) {
+        range->supply->seen = true;
+    }
+    if (range->locks == 0) {
+        range_delete(range);
+    }
 }
 
 /*
@@ -809,10 +820,7 @@ arena_evict(uintptr_t start, size_t bytes)
     struct host_range *range = host_range_find(start);
 
     while (range != NULL && range->start <= last) {
-        host_range_unlist(range);
-        if (range->locks == 0) {
-            range_delete(range);
-        }
+        range_take_back(range);
         range = host_range_find(start);
     }
 }
@@ -895,11 +903,8 @@ ntprof_buffer_free(ULONG *buffer, size_t bytes)
     host_arena_lock();
     range = host_range_find((uintptr_t)buffer);
     if (range != NULL && range->buffer && range->start == (uintptr_t)buffer) {
-        host_range_unlist(range);
         munmap((void *)range->start, range->bytes);
-        if (range->locks == 0) {
-            range_delete(range);
-        }
+        range_take_back(range);
     }
     host_arena_unlock();
 }

@@ -30,22 +30,26 @@ void host_linux_prepare(void);
 NTSTATUS host_linux_create(HOST *Host);
 
 /*
- * host_page_source - where a session's counters must be, if a back end finds them nowhere else. Any
- * thread; take and map return 0 or negative errno.
+ * host_page_source - where a session's counters must be, if a back end finds them nowhere else.
+ * Any thread; take and map return 0 or negative errno. None of them may call the host.
  */
 struct host_page_source {
     void *context;
-    /* Zero; at a whole page if it is a page or more, and then of whole pages. */
+    /* Zero, resident and mapped page by page; at a whole page if it is a page or more, and then
+     * of whole pages. */
     int (*take)(void *context, size_t bytes, void **memory);
+    /* What was taken; nobody counts in it or has another mapping of it. */
     void (*give)(void *context, void *memory, size_t bytes);
-    /* Another mapping of whole pages that were taken. */
+    /* Another mapping of whole pages that were taken, with all of them in it. It may outlive
+     * the source. */
     int (*map)(void *context, const void *memory, size_t bytes, void **mapping);
 };
 
 /*
- * host_linux_use_pages - have all counters of Host's locks in pages of Source from now on; NULL: of
- * Source no more, which may go then. No MDL may be locked. Whole pages of a buffer are replaced by such
- * pages and are live; what else is counted in them is added to the caller's memory at each flush.
+ * host_linux_use_pages - have all counters of Host's locks in pages of Source from now on; NULL:
+ * of Source no more, which may go then. No MDL may be locked. Whole pages of a buffer are replaced
+ * by such pages and are live; what else is counted in them is added to the caller's memory at each
+ * flush.
  */
 void host_linux_use_pages(HOST *Host, const struct host_page_source *Source);
 

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #include "host/linux/linux.h"
@@ -134,29 +135,41 @@ bool host_is_held(uintptr_t address, uint64_t number);
 /* host_held_run - the first bytes of whole pages that are all held, or all not: *held. */
 size_t host_held_run(uintptr_t start, size_t bytes, bool *held);
 
-/* arena.c - shared counter pages; see there for the invariants. */
+/* supply.c - memory of page sources. All need the mutex of arena.c. */
 
-/* Memory of a page source, of one lock and of the ranges made of its pages. */
+/* Of one lock and of the ranges made of its pages. */
 struct host_supply {
+    TAILQ_ENTRY(host_supply) links;
     const struct host_page_source *source; /* NULL: it has gone */
     char *memory;
     size_t bytes;
     size_t references;
-    bool
-        kept; /* the caller may still see pages of it somewhere: they serve nobody else */
+    bool seen; /* perhaps somebody has mappings of its pages that nobody takes away */
 };
 
-/* host_supply_take - new, with one reference. host_supply_release - NULL is allowed. */
+/* host_supply_take - new, with one reference. Returns 0 or negative errno. */
 int host_supply_take(const struct host_page_source *source, size_t bytes,
                      struct host_supply **supply);
+
+/* host_supply_release - one reference less; the last one gives it back. NULL is allowed. */
 void host_supply_release(struct host_supply *supply);
+
+/* host_supply_map - another mapping of whole pages of it, while it has its source. */
+int host_supply_map(const struct host_supply *supply, const char *supplied,
+                    size_t bytes, char **mapping);
+
+/* host_supplies_disown - the source goes; NULL: all do. What is mapped stays so. */
+void host_supplies_disown(const struct host_page_source *source);
+
+/* arena.c - shared counter pages; see there for the invariants. */
 
 struct host_range {
     uintptr_t start; /* page-aligned address in the caller's space */
     size_t bytes;    /* whole pages */
-    char *alias;     /* our own mapping of the same pages; NULL: not made yet */
-    size_t locks;    /* pieces of locks that refer to it */
-    bool buffer; /* made by ntprof_buffer_alloc, which gives nothing back at unlock */
+    char *
+        alias; /* our own mapping of the same pages; NULL: not made yet, or the parent's */
+    size_t locks; /* pieces of locks that refer to it */
+    bool buffer;  /* made by ntprof_buffer_alloc, which gives nothing back at unlock */
     bool listed; /* found by its address; false once the caller took the address back */
     struct host_supply *supply; /* NULL: the pages are anonymous */
     char *supplied;             /* where the supply has them */
@@ -174,25 +187,26 @@ int host_range_alias(struct host_range *range);
 
 /*
  * host_range_splice - put shared pages with the same contents under whole private pages of
- * the caller: those at supplied, or anonymous ones (supply NULL). One lock is held by the caller of this function.
+ * the caller: those at supplied, or anonymous ones (supply NULL). The caller of this function
+ * has the range's first lock.
  *
  * -EFAULT   the pages cannot be read
  * -EAGAIN   no more may be locked
  * others    there is no memory, or no mapping left for it, or the kernel does not do it with
- *           this memory: nothing changed
+ *           this memory: nothing changed, and what is at supplied is zero
  */
 int host_range_splice(uintptr_t start, size_t bytes, struct host_supply *supply,
                       char *supplied, struct host_range **range);
 
-/* host_range_serves - does a lock whose counters must be in a source's pages (NULL: anywhere) count in
- * the range's? */
+/* host_range_serves - does a lock whose counters must be in a source's pages (NULL: anywhere)
+ * count in the range's? */
 bool host_range_serves(const struct host_range *range,
                        const struct host_page_source *source);
 
 /* host_range_serve - have a buffer that nobody has locked serve such locks, if it can be. */
 int host_range_serve(struct host_range *range, const struct host_page_source *source);
 
-/* host_ranges_disown - the source goes. Takes the mutex itself. */
+/* host_ranges_disown - the source goes, of which no lock is left. Takes the mutex itself. */
 void host_ranges_disown(const struct host_page_source *source);
 
 /* host_range_is_intact - does the caller still have these pages of it there? */

@@ -332,23 +332,25 @@ lock_check(struct host_maps *maps, uintptr_t start, size_t bytes)
     }
 }
 
-/* Is there a range that has the pages for all of the lock? A buffer that nobody uses is made one. */
-static bool
-lock_finds_range(const struct host_lock *lock, struct host_maps *maps, uintptr_t start,
-                 size_t bytes)
+/* The range that has the pages for all of the lock, or NULL. A buffer that nobody uses is made one. */
+static struct host_range *
+lock_find_range(const struct host_lock *lock, struct host_maps *maps, uintptr_t start,
+                size_t bytes)
 {
     struct host_range *const range = host_range_find(start);
 
     if (range == NULL || range->start > start ||
-        bytes > range->bytes - (start - range->start) ||
-        (lock->source == NULL && range->supply == NULL)) {
-        return false;
+        bytes > range->bytes - (start - range->start)) {
+        return NULL;
     }
     if (host_range_serves(range, lock->source)) {
-        return range->buffer || host_range_is_intact(range, maps, start, bytes);
+        return range->buffer || host_range_is_intact(range, maps, start, bytes) ? range
+                                                                                : NULL;
     }
     return range->buffer && range->locks == 0 &&
-           host_range_serve(range, lock->source) == 0;
+                   host_range_serve(range, lock->source) == 0
+               ? range
+               : NULL;
 }
 
 /* The counters of a lock with a source: whole pages in whole pages, which can be spliced. */
@@ -368,6 +370,26 @@ lock_take_supply(struct host_lock *lock, uintptr_t start, size_t bytes)
     return host_supply_take(lock->source, bytes, &lock->supply);
 }
 
+/* Looked for once: with a range of the source's there is no supply that could do without it. */
+static int
+lock_append_needed(struct host_lock *lock, struct host_maps *maps, uintptr_t start,
+                   size_t bytes)
+{
+    struct host_range *const range = lock_find_range(lock, maps, start, bytes);
+    int error;
+
+    if (range != NULL) {
+        return lock_append_shared(lock, range, start, bytes);
+    }
+    if (lock->source != NULL) {
+        error = lock_take_supply(lock, start, bytes);
+        if (error != 0) {
+            return error;
+        }
+    }
+    return lock_append_all(lock, maps, start, bytes);
+}
+
 static int
 lock_fill(struct host_lock *lock, uintptr_t start, size_t bytes)
 {
@@ -381,12 +403,8 @@ lock_fill(struct host_lock *lock, uintptr_t start, size_t bytes)
         }
         error = lock_check(&maps, start, bytes);
     }
-    if (error == 0 && !lock_finds_range(lock, &maps, start, bytes) &&
-        lock->source != NULL) {
-        error = lock_take_supply(lock, start, bytes);
-    }
     if (error == 0) {
-        error = lock_append_all(lock, &maps, start, bytes);
+        error = lock_append_needed(lock, &maps, start, bytes);
     }
     host_maps_finish(&maps);
     return error;
