@@ -260,8 +260,10 @@ static int
 take_pages(void *context, size_t bytes, void **memory)
 {
     const struct bpf_backend *const backend = context;
+    const int result = bpf_pools_take(&backend->bpf->index.pools, bytes, memory);
 
-    return bpf_pools_take(&backend->bpf->index.pools, bytes, memory);
+    return result < 0 ? bpf_fail(backend->bpf, result, BPF_STAGE_MAP, "into the buffer")
+                      : 0;
 }
 
 static void

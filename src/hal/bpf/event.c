@@ -180,7 +180,7 @@ bpf_probe_source(struct bpf *bpf, struct perf_source *source)
     source->probed = true;
     if (bpf->kernel_included) {
         result = try_source(source, true);
-        source->kernel_included = result == 0;
+        source->kernel_included = result != -EACCES && result != -EPERM;
     }
     if (result == -EACCES || result == -EPERM) {
         if (source->kernel_only) {
@@ -191,8 +191,8 @@ bpf_probe_source(struct bpf *bpf, struct perf_source *source)
         }
         result = try_source(source, false);
     }
-    source->supported = result == 0;
-    if (result < 0) {
+    if (!perf_source_answer(source, result)) {
+        source->kernel_included = false;
         perf_refusal_explain(result, PERF_SCOPE_ALL, source->reason,
                              sizeof(source->reason), remedy, sizeof(remedy));
     }

@@ -86,7 +86,7 @@ perf_probe_source(struct perf *perf, struct perf_source *source)
     source->probed = true;
     if (perf->kernel) {
         result = try_source(perf, source, true);
-        source->kernel_included = result == 0;
+        source->kernel_included = result != -EACCES && result != -EPERM;
     }
     if (result == -EACCES || result == -EPERM) {
         if (source->kernel_only) {
@@ -97,8 +97,8 @@ perf_probe_source(struct perf *perf, struct perf_source *source)
         }
         result = try_source(perf, source, false);
     }
-    source->supported = result == 0;
-    if (result < 0) {
+    if (!perf_source_answer(source, result)) {
+        source->kernel_included = false;
         perf_refusal_explain(result, PERF_SCOPE_SELF, source->reason,
                              sizeof(source->reason), remedy, sizeof(remedy));
     }

@@ -286,6 +286,16 @@ perf_source_period(const struct perf_source *source)
                                              : source->interval;
 }
 
+bool
+perf_source_answer(struct perf_source *source, int result)
+{
+    const bool unanswered = result == -EMFILE || result == -ENFILE || result == -ENOMEM;
+
+    source->probed = !unanswered;
+    source->supported = result == 0 || unanswered;
+    return source->supported;
+}
+
 void
 perf_source_attr(const struct perf_source *source, struct perf_event_attr *attr)
 {

@@ -77,6 +77,13 @@ void perf_source_set_interval(struct perf_source *source, uint64_t interval);
 /* perf_source_period - an interval in the kernel's unit. */
 uint64_t perf_source_period(const struct perf_source *source);
 
+/*
+ * perf_source_answer - keep whether the kernel has a source: 0 or negative errno. A want of descriptors or
+ * memory is no answer: until there is one the source passes for supported, and who starts it is told.
+ * Returns whether it is supported.
+ */
+bool perf_source_answer(struct perf_source *source, int result);
+
 /* perf_source_attr - what this source asks of perf_event_open; the rest of attr is kept. */
 void perf_source_attr(const struct perf_source *source, struct perf_event_attr *attr);
 
