@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,17 +19,80 @@
 #include <unistd.h>
 
 ntprof_session *session;
+const char *backend = "perf";
 
 static size_t descriptors_before;
 static cpu_set_t processors_before;
 
-/* ---- running ---- */
+/* ---- what is tested ---- */
+
+static const struct kind {
+    const char *name;
+    unsigned has;
+    bool for_few; /* an ordinary user needs capabilities for it */
+} kinds[] = {
+    {"perf", FIXTURE_WATCHES | FIXTURE_RINGS | FIXTURE_LINEAR, false},
+    {"bpf", FIXTURE_EVENTS_OF_ALL | FIXTURE_MAPS, true},
+};
+
+static const struct kind *kind = &kinds[0];
+
+/* All that it takes to count in the interrupt. */
+static const unsigned capabilities[] = {CAP_PERFMON, CAP_BPF};
 
 bool
 is_root(void)
 {
     return geteuid() == 0;
 }
+
+bool
+fixture_has(unsigned what)
+{
+    return (kind->has & what) == what;
+}
+
+bool
+may_profile_all(void)
+{
+    return is_root() || kind->for_few;
+}
+
+/* As meson.build sets it: a back end's name. */
+static bool
+choose_kind(void)
+{
+    const char *const wanted = getenv("NTPROF_TEST_BACKEND");
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (wanted == NULL || strcmp(wanted, kinds[i].name) == 0) {
+            kind = &kinds[i];
+            backend = kind->name;
+            return true;
+        }
+    }
+    fprintf(stderr, "NTPROF_TEST_BACKEND: no tests for %s\n", wanted);
+    return false;
+}
+
+/* Why not, on standard output. */
+static bool
+is_usable(void)
+{
+    ntprof_backend_info info = {.size = sizeof(info)};
+
+    for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {
+        if (strcmp(info.name, backend) == 0) {
+            printf("%s%s%s\n", info.reason, info.remedy[0] != '\0' ? "; " : "",
+                   info.remedy);
+            return info.usable != 0;
+        }
+    }
+    printf("the library has no back end %s\n", backend);
+    return false;
+}
+
+/* ---- running ---- */
 
 static size_t
 count_descriptors(void)
@@ -75,16 +139,16 @@ fixture_teardown(void **state)
 void
 fixture_reopen(const ntprof_session_options *options)
 {
-    ntprof_session_options perf = {.size = sizeof(perf)};
+    ntprof_session_options named = {.size = sizeof(named)};
 
     if (options != NULL) {
-        perf = *options;
+        named = *options;
     }
-    perf.backend = "perf";
+    named.backend = backend;
     ntprof_session_use(NULL);
     ntprof_session_close(session);
     session = NULL;
-    assert_success(ntprof_session_open(&perf, &session));
+    assert_success(ntprof_session_open(&named, &session));
     ntprof_session_use(session);
 }
 
@@ -166,47 +230,102 @@ program_path(const char *name)
     return path;
 }
 
-static int
-become_user(void)
+static bool
+is_kept(unsigned long capability)
 {
-    return syscall(SYS_setgroups, 0, NULL) != 0 ||
-           syscall(SYS_setresgid, 65534, 65534, 65534) != 0 ||
-           syscall(SYS_setresuid, 65534, 65534, 65534) != 0 ||
-           prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0;
+    for (size_t i = 0; i < sizeof(capabilities) / sizeof(capabilities[0]); i++) {
+        if (kind->for_few && capability == capabilities[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whatever runs from now on cannot get others again. */
+static int
+bound_capabilities(void)
+{
+    for (unsigned long i = 0; prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++) {
+        if (!is_kept(i) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Those that are kept, and no others. */
+static int
+set_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+    for (unsigned i = 0; i < 32 * _LINUX_CAPABILITY_U32S_3; i++) {
+        if (is_kept(i)) {
+            data[i / 32].permitted |= 1u << i % 32;
+        }
+    }
+    for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+        data[i].effective = data[i].permitted;
+        data[i].inheritable = data[i].permitted;
+    }
+    return syscall(SYS_capset, &header, data) != 0;
 }
 
 static int
-run_as_user(const char *group, const struct CMUnitTest *tests, size_t count)
+become_user(void)
 {
-    struct CMUnitTest *const renamed = calloc(count, sizeof(*renamed));
+    return bound_capabilities() != 0 || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0 ||
+           syscall(SYS_setgroups, 0, NULL) != 0 ||
+           syscall(SYS_setresgid, 65534, 65534, 65534) != 0 ||
+           syscall(SYS_setresuid, 65534, 65534, 65534) != 0 ||
+           set_capabilities() != 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0;
+}
 
-    if (renamed == NULL || become_user() != 0) {
+static int
+run_as_user(const char *group, struct CMUnitTest *tests, size_t count)
+{
+    if (become_user() != 0) {
         perror("cannot become an ordinary user");
         return 1;
     }
     for (size_t i = 0; i < count; i++) {
         char *name;
 
-        if (asprintf(&name, "%s__as_user", tests[i].name) < 0) {
+        if (asprintf(&name, "%s__%s", tests[i].name,
+                     kind->for_few ? "with_two_capabilities" : "as_user") < 0) {
             return 1;
         }
-        renamed[i] = tests[i];
-        renamed[i].name = name;
+        tests[i].name = name;
     }
-    return _cmocka_run_group_tests(group, renamed, count, NULL, NULL) != 0;
+    return _cmocka_run_group_tests(group, tests, count, NULL, NULL) != 0;
 }
 
-int
-fixture_run(const char *group, const struct CMUnitTest *tests, size_t count)
+/* Those whose needs the back end meets. Returns how many. */
+static size_t
+select_tests(const struct CMUnitTest *tests, size_t count, struct CMUnitTest *selected)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const unsigned needs = (unsigned)(uintptr_t)tests[i].initial_state;
+
+        if (fixture_has(needs)) {
+            selected[kept] = tests[i];
+            selected[kept++].initial_state = NULL;
+        } else {
+            printf("not of %s: %s\n", backend, tests[i].name);
+        }
+    }
+    return kept;
+}
+
+static int
+run_selected(const char *group, struct CMUnitTest *tests, size_t count)
 {
     int status = 0;
     int failed;
 
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    if (!stage_programs()) {
-        perror("cannot copy the programs");
-        return 1;
-    }
     if (is_root()) {
         const pid_t child = fork();
 
@@ -218,8 +337,31 @@ fixture_run(const char *group, const struct CMUnitTest *tests, size_t count)
         }
     }
     failed = _cmocka_run_group_tests(group, tests, count, NULL, NULL);
-    unstage_programs();
     return failed != 0 || status != 0;
+}
+
+int
+fixture_run(const char *group, const struct CMUnitTest *tests, size_t count)
+{
+    enum { SKIPPED = 77 };
+    struct CMUnitTest *const selected = calloc(count, sizeof(*selected));
+    int failed;
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (selected == NULL || !choose_kind()) {
+        return 1;
+    }
+    if (!is_usable()) {
+        return SKIPPED;
+    }
+    if (!stage_programs()) {
+        perror("cannot copy the programs");
+        return 1;
+    }
+    failed = run_selected(group, selected, select_tests(tests, count, selected));
+    unstage_programs();
+    free(selected);
+    return failed;
 }
 
 /* ---- slots ---- */
@@ -366,7 +508,15 @@ void
 assert_exact_books(ntprof_session *where, KPROFILE_SOURCE source, uint64_t taken,
                    uint64_t counted)
 {
+    assert_books_beside(where, source, taken, counted, 0);
+}
+
+void
+assert_books_beside(ntprof_session *where, KPROFILE_SOURCE source, uint64_t own,
+                    uint64_t counted, uint64_t beside)
+{
     const ntprof_source_info info = read_books(where, source);
+    const uint64_t taken = own + (fixture_has(FIXTURE_EVENTS_OF_ALL) ? beside : 0);
 
     assert_int_equal(info.taken, taken);
     assert_int_equal(info.counted, counted);

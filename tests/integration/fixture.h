@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fixture.h - what the integration tests of the library share: every test runs with a session on
- * the real back end, once as the caller and once as an ordinary user.
+ * each real back end, once as the caller and once as an ordinary user.
  *
  * Hits are made by calling slots: instructions at known addresses, on which breakpoints of interval
  * 1 make one hit for each call, so that counts are exact.
@@ -22,10 +22,13 @@
 /* ---- running ---- */
 
 /*
- * fixture_run - run the tests of a program.
+ * fixture_run - run the tests of a program on the back end NTPROF_TEST_BACKEND; "perf" if that is
+ * not set.
  *
  * As root they run twice: as root, and before that in a child that has become an ordinary user; the
- * names of those end in "__as_user". Returns the exit status of the program.
+ * names of those end in "__as_user". Where no ordinary user can use the back end, the child keeps
+ * CAP_BPF and CAP_PERFMON, no other, and they end in "__with_two_capabilities". Returns the exit
+ * status of the program.
  */
 int fixture_run(const char *group, const struct CMUnitTest *tests, size_t count);
 
@@ -33,16 +36,43 @@ int fixture_run(const char *group, const struct CMUnitTest *tests, size_t count)
 int fixture_setup(void **state);
 int fixture_teardown(void **state);
 
-#define fixture_test(name) \
-    cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+#define fixture_test(name) fixture_test_of(name, 0)
+
+/* A test about something that not all back ends have; it is not run on others. */
+#define fixture_test_of(name, needs)                     \
+    {                                                    \
+#name, name, fixture_setup, fixture_teardown,    \
+            (void *)(uintptr_t)(needs) /* fixture_run */ \
+    }
+
+/* What back ends differ in. */
+enum {
+    FIXTURE_WATCHES = 1, /* ntprof_session_watch */
+    FIXTURE_RINGS =
+        2, /* hits wait in memory, which may be short, until they are delivered */
+    /* A source's books have the hits of all processes, profiles or not. */
+    FIXTURE_EVENTS_OF_ALL = 4,
+    /* Counters are in the kernel's own pages, which are there and stay, and no limit knows. */
+    FIXTURE_MAPS = 16,
+    FIXTURE_LINEAR = 8 /* linear addresses of hits in segments with a base */
+};
+
+/* Has the back end all of these? */
+bool fixture_has(unsigned what);
+
+/* Its name. */
+extern const char *backend;
 
 /* The session of the test that runs; the calling thread's Nt calls go to it. */
 extern ntprof_session *session;
 
-/* Closes the session and opens one with other options. */
+/* Closes the session and opens one with other options; the back end is the tested one. */
 void fixture_reopen(const ntprof_session_options *options);
 
 bool is_root(void);
+
+/* Has the caller NT's privilege to profile all processes, and may it measure the kernel? */
+bool may_profile_all(void);
 
 /* Says why and skips the test. */
 void skip_because(const char *reason);
@@ -91,6 +121,10 @@ ntprof_source_info read_books(ntprof_session *where, KPROFILE_SOURCE source);
 /* They add up, and say that exactly so many hits were made and none went missing. */
 void assert_exact_books(ntprof_session *where, KPROFILE_SOURCE source, uint64_t taken,
                         uint64_t counted);
+
+/* The same where processes without profiles have made more, which are in the books of events of all. */
+void assert_books_beside(ntprof_session *where, KPROFILE_SOURCE source, uint64_t own,
+                         uint64_t counted, uint64_t beside);
 
 /* ---- processors and processes ---- */
 

@@ -184,9 +184,9 @@ discard(struct buffer *buffer)
 static int
 punch(struct buffer *buffer)
 {
-    /* For shared memory alone, and not where it is locked. */
+    /* For shared memory alone, of files that can have holes, and not where it is locked. */
     return madvise(buffer->pages, buffer->bytes, MADV_REMOVE) != 0 && errno != EINVAL &&
-           errno != EACCES;
+           errno != EACCES && errno != ENODEV;
 }
 
 static int
@@ -294,13 +294,24 @@ do_to_started(const struct deed *deed, const struct place *place)
     finish(&started, locked_before_kb);
 }
 
+/* The kernel cannot bring a map's page back that was discarded under the caller's address: who touches
+ * it has SIGBUS, until the profile stops. That is the caller's doing, and no deed of a test. */
+static bool
+may_be_done(const struct deed *deed, const struct place *place)
+{
+    return deed->apply != discard || place->kind == MAP_SHARED ||
+           !fixture_has(FIXTURE_MAPS);
+}
+
 static void
 started__caller_works_on_its_buffer__no_signal_and_stops(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(deeds) / sizeof(deeds[0]); i++) {
         for (size_t j = 0; j < PLACES; j++) {
-            do_to_started(&deeds[i], &places[j]);
+            if (may_be_done(&deeds[i], &places[j])) {
+                do_to_started(&deeds[i], &places[j]);
+            }
         }
     }
 }
@@ -456,7 +467,7 @@ static int
 start_and_end(const struct peer *test, void *argument)
 {
     const bool by_exec = *(const bool *)argument;
-    ntprof_session_options options = {.size = sizeof(options), .backend = "perf"};
+    ntprof_session_options options = {.size = sizeof(options), .backend = backend};
     ULONG *const whole = mmap(NULL, 2 * page(), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ntprof_session *own;
@@ -511,6 +522,13 @@ create_with_spare(const struct guarded *memory, ULONG nt_version)
                           ProfileTime);
 }
 
+/* What whole private pages lock, of which a map's are locked without it. */
+static size_t
+lock_kb_of(size_t bytes)
+{
+    return fixture_has(FIXTURE_MAPS) ? 0 : bytes / 1024;
+}
+
 static uint32_t
 version_named(const char *name)
 {
@@ -531,7 +549,7 @@ start__buffer_larger_than_needed__newest_locks_what_counters_need(void **state)
     (void)state;
     profile = create_with_spare(&memory, 0);
     assert_success(NtStartProfile(profile));
-    assert_int_equal(locked_kb(), locked_before_kb + CODE_BYTES / 1024);
+    assert_int_equal(locked_kb(), locked_before_kb + lock_kb_of(CODE_BYTES));
     assert_success(NtStopProfile(profile));
     assert_int_equal(munmap(memory.pages + 2 * page(), page()), 0);
     assert_success(NtStartProfile(profile));
@@ -565,7 +583,7 @@ start__buffer_larger_than_needed__nt_versions_lock_all(void **state)
             profile = create_with_spare(&memory, version_named(versions[i]));
         }
         assert_success(NtStartProfile(profile));
-        assert_int_equal(locked_kb(), locked_before_kb + memory.bytes / 1024);
+        assert_int_equal(locked_kb(), locked_before_kb + lock_kb_of(memory.bytes));
         assert_success(NtStopProfile(profile));
         assert_int_equal(munmap(memory.pages + 2 * page(), page()), 0);
         assert_status(NtStartProfile(profile), STATUS_ACCESS_VIOLATION);

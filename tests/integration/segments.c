@@ -352,8 +352,8 @@ segment__of_all_processes__refused_unless_it_is_0(void **state)
     }
     assert_status(NtCreateProfileEx(&profile, NULL, NULL, 0x10000, 0, buffer.counters,
                                     64, ProfileTime, 0, NULL),
-                  is_root() ? STATUS_SUCCESS : STATUS_PRIVILEGE_NOT_HELD);
-    if (is_root()) {
+                  may_profile_all() ? STATUS_SUCCESS : STATUS_PRIVILEGE_NOT_HELD);
+    if (may_profile_all()) {
         assert_success(NtStartProfile(profile));
         assert_success(NtClose(profile));
     } else {
@@ -387,7 +387,7 @@ hits__for_all_processes__count_by_linear_address(void **state)
     (void)state;
     begin_x86();
     source = breakpoint_at(session, SEGMENT_BASE + LOOP_32);
-    if (!is_root()) {
+    if (!may_profile_all()) {
         assert_all_refused(source);
         return;
     }
@@ -583,16 +583,21 @@ main(void)
     const struct CMUnitTest tests[] = {
         fixture_test(segments__breakpoints__each_execution_in_the_bucket_of_its_offset),
         fixture_test(segment__buckets_that_cannot_be__refused_as_the_rule_says),
-        fixture_test(hits__in_a_segment__count_by_offset_there_and_by_linear_address),
+        fixture_test_of(hits__in_a_segment__count_by_offset_there_and_by_linear_address,
+                        FIXTURE_LINEAR),
         fixture_test(hits__in_flat_segments__count_by_their_address),
-        fixture_test(
-            hits__in_a_segment_in_an_x64_session__count_by_linear_address_alone),
+        fixture_test_of(
+            hits__in_a_segment_in_an_x64_session__count_by_linear_address_alone,
+            FIXTURE_LINEAR),
         fixture_test(segment__of_all_processes__refused_unless_it_is_0),
-        fixture_test(hits__for_all_processes__count_by_linear_address),
-        fixture_test(
-            time__in_both_segments__hits_are_in_their_loops_and_never_at_low_addresses),
+        fixture_test_of(hits__for_all_processes__count_by_linear_address,
+                        FIXTURE_LINEAR),
+        fixture_test_of(
+            time__in_both_segments__hits_are_in_their_loops_and_never_at_low_addresses,
+            FIXTURE_LINEAR),
         fixture_test(attached__process_and_a_thread_that_comes__count_in_its_segments),
-        fixture_test(watched__command_and_its_child__count_in_their_segments),
+        fixture_test_of(watched__command_and_its_child__count_in_their_segments,
+                        FIXTURE_WATCHES),
     };
 
     return fixture_run("segments", tests, sizeof(tests) / sizeof(tests[0]));

@@ -399,8 +399,9 @@ main(void)
         fixture_test(threads__made_and_ended_while_starting__none_lost_or_doubled),
         fixture_test(threads__made_while_starting_that_stay__none_lost_or_doubled),
         fixture_test(threads__of_another_process_while_starting__none_lost_or_doubled),
-        fixture_test(
-            threads__of_a_watched_process_while_watching__none_lost_or_doubled),
+        fixture_test_of(
+            threads__of_a_watched_process_while_watching__none_lost_or_doubled,
+            FIXTURE_WATCHES),
         fixture_test(
             profiles__started_and_stopped_by_many_threads__own_calls_always_count),
     };
