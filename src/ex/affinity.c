@@ -49,19 +49,37 @@ ExpReadGroups(KSYSTEM *System, KPROCESSOR_MODE Mode, GROUP_AFFINITY *To, ULONG64
     return STATUS_SUCCESS;
 }
 
+/*
+ * How many of Left elements to read at once: those of one page, which can all be read or none. A bad
+ * element counts for what it is, although one behind it cannot be read.
+ */
+static ULONG
+ExpGroupsAtOnce(const HOST *Host, ULONG64 From, ULONG Left)
+{
+    const ULONG64 PageSize = Host->Table->PageSize;
+    const ULONG64 OnPage =
+        (PageSize - (From & (PageSize - 1))) / sizeof(GROUP_AFFINITY);
+    const ULONG Most = Left < EXP_GROUPS_AT_ONCE ? Left : EXP_GROUPS_AT_ONCE;
+
+    if (OnPage >= Most) {
+        return Most;
+    }
+    return OnPage != 0 ? (ULONG)OnPage : 1; /* one that is on two pages, alone */
+}
+
 static NTSTATUS
 ExpAddCallerGroups(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
                    ULONG64 *Words, ULONG WordCount)
 {
     GROUP_AFFINITY Groups[EXP_GROUPS_AT_ONCE];
+    ULONG Count = 0;
 
-    for (ULONG First = 0; First < P->GroupCount; First += EXP_GROUPS_AT_ONCE) {
-        const ULONG Left = P->GroupCount - First;
-        const ULONG Count = Left < EXP_GROUPS_AT_ONCE ? Left : EXP_GROUPS_AT_ONCE;
-        NTSTATUS Status =
-            ExpReadGroups(System, Mode, Groups,
-                          P->AffinityArray + First * sizeof(GROUP_AFFINITY), Count);
+    for (ULONG First = 0; First < P->GroupCount; First += Count) {
+        const ULONG64 From = P->AffinityArray + First * sizeof(GROUP_AFFINITY);
+        NTSTATUS Status;
 
+        Count = ExpGroupsAtOnce(&System->Host, From, P->GroupCount - First);
+        Status = ExpReadGroups(System, Mode, Groups, From, Count);
         for (ULONG i = 0; NT_SUCCESS(Status) && i < Count; i++) {
             Status = ExpAddGroup(System, &Groups[i], Words, WordCount);
         }

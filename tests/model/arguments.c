@@ -5,6 +5,8 @@
  */
 #include "driverp.h"
 
+enum { MOST_GROUPS = 40 }; /* of an array */
+
 static uint64_t
 draw_bad_handle(struct driver *d)
 {
@@ -362,30 +364,64 @@ draw_mask(struct driver *d, uint32_t group)
 }
 
 static void
+draw_group(struct driver *d, GROUP_AFFINITY *group)
+{
+    group->Group = (USHORT)draw_below(d->draw, d->model->options.group_count);
+    group->Mask = draw_mask(d, group->Group);
+    if (draw_one_in(d->draw, 8)) {
+        group->Group =
+            (USHORT)(d->model->options.group_count + draw_below(d->draw, 2) * 0xFF00);
+    }
+    if (draw_one_in(d->draw, 12)) {
+        group->Reserved[draw_below(d->draw, 3)] = 0x100;
+    }
+}
+
+/* More than anybody reads at once: good ones, and mostly one that is drawn. */
+static void
+draw_many_groups(struct driver *d, struct model_create_call *c,
+                 GROUP_AFFINITY groups[MOST_GROUPS])
+{
+    c->group_count = (uint16_t)(1 + draw_below(d->draw, MOST_GROUPS));
+    for (uint32_t i = 0; i < c->group_count; i++) {
+        groups[i].Group = (USHORT)(i % d->model->options.group_count);
+        groups[i].Mask = d->model->active[groups[i].Group];
+    }
+    draw_group(d, &groups[draw_below(d->draw, c->group_count)]);
+}
+
+/* The first of them are on a page, and the others on the next one, which may be absent. */
+static void
+draw_parted_array(struct driver *d, struct model_create_call *c)
+{
+    const uint64_t next =
+        MACHINE_SCRATCH + (1 + (uint64_t)draw_below(d->draw, 2)) * MODEL_PAGE_BYTES;
+
+    c->array = next - draw_below(d->draw, c->group_count + 1) * sizeof(GROUP_AFFINITY);
+    if (draw_one_in(d->draw, 2)) {
+        driver_protect(d, next, MODEL_ABSENT);
+    }
+}
+
+static void
 draw_array(struct driver *d, struct model_create_call *c)
 {
-    GROUP_AFFINITY groups[4] = {{0}};
+    GROUP_AFFINITY groups[MOST_GROUPS] = {{0}};
 
     c->group_count = (uint16_t)(draw_below(d->draw, 8) / 2);
-    if (draw_one_in(d->draw, 24)) {
+    c->array = driver_draw_pointer(d, c->kernel_mode, 16);
+    if (!c->kernel_mode && draw_one_in(d->draw, 8)) {
+        draw_many_groups(d, c, groups);
+        draw_parted_array(d, c);
+    } else {
+        for (uint32_t i = 0; i < c->group_count; i++) {
+            draw_group(d, &groups[i]);
+        }
+    }
+    driver_write(d, c->array, groups, c->group_count * sizeof(groups[0]));
+    if (!c->kernel_mode && draw_one_in(d->draw, 24)) {
         c->group_count = draw_one_in(d->draw, 2) ? 0xFFFF : 4096;
     }
-    c->array = driver_draw_pointer(d, c->kernel_mode, 16);
-    if (c->kernel_mode) {
-        c->group_count %= 4;
-    }
-    for (uint32_t i = 0; i < 4; i++) {
-        groups[i].Group = (USHORT)draw_below(d->draw, d->model->options.group_count);
-        groups[i].Mask = draw_mask(d, groups[i].Group);
-        if (draw_one_in(d->draw, 8)) {
-            groups[i].Group = (USHORT)(d->model->options.group_count +
-                                       draw_below(d->draw, 2) * 0xFF00);
-        }
-        if (draw_one_in(d->draw, 12)) {
-            groups[i].Reserved[draw_below(d->draw, 3)] = 0x100;
-        }
-    }
-    driver_write(d, c->array, groups, sizeof(groups));
 }
 
 static uint64_t
@@ -448,7 +484,9 @@ driver_draw_create(struct driver *d, struct model_create_call *c)
     if (d->model->options.x86 && !draw_one_in(d->draw, 16)) {
         c->affinity %= 1ull << 32;
     }
-    draw_array(d, c);
+    if (c->form == MODEL_TEN) {
+        draw_array(d, c);
+    }
 }
 
 void
@@ -527,6 +565,7 @@ draw_offset(struct driver *d, const struct model_profile *p)
         bucket * draw_below(d->draw, 16),
         bucket * draw_below(d->draw, 16) + draw_below(d->draw, 8),
         UINT64_MAX,
+        0x100000000 + draw_below(d->draw, 16), /* wraps in 32 bits */
         p->size > 0 ? draw_bytes(d->draw, 4) % p->size : 0,
     };
 

@@ -94,7 +94,7 @@ divide_by_zero(struct request *r)
         .exception = (uint32_t)STATUS_INTEGER_DIVIDE_BY_ZERO,
     };
 
-    model_add_halt(r->model, &halt);
+    model_halt(r->model, &halt);
     return fail(r, MODEL_CREATE_SEGMENT_DIVIDES, STATUS_SYSTEM_SHUTDOWN);
 }
 

@@ -18,7 +18,7 @@
 
 #include "branches.h"
 
-enum { MODEL_PAGE_BYTES = 4096, MODEL_MOST_GROUPS = 4, MODEL_MOST_HALTS = 8 };
+enum { MODEL_PAGE_BYTES = 4096, MODEL_MOST_GROUPS = 4 };
 
 /* ---- The world around ---- */
 
@@ -70,6 +70,7 @@ struct model_profile {
     uint64_t affinity[MODEL_MOST_GROUPS]; /* as given, before 6.1 */
 
     bool started;
+    uint64_t nth_start; /* of all starts, in order */
     bool
         deaf; /* started, but nothing can count: no source, or its process is no more */
     bool told; /* and the core knows, so that it asks for no interrupts */
@@ -88,8 +89,7 @@ struct model_handle {
     ULONG attributes;
 };
 
-/* What stopped the simulated NT, as the core may say it: one for each profile that one hit stops
- * at. */
+/* What stopped the simulated NT. */
 struct model_halt {
     bool bug_check; /* else corruption */
     uint32_t code;
@@ -135,9 +135,9 @@ struct model {
     uint16_t current_group;
     uint32_t alignment_fixup;
     struct model_faults faults;
+    uint64_t starts; /* so far */
     bool halted;
-    uint32_t halt_count;
-    struct model_halt halts[MODEL_MOST_HALTS];
+    struct model_halt halt;
 };
 
 /* model_create - the caller's own process exists. NULL without memory. */
@@ -270,7 +270,7 @@ NTSTATUS model_find_process_object(struct model *model, uint64_t handle,
 /* model_stop_profile - it is started. */
 void model_stop_profile(struct model_profile *profile);
 
-/* model_add_halt - one way to say it; the first makes it halted. */
-void model_add_halt(struct model *model, const struct model_halt *halt);
+/* model_halt - it is not halted yet. */
+void model_halt(struct model *model, const struct model_halt *halt);
 
 #endif

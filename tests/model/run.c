@@ -233,6 +233,7 @@ start(struct model *model, struct model_profile *p)
     p->told = p->deaf;
     memcpy(p->running, running, sizeof(running));
     p->started = true;
+    p->nth_start = ++model->starts;
     return STATUS_SUCCESS;
 }
 
@@ -306,12 +307,10 @@ model_stop_all(struct model *model)
 }
 
 void
-model_add_halt(struct model *model, const struct model_halt *halt)
+model_halt(struct model *model, const struct model_halt *halt)
 {
     model->halted = true;
-    if (model->halt_count < MODEL_MOST_HALTS) {
-        model->halts[model->halt_count++] = *halt;
-    }
+    model->halt = *halt;
 }
 
 /* ---- Hits ---- */
@@ -389,7 +388,7 @@ halt(struct model *model, const struct model_profile *p, uint64_t offset)
     if (p->segment != 0) {
         model_reach(model, MODEL_HIT_HALT_IN_SEGMENT);
     }
-    model_add_halt(model, &halt);
+    model_halt(model, &halt);
 }
 
 static bool
@@ -452,7 +451,8 @@ note_count(struct model *model, const struct model_profile *p,
 static uint32_t
 count_in_list(struct model *model, const struct model_hit *hit, bool global)
 {
-    const bool halted = model->halted;
+    const struct model_profile *first = NULL; /* of those without a counter for it */
+    uint64_t first_offset = 0;
     uint32_t counted = 0;
     uint64_t offset;
 
@@ -461,16 +461,18 @@ count_in_list(struct model *model, const struct model_hit *hit, bool global)
             !place(model, p, hit, &offset) || !is_inside(model, p, offset)) {
             continue;
         }
-        if (!is_among_counters(p, offset)) {
-            /* The process's list is walked first, and the first halt is the one. */
-            if (!halted) {
-                halt(model, p, offset);
-            }
-            continue;
+        if (is_among_counters(p, offset)) {
+            count(model, p, offset);
+            note_count(model, p, hit);
+            counted++;
+        } else if (first == NULL || p->nth_start < first->nth_start) {
+            first = p;
+            first_offset = offset;
         }
-        count(model, p, offset);
-        note_count(model, p, hit);
-        counted++;
+    }
+    /* The process's list is walked first, and what stopped there is what is told. */
+    if (first != NULL && !model->halted) {
+        halt(model, first, first_offset);
     }
     return counted;
 }

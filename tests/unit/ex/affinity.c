@@ -266,6 +266,34 @@ group_array__read_only_or_cut_off__read_or_violation(void **state)
     check_started_on(machine_create(&machine, &request), (const ULONG64[3]){1, 0, 0});
 }
 
+/* rule: create-affinity-pointer */
+static void
+group_array__bad_element_and_absent_page__first_of_them_decides(void **state)
+{
+    enum { GROUPS = 5 };
+    const uint64_t end = MACHINE_SCRATCH + 0x8000;
+    EX_CREATE_PROFILE request = machine_request();
+
+    (void)state;
+    request.GroupCount = GROUPS;
+    for (uint64_t bad = 0; bad < GROUPS; bad++) {
+        for (uint64_t there = 0; there <= GROUPS; there++) {
+            GROUP_AFFINITY groups[GROUPS];
+
+            for (uint64_t i = 0; i < GROUPS; i++) {
+                groups[i] = (GROUP_AFFINITY){.Mask = i == bad ? 0 : 1};
+            }
+            host_sim_protect(machine.host, end, 1, HOST_SIM_WRITABLE);
+            request.AffinityArray = end - there * sizeof(GROUP_AFFINITY);
+            machine_write(&machine, request.AffinityArray, groups, sizeof(groups));
+            host_sim_protect(machine.host, end, 1, HOST_SIM_ABSENT);
+            assert_int_equal(ExCreateProfileEx(&machine.system, UserMode, &request),
+                             bad < there ? STATUS_INVALID_PARAMETER
+                                         : STATUS_ACCESS_VIOLATION);
+        }
+    }
+}
+
 struct own_group_row {
     USHORT group;
     KAFFINITY affinity;
@@ -347,6 +375,7 @@ main(void)
         TEST(group_array__65535_elements__each_one_checked),
         TEST(group_array__address__aligned_readable_user_memory),
         TEST(group_array__read_only_or_cut_off__read_or_violation),
+        TEST(group_array__bad_element_and_absent_page__first_of_them_decides),
         TEST(create_profile__affinity__processors_of_current_group),
         TEST(create_profile__other_faults__same_order),
     };
