@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 # A thin front: meson does the work. Variables to give: BUILD (build folder), PREFIX and DESTDIR
-# (make install), SETUP_FLAGS (for meson setup).
+# (make install), SETUP_FLAGS (for meson setup), SECONDS (how long make fuzz runs).
 BUILD ?= build
 PREFIX ?= /usr/local
 SETUP_FLAGS ?=
+SECONDS ?= 60
 # Debian's meson first: a private Python on PATH may lack what another meson needs.
 MESON ?= $(firstword $(wildcard /usr/bin/meson) meson)
 
@@ -40,7 +41,7 @@ bench: packages-check
 	@$(MESON) test -C $(BUILD) --no-rebuild --benchmark --verbose
 
 fuzz: packages-check
-	@scripts/fuzz.sh
+	@scripts/fuzz.sh $(SECONDS)
 
 install: all
 	@$(MESON) configure $(BUILD) --prefix $(abspath $(PREFIX)) --libdir lib

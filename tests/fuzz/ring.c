@@ -175,7 +175,7 @@ resync(struct world *world, const uint8_t *data, size_t size)
                                              .tids = tids,
                                              .tid_count = 2,
                                              .mappings = &mappings,
-                                             .read_ns = data[size - 1]};
+                                             .read_ns = size > 0 ? data[size - 1] : 0};
 
             perf_space_attach(&world->space, &found, 1, NULL);
         }
