@@ -6,7 +6,6 @@
 
 #include "sym/open_regular.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +25,7 @@ struct search {
     size_t id_size;
     const char *link; /* file name of the debuglink; NULL while searching by build-id */
     uint32_t link_crc;
+    struct sym_debug_file *found;
     char *note;
     size_t note_size;
 };
@@ -93,47 +93,50 @@ check_candidate(const struct search *search, int fd)
     return complaint;
 }
 
-static int
+/* True if the file is the one: then found is set. */
+static bool
 try_file(const struct search *search, const char *root, const char *path)
 {
     const int fd = sym_open_regular(root, path);
     const char *complaint;
 
     if (fd < 0) {
-        return -1;
+        return false;
     }
     if (same_file(search, fd)) {
         close(fd);
-        return -1;
+        return false;
     }
     complaint = check_candidate(search, fd);
     if (complaint != NULL) {
         snprintf(search->note, search->note_size, "debug file %s%s is not used: %s",
                  root, path, complaint);
         close(fd);
-        return -1;
+        return false;
     }
     search->note[0] = '\0';
-    return fd;
+    search->found->fd = fd;
+    search->found->root = root;
+    snprintf(search->found->path, sizeof(search->found->path), "%s", path);
+    return true;
 }
 
 /* In the image's root, then in ours. */
-static int
+static bool
 try_both_roots(const struct search *search, const char *path)
 {
-    const int fd = try_file(search, search->root, path);
-
-    return fd >= 0 || search->root[0] == '\0' ? fd : try_file(search, "", path);
+    return try_file(search, search->root, path) ||
+           (search->root[0] != '\0' && try_file(search, "", path));
 }
 
-static int
+static bool
 search_by_build_id(const struct search *search)
 {
     char path[sizeof(DEBUG_FOLDER) + 32 + 2 * SYM_ELF_BUILD_ID_BYTES_MAX];
     int length;
 
     if (search->id_size < 2) {
-        return -1;
+        return false;
     }
     length =
         snprintf(path, sizeof(path), DEBUG_FOLDER "/.build-id/%02x/", search->id[0]);
@@ -146,7 +149,7 @@ search_by_build_id(const struct search *search)
 }
 
 /* prefix + folder of the image + middle + link, in both roots or only in the image's. */
-static int
+static bool
 try_beside(const struct search *search, const char *prefix, const char *middle,
            bool both_roots)
 {
@@ -155,26 +158,23 @@ try_beside(const struct search *search, const char *prefix, const char *middle,
     int length;
 
     if (slash == NULL || search->path[0] != '/') {
-        return -1;
+        return false;
     }
     length = snprintf(path, sizeof(path), "%s%.*s/%s%s", prefix,
                       (int)(slash - search->path), search->path, middle, search->link);
     if (length < 0 || (size_t)length >= sizeof(path)) {
-        return -1;
+        return false;
     }
     return both_roots ? try_both_roots(search, path)
                       : try_file(search, search->root, path);
 }
 
-static int
+static bool
 search_by_link(const struct search *search)
 {
-    int fd = try_beside(search, "", "", false);
-
-    if (fd < 0) {
-        fd = try_beside(search, "", ".debug/", false);
-    }
-    return fd < 0 ? try_beside(search, DEBUG_FOLDER, "", true) : fd;
+    return try_beside(search, "", "", false) ||
+           try_beside(search, "", ".debug/", false) ||
+           try_beside(search, DEBUG_FOLDER, "", true);
 }
 
 /*
@@ -200,7 +200,7 @@ parse_link(const char *section, size_t size, bool big_endian, struct search *sea
     return true;
 }
 
-static int
+static void
 search_by_link_section(struct search *search)
 {
     const struct sym_elf *image = search->image;
@@ -208,34 +208,105 @@ search_by_link_section(struct search *search)
     unsigned char encoding = ELFDATA2LSB;
     size_t size;
     char *section;
-    int fd = -1;
 
     section =
         index == 0 ? NULL : sym_elf_section_copy(image, index, LINK_BYTES_MAX, &size);
     if (section == NULL) {
-        return -1;
+        return;
     }
     if (sym_elf_read(image, EI_DATA, &encoding, 1) &&
         parse_link(section, size, encoding == ELFDATA2MSB, search)) {
-        fd = search_by_link(search);
+        (void)search_by_link(search);
     }
     free(section);
-    return fd;
 }
 
-int
+static void
+begin_search(struct sym_debug_file *found, char *note)
+{
+    found->fd = -1;
+    found->root = "";
+    found->path[0] = '\0';
+    note[0] = '\0';
+}
+
+void
 sym_debug_file_open(const struct sym_elf *image, const char *path, const char *root,
-                    char *note, size_t note_size)
+                    struct sym_debug_file *found, char *note, size_t note_size)
 {
     struct search search = {.image = image,
                             .path = path,
                             .root = root,
+                            .found = found,
                             .note = note,
                             .note_size = note_size};
-    int fd;
 
-    note[0] = '\0';
+    begin_search(found, note);
     search.id_size = sym_elf_build_id(image, search.id);
-    fd = search_by_build_id(&search);
-    return fd < 0 ? search_by_link_section(&search) : fd;
+    if (!search_by_build_id(&search)) {
+        search_by_link_section(&search);
+    }
+}
+
+/* A name in .gnu_debugaltlink is absolute, or begins at the folder of the file that has it. */
+static bool
+search_by_name(const struct search *search, const char *name)
+{
+    const char *slash = strrchr(search->path, '/');
+    char path[PATH_MAX];
+    int length;
+
+    if (name[0] == '/') {
+        return try_both_roots(search, name);
+    }
+    if (slash == NULL || search->path[0] != '/') {
+        return false;
+    }
+    length = snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - search->path),
+                      search->path, name);
+    return length > 0 && (size_t)length < sizeof(path) &&
+           try_file(search, search->root, path);
+}
+
+/* The section holds a file name, its NUL, and the build-id of that file. */
+static void
+search_supplement(struct search *search, const char *section, size_t size)
+{
+    const size_t name_size = strnlen(section, size) + 1;
+
+    if (name_size == 1 || name_size >= size ||
+        size - name_size > SYM_ELF_BUILD_ID_BYTES_MAX) {
+        return;
+    }
+    search->id_size = size - name_size;
+    memcpy(search->id, section + name_size, search->id_size);
+    if (!search_by_name(search, section) && !search_by_build_id(search) &&
+        search->note[0] == '\0') {
+        snprintf(search->note, search->note_size,
+                 "%s, which debug file %s needs, is not there", section, search->path);
+    }
+}
+
+void
+sym_debug_file_open_supplement(const struct sym_elf *file, const char *path,
+                               const char *root, struct sym_debug_file *found,
+                               char *note, size_t note_size)
+{
+    const size_t index = sym_elf_find_section(file, ".gnu_debugaltlink");
+    struct search search = {.image = file,
+                            .path = path,
+                            .root = root,
+                            .found = found,
+                            .note = note,
+                            .note_size = note_size};
+    size_t size;
+    char *section;
+
+    begin_search(found, note);
+    section =
+        index == 0 ? NULL : sym_elf_section_copy(file, index, LINK_BYTES_MAX, &size);
+    if (section != NULL) {
+        search_supplement(&search, section, size);
+        free(section);
+    }
 }

@@ -222,28 +222,42 @@ is_complete(const struct sym_elf *file)
            sym_elf_find_section(file, ".debug_line") != 0;
 }
 
+/* Lines of the image itself, or of its debug file. */
+static void
+load_lines(struct sym_image *image, const struct sym_elf *file,
+           const struct sym_elf *debug, const struct sym_debug_file *found)
+{
+    struct sym_lines_source source = {file, image->root, image->path, image->path};
+
+    image->lines = sym_lines_open(&source, image->note, sizeof(image->note));
+    if (image->lines == NULL && debug != NULL) {
+        source.file = debug;
+        source.root = found->root;
+        source.path = found->path;
+        image->lines = sym_lines_open(&source, image->note, sizeof(image->note));
+    }
+}
+
 static void
 load_with_debug_file(struct sym_image *image, const struct sym_elf *file)
 {
+    struct sym_debug_file found = {.fd = -1, .root = ""};
     struct sym_elf debug;
-    const int fd = is_complete(file) || image->fd < 0
-                       ? -1
-                       : sym_debug_file_open(file, image->path, image->root,
-                                             image->note, sizeof(image->note));
 
-    if (fd < 0 || sym_elf_open(&debug, fd) != 0) {
+    if (image->fd >= 0 && !is_complete(file)) {
+        sym_debug_file_open(file, image->path, image->root, &found, image->note,
+                            sizeof(image->note));
+    }
+    if (found.fd < 0 || sym_elf_open(&debug, found.fd) != 0) {
         load_tables(image, file, NULL);
-        image->lines = sym_lines_open(file);
+        load_lines(image, file, NULL, NULL);
     } else {
         load_tables(image, file, &debug);
-        image->lines = sym_lines_open(file);
-        if (image->lines == NULL) {
-            image->lines = sym_lines_open(&debug);
-        }
+        load_lines(image, file, &debug, &found);
         sym_elf_close(&debug);
     }
-    if (fd >= 0) {
-        close(fd);
+    if (found.fd >= 0) {
+        close(found.fd);
     }
 }
 
@@ -315,19 +329,53 @@ sym_image_address(const struct sym_image *image, uint64_t file_offset,
     return false;
 }
 
+/* The symbol table names the outermost function: "work.cold" where debug information says "work". */
+static bool
+join_names(struct sym_frame *frames, size_t count, bool named, struct sym_name *name)
+{
+    if (named) {
+        frames[count - 1].name = name->name;
+        frames[count - 1].system_name = name->system_name;
+    }
+    if (frames[0].name[0] != '\0') {
+        name->name = frames[0].name;
+        name->system_name = frames[0].system_name;
+    }
+    name->file = frames[0].file;
+    name->line = frames[0].line;
+    name->start_line = frames[0].start_line;
+    name->callers = frames + 1;
+    name->caller_count = count - 1;
+    return name->name != NULL;
+}
+
 bool
 sym_image_lookup(struct sym_image *image, uint64_t file_offset, struct sym_name *name)
 {
-    struct sym_range *range;
+    uint64_t address;
 
     *name = (struct sym_name){.file = ""};
-    if (!sym_image_address(image, file_offset, &name->address)) {
+    if (!sym_image_address(image, file_offset, &address)) {
         return false;
     }
+    return sym_image_lookup_address(image, address, name);
+}
+
+bool
+sym_image_lookup_address(struct sym_image *image, uint64_t address,
+                         struct sym_name *name)
+{
+    struct sym_frame *frames = NULL;
+    size_t count = 0;
+    struct sym_range *range;
+    bool named;
+
+    *name = (struct sym_name){.file = "", .address = address};
     load(image);
+    range = sym_table_find(&image->table, address);
+    named = range != NULL && sym_range_name(range, &name->name, &name->system_name);
     if (image->lines != NULL) {
-        sym_lines_find(image->lines, name->address, &name->file, &name->line);
+        count = sym_lines_find(image->lines, address, &frames);
     }
-    range = sym_table_find(&image->table, name->address);
-    return range != NULL && sym_range_name(range, &name->name, &name->system_name);
+    return count > 0 ? join_names(frames, count, named, name) : named;
 }

@@ -1,23 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines.h - source file and line of an address, by libdw.
+ * lines.h - source file and line of an address, and the functions that were inlined there.
  *
- * libdw trusts that what it reads holds still, follows names in the file to other files, and loads
- * sections that lines do not need. So it is given a copy in memory of just those that they do need.
+ * Each file's debug information is read once, at opening, and only units that an address is asked for
+ * are looked into. What was found out stays.
  */
 #ifndef SYM_LINES_H
 #define SYM_LINES_H
 
 #include "sym/elf_file.h"
+#include "sym/sym.h"
 
 struct sym_lines;
 
-/* NULL if there is no line table, if it is too large, or memory ran out. The file may be closed after. */
-struct sym_lines *sym_lines_open(const struct sym_elf *file);
+/* sym_lines_source - where lines are read from. */
+struct sym_lines_source {
+    const struct sym_elf *file; /* open; may be closed after */
+    const char *root;           /* "" or the folder that stands for "/" */
+    const char *path;           /* of file, below root: links in it begin there */
+    const char *image;          /* path of the image below root */
+};
+
+/*
+ * NULL if there is no debug information, if it is too large, or memory ran out.
+ *
+ *   note  kept if nothing is to be said, else for people: why there are none, or not all
+ */
+struct sym_lines *sym_lines_open(const struct sym_lines_source *source, char *note,
+                                 size_t note_size);
 void sym_lines_close(struct sym_lines *lines); /* NULL is allowed */
 
-/* False if nothing is known. file lives as long as lines. */
-bool sym_lines_find(struct sym_lines *lines, uint64_t address, const char **file,
-                    uint32_t *line);
+/*
+ * The functions at an address, innermost first: the last is not inlined. A name is "" if there is
+ * a line and no function. 0 if nothing is known.
+ *
+ *   frames  out: valid until the next call, the caller may write there; strings live as long as
+ *           lines
+ */
+size_t sym_lines_find(struct sym_lines *lines, uint64_t address,
+                      struct sym_frame **frames);
+
+/* "" or, for people, what was found missing until now. */
+const char *sym_lines_note(struct sym_lines *lines);
 
 #endif

@@ -14,12 +14,24 @@
 
 struct sym_image;
 
+/* sym_frame - a function that the code at an address was inlined into. */
+struct sym_frame {
+    const char *name;        /* demangled, or "" */
+    const char *system_name; /* as in the debug information or the symbol table */
+    const char *file;        /* where the call is, or "" */
+    uint32_t line;           /* of the call; 0 unknown */
+    uint32_t start_line;     /* of the function; 0 unknown */
+};
+
 /* sym_name - what is known of an address. Strings live as long as the image. */
 struct sym_name {
-    const char *name;        /* demangled; NULL if no symbol covers the address */
-    const char *system_name; /* as in the table */
-    const char *file;        /* source file or "" */
-    uint32_t line;           /* 0 unknown */
+    const char *name; /* innermost, demangled; NULL if no symbol covers the address */
+    const char *system_name;         /* as in the table */
+    const char *file;                /* source file or "" */
+    uint32_t line;                   /* 0 unknown */
+    uint32_t start_line;             /* of the function; 0 unknown */
+    const struct sym_frame *callers; /* innermost first; valid until the next lookup */
+    size_t caller_count;             /* 0: the code was not inlined */
     uint64_t address; /* link-time address looked up (run-time for perf maps, kernel) */
 };
 
@@ -60,6 +72,10 @@ bool sym_image_address(const struct sym_image *image, uint64_t file_offset,
  */
 bool sym_image_lookup(struct sym_image *image, uint64_t file_offset,
                       struct sym_name *name);
+
+/* The same for a link-time address. */
+bool sym_image_lookup_address(struct sym_image *image, uint64_t address,
+                              struct sym_name *name);
 
 /* Names by address: a JIT's /tmp/perf-PID.map or the kernel's symbols. */
 struct sym_map;

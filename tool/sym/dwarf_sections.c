@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dwarf_sections.c - copies debug sections, unpacked, into an ELF file in memory.
+ */
+#include "sym/dwarf_sections.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#ifdef NTPROF_HAS_ZSTD
+#include <zstd.h>
+#endif
+
+/* Unpacked, all sections together. */
+#define DWARF_BYTES_MAX (UINT64_C(1) << 30)
+
+/* elf.h of elfutils 0.188 does not know it. */
+#define COMPRESS_ZSTD 2
+
+/* Zstandard packs runs without bound; what claims more than this is a bomb. */
+#define ZSTD_RATIO_MAX 4096
+
+/* Deflate packs at most 1032 to 1: what claims more is no such stream. */
+#define DEFLATE_RATIO_MAX 1032
+
+/* Behind ".debug_" of ordinary sections; of split ones with ".dwo", but for the index. */
+static const char *const section_names[SYM_DWARF_SECTIONS] = {
+    [SYM_DWARF_LINE] = "line",
+    [SYM_DWARF_INFO] = "info",
+    [SYM_DWARF_ABBREV] = "abbrev",
+    [SYM_DWARF_STR] = "str",
+    [SYM_DWARF_LINE_STR] = "line_str",
+    [SYM_DWARF_RANGES] = "ranges",
+    [SYM_DWARF_RNGLISTS] = "rnglists",
+    [SYM_DWARF_ADDR] = "addr",
+    [SYM_DWARF_ARANGES] = "aranges",
+    [SYM_DWARF_TYPES] = "types",
+    [SYM_DWARF_STR_OFFSETS] = "str_offsets",
+    [SYM_DWARF_CU_INDEX] = "cu_index",
+};
+
+#define SECTION_NAME_BYTES 32
+
+enum packing { PACKING_NONE, PACKING_DEFLATE, PACKING_ZSTD };
+
+/* piece - a section on its way into the copy. */
+struct piece {
+    char name[SECTION_NAME_BYTES];
+    enum packing packing;
+    uint64_t at;   /* in the file, of the stream if packed */
+    uint64_t end;  /* in the file */
+    uint64_t size; /* unpacked; 0: there is none */
+};
+
+/* layout - the copy: header, section headers, their names, sections. */
+struct layout {
+    struct piece pieces[SYM_DWARF_SECTIONS];
+    uint64_t total;
+    char *why;
+    size_t why_size;
+};
+
+#define LAYOUT_SECTIONS \
+    (SYM_DWARF_SECTIONS + 2) /* the null section, ours, and the names */
+#define LAYOUT_NAMES_BYTES 1024
+
+_Static_assert(SYM_DWARF_SECTIONS *SECTION_NAME_BYTES < LAYOUT_NAMES_BYTES,
+               "names have room");
+
+static bool
+claims_too_much(const struct piece *piece, uint64_t ratio)
+{
+    return piece->size / ratio > piece->end - piece->at;
+}
+
+/* A section with SHF_COMPRESSED: an Elf_Chdr, then the stream. */
+static bool
+measure_packed(const struct sym_elf *file, size_t index, struct layout *layout,
+               struct piece *piece)
+{
+    GElf_Chdr header;
+    const uint64_t header_bytes = gelf_getclass(file->elf) == ELFCLASS32
+                                      ? sizeof(Elf32_Chdr)
+                                      : sizeof(Elf64_Chdr);
+
+    if (piece->end - piece->at < header_bytes ||
+        piece->end - piece->at > DWARF_BYTES_MAX ||
+        gelf_getchdr(elf_getscn(file->elf, index), &header) == NULL) {
+        return false;
+    }
+    piece->at += header_bytes;
+    piece->size = header.ch_size;
+    if (header.ch_type == ELFCOMPRESS_ZLIB) {
+        piece->packing = PACKING_DEFLATE;
+        return !claims_too_much(piece, DEFLATE_RATIO_MAX);
+    }
+#ifdef NTPROF_HAS_ZSTD
+    if (header.ch_type == COMPRESS_ZSTD) {
+        piece->packing = PACKING_ZSTD;
+        return !claims_too_much(piece, ZSTD_RATIO_MAX);
+    }
+#endif
+    snprintf(layout->why, layout->why_size,
+             "%s is packed by %s, which this build cannot unpack", piece->name,
+             header.ch_type == COMPRESS_ZSTD ? "zstd" : "an unknown method");
+    return false;
+}
+
+/* An old ".zdebug_" section: "ZLIB", the size in eight bytes, largest first, then the stream. */
+static bool
+measure_old_packed(const struct sym_elf *file, struct piece *piece)
+{
+    unsigned char header[12];
+
+    if (piece->end - piece->at < sizeof(header) ||
+        !sym_elf_read(file, piece->at, header, sizeof(header)) ||
+        memcmp(header, "ZLIB", 4) != 0) {
+        return false;
+    }
+    piece->at += sizeof(header);
+    piece->size = 0;
+    for (size_t i = 4; i < sizeof(header); i++) {
+        piece->size = piece->size << 8 | header[i];
+    }
+    piece->packing = PACKING_DEFLATE;
+    return !claims_too_much(piece, DEFLATE_RATIO_MAX);
+}
+
+static bool
+measure_section(const struct sym_elf *file, size_t index, bool old_packed,
+                struct layout *layout, struct piece *piece)
+{
+    const GElf_Shdr *section = &file->sections[index];
+
+    if (!sym_elf_section_in_file(file, index)) {
+        return false;
+    }
+    piece->at = section->sh_offset;
+    piece->end = section->sh_offset + section->sh_size;
+    if (old_packed) {
+        return measure_old_packed(file, piece);
+    }
+    if ((section->sh_flags & SHF_COMPRESSED) != 0) {
+        return measure_packed(file, index, layout, piece);
+    }
+    piece->size = section->sh_size;
+    return true;
+}
+
+/* Finds a section under its name or the one of old packed sections. */
+static void
+measure(const struct sym_elf *file, const char *name, bool split, struct layout *layout,
+        struct piece *piece)
+{
+    const bool index_section = strcmp(name, section_names[SYM_DWARF_CU_INDEX]) == 0;
+    const char *behind = split && !index_section ? ".dwo" : "";
+    char old_name[SECTION_NAME_BYTES + 1];
+    bool old_packed = false;
+    size_t index;
+
+    *piece = (struct piece){.size = 0};
+    snprintf(piece->name, sizeof(piece->name), ".debug_%s%s", name, behind);
+    index = sym_elf_find_section(file, piece->name);
+    if (index == 0) {
+        snprintf(old_name, sizeof(old_name), ".z%s", piece->name + 1);
+        index = sym_elf_find_section(file, old_name);
+        old_packed = true;
+    }
+    if (index == 0 || !measure_section(file, index, old_packed, layout, piece)) {
+        piece->size = 0;
+    }
+}
+
+/* Goes on with the stream, which has room for what comes, by the file's next bytes. */
+static int
+inflate_more(const struct sym_elf *file, uint64_t *at, uint64_t end, z_stream *stream)
+{
+    unsigned char packed[16384];
+    const uint64_t left = end - *at;
+    const size_t size = left < sizeof(packed) ? (size_t)left : sizeof(packed);
+
+    if (size == 0 || !sym_elf_read(file, *at, packed, size)) {
+        return Z_BUF_ERROR;
+    }
+    *at += size;
+    stream->next_in = packed;
+    stream->avail_in = (uInt)size;
+    return inflate(stream, Z_NO_FLUSH);
+}
+
+/* Not by libelf, which would keep what it unpacks beside our copy. */
+static bool
+copy_deflated(const struct sym_elf *file, const struct piece *piece, char *to)
+{
+    z_stream stream = {.next_out = (Bytef *)to, .avail_out = (uInt)piece->size};
+    uint64_t at = piece->at;
+    int result;
+
+    if (inflateInit(&stream) != Z_OK) {
+        return false;
+    }
+    do {
+        result = inflate_more(file, &at, piece->end, &stream);
+    } while (result == Z_OK);
+    inflateEnd(&stream);
+    return result == Z_STREAM_END && stream.avail_out == 0;
+}
+
+#ifdef NTPROF_HAS_ZSTD
+static bool
+copy_zstd(const struct sym_elf *file, const struct piece *piece, char *to)
+{
+    const size_t packed_size = (size_t)(piece->end - piece->at);
+    char *packed = malloc(packed_size + 1);
+    size_t size = 0;
+
+    if (packed != NULL && sym_elf_read(file, piece->at, packed, packed_size)) {
+        size = ZSTD_decompress(to, (size_t)piece->size, packed, packed_size);
+    }
+    free(packed);
+    return !ZSTD_isError(size) && size == piece->size;
+}
+#endif
+
+static bool
+copy_piece(const struct sym_elf *file, const struct piece *piece, char *to)
+{
+    switch (piece->packing) {
+    case PACKING_DEFLATE:
+        return copy_deflated(file, piece, to);
+    case PACKING_ZSTD:
+#ifdef NTPROF_HAS_ZSTD
+        return copy_zstd(file, piece, to);
+#else
+        return false;
+#endif
+    case PACKING_NONE:
+        break;
+    }
+    return sym_elf_read(file, piece->at, to, (size_t)piece->size);
+}
+
+static uint64_t
+aligned(uint64_t size)
+{
+    return (size + 7) & ~UINT64_C(7);
+}
+
+static bool
+plan(const struct sym_elf *file, bool split, struct layout *layout)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < SYM_DWARF_SECTIONS; i++) {
+        struct piece *piece = &layout->pieces[i];
+
+        measure(file, section_names[i], split, layout, piece);
+        if (piece->size > DWARF_BYTES_MAX - sum) {
+            snprintf(layout->why, layout->why_size,
+                     "its debug sections are larger than %llu MiB",
+                     (unsigned long long)(DWARF_BYTES_MAX >> 20));
+            return false;
+        }
+        sum += aligned(piece->size);
+    }
+    layout->total = sum + sizeof(Elf64_Ehdr) + LAYOUT_SECTIONS * sizeof(Elf64_Shdr) +
+                    LAYOUT_NAMES_BYTES;
+    return layout->pieces[SYM_DWARF_INFO].size > 0 &&
+           layout->pieces[SYM_DWARF_ABBREV].size > 0;
+}
+
+static void
+write_header(char *image)
+{
+    Elf64_Ehdr *header = (Elf64_Ehdr *)(void *)image;
+    const uint16_t probe = 1;
+
+    memcpy(header->e_ident, ELFMAG, SELFMAG);
+    header->e_ident[EI_CLASS] = ELFCLASS64;
+    header->e_ident[EI_DATA] =
+        *(const unsigned char *)&probe == 1 ? ELFDATA2LSB : ELFDATA2MSB;
+    header->e_ident[EI_VERSION] = EV_CURRENT;
+    header->e_type = ET_DYN;
+    header->e_version = EV_CURRENT;
+    header->e_ehsize = sizeof(Elf64_Ehdr);
+    header->e_shoff = sizeof(Elf64_Ehdr);
+    header->e_shentsize = sizeof(Elf64_Shdr);
+    header->e_shnum = (Elf64_Half)LAYOUT_SECTIONS;
+    header->e_shstrndx = (Elf64_Half)(LAYOUT_SECTIONS - 1);
+}
+
+static void
+write_section_header(const struct piece *piece, size_t name, uint64_t at,
+                     Elf64_Shdr *header)
+{
+    header->sh_name = (Elf64_Word)name;
+    header->sh_type = piece->size > 0 ? SHT_PROGBITS : SHT_NULL;
+    header->sh_offset = at;
+    header->sh_size = piece->size;
+    header->sh_addralign = 1;
+}
+
+static bool
+write_sections(const struct sym_elf *file, const struct layout *layout,
+               struct sym_dwarf_sections *sections)
+{
+    char *image = sections->image;
+    Elf64_Shdr *header = (Elf64_Shdr *)(void *)(image + sizeof(Elf64_Ehdr));
+    const size_t names_at = sizeof(Elf64_Ehdr) + LAYOUT_SECTIONS * sizeof(Elf64_Shdr);
+    size_t name = 1;
+    uint64_t at = names_at + LAYOUT_NAMES_BYTES;
+
+    for (size_t i = 0; i < SYM_DWARF_SECTIONS; i++) {
+        const struct piece *piece = &layout->pieces[i];
+
+        write_section_header(piece, name, at, ++header);
+        strcpy(image + names_at + name, piece->name);
+        name += strlen(piece->name) + 1;
+        if (piece->size > 0 && !copy_piece(file, piece, image + at)) {
+            snprintf(layout->why, layout->why_size, "its %s is damaged", piece->name);
+            return false;
+        }
+        sections->items[i].bytes = (const unsigned char *)image + at;
+        sections->items[i].size = piece->size;
+        at += aligned(piece->size);
+    }
+    header++;
+    header->sh_type = SHT_STRTAB;
+    header->sh_offset = names_at;
+    header->sh_size = name;
+    header->sh_addralign = 1;
+    return true;
+}
+
+static bool
+native_byte_order(const struct sym_elf *file)
+{
+    const uint16_t probe = 1;
+    unsigned char encoding = 0;
+
+    return sym_elf_read(file, EI_DATA, &encoding, 1) &&
+           encoding ==
+               (*(const unsigned char *)&probe == 1 ? ELFDATA2LSB : ELFDATA2MSB);
+}
+
+bool
+sym_dwarf_sections_copy(const struct sym_elf *file, bool split,
+                        struct sym_dwarf_sections *sections, char *why, size_t why_size)
+{
+    struct layout layout = {.why = why, .why_size = why_size};
+
+    *sections = (struct sym_dwarf_sections){.image = NULL};
+    why[0] = '\0';
+    if (!native_byte_order(file) || !plan(file, split, &layout)) {
+        return false;
+    }
+    sections->image = calloc(1, (size_t)layout.total);
+    if (sections->image == NULL) {
+        snprintf(why, why_size, "there is no memory for its debug sections");
+        return false;
+    }
+    sections->image_bytes = (size_t)layout.total;
+    write_header(sections->image);
+    if (!write_sections(file, &layout, sections)) {
+        sym_dwarf_sections_finish(sections);
+        return false;
+    }
+    return true;
+}
+
+void
+sym_dwarf_sections_finish(struct sym_dwarf_sections *sections)
+{
+    free(sections->image);
+    *sections = (struct sym_dwarf_sections){.image = NULL};
+}

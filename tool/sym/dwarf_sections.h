@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dwarf_sections.h - the debug sections that names and lines need, in memory.
+ *
+ * What is read twice from a file may differ, and a mapped file that shrinks kills its reader. So the
+ * sections are copied once, unpacked. The copy is an ELF file itself, for libdw, which follows names in a
+ * file to other files: what could lead it there is not in the copy.
+ */
+#ifndef SYM_DWARF_SECTIONS_H
+#define SYM_DWARF_SECTIONS_H
+
+#include "sym/elf_file.h"
+
+enum sym_dwarf_section_id {
+    SYM_DWARF_LINE,
+    SYM_DWARF_INFO,
+    SYM_DWARF_ABBREV,
+    SYM_DWARF_STR,
+    SYM_DWARF_LINE_STR,
+    SYM_DWARF_RANGES,
+    SYM_DWARF_RNGLISTS,
+    SYM_DWARF_ADDR,
+    SYM_DWARF_ARANGES,
+    SYM_DWARF_TYPES,
+    SYM_DWARF_STR_OFFSETS,
+    SYM_DWARF_CU_INDEX, /* of a package of split units */
+    SYM_DWARF_SECTIONS
+};
+
+struct sym_dwarf_section {
+    const unsigned char *bytes;
+    uint64_t size; /* 0: there is none */
+};
+
+struct sym_dwarf_sections {
+    char *image; /* owned: an ELF file of all that is there */
+    size_t image_bytes;
+    struct sym_dwarf_section items[SYM_DWARF_SECTIONS];
+};
+
+/*
+ * Copies. The file may be closed after.
+ *
+ *   split  sections of split units (".debug_info.dwo") instead of ordinary ones
+ *   why    out: "" or, for people, why a file that has such sections cannot be used
+ *
+ * False if there is no .debug_info, with what it needs, in native byte order and readable.
+ */
+bool sym_dwarf_sections_copy(const struct sym_elf *file, bool split,
+                             struct sym_dwarf_sections *sections, char *why,
+                             size_t why_size);
+
+void sym_dwarf_sections_finish(struct sym_dwarf_sections *sections);
+
+#endif
