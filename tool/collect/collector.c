@@ -41,6 +41,7 @@ struct mapping {
 struct process {
     struct process *next;
     uint32_t pid;
+    uint32_t parent; /* 0: not told */
     uint32_t program;
     HANDLE handle; /* NULL: all processes, or status says why it cannot be opened */
     NTSTATUS status;
@@ -275,9 +276,25 @@ collector_profile_machine(struct collector *collector)
     return true;
 }
 
+/* Those that it comes from and that have not ended either, its parent first. */
+static size_t
+find_forebears(struct collector *collector, const struct process *process,
+               uint32_t *pids, size_t limit)
+{
+    size_t count = 0;
+
+    while (count < limit && process != NULL && process->parent != 0) {
+        pids[count++] = process->parent;
+        process = *process_slot(collector, process->parent);
+    }
+    return count;
+}
+
 static void
 notify_map(struct collector *collector, const ntprof_notification *map)
 {
+    uint32_t forebears[IMAGE_ROOTS_MAX - 1];
+    size_t forebear_count;
     struct process *const process = *process_slot(collector, map->pid);
     struct image *image;
 
@@ -296,7 +313,8 @@ notify_map(struct collector *collector, const ntprof_notification *map)
     if (strcmp(map->name, "[vsyscall]") == 0) {
         return; /* a page of the kernel's, which runs nothing: calls of it are emulated */
     }
-    image = image_set_find(&collector->images, map);
+    forebear_count = find_forebears(collector, process, forebears, IMAGE_ROOTS_MAX - 1);
+    image = image_set_find(&collector->images, map, forebears, forebear_count);
     process_profile(collector, process, image, map->base, map->length,
                     image != NULL && image->kind == IMAGE_ANONYMOUS ? map->base
                                                                     : map->file_offset);
@@ -381,6 +399,7 @@ notify_start(struct collector *collector, const ntprof_notification *start)
         return;
     }
     process->pid = start->pid;
+    process->parent = start->parent_pid;
     process->status =
         NtOpenProcess(&process->handle, PROCESS_QUERY_INFORMATION, NULL, &client);
     process->next = *slot;

@@ -9,6 +9,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+/* Files are opened when a mapping of them is delivered: sooner than the session must, so that programs that live
+ * shorter are still there, or who started them, or their container. */
+static const int wait_most_ms = 50;
+
 /* Should the session refuse to deliver, it is asked again after this time, not at once. */
 static const int refused_wait_ms = 1000;
 
@@ -58,7 +62,8 @@ delivery_main(void *argument)
 
     pthread_setname_np(pthread_self(), "ntprof");
     while (deliver(delivery, &wait_ms)) {
-        (void)poll(fds, 2, wait_ms);
+        (void)poll(fds, 2,
+                   wait_ms < 0 || wait_ms > wait_most_ms ? wait_most_ms : wait_ms);
     }
     return NULL;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,30 +102,56 @@ open_mapped(const char *path, const struct image *image, bool any_device)
     return -1;
 }
 
-/* The file behind the mapping itself, else its name in the process's root, else in ours. */
-static void
-image_open(struct image *image, const ntprof_notification *map)
-{
-    char *names[3] = {NULL, NULL, NULL};
+/* Where the file of a mapping may be found. */
+struct places {
+    char *names[IMAGE_ROOTS_MAX + 3];
+    size_t count;
+};
 
-    if (asprintf(&names[0], "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64,
-                 map->pid, map->base, map->base + map->length) < 0) {
-        names[0] = NULL;
+/* One place more; without memory for it, it is not looked at. */
+__attribute__((format(printf, 2, 3))) static void
+places_add(struct places *places, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (vasprintf(&places->names[places->count], format, arguments) >= 0) {
+        places->count++;
     }
-    if (asprintf(&names[1], "/proc/%" PRIu32 "/root%s", map->pid, map->name) < 0) {
-        names[1] = NULL;
+    va_end(arguments);
+}
+
+/* The file behind the mapping itself, that of the program (which others than root may open so although
+ * its name is gone), its name in the roots of the process and of those before it, and in ours. */
+static void
+places_fill(struct places *places, const ntprof_notification *map,
+            const uint32_t *forebears, size_t count)
+{
+    places_add(places, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, map->pid,
+               map->base, map->base + map->length);
+    places_add(places, "/proc/%" PRIu32 "/exe", map->pid);
+    places_add(places, "/proc/%" PRIu32 "/root%s", map->pid, map->name);
+    for (size_t i = 0; i < count; i++) {
+        places_add(places, "/proc/%" PRIu32 "/root%s", forebears[i], map->name);
     }
-    names[2] = strdup(map->name);
+    places_add(places, "%s", map->name);
+}
+
+static void
+image_open(struct image *image, const ntprof_notification *map,
+           const uint32_t *forebears, size_t count)
+{
+    struct places places = {.count = 0};
+
+    places_fill(&places, map, forebears, count);
     for (int any_device = 0; any_device < 2; any_device++) {
-        for (size_t i = 0; image->fd < 0 && i < 3; i++) {
-            if (names[i] != NULL) {
-                image->fd = open_mapped(names[i], image, any_device != 0);
-            }
+        for (size_t i = 0; image->fd < 0 && i < places.count; i++) {
+            image->fd = open_mapped(places.names[i], image, any_device != 0);
         }
     }
-    image->replaced = image->fd < 0 && names[2] != NULL && access(names[2], F_OK) == 0;
-    for (size_t i = 0; i < 3; i++) {
-        free(names[i]);
+    image->replaced = image->fd < 0 && access(map->name, F_OK) == 0;
+    while (places.count > 0) {
+        free(places.names[--places.count]);
     }
 }
 
@@ -223,14 +250,14 @@ image_set_has(const struct image_set *set, const struct image *wanted)
 /* Opens an image for whoever names it later, while descriptors last. */
 static void
 image_set_open(struct image_set *set, struct image *image,
-               const ntprof_notification *map)
+               const ntprof_notification *map, const uint32_t *forebears, size_t count)
 {
     if (set->files_open >= set->files_max) {
         set->unopened++;
         image->misses = MISSES_MAX;
         return;
     }
-    image_open(image, map);
+    image_open(image, map, forebears, count);
     if (image->fd < 0) {
         image->misses++;
         return;
@@ -250,7 +277,8 @@ is_anonymous(const ntprof_notification *map)
 }
 
 struct image *
-image_set_find(struct image_set *set, const ntprof_notification *map)
+image_set_find(struct image_set *set, const ntprof_notification *map,
+               const uint32_t *forebears, size_t count)
 {
     struct image wanted = {.fd = -1, .taken_fd = -1};
     struct image *image;
@@ -284,7 +312,7 @@ image_set_find(struct image_set *set, const ntprof_notification *map)
     }
     set->anonymous += added && image->kind == IMAGE_ANONYMOUS;
     if (image->kind == IMAGE_FILE && !image->opened && image->misses < MISSES_MAX) {
-        image_set_open(set, image, map);
+        image_set_open(set, image, map, forebears, count);
     }
     return image;
 }

@@ -81,9 +81,19 @@ enum {
 void image_set_init(struct image_set *set, size_t source_count, uint32_t bucket_log2);
 void image_set_finish(struct image_set *set);
 
-/* The image of a NTPROF_IMAGE_MAP, opened if it is new while its process may still live. NULL: out
- * of memory, or too many images. */
-struct image *image_set_find(struct image_set *set, const ntprof_notification *map);
+/* Processes through which a file is looked for: the one that maps it, and some of those before it. */
+enum { IMAGE_ROOTS_MAX = 4 };
+
+/*
+ * The image of a NTPROF_IMAGE_MAP, opened if it is new while its process may still live. NULL: out
+ * of memory, or too many images.
+ *
+ *   forebears  pids of its parent, that one's parent and so on: their root directory is its own, most
+ *              often, and they are there when it has gone already
+ *   count      at most IMAGE_ROOTS_MAX - 1
+ */
+struct image *image_set_find(struct image_set *set, const ntprof_notification *map,
+                             const uint32_t *forebears, size_t count);
 
 /* IMAGE_KERNEL or IMAGE_KERNEL_MAP. NULL: out of memory. */
 struct image *image_set_kernel(struct image_set *set, enum image_kind kind);

@@ -33,7 +33,7 @@ find_anonymous(struct image_set *set, uint32_t pid)
         .image_flags = NTPROF_IMAGE_ANONYMOUS,
     };
 
-    return image_set_find(set, &map);
+    return image_set_find(set, &map, NULL, 0);
 }
 
 static struct image_segment *
@@ -289,15 +289,15 @@ image_set_find__more_images_than_there_may_be__refused_and_known_ones_found(
     map.name = name;
     for (unsigned i = 0; i < IMAGE_SET_MAX; i++) {
         snprintf(name, sizeof(name), "/nowhere/%u", i);
-        assert_non_null(image_set_find(&set, &map));
+        assert_non_null(image_set_find(&set, &map, NULL, 0));
         if (i == 0) {
-            first = image_set_find(&set, &map);
+            first = image_set_find(&set, &map, NULL, 0);
         }
     }
     snprintf(name, sizeof(name), "/nowhere/more");
-    assert_null(image_set_find(&set, &map));
+    assert_null(image_set_find(&set, &map, NULL, 0));
     snprintf(name, sizeof(name), "/nowhere/0");
-    assert_ptr_equal(image_set_find(&set, &map), first);
+    assert_ptr_equal(image_set_find(&set, &map, NULL, 0), first);
     assert_int_equal(set.count, IMAGE_SET_MAX);
     image_set_finish(&set);
 }
@@ -316,7 +316,7 @@ find_file(struct image_set *set, const char *name, uint64_t inode)
         .inode = inode,
     };
 
-    return image_set_find(set, &map);
+    return image_set_find(set, &map, NULL, 0);
 }
 
 static void

@@ -1,0 +1,203 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Programs whose files are not where we see them: in a container's own root, deleted, or replaced."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+
+import harness
+from harness import CommandTest, for_each_user, text, wait_for
+
+FILE = "ntprof.pb.gz"
+INSIDE = {"right_three_units", "right_one_unit"}
+NAMESAKE = {"wrong_three_units", "wrong_one_unit"}
+
+# The files of the folder $1 become those of a container that has them in memory of its own, in namespaces
+# of its own; $2 is what its shell does.
+CONTAINER = """
+mount --make-rprivate / && mount -t tmpfs none "$1/root" && cp -r "$1/files/." "$1/root" &&
+exec chroot "$1/root" /bin/dash -c "$2"
+"""
+
+
+class Profiled(CommandTest):
+    def report(self, *words):
+        result = self.ntprof("report", "--json", "--rows", "0", *words, FILE)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        report = json.loads(result.stdout)
+        self.assert_books(report)
+        return report
+
+    def functions(self, process):
+        """Function names of a process's own program, and its hits without one."""
+        rows = [row for row in self.report("--by", "function")["rows"]
+                if pathlib.Path(row["image"]).name == process]
+        return ({row["function"] for row in rows if row["function"]},
+                sum(row["hits"] for row in rows if not row["function"]),
+                sum(row["hits"] for row in rows))
+
+    def assert_named(self, process, wanted):
+        """All of a program's hits have names, and most are of the functions that work."""
+        named, nameless, hits = self.functions(process)
+        self.assertGreater(hits, 20)
+        self.assertLessEqual(wanted, named)
+        self.assertEqual(nameless, 0)
+
+    def hits_of(self, process):
+        return sum(row["hits"] for row in self.report("--by", "process")["rows"]
+                   if row["process"] == process)
+
+    def end(self, child):
+        child.send_signal(signal.SIGINT)
+        said = text(child.communicate(timeout=harness.TIME_LIMIT_S)[1])
+        self.assertEqual(child.returncode, 0, said)
+        return said
+
+    def start_ntprof(self, *words):
+        """One that has begun."""
+        child = self.start(self.arguments(*words, "--every", "100ms"))
+        wait_for(lambda: (self.folder / FILE).exists() or child.poll() is not None, "the first file")
+        return child
+
+
+class Container(Profiled):
+    """A root of its own in namespaces of mounts and processes of its own: as root."""
+
+    def setUp(self):
+        if not harness.is_root():
+            self.skipTest("only root may make a container")
+        super().setUp()
+        self.folder.chmod(0o755)
+        files = self.folder / "files"
+        (files / "bin").mkdir(parents=True)
+        (self.folder / "root").mkdir()
+        shutil.copy(harness.program("shares"), files / "bin" / "work-inside")
+        for program in ("/bin/dash", "/bin/sleep"):
+            shutil.copy(program, files / "bin")
+        for program in (harness.program("shares"), "/bin/dash", "/bin/sleep"):
+            said = subprocess.run(["ldd", program], check=True, capture_output=True, text=True)
+            for library in re.findall(r"(/\S+) \(0x", said.stdout):
+                place = files / library.lstrip("/")
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(library, place)
+
+    def start_container(self, command):
+        return self.start(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
+                           CONTAINER, "sh", self.folder, command], stdin=subprocess.PIPE)
+
+    def find(self, name):
+        """The pid of a process that runs a program of this name, as we see it."""
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if (process / "comm").read_text() == name + "\n":
+                    return int(process.name)
+            except OSError:
+                pass
+        return None
+
+    def test_system__program_of_before__has_names(self):
+        self.start_container("exec /bin/work-inside 300000")
+        wait_for(lambda: self.find("work-inside"), "the program")
+        result = self.ntprof("system", "--duration", "500ms")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assert_named("work-inside", INSIDE)
+
+    def test_system__program_of_later__has_names_although_the_container_is_gone(self):
+        child = self.start_ntprof("system")
+        container = self.start_container("/bin/work-inside 300; exit 7")
+        self.assertEqual(container.wait(harness.TIME_LIMIT_S), 7)
+        self.end(child)
+        self.assert_named("work-inside", INSIDE)
+
+    def test_system__short_lived_programs__have_names(self):
+        """Each is gone before anybody can look at it; the container's shell is not."""
+        child = self.start_ntprof("system", "-F", "5k")
+        container = self.start_container(
+            "i=0; while [ $i -lt 100 ]; do /bin/work-inside 2; i=$((i + 1)); done; exit 7")
+        self.assertEqual(container.wait(harness.TIME_LIMIT_S), 7)
+        self.end(child)
+        self.assert_named("work-inside", INSIDE)
+
+    def test_attach__program_inside__has_names(self):
+        self.start_container("exec /bin/work-inside 300000")
+        pid = wait_for(lambda: self.find("work-inside"), "the program")
+        result = self.ntprof("attach", "-p", pid, "--duration", "500ms")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assert_named("work-inside", INSIDE)
+
+    def test_run__container_as_command__has_names(self):
+        result = self.profile("--", "unshare", "--mount", "--pid", "--fork", "sh", "-c", CONTAINER,
+                              "sh", self.folder, "/bin/work-inside 300; exit 7")
+        self.assertEqual(result.returncode, 7, text(result.stderr))
+        self.assert_named("work-inside", INSIDE)
+
+    def test_namesake_outside__is_not_taken_for_the_program_inside(self):
+        """At the path that the program has in there, out here is another one."""
+        outside = pathlib.Path("/bin/work-inside")
+        shutil.copy(harness.program("shares_namesake"), outside)
+        self.addCleanup(outside.unlink)
+        child = self.start_ntprof("system")
+        container = self.start_container("/bin/work-inside 300; exit 7")
+        self.assertEqual(container.wait(harness.TIME_LIMIT_S), 7)
+        self.end(child)
+        named, _, hits = self.functions("work-inside")
+        self.assertGreater(hits, 20)
+        self.assertFalse(named & NAMESAKE)
+
+
+@for_each_user
+class Files(Profiled):
+    def copy(self, program, name):
+        path = self.folder / name
+        shutil.copy(harness.program(program), path)
+        path.chmod(0o755)
+        return path
+
+    def test_deleted_before__has_names(self):
+        """Its file has no name any more when it is attached to."""
+        path = self.copy("shares", "work-deleted")
+        worker = self.start([path, "300000"])
+        wait_for(lambda: os.readlink(f"/proc/{worker.pid}/exe") == str(path), "the program")
+        path.unlink()
+        result = self.ntprof("attach", "-p", worker.pid, "--duration", "400ms")
+        said = text(result.stderr)
+        self.assertEqual(result.returncode, 0, said)
+        names = {row["function"] for row in self.report("--by", "address")["rows"]
+                 if "work-deleted" in row["image"]}
+        if self.is_user():
+            # The way to a mapped file that has no name is for root.
+            self.assertTrue(INSIDE <= names or "work-deleted" in said, said)
+        else:
+            self.assertLessEqual(INSIDE, names)
+
+    def test_deleted_while_it_runs__has_names(self):
+        path = self.copy("shares", "work-deleted")
+        result = self.profile("--", "sh", "-c", f"{path} 300 & rm {path}; wait")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        if self.is_user():
+            return  # who may be too late for it
+        names = {row["function"] for row in self.report("--by", "address")["rows"]
+                 if "work-deleted" in row["image"]}
+        self.assertLessEqual(INSIDE, names)
+
+    def test_replaced_while_it_runs__each_has_its_own_names(self):
+        """As an installation does it: the old program goes on with its file, the new one has another."""
+        path = self.copy("shares", "work-replaced")
+        new = self.copy("shares_namesake", "new")
+        result = self.profile("--", "sh", "-c",
+                              f"{path} 400 & sleep 0.2; mv {new} {path}; {path} 400; wait")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        rows = [row for row in self.report("--by", "address")["rows"]
+                if "work-replaced" in row["image"]]
+        hits = {name: sum(row["hits"] for row in rows if row["function"] in name)
+                for name in (frozenset(INSIDE), frozenset(NAMESAKE))}
+        for name in hits:
+            self.assertGreater(hits[name], 200, hits)
+
+
+if __name__ == "__main__":
+    harness.main()
