@@ -2,15 +2,16 @@
 /*
  * calls.c - what the calls cost while many profiles are started.
  *
- *   calls TURNS MEMORY PROCESSES LIVE...
+ *   calls BACKEND TURNS MEMORY PROCESSES LIVE...
  *
+ *   BACKEND    "sim": a simulated machine, polled and so at rest, without a thread or an interrupt that
+ *              disturbs; else a real one, whose clock hits meanwhile
  *   MEMORY     "shared": buffers of ntprof_buffer_alloc, a page each; "slices": pages of one such
  *              buffer; "pages": whole pages of the program's own; "plain": small ones in one array
  *   PROCESSES  1: all profiles are of this process; else of so many that do nothing
  *   LIVE       how many profiles are started while calls are timed, in ascending order
  *
- * The machine is the simulated one, polled and so at rest: no thread and no interrupt disturbs. Regions
- * lie one behind the other. Some of the started profiles, spread over all, are the ones that are
+ * Regions lie one behind the other. Some of the started profiles, spread over all, are the ones that are
  * stopped and started again; another is created and closed. Each turn goes through all of LIVE.
  *
  * Prints lines for each LIVE and turn: name, LIVE, ns. Of a pair of calls it is the median of batches,
@@ -57,6 +58,7 @@ static const struct memory_kind memory_kinds[] = {
 };
 
 struct calls {
+    const char *backend;
     const struct memory_kind *kind;
     size_t most; /* profiles */
     size_t buffer_bytes;
@@ -249,8 +251,9 @@ time_turn(struct calls *calls, const size_t *lives, size_t count)
 static NTSTATUS
 open_session(struct calls *calls)
 {
-    const ntprof_session_options options = {
-        .size = sizeof(options), .backend = "sim", .flags = NTPROF_SESSION_POLLED};
+    const ntprof_session_options options = {.size = sizeof(options),
+                                            .backend = calls->backend,
+                                            .flags = NTPROF_SESSION_POLLED};
     const NTSTATUS status = ntprof_session_open(&options, &calls->session);
 
     if (NT_SUCCESS(status)) {
@@ -412,20 +415,22 @@ main(int argc, char **argv)
 {
     static struct calls calls;
     static size_t lives[64];
-    const size_t live_count = argc > 4 ? (size_t)argc - 4 : 0;
-    const unsigned long turns = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
+    const size_t live_count = argc > 5 ? (size_t)argc - 5 : 0;
+    const unsigned long turns = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
     NTSTATUS status;
 
-    calls.process_count = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
+    calls.process_count = argc > 4 ? strtoul(argv[4], NULL, 10) : 0;
     for (size_t i = 0; i < live_count && i < 64; i++) {
-        lives[i] = strtoul(argv[4 + i], NULL, 10);
+        lives[i] = strtoul(argv[5 + i], NULL, 10);
         calls.most = lives[i];
     }
-    calls.kind = argc > 2 ? find_kind(argv[2]) : NULL;
+    calls.kind = argc > 3 ? find_kind(argv[3]) : NULL;
+    calls.backend = argv[1];
     if (turns == 0 || calls.kind == NULL || calls.process_count == 0 ||
         calls.most == 0 || live_count > 64 || calls.process_count > PROCESSES_MAX) {
-        fprintf(stderr,
-                "usage: calls TURNS shared|slices|pages|plain PROCESSES LIVE...\n");
+        fprintf(
+            stderr,
+            "usage: calls BACKEND TURNS shared|slices|pages|plain PROCESSES LIVE...\n");
         return 2;
     }
     calls.buffer_bytes =

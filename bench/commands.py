@@ -5,10 +5,13 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 
 NOBODY = 65534
+BEGIN_SECONDS = 1  # until a profiler of the machine is at work
 NEW_RUN = {"LC_ALL": "C", "DEBUGINFOD_URLS": ""}
 
 
@@ -49,6 +52,11 @@ def read_numbers(line):
     return {key: int(value) for key, _, value in words if value.isdigit()}
 
 
+def read_rows(path):
+    """[(first word, numbers)] of a program's lines."""
+    return [(line.split()[0], read_numbers(line)) for line in path.read_text().splitlines() if line]
+
+
 class Commands:
     """The programs of the benchmark, with a folder of their own to write into."""
 
@@ -69,6 +77,25 @@ class Commands:
             return None
         said = subprocess.run([perf, "version"], capture_output=True, check=False)
         return perf if said.returncode == 0 else None
+
+    def run_beside(self, profiler, command):
+        """Runs a command while a profiler that waits for Ctrl-C is at work. What the profiler took, with
+        the command's own times."""
+        result = self.folder / "beside"
+        result.unlink(missing_ok=True)
+        with subprocess.Popen([self.measure, str(result), "0", *profiler], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, cwd=self.folder,
+                              env=os.environ | NEW_RUN) as measure:
+            time.sleep(BEGIN_SECONDS)
+            took = self.run(command)
+            children = pathlib.Path(f"/proc/{measure.pid}/task/{measure.pid}/children").read_text()
+            for child in children.split():
+                os.kill(int(child), signal.SIGINT)
+        if not result.exists():
+            raise Failed(f"{' '.join(profiler)}: exit status {measure.returncode}")
+        beside = Took(**read_numbers(result.read_text()))
+        beside.work_wall_ns, beside.work_cpu_ns = took.work_wall_ns, took.work_cpu_ns
+        return beside
 
     def run(self, command, uid=0, stdout=None):
         """Runs a command by way of `measure`; stdout is a path, or None to read the work's line."""

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: MIT
 """The benchmarks: what ntprof costs, beside perf and beside nothing.
 
-usage: run.py --ntprof EXE --work EXE --measure EXE --drain EXE --calls EXE [FIGURE...]
+usage: run.py --ntprof EXE --work EXE --measure EXE --drain EXE --calls EXE --hits EXE --walk EXE
+              --breakpoint EXE [FIGURE...]
 
-Figures: cost growth drain calls table start shares; all if none is named. What is compared runs in turns
-within one run, on the same work, and ratios are made within a turn. BENCH_QUICK=1 in the environment
-makes runs short and few: to see that everything works, not to quote. BENCH_RECORD=FILE puts what is
-printed into that document too (docs/performance.md has places for it). A figure that misses its aim
-is printed as it is; the exit status is 1 only if something did not run.
+Figures: cost growth drain calls hits whole delay system table start shares; all if none is named. What is
+compared runs in turns within one run, on the same work, and ratios are made within a turn. In the
+environment: BENCH_QUICK=1 makes runs short and few: to see that everything works, not to quote;
+BENCH_SECONDS=N is how long the machine is watched, for tries too; BENCH_HALS=perf leaves out back
+ends; BENCH_RECORD=FILE puts what is printed into that document too (docs/performance.md has places for
+it). A figure that misses its aim is printed as it is; the exit status is 1 only if something did not run.
 """
 import argparse
 import math
@@ -20,7 +22,7 @@ import sys
 
 import figures
 import shares
-from commands import NOBODY, Commands, Failed
+from commands import NOBODY, Commands, Failed, read_rows
 from figures import show, show_at_most, show_below, show_heading, tell
 
 QUICK = os.environ.get("BENCH_QUICK", "0") not in ("", "0")
@@ -34,6 +36,16 @@ CALL_LIVES = (1, 1024, 16384)
 CALL_LIMIT = 8192 * os.cpu_count()  # NT's, of started profiles
 WORK_SECONDS = 0.3 if QUICK else 2.5
 SHORT_SECONDS, LONG_SECONDS = (2, 6) if QUICK else (10, 60)
+SYSTEM_SECONDS = float(os.environ.get("BENCH_SECONDS", "4" if QUICK else "60"))
+HALS = os.environ.get("BENCH_HALS", "bpf,perf").split(",")
+HIT_PROFILES = (1, 64, 1024, 16384)
+HIT_LIMITS = {1: 60, 64: 200, 1024: 300, 16384: 1000}  # ns, of the BPF program
+MATCHES = (16, 256)
+BREAKPOINT_CALLS = 4000 if QUICK else 20000
+DELAY_CALLS = 5 if QUICK else 40
+# From a hit to the caller's memory at the latest, and 50 for the machine to run our thread.
+DELAYS_MS = {("bpf", "pages"): 0, ("bpf", "small"): 150, ("perf", "pages"): 300, ("perf", "small"): 300}
+SYSTEM_TURNS = 1 if QUICK else 3
 STORM_MS = 80
 PROCESSORS = len(os.sched_getaffinity(0))
 
@@ -61,6 +73,18 @@ def turns(actions, count):
 
 def ratios(results, measure, over="ntprof", under="perf"):
     return [measure(turn[over]) / measure(turn[under]) for turn in results]
+
+
+def usable(commands):
+    """The back ends that count here; why another does not is said."""
+    works = []
+    for hal in HALS:
+        try:
+            commands.run([commands.breakpoint, "cost", hal, "1"])
+            works.append(hal)
+        except Failed as failure:
+            say(f"hal/{hal} is left out: {failure}")
+    return works
 
 
 # ---- cost: slowdown of the program, processor time of the profiler ----
@@ -193,22 +217,28 @@ def figure_drain(commands):
 # ---- calls: what create, start, stop and close cost while many profiles are started ----
 
 
-def call_costs(commands, memory, processes, lives):
+def call_costs(commands, hal, memory, processes, lives, count):
     """{(pair of calls, live): [ns in each turn]} of the program in calls.c."""
     text = commands.folder / "calls.txt"
-    commands.run([commands.calls, str(CALL_TURNS), memory, str(processes), *map(str, lives)],
+    commands.run([commands.calls, hal, str(count), memory, str(processes), *map(str, lives)],
                  stdout=text)
     costs = {}
-    for line in text.read_text().splitlines():
-        pair, live, ns = line.split()
-        key = pair, int(live.partition("=")[2])
-        costs.setdefault(key, []).append(int(ns.partition("=")[2]))
+    for pair, row in read_rows(text):
+        costs.setdefault((pair, row["live"]), []).append(row["ns"])
     return costs
+
+
+def show_latency(costs, where, live):
+    for call in ("start", "stop"):
+        show_below(f"{call} alone, {where}, {live:,} live", [ns / 1e3 for ns in costs[call, live]], 40, "us")
+    show_below(f"{live:,} starts, then as many stops, {where}",
+               [(starts + stops) / 1e9 for starts, stops in zip(costs["all-start", live], costs["all-stop", live])],
+               2, "s")
 
 
 def calls_one(commands, memory, processes):
     lives = [live for live in CALL_LIVES if live <= CALL_LIMIT]
-    costs = call_costs(commands, memory, processes, lives)
+    costs = call_costs(commands, "sim", memory, processes, lives, CALL_TURNS)
     few, many = lives[-2:]
     doublings = math.log2(many / few)
     bound = math.log2(many) / math.log2(few)
@@ -219,11 +249,16 @@ def calls_one(commands, memory, processes):
         growths = [after / before for before, after in zip(costs[pair, few], costs[pair, many])]
         show_at_most(f"{pair}, {where}: {many:,} / {few:,} live", growths, round(bound, 2))
         show(f"{pair}, {where}: for each doubling", [growth ** (1 / doublings) for growth in growths])
+    show_latency(costs, where, many)
+
+
+def calls_real(commands, hal, memory):
+    """The same on the real machine, whose events run: the first start opens them, the last stop closes."""
+    most = min(CALL_LIVES[-1], CALL_LIMIT)
+    costs = call_costs(commands, hal, memory, 1, (1, most), LONG_TURNS)
     for call in ("start", "stop"):
-        show_below(f"{call} alone, {where}, {many:,} live", [ns / 1e3 for ns in costs[call, many]], 40, "us")
-    show_below(f"{many:,} starts, then as many stops, {where}",
-               [(starts + stops) / 1e9 for starts, stops in zip(costs["all-start", many], costs["all-stop", many])],
-               2, "s")
+        show(f"{call} alone, hal/{hal}, {memory}, the only one", [ns / 1e3 for ns in costs[call, 1]], "us")
+    show_latency(costs, f"hal/{hal}, {memory}", most)
 
 
 def figure_calls(commands):
@@ -233,6 +268,193 @@ def figure_calls(commands):
     say("the aim is what growth with the logarithm of their number comes to, at the most.")
     for memory, processes in (("shared", 1), ("slices", 1), ("pages", 1), ("plain", 1), ("shared", 1000)):
         calls_one(commands, memory, processes)
+    for hal in usable(commands):
+        for memory in ("shared", "pages", "plain"):
+            calls_real(commands, hal, memory)
+
+
+# ---- hits: what a hit costs among many profiles ----
+
+
+def hit_costs(commands, hal, shape, profiles):
+    """{(kind, profiles): ns a hit} of the program in hits.c."""
+    text = commands.folder / "hits.txt"
+    commands.run([commands.hits, hal, shape, *map(str, profiles)], stdout=text)
+    costs = {}
+    for kind, row in read_rows(text):
+        if row["hits"] > 0:
+            costs.setdefault((kind, row["profiles"]), []).append(row["ns"] / row["hits"])
+    # The first storm of several touches fresh memory.
+    return {key: statistics.median(values[1:] or values) for key, values in costs.items()}
+
+
+def hit_turns(commands, hals, shape, profiles):
+    """[{hal: {profiles: ns a hit}}]; of a BPF program, what it takes more than an empty one."""
+    results = turns({hal: lambda hal=hal: hit_costs(commands, hal, shape, profiles)
+                     for hal in hals}, TURNS)
+    for result in results:
+        if "bpf" in result:
+            costs = result["bpf"]
+            result["empty"] = {count: costs["empty", count] for count in profiles}
+            result["bpf"] = {count: costs["bpf", count] - costs["empty", count] for count in profiles}
+        if "perf" in result:
+            result["perf"] = {count: result["perf"]["perf", count] for count in profiles}
+    return results
+
+
+def hits_spread(commands, hals):
+    results = hit_turns(commands, hals, "spread", HIT_PROFILES)
+    for count in HIT_PROFILES if "bpf" in hals else ():
+        show(f"empty program, jumps in {count:,} regions", [result["empty"][count] for result in results], "ns")
+    for count in HIT_PROFILES if "bpf" in hals else ():
+        show_at_most(f"BPF program less an empty one, {count:,} profiles",
+                     [result["bpf"][count] for result in results], HIT_LIMITS[count], "ns")
+    for count in HIT_PROFILES if "perf" in hals else ():
+        show(f"delivery by hal/perf, {count:,} profiles", [result["perf"][count] for result in results], "ns")
+    for count in HIT_PROFILES if len(hals) == 2 else ():
+        show_at_most(f"delivery / BPF program, {count:,} profiles",
+                     [result["perf"][count] / result["bpf"][count] for result in results], 1.0)
+
+
+def hits_same(commands, hals):
+    few, many = MATCHES
+    results = hit_turns(commands, hals, "same", MATCHES)
+    for hal, what in (("bpf", "BPF program"), ("perf", "delivery by hal/perf")):
+        if hal in hals:
+            show_at_most(f"{what}, each further matching profile",
+                         [(result[hal][many] - result[hal][few]) / (many - few) for result in results],
+                         30, "ns")
+
+
+def hits_walk(commands):
+    text = commands.folder / "walk.txt"
+    ratio = []
+    for _ in range(TURNS):
+        commands.run([commands.walk, str(HIT_PROFILES[-1]), "200000", "500"], stdout=text)
+        cost = {kind: row["ns"] / row["hits"] for kind, row in read_rows(text)}
+        ratio.append(cost["walk"] / cost["core"])
+    show(f"walk over {HIT_PROFILES[-1]:,} profiles / the core's routine", ratio, "", "> 100",
+         lambda median: median > 100)
+
+
+def figure_hits(commands):
+    say("a worker jumps at random among the regions of all profiles, hit by the clock at 20 kHz: cold hits.")
+    say("BPF: the kernel's own time of the program; less an empty one's in the same work, as most of that is")
+    say("the kernel's two looks at the clock. Delivery: processor time of ntprof_session_poll.")
+    hals = usable(commands)
+    hits_spread(commands, hals)
+    hits_same(commands, hals)
+    hits_walk(commands)
+
+
+# ---- whole: all of a hit's handling ----
+
+
+def breakpoint_cost(commands, how):
+    """The row that breakpoint.c prints."""
+    text = commands.folder / "breakpoint.txt"
+    commands.run([commands.breakpoint, "cost", how, str(BREAKPOINT_CALLS)], stdout=text)
+    (_, row), = read_rows(text)
+    if how != "none" and row["hits"] != row["calls"]:
+        raise Failed(f"{how} counted {row['hits']} hits of {row['calls']}")
+    return {"ns": row["wall_ns"] / row["calls"], "own": row.get("delivery_ns", 0) / row["calls"]}
+
+
+def breakpoint_perf(commands):
+    """The same of perf record; its own time by how much longer it takes for more hits."""
+    calls = (BREAKPOINT_CALLS // 10, BREAKPOINT_CALLS)
+    few, many = (commands.run([commands.perf, "record", "-q", "-o", "breakpoint.data", "-c", "1", "-e",
+                               "mem:0x10000000:x", "--", commands.breakpoint, "cost", "none", str(count)])
+                 for count in calls)
+    return {"ns": many.work_wall_ns / calls[1],
+            "own": (many.profiler_cpu_ns - few.profiler_cpu_ns) / (calls[1] - calls[0])}
+
+
+def figure_whole(commands):
+    say("each call of a function is a hit, by an execution breakpoint at interval 1: the program's time")
+    say("for a call, and with the profiler's own processor time. bare: an event of which nobody is told.")
+    hals = usable(commands)
+    actions = {"bare": lambda: breakpoint_cost(commands, "event")}
+    actions |= {hal: lambda hal=hal: breakpoint_cost(commands, hal) for hal in hals}
+    if commands.perf:
+        actions["perf record"] = lambda: breakpoint_perf(commands)
+    results = turns(actions, TURNS)
+    names = {"bare": "bare event", "bpf": "ntprof, hal/bpf", "perf": "ntprof, hal/perf"}
+    for key in actions:
+        show(f"program's time for a hit: {names.get(key, key)}", [result[key]["ns"] / 1e3 for result in results],
+             "us")
+        if key != "bare":
+            show(f"own processor time for a hit: {names[key] if key in names else key}",
+                 [result[key]["own"] / 1e3 for result in results], "us")
+    for hal in hals if commands.perf else ():
+        show_below(f"all for a hit: hal/{hal} / perf record",
+                   [sum(result[hal].values()) / sum(result["perf record"].values()) for result in results], 1.0)
+
+
+# ---- delay: when the caller's memory shows a hit ----
+
+
+def figure_delay(commands):
+    say("from the return of a function that was hit to the caller's counter showing it. pages: whole pages")
+    say("of counters; small: four counters within a page.")
+    for hal in usable(commands):
+        for memory in ("pages", "small"):
+            text = commands.folder / "delay.txt"
+            commands.run([commands.breakpoint, "delay", hal, memory, str(DELAY_CALLS)], stdout=text)
+            delays = [row["ns"] / 1e6 for _, row in read_rows(text)]
+            bound = DELAYS_MS[hal, memory]
+            show(f"hit to visible, hal/{hal}, {memory}", delays, "ms",
+                 "same instant" if bound == 0 else f"each <= {bound}",
+                 lambda _: max(delays) <= bound)
+
+
+# ---- system: the whole machine for a minute ----
+
+
+def system_actions(commands, hz):
+    work = commands.work_command(SYSTEM_SECONDS, PROCESSORS)
+    actions = {"bare": lambda: commands.run(work)}
+    for hal in HALS:
+        command = [commands.ntprof, "system", "--hal", hal, "-F", str(hz), "-o", f"system-{hal}.pb.gz"]
+        try:
+            commands.run([*command, "--duration", "100ms"])
+            actions[hal] = lambda command=command: commands.run_beside(command, work)
+        except Failed as failure:
+            say(f"hal/{hal} is left out: {failure}")
+    if commands.perf:
+        record = [commands.perf, "record", "-q", "-a", "-o", "system.data", "-e", "cpu-clock", "-c",
+                  str(round(1e9 / hz))]
+        actions["perf record"] = lambda: commands.run_beside(record, work)
+    return actions
+
+
+def figure_system(commands):
+    if os.geteuid() != 0:
+        say("not root: the machine is left out")
+        return
+    say(f"{SYSTEM_SECONDS:.0f} s of work on all processors while the machine is profiled at 10 kHz; the profilers'")
+    say("own processor time and all bytes that they write, with names for ntprof and without for perf.")
+    actions = system_actions(commands, 10000)
+    results = turns(actions, SYSTEM_TURNS)
+    hals = [hal for hal in HALS if hal in actions]
+    tools = [*hals, "perf record"] if commands.perf else hals
+    names = {hal: f"ntprof system --hal {hal}" for hal in hals}
+    for tool in tools:
+        show(f"slowdown: {names.get(tool, 'perf record -a')}",
+             ratios(results, lambda took: took.work_wall_ns, tool, "bare"))
+        show(f"processor time: {names.get(tool, 'perf record -a')}",
+             [result[tool].cpu_ns / 1e6 for result in results], "ms")
+        show(f"written: {names.get(tool, 'perf record -a')}",
+             [result[tool].written_bytes / 1e3 for result in results], "kB")
+    for hal in hals if commands.perf else ():
+        slowdowns = ratios(results, lambda took: took.work_wall_ns, hal, "perf record")
+        noise = (max(slowdowns) - min(slowdowns)) / 2
+        show(f"slowdown: hal/{hal} / perf record", slowdowns, "", f"<= 1.00 +{noise:.3f}",
+             lambda median, noise=noise: median <= 1 + noise)
+        show_below(f"processor time: hal/{hal} / perf record",
+                   ratios(results, lambda took: took.cpu_ns, hal, "perf record"), 0.1)
+        show_below(f"written: hal/{hal} / perf record",
+                   ratios(results, lambda took: took.written_bytes, hal, "perf record"), 0.01)
 
 
 # ---- table: from command to finished table ----
@@ -335,7 +557,10 @@ def figure_shares(commands):
 
 
 FIGURES = {"cost": figure_cost, "growth": figure_growth, "drain": figure_drain,
-           "calls": figure_calls, "table": figure_table, "start": figure_start, "shares": figure_shares}
+           "calls": figure_calls, "hits": figure_hits,
+           "whole": figure_whole, "delay": figure_delay, "system": figure_system, "table": figure_table, "start": figure_start, "shares": figure_shares}
+
+WITHOUT_WORK = {"calls", "hits", "whole", "delay"}
 
 
 def read_line(path, key):
@@ -373,17 +598,19 @@ def run_figure(commands, name):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("ntprof", "work", "measure", "drain", "calls"):
+    programs = ("drain", "calls", "hits", "walk", "breakpoint")
+    for name in ("ntprof", "work", "measure", *programs):
         parser.add_argument(f"--{name}", required=True, type=os.path.abspath)
     parser.add_argument("figures", nargs="*", choices=[*FIGURES, []], metavar="FIGURE")
     options = parser.parse_args()
 
     commands = Commands(options.ntprof, options.work, options.measure)
-    commands.drain, commands.calls = options.drain, options.calls
+    for name in programs:
+        setattr(commands, name, getattr(options, name))
     names = options.figures or list(FIGURES)
     failed = False
     try:
-        if names != ["calls"]:
+        if set(names) - WITHOUT_WORK:
             commands.calibrate()
             if commands.perf:
                 commands.run_perf(1000, WORK_SECONDS)  # fills perf's cache of images
