@@ -6,7 +6,8 @@ usage: make_bpf.py [--check]
 
 Needs clang 14, which Debian 12 has: another would make other instructions of the same source. The
 result is committed, so that building ntprof needs no clang and running it no libbpf. With --check
-nothing is written; where clang 14 is missing, that is said and nothing is compared.
+nothing is written; where clang 14 is missing, that is said, nothing is compared, and the exit
+status is 77.
 
 Of the object file only this is used: sections program.NAME and functions, which is put behind those
 that call it, and the places in them where the loader puts a map (symbols of sections map.NAME) or the
@@ -28,6 +29,7 @@ HEADERS = [path for path in pathlib.Path("/usr/include").glob("*-linux-gnu") if 
 WARNINGS = "-Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -Werror".split()
 LOAD_64, CALL, PSEUDO_MAP_FD, PSEUDO_MAP_VALUE, PSEUDO_CALL = 0x18, 0x85, 1, 2, 1
 FUNCTIONS = "functions"
+SKIPPED = 77
 
 
 def find_clang():
@@ -199,7 +201,7 @@ def main():
     if clang is None:
         if sys.argv[1:]:
             print("make_bpf: no clang 14: instructions.h is not compared")
-            return
+            sys.exit(SKIPPED)
         sys.exit("make_bpf: this needs clang 14")
     made = make(clang)
     if not sys.argv[1:]:

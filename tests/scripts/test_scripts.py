@@ -34,6 +34,51 @@ class Folder(unittest.TestCase):
         return path
 
 
+class MakeBpf(Folder):
+    """The committed instructions are those of the source, or it is said that nobody looked."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("include", "src", "scripts"):
+            shutil.copytree(TREE / name, self.folder / name)
+        self.source = self.folder / "src/hal/bpf/profile.bpf.c"
+        self.target = self.folder / "src/hal/bpf/instructions.h"
+
+    def check(self, **options):
+        return run(self.folder / "scripts/make_bpf.py", "--check", **options)
+
+    def skip_without_clang(self):
+        status, said = self.check()
+        if status == 77:
+            self.skipTest(said.strip())
+
+    def test_no_clang__said_and_not_passed(self):
+        status, said = self.check(env={"PATH": "/nowhere"})
+        self.assertEqual(status, 77)
+        self.assertIn("not compared", said)
+
+    def test_committed__same_as_the_source_gives(self):
+        self.skip_without_clang()
+        self.assertEqual(self.check()[0], 0)
+
+    def test_source_changed__fault_until_made_again(self):
+        self.skip_without_clang()
+        text = self.source.read_text()
+        self.assertEqual(text.count("own->matches++;"), 1)
+        self.source.write_text(text.replace("own->matches++;", "own->matches += 2;"))
+        status, said = self.check()
+        self.assertEqual(status, 1)
+        self.assertIn("run scripts/make_bpf.py", said)
+        self.assertEqual(run(self.folder / "scripts/make_bpf.py")[0], 0)
+        self.assertEqual(self.check()[0], 0)
+
+    def test_instructions_changed__fault(self):
+        self.skip_without_clang()
+        text = self.target.read_text()
+        self.target.write_text(text.replace("0x", "0X", 1))
+        self.assertEqual(self.check()[0], 1)
+
+
 class CheckBehaviour(Folder):
     COMMENT = "/* " + "rules: "  # in one piece it would name rules itself
     RULES = "| id | rule |\n|---|---|\n| create-this | | \n| start-that | ... |\n"
