@@ -501,6 +501,7 @@ set_bases(struct sym_dwarf_unit *unit, const struct sym_dwarf_entry *root)
         unit->rnglists_base = root->rnglists_base.number;
         unit->gnu_ranges_base = root->gnu_ranges_base.number;
     }
+    unit->folder = sym_dwarf_string(unit, &root->comp_dir);
     if (root->dwo_id.form != 0) {
         unit->id = root->dwo_id.number;
     }

@@ -9,8 +9,12 @@
 
 #include "sym/debug_file.h"
 #include "sym/dwarf_split.h"
+#include "util/buffer.h"
+#include "util/string_set.h"
 
 #include <elfutils/libdw.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +22,9 @@
 
 /* Deeper chains are forged: the outer end is cut off. */
 #define FRAMES_MAX 512
+
+/* libdw 0.188 has some 300 KiB of rows on its stack, and whoever starts us may allow less. */
+#define DECODER_STACK_BYTES ((size_t)2 << 20)
 
 /* half - a file of debug information, as we and as libdw have it open. */
 struct half {
@@ -30,6 +37,8 @@ struct sym_lines {
     struct half own;
     struct half supplement; /* shared with other files; units NULL: there is none */
     struct sym_dwarf_split *split;
+    struct string_set paths; /* of files, joined with the folder of their compilation */
+    struct buffer path;
     struct sym_frame frames[FRAMES_MAX];
 };
 
@@ -133,6 +142,8 @@ sym_lines_close(struct sym_lines *lines)
     sym_dwarf_split_delete(lines->split);
     half_close(&lines->own);
     half_close(&lines->supplement);
+    string_set_finish(&lines->paths);
+    buffer_finish(&lines->path);
     free(lines);
 }
 
@@ -155,30 +166,111 @@ find_unit(struct sym_lines *lines, uint64_t address)
     return unit;
 }
 
-static void
-set_line(Dwarf_Die *root, uint64_t address, struct sym_frame *frame)
+/* --- on a stack of its own --- */
+
+static void *
+decode_lines(void *root)
 {
-    Dwarf_Line *row = dwarf_getsrc_die(root, address);
+    Dwarf_Lines *rows;
+    Dwarf_Files *files;
+    size_t count;
+
+    /* What fails is asked for again later, and fails there. */
+    (void)dwarf_getsrclines(root, &rows, &count);
+    (void)dwarf_getsrcfiles(root, &files, &count);
+    return root;
+}
+
+/* Signals stay with the threads that expect them. */
+static bool
+start_decoder(Dwarf_Die *root, pthread_t *thread)
+{
+    pthread_attr_t attributes;
+    sigset_t all;
+    sigset_t before;
+    bool started;
+
+    if (pthread_attr_init(&attributes) != 0) {
+        return false;
+    }
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    started = pthread_attr_setstacksize(&attributes, DECODER_STACK_BYTES) == 0 &&
+              pthread_create(thread, &attributes, decode_lines, root) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+/* Has libdw read the unit's lines once, which it keeps. */
+static bool
+read_lines(struct sym_dwarf_unit *unit, Dwarf_Die *root)
+{
+    pthread_t thread;
+
+    if (!unit->lines_read) {
+        unit->lines_read =
+            start_decoder(root, &thread) && pthread_join(thread, NULL) == 0;
+    }
+    return unit->lines_read;
+}
+
+/* --- frames --- */
+
+/* place - what is known of the unit that an address is in. */
+struct place {
+    struct sym_lines *lines;
+    struct sym_dwarf_unit *unit;
+    Dwarf_Die root;
+};
+
+/* The file with the folder that it was compiled in before it, if that is needed. */
+static const char *
+full_path(const struct place *place, const char *file)
+{
+    struct sym_lines *lines = place->lines;
+    const char *folder = place->unit->folder;
+    uint32_t number;
+
+    if (file == NULL || file[0] == '/' || folder == NULL || folder[0] == '\0') {
+        return file == NULL ? "" : file;
+    }
+    lines->path.size = 0;
+    buffer_print(&lines->path, "%s%s%s", folder,
+                 folder[strlen(folder) - 1] == '/' ? "" : "/", file);
+    if (buffer_text(&lines->path) == NULL) {
+        return file;
+    }
+    number = string_set_add(&lines->paths, buffer_text(&lines->path), lines->path.size);
+    return number == HASH_INDEX_NONE ? file : lines->paths.texts[number];
+}
+
+static void
+set_line(struct place *place, uint64_t address, struct sym_frame *frame)
+{
+    Dwarf_Line *row = dwarf_getsrc_die(&place->root, address);
     const char *file = row == NULL ? NULL : dwarf_linesrc(row, NULL, NULL);
     int line = 0;
 
     if (file != NULL && dwarf_lineno(row, &line) == 0 && line >= 0) {
-        frame->file = file;
+        frame->file = full_path(place, file);
         frame->line = (uint32_t)line;
     }
 }
 
 static void
-set_call(Dwarf_Die *root, const struct sym_dwarf_scope *callee, struct sym_frame *frame)
+set_call(struct place *place, const struct sym_dwarf_scope *callee,
+         struct sym_frame *frame)
 {
     Dwarf_Files *files;
     const char *file = NULL;
     size_t count;
 
-    if (dwarf_getsrcfiles(root, &files, &count) == 0 && callee->call_file < count) {
+    if (dwarf_getsrcfiles(&place->root, &files, &count) == 0 &&
+        callee->call_file < count) {
         file = dwarf_filesrc(files, callee->call_file, NULL, NULL);
     }
-    frame->file = file == NULL ? "" : file;
+    frame->file = full_path(place, file);
     frame->line = callee->call_line;
 }
 
@@ -195,34 +287,43 @@ take_scope(struct sym_dwarf_unit *unit, struct sym_dwarf_scope *scope,
                                                : &unit->scopes->items[scope->parent];
 }
 
+static bool
+find_place(struct sym_lines *lines, uint64_t address, struct place *place)
+{
+    place->lines = lines;
+    place->unit = find_unit(lines, address);
+    return place->unit != NULL &&
+           dwarf_offdie(lines->own.lines, place->unit->first, &place->root) != NULL &&
+           read_lines(place->unit, &place->root);
+}
+
 size_t
 sym_lines_find(struct sym_lines *lines, uint64_t address, struct sym_frame **frames)
 {
     static const struct sym_frame nothing = {.name = "", .system_name = "", .file = ""};
-    struct sym_dwarf_unit *unit = find_unit(lines, address);
     struct sym_dwarf_unit *functions;
     struct sym_dwarf_scope *scope;
-    Dwarf_Die root;
+    struct place place;
     size_t count = 0;
 
     *frames = lines->frames;
-    if (unit == NULL || dwarf_offdie(lines->own.lines, unit->first, &root) == NULL) {
+    if (!find_place(lines, address, &place)) {
         return 0;
     }
-    functions = sym_dwarf_split_find(lines->split, unit);
+    functions = sym_dwarf_split_find(lines->split, place.unit);
     scope = sym_dwarf_find_scope(functions, address);
     lines->frames[0] = nothing;
-    set_line(&root, address, &lines->frames[0]);
+    set_line(&place, address, &lines->frames[0]);
     if (scope == NULL) {
         return lines->frames[0].line > 0;
     }
     while (scope != NULL && count < FRAMES_MAX) {
-        struct sym_frame *frame = &lines->frames[count++];
-        struct sym_dwarf_scope *around = take_scope(functions, scope, frame);
+        struct sym_dwarf_scope *around =
+            take_scope(functions, scope, &lines->frames[count++]);
 
         if (around != NULL && count < FRAMES_MAX) {
             lines->frames[count] = nothing;
-            set_call(&root, scope, &lines->frames[count]);
+            set_call(&place, scope, &lines->frames[count]);
         }
         scope = around;
     }
