@@ -141,7 +141,6 @@ void
 driver_begin_process(struct driver *d, uint64_t pid)
 {
     driver_trace(d, "begin %" PRIu64, pid);
-    driver_deliver(d); /* what happened before, did so to who had the pid before */
     assert_true(model_add_process(d->model, pid));
     host_sim_add_process(d->machine.host, pid);
     sim_add_process(d->machine.sim, pid);
@@ -151,21 +150,18 @@ void
 driver_end_process(struct driver *d, uint64_t pid)
 {
     driver_trace(d, "end %" PRIu64, pid);
-    driver_deliver(d);
     model_end_process(d->model, pid);
     host_sim_end_process(d->machine.host, pid);
     sim_exit(d->machine.sim, pid);
-    driver_deliver(d);
 }
 
 static void
 exec_process(struct driver *d, uint64_t pid)
 {
     driver_trace(d, "exec %" PRIu64, pid);
-    driver_deliver(d);
     model_exec(d->model, pid);
     sim_exec(d->machine.sim, pid);
-    driver_deliver(d);
+    driver_deliver(d); /* or interrupts would go on for it, and come to nothing */
 }
 
 static void

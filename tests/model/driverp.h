@@ -36,6 +36,7 @@ struct driver {
     uint64_t closed[DRIVER_CLOSED];
     unsigned closed_count;
     bool queued;  /* hits wait to be delivered, so what they change is not seen yet */
+    bool abrupt;  /* the end comes while some wait */
     bool pending; /* some do */
     bool noticed; /* the halt, and all was stopped */
     unsigned waiting; /* hits */
