@@ -104,7 +104,7 @@ compare_number(struct driver *driver, const char *what, uint64_t expected, uint6
 void
 driver_write(struct driver *driver, uint64_t address, const void *bytes, size_t count)
 {
-    uint8_t *const place = model_at(driver->model, address, count);
+    uint8_t *const place = count > 0 ? model_at(driver->model, address, count) : NULL;
 
     if (place != NULL) {
         memcpy(place, bytes, count);
