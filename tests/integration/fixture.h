@@ -54,7 +54,8 @@ enum {
     FIXTURE_EVENTS_OF_ALL = 4,
     /* Counters are in the kernel's own pages, which are there and stay, and no limit knows. */
     FIXTURE_MAPS = 16,
-    FIXTURE_LINEAR = 8 /* linear addresses of hits in segments with a base */
+    FIXTURE_LINEAR =
+        8 /* of each hit, also of one of the clock in a segment with a base */
 };
 
 /* Has the back end all of these? */

@@ -89,6 +89,16 @@ read_counts(const struct bpf_event *event, struct perf_counts *counts)
     counts->running_ns = reading.running_ns - event->base.running_ns;
 }
 
+/* An execution breakpoint's hits are at its address. */
+static uint64_t
+cookie_of(const struct perf_source *source, uint32_t slot)
+{
+    const uint64_t linear =
+        source->type == PERF_TYPE_BREAKPOINT ? BPF_COOKIE_LINEAR : 0;
+
+    return bpf_cookie(source->number, slot) | linear;
+}
+
 /* Opens an event whose hits run the program, not yet enabled. */
 static int
 event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event *event)
@@ -101,7 +111,7 @@ event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event 
     if (fd < 0) {
         return bpf_fail(bpf, fd, BPF_STAGE_EVENT, source->name);
     }
-    link = bpf_kernel_attach_event(&bpf->kernel, fd, bpf_cookie(source->number, slot));
+    link = bpf_kernel_attach_event(&bpf->kernel, fd, cookie_of(source, slot));
     if (link < 0) {
         close(fd);
         return bpf_fail(bpf, link, BPF_STAGE_ATTACH, source->name);

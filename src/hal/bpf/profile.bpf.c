@@ -293,7 +293,7 @@ find_roots(struct bpf_processor *own, ULONG pid)
     own->roots[2] = READ_ONCE(control.global_roots[KI_TREE_ADDRESSES]);
     own->roots[3] = READ_ONCE(control.global_roots[KI_TREE_SEGMENTS]);
     /* The interrupted frame has the offset alone, which must not pass for an address. */
-    if (is_in_ldt) {
+    if (is_in_ldt && (own->cookie & BPF_COOKIE_LINEAR) == 0) {
         own->roots[0] = 0;
         own->roots[2] = 0;
     }
@@ -358,12 +358,15 @@ handle(struct bpf_processor *own, ULONG running_on, ULONG pid)
 
 /* ---- programs ---- */
 
-/* The user registers that the kernel gives programs of perf events. */
+/* What the kernel gives programs of perf events, by <linux/bpf_perf_event.h>: the user registers first. */
 struct registers {
 #if defined(BPF_TARGET_X86_64)
     ULONG64 before[16];
     ULONG64 address;
     ULONG64 selector;
+    ULONG64 behind[3];
+    ULONG64 period;
+    ULONG64 event_address;
 #elif defined(BPF_TARGET_ARM64)
     ULONG64 before[32];
     ULONG64 address;
@@ -386,6 +389,24 @@ code_selector(const struct registers *registers)
 #endif
 }
 
+/* Of a segment with a base only the event may know it. */
+INLINE ULONG64
+linear_address(const struct registers *registers, ULONG64 cookie, ULONG selector)
+{
+#if defined(BPF_TARGET_X86_64)
+    /* Both are read: the verifier wants each place of the registers to be a constant. */
+    const ULONG64 event_address = READ_ONCE(registers->event_address);
+    const ULONG64 address = READ_ONCE(registers->address);
+
+    return (selector & LDT) != 0 && (cookie & BPF_COOKIE_LINEAR) != 0 ? event_address
+                                                                      : address;
+#else
+    (void)cookie;
+    (void)selector;
+    return registers->address;
+#endif
+}
+
 SECTION("program.sample")
 int
 sample(struct registers *context)
@@ -398,9 +419,10 @@ sample(struct registers *context)
     }
     own->cookie = get_cookie(context);
     own->processor = running_on;
-    own->places[KI_TREE_ADDRESSES] = context->address;
-    own->places[KI_TREE_SEGMENTS] = context->address;
     own->selector = code_selector(context);
+    own->places[KI_TREE_ADDRESSES] =
+        linear_address(context, own->cookie, own->selector);
+    own->places[KI_TREE_SEGMENTS] = context->address;
     handle(own, running_on, current_process());
     return 0;
 }

@@ -55,7 +55,10 @@ _Static_assert(BPF_SETS <= 1 << (BPF_LOCATION_POOL_SHIFT - BPF_LOCATION_SET_SHIF
                    BPF_POOLS <= 1 << (64 - BPF_LOCATION_POOL_SHIFT),
                "a location has room for all pools and sets");
 
-/* What an event's cookie is: its source, and the slot of its books. */
+/* What an event's cookie is: its source, and the slot of its books. And whether the event itself knows the
+ * linear address, as one on an instruction does; the frame has a segment's offset. */
+#define BPF_COOKIE_LINEAR ((ULONG64)1 << 31)
+
 static inline ULONG64
 bpf_cookie(ULONG source, ULONG slot)
 {

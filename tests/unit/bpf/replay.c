@@ -574,13 +574,13 @@ fill_twin(struct twin *twin, ULONG64 base, ULONG64 size, ULONG segment)
 }
 
 static void
-selector__of_the_local_table__no_address(void **state)
+selector__of_the_local_table__address_of_the_event_alone(void **state)
 {
     enum { LOCAL = 0x0F };
     struct both *const both = calloc(1, sizeof(*both));
     struct twin by_address;
     struct twin by_segment;
-    const uint64_t told[BPF_REPLAY_ARGUMENTS] = {
+    uint64_t told[BPF_REPLAY_ARGUMENTS] = {
         [BPF_REPLAY_COOKIE] = bpf_cookie(0, 0), [BPF_REPLAY_PROCESS] = FIRST_PID,
         [BPF_REPLAY_ADDRESS] = 0x108,           [BPF_REPLAY_OFFSET] = 0x108,
         [BPF_REPLAY_SELECTOR] = LOCAL,
@@ -597,7 +597,12 @@ selector__of_the_local_table__no_address(void **state)
     assert_int_equal(bpf_kernel_replay(&both->kernel, told), 0);
     assert_int_equal(by_address.bpf_counters[2], 0);
     assert_int_equal(by_segment.bpf_counters[2], 1);
-    by_segment.host_counters[2] = 1;
+    told[BPF_REPLAY_COOKIE] |= BPF_COOKIE_LINEAR; /* now it is one */
+    assert_int_equal(bpf_kernel_replay(&both->kernel, told), 0);
+    assert_int_equal(by_address.bpf_counters[2], 1);
+    assert_int_equal(by_segment.bpf_counters[2], 2);
+    by_address.host_counters[2] = 1;
+    by_segment.host_counters[2] = 2;
     twin_stop(both, &by_segment);
     twin_stop(both, &by_address);
     both_close(both);
@@ -749,7 +754,7 @@ main(void)
         cmocka_unit_test(hits__random_in_all_shapes__counted_as_by_the_host),
         cmocka_unit_test(hits__recorded__counted_as_by_the_host),
         cmocka_unit_test(overrun__random__the_halt_that_the_host_has),
-        cmocka_unit_test(selector__of_the_local_table__no_address),
+        cmocka_unit_test(selector__of_the_local_table__address_of_the_event_alone),
         cmocka_unit_test(process__ended__counts_no_more),
         cmocka_unit_test(profiles__thousands_on_one_place__all_count),
         cmocka_unit_test(profiles__of_more_processors_than_a_word__only_their_own),
