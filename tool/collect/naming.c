@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* naming.c - addresses, functions and books for what was counted. */
 #include "collect/naming.h"
+#include "collect/place.h"
 #include "sym/sym.h"
 
 #include <inttypes.h>
@@ -201,18 +202,6 @@ namer_look_up(const struct namer *namer, uint64_t place, struct sym_name *name,
     return namer->map != NULL && sym_map_lookup(namer->map, place, name, module);
 }
 
-static bool
-add_function(struct profile *profile, const struct sym_name *name, uint32_t *index)
-{
-    const struct profile_function function = {
-        .name = name->name,
-        .system_name = name->system_name,
-        .file = name->file != NULL ? name->file : "",
-    };
-
-    return profile_add_function(profile, &function, index);
-}
-
 /* The module's image of a kernel row. */
 static bool
 add_module(struct profile *profile, const char *module, uint32_t *index)
@@ -256,26 +245,25 @@ add_row(struct profile *profile, struct namer *namer, uint32_t image,
         const struct count *count)
 {
     const uint64_t bucket = profile->bucket_bytes;
+    struct profile_place place = {.process = count->program};
     struct sym_name name;
     const char *module;
-    uint64_t address;
-    uint32_t function = 0;
     bool found = namer_look_up(namer, count->place, &name, &module);
 
-    address = name.address & ~(bucket - 1);
+    place.address = name.address & ~(bucket - 1);
     if (!found) {
         /* A bucket may begin in the padding before its function. */
         found = namer_look_up(namer, count->place + (bucket - 1), &name, &module);
     }
     namer->missed = namer->missed || !found;
-    if (found && name.name != NULL && !add_function(profile, &name, &function)) {
+    if (found && !place_set_name(profile, &name, &place)) {
         return false;
     }
     if (namer->kernel && module[0] != '\0' && !add_module(profile, module, &image)) {
         return false;
     }
-    return profile_add_hits(profile, image, address, count->program, function,
-                            found ? name.line : 0, count->source, count->hits);
+    place.image = image;
+    return profile_add_hits_at(profile, &place, count->source, count->hits);
 }
 
 bool
