@@ -383,7 +383,10 @@ recording_begin(struct recording *recording, char **words)
                          recording->options->every_ns, recording_rewrite, recording);
     }
     if (failure != 0) {
-        cmd_fail(recording->command, "cannot start a thread: %s", strerror(-failure));
+        cmd_fail(recording->command, "cannot start a thread: %s",
+                 failure == -EAGAIN
+                     ? "too little memory for its stack, or too many threads"
+                     : strerror(-failure));
     }
     return failure == 0;
 }

@@ -79,6 +79,8 @@ bucket_log2(uint32_t bucket_bytes)
 }
 
 static void collector_notify(void *context, const ntprof_notification *notification);
+static void process_remove_mapping(struct collector *collector, struct process *process,
+                                   size_t at);
 static bool collector_profile_machine(struct collector *collector);
 
 struct collector *
@@ -249,19 +251,68 @@ process_profile(struct collector *collector, struct process *process,
     }
 }
 
+/* Are there counters for the kernel, both kinds? */
+static bool
+kernel_has_counters(struct collector *collector, uint32_t program)
+{
+    static const enum image_kind kinds[] = {IMAGE_KERNEL, IMAGE_KERNEL_MAP};
+    bool complete = true;
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct image *const image = image_set_kernel(&collector->images, kinds[i]);
+
+        complete = complete && image != NULL &&
+                   image_segment_find(&collector->images, image, kernel_begin,
+                                      kernel_length, program) != NULL;
+    }
+    return complete;
+}
+
+/* Of the kernel's mappings from the first-th on: what one of them does not count for a source, the
+ * other must not either, or hits would be counted that are in no row. */
+static void
+process_pair_kernel(struct collector *collector, struct process *process, size_t first)
+{
+    struct mapping *const mappings = &process->mappings[first];
+
+    if (process->mapping_count - first < 2) {
+        while (process->mapping_count > first) {
+            process_remove_mapping(collector, process, first);
+        }
+        return;
+    }
+    for (size_t i = 0; i < collector->options.source_count; i++) {
+        for (size_t at = 0; at < 2; at++) {
+            if (mappings[1 - at].profiles[i] == NULL &&
+                mappings[at].profiles[i] != NULL) {
+                NtClose(mappings[at].profiles[i]);
+                mappings[at].profiles[i] = NULL;
+            }
+        }
+    }
+}
+
 /* The map first: a hit that only it has counted is looked for in vain, one that it has not
  * counted would be lost. */
 static void
 process_profile_kernel(struct collector *collector, struct process *process)
 {
-    if (collector->options.kernel) {
-        process_profile(collector, process,
-                        image_set_kernel(&collector->images, IMAGE_KERNEL_MAP),
-                        kernel_begin, kernel_length, kernel_begin);
-        process_profile(collector, process,
-                        image_set_kernel(&collector->images, IMAGE_KERNEL),
-                        kernel_begin, kernel_length, kernel_begin);
+    const size_t first = process->mapping_count;
+
+    if (!collector->options.kernel) {
+        return;
     }
+    if (!kernel_has_counters(collector, process->program)) {
+        collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
+        return;
+    }
+    process_profile(collector, process,
+                    image_set_kernel(&collector->images, IMAGE_KERNEL_MAP),
+                    kernel_begin, kernel_length, kernel_begin);
+    process_profile(collector, process,
+                    image_set_kernel(&collector->images, IMAGE_KERNEL), kernel_begin,
+                    kernel_length, kernel_begin);
+    process_pair_kernel(collector, process, first);
 }
 
 /* The kernel for all processes together: so that its hits are counted whatever processes there
