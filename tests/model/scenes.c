@@ -57,6 +57,26 @@ scene_many(struct driver *d)
     start_many(d, 9);
 }
 
+/* Two profiles alike but for their buffers. Which is started first decides which one is told to have
+ * halted. */
+static void
+start_two(struct driver *d, struct model_create_call call)
+{
+    uint64_t first;
+    uint64_t second;
+
+    driver_create(d, &call);
+    first = last_handle(d);
+    call.buffer += 2 * MODEL_PAGE_BYTES;
+    driver_create(d, &call);
+    second = last_handle(d);
+    if (draw_one_in(d->draw, 2)) {
+        driver_start(d, second);
+    }
+    driver_start(d, first);
+    driver_start(d, second);
+}
+
 /* A bucket without a counter is hit, once by the old size check and once by the end that counts; others
  * have one for it. */
 static void
@@ -69,7 +89,7 @@ scene_behind(struct driver *d)
     if (draw_one_in(d->draw, 2)) {
         call.buffer += MODEL_PAGE_BYTES - 4;
     }
-    create_started(d, &call);
+    start_two(d, call);
     call.size = 32;
     call.buffer = MACHINE_BUFFER + 64;
     call.buffer_bytes = 8;
