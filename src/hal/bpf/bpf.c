@@ -97,19 +97,19 @@ bpf_publish(struct bpf *bpf, uint32_t pid, const ULONG roots[KI_TREES])
     }
 }
 
-/* The program has seen to it that nothing counts; the core is told. */
+/* The programs have seen to it that nothing counts; the core is told. */
 static void
-notice_execs(struct bpf *bpf)
+notice_programs(struct bpf *bpf)
 {
-    const uint64_t execs =
-        __atomic_load_n(&bpf_control_of(&bpf->kernel)->execs, __ATOMIC_ACQUIRE);
+    const uint64_t ends =
+        __atomic_load_n(&bpf_control_of(&bpf->kernel)->ends, __ATOMIC_ACQUIRE);
     const struct bpf_process *process;
     uint32_t at = 0;
 
-    if (execs == bpf->execs_seen) {
+    if (ends == bpf->ends_seen) {
         return;
     }
-    bpf->execs_seen = execs;
+    bpf->ends_seen = ends;
     while ((process = bpf_table_next_ended(&bpf->index.table, &at)) != NULL) {
         bpf->ended(bpf->ended_context, process->pid);
     }
@@ -137,7 +137,7 @@ bpf_notice(struct bpf *bpf)
         return;
     }
     bpf->noticing = true;
-    notice_execs(bpf);
+    notice_programs(bpf);
     notice_ends(bpf);
     bpf->noticing = false;
 }
@@ -187,12 +187,18 @@ try_event(struct bpf *bpf, struct bpf_refusal *refusal)
 }
 
 static int
-attach_exec(struct bpf *bpf, struct bpf_refusal *refusal)
+attach_tracepoints(struct bpf *bpf, struct bpf_refusal *refusal)
 {
+    int result;
+
     bpf->exec_link = bpf_kernel_attach_exec(&bpf->kernel);
-    if (bpf->exec_link < 0) {
-        bpf_refusal_explain(bpf->exec_link, BPF_STAGE_TRACEPOINT, refusal);
-        return bpf->exec_link;
+    if (bpf->exec_link >= 0) {
+        bpf->exit_link = bpf_kernel_attach_exit(&bpf->kernel);
+    }
+    result = bpf->exec_link < 0 ? bpf->exec_link : bpf->exit_link;
+    if (result < 0) {
+        bpf_refusal_explain(result, BPF_STAGE_TRACEPOINT, refusal);
+        return result;
     }
     return 0;
 }
@@ -250,6 +256,7 @@ bpf_create(bpf_call *call, bool user_only, struct bpf **created,
         return result;
     }
     bpf->exec_link = -1;
+    bpf->exit_link = -1;
     bpf->epoll_fd = -1;
     bpf->cgroup_fd = -1;
     result = make_kernel(bpf, call, refusal);
@@ -265,7 +272,7 @@ bpf_create(bpf_call *call, bool user_only, struct bpf **created,
     find_kernel_right(bpf, user_only);
     result = try_event(bpf, refusal);
     if (result == 0) {
-        result = attach_exec(bpf, refusal);
+        result = attach_tracepoints(bpf, refusal);
     }
     if (result < 0) {
         goto delete_bpf;
@@ -309,6 +316,7 @@ bpf_delete(struct bpf *bpf)
         return;
     }
     close_descriptor(bpf->exec_link);
+    close_descriptor(bpf->exit_link);
     close_events(bpf);
     for (size_t i = 0; i < bpf->watched.capacity; i++) {
         if (bpf->watched.entries[i].value != NULL) {

@@ -50,9 +50,10 @@ struct bpf {
     uint32_t slot_count;
     uint64_t open_events;
     int exec_link;
+    int exit_link;
     int epoll_fd;
     struct perf_idmap watched; /* pid to its pidfd and one more */
-    uint64_t execs_seen;
+    uint64_t ends_seen;
     bool noticing;
     char error[768]; /* why the last call failed */
 };

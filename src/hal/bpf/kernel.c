@@ -502,7 +502,10 @@ load_all(struct bpf_kernel *kernel, enum bpf_purpose purpose,
     }
     result =
         load_program(kernel, BPF_PROGRAM_SAMPLE, BPF_PROG_TYPE_PERF_EVENT, refusal);
-    return result == 0 ? load_program(kernel, BPF_PROGRAM_EXEC, raw, refusal) : result;
+    if (result == 0) {
+        result = load_program(kernel, BPF_PROGRAM_EXEC, raw, refusal);
+    }
+    return result == 0 ? load_program(kernel, BPF_PROGRAM_EXIT, raw, refusal) : result;
 }
 
 /* ---- all of it ---- */
@@ -580,16 +583,28 @@ bpf_kernel_attach_event(const struct bpf_kernel *kernel, int event_fd, uint64_t 
     return (int)kernel->call(BPF_LINK_CREATE, &attr, sizeof(attr));
 }
 
-int
-bpf_kernel_attach_exec(const struct bpf_kernel *kernel)
+static int
+attach_tracepoint(const struct bpf_kernel *kernel, const char *name,
+                  enum bpf_program program)
 {
-    static const char name[] = "sched_process_exec";
     union bpf_attr attr;
 
     memset(&attr, 0, sizeof(attr));
     attr.raw_tracepoint.name = (uintptr_t)name;
-    attr.raw_tracepoint.prog_fd = (uint32_t)kernel->programs[BPF_PROGRAM_EXEC];
+    attr.raw_tracepoint.prog_fd = (uint32_t)kernel->programs[program];
     return (int)kernel->call(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
+}
+
+int
+bpf_kernel_attach_exec(const struct bpf_kernel *kernel)
+{
+    return attach_tracepoint(kernel, "sched_process_exec", BPF_PROGRAM_EXEC);
+}
+
+int
+bpf_kernel_attach_exit(const struct bpf_kernel *kernel)
+{
+    return attach_tracepoint(kernel, "sched_process_exit", BPF_PROGRAM_EXIT);
 }
 
 int

@@ -26,6 +26,7 @@ bpf_call bpf_call_kernel;
 enum bpf_program {
     BPF_PROGRAM_SAMPLE, /* counts a hit; for perf events */
     BPF_PROGRAM_EXEC,   /* a process runs a new program */
+    BPF_PROGRAM_EXIT,   /* a thread ends */
     BPF_PROGRAM_REPLAY, /* counts a hit that it is told; for tests */
     BPF_PROGRAMS
 };
@@ -126,8 +127,10 @@ void bpf_kernel_drop_map(struct bpf_kernel *kernel, enum bpf_map from, uint32_t 
 int bpf_kernel_attach_event(const struct bpf_kernel *kernel, int event_fd,
                             uint64_t cookie);
 
-/* bpf_kernel_attach_exec - each exec runs the program. Returns a link or negative errno. */
+/* bpf_kernel_attach_exec, _exit - each exec, each end of a thread runs the program. Return a link or
+ * negative errno. */
 int bpf_kernel_attach_exec(const struct bpf_kernel *kernel);
+int bpf_kernel_attach_exit(const struct bpf_kernel *kernel);
 
 /* bpf_kernel_replay - tell the program one hit. Returns 0 or negative errno. */
 int bpf_kernel_replay(const struct bpf_kernel *kernel,

@@ -203,14 +203,20 @@ visit_many(ULONG processor)
 
 /* ---- processes ---- */
 
+INLINE int
+is_first_thread(ULONG64 pid_tgid)
+{
+    return (ULONG)pid_tgid == (ULONG)(pid_tgid >> 32);
+}
+
 /* The current process, as the session names it; 0: none that it could name. */
 INLINE ULONG
-current_process(void)
+current_process(ULONG64 pid_tgid)
 {
     struct bpf_pidns_info info = {0, 0};
 
     if (control.namespace_inode == 0) {
-        return (ULONG)(get_pid_tgid() >> 32);
+        return (ULONG)(pid_tgid >> 32);
     }
     if (get_ns_pid_tgid(control.namespace_device, control.namespace_inode, &info,
                         sizeof(info)) != 0) {
@@ -279,14 +285,38 @@ search_all(struct bpf_processor *own, ULONG running_on)
 }
 
 INLINE void
+end_process(struct bpf_process *process)
+{
+    WRITE_ONCE(process->ended, BPF_ENDED);
+    __sync_fetch_and_add(&control.ends, 1);
+}
+
+/* Is the hit, of a process that does not simply run, the process's all the same? */
+INLINE int
+is_of_process(const struct bpf_processor *own, struct bpf_process *process)
+{
+    if (READ_ONCE(process->ended) == BPF_ENDED) {
+        return 0;
+    }
+    if (!own->is_first) {
+        return 1;
+    }
+    if (own->places[KI_TREE_ADDRESSES] >> 63 == 0) {
+        end_process(process); /* in user mode: another's */
+    }
+    return 0;
+}
+
+INLINE void
 find_roots(struct bpf_processor *own, ULONG pid)
 {
-    const struct bpf_process *const process = find_process(pid);
+    struct bpf_process *const process = find_process(pid);
     const int is_in_ldt = (own->selector & LDT) != 0;
 
     own->roots[0] = 0;
     own->roots[1] = 0;
-    if (process != 0 && READ_ONCE(process->ended) == 0) {
+    if (process != 0 &&
+        (READ_ONCE(process->ended) == BPF_RUNNING || is_of_process(own, process))) {
         own->roots[0] = READ_ONCE(process->roots[KI_TREE_ADDRESSES]);
         own->roots[1] = READ_ONCE(process->roots[KI_TREE_SEGMENTS]);
     }
@@ -412,6 +442,7 @@ int
 sample(struct registers *context)
 {
     const ULONG running_on = get_processor();
+    const ULONG64 pid_tgid = get_pid_tgid();
     struct bpf_processor *const own = map_lookup(map_processors, &running_on);
 
     if (own == 0) {
@@ -419,11 +450,12 @@ sample(struct registers *context)
     }
     own->cookie = get_cookie(context);
     own->processor = running_on;
+    own->is_first = (ULONG)is_first_thread(pid_tgid);
     own->selector = code_selector(context);
     own->places[KI_TREE_ADDRESSES] =
         linear_address(context, own->cookie, own->selector);
     own->places[KI_TREE_SEGMENTS] = context->address;
-    handle(own, running_on, current_process());
+    handle(own, running_on, current_process(pid_tgid));
     return 0;
 }
 
@@ -452,12 +484,31 @@ SECTION("program.exec")
 int
 exec(void *context)
 {
-    struct bpf_process *const process = find_process(current_process());
+    struct bpf_process *const process = find_process(current_process(get_pid_tgid()));
 
     (void)context;
     if (process != 0) {
-        WRITE_ONCE(process->ended, 1);
-        __sync_fetch_and_add(&control.execs, 1);
+        end_process(process);
+    }
+    return 0;
+}
+
+/* Raw tracepoint sched_process_exit: a thread ends, and is in user mode no more. The session is told of
+ * the process's end by its descriptor, but the number may be another's before it looks. */
+SECTION("program.exit")
+int
+exit(void *context)
+{
+    const ULONG64 pid_tgid = get_pid_tgid();
+    struct bpf_process *process;
+
+    (void)context;
+    if (!is_first_thread(pid_tgid)) {
+        return 0;
+    }
+    process = find_process(current_process(pid_tgid));
+    if (process != 0 && READ_ONCE(process->ended) == BPF_RUNNING) {
+        WRITE_ONCE(process->ended, BPF_FIRST_ENDED);
     }
     return 0;
 }

@@ -71,7 +71,7 @@ struct bpf_control {
     ULONG halt_known; /* halt_... are written */
     ULONG64 halt_profile; /* the KPROFILE whose counters a hit would have been behind */
     ULONG64 halt_number;
-    ULONG64 execs; /* processes of the table that ran new programs */
+    ULONG64 ends; /* processes of the table that are BPF_ENDED */
     /* The session's pid namespace, in which processes are told; 0: the first. */
     ULONG64 namespace_device;
     ULONG64 namespace_inode;
@@ -82,8 +82,16 @@ struct bpf_control {
 /* A place of the table: free if pid is 0; the search goes on at places whose process is gone. */
 struct bpf_process {
     ULONG pid;
-    ULONG ended; /* runs a new program: nothing counts */
+    ULONG ended; /* BPF_... */
     ULONG roots[KI_TREES];
+};
+
+/* bpf_process.ended. No hit in user mode is the first thread's once that has ended: one that seems to be
+ * is of another process, which has the number now. */
+enum {
+    BPF_RUNNING = 0,
+    BPF_ENDED = 1,      /* the process, or its program: nothing counts */
+    BPF_FIRST_ENDED = 2 /* its first thread; others may go on */
 };
 
 struct bpf_processes {
@@ -111,7 +119,8 @@ struct bpf_processor {
     ULONG processor;
     ULONG selector;
     ULONG roots[BPF_TREES];
-    ULONG tree; /* which of them is being searched */
+    ULONG tree;     /* which of them is being searched */
+    ULONG is_first; /* in the first thread of its process */
     ULONG matches;
 
     /* The profile started first of those whose counters the hit would be behind. */

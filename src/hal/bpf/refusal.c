@@ -102,7 +102,7 @@ explain_unable(int error, enum bpf_stage stage, struct bpf_refusal *refusal)
         break;
     default:
         snprintf(refusal->reason, sizeof(refusal->reason),
-                 "the kernel has no tracepoint sched_process_exec (%s)",
+                 "the kernel has no tracepoints of programs and their ends (%s)",
                  strerror(-error));
         break;
     }

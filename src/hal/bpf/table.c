@@ -63,7 +63,7 @@ bpf_table_take(struct bpf_table *table, uint32_t pid, bool *fresh)
     }
     process = &table->processes->places[at];
     /* The number last: who finds it finds a process that has nothing and has not ended. */
-    __atomic_store_n(&process->ended, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&process->ended, BPF_RUNNING, __ATOMIC_RELAXED);
     __atomic_store_n(&process->pid, pid, __ATOMIC_RELEASE);
     table->taken[at] = true;
     table->count++;
@@ -95,7 +95,7 @@ bpf_table_next_ended(const struct bpf_table *table, uint32_t *at)
         struct bpf_process *const process = &table->processes->places[*at];
 
         if (table->taken[*at] &&
-            __atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) != 0) {
+            __atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) == BPF_ENDED) {
             (*at)++;
             return process;
         }

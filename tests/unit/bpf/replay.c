@@ -632,7 +632,7 @@ process__ended__counts_no_more(void **state)
     assert_int_equal(bpf_kernel_replay(&both->kernel, told), 0);
     process = bpf_table_find(&both->index.table, FIRST_PID);
     assert_non_null(process);
-    process->ended = 1;
+    process->ended = BPF_ENDED;
     assert_int_equal(bpf_kernel_replay(&both->kernel, told), 0);
     assert_int_equal(own.bpf_counters[0], 1);
     assert_int_equal(all.bpf_counters[0], 2);

@@ -135,15 +135,15 @@ next_ended__of_those_taken__each_once(void **state)
     struct bpf_process *const gone = bpf_table_take(table, 150, &fresh);
 
     bpf_table_publish(table, gone, no_roots);
-    first->ended = 1;
-    second->ended = 1;
-    gone->ended = 1;
+    first->ended = BPF_ENDED;
+    second->ended = BPF_ENDED;
+    gone->ended = BPF_ENDED;
     assert_ptr_equal(bpf_table_next_ended(table, &at), first);
     assert_ptr_equal(bpf_table_next_ended(table, &at), second);
     assert_null(bpf_table_next_ended(table, &at));
     /* Whoever gets the place has not ended. */
     assert_ptr_equal(bpf_table_take(table, 150, &fresh), gone);
-    assert_int_equal(gone->ended, 0);
+    assert_int_equal(gone->ended, BPF_RUNNING);
 }
 
 int
