@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lifetimes.c - whose hits count when processes end, run other programs, and have numbers that others
+ * have too: used again, or in another pid namespace.
+ * rules: handle-process, handle-process-reused
+ */
+#include "fixture.h"
+#include "guarded.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Linux tells when a process started in hundredths of a second. */
+enum { SLOT = 40, PAGE_BYTES = 4096, START_TIME_US = 20000 };
+
+/* ---- processes that call ---- */
+
+/* As often as each word says, until 0. */
+static int
+call_when_told(const struct peer *test, void *argument)
+{
+    uint64_t times;
+
+    (void)argument;
+    while ((times = peer_hear(test)) != 0) {
+        if (times == UINT64_MAX) {
+            return 1;
+        }
+        call_slot(SLOT, times);
+        peer_tell(test, times);
+    }
+    return 0;
+}
+
+static void
+have_it_call(const struct peer *peer, uint64_t times)
+{
+    peer_tell(peer, times);
+    peer_hear(peer);
+}
+
+static void
+end_caller(struct peer *peer)
+{
+    peer_tell(peer, 0);
+    peer_finish(peer);
+}
+
+/* ---- containers ---- */
+
+/* What a container's first process ends with. */
+enum {
+    CONTAINER_REFUSED = 99,
+    BAD_OPEN = 2,
+    BAD_NUMBER,
+    BAD_START,
+    BAD_STATUS,
+    BAD_COUNT
+};
+
+/* What it does; no cmocka. Returns 0 or one of these. */
+typedef int container_body(void *argument);
+
+static int
+run_first(container_body *body, void *argument)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("proc", "/proc", "proc", 0, NULL) != 0) {
+        return CONTAINER_REFUSED;
+    }
+    return body(argument);
+}
+
+static int
+run_container(container_body *body, void *argument)
+{
+    int status;
+    pid_t first;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) {
+        return CONTAINER_REFUSED;
+    }
+    first = fork();
+    if (first == 0) {
+        _exit(run_first(body, argument));
+    }
+    if (first < 0 || waitpid(first, &status, 0) != first || !WIFEXITED(status)) {
+        return 1;
+    }
+    return WEXITSTATUS(status);
+}
+
+/* In pid and mount namespaces of its own, as containers are. */
+static void
+assert_in_container(container_body *body, void *argument)
+{
+    int status;
+    pid_t child;
+
+    fflush(NULL);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(run_container(body, argument));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == CONTAINER_REFUSED) {
+        skip_because("namespaces are not allowed here");
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* Has the next process of the namespace this number. */
+static bool
+choose_next_pid(pid_t pid)
+{
+    FILE *const file = fopen("/proc/sys/kernel/ns_last_pid", "we");
+    bool written;
+
+    if (file == NULL) {
+        return false;
+    }
+    written = fprintf(file, "%d", (int)pid - 1) > 0;
+    return fclose(file) == 0 && written;
+}
+
+/* A caller that has this number. */
+static bool
+start_caller_as(struct peer *peer, pid_t pid)
+{
+    if (!choose_next_pid(pid)) {
+        return false;
+    }
+    peer_start(peer, call_when_told, NULL);
+    return peer->pid == pid;
+}
+
+/* A session that delivers and notices nothing unasked, and its source. */
+static bool
+open_polled(KPROFILE_SOURCE *source)
+{
+    const ntprof_session_options options = {
+        .size = sizeof(options), .backend = backend, .flags = NTPROF_SESSION_POLLED};
+    char name[48];
+
+    if (!NT_SUCCESS(ntprof_session_open(&options, &session))) {
+        return false;
+    }
+    ntprof_session_use(session);
+    snprintf(name, sizeof(name), "breakpoint:0x%" PRIx64, slot_address(SLOT));
+    return NT_SUCCESS(ntprof_source_lookup(session, name, source));
+}
+
+static NTSTATUS
+open_by_pid(pid_t pid, HANDLE *process)
+{
+    const CLIENT_ID client = {.UniqueProcess = (HANDLE)(uintptr_t)pid};
+
+    return NtOpenProcess(process, PROCESS_QUERY_INFORMATION, NULL, &client);
+}
+
+/* A started profile over all slots of the process, without cmocka. */
+static NTSTATUS
+start_for(HANDLE process, ULONG *counters, KPROFILE_SOURCE source, HANDLE *profile)
+{
+    const NTSTATUS status = NtCreateProfileEx(
+        profile, process, (PVOID)(uintptr_t)slot_address(0), SLOT_BYTES * SLOT_COUNT, 4,
+        counters, SLOT_COUNT * sizeof(ULONG), source, 0, NULL);
+
+    return NT_SUCCESS(status) ? NtStartProfile(*profile) : status;
+}
+
+static ULONG
+value(const ULONG *counter)
+{
+    return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+/* ---- numbers that are used again ---- */
+
+/* A profile of the second process with a number, started by its own handle. */
+static int
+count_second(const struct peer *second, KPROFILE_SOURCE source)
+{
+    ULONG *const counters = ntprof_buffer_alloc(PAGE_BYTES);
+    HANDLE process;
+    HANDLE profile;
+
+    if (!NT_SUCCESS(open_by_pid(second->pid, &process)) ||
+        !NT_SUCCESS(start_for(process, counters, source, &profile))) {
+        return BAD_START;
+    }
+    have_it_call(second, 7);
+    return !NT_SUCCESS(NtStopProfile(profile)) ? BAD_STATUS
+           : value(&counters[SLOT]) == 7       ? 0
+                                               : BAD_COUNT;
+}
+
+/* All that the session is asked lies before the number is used again and after all calls. */
+static int
+use_number_again(void *argument)
+{
+    ULONG *const counters = ntprof_buffer_alloc(PAGE_BYTES);
+    struct peer first;
+    struct peer second;
+    KPROFILE_SOURCE source;
+    HANDLE process;
+    HANDLE profile;
+    NTSTATUS status;
+
+    (void)argument;
+    if (!open_polled(&source)) {
+        return BAD_OPEN;
+    }
+    peer_start(&first, call_when_told, NULL);
+    if (!NT_SUCCESS(open_by_pid(first.pid, &process)) ||
+        !NT_SUCCESS(start_for(process, counters, source, &profile))) {
+        return BAD_START;
+    }
+    have_it_call(&first, 3);
+    end_caller(&first);
+    usleep(START_TIME_US); /* or they could be told apart by nothing */
+    if (!start_caller_as(&second, first.pid)) {
+        return BAD_NUMBER;
+    }
+    have_it_call(&second, 50);
+    if (!NT_SUCCESS(NtStopProfile(profile))) {
+        return BAD_STATUS;
+    }
+    if (value(&counters[SLOT]) != 3) {
+        fprintf(stderr, "%u hits instead of 3\n", value(&counters[SLOT]));
+        return BAD_COUNT;
+    }
+    /* Nor when it is started again. */
+    status = NtStartProfile(profile);
+    have_it_call(&second, 500);
+    if (status != STATUS_PROCESS_IS_TERMINATING &&
+        (!NT_SUCCESS(status) || !NT_SUCCESS(NtStopProfile(profile)))) {
+        return BAD_STATUS;
+    }
+    if (value(&counters[SLOT]) != 3) {
+        return BAD_COUNT;
+    }
+    return count_second(&second, source);
+}
+
+static void
+pid__used_again__the_new_process_does_not_count(void **state)
+{
+    (void)state;
+    if (!is_root()) {
+        return; /* as root, who may choose numbers */
+    }
+    assert_in_container(use_number_again, NULL);
+}
+
+/* ---- numbers of others ---- */
+
+/* A process here has the number that another one, outside, has there. */
+static int
+count_namesake(void *argument)
+{
+    const struct peer *const outside = argument;
+    ULONG *const counters = ntprof_buffer_alloc(PAGE_BYTES);
+    struct peer inside;
+    KPROFILE_SOURCE source;
+    HANDLE process;
+    HANDLE profile;
+
+    if (!open_polled(&source)) {
+        return BAD_OPEN;
+    }
+    if (!start_caller_as(&inside, outside->pid)) {
+        return BAD_NUMBER;
+    }
+    if (!NT_SUCCESS(open_by_pid(inside.pid, &process)) ||
+        !NT_SUCCESS(start_for(process, counters, source, &profile))) {
+        return BAD_START;
+    }
+    have_it_call(&inside, 7);
+    have_it_call(outside, 1000);
+    have_it_call(&inside, 20);
+    call_slot(SLOT, 300);
+    if (!NT_SUCCESS(NtStopProfile(profile))) {
+        return BAD_STATUS;
+    }
+    end_caller(&inside);
+    return value(&counters[SLOT]) == 27 ? 0 : BAD_COUNT;
+}
+
+static void
+session__in_a_pid_namespace__counts_what_it_names_there(void **state)
+{
+    struct peer outside;
+
+    (void)state;
+    if (!is_root()) {
+        return; /* as root, who may make namespaces */
+    }
+    peer_start(&outside, call_when_told, NULL);
+    assert_in_container(count_namesake, &outside);
+    end_caller(&outside);
+}
+
+/* Of a namespace below: the session outside names it by the number that it has outside. */
+static int
+call_in_container(void *argument)
+{
+    return call_when_told(argument, NULL);
+}
+
+static int
+be_container(const struct peer *test, void *argument)
+{
+    (void)argument;
+    return run_container(call_in_container, (void *)(uintptr_t)test);
+}
+
+/* The container's first process, as it is known here. */
+static pid_t
+child_of(pid_t pid)
+{
+    char path[64];
+    FILE *file;
+    int child = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    file = fopen(path, "re");
+    if (file != NULL) {
+        if (fscanf(file, "%d", &child) != 1) {
+            child = 0;
+        }
+        fclose(file);
+    }
+    return child;
+}
+
+static void
+process__in_a_pid_namespace_below__counts_by_its_number_here(void **state)
+{
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
+    struct peer container;
+    KPROFILE_SOURCE source;
+    HANDLE process;
+    HANDLE profile;
+
+    (void)state;
+    if (!is_root()) {
+        return; /* as root, who may make namespaces */
+    }
+    source = slot_source(SLOT);
+    peer_start(&container, be_container, NULL);
+    have_it_call(&container, 1);
+    process = open_process(child_of(container.pid));
+    profile = start_slots(process, counters, source);
+    have_it_call(&container, 12);
+    call_slot(SLOT, 100);
+    end_caller(&container);
+    assert_success(NtStopProfile(profile));
+    assert_only(counters, SLOT_COUNT, SLOT, 12);
+    assert_success(NtClose(profile));
+    assert_success(NtClose(process));
+}
+
+/* ---- ends and other programs ---- */
+
+static void
+process__ends_while_started__counters_stay(void **state)
+{
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
+    const KPROFILE_SOURCE source = slot_source(SLOT);
+    struct peer peer;
+    HANDLE process;
+    HANDLE profile;
+
+    (void)state;
+    peer_start(&peer, call_when_told, NULL);
+    process = open_process(peer.pid);
+    profile = start_slots(process, counters, source);
+    have_it_call(&peer, 9);
+    end_caller(&peer);
+    call_slot(SLOT, 100);
+    assert_success(ntprof_session_flush(session));
+    assert_only(counters, SLOT_COUNT, SLOT, 9);
+    assert_success(NtStopProfile(profile));
+    assert_only(counters, SLOT_COUNT, SLOT, 9);
+    /* Whether other processes' hits are in them depends on when the end is noticed. */
+    assert_int_equal(read_books(session, source).counted, 9);
+    assert_success(NtClose(profile));
+    assert_success(NtClose(process));
+}
+
+static void
+make_fixed_page(void)
+{
+    void *const page =
+        mmap((void *)(uintptr_t)FIXED_ADDRESS, PAGE_BYTES, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+    if (page != MAP_FAILED) {
+        write_slots(page);
+        (void)mprotect(page, PAGE_BYTES, PROT_READ | PROT_EXEC);
+    }
+}
+
+/* The program that it becomes calls the same address 500 times. */
+static int
+call_and_exec(const struct peer *test, void *path)
+{
+    char address[32];
+    int ends[2];
+
+    snprintf(address, sizeof(address), "%" PRIx64, FIXED_ADDRESS);
+    if (pipe(ends) != 0 || write(ends[1], slots, PAGE_BYTES) != PAGE_BYTES ||
+        dup2(ends[0], STDIN_FILENO) < 0) {
+        return 1;
+    }
+    close(ends[1]);
+    make_fixed_page();
+    peer_hear(test);
+    call_address(FIXED_ADDRESS, 3);
+    execl(path, path, address, "500", (char *)NULL);
+    return 1;
+}
+
+static void
+process__runs_another_program__its_counting_ends(void **state)
+{
+    ULONG *const counter = guarded_counters(1);
+    const KPROFILE_SOURCE source = breakpoint_at(session, FIXED_ADDRESS);
+    struct peer peer;
+    HANDLE process;
+    HANDLE profile;
+
+    (void)state;
+    peer_start(&peer, call_and_exec, (void *)(uintptr_t)program_path("PAGE_CALLER"));
+    process = open_process(peer.pid);
+    profile =
+        create_profile(process, FIXED_ADDRESS, PAGE_BYTES, 12, counter, 1, source);
+    assert_success(NtStartProfile(profile));
+    peer_tell(&peer, 1);
+    peer_finish(&peer);
+    assert_success(NtStopProfile(profile));
+    assert_int_equal(value(counter), 3);
+    assert_success(NtClose(profile));
+    assert_success(NtClose(process));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fixture_test(pid__used_again__the_new_process_does_not_count),
+        fixture_test(session__in_a_pid_namespace__counts_what_it_names_there),
+        fixture_test(process__in_a_pid_namespace_below__counts_by_its_number_here),
+        fixture_test(process__ends_while_started__counters_stay),
+        fixture_test(process__runs_another_program__its_counting_ends),
+    };
+
+    return fixture_run("lifetimes", tests, sizeof(tests) / sizeof(tests[0]));
+}
