@@ -375,6 +375,54 @@ process__in_a_pid_namespace_below__counts_by_its_number_here(void **state)
     assert_success(NtClose(process));
 }
 
+/* Programs of bpf cannot tell such a process, unless the session is in the first namespace: it is
+ * refused, by name, and not counted as nothing. */
+static int
+count_further_below(void *argument)
+{
+    ULONG *const counters = ntprof_buffer_alloc(PAGE_BYTES);
+    const NTSTATUS expected =
+        fixture_has(FIXTURE_EVENTS_OF_ALL) ? STATUS_NOT_SUPPORTED : STATUS_SUCCESS;
+    struct peer container;
+    KPROFILE_SOURCE source;
+    HANDLE process;
+    HANDLE profile;
+
+    (void)argument;
+    if (!open_polled(&source)) {
+        return BAD_OPEN;
+    }
+    peer_start(&container, be_container, NULL);
+    have_it_call(&container, 1);
+    if (!NT_SUCCESS(open_by_pid(child_of(container.pid), &process))) {
+        return BAD_NUMBER;
+    }
+    if (start_for(process, counters, source, &profile) != expected) {
+        return BAD_START;
+    }
+    if (expected != STATUS_SUCCESS) {
+        end_caller(&container);
+        return strstr(ntprof_session_error(session), "pid namespace") != NULL
+                   ? 0
+                   : BAD_STATUS;
+    }
+    have_it_call(&container, 12);
+    end_caller(&container);
+    return NT_SUCCESS(NtStopProfile(profile)) && value(&counters[SLOT]) == 12
+               ? 0
+               : BAD_COUNT;
+}
+
+static void
+session__in_a_pid_namespace__counts_or_refuses_those_below(void **state)
+{
+    (void)state;
+    if (!is_root()) {
+        return; /* as root, who may make namespaces */
+    }
+    assert_in_container(count_further_below, NULL);
+}
+
 /* ---- ends and other programs ---- */
 
 static void
@@ -466,6 +514,7 @@ main(void)
         fixture_test(pid__used_again__the_new_process_does_not_count),
         fixture_test(session__in_a_pid_namespace__counts_what_it_names_there),
         fixture_test(process__in_a_pid_namespace_below__counts_by_its_number_here),
+        fixture_test(session__in_a_pid_namespace__counts_or_refuses_those_below),
         fixture_test(process__ends_while_started__counters_stay),
         fixture_test(process__runs_another_program__its_counting_ends),
     };

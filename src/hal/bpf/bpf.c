@@ -61,14 +61,38 @@ forget_process(struct bpf *bpf, uint32_t pid)
     }
 }
 
+/* The kernel tells programs the numbers that processes of the session's namespace have there, not those of
+ * namespaces below, but in the first one, where all have a number. */
+static int
+check_namespace(struct bpf *bpf, uint32_t pid)
+{
+    const uint64_t own = bpf_control_of(&bpf->kernel)->namespace_inode;
+    char path[64];
+    struct stat file;
+
+    snprintf(path, sizeof(path), "/proc/%u/ns/pid", pid);
+    if (own == 0 || stat(path, &file) < 0 || file.st_ino == own) {
+        return 0;
+    }
+    snprintf(bpf->error, sizeof(bpf->error),
+             "process %u is in a pid namespace below the session's; use another back "
+             "end, or a session in that namespace or in the first one",
+             pid);
+    return -EOPNOTSUPP;
+}
+
 int
 bpf_prepare(struct bpf *bpf, uint32_t pid)
 {
     static const ULONG none[KI_TREES];
+    struct bpf_process *process;
     bool fresh;
-    struct bpf_process *const process = bpf_table_take(&bpf->index.table, pid, &fresh);
-    int result = 0;
+    int result = check_namespace(bpf, pid);
 
+    if (result < 0) {
+        return result;
+    }
+    process = bpf_table_take(&bpf->index.table, pid, &fresh);
     if (process == NULL) {
         snprintf(bpf->error, sizeof(bpf->error),
                  "too many processes have profiles: no place is left for %u", pid);
