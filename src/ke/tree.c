@@ -162,11 +162,15 @@ KiMakeNode(KI_POOL *Pool, const KI_BUNDLE *Bundle, ULONG First, ULONG Count)
     return Made;
 }
 
-/* Makes one node of a bundle, or two that are equally full. Returns how many. */
+/*
+ * Makes one node of a bundle, or two that are equally full but for one entry, which goes to the first:
+ * starts in the order of addresses never come back to it. Returns how many.
+ */
 static ULONG
 KiPackBundle(KI_POOL *Pool, const KI_BUNDLE *Bundle, KI_ENTRY Made[2])
 {
-    const ULONG First = Bundle->Count > KI_FANOUT ? Bundle->Count / 2 : Bundle->Count;
+    const ULONG First =
+        Bundle->Count > KI_FANOUT ? Bundle->Count - Bundle->Count / 2 : Bundle->Count;
 
     Made[0] = KiMakeNode(Pool, Bundle, 0, First);
     if (First == Bundle->Count) {

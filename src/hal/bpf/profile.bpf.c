@@ -147,7 +147,7 @@ count_in_range(struct bpf_processor *own, const KI_NODE *leaf, ULONG at, ULONG64
 INLINE void
 count_in_leaf(struct bpf_processor *own, const KI_NODE *leaf)
 {
-    const ULONG64 place = own->search.Place;
+    const ULONG64 place = own->places[own->tree & 1];
     const ULONG segment = (own->tree & 1) == KI_TREE_SEGMENTS ? own->selector : 0;
 
 #pragma clang loop unroll(disable)
@@ -252,12 +252,16 @@ find_process(ULONG pid)
 INLINE void
 search(struct bpf_processor *own, ULONG running_on, ULONG root)
 {
-    KiBeginSearch(&own->search, root, own->places[own->tree & 1]);
     /* Most processes have so few profiles that there is nothing to search for. */
     if ((root & KI_LEAF) != 0) {
-        visit(running_on);
+        const KI_NODE *const leaf = node_at(root);
+
+        if (leaf != 0) {
+            count_in_leaf(own, leaf);
+        }
         return;
     }
+    KiBeginSearch(&own->search, root, own->places[own->tree & 1]);
 #pragma clang loop unroll(disable)
     for (ULONG calls = 0; calls < CALLS; calls++) {
         if (visit_many(running_on)) {
