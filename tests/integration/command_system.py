@@ -4,10 +4,12 @@
 import json
 import os
 import pathlib
+import platform
 import shutil
 import signal
 import subprocess
 
+import command_every
 import harness
 from harness import CommandTest, text, wait_for
 
@@ -167,6 +169,85 @@ class System(Whole):
                 self.assertTrue(said.startswith("ntprof: system: "), said)
                 self.assertIn(wanted, said)
                 self.assert_nothing_left()
+
+
+class Memory(Whole):
+    """--max-memory, set so low that it is met."""
+
+    def start_shell(self, command, every="100ms"):
+        """A run of few images, all of which are there before memory is measured."""
+        child = self.start_profile("--every", every, "--max-memory", "1M", "--", "sh", "-c", command,
+                                   stdin=subprocess.PIPE)
+        wait_for(lambda: (self.folder / FILE).exists() or child.poll() is not None, "the first file")
+        return child
+
+    def tell(self, child):
+        child.stdin.write(b"\n")
+        child.stdin.flush()
+
+    def end_shell(self, child):
+        said = text(child.communicate(timeout=harness.TIME_LIMIT_S)[1])
+        self.assertEqual(child.returncode, 0, said)
+        return said
+
+    def test_bound_is_met__what_is_new_is_left_out_and_said(self):
+        before, later = self.copy("work-before"), self.copy("work-later")
+        child = self.start_shell(f"{before} 300000 & one=$!; read line; {later} 300000 & two=$!; "
+                                 "read line; kill $one $two; exit 0")
+        self.next_file()
+        hits = self.hits("process", "work-before", "--by", "process")
+        outside = self.report()["sources"][0]["outside"]
+        self.tell(child)
+        wait_for(lambda: self.report()["sources"][0]["outside"] > outside + 20, "hits outside")
+        self.next_file()
+        said = self.end_shell(child)
+        self.assertRegex(said, r"\d+ mappings? w(as|ere) left out .*--max-memory")
+        self.assertEqual(self.hits("process", "work-later", "--by", "process"), 0)
+        self.assertGreater(self.hits("process", "work-before", "--by", "process"), hits)
+
+    def test_names_given_up__are_read_again_although_file_and_process_have_gone(self):
+        path = self.copy("work-gone")
+        child = self.start_shell(f"{path} 300000 & read line; kill $!; exit 0")
+        wait_for(lambda: self.hits("process", "work-gone", "--by", "process") > 20, "hits")
+        path.unlink()
+        self.next_file()
+        self.end_shell(child)
+        rows = [row for row in self.report("--by", "address")["rows"] if "work-gone" in row["image"]]
+        self.assertTrue(rows)
+        self.assertIn("right_three_units", {row["function"] for row in rows})
+
+    def test_names_of_a_jit_that_has_ended__given_up_and_said(self):
+        (self.folder / "page").write_bytes(command_every.CODE[platform.machine()].ljust(4096, b"\0"))
+        maps = []
+        self.addCleanup(lambda: [path.unlink(missing_ok=True) for path in maps])
+        child = self.start_shell(
+            f"{harness.program('page_caller')} 10000000 100000000000 <page & echo $!; read line; "
+            "kill -9 $!; wait; read line; exit 0", "1s")
+        maps.append(pathlib.Path(f"/tmp/perf-{int(child.stdout.readline())}.map"))
+        maps[0].write_text("10000000 1000 jit_work\n")
+        wait_for(lambda: (self.folder / FILE).exists() and "jit_work" in
+                 {row["function"] for row in self.report("--by", "address")["rows"]}, "the name")
+        self.tell(child)
+        maps[0].unlink()
+        self.next_file()
+        said = self.end_shell(child)
+        self.assertIn("names of 1 JIT that ended were given up for --max-memory", said)
+        hits = [row for row in self.report("--by", "address")["rows"] if "[anon" in row["image"]]
+        self.assertGreater(sum(row["hits"] for row in hits), 20)
+
+    def test_enough_memory__nothing_is_said(self):
+        said = text(self.ntprof("system", "--duration", "300ms", "--max-memory", "4G").stderr)
+        self.assertIn("ntprof: perf", said)
+        self.assertNotIn("max-memory", said)
+
+    def test_sizes_that_are_none__are_named(self):
+        for size in ("0", "1", "1023k", "much", "-1M", ""):
+            with self.subTest(size):
+                result = self.ntprof("system", "--max-memory", size)
+                said = text(result.stderr)
+                self.assertEqual(result.returncode, 125, said)
+                self.assertIn("--max-memory", said)
+                self.assertIn("256M", said)
 
 
 class Cgroup(Whole):

@@ -103,6 +103,18 @@ put_gaps(FILE *out, const struct collector_gaps *gaps, uint64_t untold, bool int
             gaps->unopened, plural(gaps->unopened, "", "s"),
             plural(gaps->unopened, "s", "ve"));
     }
+    if (gaps->refused != 0) {
+        add(out, &first,
+            "%" PRIu64 " mapping%s left out when the memory of --max-memory was used "
+            "up: hits there are outside; raise it",
+            gaps->refused, plural(gaps->refused, " was", "s were"));
+    }
+    if (gaps->unnamed != 0) {
+        add(out, &first,
+            "names of %" PRIu64 " JIT%s that ended were given up for --max-memory: "
+            "raise it",
+            gaps->unnamed, plural(gaps->unnamed, "", "s"));
+    }
     if (interim) {
         add(out, &first, "taken while it went on: what came later is not in here");
     } else if (gaps->running != 0) {

@@ -23,6 +23,7 @@ enum {
     OPT_REPORT,
     OPT_EVERY,
     OPT_DURATION,
+    OPT_MAX_MEMORY,
     OPT_KERNEL,
     OPT_USER,
     OPT_HELP
@@ -48,6 +49,7 @@ static const struct {
     {{"json", no_argument, NULL, OPT_JSON}, ALL},
     {{"report", required_argument, NULL, OPT_REPORT}, ALL},
     {{"every", required_argument, NULL, OPT_EVERY}, ALL},
+    {{"max-memory", required_argument, NULL, OPT_MAX_MEMORY}, ALL},
     {{"help", no_argument, NULL, OPT_HELP}, ALL},
     {{"pid", required_argument, NULL, 'p'}, WITH_PIDS},
     {{"duration", required_argument, NULL, OPT_DURATION}, WITH_DURATION},
@@ -62,6 +64,8 @@ static const uint64_t second_100ns = 10000000;
 static const uint64_t default_hz = 997;
 static const uint64_t every_min_ns = 100000000;
 static const uint64_t bucket_bytes_max = 1 << 20;
+static const uint64_t memory_min = 1 << 20;
+static const uint64_t memory_default = UINT64_C(1) << 30;
 
 /* What was given, until it is known whether it fits together. */
 struct given {
@@ -225,6 +229,17 @@ parse_bucket(struct record_options *options, const char *text)
         return bad(options, "--bucket", text, "must be a power of two from 4 to 1M");
     }
     options->bucket_bytes = (uint32_t)bytes;
+    return true;
+}
+
+static bool
+parse_memory(struct record_options *options, const char *text)
+{
+    if (!number_parse_bytes(text, &options->memory_max) ||
+        options->memory_max < memory_min) {
+        return bad(options, "--max-memory", text,
+                   "not a size of 1M or more; such as 256M or 2G");
+    }
     return true;
 }
 
@@ -452,6 +467,8 @@ parse_option(struct record_options *options, struct given *given, int option,
         return true;
     case OPT_EVERY:
         return parse_every(options, text);
+    case OPT_MAX_MEMORY:
+        return parse_memory(options, text);
     case OPT_DURATION:
         return parse_duration(options, text);
     case OPT_KERNEL:
@@ -568,6 +585,7 @@ record_options_parse(struct record_options *options, const struct record_syntax 
     *options = (struct record_options){
         .syntax = syntax,
         .bucket_bytes = 4,
+        .memory_max = memory_default,
         .output = CMD_FILE_DEFAULT,
         .rows = CMD_ROWS_DEFAULT,
     };

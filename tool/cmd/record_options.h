@@ -34,8 +34,9 @@ struct record_options {
     uint16_t affinity_count; /* 0: all */
     const char *hal;         /* NULL: the best */
     const char *output;
-    uint64_t every_ns; /* between rewrites of output; 0: at the end alone */
-    uint32_t *pids;    /* in the order given, each once */
+    uint64_t memory_max; /* bytes */
+    uint64_t every_ns;   /* between rewrites of output; 0: at the end alone */
+    uint32_t *pids;      /* in the order given, each once */
     size_t pid_count;
     uint64_t duration_ns; /* 0: no end */
     bool kernel_only;     /* of what runs, the kernel alone */

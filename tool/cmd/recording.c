@@ -245,6 +245,7 @@ recording_open(struct recording *recording, const struct record_options *given,
     options.kernel = recording->kernel && !given->user_only;
     options.user = !given->kernel_only;
     options.machine = machine;
+    options.memory_max = given->memory_max;
     recording->collector = collector_new(&options);
     if (recording->collector == NULL) {
         cmd_fail(recording->command, "out of memory");

@@ -9,11 +9,15 @@
 #include "collect/collector.h"
 #include "collect/delivery.h"
 #include "collect/naming.h"
+#include "collect/usage.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { PROCESS_BUCKETS = 1024 };
+
+/* So many segments are made without measuring memory. */
+enum { SEGMENTS_UNMEASURED = 64 };
 
 /* Buckets larger than a page would not begin where mappings do. */
 static const uint32_t collect_log2_max = 12;
@@ -56,6 +60,7 @@ struct collector {
     struct collector_options options;
     struct delivery delivery;
     struct image_set images;
+    uint64_t measured;     /* segments that there were when memory was measured */
     struct naming *naming; /* of the thread that makes snapshots */
     char *programs[COLLECTOR_PROGRAMS_MAX + 1];
     uint32_t program_count;
@@ -78,6 +83,16 @@ bucket_log2(uint32_t bucket_bytes)
     return log2;
 }
 
+/* Is there room for counters of what is new? */
+static void
+collector_measure(struct collector *collector)
+{
+    const uint64_t limit = collector->options.memory_max;
+
+    collector->measured = collector->images.made;
+    collector->images.full = limit != 0 && usage_bytes() > limit;
+}
+
 static void collector_notify(void *context, const ntprof_notification *notification);
 static void process_remove_mapping(struct collector *collector, struct process *process,
                                    size_t at);
@@ -95,7 +110,8 @@ collector_new(const struct collector_options *options)
     delivery_init(&collector->delivery, options->session);
     image_set_init(&collector->images, options->source_count,
                    bucket_log2(options->bucket_bytes));
-    collector->naming = naming_new();
+    collector_measure(collector);
+    collector->naming = naming_new(options->memory_max);
     collector->books = calloc(options->source_count + 1, sizeof(*collector->books));
     if (collector->naming == NULL || collector->books == NULL) {
         collector_delete(collector);
@@ -243,7 +259,9 @@ process_profile(struct collector *collector, struct process *process,
     }
     if (added == NULL) {
         free(mapping.profiles);
-        collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
+        if (!collector->images.full) { /* else it is told as that */
+            collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
+        }
         return;
     }
     for (size_t i = 0; i < collector->options.source_count; i++) {
@@ -303,7 +321,9 @@ process_profile_kernel(struct collector *collector, struct process *process)
         return;
     }
     if (!kernel_has_counters(collector, process->program)) {
-        collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
+        if (!collector->images.full) {
+            collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
+        }
         return;
     }
     process_profile(collector, process,
@@ -363,6 +383,9 @@ notify_map(struct collector *collector, const ntprof_notification *map)
     }
     if (strcmp(map->name, "[vsyscall]") == 0) {
         return; /* a page of the kernel's, which runs nothing: calls of it are emulated */
+    }
+    if (collector->images.made - collector->measured >= SEGMENTS_UNMEASURED) {
+        collector_measure(collector);
     }
     forebear_count = find_forebears(collector, process, forebears, IMAGE_ROOTS_MAX - 1);
     image = image_set_find(&collector->images, map, forebears, forebear_count);
@@ -588,6 +611,7 @@ collector_fold(struct collector *collector)
     bool complete = true;
 
     delivery_lock(&collector->delivery);
+    collector_measure(collector);
     for (size_t i = 0; !collector->ended && i < collector->options.source_count; i++) {
         complete = collector_fold_source(collector, (uint32_t)i) && complete;
     }
@@ -662,10 +686,12 @@ snapshot_take(struct collector *collector, struct profile *profile,
     bool complete;
 
     delivery_lock(&collector->delivery);
+    collector_measure(collector);
     complete =
         snapshot_sources(collector, profile) && snapshot_programs(collector, profile);
     *gaps = collector->gaps;
     gaps->unopened = set->unopened;
+    gaps->refused = set->refused;
     gaps->running = collector_count_processes(collector);
     *count = set->count;
     for (size_t i = 0; complete && i < set->count; i++) {
@@ -694,6 +720,7 @@ snapshot_fill(struct collector *collector, struct profile *profile,
         complete = image_total(images[i]) &&
                    naming_add_rows(collector->naming, profile, images[i], i);
     }
+    gaps->unnamed = naming_unnamed(collector->naming);
     free(images);
     return complete;
 }

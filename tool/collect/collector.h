@@ -21,8 +21,10 @@ struct collector_options {
     uint32_t bucket_bytes;          /* a power of two from 4 on */
     const GROUP_AFFINITY *affinity; /* NULL: all processors */
     uint16_t affinity_count;
-    bool kernel; /* count in the kernel */
-    bool user;   /* count in user mode; else its hits are outside */
+    uint64_t
+        memory_max; /* bytes; 0: no limit. Beyond it nothing is counted that is not yet */
+    bool kernel;    /* count in the kernel */
+    bool user;      /* count in user mode; else its hits are outside */
     bool
         machine; /* all processes are watched: the kernel is counted for all of them together */
 };
@@ -37,6 +39,10 @@ struct collector_gaps {
     uint64_t running;      /* processes that have not ended */
     uint64_t unread;       /* processes that a watch of all could not read: left 0 */
     uint64_t unopened;     /* images without names, for want of descriptors */
+    uint64_t
+        refused; /* mappings left out because of memory_max: hits there are outside */
+    uint64_t
+        unnamed; /* JIT maps given up because of memory_max, and not there to be read again */
 };
 
 struct collector;

@@ -231,6 +231,10 @@ image_set_get(struct image_set *set, const struct image *wanted, bool *added)
     if (image != NULL) {
         return image;
     }
+    if (set->full) {
+        set->refused++;
+        return NULL;
+    }
     copy.path = strdup(wanted->path);
     image = copy.path != NULL ? image_set_add(set, &copy, hash) : NULL;
     if (image == NULL) {
@@ -363,7 +367,7 @@ segment_new(const struct image_set *set, const struct image *image, uint64_t beg
 }
 
 struct image_segment *
-image_segment_find(const struct image_set *set, struct image *image, uint64_t begin,
+image_segment_find(struct image_set *set, struct image *image, uint64_t begin,
                    uint64_t length, uint32_t program)
 {
     struct image_segment *segment = image->segments;
@@ -375,9 +379,12 @@ image_segment_find(const struct image_set *set, struct image *image, uint64_t be
             (begin - segment->begin) % (UINT64_C(1) << segment->log2) != 0)) {
         segment = segment->next;
     }
-    if (segment == NULL) {
+    if (segment == NULL && set->full) {
+        set->refused++;
+    } else if (segment == NULL) {
         segment = segment_new(set, image, begin, length, program);
         if (segment != NULL) {
+            set->made++;
             segment->next = image->segments;
             image->segments = segment;
         }

@@ -46,8 +46,8 @@ struct image {
     uint64_t inode;
     uint64_t inode_generation;
     int fd;       /* the mapped file, checked by inode; -1 */
-    int taken_fd; /* the same, out of deliveries' reach; whoever names the image takes it */
-    bool opened;     /* fd was once */
+    int taken_fd; /* the same, out of deliveries' reach, for whoever names the image */
+    bool opened;  /* fd was once */
     uint32_t misses; /* times that it could not be opened */
     uint64_t users;  /* mappings that count in it: the collector's */
     bool replaced;   /* another file has its name now */
@@ -68,6 +68,9 @@ struct image_set {
     size_t files_open; /* images with opened set */
     size_t files_max;  /* no more are opened: profiling needs descriptors too */
     uint64_t unopened; /* images that were left without names for that */
+    bool full;         /* memory is short: no counters are made any more */
+    uint64_t made;     /* segments so far */
+    uint64_t refused;  /* times that counters or an image were not made, being full */
 };
 
 enum {
@@ -86,7 +89,7 @@ enum { IMAGE_ROOTS_MAX = 4 };
 
 /*
  * The image of a NTPROF_IMAGE_MAP, opened if it is new while its process may still live. NULL: out
- * of memory, or too many images.
+ * of memory, full, or too many images.
  *
  *   forebears  pids of its parent, that one's parent and so on: their root directory is its own, most
  *              often, and they are there when it has gone already
@@ -98,10 +101,10 @@ struct image *image_set_find(struct image_set *set, const ntprof_notification *m
 /* IMAGE_KERNEL or IMAGE_KERNEL_MAP. NULL: out of memory. */
 struct image *image_set_kernel(struct image_set *set, enum image_kind kind);
 
-/* Counters that cover all of the range for a program. NULL: out of memory. */
-struct image_segment *image_segment_find(const struct image_set *set,
-                                         struct image *image, uint64_t begin,
-                                         uint64_t length, uint32_t program);
+/* Counters that cover all of the range for a program. NULL: out of memory, or full. */
+struct image_segment *image_segment_find(struct image_set *set, struct image *image,
+                                         uint64_t begin, uint64_t length,
+                                         uint32_t program);
 
 /* First counter of a place of a segment; the place is a multiple of the bucket. */
 ULONG *image_segment_counter(const struct image_segment *segment, size_t source,

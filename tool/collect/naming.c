@@ -2,9 +2,12 @@
 /* naming.c - addresses, functions and books for what was counted. */
 #include "collect/naming.h"
 #include "collect/place.h"
+#include "collect/usage.h"
 #include "sym/sym.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +22,10 @@ static const time_t kernel_keep_s = 60;
 struct namer {
     struct sym_image *elf;
     struct sym_map *map;
-    bool opened; /* tried once */
-    bool missed; /* map did not know a place */
+    bool opened;    /* tried once */
+    bool missed;    /* map did not know a place */
+    bool from_file; /* elf can be opened again */
+    bool given_up;  /* map was there once */
     bool kernel;
     uint64_t hits; /* of the image when map was read */
     time_t read_s; /* CLOCK_MONOTONIC: when map was read */
@@ -29,12 +34,56 @@ struct namer {
 struct naming {
     struct namer *namers; /* by image */
     size_t count;
+    uint64_t memory_max; /* bytes of the process; 0: no limit */
+    uint64_t unnamed;    /* JIT maps that were given up and are not there any more */
 };
 
 struct naming *
-naming_new(void)
+naming_new(uint64_t memory_max)
 {
-    return calloc(1, sizeof(struct naming));
+    struct naming *const naming = calloc(1, sizeof(*naming));
+
+    if (naming != NULL) {
+        naming->memory_max = memory_max;
+    }
+    return naming;
+}
+
+uint64_t
+naming_unnamed(const struct naming *naming)
+{
+    return naming->unnamed;
+}
+
+/* Files are read again from their descriptors; the kernel's symbols are small and stay. */
+static void
+namer_give_up(struct namer *namer, bool maps)
+{
+    if (namer->from_file) {
+        sym_image_close(namer->elf);
+        namer->elf = NULL;
+        namer->opened = false;
+    }
+    if (maps && namer->map != NULL && !namer->kernel) {
+        sym_map_close(namer->map);
+        namer->map = NULL;
+        namer->given_up = true;
+    }
+}
+
+/* Symbols take more memory than all the rest: they go before anything is left uncounted for it. */
+static void
+naming_bound(struct naming *naming)
+{
+    for (int maps = 0; maps < 2; maps++) {
+        if (naming->memory_max == 0 || usage_bytes() <= naming->memory_max / 2) {
+            return;
+        }
+        for (size_t i = 0; i < naming->count; i++) {
+            namer_give_up(&naming->namers[i], maps != 0);
+        }
+        (void)malloc_trim(0);
+    }
 }
 
 void
@@ -131,8 +180,10 @@ namer_open(struct namer *namer, struct image *image)
         /* A file that cannot be opened yet may be, once another process maps it. */
         namer->opened = image->taken_fd >= 0;
         if (namer->opened) {
-            namer->elf = sym_image_open(image->taken_fd, image->path, "");
-            image->taken_fd = -1;
+            const int fd = fcntl(image->taken_fd, F_DUPFD_CLOEXEC, 0);
+
+            namer->elf = fd >= 0 ? sym_image_open(fd, image->path, "") : NULL;
+            namer->from_file = true;
         }
         return;
     }
@@ -167,7 +218,7 @@ namer_read_map(struct namer *namer, const struct image *image)
     if (image->kind == IMAGE_ANONYMOUS) {
         const uint64_t hits = sum_hits(&image->totals);
 
-        if (image->pid != 0 && hits != namer->hits) {
+        if (image->pid != 0 && (hits != namer->hits || namer->given_up)) {
             map = sym_map_open_perf(image->pid);
         }
         namer->hits = hits;
@@ -283,9 +334,14 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
     }
     namer_open(namer, image);
     namer_read_map(namer, image);
+    if (namer->given_up) {
+        naming->unnamed += namer->map == NULL;
+        namer->given_up = false;
+    }
     complete = add_image(profile, image, namer, &index);
     for (size_t i = 0; complete && i < totals->count; i++) {
         complete = add_row(profile, namer, index, &totals->items[i]);
     }
+    naming_bound(naming);
     return complete;
 }

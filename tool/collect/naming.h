@@ -3,8 +3,8 @@
  * naming.h - from what was counted to a profile that people can read: addresses, functions, lines and
  * the books of the sources.
  *
- * A naming keeps what it read, so that a profile can be made again and again, also of images whose
- * process or file has gone meanwhile. One thread.
+ * A naming keeps what it read, or the way to read it again, so that a profile can be made again and again,
+ * also of images whose process or file has gone meanwhile. One thread.
  */
 #ifndef COLLECT_NAMING_H
 #define COLLECT_NAMING_H
@@ -14,8 +14,13 @@
 
 struct naming;
 
-/* NULL: out of memory. */
-struct naming *naming_new(void);
+/*
+ * NULL: out of memory.
+ *
+ *   memory_max  bytes of the whole process; 0: no limit. From half of it on what was read is given
+ *               up again, and read anew the next time that it is needed
+ */
+struct naming *naming_new(uint64_t memory_max);
 
 void naming_delete(struct naming *naming); /* NULL is allowed */
 
@@ -24,12 +29,15 @@ bool naming_add_source(struct profile *profile, const ntprof_source_info *info);
 
 /*
  * Adds the totals of an image as rows, with address, function and line: link-time addresses of
- * files, the module's name for kernel code. Buckets grow to the profile's bucket_bytes. Takes the image's
- * descriptor. False: out of memory.
+ * files, the module's name for kernel code. Buckets grow to the profile's bucket_bytes. Leaves the
+ * image's descriptor as it is. False: out of memory.
  *
  *   number  of the image, the same at each call
  */
 bool naming_add_rows(struct naming *naming, struct profile *profile,
                      struct image *image, size_t number);
+
+/* JIT maps that were given up for want of memory and could not be read again. */
+uint64_t naming_unnamed(const struct naming *naming);
 
 #endif

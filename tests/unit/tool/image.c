@@ -337,10 +337,41 @@ image_set_find__no_descriptors_left_for_images__counted(void **state)
     image_set_finish(&set);
 }
 
+static void
+image_segment_find__full__what_is_new_is_refused_and_counted(void **state)
+{
+    struct image_set set;
+    struct image *image;
+    struct image_segment *segment;
+
+    (void)state;
+    image_set_init(&set, SOURCES, BUCKET_LOG2);
+    image = find_anonymous(&set, 1);
+    segment = find_segment(&set, image, 0);
+    assert_int_equal(set.made, 1);
+    set.full = true;
+    assert_ptr_equal(find_segment(&set, image, 0), segment);
+    assert_ptr_equal(find_anonymous(&set, 1), image);
+    assert_int_equal(set.refused, 0);
+    assert_null(image_segment_find(&set, image, base, segment->length, 1));
+    assert_int_equal(set.refused, 1);
+    assert_null(find_anonymous(&set, 2));
+    assert_int_equal(set.refused, 2);
+    assert_int_equal(set.made, 1);
+    assert_int_equal(set.count, 1);
+    set.full = false;
+    assert_non_null(find_anonymous(&set, 2));
+    hit(segment, 0, base, 2);
+    fold_all(&set, image);
+    assert_int_equal(total(image, base, 0, 0), 2);
+    image_set_finish(&set);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(image_segment_find__full__what_is_new_is_refused_and_counted),
         cmocka_unit_test(image_fold__counters_near_their_end__sum_is_exact),
         cmocka_unit_test(
             image_fold__sparse_buffer__all_counters_found_and_others_untouched),
