@@ -22,7 +22,7 @@ struct _KE_SYSTEM;
 
 /* HAL_TABLE.Capabilities */
 enum {
-    HAL_COUNTS_ITSELF = 1, /* no upcalls: it increments the mapped counters */
+    HAL_COUNTS_ITSELF = 1, /* it increments the mapped counters: HAL_COUNTING */
     HAL_GLOBAL = 2,        /* can interrupt for all processes (ProcessId 0) */
     HAL_KERNEL = 4         /* sees execution in kernel mode */
 };
@@ -61,7 +61,8 @@ typedef struct _HAL_SOURCE {
 
 /*
  * HAL_COUNTING - what ke tells a HAL that counts by itself, beside the calls that all have. Such a
- * HAL searches ke's index (ke/index.h) in its own interrupts. Level: passive.
+ * HAL searches ke's index (ke/index.h) in its own interrupts. A hit that it would rather have counted
+ * in its turn among what it notifies, it delivers as others do. Level: passive.
  */
 typedef struct _HAL_COUNTING {
     ULONG Size; /* sizeof(HAL_COUNTING) */
@@ -96,7 +97,7 @@ typedef struct _HAL_COUNTING {
     NTSTATUS (*PrepareProcess)(void *Context, ULONG64 ProcessId);
     void (*PublishRoots)(void *Context, ULONG64 ProcessId, const ULONG *Roots);
 
-    /* Hits of a source so far: in a profile, and in none. */
+    /* Hits of a source that it counted itself so far: in a profile, and in none. */
     void (*QueryHits)(void *Context, KPROFILE_SOURCE Source, ULONG64 *Counted,
                       ULONG64 *Outside);
 } HAL_COUNTING;

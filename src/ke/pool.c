@@ -90,7 +90,7 @@ KiFinishPool(KE_SYSTEM *Ke)
     for (ULONG Chunk = 0; Chunk < Pool->Chunks; Chunk++) {
         KiFreeChunk(Ke, Chunk);
     }
-    *Pool = (KI_POOL){.Sequence = Pool->Sequence};
+    *Pool = (KI_POOL){.Sequence = Pool->Sequence, .Located = Pool->Located};
 }
 
 NTSTATUS

@@ -51,6 +51,8 @@ typedef struct _KI_POOL {
     ULONG RetiredHead;
     ULONG RetiredTail;
     ULONG64 Sequence; /* of the last start */
+    /* Ranges say where a HAL that counts by itself finds counters, not where they are here. */
+    BOOLEAN Located;
 } KI_POOL;
 
 /* KiNodeAt - of a number with or without KI_LEAF. Level: interrupt. */

@@ -23,7 +23,7 @@ KiCountBelow(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit, ULONG Segment,
         const KI_NODE *const Node = KiNodeAt(Pool, Number);
 
         if ((Number & KI_LEAF) != 0) {
-            Matches += KiCountInLeaf(Node, Hit, Segment, Place, Overrun);
+            Matches += KiCountInLeaf(Pool, Node, Hit, Segment, Place, Overrun);
             KiLeaveLeaf(&Search);
         } else {
             KiEnterChild(&Search, Node);

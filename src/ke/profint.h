@@ -100,10 +100,10 @@ KiRangeMatches(const KI_NODE *Leaf, ULONG At, const KE_HIT *Hit, ULONG Segment)
                         Hit->Processor);
 }
 
-/* KiCountInLeaf - count a hit in each matching profile of one leaf; returns how many. */
+/* KiCountInLeaf - count a hit in each matching profile of one leaf of the pool; returns how many. */
 static inline ULONG
-KiCountInLeaf(const KI_NODE *Leaf, const KE_HIT *Hit, ULONG Segment, ULONG64 Place,
-              KI_OVERRUN *Overrun)
+KiCountInLeaf(const KI_POOL *Pool, const KI_NODE *Leaf, const KE_HIT *Hit,
+              ULONG Segment, ULONG64 Place, KI_OVERRUN *Overrun)
 {
     ULONG Matches = 0;
 
@@ -117,7 +117,10 @@ KiCountInLeaf(const KI_NODE *Leaf, const KE_HIT *Hit, ULONG Segment, ULONG64 Pla
         }
         Number = KiBucketNumber(Place, Leaf->Spans[At].Base, Range->BucketLog2);
         if (Number < Range->Counters) {
-            RtlIncrementCounter(&Range->Buffer[Number]);
+            ULONG *const Buffer =
+                Pool->Located ? Leaf->Profiles[At]->Buffer : Range->Buffer;
+
+            RtlIncrementCounter(&Buffer[Number]);
             Matches++;
         } else {
             KiNoteOverrun(Overrun, Leaf->Profiles[At], Number);
@@ -145,7 +148,7 @@ KiCountAt(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit, ULONG Segment,
 {
     /* Most processes have so few profiles that there is nothing to search for. */
     if ((Root & KI_LEAF) != 0) {
-        return KiCountInLeaf(KiNodeAt(Pool, Root), Hit, Segment, Place, Overrun);
+        return KiCountInLeaf(Pool, KiNodeAt(Pool, Root), Hit, Segment, Place, Overrun);
     }
     return Root != 0 ? KiCountBelow(Pool, Root, Hit, Segment, Place, Overrun) : 0;
 }

@@ -16,6 +16,7 @@ KeInitializeSystem(KE_SYSTEM *Ke, const HOST *Host, const HAL *Hal, ULONG Profil
 {
     *Ke = (KE_SYSTEM){.Host = *Host, .Hal = *Hal, .ProfileIrql = ProfileIrql};
     Ke->Processors = KiCountProcessors(Host);
+    Ke->Pool.Located = Hal->Table->Counting != NULL;
     KeInitializeProcess(&Ke->Global, 0);
     Ke->ProcessTable = HostAllocate(Host, KiTableBytes);
     return Ke->ProcessTable != NULL ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;
@@ -94,7 +95,6 @@ KeQueryBooks(const KE_SYSTEM *Ke, KPROFILE_SOURCE Source, KE_BOOKS *Books)
     if (Counting != NULL) {
         Counting->QueryHits(Ke->Hal.Context, Source, &Books->Counted, &Books->Outside);
         Books->Taken = Books->Counted + Books->Outside;
-        return;
     }
     for (ULONG i = 0; Found != NULL && i <= Found->Processors; i++) {
         Books->Taken += RtlReadNumber(&Found->Books[i].Taken);

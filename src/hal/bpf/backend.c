@@ -5,7 +5,7 @@
  */
 #include "hal/backend.h"
 
-#include "hal/bpf/bpf.h"
+#include "hal/bpf/watch.h"
 #include "hal/perf/procfs.h"
 #include "ke/profint.h"
 
@@ -39,6 +39,7 @@ to_status(int result)
     case ESRCH:
         return STATUS_PROCESS_IS_TERMINATING;
     case ENOMEM:
+    case ENOBUFS:
     case EMFILE:
     case ENFILE:
     case ENOSPC:
@@ -154,6 +155,7 @@ flush(void *context)
     struct bpf_backend *const backend = context;
 
     notice_halt(backend);
+    bpf_stream_flush(backend->bpf);
     bpf_notice(backend->bpf);
 }
 
@@ -339,6 +341,9 @@ open_backend(const HAL_OPEN *open, void **context)
     backend->notify_context = open->NotifyContext;
     backend->bpf->ended = tell_end;
     backend->bpf->ended_context = backend;
+    backend->bpf->ke = open->Ke;
+    backend->bpf->notify = open->Notify;
+    backend->bpf->notify_context = open->NotifyContext;
     *context = backend;
     return STATUS_SUCCESS;
 }
@@ -352,15 +357,48 @@ close_backend(void *context)
     free(backend);
 }
 
+/* Each of them supported, or the first that is not is told. */
+static NTSTATUS
+find_sources(struct bpf *bpf, const HAL_WATCH *request, struct perf_source **sources)
+{
+    for (ULONG i = 0; i < request->SourceCount; i++) {
+        sources[i] = find_source(bpf, request->Sources[i]);
+        if (sources[i] == NULL) {
+            return STATUS_NOT_SUPPORTED;
+        }
+        if (!sources[i]->supported) {
+            snprintf(bpf->error, sizeof(bpf->error), "cannot count %s: %s",
+                     sources[i]->name, sources[i]->reason);
+            return STATUS_NOT_SUPPORTED;
+        }
+    }
+    return STATUS_SUCCESS;
+}
+
 static NTSTATUS
 watch(void *context, const HAL_WATCH *request)
 {
     const struct bpf_backend *const backend = context;
+    struct bpf *const bpf = backend->bpf;
+    struct perf_source **const sources =
+        calloc((size_t)request->SourceCount + 1, sizeof(struct perf_source *));
+    NTSTATUS status;
+    int result;
 
-    (void)request;
-    snprintf(backend->bpf->error, sizeof(backend->bpf->error),
-             "the back end bpf does not tell of processes and images yet");
-    return STATUS_NOT_SUPPORTED;
+    if (sources == NULL) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    status = find_sources(bpf, request, sources);
+    if (NT_SUCCESS(status)) {
+        result = bpf_watch(bpf, (uint32_t)request->ProcessId, request->Flags, sources,
+                           request->SourceCount, request->Processors,
+                           ((size_t)request->ProcessorCount + 63) / 64);
+        status = request->ProcessId == 0 && (result == -EACCES || result == -EPERM)
+                     ? STATUS_PRIVILEGE_NOT_HELD
+                     : to_status(result);
+    }
+    free(sources);
+    return status;
 }
 
 static NTSTATUS
@@ -459,12 +497,26 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
 {
     const struct bpf_backend *const backend = context;
 
+    const struct perf *const stream = backend->bpf->stream;
+
     *statistics = (HAL_STATISTICS){
         .Processes = backend->bpf->index.table.count,
     };
+    if (stream == NULL) {
+        return;
+    }
+    statistics->Processes = stream->space.processes.count;
+    statistics->Late = stream->late;
+    statistics->Unread = stream->unread;
+    for (uint32_t i = 0; i < stream->processor_limit; i++) {
+        if (stream->rings[i] != NULL) {
+            statistics->RingBytes += stream->rings[i]->size_bytes;
+        }
+    }
+    statistics->RingBytes += stream->guest_ring_count * BPF_RING_DATA_BYTES;
 }
 
-/* Readable when a process with profiles has ended. */
+/* Readable when a process with profiles has ended, or the stream has much to tell. */
 static int
 descriptor(void *context)
 {
@@ -487,16 +539,19 @@ deliver(void *context)
 {
     struct bpf_backend *const backend = context;
     const uint64_t now = now_ns();
+    int wait_ms;
 
-    flush(backend);
+    notice_halt(backend);
+    wait_ms = bpf_stream_deliver(backend->bpf);
+    bpf_notice(backend->bpf);
     if (backend->bpf->open_events == 0) {
-        return -1;
+        return wait_ms;
     }
     if (now - backend->renewed_ns >= RENEWAL_NS) {
         backend->renewed_ns = now;
         bpf_renew(backend->bpf);
     }
-    return DELIVERY_MS;
+    return wait_ms >= 0 ? wait_ms : DELIVERY_MS;
 }
 
 static const char *

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* hal/bpf/bpf.c - the session's state: the kernel's objects, processes and their ends. */
-#include "hal/bpf/bpf.h"
-
+#include "hal/bpf/watch.h"
 #include "hal/perf/procfs.h"
 #include "hal/perf/refusal.h"
 
@@ -38,8 +37,12 @@ static int
 watch_process(struct bpf *bpf, uint32_t pid)
 {
     struct epoll_event interest = {.events = EPOLLIN, .data.u32 = pid};
-    const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    int fd;
 
+    if (perf_idmap_find(&bpf->watched, pid) != NULL) {
+        return 0;
+    }
+    fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (fd < 0) {
         return errno == ESRCH ? -ESRCH : 0;
     }
@@ -98,11 +101,14 @@ bpf_prepare(struct bpf *bpf, uint32_t pid)
                  "too many processes have profiles: no place is left for %u", pid);
         return -ENOSPC;
     }
-    if (fresh) {
-        result = watch_process(bpf, pid);
-        if (result < 0) {
-            bpf_table_publish(&bpf->index.table, process, none);
-        }
+    if (!bpf_process_is_idle(process) || bpf_is_watched(bpf, pid)) {
+        return 0;
+    }
+    __atomic_store_n(&process->ended, BPF_RUNNING,
+                     __ATOMIC_RELAXED); /* its program is told */
+    result = watch_process(bpf, pid);
+    if (result < 0) {
+        bpf_table_publish(&bpf->index.table, process, none);
     }
     return result;
 }
@@ -121,6 +127,16 @@ bpf_publish(struct bpf *bpf, uint32_t pid, const ULONG roots[KI_TREES])
     }
 }
 
+/* Its last hits may be in the stream still. */
+static void
+tell_end(struct bpf *bpf, uint32_t pid)
+{
+    if (!bpf_is_watched(bpf, pid)) {
+        bpf_stream_flush(bpf);
+        bpf->ended(bpf->ended_context, pid);
+    }
+}
+
 /* The programs have seen to it that nothing counts; the core is told. */
 static void
 notice_programs(struct bpf *bpf)
@@ -135,7 +151,7 @@ notice_programs(struct bpf *bpf)
     }
     bpf->ends_seen = ends;
     while ((process = bpf_table_next_ended(&bpf->index.table, &at)) != NULL) {
-        bpf->ended(bpf->ended_context, process->pid);
+        tell_end(bpf, process->pid);
     }
 }
 
@@ -148,8 +164,12 @@ notice_ends(struct bpf *bpf)
     while (bpf->watched.count > 0 && count == ENDS_AT_ONCE) {
         count = epoll_wait(bpf->epoll_fd, ends, ENDS_AT_ONCE, 0);
         for (int i = 0; i < count; i++) {
-            bpf->ended(bpf->ended_context, ends[i].data.u32);
-            forget_process(bpf, ends[i].data.u32); /* should it have profiles still */
+            const uint32_t pid = ends[i].data.u32;
+
+            if (pid != 0) { /* else it is the stream's */
+                tell_end(bpf, pid);
+                forget_process(bpf, pid); /* should it have profiles still */
+            }
         }
     }
 }
@@ -157,7 +177,7 @@ notice_ends(struct bpf *bpf)
 void
 bpf_notice(struct bpf *bpf)
 {
-    if (bpf->noticing) {
+    if (bpf->noticing || (bpf->stream != NULL && bpf->stream->delivering)) {
         return;
     }
     bpf->noticing = true;
@@ -342,6 +362,7 @@ bpf_delete(struct bpf *bpf)
     close_descriptor(bpf->exec_link);
     close_descriptor(bpf->exit_link);
     close_events(bpf);
+    bpf_stream_close(bpf);
     for (size_t i = 0; i < bpf->watched.capacity; i++) {
         if (bpf->watched.entries[i].value != NULL) {
             close((int)((intptr_t)bpf->watched.entries[i].value - 1));

@@ -5,7 +5,8 @@
  * Invariants:
  *   - a source that somebody needs on a processor has one event there, for all processes, whose hits
  *     run the program; the program finds out whose they are;
- *   - a process with profiles is in the table, and its end is waited for (where descriptors last);
+ *   - a process with profiles is in the table, and its end is waited for (where descriptors last), unless
+ *     it is watched: then the stream tells (watch.h);
  *   - nothing that sources run for makes bpf() calls but for more memory.
  *
  * All calls are serialised by the caller.
@@ -14,8 +15,7 @@
 #define HAL_BPF_BPF_H
 
 #include "hal/bpf/index.h"
-#include "hal/perf/idmap.h"
-#include "hal/perf/source.h"
+#include "hal/perf/guest.h"
 
 #include <ntprof/hal.h>
 
@@ -33,6 +33,8 @@ struct bpf_slot {
     struct perf_source *source;
     struct bpf_event *events;     /* by processor */
     struct perf_counts last_read; /* by bpf_query_hits */
+    uint64_t last_elsewhere;
+    uint64_t elsewhere; /* of those that came in the stream */
 };
 
 typedef void bpf_ended(void *context, uint32_t pid);
@@ -55,6 +57,16 @@ struct bpf {
     struct perf_idmap watched; /* pid to its pidfd and one more */
     uint64_t ends_seen;
     bool noticing;
+
+    /* Watches: watch.h */
+    struct _KE_SYSTEM *ke; /* gets the hits that were noted */
+    perf_notify *notify;
+    void *notify_context;
+    struct perf *stream; /* NULL: nobody is watched */
+    struct perf_guest guest;
+    void *rings;
+    uint64_t settled_ns; /* when the last watch had been told of whom it watches */
+
     char error[768]; /* why the last call failed */
 };
 
@@ -101,6 +113,12 @@ void bpf_renew(struct bpf *bpf);
  * make expected has been taken. */
 void bpf_query_hits(struct bpf *bpf, const struct perf_source *source,
                     uint64_t *counted, uint64_t *outside);
+
+/* bpf_want - as bpf_start, but a processor that is not online may come later. */
+int bpf_want(struct bpf *bpf, struct perf_source *source, uint32_t processor);
+
+/* bpf_find_slot - the source's slot; bpf->slot_count if it has none. */
+uint32_t bpf_find_slot(const struct bpf *bpf, const struct perf_source *source);
 
 /* bpf_settle - the books, as of the last bpf_query_hits. */
 void bpf_settle(const struct bpf *bpf, const struct perf_source *source, uint64_t taken,

@@ -229,9 +229,8 @@ bpf_try_attach(const struct bpf *bpf, const struct perf_source *source,
     return 0;
 }
 
-/* The source's slot; bpf->slot_count if it has none. */
-static uint32_t
-find_slot(const struct bpf *bpf, const struct perf_source *source)
+uint32_t
+bpf_find_slot(const struct bpf *bpf, const struct perf_source *source)
 {
     uint32_t slot = 0;
 
@@ -247,7 +246,7 @@ take_slot(struct bpf *bpf, struct perf_source *source, uint32_t *slot)
     const uint32_t processors = bpf->kernel.processors;
     struct bpf_event *events;
 
-    *slot = find_slot(bpf, source);
+    *slot = bpf_find_slot(bpf, source);
     if (*slot < bpf->slot_count) {
         return 0;
     }
@@ -261,17 +260,23 @@ take_slot(struct bpf *bpf, struct perf_source *source, uint32_t *slot)
     for (uint32_t i = 0; i < processors; i++) {
         events[i] = (struct bpf_event){.fd = -1, .link = -1};
     }
+    if (bpf->stream != NULL &&
+        perf_bring_event(bpf->stream, bpf_noted_id(bpf_cookie(source->number, *slot)),
+                         source) < 0) {
+        free(events);
+        return -ENOMEM;
+    }
     bpf->slots[*slot] = (struct bpf_slot){.source = source, .events = events};
     bpf->slot_count++;
     return 0;
 }
 
-int
-bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor)
+/* Where the source's event on a processor is. */
+static int
+find_event(struct bpf *bpf, struct perf_source *source, uint32_t processor,
+           uint32_t *slot)
 {
-    struct bpf_event *event;
-    uint32_t slot;
-    int result = 0;
+    int result;
 
     bpf_probe_source(bpf, source);
     if (!source->supported) {
@@ -282,9 +287,19 @@ bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor)
     if (processor >= bpf->kernel.processors) {
         return bpf_fail(bpf, -ENODEV, BPF_STAGE_EVENT, source->name);
     }
-    result = take_slot(bpf, source, &slot);
+    result = take_slot(bpf, source, slot);
+    return result < 0 ? bpf_fail(bpf, result, BPF_STAGE_EVENT, source->name) : 0;
+}
+
+int
+bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor)
+{
+    struct bpf_event *event;
+    uint32_t slot;
+    int result = find_event(bpf, source, processor, &slot);
+
     if (result < 0) {
-        return bpf_fail(bpf, result, BPF_STAGE_EVENT, source->name);
+        return result;
     }
     event = &bpf->slots[slot].events[processor];
     if (event->fd < 0) {
@@ -298,10 +313,25 @@ bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor)
     return 0;
 }
 
+int
+bpf_want(struct bpf *bpf, struct perf_source *source, uint32_t processor)
+{
+    uint32_t slot;
+    int result = bpf_start(bpf, source, processor);
+
+    if (result == -ENODEV && processor < bpf->kernel.processors) {
+        result = find_event(bpf, source, processor, &slot);
+        if (result == 0) {
+            bpf->slots[slot].events[processor].users++; /* bpf_renew opens it */
+        }
+    }
+    return result;
+}
+
 void
 bpf_stop(struct bpf *bpf, const struct perf_source *source, uint32_t processor)
 {
-    const uint32_t slot = find_slot(bpf, source);
+    const uint32_t slot = bpf_find_slot(bpf, source);
     struct bpf_event *event;
 
     if (slot == bpf->slot_count || processor >= bpf->kernel.processors) {
@@ -353,30 +383,44 @@ void
 bpf_query_hits(struct bpf *bpf, const struct perf_source *source, uint64_t *counted,
                uint64_t *outside)
 {
-    const uint32_t slot = find_slot(bpf, source);
+    const uint32_t at = bpf_find_slot(bpf, source);
+    struct bpf_books books;
+    struct bpf_slot *slot;
 
     *counted = 0;
     *outside = 0;
-    if (slot < bpf->slot_count) {
-        sum_counts(bpf, slot, &bpf->slots[slot].last_read);
-        bpf_index_query(&bpf->index, slot, counted, outside);
+    if (at == bpf->slot_count) {
+        return;
     }
+    slot = &bpf->slots[at];
+    sum_counts(bpf, at, &slot->last_read);
+    bpf_index_query(&bpf->index, at, &books);
+    slot->last_read.lost = books.lost;
+    slot->last_elsewhere = books.elsewhere + slot->elsewhere;
+    *counted = books.counted;
+    *outside = books.outside;
 }
 
 void
 bpf_settle(const struct bpf *bpf, const struct perf_source *source, uint64_t taken,
            struct perf_books *books)
 {
-    const uint32_t slot = find_slot(bpf, source);
+    const uint32_t slot = bpf_find_slot(bpf, source);
+    const uint64_t period = perf_source_period(source);
     struct perf_tally tally = source->tally;
     struct perf_counts open = {0};
+    uint64_t elsewhere = 0;
 
     if (slot < bpf->slot_count) {
         open = bpf->slots[slot].last_read;
+        elsewhere = bpf->slots[slot].last_elsewhere;
     }
     tally.throttled_ns = throttled_ns(source, &open);
-    perf_books_settle(&tally, &open, perf_source_period(source), is_time(source), taken,
+    tally.early = elsewhere; /* as little the caller's as hits from before it asked */
+    perf_books_settle(&tally, &open, period, is_time(source), taken,
                       source->kernel_included, books);
+    books->events -=
+        elsewhere < books->events / period ? elsewhere * period : books->events;
 }
 
 /* ---- intervals ---- */
@@ -427,7 +471,7 @@ event_reopen(struct bpf *bpf, uint32_t slot, uint32_t processor)
 void
 bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
 {
-    const uint32_t slot = find_slot(bpf, source);
+    const uint32_t slot = bpf_find_slot(bpf, source);
     struct perf_source changed = *source;
 
     perf_source_set_interval(&changed, interval);

@@ -149,15 +149,15 @@ bpf_index_publish_all(const struct bpf_index *index, const ULONG roots[KI_TREES]
 }
 
 void
-bpf_index_query(const struct bpf_index *index, uint32_t slot, uint64_t *counted,
-                uint64_t *outside)
+bpf_index_query(const struct bpf_index *index, uint32_t slot, struct bpf_books *sum)
 {
-    *counted = 0;
-    *outside = 0;
+    *sum = (struct bpf_books){0};
     for (uint32_t i = 0; i < index->kernel->processors; i++) {
         const struct bpf_books *const books = &bpf_books_of(index->kernel, i)[slot];
 
-        *counted += __atomic_load_n(&books->counted, __ATOMIC_RELAXED);
-        *outside += __atomic_load_n(&books->outside, __ATOMIC_RELAXED);
+        sum->counted += __atomic_load_n(&books->counted, __ATOMIC_RELAXED);
+        sum->outside += __atomic_load_n(&books->outside, __ATOMIC_RELAXED);
+        sum->elsewhere += __atomic_load_n(&books->elsewhere, __ATOMIC_RELAXED);
+        sum->lost += __atomic_load_n(&books->lost, __ATOMIC_RELAXED);
     }
 }

@@ -38,7 +38,7 @@ int bpf_index_locate(struct bpf_index *index, const ULONG *counter, uint32_t wor
 void bpf_index_publish_all(const struct bpf_index *index, const ULONG roots[KI_TREES]);
 
 /* bpf_index_query - hits of the source whose books are in a slot. */
-void bpf_index_query(const struct bpf_index *index, uint32_t slot, uint64_t *counted,
-                     uint64_t *outside);
+void bpf_index_query(const struct bpf_index *index, uint32_t slot,
+                     struct bpf_books *books);
 
 #endif

@@ -99,9 +99,12 @@ kind_of(const struct bpf_kernel *kernel, enum bpf_map map)
     case BPF_MAP_CHUNKS:
         return (struct map_kind){BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t),
                                  KI_POOL_CHUNKS, 0, "nt_chunks"};
-    default:
+    case BPF_MAP_POOLS:
         return (struct map_kind){BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t),
                                  BPF_POOLS, 0, "nt_pools"};
+    default:
+        return (struct map_kind){BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t), 1, 0,
+                                 "nt_rings"};
     }
 }
 
@@ -109,11 +112,25 @@ kind_of(const struct bpf_kernel *kernel, enum bpf_map map)
 static struct map_kind
 inner_kind(enum bpf_map outer, uint32_t elements)
 {
-    const bool is_pool = outer == BPF_MAP_POOLS;
+    struct map_kind kind = {.type = BPF_MAP_TYPE_ARRAY,
+                            .elements = elements,
+                            .flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP};
 
-    return (struct map_kind){
-        BPF_MAP_TYPE_ARRAY, is_pool ? BPF_PAGE_BYTES : KI_NODE_BYTES, elements,
-        BPF_F_MMAPABLE | BPF_F_INNER_MAP, is_pool ? "nt_pool" : "nt_chunk"};
+    switch (outer) {
+    case BPF_MAP_CHUNKS:
+        kind.value_bytes = KI_NODE_BYTES;
+        kind.name = "nt_chunk";
+        break;
+    case BPF_MAP_POOLS:
+        kind.value_bytes = BPF_PAGE_BYTES;
+        kind.name = "nt_pool";
+        break;
+    default:
+        kind.value_bytes = sizeof(struct bpf_ring);
+        kind.name = "nt_ring";
+        break;
+    }
+    return kind;
 }
 
 static int

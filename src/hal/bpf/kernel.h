@@ -27,6 +27,7 @@ enum bpf_program {
     BPF_PROGRAM_SAMPLE, /* counts a hit; for perf events */
     BPF_PROGRAM_EXEC,   /* a process runs a new program */
     BPF_PROGRAM_EXIT,   /* a thread ends */
+    BPF_PROGRAM_MAPPED, /* a process maps something; of kernels that tell their types */
     BPF_PROGRAM_REPLAY, /* counts a hit that it is told; for tests */
     BPF_PROGRAMS
 };
@@ -110,7 +111,7 @@ bpf_books_of(const struct bpf_kernel *kernel, uint32_t processor)
 /*
  * bpf_kernel_add_map - make a map of elements for one of the arrays of maps, map it, and put it there.
  *
- *   into    in: BPF_MAP_CHUNKS or BPF_MAP_POOLS
+ *   into    in: BPF_MAP_CHUNKS, BPF_MAP_POOLS or BPF_MAP_RINGS
  *   at      in: its place
  *   memory  out: mapped; the caller's to unmap
  *

@@ -19,10 +19,15 @@
 #define WRITE_ONCE(place, value) (*(volatile __typeof__(place) *)&(place) = (value))
 
 enum {
-    VISITS = 256, /* nodes in one call */
-    CALLS = 64,   /* in one hit: more than 16000 nodes */
-    LDT = 4,      /* in a selector: a segment of the process's own table */
-    USER_MODE = 3 /* in a selector: the level */
+    VISITS = 256,  /* nodes in one call */
+    CALLS = 64,    /* in one hit: more than 16000 nodes */
+    LDT = 4,       /* in a selector: a segment of the process's own table */
+    USER_MODE = 3, /* in a selector: the level */
+
+    /* Of <linux/perf_event.h> */
+    RECORD_SAMPLE = 9,
+    RECORD_MISC_USER = 2,
+    REGISTERS_64 = 2
 };
 
 /* The helpers used, by the numbers of <linux/bpf.h>. */
@@ -34,6 +39,7 @@ static long (*const get_ns_pid_tgid)(ULONG64 device, ULONG64 inode,
     (void *)BPF_FUNC_get_ns_current_pid_tgid;
 static ULONG (*const get_processor)(void) = (void *)BPF_FUNC_get_smp_processor_id;
 static ULONG64 (*const get_cookie)(void *context) = (void *)BPF_FUNC_get_attach_cookie;
+static ULONG64 (*const get_ns)(void) = (void *)BPF_FUNC_ktime_get_ns;
 
 /* Maps that are looked into; the loader knows what they are. */
 char map_processors[1] SECTION("map.processors");
@@ -42,6 +48,7 @@ char map_sets[1] SECTION("map.sets");
 char map_nodes[1] SECTION("map.nodes");
 char map_chunks[1] SECTION("map.chunks");
 char map_pools[1] SECTION("map.pools");
+char map_rings[1] SECTION("map.rings");
 
 /* Maps of one value, at addresses that the loader fills in. */
 struct bpf_control control SECTION("value.control");
@@ -288,6 +295,12 @@ search_all(struct bpf_processor *own, ULONG running_on)
     report_overrun(own);
 }
 
+INLINE int
+is_watched(const struct bpf_process *process)
+{
+    return (READ_ONCE(process->state) & BPF_PROCESS_WATCHED) != 0;
+}
+
 INLINE void
 end_process(struct bpf_process *process)
 {
@@ -295,26 +308,36 @@ end_process(struct bpf_process *process)
     __sync_fetch_and_add(&control.ends, 1);
 }
 
+/* Is the first thread's hit not its own, which has ended, but one of another process with the number? */
+INLINE int
+is_another(const struct bpf_processor *own, const struct bpf_process *process)
+{
+    return own->is_first && READ_ONCE(process->ended) == BPF_FIRST_ENDED &&
+           own->places[KI_TREE_ADDRESSES] >> 63 == 0;
+}
+
 /* Is the hit, of a process that does not simply run, the process's all the same? */
 INLINE int
 is_of_process(const struct bpf_processor *own, struct bpf_process *process)
 {
+    if (is_watched(process)) {
+        return 1; /* it is in step */
+    }
     if (READ_ONCE(process->ended) == BPF_ENDED) {
         return 0;
     }
     if (!own->is_first) {
         return 1;
     }
-    if (own->places[KI_TREE_ADDRESSES] >> 63 == 0) {
-        end_process(process); /* in user mode: another's */
+    if (is_another(own, process)) {
+        end_process(process);
     }
     return 0;
 }
 
 INLINE void
-find_roots(struct bpf_processor *own, ULONG pid)
+find_roots(struct bpf_processor *own, struct bpf_process *process)
 {
-    struct bpf_process *const process = find_process(pid);
     const int is_in_ldt = (own->selector & LDT) != 0;
 
     own->roots[0] = 0;
@@ -359,8 +382,81 @@ leave(struct bpf_processor *own)
 #endif
 }
 
+/* ---- hits that are noted ---- */
+
+/* Must the hit wait for its turn? told_ns was read before the program entered: what a session publishes
+ * before it is seen by the search. */
+INLINE int
+must_wait(const struct bpf_processor *own, const struct bpf_process *process, ULONG pid,
+          ULONG watch, ULONG64 told_ns)
+{
+    if ((watch & BPF_WATCH_ON) == 0) {
+        return 0;
+    }
+    if ((watch & BPF_WATCH_ALL_HITS) != 0) {
+        return 1;
+    }
+    if (pid == 0) {
+        return 0; /* idle, or none that could be told of */
+    }
+    return process == 0 || (READ_ONCE(process->state) & BPF_PROCESS_KNOWN) == 0 ||
+           READ_ONCE(process->changed_ns) > told_ns || is_another(own, process);
+}
+
 INLINE void
-keep_books(struct bpf_processor *own)
+publish(struct bpf_ring *ring, ULONG64 head)
+{
+#if defined(BPF_TARGET_X86_64)
+    /* Stores are seen in order. */
+    WRITE_ONCE(ring->head, head + BPF_NOTED_BYTES);
+#else
+    /* Uses the result, which makes it a full barrier. */
+    ring->behind[0] = __sync_fetch_and_add(&ring->head, BPF_NOTED_BYTES);
+    (void)head;
+#endif
+}
+
+/* Returns whether there was room. */
+INLINE int
+note(const struct bpf_processor *own, ULONG running_on, ULONG pid, ULONG64 offset)
+{
+    const ULONG first = 0;
+    const int is_nowhere =
+        (own->selector & LDT) != 0 && (own->cookie & BPF_COOKIE_LINEAR) == 0;
+    void *const rings = map_lookup(map_rings, &first);
+    struct bpf_ring *const ring = rings != 0 ? map_lookup(rings, &running_on) : 0;
+    struct bpf_noted *noted;
+    ULONG64 head;
+
+    if (ring == 0) {
+        return 0;
+    }
+    head = ring->head;
+    if (head - READ_ONCE(ring->tail) > BPF_RING_DATA_BYTES - BPF_NOTED_BYTES) {
+        return 0;
+    }
+    noted = &ring->noted[head / BPF_NOTED_BYTES & (BPF_RING_HITS - 1)];
+    noted->type = RECORD_SAMPLE;
+    noted->misc = RECORD_MISC_USER;
+    noted->bytes = BPF_NOTED_BYTES;
+    noted->id = bpf_noted_id(own->cookie);
+    noted->address = is_nowhere ? BPF_NOWHERE : own->places[KI_TREE_ADDRESSES];
+    noted->pid = pid;
+    noted->tid = 0;
+    noted->time_ns = get_ns();
+    noted->registers = REGISTERS_64;
+    noted->offset = offset;
+    noted->selector = own->selector;
+    publish(ring, head);
+    return 1;
+}
+
+/* ---- books ---- */
+
+enum outcome { COUNTED, OUTSIDE, ELSEWHERE, NOTED, LOST };
+
+INLINE void
+keep_books(struct bpf_processor *own, enum outcome outcome)
 {
     const ULONG slot = (ULONG)own->cookie & (BPF_SLOTS - 1);
     const ULONG index = own->processor * BPF_SLOTS + slot;
@@ -368,25 +464,73 @@ keep_books(struct bpf_processor *own)
 
     if (books == 0) {
         own->unserved++;
-    } else if (own->matches != 0) {
+    } else if (outcome == COUNTED) {
         WRITE_ONCE(books->counted, books->counted + 1);
-    } else {
+    } else if (outcome == OUTSIDE) {
         WRITE_ONCE(books->outside, books->outside + 1);
+    } else if (outcome == ELSEWHERE) {
+        WRITE_ONCE(books->elsewhere, books->elsewhere + 1);
+    } else if (outcome == LOST) {
+        WRITE_ONCE(books->lost, books->lost + 1);
     }
+}
+
+/* Did nobody ask for the process, while others are watched? */
+INLINE int
+is_elsewhere(const struct bpf_processor *own, const struct bpf_process *process,
+             ULONG watch)
+{
+    return (watch & BPF_WATCH_ON) != 0 && (watch & BPF_WATCH_EVERYBODY) == 0 &&
+           own->roots[0] == 0 && own->roots[1] == 0 && own->roots[2] == 0 &&
+           own->roots[3] == 0 && (process == 0 || !is_watched(process));
+}
+
+/* ---- a hit ---- */
+
+INLINE enum outcome
+count(struct bpf_processor *own, ULONG running_on, struct bpf_process *process,
+      ULONG pid, ULONG watch)
+{
+    const ULONG64 offset = own->places[KI_TREE_SEGMENTS];
+
+    find_roots(own, process);
+    search_all(own, running_on);
+    if (own->matches != 0) {
+        return COUNTED;
+    }
+    if (is_elsewhere(own, process, watch)) {
+        return ELSEWHERE;
+    }
+    if ((watch & BPF_WATCH_BLIND) != 0 && process != 0 && is_watched(process)) {
+        /* It may have been mapped just now. */
+        return note(own, running_on, pid, offset) ? NOTED : LOST;
+    }
+    return OUTSIDE;
 }
 
 /* Of own are filled in: cookie, processor, places[], selector. */
 INLINE void
 handle(struct bpf_processor *own, ULONG running_on, ULONG pid)
 {
+    const ULONG watch = READ_ONCE(control.watch);
+    const ULONG64 told_ns = READ_ONCE(control.told_ns);
+    struct bpf_process *process;
+    enum outcome outcome = OUTSIDE;
+
     enter(own);
     own->matches = 0;
     own->overrun_profile = 0;
     if (READ_ONCE(control.halted) == 0) {
-        find_roots(own, pid);
-        search_all(own, running_on);
+        process = find_process(pid);
+        if (!must_wait(own, process, pid, watch, told_ns)) {
+            outcome = count(own, running_on, process, pid, watch);
+        } else if (note(own, running_on, pid, own->places[KI_TREE_SEGMENTS])) {
+            outcome = NOTED;
+        } else {
+            outcome = LOST;
+        }
     }
-    keep_books(own);
+    keep_books(own, outcome);
     leave(own);
 }
 
@@ -492,7 +636,10 @@ exec(void *context)
 
     (void)context;
     if (process != 0) {
-        end_process(process);
+        WRITE_ONCE(process->changed_ns, get_ns());
+        if (!is_watched(process)) {
+            end_process(process);
+        }
     }
     return 0;
 }
@@ -511,8 +658,26 @@ exit(void *context)
         return 0;
     }
     process = find_process(current_process(pid_tgid));
-    if (process != 0 && READ_ONCE(process->ended) == BPF_RUNNING) {
+    if (process == 0) {
+        return 0;
+    }
+    WRITE_ONCE(process->changed_ns, get_ns());
+    if (READ_ONCE(process->ended) == BPF_RUNNING) {
         WRITE_ONCE(process->ended, BPF_FIRST_ENDED);
+    }
+    return 0;
+}
+
+/* At the end of perf_event_mmap: the process has mapped something, and cannot have run it yet. */
+SECTION("program.mapped")
+int
+mapped(void *context)
+{
+    struct bpf_process *const process = find_process(current_process(get_pid_tgid()));
+
+    (void)context;
+    if (process != 0) {
+        WRITE_ONCE(process->changed_ns, get_ns());
     }
     return 0;
 }

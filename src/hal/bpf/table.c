@@ -64,6 +64,7 @@ bpf_table_take(struct bpf_table *table, uint32_t pid, bool *fresh)
     process = &table->processes->places[at];
     /* The number last: who finds it finds a process that has nothing and has not ended. */
     __atomic_store_n(&process->ended, BPF_RUNNING, __ATOMIC_RELAXED);
+    __atomic_store_n(&process->changed_ns, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&process->pid, pid, __ATOMIC_RELEASE);
     table->taken[at] = true;
     table->count++;
@@ -71,21 +72,55 @@ bpf_table_take(struct bpf_table *table, uint32_t pid, bool *fresh)
     return process;
 }
 
+/* The number stays, so that a search for others goes on behind it. */
+static void
+give_back_if_nobodys(struct bpf_table *table, const struct bpf_process *process)
+{
+    const size_t at = (size_t)(process - table->processes->places);
+
+    if (table->taken[at] && process->state == 0 && bpf_process_is_idle(process)) {
+        table->taken[at] = false;
+        table->count--;
+    }
+}
+
 void
 bpf_table_publish(struct bpf_table *table, struct bpf_process *process,
                   const ULONG roots[KI_TREES])
 {
-    bool any = false;
-
     for (int tree = 0; tree < KI_TREES; tree++) {
         __atomic_store_n(&process->roots[tree], roots[tree], __ATOMIC_RELEASE);
-        any = any || roots[tree] != 0;
     }
-    if (!any) {
-        /* The number stays, so that a search for others goes on behind it. */
-        table->taken[process - table->processes->places] = false;
-        table->count--;
+    give_back_if_nobodys(table, process);
+}
+
+bool
+bpf_table_know(struct bpf_table *table, uint32_t pid, bool watched, uint64_t now_ns)
+{
+    const ULONG state = BPF_PROCESS_KNOWN | (watched ? BPF_PROCESS_WATCHED : 0u);
+    bool fresh;
+    struct bpf_process *const process = bpf_table_take(table, pid, &fresh);
+
+    if (process == NULL) {
+        return false;
     }
+    /* What it changed before cannot have been seen: nobody knew it. */
+    __atomic_store_n(&process->changed_ns, now_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&process->state, state, __ATOMIC_RELEASE);
+    return true;
+}
+
+bool
+bpf_table_forget(struct bpf_table *table, uint32_t pid)
+{
+    struct bpf_process *const process = bpf_table_find(table, pid);
+
+    if (process == NULL || process->state == 0) {
+        return false;
+    }
+    __atomic_store_n(&process->state, 0, __ATOMIC_RELEASE);
+    give_back_if_nobodys(table, process);
+    return true;
 }
 
 struct bpf_process *

@@ -8,7 +8,7 @@
  * all handlers first.
  */
 #include "hal/backend.h"
-#include "hal/perf/perf.h"
+#include "hal/perf/guest.h"
 #include "hal/perf/procfs.h"
 #include "hal/perf/target.h"
 #include "hal/perf/wide.h"
@@ -76,7 +76,11 @@ deliver_sample(struct perf *perf, struct perf_ring *ring,
     hit.Address = sample->ip;
     hit.Selector = perf_sample_selector(&sample->header, &hit.Offset);
     hit.Scope = event->scope;
-    KeProfileInterruptWithSource(perf->ke, &hit);
+    if (perf->guest != NULL) {
+        perf->guest->hit(perf->guest->context, &hit);
+    } else {
+        KeProfileInterruptWithSource(perf->ke, &hit);
+    }
 }
 
 /* Tell what was lost and not told yet, and have /proc asked what is so. */
@@ -121,14 +125,31 @@ is_exec(const struct perf_record *record)
            (record->misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
 }
 
+/* The watch that waits for a process to run a program. */
+static struct perf_cover *
+find_waiting(const struct perf *perf, const struct perf_record *record)
+{
+    for (struct perf_target *target = perf->targets; target != NULL;
+         target = target->next) {
+        if (target->on_exec && target->pid == record->pid && is_exec(record)) {
+            return &target->cover;
+        }
+    }
+    return NULL;
+}
+
 /* What a process that is not known, and runs a program, is watched by. */
 static struct perf_cover *
-cover_of(const struct perf_event *event, const struct perf_record *record)
+cover_of(const struct perf *perf, const struct perf_event *event,
+         const struct perf_record *record)
 {
     struct perf_target *target = event != NULL ? event->target : NULL;
 
     if (target == NULL || !target->watch) {
         return NULL;
+    }
+    if (perf->guest != NULL) {
+        return find_waiting(perf, record); /* no watch has events of its own */
     }
     if (target->on_exec && target->pid == record->pid && is_exec(record)) {
         return &target->cover;
@@ -218,13 +239,16 @@ deliver_side_band(struct perf *perf, const struct perf_event *event,
                   const struct perf_record *record)
 {
     note_inheritance(perf, event, record);
-    if (perf->wide_ns != 0 && record->time_ns >= perf->wide_ns &&
+    if (perf->side_band_ns != 0 && record->time_ns >= perf->side_band_ns &&
         !perf_is_wide_event(event)) {
         return;
     }
-    perf_space_apply(&perf->space, record, cover_of(event, record));
+    perf_space_apply(&perf->space, record, cover_of(perf, event, record));
     note_exec(perf, record);
     tell_unwatched_exec(perf, record);
+    if (perf->guest != NULL && record->type == PERF_RECORD_EXIT) {
+        perf->guest->exited(perf->guest->context, record->pid);
+    }
 }
 
 static void
@@ -369,8 +393,8 @@ is_resync_due(struct perf *perf)
     if (!perf->resync && perf->space.dropped == 0) {
         return false;
     }
-    if (perf->wide_ns != 0) {
-        const uint64_t now_ns = perf_now_ns();
+    if (perf->side_band_ns != 0) {
+        const uint64_t now_ns = perf_now_ns(perf);
 
         if (now_ns - perf->resynced_ns < WIDE_RESYNC_NS) {
             return false;
@@ -442,6 +466,7 @@ gather(struct perf *perf)
             perf_merge_add(&perf->merge, ring);
         }
     }
+    perf_guest_gather(perf);
 }
 
 static void
@@ -473,6 +498,7 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
     if (is_resync_due(perf)) {
         resync_all(perf);
     }
+    perf->delivered_ns = bound_ns;
     perf->delivering = false;
 }
 
@@ -483,11 +509,11 @@ is_pressing(const struct perf *perf)
     for (uint32_t i = 0; i < perf->processor_limit; i++) {
         struct perf_ring *ring = perf->rings[i];
 
-        if (ring != NULL && perf_ring_update(ring) > ring->size_bytes / 4 * 3) {
+        if (ring != NULL && perf_ring_is_filling(ring)) {
             return true;
         }
     }
-    return false;
+    return perf_guest_is_pressing(perf);
 }
 
 /* A ring whose owner ended would poll readable for ever, and wake nobody. */
@@ -511,7 +537,7 @@ int
 perf_deliver(struct perf *perf)
 {
     /* Before the heads are read: what is written later may be older than what is seen. */
-    const uint64_t now_ns = perf_now_ns();
+    const uint64_t now_ns = perf_now_ns(perf);
 
     if (perf->delivering || perf->ring_pages == 0) {
         return -1;
@@ -528,7 +554,7 @@ perf_deliver(struct perf *perf)
 void
 perf_flush(struct perf *perf)
 {
-    const uint64_t now_ns = perf_now_ns();
+    const uint64_t now_ns = perf_now_ns(perf);
 
     if (perf->delivering || perf->ring_pages == 0) {
         return;

@@ -145,12 +145,12 @@ perf_events_forget_from(struct perf *perf, struct perf_events *events, size_t fi
 }
 
 int
-perf_events_begin(struct perf_target *target, struct perf_events *opened,
-                  uint64_t *from_ns)
+perf_events_begin(const struct perf *perf, struct perf_target *target,
+                  struct perf_events *opened, uint64_t *from_ns)
 {
     const size_t before = target->events.count;
 
-    *from_ns = perf_now_ns();
+    *from_ns = perf_now_ns(perf);
 
     for (size_t i = 0; i < opened->count; i++) {
         if (perf_events_add(&target->events, opened->items[i]) < 0) {
@@ -387,7 +387,7 @@ perf_open_process(struct perf *perf, struct perf_target *target,
         }
     }
     if (result == 0) {
-        result = perf_events_begin(target, &opened, from_ns);
+        result = perf_events_begin(perf, target, &opened, from_ns);
     }
     if (result < 0) {
         perf_events_forget_from(perf, &opened, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* hal/perf/perf.c - the session's state: rings, sources, intervals. */
-#include "hal/perf/perf.h"
+#include "hal/perf/guest.h"
 
 #include "hal/perf/procfs.h"
 #include "hal/perf/target.h"
@@ -25,11 +25,12 @@ enum { RING_PAGES_MAX = 128, RING_PAGES_MIN = 2, PROCESSORS_MAX = 65536 };
 enum { WIDE_RING_PAGES_MAX = 512, WIDE_PAGES_TOTAL = 8192 };
 
 uint64_t
-perf_now_ns(void)
+perf_now_ns(const struct perf *perf)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    clock_gettime(perf->features.monotonic ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_RAW,
+                  &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -377,6 +378,7 @@ perf_delete(struct perf *perf)
         perf_target_delete(perf, target);
     }
     perf_reap_closed(perf, UINT64_MAX);
+    perf_guest_finish(perf);
     perf_space_finish(&perf->space);
     drop_rings(perf);
     close(perf->epoll_fd);

@@ -20,6 +20,8 @@
 
 #include <ntprof/hal.h>
 
+struct perf_guest;
+
 struct perf {
     struct _KE_SYSTEM *ke;
     bool kernel;             /* hits in kernel mode are wanted and allowed */
@@ -42,20 +44,27 @@ struct perf {
     struct perf_event *closed; /* their records may still be in the rings */
     struct perf_target *targets;
 
-    uint64_t wide_ns;    /* watches of all processes: since when; 0: none */
-    uint64_t noticed_ns; /* when processors were last looked at for them */
-    uint64_t unread;     /* processes that could not be read for them */
+    uint64_t side_band_ns; /* all processors' side band is there: since when; 0: not */
+    uint64_t noticed_ns;   /* when processors were last looked at for it */
+    uint64_t wide_ns;      /* watches of all processes: since when; 0: none */
+    uint64_t unread;       /* processes that could not be read for them */
+
+    const struct perf_guest *guest; /* guest.h; NULL: none */
+    struct perf_ring *guest_rings;
+    uint32_t guest_ring_count;
+    struct perf_event *guest_events; /* list, by next_closed */
 
     bool delivering;
     bool resync; /* records were lost */
     uint64_t resynced_ns;
-    uint64_t last_ns; /* time of the newest record delivered */
+    uint64_t last_ns;      /* time of the newest record delivered */
+    uint64_t delivered_ns; /* up to where the last delivery went */
     uint64_t late;
     char error[768]; /* why the last call failed */
 };
 
 /* perf_now_ns - the clock of all records. */
-uint64_t perf_now_ns(void);
+uint64_t perf_now_ns(const struct perf *perf);
 
 /* perf_fail - keep why a call failed: "cannot WHAT: reason; remedy". Returns error. */
 int perf_fail(struct perf *perf, int error, enum perf_scope scope, const char *format,

@@ -64,6 +64,13 @@ void perf_ring_over(struct perf_ring *ring, const void *data, uint64_t size,
 /* perf_ring_update - see what the kernel has written up to now. Returns the bytes unread. */
 uint64_t perf_ring_update(struct perf_ring *ring);
 
+/* perf_ring_is_filling - is so much unread that waiting for order might lose records? */
+static inline bool
+perf_ring_is_filling(struct perf_ring *ring)
+{
+    return perf_ring_update(ring) > ring->size_bytes / 4 * 3;
+}
+
 /* perf_ring_publish - let the kernel write over what was read. */
 void perf_ring_publish(struct perf_ring *ring);
 

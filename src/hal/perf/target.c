@@ -134,7 +134,7 @@ perf_target_create(uint32_t pid)
 void
 perf_target_delete(struct perf *perf, struct perf_target *target)
 {
-    const uint64_t now_ns = perf_now_ns();
+    const uint64_t now_ns = perf_now_ns(perf);
 
     for (size_t i = 0; i < target->events.count; i++) {
         perf_event_close(perf, target->events.items[i], now_ns, true);
@@ -339,7 +339,7 @@ perf_stop(struct perf *perf, struct perf_source *source, uint32_t processor,
 
     /* Without one a watch covers it, and goes on. */
     if (target != NULL) {
-        perf_target_close(perf, target, source, processor, perf_now_ns());
+        perf_target_close(perf, target, source, processor, perf_now_ns(perf));
         perf_target_drop_if_empty(perf, target);
     }
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* hal/perf/watch.c - watches: processes whose notifications are wanted, with their hits. */
+#include "hal/perf/guest.h"
 #include "hal/perf/opening.h"
+#include "hal/perf/wide.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -51,7 +53,7 @@ perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns, struct perf_cover
 {
     struct perf_reading reading;
     struct perf_found found = {
-        .pid = pid, .mappings = &reading.mappings, .read_ns = perf_now_ns()};
+        .pid = pid, .mappings = &reading.mappings, .read_ns = perf_now_ns(perf)};
     const int result = perf_procfs_read(pid, &reading);
     int attached = 0;
 
@@ -144,6 +146,46 @@ perf_watch_create(struct perf *perf, uint32_t pid, struct perf_source *const *so
     return 0;
 }
 
+/* Tell of the target's process, or wait for it. */
+static int
+watch_begin(struct perf *perf, struct perf_target *target, uint64_t from_ns)
+{
+    int result;
+
+    target->next = perf->targets;
+    perf->targets = target;
+    result = target->on_exec ? watch_known(perf, target)
+                             : watch_announce(perf, target, from_ns);
+    if (result < 0) {
+        perf_target_unlink(perf, target);
+    }
+    return result;
+}
+
+int
+perf_follow(struct perf *perf, uint32_t pid, bool descendants, bool on_exec)
+{
+    static const uint64_t no_processors[1];
+    struct perf_target *target;
+    int result;
+
+    result = perf_watch_create(perf, pid, NULL, 0, no_processors, 0, &target);
+    if (result < 0) {
+        return result;
+    }
+    target->cover.descendants = descendants;
+    target->on_exec = on_exec;
+    result = perf_hear_all(perf);
+    if (result == 0) {
+        result = watch_begin(perf, target, perf_now_ns(perf));
+    }
+    if (result < 0) {
+        perf_target_delete(perf, target);
+        return perf_fail(perf, result, PERF_SCOPE_PROCESS, "watch process %u", pid);
+    }
+    return 0;
+}
+
 int
 perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
            struct perf_source *const *sources, size_t source_count,
@@ -172,7 +214,7 @@ perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
         perf->wide_ns == 0 && perf_space_find(&perf->space, pid) == NULL;
     selection.skip_covered = true;
 
-    from_ns = perf_now_ns();
+    from_ns = perf_now_ns(perf);
     result = perf_open_process(perf, target, &selection, &from_ns);
     if (result == -ENOENT) {
         result = 0; /* other watches do all of it */
@@ -180,12 +222,8 @@ perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
     if (result < 0) {
         goto delete_target;
     }
-    target->next = perf->targets;
-    perf->targets = target;
-    result =
-        on_exec ? watch_known(perf, target) : watch_announce(perf, target, from_ns);
+    result = watch_begin(perf, target, from_ns);
     if (result < 0) {
-        perf_target_unlink(perf, target);
         goto delete_target;
     }
     take_over_private(perf, target, from_ns - 1);

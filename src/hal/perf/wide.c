@@ -133,7 +133,7 @@ open_everywhere(struct perf *perf, struct perf_target *target, bool side_band,
         }
     }
     if (result == 0) {
-        result = perf_events_begin(target, &opened, from_ns);
+        result = perf_events_begin(perf, target, &opened, from_ns);
     }
     if (result < 0) {
         perf_events_forget_from(perf, &opened, 0);
@@ -189,6 +189,45 @@ take_over_all(struct perf *perf, const struct perf_target *watch, uint64_t until
     }
 }
 
+/* The target's events are all there: they are what tells from now on. */
+static void
+adopt_target(struct perf *perf, struct perf_target *target, uint64_t from_ns)
+{
+    target->next = perf->targets;
+    perf->targets = target;
+    mark_watched(perf, target);
+    take_over_all(perf, target, from_ns - 1);
+    if (perf->side_band_ns == 0) {
+        perf->side_band_ns = from_ns;
+        perf->noticed_ns = from_ns;
+    }
+}
+
+int
+perf_hear_all(struct perf *perf)
+{
+    static const uint64_t no_processors[1];
+    struct perf_target *target;
+    uint64_t from_ns = 0;
+    int result;
+
+    if (perf->side_band_ns != 0) {
+        return 0;
+    }
+    perf_widen_rings(perf);
+    result = perf_watch_create(perf, 0, NULL, 0, no_processors, 0, &target);
+    if (result < 0) {
+        return result;
+    }
+    result = open_everywhere(perf, target, true, &from_ns);
+    if (result < 0) {
+        perf_target_delete(perf, target);
+        return result;
+    }
+    adopt_target(perf, target, from_ns);
+    return 0;
+}
+
 int
 perf_watch_all(struct perf *perf, struct perf_source *const *sources,
                size_t source_count, const uint64_t *processors, size_t processor_words)
@@ -205,20 +244,16 @@ perf_watch_all(struct perf *perf, struct perf_source *const *sources,
     if (result < 0) {
         return result;
     }
-    result = open_everywhere(perf, target, first, &from_ns);
+    result = open_everywhere(perf, target, perf->side_band_ns == 0, &from_ns);
     if (result == 0 && first) {
         result = perf_procfs_processes(&pids);
     }
     if (result < 0) {
         goto delete_target;
     }
-    target->next = perf->targets;
-    perf->targets = target;
-    mark_watched(perf, target);
-    take_over_all(perf, target, from_ns - 1);
+    adopt_target(perf, target, from_ns);
     if (first) {
         perf->wide_ns = from_ns;
-        perf->noticed_ns = from_ns;
         perf->space.all = true;
         announce_all(perf, &pids, from_ns);
     }
@@ -280,7 +315,7 @@ reopen_on(struct perf *perf, struct perf_target *target, struct perf_ring *ring,
 
     result = perf_open_on(perf, target, &selection, ring, 0, &opened);
     if (result == 0) {
-        result = perf_events_begin(target, &opened, &from_ns);
+        result = perf_events_begin(perf, target, &opened, &from_ns);
     }
     if (result < 0) {
         perf_events_forget_from(perf, &opened, 0);
@@ -336,7 +371,7 @@ perf_wide_notice(struct perf *perf, uint64_t now_ns)
 {
     char online[4096];
 
-    if (perf->wide_ns == 0 || now_ns - perf->noticed_ns < NOTICE_NS) {
+    if (perf->side_band_ns == 0 || now_ns - perf->noticed_ns < NOTICE_NS) {
         return;
     }
     perf->noticed_ns = now_ns;

@@ -4,7 +4,7 @@
  *
  * Invariants, once there is one (perf->wide_ns):
  *   - it stays until the session ends, and its side band alone tells of processes: that of other
- *     targets is left unread from wide_ns on;
+ *     targets is left unread from side_band_ns on;
  *   - a source that it counts on a processor is counted there by no other event (its hits are for
  *     both lists of profiles), as long as the processor's ring says watched;
  *   - the space begins with whoever is born or runs a program.
@@ -21,6 +21,10 @@
 int perf_watch_all(struct perf *perf, struct perf_source *const *sources,
                    size_t source_count, const uint64_t *processors,
                    size_t processor_words);
+
+/* perf_hear_all - have all processors' side band, as a watch of all has, without telling of anybody. Returns
+ * 0 or negative errno. */
+int perf_hear_all(struct perf *perf);
 
 /* perf_is_wide - has a watch of all processes an event of this source on this processor? */
 bool perf_is_wide(const struct perf *perf, const struct perf_source *source,

@@ -166,7 +166,11 @@ query_hits(void *Context, KPROFILE_SOURCE Source, ULONG64 *Counted, ULONG64 *Out
 {
     const struct both *const both = Context;
 
-    bpf_index_query(&both->index, Source, Counted, Outside);
+    struct bpf_books books;
+
+    bpf_index_query(&both->index, Source, &books);
+    *Counted = books.counted;
+    *Outside = books.outside;
 }
 
 static const HAL_COUNTING counting = {
