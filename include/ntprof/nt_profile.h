@@ -172,8 +172,17 @@ NTSTATUS NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBas
  *                                process is ending, for another reason. NT has no such
  *                                failure; Linux may refuse an event (decisions/0003)
  *
- * While started, whole pages of Buffer are shared memory: what the caller writes there in
- * the instant of start or stop is lost, and a child forked meanwhile shares them.
+ * Whole pages of Buffer that are private memory, and memory of ntprof_buffer_alloc, are live:
+ * a hit is there as soon as it is counted. To all else (parts of pages, stacks, files, memory
+ * shared already) hits are added at stop, at ntprof_source_get and ntprof_session_flush, and while
+ * started at least twice a second by the session's thread, or by ntprof_session_poll.
+ *
+ * While started, live pages are the library's. What the caller writes there in the very instant of
+ * start or stop is lost. It must not give them to madvise: back ends that count in the interrupt
+ * cannot bring a page back that was discarded, and who touches it has SIGBUS. A child forked
+ * meanwhile has a copy of its own, as of any private memory. Each buffer may leave its process two
+ * mappings more behind it after the stop (of vm.max_map_count), until the caller unmaps it; memory
+ * of ntprof_buffer_alloc leaves none.
  * Source: docs/behaviour.md, Start.
  */
 NTSTATUS NtStartProfile(HANDLE ProfileHandle);

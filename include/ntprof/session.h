@@ -287,8 +287,9 @@ NTSTATUS ntprof_session_poll(ntprof_session *session, int *wait_ms);
 const char *ntprof_session_error(ntprof_session *session);
 
 /*
- * ntprof_buffer_alloc - zeroed counters, page-aligned, that start and stop share without
- * copying in every HAL. Pages that are never hit take no memory.
+ * ntprof_buffer_alloc - zeroed counters, page-aligned, that are live in every HAL. Pages that
+ * are never hit take no memory, unless the back end counts in the interrupt. A forked child shares
+ * them, unless that is so: then it has a copy.
  *
  *   bytes  in: 1..; rounded up to whole pages
  *

@@ -77,7 +77,8 @@ NTSTATUS ntprof_source_lookup(struct ntprof_session *session, const char *text,
                               KPROFILE_SOURCE *source);
 
 /*
- * ntprof_source_get - one source and its books, after delivering all that happened so far.
+ * ntprof_source_get - one source and its books, after delivering all that happened so far, also to
+ * every started profile's buffer.
  *
  * STATUS_INVALID_PARAMETER  an argument is NULL or info->size is too small
  * STATUS_NOT_FOUND          not a source that the session knows

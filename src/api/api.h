@@ -33,6 +33,7 @@ struct ntprof_session {
     bool closing;
     bool idle;   /* the thread sleeps without a time limit */
     int wake_fd; /* eventfd that wakes the thread; -1 if not threaded */
+    int64_t flushed_ms; /* when buffers were last brought up to date */
     uint64_t delivery_ns;
     uint64_t deliveries;
     bool halt_logged;

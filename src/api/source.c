@@ -79,7 +79,7 @@ ntprof_source_get(ntprof_session *session, KPROFILE_SOURCE source,
     if (session == NULL || info == NULL || !api_enter(session)) {
         return api_refuse(session, STATUS_INVALID_PARAMETER);
     }
-    KeFlushHits(&session->system.Ke);
+    ExFlushProfiles(&session->system);
     KeQueryBooks(&session->system.Ke, source, &hits);
     status = session->backend->QueryBooks(session->backend_context, source, hits.Taken,
                                           &books);

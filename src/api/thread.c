@@ -10,6 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Between two times; the header of NtStartProfile states what comes of it and of deliveries. */
+enum { FLUSH_MS = 100 };
+
 static uint64_t
 thread_cpu_ns(void)
 {
@@ -19,16 +22,43 @@ thread_cpu_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static int64_t
+clock_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/*
+ * Buffers that are not live are brought up to date with deliveries, though not with each of many: to
+ * look through all started profiles takes time. What comes too early waits; the last one does not.
+ */
+static int
+deliver_to_buffers(ntprof_session *session, int wait_ms)
+{
+    const int64_t now_ms = clock_ms();
+    const int64_t rest_ms = session->flushed_ms + FLUSH_MS - now_ms;
+
+    if (session->system.StartedCount == 0) {
+        return wait_ms;
+    }
+    if (wait_ms >= 0 && rest_ms > 0) {
+        return rest_ms < wait_ms ? (int)rest_ms : wait_ms;
+    }
+    ExFlushBuffers(&session->system);
+    session->flushed_ms = now_ms;
+    return wait_ms;
+}
+
 int
 api_deliver(ntprof_session *session)
 {
     const uint64_t begin_ns = thread_cpu_ns();
-    const int wait_ms = session->backend->Deliver(session->backend_context);
+    int wait_ms = session->backend->Deliver(session->backend_context);
 
-    /* Hits counted in the interrupt are not delivered: differences would wait for a stop. */
-    if (session->backend->Hal->Counting != NULL && wait_ms >= 0) {
-        ExFlushProfiles(&session->system);
-    }
+    wait_ms = deliver_to_buffers(session, wait_ms);
     session->delivery_ns += thread_cpu_ns() - begin_ns;
     session->deliveries++;
     api_notice_halt(session);

@@ -145,6 +145,9 @@ void ExEndAddressSpace(KSYSTEM *System, ULONG64 ProcessId);
 /* ExFlushProfiles - bring every started profile's buffer up to date. */
 void ExFlushProfiles(KSYSTEM *System);
 
+/* ExFlushBuffers - the same with what has been delivered, and without delivering more. */
+void ExFlushBuffers(KSYSTEM *System);
+
 /* ExCountProcessors - active now. */
 ULONG ExCountProcessors(const KSYSTEM *System);
 

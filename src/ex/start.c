@@ -209,15 +209,21 @@ ExStopProfile(KSYSTEM *System, HANDLE ProfileHandle)
 }
 
 void
-ExFlushProfiles(KSYSTEM *System)
+ExFlushBuffers(KSYSTEM *System)
 {
-    KeFlushHits(&System->Ke);
     for (LIST_ENTRY *Entry = System->StartedProfiles.Flink;
          Entry != &System->StartedProfiles; Entry = Entry->Flink) {
         EPROFILE *const Profile = CONTAINING_RECORD(Entry, EPROFILE, StartedLinks);
 
         MmFlush(&System->Host, KeProfileMdl(Profile->ProfileObject));
     }
+}
+
+void
+ExFlushProfiles(KSYSTEM *System)
+{
+    KeFlushHits(&System->Ke);
+    ExFlushBuffers(System);
 }
 
 BOOLEAN
