@@ -48,7 +48,7 @@ struct bpf_program_text {
 static const struct bpf_program_text bpf_programs[BPF_PROGRAMS];
 #endif
 
-enum { LOG_BYTES = 1 << 20 };
+enum { LOG_BYTES = 1 << 20, LOADS = 100 };
 
 long
 bpf_call_kernel(int command, union bpf_attr *attr, size_t bytes)
@@ -439,6 +439,25 @@ place_maps(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
     }
 }
 
+/* A signal ends the verifier's work; who gets many of them has it begin anew. */
+static long
+load_in_spite_of_signals(const struct bpf_kernel *kernel, union bpf_attr *attr)
+{
+    long result = -EAGAIN;
+
+    for (int i = 0; i < LOADS && result == -EAGAIN; i++) {
+        result = kernel->call(BPF_PROG_LOAD, attr, sizeof(*attr));
+    }
+    return result;
+}
+
+static bool
+is_of_verifier(long result)
+{
+    return result != -EPERM && result != -ENOSYS && result != -ENOMEM &&
+           result != -EAGAIN;
+}
+
 static int
 load_text(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
           uint32_t type, int types_fd, const uint64_t *instructions,
@@ -464,10 +483,10 @@ load_text(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
     attr.func_info_cnt = text->function_count;
     snprintf(attr.prog_name, sizeof(attr.prog_name), "ntprof_%.6s",
              text->functions[0].name);
-    result = kernel->call(BPF_PROG_LOAD, &attr, sizeof(attr));
+    result = load_in_spite_of_signals(kernel, &attr);
     if (result < 0) {
         refusal->log[0] = 0;
-        if (result != -EPERM && result != -ENOSYS && result != -ENOMEM) {
+        if (is_of_verifier(result)) {
             ask_why(kernel, &attr, refusal);
         }
         bpf_refusal_explain((int)result, BPF_STAGE_PROGRAM, refusal);

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * renewal.c - events of processors that go away and come back. The kernel stops such an event for good:
+ * here it is stopped by ioctl, and a processor that is away is a bpf() that refuses to attach.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "hal/bpf/bpf.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static struct fixture {
+    struct bpf *bpf;
+    struct perf_source *source;
+    uint32_t processor; /* that the test runs on */
+    bool away;
+} fixture;
+
+/* Attaching needs the event, which needs the processor. */
+static long
+call_unless_away(int command, union bpf_attr *attr, size_t bytes)
+{
+    return command == BPF_LINK_CREATE && fixture.away
+               ? -ENODEV
+               : bpf_call_kernel(command, attr, bytes);
+}
+
+__attribute__((noinline)) static void
+place(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+static void
+pin_to_one_processor(void)
+{
+    cpu_set_t set;
+
+    fixture.processor = (uint32_t)sched_getcpu();
+    CPU_ZERO(&set);
+    CPU_SET(fixture.processor, &set);
+    assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+}
+
+static int
+setup(void **state)
+{
+    struct bpf_refusal refusal;
+    char name[64];
+    int result;
+
+    (void)state;
+    memset(&fixture, 0, sizeof(fixture));
+    pin_to_one_processor();
+    result = bpf_create(call_unless_away, false, &fixture.bpf, &refusal);
+    if (result < 0) {
+        print_message("no BPF programs here: %s\n", refusal.reason);
+        return result == -EPERM || result == -EACCES || result == -ENOSYS ? 0 : -1;
+    }
+    snprintf(name, sizeof(name), "breakpoint:0x%llx",
+             (unsigned long long)(uintptr_t)place);
+    assert_int_equal(perf_sources_lookup(&fixture.bpf->sources, name, &fixture.source),
+                     0);
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    bpf_delete(fixture.bpf);
+    return 0;
+}
+
+static void
+begin(void)
+{
+    if (fixture.bpf == NULL) {
+        skip();
+    }
+    assert_int_equal(bpf_start(fixture.bpf, fixture.source, fixture.processor), 0);
+}
+
+static struct bpf_event *
+event_of_source(void)
+{
+    assert_ptr_equal(fixture.bpf->slots[0].source, fixture.source);
+    return &fixture.bpf->slots[0].events[fixture.processor];
+}
+
+/* Calls, and asserts how many hits there are by now. No profile is started: all are outside. */
+static void
+call_to_have(int calls, uint64_t hits)
+{
+    uint64_t counted;
+    uint64_t outside;
+
+    for (int i = 0; i < calls; i++) {
+        place();
+    }
+    bpf_query_hits(fixture.bpf, fixture.source, &counted, &outside);
+    assert_int_equal(counted, 0);
+    assert_int_equal(outside, hits);
+}
+
+static void
+stop_as_the_kernel(void)
+{
+    assert_int_equal(ioctl(event_of_source()->fd, PERF_EVENT_IOC_DISABLE, 0), 0);
+}
+
+/* A first look finds how long the event ran; a second one, that it has not run since. */
+static void
+renew_twice(void)
+{
+    bpf_renew(fixture.bpf);
+    bpf_renew(fixture.bpf);
+}
+
+static struct perf_books
+settle(uint64_t taken)
+{
+    struct perf_books books;
+
+    bpf_settle(fixture.bpf, fixture.source, taken, &books);
+    return books;
+}
+
+/* ---- tests ---- */
+
+static void
+renew__event_that_runs__left_alone(void **state)
+{
+    int fd;
+
+    (void)state;
+    begin();
+    fd = event_of_source()->fd;
+    for (int i = 0; i < 3; i++) {
+        bpf_renew(fixture.bpf);
+        call_to_have(2, 2 * (uint64_t)(i + 1)); /* takes time */
+        assert_int_equal(event_of_source()->fd, fd);
+    }
+    assert_int_equal(fixture.bpf->open_events, 1);
+    assert_int_equal(fixture.source->tally.instances, 1);
+}
+
+static void
+renew__processor_back__counts_again(void **state)
+{
+    struct perf_books books;
+
+    (void)state;
+    begin();
+    call_to_have(5, 5);
+    stop_as_the_kernel();
+    call_to_have(7, 5);
+    renew_twice();
+    call_to_have(3, 8);
+    assert_int_equal(fixture.bpf->open_events, 1);
+    assert_int_equal(fixture.source->tally.instances, 2);
+    books = settle(8);
+    assert_int_equal(books.events, 8);
+    assert_int_equal(books.missed, 0);
+    bpf_stop(fixture.bpf, fixture.source, fixture.processor);
+    call_to_have(4, 8);
+    assert_int_equal(fixture.bpf->open_events, 0);
+}
+
+static void
+renew__processor_still_away__tried_again(void **state)
+{
+    (void)state;
+    begin();
+    call_to_have(5, 5);
+    stop_as_the_kernel();
+    fixture.away = true;
+    renew_twice();
+    assert_int_equal(event_of_source()->fd, -1);
+    assert_int_equal(fixture.bpf->open_events, 0);
+    assert_int_equal(event_of_source()->users, 1);
+    assert_int_equal(fixture.bpf->error[0], 0);
+    call_to_have(7, 5);
+    renew_twice();
+    fixture.away = false;
+    bpf_renew(fixture.bpf);
+    call_to_have(3, 8);
+    assert_int_equal(fixture.bpf->open_events, 1);
+    assert_int_equal(settle(8).events, 8);
+}
+
+static void
+stop__processor_away__nothing_left(void **state)
+{
+    (void)state;
+    begin();
+    stop_as_the_kernel();
+    fixture.away = true;
+    renew_twice();
+    bpf_stop(fixture.bpf, fixture.source, fixture.processor);
+    assert_int_equal(event_of_source()->users, 0);
+    assert_int_equal(fixture.bpf->open_events, 0);
+    fixture.away = false;
+    renew_twice(); /* for nobody */
+    assert_int_equal(event_of_source()->fd, -1);
+    call_to_have(7, 0);
+}
+
+static void
+start__processor_away__refused_then_counts(void **state)
+{
+    (void)state;
+    if (fixture.bpf == NULL) {
+        skip();
+    }
+    fixture.away = true;
+    assert_int_equal(bpf_start(fixture.bpf, fixture.source, fixture.processor),
+                     -ENODEV);
+    assert_true(fixture.bpf->error[0] != 0);
+    assert_int_equal(fixture.bpf->open_events, 0);
+    fixture.away = false;
+    begin();
+    call_to_have(3, 3);
+}
+
+#define renewal_test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        renewal_test(renew__event_that_runs__left_alone),
+        renewal_test(renew__processor_back__counts_again),
+        renewal_test(renew__processor_still_away__tried_again),
+        renewal_test(stop__processor_away__nothing_left),
+        renewal_test(start__processor_away__refused_then_counts),
+    };
+
+    return cmocka_run_group_tests_name("bpf renewal", tests, NULL, NULL);
+}
