@@ -186,6 +186,34 @@ class Covers(Attach):
         self.assertGreater(taken() - first_taken, 0.6 * 997 * spent_s)
         self.assertTrue(is_alive(offspring))
 
+    def test_target__is_neither_stopped_nor_traced_nor_changed(self):
+        """What could be told of it from outside, all along: its state, its mappings, descriptors and threads."""
+        worker = self.start_worker()
+        process = pathlib.Path(f"/proc/{worker.pid}")
+
+        def look():
+            status = dict(line.split(":", 1) for line in
+                          (process / "status").read_text().splitlines())
+            states = {(task / "stat").read_text().rsplit(")", 1)[1].split()[0]
+                      for task in (process / "task").iterdir()}
+            self.assertFalse(states & set("tTXZ"), states)
+            self.assertEqual(status["TracerPid"].strip(), "0")
+            code = [line for line in (process / "maps").read_text().splitlines() if " r-xp" in line]
+            return (code, sorted(os.readlink(link) for link in (process / "fd").iterdir()),
+                    status["Threads"], status["SigCgt"], status["SigBlk"], status["Seccomp"])
+
+        before = look()
+        child = self.start(self.arguments("attach", "-p", worker.pid, "--every", "100ms",
+                                          "--duration", "600ms"))
+        looks = 0
+        while child.poll() is None:
+            self.assertEqual(look(), before)
+            looks += 1
+        self.assertEqual(child.returncode, 0, text(child.stderr.read()))
+        self.assertEqual(look(), before)
+        self.assertGreater(looks, 1)
+        self.assertGreater(self.hits(self.report()), 20)
+
     def test_child_by_itself__is_counted(self):
         worker = self.start_worker()
         child = self.start_attach("-p", str(worker.pid))
