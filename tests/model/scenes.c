@@ -116,6 +116,10 @@ scene_process(struct driver *d)
     if (draw_one_in(d->draw, 2)) {
         driver_begin_process(d, MACHINE_OTHER_PID);
     }
+    if (draw_one_in(d->draw, 2)) { /* the hit may still wait when the end is noticed */
+        driver_open(d, false, MACHINE_HANDLE, PROCESS_QUERY_INFORMATION,
+                    MACHINE_OTHER_PID);
+    }
     create_started(d, &call);
     hit_at(d, MACHINE_OTHER_PID, MACHINE_CODE);
     driver_deliver(d);
