@@ -3,17 +3,21 @@
  * breakpoint.c - a function whose each call is one hit: what all of a hit's handling takes of the
  * caller's time, and when the caller's counter shows it.
  *
- *   breakpoint cost HOW CALLS             HOW: "none"; "event": a bare event of the kernel's, of which nobody
- *                                         is told; else the back end that counts each call
- *   breakpoint delay BACKEND pages|small CALLS     the counters are whole pages, or a part of one
+ *   breakpoint cost HOW CALLS
+ *   breakpoint delay BACKEND MEMORY CALLS
+ *
+ *   HOW      "none"; "event": a bare event of the kernel's, of which nobody is told; else the back end
+ *            that counts each call
+ *   MEMORY   "pages": the counters are whole pages; "small": four of them in a page
+ *   CALLS    cost: rounded up to whole batches
  *
  * The function is at 0x10000000, so that others can set a breakpoint on it: `perf record -c 1 -e
  * mem:0x10000000:x -- breakpoint cost none 1000`. Calls come in batches with a pause, or the kernel
  * would take them for a storm and stop the event.
  *
- * Cost prints one line as bench/programs/work.c does, with the calls' wall time alone, the hits that were
- * counted, and the session's own time. Delay prints a line for each call; 0 ns: when the call returned, the counter
- * had been incremented already.
+ * Cost prints one line as bench/programs/work.c does, with the hits that were counted, the median of the
+ * batches' processor time (who takes the processor away is not in it), and the session's own time. Delay
+ * prints a line for each call; 0 ns: when the call returned, the counter had been incremented already.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -48,11 +52,11 @@ struct breakpoint {
 };
 
 static uint64_t
-clock_ns(void)
+clock_ns(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -216,37 +220,54 @@ processor_ns(void)
 }
 
 static uint64_t
-time_batch(const struct breakpoint *breakpoint, unsigned long calls)
+time_batch(const struct breakpoint *breakpoint)
 {
-    const uint64_t begun_ns = clock_ns();
+    const uint64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-    for (unsigned long i = 0; i < calls; i++) {
+    for (int i = 0; i < BATCH; i++) {
         breakpoint->target();
     }
-    return clock_ns() - begun_ns;
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
+}
+
+static int
+compare_numbers(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left;
+    const uint64_t b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
 }
 
 static int
 measure_cost(struct breakpoint *breakpoint, const char *how, unsigned long calls)
 {
     ntprof_session_info info = {.size = sizeof(info)};
-    uint64_t ns = 0;
-    int failure = 0;
+    const unsigned long batches = (calls + BATCH - 1) / BATCH;
+    uint64_t *const batches_ns = calloc(batches, sizeof(*batches_ns));
+    const uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC);
+    int failure = batches_ns == NULL ? fail("no memory", "for times") : 0;
 
-    if (strcmp(how, "event") == 0) {
+    if (failure == 0 && strcmp(how, "event") == 0) {
         failure = open_event(breakpoint);
-    } else if (strcmp(how, "none") != 0) {
+    } else if (failure == 0 && strcmp(how, "none") != 0) {
         failure = open_session(breakpoint, how);
     }
     if (failure != 0) {
+        free(batches_ns);
         return failure;
     }
-    for (unsigned long i = 0; i < calls; i += BATCH) {
+    for (unsigned long i = 0; i < batches; i++) {
         sleep_ns(PAUSE_NS);
-        ns += time_batch(breakpoint, calls - i < BATCH ? calls - i : BATCH);
+        batches_ns[i] = time_batch(breakpoint);
     }
-    printf("work calls=%lu hits=%" PRIu64 " wall_ns=%" PRIu64 " cpu_ns=%" PRIu64, calls,
-           count_hits(breakpoint), ns, processor_ns());
+    qsort(batches_ns, batches, sizeof(*batches_ns), compare_numbers);
+    printf("work calls=%lu hits=%" PRIu64 " wall_ns=%" PRIu64 " cpu_ns=%" PRIu64
+           " batch_ns=%" PRIu64 " batch=%d",
+           batches * BATCH, count_hits(breakpoint),
+           clock_ns(CLOCK_MONOTONIC) - begun_ns, processor_ns(),
+           batches_ns[batches / 2], BATCH);
+    free(batches_ns);
     if (breakpoint->session != NULL) {
         ntprof_session_get_info(breakpoint->session, &info);
         printf(" delivery_ns=%" PRIu64, info.delivery_ns);
@@ -272,13 +293,13 @@ measure_one_delay(const struct breakpoint *breakpoint)
 
     breakpoint->target();
     now = look(breakpoint);
-    called_ns = clock_ns();
+    called_ns = clock_ns(CLOCK_MONOTONIC);
     if (now == before) {
         for (int looks = 0; now == before && looks < GIVE_UP_LOOKS; looks++) {
             sleep_ns(LOOK_NS);
             now = look(breakpoint);
         }
-        printf("delay ns=%" PRIu64 "\n", clock_ns() - called_ns);
+        printf("delay ns=%" PRIu64 "\n", clock_ns(CLOCK_MONOTONIC) - called_ns);
     } else {
         printf("delay ns=0\n");
     }

@@ -29,6 +29,7 @@ class Took:
     written_bytes: int
     work_wall_ns: int = 0
     work_cpu_ns: int = 0
+    work: dict = dataclasses.field(default_factory=dict)  # all numbers of the work's line
 
     @property
     def profiler_cpu_ns(self):
@@ -114,6 +115,7 @@ class Commands:
             if line.startswith("work "):
                 numbers = read_numbers(line)
                 took.work_wall_ns, took.work_cpu_ns = numbers["wall_ns"], numbers["cpu_ns"]
+                took.work = numbers
         return took
 
     def calibrate(self):

@@ -419,6 +419,15 @@ measure_profiles(struct hits *hits, const size_t *profiles, size_t count, bool c
 
 /* ---- all of it ---- */
 
+/* Whoever else wants the processor would be hit in our worker's place. Without the right to it, as it is. */
+static void
+prefer(pthread_t thread, int priority)
+{
+    const struct sched_param parameters = {.sched_priority = priority};
+
+    (void)pthread_setschedparam(thread, SCHED_FIFO, &parameters);
+}
+
 /* Everything on the last processor that there is. */
 static int
 choose_processor(void)
@@ -469,6 +478,8 @@ prepare(struct hits *hits, size_t most)
     if (pthread_create(&hits->worker, NULL, worker_run, hits) != 0) {
         return fail_errno("cannot start a thread");
     }
+    prefer(pthread_self(), 2);
+    prefer(hits->worker, 1);
     return 0;
 }
 

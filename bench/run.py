@@ -277,13 +277,15 @@ def figure_calls(commands):
 
 
 def hit_costs(commands, hal, shape, profiles):
-    """{(kind, profiles): ns a hit} of the program in hits.c."""
+    """{(kind, profiles): ns a hit, ("matches", profiles): counters for a hit} of the program in hits.c."""
     text = commands.folder / "hits.txt"
     commands.run([commands.hits, hal, shape, *map(str, profiles)], stdout=text)
     costs = {}
     for kind, row in read_rows(text):
         if row["hits"] > 0:
             costs.setdefault((kind, row["profiles"]), []).append(row["ns"] / row["hits"])
+        if row["hits"] > 0 and kind != "empty":
+            costs.setdefault(("matches", row["profiles"]), []).append(row["matches"] / row["hits"])
     # The first storm of several touches fresh memory.
     return {key: statistics.median(values[1:] or values) for key, values in costs.items()}
 
@@ -296,6 +298,7 @@ def hit_turns(commands, hals, shape, profiles):
         if "bpf" in result:
             costs = result["bpf"]
             result["empty"] = {count: costs["empty", count] for count in profiles}
+            result["matches"] = {count: costs["matches", count] for count in profiles}
             result["bpf"] = {count: costs["bpf", count] - costs["empty", count] for count in profiles}
         if "perf" in result:
             result["perf"] = {count: result["perf"]["perf", count] for count in profiles}
@@ -309,6 +312,9 @@ def hits_spread(commands, hals):
     for count in HIT_PROFILES if "bpf" in hals else ():
         show_at_most(f"BPF program less an empty one, {count:,} profiles",
                      [result["bpf"][count] for result in results], HIT_LIMITS[count], "ns")
+    if "bpf" in hals:
+        show("of these hits were in a profile, all rows",
+             [100 * share for result in results for share in result["matches"].values()], "%")
     for count in HIT_PROFILES if "perf" in hals else ():
         show(f"delivery by hal/perf, {count:,} profiles", [result["perf"][count] for result in results], "ns")
     for count in HIT_PROFILES if len(hals) == 2 else ():
@@ -351,28 +357,24 @@ def figure_hits(commands):
 
 
 def breakpoint_cost(commands, how):
-    """The row that breakpoint.c prints."""
-    text = commands.folder / "breakpoint.txt"
-    commands.run([commands.breakpoint, "cost", how, str(BREAKPOINT_CALLS)], stdout=text)
-    (_, row), = read_rows(text)
-    if how != "none" and row["hits"] != row["calls"]:
+    """{"ns": of the program, "own": of the profiler} for a hit, of the program in breakpoint.c."""
+    row = commands.run([commands.breakpoint, "cost", how, str(BREAKPOINT_CALLS)]).work
+    if row["hits"] != row["calls"]:
         raise Failed(f"{how} counted {row['hits']} hits of {row['calls']}")
-    return {"ns": row["wall_ns"] / row["calls"], "own": row.get("delivery_ns", 0) / row["calls"]}
+    return {"ns": row["batch_ns"] / row["batch"], "own": row.get("delivery_ns", 0) / row["calls"]}
 
 
 def breakpoint_perf(commands):
-    """The same of perf record; its own time by how much longer it takes for more hits."""
-    calls = (BREAKPOINT_CALLS // 10, BREAKPOINT_CALLS)
-    few, many = (commands.run([commands.perf, "record", "-q", "-o", "breakpoint.data", "-c", "1", "-e",
-                               "mem:0x10000000:x", "--", commands.breakpoint, "cost", "none", str(count)])
-                 for count in calls)
-    return {"ns": many.work_wall_ns / calls[1],
-            "own": (many.profiler_cpu_ns - few.profiler_cpu_ns) / (calls[1] - calls[0])}
+    """The same of perf record, but its own time: that of so few hits is lost in that of its start and end."""
+    row = commands.run([commands.perf, "record", "-q", "-o", "breakpoint.data", "-c", "1", "-e",
+                        "mem:0x10000000:x", "--", commands.breakpoint, "cost", "none",
+                        str(BREAKPOINT_CALLS)]).work
+    return {"ns": row["batch_ns"] / row["batch"]}
 
 
 def figure_whole(commands):
     say("each call of a function is a hit, by an execution breakpoint at interval 1: the program's time")
-    say("for a call, and with the profiler's own processor time. bare: an event of which nobody is told.")
+    say("for a call, and the profiler's own. bare: an event of which nobody is told. All is processor time.")
     hals = usable(commands)
     actions = {"bare": lambda: breakpoint_cost(commands, "event")}
     actions |= {hal: lambda hal=hal: breakpoint_cost(commands, hal) for hal in hals}
@@ -383,12 +385,12 @@ def figure_whole(commands):
     for key in actions:
         show(f"program's time for a hit: {names.get(key, key)}", [result[key]["ns"] / 1e3 for result in results],
              "us")
-        if key != "bare":
-            show(f"own processor time for a hit: {names[key] if key in names else key}",
+        if key in hals:
+            show(f"own processor time for a hit: {names[key]}",
                  [result[key]["own"] / 1e3 for result in results], "us")
     for hal in hals if commands.perf else ():
-        show_below(f"all for a hit: hal/{hal} / perf record",
-                   [sum(result[hal].values()) / sum(result["perf record"].values()) for result in results], 1.0)
+        show_below(f"all for a hit: hal/{hal} / perf record without its own",
+                   [sum(result[hal].values()) / result["perf record"]["ns"] for result in results], 1.0)
 
 
 # ---- delay: when the caller's memory shows a hit ----
