@@ -46,7 +46,7 @@ typedef struct _HOST_PROCESS {
     Reference; /* the host's own: tells the pid's later users apart (its start time) */
 } HOST_PROCESS;
 
-/* HOST_TABLE.IsRestrictedCaller: how NT 6.3, and 10.0, find callers of low integrity. */
+/* HOST_TABLE.CheckRestrictedCaller: how NT 6.3, and 10.0, find callers of low integrity. */
 enum { HOST_RESTRICTED_BY_INTEGRITY_LEVEL = 1, HOST_RESTRICTED_BY_ACCESS_CHECK = 2 };
 
 typedef struct _HOST_TABLE {
@@ -81,10 +81,11 @@ typedef struct _HOST_TABLE {
     void (*UnmapPages)(void *Context, MDL *Mdl);
     void (*UnlockPages)(void *Context, MDL *Mdl);
 
-    /* Rights of the caller. Restricted by which rule: HOST_RESTRICTED_...; a host that has one
-     * rule for both ignores it. */
-    BOOLEAN (*HasSystemProfilePrivilege)(void *Context);
-    BOOLEAN (*IsRestrictedCaller)(void *Context, ULONG Rule);
+    /* Rights of the caller: STATUS_PRIVILEGE_NOT_HELD; STATUS_ACCESS_DENIED if it is restricted, by
+     * which rule: HOST_RESTRICTED_... (a host that has one rule for both ignores it). A host that
+     * cannot find out says why: STATUS_INSUFFICIENT_RESOURCES. */
+    NTSTATUS (*CheckSystemProfilePrivilege)(void *Context);
+    NTSTATUS (*CheckRestrictedCaller)(void *Context, ULONG Rule);
 
     /*
      * Processes. Open: STATUS_INVALID_CID if there is none. May the caller look into it?

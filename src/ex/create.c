@@ -147,19 +147,18 @@ ExpCheckRights(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P
     const HOST *const Host = &System->Host;
     const ULONG64 Last =
         P->ProfileSize != 0 ? P->ProfileBase + (P->ProfileSize - 1) : P->ProfileBase;
+    NTSTATUS Status = STATUS_SUCCESS;
 
     if (P->Process == NULL && Segment != 0) {
         return STATUS_INVALID_PARAMETER;
     }
-    if (P->Process == NULL && P->ProfileBase <= System->Abi.HighestUserAddress &&
-        !SeHasSystemProfilePrivilege(Host, Mode)) {
-        return STATUS_PRIVILEGE_NOT_HELD;
+    if (P->Process == NULL && P->ProfileBase <= System->Abi.HighestUserAddress) {
+        Status = SeCheckSystemProfilePrivilege(Host, Mode);
     }
-    if (Last >= System->Abi.SystemRangeStart &&
-        SeIsRestrictedCaller(Host, Mode, System->Version->RestrictedRule)) {
-        return STATUS_ACCESS_DENIED;
+    if (NT_SUCCESS(Status) && Last >= System->Abi.SystemRangeStart) {
+        Status = SeCheckRestrictedCaller(Host, Mode, System->Version->RestrictedRule);
     }
-    return STATUS_SUCCESS;
+    return Status;
 }
 
 /* Check 13: the object, and a handle to it. Process is referenced, or NULL. */

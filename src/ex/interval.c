@@ -63,9 +63,12 @@ static NTSTATUS
 ExpSetIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Interval,
                       KPROFILE_SOURCE ProfileSource)
 {
-    if (System->Version->SetNeedsPrivilege &&
-        !SeHasSystemProfilePrivilege(&System->Host, Mode)) {
-        return STATUS_PRIVILEGE_NOT_HELD;
+    if (System->Version->SetNeedsPrivilege) {
+        const NTSTATUS Status = SeCheckSystemProfilePrivilege(&System->Host, Mode);
+
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
     }
     if (ProfileSource == ProfileAlignmentFixup) {
         System->AlignmentFixupInterval = Interval;

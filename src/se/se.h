@@ -11,21 +11,29 @@
 typedef UCHAR KPROCESSOR_MODE;
 enum { KernelMode = 0, UserMode = 1 };
 
-/* SeHasSystemProfilePrivilege - kernel mode always has it. */
-static inline BOOLEAN
-SeHasSystemProfilePrivilege(const HOST *Host, KPROCESSOR_MODE PreviousMode)
+/* SeCheckSystemProfilePrivilege - kernel mode always has it. STATUS_PRIVILEGE_NOT_HELD,
+ * STATUS_INSUFFICIENT_RESOURCES. */
+static inline NTSTATUS
+SeCheckSystemProfilePrivilege(const HOST *Host, KPROCESSOR_MODE PreviousMode)
 {
-    return PreviousMode == KernelMode ||
-           Host->Table->HasSystemProfilePrivilege(Host->Context);
+    return PreviousMode == KernelMode
+               ? STATUS_SUCCESS
+               : Host->Table->CheckSystemProfilePrivilege(Host->Context);
 }
 
-/* SeIsRestrictedCaller - a caller that may not learn about kernel execution, by
- * HOST_RESTRICTED_... Rule; 0: a version without such callers. */
-static inline BOOLEAN
-SeIsRestrictedCaller(const HOST *Host, KPROCESSOR_MODE PreviousMode, ULONG Rule)
+/*
+ * SeCheckRestrictedCaller - may the caller learn about kernel execution?
+ *
+ *   Rule  in: HOST_RESTRICTED_...; 0: a version without restricted callers
+ *
+ * STATUS_ACCESS_DENIED, STATUS_INSUFFICIENT_RESOURCES.
+ */
+static inline NTSTATUS
+SeCheckRestrictedCaller(const HOST *Host, KPROCESSOR_MODE PreviousMode, ULONG Rule)
 {
-    return PreviousMode != KernelMode && Rule != 0 &&
-           Host->Table->IsRestrictedCaller(Host->Context, Rule);
+    return PreviousMode == KernelMode || Rule == 0
+               ? STATUS_SUCCESS
+               : Host->Table->CheckRestrictedCaller(Host->Context, Rule);
 }
 
 #endif

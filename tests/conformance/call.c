@@ -359,12 +359,14 @@ const char *const call_kind_names[CALL_KINDS] = {
     [HOST_SIM_MAP_PAGES] = "MapPages",
     [HOST_SIM_OPEN_PROCESS] = "OpenProcess",
     [HOST_SIM_CHECK_PROCESS_ACCESS] = "CheckProcessAccess",
+    [HOST_SIM_CHECK_PRIVILEGE] = "CheckSystemProfilePrivilege",
+    [HOST_SIM_CHECK_RESTRICTED] = "CheckRestrictedCaller",
     [CALL_HAL_START] = "StartProfileInterrupt",
 };
 
 /*
- * All that a call may come out as. What is not here must not fail, or not be asked for: stopping,
- * closing and setting an interval need nothing that can fail.
+ * All that a call may come out as. What is not here must not fail, or not be asked for: stopping
+ * and closing need nothing that can fail.
  */
 static const struct call_failure failures[] = {
     {"create", HOST_SIM_ALLOCATE, 0, STATUS_INSUFFICIENT_RESOURCES, "create-no-memory"},
@@ -376,6 +378,12 @@ static const struct call_failure failures[] = {
      "create-affinity-pointer"},
     {"create", HOST_SIM_COPY_TO_CALLER, 0, STATUS_ACCESS_VIOLATION,
      "create-handle-fault"},
+    {"create", HOST_SIM_CHECK_PRIVILEGE, 0, STATUS_INSUFFICIENT_RESOURCES,
+     "create-rights-unknown"},
+    {"create", HOST_SIM_CHECK_RESTRICTED, 0, STATUS_INSUFFICIENT_RESOURCES,
+     "create-rights-unknown"},
+    {"set_interval", HOST_SIM_CHECK_PRIVILEGE, 0, STATUS_INSUFFICIENT_RESOURCES,
+     "set-privilege-unknown"},
     {"start", HOST_SIM_ALLOCATE, 0, STATUS_INSUFFICIENT_RESOURCES, "start-no-memory"},
     {"start", HOST_SIM_LOCK_PAGES, STATUS_WORKING_SET_QUOTA, STATUS_WORKING_SET_QUOTA,
      "start-lock"},

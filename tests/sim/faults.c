@@ -33,6 +33,8 @@ static const NTSTATUS statuses[KINDS] = {
     [HOST_SIM_MAP_PAGES] = STATUS_INSUFFICIENT_RESOURCES,
     [HOST_SIM_OPEN_PROCESS] = STATUS_INSUFFICIENT_RESOURCES,
     [HOST_SIM_CHECK_PROCESS_ACCESS] = STATUS_ACCESS_DENIED,
+    [HOST_SIM_CHECK_PRIVILEGE] = STATUS_INSUFFICIENT_RESOURCES,
+    [HOST_SIM_CHECK_RESTRICTED] = STATUS_INSUFFICIENT_RESOURCES,
     [HAL_START] = HAL_STATUS,
 };
 
@@ -459,12 +461,17 @@ finish_system__every_call_fails__all_undone(void **state)
     machine_close(&machine);
 }
 
+/* It asks for the privilege, and nothing else that could fail. */
+/* rule: set-privilege-unknown */
 static void
-set_interval__every_call_fails__succeeds(void **state)
+set_interval__every_call_fails__privilege_unknown(void **state)
 {
     (void)state;
     machine_open(&machine, NULL);
-    host_sim_fail(machine.host, HOST_SIM_ANY_CALL, 1, true);
+    host_sim_fail(machine.host, HOST_SIM_ANY_CALL, 1, false);
+    assert_int_equal(ExSetIntervalProfile(&machine.system, UserMode, 2000, ProfileTime),
+                     STATUS_INSUFFICIENT_RESOURCES);
+    host_sim_fail(machine.host, HOST_SIM_ANY_CALL, 2, true);
     assert_int_equal(ExSetIntervalProfile(&machine.system, UserMode, 2000, ProfileTime),
                      STATUS_SUCCESS);
     machine_close(&machine);
@@ -550,7 +557,7 @@ main(void)
             services__each_call_fails_in_turn__nothing_left_and_works_again),
         cmocka_unit_test(stop_and_close__every_call_fails__succeed),
         cmocka_unit_test(finish_system__every_call_fails__all_undone),
-        cmocka_unit_test(set_interval__every_call_fails__succeeds),
+        cmocka_unit_test(set_interval__every_call_fails__privilege_unknown),
         cmocka_unit_test(notifications__each_call_fails_in_turn__nothing_left),
     };
 

@@ -23,11 +23,33 @@ void host_linux_prepare(void);
 /*
  * host_linux_create - fill Host with the services of this system.
  *
- * STATUS_INSUFFICIENT_RESOURCES  no memory; Host is untouched
+ * STATUS_INSUFFICIENT_RESOURCES  no memory, or no descriptor to ask for the processors with, as
+ *                                errno says; Host is untouched
  *
  * Any thread. Level: passive.
  */
 NTSTATUS host_linux_create(HOST *Host);
+
+/* What a host has refused a session, in its own call or the kernel's. */
+enum {
+    HOST_REFUSED_NOTHING,
+    HOST_REFUSED_PRIVILEGE, /* events of all processes */
+    HOST_REFUSED_KERNEL,    /* events in kernel mode */
+    HOST_REFUSED_PROCESS,   /* to look into a process */
+    HOST_REFUSED_LOCK,      /* to lock a buffer */
+    HOST_REFUSED_ADDRESS,   /* to read or write there */
+};
+
+struct host_linux_refusal {
+    int what;        /* HOST_REFUSED_... */
+    int error;       /* negative errno */
+    NTSTATUS status; /* that it came out as */
+    ULONG64 subject; /* the process, or the address */
+};
+
+/* host_linux_refusal - the last one since host_linux_forget_refusal. */
+const struct host_linux_refusal *host_linux_refusal(const HOST *Host);
+void host_linux_forget_refusal(const HOST *Host);
 
 /*
  * host_page_source - where a session's counters must be, if a back end finds them nowhere else.

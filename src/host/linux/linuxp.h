@@ -22,6 +22,18 @@
  * ACCESS_DENIED, ESRCH: INVALID_CID, anything else: INSUFFICIENT_RESOURCES. */
 NTSTATUS host_status(int error);
 
+/*
+ * host_refuse - the status of a call, which is remembered for words about it unless error is 0.
+ *
+ *   what, subject  as in struct host_linux_refusal
+ *   status         what error comes out as, such as host_status(error)
+ */
+NTSTATUS host_refuse(void *Context, int what, ULONG64 subject, int error,
+                     NTSTATUS status);
+
+/* host_is_shortage - of descriptors or memory: another time it may do. */
+bool host_is_shortage(int error);
+
 /* word.c - aligned 32-bit words of the caller, touched atomically; a fault is -EFAULT. */
 
 /* host_word_touch - write the word with its own value, as one atomic operation. */
@@ -246,8 +258,9 @@ struct host_processors {
 /* host_processors_parse - a list such as "0-3,8"; -EINVAL leaves processors as it was. */
 int host_processors_parse(const char *text, struct host_processors *processors);
 
-/* host_processors_refresh - read again unless done within the last 100 ms. */
-void host_processors_refresh(struct host_processors *processors);
+/* host_processors_refresh - read again unless done within the last 100 ms. What was known stays
+ * where it cannot be read for want of descriptors or memory. Returns 0, or -errno if nothing is known. */
+int host_processors_refresh(struct host_processors *processors);
 void host_processors_finish(struct host_processors *processors);
 
 /* process.c */
@@ -272,6 +285,7 @@ struct host_linux {
     HOST_TABLE table;
     struct host_page_source pages; /* where counters must be; take NULL: anywhere */
     struct host_processors processors;
+    struct host_linux_refusal refusal; /* the last one */
 };
 
 /* Members of the table, in the file of their noun. */
@@ -285,8 +299,8 @@ NTSTATUS host_map_pages(void *Context, MDL *Mdl);
 void host_flush_pages(void *Context, MDL *Mdl);
 void host_unmap_pages(void *Context, MDL *Mdl);
 void host_unlock_pages(void *Context, MDL *Mdl);
-BOOLEAN host_has_system_profile_privilege(void *Context);
-BOOLEAN host_is_restricted_caller(void *Context, ULONG Rule);
+NTSTATUS host_check_system_profile_privilege(void *Context);
+NTSTATUS host_check_restricted_caller(void *Context, ULONG Rule);
 ULONG64 host_current_process_id(void *Context);
 NTSTATUS host_open_process(void *Context, ULONG64 ProcessId, HOST_PROCESS *Process);
 void host_close_process(void *Context, HOST_PROCESS *Process);

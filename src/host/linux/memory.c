@@ -63,11 +63,12 @@ memory_is_possible(ULONG64 Address, SIZE_T Bytes)
 NTSTATUS
 host_probe_for_write(void *Context, ULONG64 Address, SIZE_T Bytes)
 {
-    (void)Context;
-    if (!memory_is_possible(Address, Bytes)) {
-        return STATUS_ACCESS_VIOLATION;
-    }
-    return host_status(memory_probe((uintptr_t)Address, Bytes));
+    const int error = memory_is_possible(Address, Bytes)
+                          ? memory_probe((uintptr_t)Address, Bytes)
+                          : -EFAULT;
+
+    return host_refuse(Context, HOST_REFUSED_ADDRESS, Address, error,
+                       host_status(error));
 }
 
 /* A whole copy, or -errno. The library's wrappers are left out: sanitizers check those. */
@@ -164,21 +165,21 @@ host_copy_to(uintptr_t to, const void *from, size_t bytes)
 NTSTATUS
 host_copy_from_caller(void *Context, void *To, ULONG64 From, SIZE_T Bytes)
 {
-    (void)Context;
-    if (!memory_is_possible(From, Bytes)) {
-        return STATUS_ACCESS_VIOLATION;
+    int error = memory_is_possible(From, Bytes) ? 0 : -EFAULT;
+
+    if (error == 0 && Bytes != 0) {
+        error = host_copy_from(To, (uintptr_t)From, Bytes);
     }
-    return Bytes == 0 ? STATUS_SUCCESS
-                      : host_status(host_copy_from(To, (uintptr_t)From, Bytes));
+    return host_refuse(Context, HOST_REFUSED_ADDRESS, From, error, host_status(error));
 }
 
 NTSTATUS
 host_copy_to_caller(void *Context, ULONG64 To, const void *From, SIZE_T Bytes)
 {
-    (void)Context;
-    if (!memory_is_possible(To, Bytes)) {
-        return STATUS_ACCESS_VIOLATION;
+    int error = memory_is_possible(To, Bytes) ? 0 : -EFAULT;
+
+    if (error == 0 && Bytes != 0) {
+        error = host_copy_to((uintptr_t)To, From, Bytes);
     }
-    return Bytes == 0 ? STATUS_SUCCESS
-                      : host_status(host_copy_to((uintptr_t)To, From, Bytes));
+    return host_refuse(Context, HOST_REFUSED_ADDRESS, To, error, host_status(error));
 }

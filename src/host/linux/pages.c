@@ -536,7 +536,7 @@ lock_pages(struct host_lock *lock, const MDL *Mdl)
 NTSTATUS
 host_lock_pages(void *Context, MDL *Mdl)
 {
-    const struct host_linux *const host = Context;
+    struct host_linux *const host = Context;
     struct host_lock *lock;
     int error;
 
@@ -562,7 +562,8 @@ host_lock_pages(void *Context, MDL *Mdl)
     }
     host_arena_unlock();
     if (error != 0) {
-        return host_status(error);
+        return host_refuse(Context, HOST_REFUSED_LOCK, Mdl->StartVa, error,
+                           host_status(error));
     }
     Mdl->HostContext = lock;
     return STATUS_SUCCESS;

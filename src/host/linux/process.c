@@ -113,14 +113,14 @@ host_open_process(void *Context, ULONG64 ProcessId, HOST_PROCESS *Process)
     char state = 'R';
     int error;
 
-    (void)Context;
     if (ProcessId == 0 || ProcessId > INT_MAX) {
         return STATUS_INVALID_CID;
     }
     if (pid != getpid()) {
         error = process_stat(pid, &state, &threads, &start_time);
-        if (error == -EMFILE || error == -ENFILE || error == -ENOMEM) {
-            return STATUS_INSUFFICIENT_RESOURCES;
+        if (host_is_shortage(error)) {
+            return host_refuse(Context, HOST_REFUSED_PROCESS, ProcessId, error,
+                               STATUS_INSUFFICIENT_RESOURCES);
         }
         if (error == -ESRCH || process_has_ended(state, threads) ||
             process_is_thread_of_other(pid)) {
@@ -202,5 +202,6 @@ host_check_process_access(void *Context, const HOST_PROCESS *Process)
     if (error == 0 && host_is_process_gone(Context, Process)) {
         return STATUS_INVALID_CID;
     }
-    return host_status(error);
+    return host_refuse(Context, HOST_REFUSED_PROCESS, Process->ProcessId, error,
+                       host_status(error));
 }

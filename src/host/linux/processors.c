@@ -165,21 +165,29 @@ processors_clock_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-void
+int
 host_processors_refresh(struct host_processors *processors)
 {
     const int64_t now_ms = processors_clock_ms();
     char text[TEXT_BYTES];
+    ssize_t result;
 
     if (processors->read_ms >= 0 && now_ms - processors->read_ms < FRESH_MS) {
-        return;
+        return 0;
     }
-    if (host_file_read("/sys/devices/system/cpu/online", text, sizeof(text)) < 0 ||
-        host_processors_parse(text, processors) != 0) {
-        /* What was known stays, if there is no memory for it either. */
-        (void)processors_from_affinity(processors);
+    result = host_file_read("/sys/devices/system/cpu/online", text, sizeof(text));
+    if (result >= 0) {
+        result = host_processors_parse(text, processors);
+    }
+    /* The affinity may be a few of them: it stands in only where the file cannot be had at all. */
+    if (result < 0 && !host_is_shortage((int)result)) {
+        result = processors_from_affinity(processors);
+    }
+    if (result < 0 && processors->count == 0) {
+        return (int)result;
     }
     processors->read_ms = now_ms;
+    return 0;
 }
 
 void
@@ -194,7 +202,7 @@ host_group_count(void *Context)
 {
     struct host_linux *host = Context;
 
-    host_processors_refresh(&host->processors);
+    (void)host_processors_refresh(&host->processors);
     return (USHORT)host->processors.count;
 }
 
@@ -203,7 +211,7 @@ host_active_processors(void *Context, USHORT Group)
 {
     struct host_linux *host = Context;
 
-    host_processors_refresh(&host->processors);
+    (void)host_processors_refresh(&host->processors);
     return Group < host->processors.count ? (KAFFINITY)host->processors.groups[Group]
                                           : 0;
 }

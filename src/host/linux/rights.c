@@ -35,20 +35,32 @@ host_event_open(pid_t pid, int cpu, bool kernel)
     return 0;
 }
 
-/* An answer that cannot be had, for want of descriptors or of the call, is no. */
-BOOLEAN
-host_has_system_profile_privilege(void *Context)
+/* An answer that cannot be had for want of the call is no. */
+static NTSTATUS
+rights_status(void *Context, int what, int error, NTSTATUS refused)
+{
+    if (error == 0) {
+        return STATUS_SUCCESS;
+    }
+    return host_refuse(Context, what, 0, error,
+                       host_is_shortage(error) ? STATUS_INSUFFICIENT_RESOURCES
+                                               : refused);
+}
+
+NTSTATUS
+host_check_system_profile_privilege(void *Context)
 {
     const int cpu = sched_getcpu();
 
-    (void)Context;
-    return host_event_open(-1, cpu < 0 ? 0 : cpu, false) == 0;
+    return rights_status(Context, HOST_REFUSED_PRIVILEGE,
+                         host_event_open(-1, cpu < 0 ? 0 : cpu, false),
+                         STATUS_PRIVILEGE_NOT_HELD);
 }
 
-BOOLEAN
-host_is_restricted_caller(void *Context, ULONG Rule)
+NTSTATUS
+host_check_restricted_caller(void *Context, ULONG Rule)
 {
     (void)Rule;
-    (void)Context;
-    return host_event_open(0, -1, true) != 0;
+    return rights_status(Context, HOST_REFUSED_KERNEL, host_event_open(0, -1, true),
+                         STATUS_ACCESS_DENIED);
 }

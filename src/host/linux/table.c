@@ -39,6 +39,39 @@ host_status(int error)
     }
 }
 
+NTSTATUS
+host_refuse(void *Context, int what, ULONG64 subject, int error, NTSTATUS status)
+{
+    struct host_linux *const host = Context;
+
+    if (error != 0) {
+        host->refusal = (struct host_linux_refusal){what, error, status, subject};
+    }
+    return status;
+}
+
+bool
+host_is_shortage(int error)
+{
+    return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
+}
+
+const struct host_linux_refusal *
+host_linux_refusal(const HOST *Host)
+{
+    const struct host_linux *const host = Host->Context;
+
+    return &host->refusal;
+}
+
+void
+host_linux_forget_refusal(const HOST *Host)
+{
+    struct host_linux *const host = Host->Context;
+
+    host->refusal.what = HOST_REFUSED_NOTHING;
+}
+
 static void
 table_set_limits(HOST_TABLE *table)
 {
@@ -75,8 +108,8 @@ static const HOST_TABLE table_of_functions = {
     .FlushPages = host_flush_pages,
     .UnmapPages = host_unmap_pages,
     .UnlockPages = host_unlock_pages,
-    .HasSystemProfilePrivilege = host_has_system_profile_privilege,
-    .IsRestrictedCaller = host_is_restricted_caller,
+    .CheckSystemProfilePrivilege = host_check_system_profile_privilege,
+    .CheckRestrictedCaller = host_check_restricted_caller,
     .CurrentProcessId = host_current_process_id,
     .OpenProcess = host_open_process,
     .CloseProcess = host_close_process,
@@ -91,17 +124,20 @@ NTSTATUS
 host_linux_create(HOST *Host)
 {
     struct host_linux *host = calloc(1, sizeof(*host));
+    int error;
 
     if (host == NULL) {
+        errno = ENOMEM;
         return STATUS_INSUFFICIENT_RESOURCES;
     }
     host->table = table_of_functions;
     host->table.PageSize = (ULONG)host_page_bytes();
     table_set_limits(&host->table);
     host->processors.read_ms = -1;
-    host_processors_refresh(&host->processors);
-    if (host->processors.count == 0) {
+    error = host_processors_refresh(&host->processors);
+    if (error != 0) {
         free(host);
+        errno = -error;
         return STATUS_INSUFFICIENT_RESOURCES;
     }
     *Host = (HOST){.Table = &host->table, .Context = host};

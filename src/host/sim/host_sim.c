@@ -13,22 +13,32 @@ static const NTSTATUS default_failures[HOST_SIM_CALLS] = {
     [HOST_SIM_MAP_PAGES] = STATUS_INSUFFICIENT_RESOURCES,
     [HOST_SIM_OPEN_PROCESS] = STATUS_INSUFFICIENT_RESOURCES,
     [HOST_SIM_CHECK_PROCESS_ACCESS] = STATUS_ACCESS_DENIED,
+    [HOST_SIM_CHECK_PRIVILEGE] = STATUS_INSUFFICIENT_RESOURCES,
+    [HOST_SIM_CHECK_RESTRICTED] = STATUS_INSUFFICIENT_RESOURCES,
 };
 
-static BOOLEAN
-has_system_profile_privilege(void *context)
+static NTSTATUS
+check_system_profile_privilege(void *context)
 {
-    const struct host_sim *const sim = context;
+    struct host_sim *const sim = context;
+    NTSTATUS status;
 
-    return sim->privilege;
+    if (host_sim_must_fail(sim, HOST_SIM_CHECK_PRIVILEGE, &status)) {
+        return status;
+    }
+    return sim->privilege ? STATUS_SUCCESS : STATUS_PRIVILEGE_NOT_HELD;
 }
 
-static BOOLEAN
-is_restricted_caller(void *context, ULONG rule)
+static NTSTATUS
+check_restricted_caller(void *context, ULONG rule)
 {
-    const struct host_sim *const sim = context;
+    struct host_sim *const sim = context;
+    NTSTATUS status;
 
-    return (sim->restricted_rules & rule) != 0;
+    if (host_sim_must_fail(sim, HOST_SIM_CHECK_RESTRICTED, &status)) {
+        return status;
+    }
+    return (sim->restricted_rules & rule) != 0 ? STATUS_ACCESS_DENIED : STATUS_SUCCESS;
 }
 
 static USHORT
@@ -69,8 +79,8 @@ fill_table(HOST_TABLE *table, const struct host_sim_options *options)
         .PageSize = options->page_size_bytes != 0 ? options->page_size_bytes : 4096,
         .HighestUserAddress = wide ? 0x7FFFFFFEFFFFull : 0x7FFEFFFFull,
         .SystemRangeStart = wide ? 0xFFFF800000000000ull : 0x80000000ull,
-        .HasSystemProfilePrivilege = has_system_profile_privilege,
-        .IsRestrictedCaller = is_restricted_caller,
+        .CheckSystemProfilePrivilege = check_system_profile_privilege,
+        .CheckRestrictedCaller = check_restricted_caller,
         .GroupCount = group_count,
         .ActiveProcessors = active_processors,
         .CurrentGroup = current_group,

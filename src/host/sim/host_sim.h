@@ -28,6 +28,8 @@ enum host_sim_call {
     HOST_SIM_MAP_PAGES,
     HOST_SIM_OPEN_PROCESS,
     HOST_SIM_CHECK_PROCESS_ACCESS,
+    HOST_SIM_CHECK_PRIVILEGE,
+    HOST_SIM_CHECK_RESTRICTED,
     HOST_SIM_ANY_CALL, /* all of the above, counted together */
     HOST_SIM_CALLS
 };

@@ -255,7 +255,7 @@ static NTSTATUS
 set_status(const ntprof_session *session)
 {
     return session->system.Version->SetNeedsPrivilege &&
-                   !SeHasSystemProfilePrivilege(&session->host, UserMode)
+                   !NT_SUCCESS(SeCheckSystemProfilePrivilege(&session->host, UserMode))
                ? STATUS_PRIVILEGE_NOT_HELD
                : STATUS_SUCCESS;
 }

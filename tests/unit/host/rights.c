@@ -25,6 +25,13 @@ can_open(pid_t pid, int cpu, bool kernel)
     return event >= 0;
 }
 
+static bool
+is_restricted(void)
+{
+    return host.Table->CheckRestrictedCaller(
+               host.Context, HOST_RESTRICTED_BY_ACCESS_CHECK) == STATUS_ACCESS_DENIED;
+}
+
 static int
 compare(void *argument)
 {
@@ -33,13 +40,11 @@ compare(void *argument)
     if (*drop && drop_rights()) {
         return 1;
     }
-    if (host.Table->HasSystemProfilePrivilege(host.Context) != can_open(-1, 0, false)) {
+    if (NT_SUCCESS(host.Table->CheckSystemProfilePrivilege(host.Context)) !=
+        can_open(-1, 0, false)) {
         return 2;
     }
-    return host.Table->IsRestrictedCaller(
-               host.Context, HOST_RESTRICTED_BY_ACCESS_CHECK) == !can_open(0, -1, true)
-               ? 0
-               : 3;
+    return is_restricted() == !can_open(0, -1, true) ? 0 : 3;
 }
 
 static void
@@ -61,14 +66,11 @@ ask_ordinary_user(void *argument)
     if (drop_rights()) {
         return 1;
     }
-    if (host.Table->HasSystemProfilePrivilege(host.Context) && *paranoid > 0) {
+    if (NT_SUCCESS(host.Table->CheckSystemProfilePrivilege(host.Context)) &&
+        *paranoid > 0) {
         return 2;
     }
-    return host.Table->IsRestrictedCaller(host.Context,
-                                          HOST_RESTRICTED_BY_ACCESS_CHECK) ||
-                   *paranoid < 2
-               ? 0
-               : 3;
+    return is_restricted() || *paranoid < 2 ? 0 : 3;
 }
 
 static void
@@ -94,9 +96,8 @@ ask_in_sandbox(void *argument)
     if (refuse_call(SYS_perf_event_open, *error)) {
         return 1;
     }
-    return !host.Table->HasSystemProfilePrivilege(host.Context) &&
-                   host.Table->IsRestrictedCaller(host.Context,
-                                                  HOST_RESTRICTED_BY_ACCESS_CHECK)
+    return !NT_SUCCESS(host.Table->CheckSystemProfilePrivilege(host.Context)) &&
+                   is_restricted()
                ? 0
                : 2;
 }
