@@ -35,7 +35,7 @@ LAYERS = {
     "hal/*": (["rtl/*", "hal/*", "hal/perf/*", "ke/profint.h", "ke/bucket.h", "ke/pool.h"], ANY, True),
     "host": (["rtl/*"], {"host.h", "nt_types.h", "nt_status.h"}, False),
     "host/*": (["rtl/*", "host/host.h"], ANY, True),
-    "api": (["rtl/*", "*/{layer}.h", "ex/version.h", "hal/backend.h", "host/linux/linux.h",
+    "api": (["rtl/*", "*/{layer}.h", "ex/version.h", "hal/backend.h", "hal/perf/refusal.h", "host/linux/linux.h",
              "host/sim/sim.h", "hal/sim/sim.h"], ANY, True),
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)

@@ -89,8 +89,8 @@ typedef struct ntprof_session_options {
     uint64_t simulation_seed; /* back end "sim" */
     ntprof_log *log;          /* NULL: silent; called on any thread of the session */
     void *log_context;
-    uint32_t abi; /* NTPROF_ABI_... */
-    uint32_t reserved;
+    uint32_t abi;      /* NTPROF_ABI_... */
+    uint32_t reserved; /* must be 0 */
     /*
      * Directory of a cgroup, of version 2 or of the hierarchy with perf_event; NULL: none. Hits are
      * of what runs in it and below alone, by the moment of the hit; processes are told as ever. Back end
@@ -107,13 +107,15 @@ typedef struct ntprof_session_options {
  *   session  out
  *
  * STATUS_INVALID_PARAMETER       session NULL, size too small, unknown back end, version, abi or
- *                                flag, WOW64 in an x86 session, x64 on a 32-bit host, an interval
+ *                                flag, reserved not 0, WOW64 in an x86 session, x64 on a 32-bit host, an interval
  *                                for an unknown source or of 0, cgroup no directory of a
  *                                cgroup file system, or in a simulation
  * STATUS_NOT_FOUND               cgroup cannot be opened
  * STATUS_NOT_SUPPORTED           no back end, or not the one asked for, can be used:
  *                                ntprof_backend_next says why
- * STATUS_INSUFFICIENT_RESOURCES
+ * STATUS_INSUFFICIENT_RESOURCES  memory or descriptors
+ *
+ * ntprof_session_error(NULL) says more after a failure.
  */
 NTSTATUS ntprof_session_open(const ntprof_session_options *options,
                              ntprof_session **session);
@@ -211,7 +213,7 @@ typedef struct ntprof_watch_options {
     const KPROFILE_SOURCE *sources; /* sampled from now on, profiles started or not */
     const GROUP_AFFINITY *affinity; /* processors to sample on; NULL: all */
     uint32_t affinity_count;
-    uint32_t reserved;
+    uint32_t reserved; /* must be 0 */
 } ntprof_watch_options;
 
 /*
@@ -280,9 +282,13 @@ int ntprof_session_fd(ntprof_session *session);
 NTSTATUS ntprof_session_poll(ntprof_session *session, int *wait_ms);
 
 /*
- * ntprof_session_error - why the last call on this session that failed did so: one sentence
- * that names what refused and what would help; "" if there is none. Of the calling thread's
- * calls; valid until its next one that fails.
+ * ntprof_session_error - why the calling thread's last call on this session that failed did so: one
+ * sentence that names what refused, on what, and what would help; "" if the status says it all.
+ *
+ *   session  in: NULL for the thread's last failing call of all, whichever session it was on: after
+ *            ntprof_session_open, which failed and made none, and for the default session
+ *
+ * Valid until the thread's next call that fails.
  */
 const char *ntprof_session_error(ntprof_session *session);
 

@@ -48,12 +48,33 @@ ntprof_session *api_current_session(NTSTATUS *status);
  * a forked child that has not its own. */
 bool api_enter(ntprof_session *session);
 
-/* A call that fails before it has the session: forgets the reason of the one before, or says that the
- * session is not this process's. Returns status. session may be NULL. */
-NTSTATUS api_refuse(const ntprof_session *session, NTSTATUS status);
+/*
+ * api_refuse - a call fails before it has the session's lock, or has none: session is NULL.
+ *
+ *   format  in: why; a session that is not this process's is told instead
+ *
+ * Returns status.
+ */
+NTSTATUS api_refuse(const ntprof_session *session, NTSTATUS status, const char *format,
+                    ...) __attribute__((format(printf, 3, 4)));
 
-/* Unlocks. Keeps the back end's reason if status is a failure; returns status. */
+/* api_lack - a call without a session fails for want of memory or descriptors, as error (a negative errno)
+ * says. Returns STATUS_INSUFFICIENT_RESOURCES. */
+NTSTATUS api_lack(const char *what, int error);
+
+/* api_leave - unlock. If status is a failure, its reason is kept. Returns status. */
 NTSTATUS api_leave(ntprof_session *session, NTSTATUS status);
+
+/* api_leave_because - the same; format is why it failed, if nobody below says it better. */
+NTSTATUS api_leave_because(ntprof_session *session, NTSTATUS status, const char *format,
+                           ...) __attribute__((format(printf, 3, 4)));
+
+/* api_describe_halt - what the simulated NT came to, in a sentence; false while it runs. */
+bool api_describe_halt(const ntprof_session *session, char *text, size_t size);
+
+/* api_read_options - to this library's size. from: NULL for defaults. STATUS_INVALID_PARAMETER. */
+NTSTATUS api_read_options(const ntprof_session_options *from,
+                          ntprof_session_options *options);
 
 /* After hits were delivered: has a defect of the simulated NT stopped it? */
 void api_notice_halt(ntprof_session *session);

@@ -11,7 +11,7 @@ ntprof_session_set_notify(ntprof_session *session, ntprof_notify *callback,
                           void *context)
 {
     if (session == NULL || !api_enter(session)) {
-        return api_refuse(session, STATUS_INVALID_PARAMETER);
+        return api_refuse(session, STATUS_INVALID_PARAMETER, "session is NULL");
     }
     session->notify = callback;
     session->notify_context = context;
@@ -102,15 +102,46 @@ control_watch(ntprof_session *session, const EPROCESS *process,
     return status;
 }
 
-static bool
-control_options_valid(HANDLE process, const ntprof_watch_options *options)
+/* What is wrong with them, or NULL. */
+static const char *
+control_refuse_options(HANDLE process, const ntprof_watch_options *options)
 {
-    const unsigned known =
-        process != NULL ? NTPROF_WATCH_DESCENDANTS | NTPROF_WATCH_ON_EXEC : 0;
+    const unsigned known = NTPROF_WATCH_DESCENDANTS | NTPROF_WATCH_ON_EXEC;
 
-    return options->size >= sizeof(*options) && (options->flags & ~known) == 0 &&
-           (options->sources != NULL || options->source_count == 0) &&
-           (options->affinity != NULL || options->affinity_count == 0);
+    if (options->size < sizeof(*options)) {
+        return "ntprof_watch_options.size is less than sizeof(ntprof_watch_options)";
+    }
+    if ((options->flags & ~known) != 0) {
+        return "ntprof_watch_options.flags has bits that are none of NTPROF_WATCH_...";
+    }
+    if (process == NULL && options->flags != 0) {
+        return "a watch of all processes (process NULL) takes no flags";
+    }
+    if (options->reserved != 0) {
+        return "ntprof_watch_options.reserved must be 0";
+    }
+    if ((options->sources == NULL && options->source_count != 0) ||
+        (options->affinity == NULL && options->affinity_count != 0)) {
+        return "sources or affinity is NULL, and its count is not 0";
+    }
+    return NULL;
+}
+
+/* What the layers below do not put in words. */
+static const char *
+control_explain_watch(NTSTATUS status)
+{
+    switch (status) {
+    case STATUS_INVALID_PARAMETER:
+        return "affinity names a group or processor that is not active, no processor, "
+               "or "
+               "has Reserved members that are not 0";
+    case STATUS_NOT_SUPPORTED:
+        return "the back end cannot watch all processes, or has not all the sources: "
+               "ntprof_source_get says why";
+    default:
+        return "";
+    }
 }
 
 NTSTATUS
@@ -120,13 +151,15 @@ ntprof_session_watch(ntprof_session *session, HANDLE process,
     static const ntprof_watch_options none = {.size = sizeof(none)};
     EPROCESS *body = NULL;
     NTSTATUS status = STATUS_SUCCESS;
+    const char *why;
 
     if (options == NULL) {
         options = &none;
     }
-    if (session == NULL || !control_options_valid(process, options) ||
-        !api_enter(session)) {
-        return api_refuse(session, STATUS_INVALID_PARAMETER);
+    why = control_refuse_options(process, options);
+    if (session == NULL || why != NULL || !api_enter(session)) {
+        return api_refuse(session, STATUS_INVALID_PARAMETER, "%s",
+                          why != NULL ? why : "session is NULL");
     }
     if (process != NULL) {
         status = ExReferenceProcess(&session->system, process, &body);
@@ -140,14 +173,14 @@ ntprof_session_watch(ntprof_session *session, HANDLE process,
         }
         api_wake_thread(session);
     }
-    return api_leave(session, status);
+    return api_leave_because(session, status, "%s", control_explain_watch(status));
 }
 
 NTSTATUS
 ntprof_session_flush(ntprof_session *session)
 {
     if (session == NULL || !api_enter(session)) {
-        return api_refuse(session, STATUS_INVALID_PARAMETER);
+        return api_refuse(session, STATUS_INVALID_PARAMETER, "session is NULL");
     }
     ExFlushProfiles(&session->system);
     return api_leave(session, STATUS_SUCCESS);
@@ -166,7 +199,7 @@ ntprof_session_poll(ntprof_session *session, int *wait_ms)
     int next_ms;
 
     if (session == NULL || !api_enter(session)) {
-        return api_refuse(session, STATUS_INVALID_PARAMETER);
+        return api_refuse(session, STATUS_INVALID_PARAMETER, "session is NULL");
     }
     next_ms = api_deliver(session);
     if (wait_ms != NULL) {
@@ -190,11 +223,19 @@ control_fill_halt(const ntprof_session *session, ntprof_session_info *info)
 NTSTATUS
 ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
 {
+    /* The first version's. */
+    const size_t least = offsetof(ntprof_session_info, abi);
     ntprof_session_info full = {0};
     HAL_STATISTICS statistics = {0};
 
+    if (info != NULL && info->size < least) {
+        return api_refuse(session, STATUS_INVALID_PARAMETER,
+                          "ntprof_session_info.size is %zu: set it to "
+                          "sizeof(ntprof_session_info)",
+                          info->size);
+    }
     if (session == NULL || info == NULL || !api_enter(session)) {
-        return api_refuse(session, STATUS_INVALID_PARAMETER);
+        return api_refuse(session, STATUS_INVALID_PARAMETER, "an argument is NULL");
     }
     session->backend->QueryStatistics(session->backend_context, &statistics);
     strncpy(full.backend, session->backend->Name, sizeof(full.backend) - 1);
@@ -213,8 +254,6 @@ ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
     full.nt_version = session->system.Version->Number;
     full.abi = session->system.Abi.Number;
     control_fill_halt(session, &full);
-    return api_leave(session, api_copy_out(info, &full, sizeof(full),
-                                           offsetof(ntprof_session_info, abi))
-                                  ? STATUS_SUCCESS
-                                  : STATUS_INVALID_PARAMETER);
+    (void)api_copy_out(info, &full, sizeof(full), least);
+    return api_leave(session, STATUS_SUCCESS);
 }

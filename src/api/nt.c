@@ -18,7 +18,7 @@ nt_enter(NTSTATUS *status)
     }
     if (!api_enter(session)) {
         /* the session of a forked child's parent */
-        *status = api_refuse(session, STATUS_INVALID_HANDLE);
+        *status = api_refuse(session, STATUS_INVALID_HANDLE, "%s", "");
         return NULL;
     }
     return session;
@@ -48,6 +48,33 @@ nt_parameters(const HANDLE *ProfileHandle, HANDLE Process, const void *ProfileBa
     };
 }
 
+/* Which of the parameters it was; "" if the status says. */
+static const char *
+nt_explain_create(const EX_CREATE_PROFILE *Parameters, NTSTATUS Status)
+{
+    switch (Status) {
+    case STATUS_INVALID_PARAMETER:
+        if (Parameters->BucketSize != 0 &&
+            (Parameters->BucketSize < PROFILE_BUCKET_LOG2_MIN ||
+             Parameters->BucketSize > PROFILE_BUCKET_LOG2_MAX)) {
+            return "BucketSize is the log2 of a bucket's bytes: 2 to 31";
+        }
+        if (Parameters->BucketSize == 0) {
+            return "BucketSize 0 is for a code segment: in an x86 session, with a "
+                   "selector "
+                   "below 0x10000 as ProfileBase, and a Process unless that is 0";
+        }
+        return "the affinity names no processor, or one that is not active, or a group "
+               "that is not there, or its Reserved members are not 0";
+    case STATUS_DATATYPE_MISALIGNMENT:
+        return Parameters->Buffer % sizeof(ULONG) != 0
+                   ? "Buffer is no multiple of 4"
+                   : "AffinityArray is no multiple of 4";
+    default:
+        return "";
+    }
+}
+
 NTSTATUS
 NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
                   SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer, ULONG BufferSize,
@@ -65,8 +92,9 @@ NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
     }
     Parameters.GroupCount = GroupCount;
     Parameters.AffinityArray = nt_address(AffinityArray);
-    return api_leave(Session,
-                     ExCreateProfileEx(&Session->system, UserMode, &Parameters));
+    Status = ExCreateProfileEx(&Session->system, UserMode, &Parameters);
+    return api_leave_because(Session, Status, "%s",
+                             nt_explain_create(&Parameters, Status));
 }
 
 NTSTATUS
@@ -83,8 +111,9 @@ NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
     if (Session == NULL) {
         return Status;
     }
-    return api_leave(
-        Session, ExCreateProfile(&Session->system, UserMode, &Parameters, Affinity));
+    Status = ExCreateProfile(&Session->system, UserMode, &Parameters, Affinity);
+    return api_leave_because(Session, Status, "%s",
+                             nt_explain_create(&Parameters, Status));
 }
 
 NTSTATUS
@@ -98,7 +127,11 @@ NtStartProfile(HANDLE ProfileHandle)
     }
     Status = ExStartProfile(&Session->system, ProfileHandle);
     api_wake_thread(Session);
-    return api_leave(Session, Status);
+    return api_leave_because(Session, Status, "%s",
+                             Status == STATUS_INSUFFICIENT_RESOURCES
+                                 ? "out of memory, or more to lock than an MDL of this "
+                                   "NT version can describe"
+                                 : "");
 }
 
 NTSTATUS
@@ -204,7 +237,28 @@ NtOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
         Status = ExOpenProcess(&Session->system, UserMode, nt_address(ProcessHandle),
                                DesiredAccess, ProcessId);
     }
-    return api_leave(Session, Status);
+    return api_leave_because(Session, Status, "%s",
+                             Status == STATUS_INVALID_PARAMETER
+                                 ? "ClientId is NULL, or ObjectAttributes has a name: "
+                                   "processes have none"
+                                 : "");
+}
+
+static const char *
+nt_explain_duplicate(NTSTATUS Status)
+{
+    switch (Status) {
+    case STATUS_INVALID_PARAMETER:
+        return "Options or HandleAttributes has unknown bits";
+    case STATUS_NOT_SUPPORTED:
+        return "handles are the session's: both processes must be the caller's own";
+    case STATUS_ACCESS_DENIED:
+        return "a process handle lacks PROCESS_DUP_HANDLE, or DesiredAccess is more "
+               "than "
+               "SourceHandle has";
+    default:
+        return "";
+    }
 }
 
 NTSTATUS
@@ -227,8 +281,8 @@ NtDuplicateObject(HANDLE SourceProcessHandle, HANDLE SourceHandle,
     if (Session == NULL) {
         return Status;
     }
-    return api_leave(Session,
-                     ExDuplicateObject(&Session->system, UserMode, &Parameters));
+    Status = ExDuplicateObject(&Session->system, UserMode, &Parameters);
+    return api_leave_because(Session, Status, "%s", nt_explain_duplicate(Status));
 }
 
 NTSTATUS
@@ -262,8 +316,9 @@ ntprof_NtCreateProfile310(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBa
     if (Session == NULL) {
         return Status;
     }
-    return api_leave(Session,
-                     ExCreateProfile310(&Session->system, UserMode, &Parameters));
+    Status = ExCreateProfile310(&Session->system, UserMode, &Parameters);
+    return api_leave_because(Session, Status, "%s",
+                             nt_explain_create(&Parameters, Status));
 }
 
 NTSTATUS

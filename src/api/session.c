@@ -25,12 +25,6 @@ static pthread_once_t default_once = PTHREAD_ONCE_INIT;
 static ntprof_session *default_session;
 static _Thread_local ntprof_session *thread_session;
 
-/* Why the thread's last call that failed did so: another thread's must not change it. */
-static _Thread_local struct {
-    const ntprof_session *session;
-    char text[512];
-} thread_error;
-
 bool
 api_copy_out(void *to, const void *from, size_t bytes, size_t least)
 {
@@ -53,49 +47,7 @@ api_enter(ntprof_session *session)
     }
     pthread_mutex_lock(&session->lock);
     session->backend->ClearError(session->backend_context);
-    return true;
-}
-
-NTSTATUS
-api_refuse(const ntprof_session *session, NTSTATUS status)
-{
-    if (session != NULL) {
-        thread_error.session = session;
-        snprintf(thread_error.text, sizeof(thread_error.text), "%s",
-                 session->owner != getpid()
-                     ? "the session is of the process that forked this one, which can "
-                       "open one of its own: ntprof_session_open"
-                     : "");
-    }
-    return status;
-}
-
-/* What the simulated NT came to, in a sentence; false while it runs. */
-static bool
-session_describe_halt(const ntprof_session *session, char *text, size_t size)
-{
-    const char *const version = session->system.Version->Name;
-    KE_HALT halt;
-
-    if (!KeQueryHalt(&session->system.Ke, &halt)) {
-        return false;
-    }
-    if (halt.Kind == KE_HALT_CORRUPTION) {
-        snprintf(text, size,
-                 "NT %s would have corrupted memory at 0x%llx in silence, behind a "
-                 "profile's "
-                 "counters; nothing was written, and the session has stopped",
-                 version, (unsigned long long)halt.Parameters[0]);
-    } else {
-        snprintf(
-            text, size,
-            "NT %s would have stopped with bug check 0x%02X (0x%llx, 0x%llx, 0x%llx, "
-            "0x%llx); nothing was written, and the session has stopped",
-            version, halt.Code, (unsigned long long)halt.Parameters[0],
-            (unsigned long long)halt.Parameters[1],
-            (unsigned long long)halt.Parameters[2],
-            (unsigned long long)halt.Parameters[3]);
-    }
+    host_linux_forget_refusal(&session->host);
     return true;
 }
 
@@ -108,47 +60,9 @@ api_notice_halt(ntprof_session *session)
         return;
     }
     session->halt_logged = true;
-    if (session->log != NULL && session_describe_halt(session, text, sizeof(text))) {
+    if (session->log != NULL && api_describe_halt(session, text, sizeof(text))) {
         session->log(session->log_context, NTPROF_LOG_ERROR, text);
     }
-}
-
-/* Why the call failed. The host answers yes or no, so its refusal is put in words here. */
-static void
-session_describe_failure(const ntprof_session *session, NTSTATUS status, char *text,
-                         size_t size)
-{
-    const char *why = session->backend->Error(session->backend_context);
-
-    if (status == STATUS_SYSTEM_SHUTDOWN &&
-        session_describe_halt(session, text, size)) {
-        return;
-    }
-    if (status == STATUS_PRIVILEGE_NOT_HELD && why[0] == '\0') {
-        why = "Linux refuses events of whole processors to the caller; set "
-              "kernel.perf_event_paranoid to 0, or grant CAP_PERFMON, or look for a "
-              "sandbox that refuses perf_event_open (ntprof doctor)";
-    }
-    snprintf(text, size, "%s", why);
-}
-
-NTSTATUS
-api_leave(ntprof_session *session, NTSTATUS status)
-{
-    api_notice_halt(session);
-    if (!NT_SUCCESS(status)) {
-        thread_error.session = session;
-        session_describe_failure(session, status, thread_error.text,
-                                 sizeof(thread_error.text));
-    }
-    pthread_mutex_unlock(&session->lock);
-    return status;
-}
-
-const char *
-ntprof_session_error(ntprof_session *session)
-{
-    return session != NULL && thread_error.session == session ? thread_error.text : "";
 }
 
 /* Called by the back end within a delivery, with the session locked. */
@@ -195,20 +109,39 @@ session_try_backend(ntprof_session *session, const HAL_BACKEND *backend,
     if (!probe.Usable) {
         session_add_reason(session->better, sizeof(session->better), backend->Name,
                            &probe);
-        return STATUS_NOT_SUPPORTED;
+        return probe.Shortage ? STATUS_INSUFFICIENT_RESOURCES : STATUS_NOT_SUPPORTED;
     }
     status = backend->Open(open, &session->backend_context);
     if (NT_SUCCESS(status)) {
         session->backend = backend;
         session_add_reason(session->limits, sizeof(session->limits), "", &probe);
+    } else {
+        session_add_reason(session->better, sizeof(session->better), backend->Name,
+                           open->Failure);
     }
     return status;
+}
+
+static NTSTATUS
+session_refuse_backend(const char *name)
+{
+    char names[128] = "";
+
+    for (size_t i = 0; HalBackends[i] != NULL; i++) {
+        const size_t used = strlen(names);
+
+        snprintf(names + used, sizeof(names) - used, "%s%s", used != 0 ? ", " : "",
+                 HalBackends[i]->Name);
+    }
+    return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                      "there is no back end \"%.32s\"; there are %s", name, names);
 }
 
 /* The one that is named, or the first that can be used of those that need not be. */
 static NTSTATUS
 session_choose_backend(ntprof_session *session, const ntprof_session_options *options)
 {
+    HAL_PROBE failure = {0};
     const HAL_OPEN open = {
         .Ke = &session->system.Ke,
         .Notify = session_notify,
@@ -218,9 +151,10 @@ session_choose_backend(ntprof_session *session, const ntprof_session_options *op
         .UserOnly = (options->flags & NTPROF_SESSION_USER_ONLY) != 0,
         .CgroupFd = session->cgroup_fd >= 0 ? &session->cgroup_fd : NULL,
         .SimulationSeed = options->simulation_seed,
+        .Failure = &failure,
     };
-    NTSTATUS status =
-        options->backend != NULL ? STATUS_INVALID_PARAMETER : STATUS_NOT_SUPPORTED;
+    NTSTATUS status = STATUS_NOT_SUPPORTED;
+    bool shortage = false;
 
     for (size_t i = 0; HalBackends[i] != NULL; i++) {
         const HAL_BACKEND *const backend = HalBackends[i];
@@ -232,11 +166,20 @@ session_choose_backend(ntprof_session *session, const ntprof_session_options *op
             continue;
         }
         status = session_try_backend(session, backend, &open);
-        if (NT_SUCCESS(status) || options->backend != NULL) {
+        if (NT_SUCCESS(status)) {
             return status;
         }
+        shortage |= status == STATUS_INSUFFICIENT_RESOURCES;
+        if (options->backend != NULL) {
+            return api_refuse(NULL, status, "%s", session->better);
+        }
     }
-    return status;
+    if (options->backend != NULL) {
+        return session_refuse_backend(options->backend);
+    }
+    /* Another time one may be there that is not now. */
+    return api_refuse(NULL, shortage ? STATUS_INSUFFICIENT_RESOURCES : status, "%s",
+                      session->better);
 }
 
 static NTSTATUS
@@ -246,10 +189,15 @@ session_set_intervals(ntprof_session *session, const ntprof_session_options *opt
         const ntprof_source_interval *const wanted = &options->intervals[i];
         KPROFILE_SOURCE source;
 
-        if (wanted->source == NULL || wanted->interval == 0 ||
-            !NT_SUCCESS(session->backend->LookupSource(session->backend_context,
+        if (wanted->source == NULL || wanted->interval == 0) {
+            return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                              "intervals[%zu] has no source, or an interval of 0", i);
+        }
+        if (!NT_SUCCESS(session->backend->LookupSource(session->backend_context,
                                                        wanted->source, &source))) {
-            return STATUS_INVALID_PARAMETER;
+            return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                              "intervals[%zu]: back end %s has no source \"%.64s\"", i,
+                              session->backend->Name, wanted->source);
         }
         session->backend->Hal->SetInterval(session->backend_context, source,
                                            wanted->interval);
@@ -264,12 +212,12 @@ session_init_lock(ntprof_session *session)
     int failure;
 
     if (pthread_mutexattr_init(&attributes) != 0) {
-        return STATUS_INSUFFICIENT_RESOURCES;
+        return api_lack("no lock", -ENOMEM);
     }
     pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
     failure = pthread_mutex_init(&session->lock, &attributes);
     pthread_mutexattr_destroy(&attributes);
-    return failure == 0 ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES;
+    return failure == 0 ? STATUS_SUCCESS : api_lack("no lock", -failure);
 }
 
 /* Counters go where the back end finds them. */
@@ -308,15 +256,18 @@ session_open_cgroup(ntprof_session *session, const char *directory)
     }
     session->cgroup_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (session->cgroup_fd < 0) {
-        return errno == EMFILE || errno == ENFILE ? STATUS_INSUFFICIENT_RESOURCES
-                                                  : STATUS_NOT_FOUND;
+        return errno == EMFILE || errno == ENFILE
+                   ? api_lack("cannot open the cgroup", -errno)
+                   : api_refuse(NULL, STATUS_NOT_FOUND, "cannot open cgroup %s: %s",
+                                directory, strerror(errno));
     }
     if (fstatfs(session->cgroup_fd, &system) == 0 &&
         (system.f_type == CGROUP_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC)) {
         return STATUS_SUCCESS;
     }
     close(session->cgroup_fd);
-    return STATUS_INVALID_PARAMETER;
+    return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                      "%s is no directory of a cgroup file system", directory);
 }
 
 static void
@@ -340,7 +291,7 @@ session_build(ntprof_session *session, const ntprof_session_options *options)
     NTSTATUS status = host_linux_create(&session->host);
 
     if (!NT_SUCCESS(status)) {
-        return status;
+        return api_lack("cannot read which processors there are", -errno);
     }
     status = session_choose_backend(session, options);
     if (!NT_SUCCESS(status)) {
@@ -350,6 +301,7 @@ session_build(ntprof_session *session, const ntprof_session_options *options)
     hal = (HAL){.Table = session->backend->Hal, .Context = session->backend_context};
     status = ExInitializeSystem(&session->system, &session->host, &hal, &rules);
     if (!NT_SUCCESS(status)) {
+        (void)api_lack("no session", -ENOMEM); /* the options were looked at before */
         goto close_backend;
     }
     status = session_set_intervals(session, options);
@@ -373,38 +325,6 @@ delete_host:
     return status;
 }
 
-/* Options of this library's size, zero where the caller's struct ends. */
-static NTSTATUS
-session_read_options(const ntprof_session_options *from,
-                     ntprof_session_options *options)
-{
-    const unsigned known =
-        NTPROF_SESSION_POLLED | NTPROF_SESSION_USER_ONLY | NTPROF_SESSION_WOW64;
-    const size_t first =
-        offsetof(ntprof_session_options, abi); /* of the first version */
-
-    *options = (ntprof_session_options){.size = sizeof(*options)};
-    if (from == NULL) {
-        return STATUS_SUCCESS;
-    }
-    if (from->size < first) {
-        return STATUS_INVALID_PARAMETER;
-    }
-    for (size_t i = sizeof(*options); i < from->size; i++) {
-        if (((const char *)from)[i] != 0) {
-            return STATUS_INVALID_PARAMETER; /* an option of a newer library */
-        }
-    }
-    memcpy(options, from,
-           from->size < sizeof(*options) ? from->size : sizeof(*options));
-    options->size = sizeof(*options);
-    if ((options->flags & ~known) != 0 ||
-        (options->intervals == NULL && options->interval_count != 0)) {
-        return STATUS_INVALID_PARAMETER;
-    }
-    return STATUS_SUCCESS;
-}
-
 NTSTATUS
 ntprof_session_open(const ntprof_session_options *from, ntprof_session **out)
 {
@@ -413,15 +333,16 @@ ntprof_session_open(const ntprof_session_options *from, ntprof_session **out)
     NTSTATUS status;
 
     if (out == NULL) {
-        return STATUS_INVALID_PARAMETER;
+        return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                          "there is no variable for the session");
     }
-    status = session_read_options(from, &options);
+    status = api_read_options(from, &options);
     if (!NT_SUCCESS(status)) {
         return status;
     }
     session = calloc(1, sizeof(*session));
     if (session == NULL) {
-        return STATUS_INSUFFICIENT_RESOURCES;
+        return api_lack("no session", -ENOMEM);
     }
     session->owner = getpid();
     session->wake_fd = -1;

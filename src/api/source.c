@@ -12,13 +12,30 @@ ntprof_source_lookup(ntprof_session *session, const char *text, KPROFILE_SOURCE 
     NTSTATUS status;
 
     if (session == NULL || text == NULL || source == NULL || !api_enter(session)) {
-        return api_refuse(session, STATUS_INVALID_PARAMETER);
+        return api_refuse(session, STATUS_INVALID_PARAMETER, "an argument is NULL");
     }
     status = session->backend->LookupSource(session->backend_context, text, &found);
     if (NT_SUCCESS(status)) {
         *source = found;
     }
-    return api_leave(session, status);
+    switch (status) {
+    case STATUS_NOT_FOUND:
+        return api_leave_because(session, status,
+                                 "back end %s has no source \"%.64s\"; "
+                                 "ntprof_source_next, or ntprof sources, lists them",
+                                 session->backend->Name, text);
+    case STATUS_INVALID_PARAMETER:
+        return api_leave_because(
+            session, status,
+            "\"%.64s\": what is behind the colon is no number that "
+            "the source can have",
+            text);
+    default:
+        return api_leave_because(session, status,
+                                 "no source can be made for \"%.64s\": there are too "
+                                 "many, or memory is short",
+                                 text);
+    }
 }
 
 NTSTATUS
@@ -28,7 +45,7 @@ ntprof_source_next(ntprof_session *session, uint32_t index, KPROFILE_SOURCE *sou
     NTSTATUS status;
 
     if (session == NULL || source == NULL || !api_enter(session)) {
-        return api_refuse(session, STATUS_INVALID_PARAMETER);
+        return api_refuse(session, STATUS_INVALID_PARAMETER, "an argument is NULL");
     }
     status = session->backend->NextSource(session->backend_context, index, &found);
     if (NT_SUCCESS(status)) {
@@ -70,14 +87,22 @@ NTSTATUS
 ntprof_source_get(ntprof_session *session, KPROFILE_SOURCE source,
                   ntprof_source_info *info)
 {
+    /* The first version's. */
+    const size_t least = offsetof(ntprof_source_info, unwritten);
     ntprof_source_info full = {.source = source};
     HAL_SOURCE hal;
     HAL_BOOKS books = {0};
     KE_BOOKS hits;
     NTSTATUS status;
 
+    if (info != NULL && info->size < least) {
+        return api_refuse(session, STATUS_INVALID_PARAMETER,
+                          "ntprof_source_info.size is %zu: set it to "
+                          "sizeof(ntprof_source_info)",
+                          info->size);
+    }
     if (session == NULL || info == NULL || !api_enter(session)) {
-        return api_refuse(session, STATUS_INVALID_PARAMETER);
+        return api_refuse(session, STATUS_INVALID_PARAMETER, "an argument is NULL");
     }
     ExFlushProfiles(&session->system);
     KeQueryBooks(&session->system.Ke, source, &hits);
@@ -86,12 +111,10 @@ ntprof_source_get(ntprof_session *session, KPROFILE_SOURCE source,
     if (NT_SUCCESS(status)) {
         session->backend->Hal->QuerySource(session->backend_context, source, &hal);
         source_fill(&full, &hal, &books, &hits);
-        if (!api_copy_out(info, &full, sizeof(full),
-                          offsetof(ntprof_source_info, unwritten))) {
-            status = STATUS_INVALID_PARAMETER;
-        }
+        (void)api_copy_out(info, &full, sizeof(full), least);
     }
-    return api_leave(session, status);
+    return api_leave_because(session, status, "back end %s has no source %u",
+                             session->backend->Name, source);
 }
 
 NTSTATUS

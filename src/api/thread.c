@@ -105,7 +105,7 @@ api_start_thread(ntprof_session *session)
 
     session->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (session->wake_fd < 0) {
-        return STATUS_INSUFFICIENT_RESOURCES;
+        return api_lack("cannot wake the session's thread", -errno);
     }
     /* The program's signals are for its own threads. */
     sigfillset(&all);
@@ -115,7 +115,7 @@ api_start_thread(ntprof_session *session)
     if (failure != 0) {
         close(session->wake_fd);
         session->wake_fd = -1;
-        return STATUS_INSUFFICIENT_RESOURCES;
+        return api_lack("cannot make the session's thread", -failure);
     }
     session->threaded = true;
     return STATUS_SUCCESS;

@@ -18,6 +18,8 @@ typedef struct _HAL_PROBE {
     BOOLEAN Usable;
     BOOLEAN Kernel; /* may see kernel mode */
     BOOLEAN Global; /* may see all processes */
+    /* Not usable for want of descriptors or memory: another time it may be. */
+    BOOLEAN Shortage;
     char Reason[256];
     char Remedy[256];
 } HAL_PROBE;
@@ -32,7 +34,29 @@ typedef struct _HAL_OPEN {
     /* Hits in user mode tell their code segment and the offset in it, where there are any. */
     BOOLEAN Selectors;
     ULONG64 SimulationSeed;
+    HAL_PROBE *Failure; /* gets Reason and Remedy if Open fails; NULL: nobody asks */
 } HAL_OPEN;
+
+static inline void
+HalpCopyText(char *To, SIZE_T Room, const char *From)
+{
+    for (; Room > 1 && *From != '\0'; Room--) {
+        *To++ = *From++;
+    }
+    *To = '\0';
+}
+
+/* HalExplainFailure - why Open failed, for who asks. */
+static inline void
+HalExplainFailure(const HAL_OPEN *Open, const char *Reason, const char *Remedy)
+{
+    HAL_PROBE *const Failure = Open->Failure;
+
+    if (Failure != NULL) {
+        HalpCopyText(Failure->Reason, sizeof(Failure->Reason), Reason);
+        HalpCopyText(Failure->Remedy, sizeof(Failure->Remedy), Remedy);
+    }
+}
 
 typedef struct _HAL_WATCH {
     ULONG64 ProcessId; /* 0: all processes, without flags */

@@ -298,9 +298,12 @@ probe(HAL_PROBE *probed)
 {
     struct bpf_refusal refusal;
     struct bpf *bpf = NULL;
+    int result;
 
     *probed = (HAL_PROBE){0};
-    if (bpf_create(bpf_call_kernel, false, &bpf, &refusal) < 0) {
+    result = bpf_create(bpf_call_kernel, false, &bpf, &refusal);
+    if (result < 0) {
+        probed->Shortage = to_status(result) == STATUS_INSUFFICIENT_RESOURCES;
         snprintf(probed->Reason, sizeof(probed->Reason), "%s", refusal.reason);
         snprintf(probed->Remedy, sizeof(probed->Remedy), "%s", refusal.remedy);
         return;
@@ -328,10 +331,12 @@ open_backend(const HAL_OPEN *open, void **context)
     int result;
 
     if (backend == NULL) {
+        HalExplainFailure(open, "out of memory", "");
         return STATUS_INSUFFICIENT_RESOURCES;
     }
     result = bpf_create(bpf_call_kernel, open->UserOnly != 0, &backend->bpf, &refusal);
     if (result < 0) {
+        HalExplainFailure(open, refusal.reason, refusal.remedy);
         free(backend);
         return to_status(result);
     }

@@ -173,12 +173,14 @@ probe(HAL_PROBE *probed)
     *probed = (HAL_PROBE){0};
     if (perf_sources_init(&sources, 0) < 0) {
         snprintf(probed->Reason, sizeof(probed->Reason), "out of memory");
+        probed->Shortage = TRUE;
         return;
     }
     time = perf_sources_find(&sources, ProfileTime);
     result = try_time(time, false, 0, -1);
     probed->Usable = result == 0;
     if (result < 0) {
+        probed->Shortage = to_status(result) == STATUS_INSUFFICIENT_RESOURCES;
         perf_refusal_explain(result, PERF_SCOPE_SELF, probed->Reason,
                              sizeof(probed->Reason), probed->Remedy,
                              sizeof(probed->Remedy));
@@ -212,6 +214,13 @@ open_backend(const HAL_OPEN *open, void **context)
     if (result == 0) {
         perf->cgroup_fd = open->CgroupFd != NULL ? *open->CgroupFd : -1;
         *context = perf;
+    } else {
+        char reason[256];
+        char remedy[256];
+
+        perf_refusal_explain(result, PERF_SCOPE_SELF, reason, sizeof(reason), remedy,
+                             sizeof(remedy));
+        HalExplainFailure(open, reason, remedy);
     }
     return to_status(result);
 }

@@ -297,7 +297,15 @@ perf_processor_ring(struct perf *perf, uint32_t processor, int *result)
 
 /* ---- open and close ---- */
 
-static void
+/* Is it for want of descriptors or memory? Then it says nothing of rights. */
+static bool
+is_shortage(int result)
+{
+    return result == -EMFILE || result == -ENFILE || result == -ENOMEM;
+}
+
+/* Returns 0, or negative errno if it cannot be found out now. */
+static int
 find_kernel_right(struct perf *perf, bool user_only)
 {
     const struct perf_source *time = perf_sources_find(&perf->sources, ProfileTime);
@@ -307,7 +315,8 @@ find_kernel_right(struct perf *perf, bool user_only)
     if (user_only) {
         snprintf(perf->kernel_reason, sizeof(perf->kernel_reason),
                  "the session is for user mode only");
-        return;
+        result = try_source(perf, time, false);
+        return is_shortage(result) ? result : 0;
     }
     result = try_source(perf, time, true);
     perf->kernel = result == 0;
@@ -315,6 +324,7 @@ find_kernel_right(struct perf *perf, bool user_only)
         perf_refusal_explain(result, PERF_SCOPE_KERNEL, perf->kernel_reason,
                              sizeof(perf->kernel_reason), remedy, sizeof(remedy));
     }
+    return is_shortage(result) ? result : 0;
 }
 
 int
@@ -350,12 +360,18 @@ perf_create(struct _KE_SYSTEM *ke, perf_notify *notify, void *context, bool user
         result = -errno;
         goto finish_sources;
     }
+    /* What the kernel can do, and the caller may, is asked once: so a shortage fails the session. */
     perf_features_probe(&perf->features, selectors);
+    result = find_kernel_right(perf, user_only);
+    if (result < 0) {
+        goto close_epoll;
+    }
     perf_space_init(&perf->space, notify, context);
-    find_kernel_right(perf, user_only);
     *created = perf;
     return 0;
 
+close_epoll:
+    close(perf->epoll_fd);
 finish_sources:
     perf_sources_finish(&perf->sources);
 free_memory:

@@ -239,10 +239,12 @@ open_backend(const HAL_OPEN *open, void **context)
     struct sim *sim;
 
     if (open->CgroupFd != NULL) {
+        HalExplainFailure(open, "a simulation has no cgroups", "");
         return STATUS_INVALID_PARAMETER;
     }
     sim = sim_create(&options, open->Ke);
     if (sim == NULL) {
+        HalExplainFailure(open, "out of memory", "");
         return STATUS_INSUFFICIENT_RESOURCES;
     }
     *context = sim;

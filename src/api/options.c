@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* api/options.c - the options of a session: read as far as the caller's struct reaches, and checked. */
+#include "api/api.h"
+#include "ex/version.h"
+
+#include <string.h>
+
+enum {
+    OPTION_FLAGS =
+        NTPROF_SESSION_POLLED | NTPROF_SESSION_USER_ONLY | NTPROF_SESSION_WOW64
+};
+
+static NTSTATUS
+options_refuse_size(size_t size)
+{
+    return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                      "ntprof_session_options.size is %zu: set it to "
+                      "sizeof(ntprof_session_options)",
+                      size);
+}
+
+/* Zero where the caller's struct ends; what this library does not know must be 0. */
+static NTSTATUS
+options_copy(const ntprof_session_options *from, ntprof_session_options *options)
+{
+    const size_t first = offsetof(ntprof_session_options, abi); /* the first version */
+    const char *const bytes = (const char *)from;
+
+    if (from->size < first) {
+        return options_refuse_size(from->size);
+    }
+    for (size_t i = sizeof(*options); i < from->size; i++) {
+        if (bytes[i] != 0) {
+            return api_refuse(
+                NULL, STATUS_INVALID_PARAMETER,
+                "an option is set that this library (%s) does not know yet",
+                ntprof_version());
+        }
+    }
+    memcpy(options, from,
+           from->size < sizeof(*options) ? from->size : sizeof(*options));
+    options->size = sizeof(*options);
+    return STATUS_SUCCESS;
+}
+
+/* Whose rules hold. */
+static NTSTATUS
+options_check_rules(const ntprof_session_options *options)
+{
+    const bool x64_host = sizeof(void *) > 4;
+
+    if (ExFindVersion(options->nt_version) == NULL) {
+        return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                          "nt_version %u is none of NTPROF_NT_...; "
+                          "ntprof_nt_version_lookup finds one by its name",
+                          options->nt_version);
+    }
+    if (options->abi > NTPROF_ABI_X86) {
+        return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                          "abi %u is none of NTPROF_ABI_...", options->abi);
+    }
+    if (options->abi == NTPROF_ABI_X64 && !x64_host) {
+        return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                          "a 32-bit program has no x64 sessions");
+    }
+    if ((options->flags & NTPROF_SESSION_WOW64) != 0 &&
+        (options->abi == NTPROF_ABI_X86 || !x64_host)) {
+        return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                          "NTPROF_SESSION_WOW64 is of a 64-bit NT: it needs "
+                          "NTPROF_ABI_X64");
+    }
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS
+options_check(const ntprof_session_options *options)
+{
+    if ((options->flags & ~(uint32_t)OPTION_FLAGS) != 0) {
+        return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                          "flags 0x%x are none of NTPROF_SESSION_...",
+                          options->flags & ~(uint32_t)OPTION_FLAGS);
+    }
+    if (options->reserved != 0) {
+        return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                          "ntprof_session_options.reserved must be 0");
+    }
+    if (options->intervals == NULL && options->interval_count != 0) {
+        return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                          "interval_count is %zu and intervals NULL",
+                          options->interval_count);
+    }
+    return options_check_rules(options);
+}
+
+NTSTATUS
+api_read_options(const ntprof_session_options *from, ntprof_session_options *options)
+{
+    NTSTATUS status;
+
+    *options = (ntprof_session_options){.size = sizeof(*options)};
+    if (from == NULL) {
+        return STATUS_SUCCESS;
+    }
+    status = options_copy(from, options);
+    return NT_SUCCESS(status) ? options_check(options) : status;
+}
