@@ -325,6 +325,23 @@ tell_of(struct bpf *bpf, uint32_t pid, uint32_t flags)
     return perf_watch_all(bpf->stream, NULL, 0, no_processors, 0);
 }
 
+/* What the stream said, or what there was too little of before it could. */
+static void
+explain_stream(struct bpf *bpf, int error)
+{
+    char reason[256];
+    char remedy[256];
+
+    if (bpf->stream != NULL && bpf->stream->error[0] != '\0') {
+        snprintf(bpf->error, sizeof(bpf->error), "%s", bpf->stream->error);
+        return;
+    }
+    perf_refusal_explain(error, PERF_SCOPE_PROCESS, reason, sizeof(reason), remedy,
+                         sizeof(remedy));
+    snprintf(bpf->error, sizeof(bpf->error), "cannot tell of processes: %s%s%s", reason,
+             remedy[0] != '\0' ? "; to allow: " : "", remedy);
+}
+
 int
 bpf_watch(struct bpf *bpf, uint32_t pid, uint32_t flags,
           struct perf_source *const *sources, size_t source_count,
@@ -335,6 +352,7 @@ bpf_watch(struct bpf *bpf, uint32_t pid, uint32_t flags,
     int result = open_stream(bpf);
 
     if (result < 0) {
+        explain_stream(bpf, result);
         return result;
     }
     before = control->watch;
@@ -350,7 +368,7 @@ bpf_watch(struct bpf *bpf, uint32_t pid, uint32_t flags,
     bpf_stream_flush(bpf);
     result = tell_of(bpf, pid, flags);
     if (result < 0) {
-        snprintf(bpf->error, sizeof(bpf->error), "%s", bpf->stream->error);
+        explain_stream(bpf, result);
         goto stop;
     }
     bpf->settled_ns = perf_now_ns(bpf->stream);
