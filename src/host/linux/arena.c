@@ -26,8 +26,10 @@
  * - The alias of a spliced range is locked in memory, so that the pages stay resident as long as
  *   the range has locks. What mremap makes of a locked mapping is charged once more, so further
  *   mappings are made of the caller's. Buffers are not locked: they are sparse.
- * - Spliced ranges take at most seven eighths of the mappings that a process may have: the program
- *   needs some too, and so do differences, which serve what is not spliced then.
+ * - Spliced ranges, and what stays of them, take at most seven eighths of the mappings that a process
+ *   may have: the program needs some too, and so do differences, which serve what is not spliced
+ *   then. Private pages that were moved to their place never become one mapping with those beside
+ *   them again: the kernel keeps where each was first touched, and merges what is in a row there.
  * - What a caller's thread writes into a page between copy and move is lost; what another
  *   lock adds by differences is not, because it holds the mutex.
  * - A supply of which the caller may see pages that are not the range's any more is marked seen.
@@ -52,8 +54,10 @@
 enum {
     COPY_BYTES = 16384,
     SPLICE_MAPPINGS = 3,    /* the pages, what is behind them, the alias */
+    LEFT_MAPPINGS = 2,      /* the first two, for what was given back */
     USUAL_MAPPINGS = 65530, /* vm.max_map_count, if it is not told */
-    SPLICE_EIGHTHS = 7      /* of them */
+    SPLICE_EIGHTHS = 7,     /* of them */
+    RECOUNT_SPLICES = 1024
 };
 
 /* The only mutable state below api/ that no session owns: pages belong to the process. */
@@ -64,7 +68,9 @@ static struct {
     void *ranges;             /* of tsearch */
     struct host_range *above; /* while it is searched: the least that lies above */
     size_t spliced;           /* ranges */
-    size_t spliced_most;
+    size_t left;              /* at most: given back, and mappings of their own still */
+    size_t mappings_most;     /* for both of them; 0: not found out yet */
+    size_t tries;             /* to splice, since mappings were counted */
 } process_pages = {
     .mutex = PTHREAD_MUTEX_INITIALIZER,
     .once = PTHREAD_ONCE_INIT,
@@ -271,20 +277,57 @@ pages_copy(char *to, uintptr_t from, size_t bytes)
 
 /* Read once: one that an administrator lowers later is met as the kernel's refusal. */
 static size_t
-splices_most(void)
+mappings_most(void)
 {
     char text[32];
     unsigned long long mappings = 0;
 
-    if (process_pages.spliced_most == 0) {
+    if (process_pages.mappings_most == 0) {
         if (host_file_read("/proc/sys/vm/max_map_count", text, sizeof(text) - 1) > 0) {
             mappings = strtoull(text, NULL, 10);
         }
         mappings = mappings == 0 ? USUAL_MAPPINGS : mappings;
-        process_pages.spliced_most =
-            (size_t)(mappings / 8 * SPLICE_EIGHTHS / SPLICE_MAPPINGS) + 1;
+        process_pages.mappings_most =
+            (size_t)(mappings / 8 * SPLICE_EIGHTHS) + SPLICE_MAPPINGS;
     }
-    return process_pages.spliced_most;
+    return process_pages.mappings_most;
+}
+
+static bool
+mappings_are_used_up(void)
+{
+    return process_pages.spliced * SPLICE_MAPPINGS +
+               process_pages.left * LEFT_MAPPINGS >=
+           mappings_most();
+}
+
+/* What was left and unmapped by the caller since is left no more. */
+static void
+mappings_count(void)
+{
+    const size_t spliced = process_pages.spliced * SPLICE_MAPPINGS;
+    struct host_maps maps;
+
+    process_pages.tries = 0;
+    if (host_maps_read(&maps) == 0) {
+        const size_t others = maps.count > spliced ? maps.count - spliced : 0;
+
+        if (process_pages.left > others / LEFT_MAPPINGS) {
+            process_pages.left = others / LEFT_MAPPINGS;
+        }
+        host_maps_finish(&maps);
+    }
+}
+
+/* To count takes a step for each mapping, so it is not done at each start. */
+static bool
+splice_is_allowed(void)
+{
+    process_pages.tries++;
+    if (mappings_are_used_up() && process_pages.tries >= RECOUNT_SPLICES) {
+        mappings_count();
+    }
+    return !mappings_are_used_up();
 }
 
 /* Zeroed pages for a range: its supply's, or new ones. */
@@ -358,7 +401,7 @@ host_range_splice(uintptr_t start, size_t bytes, struct host_supply *supply,
     char *pages = NULL;
     int error;
 
-    if (process_pages.spliced >= splices_most()) {
+    if (!splice_is_allowed()) {
         return -ENOSPC;
     }
     made = malloc(sizeof(*made));
@@ -645,6 +688,7 @@ host_range_release(struct host_range *range)
     if (!range->buffer && range->alias != NULL) {
         range_give_back(range);
         process_pages.spliced--;
+        process_pages.left++;
         if (range->listed) {
             host_range_unlist(range);
         }
@@ -777,6 +821,7 @@ range_part_from_parent(struct host_range *range)
     munmap(range->alias, range->bytes);
     range->alias = NULL;
     process_pages.spliced--;
+    process_pages.left++;
     host_range_unlist(range);
 }
 

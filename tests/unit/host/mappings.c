@@ -4,12 +4,12 @@
  * process may have no more mappings. rules: start-lock, start-lock-resident
  *
  * Runs twice: as it is, and where the kernel does not answer for single mappings. Linked with
- * --wrap for the calls below. The system is said to allow so few mappings that 15 locks are
+ * --wrap for the calls below. The system is said to allow so few mappings that 120 locks are
  * spliced.
  */
 #include "lock.h"
 
-enum { MAPPINGS_ALLOWED = 48, SPLICES = 15 };
+enum { MAPPINGS_ALLOWED = 408, SPLICES = 120 };
 
 ssize_t __real_host_file_read(const char *path, char *text, size_t capacity);
 ssize_t __wrap_host_file_read(const char *path, char *text, size_t capacity);
@@ -274,6 +274,45 @@ lock__more_pages_than_mappings_for_them__differences_and_exact(void **state)
     guarded_free(&memory);
 }
 
+enum { TRIES = 1100 }; /* until mappings are counted again */
+
+/* What is given back stays a mapping: places of buffers must not use them up one after the other. */
+static void
+lock__many_places_in_turn__mappings_bounded_and_live_when_unmapped(void **state)
+{
+    enum { PLACES = TRIES + MAPPINGS_ALLOWED };
+    struct guarded memory = guarded_make(2 * PLACES, MAP_PRIVATE);
+    const size_t before = count_mappings(false);
+    const size_t per_page = page() / 4;
+    size_t tries = 0;
+    MDL mdl;
+
+    (void)state;
+    for (size_t i = 0; i < PLACES; i++) {
+        ULONG *const buffer = (ULONG *)(void *)memory.pages + 2 * i * per_page;
+
+        buffer[per_page] = 1; /* there are pages on both sides */
+        lock_and_map(&mdl, buffer, per_page);
+        hit(&mdl, 5);
+        unmap_and_unlock(&mdl);
+        assert_int_equal(value(&buffer[5]), 1);
+    }
+    assert_true(count_mappings(false) <= before + MAPPINGS_ALLOWED);
+    lock_and_map(&mdl, memory.pages, per_page);
+    assert_false(is_live(&mdl, 6));
+    unmap_and_unlock(&mdl);
+    guarded_free(&memory);
+
+    memory = guarded_make(1, MAP_PRIVATE);
+    for (bool live = false; !live; tries++) {
+        assert_true(tries < TRIES);
+        lock_and_map(&mdl, memory.pages, per_page);
+        live = is_live(&mdl, 6);
+        unmap_and_unlock(&mdl);
+    }
+    guarded_free(&memory);
+}
+
 /* All that the process may have, but for room; -1 if that is not found out. */
 static int
 use_up_mappings(size_t room)
@@ -501,6 +540,7 @@ main(void)
         host_test(maps_find__asked_again__what_is_there_then),
         host_test(range_find__many_in_any_order__covering_or_next),
         host_test(lock__more_pages_than_mappings_for_them__differences_and_exact),
+        host_test(lock__many_places_in_turn__mappings_bounded_and_live_when_unmapped),
         host_test(lock__hardly_a_mapping_left__exact_or_refused_whole),
         host_test(lock__maps_cannot_be_read__live_if_they_can_be_asked),
         host_test(lock__range_in_parts_and_page_in_part__exact),
