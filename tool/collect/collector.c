@@ -8,6 +8,7 @@
  */
 #include "collect/collector.h"
 #include "collect/delivery.h"
+#include "collect/kernel_range.h"
 #include "collect/naming.h"
 #include "collect/usage.h"
 
@@ -21,19 +22,6 @@ enum { SEGMENTS_UNMEASURED = 64 };
 
 /* Buckets larger than a page would not begin where mappings do. */
 static const uint32_t collect_log2_max = 12;
-
-#if defined(__x86_64__)
-/* Kernel text and modules: the top 2 GB, less the last byte so that the end does not wrap. */
-static const uint64_t kernel_begin = UINT64_C(0xffffffff80000000);
-static const uint64_t kernel_length = UINT64_C(0x7ffffff0);
-#elif defined(__aarch64__)
-/* Modules and kernel image lie below this much above the start of the vmalloc region. */
-static const uint64_t kernel_begin = UINT64_C(0xffff800000000000);
-static const uint64_t kernel_length = UINT64_C(0x100000000);
-#else
-static const uint64_t kernel_begin = UINT64_C(0xc0000000);
-static const uint64_t kernel_length = UINT64_C(0x3ffffff0);
-#endif
 
 struct mapping {
     uint64_t base;
@@ -60,6 +48,8 @@ struct collector {
     struct collector_options options;
     struct delivery delivery;
     struct image_set images;
+    struct kernel_range kernel[KERNEL_RANGES_MAX];
+    size_t kernel_count;
     uint64_t measured;     /* segments that there were when memory was measured */
     struct naming *naming; /* of the thread that makes snapshots */
     char *programs[COLLECTOR_PROGRAMS_MAX + 1];
@@ -83,6 +73,15 @@ bucket_log2(uint32_t bucket_bytes)
     return log2;
 }
 
+/* Bytes, with those of counters that the kernel has for us. */
+static uint64_t
+collector_usage(const struct collector *collector)
+{
+    const struct image_set *const set = &collector->images;
+
+    return usage_bytes() + (set->dense ? set->counter_bytes : 0);
+}
+
 /* Is there room for counters of what is new? */
 static void
 collector_measure(struct collector *collector)
@@ -90,13 +89,15 @@ collector_measure(struct collector *collector)
     const uint64_t limit = collector->options.memory_max;
 
     collector->measured = collector->images.made;
-    collector->images.full = limit != 0 && usage_bytes() > limit;
+    collector->images.full = limit != 0 && collector_usage(collector) > limit;
 }
 
 static void collector_notify(void *context, const ntprof_notification *notification);
 static void process_remove_mapping(struct collector *collector, struct process *process,
                                    size_t at);
-static bool collector_profile_machine(struct collector *collector);
+static bool collector_prepare(struct collector *collector);
+static void process_profile_kernel(struct collector *collector,
+                                   struct process *process);
 
 struct collector *
 collector_new(const struct collector_options *options)
@@ -117,10 +118,15 @@ collector_new(const struct collector_options *options)
         collector_delete(collector);
         return NULL;
     }
-    ntprof_session_set_notify(options->session, collector_notify, collector);
-    if (options->machine && !collector_profile_machine(collector)) {
+    if (!collector_prepare(collector)) {
         collector_delete(collector);
         return NULL;
+    }
+    ntprof_session_set_notify(options->session, collector_notify, collector);
+    if (options->machine) {
+        /* The kernel for all processes together: so that its hits are counted whatever processes
+         * there are, also those of processors that have nothing to run. */
+        process_profile_kernel(collector, &collector->machine);
     }
     return collector;
 }
@@ -239,7 +245,8 @@ process_add_mapping(struct process *process, const struct mapping *mapping)
 /* Starts profiles for [base, base + length) of a process, which is at place of image. */
 static void
 process_profile(struct collector *collector, struct process *process,
-                struct image *image, uint64_t base, uint64_t length, uint64_t place)
+                struct image *image, uint32_t program, uint64_t base, uint64_t length,
+                uint64_t place)
 {
     struct mapping mapping = {.base = base, .length = length, .image = image};
     const struct image_segment *segment = NULL;
@@ -249,8 +256,7 @@ process_profile(struct collector *collector, struct process *process,
         return;
     }
     if (image != NULL) {
-        segment = image_segment_find(&collector->images, image, place, length,
-                                     process->program);
+        segment = image_segment_find(&collector->images, image, place, length, program);
         mapping.profiles =
             calloc(collector->options.source_count, sizeof(*mapping.profiles));
     }
@@ -269,19 +275,30 @@ process_profile(struct collector *collector, struct process *process,
     }
 }
 
+/* The program that kernel hits of a process are told under. Counters that take their memory from the
+ * start are too large for one set a program. */
+static uint32_t
+kernel_program(const struct collector *collector, const struct process *process)
+{
+    return collector->images.dense ? collector->machine.program : process->program;
+}
+
 /* Are there counters for the kernel, both kinds? */
 static bool
 kernel_has_counters(struct collector *collector, uint32_t program)
 {
-    static const enum image_kind kinds[] = {IMAGE_KERNEL, IMAGE_KERNEL_MAP};
-    bool complete = true;
+    struct image_set *const set = &collector->images;
+    struct image *const image = image_set_kernel(set, IMAGE_KERNEL);
+    struct image *const map = image_set_kernel(set, IMAGE_KERNEL_MAP);
+    bool complete = image != NULL && map != NULL;
 
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        struct image *const image = image_set_kernel(&collector->images, kinds[i]);
+    for (size_t i = 0; complete && i < collector->kernel_count; i++) {
+        const struct kernel_range *const range = &collector->kernel[i];
 
-        complete = complete && image != NULL &&
-                   image_segment_find(&collector->images, image, kernel_begin,
-                                      kernel_length, program) != NULL;
+        complete = image_segment_find(set, image, range->begin, range->length,
+                                      program) != NULL &&
+                   (set->dense || image_segment_find(set, map, range->begin,
+                                                     range->length, program) != NULL);
     }
     return complete;
 }
@@ -311,40 +328,58 @@ process_pair_kernel(struct collector *collector, struct process *process, size_t
 }
 
 /* The map first: a hit that only it has counted is looked for in vain, one that it has not
- * counted would be lost. */
+ * counted would be lost. Counters that are all there need none. */
+static void
+process_profile_kernel_range(struct collector *collector, struct process *process,
+                             const struct kernel_range *range)
+{
+    struct image_set *const set = &collector->images;
+    const uint32_t program = kernel_program(collector, process);
+    const size_t first = process->mapping_count;
+
+    if (!set->dense) {
+        process_profile(collector, process, image_set_kernel(set, IMAGE_KERNEL_MAP),
+                        program, range->begin, range->length, range->begin);
+    }
+    process_profile(collector, process, image_set_kernel(set, IMAGE_KERNEL), program,
+                    range->begin, range->length, range->begin);
+    if (!set->dense) {
+        process_pair_kernel(collector, process, first);
+    }
+}
+
 static void
 process_profile_kernel(struct collector *collector, struct process *process)
 {
-    const size_t first = process->mapping_count;
-
     if (!collector->options.kernel) {
         return;
     }
-    if (!kernel_has_counters(collector, process->program)) {
+    if (!kernel_has_counters(collector, kernel_program(collector, process))) {
         if (!collector->images.full) {
             collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
         }
         return;
     }
-    process_profile(collector, process,
-                    image_set_kernel(&collector->images, IMAGE_KERNEL_MAP),
-                    kernel_begin, kernel_length, kernel_begin);
-    process_profile(collector, process,
-                    image_set_kernel(&collector->images, IMAGE_KERNEL), kernel_begin,
-                    kernel_length, kernel_begin);
-    process_pair_kernel(collector, process, first);
+    for (size_t i = 0; i < collector->kernel_count; i++) {
+        process_profile_kernel_range(collector, process, &collector->kernel[i]);
+    }
 }
 
-/* The kernel for all processes together: so that its hits are counted whatever processes there
- * are, also those of processors that have nothing to run. */
+/* How counters are to be laid out for the back end, and where the kernel is. */
 static bool
-collector_profile_machine(struct collector *collector)
+collector_prepare(struct collector *collector)
 {
-    if (!collector_program(collector, "[kernel]", &collector->machine.program)) {
-        return false;
+    const struct collector_options *const options = &collector->options;
+    ntprof_session_info info = {.size = sizeof(info)};
+
+    ntprof_session_get_info(options->session, &info);
+    collector->images.dense = strcmp(info.backend, "bpf") == 0;
+    if (options->kernel) {
+        collector->kernel_count =
+            kernel_ranges_find(collector->images.dense, collector->kernel);
     }
-    process_profile_kernel(collector, &collector->machine);
-    return true;
+    return (!collector->images.dense && !options->machine) || !options->kernel ||
+           collector_program(collector, "[kernel]", &collector->machine.program);
 }
 
 /* Those that it comes from and that have not ended either, its parent first. */
@@ -389,7 +424,7 @@ notify_map(struct collector *collector, const ntprof_notification *map)
     }
     forebear_count = find_forebears(collector, process, forebears, IMAGE_ROOTS_MAX - 1);
     image = image_set_find(&collector->images, map, forebears, forebear_count);
-    process_profile(collector, process, image, map->base, map->length,
+    process_profile(collector, process, image, process->program, map->base, map->length,
                     image != NULL && image->kind == IMAGE_ANONYMOUS ? map->base
                                                                     : map->file_offset);
 }

@@ -19,6 +19,7 @@ static const uint32_t kernel_map_log2 = 21;
 
 /* Counters of one segment and source: what is more gets larger buckets. */
 static const uint64_t segment_bytes_max = UINT64_C(1) << 31;
+static const uint64_t segment_bytes_max_dense = UINT64_C(1) << 25;
 
 /* Times that opening an image is tried, each for another process that maps it. */
 enum { MISSES_MAX = 8 };
@@ -49,12 +50,13 @@ segment_delete(const struct image_set *set, struct image_segment *segment)
 }
 
 void
-image_release(const struct image_set *set, struct image *image)
+image_release(struct image_set *set, struct image *image)
 {
     while (image->segments != NULL) {
         struct image_segment *const segment = image->segments;
 
         image->segments = segment->next;
+        set->counter_bytes -= (uint64_t)segment->bytes * set->source_count;
         segment_delete(set, segment);
     }
 }
@@ -352,7 +354,8 @@ segment_new(const struct image_set *set, const struct image *image, uint64_t beg
         image->kind == IMAGE_KERNEL_MAP ? kernel_map_log2 : set->bucket_log2;
     segment->begin = begin;
     segment->length = length;
-    while (segment_counter_bytes(length, segment->log2) > segment_bytes_max) {
+    while (segment_counter_bytes(length, segment->log2) >
+           (set->dense ? segment_bytes_max_dense : segment_bytes_max)) {
         segment->log2++;
     }
     segment->bytes = (size_t)segment_counter_bytes(length, segment->log2);
@@ -385,6 +388,7 @@ image_segment_find(struct image_set *set, struct image *image, uint64_t begin,
         segment = segment_new(set, image, begin, length, program);
         if (segment != NULL) {
             set->made++;
+            set->counter_bytes += (uint64_t)segment->bytes * set->source_count;
             segment->next = image->segments;
             image->segments = segment;
         }

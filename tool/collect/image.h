@@ -68,9 +68,13 @@ struct image_set {
     size_t files_open; /* images with opened set */
     size_t files_max;  /* no more are opened: profiling needs descriptors too */
     uint64_t unopened; /* images that were left without names for that */
-    bool full;         /* memory is short: no counters are made any more */
-    uint64_t made;     /* segments so far */
-    uint64_t refused;  /* times that counters or an image were not made, being full */
+    /* Counters take their memory from the start, and not as they are hit, as in back ends that count
+     * in the kernel: so images with much code get larger buckets. */
+    bool dense;
+    uint64_t counter_bytes; /* of all segments */
+    bool full;              /* memory is short: no counters are made any more */
+    uint64_t made;          /* segments so far */
+    uint64_t refused; /* times that counters or an image were not made, being full */
 };
 
 enum {
@@ -118,7 +122,7 @@ ULONG *image_segment_counter(const struct image_segment *segment, size_t source,
 bool image_fold(struct image_set *set, struct image *image, uint32_t source);
 
 /* Gives the segments back, which nobody counts in any more. */
-void image_release(const struct image_set *set, struct image *image);
+void image_release(struct image_set *set, struct image *image);
 
 /* Moves fresh and fd to taken and taken_fd. With deliveries kept out. False: out of memory, nothing has changed. */
 bool image_take(struct image *image);
