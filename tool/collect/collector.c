@@ -676,11 +676,28 @@ collector_read(struct collector *collector)
     return true;
 }
 
+/* Nothing is counted from now on. */
+static void
+collector_stop_counting(struct collector *collector)
+{
+    process_remove_mappings(collector, &collector->machine);
+    for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
+        for (struct process *process = collector->processes[i]; process != NULL;
+             process = process->next) {
+            process_remove_mappings(collector, process);
+        }
+    }
+}
+
 void
 collector_stop(struct collector *collector)
 {
     delivery_stop(&collector->delivery);
     delivery_lock(&collector->delivery);
+    if (collector->images.dense && !collector->ended) {
+        /* It counts at any time, not in deliveries alone: books and counters would not agree. */
+        collector_stop_counting(collector);
+    }
     /* Without memory for it the next snapshot tries again, and ends a bit later. */
     collector->ended = collector->ended || collector_read(collector);
     delivery_unlock(&collector->delivery);
