@@ -84,8 +84,8 @@ main(void)
 {
     const size_t size = (size_t)(__stop_measured - __start_measured);
     const size_t bytes = (size + BUCKET_BYTES - 1) / BUCKET_BYTES * sizeof(ULONG);
-    const char *const in_mix = (const char *)mix;
-    const char *const in_collatz = (const char *)collatz;
+    const char *const in_mix = (const char *)(uintptr_t)mix;
+    const char *const in_collatz = (const char *)(uintptr_t)collatz;
     ULONG *const counters = ntprof_buffer_alloc(bytes);
     HANDLE profile;
     NTSTATUS status;

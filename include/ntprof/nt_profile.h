@@ -104,7 +104,10 @@ enum { PROFILE_BUCKET_LOG2_MIN = 2, PROFILE_BUCKET_LOG2_MAX = 31 };
  *   Process        in: handle with PROCESS_QUERY_INFORMATION, or NULL for all processes
  *   ProfileBase    in: first byte of the region
  *   ProfileSize    in: bytes, 0..; a region of 0 bytes never counts
- *   BucketSize     in: log2 of the bucket's bytes, 2..31
+ *   BucketSize     in: log2 of the bucket's bytes, 2..31. In an x86 session 0 too: ProfileBase is
+ *                  then the selector of a code segment, below 0x10000, and the region the first
+ *                  ProfileSize bytes of it, in buckets of a size that BufferSize gives
+ *                  (create-segment-*)
  *   Buffer         in: ULONG counters, 4-byte aligned, kept by the caller until the profile
  *                  is closed; not zeroed by this call
  *   BufferSize     in: bytes, 1..; needs 4 bytes for each whole or partial bucket
@@ -113,7 +116,7 @@ enum { PROFILE_BUCKET_LOG2_MIN = 2, PROFILE_BUCKET_LOG2_MAX = 31 };
  *   AffinityArray  in: the processors, each active; ignored if GroupCount is 0
  *
  * STATUS_INVALID_PARAMETER_7        BufferSize is 0
- * STATUS_INVALID_PARAMETER          BucketSize outside 2..31
+ * STATUS_INVALID_PARAMETER          BucketSize outside 2..31, and no segment
  * STATUS_BUFFER_TOO_SMALL           fewer counters than buckets (exact, in 64 bits)
  * STATUS_BUFFER_OVERFLOW            ProfileBase + ProfileSize wraps, or is exactly 2^width
  * STATUS_NOT_SUPPORTED              the HAL does not have ProfileSource
@@ -450,3 +453,5 @@ NTSTATUS ntprof_NtQueryObject(HANDLE Handle,
 #include <ntprof/nt_names_end.h>
 
 #endif
+
+#include <ntprof/nt_names_check.h>

@@ -162,3 +162,5 @@
 #endif
 
 #endif
+
+#include <ntprof/nt_names_check.h>

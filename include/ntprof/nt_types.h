@@ -105,3 +105,5 @@ NTPROF_STATIC_ASSERT(NTPROF_ABI_CHECK_64(sizeof(GROUP_AFFINITY) == 16),
 #include <ntprof/nt_names_end.h>
 
 #endif
+
+#include <ntprof/nt_names_check.h>

@@ -17,7 +17,7 @@
  *
  *   #define NTPROF_PREFIXED
  *
- * before it includes this header: then every name of NT has the prefix ntprof_ (ntprof_ULONG,
+ * before it includes the first of these headers (in the middle of a unit it is an error): then every name of NT has the prefix ntprof_ (ntprof_ULONG,
  * ntprof_ProfileTime, ntprof_STATUS_SUCCESS, ntprof_NtCreateProfileEx), and nothing else is defined
  * but names that begin with ntprof_ or NTPROF_. The functions are the same ones; the Zw names are
  * left out. Definitions that agree with ours need no prefix, before or after.
@@ -37,3 +37,5 @@
 #include <ntprof/source.h>
 
 #endif
+
+#include <ntprof/nt_names_check.h>

@@ -332,3 +332,5 @@ const char *ntprof_version(void);
 #include <ntprof/nt_names_end.h>
 
 #endif
+
+#include <ntprof/nt_names_check.h>

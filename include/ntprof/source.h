@@ -123,3 +123,5 @@ NTSTATUS ntprof_backend_next(uint32_t index, ntprof_backend_info *info);
 #include <ntprof/nt_names_end.h>
 
 #endif
+
+#include <ntprof/nt_names_check.h>

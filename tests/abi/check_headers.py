@@ -107,6 +107,15 @@ int used(void)
 }
 """
 
+# Both in one unit, by whichever headers: refused in words, not by errors of types.
+MIXED = {
+    "plain, then prefixed": "#include <ntprof/{0}.h>\n#define NTPROF_PREFIXED\n#include <ntprof/{1}.h>\n",
+    "prefixed, then plain":
+        "#define NTPROF_PREFIXED\n#include <ntprof/{0}.h>\n#undef NTPROF_PREFIXED\n#include <ntprof/{1}.h>\n",
+}
+MIXED_HEADERS = [("ntprof", "ntprof"), ("nt_types", "ntprof"), ("session", "session"),
+                 ("ntprof", "nt_status"), ("source", "nt_profile")]
+
 # Macros of the same names are theirs again after the header.
 MACROS = """
 #define ULONG unsigned char
@@ -168,6 +177,13 @@ def check_units(compiler, flags, include, headers):
         if compile_unit(compiler, flags, include, text).returncode == 0:
             failed += 1
             print(f"{header}, prefixed, {compiler}: compiles")
+    for name, text in MIXED.items():
+        for first, second in MIXED_HEADERS:
+            ran += 1
+            done = compile_unit(compiler, flags, include, text.format(first, second))
+            if done.returncode == 0 or "NTPROF_PREFIXED" not in done.stderr:
+                failed += 1
+                print(f"{name}, {first}.h and {second}.h, {compiler}: {done.stderr or 'compiles'}")
     return ran, failed
 
 

@@ -137,5 +137,16 @@ class Self(CommandTest):
         self.assertGreater(hits["collatz"], 0)
 
 
+@for_each_user
+class WindowsStyle(CommandTest):
+
+    def test_windows_style__code_section__profiled_to_the_end(self):
+        result = self.run_bare([program("windows_style")])
+        said = text(result.stdout)
+        self.assertEqual((result.returncode, text(result.stderr)), (0, ""), said)
+        self.assertRegex(said, r"source  0: interval [1-9]")
+        self.assertTrue("the privilege is not held" in said or "interval: 20000 x 100 ns" in said, said)
+
+
 if __name__ == "__main__":
     harness.main()
