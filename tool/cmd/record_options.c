@@ -24,6 +24,8 @@ enum {
     OPT_EVERY,
     OPT_DURATION,
     OPT_MAX_MEMORY,
+    OPT_NO_LINES,
+    OPT_DEBUGINFOD,
     OPT_KERNEL,
     OPT_USER,
     OPT_HELP
@@ -50,6 +52,8 @@ static const struct {
     {{"report", required_argument, NULL, OPT_REPORT}, ALL},
     {{"every", required_argument, NULL, OPT_EVERY}, ALL},
     {{"max-memory", required_argument, NULL, OPT_MAX_MEMORY}, ALL},
+    {{"no-lines", no_argument, NULL, OPT_NO_LINES}, ALL},
+    {{"debuginfod", optional_argument, NULL, OPT_DEBUGINFOD}, ALL},
     {{"help", no_argument, NULL, OPT_HELP}, ALL},
     {{"pid", required_argument, NULL, 'p'}, WITH_PIDS},
     {{"duration", required_argument, NULL, OPT_DURATION}, WITH_DURATION},
@@ -469,6 +473,13 @@ parse_option(struct record_options *options, struct given *given, int option,
         return parse_every(options, text);
     case OPT_MAX_MEMORY:
         return parse_memory(options, text);
+    case OPT_NO_LINES:
+        options->names.no_lines = true;
+        return true;
+    case OPT_DEBUGINFOD:
+        options->names.download = true;
+        options->names.urls = text;
+        return true;
     case OPT_DURATION:
         return parse_duration(options, text);
     case OPT_KERNEL:

@@ -6,6 +6,8 @@
 #ifndef CMD_RECORD_OPTIONS_H
 #define CMD_RECORD_OPTIONS_H
 
+#include "cmd/names.h"
+
 #include <ntprof/ntprof.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,6 +44,7 @@ struct record_options {
     bool kernel_only;     /* of what runs, the kernel alone */
     bool user_only;       /* user mode alone */
     char *cgroup;         /* directory of the one that is profiled; NULL: all */
+    struct names_options names;
     size_t rows;
     bool json;
     bool quiet;

@@ -228,6 +228,10 @@ recording_open(struct recording *recording, const struct record_options *given,
         cmd_fail(recording->command, "--every: %s", error.text);
         return false;
     }
+    if (!names_open(&recording->names, recording->command, &given->names,
+                    given->quiet)) {
+        return false;
+    }
     raise_file_limit();
     if (!recording_open_session(recording)) {
         return false;
@@ -246,6 +250,7 @@ recording_open(struct recording *recording, const struct record_options *given,
     options.user = !given->kernel_only;
     options.machine = machine;
     options.memory_max = given->memory_max;
+    options.symbols = &recording->names.settings;
     recording->collector = collector_new(&options);
     if (recording->collector == NULL) {
         cmd_fail(recording->command, "out of memory");
@@ -431,11 +436,14 @@ recording_say_where(const struct recording *recording)
 bool
 recording_deliver(struct recording *recording)
 {
-    struct profile *const profile = recording_collect(recording, false);
+    struct profile *profile;
     struct pprof_error error;
     bool written;
     bool printed = true;
 
+    names_begin(&recording->names);
+    profile = recording_collect(recording, false);
+    names_end(&recording->names);
     if (profile == NULL) {
         cmd_fail(recording->command, "out of memory: the profile is lost");
         return false;
@@ -465,6 +473,7 @@ recording_close(struct recording *recording)
     }
     keeper_stop(&recording->keeper);
     collector_delete(recording->collector);
+    names_close(&recording->names);
     ntprof_session_use(NULL);
     ntprof_session_close(recording->session);
 }

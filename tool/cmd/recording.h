@@ -23,6 +23,7 @@ struct recording {
     bool kernel; /* some source counts in the kernel */
     struct collector *collector;
     struct keeper keeper;
+    struct names names;
     FILE *report;
     char **words;      /* the command line that the file tells */
     bool children;     /* of the words: those that still run at the end are told of */

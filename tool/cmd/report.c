@@ -2,7 +2,9 @@
 /* cmd/report.c - ntprof report: shows a profile file. */
 #include "report/report.h"
 #include "cmd/cmd.h"
+#include "cmd/names.h"
 #include "cmd/terminal.h"
+#include "collect/symbolize.h"
 #include "profile/pprof.h"
 
 #include "util/number.h"
@@ -14,13 +16,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_ROWS = 256, OPTION_BY, OPTION_JSON, OPTION_CSV, OPTION_HELP };
+enum {
+    OPTION_ROWS = 256,
+    OPTION_BY,
+    OPTION_JSON,
+    OPTION_CSV,
+    OPTION_SYMBOLIZE,
+    OPTION_DEBUGINFOD,
+    OPTION_HELP
+};
 
 static const struct option LONG_OPTIONS[] = {
     {"rows", required_argument, NULL, OPTION_ROWS},
     {"by", required_argument, NULL, OPTION_BY},
     {"json", no_argument, NULL, OPTION_JSON},
     {"csv", no_argument, NULL, OPTION_CSV},
+    {"symbolize", no_argument, NULL, OPTION_SYMBOLIZE},
+    {"debuginfod", optional_argument, NULL, OPTION_DEBUGINFOD},
+    {"output", required_argument, NULL, 'o'},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
 };
@@ -28,6 +41,9 @@ static const struct option LONG_OPTIONS[] = {
 struct arguments {
     struct report_options report;
     const char *file;
+    const char *output; /* NULL: the profile is not written */
+    struct names_options names;
+    bool symbolize;
     bool help;
 };
 
@@ -94,20 +110,33 @@ set_option(struct arguments *arguments, int option, char **argv)
         return set_rows(arguments, optarg);
     case OPTION_BY:
         return report_key_parse(optarg, &arguments->report.key) ||
-               fail_value("--by", optarg,
-                          "allowed are function, image, address, process, source");
+               fail_value(
+                   "--by", optarg,
+                   "allowed are function, line, image, address, process, source");
     case OPTION_JSON:
         return set_format(arguments, REPORT_JSON);
     case OPTION_CSV:
         return set_format(arguments, REPORT_CSV);
+    case OPTION_SYMBOLIZE:
+        arguments->symbolize = true;
+        return true;
+    case OPTION_DEBUGINFOD:
+        arguments->names.download = true;
+        arguments->names.urls = optarg;
+        return true;
+    case 'o':
+        arguments->output = optarg;
+        return true;
     case OPTION_HELP:
         arguments->help = true;
         return true;
     case ':':
         return fail(argv[optind - 1], "a value is missing");
     default:
-        return fail(argv[optind - 1], "no such option, or one that takes no value; "
-                                      "there are --rows, --by, --json, --csv, --help");
+        return fail(argv[optind - 1],
+                    "no such option, or one that takes no value; "
+                    "there are --rows, --by, --json, --csv, --symbolize, "
+                    "--debuginfod, -o, --help");
     }
 }
 
@@ -118,7 +147,7 @@ parse(struct arguments *arguments, int argc, char **argv)
 
     optind = 0; /* glibc: begin anew, also after another getopt */
     opterr = 0;
-    while ((option = getopt_long(argc, argv, "-:", LONG_OPTIONS, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "-:o:", LONG_OPTIONS, NULL)) != -1) {
         if (!set_option(arguments, option, argv)) {
             return false;
         }
@@ -130,6 +159,11 @@ parse(struct arguments *arguments, int argc, char **argv)
     }
     if (arguments->file == NULL) {
         arguments->file = CMD_FILE_DEFAULT;
+    }
+    if (!arguments->symbolize && !arguments->help &&
+        (arguments->output != NULL || arguments->names.download)) {
+        return fail(arguments->output != NULL ? "-o" : "--debuginfod",
+                    "goes with --symbolize");
     }
     return true;
 }
@@ -146,6 +180,29 @@ print(const struct profile *profile, const struct report_options *options)
     }
     return cmd_fail("report", "cannot write to standard output: %s",
                     strerror(errno != 0 ? errno : ENOMEM));
+}
+
+/* Adds names, and writes the profile with them if that was asked for. */
+static bool
+add_names(struct profile *profile, const struct arguments *arguments)
+{
+    struct symbolize_books books;
+    struct pprof_error error;
+    struct names names;
+    bool done = names_open(&names, "report", &arguments->names, false);
+
+    if (done) {
+        names_begin(&names);
+        done = symbolize(profile, &names.settings, &books) ||
+               fail(arguments->file, "out of memory for its names");
+        names_end(&names);
+    }
+    names_close(&names);
+    if (done && arguments->output != NULL &&
+        !pprof_write(profile, arguments->output, &error)) {
+        done = fail("-o", error.text);
+    }
+    return done;
 }
 
 int
@@ -167,7 +224,9 @@ cmd_report(int argc, char **argv)
         return cmd_fail("report", "%s", error.text);
     }
     terminal_fit(stdout, &arguments.report);
-    status = print(profile, &arguments.report);
+    status = !arguments.symbolize || add_names(profile, &arguments)
+                 ? print(profile, &arguments.report)
+                 : CMD_FAILED;
     profile_delete(profile);
     return status;
 }

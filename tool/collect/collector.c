@@ -112,7 +112,7 @@ collector_new(const struct collector_options *options)
     image_set_init(&collector->images, options->source_count,
                    bucket_log2(options->bucket_bytes));
     collector_measure(collector);
-    collector->naming = naming_new(options->memory_max);
+    collector->naming = naming_new(options->memory_max, options->symbols);
     collector->books = calloc(options->source_count + 1, sizeof(*collector->books));
     if (collector->naming == NULL || collector->books == NULL) {
         collector_delete(collector);

@@ -14,6 +14,8 @@
 #include "collect/image.h"
 #include "profile/profile.h"
 
+struct sym_settings;
+
 struct collector_options {
     ntprof_session *session; /* NTPROF_SESSION_POLLED: the collector delivers */
     const KPROFILE_SOURCE *sources;
@@ -23,7 +25,8 @@ struct collector_options {
     uint16_t affinity_count;
     uint64_t
         memory_max; /* bytes; 0: no limit. Beyond it nothing is counted that is not yet */
-    bool kernel;    /* count in the kernel */
+    const struct sym_settings *symbols; /* copied; NULL: all zero */
+    bool kernel; /* count in the kernel */
     bool user;      /* count in user mode; else its hits are outside */
     bool
         machine; /* all processes are watched: the kernel is counted for all of them together */

@@ -27,6 +27,7 @@ struct namer {
     bool from_file; /* elf can be opened again */
     bool given_up;  /* map was there once */
     bool kernel;
+    bool noted;    /* why names of elf are missing was said */
     uint64_t hits; /* of the image when map was read */
     time_t read_s; /* CLOCK_MONOTONIC: when map was read */
 };
@@ -36,15 +37,22 @@ struct naming {
     size_t count;
     uint64_t memory_max; /* bytes of the process; 0: no limit */
     uint64_t unnamed;    /* JIT maps that were given up and are not there any more */
+    struct sym_settings symbols;
 };
 
+/* Rows between two reports of progress. */
+enum { PROGRESS_ROWS = 256 };
+
 struct naming *
-naming_new(uint64_t memory_max)
+naming_new(uint64_t memory_max, const struct sym_settings *symbols)
 {
     struct naming *const naming = calloc(1, sizeof(*naming));
 
     if (naming != NULL) {
         naming->memory_max = memory_max;
+    }
+    if (naming != NULL && symbols != NULL) {
+        naming->symbols = *symbols;
     }
     return naming;
 }
@@ -171,7 +179,7 @@ open_vdso(void)
 }
 
 static void
-namer_open(struct namer *namer, struct image *image)
+namer_open(const struct naming *naming, struct namer *namer, struct image *image)
 {
     if (namer->opened) {
         return;
@@ -184,6 +192,9 @@ namer_open(struct namer *namer, struct image *image)
 
             namer->elf = fd >= 0 ? sym_image_open(fd, image->path, "") : NULL;
             namer->from_file = true;
+        }
+        if (namer->elf != NULL) {
+            sym_image_configure(namer->elf, &naming->symbols);
         }
         return;
     }
@@ -317,6 +328,29 @@ add_row(struct profile *profile, struct namer *namer, uint32_t image,
     return profile_add_hits_at(profile, &place, count->source, count->hits);
 }
 
+static void
+tell_progress(const struct naming *naming, const struct image *image, size_t done)
+{
+    const struct sym_settings *const symbols = &naming->symbols;
+
+    if (symbols->progress != NULL && done % PROGRESS_ROWS == 0) {
+        symbols->progress(symbols->context, image->path, done, image->totals.count);
+    }
+}
+
+/* Says once why names of the image are missing. */
+static void
+say_note(const struct naming *naming, struct namer *namer)
+{
+    const struct sym_settings *const symbols = &naming->symbols;
+
+    if (symbols->say != NULL && namer->elf != NULL && !namer->noted &&
+        sym_image_note(namer->elf)[0] != '\0') {
+        namer->noted = true;
+        symbols->say(symbols->context, sym_image_note(namer->elf));
+    }
+}
+
 bool
 naming_add_rows(struct naming *naming, struct profile *profile, struct image *image,
                 size_t number)
@@ -332,7 +366,8 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
     if (totals->count == 0) {
         return true;
     }
-    namer_open(namer, image);
+    tell_progress(naming, image, 0);
+    namer_open(naming, namer, image);
     namer_read_map(namer, image);
     if (namer->given_up) {
         naming->unnamed += namer->map == NULL;
@@ -340,8 +375,10 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
     }
     complete = add_image(profile, image, namer, &index);
     for (size_t i = 0; complete && i < totals->count; i++) {
+        tell_progress(naming, image, i);
         complete = add_row(profile, namer, index, &totals->items[i]);
     }
+    say_note(naming, namer);
     naming_bound(naming);
     return complete;
 }

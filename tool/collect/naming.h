@@ -13,14 +13,16 @@
 #include "profile/profile.h"
 
 struct naming;
+struct sym_settings;
 
 /*
  * NULL: out of memory.
  *
  *   memory_max  bytes of the whole process; 0: no limit. From half of it on what was read is given
  *               up again, and read anew the next time that it is needed
+ *   symbols     copied; NULL: all zero
  */
-struct naming *naming_new(uint64_t memory_max);
+struct naming *naming_new(uint64_t memory_max, const struct sym_settings *symbols);
 
 void naming_delete(struct naming *naming); /* NULL is allowed */
 

@@ -43,11 +43,12 @@ group_of_row(const struct grouper *grouper, const struct profile_row *row)
     switch (grouper->key) {
     case REPORT_BY_FUNCTION:
     case REPORT_BY_ADDRESS:
+    case REPORT_BY_LINE:
         group.function = is_named(function) ? function : NULL;
         group.address = row->address;
         group.has_address = true;
         group.line =
-            grouper->key == REPORT_BY_ADDRESS ? row->line : function->start_line;
+            grouper->key == REPORT_BY_FUNCTION ? function->start_line : row->line;
         break;
     case REPORT_BY_PROCESS:
         group.image = NULL;
@@ -71,6 +72,10 @@ hash_group(const struct grouper *grouper, const struct report_group *group)
     }
     if (grouper->key == REPORT_BY_FUNCTION && group->function != NULL) {
         return hash_mix(hash, pointer_bits(group->function->name));
+    }
+    if (grouper->key == REPORT_BY_LINE && group->function != NULL) {
+        hash = hash_mix(hash, pointer_bits(group->function->file));
+        return hash_mix(hash, group->line);
     }
     return group->has_address ? hash_mix(hash, group->address) : hash;
 }
@@ -99,6 +104,10 @@ same_group(const struct grouper *grouper, const struct report_group *a,
     if (grouper->key == REPORT_BY_FUNCTION) {
         return same_function(a->function, b->function) &&
                (a->function != NULL || a->address == b->address);
+    }
+    if (grouper->key == REPORT_BY_LINE && a->function != NULL && b->function != NULL) {
+        return a->line == b->line && a->function->file == b->function->file &&
+               same_function(a->function, b->function);
     }
     return !a->has_address || a->address == b->address;
 }

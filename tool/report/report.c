@@ -8,7 +8,7 @@
 static const char *const KEY_NAMES[] = {
     [REPORT_BY_FUNCTION] = "function", [REPORT_BY_IMAGE] = "image",
     [REPORT_BY_ADDRESS] = "address",   [REPORT_BY_PROCESS] = "process",
-    [REPORT_BY_SOURCE] = "source",
+    [REPORT_BY_SOURCE] = "source",     [REPORT_BY_LINE] = "line",
 };
 
 bool

@@ -17,7 +17,8 @@ enum report_key {
     REPORT_BY_IMAGE,
     REPORT_BY_ADDRESS,
     REPORT_BY_PROCESS,
-    REPORT_BY_SOURCE
+    REPORT_BY_SOURCE,
+    REPORT_BY_LINE
 };
 
 enum report_format { REPORT_TABLE, REPORT_JSON, REPORT_CSV };

@@ -145,6 +145,7 @@ choose_columns(struct table *table)
         [REPORT_BY_ADDRESS] = {ADDRESS, FUNCTION, LINE, IMAGE, SHARE},
         [REPORT_BY_PROCESS] = {PROCESS, SHARE},
         [REPORT_BY_SOURCE] = {SOURCE, SHARE},
+        [REPORT_BY_LINE] = {LINE, FUNCTION, IMAGE, SHARE},
     };
     const size_t sources = table->profile->source_count;
 

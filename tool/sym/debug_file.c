@@ -6,6 +6,7 @@
 
 #include "sym/open_regular.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -308,5 +309,36 @@ sym_debug_file_open_supplement(const struct sym_elf *file, const char *path,
     if (section != NULL) {
         search_supplement(&search, section, size);
         free(section);
+    }
+}
+
+void
+sym_debug_file_download(const struct sym_elf *image, const char *path,
+                        struct sym_download *download, struct sym_debug_file *found,
+                        char *note, size_t note_size)
+{
+    struct search search = {.image = image, .path = path, .root = ""};
+    const char *complaint = NULL;
+
+    search.id_size = sym_elf_build_id(image, search.id);
+    if (search.id_size == 0) {
+        return;
+    }
+    found->root = "";
+    found->fd = sym_download_debug_file(download, search.id, search.id_size, path,
+                                        found->path, sizeof(found->path));
+    if (found->fd == -ETIME) {
+        snprintf(note, note_size, "debug file of %s: the time for downloads is up",
+                 path);
+    } else if (found->fd >= 0) {
+        complaint = check_build_id(&search, found->fd);
+    }
+    if (complaint != NULL) {
+        snprintf(note, note_size, "debug file %s from a server is not used: %s",
+                 found->path, complaint);
+        close(found->fd);
+        found->fd = -1;
+    } else if (found->fd >= 0) {
+        note[0] = '\0'; /* of a local file that was refused */
     }
 }

@@ -5,6 +5,7 @@
 #ifndef SYM_DEBUG_FILE_H
 #define SYM_DEBUG_FILE_H
 
+#include "sym/download.h"
 #include "sym/elf_file.h"
 
 #include <limits.h>
@@ -42,5 +43,11 @@ void sym_debug_file_open(const struct sym_elf *image, const char *path,
 void sym_debug_file_open_supplement(const struct sym_elf *file, const char *path,
                                     const char *root, struct sym_debug_file *found,
                                     char *note, size_t note_size);
+
+/* Ask servers for the debug file, by the build-id, which must be in what they send. */
+void sym_debug_file_download(const struct sym_elf *image, const char *path,
+                             struct sym_download *download,
+                             struct sym_debug_file *found, char *note,
+                             size_t note_size);
 
 #endif

@@ -38,6 +38,7 @@ struct sym_image {
     bool has_symbols;
     struct sym_table table;
     struct sym_lines *lines;
+    struct sym_settings settings;
     char note[512];
 };
 
@@ -162,6 +163,12 @@ sym_image_close(struct sym_image *image)
     free(image);
 }
 
+void
+sym_image_configure(struct sym_image *image, const struct sym_settings *settings)
+{
+    image->settings = *settings;
+}
+
 const char *
 sym_image_build_id(const struct sym_image *image)
 {
@@ -229,6 +236,9 @@ load_lines(struct sym_image *image, const struct sym_elf *file,
 {
     struct sym_lines_source source = {file, image->root, image->path, image->path};
 
+    if (image->settings.no_lines) {
+        return;
+    }
     image->lines = sym_lines_open(&source, image->note, sizeof(image->note));
     if (image->lines == NULL && debug != NULL) {
         source.file = debug;
@@ -247,6 +257,10 @@ load_with_debug_file(struct sym_image *image, const struct sym_elf *file)
     if (image->fd >= 0 && !is_complete(file)) {
         sym_debug_file_open(file, image->path, image->root, &found, image->note,
                             sizeof(image->note));
+        if (found.fd < 0 && image->settings.download != NULL) {
+            sym_debug_file_download(file, image->path, image->settings.download, &found,
+                                    image->note, sizeof(image->note));
+        }
     }
     if (found.fd < 0 || sym_elf_open(&debug, found.fd) != 0) {
         load_tables(image, file, NULL);
@@ -295,6 +309,9 @@ const char *
 sym_image_note(struct sym_image *image)
 {
     load(image);
+    if (image->note[0] == '\0' && image->lines != NULL) {
+        return sym_lines_note(image->lines);
+    }
     return image->note;
 }
 

@@ -13,6 +13,18 @@
 #include <stdint.h>
 
 struct sym_image;
+struct sym_download;
+
+/* sym_settings - how far names are looked for. All zero: lines, and no download. */
+struct sym_settings {
+    bool no_lines;                 /* functions by the symbol tables alone */
+    struct sym_download *download; /* NULL: debug files of this machine alone */
+    /* Told now and then while names are read; may be NULL. what is hostile. */
+    void (*progress)(void *context, const char *what, uint64_t done, uint64_t total);
+    /* Told why names of an image are missing; may be NULL. note is hostile. */
+    void (*say)(void *context, const char *note);
+    void *context;
+};
 
 /* sym_frame - a function that the code at an address was inlined into. */
 struct sym_frame {
@@ -52,6 +64,9 @@ struct sym_image *sym_image_open_memory(const void *bytes, size_t size,
                                         const char *name);
 
 void sym_image_close(struct sym_image *image); /* NULL is allowed */
+
+/* Before the first lookup. The settings are copied; what they lead to outlives the image. */
+void sym_image_configure(struct sym_image *image, const struct sym_settings *settings);
 
 /* Lower-case hex, or "". */
 const char *sym_image_build_id(const struct sym_image *image);

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* names.c - settings for names, from options and environment. */
+#include "cmd/names.h"
+#include "cmd/cmd.h"
+#include "sym/download.h"
+#include "util/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* All downloads of a command together. */
+enum { DOWNLOAD_SECONDS = 90 };
+
+static const uint64_t patience_ns = 1000000000;
+static const uint64_t redraw_ns = 200000000;
+
+static uint64_t
+now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Is it time to draw again? */
+static bool
+names_due(struct names *names)
+{
+    const uint64_t now = now_ns();
+
+    if (names->begun_ns == 0 || names->quiet || !isatty(STDERR_FILENO) ||
+        now - names->begun_ns < patience_ns || now - names->shown_ns < redraw_ns) {
+        return false;
+    }
+    names->shown_ns = now;
+    return true;
+}
+
+static void
+names_progress(void *context, const char *what, uint64_t done, uint64_t total)
+{
+    struct names *const names = context;
+    char shown[60];
+
+    if (names_due(names)) {
+        fprintf(stderr, "\r\033[Kntprof: reading names of %s: %.0f%%",
+                text_show(shown, sizeof(shown), what),
+                total > 0 ? 100.0 * (double)done / (double)total : 0.0);
+        fflush(stderr);
+    }
+}
+
+static void
+names_download_progress(void *context, const char *what, long done, long total)
+{
+    struct names *const names = context;
+    char shown[60];
+
+    (void)total;
+    if (names_due(names)) {
+        fprintf(stderr, "\r\033[Kntprof: asking for the debug file of %s: %ld KiB",
+                text_show(shown, sizeof(shown), what), done / 1024);
+        fflush(stderr);
+    }
+}
+
+/* Takes the line of progress away. */
+static void
+names_clear(struct names *names)
+{
+    if (names->shown_ns != 0) {
+        fputs("\r\033[K", stderr);
+        names->shown_ns = 0;
+    }
+}
+
+static void
+names_say(void *context, const char *note)
+{
+    struct names *const names = context;
+    char shown[1024];
+
+    if (!names->quiet) {
+        names_clear(names);
+        cmd_fail(names->command, "%s", text_show(shown, sizeof(shown), note));
+    }
+}
+
+static bool
+names_open_download(struct names *names, const struct names_options *options)
+{
+    const char *const given = getenv("DEBUGINFOD_URLS");
+    const bool set = given != NULL && given[0] != '\0';
+    char why[200];
+
+    if (options->urls != NULL) {
+        setenv("DEBUGINFOD_URLS", options->urls, 1);
+    } else if (options->download && !set) {
+        cmd_fail(names->command, "--debuginfod: DEBUGINFOD_URLS names no server; "
+                                 "give one: --debuginfod=URL");
+        return false;
+    }
+    if (!options->download && !set) {
+        return true;
+    }
+    names->download = sym_download_new(DOWNLOAD_SECONDS, names_download_progress, names,
+                                       why, sizeof(why));
+    if (names->download == NULL) {
+        cmd_fail(names->command, "%s: %s",
+                 options->download ? "--debuginfod" : "DEBUGINFOD_URLS", why);
+    }
+    return names->download != NULL || !options->download;
+}
+
+bool
+names_open(struct names *names, const char *command,
+           const struct names_options *options, bool quiet)
+{
+    *names = (struct names){.command = command, .quiet = quiet};
+    if (!names_open_download(names, options)) {
+        return false;
+    }
+    names->settings = (struct sym_settings){
+        .no_lines = options->no_lines,
+        .download = names->download,
+        .progress = names_progress,
+        .say = names_say,
+        .context = names,
+    };
+    return true;
+}
+
+void
+names_close(struct names *names)
+{
+    sym_download_delete(names->download);
+    names->download = NULL;
+}
+
+void
+names_begin(struct names *names)
+{
+    names->begun_ns = now_ns();
+    names->shown_ns = 0;
+}
+
+void
+names_end(struct names *names)
+{
+    names_clear(names);
+    names->begun_ns = 0;
+}

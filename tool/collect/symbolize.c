@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbolize.c - names for a profile that lacks them.
+ *
+ * Addresses of files are as linked, so that the file alone tells what they are. Those of the kernel and of
+ * JIT code were known on the machine while it ran, and nowhere else.
+ */
+#include "collect/symbolize.h"
+
+#include "collect/place.h"
+#include "sym/open_regular.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows between two reports of progress. */
+enum { PROGRESS_ROWS = 256 };
+
+/* work - the profile, and its rows in the order of their images. */
+struct work {
+    struct profile *profile;
+    const struct sym_settings *settings;
+    struct symbolize_books *books;
+    uint32_t *order;
+    size_t count;
+};
+
+static bool
+lacks(const struct profile_row *row)
+{
+    return row->function == 0 || row->line == 0;
+}
+
+static int
+compare_rows(const void *left, const void *right, void *rows)
+{
+    const struct profile_row *a =
+        (const struct profile_row *)rows + *(const uint32_t *)left;
+    const struct profile_row *b =
+        (const struct profile_row *)rows + *(const uint32_t *)right;
+
+    if (a->image != b->image) {
+        return a->image < b->image ? -1 : 1;
+    }
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+static void
+say(const struct work *work, const struct profile_image *image, const char *why)
+{
+    char note[800];
+
+    work->books->images++;
+    snprintf(note, sizeof(note), "no names for %s: %s", image->path, why);
+    if (work->settings->say != NULL) {
+        work->settings->say(work->settings->context, note);
+    }
+}
+
+/* The file that the profile means, or NULL after saying what is wrong. */
+static struct sym_image *
+open_image(const struct work *work, const struct profile_image *image)
+{
+    struct sym_image *file;
+    char why[300];
+    int fd;
+
+    if (image->path[0] != '/') {
+        say(work, image, "they were known while it ran, on its machine");
+        return NULL;
+    }
+    fd = sym_open_regular("", image->path);
+    if (fd < 0) {
+        say(work, image, strerror(-fd));
+        return NULL;
+    }
+    file = sym_image_open(fd, image->path, "");
+    if (file == NULL) {
+        say(work, image, strerror(errno));
+        return NULL;
+    }
+    if (strcmp(sym_image_build_id(file), image->build_id) != 0) {
+        snprintf(why, sizeof(why),
+                 "the file is of another build: it has build-id %s, the profile %s",
+                 sym_image_build_id(file)[0] == '\0' ? "none"
+                                                     : sym_image_build_id(file),
+                 image->build_id[0] == '\0' ? "none" : image->build_id);
+        say(work, image, why);
+        sym_image_close(file);
+        return NULL;
+    }
+    sym_image_configure(file, work->settings);
+    return file;
+}
+
+/* A bucket may begin in the padding before its function, as when a profile is made. */
+static bool
+look_up(const struct work *work, struct sym_image *file, uint64_t address,
+        struct sym_name *name)
+{
+    const uint32_t bucket = work->profile->bucket_bytes;
+
+    return sym_image_lookup_address(file, address, name) ||
+           (bucket > 1 && sym_image_lookup_address(file, address + bucket - 1, name));
+}
+
+static bool
+name_row(const struct work *work, struct sym_image *file, struct profile_row *row)
+{
+    struct profile_place place = {.function = row->function};
+    struct sym_name name;
+
+    if (!look_up(work, file, row->address, &name) ||
+        (row->function != 0 && name.line == 0)) {
+        return true;
+    }
+    if (!place_set_name(work->profile, &name, &place)) {
+        return false;
+    }
+    row->function = place.function;
+    row->line = place.line;
+    row->caller = place.caller;
+    work->books->named++;
+    return true;
+}
+
+static void
+tell_progress(const struct work *work, const struct profile_image *image, size_t done)
+{
+    if (work->settings->progress != NULL && done % PROGRESS_ROWS == 0) {
+        work->settings->progress(work->settings->context, image->path, done,
+                                 work->count);
+    }
+}
+
+/* The rows of one image, from first on up to end. */
+static bool
+name_image(const struct work *work, size_t first, size_t end)
+{
+    struct profile_row *const rows = work->profile->rows;
+    struct profile_image *image =
+        &work->profile->images[rows[work->order[first]].image];
+    struct sym_image *const file = open_image(work, image);
+    bool complete = true;
+
+    if (file == NULL) {
+        return true;
+    }
+    for (size_t i = first; complete && i < end; i++) {
+        tell_progress(work, image, i);
+        complete = name_row(work, file, &rows[work->order[i]]);
+    }
+    image->named |= sym_image_has_symbols(file);
+    if (work->settings->say != NULL && sym_image_note(file)[0] != '\0') {
+        work->settings->say(work->settings->context, sym_image_note(file));
+    }
+    sym_image_close(file);
+    return complete;
+}
+
+static bool
+name_images(struct work *work)
+{
+    const struct profile_row *const rows = work->profile->rows;
+    bool complete = true;
+
+    for (size_t first = 0, end; complete && first < work->count; first = end) {
+        for (end = first + 1; end < work->count && rows[work->order[end]].image ==
+                                                       rows[work->order[first]].image;
+             end++) {
+        }
+        complete = name_image(work, first, end);
+    }
+    return complete;
+}
+
+bool
+symbolize(struct profile *profile, const struct sym_settings *settings,
+          struct symbolize_books *books)
+{
+    struct work work = {.profile = profile, .settings = settings, .books = books};
+    bool complete;
+
+    *books = (struct symbolize_books){.rows = 0};
+    work.order = calloc(profile->row_count + 1, sizeof(*work.order));
+    if (work.order == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < profile->row_count; i++) {
+        if (lacks(&profile->rows[i])) {
+            work.order[work.count++] = (uint32_t)i;
+        }
+    }
+    books->rows = work.count;
+    qsort_r(work.order, work.count, sizeof(*work.order), compare_rows, profile->rows);
+    complete = name_images(&work);
+    free(work.order);
+    return complete;
+}
