@@ -301,6 +301,7 @@ bpf_create(bpf_call *call, bool user_only, struct bpf **created,
     }
     bpf->exec_link = -1;
     bpf->exit_link = -1;
+    bpf->mapped_link = -1;
     bpf->epoll_fd = -1;
     bpf->cgroup_fd = -1;
     result = make_kernel(bpf, call, refusal);
@@ -361,6 +362,7 @@ bpf_delete(struct bpf *bpf)
     }
     close_descriptor(bpf->exec_link);
     close_descriptor(bpf->exit_link);
+    close_descriptor(bpf->mapped_link);
     close_events(bpf);
     bpf_stream_close(bpf);
     for (size_t i = 0; i < bpf->watched.capacity; i++) {

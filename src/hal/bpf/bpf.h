@@ -65,6 +65,7 @@ struct bpf {
     struct perf *stream; /* NULL: nobody is watched */
     struct perf_guest guest;
     void *rings;
+    int mapped_link;     /* -1: not attached */
     uint64_t settled_ns; /* when the last watch had been told of whom it watches */
 
     char error[768]; /* why the last call failed */

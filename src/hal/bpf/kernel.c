@@ -541,7 +541,11 @@ load_all(struct bpf_kernel *kernel, enum bpf_purpose purpose,
     if (result == 0) {
         result = load_program(kernel, BPF_PROGRAM_EXEC, raw, refusal);
     }
-    return result == 0 ? load_program(kernel, BPF_PROGRAM_EXIT, raw, refusal) : result;
+    if (result == 0) {
+        result = load_program(kernel, BPF_PROGRAM_EXIT, raw, refusal);
+    }
+    return result == 0 ? load_program(kernel, BPF_PROGRAM_MAPPED, raw, refusal)
+                       : result;
 }
 
 /* ---- all of it ---- */
@@ -641,6 +645,12 @@ int
 bpf_kernel_attach_exit(const struct bpf_kernel *kernel)
 {
     return attach_tracepoint(kernel, "sched_process_exit", BPF_PROGRAM_EXIT);
+}
+
+int
+bpf_kernel_attach_mapped(const struct bpf_kernel *kernel)
+{
+    return attach_tracepoint(kernel, "vm_unmapped_area", BPF_PROGRAM_MAPPED);
 }
 
 int

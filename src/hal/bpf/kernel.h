@@ -27,7 +27,7 @@ enum bpf_program {
     BPF_PROGRAM_SAMPLE, /* counts a hit; for perf events */
     BPF_PROGRAM_EXEC,   /* a process runs a new program */
     BPF_PROGRAM_EXIT,   /* a thread ends */
-    BPF_PROGRAM_MAPPED, /* a process maps something; of kernels that tell their types */
+    BPF_PROGRAM_MAPPED, /* a process looks for room to map something */
     BPF_PROGRAM_REPLAY, /* counts a hit that it is told; for tests */
     BPF_PROGRAMS
 };
@@ -132,6 +132,10 @@ int bpf_kernel_attach_event(const struct bpf_kernel *kernel, int event_fd,
  * negative errno. */
 int bpf_kernel_attach_exec(const struct bpf_kernel *kernel);
 int bpf_kernel_attach_exit(const struct bpf_kernel *kernel);
+
+/* bpf_kernel_attach_mapped - so does each search for room. Returns a link or negative errno: nothing else
+ * depends on it. */
+int bpf_kernel_attach_mapped(const struct bpf_kernel *kernel);
 
 /* bpf_kernel_replay - tell the program one hit. Returns 0 or negative errno. */
 int bpf_kernel_replay(const struct bpf_kernel *kernel,

@@ -501,8 +501,8 @@ count(struct bpf_processor *own, ULONG running_on, struct bpf_process *process,
     if (is_elsewhere(own, process, watch)) {
         return ELSEWHERE;
     }
-    if ((watch & BPF_WATCH_BLIND) != 0 && process != 0 && is_watched(process)) {
-        /* It may have been mapped just now. */
+    if ((watch & BPF_WATCH_ON) != 0 && process != 0 && is_watched(process)) {
+        /* It may be in what was mapped, or made code, just now. */
         return note(own, running_on, pid, offset) ? NOTED : LOST;
     }
     return OUTSIDE;
@@ -668,7 +668,8 @@ exit(void *context)
     return 0;
 }
 
-/* At the end of perf_event_mmap: the process has mapped something, and cannot have run it yet. */
+/* Raw tracepoint vm_unmapped_area: the process is about to map something, perhaps where something else
+ * was that is not there any more, and has profiles still. */
 SECTION("program.mapped")
 int
 mapped(void *context)

@@ -42,7 +42,7 @@ enum {
     BPF_PAGE_COUNTERS_LOG2 = 10,
     BPF_PAGE_COUNTERS = 1 << BPF_PAGE_COUNTERS_LOG2,
     BPF_POOLS = 1024,
-    BPF_RING_HITS = 8192,
+    BPF_RING_HITS = 16384,
     BPF_SETS = 4096 /* of processors above the 64th; number 0 is none */
 };
 
@@ -59,10 +59,9 @@ _Static_assert(BPF_SETS <= 1 << (BPF_LOCATION_POOL_SHIFT - BPF_LOCATION_SET_SHIF
 
 /* bpf_control.watch */
 enum {
-    BPF_WATCH_ON = 1,        /* hits of processes that are not in step are noted */
-    BPF_WATCH_ALL_HITS = 2,  /* all are: somebody is just being told of */
-    BPF_WATCH_EVERYBODY = 4, /* all processes are watched */
-    BPF_WATCH_BLIND = 8      /* nothing tells when a process maps something */
+    BPF_WATCH_ON = 1,       /* hits of processes that are not in step are noted */
+    BPF_WATCH_ALL_HITS = 2, /* all are: somebody is just being told of */
+    BPF_WATCH_EVERYBODY = 4 /* all processes are watched */
 };
 
 /* bpf_process.state. Hits of who is known are counted as long as it is in step: what it last changed has
@@ -101,7 +100,8 @@ struct bpf_process {
     ULONG roots[KI_TREES];
     ULONG state; /* BPF_PROCESS_... */
     ULONG padding;
-    ULONG64 changed_ns; /* when it last ran a new program or mapped something */
+    ULONG64
+        changed_ns; /* when it last ran a new program, or looked for room to map something */
 };
 
 /* bpf_process.ended. No hit in user mode is the first thread's once that has ended: one that seems to be

@@ -221,8 +221,10 @@ open_stream(struct bpf *bpf)
     if (result < 0) {
         perf_delete(bpf->stream);
         bpf->stream = NULL;
+        return result;
     }
-    return result;
+    bpf->mapped_link = bpf_kernel_attach_mapped(&bpf->kernel);
+    return 0;
 }
 
 void
@@ -358,7 +360,7 @@ bpf_watch(struct bpf *bpf, uint32_t pid, uint32_t flags,
     before = control->watch;
     bpf->settled_ns = UINT64_MAX;
     (void)__atomic_fetch_or(&control->watch,
-                            BPF_WATCH_ON | BPF_WATCH_ALL_HITS | BPF_WATCH_BLIND |
+                            BPF_WATCH_ON | BPF_WATCH_ALL_HITS |
                                 (pid == 0 ? BPF_WATCH_EVERYBODY : 0u),
                             __ATOMIC_SEQ_CST);
     result = start_sources(bpf, sources, source_count, processors, processor_words);
