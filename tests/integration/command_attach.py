@@ -308,7 +308,7 @@ class Refused(Attach):
     def test_process_of_another_user__root_may_and_a_user_is_told_what_would_allow_it(self):
         worker = self.start_worker()
         if self.is_user():
-            self.assert_refused(["-p", "1"], "-p 1", "to allow", "root")
+            self.assert_refused(["-p", "1"], "-p 1", "another user's", "CAP_SYS_PTRACE")
             self.assert_refused(["-p", f"{worker.pid},1"], "-p 1", "none of them")
             return
         sleeper = self.start(["sleep", "300"], user=harness.USER)

@@ -22,13 +22,11 @@ attach_fail(const struct recording *recording, const struct targets *targets, si
             NTSTATUS status, const char *why)
 {
     const struct record_options *const options = recording->options;
-    char denied[200];
 
-    if (targets_ended(targets, at)) {
+    /* Its memory goes before its pidfd tells. */
+    if (targets_ended(targets, at) || status == STATUS_PROCESS_IS_TERMINATING ||
+        status == STATUS_INVALID_CID) {
         why = "it ended before it could be attached to";
-    } else if (status == STATUS_ACCESS_DENIED &&
-               strcmp(why, ntprof_status_text(status)) == 0) {
-        why = targets_explain_denied(options->pids[at], denied, sizeof(denied));
     }
     cmd_fail("attach", "-p %" PRIu32 ": cannot be profiled: %s%s", options->pids[at],
              why, options->pid_count > 1 ? "; so none of them is" : "");

@@ -96,26 +96,6 @@ targets_ended(const struct targets *targets, size_t at)
     return poll(&ended, 1, 0) > 0;
 }
 
-const char *
-targets_explain_denied(uint32_t pid, char *out, size_t size)
-{
-    uint32_t user;
-
-    if (!read_status(pid, "Uid: %*u %" SCNu32, &user)) {
-        snprintf(out, size, "/proc does not show it to the caller; run ntprof as root");
-    } else if (user != geteuid()) {
-        snprintf(out, size,
-                 "it is a process of user %" PRIu32
-                 "; to allow: run ntprof as that user, or as root",
-                 user);
-    } else {
-        snprintf(out, size,
-                 "it runs with more rights than the caller has, or keeps others from "
-                 "reading it; to allow: run ntprof as root");
-    }
-    return out;
-}
-
 void
 targets_close(struct targets *targets)
 {

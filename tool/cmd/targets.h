@@ -19,9 +19,6 @@ bool targets_open(struct targets *targets, const uint32_t *pids, size_t count);
 /* Has this one ended? */
 bool targets_ended(const struct targets *targets, size_t at);
 
-/* Why Linux lets the caller not read a process, and what would allow it. Gives out. */
-const char *targets_explain_denied(uint32_t pid, char *out, size_t size);
-
 void targets_close(struct targets *targets);
 
 #endif
