@@ -19,8 +19,9 @@
 #define WRITE_ONCE(place, value) (*(volatile __typeof__(place) *)&(place) = (value))
 
 enum {
-    VISITS = 256,  /* nodes in one call */
-    CALLS = 64,    /* in one hit: more than 16000 nodes */
+    VISITS = 256, /* nodes in one call */
+    CALLS = 64,   /* in one hit: more than 16000 nodes */
+    NOWHERE = -1,
     LDT = 4,       /* in a selector: a segment of the process's own table */
     USER_MODE = 3, /* in a selector: the level */
 
@@ -232,33 +233,59 @@ current_process(ULONG64 pid_tgid)
     return info.tgid;
 }
 
-INLINE struct bpf_process *
-find_process(ULONG pid)
+/* The number of a process's place, or NOWHERE. */
+INLINE int
+find_place(ULONG pid)
 {
     if (pid == 0) {
-        return 0;
+        return NOWHERE;
     }
 #pragma clang loop unroll(disable)
     for (ULONG probe = 0; probe < BPF_PROBES; probe++) {
-        struct bpf_process *const place =
-            &processes.places[(pid + probe) & BPF_PROCESSES_MASK];
-        const ULONG there = READ_ONCE(place->pid);
+        const ULONG place = (pid + probe) & BPF_PROCESSES_MASK;
+        const ULONG there = READ_ONCE(processes.places[place].pid);
 
         if (there == pid) {
-            return place;
+            return (int)place;
         }
         if (there == 0) {
-            return 0;
+            return NOWHERE;
         }
     }
-    return 0;
+    return NOWHERE;
+}
+
+INLINE struct bpf_process *
+process_at(int place)
+{
+    return place == NOWHERE ? 0 : &processes.places[(ULONG)place & BPF_PROCESSES_MASK];
+}
+
+INLINE struct bpf_process *
+find_process(ULONG pid)
+{
+    return process_at(find_place(pid));
+}
+
+/* So that its loop does not multiply what the verifier has to look at of a hit. */
+FUNCTION int
+place_of(ULONG pid)
+{
+    return find_place(pid);
 }
 
 /* ---- a hit ---- */
 
-INLINE void
-search(struct bpf_processor *own, ULONG running_on, ULONG root)
+/* Counts in the tree own->tree, which has something in it. */
+FUNCTION int
+search(ULONG running_on)
 {
+    struct bpf_processor *const own = map_lookup(map_processors, &running_on);
+    const ULONG root = own != 0 ? own->roots[own->tree & (BPF_TREES - 1)] : 0;
+
+    if (own == 0) {
+        return 0;
+    }
     /* Most processes have so few profiles that there is nothing to search for. */
     if ((root & KI_LEAF) != 0) {
         const KI_NODE *const leaf = node_at(root);
@@ -266,16 +293,17 @@ search(struct bpf_processor *own, ULONG running_on, ULONG root)
         if (leaf != 0) {
             count_in_leaf(own, leaf);
         }
-        return;
+        return 0;
     }
     KiBeginSearch(&own->search, root, own->places[own->tree & 1]);
 #pragma clang loop unroll(disable)
     for (ULONG calls = 0; calls < CALLS; calls++) {
         if (visit_many(running_on)) {
-            return;
+            return 0;
         }
     }
     own->cut++;
+    return 0;
 }
 
 /* The process's trees, then those of all. */
@@ -289,7 +317,7 @@ search_all(struct bpf_processor *own, ULONG running_on)
         }
         if (own->roots[tree] != 0) {
             own->tree = tree;
-            search(own, running_on, own->roots[tree]);
+            search(running_on);
         }
     }
     report_overrun(own);
@@ -521,7 +549,7 @@ handle(struct bpf_processor *own, ULONG running_on, ULONG pid)
     own->matches = 0;
     own->overrun_profile = 0;
     if (READ_ONCE(control.halted) == 0) {
-        process = find_process(pid);
+        process = process_at(place_of(pid));
         if (!must_wait(own, process, pid, watch, told_ns)) {
             outcome = count(own, running_on, process, pid, watch);
         } else if (note(own, running_on, pid, own->places[KI_TREE_SEGMENTS])) {
