@@ -53,7 +53,7 @@ say(const struct work *work, const struct profile_image *image, const char *why)
     char note[800];
 
     work->books->images++;
-    snprintf(note, sizeof(note), "no names for %s: %s", image->path, why);
+    snprintf(note, sizeof(note), "nothing is added for %s: %s", image->path, why);
     if (work->settings->say != NULL) {
         work->settings->say(work->settings->context, note);
     }
@@ -135,6 +135,19 @@ tell_progress(const struct work *work, const struct profile_image *image, size_t
     }
 }
 
+/* Has the kernel or JIT code a name for each of its rows? There are no lines to look for. */
+static bool
+can_stay(const struct work *work, const struct profile_image *image, size_t first,
+         size_t end)
+{
+    bool named = image->path[0] != '/';
+
+    for (size_t i = first; named && i < end; i++) {
+        named = work->profile->rows[work->order[i]].function != 0;
+    }
+    return named;
+}
+
 /* The rows of one image, from first on up to end. */
 static bool
 name_image(const struct work *work, size_t first, size_t end)
@@ -142,7 +155,8 @@ name_image(const struct work *work, size_t first, size_t end)
     struct profile_row *const rows = work->profile->rows;
     struct profile_image *image =
         &work->profile->images[rows[work->order[first]].image];
-    struct sym_image *const file = open_image(work, image);
+    struct sym_image *const file =
+        can_stay(work, image, first, end) ? NULL : open_image(work, image);
     bool complete = true;
 
     if (file == NULL) {

@@ -364,10 +364,10 @@ find_package(struct sym_dwarf_split *split)
 
 /* --- search --- */
 
-/* folder + name, if that makes an absolute path. */
+/* folder + name, if that makes an absolute path. refused: set if there is a file without the unit. */
 static struct sym_dwarf_unit *
 join_at(struct sym_dwarf_split *split, struct sym_dwarf_unit *skeleton,
-        const char *folder, size_t folder_length, const char *name)
+        const char *folder, size_t folder_length, const char *name, bool *refused)
 {
     char path[PATH_MAX];
     struct sym_dwarf *dwarf;
@@ -386,9 +386,7 @@ join_at(struct sym_dwarf_split *split, struct sym_dwarf_unit *skeleton,
     }
     dwarf = open_path(split, path);
     unit = join_in_file(skeleton, dwarf);
-    if (dwarf != NULL && unit == NULL && split->refused++ + split->missing == 0) {
-        snprintf(split->first, sizeof(split->first), "%s", path);
-    }
+    *refused |= dwarf != NULL && unit == NULL;
     return unit;
 }
 
@@ -400,18 +398,19 @@ join_by_name(struct sym_dwarf_split *split, struct sym_dwarf_unit *skeleton,
     const char *slash = strrchr(split->image, '/');
     const char *last = strrchr(name, '/');
     const size_t beside = slash == NULL ? 0 : (size_t)(slash - split->image);
-    const uint64_t refused = split->refused;
+    bool refused = false;
     struct sym_dwarf_unit *unit =
-        join_at(split, skeleton, folder, strlen(folder), name);
+        join_at(split, skeleton, folder, strlen(folder), name, &refused);
 
     if (unit == NULL && beside < INT_MAX) {
         unit = join_at(split, skeleton, split->image, beside,
-                       last == NULL ? name : last + 1);
+                       last == NULL ? name : last + 1, &refused);
     }
-    if (unit == NULL && split->refused == refused &&
-        split->missing++ + split->refused == 0) {
+    if (unit == NULL && split->missing + split->refused == 0) {
         snprintf(split->first, sizeof(split->first), "%s", name);
     }
+    split->refused += unit == NULL && refused;
+    split->missing += unit == NULL && !refused;
     return unit;
 }
 

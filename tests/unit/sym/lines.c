@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lines.c - inlined functions and their lines, as gcc and clang, linkers and packagers leave them.
+ *
+ * A program of two files is built in each way; its code is inlined three deep. Every byte of its functions is
+ * looked up: each chain must be one that the source has, and all that it has must be there.
+ */
+#include "fixture.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char header_text[] =
+    "extern volatile int sink;\n"
+    "#define ALWAYS static inline __attribute__((always_inline))\n"
+    "ALWAYS int deep_three(int x)\n"
+    "{\n"
+    "    for (int i = 0; i < x; i++) {\n"
+    "        sink += i * x;\n"
+    "    }\n"
+    "    return sink;\n"
+    "}\n"
+    "ALWAYS int deep_two(int x)\n"
+    "{\n"
+    "    return deep_three(x + 1) + 3;\n"
+    "}\n"
+    "ALWAYS int deep_one(int x)\n"
+    "{\n"
+    "    return deep_two(x) ^ 5;\n"
+    "}\n";
+static const char first_text[] = "#include \"deep.h\"\n"
+                                 "int other(int);\n"
+                                 "volatile int sink;\n"
+                                 "__attribute__((noinline)) int outer(int x)\n"
+                                 "{\n"
+                                 "    return deep_one(x) * 2;\n"
+                                 "}\n"
+                                 "int main(int argc, char **argv)\n"
+                                 "{\n"
+                                 "    return outer(argc) + other(argc);\n"
+                                 "}\n";
+static const char second_text[] = "#include \"deep.h\"\n"
+                                  "__attribute__((noinline)) int other(int x)\n"
+                                  "{\n"
+                                  "    return deep_one(x) + deep_two(x + 7);\n"
+                                  "}\n";
+
+/* chain - functions from the outside in, with the lines of the calls. */
+struct chain {
+    const char *functions[4];
+    uint32_t calls[3]; /* of functions[i + 1] in functions[i] */
+    uint32_t starts[4];
+    bool seen;
+};
+
+static const struct chain chains[] = {
+    {{"outer", "deep_one", "deep_two", "deep_three"},
+     {6, 16, 12},
+     {4, 14, 10, 3},
+     false},
+    {{"other", "deep_one", "deep_two", "deep_three"},
+     {4, 16, 12},
+     {2, 14, 10, 3},
+     false},
+    {{"other", "deep_two", "deep_three"}, {4, 12}, {2, 10, 3}, false},
+};
+
+#define CHAINS (sizeof(chains) / sizeof(chains[0]))
+
+/* build - how the program is made, in its folder; app is the result and full has all symbols. */
+struct build {
+    const char *name;
+    const char *needs; /* a command */
+    const char *command;
+};
+
+#define SOURCES "a.c b.c"
+#define SPLIT(cc, version)                                          \
+#cc " -O2 -g -gdwarf-" #version " -gsplit-dwarf -c a.c && " #cc \
+        " -O2 -g -gdwarf-" #version " -gsplit-dwarf -c b.c && " #cc \
+        " -g a.o b.o -o app && "                                    \
+        "test -e a.dwo"
+#define TO_DEBUG_FILE                                                        \
+    "mkdir -p .debug && objcopy --only-keep-debug full .debug/app.debug && " \
+    "strip -o app full && objcopy --add-gnu-debuglink=.debug/app.debug app"
+
+static const struct build builds[] = {
+    {"gcc, version 4", "gcc", "gcc -O2 -g -gdwarf-4 " SOURCES " -o app"},
+    {"gcc, version 5", "gcc", "gcc -O2 -g -gdwarf-5 " SOURCES " -o app"},
+    {"gcc, version 3", "gcc", "gcc -O2 -g -gdwarf-3 -gstrict-dwarf " SOURCES " -o app"},
+    {"gcc, 64-bit offsets", "gcc", "gcc -O2 -g -gdwarf64 " SOURCES " -o app"},
+    {"gcc, sections", "gcc",
+     "gcc -O2 -g -ffunction-sections -Wl,--gc-sections " SOURCES " -o app"},
+    {"gcc, link-time optimisation", "gcc",
+     "gcc -O2 -g -flto -fno-ipa-cp -fno-ipa-icf " SOURCES " -o app"},
+    {"clang, version 4", "clang", "clang -O1 -g -gdwarf-4 " SOURCES " -o app"},
+    {"clang, version 5", "clang", "clang -O1 -g -gdwarf-5 " SOURCES " -o app"},
+    {"clang, link-time optimisation", "ld.lld",
+     "clang -O1 -g -flto -fuse-ld=lld " SOURCES " -o app"},
+    {"gcc, split, version 4", "gcc", SPLIT(gcc, 4)},
+    {"gcc, split, version 5", "gcc", SPLIT(gcc, 5)},
+    {"clang, split, version 4", "clang", SPLIT(clang, 4)},
+    {"clang, split, version 5", "clang", SPLIT(clang, 5)},
+    {"gcc, package", "dwp", SPLIT(gcc, 4) " && dwp -e app -o app.dwp && rm *.dwo"},
+    {"clang, package, version 4", "llvm-dwp-14",
+     SPLIT(clang, 4) " && llvm-dwp-14 -e app -o app.dwp && rm *.dwo"},
+    {"clang, package, version 5", "llvm-dwp-14",
+     SPLIT(clang, 5) " && llvm-dwp-14 -e app -o app.dwp && rm *.dwo"},
+    {"packed by zlib", "gcc", "gcc -O2 -g -gz=zlib " SOURCES " -o app"},
+    {"packed by zlib in the old way", "objcopy",
+     "gcc -O2 -g " SOURCES " -o app && objcopy --compress-debug-sections=zlib-gnu app"},
+#ifdef NTPROF_HAS_ZSTD
+    {"packed by zstd", "objcopy",
+     "gcc -O2 -g " SOURCES " -o app && objcopy --compress-debug-sections=zstd app"},
+#endif
+    {"supplementary file", "dwz",
+     "gcc -O2 -g " SOURCES " -o app && cp app full && gcc -O2 -g " SOURCES
+     " -DOTHER -o app2 && dwz -m shared.debug app app2 && test -e shared.debug"},
+    {"separate file", "gcc", "gcc -O2 -g " SOURCES " -o full && " TO_DEBUG_FILE},
+    {"separate file with a supplementary one", "dwz",
+     "gcc -O2 -g " SOURCES " -o full && cp full app2 && " TO_DEBUG_FILE
+     " && cp app2 .debug/ && (cd .debug && dwz -m shared.debug app.debug app2) && "
+     "objcopy --remove-section=.gnu_debuglink app && "
+     "objcopy --add-gnu-debuglink=.debug/app.debug app"},
+};
+
+static const char *self;
+
+static int
+write_sources(void **state)
+{
+    if (fixture_make_folder(state) != 0) {
+        return -1;
+    }
+    fixture_write(fixture_path("deep.h"), header_text, strlen(header_text));
+    fixture_write(fixture_path("a.c"), first_text, strlen(first_text));
+    fixture_write(fixture_path("b.c"), second_text, strlen(second_text));
+    return 0;
+}
+
+static bool
+has_command(const char *name)
+{
+    return fixture_run("command -v %s >/dev/null", name) == 0;
+}
+
+/* Builds in the folder, with full as app was before it was stripped. */
+static void
+build(const char *command)
+{
+    if (fixture_run(
+            "cd '%s' && rm -rf app app2 full .debug *.dwo *.dwp *.o shared.debug "
+            "&& { %s; } >log 2>&1 && { test -e full || cp app full; }",
+            fixture_path("."), command) != 0) {
+        (void)fixture_run("cat '%s' >&2", fixture_path("log"));
+        fail_msg("cannot build: %s", command);
+    }
+}
+
+static struct sym_image *
+open_app(void)
+{
+    return fixture_open(fixture_path("app"), "");
+}
+
+/* Where a function of full is, by nm. */
+static void
+find_function(const char *name, uint64_t *start, uint64_t *end)
+{
+    char command[PATH_MAX + 100];
+    char line[256];
+    FILE *output;
+    unsigned long long at = 0;
+    unsigned long long size = 0;
+
+    snprintf(command, sizeof(command), "nm -S '%s' | grep ' %s$'", fixture_path("full"),
+             name);
+    output = popen(command, "re");
+    assert_non_null(output);
+    assert_non_null(fgets(line, sizeof(line), output));
+    assert_int_equal(sscanf(line, "%llx %llx", &at, &size), 2);
+    assert_int_equal(pclose(output), 0);
+    assert_true(size > 0);
+    *start = at;
+    *end = at + size;
+}
+
+static size_t
+depth_of(const struct chain *chain)
+{
+    size_t depth = 0;
+
+    while (depth < 4 && chain->functions[depth] != NULL) {
+        depth++;
+    }
+    return depth;
+}
+
+static bool
+ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text);
+
+    return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
+}
+
+/* Is what was found the chain, or its outer end? */
+static bool
+matches(const struct chain *chain, const struct sym_name *name)
+{
+    const size_t depth = name->caller_count + 1;
+
+    if (depth > depth_of(chain) ||
+        strcmp(name->name, chain->functions[depth - 1]) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < name->caller_count; i++) {
+        const struct sym_frame *frame = &name->callers[i];
+        const size_t at = depth - 2 - i;
+
+        if (strcmp(frame->name, chain->functions[at]) != 0 ||
+            frame->line != chain->calls[at] || frame->start_line != chain->starts[at] ||
+            !ends_with(frame->file, at > 0                              ? "/deep.h"
+                                    : strcmp(frame->name, "outer") == 0 ? "/a.c"
+                                                                        : "/b.c")) {
+            return false;
+        }
+    }
+    return name->start_line == chain->starts[depth - 1];
+}
+
+/* Looks every byte of a function up, and marks the chains that are there to their ends. */
+static void
+look_through(struct sym_image *image, const char *function, const char *build_name,
+             bool seen[CHAINS])
+{
+    uint64_t at;
+    uint64_t end;
+
+    find_function(function, &at, &end);
+    for (; at < end; at++) {
+        struct sym_name name;
+        bool known = false;
+
+        assert_true(sym_image_lookup_address(image, at, &name));
+        for (size_t i = 0; i < CHAINS; i++) {
+            if (matches(&chains[i], &name)) {
+                known = true;
+                seen[i] |= name.caller_count + 1 == depth_of(&chains[i]) &&
+                           name.line == 6 && ends_with(name.file, "/deep.h");
+            }
+        }
+        if (!known) {
+            fail_msg("%s: %s+%#llx is %s, %zu deep, from line %u", build_name, function,
+                     (unsigned long long)at, name.name, name.caller_count, name.line);
+        }
+    }
+}
+
+static void
+assert_all_chains(const char *build_name)
+{
+    struct sym_image *image = open_app();
+    bool seen[CHAINS] = {false};
+
+    look_through(image, "outer", build_name, seen);
+    look_through(image, "other", build_name, seen);
+    for (size_t i = 0; i < CHAINS; i++) {
+        if (!seen[i]) {
+            fail_msg("%s: chain %zu is not found", build_name, i);
+        }
+    }
+    assert_string_equal(sym_image_note(image), "");
+    sym_image_close(image);
+}
+
+static void
+frames__each_way_to_build__all_chains(void **state)
+{
+    size_t built = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(builds) / sizeof(builds[0]); i++) {
+        if (!has_command(builds[i].needs)) {
+            print_message("%s: there is no %s\n", builds[i].name, builds[i].needs);
+            continue;
+        }
+        build(builds[i].command);
+        assert_all_chains(builds[i].name);
+        built++;
+    }
+    assert_true(built > 0);
+}
+
+/* Lines of the function itself are left, and what is missing is said. */
+static void
+assert_not_inlined(const char *note)
+{
+    struct sym_image *image = open_app();
+    struct sym_name name;
+    uint64_t at;
+    uint64_t end;
+
+    find_function("outer", &at, &end);
+    for (; at < end; at++) {
+        assert_true(sym_image_lookup_address(image, at, &name));
+        assert_string_equal(name.name, "outer");
+        assert_int_equal(name.caller_count, 0);
+    }
+    assert_non_null(strstr(sym_image_note(image), note));
+    sym_image_close(image);
+}
+
+static void
+split__file_missing__said(void **state)
+{
+    (void)state;
+    build(SPLIT(gcc, 5) " && rm a.dwo");
+    assert_not_inlined("1 split debug files");
+}
+
+static void
+split__file_of_another_build__refused(void **state)
+{
+    (void)state;
+    build(SPLIT(gcc, 5) " && gcc -O1 -g -gsplit-dwarf -DOTHER=1 -c a.c -o c.o && "
+                        "mv c.dwo a.dwo");
+    assert_not_inlined("1 are of another build");
+}
+
+static void
+split__file_is_a_pipe_or_no_elf__does_not_block(void **state)
+{
+    (void)state;
+    build(SPLIT(gcc, 5) " && rm a.dwo && mkfifo a.dwo");
+    assert_not_inlined("a.dwo");
+    build(SPLIT(gcc, 5) " && echo no elf >a.dwo");
+    assert_not_inlined("a.dwo");
+}
+
+static void
+supplement__missing_or_of_another_build__said(void **state)
+{
+    struct sym_image *image;
+    struct sym_name name;
+    uint64_t at;
+    uint64_t end;
+
+    (void)state;
+    if (!has_command("dwz")) {
+        skip();
+    }
+    for (int other = 0; other < 2; other++) {
+        build("gcc -O2 -g " SOURCES " -o app && cp app full && gcc -O2 -g " SOURCES
+              " -DOTHER -o app2 && dwz -m shared.debug app app2");
+        assert_int_equal(fixture_run(other == 0 ? "rm '%s'" : "cp /bin/true '%s'",
+                                     fixture_path("shared.debug")),
+                         0);
+        image = open_app();
+        find_function("outer", &at, &end);
+        assert_true(sym_image_lookup_address(image, at, &name));
+        assert_string_equal(name.name, "outer"); /* by the symbol table */
+        assert_non_null(strstr(sym_image_note(image),
+                               other == 0 ? "is not there" : "another build-id"));
+        sym_image_close(image);
+    }
+}
+
+static void
+settings__no_lines__functions_alone(void **state)
+{
+    const struct sym_settings settings = {.no_lines = true};
+    struct sym_image *image;
+    struct sym_name name;
+    uint64_t at;
+    uint64_t end;
+
+    (void)state;
+    build("gcc -O2 -g " SOURCES " -o app");
+    image = open_app();
+    sym_image_configure(image, &settings);
+    find_function("outer", &at, &end);
+    for (; at < end; at++) {
+        assert_true(sym_image_lookup_address(image, at, &name));
+        assert_string_equal(name.name, "outer");
+        assert_string_equal(name.file, "");
+        assert_int_equal(name.line, 0);
+        assert_int_equal(name.caller_count, 0);
+    }
+    sym_image_close(image);
+}
+
+/* Run again as a program of its own, since a stack is measured out at exec. */
+static void
+stack__of_128_kib__enough(void **state)
+{
+    uint64_t at;
+    uint64_t end;
+
+    (void)state;
+    build("gcc -O2 -g " SOURCES " -o app");
+    find_function("outer", &at, &end);
+    assert_int_equal(fixture_run("ulimit -s 128 && exec '%s' '%s' %#llx", self,
+                                 fixture_path("app"), (unsigned long long)at),
+                     0);
+}
+
+/* Exit status 0 if the address has a line. */
+static int
+look_up_once(const char *path, const char *address)
+{
+    struct sym_image *image = fixture_open(path, "");
+    struct sym_name name;
+    const bool found =
+        sym_image_lookup_address(image, strtoull(address, NULL, 0), &name) &&
+        name.line > 0;
+
+    sym_image_close(image);
+    return found ? 0 : 1;
+}
+
+#define IN_FOLDER(test) \
+    cmocka_unit_test_setup_teardown(test, write_sources, fixture_remove_folder)
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(frames__each_way_to_build__all_chains),
+        IN_FOLDER(split__file_missing__said),
+        IN_FOLDER(split__file_of_another_build__refused),
+        IN_FOLDER(split__file_is_a_pipe_or_no_elf__does_not_block),
+        IN_FOLDER(supplement__missing_or_of_another_build__said),
+        IN_FOLDER(settings__no_lines__functions_alone),
+        IN_FOLDER(stack__of_128_kib__enough),
+    };
+
+    if (argc == 3) {
+        return look_up_once(argv[1], argv[2]);
+    }
+    self = argv[0];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
