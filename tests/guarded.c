@@ -96,3 +96,29 @@ guarded_finish(void)
         free(buffer);
     }
 }
+
+/* The last whole page of an area. */
+static unsigned char *
+last_page(void *area, size_t bytes)
+{
+    const uintptr_t end = (uintptr_t)area + bytes;
+
+    return (unsigned char *)((end & ~(uintptr_t)(page_bytes() - 1)) - page_bytes());
+}
+
+ULONG *
+guarded_within(void *area, size_t bytes, size_t counters)
+{
+    unsigned char *const guard = last_page(area, bytes);
+
+    assert_true(bytes >= counters * sizeof(ULONG) + GUARDED_ROOM);
+    assert_int_equal(mprotect(guard, page_bytes(), PROT_NONE), 0);
+    return (ULONG *)(void *)guard - counters;
+}
+
+void
+guarded_give_back(void *area, size_t bytes)
+{
+    assert_int_equal(
+        mprotect(last_page(area, bytes), page_bytes(), PROT_READ | PROT_WRITE), 0);
+}

@@ -45,6 +45,22 @@ void guarded_free(struct guarded *memory);
 /* guarded_end - the last counters of it, which end where the guard begins. */
 ULONG *guarded_end(const struct guarded *memory, size_t counters);
 
+/* ---- memory of a kind that cannot be made: stack, heap, data ---- */
+
+/* Of an area for guarded_within, beside the counters: pages have 64 kB at most. */
+enum { GUARDED_ROOM = 2 * 0x10000 };
+
+/*
+ * guarded_within - counters in a part of an area, which end where a page of it begins that cannot be
+ * touched until guarded_give_back.
+ *
+ *   area      a test's own memory, of counters and GUARDED_ROOM bytes or more
+ */
+ULONG *guarded_within(void *area, size_t bytes, size_t counters);
+
+/* guarded_give_back - the area is as it was before. */
+void guarded_give_back(void *area, size_t bytes);
+
 #ifdef __cplusplus
 }
 #endif

@@ -186,23 +186,29 @@ profiles__one_of_two_stopped__the_other_goes_on(void **state)
     assert_success(NtClose(profiles[1]));
 }
 
-/* Of these kinds there is no guarded memory: what is around must stay as it was. */
+/* Before the counters and, where no guard can be, behind them is what must stay as it was. */
 static void
 buffers__of_each_kind__get_the_counts_and_keep_what_is_around(void **state)
 {
+    enum { AREA = (SLOT_COUNT + 1) * sizeof(ULONG) + GUARDED_ROOM };
     const KPROFILE_SOURCE source = slot_source(2);
-    static ULONG in_data[SLOT_COUNT + 2];
-    ULONG on_stack[SLOT_COUNT + 2];
-    ULONG *const on_heap = malloc((SLOT_COUNT + 2) * sizeof(ULONG));
+    static char in_data[AREA];
+    char on_stack[AREA];
+    char *const on_heap = malloc(AREA);
     ULONG *const allocated = ntprof_buffer_alloc((SLOT_COUNT + 2) * sizeof(ULONG));
-    ULONG *const buffers[] = {in_data, on_stack, on_heap, allocated};
+    char *const areas[] = {in_data, on_stack, on_heap};
+    ULONG *buffers[4] = {NULL, NULL, NULL, allocated};
     HANDLE profiles[4];
 
     (void)state;
     assert_non_null(on_heap);
     assert_non_null(allocated);
+    for (size_t i = 0; i < 3; i++) {
+        buffers[i] = guarded_within(areas[i], AREA, SLOT_COUNT + 1);
+    }
+    allocated[SLOT_COUNT + 1] = 1000;
     for (size_t i = 0; i < 4; i++) {
-        for (size_t n = 0; n < SLOT_COUNT + 2; n++) {
+        for (size_t n = 0; n < SLOT_COUNT + 1; n++) {
             buffers[i][n] = 1000;
         }
         profiles[i] = start_slots(NtCurrentProcess(), buffers[i] + 1, source);
@@ -211,9 +217,13 @@ buffers__of_each_kind__get_the_counts_and_keep_what_is_around(void **state)
     for (size_t i = 0; i < 4; i++) {
         assert_success(NtStopProfile(profiles[i]));
         assert_success(NtClose(profiles[i]));
-        for (size_t n = 0; n < SLOT_COUNT + 2; n++) {
+        for (size_t n = 0; n < SLOT_COUNT + 1; n++) {
             assert_int_equal(buffers[i][n], n == 3 ? 1033 : 1000);
         }
+    }
+    assert_int_equal(allocated[SLOT_COUNT + 1], 1000);
+    for (size_t i = 0; i < 3; i++) {
+        guarded_give_back(areas[i], AREA);
     }
     free(on_heap);
     ntprof_buffer_free(allocated, (SLOT_COUNT + 2) * sizeof(ULONG));

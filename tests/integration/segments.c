@@ -365,11 +365,12 @@ segment__of_all_processes__refused_unless_it_is_0(void **state)
 static void
 assert_all_refused(KPROFILE_SOURCE source)
 {
-    ULONG counters[16] = {0};
+    enum { COUNTERS = 16 };
     HANDLE profile = NULL;
 
     assert_int_equal(NtCreateProfileEx(&profile, NULL, (PVOID)SEGMENT_BASE, 64, 2,
-                                       counters, sizeof(counters), source, 0, NULL),
+                                       guarded_counters(COUNTERS),
+                                       COUNTERS * sizeof(ULONG), source, 0, NULL),
                      STATUS_PRIVILEGE_NOT_HELD);
     assert_null(profile);
 }

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "guarded.h"
 #include "hal/bpf/index.h"
 #include "ke/profint.h"
 
@@ -17,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum {
     PROCESSORS = 256, /* more than one word of a set has */
@@ -256,6 +259,7 @@ struct twin {
     ULONG64 affinity[AFFINITY_WORDS];
     struct kernel_profile host;
     struct kernel_profile bpf;
+    struct guarded host_memory;
     ULONG *host_counters;
     ULONG *bpf_counters;
 };
@@ -267,8 +271,9 @@ twin_start(struct both *both, struct twin *twin, int process)
     const size_t bytes = twin->count * sizeof(ULONG);
     void *memory = NULL;
 
-    twin->host_counters = calloc(twin->count + 1, sizeof(ULONG));
-    assert_non_null(twin->host_counters);
+    twin->host_memory =
+        guarded_make(bytes / (size_t)sysconf(_SC_PAGESIZE) + 1, MAP_PRIVATE);
+    twin->host_counters = guarded_end(&twin->host_memory, twin->count);
     if (bytes > 0) {
         assert_int_equal(bpf_pools_take(&both->index.pools, bytes, &memory), 0);
     }
@@ -309,7 +314,7 @@ twin_stop(struct both *both, struct twin *twin)
         bpf_pools_give(&both->index.pools, twin->bpf_counters,
                        twin->count * sizeof(ULONG));
     }
-    free(twin->host_counters);
+    guarded_free(&twin->host_memory);
     twin->started = false;
 }
 

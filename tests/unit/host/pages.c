@@ -61,16 +61,29 @@ is_live(ULONG *buffer, size_t counter, const MDL *mdl)
     return value(&buffer[counter]) == before + 1;
 }
 
-static ULONG bss[40000];
-static ULONG data[40000] = {1};
+enum { KIND_COUNTERS = 40000, STACK_COUNTERS = 6000 };
+enum { KIND_BYTES = KIND_COUNTERS * 4 + GUARDED_ROOM };
+
+static ULONG bss[KIND_BYTES / 4];
+static ULONG data[KIND_BYTES / 4] = {1};
+
+/* Memory of a kind of its own, with a guard behind the counters. */
+static void
+assert_kind_counts_exactly(void *area, size_t counters)
+{
+    const size_t bytes = counters * 4 + GUARDED_ROOM;
+
+    assert_counts_exactly(guarded_within(area, bytes, counters), counters, false);
+    guarded_give_back(area, bytes);
+}
 
 static void
 lock__bss_and_data__exact(void **state)
 {
     (void)state;
-    assert_counts_exactly(bss, 40000, false);
-    assert_counts_exactly(data, 40000, false);
-    assert_counts_exactly(bss + 17, 3, false);
+    assert_kind_counts_exactly(bss, KIND_COUNTERS);
+    assert_kind_counts_exactly(data, KIND_COUNTERS);
+    assert_kind_counts_exactly(bss, 3);
 }
 
 static void
@@ -80,21 +93,21 @@ lock__malloc__exact(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
-        ULONG *buffer = malloc(counters[i] * 4);
+        void *const area = malloc(counters[i] * 4 + GUARDED_ROOM);
 
-        assert_non_null(buffer);
-        assert_counts_exactly(buffer, counters[i], false);
-        free(buffer);
+        assert_non_null(area);
+        assert_kind_counts_exactly(area, counters[i]);
+        free(area);
     }
 }
 
 static void
 lock__stack_array__exact(void **state)
 {
-    ULONG buffer[6000];
+    ULONG area[STACK_COUNTERS + GUARDED_ROOM / 4];
 
     (void)state;
-    assert_counts_exactly(buffer, 6000, false);
+    assert_kind_counts_exactly(area, STACK_COUNTERS);
 }
 
 static void

@@ -35,7 +35,8 @@ lock__any_kind_of_memory__charged_until_unlocked(void **state)
     struct guarded whole = guarded_make(5, MAP_PRIVATE);
     struct guarded shared = guarded_make(3, MAP_SHARED);
     ULONG *sparse = ntprof_buffer_alloc(9 * page());
-    ULONG stack[PER_PAGE_SMALL];
+    ULONG area[PER_PAGE_SMALL + GUARDED_ROOM / 4];
+    ULONG *const stack = guarded_within(area, sizeof(area), PER_PAGE_SMALL);
     const bool straddles =
         (uintptr_t)stack / page() != ((uintptr_t)(stack + PER_PAGE_SMALL) - 1) / page();
 
@@ -44,6 +45,7 @@ lock__any_kind_of_memory__charged_until_unlocked(void **state)
     assert_charged((ULONG *)(void *)whole.pages, whole.bytes / 4, 5);
     assert_charged(guarded_end(&whole, 1), 1, 2);
     assert_charged(stack, PER_PAGE_SMALL, straddles ? 3 : 2);
+    guarded_give_back(area, sizeof(area));
     assert_charged((ULONG *)(void *)shared.pages, shared.bytes / 4, 6);
     /* Both kinds: pages 1 to 3, and parts of 0 and 4. */
     assert_charged((ULONG *)(void *)whole.pages + 1, whole.bytes / 4 - 2, 3 + 4);

@@ -11,14 +11,17 @@
 
 #include <cmocka.h>
 
+#include "guarded.h"
 #include "machine.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { PID = 77, PAGE = 4096, PAGES = 4, IRQL = 27, CANARY = 0xA5, SELECTOR = 0x0F };
+enum { COUNTERS = 32, COUNTERS_BYTES = COUNTERS * sizeof(ULONG) };
 
 #define CODE 0x401000ull
 #define CALLERS_PAGE 0x7000000ull /* the caller's address of the first page */
@@ -35,8 +38,9 @@ struct fixture {
     struct machine machine;
     KE_SYSTEM *ke;
     KPROCESS process;
-    unsigned char *pages; /* PAGES, and behind them one that may not be touched */
-    ULONG counters[32];
+    struct guarded memory;
+    unsigned char *pages; /* PAGES */
+    ULONG *counters;      /* COUNTERS, elsewhere */
 };
 
 static struct fixture fixture;
@@ -48,10 +52,10 @@ setup(void **state)
     machine_open(&fixture.machine, NULL);
     fixture.ke->ProfileIrql = IRQL;
     KeInitializeProcess(&fixture.process, PID);
-    fixture.pages = mmap(NULL, (PAGES + 1) * PAGE, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(fixture.pages, MAP_FAILED);
-    assert_int_equal(mprotect(fixture.pages + PAGES * PAGE, PAGE, PROT_NONE), 0);
+    fixture.memory =
+        guarded_make(PAGES * PAGE / (size_t)sysconf(_SC_PAGESIZE) + 1, MAP_PRIVATE);
+    fixture.pages = fixture.memory.pages + fixture.memory.bytes - PAGES * PAGE;
+    fixture.counters = guarded_counters(COUNTERS);
     memset(fixture.pages, CANARY, PAGES * PAGE);
     *state = &fixture;
     return 0;
@@ -63,7 +67,8 @@ teardown(void **state)
     (void)state;
     KeFinishProcess(fixture.ke, &fixture.process);
     machine_close(&fixture.machine);
-    munmap(fixture.pages, (PAGES + 1) * PAGE);
+    guarded_free(&fixture.memory);
+    guarded_finish();
     return 0;
 }
 
@@ -95,7 +100,7 @@ profile_at(ULONG offset, ULONG buffer_bytes, ULONG buckets)
 static struct profile
 plain_profile(ULONG64 base, ULONG64 size)
 {
-    struct profile profile = profile_at(0, sizeof(fixture.counters), 0);
+    struct profile profile = profile_at(0, COUNTERS_BYTES, 0);
 
     profile.kernel.RangeBase = base;
     profile.kernel.RangeSize = size;
@@ -448,9 +453,9 @@ static void
 check_limit(const struct limit_row *row, BOOLEAN inside, int counter)
 {
     struct profile profile = plain_profile(row->base, row->size);
-    ULONG expected[32] = {0};
+    ULONG expected[COUNTERS] = {0};
 
-    memset(fixture.counters, 0, sizeof(fixture.counters));
+    memset(fixture.counters, 0, COUNTERS_BYTES);
     profile.kernel.LimitInside = inside;
     start(&profile);
     if (counter >= 0) {
@@ -530,9 +535,9 @@ segment__table__selector_and_offset_match(void **state)
     start(&profile);
     for (size_t i = 0; i < sizeof(segment_rows) / sizeof(segment_rows[0]); i++) {
         const struct segment_row *const row = &segment_rows[i];
-        ULONG expected[32] = {0};
+        ULONG expected[COUNTERS] = {0};
 
-        memset(fixture.counters, 0, sizeof(fixture.counters));
+        memset(fixture.counters, 0, COUNTERS_BYTES);
         if (row->counter >= 0) {
             expected[row->counter] = 1;
         }
@@ -555,10 +560,10 @@ segment__address_profiles__count_linear_addresses_alone(void **state)
     struct profile segment = plain_profile(0, 0x40);
 
     (void)state;
-    linear.kernel.Buffer = fixture.counters + 8;
+    linear.kernel.Buffer = guarded_counters(8);
     linear.kernel.BucketLog2 = 4;
     linear.kernel.Counters = 8;
-    segment.kernel.Buffer = fixture.counters + 16;
+    segment.kernel.Buffer = guarded_counters(16);
     segment.kernel.Segment = SELECTOR;
     segment.kernel.Counters = 16;
     start(&low);
@@ -566,8 +571,8 @@ segment__address_profiles__count_linear_addresses_alone(void **state)
     start(&segment);
     assert_int_equal(hit_segment(0x30000010, SELECTOR, 0x10), 2);
     assert_int_equal(fixture.counters[0], 0);
-    assert_int_equal(fixture.counters[8 + 1], 1);
-    assert_int_equal(fixture.counters[16 + 4], 1);
+    assert_int_equal(linear.kernel.Buffer[1], 1);
+    assert_int_equal(segment.kernel.Buffer[4], 1);
     assert_int_equal(books().Taken, 1);
     assert_int_equal(books().Counted, 1);
     stop(&low);
