@@ -95,15 +95,15 @@ typedef struct _HAL_STATISTICS {
 enum { HAL_UNWATCHED_EXEC = 0x100 };
 
 /*
- * HAL_PAGES - memory for counters, of a back end that finds them nowhere else. Any thread. Returns of
- * Take and Map: 0 or negative errno.
+ * HAL_PAGES - memory for counters, of a back end that finds them nowhere else; see struct
+ * host_page_source. Any thread. Returns of Take and Map: 0 or negative errno.
  */
 typedef struct _HAL_PAGES {
-    /* Zero; at a whole page if it is a page or more, and then of whole pages. */
+    /* Zero and resident; at a whole page if it is a page or more, and then of whole pages. */
     int (*Take)(void *Context, size_t Bytes, void **Memory);
-    /* What was taken, or any whole pages of it. */
+    /* What was taken. */
     void (*Give)(void *Context, void *Memory, size_t Bytes);
-    /* Another mapping of whole pages that were taken; it outlives the back end. */
+    /* Another mapping of whole pages that were taken, all there; it outlives the back end. */
     int (*Map)(void *Context, const void *Memory, size_t Bytes, void **Mapping);
 } HAL_PAGES;
 

@@ -10,8 +10,8 @@
 int
 bpf_index_init(struct bpf_index *index, struct bpf_kernel *kernel)
 {
-    *index =
-        (struct bpf_index){.kernel = kernel, .pools = {.kernel = kernel}, .sets = 1};
+    *index = (struct bpf_index){.kernel = kernel, .sets = 1};
+    bpf_pools_init(&index->pools, kernel);
     return bpf_table_init(&index->table, bpf_processes_of(kernel));
 }
 

@@ -42,6 +42,9 @@ pool_finish(struct bpf_pools *pools, uint32_t at)
 
     munmap(pool->memory, pool->pages * BPF_PAGE_BYTES);
     bpf_kernel_drop_map(pools->kernel, BPF_MAP_POOLS, at, pool->fd);
+    for (size_t page = 0; page < pool->pages; page++) {
+        free(pool->slabs[page]); /* of pieces that nobody gave back */
+    }
     free(pool->slabs);
     free(pool->bits);
 }

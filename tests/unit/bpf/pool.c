@@ -23,10 +23,12 @@ struct fixture {
 };
 
 static bool refuse_maps;
+static size_t calls; /* of bpf() */
 
 static long
 call(int command, union bpf_attr *attr, size_t bytes)
 {
+    calls++;
     return refuse_maps && command == BPF_MAP_CREATE
                ? -ENOMEM
                : bpf_call_kernel(command, attr, bytes);
@@ -190,6 +192,58 @@ map__pages_that_were_taken__the_same_memory(void **state)
     close_pools(&fixture);
 }
 
+/* Each pool costs a wait for the kernel's readers. What is given back serves again without. */
+static void
+take__thousands_of_pages_and_pieces__few_pools_and_none_the_second_time(void **state)
+{
+    enum { TAKEN = 8192, POOLS = 8 };
+    static void *memory[TAKEN];
+    struct fixture fixture;
+    size_t calls_before;
+
+    (void)state;
+    open_pools(&fixture);
+    for (int round = 0; round < 2; round++) {
+        calls_before = calls;
+        for (size_t i = 0; i < TAKEN; i++) {
+            assert_int_equal(
+                bpf_pools_take(&fixture.pools, i % 4 == 0 ? 4096 : 64, &memory[i]), 0);
+            *(ULONG *)memory[i] = (ULONG)i + 1;
+        }
+        if (round == 1) {
+            assert_int_equal(calls, calls_before);
+        }
+        for (size_t i = 0; i < TAKEN; i++) {
+            assert_int_equal(*(ULONG *)memory[i], i + 1);
+            bpf_pools_give(&fixture.pools, memory[i], i % 4 == 0 ? 4096 : 64);
+        }
+    }
+    assert_true(fixture.pools.count <= POOLS);
+    close_pools(&fixture);
+}
+
+/* A caller may have its counters longer than the session that counted in them lasts. */
+static void
+map__pools_are_gone__mapping_stays(void **state)
+{
+    struct fixture fixture;
+    void *memory = NULL;
+    void *piece = NULL;
+    void *mapping = NULL;
+
+    (void)state;
+    open_pools(&fixture);
+    assert_int_equal(bpf_pools_take(&fixture.pools, 2 * 4096, &memory), 0);
+    assert_int_equal(bpf_pools_take(&fixture.pools, 64, &piece), 0);
+    assert_int_equal(bpf_pools_map(&fixture.pools, memory, 2 * 4096, &mapping), 0);
+    ((ULONG *)memory)[1500] = 12;
+    bpf_pools_finish(&fixture.pools); /* with all of it taken still */
+    bpf_kernel_finish(&fixture.kernel);
+    assert_int_equal(((ULONG *)mapping)[1500], 12);
+    ((ULONG *)mapping)[1500] = 13;
+    assert_int_equal(munmap(mapping, 2 * 4096), 0);
+}
+
 int
 main(void)
 {
@@ -198,6 +252,9 @@ main(void)
         cmocka_unit_test(take__more_than_a_pool_has__another_pool),
         cmocka_unit_test(take__no_memory_for_another_pool__says_so),
         cmocka_unit_test(map__pages_that_were_taken__the_same_memory),
+        cmocka_unit_test(
+            take__thousands_of_pages_and_pieces__few_pools_and_none_the_second_time),
+        cmocka_unit_test(map__pools_are_gone__mapping_stays),
     };
 
     return cmocka_run_group_tests_name("bpf pool", tests, NULL, NULL);
