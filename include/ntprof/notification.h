@@ -47,10 +47,11 @@ enum {
  * members are 0.
  */
 typedef struct ntprof_notification {
-    size_t size;         /* sizeof(ntprof_notification) */
-    uint32_t kind;       /* NTPROF_PROCESS_START.. */
-    uint32_t pid;        /* process, as the session's opener sees it */
-    uint64_t time_ns;    /* CLOCK_MONOTONIC_RAW (simulated time in hal/sim) */
+    size_t size;   /* sizeof(ntprof_notification) */
+    uint32_t kind; /* NTPROF_PROCESS_START.. */
+    uint32_t pid;  /* process, as the session's opener sees it */
+    /* CLOCK_MONOTONIC_RAW; back end bpf: CLOCK_MONOTONIC; sim: simulated time */
+    uint64_t time_ns;
     uint32_t parent_pid; /* NTPROF_PROCESS_START */
     uint32_t tid;        /* thread that did it, 0 if unknown */
     const char *name;    /* of the process, or mapping's path or [name]; hostile */
