@@ -1,0 +1,284 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Names and lines in profiles: stored when they are made, left out, added later, got from servers."""
+import ctypes
+import http.server
+import json
+import shutil
+import threading
+
+import harness
+from harness import CommandTest, for_each_user, text
+
+SOURCE = """\
+volatile unsigned sink;
+static inline __attribute__((always_inline)) unsigned inner(unsigned x)
+{
+    for (unsigned i = 0; i < 1000; i++) {
+        sink += x * i;
+    }
+    return sink;
+}
+static inline __attribute__((always_inline)) unsigned middle(unsigned x)
+{
+    return inner(x) + 1;
+}
+__attribute__((noinline)) unsigned outer(unsigned x)
+{
+    return middle(x) * 2;
+}
+int main(void)
+{
+    unsigned sum = 0;
+    for (unsigned i = 0; i < 100000; i++) {
+        sum += outer(i);
+    }
+    return sum == 1;
+}
+"""
+LOOP_LINES = {4, 5, 6}
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """debuginfod as far as ntprof asks: /buildid/ID/debuginfo."""
+
+    daemon_threads = True
+
+    def __init__(self, files, silent=False):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files = files  # build-id: path
+        self.silent = silent
+        self.asked = []
+        self.closing = threading.Event()
+        self.thread = threading.Thread(target=self.serve_forever, daemon=True)
+        self.thread.start()
+
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def close(self):
+        self.closing.set()
+        self.shutdown()
+        self.server_close()
+        self.thread.join()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        words = self.path.split("/")
+        self.server.asked.append(self.path)
+        if self.server.silent:
+            self.server.closing.wait()
+            return
+        path = self.server.files.get(words[2]) if words[3:] == ["debuginfo"] else None
+        if path is None:
+            self.send_error(404)
+            return
+        body = path.read_bytes()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words):
+        pass
+
+
+class NamesTest(CommandTest):
+    def make(self, name="app", *options):
+        """The program, built."""
+        source = self.folder / "app.c"
+        source.write_text(SOURCE)
+        program = self.folder / name
+        self.check(["gcc", "-O2", "-g", *options, "-o", program, source])
+        return program
+
+    def check(self, command):
+        result = self.run_bare(command)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        return text(result.stdout)
+
+    def build_id(self, path):
+        notes = self.check(["readelf", "-n", path])
+        return notes.split("Build ID:")[1].split()[0]
+
+    def record(self, *words):
+        result = self.profile("-q", "-o", self.folder / "p.pb.gz", *words)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        return self.folder / "p.pb.gz"
+
+    def report(self, *words, by="line", **given):
+        """The rows of app, and what was said."""
+        result = self.ntprof("report", "--json", "--rows", "0", "--by", by, *words, **given)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        rows = json.loads(result.stdout)["rows"]
+        return ([row for row in rows if row["image"].endswith("/app")], text(result.stderr))
+
+    def assert_lines(self, rows):
+        """Nearly all hits are in the loop of inner."""
+        inside = sum(row["hits"] for row in rows if row["function"] == "inner" and
+                     row["line"] in LOOP_LINES and row["file"].endswith("/app.c"))
+        self.assertGreater(inside, 0.9 * sum(row["hits"] for row in rows), rows)
+
+    def assert_no_lines(self, rows):
+        self.assertTrue(rows)
+        for row in rows:
+            self.assertEqual((row["file"], row["line"]), ("", 0), row)
+
+
+@for_each_user
+class Recording(NamesTest):
+    def test_lines__files_gone_at_report__still_shown(self):
+        program = self.make()
+        profile = self.record("--", program)
+        program.unlink()
+        (self.folder / "app.c").unlink()
+        rows, said = self.report(profile)
+        self.assert_lines(rows)
+        self.assertEqual(said, "")
+
+    def test_by_function__inlined__counts_for_the_innermost(self):
+        profile = self.record("--", self.make())
+        rows, _ = self.report(profile, by="function")
+        best = max(rows, key=lambda row: row["hits"])
+        self.assertEqual((best["function"], best["line"]), ("inner", 2), rows)
+
+    def test_pprof__inlined__chain_is_in_the_file(self):
+        if shutil.which("go") is None:
+            self.skipTest("needs go")
+        profile = self.record("--", self.make())
+        traces = self.check(["go", "tool", "pprof", "-traces", profile])
+        names = [line.split()[-1] if "(inline)" not in line else line.split()[-2]
+                 for line in traces.splitlines()]
+        self.assertTrue(any(names[i:i + 3] == ["inner", "middle", "outer"]
+                            for i in range(len(names))), traces)
+
+    def test_no_lines__functions_alone(self):
+        profile = self.record("--no-lines", "--", self.make())
+        rows, _ = self.report(profile)
+        self.assert_no_lines(rows)
+        self.assertEqual({row["function"] for row in rows}, {"outer"})
+
+    def test_debug_file__of_another_build__said(self):
+        program = self.make()
+        self.check(["objcopy", "--only-keep-debug", program, self.folder / "app.debug"])
+        self.check(["strip", program])
+        self.check(["objcopy", f"--add-gnu-debuglink={self.folder}/app.debug", program])
+        with open(self.folder / "app.debug", "ab") as debug_file:
+            debug_file.write(b"x")
+        result = self.profile("-o", self.folder / "p.pb.gz", "--", program)
+        self.assertIn("app.debug is not used: its CRC", text(result.stderr))
+
+
+@for_each_user
+class Symbolizing(NamesTest):
+    def test_symbolize__lines_missing__added(self):
+        profile = self.record("--no-lines", "--", self.make())
+        rows, said = self.report("--symbolize", profile)
+        self.assert_lines(rows)
+        self.assertEqual(said, "")
+        rows, _ = self.report(profile)
+        self.assert_no_lines(rows)  # the file is as it was
+
+    def test_symbolize__output__keeps_them(self):
+        program = self.make()
+        profile = self.record("--no-lines", "--", program)
+        self.report("--symbolize", "-o", self.folder / "named.pb.gz", profile)
+        program.unlink()
+        rows, _ = self.report(self.folder / "named.pb.gz")
+        self.assert_lines(rows)
+
+    def test_symbolize__file_gone__said_and_shown_without(self):
+        program = self.make()
+        profile = self.record("--no-lines", "--", program)
+        program.unlink()
+        rows, said = self.report("--symbolize", profile)
+        self.assert_no_lines(rows)
+        self.assertIn(f"nothing is added for {program}: No such file", said)
+
+    def test_symbolize__another_build__refused(self):
+        profile = self.record("--no-lines", "--", self.make("app", "-Wl,--build-id=0x1234abcd"))
+        self.make("app", "-Wl,--build-id=0x5678")
+        rows, said = self.report("--symbolize", profile)
+        self.assert_no_lines(rows)
+        self.assertIn("of another build: it has build-id 5678, the profile 1234abcd", said)
+
+    def test_output__without_symbolize__refused(self):
+        result = self.ntprof("report", "-o", "x", "y")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("-o: goes with --symbolize", text(result.stderr))
+
+
+@for_each_user
+class Downloading(NamesTest):
+    def setUp(self):
+        super().setUp()
+        try:
+            ctypes.CDLL("libdebuginfod.so.1")
+        except OSError:
+            self.skipTest("needs libdebuginfod1")
+        self.program = self.make()
+        self.debug = self.folder / "kept"
+        self.check(["objcopy", "--only-keep-debug", self.program, self.debug])
+        self.check(["strip", self.program])
+        self.profile_path = self.record("--", self.program)
+
+    def serve(self, files, **options):
+        server = Server(files, **options)
+        self.addCleanup(server.close)
+        return server
+
+    def download(self, server, *words, **environment):
+        given = harness.bare_environment()
+        given.pop("DEBUGINFOD_URLS", None)
+        given["DEBUGINFOD_CACHE_PATH"] = str(self.folder / "cache")
+        given.update(environment)
+        return self.report("--symbolize", *words, self.profile_path, env=given)
+
+    def test_not_asked__no_request(self):
+        server = self.serve({})
+        rows, _ = self.download(server)
+        self.assert_no_lines(rows)
+        self.assertEqual(server.asked, [])
+
+    def test_option__file_is_there__lines(self):
+        identity = self.build_id(self.program)
+        server = self.serve({identity: self.debug})
+        rows, _ = self.download(server, f"--debuginfod={server.url()}")
+        self.assert_lines(rows)
+        self.assertEqual(server.asked, [f"/buildid/{identity}/debuginfo"])
+
+    def test_environment__file_is_there__lines(self):
+        server = self.serve({self.build_id(self.program): self.debug})
+        rows, _ = self.download(server, DEBUGINFOD_URLS=server.url())
+        self.assert_lines(rows)
+
+    def test_server_has_none__shown_without(self):
+        server = self.serve({})
+        rows, _ = self.download(server, f"--debuginfod={server.url()}")
+        self.assert_no_lines(rows)
+        self.assertEqual(len(server.asked), 1)
+
+    def test_server_sends_another_build__refused(self):
+        other = self.make("other", "-Wl,--build-id=0x5678")
+        server = self.serve({self.build_id(self.program): other})
+        rows, said = self.download(server, f"--debuginfod={server.url()}")
+        self.assert_no_lines(rows)
+        self.assertIn("is not used: it has another build-id", said)
+
+    def test_server_is_silent__comes_to_an_end(self):
+        server = self.serve({}, silent=True)
+        rows, _ = self.download(server, f"--debuginfod={server.url()}", DEBUGINFOD_TIMEOUT="1")
+        self.assert_no_lines(rows)
+
+    def test_option__no_server_named__said(self):
+        environment = harness.bare_environment()
+        environment.pop("DEBUGINFOD_URLS", None)
+        result = self.ntprof("report", "--symbolize", "--debuginfod", self.profile_path,
+                             env=environment)
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("DEBUGINFOD_URLS names no server", text(result.stderr))
+
+
+if __name__ == "__main__":
+    harness.main()
