@@ -680,6 +680,11 @@ collector_read(struct collector *collector)
 static void
 collector_stop_counting(struct collector *collector)
 {
+    ntprof_session *const session = collector->options.session;
+
+    /* Closing delivers what happens meanwhile, which must not change what is being closed. */
+    (void)ntprof_session_flush(session);
+    (void)ntprof_session_set_notify(session, NULL, NULL);
     process_remove_mappings(collector, &collector->machine);
     for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
         for (struct process *process = collector->processes[i]; process != NULL;
