@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_counters.c - what readers of counters see while profiles start, count and stop: whole pages live
- * and never wrong, all else in step at the times that are promised, and nothing after a stop.
+ * live_counters.c - what readers of counters see while profiles start, count and stop:
+ * whole pages live and never wrong, all else in step at the times that are promised,
+ * and nothing after a stop.
  *
  * NTPROF_STOPS has more or fewer rounds of stops under load than are made by default.
- * rules: start-live, start-adds, start-again, stop-final, close-last-stops, start-lock-holds
+ * rules: start-live, start-adds, start-again, stop-final, close-last-stops,
+ * start-lock-holds
  */
 #include "fixture.h"
 #include "guarded.h"
@@ -68,7 +70,8 @@ now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* No call of the library: whoever waits for ever is stopped by the time limit of the test. */
+/* No call of the library: whoever waits for ever is stopped by the time limit of the
+ * test. */
 static void
 wait_for(const ULONG *counter, ULONG expected)
 {
@@ -200,7 +203,8 @@ reader__memory_of_buffer_alloc__never_a_wrong_value(void **state)
 
 /* ---- when counts are there ---- */
 
-/* Live memory has them with no call of ours; where the back end counts in the interrupt, at once. */
+/* Live memory has them with no call of ours; where the back end counts in the
+ * interrupt, at once. */
 static void
 count_live(ULONG *counters)
 {
@@ -550,7 +554,8 @@ count_stops(void)
     return wanted != NULL ? strtoul(wanted, NULL, 10) : STOPS;
 }
 
-/* Long enough for a hit that is under way on another processor to end, and at times for anything. */
+/* Long enough for a hit that is under way on another processor to end, and at times for
+ * anything. */
 static void
 let_others_run(size_t round)
 {
@@ -562,9 +567,10 @@ let_others_run(size_t round)
 }
 
 /*
- * Until hits are being counted just now, on another processor, so that the stop comes in their midst. That is
- * seen where the back end counts in the interrupt. The kernel lets an event make only so many in each of
- * its ticks, so it may take one; and the other processor may be another program's.
+ * Until hits are being counted just now, on another processor, so that the stop comes
+ * in their midst. That is seen where the back end counts in the interrupt. The kernel
+ * lets an event make only so many in each of its ticks, so it may take one; and the
+ * other processor may be another program's.
  */
 static void
 wait_for_hits(const ULONG *counter)
@@ -585,10 +591,12 @@ struct stops {
 };
 
 /*
- * The pages of ntprof_buffer_alloc stay where they were counted in, so what came late would be seen. Other
- * rounds are on private memory, whose pages others count in at once: in theirs it would be seen.
+ * The pages of ntprof_buffer_alloc stay where they were counted in, so what came late
+ * would be seen. Other rounds are on private memory, whose pages others count in at
+ * once: in theirs it would be seen.
  */
-/* Breakpoints are few, and each start of a source takes them anew: others may have them for a while. */
+/* Breakpoints are few, and each start of a source takes them anew: others may have them
+ * for a while. */
 static void
 start_when_possible(HANDLE profile)
 {
@@ -648,7 +656,8 @@ stop_in_rounds(size_t rounds, KPROFILE_SOURCE source, struct stops *stops)
     guarded_free(&memory);
 }
 
-/* With each stop the source's last, and then with the source going on for another profile. */
+/* With each stop the source's last, and then with the source going on for another
+ * profile. */
 static void
 stop__under_load_on_all_processors__nothing_counted_late(void **state)
 {
@@ -701,7 +710,8 @@ create_one(struct many *many, size_t i, uint64_t base, size_t bytes, ULONG *coun
                                         counters, (ULONG)bytes, source, 0, NULL));
 }
 
-/* One in four has a page of counters, the others a few beside each other. One of 256 is hit. */
+/* One in four has a page of counters, the others a few beside each other. One of 256 is
+ * hit. */
 static bool
 create_many(struct many *many, KPROFILE_SOURCE source)
 {
@@ -782,7 +792,8 @@ are_exact(const struct many *many, ULONG expected)
     return true;
 }
 
-/* In a child, since the filter stays. The first round makes all memory that there has to be. */
+/* In a child, since the filter stays. The first round makes all memory that there has
+ * to be. */
 static int
 start_many_without_bpf(const struct peer *test, void *argument)
 {

@@ -2,9 +2,9 @@
 /*
  * hal/bpf/pool.h - memory that programs count in: pages of mapped BPF maps.
  *
- * A pool is one map. Each holds more than the one before, since making one waits for the kernel's
- * readers; so even thousands of buffers make few. Memory below half a page shares its page with others
- * of its size. All of it is one session's.
+ * A pool is one map. Each holds more than the one before, since making one waits for
+ * the kernel's readers; so even thousands of buffers make few. Memory below half a page
+ * shares its page with others of its size. All of it is one session's.
  */
 #ifndef HAL_BPF_POOL_H
 #define HAL_BPF_POOL_H
@@ -43,8 +43,8 @@ struct bpf_pools {
     uint64_t pages; /* of all pools */
 };
 
-/* bpf_pools_init - none yet. bpf_pools_finish - nobody may call any more; who still has other mappings of
- * the memory keeps it. */
+/* bpf_pools_init - none yet. bpf_pools_finish - nobody may call any more; who still has
+ * other mappings of the memory keeps it. */
 void bpf_pools_init(struct bpf_pools *pools, struct bpf_kernel *kernel);
 void bpf_pools_finish(struct bpf_pools *pools);
 
@@ -58,11 +58,13 @@ int bpf_pools_take(struct bpf_pools *pools, size_t bytes, void **memory);
 /* bpf_pools_give - back; no program may count in it any more. */
 void bpf_pools_give(struct bpf_pools *pools, void *memory, size_t bytes);
 
-/* bpf_pools_map - another mapping of whole pages that were taken. Returns 0 or negative errno. */
+/* bpf_pools_map - another mapping of whole pages that were taken. Returns 0 or negative
+ * errno. */
 int bpf_pools_map(struct bpf_pools *pools, const void *memory, size_t bytes,
                   void **mapping);
 
-/* bpf_pools_locate - pool and number of a counter, as profile.h has them. False if it is in none. */
+/* bpf_pools_locate - pool and number of a counter, as profile.h has them. False if it
+ * is in none. */
 bool bpf_pools_locate(struct bpf_pools *pools, const void *counter, uint64_t *location);
 
 #endif

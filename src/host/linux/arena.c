@@ -3,42 +3,47 @@
  * host/linux/arena.c - shared counter pages of this process.
  *
  * A range is a stretch of the caller's address space whose pages are shared memory, so
- * that a second mapping of them, the alias, counts into what the caller reads. There are
- * two ways to become one: ntprof_buffer_alloc maps it so, or locking a buffer puts such
- * pages in the place of the caller's private ones (splice) until the last unlock.
+ * that a second mapping of them, the alias, counts into what the caller reads. There
+ * are two ways to become one: ntprof_buffer_alloc maps it so, or locking a buffer puts
+ * such pages in the place of the caller's private ones (splice) until the last unlock.
  *
- * The pages are anonymous shared memory, and the alias is made by mremap with an old size
- * of 0. There is no descriptor that the program could close, use up or hand on, nothing is
- * limited by RLIMIT_FSIZE, and pages live exactly as long as somebody maps them: a forked
- * child keeps them after its parent has given them back.
+ * The pages are anonymous shared memory, and the alias is made by mremap with an old
+ * size of 0. There is no descriptor that the program could close, use up or hand on,
+ * nothing is limited by RLIMIT_FSIZE, and pages live exactly as long as somebody maps
+ * them: a forked child keeps them after its parent has given them back.
  *
- * A session whose back end finds counters nowhere else has a page source, and its ranges are
- * made of that source's pages (supply.c) in the same way. A buffer changes its pages when it is
- * locked and nobody else has it locked; where two sessions disagree, the later one moves differences.
+ * A session whose back end finds counters nowhere else has a page source, and its
+ * ranges are made of that source's pages (supply.c) in the same way. A buffer changes
+ * its pages when it is locked and nobody else has it locked; where two sessions
+ * disagree, the later one moves differences.
  *
  * Invariants, with the mutex held:
  * - process_pages.ranges has the listed ranges, by address, none overlapping another.
- * - A range exists while it is listed as a buffer or has locks; its alias stays mapped as
- *   long as it exists, so a lock may hand out pointers into it.
- * - Nothing is put over the caller's memory unless the kernel says in the same call that what
- *   is there is private memory (splice) or this range (give back). A caller that unmaps the
- *   memory at that same moment races with itself.
- * - The alias of a spliced range is locked in memory, so that the pages stay resident as long as
- *   the range has locks. What mremap makes of a locked mapping is charged once more, so further
- *   mappings are made of the caller's. Buffers are not locked: they are sparse.
- * - Spliced ranges, and what stays of them, take at most seven eighths of the mappings that a process
- *   may have: the program needs some too, and so do differences, which serve what is not spliced
- *   then. Private pages that were moved to their place never become one mapping with those beside
- *   them again: the kernel keeps where each was first touched, and merges what is in a row there.
- * - What a caller's thread writes into a page between copy and move is lost; what another
- *   lock adds by differences is not, because it holds the mutex.
- * - A supply of which the caller may see pages that are not the range's any more is marked seen.
+ * - A range exists while it is listed as a buffer or has locks; its alias stays mapped
+ *   as long as it exists, so a lock may hand out pointers into it.
+ * - Nothing is put over the caller's memory unless the kernel says in the same call
+ *   that what is there is private memory (splice) or this range (give back). A caller
+ *   that unmaps the memory at that same moment races with itself.
+ * - The alias of a spliced range is locked in memory, so that the pages stay resident
+ *   as long as the range has locks. What mremap makes of a locked mapping is charged
+ *   once more, so further mappings are made of the caller's. Buffers are not locked:
+ *   they are sparse.
+ * - Spliced ranges, and what stays of them, take at most seven eighths of the mappings
+ *   that a process may have: the program needs some too, and so do differences, which
+ *   serve what is not spliced then. Private pages that were moved to their place never
+ *   become one mapping with those beside them again: the kernel keeps where each was
+ *   first touched, and merges what is in a row there.
+ * - What a caller's thread writes into a page between copy and move is lost; what
+ *   another lock adds by differences is not, because it holds the mutex.
+ * - A supply of which the caller may see pages that are not the range's any more is
+ *   marked seen.
  *
- * fork: the mutex is held over it, so the child finds its copy of all this in order. What the caller
- * sees as its own private memory is that in the child, too: before fork returns there, private copies
- * take the place of spliced pages. Buffers stay shared with the child, unless a source has their
- * pages, which will be used again for what is the parent's alone: then the child gets pages of its own.
- * The parent's locks are nobody's in the child, whose sessions are not the parent's.
+ * fork: the mutex is held over it, so the child finds its copy of all this in order.
+ * What the caller sees as its own private memory is that in the child, too: before fork
+ * returns there, private copies take the place of spliced pages. Buffers stay shared
+ * with the child, unless a source has their pages, which will be used again for what is
+ * the parent's alone: then the child gets pages of its own. The parent's locks are
+ * nobody's in the child, whose sessions are not the parent's.
  */
 #include "host/linux/linuxp.h"
 
@@ -125,7 +130,8 @@ host_arena_unlock(void)
     pthread_mutex_unlock(&process_pages.mutex);
 }
 
-/* The key is not of the tree. The last range that a search leaves to its right is the next. */
+/* The key is not of the tree. The last range that a search leaves to its right is the
+ * next. */
 static int
 range_compare(const void *left, const void *right)
 {
@@ -180,7 +186,8 @@ pages_map(size_t bytes)
     if (pages == MAP_FAILED) {
         return NULL;
     }
-    /* Refused by kernels without huge pages, which need no telling. One page is never huge. */
+    /* Refused by kernels without huge pages, which need no telling. One page is never
+     * huge. */
     if (bytes > host_page_bytes()) {
         (void)madvise(pages, bytes, MADV_NOHUGEPAGE);
     }
@@ -226,9 +233,9 @@ host_range_alias(struct host_range *range)
 }
 
 /*
- * Put the mapping at pages in the place of what is at address, so that a reader sees one
- * or the other. The kernel removes what is there before it moves; should it then run out
- * of memory, a second try is all that can be done.
+ * Put the mapping at pages in the place of what is at address, so that a reader sees
+ * one or the other. The kernel removes what is there before it moves; should it then
+ * run out of memory, a second try is all that can be done.
  */
 static int
 pages_move(void *pages, size_t bytes, uintptr_t address)
@@ -341,7 +348,8 @@ range_map_pages(const struct host_range *range, char **pages)
     return *pages != NULL ? 0 : -errno;
 }
 
-/* The alias of pages that are not in their place yet. What a source has is resident by itself. */
+/* The alias of pages that are not in their place yet. What a source has is resident by
+ * itself. */
 static int
 range_make_alias(struct host_range *range, char *pages)
 {
@@ -438,8 +446,8 @@ free_range:
     return error;
 }
 
-/* The range's own pages, as the kernel tells of its alias, which may be one mapping with others of the
- * same source. False if it cannot be told. */
+/* The range's own pages, as the kernel tells of its alias, which may be one mapping
+ * with others of the same source. False if it cannot be told. */
 static bool
 range_identify(const struct host_range *range, struct host_maps *maps,
                struct host_mapping *own)
@@ -465,7 +473,8 @@ is_same_file(const struct host_mapping *left, const struct host_mapping *right)
            left->inode == right->inode;
 }
 
-/* Does the mapping show pages of the range and no others? *offset: from the start of the range. */
+/* Does the mapping show pages of the range and no others? *offset: from the start of
+ * the range. */
 static bool
 range_is_shown(const struct host_range *range, const struct host_mapping *own,
                const struct host_mapping *mapping, uint64_t *offset)
@@ -478,8 +487,9 @@ range_is_shown(const struct host_range *range, const struct host_mapping *own,
 }
 
 /*
- * The first part of the range, from *address on, whose pages are where they were put; false if there is
- * none. A mapping may reach beyond the range at both ends: neighbours of the same source are one.
+ * The first part of the range, from *address on, whose pages are where they were put;
+ * false if there is none. A mapping may reach beyond the range at both ends: neighbours
+ * of the same source are one.
  */
 static bool
 range_next_in_place(const struct host_range *range, const struct host_mapping *own,
@@ -561,8 +571,8 @@ range_check_duplicate(const struct host_range *range, uintptr_t start, size_t by
 }
 
 /*
- * A caller that has taken its pages away just now would have us count into something else. Private
- * memory in their place is EINVAL.
+ * A caller that has taken its pages away just now would have us count into something
+ * else. Private memory in their place is EINVAL.
  */
 int
 host_range_duplicate(const struct host_range *range, uintptr_t start, size_t bytes,
@@ -576,8 +586,9 @@ host_range_duplicate(const struct host_range *range, uintptr_t start, size_t byt
     return range->buffer ? 0 : range_check_duplicate(range, start, bytes, place);
 }
 
-/* Private pages with the same contents and protection in the place of shared ones. False if there is no
- * memory for that: the caller goes on with the shared ones, which are as good. */
+/* Private pages with the same contents and protection in the place of shared ones.
+ * False if there is no memory for that: the caller goes on with the shared ones, which
+ * are as good. */
 static bool
 range_give_back_mapping(const struct host_range *range,
                         const struct host_mapping *mapping, uint64_t offset)
@@ -599,7 +610,8 @@ range_give_back_mapping(const struct host_range *range,
     return true;
 }
 
-/* Where the pages were put. False if they were not all there, or could not all be given back. */
+/* Where the pages were put. False if they were not all there, or could not all be given
+ * back. */
 static bool
 range_give_back_in_place(const struct host_range *range, const struct host_mapping *own,
                          struct host_maps *maps)
@@ -642,11 +654,13 @@ range_give_back_elsewhere(const struct host_range *range,
 
 /*
  * Wherever the caller has pages of the range by now, also where it moved them to. Pages
- * that it unmapped, and what it mapped there instead, are left alone. If all of them are where
- * they were put, others are not looked for, which takes a step for each mapping of the process:
- * a second mapping that the caller made of them besides stays shared, with nobody.
+ * that it unmapped, and what it mapped there instead, are left alone. If all of them
+ * are where they were put, others are not looked for, which takes a step for each
+ * mapping of the process: a second mapping that the caller made of them besides stays
+ * shared, with nobody.
  *
- * All maps of BPF look like one file, so of a source's pages those elsewhere cannot be found.
+ * All maps of BPF look like one file, so of a source's pages those elsewhere cannot be
+ * found.
  */
 static void
 range_give_back(const struct host_range *range)
@@ -721,7 +735,8 @@ range_is_in_place(const struct host_range *range)
     return intact;
 }
 
-/* The same contents in other pages: those of changed, which is a copy of range with another supply. */
+/* The same contents in other pages: those of changed, which is a copy of range with
+ * another supply. */
 static int
 range_change_pages(struct host_range *range, struct host_range *changed)
 {
@@ -807,7 +822,8 @@ host_ranges_disown(const struct host_page_source *source)
     host_arena_unlock();
 }
 
-/* A copy of the caller's own, as fork makes of private memory. What locks the parent has are of no use. */
+/* A copy of the caller's own, as fork makes of private memory. What locks the parent
+ * has are of no use. */
 static void
 range_part_from_parent(struct host_range *range)
 {
@@ -841,7 +857,8 @@ arena_leave_in_child(void)
     pthread_mutex_unlock(&process_pages.mutex);
 }
 
-/* The addresses are not the range's any more. The caller may have moved some of its pages before. */
+/* The addresses are not the range's any more. The caller may have moved some of its
+ * pages before. */
 static void
 range_take_back(struct host_range *range)
 {

@@ -1,39 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host/linux/pages.c - locks and maps counter buffers: the MDL functions of the host table.
+ * host/linux/pages.c - locks and maps counter buffers: the MDL functions of the host
+ * table.
  *
- * A lock is a row of pieces without gaps, from StartVa on. A piece either refers to a range
- * of shared pages (arena.c), where counting is seen by the caller at once; or it has no
- * range, and its counters begin at 0 in memory of ours and are moved to the caller's by
- * atomic additions at each flush (differences). Differences serve what cannot be shared
- * page by page: the partial pages at both ends of a buffer, stacks, files and shared memory
- * of the caller's own.
+ * A lock is a row of pieces without gaps, from StartVa on. A piece either refers to a
+ * range of shared pages (arena.c), where counting is seen by the caller at once; or it
+ * has no range, and its counters begin at 0 in memory of ours and are moved to the
+ * caller's by atomic additions at each flush (differences). Differences serve what
+ * cannot be shared page by page: the partial pages at both ends of a buffer, stacks,
+ * files and shared memory of the caller's own.
  *
- * All of it is resident from lock to unlock, and charged against RLIMIT_MEMLOCK: the pages of
- * ranges once, however many locks there are (but not those of ntprof_buffer_alloc); of
- * differences the caller's pages (held.c) and our counters (locked.c).
+ * All of it is resident from lock to unlock, and charged against RLIMIT_MEMLOCK: the
+ * pages of ranges once, however many locks there are (but not those of
+ * ntprof_buffer_alloc); of differences the caller's pages (held.c) and our counters
+ * (locked.c).
  *
- * A session with a page source (linux.h) has all counters of its locks in that source's pages: a
- * range made of them, or a supply of its own, whose pages become ranges where they can be spliced.
- * What is in pages of anybody else's is moved there by additions as well, with a hold on the range
- * in place of one on the caller's memory.
+ * A session with a page source (linux.h) has all counters of its locks in that source's
+ * pages: a range made of them, or a supply of its own, whose pages become ranges where
+ * they can be spliced. What is in pages of anybody else's is moved there by additions
+ * as well, with a hold on the range in place of one on the caller's memory.
  *
- * Invariant: with the lock mapped, the counter of caller's address A is at MappedSystemVa +
- * (A - StartVa), and each hit is in exactly one place: there, or in the caller's memory.
+ * Invariant: with the lock mapped, the counter of caller's address A is at
+ * MappedSystemVa + (A - StartVa), and each hit is in exactly one place: there, or in
+ * the caller's memory.
  *
- * A caller should keep its buffer until it has stopped. If it does not, counts of a range go on
- * in pages that only we have. Differences stay with us while the memory is gone, is another by now
- * or cannot be written, and those that are left at unmap are told: MDL.Unwritten. One that puts other
- * memory there just while a flush looks races with itself.
+ * A caller should keep its buffer until it has stopped. If it does not, counts of a
+ * range go on in pages that only we have. Differences stay with us while the memory is
+ * gone, is another by now or cannot be written, and those that are left at unmap are
+ * told: MDL.Unwritten. One that puts other memory there just while a flush looks races
+ * with itself.
  *
- * Whole pages of a buffer lose what madvise, mlock and NUMA calls said about them; private
- * pages of a file come back as anonymous ones.
+ * Whole pages of a buffer lose what madvise, mlock and NUMA calls said about them;
+ * private pages of a file come back as anonymous ones.
  *
- * A buffer of ntprof_buffer_alloc is one piece, and its mapping the range's: locking it is a
- * search and an allocation. Everything else asks which mappings it lies in (maps.c).
+ * A buffer of ntprof_buffer_alloc is one piece, and its mapping the range's: locking it
+ * is a search and an allocation. Everything else asks which mappings it lies in
+ * (maps.c).
  *
- * A process may have only so many mappings (vm.max_map_count), of which each spliced range takes
- * some. Where there are no more, or no memory, differences serve as well.
+ * A process may have only so many mappings (vm.max_map_count), of which each spliced
+ * range takes some. Where there are no more, or no memory, differences serve as well.
  */
 #include "host/linux/linuxp.h"
 
@@ -139,7 +144,8 @@ lock_append_differences(struct host_lock *lock, uintptr_t start, size_t bytes)
     return error;
 }
 
-/* Private memory that may be read and written, and is mapped in pages of the usual kind. */
+/* Private memory that may be read and written, and is mapped in pages of the usual
+ * kind. */
 static bool
 mapping_can_be_spliced(const struct host_mapping *mapping)
 {
@@ -183,8 +189,8 @@ lock_supplied(const struct host_lock *lock, uintptr_t address)
 }
 
 /*
- * Whole pages, none of them shared yet. Those that another lock adds differences to stay what
- * they are: put in their place, others would look like the caller's doing.
+ * Whole pages, none of them shared yet. Those that another lock adds differences to
+ * stay what they are: put in their place, others would look like the caller's doing.
  */
 static int
 lock_append_pages(struct host_lock *lock, struct host_maps *maps, uintptr_t start,
@@ -307,8 +313,8 @@ is_within_buffer(uintptr_t start, size_t bytes)
 }
 
 /*
- * Is all of it memory that can be written? Asked before anything is mapped: the kernel may
- * put our own mappings into a hole of the buffer.
+ * Is all of it memory that can be written? Asked before anything is mapped: the kernel
+ * may put our own mappings into a hole of the buffer.
  */
 static int
 lock_check(struct host_maps *maps, uintptr_t start, size_t bytes)
@@ -332,7 +338,8 @@ lock_check(struct host_maps *maps, uintptr_t start, size_t bytes)
     }
 }
 
-/* The range that has the pages for all of the lock, or NULL. A buffer that nobody uses is made one. */
+/* The range that has the pages for all of the lock, or NULL. A buffer that nobody uses
+ * is made one. */
 static struct host_range *
 lock_find_range(const struct host_lock *lock, struct host_maps *maps, uintptr_t start,
                 size_t bytes)
@@ -353,7 +360,8 @@ lock_find_range(const struct host_lock *lock, struct host_maps *maps, uintptr_t 
                : NULL;
 }
 
-/* The counters of a lock with a source: whole pages in whole pages, which can be spliced. */
+/* The counters of a lock with a source: whole pages in whole pages, which can be
+ * spliced. */
 static int
 lock_take_supply(struct host_lock *lock, uintptr_t start, size_t bytes)
 {
@@ -370,7 +378,8 @@ lock_take_supply(struct host_lock *lock, uintptr_t start, size_t bytes)
     return host_supply_take(lock->source, bytes, &lock->supply);
 }
 
-/* Looked for once: with a range of the source's there is no supply that could do without it. */
+/* Looked for once: with a range of the source's there is no supply that could do
+ * without it. */
 static int
 lock_append_needed(struct host_lock *lock, struct host_maps *maps, uintptr_t start,
                    size_t bytes)
@@ -440,7 +449,8 @@ piece_alias(const struct host_piece *piece)
     return piece->range->alias + (piece->start - piece->range->start);
 }
 
-/* What the lock's mapping has for a piece: the range's pages, or locked ones of its own. */
+/* What the lock's mapping has for a piece: the range's pages, or locked ones of its
+ * own. */
 static int
 lock_map_piece(const struct host_piece *piece, uintptr_t place)
 {
@@ -455,7 +465,8 @@ lock_map_piece(const struct host_piece *piece, uintptr_t place)
                                 (char *)place);
 }
 
-/* One mapping for pieces of several kinds: private pages, with shared ones put over them. */
+/* One mapping for pieces of several kinds: private pages, with shared ones put over
+ * them. */
 static int
 lock_map_mixed(struct host_lock *lock, uintptr_t start, size_t bytes)
 {
@@ -485,8 +496,8 @@ lock_map_mixed(struct host_lock *lock, uintptr_t start, size_t bytes)
 }
 
 /*
- * The counters, with all that can fail: mapping them is part of locking because what is ours is
- * locked as well, and the status of a limit is that of locking.
+ * The counters, with all that can fail: mapping them is part of locking because what is
+ * ours is locked as well, and the status of a limit is that of locking.
  */
 static int
 lock_make_counters(struct host_lock *lock, uintptr_t start, size_t bytes)
@@ -580,9 +591,9 @@ host_map_pages(void *Context, MDL *Mdl)
 }
 
 /*
- * Moves what was counted since the last time, of one page at most. The exchange takes each hit
- * exactly once while others count. A fault means that the caller protects its memory, or took it away
- * just now: what was not added waits for the next time.
+ * Moves what was counted since the last time, of one page at most. The exchange takes
+ * each hit exactly once while others count. A fault means that the caller protects its
+ * memory, or took it away just now: what was not added waits for the next time.
  */
 static void
 page_flush(uint64_t number, uintptr_t start, ULONG *shadow, size_t counters)
@@ -624,7 +635,8 @@ piece_flush(uint64_t number, const struct host_piece *piece, ULONG *shadow)
     }
 }
 
-/* The same into a range that somebody else counts in: it is there as long as the piece is. */
+/* The same into a range that somebody else counts in: it is there as long as the piece
+ * is. */
 static void
 piece_move(const struct host_piece *piece, ULONG *shadow)
 {

@@ -2,14 +2,15 @@
 /*
  * host/linux/supply.c - memory of page sources, and when it may go back to them.
  *
- * A source uses again what it gets back, for somebody else's counters. So what anybody but the
- * source can still see must not go back: the caller may have moved a page elsewhere, or there was
- * no memory to take it from its place. Such a supply is kept, and looked at again when others are
- * taken. The kernel tells in /proc/self/pagemap whether a page is mapped more than once; where it
- * does not, a kept supply stays until its source goes.
+ * A source uses again what it gets back, for somebody else's counters. So what anybody
+ * but the source can still see must not go back: the caller may have moved a page
+ * elsewhere, or there was no memory to take it from its place. Such a supply is kept,
+ * and looked at again when others are taken. The kernel tells in /proc/self/pagemap
+ * whether a page is mapped more than once; where it does not, a kept supply stays until
+ * its source goes.
  *
- * Invariant, with the mutex of arena.c held: used has the supplies with references, kept those
- * without; of the latter each has a source.
+ * Invariant, with the mutex of arena.c held: used has the supplies with references,
+ * kept those without; of the latter each has a source.
  */
 #include "host/linux/linuxp.h"
 
@@ -66,7 +67,8 @@ pages_are_alone(int pagemap, const char *memory, size_t bytes)
     return true;
 }
 
-/* Those at the front that are alone by now go back; others have to wait for their turn again. */
+/* Those at the front that are alone by now go back; others have to wait for their turn
+ * again. */
 static void
 kept_look_again(void)
 {

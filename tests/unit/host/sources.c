@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sources.c - locks whose counters must be in a source's pages: live or moved exactly, and no page of
- * it serves anybody else while the caller can still see it.
+ * sources.c - locks whose counters must be in a source's pages: live or moved exactly,
+ * and no page of it serves anybody else while the caller can still see it.
  *
- * The source is a file in memory. As with maps of BPF, all its pages are of one file, so neighbours
- * become one mapping. rules: start-lock-holds, stop-final
+ * The source is a file in memory. As with maps of BPF, all its pages are of one file,
+ * so neighbours become one mapping. rules: start-lock-holds, stop-final
  */
 #include "lock.h"
 
@@ -252,7 +252,8 @@ lock__pages_and_parts_of_pages__pages_live_the_rest_moved(void **state)
     guarded_free(&memory);
 }
 
-/* What was copied to the source's page before it could not be put in its place is no count. */
+/* What was copied to the source's page before it could not be put in its place is no
+ * count. */
 static void
 lock__pages_cannot_be_put_there__differences_and_exact(void **state)
 {
@@ -387,7 +388,8 @@ unlock__caller_moved_it__pages_serve_nobody_else_until_unmapped(void **state)
     munmap(memory.pages + page(), page());
 }
 
-/* Nothing can be found out without a descriptor: the caller goes on with the page, alone. */
+/* Nothing can be found out without a descriptor: the caller goes on with the page,
+ * alone. */
 static void
 unlock__no_descriptor_left__page_serves_nobody_else(void **state)
 {
