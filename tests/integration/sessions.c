@@ -565,8 +565,8 @@ take_all_descriptors(void)
 static int
 exhaust_descriptors(const struct peer *test, void *argument)
 {
-    enum { THREADS = 40 };
-    const struct rlimit few = {40, 40};
+    enum { THREADS = 64 };
+    const struct rlimit few = {64, 64};
     static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     ULONG *const counters = guarded_counters(SLOT_COUNT);
     ntprof_session *one;
@@ -599,7 +599,7 @@ exhaust_descriptors(const struct peer *test, void *argument)
     }
     status = NtStartProfile(profile);
     if (status != STATUS_INSUFFICIENT_RESOURCES ||
-        strstr(ntprof_session_error(one), "RLIMIT_NOFILE is 40") == NULL) {
+        strstr(ntprof_session_error(one), "RLIMIT_NOFILE is 64") == NULL) {
         return 5;
     }
     if (NtStopProfile(profile) != STATUS_PROFILING_NOT_STARTED) {
