@@ -401,6 +401,25 @@ bpf_query_hits(struct bpf *bpf, const struct perf_source *source, uint64_t *coun
     *outside = books.outside;
 }
 
+/*
+ * What was elsewhere was not asked for: it is taken off what was expected. So is its part of what was
+ * missed, of which nobody can say where it would have been; in doubt it is the caller's.
+ */
+static void
+leave_out_elsewhere(uint64_t elsewhere, uint64_t taken, uint64_t period,
+                    struct perf_books *books)
+{
+    const double all = (double)taken + (double)books->lost + (double)elsewhere;
+    const double part = (double)elsewhere / all;
+    const uint64_t missed =
+        elsewhere != 0 ? (uint64_t)(part * (double)books->missed) : 0;
+    const uint64_t hits = elsewhere + missed;
+
+    books->missed -= missed;
+    books->expected -= missed;
+    books->events -= hits < books->events / period ? hits * period : books->events;
+}
+
 void
 bpf_settle(const struct bpf *bpf, const struct perf_source *source, uint64_t taken,
            struct perf_books *books)
@@ -419,8 +438,7 @@ bpf_settle(const struct bpf *bpf, const struct perf_source *source, uint64_t tak
     tally.early = elsewhere; /* as little the caller's as hits from before it asked */
     perf_books_settle(&tally, &open, period, is_time(source), taken,
                       source->kernel_included, books);
-    books->events -=
-        elsewhere < books->events / period ? elsewhere * period : books->events;
+    leave_out_elsewhere(elsewhere, taken, period, books);
 }
 
 /* ---- intervals ---- */
