@@ -9,6 +9,8 @@
  * whether a page is mapped more than once; where it does not, a kept supply stays until
  * its source goes.
  *
+ * Why: decisions/0013.
+ *
  * Invariant, with the mutex of arena.c held: used has the supplies with references,
  * kept those without; of the latter each has a source.
  */
