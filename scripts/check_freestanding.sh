@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Builds the core alone, without libc, for 64 and for 32 bits, and looks at what it still asks for:
 # no more than the three functions of memory that compilers call by themselves. Then links it with
-# examples/embed and looks at what that prints.
+# examples/embed and looks at what that prints, and with the test of what sessions are by default.
 # Usage: check_freestanding.sh [TREE]
 set -u
 
@@ -48,11 +48,21 @@ for bits in 64 32; do
     fi
     echo "check_freestanding: $bits bits: $(echo $objects | wc -w) objects"
 
-    # The embedder has a libc, which for 32 bits is not everywhere.
+    # A program has a libc, which for 32 bits is not everywhere.
     if ! printf '#include <stdio.h>\nint main(void) { return puts("") < 0; }\n' |
         ${CC:-gcc} -m$bits -x c -o "$work/has-libc" - 2>"$work/no-libc"; then
-        echo "check_freestanding: $bits bits: no libc: examples/embed is not built"
+        echo "check_freestanding: $bits bits: no libc: examples/embed and tests/abi/default_abi.c are not built"
         continue
+    fi
+    # shellcheck disable=SC2086
+    if ${CC:-gcc} -m$bits -std=gnu11 -O2 -no-pie $warnings -Iinclude -Isrc tests/abi/default_abi.c \
+        src/host/sim/*.c "$work/core.$bits.o" -o "$work/default_abi" &&
+        "$work/default_abi" >"$work/default_abi.txt"; then
+        echo "check_freestanding: $bits bits: $(cat "$work/default_abi.txt")"
+    else
+        cat "$work/default_abi.txt"
+        echo "check_freestanding: $bits bits: tests/abi/default_abi.c"
+        failed=$((failed + 1))
     fi
     # shellcheck disable=SC2016,SC2086 # the fences of Markdown; the warnings are words
     if ${CC:-gcc} -m$bits -std=gnu11 -O2 -no-pie $warnings -Iinclude -Isrc \

@@ -58,7 +58,7 @@ ExpGroupsAtOnce(const HOST *Host, ULONG64 From, ULONG Left)
 {
     const ULONG64 PageSize = Host->Table->PageSize;
     const ULONG64 OnPage =
-        (PageSize - (From & (PageSize - 1))) / sizeof(GROUP_AFFINITY);
+        (SIZE_T)(PageSize - (From & (PageSize - 1))) / sizeof(GROUP_AFFINITY);
     const ULONG Most = Left < EXP_GROUPS_AT_ONCE ? Left : EXP_GROUPS_AT_ONCE;
 
     if (OnPage >= Most) {

@@ -143,7 +143,7 @@ host_sim_map(struct host_sim *sim, uint64_t address, uint64_t bytes)
     if (bytes == 0 || address % page != 0 || overlaps(sim, address, rounded)) {
         return NULL;
     }
-    region = calloc(1, sizeof(*region) + rounded / page);
+    region = calloc(1, sizeof(*region) + (size_t)(rounded / page));
     if (region == NULL) {
         return NULL;
     }
@@ -161,7 +161,7 @@ host_sim_map(struct host_sim *sim, uint64_t address, uint64_t bytes)
     region->guards[1] = region->memory + rounded;
     memset(region->guards[0], GUARD_BYTE, GUARD_BYTES);
     memset(region->guards[1], GUARD_BYTE, GUARD_BYTES);
-    memset(region->rights, HOST_SIM_WRITABLE, rounded / page);
+    memset(region->rights, HOST_SIM_WRITABLE, (size_t)(rounded / page));
     region->next = sim->regions;
     sim->regions = region;
     return region->memory;
