@@ -192,7 +192,8 @@ NTSTATUS NtStartProfile(HANDLE ProfileHandle);
 
 /*
  * NtStopProfile - stop counting. When it returns no counter changes any more, and every hit
- * that happened before the call is counted.
+ * that happened before the call is counted. Success also if the caller has taken away memory that is
+ * not live, or protects it: what could not be added is in ntprof_source_info.unwritten.
  *
  * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED  the handle
  * STATUS_PROFILING_NOT_STARTED   not started
