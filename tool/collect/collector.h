@@ -26,8 +26,8 @@ struct collector_options {
     uint64_t
         memory_max; /* bytes; 0: no limit. Beyond it nothing is counted that is not yet */
     const struct sym_settings *symbols; /* copied; NULL: all zero */
-    bool kernel; /* count in the kernel */
-    bool user;      /* count in user mode; else its hits are outside */
+    bool kernel;                        /* count in the kernel */
+    bool user; /* count in user mode; else its hits are outside */
     bool
         machine; /* all processes are watched: the kernel is counted for all of them together */
 };
