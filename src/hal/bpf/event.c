@@ -99,11 +99,21 @@ cookie_of(const struct perf_source *source, uint32_t slot)
     return bpf_cookie(source->number, slot) | linear;
 }
 
+/* Before an event with a cookie can hit. Slots stay, so there is no way back to one. */
+static void
+tell_one_cookie(struct bpf *bpf, uint64_t cookie)
+{
+    const uint64_t one = bpf->slot_count == 1 ? cookie | BPF_COOKIE_ONE : 0;
+
+    __atomic_store_n(&bpf_control_of(&bpf->kernel)->one_cookie, one, __ATOMIC_RELEASE);
+}
+
 /* Opens an event whose hits run the program, not yet enabled. */
 static int
 event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event *event)
 {
     const struct perf_source *const source = bpf->slots[slot].source;
+    const uint64_t cookie = cookie_of(source, slot);
     int link;
     int fd;
 
@@ -111,7 +121,8 @@ event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event 
     if (fd < 0) {
         return bpf_fail(bpf, fd, BPF_STAGE_EVENT, source->name);
     }
-    link = bpf_kernel_attach_event(&bpf->kernel, fd, cookie_of(source, slot));
+    tell_one_cookie(bpf, cookie);
+    link = bpf_kernel_attach_event(&bpf->kernel, fd, cookie);
     if (link < 0) {
         close(fd);
         return bpf_fail(bpf, link, BPF_STAGE_ATTACH, source->name);

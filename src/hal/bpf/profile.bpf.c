@@ -613,6 +613,15 @@ linear_address(const struct registers *registers, ULONG64 cookie, ULONG selector
 #endif
 }
 
+/* While all events have the same, the session tells it; before an event with another, no more. */
+INLINE ULONG64
+cookie_of(struct registers *context)
+{
+    const ULONG64 one = READ_ONCE(control.one_cookie);
+
+    return one != 0 ? one & ~BPF_COOKIE_ONE : get_cookie(context);
+}
+
 SECTION("program.sample")
 int
 sample(struct registers *context)
@@ -624,7 +633,7 @@ sample(struct registers *context)
     if (own == 0) {
         return 0;
     }
-    own->cookie = get_cookie(context);
+    own->cookie = cookie_of(context);
     own->processor = running_on;
     own->is_first = (ULONG)is_first_thread(pid_tgid);
     own->selector = code_selector(context);

@@ -71,6 +71,9 @@ enum { BPF_PROCESS_KNOWN = 1, BPF_PROCESS_WATCHED = 2 };
 /* What an event's cookie is: its source, and the slot of its books. And whether the event itself knows the
  * linear address, as one on an instruction does; the frame has a segment's offset. */
 #define BPF_COOKIE_LINEAR ((ULONG64)1 << 31)
+/* In bpf_control.one_cookie, so that it is never 0. To ask the kernel for an event's cookie costs a hit as much as
+ * to count it in a profile, and most sessions have one source. */
+#define BPF_COOKIE_ONE ((ULONG64)1 << 30)
 
 static inline ULONG64
 bpf_cookie(ULONG source, ULONG slot)
@@ -79,19 +82,21 @@ bpf_cookie(ULONG source, ULONG slot)
 }
 
 struct bpf_control {
+    /* What each hit reads is in one cache line. */
     ULONG global_roots[KI_TREES];
-    ULONG halted;     /* hits that asked for a halt: above 0 nothing counts any more */
-    ULONG halt_known; /* halt_... are written */
-    ULONG64 halt_profile; /* the KPROFILE whose counters a hit would have been behind */
-    ULONG64 halt_number;
-    ULONG64 ends; /* processes of the table that are BPF_ENDED */
+    ULONG halted;    /* hits that asked for a halt: above 0 nothing counts any more */
+    ULONG watch;     /* BPF_WATCH_... */
+    ULONG64 told_ns; /* up to when all that happened has been told */
+    ULONG64 one_cookie; /* of all events, with BPF_COOKIE_ONE; 0: they differ */
     /* The session's pid namespace, in which processes are told; 0: the first. */
     ULONG64 namespace_device;
     ULONG64 namespace_inode;
     ULONG set_words;
-    ULONG watch;     /* BPF_WATCH_... */
-    ULONG64 told_ns; /* up to when all that happened has been told */
-};
+    ULONG halt_known;     /* halt_... are written */
+    ULONG64 halt_profile; /* the KPROFILE whose counters a hit would have been behind */
+    ULONG64 halt_number;
+    ULONG64 ends; /* processes of the table that are BPF_ENDED */
+} __attribute__((aligned(64)));
 
 /* A place of the table: free if pid is 0; the search goes on at places whose process is gone. */
 struct bpf_process {
@@ -101,7 +106,7 @@ struct bpf_process {
     ULONG state; /* BPF_PROCESS_... */
     ULONG padding;
     ULONG64
-        changed_ns; /* when it last ran a new program, or looked for room to map something */
+    changed_ns; /* when it last ran a new program, or looked for room to map something */
 };
 
 /* bpf_process.ended. No hit in user mode is the first thread's once that has ended: one that seems to be

@@ -322,6 +322,30 @@ breakpoint__profile_of_all__counts_another_process(void **state)
 }
 
 static void
+sources__second_while_the_first_runs__each_its_own(void **state)
+{
+    const ULONG64 online = online_processors();
+    struct kernel_profile first;
+    struct kernel_profile second;
+
+    (void)state;
+    skip_unless_open();
+    start_profile(&first, &fixture.own, slot_source(3), &online);
+    call_slot(3, MANY);
+    start_profile(&second, &fixture.own, ProfileTime, &online);
+    while (counter_of(&second, 4) == 0) {
+        call_slot(4, MANY);
+    }
+    call_slot(3, 1);
+    assert_int_equal(counter_of(&first, 3), MANY + 1);
+    assert_int_equal(counter_of(&first, 4), 0);
+    stop_profile(&second);
+    call_slot(3, 1);
+    assert_int_equal(counter_of(&first, 3), MANY + 2);
+    stop_profile(&first);
+}
+
+static void
 breakpoint__interval_of_ten__one_in_ten(void **state)
 {
     const ULONG64 online = online_processors();
@@ -497,6 +521,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         live_test(breakpoint__of_own_process__counted_at_once_and_exactly),
         live_test(breakpoint__profile_of_all__counts_another_process),
+        live_test(sources__second_while_the_first_runs__each_its_own),
         live_test(breakpoint__interval_of_ten__one_in_ten),
         live_test(time__one_second_of_work__books_add_up),
         live_test(process__runs_a_new_program__counts_no_more_and_is_told),
