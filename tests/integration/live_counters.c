@@ -54,6 +54,19 @@ start_keeper(KPROFILE_SOURCE source)
     return profile;
 }
 
+/* Breakpoints are few, and each start of a source takes them anew: others may have them
+ * for a while. */
+static void
+start_when_possible(HANDLE profile)
+{
+    NTSTATUS status;
+
+    while ((status = NtStartProfile(profile)) == STATUS_INSUFFICIENT_RESOURCES) {
+        usleep(1000);
+    }
+    assert_success(status);
+}
+
 static void
 stop_and_close(HANDLE profile)
 {
@@ -373,8 +386,12 @@ sessions__of_two_back_ends_on_one_buffer__sum_exact(void **state)
     struct guarded memory = guarded_make(1, MAP_PRIVATE);
     ULONG *const counters = (ULONG *)(void *)memory.pages;
     const ntprof_session_options options = {.size = sizeof(options), .backend = "perf"};
+    KPROFILE_SOURCE source = slot_source(SLOT); /* skips here, if anywhere */
+    char name[48];
 
     (void)state;
+    snprintf(name, sizeof(name), "breakpoint:0x%llx",
+             (unsigned long long)slot_address(SLOT));
     for (ULONG round = 0; round < 4; round++) {
         const ULONG before = value(&counters[COUNTER]);
         ntprof_session *second;
@@ -385,9 +402,9 @@ sessions__of_two_back_ends_on_one_buffer__sum_exact(void **state)
             ntprof_session *const user = (round + i) % 2 == 0 ? session : second;
 
             ntprof_session_use(user);
-            profiles[i] =
-                create_page(counters, breakpoint_at(user, slot_address(SLOT)));
-            assert_success(NtStartProfile(profiles[i]));
+            assert_success(ntprof_source_lookup(user, name, &source));
+            profiles[i] = create_page(counters, source);
+            start_when_possible(profiles[i]);
         }
         call_slot(SLOT, 10);
         for (size_t i = 0; i < 2; i++) {
@@ -595,19 +612,6 @@ struct stops {
  * would be seen. Other rounds are on private memory, whose pages others count in at
  * once: in theirs it would be seen.
  */
-/* Breakpoints are few, and each start of a source takes them anew: others may have them
- * for a while. */
-static void
-start_when_possible(HANDLE profile)
-{
-    NTSTATUS status;
-
-    while ((status = NtStartProfile(profile)) == STATUS_INSUFFICIENT_RESOURCES) {
-        usleep(1000);
-    }
-    assert_success(status);
-}
-
 static void
 stop_once(size_t round, ULONG *counters, KPROFILE_SOURCE source, struct stops *stops)
 {
