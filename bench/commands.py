@@ -80,7 +80,7 @@ class Commands:
         return perf if said.returncode == 0 else None
 
     def run_beside(self, profiler, command):
-        """Runs a command while a profiler that waits for Ctrl-C is at work. What the profiler took, with
+        """Runs a command while a profiler that waits for a signal to end is at work. What the profiler took, with
         the command's own times."""
         result = self.folder / "beside"
         result.unlink(missing_ok=True)
@@ -90,8 +90,8 @@ class Commands:
             time.sleep(BEGIN_SECONDS)
             took = self.run(command)
             children = pathlib.Path(f"/proc/{measure.pid}/task/{measure.pid}/children").read_text()
-            for child in children.split():
-                os.kill(int(child), signal.SIGINT)
+            for child in children.split():  # not SIGINT, which whoever starts us may have had ignored
+                os.kill(int(child), signal.SIGTERM)
         if not result.exists():
             raise Failed(f"{' '.join(profiler)}: exit status {measure.returncode}")
         beside = Took(**read_numbers(result.read_text()))
