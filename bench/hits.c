@@ -227,7 +227,7 @@ read_run_time(int fd, struct run_time *time)
 static int
 find_program(void)
 {
-    struct run_time time;
+    struct run_time time = {0};
 
     for (int fd = 0; fd < 1024; fd++) {
         if (read_run_time(fd, &time)) {
@@ -296,8 +296,8 @@ sum_counters(const struct hits *hits)
 static void
 storm_on_program(struct hits *hits, const char *kind, int program, size_t profiles)
 {
-    struct run_time before;
-    struct run_time after;
+    struct run_time before = {0};
+    struct run_time after = {0};
     uint64_t matches;
 
     worker_set(hits, regions_of(hits, profiles));
