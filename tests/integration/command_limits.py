@@ -5,6 +5,7 @@
 Each ends well or with a line that says what refused; the books stay true, and what was profiled is unharmed.
 Settings of the machine are changed for moments only and put back.
 """
+import errno
 import json
 import os
 import pathlib
@@ -38,8 +39,12 @@ class Limited(CommandTest):
         self.assertEqual(result.returncode, 0, text(result.stderr))
         report = json.loads(result.stdout)
         self.assert_books(report)
-        source = report["sources"][0]
-        self.assertEqual(sum(row["hits"] for row in report["rows"]), source["counted"])
+        counted = report["sources"][0]["counted"]
+        hits = sum(row["hits"] for row in report["rows"])
+        if report["hal"] == "bpf" and "went on" in report["gaps"]:
+            self.assertGreaterEqual(hits, counted)  # it counted on between books and rows
+        else:
+            self.assertEqual(hits, counted)
         return report
 
     def start_recording(self, *words, **given):
@@ -106,11 +111,21 @@ class Before(Limited):
         self.assert_under(resource.RLIMIT_AS, [size << 20 for size in (24, 48, 100, 400)],
                           "memory|shared librar|descriptors")
 
+    def take_register(self, pid, held):
+        """One more, for every processor. False: all are taken, by us or others."""
+        try:
+            held.append(bpf_objects.open_breakpoint(pid, -1))
+        except OSError as error:
+            self.assertEqual(error.errno, errno.ENOSPC)
+            return False
+        return True
+
     def test_all_breakpoint_registers_taken__said(self):
         worker = self.start_worker()
-        held = [bpf_objects.open_breakpoint(worker.pid, -1)
-                for _ in range(bpf_objects.BREAKPOINTS)]
+        held = []
         self.addCleanup(lambda: [os.close(one) for one in held])
+        while self.take_register(worker.pid, held):
+            pass
         for hal in HALS:
             with self.subTest(hal):
                 words = ["attach", "-p", worker.pid, "--hal", hal, "-e", "breakpoint:0x10000", "-c",
@@ -121,9 +136,8 @@ class Before(Limited):
                 self.assertRegex(said, "breakpoint registers are taken|not tell of processes|CAP_")
         while held:
             os.close(held.pop())
-        result = self.ntprof("attach", "-p", worker.pid, "-e", "breakpoint:0x10000", "-c", "1",
-                             "--duration", "100ms")
-        self.assertEqual(result.returncode, 0, text(result.stderr))
+        wait_for(lambda: self.ntprof("attach", "-p", worker.pid, "-e", "breakpoint:0x10000", "-c", "1",
+                                     "--duration", "100ms").returncode == 0, "a free register")
 
     def test_more_breakpoints_than_registers__said_before_the_command_starts(self):
         sources = ",".join(f"breakpoint:{0x10000 + 16 * i:#x}"
