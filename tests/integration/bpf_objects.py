@@ -50,3 +50,19 @@ def open_breakpoint(pid, processor):
     struct.pack_into("IIQQ", attributes, 48, 0, 4, 0x7ffffe000000, 8)
     return _call("perf_event_open", ctypes.create_string_buffer(bytes(attributes)), pid, processor,
                  -1, ctypes.c_ulong(8))
+
+
+def of_process(pid):
+    """(kind, id) of all that a process has descriptors of, as far as it can be read."""
+    kinds = {"prog_id": "program", "map_id": "map", "link_id": "link"}
+    found = set()
+    try:
+        for name in os.listdir(f"/proc/{pid}/fdinfo"):
+            with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as info:
+                for line in info:
+                    key, _, value = line.partition(":")
+                    if key in kinds:
+                        found.add((kinds[key], int(value)))
+    except OSError:
+        pass  # it has ended
+    return found

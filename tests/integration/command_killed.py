@@ -76,10 +76,12 @@ class Killed(CommandTest):
         self.seed = random.randrange(1 << 32)
         self.random = random.Random(self.seed)
         self.objects = bpf_objects.ids()
+        self.own = set()  # what those had that were killed
 
     def assert_nothing_is_left(self):
         """Objects go some time after their last descriptor: the kernel frees them later."""
         wait_for(lambda: not any(ours for _, _, ours in descriptors()), "the end of descriptors")
+        wait_for(lambda: not self.own & bpf_objects.ids(), f"the end of BPF objects: {self.own}")
         objects = bpf_objects.ids() - self.objects
         wait_for(lambda: not objects & bpf_objects.ids() or others_are_at_work(),
                  f"the end of BPF objects: {objects}")
@@ -105,6 +107,7 @@ class Killed(CommandTest):
             until_s = 0.1
         time.sleep(self.random.uniform(0, until_s))
         running = child.poll() is None
+        self.own |= bpf_objects.of_process(child.pid)
         child.kill()
         child.wait()
         return running
@@ -168,7 +171,7 @@ class Killed(CommandTest):
         self.assertEqual(said, (b"0 True 1\n", b""))
         self.assertEqual(worker.returncode, 0)
         print(f"{words[0]}, {words[words.index('--hal') + 1]}: killed {KILLS} times, {running} of "
-              "them at work")
+              f"them at work, with {len(self.own)} BPF objects so far")
 
     def tries(self, function, *arguments):
         try:
