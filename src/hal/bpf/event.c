@@ -306,7 +306,7 @@ int
 bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor)
 {
     struct bpf_event *event;
-    uint32_t slot;
+    uint32_t slot = 0;
     int result = find_event(bpf, source, processor, &slot);
 
     if (result < 0) {
@@ -327,7 +327,7 @@ bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor)
 int
 bpf_want(struct bpf *bpf, struct perf_source *source, uint32_t processor)
 {
-    uint32_t slot;
+    uint32_t slot = 0;
     int result = bpf_start(bpf, source, processor);
 
     if (result == -ENODEV && processor < bpf->kernel.processors) {

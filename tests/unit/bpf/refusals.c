@@ -326,7 +326,8 @@ create__kernel_without_a_function__says_which(void **state)
 enum {
     LAST_FUNCTION = BPF_FUNC_task_pt_regs,
     LAST_MAP_TYPE = BPF_MAP_TYPE_TASK_STORAGE,
-    LAST_PROGRAM_TYPE = BPF_PROG_TYPE_SYSCALL
+    LAST_PROGRAM_TYPE = BPF_PROG_TYPE_SYSCALL,
+    LOAD_64 = 0x18 /* of a number in two instructions */
 };
 
 static uint32_t programs_seen;
@@ -363,7 +364,7 @@ call_of_5_15(int command, union bpf_attr *attr, size_t bytes)
         for (uint32_t i = 0; i < attr->insn_cnt; i++) {
             const struct bpf_insn *const instruction = &instructions_of(attr)[i];
 
-            if (instruction->code == (BPF_LD | BPF_DW | BPF_IMM)) {
+            if (instruction->code == LOAD_64) {
                 i++; /* the other half is a number */
                 continue;
             }
