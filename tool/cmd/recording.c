@@ -136,9 +136,13 @@ recording_find_source(struct recording *recording, size_t at)
     text_show(shown, sizeof(shown), name);
     if (!NT_SUCCESS(status)) {
         const char *const reason = ntprof_session_error(recording->session);
+        char reason_shown[512];
 
+        /* It may quote the name. */
+        text_show(reason_shown, sizeof(reason_shown),
+                  reason[0] != '\0' ? reason : ntprof_status_text(status));
         cmd_fail(recording->command, "-e '%s': %s; see: ntprof sources", shown,
-                 reason[0] != '\0' ? reason : ntprof_status_text(status));
+                 reason_shown);
         return false;
     }
     for (size_t i = 0; i < at; i++) {
