@@ -157,7 +157,9 @@ class Recording(NamesTest):
         profile = self.record("--no-lines", "--", self.make())
         rows, _ = self.report(profile)
         self.assert_no_lines(rows)
-        self.assertEqual({row["function"] for row in rows}, {"outer"})
+        names = {row["function"] for row in rows}
+        self.assertIn("outer", names)
+        self.assertLessEqual(names, {"outer", "main", "_start"})
 
     def test_debug_file__of_another_build__said(self):
         program = self.make()
