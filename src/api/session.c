@@ -102,22 +102,19 @@ static NTSTATUS
 session_try_backend(ntprof_session *session, const HAL_BACKEND *backend,
                     const HAL_OPEN *open)
 {
-    HAL_PROBE probe = {0};
+    HAL_PROBE *const probe = open->Probe;
     NTSTATUS status;
 
-    backend->Probe(&probe);
-    if (!probe.Usable) {
-        session_add_reason(session->better, sizeof(session->better), backend->Name,
-                           &probe);
-        return probe.Shortage ? STATUS_INSUFFICIENT_RESOURCES : STATUS_NOT_SUPPORTED;
-    }
+    *probe = (HAL_PROBE){0};
     status = backend->Open(open, &session->backend_context);
     if (NT_SUCCESS(status)) {
         session->backend = backend;
-        session_add_reason(session->limits, sizeof(session->limits), "", &probe);
-    } else {
-        session_add_reason(session->better, sizeof(session->better), backend->Name,
-                           open->Failure);
+        session_add_reason(session->limits, sizeof(session->limits), "", probe);
+        return status;
+    }
+    session_add_reason(session->better, sizeof(session->better), backend->Name, probe);
+    if (!probe->Usable) {
+        return probe->Shortage ? STATUS_INSUFFICIENT_RESOURCES : STATUS_NOT_SUPPORTED;
     }
     return status;
 }
@@ -141,7 +138,7 @@ session_refuse_backend(const char *name)
 static NTSTATUS
 session_choose_backend(ntprof_session *session, const ntprof_session_options *options)
 {
-    HAL_PROBE failure = {0};
+    HAL_PROBE probe;
     const HAL_OPEN open = {
         .Ke = &session->system.Ke,
         .Notify = session_notify,
@@ -151,7 +148,7 @@ session_choose_backend(ntprof_session *session, const ntprof_session_options *op
         .UserOnly = (options->flags & NTPROF_SESSION_USER_ONLY) != 0,
         .CgroupFd = session->cgroup_fd >= 0 ? &session->cgroup_fd : NULL,
         .SimulationSeed = options->simulation_seed,
-        .Failure = &failure,
+        .Probe = &probe,
     };
     NTSTATUS status = STATUS_NOT_SUPPORTED;
     bool shortage = false;

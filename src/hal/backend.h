@@ -34,7 +34,7 @@ typedef struct _HAL_OPEN {
     /* Hits in user mode tell their code segment and the offset in it, where there are any. */
     BOOLEAN Selectors;
     ULONG64 SimulationSeed;
-    HAL_PROBE *Failure; /* gets Reason and Remedy if Open fails; NULL: nobody asks */
+    HAL_PROBE *Probe; /* gets what Probe tells, or why Open fails; NULL: nobody asks */
 } HAL_OPEN;
 
 static inline void
@@ -50,11 +50,11 @@ HalpCopyText(char *To, SIZE_T Room, const char *From)
 static inline void
 HalExplainFailure(const HAL_OPEN *Open, const char *Reason, const char *Remedy)
 {
-    HAL_PROBE *const Failure = Open->Failure;
+    HAL_PROBE *const Probe = Open->Probe;
 
-    if (Failure != NULL) {
-        HalpCopyText(Failure->Reason, sizeof(Failure->Reason), Reason);
-        HalpCopyText(Failure->Remedy, sizeof(Failure->Remedy), Remedy);
+    if (Probe != NULL) {
+        HalpCopyText(Probe->Reason, sizeof(Probe->Reason), Reason);
+        HalpCopyText(Probe->Remedy, sizeof(Probe->Remedy), Remedy);
     }
 }
 

@@ -292,26 +292,34 @@ static const HAL_PAGES bpf_pages = {
 
 /* ---- HAL_BACKEND ---- */
 
-/* All of it is tried, since a kernel can refuse any of it. */
-static void
-probe(HAL_PROBE *probed)
+/* All of it is made, since a kernel can refuse any of it: what was found out on the way is the probe. */
+static int
+create_and_tell(bool user_only, struct bpf **bpf, HAL_PROBE *probed)
 {
     struct bpf_refusal refusal;
-    struct bpf *bpf = NULL;
-    int result;
+    const int result = bpf_create(bpf_call_kernel, user_only, bpf, &refusal);
 
     *probed = (HAL_PROBE){0};
-    result = bpf_create(bpf_call_kernel, false, &bpf, &refusal);
     if (result < 0) {
         probed->Shortage = to_status(result) == STATUS_INSUFFICIENT_RESOURCES;
         snprintf(probed->Reason, sizeof(probed->Reason), "%s", refusal.reason);
         snprintf(probed->Remedy, sizeof(probed->Remedy), "%s", refusal.remedy);
-        return;
+        return result;
     }
     probed->Usable = TRUE;
     probed->Global = TRUE;
-    probed->Kernel = bpf->kernel_included;
-    bpf_delete(bpf);
+    probed->Kernel = (*bpf)->kernel_included;
+    return 0;
+}
+
+static void
+probe(HAL_PROBE *probed)
+{
+    struct bpf *bpf = NULL;
+
+    if (create_and_tell(false, &bpf, probed) == 0) {
+        bpf_delete(bpf);
+    }
 }
 
 static void
@@ -327,16 +335,16 @@ static NTSTATUS
 open_backend(const HAL_OPEN *open, void **context)
 {
     struct bpf_backend *const backend = calloc(1, sizeof(*backend));
-    struct bpf_refusal refusal;
+    HAL_PROBE unasked;
     int result;
 
     if (backend == NULL) {
         HalExplainFailure(open, "out of memory", "");
         return STATUS_INSUFFICIENT_RESOURCES;
     }
-    result = bpf_create(bpf_call_kernel, open->UserOnly != 0, &backend->bpf, &refusal);
+    result = create_and_tell(open->UserOnly != 0, &backend->bpf,
+                             open->Probe != NULL ? open->Probe : &unasked);
     if (result < 0) {
-        HalExplainFailure(open, refusal.reason, refusal.remedy);
         free(backend);
         return to_status(result);
     }

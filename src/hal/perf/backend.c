@@ -207,10 +207,19 @@ finish:
 static NTSTATUS
 open_backend(const HAL_OPEN *open, void **context)
 {
+    HAL_PROBE probed;
     struct perf *perf;
-    const int result = perf_create(open->Ke, open->Notify, open->NotifyContext,
-                                   open->UserOnly, open->Selectors, &perf);
+    int result;
 
+    probe(&probed);
+    if (open->Probe != NULL) {
+        *open->Probe = probed;
+    }
+    if (!probed.Usable) {
+        return probed.Shortage ? STATUS_INSUFFICIENT_RESOURCES : STATUS_NOT_SUPPORTED;
+    }
+    result = perf_create(open->Ke, open->Notify, open->NotifyContext, open->UserOnly,
+                         open->Selectors, &perf);
     if (result == 0) {
         perf->cgroup_fd = open->CgroupFd != NULL ? *open->CgroupFd : -1;
         *context = perf;

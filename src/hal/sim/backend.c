@@ -238,6 +238,9 @@ open_backend(const HAL_OPEN *open, void **context)
     };
     struct sim *sim;
 
+    if (open->Probe != NULL) {
+        probe(open->Probe);
+    }
     if (open->CgroupFd != NULL) {
         HalExplainFailure(open, "a simulation has no cgroups", "");
         return STATUS_INVALID_PARAMETER;
