@@ -6,6 +6,7 @@
 #include "hal/backend.h"
 
 #include "hal/bpf/watch.h"
+#include "hal/perf/border.h"
 #include "hal/perf/procfs.h"
 #include "ke/profint.h"
 
@@ -26,29 +27,6 @@ struct bpf_backend {
     bool halt_told;
     uint64_t renewed_ns;
 };
-
-static NTSTATUS
-to_status(int result)
-{
-    switch (-result) {
-    case 0:
-        return STATUS_SUCCESS;
-    case EACCES:
-    case EPERM:
-        return STATUS_ACCESS_DENIED;
-    case ESRCH:
-        return STATUS_PROCESS_IS_TERMINATING;
-    case ENOMEM:
-    case ENOBUFS:
-    case EMFILE:
-    case ENFILE:
-    case ENOSPC:
-    case EBUSY:
-        return STATUS_INSUFFICIENT_RESOURCES;
-    default:
-        return STATUS_NOT_SUPPORTED;
-    }
-}
 
 /* ---- HAL_TABLE ---- */
 
@@ -81,7 +59,7 @@ start_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
     if (pid == 0 && (result == -EACCES || result == -EPERM)) {
         return STATUS_PRIVILEGE_NOT_HELD;
     }
-    return to_status(result);
+    return perf_border_status(result);
 }
 
 static void
@@ -112,11 +90,7 @@ query_source(void *context, KPROFILE_SOURCE number, HAL_SOURCE *information)
         snprintf(backend->bpf->error, sizeof(backend->bpf->error),
                  "cannot count %s: %s", source->name, source->reason);
     }
-    information->Supported = source->supported;
-    information->Interval = source->interval;
-    information->DefaultInterval = source->interval_default;
-    information->MinimumInterval = source->interval_minimum;
-    information->MaximumInterval = source->interval_maximum;
+    perf_border_describe(source, information);
 }
 
 static void
@@ -194,7 +168,7 @@ locate_counters(void *context, const ULONG *buffer, ULONG words,
 {
     const struct bpf_backend *const backend = context;
 
-    return to_status(
+    return perf_border_status(
         bpf_index_locate(&backend->bpf->index, buffer, words, processors, location));
 }
 
@@ -203,7 +177,7 @@ prepare_process(void *context, ULONG64 pid)
 {
     const struct bpf_backend *const backend = context;
 
-    return to_status(bpf_prepare(backend->bpf, (uint32_t)pid));
+    return perf_border_status(bpf_prepare(backend->bpf, (uint32_t)pid));
 }
 
 static void
@@ -301,7 +275,7 @@ create_and_tell(bool user_only, struct bpf **bpf, HAL_PROBE *probed)
 
     *probed = (HAL_PROBE){0};
     if (result < 0) {
-        probed->Shortage = to_status(result) == STATUS_INSUFFICIENT_RESOURCES;
+        probed->Shortage = perf_border_status(result) == STATUS_INSUFFICIENT_RESOURCES;
         snprintf(probed->Reason, sizeof(probed->Reason), "%s", refusal.reason);
         snprintf(probed->Remedy, sizeof(probed->Remedy), "%s", refusal.remedy);
         return result;
@@ -346,7 +320,7 @@ open_backend(const HAL_OPEN *open, void **context)
                              open->Probe != NULL ? open->Probe : &unasked);
     if (result < 0) {
         free(backend);
-        return to_status(result);
+        return perf_border_status(result);
     }
     backend->bpf->cgroup_fd = open->CgroupFd != NULL ? *open->CgroupFd : -1;
     backend->ke = open->Ke;
@@ -408,7 +382,7 @@ watch(void *context, const HAL_WATCH *request)
                            ((size_t)request->ProcessorCount + 63) / 64);
         status = request->ProcessId == 0 && (result == -EACCES || result == -EPERM)
                      ? STATUS_PRIVILEGE_NOT_HELD
-                     : to_status(result);
+                     : perf_border_status(result);
     }
     free(sources);
     return status;
@@ -418,33 +392,16 @@ static NTSTATUS
 lookup_source(void *context, const char *text, KPROFILE_SOURCE *number)
 {
     const struct bpf_backend *const backend = context;
-    struct perf_source *source;
-    const int result = perf_sources_lookup(&backend->bpf->sources, text, &source);
 
-    switch (result) {
-    case 0:
-        *number = source->number;
-        return STATUS_SUCCESS;
-    case -EINVAL:
-        return STATUS_INVALID_PARAMETER;
-    case -ENOENT:
-        return STATUS_NOT_FOUND;
-    default:
-        return STATUS_INSUFFICIENT_RESOURCES;
-    }
+    return perf_border_lookup(&backend->bpf->sources, text, number);
 }
 
 static NTSTATUS
 next_source(void *context, ULONG index, KPROFILE_SOURCE *number)
 {
     const struct bpf_backend *const backend = context;
-    const struct perf_sources *const sources = &backend->bpf->sources;
 
-    if (index >= sources->count) {
-        return STATUS_NOT_FOUND;
-    }
-    *number = sources->items[index]->number;
-    return STATUS_SUCCESS;
+    return perf_border_next(&backend->bpf->sources, index, number);
 }
 
 /* Hits that lay in more profiles than one interrupt serves. */
@@ -461,7 +418,7 @@ count_cut(const struct bpf *bpf)
 }
 
 static void
-fill_reason(const struct bpf *bpf, const struct perf_source *source, HAL_BOOKS *answer)
+tell_cut(const struct bpf *bpf, HAL_BOOKS *answer)
 {
     const uint64_t cut = count_cut(bpf);
 
@@ -471,8 +428,6 @@ fill_reason(const struct bpf *bpf, const struct perf_source *source, HAL_BOOKS *
             "%llu hits of all sources were in so many profiles at once that some of "
             "these did not count them",
             (unsigned long long)cut);
-    } else {
-        snprintf(answer->Reason, sizeof(answer->Reason), "%s", source->reason);
     }
 }
 
@@ -487,21 +442,8 @@ query_books(void *context, KPROFILE_SOURCE number, ULONG64 taken, HAL_BOOKS *ans
         return STATUS_NOT_FOUND;
     }
     bpf_settle(backend->bpf, source, taken, &books);
-    *answer = (HAL_BOOKS){
-        .Unit = source->unit,
-        .KernelIncluded = source->kernel_included,
-        .IntervalAsked = source->interval_asked,
-        .Events = source->unit == NTPROF_UNIT_100NS ? books.events / 100 : books.events,
-        .Expected = books.expected,
-        .Lost = books.lost,
-        .Throttled = books.throttled,
-        .Missed = books.missed,
-        .Unfinished = books.unfinished,
-        .Excluded = books.excluded,
-    };
-    snprintf(answer->Name, sizeof(answer->Name), "%s", source->name);
-    snprintf(answer->NtName, sizeof(answer->NtName), "%s", source->nt_name);
-    fill_reason(backend->bpf, source, answer);
+    perf_border_books(source, &books, answer);
+    tell_cut(backend->bpf, answer);
     return STATUS_SUCCESS;
 }
 

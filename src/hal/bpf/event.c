@@ -2,6 +2,7 @@
 /* hal/bpf/event.c - events of all processes: opening, closing, intervals, and what they counted. */
 #include "hal/bpf/bpf.h"
 
+#include "hal/perf/event.h"
 #include "hal/perf/refusal.h"
 
 #include <errno.h>
@@ -10,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* What read() gives. */
@@ -22,29 +21,6 @@ struct reading {
 };
 
 /* ---- one event ---- */
-
-static int
-call_perf_event_open(struct perf_event_attr *attr, uint32_t processor, int cgroup_fd)
-{
-    const unsigned long flags =
-        PERF_FLAG_FD_CLOEXEC | (cgroup_fd >= 0 ? PERF_FLAG_PID_CGROUP : 0u);
-    const long fd =
-        syscall(SYS_perf_event_open, attr, cgroup_fd, (int)processor, -1, flags);
-
-    return fd < 0 ? -errno : (int)fd;
-}
-
-static bool
-raise_descriptor_limit(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= limit.rlim_max) {
-        return false;
-    }
-    limit.rlim_cur = limit.rlim_max;
-    return setrlimit(RLIMIT_NOFILE, &limit) == 0;
-}
 
 /* Disabled; of all processes, or with cgroup_fd of those in the cgroup. Returns the descriptor or negative
  * errno. */
@@ -59,14 +35,9 @@ open_disabled(const struct perf_source *source, bool with_kernel, uint32_t proce
         .exclude_hv = 1,
         .exclude_kernel = !with_kernel,
     };
-    int fd;
 
     perf_source_attr(source, &attr);
-    fd = call_perf_event_open(&attr, processor, cgroup_fd);
-    if (fd == -EMFILE && raise_descriptor_limit()) {
-        fd = call_perf_event_open(&attr, processor, cgroup_fd);
-    }
-    return cgroup_fd >= 0 && fd == -ENOENT ? -EBADF : fd;
+    return perf_call_event_open(&attr, cgroup_fd, (int)processor, cgroup_fd >= 0);
 }
 
 static bool

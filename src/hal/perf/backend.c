@@ -5,6 +5,7 @@
  */
 #include "hal/backend.h"
 
+#include "hal/perf/border.h"
 #include "hal/perf/perf.h"
 #include "hal/perf/target.h"
 #include "hal/perf/wide.h"
@@ -14,29 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static NTSTATUS
-to_status(int result)
-{
-    switch (-result) {
-    case 0:
-        return STATUS_SUCCESS;
-    case EACCES:
-    case EPERM:
-        return STATUS_ACCESS_DENIED;
-    case ESRCH:
-        return STATUS_PROCESS_IS_TERMINATING;
-    case ENOMEM:
-    case ENOBUFS:
-    case EMFILE:
-    case ENFILE:
-    case ENOSPC:
-    case EBUSY:
-        return STATUS_INSUFFICIENT_RESOURCES;
-    default:
-        return STATUS_NOT_SUPPORTED;
-    }
-}
 
 /* ---- HAL_TABLE ---- */
 
@@ -69,7 +47,7 @@ start_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
     if (pid == 0 && (result == -EACCES || result == -EPERM)) {
         return STATUS_PRIVILEGE_NOT_HELD;
     }
-    return to_status(result);
+    return perf_border_status(result);
 }
 
 static void
@@ -94,11 +72,7 @@ query_source(void *context, KPROFILE_SOURCE number, HAL_SOURCE *information)
         if (!source->supported) {
             (void)perf_refuse_source(context, source); /* should the call fail for it */
         }
-        information->Supported = source->supported;
-        information->Interval = source->interval;
-        information->DefaultInterval = source->interval_default;
-        information->MinimumInterval = source->interval_minimum;
-        information->MaximumInterval = source->interval_maximum;
+        perf_border_describe(source, information);
     }
 }
 
@@ -180,7 +154,7 @@ probe(HAL_PROBE *probed)
     result = try_time(time, false, 0, -1);
     probed->Usable = result == 0;
     if (result < 0) {
-        probed->Shortage = to_status(result) == STATUS_INSUFFICIENT_RESOURCES;
+        probed->Shortage = perf_border_status(result) == STATUS_INSUFFICIENT_RESOURCES;
         perf_refusal_explain(result, PERF_SCOPE_SELF, probed->Reason,
                              sizeof(probed->Reason), probed->Remedy,
                              sizeof(probed->Remedy));
@@ -231,7 +205,7 @@ open_backend(const HAL_OPEN *open, void **context)
                              sizeof(remedy));
         HalExplainFailure(open, reason, remedy);
     }
-    return to_status(result);
+    return perf_border_status(result);
 }
 
 static void
@@ -253,13 +227,13 @@ watch_sources(struct perf *perf, const HAL_WATCH *request,
         result = perf_watch_all(perf, sources, request->SourceCount,
                                 request->Processors, words);
         return result == -EACCES || result == -EPERM ? STATUS_PRIVILEGE_NOT_HELD
-                                                     : to_status(result);
+                                                     : perf_border_status(result);
     }
     result = perf_watch(perf, (uint32_t)request->ProcessId,
                         (request->Flags & NTPROF_WATCH_DESCENDANTS) != 0,
                         (request->Flags & NTPROF_WATCH_ON_EXEC) != 0, sources,
                         request->SourceCount, request->Processors, words);
-    return to_status(result);
+    return perf_border_status(result);
 }
 
 static NTSTATUS
@@ -288,33 +262,17 @@ free_sources:
 static NTSTATUS
 lookup_source(void *context, const char *text, KPROFILE_SOURCE *number)
 {
-    struct perf *perf = context;
-    struct perf_source *source;
-    const int result = perf_sources_lookup(&perf->sources, text, &source);
+    struct perf *const perf = context;
 
-    switch (result) {
-    case 0:
-        *number = source->number;
-        return STATUS_SUCCESS;
-    case -EINVAL:
-        return STATUS_INVALID_PARAMETER;
-    case -ENOENT:
-        return STATUS_NOT_FOUND;
-    default:
-        return STATUS_INSUFFICIENT_RESOURCES;
-    }
+    return perf_border_lookup(&perf->sources, text, number);
 }
 
 static NTSTATUS
 next_source(void *context, ULONG index, KPROFILE_SOURCE *number)
 {
-    const struct perf *perf = context;
+    const struct perf *const perf = context;
 
-    if (index >= perf->sources.count) {
-        return STATUS_NOT_FOUND;
-    }
-    *number = perf->sources.items[index]->number;
-    return STATUS_SUCCESS;
+    return perf_border_next(&perf->sources, index, number);
 }
 
 static NTSTATUS
@@ -333,21 +291,7 @@ query_books(void *context, KPROFILE_SOURCE number, ULONG64 taken, HAL_BOOKS *ans
     perf_books_settle(&source->tally, &open, perf_source_period(source), is_time, taken,
                       source->kernel_included, &books);
 
-    *answer = (HAL_BOOKS){
-        .Unit = source->unit,
-        .KernelIncluded = source->kernel_included,
-        .IntervalAsked = source->interval_asked,
-        .Events = is_time ? books.events / 100 : books.events,
-        .Expected = books.expected,
-        .Lost = books.lost,
-        .Throttled = books.throttled,
-        .Missed = books.missed,
-        .Unfinished = books.unfinished,
-        .Excluded = books.excluded,
-    };
-    snprintf(answer->Name, sizeof(answer->Name), "%s", source->name);
-    snprintf(answer->NtName, sizeof(answer->NtName), "%s", source->nt_name);
-    snprintf(answer->Reason, sizeof(answer->Reason), "%s", source->reason);
+    perf_border_books(source, &books, answer);
     return STATUS_SUCCESS;
 }
 

@@ -33,7 +33,7 @@ struct reading {
 };
 
 static int
-call_perf_event_open(struct perf_event_attr *attr, int pid, int processor, bool cgroup)
+try_event_open(struct perf_event_attr *attr, int pid, int processor, bool cgroup)
 {
     const unsigned long flags =
         PERF_FLAG_FD_CLOEXEC | (cgroup ? PERF_FLAG_PID_CGROUP : 0u);
@@ -52,6 +52,17 @@ raise_descriptor_limit(void)
     }
     limit.rlim_cur = limit.rlim_max;
     return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+int
+perf_call_event_open(struct perf_event_attr *attr, int pid, int processor, bool cgroup)
+{
+    int fd = try_event_open(attr, pid, processor, cgroup);
+
+    if (fd == -EMFILE && raise_descriptor_limit()) {
+        fd = try_event_open(attr, pid, processor, cgroup);
+    }
+    return cgroup && fd == -ENOENT ? -EBADF : fd;
 }
 
 static void
@@ -103,7 +114,7 @@ can_open(bool inherit, const struct perf_features *features)
     int fd;
 
     fill_attr(&attr, &request, features);
-    fd = call_perf_event_open(&attr, 0, -1, false);
+    fd = try_event_open(&attr, 0, -1, false);
     if (fd >= 0) {
         close(fd);
     }
@@ -126,14 +137,9 @@ perf_event_open_fd(const struct perf_event_request *request,
                    const struct perf_features *features, int pid, int processor)
 {
     struct perf_event_attr attr;
-    int fd;
 
     fill_attr(&attr, request, features);
-    fd = call_perf_event_open(&attr, pid, processor, request->cgroup);
-    if (fd == -EMFILE && raise_descriptor_limit()) {
-        fd = call_perf_event_open(&attr, pid, processor, request->cgroup);
-    }
-    return request->cgroup && fd == -ENOENT ? -EBADF : fd;
+    return perf_call_event_open(&attr, pid, processor, request->cgroup);
 }
 
 static bool

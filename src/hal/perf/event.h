@@ -11,6 +11,7 @@
 
 #include "hal/perf/source.h"
 
+#include <linux/perf_event.h>
 #include <stdint.h>
 
 struct perf_target;
@@ -60,8 +61,18 @@ struct perf_event_request {
 void perf_features_probe(struct perf_features *features, bool selectors);
 
 /*
- * perf_event_open_fd - perf_event_open. Raises the soft limit on descriptors to the hard one when
- * it is reached: a process of many threads needs more than the usual 1024.
+ * perf_call_event_open - perf_event_open. Raises the soft limit on descriptors to the hard one when it
+ * is reached: a process of many threads needs more than the usual 1024.
+ *
+ *   pid  a process or thread, -1: all, or with cgroup the directory's descriptor
+ *
+ * Returns the descriptor or negative errno; -EBADF if the cgroup has been removed.
+ */
+int perf_call_event_open(struct perf_event_attr *attr, int pid, int processor,
+                         bool cgroup);
+
+/*
+ * perf_event_open_fd - the same for what a request asks.
  *
  *   pid        in: thread, 0 for the calling one, -1 for all; or the cgroup's descriptor
  *   processor  in: or -1 for any
