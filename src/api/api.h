@@ -31,8 +31,8 @@ struct ntprof_session {
     pthread_t thread; /* set at open, if threaded */
     bool threaded;    /* set at open */
     bool closing;
-    bool idle;   /* the thread sleeps without a time limit */
-    int wake_fd; /* eventfd that wakes the thread; -1 if not threaded */
+    bool idle;          /* the thread sleeps without a time limit */
+    int wake_fd;        /* eventfd that wakes the thread; -1 if not threaded */
     int64_t flushed_ms; /* when buffers were last brought up to date */
     uint64_t delivery_ns;
     uint64_t deliveries;
