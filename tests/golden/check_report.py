@@ -51,7 +51,7 @@ CASES = {
 
 # Arguments, words of the one line on standard error. Status 125, nothing on standard output.
 MISTAKES = [
-    (["--by", "colour", "usual"], "--by colour: allowed are function, image, address"),
+    (["--by", "colour", "usual"], "--by colour: allowed are function, line, image, address"),
     (["--rows", "-1", "usual"], "--rows -1: allowed are 0 (all), 1, 2"),
     (["--rows", "", "usual"], "--rows : allowed are"),
     (["--rows"], "--rows: a value is missing"),
