@@ -154,7 +154,7 @@ class Checker:
         self.expect(result.returncode in (0, -13) and result.stderr == b"",
                     f"closed pipe: {result.returncode} {result.stderr!r}")
         result = self.run("report", "--help")
-        self.expect(result.returncode == 0 and result.stdout.startswith(b"usage: ntprof"),
+        self.expect(result.returncode == 0 and b"usage: ntprof report" in result.stdout,
                     "--help")
 
 

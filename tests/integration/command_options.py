@@ -114,6 +114,23 @@ class OtherCommands(CommandTest):
             self.assertEqual((result.returncode, result.stderr), (0, b""), words)
             self.assertIn(b"ntprof", result.stdout)
 
+    def test_help_of_each_command__begins_with_examples(self):
+        for words in (["help"], ["--help"], ["help", "run"], ["run", "--help"], ["help", "--help"],
+                      ["version", "--help"], ["sources", "--help"], ["doctor", "--json", "--help"]):
+            result = self.ntprof(*words)
+            self.assertEqual((result.returncode, result.stderr), (0, b""), words)
+            self.assertTrue(result.stdout.startswith(b"Examples\n  ntprof "), words)
+
+    def test_what_plain_commands_do_not_take__125_and_its_name(self):
+        for words in (["sources", "--jsn"], ["doctor", "x\x1b"], ["version", "--json"],
+                      ["version", "1"], ["help", "-q"], ["help", "no-such"], ["help", "a", "b"],
+                      ["sources", "--json=1"]):
+            result = self.ntprof(*words)
+            said = text(result.stderr)
+            self.assertEqual((result.returncode, result.stdout), (125, b""), words)
+            self.assertEqual(len(said.splitlines()), 1, said)
+            self.assertNotIn("\x1b", said)
+
     def test_sources__lists_time_and_reasons(self):
         listed = json.loads(self.ntprof("sources", "--json").stdout)
         sources = {source["name"]: source for source in listed["sources"]}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/doctor.c - ntprof doctor: what works here for this user, what refuses the rest. */
 #include "cmd/cmd.h"
+#include "cmd/plain_options.h"
 
 #include <inttypes.h>
 #include <ntprof/ntprof.h>
@@ -287,18 +288,15 @@ count_sources(unsigned *supported, unsigned *all)
 int
 cmd_doctor(int argc, char **argv)
 {
-    const bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
+    bool json = false;
+    int exit_status;
     struct facts facts = {0};
     unsigned supported;
     unsigned all;
     bool usable;
 
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        return cmd_print_help("doctor") ? CMD_OK : CMD_FAILED;
-    }
-    if (argc > 1 && !json) {
-        return cmd_fail("doctor",
-                        "takes no argument but --json; see: ntprof help doctor");
+    if (!plain_options_take("doctor", argc, argv, &json, &exit_status)) {
+        return exit_status;
     }
     add_machine(&facts);
     add_settings(&facts);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/sources.c - ntprof sources: what can interrupt here, and why the rest cannot. */
 #include "cmd/cmd.h"
+#include "cmd/plain_options.h"
 
 #include <inttypes.h>
 #include <ntprof/ntprof.h>
 #include <stdio.h>
-#include <string.h>
 
 static void
 print_interval(char *text, size_t size, const ntprof_source_info *info,
@@ -86,16 +86,13 @@ print_sources(ntprof_session *session, bool json)
 int
 cmd_sources(int argc, char **argv)
 {
-    const bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
+    bool json = false;
+    int exit_status;
     ntprof_session *session;
     NTSTATUS status;
 
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        return cmd_print_help("sources") ? CMD_OK : CMD_FAILED;
-    }
-    if (argc > 1 && !json) {
-        return cmd_fail("sources",
-                        "takes no argument but --json; see: ntprof help sources");
+    if (!plain_options_take("sources", argc, argv, &json, &exit_status)) {
+        return exit_status;
     }
     status = ntprof_session_open(NULL, &session);
     if (!NT_SUCCESS(status)) {
