@@ -29,12 +29,29 @@ enum { SAMPLE_TYPES_MAX = 1024 };
 /* A column of values that belongs to no source, such as cpu/nanoseconds. */
 #define COLUMN_IGNORED UINT32_MAX
 
+/* Thread names up to this long have their numbers behind them: what one sample makes must
+ * not be much longer than the sample. */
+enum { THREAD_NAME_MAX = 64 };
+
+/* What a label tells, by its key. */
+enum label_role {
+    LABEL_NOT_ASKED,
+    LABEL_OTHER,
+    LABEL_IS_PROCESS,
+    LABEL_IS_PID,
+    LABEL_IS_THREAD,
+    LABEL_IS_TID,
+    LABEL_IS_CPU,
+    LABEL_IS_BUCKET_BYTES,
+};
+
 /* A string of the table; made once however often it is used, or long ones would cost
  * too much. */
 struct string_entry {
     struct protobuf_reader bytes;
     const char *interned; /* NULL until used */
     bool is_comment;      /* was read as a comment */
+    uint8_t role;         /* as the key of a label */
 };
 
 struct value_type {
@@ -64,6 +81,16 @@ struct line {
 
 struct label {
     uint64_t key, text, number;
+};
+
+/* One sample, but for its values. */
+struct sample {
+    uint64_t leaf;    /* location; 0: none */
+    uint64_t process; /* string; 0: not told */
+    uint64_t thread;  /* string; 0: not told */
+    struct label pid; /* text or number; all 0: not told */
+    struct label tid;
+    uint32_t cpu_plus_1;
 };
 
 struct decoder {
@@ -933,41 +960,197 @@ read_label(struct decoder *decoder, struct protobuf_reader bytes, struct label *
     return result == PROTOBUF_END || fail_broken(decoder, "label");
 }
 
-/* Reads a sample's values into decoder->values, its leaf and the number of its process.
- */
+/* The keys that we write, and those of perf_to_profile and common agents. */
+static enum label_role
+find_role(const struct decoder *decoder, uint64_t key)
+{
+    static const struct {
+        const char *key;
+        enum label_role role;
+    } roles[] = {
+        {LABEL_PROCESS, LABEL_IS_PROCESS},
+        {"comm", LABEL_IS_PROCESS},
+        {"process_name", LABEL_IS_PROCESS},
+        {"pid", LABEL_IS_PID},
+        {"process_id", LABEL_IS_PID},
+        {LABEL_THREAD, LABEL_IS_THREAD},
+        {"thread_comm", LABEL_IS_THREAD},
+        {"thread_name", LABEL_IS_THREAD},
+        {"thread name", LABEL_IS_THREAD},
+        {"tid", LABEL_IS_TID},
+        {"thread_id", LABEL_IS_TID},
+        {"thread id", LABEL_IS_TID},
+        {"thread native id", LABEL_IS_TID},
+        {LABEL_CPU, LABEL_IS_CPU},
+        {LABEL_BUCKET_BYTES, LABEL_IS_BUCKET_BYTES},
+    };
+
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+        if (string_is(decoder, key, roles[i].key)) {
+            return roles[i].role;
+        }
+    }
+    return LABEL_OTHER;
+}
+
+static enum label_role
+role_of(struct decoder *decoder, uint64_t key)
+{
+    struct string_entry *strings = (void *)decoder->strings.data;
+
+    if (key >= COUNT(decoder->strings, *strings)) {
+        return LABEL_OTHER;
+    }
+    if (strings[key].role == LABEL_NOT_ASKED) {
+        strings[key].role = (uint8_t)find_role(decoder, key);
+    }
+    return (enum label_role)strings[key].role;
+}
+
+/* The number of a processor, plus 1; 0 if the label names none. */
+static uint32_t
+cpu_of(struct decoder *decoder, const struct label *label)
+{
+    uint64_t number = label->number;
+
+    if (label->text != 0) {
+        const char *text = raw_string(decoder, label->text);
+        char *end = NULL;
+
+        if (text == NULL || text[0] < '0' || text[0] > '9') {
+            return 0;
+        }
+        number = strtoull(text, &end, 10);
+        if (*end != '\0') {
+            return 0;
+        }
+    }
+    return number < UINT32_MAX ? (uint32_t)number + 1 : 0;
+}
+
+static bool
+read_sample_label(struct decoder *decoder, struct protobuf_reader bytes,
+                  struct sample *sample)
+{
+    struct profile *profile = decoder->profile;
+    struct label label = {0};
+
+    if (!read_label(decoder, bytes, &label)) {
+        return false;
+    }
+    switch (role_of(decoder, label.key)) {
+    case LABEL_IS_PROCESS:
+        sample->process = label.text;
+        break;
+    case LABEL_IS_PID:
+        sample->pid = label;
+        break;
+    case LABEL_IS_THREAD:
+        if (label.text != 0) {
+            sample->thread = label.text;
+        } else {
+            sample->tid = label;
+        }
+        break;
+    case LABEL_IS_TID:
+        sample->tid = label;
+        break;
+    case LABEL_IS_CPU:
+        sample->cpu_plus_1 = cpu_of(decoder, &label);
+        break;
+    case LABEL_IS_BUCKET_BYTES:
+        if (profile->bucket_bytes == 0 && label.number <= UINT32_MAX) {
+            profile->bucket_bytes = (uint32_t)label.number;
+        }
+        break;
+    case LABEL_NOT_ASKED:
+    case LABEL_OTHER:
+        break;
+    }
+    return true;
+}
+
+/* Reads a sample, and its values into decoder->values. */
 static bool
 read_sample_fields(struct decoder *decoder, struct protobuf_reader bytes,
-                   uint64_t *leaf, uint64_t *process)
+                   struct sample *sample)
 {
     struct protobuf_field field;
     enum protobuf_result result;
     uint64_t number;
 
     while ((result = protobuf_next(&bytes, &field)) == PROTOBUF_FIELD) {
-        if (field.number == SAMPLE_LOCATION_ID && *leaf == 0) {
-            protobuf_get_repeated(&field, leaf);
+        if (field.number == SAMPLE_LOCATION_ID && sample->leaf == 0) {
+            protobuf_get_repeated(&field, &sample->leaf);
         } else if (field.number == SAMPLE_VALUE) {
             while (protobuf_get_repeated(&field, &number)) {
                 if (!append(decoder, &decoder->values, &number, sizeof(number))) {
                     return false;
                 }
             }
-        } else if (field.number == SAMPLE_LABEL) {
-            struct label label = {0};
-
-            if (!read_label(decoder, field.bytes, &label)) {
-                return false;
-            }
-            if (string_is(decoder, label.key, LABEL_PROCESS)) {
-                *process = label.text;
-            } else if (string_is(decoder, label.key, LABEL_BUCKET_BYTES) &&
-                       decoder->profile->bucket_bytes == 0 &&
-                       label.number <= UINT32_MAX) {
-                decoder->profile->bucket_bytes = (uint32_t)label.number;
-            }
+        } else if (field.number == SAMPLE_LABEL &&
+                   !read_sample_label(decoder, field.bytes, sample)) {
+            return false;
         }
     }
     return result == PROTOBUF_END || fail_broken(decoder, "sample");
+}
+
+/* An id as text in out; "" if it is not told. False: the string is not there. */
+static bool
+show_id(struct decoder *decoder, const struct label *id, char *out, size_t size)
+{
+    const char *text = NULL;
+
+    out[0] = '\0';
+    if (id->text != 0) {
+        text = string(decoder, id->text);
+        if (text == NULL) {
+            return false;
+        }
+        snprintf(out, size, "%s", text);
+    } else if (id->key != 0 && id->number <= INT64_MAX) {
+        snprintf(out, size, "%" PRIu64, id->number);
+    }
+    return true;
+}
+
+/* By name; if there is none, by number. */
+static bool
+add_process(struct decoder *decoder, const struct sample *sample, uint32_t *index)
+{
+    const char *name = string(decoder, sample->process);
+    char id[THREAD_NAME_MAX];
+    char shown[sizeof(id) + 8];
+
+    if (name == NULL || !show_id(decoder, &sample->pid, id, sizeof(id))) {
+        return false;
+    }
+    if (name[0] == '\0' && id[0] != '\0') {
+        snprintf(shown, sizeof(shown), "pid %s", id);
+        name = shown;
+    }
+    return profile_add_process(decoder->profile, name, index) || fail_memory(decoder);
+}
+
+/* "NAME (NUMBER)", or what there is of it. */
+static bool
+add_thread(struct decoder *decoder, const struct sample *sample, uint32_t *index)
+{
+    const char *name = string(decoder, sample->thread);
+    char id[THREAD_NAME_MAX];
+    char shown[sizeof(id) + THREAD_NAME_MAX + 8];
+
+    if (name == NULL || !show_id(decoder, &sample->tid, id, sizeof(id))) {
+        return false;
+    }
+    if (name[0] == '\0') {
+        name = id;
+    } else if (id[0] != '\0' && strlen(name) <= THREAD_NAME_MAX) {
+        snprintf(shown, sizeof(shown), "%s (%s)", name, id);
+        name = shown;
+    }
+    return profile_add_thread(decoder->profile, name, index) || fail_memory(decoder);
 }
 
 /* What a sample without a stack is counted at. */
@@ -982,20 +1165,12 @@ nowhere(struct decoder *decoder, struct location *location)
     return location;
 }
 
-/* Adds decoder->values at location. */
+/* Adds decoder->values at place. */
 static bool
-add_values(struct decoder *decoder, const struct location *location, uint32_t process)
+add_values(struct decoder *decoder, const struct profile_place *place)
 {
     const uint64_t *values = (const void *)decoder->values.data;
     const size_t count = COUNT(decoder->values, *values);
-    const struct profile_place place = {
-        .image = location->image,
-        .process = process,
-        .address = location->address,
-        .function = location->function,
-        .line = location->line,
-        .caller = location->caller,
-    };
 
     for (size_t i = 0; i < count; i++) {
         if (decoder->column_source[i] == COLUMN_IGNORED) {
@@ -1007,7 +1182,7 @@ add_values(struct decoder *decoder, const struct location *location, uint32_t pr
                         "profiles cannot be shown",
                         decoder->samples);
         }
-        if (!profile_add_hits_at(decoder->profile, &place, decoder->column_source[i],
+        if (!profile_add_hits_at(decoder->profile, place, decoder->column_source[i],
                                  values[i])) {
             return fail_memory(decoder);
         }
@@ -1015,23 +1190,45 @@ add_values(struct decoder *decoder, const struct location *location, uint32_t pr
     return true;
 }
 
+/* Adds the sample, whose values are read. */
+static bool
+add_sample(struct decoder *decoder, const struct sample *sample)
+{
+    const struct location *location;
+    struct location none;
+    struct profile_place place;
+
+    location = sample->leaf != 0
+                   ? find_entry(decoder, &decoder->locations, sizeof(*location),
+                                sample->leaf, "location")
+                   : nowhere(decoder, &none);
+    if (location == NULL) {
+        return false;
+    }
+    place = (struct profile_place){
+        .image = location->image,
+        .address = location->address,
+        .function = location->function,
+        .line = location->line,
+        .caller = location->caller,
+        .cpu_plus_1 = sample->cpu_plus_1,
+    };
+    return add_process(decoder, sample, &place.process) &&
+           add_thread(decoder, sample, &place.thread) && add_values(decoder, &place);
+}
+
 static bool
 read_sample(struct decoder *decoder, const struct protobuf_field *field)
 {
     const size_t types = COUNT(decoder->types, struct value_type);
-    const struct location *location;
-    struct location none;
-    uint64_t leaf = 0;
-    uint64_t process = 0;
-    const char *name;
-    uint32_t index;
+    struct sample sample = {0};
 
     if (field->number != PROFILE_SAMPLE) {
         return true;
     }
     decoder->samples++;
     decoder->values.size = 0;
-    if (!read_sample_fields(decoder, field->bytes, &leaf, &process)) {
+    if (!read_sample_fields(decoder, field->bytes, &sample)) {
         return false;
     }
     if (COUNT(decoder->values, uint64_t) != types) {
@@ -1039,16 +1236,7 @@ read_sample(struct decoder *decoder, const struct protobuf_field *field)
                     "damaged: sample %" PRIu64 " has %zu values for %zu sample types",
                     decoder->samples, COUNT(decoder->values, uint64_t), types);
     }
-    location = leaf != 0 ? find_entry(decoder, &decoder->locations, sizeof(*location),
-                                      leaf, "location")
-                         : nowhere(decoder, &none);
-    name = location != NULL ? string(decoder, process) : NULL;
-    if (name == NULL) {
-        return false;
-    }
-    return profile_add_process(decoder->profile, name, &index)
-               ? add_values(decoder, location, index)
-               : fail_memory(decoder);
+    return add_sample(decoder, &sample);
 }
 
 /* --- all of it --- */

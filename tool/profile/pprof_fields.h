@@ -68,6 +68,8 @@ enum {
 
 #define LABEL_SOURCE "source"
 #define LABEL_PROCESS "process"
+#define LABEL_THREAD "thread"
+#define LABEL_CPU "cpu"
 #define LABEL_BUCKET_BYTES "bucket_bytes"
 
 /* ProfileTime has two columns: samples/count and, behind it, cpu/nanoseconds. */

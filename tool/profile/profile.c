@@ -26,9 +26,9 @@ struct hits_chunk {
 
 struct profile_private {
     struct string_set strings;
-    struct hash_index by_image, by_function, by_frame, by_process, by_row;
+    struct hash_index by_image, by_function, by_frame, by_process, by_thread, by_row;
     size_t source_capacity, image_capacity, function_capacity, process_capacity;
-    size_t frame_capacity, row_capacity;
+    size_t frame_capacity, thread_capacity, row_capacity;
     bool rows_moved;
     struct hits_chunk *chunks;
     size_t chunk_capacity; /* counters in each chunk */
@@ -51,7 +51,8 @@ profile_new(void)
     }
     profile->private = calloc(1, sizeof(*profile->private));
     if (profile->private == NULL || !profile_add_function(profile, &nameless, &index) ||
-        !add_new_frame(profile, &nowhere, &index)) {
+        !add_new_frame(profile, &nowhere, &index) ||
+        !profile_add_thread(profile, "", &index)) {
         profile_delete(profile);
         return NULL;
     }
@@ -78,6 +79,7 @@ profile_delete(struct profile *profile)
         hash_index_finish(&private->by_function);
         hash_index_finish(&private->by_frame);
         hash_index_finish(&private->by_process);
+        hash_index_finish(&private->by_thread);
         hash_index_finish(&private->by_row);
         string_set_finish(&private->strings);
         free(private);
@@ -91,6 +93,7 @@ profile_delete(struct profile *profile)
     free(profile->functions);
     free(profile->frames);
     free(profile->processes);
+    free(profile->threads);
     free(profile->rows);
     free(profile);
 }
@@ -285,10 +288,18 @@ profile_add_frame(struct profile *profile, const struct profile_frame *frame,
            frame->caller < profile->frame_count && add_new_frame(profile, frame, index);
 }
 
-bool
-profile_add_process(struct profile *profile, const char *name, uint32_t *index)
+/* A table of names, with what finds them. */
+struct names {
+    const char ***list;
+    size_t *count;
+    size_t *capacity;
+    struct hash_index *index;
+};
+
+static bool
+add_name(struct profile *profile, const struct names *names, const char *name,
+         uint32_t *index)
 {
-    struct profile_private *private = profile->private;
     size_t probe = 0;
     uint32_t hash;
 
@@ -296,27 +307,59 @@ profile_add_process(struct profile *profile, const char *name, uint32_t *index)
         return false;
     }
     hash = hash_pointer(0, name);
-    while ((*index = hash_index_find(&private->by_process, hash, &probe)) !=
-           HASH_INDEX_NONE) {
-        assert(*index < profile->process_count && profile->processes != NULL);
-        if (profile->processes[*index] == name) {
+    while ((*index = hash_index_find(names->index, hash, &probe)) != HASH_INDEX_NONE) {
+        assert(*index < *names->count && *names->list != NULL);
+        if ((*names->list)[*index] == name) {
             return true;
         }
     }
-    if (!reserve((void **)&profile->processes, &private->process_capacity,
-                 profile->process_count, sizeof(name)) ||
-        !hash_index_add(&private->by_process, hash, (uint32_t)profile->process_count)) {
+    if (!reserve((void **)names->list, names->capacity, *names->count, sizeof(name)) ||
+        !hash_index_add(names->index, hash, (uint32_t)*names->count)) {
         return false;
     }
-    profile->processes[profile->process_count] = name;
-    *index = (uint32_t)profile->process_count++;
+    (*names->list)[*names->count] = name;
+    *index = (uint32_t)(*names->count)++;
     return true;
 }
 
-static uint32_t
-hash_row(uint32_t image, uint64_t address, uint32_t process)
+bool
+profile_add_process(struct profile *profile, const char *name, uint32_t *index)
 {
-    return hash_mix(hash_mix(0, address), (uint64_t)image << 32 | process);
+    const struct names names = {&profile->processes, &profile->process_count,
+                                &profile->private->process_capacity,
+                                &profile->private->by_process};
+
+    return add_name(profile, &names, name, index);
+}
+
+bool
+profile_add_thread(struct profile *profile, const char *name, uint32_t *index)
+{
+    const struct names names = {&profile->threads, &profile->thread_count,
+                                &profile->private->thread_capacity,
+                                &profile->private->by_thread};
+
+    return add_name(profile, &names, name, index);
+}
+
+static uint32_t
+hash_row(const struct profile_row *row)
+{
+    const uint32_t hash =
+        hash_mix(hash_mix(0, row->address), (uint64_t)row->image << 32 | row->process);
+
+    if (row->thread == 0 && row->cpu_plus_1 == 0) {
+        return hash;
+    }
+    return hash_mix(hash, (uint64_t)row->thread << 32 | row->cpu_plus_1);
+}
+
+static bool
+row_equal(const struct profile_row *a, const struct profile_row *b)
+{
+    return a->address == b->address && a->image == b->image &&
+           a->process == b->process && a->thread == b->thread &&
+           a->cpu_plus_1 == b->cpu_plus_1;
 }
 
 /* Fills by_row again after rows have moved. */
@@ -330,10 +373,7 @@ index_rows(struct profile *profile)
     }
     hash_index_clear(&private->by_row);
     for (size_t i = 0; i < profile->row_count; i++) {
-        const struct profile_row *row = &profile->rows[i];
-
-        if (!hash_index_add(&private->by_row,
-                            hash_row(row->image, row->address, row->process),
+        if (!hash_index_add(&private->by_row, hash_row(&profile->rows[i]),
                             (uint32_t)i)) {
             return false;
         }
@@ -366,12 +406,18 @@ new_hits(struct profile *profile)
     return &chunk->hits[chunk->used - profile->source_count];
 }
 
+static bool
+same_name(const struct profile_row *a, const struct profile_row *b)
+{
+    return a->function == b->function && a->line == b->line && a->caller == b->caller;
+}
+
 /* The row with the keys of wanted, made if new. NULL: out of memory. */
 static struct profile_row *
-find_or_add_row(struct profile *profile, const struct profile_row *wanted)
+find_or_add_row(struct profile *profile, const struct profile_row *wanted, bool exact)
 {
     struct profile_private *private = profile->private;
-    const uint32_t hash = hash_row(wanted->image, wanted->address, wanted->process);
+    const uint32_t hash = hash_row(wanted);
     size_t probe = 0;
     uint32_t index;
     uint64_t *hits;
@@ -380,8 +426,7 @@ find_or_add_row(struct profile *profile, const struct profile_row *wanted)
            HASH_INDEX_NONE) {
         struct profile_row *row = &profile->rows[index];
 
-        if (row->image == wanted->image && row->address == wanted->address &&
-            row->process == wanted->process) {
+        if (row_equal(row, wanted) && (!exact || same_name(row, wanted))) {
             return row;
         }
     }
@@ -399,9 +444,8 @@ find_or_add_row(struct profile *profile, const struct profile_row *wanted)
     return &profile->rows[profile->row_count++];
 }
 
-bool
-profile_add_hits_at(struct profile *profile, const struct profile_place *place,
-                    uint32_t source, uint64_t hits)
+struct profile_row *
+profile_row_at(struct profile *profile, const struct profile_place *place, bool exact)
 {
     const struct profile_row wanted = {
         .address = place->address,
@@ -410,17 +454,30 @@ profile_add_hits_at(struct profile *profile, const struct profile_place *place,
         .line = place->function != 0 ? place->line : 0,
         .caller = place->function != 0 ? place->caller : 0,
         .process = place->process,
+        .thread = place->thread,
+        .cpu_plus_1 = place->cpu_plus_1,
     };
-    struct profile_row *row;
 
     if (place->image >= profile->image_count ||
         place->process >= profile->process_count ||
+        place->thread >= profile->thread_count ||
         place->function >= profile->function_count ||
-        place->caller >= profile->frame_count || source >= profile->source_count ||
-        !index_rows(profile)) {
+        place->caller >= profile->frame_count || !index_rows(profile)) {
+        return NULL;
+    }
+    return find_or_add_row(profile, &wanted, exact);
+}
+
+bool
+profile_add_hits_at(struct profile *profile, const struct profile_place *place,
+                    uint32_t source, uint64_t hits)
+{
+    struct profile_row *row;
+
+    if (source >= profile->source_count) {
         return false;
     }
-    row = find_or_add_row(profile, &wanted);
+    row = profile_row_at(profile, place, false);
     if (row == NULL) {
         return false;
     }
@@ -468,7 +525,13 @@ compare_rows(const void *left, const void *right, void *source_count)
     if (order == 0) {
         order = compare_numbers(a->image, b->image);
     }
-    return order != 0 ? order : compare_numbers(a->process, b->process);
+    if (order == 0) {
+        order = compare_numbers(a->process, b->process);
+    }
+    if (order == 0) {
+        order = compare_numbers(a->thread, b->thread);
+    }
+    return order != 0 ? order : compare_numbers(a->cpu_plus_1, b->cpu_plus_1);
 }
 
 void

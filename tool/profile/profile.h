@@ -3,9 +3,10 @@
  * profile.h - a profile in memory: what a run collected, a file holds and a report
  * shows.
  *
- * The model: rows of (image, address of a bucket, process name) with one hit count per
- * source. Strings are owned by the profile. Nothing here trusts its input: names may
- * hold any bytes but NUL.
+ * The model: rows of (image, address of a bucket, process name, thread, processor) with
+ * one hit count per source. Thread and processor are 0 where they are not told. Strings
+ * are owned by the profile. Nothing here trusts its input: names may hold any bytes but
+ * NUL.
  */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
@@ -64,8 +65,10 @@ struct profile_row {
     uint32_t line; /* 0 unknown */
     uint32_t
         caller; /* index into frames: where function is inlined into; 0: it is not */
-    uint32_t process; /* index into processes */
-    uint64_t *hits;   /* one per source */
+    uint32_t process;    /* index into processes */
+    uint32_t thread;     /* index into threads; 0: not told */
+    uint32_t cpu_plus_1; /* number of the processor, plus 1; 0: not told */
+    uint64_t *hits;      /* one per source */
 };
 
 struct profile {
@@ -86,6 +89,8 @@ struct profile {
     size_t frame_count;
     const char **processes;
     size_t process_count;
+    const char **threads; /* [0] is "": names or numbers, as people tell them apart */
+    size_t thread_count;
     struct profile_row *rows;
     size_t row_count;
     struct profile_private *private; /* string pool, lookup tables */
@@ -109,6 +114,7 @@ bool profile_add_image(struct profile *profile, const struct profile_image *imag
 bool profile_add_function(struct profile *profile,
                           const struct profile_function *function, uint32_t *index);
 bool profile_add_process(struct profile *profile, const char *name, uint32_t *index);
+bool profile_add_thread(struct profile *profile, const char *name, uint32_t *index);
 
 /* False also if frame names no function, or one or a caller that is not there. */
 bool profile_add_frame(struct profile *profile, const struct profile_frame *frame,
@@ -129,11 +135,22 @@ struct profile_place {
     uint32_t function;
     uint32_t line;
     uint32_t caller;
+    uint32_t thread;
+    uint32_t cpu_plus_1;
 };
 
 /* The same with the place that function is inlined into, which goes with it. */
 bool profile_add_hits_at(struct profile *profile, const struct profile_place *place,
                          uint32_t source, uint64_t hits);
+
+/*
+ * The row with these keys, made without hits if it is new. With exact, code at one address that
+ * is called differently has a row for each name, as where addresses are those of a run; else a row
+ * keeps the name that it was made with. NULL: out of memory, or an index is none. Valid until
+ * another row is made.
+ */
+struct profile_row *profile_row_at(struct profile *profile,
+                                   const struct profile_place *place, bool exact);
 
 /* Largest row first (by source 0, then address): call once before writing or reporting.
  */

@@ -199,6 +199,8 @@ fixture_assert_rows_equal(const struct profile *a, const struct profile *b)
         assert_int_equal(x->line, y->line);
         fixture_assert_callers_equal(a, x->caller, b, y->caller);
         assert_string_equal(a->processes[x->process], b->processes[y->process]);
+        assert_string_equal(a->threads[x->thread], b->threads[y->thread]);
+        assert_int_equal(x->cpu_plus_1, y->cpu_plus_1);
         assert_memory_equal(x->hits, y->hits, a->source_count * sizeof(*x->hits));
     }
 }

@@ -159,6 +159,32 @@ round_trip__one_address_in_two_processes__one_location(void **state)
 }
 
 /* A row three deep, one that shares the outer two, and one of the same function that is not inlined. */
+/* Threads and processors make rows of their own, and share the location. */
+static void
+round_trip__threads_and_processors__equal(void **state)
+{
+    struct profile *profile = fixture_small();
+    struct profile_place place = {.image = 1, .address = 0x1200, .function = 1};
+
+    (void)state;
+    for (uint32_t cpu_plus_1 = 0; cpu_plus_1 < 3; cpu_plus_1++) {
+        place.cpu_plus_1 = cpu_plus_1;
+        assert_true(profile_add_hits_at(profile, &place, 0, 5));
+    }
+    assert_int_equal(profile->row_count, 5);
+    assert_int_equal(profile->rows[0].hits[0], 155);
+    assert_true(profile_add_thread(profile, HOSTILE_NAME, &place.thread));
+    assert_int_equal(place.thread, 1);
+    assert_true(profile_add_hits_at(profile, &place, 0, 7));
+    assert_int_equal(profile->row_count, 6);
+    place.thread = 2;
+    assert_false(profile_add_hits_at(profile, &place, 0, 7));
+    place.thread = 0;
+    place.cpu_plus_1 = UINT32_MAX;
+    assert_true(profile_add_hits_at(profile, &place, 0, 1));
+    assert_comes_back(profile);
+}
+
 static void
 round_trip__inlined_chains__equal(void **state)
 {
@@ -380,6 +406,90 @@ foreign__cpu_profile__leaf_and_innermost_line(void **state)
     profile_delete(profile);
 }
 
+/* Adds a label to the sample at hand: text, or a number if text is NULL. */
+static void
+foreign_label(struct foreign *foreign, const char *key, const char *text,
+              uint64_t number)
+{
+    struct buffer label = {0};
+
+    protobuf_put_number(&label, LABEL_KEY, foreign_string(foreign, key));
+    if (text != NULL) {
+        protobuf_put_number(&label, LABEL_STR, foreign_string(foreign, text));
+    } else {
+        protobuf_put_number(&label, LABEL_NUM, number);
+    }
+    protobuf_put_bytes(&foreign->part, SAMPLE_LABEL, label.data, label.size);
+    buffer_finish(&label);
+}
+
+static const char long_name[] =
+    "a name that is longer than any thread of Linux has, and than what is copied";
+
+/* One sample for each way in which labels tell who was hit. */
+static void
+foreign_labels(struct foreign *foreign)
+{
+    static const uint64_t stack[] = {1};
+    static const uint64_t values[] = {1};
+
+    foreign_begin(foreign);
+    foreign_type(foreign, PROFILE_SAMPLE_TYPE, "samples", "count");
+    foreign_location(foreign, 1, 0, 0x1000, NULL, 0);
+    /* as perf_to_profile */
+    foreign_label(foreign, "pid", NULL, 100);
+    foreign_label(foreign, "tid", NULL, 101);
+    foreign_label(foreign, "comm", "server", 0);
+    foreign_label(foreign, "thread_comm", "worker", 0);
+    foreign_label(foreign, "cpu", NULL, 3);
+    foreign_sample(foreign, stack, 1, values, 1);
+    /* as agents with words for numbers */
+    foreign_label(foreign, "thread_id", "77", 0);
+    foreign_label(foreign, "cpu", "12", 0);
+    foreign_sample(foreign, stack, 1, values, 1);
+    foreign_label(foreign, "thread name", "io", 0);
+    foreign_label(foreign, "cpu", "12th", 0);
+    foreign_sample(foreign, stack, 1, values, 1);
+    foreign_label(foreign, "pid", NULL, 100);
+    foreign_label(foreign, "thread", NULL, 5);
+    foreign_label(foreign, "cpu", NULL, UINT64_MAX);
+    foreign_sample(foreign, stack, 1, values, 1);
+    foreign_label(foreign, "thread_name", long_name, 0);
+    foreign_label(foreign, "tid", NULL, 6);
+    foreign_sample(foreign, stack, 1, values, 1);
+}
+
+static void
+foreign__labels__process_thread_and_processor(void **state)
+{
+    static const struct {
+        const char *process;
+        const char *thread;
+        uint32_t cpu_plus_1;
+    } expected[] = {
+        {"server", "worker (101)", 4}, {"", "77", 13},     {"", "io", 0},
+        {"pid 100", "5", 0},           {"", long_name, 0},
+    };
+    struct foreign foreign;
+    struct pprof_error error;
+    struct profile *profile;
+
+    (void)state;
+    foreign_labels(&foreign);
+    profile = foreign_decode(&foreign, &error);
+    assert_string_equal(error.text, "");
+    assert_non_null(profile);
+    assert_int_equal(profile->row_count, 5);
+    for (size_t i = 0; i < profile->row_count; i++) {
+        const struct profile_row *row = &profile->rows[i];
+
+        assert_string_equal(profile->processes[row->process], expected[i].process);
+        assert_string_equal(profile->threads[row->thread], expected[i].thread);
+        assert_int_equal(row->cpu_plus_1, expected[i].cpu_plus_1);
+    }
+    profile_delete(profile);
+}
+
 static void
 foreign__no_counts__every_column_a_source(void **state)
 {
@@ -576,10 +686,12 @@ main(void)
         cmocka_unit_test(round_trip__several_sources__own_columns),
         cmocka_unit_test(round_trip__extreme_numbers__equal),
         cmocka_unit_test(round_trip__one_address_in_two_processes__one_location),
+        cmocka_unit_test(round_trip__threads_and_processors__equal),
         cmocka_unit_test(round_trip__inlined_chains__equal),
         cmocka_unit_test(round_trip__many_rows__equal),
         cmocka_unit_test(encode__same_profile__same_bytes),
         cmocka_unit_test(foreign__cpu_profile__leaf_and_innermost_line),
+        cmocka_unit_test(foreign__labels__process_thread_and_processor),
         cmocka_unit_test(foreign__no_counts__every_column_a_source),
         cmocka_unit_test(foreign__locations_without_address__stay_apart),
         cmocka_unit_test(foreign__mistakes__said_in_words),
