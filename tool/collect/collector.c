@@ -708,10 +708,15 @@ collector_stop(struct collector *collector)
     delivery_unlock(&collector->delivery);
 }
 
+/* What a profile is of. */
+enum snapshot { SNAPSHOT_ALL, SNAPSHOT_RECENT, SNAPSHOT_REPEAT };
+
 static bool
-snapshot_sources(struct collector *collector, struct profile *profile)
+snapshot_sources(struct collector *collector, struct profile *profile,
+                 enum snapshot kind)
 {
-    bool complete = collector->ended || collector_read(collector);
+    bool complete =
+        collector->ended || kind == SNAPSHOT_REPEAT || collector_read(collector);
 
     for (size_t i = 0; complete && i < collector->options.source_count; i++) {
         complete = naming_add_source(profile, &collector->books[i]);
@@ -735,7 +740,7 @@ snapshot_programs(const struct collector *collector, struct profile *profile)
 /* What deliveries change: taken over while they are kept out. *count images are in the copy of the
  * list that is returned; NULL: out of memory. */
 static struct image **
-snapshot_take(struct collector *collector, struct profile *profile,
+snapshot_take(struct collector *collector, struct profile *profile, enum snapshot kind,
               struct collector_gaps *gaps, size_t *count)
 {
     const struct image_set *const set = &collector->images;
@@ -744,14 +749,14 @@ snapshot_take(struct collector *collector, struct profile *profile,
 
     delivery_lock(&collector->delivery);
     collector_measure(collector);
-    complete =
-        snapshot_sources(collector, profile) && snapshot_programs(collector, profile);
+    complete = snapshot_sources(collector, profile, kind) &&
+               snapshot_programs(collector, profile);
     *gaps = collector->gaps;
     gaps->unopened = set->unopened;
     gaps->refused = set->refused;
     gaps->running = collector_count_processes(collector);
     *count = set->count;
-    for (size_t i = 0; complete && i < set->count; i++) {
+    for (size_t i = 0; complete && kind != SNAPSHOT_REPEAT && i < set->count; i++) {
         complete = image_take(set->images[i]);
     }
     if (complete) {
@@ -765,32 +770,63 @@ snapshot_take(struct collector *collector, struct profile *profile,
 }
 
 static bool
-snapshot_fill(struct collector *collector, struct profile *profile,
+snapshot_image(struct collector *collector, struct profile *profile, enum snapshot kind,
+               struct image *image, size_t number)
+{
+    if (kind != SNAPSHOT_RECENT) {
+        return image_total(image) && naming_add_rows(collector->naming, profile, image,
+                                                     &image->totals, number);
+    }
+    counts_merge(&image->taken);
+    return naming_add_rows(collector->naming, profile, image, &image->taken, number) &&
+           image_keep(image);
+}
+
+static bool
+snapshot_fill(struct collector *collector, struct profile *profile, enum snapshot kind,
               struct collector_gaps *gaps)
 {
     size_t count;
-    struct image **const images = snapshot_take(collector, profile, gaps, &count);
+    struct image **const images = snapshot_take(collector, profile, kind, gaps, &count);
     bool complete = images != NULL;
 
     profile->bucket_bytes = collector->options.bucket_bytes;
     for (size_t i = 0; complete && i < count; i++) {
-        complete = image_total(images[i]) &&
-                   naming_add_rows(collector->naming, profile, images[i], i);
+        complete = snapshot_image(collector, profile, kind, images[i], i);
     }
     gaps->unnamed = naming_unnamed(collector->naming);
     free(images);
     return complete;
 }
 
-struct profile *
-collector_snapshot(struct collector *collector, struct collector_gaps *gaps)
+static struct profile *
+snapshot_make(struct collector *collector, enum snapshot kind,
+              struct collector_gaps *gaps)
 {
     struct profile *const profile = profile_new();
 
-    if (profile == NULL || !snapshot_fill(collector, profile, gaps)) {
+    if (profile == NULL || !snapshot_fill(collector, profile, kind, gaps)) {
         profile_delete(profile);
         return NULL;
     }
     profile_sort(profile);
     return profile;
+}
+
+struct profile *
+collector_snapshot(struct collector *collector, struct collector_gaps *gaps)
+{
+    return snapshot_make(collector, SNAPSHOT_ALL, gaps);
+}
+
+struct profile *
+collector_recent(struct collector *collector, struct collector_gaps *gaps)
+{
+    return snapshot_make(collector, SNAPSHOT_RECENT, gaps);
+}
+
+struct profile *
+collector_repeat(struct collector *collector, struct collector_gaps *gaps)
+{
+    return snapshot_make(collector, SNAPSHOT_REPEAT, gaps);
 }

@@ -80,6 +80,18 @@ enum { COLLECTOR_FOLD_S = 60 };
 struct profile *collector_snapshot(struct collector *collector,
                                    struct collector_gaps *gaps);
 
+/*
+ * The same of what came since the last snapshot, of whichever kind: rows of that alone, at a cost that
+ * follows them and not all that there was before. The books are of all. When it gives NULL, its hits are in
+ * the next one or, if they were named already, in snapshots of all.
+ */
+struct profile *collector_recent(struct collector *collector,
+                                 struct collector_gaps *gaps);
+
+/* All that snapshots gave so far, again: what comes after the last one is left for the next. */
+struct profile *collector_repeat(struct collector *collector,
+                                 struct collector_gaps *gaps);
+
 /* Names of processes that are told apart; the hits of any more are those of "[other]". */
 enum { COLLECTOR_PROGRAMS_MAX = 256 };
 

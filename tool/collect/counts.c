@@ -103,3 +103,15 @@ counts_move(struct counts *from, struct counts *to)
     from->merged = 0;
     return true;
 }
+
+bool
+counts_collect(struct counts *from, struct counts *to)
+{
+    while (from->count > 0 && counts_make_room(to)) {
+        counts_add(to, &from->items[--from->count]);
+    }
+    if (from->merged > from->count) {
+        from->merged = from->count;
+    }
+    return from->count == 0;
+}

@@ -42,4 +42,8 @@ void counts_merge(struct counts *counts);
 /* Moves all of from behind what is in to. False: out of memory, and nothing has changed. */
 bool counts_move(struct counts *from, struct counts *to);
 
+/* The same one by one, merging now and then: for few that come again and again, whose cost must not follow
+ * how many there are in to. False: out of memory; what was not moved is still in from. */
+bool counts_collect(struct counts *from, struct counts *to);
+
 #endif

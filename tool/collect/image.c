@@ -546,3 +546,9 @@ image_total(struct image *image)
     counts_merge(&image->totals);
     return true;
 }
+
+bool
+image_keep(struct image *image)
+{
+    return counts_collect(&image->taken, &image->totals);
+}

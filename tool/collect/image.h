@@ -130,4 +130,8 @@ bool image_take(struct image *image);
 /* Merges taken into totals. False: out of memory, nothing is lost. */
 bool image_total(struct image *image);
 
+/* Moves taken to totals, at a cost that follows taken alone: totals are merged by image_total. False: out of
+ * memory, nothing is lost. */
+bool image_keep(struct image *image);
+
 #endif

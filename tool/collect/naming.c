@@ -227,7 +227,7 @@ namer_read_map(struct namer *namer, const struct image *image)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (image->kind == IMAGE_ANONYMOUS) {
-        const uint64_t hits = sum_hits(&image->totals);
+        const uint64_t hits = sum_hits(&image->totals) + sum_hits(&image->taken);
 
         if (image->pid != 0 && (hits != namer->hits || namer->given_up)) {
             map = sym_map_open_perf(image->pid);
@@ -276,17 +276,18 @@ add_module(struct profile *profile, const char *module, uint32_t *index)
 }
 
 static bool
-add_image(struct profile *profile, const struct image *image, const struct namer *namer,
-          uint32_t *index)
+add_image(struct profile *profile, const struct image *image,
+          const struct counts *counts, const struct namer *namer, uint32_t *index)
 {
     const uint64_t page = UINT64_C(4096);
-    const struct count *const last = &image->totals.items[image->totals.count - 1];
+    const struct count *const first = &counts->items[0];
+    const struct count *const last = &counts->items[counts->count - 1];
     struct profile_image added = {.path = image->path, .build_id = ""};
     struct sym_name name;
     const char *module;
 
-    added.offset = image->totals.items[0].place & ~(page - 1);
-    (void)namer_look_up(namer, image->totals.items[0].place, &name, &module);
+    added.offset = first->place & ~(page - 1);
+    (void)namer_look_up(namer, first->place, &name, &module);
     added.start = name.address & ~(page - 1);
     (void)namer_look_up(namer, last->place, &name, &module);
     added.limit = (name.address | (page - 1)) + 1;
@@ -329,12 +330,13 @@ add_row(struct profile *profile, struct namer *namer, uint32_t image,
 }
 
 static void
-tell_progress(const struct naming *naming, const struct image *image, size_t done)
+tell_progress(const struct naming *naming, const struct image *image, size_t done,
+              size_t total)
 {
     const struct sym_settings *const symbols = &naming->symbols;
 
     if (symbols->progress != NULL && done % PROGRESS_ROWS == 0) {
-        symbols->progress(symbols->context, image->path, done, image->totals.count);
+        symbols->progress(symbols->context, image->path, done, total);
     }
 }
 
@@ -353,30 +355,29 @@ say_note(const struct naming *naming, struct namer *namer)
 
 bool
 naming_add_rows(struct naming *naming, struct profile *profile, struct image *image,
-                size_t number)
+                const struct counts *counts, size_t number)
 {
     struct namer *const namer = naming_get(naming, number);
-    const struct counts *const totals = &image->totals;
     uint32_t index = 0;
     bool complete;
 
     if (namer == NULL) {
         return false;
     }
-    if (totals->count == 0) {
+    if (counts->count == 0) {
         return true;
     }
-    tell_progress(naming, image, 0);
+    tell_progress(naming, image, 0, counts->count);
     namer_open(naming, namer, image);
     namer_read_map(namer, image);
     if (namer->given_up) {
         naming->unnamed += namer->map == NULL;
         namer->given_up = false;
     }
-    complete = add_image(profile, image, namer, &index);
-    for (size_t i = 0; complete && i < totals->count; i++) {
-        tell_progress(naming, image, i);
-        complete = add_row(profile, namer, index, &totals->items[i]);
+    complete = add_image(profile, image, counts, namer, &index);
+    for (size_t i = 0; complete && i < counts->count; i++) {
+        tell_progress(naming, image, i, counts->count);
+        complete = add_row(profile, namer, index, &counts->items[i]);
     }
     say_note(naming, namer);
     naming_bound(naming);

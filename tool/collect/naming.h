@@ -30,14 +30,15 @@ void naming_delete(struct naming *naming); /* NULL is allowed */
 bool naming_add_source(struct profile *profile, const ntprof_source_info *info);
 
 /*
- * Adds the totals of an image as rows, with address, function and line: link-time addresses of
+ * Adds counts of an image as rows, with address, function and line: link-time addresses of
  * files, the module's name for kernel code. Buckets grow to the profile's bucket_bytes. Leaves the
  * image's descriptor as it is. False: out of memory.
  *
+ *   counts  the image's taken or totals, merged
  *   number  of the image, the same at each call
  */
 bool naming_add_rows(struct naming *naming, struct profile *profile,
-                     struct image *image, size_t number);
+                     struct image *image, const struct counts *counts, size_t number);
 
 /* JIT maps that were given up for want of memory and could not be read again. */
 uint64_t naming_unnamed(const struct naming *naming);
