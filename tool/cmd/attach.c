@@ -95,7 +95,7 @@ attach(const struct record_options *options, char **words)
         cmd_fail("attach", "cannot wait for signals: %s", strerror(-failure));
         return false;
     }
-    done = targets_open(&targets, options->pids, options->pid_count) &&
+    done = targets_open(&targets, "attach", options->pids, options->pid_count) &&
            attach_record(&recording, &targets, &ending, words);
     recording_close(&recording);
     targets_close(&targets);

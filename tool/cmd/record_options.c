@@ -32,7 +32,7 @@ enum {
 };
 
 /* Who has an option. */
-enum audience { ALL, WITH_PIDS, WITH_DURATION, WITH_MACHINE };
+enum audience { ALL, WITH_TABLE, WITH_PIDS, WITH_DURATION, WITH_MACHINE, WITH_SCREEN };
 
 static const struct {
     struct option option;
@@ -43,23 +43,25 @@ static const struct {
     {{"count", required_argument, NULL, 'c'}, ALL},
     {{"cpu", required_argument, NULL, 'C'}, ALL},
     {{"output", required_argument, NULL, 'o'}, ALL},
-    {{"quiet", no_argument, NULL, 'q'}, ALL},
+    {{"quiet", no_argument, NULL, 'q'}, WITH_TABLE},
     {{"interval", required_argument, NULL, OPT_INTERVAL}, ALL},
     {{"bucket", required_argument, NULL, OPT_BUCKET}, ALL},
     {{"hal", required_argument, NULL, OPT_HAL}, ALL},
-    {{"rows", required_argument, NULL, OPT_ROWS}, ALL},
-    {{"json", no_argument, NULL, OPT_JSON}, ALL},
-    {{"report", required_argument, NULL, OPT_REPORT}, ALL},
-    {{"every", required_argument, NULL, OPT_EVERY}, ALL},
+    {{"rows", required_argument, NULL, OPT_ROWS}, WITH_TABLE},
+    {{"json", no_argument, NULL, OPT_JSON}, WITH_TABLE},
+    {{"report", required_argument, NULL, OPT_REPORT}, WITH_TABLE},
+    {{"every", required_argument, NULL, OPT_EVERY}, WITH_TABLE},
     {{"max-memory", required_argument, NULL, OPT_MAX_MEMORY}, ALL},
     {{"no-lines", no_argument, NULL, OPT_NO_LINES}, ALL},
-    {{"debuginfod", optional_argument, NULL, OPT_DEBUGINFOD}, ALL},
+    {{"debuginfod", optional_argument, NULL, OPT_DEBUGINFOD}, WITH_TABLE},
     {{"help", no_argument, NULL, OPT_HELP}, ALL},
     {{"pid", required_argument, NULL, 'p'}, WITH_PIDS},
     {{"duration", required_argument, NULL, OPT_DURATION}, WITH_DURATION},
     {{"kernel", no_argument, NULL, OPT_KERNEL}, WITH_MACHINE},
     {{"user", no_argument, NULL, OPT_USER}, WITH_MACHINE},
     {{"cgroup", required_argument, NULL, 'G'}, WITH_MACHINE},
+    {{"all", no_argument, NULL, 'a'}, WITH_SCREEN},
+    {{"delay", required_argument, NULL, 'd'}, WITH_SCREEN},
 };
 
 enum { KNOWN_OPTIONS = sizeof(known_options) / sizeof(known_options[0]) };
@@ -67,6 +69,9 @@ enum { KNOWN_OPTIONS = sizeof(known_options) / sizeof(known_options[0]) };
 static const uint64_t second_100ns = 10000000;
 static const uint64_t default_hz = 997;
 static const uint64_t every_min_ns = 100000000;
+static const uint64_t delay_default_ns = 2000000000;
+static const uint64_t delay_min_ns = 100000000;
+static const uint64_t delay_max_ns = UINT64_C(86400) * 1000000000;
 static const uint64_t bucket_bytes_max = 1 << 20;
 static const uint64_t memory_min = 1 << 20;
 static const uint64_t memory_default = UINT64_C(1) << 30;
@@ -132,6 +137,23 @@ parse_every(struct record_options *options, const char *text)
         options->every_ns < every_min_ns) {
         return bad(options, "--every", text,
                    "not a time of 100ms or more; such as 10s or 1m");
+    }
+    return true;
+}
+
+/* As in other programs of this kind, a bare number is one of seconds. */
+static bool
+parse_delay(struct record_options *options, const char *text)
+{
+    char seconds[40];
+
+    snprintf(seconds, sizeof(seconds), "%ss", text);
+    if ((!number_parse_ns(text, &options->delay_ns) &&
+         (strlen(text) > sizeof(seconds) - 2 ||
+          !number_parse_ns(seconds, &options->delay_ns))) ||
+        options->delay_ns < delay_min_ns || options->delay_ns > delay_max_ns) {
+        return bad(options, "-d", text,
+                   "not a time of 100ms to a day; such as 2s, 500ms or 1");
     }
     return true;
 }
@@ -482,6 +504,11 @@ parse_option(struct record_options *options, struct given *given, int option,
         return true;
     case OPT_DURATION:
         return parse_duration(options, text);
+    case 'd':
+        return parse_delay(options, text);
+    case 'a':
+        options->all = true;
+        return true;
     case OPT_KERNEL:
         options->kernel_only = true;
         return true;
@@ -557,7 +584,9 @@ choose_options(const struct record_syntax *syntax, struct option *chosen)
 
         if (audience == ALL || (audience == WITH_PIDS && syntax->pids) ||
             (audience == WITH_DURATION && syntax->duration) ||
-            (audience == WITH_MACHINE && syntax->machine)) {
+            (audience == WITH_MACHINE && syntax->machine) ||
+            (audience == WITH_SCREEN && syntax->screen) ||
+            (audience == WITH_TABLE && !syntax->screen)) {
             chosen[count++] = known_options[i].option;
         }
     }
@@ -572,7 +601,17 @@ check_together(const struct record_options *options)
                  "--kernel and --user leave nothing: give one of them");
         return false;
     }
-    if (options->syntax->pids && options->pid_count == 0) {
+    if (options->all && options->pid_count != 0) {
+        cmd_fail(options->syntax->command,
+                 "-a is for all processes and -p for some: give one of them");
+        return false;
+    }
+    if (options->cgroup != NULL && options->pid_count != 0) {
+        cmd_fail(options->syntax->command,
+                 "-G and -p say whose processes both: give one of them");
+        return false;
+    }
+    if (options->syntax->pids && !options->syntax->screen && options->pid_count == 0) {
         cmd_fail(options->syntax->command, "no process given; try: ntprof %s -p PID",
                  options->syntax->command);
         return false;
@@ -585,7 +624,8 @@ record_options_parse(struct record_options *options, const struct record_syntax 
                      int argc, char **argv)
 {
     /* "+": what follows the command belongs to the command. */
-    const char *const letters = syntax->pids      ? "+:e:F:c:C:o:qp:"
+    const char *const letters = syntax->screen    ? "+:e:F:c:C:o:p:G:ad:"
+                                : syntax->pids    ? "+:e:F:c:C:o:qp:"
                                 : syntax->machine ? "+:e:F:c:C:o:qG:"
                                                   : "+:e:F:c:C:o:q";
     struct option long_options[KNOWN_OPTIONS + 1];
@@ -599,6 +639,7 @@ record_options_parse(struct record_options *options, const struct record_syntax 
         .memory_max = memory_default,
         .output = CMD_FILE_DEFAULT,
         .rows = CMD_ROWS_DEFAULT,
+        .delay_ns = delay_default_ns,
     };
     opterr = 0;
     while ((option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {

@@ -22,6 +22,7 @@ struct record_syntax {
     bool pids;     /* -p, of which one is needed */
     bool duration; /* --duration */
     bool machine;  /* --kernel, --user, -G */
+    bool screen;   /* a live one: -a, -d, and -p is not needed; nothing of tables */
 };
 
 struct record_options {
@@ -41,6 +42,8 @@ struct record_options {
     uint32_t *pids;      /* in the order given, each once */
     size_t pid_count;
     uint64_t duration_ns; /* 0: no end */
+    uint64_t delay_ns;    /* between two looks at what was counted */
+    bool all;             /* -a */
     bool kernel_only;     /* of what runs, the kernel alone */
     bool user_only;       /* user mode alone */
     char *cgroup;         /* directory of the one that is profiled; NULL: all */

@@ -4,7 +4,6 @@
 #include "cmd/cmd.h"
 #include "cmd/describe.h"
 #include "cmd/terminal.h"
-#include "profile/pprof.h"
 #include "report/report.h"
 #include "util/text.h"
 
@@ -224,7 +223,9 @@ recording_open(struct recording *recording, const struct record_options *given,
                  "-o and --report name the same file: give each its own");
         return false;
     }
-    if (!pprof_check_writable(recording->options->output, &error)) {
+    /* A screen writes a file only when it is asked to. */
+    if (!given->syntax->screen &&
+        !pprof_check_writable(recording->options->output, &error)) {
         cmd_fail(recording->command, "-o: %s", error.text);
         return false;
     }
@@ -313,25 +314,25 @@ recording_watch_all(struct recording *recording, const char **why)
     return status;
 }
 
+/* Adds what is known of the recording as a whole; takes the profile, NULL too. */
 static struct profile *
-recording_collect(struct recording *recording, bool interim)
+recording_describe(const struct recording *recording, struct profile *profile,
+                   struct collector_gaps *gaps, bool interim)
 {
     ntprof_session_info info = {.size = sizeof(info)};
-    struct collector_gaps gaps;
-    struct profile *const profile = collector_snapshot(recording->collector, &gaps);
 
     if (profile == NULL) {
         return NULL;
     }
     if (!recording->children) {
-        gaps.running = 0; /* of whom nobody said that they end */
+        gaps->running = 0; /* of whom nobody said that they end */
     }
     ntprof_session_get_info(recording->session, &info);
-    gaps.unread = info.unread;
+    gaps->unread = info.unread;
     profile->command = describe_command(recording->words);
     profile->hal = strdup(info.backend);
     profile->honesty = describe_limits(&info);
-    profile->gaps = describe_gaps(&gaps, profile, interim);
+    profile->gaps = describe_gaps(gaps, profile, interim);
     profile->time_ns = recording->start_ns;
     profile->duration_ns = interim ? clock_ns(CLOCK_MONOTONIC) - recording->begun_ns
                                    : recording->duration_ns;
@@ -343,8 +344,26 @@ recording_collect(struct recording *recording, bool interim)
     return profile;
 }
 
+static struct profile *
+recording_collect(struct recording *recording, bool interim)
+{
+    struct collector_gaps gaps;
+    struct profile *const profile = collector_snapshot(recording->collector, &gaps);
+
+    return recording_describe(recording, profile, &gaps, interim);
+}
+
+struct profile *
+recording_repeat(struct recording *recording)
+{
+    struct collector_gaps gaps;
+    struct profile *const profile = collector_repeat(recording->collector, &gaps);
+
+    return recording_describe(recording, profile, &gaps, true);
+}
+
 /* What had the file's name before the recording is kept; what the recording itself wrote is not. */
-static bool
+bool
 recording_write(struct recording *recording, const struct profile *profile,
                 struct pprof_error *error)
 {
@@ -434,6 +453,22 @@ recording_say_where(const struct recording *recording)
         fprintf(recording->report, "profile in %s; see it again: ntprof report %s\n",
                 text_show(shown, sizeof(shown), recording->options->output), shown);
     }
+}
+
+bool
+recording_conclude(struct recording *recording)
+{
+    struct profile *const profile = recording_collect(recording, false);
+    bool printed;
+
+    if (profile == NULL) {
+        cmd_fail(recording->command, "out of memory: nothing can be said of the hits");
+        return false;
+    }
+    printed = report_print_books(recording->report, profile) &&
+              fflush(recording->report) == 0;
+    profile_delete(profile);
+    return printed;
 }
 
 /* The file first: it is what is kept should nobody read the table. */

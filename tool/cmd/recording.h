@@ -12,6 +12,7 @@
 #include "cmd/keeper.h"
 #include "cmd/record_options.h"
 #include "collect/collector.h"
+#include "profile/pprof.h"
 
 #include <stdio.h>
 
@@ -59,6 +60,17 @@ void recording_end(struct recording *recording);
 
 /* File and table; each is tried although the other failed. */
 bool recording_deliver(struct recording *recording);
+
+/* All that collector_recent gave so far, as a profile to look at and to write while it goes on. NULL: out of
+ * memory. */
+struct profile *recording_repeat(struct recording *recording);
+
+/* Writes a profile to the file; what had its name before the first time is kept. Prints nothing. */
+bool recording_write(struct recording *recording, const struct profile *profile,
+                     struct pprof_error *error);
+
+/* Instead of recording_deliver: no file, and of the table the lines under it alone. */
+bool recording_conclude(struct recording *recording);
 
 void recording_close(struct recording *recording);
 

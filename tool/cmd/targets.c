@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* targets.c - finding the processes of ntprof attach. */
+/* targets.c - finding the processes that attach and top are for. */
 #include "cmd/targets.h"
 #include "cmd/cmd.h"
 
@@ -33,19 +33,19 @@ read_status(uint32_t pid, const char *format, uint32_t *number)
 
 /* Why a process cannot be found. Always false, for return. */
 static bool
-fail_to_find(uint32_t pid, int failure)
+fail_to_find(const char *command, uint32_t pid, int failure)
 {
     uint32_t process;
 
     if (read_status(pid, "Tgid: %" SCNu32, &process) && process != pid) {
-        cmd_fail("attach",
+        cmd_fail(command,
                  "-p %" PRIu32 ": is a thread of process %" PRIu32
                  "; threads are not profiled alone, try: -p %" PRIu32,
                  pid, process, process);
     } else if (failure == ESRCH) {
-        cmd_fail("attach", "-p %" PRIu32 ": no such process", pid);
+        cmd_fail(command, "-p %" PRIu32 ": no such process", pid);
     } else {
-        cmd_fail("attach", "-p %" PRIu32 ": pidfd_open: %s", pid, strerror(failure));
+        cmd_fail(command, "-p %" PRIu32 ": pidfd_open: %s", pid, strerror(failure));
     }
     return false;
 }
@@ -56,16 +56,16 @@ find(struct targets *targets, uint32_t pid)
     int fd;
 
     if (pid == (uint32_t)getpid()) {
-        cmd_fail("attach", "-p %" PRIu32 ": is ntprof itself", pid);
+        cmd_fail(targets->command, "-p %" PRIu32 ": is ntprof itself", pid);
         return false;
     }
     fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
     if (fd < 0) {
-        return fail_to_find(pid, errno);
+        return fail_to_find(targets->command, pid, errno);
     }
     targets->fds[targets->count++] = fd;
     if (targets_ended(targets, targets->count - 1)) {
-        cmd_fail("attach",
+        cmd_fail(targets->command,
                  "-p %" PRIu32 ": has ended already, and waits for its parent", pid);
         return false;
     }
@@ -73,11 +73,13 @@ find(struct targets *targets, uint32_t pid)
 }
 
 bool
-targets_open(struct targets *targets, const uint32_t *pids, size_t count)
+targets_open(struct targets *targets, const char *command, const uint32_t *pids,
+             size_t count)
 {
-    *targets = (struct targets){.fds = calloc(count, sizeof(*targets->fds))};
+    *targets = (struct targets){.command = command,
+                                .fds = calloc(count + 1, sizeof(*targets->fds))};
     if (targets->fds == NULL) {
-        cmd_fail("attach", "out of memory");
+        cmd_fail(targets->command, "out of memory");
         return false;
     }
     for (size_t i = 0; i < count; i++) {

@@ -43,4 +43,7 @@ bool report_key_parse(const char *text, enum report_key *key);
 bool report_print(FILE *out, const struct profile *profile,
                   const struct report_options *options);
 
+/* The lines under the table alone. False as above. */
+bool report_print_books(FILE *out, const struct profile *profile);
+
 #endif

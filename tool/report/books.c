@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* books.c - the lines under a report's table, for who has shown the rows already. */
+#include "report/honesty.h"
+
+bool
+report_print_books(FILE *out, const struct profile *profile)
+{
+    struct report_groups groups;
+    const bool done = report_group_rows(profile, REPORT_BY_IMAGE, &groups) &&
+                      report_print_honesty(out, profile, &groups);
+
+    report_groups_finish(&groups);
+    return done && !ferror(out);
+}
