@@ -39,6 +39,7 @@ static const char help_ntprof[] =
     "  attach    profile processes that run already, from now on\n"
     "  system    profile all processes and the kernel\n"
     "  report    show a profile: by function, line, image, address, process, source\n"
+    "  export    a profile in the form that another tool reads\n"
     "  sources   what can interrupt on this machine, and why the rest cannot\n"
     "  doctor    what works for this user here, what is refused, what would allow it\n"
     "  help      help of a command, or of ntprof: ntprof help run\n"
@@ -151,6 +152,22 @@ static const char help_report[] =
     "                          variable DEBUGINFOD_URLS is set\n"
     "  -o, --output FILE       with it: write the profile with its names\n";
 
+static const char help_export[] =
+    "Examples\n"
+    "  ntprof export --format folded | flamegraph.pl > p.svg   a flame graph\n"
+    "  ntprof export --format folded -e page-faults p.pb.gz    of another source\n"
+    "\n"
+    "usage: ntprof export --format FORMAT [options] [FILE]\n"
+    "\n"
+    "Writes a profile (default ntprof.pb.gz) in the form that another tool reads.\n"
+    "\n"
+    "      --format FORMAT     folded: stacks of process, image and functions\n"
+    "  -o, --output OUT        into this file, whole or not at all; else on standard\n"
+    "                          output\n"
+    "  -e, --event SOURCE      folded: the source (default the first)\n"
+    "      --image IMAGE       the image, for forms that hold one\n"
+    "      --rows N            the rows, for forms that hold a choice; 0 for all\n";
+
 static const char help_sources[] =
     "Examples\n"
     "  ntprof sources                  what can interrupt here\n"
@@ -191,6 +208,7 @@ static const struct help helps[] = {
     {"attach", help_attach, true, end_attach},
     {"system", help_system, true, end_system},
     {"report", help_report, false, ""},
+    {"export", help_export, false, ""},
     {"sources", help_sources, false, ""},
     {"doctor", help_doctor, false, ""},
     {"help", help_help, false, ""},

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* export.c - the table of forms. A new one is a row here, and a file with its writer. */
+#include "export/export.h"
+
+#include "util/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const struct export_format FORMATS[] = {
+    {.name = "folded",
+     .write = export_folded,
+     .hits_max = UINT64_MAX,
+     .one_source = true},
+};
+
+#define FORMAT_COUNT (sizeof(FORMATS) / sizeof(FORMATS[0]))
+
+const struct export_format *
+export_format_find(const char *name)
+{
+    for (size_t i = 0; i < FORMAT_COUNT; i++) {
+        if (strcmp(FORMATS[i].name, name) == 0) {
+            return &FORMATS[i];
+        }
+    }
+    return NULL;
+}
+
+const char *
+export_format_names(void)
+{
+    return "folded";
+}
+
+/* False: the hits of a source are more than limit. */
+static bool
+hits_fit(const struct profile *profile, size_t source, uint64_t limit)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < profile->row_count; i++) {
+        if (__builtin_add_overflow(sum, profile->rows[i].hits[source], &sum)) {
+            return false;
+        }
+    }
+    return sum <= limit;
+}
+
+static bool
+check_hits(const struct profile *profile, const struct export_format *format,
+           const struct export_options *options, struct export_said *said)
+{
+    char shown[128];
+
+    for (size_t i = 0; i < profile->source_count; i++) {
+        if ((!format->one_source || i == options->source) &&
+            !hits_fit(profile, i, format->hits_max)) {
+            snprintf(said->error, sizeof(said->error),
+                     "%s cannot hold more than %" PRIu64
+                     " hits exactly, and source %s has more",
+                     format->name, format->hits_max,
+                     text_show(shown, sizeof(shown), profile->sources[i].name));
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
+export_write(FILE *out, const struct profile *profile,
+             const struct export_format *format, const struct export_options *options,
+             struct export_said *said)
+{
+    said->error[0] = '\0';
+    said->note[0] = '\0';
+    if (!check_hits(profile, format, options, said)) {
+        return false;
+    }
+    if (format->write(out, profile, options, said)) {
+        return true;
+    }
+    if (said->error[0] == '\0') {
+        snprintf(said->error, sizeof(said->error), "out of memory");
+    }
+    return false;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * export.h - a profile in the forms that other tools read.
+ *
+ * Names in a profile are hostile. Each form first has them escaped as in the report (util/text.h), so that
+ * whoever prints them is safe, and then quotes them by its own rules. In each form the hits add
+ * up to those of the profile, exactly; what a form cannot hold is refused or said, never bent.
+ */
+#ifndef EXPORT_EXPORT_H
+#define EXPORT_EXPORT_H
+
+#include "profile/profile.h"
+
+#include <stdio.h>
+
+struct export_options {
+    size_t source; /* index of the one that is shown, for forms of one source */
+    const char
+        *image;  /* of gmon: path, last part of it or build-id; NULL: the only one */
+    size_t rows; /* of openmetrics: functions with a series of their own */
+};
+
+/* What is to be said about an export, for people; "" for nothing. */
+struct export_said {
+    char error[512]; /* why it failed; names in it are escaped */
+    char note[512];  /* what was left out */
+};
+
+/*
+ * Each writes a profile to out. False: it failed as said->error tells. That out itself failed is asked
+ * for by the caller.
+ */
+bool export_folded(FILE *out, const struct profile *profile,
+                   const struct export_options *options, struct export_said *said);
+
+struct export_format {
+    const char *name;
+    bool (*write)(FILE *out, const struct profile *profile,
+                  const struct export_options *options, struct export_said *said);
+    uint64_t hits_max; /* more hits of a source cannot be held exactly */
+    bool one_source;   /* holds options->source alone */
+    bool one_image;    /* holds options->image alone */
+    bool has_rows;     /* heeds options->rows */
+    bool binary;       /* not for a terminal */
+};
+
+/* NULL: there is none with that name. */
+const struct export_format *export_format_find(const char *name);
+
+/* "pprof, gmon, ...", for messages. */
+const char *export_format_names(void);
+
+/* Writes by format, after a look at whether it can hold the hits. False as above. */
+bool export_write(FILE *out, const struct profile *profile,
+                  const struct export_format *format,
+                  const struct export_options *options, struct export_said *said);
+
+#endif

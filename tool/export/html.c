@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * html.c - one page that holds a whole profile and shows it without a network: what is in
+ * page/, with the data between its two halves. The data lies in script elements of a type
+ * that browsers do not run; the page's policy allows its own script alone.
+ */
+#include "export/html_data.h"
+#include "export/html_page.h"
+
+#include "export/export.h"
+#include "report/honesty.h"
+
+#include <stdlib.h>
+
+#define DATA_BEGIN "<script type=\"application/json\" id=\"profile\">\n"
+#define DATA_END "</script>\n"
+
+/* The lines under a report, in memory of their own. NULL: out of memory. */
+static char *
+honesty_text(const struct profile *profile)
+{
+    struct report_groups groups;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const out = open_memstream(&text, &size);
+    bool done = false;
+
+    if (out == NULL) {
+        return NULL;
+    }
+    if (report_group_rows(profile, REPORT_BY_SOURCE, &groups)) {
+        done = report_print_honesty(out, profile, &groups);
+    }
+    report_groups_finish(&groups);
+    if (fclose(out) != 0 || !done) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static bool
+write_data(FILE *out, const struct profile *profile)
+{
+    struct buffer json = {0};
+    char *const honesty = honesty_text(profile);
+    const bool done = honesty != NULL && html_put_profile(&json, profile, honesty);
+
+    if (done) {
+        fputs(DATA_BEGIN, out);
+        fwrite(json.data, 1, json.size, out);
+        fputs(DATA_END, out);
+    }
+    free(honesty);
+    buffer_finish(&json);
+    return done;
+}
+
+bool
+export_html(FILE *out, const struct profile *profile,
+            const struct export_options *options, struct export_said *said)
+{
+    (void)options;
+    fwrite(html_page_before, 1, html_page_before_size, out);
+    if (!write_data(out, profile)) {
+        snprintf(said->error, sizeof(said->error), "out of memory");
+        return false;
+    }
+    fwrite(html_page_after, 1, html_page_after_size, out);
+    return true;
+}
