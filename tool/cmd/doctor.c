@@ -2,6 +2,7 @@
 /* cmd/doctor.c - ntprof doctor: what works here for this user, what refuses the rest. */
 #include "cmd/cmd.h"
 #include "cmd/plain_options.h"
+#include "util/json.h"
 
 #include <inttypes.h>
 #include <ntprof/ntprof.h>
@@ -185,21 +186,17 @@ add_machine(struct facts *facts)
              geteuid() == 0 ? "root" : "an ordinary user");
 }
 
-/* Text from this machine, for a JSON string. */
+/* Text from this machine, as a JSON string. */
 static void
 print_json_text(const char *text)
 {
-    putchar('"');
-    for (; *text != '\0'; text++) {
-        const unsigned char c = (unsigned char)*text;
+    struct buffer json = {0};
 
-        if (c < 0x20 || c == '"' || c == '\\' || c >= 0x7f) {
-            printf("\\u%04x", c);
-        } else {
-            putchar(c);
-        }
+    json_put_text(&json, text);
+    if (!json.failed) {
+        fwrite(json.data, 1, json.size, stdout);
     }
-    putchar('"');
+    buffer_finish(&json);
 }
 
 static void

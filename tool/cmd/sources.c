@@ -2,6 +2,7 @@
 /* cmd/sources.c - ntprof sources: what can interrupt here, and why the rest cannot. */
 #include "cmd/cmd.h"
 #include "cmd/plain_options.h"
+#include "util/json.h"
 
 #include <inttypes.h>
 #include <ntprof/ntprof.h>
@@ -39,14 +40,23 @@ print_row(const ntprof_source_info *info)
 static void
 print_json(const ntprof_source_info *info, bool first)
 {
-    /* Names and reasons are the library's own texts; quotes and backslashes do not occur. */
-    printf("%s\n  {\"name\":\"%s\",\"nt_name\":\"%s\",\"supported\":%s,\"unit\":\"%s\","
-           "\"default\":%" PRIu64 ",\"minimum\":%" PRIu64 ",\"maximum\":%" PRIu64
-           ",\"reason\":\"%s\"}",
-           first ? "" : ",", info->name, info->nt_name,
-           info->supported ? "true" : "false",
-           info->unit == NTPROF_UNIT_100NS ? "100ns" : "events", info->interval_default,
-           info->interval_minimum, info->interval_maximum, info->reason);
+    struct buffer json = {0};
+
+    buffer_append_text(&json, first ? "\n  {" : ",\n  {");
+    json_put_text_member(&json, "name", info->name);
+    json_put_text_member(&json, "nt_name", info->nt_name);
+    json_put_bool_member(&json, "supported", info->supported);
+    json_put_text_member(&json, "unit",
+                         info->unit == NTPROF_UNIT_100NS ? "100ns" : "events");
+    json_put_number_member(&json, "default", info->interval_default);
+    json_put_number_member(&json, "minimum", info->interval_minimum);
+    json_put_number_member(&json, "maximum", info->interval_maximum);
+    json_put_text_member(&json, "reason", info->reason);
+    json_end(&json, '}');
+    if (!json.failed) {
+        fwrite(json.data, 1, json.size, stdout);
+    }
+    buffer_finish(&json);
 }
 
 static void

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
 
+#include "util/json.h"
 #include "util/text.h"
 
 static void
@@ -118,6 +119,40 @@ show__too_long__cut_at_a_character(void **state)
     assert_string_equal(text_show(out, sizeof(out), ""), "");
 }
 
+static void
+json__hostile_text__escaped_twice(void **state)
+{
+    struct buffer json = {0};
+
+    (void)state;
+    buffer_append_byte(&json, '{');
+    json_put_text_member(&json, "name", "a\"b\\c\n\xff");
+    json_put_text_member(&json, "none", NULL);
+    json_put_number_member(&json, "most", UINT64_MAX);
+    json_put_real_member(&json, "real", 0.25);
+    json_put_real_member(&json, "infinite", 1e300 * 1e300);
+    json_put_bool_member(&json, "true", true);
+    json_end(&json, '}');
+    assert_string_equal(buffer_text(&json),
+                        "{\"name\":\"a\\\"b\\\\c\\\\x0a\\\\xff\",\"none\":\"\","
+                        "\"most\":18446744073709551615,\"real\":0.25,"
+                        "\"infinite\":0,\"true\":true}");
+    buffer_finish(&json);
+}
+
+static void
+json__nothing_in_it__no_comma_to_take_back(void **state)
+{
+    struct buffer json = {0};
+
+    (void)state;
+    buffer_append_byte(&json, '[');
+    json_end(&json, ']');
+    json_end(&json, '}');
+    assert_string_equal(buffer_text(&json), "[]}");
+    buffer_finish(&json);
+}
+
 int
 main(void)
 {
@@ -130,6 +165,8 @@ main(void)
         cmocka_unit_test(unescape__zero__stays_escaped),
         cmocka_unit_test(columns__multibyte__counts_characters),
         cmocka_unit_test(show__too_long__cut_at_a_character),
+        cmocka_unit_test(json__hostile_text__escaped_twice),
+        cmocka_unit_test(json__nothing_in_it__no_comma_to_take_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

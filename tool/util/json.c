@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* json.c - JSON put together in a buffer. */
+#include "util/json.h"
+
+#include "util/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+void
+json_put_escaped(struct buffer *json, const struct buffer *text)
+{
+    size_t from = 0;
+
+    buffer_append_byte(json, '"');
+    for (size_t i = 0; i < text->size; i++) {
+        if (text->data[i] == '"' || text->data[i] == '\\') {
+            buffer_append(json, text->data + from, i - from);
+            buffer_append_byte(json, '\\');
+            from = i;
+        }
+    }
+    if (text->size > from) {
+        buffer_append(json, text->data + from, text->size - from);
+    }
+    buffer_append_byte(json, '"');
+    json->failed |= text->failed;
+}
+
+void
+json_put_text(struct buffer *json, const char *text)
+{
+    struct buffer escaped = {0};
+
+    text_escape(&escaped, text != NULL ? text : "");
+    json_put_escaped(json, &escaped);
+    buffer_finish(&escaped);
+}
+
+void
+json_put_key(struct buffer *json, const char *key)
+{
+    buffer_print(json, "\"%s\":", key);
+}
+
+void
+json_put_text_member(struct buffer *json, const char *key, const char *text)
+{
+    json_put_key(json, key);
+    json_put_text(json, text);
+    buffer_append_byte(json, ',');
+}
+
+void
+json_put_number_member(struct buffer *json, const char *key, uint64_t number)
+{
+    buffer_print(json, "\"%s\":%" PRIu64 ",", key, number);
+}
+
+void
+json_put_bool_member(struct buffer *json, const char *key, bool value)
+{
+    buffer_print(json, "\"%s\":%s,", key, value ? "true" : "false");
+}
+
+void
+json_put_real_member(struct buffer *json, const char *key, double number)
+{
+    buffer_print(json, "\"%s\":%.12g,", key, isfinite(number) ? number : 0);
+}
+
+void
+json_end(struct buffer *json, char bracket)
+{
+    if (json->size > 0 && json->data[json->size - 1] == ',') {
+        json->size--;
+    }
+    buffer_append_byte(json, (uint8_t)bracket);
+}
