@@ -283,6 +283,14 @@ run_effects(struct world *world)
     }
 }
 
+/* What a row's step fails@KIND asked for and the call did not come to fails nothing later. */
+static void
+end_failures(struct world *world)
+{
+    host_sim_clear_failures(world->machine.host);
+    sim_fail_start(world->machine.sim, 0, STATUS_SUCCESS);
+}
+
 /* The call that was made to fail works now, as if nothing had been. */
 static void
 try_again(struct world *world, const struct call *call,
@@ -290,8 +298,7 @@ try_again(struct world *world, const struct call *call,
 {
     NTSTATUS status;
 
-    host_sim_clear_failures(world->machine.host);
-    sim_fail_start(world->machine.sim, 0, STATUS_SUCCESS);
+    end_failures(world);
     world_remember(world);
     status = call->make(world, arguments);
     if (strcmp(call_outcome(call, arguments, status), world->test->row->status) != 0) {
@@ -335,6 +342,7 @@ run_plain(struct world *world, const struct call *call,
     for (int kind = 0; kind < CALL_KINDS; kind++) {
         result->calls[kind] = calls_of(world, kind) - result->calls[kind];
     }
+    end_failures(world);
     outcome = call_outcome(call, arguments, status);
     if (strcmp(outcome, expected) != 0) {
         world_fail(world, "%s instead of %s", outcome, expected);

@@ -2,6 +2,8 @@
 /* step.c - see step.h. */
 #include "step.h"
 
+#include "call.h"
+
 #include "ex/exp.h"
 
 #include <stdio.h>
@@ -309,6 +311,31 @@ static void
 do_writable(struct world *world, struct step *step)
 {
     host_sim_protect(world->machine.host, argument(world, step), 1, HOST_SIM_WRITABLE);
+}
+
+/* fails@KIND: the next call of that kind, as README.md names it. */
+static void
+do_fails(struct world *world, struct step *step)
+{
+    const char *const text = option_text(step, "status");
+    NTSTATUS status = STATUS_INSUFFICIENT_RESOURCES;
+    int kind = 0;
+
+    while (kind < CALL_KINDS && strcmp(call_kind_names[kind], step->argument) != 0) {
+        kind++;
+    }
+    if (kind == CALL_KINDS || (text != NULL && !step_status(text, &status))) {
+        world_fail(world, "step %s: no such kind or status", step->name);
+        return;
+    }
+    if (kind == CALL_HAL_START) {
+        sim_fail_start(world->machine.sim, 1, status);
+        return;
+    }
+    if (text != NULL) {
+        host_sim_set_failure(world->machine.host, (enum host_sim_call)kind, status);
+    }
+    host_sim_fail(world->machine.host, (enum host_sim_call)kind, 1, false);
 }
 
 static void
@@ -631,6 +658,7 @@ static const struct {
     {"unmap", do_unmap},
     {"protect", do_protect},
     {"writable", do_writable},
+    {"fails", do_fails},
     {"privilege", do_privilege},
     {"fill", do_fill},
     {"started", do_started},
