@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+# ntprof.bash - completions of ntprof for bash; needs the package bash-completion, as others do.
+# scripts/check_options.py holds the options against those of the command.
+
+# Sources that work here, as -e takes them.
+_ntprof_sources()
+{
+    "$1" sources --json 2>/dev/null |
+        sed -n 's/.*"name":"\([^"]*\)".*"supported":true.*/\1/p'
+}
+
+# WORDS: completes the last item of a list with commas between.
+_ntprof_list()
+{
+    local before=
+    [[ $cur == *,* ]] && before=${cur%,*},
+    COMPREPLY=($(compgen -P "$before" -W "$1" -- "${cur##*,}"))
+}
+
+_ntprof_cgroups()
+{
+    COMPREPLY=($(cd /sys/fs/cgroup 2>/dev/null && compgen -d -S / -- "$cur"))
+    compopt -o nospace
+}
+
+_ntprof_pids()
+{
+    local own=$cur before=
+    [[ $cur == *,* ]] && before=${cur%,*},
+    cur=${cur##*,}
+    _pids
+    cur=$own
+    COMPREPLY=("${COMPREPLY[@]/#/$before}")
+}
+
+# The values of option $2 of command $1. False: it has none to offer, or takes none.
+_ntprof_value()
+{
+    case $2 in
+        -e | --event) _ntprof_list "$(_ntprof_sources "$ntprof")" ;;
+        -p | --pid) _ntprof_pids ;;
+        -C | --cpu) _ntprof_list "$(seq 0 $(($(_ncpus) - 1)))" ;;
+        -F | --frequency) COMPREPLY=($(compgen -W '997 5k max' -- "$cur")) ;;
+        -G | --cgroup) _ntprof_cgroups ;;
+        -o | --output | --report) _filedir ;;
+        --bucket) COMPREPLY=($(compgen -W '4 8 16 32 64 256 4k 1M' -- "$cur")) ;;
+        --hal) COMPREPLY=($(compgen -W 'bpf perf sim' -- "$cur")) ;;
+        --by) _ntprof_list 'function line image address process source' ;;
+        --interval) COMPREPLY=($(compgen -W '100us 250us 1ms 10ms' -- "$cur")) ;;
+        --duration | --every) COMPREPLY=($(compgen -W '10s 30s 1m 5m 1h' -- "$cur")) ;;
+        --max-memory) COMPREPLY=($(compgen -W '256M 1G 4G' -- "$cur")) ;;
+        -c | --count | --rows) return 0 ;;
+        *) return 1 ;;
+    esac
+}
+
+# The program of `ntprof run [options] [--] PROGRAM`: its place among the words, or none.
+_ntprof_program()
+{
+    local i
+    for ((i = 2; i <= cword; i++)); do
+        case ${words[i]} in
+            --)
+                echo $((i + 1))
+                return
+                ;;
+            -[eFcCo] | --event | --frequency | --count | --cpu | --output | --interval | \
+                --bucket | --hal | --every | --max-memory | --rows | --report) ((i++)) ;;
+            -*) ;;
+            *)
+                echo "$i"
+                return
+                ;;
+        esac
+    done
+}
+
+_ntprof()
+{
+    local cur prev words cword split
+    _init_completion -s || return
+
+    local ntprof=$1 command=${words[1]} program
+    local commands='run attach system report sources doctor help version'
+    local record='-e --event -F --frequency --interval -c --count --bucket -C --cpu --hal
+        -o --output --every --max-memory --no-lines --debuginfod --rows --json --report
+        -q --quiet --help'
+    local options= files=
+
+    if ((cword == 1)); then
+        COMPREPLY=($(compgen -W "$commands --help --version" -- "$cur"))
+        return
+    fi
+    if [[ $command == run ]]; then
+        program=$(_ntprof_program)
+        if [[ $program && $program -le $cword && ($cur != -* || $program -lt $cword || \
+            ${words[program - 1]} == --) ]]; then
+            _command_offset "$program"
+            return
+        fi
+    fi
+    _ntprof_value "$command" "$prev" && return
+    $split && return
+
+    case $command in
+        run) options=$record ;;
+        attach) options="-p --pid --duration $record" ;;
+        system) options="--duration --kernel --user -G --cgroup $record" ;;
+        report)
+            options='--by --rows --json --csv --symbolize --debuginfod -o --output --help'
+            files='@(pb|pb.gz|pprof)?(.old)'
+            ;;
+        sources | doctor) options='--json --help' ;;
+        help) options="--help" ;;
+        version) options='--help' ;;
+    esac
+    if [[ $cur == -* ]]; then
+        COMPREPLY=($(compgen -W "$options" -- "$cur"))
+    elif [[ $command == help ]]; then
+        COMPREPLY=($(compgen -W "$commands" -- "$cur"))
+    elif [[ $files ]]; then
+        _filedir "$files"
+    fi
+} &&
+    complete -F _ntprof ntprof

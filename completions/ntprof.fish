@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+# ntprof.fish - completions of ntprof for fish.
+# scripts/check_options.py holds the options against those of the command.
+
+# Sources that work here, as -e takes them.
+function __ntprof_sources
+    ntprof sources --json 2>/dev/null |
+        string replace -rf '.*"name":"([^"]*)".*"supported":true.*' '$1'
+end
+
+# What follows the last comma of a list is completed from standard input.
+function __ntprof_list
+    set -l before (string match -r '^(?:--[a-z-]+=|-[a-zA-Z])?(.*,)' -- (commandline -ct))[2]
+    while read -l word
+        echo "$before$word"
+    end
+end
+
+# The command is one of these.
+function __ntprof_is
+    set -l tokens (commandline -opc)
+    test (count $tokens) -ge 2; and contains -- $tokens[2] $argv
+end
+
+# Behind `ntprof run [options] [--]`: completes the program and its arguments.
+function __ntprof_program_index
+    set -l tokens (commandline -opc)
+    test (count $tokens) -ge 2; and test $tokens[2] = run; or return 1
+    set -l i 3
+    while test $i -le (count $tokens)
+        switch $tokens[$i]
+            case --
+                echo (math $i + 1)
+                return
+            case -e -F -c -C -o --event --frequency --count --cpu --output --interval \
+                --bucket --hal --every --max-memory --rows --report
+                set i (math $i + 1)
+            case '-*'
+            case '*'
+                echo $i
+                return
+        end
+        set i (math $i + 1)
+    end
+    # The word before is an option that waits for its value.
+    test $i -eq (math (count $tokens) + 1); or return 1
+    string match -q -- '-*' (commandline -ct); and return 1
+    echo $i
+end
+
+function __ntprof_has_program
+    __ntprof_program_index >/dev/null
+end
+
+function __ntprof_complete_program
+    set -l tokens (commandline -opc)
+    set -l rest $tokens[(__ntprof_program_index)..-1] (commandline -ct)
+    complete -C "$rest"
+end
+
+set -l commands run attach system report sources doctor help version
+
+complete -c ntprof -f
+complete -c ntprof -n __fish_use_subcommand -s h -l help -d help
+complete -c ntprof -n __fish_use_subcommand -l version -d 'the version'
+complete -c ntprof -n __fish_use_subcommand -a run -d 'run a command and profile it'
+complete -c ntprof -n __fish_use_subcommand -a attach -d 'profile processes that run already'
+complete -c ntprof -n __fish_use_subcommand -a system -d 'profile all processes and the kernel'
+complete -c ntprof -n __fish_use_subcommand -a report -d 'show a profile'
+complete -c ntprof -n __fish_use_subcommand -a sources -d 'what can interrupt on this machine'
+complete -c ntprof -n __fish_use_subcommand -a doctor -d 'what works here'
+complete -c ntprof -n __fish_use_subcommand -a help -d 'help of a command'
+complete -c ntprof -n __fish_use_subcommand -a version -d 'the version'
+complete -c ntprof -n '__ntprof_is help' -a "$commands"
+
+# What comes behind the program of run is the program's.
+set -l recording '__ntprof_is run attach system; and not __ntprof_has_program'
+complete -c ntprof -n "__ntprof_is $commands; and not __ntprof_has_program" -l help -d help
+complete -c ntprof -n __ntprof_has_program -a '(__ntprof_complete_program)'
+
+complete -c ntprof -n $recording -s e -l event -x -a '(__ntprof_sources | __ntprof_list)' -d 'what interrupts'
+complete -c ntprof -n $recording -s F -l frequency -x -a '997 5k max' -d 'rate of source time'
+complete -c ntprof -n $recording -l interval -x -a '100us 250us 1ms 10ms' -d 'time between interrupts'
+complete -c ntprof -n $recording -s c -l count -x -d 'events for a hit'
+complete -c ntprof -n $recording -l bucket -x -a '4 8 16 32 64 256 4k 1M' -d 'code bytes for a counter'
+complete -c ntprof -n $recording -s C -l cpu -x -a '(seq 0 (math (nproc) - 1) | __ntprof_list)' -d 'only on these processors'
+complete -c ntprof -n $recording -l hal -x -a 'bpf perf sim' -d 'this way of getting hits, or none'
+complete -c ntprof -n $recording -s o -l output -r -F -d 'the profile'
+complete -c ntprof -n $recording -l every -x -a '10s 1m 5m' -d 'rewrite the file at intervals'
+complete -c ntprof -n $recording -l max-memory -x -a '256M 1G 4G' -d 'keep to it'
+complete -c ntprof -n $recording -l no-lines -d 'names of functions alone'
+complete -c ntprof -n $recording -l debuginfod -d 'get debug files from servers'
+complete -c ntprof -n $recording -l rows -x -d 'rows of the table, 0 for all'
+complete -c ntprof -n $recording -l json -d 'JSON instead of the table'
+complete -c ntprof -n $recording -l report -r -F -d 'table or JSON into a file'
+complete -c ntprof -n $recording -s q -l quiet -d 'no table, only errors'
+
+complete -c ntprof -n '__ntprof_is attach' -s p -l pid -x -a '(__fish_complete_pids | __ntprof_list)' -d 'the processes'
+complete -c ntprof -n '__ntprof_is attach system' -l duration -x -a '10s 30s 5m 1h' -d 'stop after it'
+complete -c ntprof -n '__ntprof_is system' -l kernel -d 'the kernel alone'
+complete -c ntprof -n '__ntprof_is system' -l user -d 'user mode alone'
+complete -c ntprof -n '__ntprof_is system' -s G -l cgroup -x -a '(__fish_complete_directories /sys/fs/cgroup/(commandline -ct) | string replace /sys/fs/cgroup/ "")' -d 'only what runs in it'
+
+complete -c ntprof -n '__ntprof_is report' -l by -x -a '(printf "%s\n" function line image address process source | __ntprof_list)' -d 'what a row is'
+complete -c ntprof -n '__ntprof_is report' -l rows -x -d 'rows to show, 0 for all'
+complete -c ntprof -n '__ntprof_is report' -l json -d 'as JSON'
+complete -c ntprof -n '__ntprof_is report' -l csv -d 'as comma-separated values'
+complete -c ntprof -n '__ntprof_is report' -l symbolize -d 'look for names that the profile lacks'
+complete -c ntprof -n '__ntprof_is report' -l debuginfod -d 'get debug files from servers'
+complete -c ntprof -n '__ntprof_is report' -s o -l output -r -F -d 'write the profile with its names'
+complete -c ntprof -n '__ntprof_is report' -k -a '(__fish_complete_suffix .pb.gz)'
+
+complete -c ntprof -n '__ntprof_is sources doctor' -l json -d 'as JSON'

@@ -1,0 +1,112 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""What a shell completes, asked of the shell itself, with the completions of a folder.
+
+usage: complete_in_shell.py bash|zsh|fish COMPLETIONS LINE...
+
+Prints the completions of each LINE, one a line; a form feed on a line of its own is between two LINEs.
+bash has the package bash-completion around them. zsh has a terminal, as its completions work in no other
+way, and Tab is pressed there.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+BASH = r"""
+. /usr/share/bash-completion/bash_completion || exit 1
+. "$1/ntprof.bash" || exit 1
+shift
+separator=
+for COMP_LINE in "$@"; do
+    printf "$separator"
+    separator='\f\n'
+    COMP_POINT=${#COMP_LINE} COMPREPLY=()
+    read -ra COMP_WORDS <<<"$COMP_LINE"
+    [[ $COMP_LINE == *' ' ]] && COMP_WORDS+=('')
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+    # What is not in a completion, such as compopt, has no meaning here.
+    compopt() { :; }
+    _ntprof ntprof "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+    printf '%s\n' "${COMPREPLY[@]}"
+done
+"""
+
+FISH = r"""
+source $argv[1]/ntprof.fish; or exit 1
+set -l separator ''
+for line in $argv[2..-1]
+    printf $separator
+    set separator '\f\n'
+    complete -C $line | string replace -r '\t.*' ''
+end
+"""
+
+# The matches that a completion adds go into a file as well: screens wrap and cut them.
+ZSH_INSIDE = r"""
+PS1= RPS1= PS2=
+fpath=("$COMPLETIONS" $fpath)
+autoload -Uz compinit && compinit -u -D
+zstyle ':completion:*' menu no
+bindkey '^I' complete-word
+compadd() {
+    local -a hits
+    if [[ ${@[1,(i)(-|--)]} != *-[OAD]* ]]; then
+        builtin compadd -A hits "$@"
+        print -rl -- $hits >>$ANSWERS
+    fi
+    builtin compadd "$@"
+}
+finished() { print -r -- done >>$ANSWERS.done; zle kill-buffer }
+zle -N finished
+bindkey '^X^F' finished
+print -r -- READY
+"""
+
+ZSH = r"""
+zmodload zsh/zpty || exit 1
+inside=$1
+export COMPLETIONS=$2 ANSWERS=$3
+shift 3
+zpty inside 'TERM=dumb zsh -f -i'
+zpty -w inside "stty cols 500 -echo; source $inside"
+zpty -r -m inside said '*READY*' || exit 1
+separator=
+for line in "$@"; do
+    : >$ANSWERS; rm -f $ANSWERS.done
+    zpty -w -n inside "$line"$'\t\C-x\C-f'
+    for ((i = 0; i < 600; i++)); do
+        [[ -e $ANSWERS.done ]] && break
+        zpty -r -t inside said
+        sleep 0.02
+    done
+    [[ -e $ANSWERS.done ]] || { print -u2 "no answer for: $line"; exit 1 }
+    print -nr -- "$separator"
+    separator=$'\f\n'
+    sort -u $ANSWERS
+done
+zpty -d inside
+"""
+
+
+def main():
+    if len(sys.argv) < 4 or sys.argv[1] not in ("bash", "zsh", "fish"):
+        sys.exit(__doc__)
+    shell, completions, lines = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), sys.argv[3:]
+    with tempfile.TemporaryDirectory() as folder:
+        if shell == "bash":
+            words = ["bash", "--norc", "-O", "extglob", "-c", BASH, "bash", completions]
+        elif shell == "fish":
+            words = ["fish", "-c", FISH, completions]
+        else:
+            inside = pathlib.Path(folder) / "inside.zsh"
+            inside.write_text(ZSH_INSIDE)
+            words = ["zsh", "-f", "-c", ZSH, "zsh", inside, completions,
+                     pathlib.Path(folder) / "answers"]
+        environment = dict(os.environ, HOME=folder, XDG_CONFIG_HOME=folder, XDG_DATA_HOME=folder)
+        return subprocess.run([*map(str, words), *lines], stdin=subprocess.DEVNULL,
+                              env=environment, timeout=120).returncode
+
+
+sys.exit(main())
