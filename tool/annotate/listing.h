@@ -105,9 +105,11 @@ struct annotator_settings {
     const struct sym_settings *symbols; /* NULL: none */
     const struct listing_prefix *prefixes;
     size_t prefix_count;
-    const char *
-        image_dir; /* images are looked for below it first, by path, then by name; or NULL */
+    /* Images are looked for below it first, by path, then by name; or NULL. */
+    const char *image_dir;
     enum listing_decoder decoder;
+    const char *objdump; /* program to start; NULL: "objdump" */
+    bool intel;          /* syntax of x86 instructions; else AT&T's */
 };
 
 /* annotator - the files that listings need, open. Profiles may change from call to call. */
@@ -133,8 +135,9 @@ enum listing_kind {
     LISTING_SOURCE,  /* text: the source line; "" with missing set: it is not there */
     LISTING_INSTRUCTION, /* text: one decoded instruction, "jne 0x401136 <main+0x10>" */
     LISTING_BYTES, /* text: "(not decoded)"; size bytes that the decoder does not know */
-    LISTING_BUCKET, /* no code can be shown: one bucket by its address; text: what is
-                            known of its place, or "" */
+    /* One bucket by its address, where no code can be shown, or no instruction starts in it; text: what
+     * is known of its place, or "". */
+    LISTING_BUCKET,
     LISTING_PLACE, /* text: function and file:line that instructions from here on are of */
     LISTING_GAP    /* text: what is left out here */
 };
@@ -165,18 +168,20 @@ struct listing_line {
     /* Jumps and calls: */
     uint64_t target_address;
     bool has_target;
+    bool is_call;
     uint32_t target; /* index of the line that it leads to; LISTING_NONE: outside */
     uint32_t jumps;  /* how many jumps of this listing lead here */
-    /* Hits: one per source in listing->hits; LISTING_NO_HITS: none. A bracket's are at its first. */
+    /* Where in listing->hits there is one for each source; LISTING_NO_HITS: none. A bracket's hits
+     * are at its first line. */
     size_t hits_at;
-    size_t
-        shared_at; /* source lines: how many of them may be of other lines; or LISTING_NO_HITS */
-    bool has_code; /* source lines: some instruction is of it, as far as is known */
-    bool missing;  /* source lines: the text could not be read */
-    bool chosen;   /* this is the line or the address that was asked for */
-    bool hidden;   /* by listing_fold: gap_lines of the first of them counts them */
+    size_t shared_at;  /* source lines: how many of them may be of other lines */
+    size_t inlined_at; /* source lines: how many are of functions inlined there */
+    bool has_code;     /* source lines: some instruction is of it, as far as is known */
+    bool missing;      /* source lines: the text could not be read */
+    bool chosen;       /* this is the line or the address that was asked for */
+    bool hidden;       /* by listing_fold */
     uint32_t
-        gap_lines; /* hidden lines from here on; 0 if this is not the first of them */
+        gap_lines; /* of the first of some hidden lines: how many they are; else 0 */
 };
 
 #define LISTING_NO_HITS SIZE_MAX
@@ -188,7 +193,9 @@ struct listing_bucket {
     uint32_t image;
     uint32_t first_line; /* LISTING_NONE: no line shows it */
     uint32_t last_line;
-    uint32_t instructions; /* that start in it; 0: it is inside of one, at first_line */
+    /* That start in it. 0: first_line is a LISTING_BUCKET, behind the instruction that the bucket is
+     * in, or where no code could be shown. */
+    uint32_t instructions;
     size_t hits_at;
 };
 
@@ -218,9 +225,10 @@ struct listing {
     size_t note_count;
     uint64_t *hits; /* what hits_at and shared_at lead to */
     size_t source_count;
-    uint64_t *own;    /* hits of all that was asked for, one per source */
-    uint64_t *totals; /* hits of the whole profile, one per source */
-    bool outside;     /* some of own are on no line: a note says why */
+    uint64_t *own;     /* hits of all that was asked for, one per source */
+    uint64_t *inlined; /* of own: of functions inlined into what was asked for */
+    uint64_t *totals;  /* hits of the whole profile */
+    bool outside;      /* some of own are on no line: a note says why */
     struct listing_private *private;
 };
 
@@ -240,6 +248,10 @@ uint64_t listing_line_hits(const struct listing *listing,
 /* Of a source line: how many of them may be of other lines. */
 uint64_t listing_line_shared(const struct listing *listing,
                              const struct listing_line *line, size_t source);
+
+/* Of a source line: how many of them are of functions that were inlined there. */
+uint64_t listing_line_inlined(const struct listing *listing,
+                              const struct listing_line *line, size_t source);
 
 /* Hits of the bucket that a line is in, which may be at another line of its bracket; 0 if it is in none. */
 uint64_t listing_bucket_hits(const struct listing *listing,
