@@ -12,10 +12,11 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"run", cmd_run},       {"attach", cmd_attach}, {"system", cmd_system},
-    {"report", cmd_report}, {"export", cmd_export}, {"sources", cmd_sources},
-    {"doctor", cmd_doctor}, {"help", cmd_help},     {"version", cmd_version},
-    {"--help", cmd_help},   {"-h", cmd_help},       {"--version", cmd_version},
+    {"run", cmd_run},           {"attach", cmd_attach}, {"system", cmd_system},
+    {"report", cmd_report},     {"merge", cmd_merge},   {"export", cmd_export},
+    {"sources", cmd_sources},   {"doctor", cmd_doctor}, {"help", cmd_help},
+    {"version", cmd_version},   {"--help", cmd_help},   {"-h", cmd_help},
+    {"--version", cmd_version},
 };
 
 /* A full disk shows only here; whoever closes a pipe had enough. */
@@ -46,7 +47,7 @@ main(int argc, char **argv)
     }
     return cmd_fail(NULL,
                     "no command named '%s'; there are run, attach, system, report, "
-                    "export, sources, doctor, help "
+                    "merge, export, sources, doctor, help "
                     "and version",
                     text_show(shown, sizeof(shown), argv[1]));
 }

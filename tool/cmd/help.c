@@ -39,6 +39,7 @@ static const char help_ntprof[] =
     "  attach    profile processes that run already, from now on\n"
     "  system    profile all processes and the kernel\n"
     "  report    show a profile: by function, line, image, address, process, source\n"
+    "  merge     one profile of many\n"
     "  export    a profile in the form that another tool reads\n"
     "  sources   what can interrupt on this machine, and why the rest cannot\n"
     "  doctor    what works for this user here, what is refused, what would allow it\n"
@@ -152,6 +153,22 @@ static const char help_report[] =
     "                          variable DEBUGINFOD_URLS is set\n"
     "  -o, --output FILE       with it: write the profile with its names\n";
 
+static const char help_merge[] =
+    "Examples\n"
+    "  ntprof merge -o week.pb.gz mon.pb.gz tue.pb.gz    a longer run of two\n"
+    "  ntprof merge -o all.pb.gz host-*/ntprof.pb.gz     one of many machines\n"
+    "  ntprof merge -o sum.pb.gz sum.pb.gz new.pb.gz     add to what there is\n"
+    "\n"
+    "usage: ntprof merge -o OUT [-q] FILE...\n"
+    "\n"
+    "Adds profiles up, hit by hit, and their books with them. Images are one where\n"
+    "they are the same build. Refuses what does not add up: other intervals of a\n"
+    "source, other buckets.\n"
+    "\n"
+    "  -o, --output OUT        the sum; may be one of the files; the old one becomes\n"
+    "                          OUT.old; - is standard output\n"
+    "  -q, --quiet             say nothing but errors\n";
+
 static const char help_export[] =
     "Examples\n"
     "  ntprof export --format folded | flamegraph.pl > p.svg   a flame graph\n"
@@ -208,6 +225,7 @@ static const struct help helps[] = {
     {"attach", help_attach, true, end_attach},
     {"system", help_system, true, end_system},
     {"report", help_report, false, ""},
+    {"merge", help_merge, false, ""},
     {"export", help_export, false, ""},
     {"sources", help_sources, false, ""},
     {"doctor", help_doctor, false, ""},

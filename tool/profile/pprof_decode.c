@@ -91,6 +91,7 @@ struct sample {
     struct label pid; /* text or number; all 0: not told */
     struct label tid;
     uint32_t cpu_plus_1;
+    bool has_callers;
 };
 
 struct decoder {
@@ -109,6 +110,10 @@ struct decoder {
     struct buffer values;    /* uint64_t: of one sample */
     struct value_type period_type;
     uint64_t period, time_ns, duration_ns, samples;
+    uint64_t default_type; /* string: the column to show first; 0: not told */
+    uint64_t stacks;       /* samples with callers, which are left out */
+    size_t clock_column;   /* its values are time, a hit each clock_period; or none */
+    uint64_t clock_period;
     uint32_t column_source[SAMPLE_TYPES_MAX];
     uint32_t no_image; /* for locations without mapping; HASH_INDEX_NONE until needed */
     bool ours;
@@ -231,6 +236,22 @@ static bool
 string_is(const struct decoder *decoder, uint64_t number, const char *text)
 {
     return string_begins(decoder, number, text, true);
+}
+
+/* Are both the same text, and there? Numbers of strings may differ for all that. */
+static bool
+string_equal(const struct decoder *decoder, uint64_t a, uint64_t b)
+{
+    const struct string_entry *strings = (const void *)decoder->strings.data;
+    const uint64_t count = COUNT(decoder->strings, *strings);
+    size_t size;
+
+    if (a >= count || b >= count) {
+        return false;
+    }
+    size = (size_t)(strings[a].bytes.end - strings[a].bytes.at);
+    return size == (size_t)(strings[b].bytes.end - strings[b].bytes.at) &&
+           memcmp(strings[a].bytes.at, strings[b].bytes.at, size) == 0;
 }
 
 /* --- first walk: tables --- */
@@ -394,6 +415,9 @@ read_table_field(struct decoder *decoder, const struct protobuf_field *field)
         return true;
     case PROFILE_COMMENT:
         return read_comments(decoder, *field);
+    case PROFILE_DEFAULT_SAMPLE_TYPE:
+        decoder->default_type = field->value;
+        return true;
     default:
         return true;
     }
@@ -571,14 +595,15 @@ read_line(struct decoder *decoder, struct protobuf_reader bytes)
     if (result != PROTOBUF_END) {
         return fail_broken(decoder, "line");
     }
-    if (function_id != 0) {
-        function = find_entry(decoder, &decoder->functions, sizeof(*function),
-                              function_id, "function");
-        if (function == NULL) {
-            return false;
-        }
-        entry.function = function->index;
+    if (function_id == 0) {
+        return true; /* it says nothing */
     }
+    function = find_entry(decoder, &decoder->functions, sizeof(*function), function_id,
+                          "function");
+    if (function == NULL) {
+        return false;
+    }
+    entry.function = function->index;
     return append(decoder, &decoder->lines, &entry, sizeof(entry));
 }
 
@@ -666,9 +691,6 @@ read_location(struct decoder *decoder, const struct protobuf_field *outer)
     }
     if (result != PROTOBUF_END) {
         return fail_broken(decoder, "location");
-    }
-    if (!decoder->ours && location.address == 0) {
-        location.address = location.id; /* written without addresses: keep them apart */
     }
     return set_location_lines(decoder, &location) &&
            set_location_image(decoder, &location, mapping_id) &&
@@ -890,14 +912,51 @@ has_count_column(const struct decoder *decoder)
     return false;
 }
 
-/* Is this a sampled clock: samples/count with a period in nanoseconds? */
-static bool
-is_time(const struct decoder *decoder, const struct value_type *type)
+/* The period in nanoseconds if the file is of a sampled clock, else 0. */
+static uint64_t
+clock_period_ns(const struct decoder *decoder)
 {
-    return string_is(decoder, type->type, COLUMN_SAMPLES) && decoder->period > 0 &&
-           decoder->period <= INT64_MAX &&
-           string_is(decoder, decoder->period_type.type, COLUMN_CPU) &&
-           string_is(decoder, decoder->period_type.unit, "nanoseconds");
+    static const struct {
+        const char *unit;
+        uint64_t ns;
+    } units[] = {
+        {"nanoseconds", 1},
+        {"microseconds", 1000},
+        {"milliseconds", 1000000},
+        {"seconds", 1000000000},
+    };
+    uint64_t period_ns;
+
+    if (!string_is(decoder, decoder->period_type.type, COLUMN_CPU) &&
+        !string_is(decoder, decoder->period_type.type, COLUMN_WALL)) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (string_is(decoder, decoder->period_type.unit, units[i].unit) &&
+            !__builtin_mul_overflow(decoder->period, units[i].ns, &period_ns) &&
+            period_ns <= INT64_MAX) {
+            return period_ns;
+        }
+    }
+    return 0;
+}
+
+/* Does the column count the hits of a sampled clock? */
+static bool
+is_samples(const struct decoder *decoder, const struct value_type *type)
+{
+    return string_is(decoder, type->unit, "count") &&
+           (string_is(decoder, type->type, COLUMN_SAMPLES) ||
+            string_is(decoder, type->type, "sample"));
+}
+
+/* Is it the time itself, in the unit of the period? */
+static bool
+is_clock(const struct decoder *decoder, const struct value_type *type)
+{
+    return string_equal(decoder, type->type, decoder->period_type.type) &&
+           string_equal(decoder, type->unit, decoder->period_type.unit) &&
+           clock_period_ns(decoder) > 0;
 }
 
 static bool
@@ -905,35 +964,54 @@ add_foreign_source(struct decoder *decoder, size_t column)
 {
     const struct value_type *type =
         (const struct value_type *)(const void *)decoder->types.data + column;
+    const uint64_t period_ns = clock_period_ns(decoder);
+    const size_t before = decoder->profile->source_count;
     struct profile_source source = {.nt_name = "", .unit = "events"};
+    uint32_t index;
 
-    if (is_time(decoder, type)) {
-        source.name = "time";
+    if (decoder->column_source[column] != COLUMN_IGNORED) {
+        return true;
+    }
+    if ((period_ns > 0 && is_samples(decoder, type)) ||
+        column == decoder->clock_column) {
+        source.name = string_is(decoder, decoder->period_type.type, COLUMN_WALL)
+                          ? COLUMN_WALL
+                          : "time";
         source.unit = UNIT_100NS;
-        source.granted = decoder->period / 100;
+        source.granted = period_ns / 100;
     } else {
         source.name = string(decoder, type->type);
     }
     if (source.name == NULL) {
         return false;
     }
-    return profile_add_source(decoder->profile, &source,
-                              &decoder->column_source[column]) ||
-           fail_memory(decoder);
+    if (!profile_add_source(decoder->profile, &source, &index)) {
+        return fail_memory(decoder);
+    }
+    /* Of two columns of one name the first is shown, not their sum. */
+    if (decoder->profile->source_count > before) {
+        decoder->column_source[column] = index;
+    }
+    return true;
 }
 
-/* Columns that count things are sources; if there are none, all are. */
+/* Columns that count things are sources; if there are none, all are. The one that the file wants to
+ * be shown comes first. */
 static bool
 add_foreign_sources(struct decoder *decoder)
 {
     const struct value_type *types = (const void *)decoder->types.data;
+    const size_t count = COUNT(decoder->types, *types);
     const bool counts_only = has_count_column(decoder);
 
-    for (size_t i = 0; i < COUNT(decoder->types, *types); i++) {
-        if (counts_only && !string_is(decoder, types[i].unit, "count")) {
+    for (size_t i = 0; i < 2 * count; i++) {
+        const struct value_type *type = &types[i % count];
+
+        if ((counts_only && !string_is(decoder, type->unit, "count")) ||
+            (i < count && !string_equal(decoder, type->type, decoder->default_type))) {
             continue;
         }
-        if (!add_foreign_source(decoder, i)) {
+        if (!add_foreign_source(decoder, i % count)) {
             return false;
         }
     }
@@ -1070,6 +1148,18 @@ read_sample_label(struct decoder *decoder, struct protobuf_reader bytes,
     return true;
 }
 
+/* Keeps the leaf, which comes first. */
+static void
+read_stack(struct protobuf_field *field, struct sample *sample)
+{
+    uint64_t caller;
+
+    if (sample->leaf == 0 && !protobuf_get_repeated(field, &sample->leaf)) {
+        return;
+    }
+    sample->has_callers |= protobuf_get_repeated(field, &caller);
+}
+
 /* Reads a sample, and its values into decoder->values. */
 static bool
 read_sample_fields(struct decoder *decoder, struct protobuf_reader bytes,
@@ -1080,8 +1170,8 @@ read_sample_fields(struct decoder *decoder, struct protobuf_reader bytes,
     uint64_t number;
 
     while ((result = protobuf_next(&bytes, &field)) == PROTOBUF_FIELD) {
-        if (field.number == SAMPLE_LOCATION_ID && sample->leaf == 0) {
-            protobuf_get_repeated(&field, &sample->leaf);
+        if (field.number == SAMPLE_LOCATION_ID) {
+            read_stack(&field, sample);
         } else if (field.number == SAMPLE_VALUE) {
             while (protobuf_get_repeated(&field, &number)) {
                 if (!append(decoder, &decoder->values, &number, sizeof(number))) {
@@ -1171,7 +1261,12 @@ add_values(struct decoder *decoder, const struct profile_place *place)
 {
     const uint64_t *values = (const void *)decoder->values.data;
     const size_t count = COUNT(decoder->values, *values);
+    /* What is called differently is another place: not all tools know addresses. */
+    struct profile_row *row = profile_row_at(decoder->profile, place, true);
 
+    if (row == NULL) {
+        return fail_memory(decoder);
+    }
     for (size_t i = 0; i < count; i++) {
         if (decoder->column_source[i] == COLUMN_IGNORED) {
             continue;
@@ -1182,10 +1277,9 @@ add_values(struct decoder *decoder, const struct profile_place *place)
                         "profiles cannot be shown",
                         decoder->samples);
         }
-        if (!profile_add_hits_at(decoder->profile, place, decoder->column_source[i],
-                                 values[i])) {
-            return fail_memory(decoder);
-        }
+        add_clamped(&row->hits[decoder->column_source[i]],
+                    i == decoder->clock_column ? values[i] / decoder->clock_period
+                                               : values[i]);
     }
     return true;
 }
@@ -1236,7 +1330,99 @@ read_sample(struct decoder *decoder, const struct protobuf_field *field)
                     "damaged: sample %" PRIu64 " has %zu values for %zu sample types",
                     decoder->samples, COUNT(decoder->values, uint64_t), types);
     }
+    decoder->stacks += sample.has_callers;
     return add_sample(decoder, &sample);
+}
+
+/* --- samples that tell time instead of hits --- */
+
+/* Takes clock_column for no clock if a value of it is no multiple of the period. */
+static bool
+check_clock(struct decoder *decoder, const struct protobuf_field *field)
+{
+    const uint64_t *values;
+    struct sample sample = {0};
+
+    if (field->number != PROFILE_SAMPLE || decoder->clock_column == SIZE_MAX) {
+        return true;
+    }
+    decoder->values.size = 0;
+    if (!read_sample_fields(decoder, field->bytes, &sample)) {
+        return false;
+    }
+    values = (const void *)decoder->values.data;
+    if (decoder->clock_column < COUNT(decoder->values, *values) &&
+        values[decoder->clock_column] % decoder->clock_period != 0) {
+        decoder->clock_column = SIZE_MAX;
+    }
+    return true;
+}
+
+/* Without a column of hits, hits are told by the time that each stands for. */
+static bool
+find_clock(struct decoder *decoder)
+{
+    const struct value_type *types = (const void *)decoder->types.data;
+
+    if (has_count_column(decoder)) {
+        return true;
+    }
+    for (size_t i = 0; i < COUNT(decoder->types, *types); i++) {
+        if (is_clock(decoder, &types[i])) {
+            decoder->clock_column = i;
+            decoder->clock_period = decoder->period;
+            return walk(decoder, check_clock);
+        }
+    }
+    return true;
+}
+
+/* --- what is left out of foreign files --- */
+
+static void
+put_columns_left_out(struct decoder *decoder, struct buffer *note)
+{
+    const struct value_type *types = (const void *)decoder->types.data;
+    const char *before = note->size > 0 ? "; values left out: " : "values left out: ";
+
+    for (size_t i = 0; i < COUNT(decoder->types, *types); i++) {
+        const char *name = NULL;
+
+        if (decoder->column_source[i] == COLUMN_IGNORED &&
+            !is_clock(decoder, &types[i])) {
+            name = string(decoder, types[i].type);
+        }
+        if (name != NULL) {
+            buffer_append_text(note, before);
+            buffer_append_text(note, name);
+            before = ", ";
+        }
+    }
+}
+
+/* Readers show it, and writers keep it, as what is not in the profile. */
+static bool
+note_left_out(struct decoder *decoder)
+{
+    struct buffer note = {0};
+
+    if (decoder->ours) {
+        return true;
+    }
+    if (decoder->stacks > 0) {
+        buffer_print(&note,
+                     "callers left out, as hits count where they were: %" PRIu64
+                     " of %" PRIu64 " samples had some",
+                     decoder->stacks, decoder->samples);
+    }
+    put_columns_left_out(decoder, &note);
+    if (buffer_text(&note) == NULL) {
+        buffer_finish(&note);
+        return fail_memory(decoder);
+    }
+    free(decoder->profile->gaps);
+    decoder->profile->gaps = (char *)note.data;
+    return true;
 }
 
 /* --- all of it --- */
@@ -1266,12 +1452,12 @@ decode(struct decoder *decoder)
     decoder->profile->time_ns = decoder->time_ns;
     decoder->profile->duration_ns = decoder->duration_ns;
     return (decoder->ours ? read_our_comments(decoder)
-                          : add_foreign_sources(decoder)) &&
+                          : find_clock(decoder) && add_foreign_sources(decoder)) &&
            fill_texts(decoder) && add_mappings(decoder) && add_functions(decoder) &&
            walk(decoder, read_location) &&
            sort_table(decoder, &decoder->locations, sizeof(struct location),
                       "location") &&
-           walk(decoder, read_sample);
+           walk(decoder, read_sample) && note_left_out(decoder);
 }
 
 static void
@@ -1296,6 +1482,7 @@ decode_plain(const uint8_t *bytes, size_t size, struct pprof_error *error)
         .error = error,
         .bytes = {bytes, bytes + size},
         .no_image = HASH_INDEX_NONE,
+        .clock_column = SIZE_MAX,
     };
 
     for (size_t i = 0; i < SAMPLE_TYPES_MAX; i++) {

@@ -76,5 +76,6 @@ enum {
 #define UNIT_100NS "100ns"
 #define COLUMN_SAMPLES "samples"
 #define COLUMN_CPU "cpu"
+#define COLUMN_WALL "wall" /* of other tools */
 
 #endif

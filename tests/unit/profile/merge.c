@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: MIT */
+/* merge.c - profiles added up: exact sums, however they are bracketed, and what is refused. */
+#include "fixture.h"
+
+#include "profile/merge.h"
+#include "util/buffer.h"
+
+#include <stdio.h>
+
+/* --- what a profile says, whatever the order of its tables --- */
+
+static int
+compare_lines(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+static char *
+row_line(const struct profile *profile, const struct profile_row *row)
+{
+    const struct profile_image *image = &profile->images[row->image];
+    char *line = NULL;
+    char callers[256] = "";
+    char hits[256] = "";
+
+    for (uint32_t at = row->caller; at != 0; at = profile->frames[at].caller) {
+        const struct profile_frame *frame = &profile->frames[at];
+
+        snprintf(callers + strlen(callers), sizeof(callers) - strlen(callers), "<%s:%u",
+                 profile->functions[frame->function].name, frame->line);
+    }
+    for (size_t i = 0; i < profile->source_count; i++) {
+        snprintf(hits + strlen(hits), sizeof(hits) - strlen(hits), " %s=%llu",
+                 profile->sources[i].name, (unsigned long long)row->hits[i]);
+    }
+    assert_true(asprintf(&line, "%s %s %llx-%llx+%llx %llx %s:%u%s %s %s %u%s\n",
+                         image->path, image->build_id, (unsigned long long)image->start,
+                         (unsigned long long)image->limit,
+                         (unsigned long long)image->offset,
+                         (unsigned long long)row->address,
+                         profile->functions[row->function].name, row->line, callers,
+                         profile->processes[row->process],
+                         profile->threads[row->thread], row->cpu_plus_1, hits) > 0);
+    return line;
+}
+
+/* All rows as lines in order of the alphabet; to be freed. */
+static char *
+rows_text(const struct profile *profile)
+{
+    char **lines = calloc(profile->row_count + 1, sizeof(*lines));
+    struct buffer text = {0};
+
+    assert_non_null(lines);
+    for (size_t i = 0; i < profile->row_count; i++) {
+        lines[i] = row_line(profile, &profile->rows[i]);
+    }
+    qsort(lines, profile->row_count, sizeof(*lines), compare_lines);
+    for (size_t i = 0; i < profile->row_count; i++) {
+        buffer_append_text(&text, lines[i]);
+        free(lines[i]);
+    }
+    free(lines);
+    assert_non_null(buffer_text(&text));
+    return (char *)text.data;
+}
+
+static void
+assert_same(const struct profile *a, const struct profile *b)
+{
+    char *a_rows = rows_text(a);
+    char *b_rows = rows_text(b);
+
+    assert_string_equal(a_rows, b_rows);
+    free(a_rows);
+    free(b_rows);
+    fixture_assert_sources_equal(a, b);
+    assert_string_equal(a->command, b->command);
+    assert_string_equal(a->hal, b->hal);
+    assert_string_equal(a->honesty, b->honesty);
+    assert_string_equal(a->gaps, b->gaps);
+    assert_int_equal(a->time_ns, b->time_ns);
+    assert_int_equal(a->duration_ns, b->duration_ns);
+    assert_int_equal(a->bucket_bytes, b->bucket_bytes);
+}
+
+/* --- merging --- */
+
+/* As it comes back from a file, between two calls of the command; takes it. */
+static struct profile *
+copy(struct profile *profile)
+{
+    struct pprof_error error = {""};
+    struct profile *back;
+    void *bytes;
+    size_t size;
+
+    assert_true(pprof_encode(profile, &bytes, &size));
+    back = pprof_decode(bytes, size, &error);
+    free(bytes);
+    profile_delete(profile);
+    if (back == NULL) {
+        fail_msg("%s", error.text);
+    }
+    return back;
+}
+
+/* The sum; takes both. */
+static struct profile *
+add(struct profile *a, struct profile *b)
+{
+    struct profile_merger *merger = profile_merger_new();
+    struct pprof_error error = {""};
+    struct profile *sum;
+
+    assert_non_null(merger);
+    if (!profile_merger_add(merger, a, &error) ||
+        !profile_merger_add(merger, b, &error)) {
+        fail_msg("%s", error.text);
+    }
+    sum = profile_merger_take(merger, &error);
+    assert_non_null(sum);
+    profile_merger_delete(merger);
+    return sum;
+}
+
+/* Adding b to a is refused with these words; takes both. */
+static void
+assert_refused(struct profile *a, struct profile *b, const char *words)
+{
+    struct profile_merger *merger = profile_merger_new();
+    struct pprof_error error = {""};
+
+    assert_non_null(merger);
+    assert_true(profile_merger_add(merger, a, &error));
+    assert_false(profile_merger_add(merger, b, &error));
+    assert_non_null(strstr(error.text, words));
+    profile_merger_delete(merger);
+}
+
+static uint64_t
+total_hits(const struct profile *profile, size_t source)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < profile->row_count; i++) {
+        total += profile->rows[i].hits[source];
+    }
+    return total;
+}
+
+static void
+merge__one_profile__is_that_profile(void **state)
+{
+    struct profile_merger *merger = profile_merger_new();
+    struct profile *profile = fixture_small();
+    struct profile *expected = fixture_small();
+    struct pprof_error error;
+    struct profile *sum;
+
+    (void)state;
+    assert_true(profile_merger_add(merger, profile, &error));
+    sum = profile_merger_take(merger, &error);
+    fixture_assert_equal(sum, expected);
+    profile_delete(sum);
+    profile_delete(expected);
+    profile_merger_delete(merger);
+}
+
+static void
+merge__none__said(void **state)
+{
+    struct profile_merger *merger = profile_merger_new();
+    struct pprof_error error = {""};
+
+    (void)state;
+    assert_null(profile_merger_take(merger, &error));
+    assert_string_equal(error.text, "there is no profile to merge");
+    profile_merger_delete(merger);
+}
+
+static void
+merge__twice_the_same__doubles_hits_and_books(void **state)
+{
+    struct profile *sum = add(fixture_small(), fixture_small());
+    const struct profile_source *time = &sum->sources[0];
+
+    (void)state;
+    assert_int_equal(sum->row_count, 3);
+    assert_int_equal(sum->rows[0].hits[0], 300);
+    assert_int_equal(sum->rows[2].hits[0], 40);
+    assert_int_equal(time->expected, 400);
+    assert_int_equal(time->taken, 400);
+    assert_int_equal(time->counted, 400);
+    assert_true(time->measured == 10039.795);
+    assert_int_equal(sum->duration_ns, 2 * UINT64_C(2000000001));
+    assert_string_equal(sum->command, "work --hard");
+    assert_string_equal(sum->gaps, "2 programs could not be followed");
+    profile_delete(sum);
+}
+
+static void
+merge__other_texts__all_kept_once(void **state)
+{
+    struct profile *other = fixture_small();
+    struct profile *sum;
+
+    (void)state;
+    free(other->command);
+    other->command = strdup("rest --long");
+    free(other->hal);
+    other->hal = strdup("bpf");
+    free(other->gaps);
+    other->gaps = strdup("");
+    other->time_ns = 17;
+    sum = add(fixture_small(), other);
+    assert_string_equal(sum->command, "work --hard | rest --long");
+    assert_string_equal(sum->hal, "perf, bpf");
+    assert_string_equal(sum->gaps, "2 programs could not be followed");
+    assert_int_equal(sum->time_ns, 17);
+    profile_delete(sum);
+}
+
+/* Three profiles with sources, images, names, threads of their own. */
+static struct profile *
+variant(unsigned number)
+{
+    struct profile *profile = fixture_small();
+    struct profile *made = profile_new();
+    const char *const extra[] = {"page-faults", "cycles", "page-faults"};
+    const uint32_t time = fixture_source(made, "time", "100ns", 10030);
+    const uint32_t other =
+        fixture_source(made, extra[number], "events", 1 + number % 2);
+    const uint32_t library = fixture_image(made, "/lib/libwork.so.6", "");
+    const uint32_t program = fixture_image(
+        made, number == 1 ? "/opt/bin/work" : "/usr/bin/work", "0123456789abcdef0123");
+    const uint32_t newer = fixture_image(made, "/usr/bin/work", "fedcba");
+    const uint32_t kernel = fixture_image(made, "[kernel]", "");
+    const uint32_t worker = fixture_process(made, "work");
+    const uint32_t outer = fixture_function(made, "outer", "outer");
+    struct profile_frame frame = {.function = outer, .line = 5};
+    struct profile_place place = {
+        .image = program, .address = 0x1400, .process = worker};
+    char name[32];
+
+    made->command = profile->command;
+    made->hal = profile->hal;
+    made->honesty = profile->honesty;
+    made->gaps = profile->gaps;
+    profile->command = profile->hal = profile->honesty = profile->gaps = NULL;
+    profile_delete(profile);
+    made->time_ns = 1000 - number;
+    made->duration_ns = 10 + number;
+    made->bucket_bytes = 4;
+    snprintf(name, sizeof(name), "kernel_%u", number);
+    /* One has no name for it, one the function, one where it was inlined into. */
+    if (number > 0) {
+        place.function = fixture_function(made, "inner", "inner");
+        place.line = number;
+    }
+    if (number > 1) {
+        assert_true(profile_add_frame(made, &frame, &place.caller));
+    }
+    assert_true(profile_add_hits_at(made, &place, time, 7 + number));
+    place.cpu_plus_1 = 1 + number % 2;
+    assert_true(profile_add_thread(made, name, &place.thread));
+    assert_true(profile_add_hits_at(made, &place, other, 100));
+    assert_true(profile_add_hits(made, newer, 0x1200, worker,
+                                 fixture_function(made, "work(int)", "_Z4worki"), 9,
+                                 time, 11));
+    assert_true(profile_add_hits(made, kernel, 0x2000, worker,
+                                 fixture_function(made, name, name), 0, time, 3));
+    assert_true(
+        profile_add_hits(made, library, 0x2344 + 4 * number, worker, 0, 0, other, 2));
+    made->images[program].limit += 0x1000 * number;
+    made->images[program].start -= 0x100 * number;
+    made->images[program].offset -= 0x100 * number;
+    fixture_books(made, time, 21 + number);
+    made->sources[time].lost = number;
+    made->sources[time].expected += number;
+    fixture_books(made, other, 102);
+    return made;
+}
+
+static void
+merge__bracketed_otherwise__same_sum(void **state)
+{
+    struct profile *left;
+    struct profile *right;
+
+    (void)state;
+    for (unsigned first = 0; first < 3; first++) {
+        const unsigned second = (first + 1) % 3;
+        const unsigned third = (first + 2) % 3;
+
+        left = copy(add(copy(add(variant(first), variant(second))), variant(third)));
+        right = copy(add(variant(first), copy(add(variant(second), variant(third)))));
+        assert_same(left, right);
+        assert_int_equal(total_hits(left, 0), 21 + 22 + 23);
+        assert_int_equal(left->sources[0].taken, 21 + 22 + 23);
+        assert_int_equal(left->sources[0].expected, 21 + 22 + 23 + 0 + 1 + 2);
+        assert_int_equal(left->source_count, 3);
+        profile_delete(left);
+        profile_delete(right);
+    }
+}
+
+static const struct profile_row *
+find_row(const struct profile *profile, const char *path, const char *build_id,
+         uint64_t address, const char *function)
+{
+    for (size_t i = 0; i < profile->row_count; i++) {
+        const struct profile_row *row = &profile->rows[i];
+
+        if (strcmp(profile->images[row->image].path, path) == 0 &&
+            strcmp(profile->images[row->image].build_id, build_id) == 0 &&
+            row->address == address &&
+            strcmp(profile->functions[row->function].name, function) == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static void
+merge__same_build_elsewhere__one_image_that_covers_both(void **state)
+{
+    struct profile *sum = add(variant(0), variant(1));
+    const struct profile_row *row =
+        find_row(sum, "/usr/bin/work", "0123456789abcdef0123", 0x1400, "inner");
+
+    (void)state;
+    assert_non_null(row);
+    assert_int_equal(row->hits[0],
+                     7 + 8); /* that without a name took it from the other */
+    assert_int_equal(row->line, 1);
+    assert_int_equal(sum->images[row->image].start, 0xf00);
+    assert_int_equal(sum->images[row->image].offset, 0xf00);
+    assert_int_equal(sum->images[row->image].limit, 0xa000);
+    assert_int_equal(sum->image_count, 4);
+    profile_delete(sum);
+}
+
+static void
+merge__other_build_of_one_path__stays_apart(void **state)
+{
+    struct profile *sum = add(variant(0), fixture_small());
+
+    (void)state;
+    assert_int_equal(
+        find_row(sum, "/usr/bin/work", "fedcba", 0x1200, "work(int)")->hits[0], 11);
+    assert_int_equal(
+        find_row(sum, "/usr/bin/work", "0123456789abcdef0123", 0x1200, "work(int)")
+            ->hits[0],
+        150);
+    profile_delete(sum);
+}
+
+static void
+merge__kernels_of_two_machines__other_names_at_one_address_stay_apart(void **state)
+{
+    struct profile *sum = copy(add(variant(0), copy(add(variant(1), variant(1)))));
+
+    (void)state;
+    assert_int_equal(find_row(sum, "[kernel]", "", 0x2000, "kernel_0")->hits[0], 3);
+    assert_int_equal(find_row(sum, "[kernel]", "", 0x2000, "kernel_1")->hits[0], 6);
+    profile_delete(sum);
+}
+
+/* A file of another tool: no buckets, addresses as it ran. */
+static struct profile *
+as_it_ran(uint64_t base, const char *build_id)
+{
+    struct profile *profile = profile_new();
+    const uint32_t time = fixture_source(profile, "time", "100ns", 100000);
+    const uint32_t image = fixture_image(profile, "/usr/bin/foreign", build_id);
+    const uint32_t nobody = fixture_process(profile, "");
+
+    profile->command = strdup("");
+    profile->hal = strdup("");
+    profile->honesty = strdup("");
+    profile->gaps = strdup("");
+    profile->images[image].start = base + 0x1000;
+    profile->images[image].limit = base + 0x9000;
+    assert_true(profile_add_hits(profile, image, base + 0x1234, nobody,
+                                 fixture_function(profile, "main", "main"), 3, time,
+                                 5));
+    return profile;
+}
+
+static void
+merge__one_build_at_random_places__addresses_of_the_first(void **state)
+{
+    struct profile *sum =
+        add(as_it_ran(0x550000000000, "abcd"), as_it_ran(0x560000000000, "abcd"));
+
+    (void)state;
+    assert_int_equal(sum->row_count, 1);
+    assert_int_equal(sum->rows[0].address, 0x550000001234);
+    assert_int_equal(sum->rows[0].hits[0], 10);
+    assert_int_equal(sum->images[0].start, 0x550000001000);
+    assert_int_equal(sum->images[0].limit, 0x550000009000);
+    profile_delete(sum);
+}
+
+static void
+merge__unknown_builds_at_random_places__stay_apart(void **state)
+{
+    struct profile *sum =
+        add(as_it_ran(0x550000000000, ""), as_it_ran(0x560000000000, ""));
+
+    (void)state;
+    assert_int_equal(sum->row_count, 2);
+    assert_int_equal(sum->image_count, 2);
+    profile_delete(sum);
+}
+
+static void
+merge__what_does_not_add_up__refused(void **state)
+{
+    struct profile *other = fixture_small();
+
+    (void)state;
+    other->sources[0].granted = 2000;
+    assert_refused(fixture_small(), other,
+                   "its source time has one hit each 0.2 ms, those before have one hit "
+                   "each 1.003 ms");
+    other = fixture_small();
+    other->sources[0].unit = "events";
+    assert_refused(fixture_small(), other, "one hit each 10030 events");
+    other = fixture_small();
+    other->bucket_bytes = 64;
+    assert_refused(fixture_small(), other,
+                   "buckets of 64 bytes, those before are with "
+                   "buckets of 4 bytes");
+    assert_refused(fixture_small(), as_it_ran(0, ""), "of another tool");
+}
+
+static void
+merge__sums_beyond_the_format__refused(void **state)
+{
+    struct profile *other = fixture_small();
+
+    (void)state;
+    other->rows[0].hits[0] = INT64_MAX - 149;
+    assert_refused(fixture_small(), other, "hits of source time in one place");
+    other = fixture_small();
+    other->rows[0].hits[0] = INT64_MAX - 150;
+    profile_delete(add(fixture_small(), other));
+    other = fixture_small();
+    other->sources[0].taken = UINT64_MAX - 199;
+    assert_refused(fixture_small(), other, "books of source time");
+    other = fixture_small();
+    other->duration_ns = INT64_MAX;
+    assert_refused(fixture_small(), other, "durations");
+}
+
+static void
+merge__source_that_came_later__zero_before(void **state)
+{
+    struct profile *sum = add(add(fixture_small(), variant(0)), variant(1));
+
+    (void)state;
+    assert_int_equal(sum->source_count, 3);
+    assert_int_equal(total_hits(sum, 0), 200 + 21 + 22);
+    assert_int_equal(total_hits(sum, 1), 102);
+    assert_int_equal(total_hits(sum, 2), 102);
+    assert_int_equal(sum->sources[2].taken, 102);
+    assert_string_equal(sum->sources[2].name, "cycles");
+    profile_delete(sum);
+}
+
+static void
+merge__rights_and_rates__only_what_all_had(void **state)
+{
+    struct profile *other = fixture_small();
+    struct profile *sum;
+
+    (void)state;
+    other->sources[0].kernel_included = false;
+    other->sources[0].asked = 0;
+    sum = add(fixture_small(), other);
+    assert_false(sum->sources[0].kernel_included);
+    assert_int_equal(sum->sources[0].asked, 10030);
+    profile_delete(sum);
+}
+
+static void
+merge__hostile_names__as_they_are(void **state)
+{
+    struct profile *a = fixture_small();
+    struct profile *b = fixture_small();
+    const uint32_t image = fixture_image(a, HOSTILE_NAME, HOSTILE_NAME);
+    struct profile *sum;
+
+    (void)state;
+    assert_true(profile_add_hits(a, image, 4, fixture_process(a, HOSTILE_NAME),
+                                 fixture_function(a, HOSTILE_NAME, ""), 1, 0, 1));
+    free(b->command);
+    b->command = strdup(HOSTILE_NAME);
+    sum = copy(add(a, b));
+    assert_non_null(find_row(sum, HOSTILE_NAME, HOSTILE_NAME, 4, HOSTILE_NAME));
+    assert_non_null(strstr(sum->command, HOSTILE_NAME));
+    profile_delete(sum);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(merge__one_profile__is_that_profile),
+        cmocka_unit_test(merge__none__said),
+        cmocka_unit_test(merge__twice_the_same__doubles_hits_and_books),
+        cmocka_unit_test(merge__other_texts__all_kept_once),
+        cmocka_unit_test(merge__bracketed_otherwise__same_sum),
+        cmocka_unit_test(merge__same_build_elsewhere__one_image_that_covers_both),
+        cmocka_unit_test(merge__other_build_of_one_path__stays_apart),
+        cmocka_unit_test(
+            merge__kernels_of_two_machines__other_names_at_one_address_stay_apart),
+        cmocka_unit_test(merge__one_build_at_random_places__addresses_of_the_first),
+        cmocka_unit_test(merge__unknown_builds_at_random_places__stay_apart),
+        cmocka_unit_test(merge__what_does_not_add_up__refused),
+        cmocka_unit_test(merge__sums_beyond_the_format__refused),
+        cmocka_unit_test(merge__source_that_came_later__zero_before),
+        cmocka_unit_test(merge__rights_and_rates__only_what_all_had),
+        cmocka_unit_test(merge__hostile_names__as_they_are),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

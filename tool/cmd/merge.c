@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/merge.c - ntprof merge: one profile of many. */
+#include "profile/merge.h"
+#include "cmd/cmd.h"
+
+#include "util/text.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { OPTION_HELP = 256, SHOWN_BYTES = 256 };
+
+static const struct option LONG_OPTIONS[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+struct arguments {
+    char **files; /* borrowed */
+    size_t file_count;
+    const char *output;
+    bool quiet;
+    bool help;
+};
+
+/* Always false, for return. */
+static bool
+fail(const char *about, const char *why)
+{
+    char shown[SHOWN_BYTES];
+
+    cmd_fail("merge", "%s: %s", text_show(shown, sizeof(shown), about), why);
+    return false;
+}
+
+static bool
+set_option(struct arguments *arguments, int option, char **argv)
+{
+    switch (option) {
+    case 'o':
+        arguments->output = optarg;
+        return true;
+    case 'q':
+        arguments->quiet = true;
+        return true;
+    case OPTION_HELP:
+        arguments->help = true;
+        return true;
+    case ':':
+        return fail(argv[optind - 1], "a value is missing");
+    default:
+        return fail(argv[optind - 1], "no such option, or one that takes no value; "
+                                      "there are -o, -q, --help");
+    }
+}
+
+/* Standard input is there but once. */
+static bool
+check_files(const struct arguments *arguments)
+{
+    size_t standard = 0;
+
+    for (size_t i = 0; i < arguments->file_count; i++) {
+        standard += strcmp(arguments->files[i], "-") == 0;
+    }
+    return standard <= 1 || fail("-", "standard input can be read only once");
+}
+
+static bool
+parse(struct arguments *arguments, int argc, char **argv)
+{
+    int option;
+
+    optind = 0; /* glibc: begin anew, also after another getopt */
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":o:q", LONG_OPTIONS, NULL)) != -1) {
+        if (!set_option(arguments, option, argv)) {
+            return false;
+        }
+    }
+    arguments->files = argv + optind;
+    arguments->file_count = (size_t)(argc - optind);
+    if (arguments->help) {
+        return true;
+    }
+    if (arguments->output == NULL) {
+        return fail("-o", "is missing: it names the file for the sum");
+    }
+    if (arguments->file_count == 0) {
+        return fail(arguments->output, "no FILE to merge into it was named");
+    }
+    return check_files(arguments);
+}
+
+static uint64_t
+now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* On a terminal, after a second; an empty line at the end. True if anything is shown. */
+static bool
+show_progress(const struct arguments *arguments, uint64_t begun_ns, size_t done)
+{
+    if (arguments->quiet || !isatty(STDERR_FILENO) ||
+        now_ns() - begun_ns < UINT64_C(1000000000)) {
+        return false;
+    }
+    fputs("\r\033[K", stderr);
+    if (done < arguments->file_count) {
+        fprintf(stderr, "ntprof: merging: %zu of %zu files", done,
+                arguments->file_count);
+    }
+    fflush(stderr);
+    return true;
+}
+
+static bool
+add_file(struct profile_merger *merger, const char *path)
+{
+    struct pprof_error error;
+    struct profile *profile = pprof_read(path, &error);
+
+    if (profile == NULL) {
+        cmd_fail("merge", "%s", error.text);
+        return false;
+    }
+    return profile_merger_add(merger, profile, &error) || fail(path, error.text);
+}
+
+static bool
+add_files(const struct arguments *arguments, struct profile_merger *merger)
+{
+    const uint64_t begun_ns = now_ns();
+    bool shown = false;
+    bool done = true;
+
+    for (size_t i = 0; done && i < arguments->file_count; i++) {
+        done = add_file(merger, arguments->files[i]);
+        if (done || shown) {
+            shown = show_progress(arguments, begun_ns,
+                                  done ? i + 1 : arguments->file_count);
+        }
+    }
+    return done;
+}
+
+static void
+say_sum(const struct arguments *arguments, const struct profile *profile)
+{
+    char shown[SHOWN_BYTES];
+
+    fprintf(stderr, "ntprof: merged %zu profile%s, %zu rows", arguments->file_count,
+            arguments->file_count == 1 ? "" : "s", profile->row_count);
+    for (size_t i = 0; i < profile->source_count; i++) {
+        fprintf(stderr, ", %" PRIu64 " hits of %s", profile->sources[i].counted,
+                text_show(shown, sizeof(shown), profile->sources[i].name));
+    }
+    fprintf(stderr, ", into %s\n", text_show(shown, sizeof(shown), arguments->output));
+}
+
+static bool
+write_sum(const struct arguments *arguments, struct profile_merger *merger)
+{
+    struct pprof_error error;
+    struct profile *profile = profile_merger_take(merger, &error);
+    bool done;
+
+    if (profile == NULL) {
+        return fail(arguments->output, error.text);
+    }
+    profile_sort(profile);
+    done = pprof_write(profile, arguments->output, &error) || fail("-o", error.text);
+    if (done && !arguments->quiet) {
+        say_sum(arguments, profile);
+    }
+    profile_delete(profile);
+    return done;
+}
+
+int
+cmd_merge(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    struct profile_merger *merger;
+    struct pprof_error error;
+    bool done;
+
+    if (!parse(&arguments, argc, argv)) {
+        return CMD_FAILED;
+    }
+    if (arguments.help) {
+        return cmd_print_help("merge") ? CMD_OK : CMD_FAILED;
+    }
+    if (!pprof_check_writable(arguments.output, &error)) {
+        return cmd_fail("merge", "-o: %s", error.text);
+    }
+    merger = profile_merger_new();
+    if (merger == NULL) {
+        return cmd_fail("merge", "out of memory");
+    }
+    done = add_files(&arguments, merger) && write_sum(&arguments, merger);
+    profile_merger_delete(merger);
+    return done ? CMD_OK : CMD_FAILED;
+}
