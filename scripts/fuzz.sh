@@ -60,6 +60,6 @@ for target in $targets; do
             "tests/fuzz/corpus/$name"
         failed=$((failed + 1))
     fi
-    sed -n 's/^stat::number_of_executed_units: */    inputs: /p; s/^tried: /    /p' "$log"
+    sed -n 's/^stat::number_of_executed_units: */    inputs: /p; s/^tried: /    tried: /p' "$log"
 done
 [ $failed -eq 0 ]

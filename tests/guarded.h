@@ -4,7 +4,9 @@
  * byte behind the end or before the beginning dies at once.
  *
  * Every test that passes real memory to a profile takes it from here. (host_sim_map has guards of
- * its own.) A failure to make memory fails the test.
+ * its own, the library makes what ntprof_buffer_alloc gives, and the examples that are run as tests
+ * are programs of users, with memory of malloc's, which a sanitizer guards.) A failure to make
+ * memory fails the test.
  */
 #ifndef TESTS_GUARDED_H
 #define TESTS_GUARDED_H

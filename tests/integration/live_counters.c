@@ -703,6 +703,10 @@ struct many {
     HANDLE profiles[MANY];
     const ULONG *counters[MANY]; /* the one that is hit, if any is */
     size_t count;
+    /* Made before the child is, where nothing may fail as a test does. */
+    struct guarded pages;
+    ULONG *small;
+    ULONG *kept;
 };
 
 static bool
@@ -720,21 +724,15 @@ static bool
 create_many(struct many *many, KPROFILE_SOURCE source)
 {
     const size_t page_bytes = PAGE_COUNTERS * sizeof(ULONG);
-    static ULONG small[MANY * SMALL_COUNTERS];
-    char *const pages =
-        mmap(NULL, MANY / LARGE_EVERY * page_bytes, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (pages == MAP_FAILED) {
-        return false;
-    }
     for (size_t i = 0; i < many->count; i++) {
         const uint64_t away = i % HIT_EVERY < 2 ? 0 : i * page_bytes;
-        ULONG *counters = small + i * SMALL_COUNTERS;
+        ULONG *counters = many->small + i * SMALL_COUNTERS;
         bool created;
 
         if (i % LARGE_EVERY == 0) {
-            counters = (ULONG *)(void *)(pages + i / LARGE_EVERY * page_bytes);
+            counters =
+                (ULONG *)(void *)(many->pages.pages + i / LARGE_EVERY * page_bytes);
             created = create_one(many, i, slot_address(0) + away, page_bytes, counters,
                                  source);
             counters += COUNTER;
@@ -804,8 +802,7 @@ start_many_without_bpf(const struct peer *test, void *argument)
     /* Sanitizers allow no thread in a child of a process that has some. */
     const ntprof_session_options options = {
         .size = sizeof(options), .flags = NTPROF_SESSION_POLLED, .backend = backend};
-    static struct many many;
-    static ULONG kept[SLOT_COUNT];
+    struct many *const many = argument;
     ntprof_session_info info = {.size = sizeof(info)};
     KPROFILE_SOURCE source;
     ntprof_session *own;
@@ -813,7 +810,6 @@ start_many_without_bpf(const struct peer *test, void *argument)
     int64_t begin_ms;
 
     (void)test;
-    (void)argument;
     snprintf(name, sizeof(name), "breakpoint:0x%llx",
              (unsigned long long)slot_address(SLOT));
     if (!NT_SUCCESS(ntprof_session_open(&options, &own)) ||
@@ -822,36 +818,43 @@ start_many_without_bpf(const struct peer *test, void *argument)
         return 1;
     }
     ntprof_session_use(own);
-    many.count = info.start_limit - 1 < MANY ? info.start_limit - 1 : MANY;
-    if (!create_many(&many, source)) {
+    many->count = info.start_limit - 1 < MANY ? info.start_limit - 1 : MANY;
+    if (!create_many(many, source)) {
         return 2;
     }
-    start_slots(NtCurrentProcess(), kept, source);
-    if (!start_and_stop_many(&many, 3)) {
+    start_slots(NtCurrentProcess(), many->kept, source);
+    if (!start_and_stop_many(many, 3)) {
         return 3;
     }
     if (!refuse_bpf()) {
         return 4;
     }
     begin_ms = now_ms();
-    if (!start_and_stop_many(&many, 4)) {
+    if (!start_and_stop_many(many, 4)) {
         return 5;
     }
-    printf("%zu starts and stops without bpf(): %lld ms\n", many.count,
+    printf("%zu starts and stops without bpf(): %lld ms\n", many->count,
            (long long)(now_ms() - begin_ms));
     fflush(stdout);
-    return are_exact(&many, 7) ? 0 : 6;
+    return are_exact(many, 7) ? 0 : 6;
 }
 
 static void
 start__thousands_while_the_source_runs__no_bpf_call_and_no_wait(void **state)
 {
+    static struct many many;
     struct peer peer;
 
     (void)state;
     (void)slot_source(SLOT); /* skips here, if anywhere */
-    peer_start(&peer, start_many_without_bpf, NULL);
+    many.pages = guarded_make(MANY / LARGE_EVERY * PAGE_COUNTERS * sizeof(ULONG) /
+                                  (size_t)sysconf(_SC_PAGESIZE),
+                              MAP_PRIVATE);
+    many.small = guarded_counters((size_t)MANY * SMALL_COUNTERS);
+    many.kept = guarded_counters(SLOT_COUNT);
+    peer_start(&peer, start_many_without_bpf, &many);
     peer_finish(&peer);
+    guarded_free(&many.pages);
 }
 
 int

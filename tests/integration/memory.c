@@ -101,17 +101,20 @@ static const struct place places[] = {
 
 enum { PLACES = sizeof(places) / sizeof(places[0]) };
 
+/* Counters of a buffer. */
 static size_t
-counters_of(const struct buffer *buffer)
+counters_in_all(void)
 {
-    return (buffer->bytes - page()) / sizeof(ULONG);
+    return PAGES * page() / sizeof(ULONG);
 }
 
 static struct buffer
 buffer_make(const struct place *place)
 {
-    const size_t bytes = (PAGES + 1) * page();
-    struct guarded memory = guarded_make(PAGES + 1, place->kind);
+    /* Whole pages end where the guard begins; others have a part of one more. */
+    const size_t pages = place->offset == 0 ? PAGES : PAGES + 1;
+    const size_t bytes = pages * page();
+    struct guarded memory = guarded_make(pages, place->kind);
     struct buffer buffer = {memory.pages, bytes, NULL, -1};
 
     if (place->file) {
@@ -150,7 +153,7 @@ start_in(const struct place *place)
     started.profile = create_profile(
         NtCurrentProcess(), slot_address(0) - place->hit_page * CODE_BYTES,
         (uint64_t)PAGES * CODE_BYTES, BUCKET_LOG2, started.buffer.counters,
-        counters_of(&started.buffer), source);
+        counters_in_all(), source);
     assert_success(NtStartProfile(started.profile));
     return started;
 }
@@ -278,7 +281,7 @@ do_to_started(const struct deed *deed, const struct place *place)
 {
     const size_t locked_before_kb = locked_kb();
     struct started started = start_in(place);
-    const size_t counters = counters_of(&started.buffer);
+    const size_t counters = counters_in_all();
 
     hit();
     assert_only(started.buffer.counters, counters, started.counter, CALLS);
@@ -352,8 +355,7 @@ replace_buffer(const struct place *place, int kind)
     memset(canary, 0, started.buffer.bytes);
     assert_success(NtStartProfile(started.profile));
     hit();
-    assert_only(started.buffer.counters, counters_of(&started.buffer), started.counter,
-                CALLS);
+    assert_only(started.buffer.counters, counters_in_all(), started.counter, CALLS);
     finish(&started, locked_before_kb);
 }
 
@@ -414,7 +416,8 @@ static void *
 start_on_stack(void *argument)
 {
     struct stack_profile *const made = argument;
-    ULONG counters[SLOT_COUNT] = {0};
+    unsigned char area[SLOT_COUNT * sizeof(ULONG) + GUARDED_ROOM] = {0};
+    ULONG *const counters = guarded_within(area, sizeof(area), SLOT_COUNT);
     const KPROFILE_SOURCE source = slot_source(SLOT);
 
     ntprof_session_use(session);
@@ -422,11 +425,12 @@ start_on_stack(void *argument)
     made->status = NtCreateProfileEx(&made->profile, NtCurrentProcess(),
                                      (PVOID)(uintptr_t)slot_address(0),
                                      (SIZE_T)SLOT_BYTES * SLOT_COUNT, 4, counters,
-                                     sizeof(counters), source, 0, NULL);
+                                     SLOT_COUNT * sizeof(ULONG), source, 0, NULL);
     if (NT_SUCCESS(made->status)) {
         made->status = NtStartProfile(made->profile);
     }
     call_slot(SLOT, CALLS);
+    guarded_give_back(area, sizeof(area));
     return NULL;
 }
 
@@ -462,32 +466,38 @@ started__thread_ends_with_the_buffer_on_its_stack__no_harm(void **state)
     guarded_free(&stack);
 }
 
+struct ending {
+    bool by_exec;
+    ULONG *counters; /* guarded behind those of both profiles */
+};
+
+enum { ENDING_OFFSET = 77, ENDING_BYTES = 4096 };
+
 /* In a child: a session of its own, started, and the end of the process. No cmocka. */
 static int
 start_and_end(const struct peer *test, void *argument)
 {
-    const bool by_exec = *(const bool *)argument;
+    const struct ending *const ending = argument;
     ntprof_session_options options = {.size = sizeof(options), .backend = backend};
-    ULONG *const whole = mmap(NULL, 2 * page(), PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ntprof_session *own;
     HANDLE profile;
 
     (void)test;
-    if (whole == MAP_FAILED || !NT_SUCCESS(ntprof_session_open(&options, &own))) {
+    if (!NT_SUCCESS(ntprof_session_open(&options, &own))) {
         return 1;
     }
     ntprof_session_use(own);
     for (size_t i = 0; i < 2; i++) {
-        if (!NT_SUCCESS(NtCreateProfileEx(
-                &profile, NtCurrentProcess(), (PVOID)(uintptr_t)slot_address(0),
-                (SIZE_T)SLOT_BYTES * SLOT_COUNT, BUCKET_LOG2, whole + i * 77, 4096,
-                ProfileTime, 0, NULL)) ||
+        if (!NT_SUCCESS(NtCreateProfileEx(&profile, NtCurrentProcess(),
+                                          (PVOID)(uintptr_t)slot_address(0),
+                                          (SIZE_T)SLOT_BYTES * SLOT_COUNT, BUCKET_LOG2,
+                                          ending->counters + i * ENDING_OFFSET,
+                                          ENDING_BYTES, ProfileTime, 0, NULL)) ||
             !NT_SUCCESS(NtStartProfile(profile))) {
             return 2;
         }
     }
-    if (by_exec) {
+    if (ending->by_exec) {
         execl("/bin/true", "true", (char *)NULL);
         return 3;
     }
@@ -497,12 +507,14 @@ start_and_end(const struct peer *test, void *argument)
 static void
 started__process_ends_or_runs_another_program__no_signal(void **state)
 {
-    static const bool both[] = {false, true};
+    struct ending ending = {
+        .counters = guarded_counters(ENDING_OFFSET + ENDING_BYTES / sizeof(ULONG))};
     struct peer peer;
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        peer_start(&peer, start_and_end, (void *)(uintptr_t)&both[i]);
+        ending.by_exec = i != 0;
+        peer_start(&peer, start_and_end, &ending);
         peer_finish(&peer);
     }
 }

@@ -418,7 +418,7 @@ watch_all__hit__counts_once_in_each_list(void **state)
     assert_int_equal(watch_all(&machine), STATUS_SUCCESS);
     own = machine_create_started(&machine, &request);
     request.Process = NULL;
-    request.Buffer += MACHINE_BUFFER_BYTES / 2;
+    request.Buffer = MACHINE_BUFFER;
     global = machine_create_started(&machine, &request);
     assert_int_equal(machine_hit(&machine, MACHINE_CODE), 2);
     assert_int_equal(
@@ -572,6 +572,7 @@ step__profile_of_everything__books_equal_counters(void **state)
     request.ProfileSize = 0x200000000;
     request.BucketSize = 20;
     request.BufferSize = 0x200000000 / 0x100000 * 4;
+    request.Buffer = MACHINE_BUFFER + MACHINE_BUFFER_BYTES - request.BufferSize;
     (void)machine_create_started(&machine, &request);
     assert_int_equal(sim_step(machine.sim, 5000), 5000);
     KeQueryBooks(&machine.system.Ke, ProfileTime, &books);

@@ -94,7 +94,8 @@ slot_request(size_t slot)
     request.ProfileSize = SPAN;
     request.BucketSize = 6;
     request.BufferSize = COUNTERS * sizeof(ULONG);
-    request.Buffer += slot * COUNTERS * sizeof(ULONG);
+    request.Buffer =
+        MACHINE_BUFFER + MACHINE_BUFFER_BYTES - (slot + 1) * COUNTERS * sizeof(ULONG);
     return request;
 }
 

@@ -599,15 +599,16 @@ create__buffer_with_bad_page__violation_wherever(void **state)
 
     (void)state;
     request.BufferSize = 0x8000;
+    request.Buffer = MACHINE_BUFFER + MACHINE_BUFFER_BYTES - request.BufferSize;
     for (uint64_t page = 0; page < 8; page++) {
         static const enum host_sim_page rights[] = {HOST_SIM_READ_ONLY,
                                                     HOST_SIM_ABSENT};
 
         for (size_t i = 0; i < 2; i++) {
-            host_sim_protect(machine.host, MACHINE_BUFFER + page * 0x1000, 1,
+            host_sim_protect(machine.host, request.Buffer + page * 0x1000, 1,
                              rights[i]);
             expect(&request, STATUS_ACCESS_VIOLATION, "page", page);
-            host_sim_protect(machine.host, MACHINE_BUFFER + page * 0x1000, 1,
+            host_sim_protect(machine.host, request.Buffer + page * 0x1000, 1,
                              HOST_SIM_WRITABLE);
         }
     }
@@ -619,7 +620,8 @@ static void
 create__buffer__not_zeroed_nor_locked(void **state)
 {
     EX_CREATE_PROFILE request = machine_request();
-    ULONG *const counters = host_sim_at(machine.host, MACHINE_BUFFER, 64);
+    ULONG *const counters =
+        host_sim_at(machine.host, MACHINE_COUNTERS, MACHINE_COUNTER_BYTES);
 
     (void)state;
     for (size_t i = 0; i < 16; i++) {

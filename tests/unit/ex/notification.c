@@ -70,7 +70,7 @@ start_profile(struct machine *m, uint64_t pid, size_t slot)
     EX_CREATE_PROFILE request = machine_request();
 
     request.Process = machine_open_process(m, pid);
-    request.Buffer += 64 * slot;
+    request.Buffer -= 64 * slot;
     return machine_create_started(m, &request);
 }
 
@@ -217,7 +217,7 @@ exit__pid_used_again__old_handles_mean_the_old_one(void **state)
     (void)start_profile(&machine, PID, 1);
     assert_int_equal(hit(PID), 1);
     request.Process = old_process;
-    request.Buffer += 128;
+    request.Buffer -= 128;
     (void)machine_create_started(&machine, &request);
     assert_int_equal(hit(PID), 1);
     assert_int_equal(ExStopProfile(&machine.system, old_profile), STATUS_SUCCESS);

@@ -212,7 +212,7 @@ profile__pid_used_again_while_started__each_counts_its_own(void **state)
     begin_process();
     request.Process = machine_open_process(&machine, PID);
     assert_ptr_not_equal(request.Process, old_process);
-    request.Buffer += 64;
+    request.Buffer -= 64;
     profile = machine_create_started(&machine, &request);
     assert_int_equal(hit(), 1);
     assert_int_equal(hit(), 1);

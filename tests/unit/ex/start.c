@@ -121,18 +121,21 @@ static void
 start__buffer_with_contents__only_added_to(void **state)
 {
     const EX_CREATE_PROFILE request = machine_request();
-    ULONG *const counters = host_sim_at(machine.host, MACHINE_BUFFER, 4096);
-    ULONG expected[32];
+    /* Its own and as many before them. */
+    ULONG *const counters =
+        host_sim_at(machine.host, MACHINE_COUNTERS - MACHINE_COUNTER_BYTES,
+                    2 * MACHINE_COUNTER_BYTES);
+    ULONG expected[2 * MACHINE_COUNTER_COUNT];
     HANDLE handle;
 
     (void)state;
-    for (ULONG i = 0; i < 32; i++) {
+    for (ULONG i = 0; i < 2 * MACHINE_COUNTER_COUNT; i++) {
         expected[i] = counters[i] = 1000 + i;
     }
     handle = machine_create_started(&machine, &request);
     for (ULONG64 i = 0; i < 256; i++) {
         assert_int_equal(machine_hit(&machine, MACHINE_CODE + i), 1);
-        expected[i / 16]++;
+        expected[MACHINE_COUNTER_COUNT + i / 16]++;
     }
     assert_int_equal(machine_hit(&machine, MACHINE_CODE - 1), 0);
     assert_int_equal(machine_hit(&machine, MACHINE_CODE + 256), 0);
@@ -162,10 +165,10 @@ start__kernel_object__type_size_and_mdl_behind(void **state)
     mdl = KeProfileMdl(profile->ProfileObject);
     assert_ptr_equal((const char *)mdl,
                      (const char *)profile->ProfileObject + sizeof(KPROFILE));
-    assert_true(mdl->StartVa == MACHINE_BUFFER);
+    assert_true(mdl->StartVa == MACHINE_COUNTERS);
     assert_ptr_equal(mdl->MappedSystemVa, profile->LockedBuffer);
-    assert_ptr_equal(profile->LockedBuffer,
-                     host_sim_at(machine.host, MACHINE_BUFFER, 64));
+    assert_ptr_equal(profile->LockedBuffer, host_sim_at(machine.host, MACHINE_COUNTERS,
+                                                        MACHINE_COUNTER_BYTES));
     assert_int_equal(stop(handle), STATUS_SUCCESS);
     assert_null(profile->ProfileObject);
     assert_null(profile->LockedBuffer);
@@ -189,6 +192,7 @@ start__large_buffer__only_needed_counters_locked(void **state)
 
         request.ProfileSize = rows[i].size;
         request.BufferSize = 0x10000;
+        request.Buffer = MACHINE_BUFFER + MACHINE_BUFFER_BYTES - request.BufferSize;
         handle = machine_create_started(&machine, &request);
         assert_int_equal(host_sim_locked_bytes(machine.host), rows[i].locked);
         assert_int_equal(ExClose(&machine.system, handle), STATUS_SUCCESS);
@@ -204,14 +208,14 @@ start__buffer_gone_since_create__violation_and_again_later(void **state)
     const HANDLE handle = machine_create(&machine, &request);
 
     (void)state;
-    host_sim_protect(machine.host, MACHINE_BUFFER, 1, HOST_SIM_READ_ONLY);
+    host_sim_protect(machine.host, MACHINE_COUNTERS, 1, HOST_SIM_READ_ONLY);
     assert_int_equal(start(handle), STATUS_ACCESS_VIOLATION);
     machine_check_undone(&machine);
-    host_sim_protect(machine.host, MACHINE_BUFFER, 1, HOST_SIM_ABSENT);
+    host_sim_protect(machine.host, MACHINE_COUNTERS, 1, HOST_SIM_ABSENT);
     assert_int_equal(start(handle), STATUS_ACCESS_VIOLATION);
     machine_check_undone(&machine);
     assert_int_equal(stop(handle), STATUS_PROFILING_NOT_STARTED);
-    host_sim_protect(machine.host, MACHINE_BUFFER, 1, HOST_SIM_WRITABLE);
+    host_sim_protect(machine.host, MACHINE_COUNTERS, 1, HOST_SIM_WRITABLE);
     assert_int_equal(start(handle), STATUS_SUCCESS);
     /* Locked pages stay whatever the caller does. */
     host_sim_unmap(machine.host, MACHINE_BUFFER);
@@ -381,7 +385,7 @@ start__one_process_or_all__counts_where_it_should(void **state)
     (void)state;
     of_process = machine_create_started(&machine, &request);
     request.Process = NULL;
-    request.Buffer += 64;
+    request.Buffer -= 64;
     of_all = machine_create_started(&machine, &request);
     assert_int_equal(sim_hit(machine.sim, ProfileTime, 0, MACHINE_PID, MACHINE_CODE),
                      2);
@@ -412,7 +416,7 @@ start_stop__hits_queued__counted_in_the_order_of_time(void **state)
     (void)state;
     machine_open(&queued, &options);
     first = machine_create_started(&queued, &request);
-    request.Buffer += 64;
+    request.Buffer -= 64;
     second = machine_create(&queued, &request);
     (void)machine_hit(&queued, MACHINE_CODE);
     /* It happened before the start, although it is delivered with it. */

@@ -99,8 +99,8 @@ machine_request(void)
         .ProfileBase = MACHINE_CODE,
         .ProfileSize = 256,
         .BucketSize = 4,
-        .Buffer = MACHINE_BUFFER,
-        .BufferSize = 64,
+        .Buffer = MACHINE_COUNTERS,
+        .BufferSize = MACHINE_COUNTER_BYTES,
         .ProfileSource = ProfileTime,
     };
 }
@@ -134,10 +134,13 @@ machine_open_process(struct machine *machine, uint64_t pid)
 ULONG
 machine_counter(struct machine *machine, size_t index)
 {
-    const ULONG *const counters =
-        host_sim_at(machine->host, MACHINE_BUFFER, MACHINE_BUFFER_BYTES);
+    const uint64_t counters =
+        MACHINE_COUNTERS - index / MACHINE_COUNTER_COUNT * MACHINE_COUNTER_BYTES;
+    const ULONG *const counter = host_sim_at(
+        machine->host, counters + index % MACHINE_COUNTER_COUNT * sizeof(ULONG),
+        sizeof(ULONG));
 
-    return __atomic_load_n(&counters[index], __ATOMIC_RELAXED);
+    return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
 HANDLE

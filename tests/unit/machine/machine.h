@@ -19,9 +19,13 @@
 enum {
     MACHINE_SCRATCH_BYTES = 0x10000,
     MACHINE_BUFFER_BYTES = 0x20000,
+    MACHINE_COUNTER_COUNT = 16, /* of machine_request */
+    MACHINE_COUNTER_BYTES = 64,
     MACHINE_PID = HOST_SIM_OWN_PID,
     MACHINE_OTHER_PID = 2000
 };
+/* Those of machine_request: they end where a guard begins. A further profile's are before them. */
+#define MACHINE_COUNTERS (MACHINE_BUFFER + MACHINE_BUFFER_BYTES - MACHINE_COUNTER_BYTES)
 #define MACHINE_HANDLE MACHINE_SCRATCH /* where handles are written */
 #define MACHINE_ARRAY (MACHINE_SCRATCH + 0x1000)
 #define MACHINE_INTERVAL (MACHINE_SCRATCH + 0x4000)
@@ -66,7 +70,7 @@ HANDLE machine_create_started(struct machine *machine,
 /* machine_open_process - with PROCESS_QUERY_INFORMATION. */
 HANDLE machine_open_process(struct machine *machine, uint64_t pid);
 
-/* machine_counter - the index-th counter of the standard buffer. */
+/* machine_counter - index: 0 to 15 of machine_request's counters, 16 to 31 of those before them ... */
 ULONG machine_counter(struct machine *machine, size_t index);
 
 /* machine_read_handle, machine_write - what is in the caller's memory. */
