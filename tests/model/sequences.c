@@ -187,8 +187,9 @@ random_calls__every_version__core_does_as_model(void **state)
     for (size_t i = 0; i < RULES; i++) {
         add_tally(&tallies[i]);
     }
-    print_message("tried: %" PRIu64 " worlds, %" PRIu64 " steps, %" PRIu64 " calls, %" PRIu64
-                  " interrupts, %" PRIu64 " changes: all as the model\n",
+    print_message("tried: %" PRIu64 " worlds, %" PRIu64 " steps, %" PRIu64
+                  " calls, %" PRIu64 " interrupts, %" PRIu64
+                  " changes: all as the model\n",
                   tally.worlds, tally.steps, tally.calls, tally.hits, tally.changes);
 }
 
