@@ -172,18 +172,25 @@ static const char help_merge[] =
 static const char help_export[] =
     "Examples\n"
     "  ntprof export --format folded | flamegraph.pl > p.svg   a flame graph\n"
-    "  ntprof export --format folded -e page-faults p.pb.gz    of another source\n"
+    "  ntprof export --format callgrind -o p.callgrind         for callgrind_annotate\n"
+    "  ntprof export --format gmon --image ./app -o gmon.out   for gprof -p -b ./app\n"
+    "  ntprof export --format json old.pb.gz | jq .rows        all of it, for programs\n"
     "\n"
     "usage: ntprof export --format FORMAT [options] [FILE]\n"
     "\n"
-    "Writes a profile (default ntprof.pb.gz) in the form that another tool reads.\n"
+    "Writes a profile (default ntprof.pb.gz) in the form that another tool reads. The\n"
+    "hits add up to those of the profile, exactly.\n"
     "\n"
-    "      --format FORMAT     folded: stacks of process, image and functions\n"
+    "      --format FORMAT     pprof, gmon, callgrind, speedscope, folded, json, csv\n"
+    "                          or openmetrics\n"
     "  -o, --output OUT        into this file, whole or not at all; else on standard\n"
     "                          output\n"
-    "  -e, --event SOURCE      folded: the source (default the first)\n"
-    "      --image IMAGE       the image, for forms that hold one\n"
-    "      --rows N            the rows, for forms that hold a choice; 0 for all\n";
+    "  -e, --event SOURCE      gmon, folded: the one source that they hold (default\n"
+    "                          the first)\n"
+    "      --image IMAGE       gmon: the one image that it holds, by its path, the\n"
+    "                          last part of it, or build-id\n"
+    "      --rows N            openmetrics: functions of each source with a series of\n"
+    "                          their own (default 100); 0 for all\n";
 
 static const char help_sources[] =
     "Examples\n"

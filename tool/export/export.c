@@ -7,11 +7,30 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Whole numbers up to here are exact where numbers are double. */
+#define DOUBLE_MAX (UINT64_C(1) << 53)
+
 static const struct export_format FORMATS[] = {
+    {.name = "pprof", .write = export_pprof, .hits_max = INT64_MAX, .binary = true},
+    {.name = "gmon",
+     .write = export_gmon,
+     .hits_max = UINT64_MAX,
+     .one_source = true,
+     .one_image = true,
+     .binary = true},
+    {.name = "callgrind", .write = export_callgrind, .hits_max = UINT64_MAX},
+    {.name = "speedscope", .write = export_speedscope, .hits_max = DOUBLE_MAX},
     {.name = "folded",
      .write = export_folded,
      .hits_max = UINT64_MAX,
      .one_source = true},
+    {.name = "json", .write = export_json, .hits_max = UINT64_MAX},
+    {.name = "csv", .write = export_csv, .hits_max = UINT64_MAX},
+    {.name = "html", .write = export_html, .hits_max = UINT64_MAX},
+    {.name = "openmetrics",
+     .write = export_openmetrics,
+     .hits_max = DOUBLE_MAX,
+     .has_rows = true},
 };
 
 #define FORMAT_COUNT (sizeof(FORMATS) / sizeof(FORMATS[0]))
@@ -30,7 +49,8 @@ export_format_find(const char *name)
 const char *
 export_format_names(void)
 {
-    return "folded";
+    return "pprof, gmon, callgrind, speedscope, folded, json, csv, html, "
+           "openmetrics";
 }
 
 /* False: the hits of a source are more than limit. */

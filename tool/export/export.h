@@ -30,13 +30,17 @@ struct export_said {
  * Each writes a profile to out. False: it failed as said->error tells. That out itself failed is asked
  * for by the caller.
  */
-bool export_folded(FILE *out, const struct profile *profile,
-                   const struct export_options *options, struct export_said *said);
+typedef bool export_writer(FILE *out, const struct profile *profile,
+                           const struct export_options *options,
+                           struct export_said *said);
+
+export_writer export_pprof, export_gmon, export_callgrind, export_speedscope,
+    export_folded, export_json, export_csv, export_html,
+    export_openmetrics;
 
 struct export_format {
     const char *name;
-    bool (*write)(FILE *out, const struct profile *profile,
-                  const struct export_options *options, struct export_said *said);
+    export_writer *write;
     uint64_t hits_max; /* more hits of a source cannot be held exactly */
     bool one_source;   /* holds options->source alone */
     bool one_image;    /* holds options->image alone */

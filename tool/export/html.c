@@ -19,19 +19,15 @@
 static char *
 honesty_text(const struct profile *profile)
 {
-    struct report_groups groups;
     char *text = NULL;
     size_t size = 0;
     FILE *const out = open_memstream(&text, &size);
-    bool done = false;
+    bool done;
 
     if (out == NULL) {
         return NULL;
     }
-    if (report_group_rows(profile, REPORT_BY_SOURCE, &groups)) {
-        done = report_print_honesty(out, profile, &groups);
-    }
-    report_groups_finish(&groups);
+    done = report_print_books(out, profile);
     if (fclose(out) != 0 || !done) {
         free(text);
         return NULL;

@@ -3,11 +3,11 @@
 
 #include "report/group.h"
 #include "report/honesty.h"
+#include "util/json.h"
 #include "util/string_set.h"
 #include "util/text.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,15 +69,9 @@ html_put_text(struct buffer *json, const char *text)
 }
 
 static void
-put_key(struct buffer *json, const char *key)
-{
-    buffer_print(json, "\"%s\":", key);
-}
-
-static void
 put_member_text(struct buffer *json, const char *key, const char *text)
 {
-    put_key(json, key);
+    json_put_key(json, key);
     html_put_text(json, text);
     buffer_append_byte(json, ',');
 }
@@ -87,22 +81,6 @@ static void
 put_member_number(struct buffer *json, const char *key, uint64_t number)
 {
     buffer_print(json, "\"%s\":\"%" PRIu64 "\",", key, number);
-}
-
-static void
-put_member_bool(struct buffer *json, const char *key, bool value)
-{
-    buffer_print(json, "\"%s\":%s,", key, value ? "true" : "false");
-}
-
-/* Ends an object or array: the comma behind the last member goes. */
-static void
-put_end(struct buffer *json, char bracket)
-{
-    if (json->size > 0 && json->data[json->size - 1] == ',') {
-        json->size--;
-    }
-    buffer_append_byte(json, (uint8_t)bracket);
 }
 
 /* --- columns --- */
@@ -149,7 +127,7 @@ html_put_base64(struct buffer *json, const struct buffer *bytes)
 static void
 put_column(struct buffer *json, const char *key, struct buffer *column)
 {
-    put_key(json, key);
+    json_put_key(json, key);
     html_put_base64(json, column);
     buffer_append_byte(json, ',');
     column->size = 0;
@@ -248,14 +226,13 @@ put_source(struct buffer *json, const struct profile *profile, size_t index)
     put_member_text(json, "name", source->name);
     put_member_text(json, "nt_name", source->nt_name);
     put_member_text(json, "unit", source->unit);
-    put_member_bool(json, "kernel_included", source->kernel_included);
-    put_member_bool(json, "complete", report_is_complete(profile, source));
-    put_member_bool(json, "books", report_has_books(source, total));
+    json_put_bool_member(json, "kernel_included", source->kernel_included);
+    json_put_bool_member(json, "complete", report_is_complete(profile, source));
+    json_put_bool_member(json, "books", report_has_books(source, total));
     put_member_number(json, "total", total);
     put_member_number(json, "asked", source->asked);
     put_member_number(json, "granted", source->granted);
-    buffer_print(json, "\"measured\":%.12g,",
-                 isfinite(source->measured) ? source->measured : 0);
+    json_put_real_member(json, "measured", source->measured);
     put_member_number(json, "expected", source->expected);
     put_member_number(json, "taken", source->taken);
     put_member_number(json, "counted", source->counted);
@@ -265,7 +242,7 @@ put_source(struct buffer *json, const struct profile *profile, size_t index)
     put_member_number(json, "missed", source->missed);
     put_member_number(json, "unfinished", source->unfinished);
     put_member_number(json, "excluded", source->excluded);
-    put_end(json, '}');
+    json_end(json, '}');
 }
 
 static void
@@ -290,13 +267,13 @@ put_head(struct page *page, const char *honesty)
         buffer_append_text(json, "\",");
         line += size + (line[size] == '\n');
     }
-    put_end(json, ']');
+    json_end(json, ']');
     buffer_append_text(json, ",\n\"sources\":[");
     for (size_t i = 0; i < profile->source_count; i++) {
         put_source(json, profile, i);
         buffer_append_byte(json, ',');
     }
-    put_end(json, ']');
+    json_end(json, ']');
     buffer_append_text(json, ",\n");
 }
 
@@ -305,7 +282,7 @@ put_images(struct page *page)
 {
     const struct profile *const profile = page->profile;
 
-    put_key(page->json, "images");
+    json_put_key(page->json, "images");
     buffer_append_byte(page->json, '[');
     for (size_t i = 0; i < profile->image_count; i++) {
         const struct profile_image *const image = &profile->images[i];
@@ -316,20 +293,20 @@ put_images(struct page *page)
                      text_number(page, image->path), text_number(page, image->build_id),
                      image->start, image->limit, image->offset);
     }
-    put_end(page->json, ']');
+    json_end(page->json, ']');
     buffer_append_text(page->json, ",\n");
 }
 
 static void
 put_processes(struct page *page)
 {
-    put_key(page->json, "processes");
+    json_put_key(page->json, "processes");
     buffer_append_byte(page->json, '[');
     for (size_t i = 0; i < page->profile->process_count; i++) {
         buffer_print(page->json, "%" PRIu64 ",",
                      text_number(page, page->profile->processes[i]));
     }
-    put_end(page->json, ']');
+    json_end(page->json, ']');
     buffer_append_text(page->json, ",\n");
 }
 
@@ -351,7 +328,7 @@ put_functions(struct page *page)
         html_put_varint(&page->column, profile->functions[i].start_line);
     }
     put_column(page->json, "line", &page->column);
-    put_end(page->json, '}');
+    json_end(page->json, '}');
     buffer_append_text(page->json, ",\n");
 }
 
@@ -373,7 +350,7 @@ put_frames(struct page *page)
         html_put_varint(&page->column, profile->frames[i].caller);
     }
     put_column(page->json, "caller", &page->column);
-    put_end(page->json, '}');
+    json_end(page->json, '}');
     buffer_append_text(page->json, ",\n");
 }
 
@@ -408,7 +385,7 @@ put_segments(struct page *page)
             buffer_print(page->json, "%zu],", i + 1 - first);
         }
     }
-    put_end(page->json, ']');
+    json_end(page->json, ']');
     buffer_append_text(page->json, ",\n");
 }
 
@@ -436,7 +413,7 @@ put_rows(struct page *page)
         html_put_varint(&page->column, row_at(page, i)->process);
     }
     put_column(page->json, "process", &page->column);
-    put_end(page->json, '}');
+    json_end(page->json, '}');
     buffer_append_text(page->json, ",\n");
 }
 
@@ -462,7 +439,7 @@ put_hits(struct page *page)
         buffer_append_byte(page->json, ',');
         page->column.size = 0;
     }
-    put_end(page->json, ']');
+    json_end(page->json, ']');
     buffer_append_text(page->json, ",\n");
 }
 
@@ -474,7 +451,7 @@ put_texts(struct page *page)
         html_put_text(page->json, page->texts.texts[i]);
         buffer_append_byte(page->json, ',');
     }
-    put_end(page->json, ']');
+    json_end(page->json, ']');
     buffer_append_text(page->json, "}\n");
 }
 
@@ -499,144 +476,4 @@ html_put_profile(struct buffer *json, const struct profile *profile,
     buffer_finish(&page.column);
     string_set_finish(&page.texts);
     return !page.failed && !json->failed;
-}
-
-/* --- listings --- */
-
-/* Flags of a line. */
-enum {
-    LINE_UNCERTAIN = 1,
-    LINE_HAS_CODE = 2,
-    LINE_MISSING = 4,
-    LINE_CHOSEN = 8,
-    LINE_IN_BUCKET = 16,
-};
-
-static unsigned
-line_flags(const struct listing_line *line)
-{
-    return (line->uncertain ? LINE_UNCERTAIN : 0u) |
-           (line->has_code ? LINE_HAS_CODE : 0u) | (line->missing ? LINE_MISSING : 0u) |
-           (line->chosen ? LINE_CHOSEN : 0u) |
-           (line->bucket != LISTING_NONE ? LINE_IN_BUCKET : 0u);
-}
-
-static bool
-has_place(const struct listing_line *line)
-{
-    return line->kind == LISTING_INSTRUCTION || line->kind == LISTING_BYTES ||
-           line->kind == LISTING_BUCKET;
-}
-
-static void
-put_line_hits(struct buffer *json, const struct listing *listing,
-              const struct listing_line *line)
-{
-    if (line->hits_at == LISTING_NO_HITS) {
-        buffer_append_text(json, "0");
-        return;
-    }
-    buffer_append_byte(json, '[');
-    for (size_t i = 0; i < listing->source_count; i++) {
-        buffer_print(json, "%" PRIu64 ",", listing_line_hits(listing, line, i));
-    }
-    for (size_t i = 0; i < listing->source_count; i++) {
-        buffer_print(json, "%" PRIu64 ",", listing_line_shared(listing, line, i));
-    }
-    put_end(json, ']');
-}
-
-static void
-put_code_place(struct buffer *json, const struct listing_line *line)
-{
-    const size_t known =
-        line->size < sizeof(line->bytes) ? line->size : sizeof(line->bytes);
-
-    buffer_print(json, ",\"%" PRIx64 "\",%" PRIu32 ",\"", line->address, line->size);
-    for (size_t i = 0; line->kind != LISTING_BUCKET && i < known; i++) {
-        buffer_print(json, "%02x", line->bytes[i]);
-    }
-    buffer_append_byte(json, '"');
-    if (line->has_target) {
-        buffer_print(json, ",\"%" PRIx64 "\"", line->target_address);
-    }
-}
-
-/*
- * [kind, text, file, line, flags, bracket, jumps, hits, hidden lines that come first], and of code
- * behind it [address, size, bytes] and the address that it leads to.
- */
-static void
-put_line(struct buffer *json, const struct listing *listing,
-         const struct listing_line *line, struct string_set *files, uint32_t hidden)
-{
-    const char *const file = line->file != NULL ? line->file : "";
-    const uint32_t number = string_set_add(files, file, strlen(file));
-
-    json->failed |= number == HASH_INDEX_NONE;
-    buffer_print(json, "[%d,", (int)line->kind);
-    html_put_text(json, line->text);
-    buffer_print(json, ",%" PRIu32 ",%" PRIu32 ",%u,%d,%" PRIu32 ",", number,
-                 line->line, line_flags(line), (int)line->bracket, line->jumps);
-    put_line_hits(json, listing, line);
-    buffer_print(json, ",%" PRIu32, hidden);
-    if (has_place(line)) {
-        put_code_place(json, line);
-    }
-    buffer_append_text(json, "],\n");
-}
-
-static void
-put_notes(struct buffer *json, const struct listing *listing)
-{
-    buffer_append_text(json, "\"notes\":[");
-    for (size_t i = 0; i < listing->note_count; i++) {
-        html_put_text(json, listing->notes[i].text);
-        buffer_append_byte(json, ',');
-    }
-    put_end(json, ']');
-    buffer_append_text(json, ",\n");
-}
-
-static void
-put_files(struct buffer *json, const struct string_set *files)
-{
-    buffer_append_text(json, "\"files\":[");
-    for (size_t i = 0; i < files->count; i++) {
-        html_put_text(json, files->texts[i]);
-        buffer_append_byte(json, ',');
-    }
-    put_end(json, ']');
-    buffer_append_text(json, "}");
-}
-
-void
-html_put_listing(struct buffer *json, const struct listing *listing)
-{
-    struct string_set files = {0};
-    uint32_t hidden = 0;
-
-    buffer_append_byte(json, '{');
-    put_member_text(json, "title", listing->title);
-    put_member_bool(json, "instructions", listing->has_instructions);
-    put_member_bool(json, "outside", listing->outside);
-    put_notes(json, listing);
-    buffer_append_text(json, "\"lines\":[");
-    for (size_t i = 0; i < listing->count; i++) {
-        const struct listing_line *const line = &listing->lines[i];
-
-        if (line->hidden) {
-            hidden++;
-            continue;
-        }
-        put_line(json, listing, line, &files, hidden);
-        hidden = 0;
-    }
-    if (json->size > 0 && json->data[json->size - 1] == '\n') {
-        json->size--;
-    }
-    put_end(json, ']');
-    buffer_print(json, ",\"hidden\":%" PRIu32 ",\n", hidden);
-    put_files(json, &files);
-    string_set_finish(&files);
 }

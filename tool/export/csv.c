@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * csv.c - every row and source with hits as a line, for spreadsheets and scripts. The columns are those of
+ * the report's CSV, then more. Quoted as in RFC 4180; lines end with a newline alone.
+ *
+ * A field that a spreadsheet would take for a formula has its first byte escaped as \xNN.
+ */
+#include "export/export.h"
+#include "export/names.h"
+
+#include "util/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* One export: where to, and a text on its way. */
+struct writer {
+    FILE *out;
+    const struct profile *profile;
+    struct buffer text;
+};
+
+/* Writes the escaped text in writer->text as a field. */
+static void
+put_field(struct writer *writer)
+{
+    const char *text = buffer_text(&writer->text);
+
+    if (text == NULL) {
+        return; /* the failure sticks */
+    }
+    if (strpbrk(text, "\",") == NULL) {
+        fwrite(text, 1, writer->text.size, writer->out);
+        return;
+    }
+    fputc('"', writer->out);
+    for (; *text != '\0'; text++) {
+        if (*text == '"') {
+            fputc('"', writer->out);
+        }
+        fputc(*text, writer->out);
+    }
+    fputc('"', writer->out);
+}
+
+/* Begins a field that text is to be appended to, behind first. */
+static void
+begin_field(struct writer *writer, char first)
+{
+    writer->text.size = 0;
+    if (first != '\0' && strchr("=+-@", first) != NULL) {
+        buffer_print(&writer->text, "\\x%02x", (unsigned)(uint8_t)first);
+    }
+}
+
+/* Writes a text as a field and the comma behind it. */
+static void
+put_text(struct writer *writer, const char *text)
+{
+    begin_field(writer, text[0]);
+    text_escape(&writer->text, writer->text.size > 0 ? text + 1 : text);
+    put_field(writer);
+    fputc(',', writer->out);
+}
+
+static void
+put_place(struct writer *writer, const struct profile_row *row)
+{
+    const struct profile *profile = writer->profile;
+
+    if (export_is_named(profile, row)) {
+        put_text(writer, profile->functions[row->function].name);
+        return;
+    }
+    writer->text.size = 0;
+    export_place_name(profile, row, &writer->text);
+    put_field(writer);
+    fputc(',', writer->out);
+}
+
+/* What the code was inlined into, innermost first: names with " < " between them. */
+static void
+put_callers(struct writer *writer, const struct profile_row *row)
+{
+    const struct profile *profile = writer->profile;
+    const struct profile_frame *frames = profile->frames;
+
+    begin_field(writer, '\0');
+    for (uint32_t at = row->caller; at != 0; at = frames[at].caller) {
+        if (at != row->caller) {
+            buffer_append_text(&writer->text, " < ");
+        }
+        text_escape(&writer->text, profile->functions[frames[at].function].name);
+    }
+    put_field(writer);
+}
+
+static void
+put_line(struct writer *writer, const struct profile_row *row, size_t source,
+         uint64_t total)
+{
+    const struct profile *profile = writer->profile;
+    const struct profile_image *image = &profile->images[row->image];
+    const struct profile_function *function = &profile->functions[row->function];
+    FILE *out = writer->out;
+
+    fprintf(out, "%" PRIu64 ",%.6f,", row->hits[source],
+            (double)row->hits[source] / (double)total);
+    put_text(writer, profile->sources[source].name);
+    put_text(writer, image->path);
+    put_text(writer, image->build_id);
+    put_place(writer, row);
+    put_text(writer, function->file);
+    if (row->line > 0) {
+        fprintf(out, "%" PRIu32, row->line);
+    }
+    fprintf(out, ",0x%" PRIx64 ",", row->address);
+    put_text(writer, profile->processes[row->process]);
+    fprintf(out, "0x%" PRIx64 ",", export_file_offset(profile, row));
+    put_text(writer, function->system_name);
+    put_callers(writer, row);
+    fputc('\n', out);
+}
+
+static uint64_t
+total_of(const struct profile *profile, size_t source)
+{
+    uint64_t total = 0;
+
+    /* No overflow: export_write looked at it. */
+    for (size_t i = 0; i < profile->row_count; i++) {
+        total += profile->rows[i].hits[source];
+    }
+    return total;
+}
+
+static void
+put_rows(struct writer *writer, size_t source)
+{
+    const struct profile *profile = writer->profile;
+    const uint64_t total = total_of(profile, source);
+
+    for (size_t i = 0; i < profile->row_count && !ferror(writer->out); i++) {
+        if (profile->rows[i].hits[source] > 0) {
+            put_line(writer, &profile->rows[i], source, total);
+        }
+    }
+}
+
+bool
+export_csv(FILE *out, const struct profile *profile,
+           const struct export_options *options, struct export_said *said)
+{
+    struct writer writer = {.out = out, .profile = profile};
+    bool done;
+
+    (void)options;
+    (void)said;
+    fputs("samples,share,source,module,build_id,function,file,line,address,process,"
+          "offset,system_name,inlined_into\n",
+          out);
+    for (size_t source = 0; source < profile->source_count; source++) {
+        put_rows(&writer, source);
+    }
+    done = !writer.text.failed;
+    buffer_finish(&writer.text);
+    return done;
+}
