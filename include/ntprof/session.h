@@ -203,7 +203,13 @@ NTSTATUS ntprof_session_set_notify(ntprof_session *session, ntprof_notify *callb
 enum {
     NTPROF_WATCH_DESCENDANTS = 1, /* and all that it forks from now on */
     NTPROF_WATCH_ON_EXEC =
-        2 /* begin when it next execs: a child about to run a command */
+        2, /* begin when it next execs: a child about to run a command */
+    /*
+     * NTPROF_HIT_OUTSIDE is told from now on, of all watches of the session: so profiles can be made for
+     * what is hit, and not for all that is mapped. The session tells hits that come in its order of
+     * time; one that back end bpf finds in a profile is not among them. Not for back end sim.
+     */
+    NTPROF_WATCH_HITS = 4
 };
 
 typedef struct ntprof_watch_options {
@@ -221,7 +227,7 @@ typedef struct ntprof_watch_options {
  * of time.
  *
  *   process  in: handle with PROCESS_QUERY_INFORMATION; NULL: all processes of the machine
- *   options  in: NULL for none; no flags with process NULL
+ *   options  in: NULL for none; with process NULL, of the flags NTPROF_WATCH_HITS alone
  *
  * The sources run from now on, so a profile started in a notification misses nothing. Hits
  * that no started profile matches are counted as outside.
@@ -264,6 +270,16 @@ NTSTATUS ntprof_session_watch(ntprof_session *session, HANDLE process,
  * STATUS_INVALID_PARAMETER  session is NULL
  */
 NTSTATUS ntprof_session_flush(ntprof_session *session);
+
+/*
+ * ntprof_session_freeze - take no hits any more: when it returns, books and counters stay as they are, but for
+ * hits from before that a flush still delivers. What happens to processes is told as ever. For back
+ * ends that count at any time, so that books and counters can be read of one moment; and there is no way back.
+ *
+ * STATUS_INVALID_PARAMETER  session is NULL
+ * STATUS_NOT_SUPPORTED      the back end counts in deliveries alone
+ */
+NTSTATUS ntprof_session_freeze(ntprof_session *session);
 
 /*
  * ntprof_session_fd - descriptor that polls readable when there is something to deliver, for

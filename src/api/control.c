@@ -106,7 +106,8 @@ control_watch(ntprof_session *session, const EPROCESS *process,
 static const char *
 control_refuse_options(HANDLE process, const ntprof_watch_options *options)
 {
-    const unsigned known = NTPROF_WATCH_DESCENDANTS | NTPROF_WATCH_ON_EXEC;
+    const unsigned known =
+        NTPROF_WATCH_DESCENDANTS | NTPROF_WATCH_ON_EXEC | NTPROF_WATCH_HITS;
 
     if (options->size < sizeof(*options)) {
         return "ntprof_watch_options.size is less than sizeof(ntprof_watch_options)";
@@ -114,8 +115,9 @@ control_refuse_options(HANDLE process, const ntprof_watch_options *options)
     if ((options->flags & ~known) != 0) {
         return "ntprof_watch_options.flags has bits that are none of NTPROF_WATCH_...";
     }
-    if (process == NULL && options->flags != 0) {
-        return "a watch of all processes (process NULL) takes no flags";
+    if (process == NULL && (options->flags & ~(unsigned)NTPROF_WATCH_HITS) != 0) {
+        return "a watch of all processes (process NULL) takes no flags but "
+               "NTPROF_WATCH_HITS";
     }
     if (options->reserved != 0) {
         return "ntprof_watch_options.reserved must be 0";
@@ -183,6 +185,22 @@ ntprof_session_flush(ntprof_session *session)
         return api_refuse(session, STATUS_INVALID_PARAMETER, "session is NULL");
     }
     ExFlushProfiles(&session->system);
+    return api_leave(session, STATUS_SUCCESS);
+}
+
+NTSTATUS
+ntprof_session_freeze(ntprof_session *session)
+{
+    if (session == NULL || !api_enter(session)) {
+        return api_refuse(session, STATUS_INVALID_PARAMETER, "session is NULL");
+    }
+    if (session->backend->Freeze == NULL) {
+        return api_leave_because(session, STATUS_NOT_SUPPORTED,
+                                 "back end %s counts in deliveries alone: what is not "
+                                 "delivered is not counted",
+                                 session->backend->Name);
+    }
+    session->backend->Freeze(session->backend_context);
     return api_leave(session, STATUS_SUCCESS);
 }
 

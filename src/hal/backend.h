@@ -59,7 +59,7 @@ HalExplainFailure(const HAL_OPEN *Open, const char *Reason, const char *Remedy)
 }
 
 typedef struct _HAL_WATCH {
-    ULONG64 ProcessId; /* 0: all processes, without flags */
+    ULONG64 ProcessId; /* 0: all processes, without flags but NTPROF_WATCH_HITS */
     ULONG Flags;       /* NTPROF_WATCH_... */
     ULONG SourceCount;
     const KPROFILE_SOURCE *Sources;
@@ -127,6 +127,9 @@ typedef struct _HAL_BACKEND {
         void *Context); /* polls readable when there is something to deliver; -1 */
     int (*Deliver)(
         void *Context); /* what is due; returns ms until the next call, or -1 */
+    /* Takes no hits from now on; what has been noted is still to be delivered. NULL: hits come with Deliver and
+     * Flush alone. */
+    void (*Freeze)(void *Context);
     /* Why a call failed since ClearError: a sentence, or "". */
     const char *(*Error)(void *Context);
     void (*ClearError)(void *Context);

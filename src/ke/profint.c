@@ -69,13 +69,14 @@ KiReportOverrun(KE_SYSTEM *Ke, const KI_OVERRUN *Overrun)
     KeHalt(Ke, &Halt);
 }
 
-ULONG
-KeProfileInterruptWithSource(KE_SYSTEM *Ke, const KE_HIT *Hit)
+/* In all that match, without books. */
+static ULONG
+KiCountHit(KE_SYSTEM *Ke, const KE_HIT *Hit)
 {
     ULONG Matches = 0;
 
     if (RtlReadPublished(&Ke->HaltState) != 0) {
-        goto keep_books; /* NT no longer runs */
+        return 0; /* NT no longer runs */
     }
     /* The process's list first, then the global one, as NT does. */
     if ((Hit->Scope & KE_SCOPE_PROCESS) != 0) {
@@ -88,7 +89,26 @@ KeProfileInterruptWithSource(KE_SYSTEM *Ke, const KE_HIT *Hit)
     if ((Hit->Scope & KE_SCOPE_GLOBAL) != 0) {
         Matches += KiCountInProcess(Ke, &Ke->Global, Hit);
     }
-keep_books:
+    return Matches;
+}
+
+ULONG
+KeProfileInterruptWithSource(KE_SYSTEM *Ke, const KE_HIT *Hit)
+{
+    const ULONG Matches = KiCountHit(Ke, Hit);
+
+    KiKeepBooks(Ke, Hit, Matches);
+    return Matches;
+}
+
+ULONG
+KiProfileInterruptOrAsk(KE_SYSTEM *Ke, const KE_HIT *Hit, KI_ASK *Ask, void *Context)
+{
+    ULONG Matches = KiCountHit(Ke, Hit);
+
+    if (Matches == 0 && Ask(Context, Hit)) {
+        Matches = KiCountHit(Ke, Hit);
+    }
     KiKeepBooks(Ke, Hit, Matches);
     return Matches;
 }

@@ -722,6 +722,81 @@ watch_all__500_short_processes__every_hit_is_counted(void **state)
     assert_success(NtClose(profile));
 }
 
+/* A profile with the first hit, which must be told once and counted all the same. */
+static void
+first_hits_notify(void *context, const ntprof_notification *notification)
+{
+    uint32_t *const told = context;
+
+    if (notification->kind == NTPROF_HIT_OUTSIDE &&
+        notification->base - shorts.address < PAGE_BYTES) {
+        const ntprof_notification page = {
+            .pid = notification->pid, .base = shorts.address, .length = PAGE_BYTES};
+
+        ++*told;
+        shorts_begin(&page);
+    } else if (notification->kind == NTPROF_RECORDS_LOST ||
+               notification->kind == NTPROF_IMAGE_UNMAP) {
+        shorts_notify(NULL, notification);
+    }
+}
+
+static void
+watch_all__profiles_made_at_first_hits__every_hit_is_counted(void **state)
+{
+    uint32_t told = 0;
+    ntprof_watch_options options = {
+        .size = sizeof(options), .flags = NTPROF_WATCH_HITS, .source_count = 1};
+
+    (void)state;
+    if (!is_allowed()) {
+        return;
+    }
+    fixture_reopen(NULL); /* its thread delivers */
+    memset(&shorts, 0, sizeof(shorts));
+    shorts.address = own_address();
+    shorts.source = breakpoint_at(session, shorts.address);
+    shorts.counters = guarded_counters(SHORT_LIVES);
+    options.sources = &shorts.source;
+    ntprof_session_set_notify(session, first_hits_notify, &told);
+    assert_success(ntprof_session_watch(session, NULL, &options));
+
+    assert_true(spawn_callers(SHORT_LIVES, 8, shorts.address, SHORT_CALLS));
+    assert_success(ntprof_session_flush(session));
+    ntprof_session_set_notify(session, NULL, NULL);
+    assert_success(shorts.failure);
+    assert_int_equal(told, SHORT_LIVES);
+    assert_int_equal(shorts.count, SHORT_LIVES);
+    for (size_t i = 0; i < SHORT_LIVES; i++) {
+        assert_null(shorts.profiles[i]);
+        assert_int_equal(shorts.counters[i], SHORT_CALLS);
+    }
+    assert_exact_books(session, shorts.source, SHORT_LIVES * SHORT_CALLS,
+                       SHORT_LIVES * SHORT_CALLS);
+}
+
+/* Who did not ask is not told, however many hits there are. */
+static void
+watch_all__without_the_flag__hits_are_not_told(void **state)
+{
+    uint32_t told = 0;
+
+    (void)state;
+    if (!is_allowed()) {
+        return;
+    }
+    memset(&shorts, 0, sizeof(shorts));
+    shorts.address = own_address();
+    shorts.source = breakpoint_at(session, shorts.address);
+    ntprof_session_set_notify(session, first_hits_notify, &told);
+    watch_all(shorts.source);
+    assert_true(spawn_callers(5, 1, shorts.address, SHORT_CALLS));
+    assert_success(ntprof_session_flush(session));
+    ntprof_session_set_notify(session, NULL, NULL);
+    assert_int_equal(told, 0);
+    assert_exact_books(session, shorts.source, 5 * SHORT_CALLS, 0);
+}
+
 /* Forks, runs programs and ends without a pause, until the test says so. */
 static int
 make_a_storm(const struct peer *test, void *argument)
@@ -1035,6 +1110,45 @@ watch_all__interval_changed__the_new_one_counts(void **state)
     assert_success(NtClose(profile));
 }
 
+static void
+freeze__calls_after_it__in_no_books_and_no_counter(void **state)
+{
+    const KPROFILE_SOURCE source = slot_source(SLOT);
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
+    size_t processor;
+    struct peer peer;
+    HANDLE profile;
+    NTSTATUS status;
+
+    (void)state;
+    if (!is_allowed()) {
+        return;
+    }
+    assert_int_equal(usable_processors(&processor, 1), 1);
+    peer_start(&peer, call_when_told, &processor);
+    watch_all(source);
+    profile = start_slots(NULL, counters, source);
+    have_it_call(&peer, 40);
+    status = ntprof_session_freeze(session);
+    if (status == STATUS_NOT_SUPPORTED) {
+        assert_non_null(strstr(ntprof_session_error(session), "deliveries"));
+    } else {
+        assert_success(status);
+    }
+    have_it_call(&peer, 70);
+    assert_success(ntprof_session_flush(session));
+    assert_only(counters, SLOT_COUNT, SLOT, NT_SUCCESS(status) ? 40 : 110);
+    assert_exact_books(session, source, NT_SUCCESS(status) ? 40 : 110,
+                       NT_SUCCESS(status) ? 40 : 110);
+    assert_success(NtStopProfile(profile));
+    assert_success(NtStartProfile(profile));
+    have_it_call(&peer, 5);
+    assert_success(NtStopProfile(profile));
+    assert_only(counters, SLOT_COUNT, SLOT, NT_SUCCESS(status) ? 40 : 115);
+    end_caller(&peer);
+    assert_success(NtClose(profile));
+}
+
 /* ---- books ---- */
 
 static uint64_t
@@ -1139,12 +1253,15 @@ main(void)
         world_test(watch_all__kernel_threads__have_names_and_no_mappings),
         world_test(watch_all__what_has_ended_already__is_not_told),
         world_test(watch_all__500_short_processes__every_hit_is_counted),
+        world_test(watch_all__profiles_made_at_first_hits__every_hit_is_counted),
+        world_test(watch_all__without_the_flag__hits_are_not_told),
         world_test(watch_all__amid_a_storm_of_processes__nothing_contradicts),
         world_test(watch_all__beside_other_watches_and_profiles__each_hit_counts_once),
         world_test(watch_all__beside_a_watch_of_one__programs_and_ends_are_told_once),
         world_test(watch_all__of_another_source__watches_of_one_go_on),
         world_test(watch_all__on_one_processor__profiles_count_on_both),
         world_test(watch_all__interval_changed__the_new_one_counts),
+        world_test(freeze__calls_after_it__in_no_books_and_no_counter),
         world_test(watch_all__of_time__books_have_all_of_it),
         world_test(watch_all__of_time__the_kernels_half_is_counted),
     };

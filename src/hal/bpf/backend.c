@@ -509,6 +509,14 @@ deliver(void *context)
     return wait_ms >= 0 ? wait_ms : DELIVERY_MS;
 }
 
+static void
+freeze(void *context)
+{
+    const struct bpf_backend *const backend = context;
+
+    bpf_freeze(backend->bpf);
+}
+
 static const char *
 error(void *context)
 {
@@ -540,6 +548,7 @@ const HAL_BACKEND HalBpfBackend = {
     .QueryStatistics = query_statistics,
     .Descriptor = descriptor,
     .Deliver = deliver,
+    .Freeze = freeze,
     .Error = error,
     .ClearError = clear_error,
 };

@@ -51,6 +51,7 @@ struct bpf {
     struct bpf_slot slots[BPF_SLOTS];
     uint32_t slot_count;
     uint64_t open_events;
+    bool frozen; /* no event runs any more */
     int exec_link;
     int exit_link;
     int epoll_fd;
@@ -109,6 +110,9 @@ void bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t inte
 /* bpf_renew - open again what stopped because its processor went away, if it has come back. Once a
  * second: an event that did not run since the last time is one that stopped. */
 void bpf_renew(struct bpf *bpf);
+
+/* bpf_freeze - stop all events for good; when it returns, no hit is handled any more. What they counted stays. */
+void bpf_freeze(struct bpf *bpf);
 
 /* bpf_query_hits - hits of a source so far. What its events count is read before, so that what they
  * make expected has been taken. */

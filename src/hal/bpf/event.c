@@ -110,7 +110,9 @@ event_enable(struct bpf *bpf, uint32_t slot, const struct bpf_event *event)
 {
     bpf->slots[slot].source->tally.instances++;
     bpf->open_events++;
-    (void)ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0);
+    if (!bpf->frozen) {
+        (void)ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0);
+    }
 }
 
 /* Closes an event when it counts no more, and keeps what it has counted. */
@@ -329,6 +331,20 @@ bpf_stop(struct bpf *bpf, const struct perf_source *source, uint32_t processor)
     }
 }
 
+void
+bpf_freeze(struct bpf *bpf)
+{
+    bpf->frozen = true;
+    for (uint32_t slot = 0; slot < bpf->slot_count; slot++) {
+        for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
+            if (bpf->slots[slot].events[i].fd >= 0) {
+                (void)ioctl(bpf->slots[slot].events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+            }
+        }
+    }
+    bpf_kernel_wait(&bpf->kernel);
+}
+
 /* ---- what was counted ---- */
 
 static void
@@ -460,7 +476,9 @@ event_reopen(struct bpf *bpf, uint32_t slot, uint32_t processor)
     if (event_open(bpf, slot, processor, &opened) < 0) {
         bpf->error[0] = 0;
         (void)ioctl(event->fd, PERF_EVENT_IOC_PERIOD, &period);
-        (void)ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0);
+        if (!bpf->frozen) {
+            (void)ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0);
+        }
         return;
     }
     event_close(bpf, slot, event);
@@ -517,7 +535,7 @@ event_renew(struct bpf *bpf, uint32_t slot, uint32_t processor)
 void
 bpf_renew(struct bpf *bpf)
 {
-    for (uint32_t slot = 0; slot < bpf->slot_count; slot++) {
+    for (uint32_t slot = 0; !bpf->frozen && slot < bpf->slot_count; slot++) {
         for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
             struct bpf_event *const event = &bpf->slots[slot].events[i];
             struct reading reading = {0};

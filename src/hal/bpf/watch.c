@@ -120,7 +120,11 @@ take_hit(void *context, const KE_HIT *hit)
         note_elsewhere(bpf, hit);
         return;
     }
-    (void)KeProfileInterruptWithSource(bpf->ke, hit);
+    if (bpf->stream->tells_hits) {
+        (void)KiProfileInterruptOrAsk(bpf->ke, hit, perf_tell_hit, bpf->stream);
+    } else {
+        (void)KeProfileInterruptWithSource(bpf->ke, hit);
+    }
     if (KeQueryHalt(bpf->ke, NULL)) {
         /* Of a hit of ours: nothing to be told. */
         (void)__atomic_fetch_add(&control_of(bpf)->halted, 1, __ATOMIC_RELAXED);
@@ -357,6 +361,7 @@ bpf_watch(struct bpf *bpf, uint32_t pid, uint32_t flags,
         explain_stream(bpf, result);
         return result;
     }
+    bpf->stream->tells_hits |= (flags & NTPROF_WATCH_HITS) != 0;
     before = control->watch;
     bpf->settled_ns = UINT64_MAX;
     (void)__atomic_fetch_or(&control->watch,

@@ -214,7 +214,7 @@ close_backend(void *context)
     perf_delete(context);
 }
 
-/* For one process or, without flags, for all. */
+/* For one process, or for all. */
 static NTSTATUS
 watch_sources(struct perf *perf, const HAL_WATCH *request,
               struct perf_source *const *sources)
@@ -253,6 +253,7 @@ watch(void *context, const HAL_WATCH *request)
             goto free_sources;
         }
     }
+    perf->tells_hits |= (request->Flags & NTPROF_WATCH_HITS) != 0;
     status = watch_sources(perf, request, sources);
 free_sources:
     free(sources);

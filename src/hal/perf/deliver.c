@@ -12,6 +12,7 @@
 #include "hal/perf/procfs.h"
 #include "hal/perf/target.h"
 #include "hal/perf/wide.h"
+#include "ke/profint.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -50,6 +51,28 @@ note_time(struct perf *perf, uint64_t time_ns)
     }
 }
 
+BOOLEAN
+perf_tell_hit(void *context, const KE_HIT *hit)
+{
+    const struct perf *const perf = context;
+    const ntprof_notification notification = {
+        .size = sizeof(notification),
+        .kind = NTPROF_HIT_OUTSIDE,
+        .pid = (uint32_t)hit->ProcessId,
+        .time_ns = perf->last_ns,
+        .name = "",
+        .base = hit->Address,
+        .count = 1,
+    };
+
+    if (perf->space.notify == NULL ||
+        perf_space_find(&perf->space, notification.pid) == NULL) {
+        return FALSE;
+    }
+    perf->space.notify(perf->space.context, &notification);
+    return TRUE;
+}
+
 static void
 deliver_sample(struct perf *perf, struct perf_ring *ring,
                const struct perf_sample *sample)
@@ -78,6 +101,8 @@ deliver_sample(struct perf *perf, struct perf_ring *ring,
     hit.Scope = event->scope;
     if (perf->guest != NULL) {
         perf->guest->hit(perf->guest->context, &hit);
+    } else if (perf->tells_hits) {
+        (void)KiProfileInterruptOrAsk(perf->ke, &hit, perf_tell_hit, perf);
     } else {
         KeProfileInterruptWithSource(perf->ke, &hit);
     }

@@ -48,6 +48,7 @@ struct perf {
     uint64_t noticed_ns;   /* when processors were last looked at for it */
     uint64_t wide_ns;      /* watches of all processes: since when; 0: none */
     uint64_t unread;       /* processes that could not be read for them */
+    bool tells_hits;       /* of watched processes, in no profile */
 
     const struct perf_guest *guest; /* guest.h; NULL: none */
     struct perf_ring *guest_rings;
@@ -103,6 +104,9 @@ int perf_refuse_source(struct perf *perf, const struct perf_source *source);
 
 /* perf_deliver - what is due. Returns ms until the next call, -1 for none. */
 int perf_deliver(struct perf *perf);
+
+/* perf_tell_hit - KI_ASK of a back end over notifications: tells a hit of a watched process. */
+BOOLEAN perf_tell_hit(void *context, const KE_HIT *hit);
 
 /* perf_flush - everything that happened before the call; nothing from within a delivery. */
 void perf_flush(struct perf *perf);
