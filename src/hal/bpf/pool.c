@@ -172,12 +172,29 @@ find_run(const struct bpf_pool *pool, size_t pages)
     return pool->pages;
 }
 
+/* What was used before is zeroed; the kernel gave the rest as zero, and has put it in no cache yet. */
+static void
+clear_run(struct bpf_pool *pool, size_t first, size_t pages)
+{
+    const size_t end = first + pages;
+
+    if (first < pool->used) {
+        const size_t used = (end < pool->used ? end : pool->used) - first;
+
+        memset(pool->memory + first * BPF_PAGE_BYTES, 0, used * BPF_PAGE_BYTES);
+    }
+    if (end > pool->used) {
+        pool->used = end;
+    }
+}
+
 static void *
 take_run(struct bpf_pool *pool, size_t first, size_t pages)
 {
     for (size_t page = first; page < first + pages; page++) {
         set_taken(pool, page, true);
     }
+    clear_run(pool, first, pages);
     if (first == pool->hint) {
         pool->hint = first + pages;
     }
@@ -357,12 +374,15 @@ bpf_pools_take(struct bpf_pools *pools, size_t bytes, void **memory)
     int result;
 
     pthread_mutex_lock(&pools->mutex);
-    result = is_piece(bytes) ? take_piece(pools, piece_log2(bytes), memory)
-                             : take_pages(pools, pages_of(bytes), memory);
-    pthread_mutex_unlock(&pools->mutex);
-    if (result == 0) {
-        memset(*memory, 0, bytes);
+    if (is_piece(bytes)) {
+        result = take_piece(pools, piece_log2(bytes), memory);
+        if (result == 0) {
+            memset(*memory, 0, bytes);
+        }
+    } else {
+        result = take_pages(pools, pages_of(bytes), memory);
     }
+    pthread_mutex_unlock(&pools->mutex);
     return result;
 }
 

@@ -19,6 +19,7 @@ struct bpf_pool {
     size_t pages;
     size_t taken; /* pages */
     size_t hint;  /* no page below it is free */
+    size_t used;  /* from here on no page has been taken yet: all zero */
     uint64_t *bits;
     struct bpf_slab **slabs; /* by page; NULL: it has none */
 };

@@ -282,6 +282,29 @@ pages_copy(char *to, uintptr_t from, size_t bytes)
     return 0;
 }
 
+/* The same of all that a range's alias has. Shared pages that nobody has used yet would be made by
+ * reading them. */
+static int
+pages_copy_range(char *to, const struct host_range *range)
+{
+    const uintptr_t from = (uintptr_t)range->alias;
+    const size_t page_bytes = host_page_bytes();
+    size_t at = 0;
+
+    if (range->supply != NULL) {
+        return pages_copy(to, from, range->bytes);
+    }
+    while ((at = host_used_next(from, range->bytes, at)) < range->bytes) {
+        const int error = pages_copy(to + at, from + at, page_bytes);
+
+        if (error != 0) {
+            return error;
+        }
+        at += page_bytes;
+    }
+    return 0;
+}
+
 /* Read once: one that an administrator lowers later is met as the kernel's refusal. */
 static size_t
 mappings_most(void)
@@ -748,7 +771,7 @@ range_change_pages(struct host_range *range, struct host_range *changed)
     if (error != 0) {
         return error;
     }
-    error = pages_copy(pages, (uintptr_t)range->alias, range->bytes);
+    error = pages_copy_range(pages, range);
     if (error == 0) {
         error = range_make_alias(changed, pages);
     }

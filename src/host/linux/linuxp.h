@@ -59,6 +59,14 @@ int host_copy_to(uintptr_t to, const void *from, size_t bytes);
  */
 ssize_t host_file_read(const char *path, char *text, size_t capacity);
 
+/* used.c */
+
+/*
+ * host_used_next - of shared pages without a file: the offset, at least from, of the next page's part that may
+ * have been used, or bytes if there is none. None is made by looking.
+ */
+size_t host_used_next(uintptr_t buffer, size_t bytes, size_t from);
+
 /* maps.c - the mappings of this process, as /proc/self/maps tells them. */
 
 struct host_mapping {

@@ -50,7 +50,7 @@ find_used(uintptr_t buffer, size_t page, size_t end)
 }
 
 size_t
-ntprof_buffer_next(const ULONG *buffer, size_t bytes, size_t from)
+host_used_next(uintptr_t buffer, size_t bytes, size_t from)
 {
     const size_t page_bytes = host_page_bytes();
     const size_t first = from / page_bytes;
@@ -60,9 +60,15 @@ ntprof_buffer_next(const ULONG *buffer, size_t bytes, size_t from)
     if (from >= bytes || system_has_swapped()) {
         return from < bytes ? from : bytes;
     }
-    page = find_used((uintptr_t)buffer, first, end);
+    page = find_used(buffer, first, end);
     if (page == end) {
         return bytes;
     }
     return page > first ? page * page_bytes : from;
+}
+
+size_t
+ntprof_buffer_next(const ULONG *buffer, size_t bytes, size_t from)
+{
+    return host_used_next((uintptr_t)buffer, bytes, from);
 }
