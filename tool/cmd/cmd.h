@@ -26,6 +26,7 @@ enum { CMD_ROWS_DEFAULT = 20 };
 int cmd_run(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_system(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_export(int argc, char **argv);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* top_look.c - from the counters to the screen of ntprof top, and to a file. */
+#include "cmd/top.h"
+#include "util/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static uint64_t
+clock_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t
+top_now_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
+void
+top_begin_looks(struct top *top)
+{
+    top->looked_ns = top_now_ns();
+    top->spent_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static void
+tell_times(struct top *top)
+{
+    const uint64_t now = top_now_ns();
+    const uint64_t spent = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    struct tui_status *const status = &top->screen.status;
+
+    status->interval_s = (double)(now - top->looked_ns) / 1e9;
+    if (now > top->looked_ns) {
+        status->cost = (double)(spent - top->spent_ns) / (double)(now - top->looked_ns);
+    }
+    top->looked_ns = now;
+    top->spent_ns = spent;
+}
+
+static void
+keep_books(struct top *top, const struct profile *recent)
+{
+    for (size_t i = 0; i < recent->source_count; i++) {
+        const struct profile_source *const source = &recent->sources[i];
+
+        top->books[i] = (struct top_books){
+            .taken = source->taken,
+            .outside = source->outside,
+            .missing = source->lost + source->throttled + source->missed,
+        };
+    }
+}
+
+static size_t
+count_ended(const struct top *top)
+{
+    size_t ended = 0;
+
+    for (size_t i = 0; i < top->targets.count; i++) {
+        ended += targets_ended(&top->targets, i);
+    }
+    return ended;
+}
+
+/* Whose hits these are. */
+static void
+tell_targets(const struct top *top, char *text, size_t size)
+{
+    const struct record_options *const options = top->options;
+    const size_t ended = count_ended(top);
+    char shown[100];
+
+    if (options->cgroup != NULL) {
+        snprintf(text, size, "cgroup %s",
+                 text_show(shown, sizeof(shown), options->cgroup));
+    } else if (options->pid_count == 0) {
+        snprintf(text, size, "all processes");
+    } else if (options->pid_count == 1) {
+        snprintf(text, size, "process %" PRIu32 "%s", options->pids[0],
+                 ended > 0 ? ", which has ended" : "");
+    } else {
+        snprintf(text, size, "%zu processes%s", options->pid_count,
+                 ended == 0                    ? ""
+                 : ended == options->pid_count ? ", which have ended"
+                                               : ", some of which have ended");
+    }
+}
+
+void
+top_tell_status(struct top *top)
+{
+    struct tui_status *const status = &top->screen.status;
+    const size_t source = top->screen.source;
+    const struct top_books *const books = &top->books[source];
+    const struct tui_table *const table = &top->screen.tables[TUI_IMAGES];
+    const uint64_t recent = table->looks > 0 ? table->recent_sums[source] : 0;
+    char targets[160];
+
+    tell_targets(top, targets, sizeof(targets));
+    snprintf(status->what, sizeof(status->what), "%s by %s", targets, top->hal);
+    snprintf(status->books, sizeof(status->books),
+             "%" PRIu64 " hits, %.0f a second; outside %" PRIu64 ", missing %" PRIu64,
+             books->taken,
+             status->interval_s > 0 ? (double)recent / status->interval_s : 0,
+             books->outside, books->missing);
+}
+
+void
+top_look(struct top *top)
+{
+    struct collector_gaps gaps;
+    struct profile *const recent = collector_recent(top->recording.collector, &gaps);
+
+    tell_times(top);
+    if (recent == NULL) {
+        tui_screen_say(&top->screen, "out of memory; it is tried again");
+        return;
+    }
+    keep_books(top, recent);
+    if (!tui_screen_take(&top->screen, recent)) {
+        tui_screen_say(&top->screen, "out of memory: some rows are missing");
+    }
+    profile_delete(recent);
+    top_tell_status(top);
+}
+
+void
+top_write(struct top *top)
+{
+    struct pprof_error error = {"out of memory for the profile"};
+    struct profile *const profile = recording_repeat(&top->recording);
+    char shown[200];
+
+    text_show(shown, sizeof(shown), top->options->output);
+    if (profile != NULL && recording_write(&top->recording, profile, &error)) {
+        tui_screen_say(&top->screen, "wrote %s", shown);
+    } else {
+        tui_screen_say(&top->screen, "-o: %s", error.text);
+    }
+    profile_delete(profile);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* filter.c - globs and parts of names, in ASCII as far as capital letters go. */
+#include "tui/filter.h"
+
+#include <string.h>
+
+static char
+fold(char letter)
+{
+    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+}
+
+static bool
+same(char wanted, char letter, bool exact)
+{
+    return wanted == '?' || wanted == letter || (!exact && wanted == fold(letter));
+}
+
+static bool
+has_capitals(const char *filter)
+{
+    for (; *filter != '\0'; filter++) {
+        if (*filter >= 'A' && *filter <= 'Z') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Only the last star may take more than it needs: those before it took the least that works. */
+static bool
+fits_glob(const char *glob, const char *name, bool exact)
+{
+    const char *star = NULL;
+    const char *taken = NULL;
+
+    while (*name != '\0') {
+        if (*glob == '*') {
+            star = ++glob;
+            taken = name;
+        } else if (*glob != '\0' && same(*glob, *name, exact)) {
+            glob++;
+            name++;
+        } else if (star != NULL) {
+            glob = star;
+            name = ++taken;
+        } else {
+            return false;
+        }
+    }
+    while (*glob == '*') {
+        glob++;
+    }
+    return *glob == '\0';
+}
+
+static bool
+begins(const char *filter, const char *name, bool exact)
+{
+    while (*filter != '\0' && *name != '\0' &&
+           (*filter == *name || (!exact && *filter == fold(*name)))) {
+        filter++;
+        name++;
+    }
+    return *filter == '\0';
+}
+
+bool
+tui_filter_fits(const char *filter, const char *name)
+{
+    const bool exact = has_capitals(filter);
+
+    if (strpbrk(filter, "*?") != NULL) {
+        return fits_glob(filter, name, exact);
+    }
+    for (; *name != '\0'; name++) {
+        if (begins(filter, name, exact)) {
+            return true;
+        }
+    }
+    return *filter == '\0';
+}
