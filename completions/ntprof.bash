@@ -45,7 +45,7 @@ _ntprof_value()
         -o | --output | --report) _filedir ;;
         --bucket) COMPREPLY=($(compgen -W '4 8 16 32 64 256 4k 1M' -- "$cur")) ;;
         --hal) COMPREPLY=($(compgen -W 'bpf perf sim' -- "$cur")) ;;
-        --by) _ntprof_list 'function line image address process source' ;;
+        --by) _ntprof_list 'function line image address bucket process thread cpu source' ;;
         --interval) COMPREPLY=($(compgen -W '100us 250us 1ms 10ms' -- "$cur")) ;;
         --duration | --every) COMPREPLY=($(compgen -W '10s 30s 1m 5m 1h' -- "$cur")) ;;
         --max-memory) COMPREPLY=($(compgen -W '256M 1G 4G' -- "$cur")) ;;
@@ -107,7 +107,7 @@ _ntprof()
         attach) options="-p --pid --duration $record" ;;
         system) options="--duration --kernel --user -G --cgroup $record" ;;
         report)
-            options='--by --rows --json --csv --symbolize --debuginfod -o --output --help'
+            options='--by --image --process --symbol --rows --json --csv --symbolize --debuginfod -o --output --help'
             files='@(pb|pb.gz|pprof)?(.old)'
             ;;
         sources | doctor) options='--json --help' ;;

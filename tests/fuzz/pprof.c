@@ -25,12 +25,34 @@ require(bool good)
 static void
 show(const struct profile *profile, enum report_key key, enum report_format format)
 {
-    const struct report_options options = {.key = key,
+    const struct report_options options = {.keys = {{key}, 1},
                                            .format = format,
                                            .rows = 50,
                                            .width = format == REPORT_TABLE ? 80 : 0};
     FILE *out = fopen("/dev/null", "w");
 
+    require(out != NULL && report_print(out, profile, &options));
+    fclose(out);
+}
+
+/* All keys at once, of what a glob lets through. */
+static void
+show_filtered(const struct profile *profile)
+{
+    static const struct report_filter filters[] = {{REPORT_FILTER_IMAGE, "*[!x]*"},
+                                                   {REPORT_FILTER_PROCESS, "*"},
+                                                   {REPORT_FILTER_SYMBOL, "?*a*"},
+                                                   {REPORT_FILTER_SYMBOL, "*"}};
+    struct report_options options = {
+        .filters = filters, .filter_count = 4, .rows = 50, .format = REPORT_JSON};
+    FILE *out = fopen("/dev/null", "w");
+    char why[256] = "";
+
+    while (options.keys.count < REPORT_KEY_COUNT) {
+        options.keys.list[options.keys.count] = (enum report_key)options.keys.count;
+        options.keys.count++;
+    }
+    require(report_check(profile, &options, why, sizeof(why)) == (why[0] == '\0'));
     require(out != NULL && report_print(out, profile, &options));
     fclose(out);
 }
@@ -81,11 +103,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     write_and_read(profile);
     profile_sort(profile);
-    for (int key = REPORT_BY_FUNCTION; key <= REPORT_BY_SOURCE; key++) {
+    for (int key = REPORT_BY_FUNCTION; key < REPORT_KEY_COUNT; key++) {
         show(profile, (enum report_key)key, REPORT_TABLE);
     }
     show(profile, REPORT_BY_ADDRESS, REPORT_JSON);
     show(profile, REPORT_BY_FUNCTION, REPORT_CSV);
+    show_filtered(profile);
     profile_delete(profile);
     return 0;
 }

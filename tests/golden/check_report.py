@@ -18,7 +18,8 @@ import tempfile
 import validate_schema
 
 HERE = pathlib.Path(__file__).parent
-KINDS = ["usual", "several", "user", "few", "hostile", "empty", "foreign"]
+KINDS = ["usual", "several", "user", "few", "hostile", "empty", "foreign", "events",
+         "threads"]
 
 # Name of the kept output: kind of profile, arguments.
 CASES = {
@@ -30,6 +31,19 @@ CASES = {
     "usual-source.txt": ("usual", ["--by", "source"]),
     "several-function.txt": ("several", []),
     "several-source.txt": ("several", ["--by", "source"]),
+    "several-process-function.txt": ("several", ["--by", "process,function"]),
+    "several-source-image.txt": ("several", ["--by", "source,image"]),
+    "usual-line.txt": ("usual", ["--by", "line"]),
+    "usual-bucket.txt": ("usual", ["--by", "bucket"]),
+    "usual-filtered.txt": ("usual", ["--image", "plugin.so", "--image", "[kernel]", "--symbol",
+                                     "*push_back*", "--symbol", "clear_*"]),
+    "several-filtered.txt": ("several", ["--process", "work*", "--by", "source"]),
+    "foreign-bucket.txt": ("foreign", ["--by", "bucket", "--rows", "1"]),
+    "events-function.txt": ("events", []),
+    "events-source-function.txt": ("events", ["--by", "function,source"]),
+    "threads-thread.txt": ("threads", ["--by", "thread"]),
+    "threads-cpu.txt": ("threads", ["--by", "cpu"]),
+    "threads-all.txt": ("threads", ["--by", "cpu,thread,process,bucket"]),
     "user-function.txt": ("user", ["--rows", "1"]),
     "few-function.txt": ("few", []),
     "empty-function.txt": ("empty", []),
@@ -42,6 +56,12 @@ CASES = {
     "usual-image.json": ("usual", ["--json", "--by", "image"]),
     "hostile-address.json": ("hostile", ["--json", "--by", "address"]),
     "empty-function.json": ("empty", ["--json"]),
+    "several-filtered.json": ("several", ["--json", "--process", "worker", "--symbol", "memcpy",
+                                          "--by", "process,line"]),
+    "events-function.json": ("events", ["--json"]),
+    "threads-all.json": ("threads", ["--json", "--by", "cpu,thread,process,bucket"]),
+    "events-function.csv": ("events", ["--csv"]),
+    "threads-all.csv": ("threads", ["--csv", "--by", "cpu,thread,process,bucket"]),
     "usual-function.csv": ("usual", ["--csv"]),
     "several-address.csv": ("several", ["--csv", "--by", "address", "--rows", "0"]),
     "several-source.csv": ("several", ["--csv", "--by", "source"]),
@@ -52,6 +72,15 @@ CASES = {
 # Arguments, words of the one line on standard error. Status 125, nothing on standard output.
 MISTAKES = [
     (["--by", "colour", "usual"], "--by colour: allowed are function, line, image, address"),
+    (["--by", "function,", "usual"], "--by function,: allowed are function, line"),
+    (["--by", "image,image", "usual"], "--by image,image: allowed are function"),
+    (["--by", "cpu", "usual"], "--by cpu: the profile does not tell processors"),
+    (["--by", "function,thread", "usual"], "--by thread: the profile does not tell threads"),
+    (["--image", "nothing*", "usual"], "--image nothing*: no image of the profile matches"),
+    (["--image", "*", "--process", "\033", "usual"], "--process \\x1b: no process of the profile"),
+    (["--symbol", "memcp", "usual"], "--symbol memcp: no symbol of the profile matches"),
+    (["--symbol", "memcpy", "--image", "plugin.so", "usual"], "no hits in what the filters let"),
+    (["--image"], "--image: a value is missing"),
     (["--rows", "-1", "usual"], "--rows -1: allowed are 0 (all), 1, 2"),
     (["--rows", "", "usual"], "--rows : allowed are"),
     (["--rows"], "--rows: a value is missing"),
@@ -118,13 +147,28 @@ class Checker:
         for source in report["sources"]:
             self.expect(source["taken"] == source["counted"] + source["outside"],
                         f"{name}: taken does not add up")
+            self.expect(source["selected"] <= source["hits"], f"{name}: more selected than there is")
             missing = sum(source[k] for k in ("lost", "throttled", "missed", "unfinished", "excluded"))
             self.expect(source["expected"] == source["taken"] + missing,
                         f"{name}: expected does not add up")
 
+    def check_sums(self):
+        """All rows, by whatever keys, add up to what the filters let through."""
+        for keys in ("function", "line,process", "address", "bucket,source", "cpu,thread,image"):
+            for kind in ("several", "events", "threads"):
+                if "cpu" in keys and kind != "threads":
+                    continue
+                result = self.run("report", "--json", "--rows", "0", "--by", keys, kind)
+                report = json.loads(result.stdout)
+                first = report["sources"][0]
+                hits = sum(row["hits"] for row in report["rows"]
+                           if row.get("source", first["name"]) == first["name"])
+                self.expect(hits == first["selected"] == first["hits"], f"{kind} by {keys}: {hits}")
+                self.expect(report["row_count"] == len(report["rows"]), f"{kind} by {keys}: rows")
+
     def check_csv(self, name, output):
         rows = list(csv.reader(io.StringIO(output.decode("utf-8"), newline="")))
-        self.expect(all(len(row) == 10 for row in rows), f"{name}: columns differ")
+        self.expect(all(len(row) == 18 for row in rows), f"{name}: columns differ")
         self.expect(rows[0][0] == "samples", f"{name}: no header")
 
     def check_mistakes(self):
@@ -166,6 +210,7 @@ def main():
             checker.run("make", kind, kind)
         for name, (kind, arguments) in CASES.items():
             checker.compare(name, kind, arguments, "--update" in sys.argv)
+        checker.check_sums()
         checker.check_mistakes()
         checker.check_streams()
     print(f"{checker.good} checks good, {checker.wrong} wrong")

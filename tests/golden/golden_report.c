@@ -2,7 +2,7 @@
 /*
  * golden_report.c - makes the profile files that the golden tests show, and shows them.
  *
- *   golden-report make KIND FILE     KIND: usual, several, user, few, hostile, empty, foreign
+ *   golden-report make KIND FILE     KIND: usual, several, user, few, hostile, empty, foreign, events, threads
  *   golden-report report ARGUMENT... as ntprof report
  */
 #include "cmd/cmd.h"
@@ -187,6 +187,93 @@ make_few(void)
     return profile;
 }
 
+/* A source that counts events, each hit for interval of them. */
+static uint32_t
+add_events(struct profile *profile, const char *name, const char *nt_name,
+           uint64_t interval)
+{
+    const struct profile_source source = {
+        .name = name,
+        .nt_name = nt_name,
+        .unit = "events",
+        .kernel_included = true,
+        .asked = interval,
+        .granted = interval,
+        .measured = (double)interval,
+    };
+    uint32_t index;
+
+    require(profile_add_source(profile, &source, &index), "source");
+    return index;
+}
+
+/* What a processor counts: enough hits for a ratio in some rows, too few in others. */
+static struct profile *
+make_events(void)
+{
+    struct profile *profile = begin("");
+    const uint32_t cycles =
+        add_events(profile, "cycles", "ProfileTotalCycles", 1000000);
+    const uint32_t instructions =
+        add_events(profile, "instructions", "ProfileTotalIssues", 2000000);
+    const uint32_t misses =
+        add_events(profile, "cache-misses", "ProfileCacheMisses", 10000);
+    const uint32_t branch_misses =
+        add_events(profile, "branch-misses", "ProfileBranchMispredictions", 20000);
+    const uint32_t image =
+        add_image(profile, "/usr/bin/solver", "0badcafe", 0x1000, 0x1000);
+    const uint32_t walk = add_function(profile, "walk_list", "walk_list", "list.c", 7);
+    const uint32_t add = add_function(profile, "add_all", "add_all", "sum.c", 3);
+    const uint32_t rare = add_function(profile, "rare", "rare", "rare.c", 90);
+
+    add_hits(profile, image, 0x1100, "solver", walk, 9, cycles, 9000);
+    add_hits(profile, image, 0x1100, "solver", walk, 9, instructions, 500);
+    add_hits(profile, image, 0x1100, "solver", walk, 9, misses, 4000);
+    add_hits(profile, image, 0x1100, "solver", walk, 9, branch_misses, 19);
+    add_hits(profile, image, 0x1200, "solver", add, 4, cycles, 3000);
+    add_hits(profile, image, 0x1200, "solver", add, 5, instructions, 6000);
+    add_hits(profile, image, 0x1200, "solver", add, 5, branch_misses, 30);
+    add_hits(profile, image, 0x1300, "solver", rare, 91, cycles, 12);
+    add_hits(profile, image, 0x1300, "solver", rare, 91, instructions, 40);
+    return profile;
+}
+
+static void
+add_hits_of(struct profile *profile, const char *thread, uint32_t cpu_plus_1,
+            uint64_t address, uint64_t hits)
+{
+    struct profile_place place = {
+        .address = address, .function = 1, .cpu_plus_1 = cpu_plus_1};
+
+    require(profile_add_thread(profile, thread, &place.thread) &&
+                profile_add_hits_at(profile, &place, 0, hits),
+            "hits");
+    profile->sources[0].counted += hits;
+    profile->sources[0].taken += hits;
+    profile->sources[0].expected += hits;
+}
+
+/* Hits of threads on processors, some not told; in buckets of 16 bytes. */
+static struct profile *
+make_threads(void)
+{
+    struct profile *profile = begin("");
+    uint32_t process;
+
+    profile->bucket_bytes = 16;
+    add_source(profile, "time", 10000);
+    add_image(profile, "/opt/server", "5e17e1", 0x1000, 0x1000);
+    add_function(profile, "serve", "serve", "serve.c", 10);
+    require(profile_add_process(profile, "server", &process), "process");
+    add_hits_of(profile, "worker (101)", 1, 0x1100, 12000);
+    add_hits_of(profile, "worker (102)", 4, 0x1100, 7000);
+    add_hits_of(profile, "worker (102)", 1, 0x1110, 900);
+    add_hits_of(profile, "\033[2Jcleaner", 4, 0x1100, 80);
+    add_hits_of(profile, "", 4, 0x1110, 20);
+    add_hits_of(profile, "late", 0, 0x1110, 10);
+    return profile;
+}
+
 static struct profile *
 make_hostile(void)
 {
@@ -234,7 +321,7 @@ make(const char *kind, const char *path)
     } kinds[] = {
         {"usual", make_usual},     {"several", make_several}, {"user", make_user},
         {"few", make_few},         {"hostile", make_hostile}, {"empty", make_empty},
-        {"foreign", make_foreign},
+        {"foreign", make_foreign}, {"events", make_events},   {"threads", make_threads},
     };
     struct pprof_error error;
 

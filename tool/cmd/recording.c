@@ -432,7 +432,6 @@ static bool
 recording_print(const struct recording *recording, const struct profile *profile)
 {
     struct report_options options = {
-        .key = REPORT_BY_FUNCTION,
         .format = recording->options->json ? REPORT_JSON : REPORT_TABLE,
         .rows = recording->options->rows,
     };

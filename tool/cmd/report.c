@@ -19,6 +19,9 @@
 enum {
     OPTION_ROWS = 256,
     OPTION_BY,
+    OPTION_IMAGE,
+    OPTION_PROCESS,
+    OPTION_SYMBOL,
     OPTION_JSON,
     OPTION_CSV,
     OPTION_SYMBOLIZE,
@@ -29,6 +32,9 @@ enum {
 static const struct option LONG_OPTIONS[] = {
     {"rows", required_argument, NULL, OPTION_ROWS},
     {"by", required_argument, NULL, OPTION_BY},
+    {"image", required_argument, NULL, OPTION_IMAGE},
+    {"process", required_argument, NULL, OPTION_PROCESS},
+    {"symbol", required_argument, NULL, OPTION_SYMBOL},
     {"json", no_argument, NULL, OPTION_JSON},
     {"csv", no_argument, NULL, OPTION_CSV},
     {"symbolize", no_argument, NULL, OPTION_SYMBOLIZE},
@@ -40,6 +46,7 @@ static const struct option LONG_OPTIONS[] = {
 
 struct arguments {
     struct report_options report;
+    struct report_filter *filters; /* what report.filters is */
     const char *file;
     const char *output; /* NULL: the profile is not written */
     struct names_options names;
@@ -80,6 +87,22 @@ set_rows(struct arguments *arguments, const char *text)
 }
 
 static bool
+add_filter(struct arguments *arguments, enum report_filter_kind kind, const char *glob)
+{
+    struct report_options *report = &arguments->report;
+    struct report_filter *filters =
+        reallocarray(arguments->filters, report->filter_count + 1, sizeof(*filters));
+
+    if (filters == NULL) {
+        return fail(glob, "out of memory");
+    }
+    filters[report->filter_count++] = (struct report_filter){kind, glob};
+    arguments->filters = filters;
+    report->filters = filters;
+    return true;
+}
+
+static bool
 set_format(struct arguments *arguments, enum report_format format)
 {
     if (arguments->report.format != REPORT_TABLE &&
@@ -109,10 +132,18 @@ set_option(struct arguments *arguments, int option, char **argv)
     case OPTION_ROWS:
         return set_rows(arguments, optarg);
     case OPTION_BY:
-        return report_key_parse(optarg, &arguments->report.key) ||
+        return report_keys_parse(optarg, &arguments->report.keys) ||
                fail_value(
                    "--by", optarg,
-                   "allowed are function, line, image, address, process, source");
+                   "allowed are function, line, image, address, bucket, process, "
+                   "thread, cpu, source, each once; several with commas: "
+                   "process,function");
+    case OPTION_IMAGE:
+        return add_filter(arguments, REPORT_FILTER_IMAGE, optarg);
+    case OPTION_PROCESS:
+        return add_filter(arguments, REPORT_FILTER_PROCESS, optarg);
+    case OPTION_SYMBOL:
+        return add_filter(arguments, REPORT_FILTER_SYMBOL, optarg);
     case OPTION_JSON:
         return set_format(arguments, REPORT_JSON);
     case OPTION_CSV:
@@ -133,10 +164,10 @@ set_option(struct arguments *arguments, int option, char **argv)
     case ':':
         return fail(argv[optind - 1], "a value is missing");
     default:
-        return fail(argv[optind - 1],
-                    "no such option, or one that takes no value; "
-                    "there are --rows, --by, --json, --csv, --symbolize, "
-                    "--debuginfod, -o, --help");
+        return fail(argv[optind - 1], "no such option, or one that takes no value; "
+                                      "there are --rows, --by, --image, --process, "
+                                      "--symbol, --json, --csv, --symbolize, "
+                                      "--debuginfod, -o, --help");
     }
 }
 
@@ -205,28 +236,43 @@ add_names(struct profile *profile, const struct arguments *arguments)
     return done;
 }
 
+static int
+show(const struct arguments *arguments)
+{
+    struct report_options options = arguments->report;
+    struct pprof_error error;
+    struct profile *profile = pprof_read(arguments->file, &error);
+    char why[512];
+    int status = CMD_FAILED;
+
+    if (profile == NULL) {
+        return cmd_fail("report", "%s", error.text);
+    }
+    terminal_fit(stdout, &options);
+    if (arguments->symbolize && !add_names(profile, arguments)) {
+        status = CMD_FAILED; /* which was said */
+    } else if (!report_check(profile, &options, why, sizeof(why))) {
+        status = cmd_fail("report", "%s", why);
+    } else {
+        status = print(profile, &options);
+    }
+    profile_delete(profile);
+    return status;
+}
+
 int
 cmd_report(int argc, char **argv)
 {
     struct arguments arguments = {.report = {.rows = CMD_ROWS_DEFAULT}};
-    struct pprof_error error;
-    struct profile *profile;
-    int status;
+    int status = CMD_FAILED;
 
-    if (!parse(&arguments, argc, argv)) {
-        return CMD_FAILED;
+    if (parse(&arguments, argc, argv)) {
+        if (!arguments.help) {
+            status = show(&arguments);
+        } else if (cmd_print_help("report")) {
+            status = CMD_OK;
+        }
     }
-    if (arguments.help) {
-        return cmd_print_help("report") ? CMD_OK : CMD_FAILED;
-    }
-    profile = pprof_read(arguments.file, &error);
-    if (profile == NULL) {
-        return cmd_fail("report", "%s", error.text);
-    }
-    terminal_fit(stdout, &arguments.report);
-    status = !arguments.symbolize || add_names(profile, &arguments)
-                 ? print(profile, &arguments.report)
-                 : CMD_FAILED;
-    profile_delete(profile);
+    free(arguments.filters);
     return status;
 }

@@ -5,8 +5,9 @@
 bool
 report_print_books(FILE *out, const struct profile *profile)
 {
+    const struct report_options by_source = {.keys = {{REPORT_BY_SOURCE}, 1}};
     struct report_groups groups;
-    const bool done = report_group_rows(profile, REPORT_BY_IMAGE, &groups) &&
+    const bool done = report_group_rows(profile, &by_source, &groups) &&
                       report_print_honesty(out, profile, &groups);
 
     report_groups_finish(&groups);

@@ -3,6 +3,7 @@
  * csv.c - a report for spreadsheets and scripts: one header line, one line for each row
  * and source with hits, quoted as in RFC 4180, lines ended by a newline alone.
  */
+#include "report/estimate.h"
 #include "report/formats.h"
 
 #include "util/text.h"
@@ -57,19 +58,15 @@ put_name(FILE *out, struct buffer *scratch, const struct report_group *group)
     return put_scratch(out, scratch);
 }
 
+/* Fields that tell where and who. */
 static bool
-put_record(FILE *out, struct buffer *scratch, const struct profile *profile,
-           const struct report_groups *groups, const struct report_group *group,
-           size_t source)
+put_names(FILE *out, struct buffer *scratch, const struct report_groups *groups,
+          const struct report_group *group, size_t source)
 {
     const struct profile_image *image = group->image;
     const struct profile_function *function = group->function;
-    const uint64_t hits = report_group_hits(groups, group, source);
-    const uint64_t total = groups->totals[source];
 
-    fprintf(out, "%" PRIu64 ",%.6f,", hits,
-            total > 0 ? (double)hits / (double)total : 0);
-    if (!put_text(out, scratch, profile->sources[source].name) ||
+    if (!put_text(out, scratch, groups->profile->sources[source].name) ||
         !put_text(out, scratch, image != NULL ? image->path : "") ||
         !put_text(out, scratch, image != NULL ? image->build_id : "") ||
         !put_name(out, scratch, group) ||
@@ -84,33 +81,74 @@ put_record(FILE *out, struct buffer *scratch, const struct profile *profile,
         fprintf(out, "0x%" PRIx64, group->address);
     }
     fputc(',', out);
-    scratch->size = 0;
-    text_escape(scratch, group->process != NULL ? group->process : "");
-    if (buffer_text(scratch) == NULL) {
+    return put_text(out, scratch, group->process) &&
+           put_text(out, scratch, group->thread);
+}
+
+/* Fields that came later than the first versions. */
+static void
+put_numbers(FILE *out, const struct report_groups *groups,
+            const struct report_group *group, size_t source)
+{
+    const struct profile_source *shown = &groups->profile->sources[source];
+    const uint64_t end = report_groups_by(groups, REPORT_BY_BUCKET)
+                             ? report_group_bucket_end(groups, group)
+                             : 0;
+    struct report_ratio ratio;
+    double value;
+
+    if (group->cpu_plus_1 != 0) {
+        fprintf(out, "%" PRIu32, group->cpu_plus_1 - 1);
+    }
+    fputc(',', out);
+    if (end != 0) {
+        fprintf(out, "0x%" PRIx64, end);
+    }
+    fprintf(out, ",%.6f,%.12g,%s,", report_group_error(groups, group, source),
+            (double)report_group_hits(groups, group, source) * report_interval(shown),
+            report_is_time(shown) ? "ns" : "events");
+    if (group->source == NULL && report_ratio_find(groups->profile, source, &ratio) &&
+        report_ratio_value(
+            groups->profile, &ratio, report_group_hits(groups, group, source),
+            report_group_hits(groups, group, ratio.denominator), &value)) {
+        fprintf(out, "%.6g,%s", value, ratio.unit);
+    } else {
+        fputc(',', out);
+    }
+}
+
+static bool
+put_record(FILE *out, struct buffer *scratch, const struct report_groups *groups,
+           const struct report_group *group, size_t source)
+{
+    fprintf(out, "%" PRIu64 ",%.6f,", report_group_hits(groups, group, source),
+            report_group_share(groups, group, source));
+    if (!put_names(out, scratch, groups, group, source)) {
         return false;
     }
-    put_field(out, (const char *)scratch->data);
+    put_numbers(out, groups, group, source);
     fputc('\n', out);
     return true;
 }
 
 bool
-report_print_csv(FILE *out, const struct profile *profile,
-                 const struct report_groups *groups,
+report_print_csv(FILE *out, const struct report_groups *groups,
                  const struct report_options *options)
 {
     const size_t shown = report_rows_shown(options, groups->count);
     struct buffer scratch = {0};
     bool done = true;
 
-    fputs("samples,share,source,module,build_id,function,file,line,address,process\n",
+    fputs("samples,share,source,module,build_id,function,file,line,address,process,"
+          "thread,cpu,bucket_end,error,estimate,estimate_unit,ratio,ratio_unit\n",
           out);
     for (size_t i = 0; done && i < shown; i++) {
         const struct report_group *group = &groups->groups[i];
 
-        for (size_t source = 0; done && source < profile->source_count; source++) {
+        for (size_t source = 0; done && source < groups->profile->source_count;
+             source++) {
             if (report_group_hits(groups, group, source) > 0) {
-                done = put_record(out, &scratch, profile, groups, group, source);
+                done = put_record(out, &scratch, groups, group, source);
             }
         }
     }

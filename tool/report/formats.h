@@ -9,19 +9,18 @@
 
 #include "report/group.h"
 
-bool report_print_table(FILE *out, const struct profile *profile,
-                        const struct report_groups *groups,
+bool report_print_table(FILE *out, const struct report_groups *groups,
                         const struct report_options *options);
-bool report_print_json(FILE *out, const struct profile *profile,
-                       const struct report_groups *groups,
+bool report_print_json(FILE *out, const struct report_groups *groups,
                        const struct report_options *options);
-bool report_print_csv(FILE *out, const struct profile *profile,
-                      const struct report_groups *groups,
+bool report_print_csv(FILE *out, const struct report_groups *groups,
                       const struct report_options *options);
 
 /* Rows to show of count. */
 size_t report_rows_shown(const struct report_options *options, size_t count);
 
 const char *report_key_name(enum report_key key);
+
+bool report_has_key(const struct report_keys *keys, enum report_key key);
 
 #endif

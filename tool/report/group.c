@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group.c - rows of a profile added up by a key. Strings of a profile are interned, so
+ * group.c - rows of a profile added up by keys. Strings of a profile are interned, so
  * names compare by pointer.
+ *
+ * Invariant: a group's hits are one counter for each source, or by source the one of its own:
+ * memory follows the hits of the profile, not their square.
  */
 #include "report/group.h"
 
+#include "report/estimate.h"
+#include "report/filter.h"
 #include "util/hash_index.h"
 #include "util/text.h"
 
@@ -12,13 +17,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BIT(key) (1u << (key))
+
+/* Keys that name an image, and those of them that name a place in it. */
+#define IMAGE_KEYS (PLACE_KEYS | BIT(REPORT_BY_IMAGE))
+#define PLACE_KEYS                                                            \
+    (BIT(REPORT_BY_FUNCTION) | BIT(REPORT_BY_LINE) | BIT(REPORT_BY_ADDRESS) | \
+     BIT(REPORT_BY_BUCKET))
+#define ADDRESS_KEYS (BIT(REPORT_BY_ADDRESS) | BIT(REPORT_BY_BUCKET))
+
 struct grouper {
     const struct profile *profile;
-    enum report_key key;
+    unsigned keys;
     struct report_groups *groups;
+    size_t width; /* counters of a group */
     size_t capacity;
     struct hash_index index;
 };
+
+static bool
+has_keys(const struct grouper *grouper, unsigned keys)
+{
+    return (grouper->keys & keys) != 0;
+}
 
 static bool
 is_named(const struct profile_function *function)
@@ -32,52 +53,68 @@ pointer_bits(const void *pointer)
     return (uint64_t)(uintptr_t)pointer;
 }
 
-/* The group that a row belongs to, without hits. */
+/* The group that a row belongs to, without hits and source. */
 static struct report_group
 group_of_row(const struct grouper *grouper, const struct profile_row *row)
 {
     const struct profile *profile = grouper->profile;
     const struct profile_function *function = &profile->functions[row->function];
-    struct report_group group = {.image = &profile->images[row->image]};
+    struct report_group group = {0};
 
-    switch (grouper->key) {
-    case REPORT_BY_FUNCTION:
-    case REPORT_BY_ADDRESS:
-    case REPORT_BY_LINE:
+    if (has_keys(grouper, IMAGE_KEYS)) {
+        group.image = &profile->images[row->image];
+    }
+    if (has_keys(grouper, PLACE_KEYS)) {
         group.function = is_named(function) ? function : NULL;
         group.address = row->address;
         group.has_address = true;
-        group.line =
-            grouper->key == REPORT_BY_FUNCTION ? function->start_line : row->line;
-        break;
-    case REPORT_BY_PROCESS:
-        group.image = NULL;
+        group.line = has_keys(grouper, ADDRESS_KEYS | BIT(REPORT_BY_LINE))
+                         ? row->line
+                         : function->start_line;
+    }
+    if (has_keys(grouper, BIT(REPORT_BY_PROCESS))) {
         group.process = profile->processes[row->process];
-        break;
-    case REPORT_BY_IMAGE:
-    case REPORT_BY_SOURCE:
-        break;
+    }
+    if (has_keys(grouper, BIT(REPORT_BY_THREAD))) {
+        group.thread = profile->threads[row->thread];
+    }
+    if (has_keys(grouper, BIT(REPORT_BY_CPU))) {
+        group.cpu_plus_1 = row->cpu_plus_1;
     }
     return group;
+}
+
+/* Do addresses tell groups apart? Code without names has nothing else. */
+static bool
+is_by_address(const struct grouper *grouper, const struct report_group *group)
+{
+    return group->has_address &&
+           (has_keys(grouper, ADDRESS_KEYS) || group->function == NULL);
 }
 
 static uint32_t
 hash_group(const struct grouper *grouper, const struct report_group *group)
 {
-    uint32_t hash = hash_mix(0, pointer_bits(group->process));
+    uint32_t hash = hash_mix(group->cpu_plus_1, pointer_bits(group->process));
 
+    if (group->thread != NULL) {
+        hash = hash_mix(hash, pointer_bits(group->thread));
+    }
+    if (group->source != NULL) {
+        hash = hash_mix(hash, pointer_bits(group->source));
+    }
     if (group->image != NULL) {
         hash = hash_mix(hash, pointer_bits(group->image->path));
         hash = hash_mix(hash, pointer_bits(group->image->build_id));
     }
-    if (grouper->key == REPORT_BY_FUNCTION && group->function != NULL) {
-        return hash_mix(hash, pointer_bits(group->function->name));
+    if (group->function != NULL) {
+        hash = hash_mix(hash, pointer_bits(group->function->name));
     }
-    if (grouper->key == REPORT_BY_LINE && group->function != NULL) {
+    if (group->function != NULL && has_keys(grouper, BIT(REPORT_BY_LINE))) {
         hash = hash_mix(hash, pointer_bits(group->function->file));
-        return hash_mix(hash, group->line);
+        hash = hash_mix(hash, group->line);
     }
-    return group->has_address ? hash_mix(hash, group->address) : hash;
+    return is_by_address(grouper, group) ? hash_mix(hash, group->address) : hash;
 }
 
 static bool
@@ -94,29 +131,30 @@ same_function(const struct profile_function *a, const struct profile_function *b
                       a->system_name == b->system_name);
 }
 
+/* By line: is it the same one? The functions are the same already. */
+static bool
+same_line(const struct report_group *a, const struct report_group *b)
+{
+    return a->function == NULL ||
+           (a->line == b->line && a->function->file == b->function->file);
+}
+
 static bool
 same_group(const struct grouper *grouper, const struct report_group *a,
            const struct report_group *b)
 {
-    if (a->process != b->process || !same_image(a->image, b->image)) {
-        return false;
-    }
-    if (grouper->key == REPORT_BY_FUNCTION) {
-        return same_function(a->function, b->function) &&
-               (a->function != NULL || a->address == b->address);
-    }
-    if (grouper->key == REPORT_BY_LINE && a->function != NULL && b->function != NULL) {
-        return a->line == b->line && a->function->file == b->function->file &&
-               same_function(a->function, b->function);
-    }
-    return !a->has_address || a->address == b->address;
+    return a->process == b->process && a->thread == b->thread &&
+           a->cpu_plus_1 == b->cpu_plus_1 && a->source == b->source &&
+           same_image(a->image, b->image) && same_function(a->function, b->function) &&
+           (!has_keys(grouper, BIT(REPORT_BY_LINE)) || same_line(a, b)) &&
+           (!is_by_address(grouper, a) || a->address == b->address);
 }
 
 static struct report_group *
 append_group(struct grouper *grouper, const struct report_group *wanted)
 {
     struct report_groups *groups = grouper->groups;
-    const size_t hits_size = grouper->profile->source_count * sizeof(uint64_t);
+    const size_t hits_size = grouper->width * sizeof(uint64_t);
     struct report_group *group;
     uint8_t *hits;
 
@@ -175,17 +213,52 @@ hits_of(const struct report_groups *groups, const struct report_group *group)
     return (uint64_t *)(void *)groups->hits.data + group->hits_at;
 }
 
+/* The group equal to wanted. NULL: out of memory. */
+static struct report_group *
+widened_group(struct grouper *grouper, const struct report_group *wanted)
+{
+    struct report_group *group = find_or_append(grouper, wanted);
+
+    if (group != NULL && wanted->address < group->address) {
+        group->address = wanted->address;
+    }
+    return group;
+}
+
+/* By source: each source with hits is a group. */
+static bool
+add_row_by_source(struct grouper *grouper, const struct profile_row *row)
+{
+    struct report_group wanted = group_of_row(grouper, row);
+
+    for (size_t i = 0; i < grouper->profile->source_count; i++) {
+        struct report_group *group;
+
+        if (row->hits[i] == 0) {
+            continue;
+        }
+        wanted.source = &grouper->profile->sources[i];
+        group = widened_group(grouper, &wanted);
+        if (group == NULL) {
+            return false;
+        }
+        add_clamped(hits_of(grouper->groups, group), row->hits[i]);
+    }
+    return true;
+}
+
 static bool
 add_row(struct grouper *grouper, const struct profile_row *row)
 {
     const struct report_group wanted = group_of_row(grouper, row);
-    struct report_group *group = find_or_append(grouper, &wanted);
+    struct report_group *group;
 
+    if (has_keys(grouper, BIT(REPORT_BY_SOURCE))) {
+        return add_row_by_source(grouper, row);
+    }
+    group = widened_group(grouper, &wanted);
     if (group == NULL) {
         return false;
-    }
-    if (wanted.address < group->address) {
-        group->address = wanted.address;
     }
     for (size_t i = 0; i < grouper->profile->source_count; i++) {
         add_clamped(&hits_of(grouper->groups, group)[i], row->hits[i]);
@@ -193,6 +266,7 @@ add_row(struct grouper *grouper, const struct profile_row *row)
     return true;
 }
 
+/* By source alone: those without hits too. */
 static bool
 group_sources(struct grouper *grouper)
 {
@@ -203,49 +277,124 @@ group_sources(struct grouper *grouper)
         if (group == NULL) {
             return false;
         }
-        hits_of(grouper->groups, group)[i] = grouper->groups->totals[i];
+        *hits_of(grouper->groups, group) = grouper->groups->selected[i];
     }
     return true;
 }
 
 static int
-compare_texts(const char *a, const char *b)
+compare_numbers(uint64_t a, uint64_t b)
 {
-    return strcmp(a != NULL ? a : "", b != NULL ? b : "");
+    return (a > b) - (a < b);
 }
 
 static int
-compare_groups(const void *left, const void *right, void *context)
+compare_texts(const char *a, const char *b)
 {
-    const struct grouper *grouper = context;
-    const struct report_group *a = left;
-    const struct report_group *b = right;
+    return a == b ? 0 : strcmp(a != NULL ? a : "", b != NULL ? b : "");
+}
+
+/* Hits of several sources do not compare, but their shares do. */
+static int
+compare_shares(const struct grouper *grouper, const struct report_group *a,
+               const struct report_group *b)
+{
+    const struct report_groups *groups = grouper->groups;
+    const double a_share =
+        report_group_share(groups, a, report_group_main_source(groups, a));
+    const double b_share =
+        report_group_share(groups, b, report_group_main_source(groups, b));
+
+    return (a_share < b_share) - (a_share > b_share);
+}
+
+static int
+compare_hits(const struct grouper *grouper, const struct report_group *a,
+             const struct report_group *b)
+{
     const uint64_t *a_hits = hits_of(grouper->groups, a);
     const uint64_t *b_hits = hits_of(grouper->groups, b);
     int order = 0;
 
-    for (size_t i = 0; i < grouper->profile->source_count; i++) {
-        if (a_hits[i] != b_hits[i]) {
-            return a_hits[i] > b_hits[i] ? -1 : 1;
-        }
+    if (a->source != b->source) {
+        return compare_shares(grouper, a, b);
     }
-    order = compare_texts(a->process, b->process);
+    for (size_t i = 0; order == 0 && i < grouper->width; i++) {
+        order = compare_numbers(b_hits[i], a_hits[i]);
+    }
+    return order;
+}
+
+/* Of groups with as many hits, so that the order is the same each time. */
+static int
+compare_names(const struct report_group *a, const struct report_group *b)
+{
+    int order = compare_texts(a->process, b->process);
+
+    if (order == 0) {
+        order = compare_texts(a->thread, b->thread);
+    }
+    if (order == 0) {
+        order = compare_numbers(a->cpu_plus_1, b->cpu_plus_1);
+    }
     if (order == 0 && a->image != NULL && b->image != NULL) {
         order = compare_texts(a->image->path, b->image->path);
     }
     if (order == 0 && a->function != NULL && b->function != NULL) {
         order = compare_texts(a->function->name, b->function->name);
     }
-    return order != 0 ? order : (a->address > b->address) - (a->address < b->address);
+    return order;
+}
+
+static int
+compare_groups(const void *left, const void *right, void *context)
+{
+    const struct report_group *a = left;
+    const struct report_group *b = right;
+    int order = compare_hits(context, a, b);
+
+    if (order == 0) {
+        order = compare_names(a, b);
+    }
+    if (order == 0) {
+        order = compare_numbers(a->address, b->address);
+    }
+    if (order == 0) {
+        order = compare_numbers(a->line, b->line);
+    }
+    /* Both are members of one array, or both NULL. */
+    return order != 0
+               ? order
+               : compare_numbers(pointer_bits(a->source), pointer_bits(b->source));
+}
+
+/* Adds a row up, if the filters let it through. */
+static bool
+take_row(struct grouper *grouper, const struct row_filter *filter,
+         const struct profile_row *row)
+{
+    struct report_groups *groups = grouper->groups;
+    const bool passes = row_filter_passes(filter, row);
+
+    for (size_t i = 0; i < grouper->profile->source_count; i++) {
+        add_clamped(&groups->totals[i], row->hits[i]);
+        if (passes) {
+            add_clamped(&groups->selected[i], row->hits[i]);
+        }
+    }
+    return !passes || grouper->keys == BIT(REPORT_BY_SOURCE) || add_row(grouper, row);
 }
 
 static bool
-group_rows(struct grouper *grouper)
+group_rows(struct grouper *grouper, const struct row_filter *filter)
 {
     for (size_t i = 0; i < grouper->profile->row_count; i++) {
-        if (!add_row(grouper, &grouper->profile->rows[i])) {
+        if (!take_row(grouper, filter, &grouper->profile->rows[i])) {
             return false;
         }
+    }
+    if (grouper->keys == BIT(REPORT_BY_SOURCE)) {
+        return group_sources(grouper);
     }
     if (grouper->groups->count > 1) {
         qsort_r(grouper->groups->groups, grouper->groups->count,
@@ -254,24 +403,40 @@ group_rows(struct grouper *grouper)
     return true;
 }
 
+static unsigned
+key_bits(const struct report_keys *keys)
+{
+    unsigned bits = keys->count == 0 ? BIT(REPORT_BY_FUNCTION) : 0;
+
+    for (size_t i = 0; i < keys->count; i++) {
+        bits |= BIT(keys->list[i]);
+    }
+    return bits;
+}
+
 bool
-report_group_rows(const struct profile *profile, enum report_key key,
+report_group_rows(const struct profile *profile, const struct report_options *options,
                   struct report_groups *groups)
 {
-    struct grouper grouper = {.profile = profile, .key = key, .groups = groups};
+    const unsigned keys = key_bits(&options->keys);
+    struct grouper grouper = {
+        .profile = profile,
+        .keys = keys,
+        .groups = groups,
+        .width = (keys & BIT(REPORT_BY_SOURCE)) != 0 ? 1 : profile->source_count,
+    };
+    struct row_filter filter = {.kinds = {NULL}};
     bool done;
 
     memset(groups, 0, sizeof(*groups));
+    groups->profile = profile;
+    groups->keys = keys;
+    groups->filtered = options->filter_count > 0;
     groups->totals = calloc(profile->source_count + 1, sizeof(*groups->totals));
-    if (groups->totals == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < profile->row_count; i++) {
-        for (size_t source = 0; source < profile->source_count; source++) {
-            add_clamped(&groups->totals[source], profile->rows[i].hits[source]);
-        }
-    }
-    done = key == REPORT_BY_SOURCE ? group_sources(&grouper) : group_rows(&grouper);
+    groups->selected = calloc(profile->source_count + 1, sizeof(*groups->selected));
+    done = groups->totals != NULL && groups->selected != NULL &&
+           row_filter_init(&filter, profile, options) && group_rows(&grouper, &filter);
+    row_filter_finish(&filter);
     hash_index_finish(&grouper.index);
     return done;
 }
@@ -281,45 +446,78 @@ report_groups_finish(struct report_groups *groups)
 {
     free(groups->groups);
     free(groups->totals);
+    free(groups->selected);
     buffer_finish(&groups->hits);
+}
+
+bool
+report_groups_by(const struct report_groups *groups, enum report_key key)
+{
+    return (groups->keys & BIT(key)) != 0;
 }
 
 uint64_t
 report_group_hits(const struct report_groups *groups, const struct report_group *group,
                   size_t source)
 {
-    return hits_of(groups, group)[source];
+    if (group->source == NULL) {
+        return hits_of(groups, group)[source];
+    }
+    return group->source == &groups->profile->sources[source] ? *hits_of(groups, group)
+                                                              : 0;
 }
 
-uint64_t
-report_group_main_hits(const struct profile *profile,
-                       const struct report_groups *groups,
-                       const struct report_group *group)
+size_t
+report_group_main_source(const struct report_groups *groups,
+                         const struct report_group *group)
 {
-    if (profile->source_count == 0) {
-        return 0;
-    }
-    return hits_of(groups,
-                   group)[group->source != NULL ? group->source - profile->sources : 0];
+    return group->source != NULL ? (size_t)(group->source - groups->profile->sources)
+                                 : 0;
+}
+
+static double
+share_of(uint64_t hits, uint64_t total)
+{
+    return total > 0 ? (double)hits / (double)total : 0;
 }
 
 double
-report_group_share(const struct profile *profile, const struct report_groups *groups,
-                   const struct report_group *group)
+report_group_share(const struct report_groups *groups, const struct report_group *group,
+                   size_t source)
 {
-    double total = 0;
-
-    if (group->source == NULL) {
-        total = (double)groups->totals[0];
-    } else {
-        for (size_t i = 0; i < profile->source_count; i++) {
-            total += (double)groups->totals[i];
-        }
-    }
-    if (total <= 0) {
+    if (source >= groups->profile->source_count) {
         return 0;
     }
-    return (double)report_group_main_hits(profile, groups, group) / total;
+    return share_of(report_group_hits(groups, group, source), groups->totals[source]);
+}
+
+double
+report_group_error(const struct report_groups *groups, const struct report_group *group,
+                   size_t source)
+{
+    if (source >= groups->profile->source_count ||
+        report_is_exact(&groups->profile->sources[source]) ||
+        (groups->keys == BIT(REPORT_BY_SOURCE) && !groups->filtered)) {
+        return 0; /* counted, or all of it by definition */
+    }
+    return report_error(report_group_hits(groups, group, source),
+                        groups->totals[source]);
+}
+
+double
+report_selected_share(const struct report_groups *groups, size_t source)
+{
+    return share_of(groups->selected[source], groups->totals[source]);
+}
+
+uint64_t
+report_group_bucket_end(const struct report_groups *groups,
+                        const struct report_group *group)
+{
+    const uint64_t bytes = groups->profile->bucket_bytes;
+
+    return bytes > 0 && group->address <= UINT64_MAX - bytes ? group->address + bytes
+                                                             : 0;
 }
 
 void

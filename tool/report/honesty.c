@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/honesty.h"
 
-#include "profile/pprof_fields.h"
+#include "report/estimate.h"
 #include "util/text.h"
 
 #include <inttypes.h>
@@ -10,12 +10,6 @@
 
 /* More than this share of unfinished intervals distorts a profile. */
 #define UNFINISHED_PERCENT_MAX 5.0
-
-static bool
-is_time(const struct profile_source *source)
-{
-    return strcmp(source->unit, UNIT_100NS) == 0;
-}
 
 bool
 report_has_books(const struct profile_source *source, uint64_t total)
@@ -42,7 +36,7 @@ report_is_complete(const struct profile *profile, const struct profile_source *s
 static void
 put_interval(struct buffer *line, const struct profile_source *source, double interval)
 {
-    if (!is_time(source)) {
+    if (!report_is_time(source)) {
         buffer_print(line, "every %.10g event%s", interval, interval > 1 ? "s" : "");
     } else if (interval > 1e6) {
         buffer_print(line, "%.3g Hz", 1e7 / interval);
@@ -190,7 +184,8 @@ put_back_end(struct buffer *line, const struct profile *profile)
 static void
 put_warning(struct buffer *line, const struct profile_source *source, uint64_t total)
 {
-    const char *finer = is_time(source) ? "with a higher -F" : "with a smaller -c";
+    const char *finer =
+        report_is_time(source) ? "with a higher -F" : "with a smaller -c";
 
     if (total >= REPORT_FEW_HITS) {
         return;

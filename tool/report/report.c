@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/report.h"
 
+#include "report/filter.h"
 #include "report/formats.h"
+#include "util/text.h"
 
 #include <string.h>
 
 static const char *const KEY_NAMES[] = {
-    [REPORT_BY_FUNCTION] = "function", [REPORT_BY_IMAGE] = "image",
-    [REPORT_BY_ADDRESS] = "address",   [REPORT_BY_PROCESS] = "process",
-    [REPORT_BY_SOURCE] = "source",     [REPORT_BY_LINE] = "line",
+    [REPORT_BY_FUNCTION] = "function", [REPORT_BY_LINE] = "line",
+    [REPORT_BY_IMAGE] = "image",       [REPORT_BY_ADDRESS] = "address",
+    [REPORT_BY_BUCKET] = "bucket",     [REPORT_BY_PROCESS] = "process",
+    [REPORT_BY_THREAD] = "thread",     [REPORT_BY_CPU] = "cpu",
+    [REPORT_BY_SOURCE] = "source",
 };
 
-bool
-report_key_parse(const char *text, enum report_key *key)
+/* The key that the first length bytes of text name. */
+static bool
+parse_key(const char *text, size_t length, enum report_key *key)
 {
-    for (size_t i = 0; i < sizeof(KEY_NAMES) / sizeof(KEY_NAMES[0]); i++) {
-        if (strcmp(text, KEY_NAMES[i]) == 0) {
+    for (size_t i = 0; i < REPORT_KEY_COUNT; i++) {
+        if (strlen(KEY_NAMES[i]) == length &&
+            strncmp(text, KEY_NAMES[i], length) == 0) {
             *key = (enum report_key)i;
             return true;
         }
@@ -23,10 +29,135 @@ report_key_parse(const char *text, enum report_key *key)
     return false;
 }
 
+bool
+report_has_key(const struct report_keys *keys, enum report_key key)
+{
+    for (size_t i = 0; i < keys->count; i++) {
+        if (keys->list[i] == key) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+report_keys_parse(const char *text, struct report_keys *keys)
+{
+    struct report_keys parsed = {.count = 0};
+
+    for (;;) {
+        const size_t length = strcspn(text, ",");
+        enum report_key key;
+
+        if (!parse_key(text, length, &key) || report_has_key(&parsed, key)) {
+            return false;
+        }
+        parsed.list[parsed.count++] = key;
+        if (text[length] == '\0') {
+            *keys = parsed;
+            return true;
+        }
+        text += length + 1;
+    }
+}
+
 const char *
 report_key_name(enum report_key key)
 {
     return KEY_NAMES[key];
+}
+
+/* Does any row tell its thread, or its processor? */
+static bool
+tells(const struct profile *profile, enum report_key key)
+{
+    for (size_t i = 0; i < profile->row_count; i++) {
+        const struct profile_row *row = &profile->rows[i];
+
+        if ((key == REPORT_BY_THREAD ? row->thread : row->cpu_plus_1) != 0) {
+            return true;
+        }
+    }
+    return profile->row_count == 0;
+}
+
+static bool
+check_keys(const struct profile *profile, const struct report_options *options,
+           char *why, size_t size)
+{
+    if (report_has_key(&options->keys, REPORT_BY_THREAD) &&
+        !tells(profile, REPORT_BY_THREAD)) {
+        snprintf(why, size,
+                 "--by thread: the profile does not tell threads: ntprof counts by "
+                 "program; use --by process");
+        return false;
+    }
+    if (report_has_key(&options->keys, REPORT_BY_CPU) &&
+        !tells(profile, REPORT_BY_CPU)) {
+        snprintf(why, size,
+                 "--by cpu: the profile does not tell processors; to have one of some "
+                 "processors alone, record with -C");
+        return false;
+    }
+    return true;
+}
+
+/* Does each filter match a name? */
+static bool
+check_filters(const struct profile *profile, const struct report_options *options,
+              char *why, size_t size)
+{
+    for (size_t i = 0; i < options->filter_count; i++) {
+        const struct report_filter *filter = &options->filters[i];
+        const char *kind = filter_kind_name(filter->kind);
+        char shown[128];
+        bool matched;
+
+        if (!filter_matches_any(profile, filter, &matched)) {
+            snprintf(why, size, "out of memory");
+            return false;
+        }
+        if (!matched) {
+            snprintf(why, size,
+                     "--%s %s: no %s of the profile matches; to see them: --by %s",
+                     kind, text_show(shown, sizeof(shown), filter->glob), kind,
+                     filter->kind == REPORT_FILTER_SYMBOL ? "function" : kind);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Is any row left by all filters together? */
+static bool
+check_rows(const struct profile *profile, const struct report_options *options,
+           char *why, size_t size)
+{
+    struct row_filter filter;
+    bool done = row_filter_init(&filter, profile, options);
+    bool any = options->filter_count == 0;
+
+    for (size_t i = 0; done && !any && i < profile->row_count; i++) {
+        any = row_filter_passes(&filter, &profile->rows[i]);
+    }
+    row_filter_finish(&filter);
+    if (!done) {
+        snprintf(why, size, "out of memory");
+    } else if (!any) {
+        snprintf(why, size,
+                 "no hits in what the filters let through together "
+                 "(--image, --process, --symbol)");
+    }
+    return done && any;
+}
+
+bool
+report_check(const struct profile *profile, const struct report_options *options,
+             char *why, size_t size)
+{
+    return check_keys(profile, options, why, size) &&
+           check_filters(profile, options, why, size) &&
+           check_rows(profile, options, why, size);
 }
 
 size_t
@@ -36,18 +167,18 @@ report_rows_shown(const struct report_options *options, size_t count)
 }
 
 static bool
-print_groups(FILE *out, const struct profile *profile,
-             const struct report_groups *groups, const struct report_options *options)
+print_groups(FILE *out, const struct report_groups *groups,
+             const struct report_options *options)
 {
     switch (options->format) {
     case REPORT_JSON:
-        return report_print_json(out, profile, groups, options);
+        return report_print_json(out, groups, options);
     case REPORT_CSV:
-        return report_print_csv(out, profile, groups, options);
+        return report_print_csv(out, groups, options);
     case REPORT_TABLE:
         break;
     }
-    return report_print_table(out, profile, groups, options);
+    return report_print_table(out, groups, options);
 }
 
 bool
@@ -55,8 +186,8 @@ report_print(FILE *out, const struct profile *profile,
              const struct report_options *options)
 {
     struct report_groups groups;
-    const bool done = report_group_rows(profile, options->key, &groups) &&
-                      print_groups(out, profile, &groups, options);
+    const bool done = report_group_rows(profile, options, &groups) &&
+                      print_groups(out, &groups, options);
 
     report_groups_finish(&groups);
     return done && fflush(out) == 0 && !ferror(out);

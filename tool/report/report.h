@@ -14,25 +14,61 @@
 
 enum report_key {
     REPORT_BY_FUNCTION,
+    REPORT_BY_LINE,
     REPORT_BY_IMAGE,
     REPORT_BY_ADDRESS,
+    REPORT_BY_BUCKET, /* as by address, but shown as a range */
     REPORT_BY_PROCESS,
+    REPORT_BY_THREAD,
+    REPORT_BY_CPU,
     REPORT_BY_SOURCE,
-    REPORT_BY_LINE
+    REPORT_KEY_COUNT
+};
+
+/* report_keys - what a row is: all of these. All zero: by function. */
+struct report_keys {
+    enum report_key list[REPORT_KEY_COUNT]; /* each once */
+    size_t count;
 };
 
 enum report_format { REPORT_TABLE, REPORT_JSON, REPORT_CSV };
 
+enum report_filter_kind {
+    REPORT_FILTER_IMAGE,   /* path, or its last part */
+    REPORT_FILTER_PROCESS, /* name */
+    REPORT_FILTER_SYMBOL,  /* function, demangled or not */
+    REPORT_FILTER_KINDS
+};
+
+/*
+ * report_filter - lets rows through whose name is glob, or matches it (*, ?, [...]), as
+ * names are printed. A row passes if for each kind that there is, one filter lets it.
+ */
+struct report_filter {
+    enum report_filter_kind kind;
+    const char *glob;
+};
+
 struct report_options {
-    enum report_key key;
+    struct report_keys keys;
+    const struct report_filter *filters;
+    size_t filter_count;
     enum report_format format;
     size_t rows; /* 0: all */
     bool color;  /* table only */
     int width;   /* columns of the terminal, 0: do not cut */
 };
 
-/* "function" ... to key. False if text is none. */
-bool report_key_parse(const char *text, enum report_key *key);
+/* "function" or "process,function" and so on to keys. False if a word is none, or there
+ * twice. */
+bool report_keys_parse(const char *text, struct report_keys *keys);
+
+/*
+ * Can the profile be shown so? False if it does not tell what a key asks for, or a
+ * filter lets nothing through; why is then said in at most size bytes.
+ */
+bool report_check(const struct profile *profile, const struct report_options *options,
+                  char *why, size_t size);
 
 /*
  * Prints the report. The table ends with the line of honesty: HAL used and why no

@@ -4,6 +4,7 @@
  *
  * Cells are text made one at a time, first to find the widths, then to print.
  */
+#include "report/estimate.h"
 #include "report/formats.h"
 #include "report/honesty.h"
 
@@ -24,12 +25,36 @@ enum {
     GAP = 2,
 };
 
-enum cell { SHARE, HITS, FUNCTION, IMAGE, PATH, ADDRESS, LINE, PROCESS, SOURCE };
+enum cell {
+    SHARE,
+    ERROR,
+    HITS,
+    ESTIMATE,
+    RATIO, /* the last of the numbers */
+    FUNCTION,
+    IMAGE,
+    PATH,
+    ADDRESS,
+    BUCKET,
+    LINE,
+    PROCESS,
+    THREAD,
+    CPU,
+    SOURCE,
+    CELL_COUNT
+};
+
+/* The source that a row shows first: its own, by source. */
+#define MAIN SIZE_MAX
+
+/* A list of cells: as many as there are, each at most once. */
+enum { NAME_CELLS_MAX = CELL_COUNT };
 
 struct column {
     enum cell cell;
-    size_t source; /* HITS: whose; SIZE_MAX: the main one */
+    size_t source; /* of a number */
     size_t width;
+    struct report_ratio ratio; /* RATIO */
 };
 
 struct table {
@@ -43,19 +68,65 @@ struct table {
     struct buffer text; /* the cell at hand */
 };
 
-static const char *
-title(const struct table *table, const struct column *column)
+static bool
+is_by_source(const struct table *table)
 {
-    static const char *const titles[] = {
-        [SHARE] = "share", [HITS] = "hits",       [FUNCTION] = "function",
-        [IMAGE] = "image", [PATH] = "image",      [ADDRESS] = "address",
-        [LINE] = "line",   [PROCESS] = "process", [SOURCE] = "source",
+    return report_groups_by(table->groups, REPORT_BY_SOURCE);
+}
+
+/* Do hits of the source have columns of their own beside those of others? */
+static bool
+has_neighbours(const struct table *table)
+{
+    return table->profile->source_count > 1 && !is_by_source(table);
+}
+
+/* Time or events tell more than hits. */
+static bool
+has_estimate(const struct profile_source *source)
+{
+    return report_interval(source) > 0 && !report_is_exact(source);
+}
+
+/* What hits and estimates are of: the source, where that is not clear. */
+static void
+put_number_title(const struct table *table, const struct column *column,
+                 struct buffer *out)
+{
+    if (column->source == MAIN) {
+        buffer_append_text(out, column->cell == HITS ? "hits" : "estimate");
+        return;
+    }
+    if (column->cell == ESTIMATE || has_neighbours(table)) {
+        text_escape(out, table->profile->sources[column->source].name);
+    }
+    if (column->cell == HITS && !has_neighbours(table)) {
+        buffer_append_text(out, "hits");
+    } else if (column->cell == HITS &&
+               has_estimate(&table->profile->sources[column->source])) {
+        buffer_append_text(out, " hits");
+    }
+}
+
+static const char *
+make_title(struct table *table, const struct column *column)
+{
+    static const char *const titles[CELL_COUNT] = {
+        [SHARE] = "share",   [ERROR] = "+-",   [FUNCTION] = "function",
+        [IMAGE] = "image",   [PATH] = "image", [ADDRESS] = "address",
+        [BUCKET] = "bucket", [LINE] = "line",  [PROCESS] = "process",
+        [THREAD] = "thread", [CPU] = "cpu",    [SOURCE] = "source",
     };
 
-    if (column->cell == HITS && column->source != SIZE_MAX) {
-        return table->profile->sources[column->source].name;
+    table->text.size = 0;
+    if (column->cell == HITS || column->cell == ESTIMATE) {
+        put_number_title(table, column, &table->text);
+    } else if (column->cell == RATIO) {
+        buffer_append_text(&table->text, column->ratio.title);
+    } else {
+        buffer_append_text(&table->text, titles[column->cell]);
     }
-    return titles[column->cell];
+    return buffer_text(&table->text);
 }
 
 static void
@@ -71,30 +142,104 @@ put_line(struct buffer *out, const struct report_group *group)
 }
 
 static void
-put_named(struct buffer *out, const char *name, const char *otherwise)
+put_named(struct buffer *out, const char *name)
 {
-    text_escape(out, name[0] != '\0' ? name : otherwise);
+    text_escape(out, name[0] != '\0' ? name : "[unknown]");
 }
 
-/* The cell in table->text. NULL: out of memory. */
-static const char *
-make_cell(struct table *table, const struct report_group *group,
-          const struct column *column)
+/* The end is the first byte behind it; foreign files do not tell one. */
+static void
+put_bucket(const struct table *table, const struct report_group *group,
+           struct buffer *out)
+{
+    const uint64_t end = report_group_bucket_end(table->groups, group);
+
+    buffer_print(out, "0x%" PRIx64, group->address);
+    if (end != 0) {
+        buffer_print(out, "-0x%" PRIx64, end);
+    }
+}
+
+/* What hits of a source stand for. With others' in one column, events say what they are. */
+static void
+put_estimate(struct table *table, const struct column *column, size_t source,
+             uint64_t hits)
+{
+    const struct profile_source *shown = &table->profile->sources[source];
+    const double value = (double)hits * report_interval(shown);
+    struct buffer *text = &table->text;
+
+    if (report_is_time(shown)) {
+        report_put_time(text, value);
+        return;
+    }
+    if (report_is_exact(shown)) {
+        buffer_print(text, "%" PRIu64, hits);
+    } else {
+        report_put_events(text, value);
+    }
+    buffer_append_text(text, column->source == MAIN ? " events" : "");
+}
+
+static void
+put_ratio(const struct report_ratio *ratio, const struct profile *profile,
+          uint64_t numerator_hits, uint64_t denominator_hits, struct buffer *out)
+{
+    double value;
+
+    if (report_ratio_value(profile, ratio, numerator_hits, denominator_hits, &value)) {
+        buffer_print(out, "%.2f", value);
+    } else {
+        buffer_append_byte(out, '-');
+    }
+}
+
+/* Nothing where every event is a hit. */
+static void
+put_error(double error, struct buffer *out)
+{
+    if (error > 0) {
+        buffer_print(out, "%.2f%%", error * 100);
+    }
+}
+
+static void
+put_number(struct table *table, const struct report_group *group,
+           const struct column *column)
+{
+    const struct report_groups *groups = table->groups;
+    const size_t source = column->source == MAIN
+                              ? report_group_main_source(groups, group)
+                              : column->source;
+    struct buffer *text = &table->text;
+
+    switch (column->cell) {
+    case SHARE:
+        buffer_print(text, "%.2f%%", report_group_share(groups, group, source) * 100);
+        break;
+    case ERROR:
+        put_error(report_group_error(groups, group, source), text);
+        break;
+    case HITS:
+        buffer_print(text, "%" PRIu64, report_group_hits(groups, group, source));
+        break;
+    case ESTIMATE:
+        put_estimate(table, column, source, report_group_hits(groups, group, source));
+        break;
+    default:
+        put_ratio(&column->ratio, table->profile,
+                  report_group_hits(groups, group, column->ratio.numerator),
+                  report_group_hits(groups, group, column->ratio.denominator), text);
+        break;
+    }
+}
+
+static void
+put_name(struct table *table, const struct report_group *group, enum cell cell)
 {
     struct buffer *text = &table->text;
 
-    text->size = 0;
-    switch (column->cell) {
-    case SHARE:
-        buffer_print(text, "%.2f%%",
-                     report_group_share(table->profile, table->groups, group) * 100);
-        break;
-    case HITS:
-        buffer_print(text, "%" PRIu64,
-                     column->source == SIZE_MAX
-                         ? report_group_main_hits(table->profile, table->groups, group)
-                         : report_group_hits(table->groups, group, column->source));
-        break;
+    switch (cell) {
     case FUNCTION:
         report_group_name(group, text);
         break;
@@ -102,69 +247,183 @@ make_cell(struct table *table, const struct report_group *group,
         report_image_name(group->image, text);
         break;
     case PATH:
-        put_named(text, group->image->path, "[unknown]");
+        put_named(text, group->image->path);
         break;
     case ADDRESS:
         buffer_print(text, "0x%" PRIx64, group->address);
+        break;
+    case BUCKET:
+        put_bucket(table, group, text);
         break;
     case LINE:
         put_line(text, group);
         break;
     case PROCESS:
-        put_named(text, group->process, "[unknown]");
+        put_named(text, group->process);
         break;
-    case SOURCE:
+    case THREAD:
+        put_named(text, group->thread);
+        break;
+    case CPU:
+        if (group->cpu_plus_1 != 0) {
+            buffer_print(text, "%" PRIu32, group->cpu_plus_1 - 1);
+        } else {
+            buffer_append_text(text, "[unknown]");
+        }
+        break;
+    default:
         text_escape(text, group->source->name);
         break;
     }
-    return buffer_text(text);
 }
 
+/* The cell in table->text. NULL: out of memory. */
 static const char *
-make_title(struct table *table, const struct column *column)
+make_cell(struct table *table, const struct report_group *group,
+          const struct column *column)
 {
     table->text.size = 0;
-    text_escape(&table->text, title(table, column));
+    if (column->cell <= RATIO) {
+        put_number(table, group, column);
+    } else {
+        put_name(table, group, column->cell);
+    }
     return buffer_text(&table->text);
 }
 
-static void
+static struct column *
 add_column(struct table *table, enum cell cell, size_t source)
 {
-    table->columns[table->column_count++] =
-        (struct column){.cell = cell, .source = source};
+    struct column *column = &table->columns[table->column_count++];
+
+    *column = (struct column){.cell = cell, .source = source};
+    return column;
+}
+
+static void
+add_source_columns(struct table *table, size_t source)
+{
+    struct report_ratio ratio;
+
+    add_column(table, HITS, source);
+    if (has_estimate(&table->profile->sources[source])) {
+        add_column(table, ESTIMATE, source);
+    }
+    if (has_neighbours(table) && report_ratio_find(table->profile, source, &ratio)) {
+        add_column(table, RATIO, source)->ratio = ratio;
+    }
+}
+
+/* Is the error of a share worth a column: are hits few? */
+static bool
+is_error_shown(const struct table *table)
+{
+    bool shown = false;
+
+    for (size_t i = 0; i < table->shown; i++) {
+        const struct report_group *group = &table->groups->groups[i];
+        const size_t source = report_group_main_source(table->groups, group);
+
+        shown |= table->groups->totals[source] < REPORT_SURE_HITS &&
+                 report_group_error(table->groups, group, source) > 0;
+    }
+    return shown;
+}
+
+static bool
+any_has_estimate(const struct profile *profile)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < profile->source_count; i++) {
+        any |= has_estimate(&profile->sources[i]);
+    }
+    return any;
+}
+
+static void
+choose_numbers(struct table *table)
+{
+    const size_t first = is_by_source(table) ? MAIN : 0;
+
+    add_column(table, SHARE, first);
+    if (is_error_shown(table)) {
+        add_column(table, ERROR, first);
+    }
+    if (!is_by_source(table)) {
+        for (size_t i = 0; i < table->profile->source_count; i++) {
+            add_source_columns(table, i);
+        }
+        return;
+    }
+    add_column(table, HITS, MAIN);
+    if (any_has_estimate(table->profile)) {
+        add_column(table, ESTIMATE, MAIN);
+    }
+}
+
+/* What a key shows; the first is what it is about. Ends with SHARE, which is no name. */
+static const enum cell *
+cells_of(enum report_key key)
+{
+    static const enum cell cells[][5] = {
+        [REPORT_BY_FUNCTION] = {FUNCTION, IMAGE, SHARE},
+        [REPORT_BY_LINE] = {LINE, FUNCTION, IMAGE, SHARE},
+        [REPORT_BY_IMAGE] = {PATH, SHARE},
+        [REPORT_BY_ADDRESS] = {ADDRESS, FUNCTION, LINE, IMAGE, SHARE},
+        [REPORT_BY_BUCKET] = {BUCKET, FUNCTION, LINE, IMAGE, SHARE},
+        [REPORT_BY_PROCESS] = {PROCESS, SHARE},
+        [REPORT_BY_THREAD] = {THREAD, SHARE},
+        [REPORT_BY_CPU] = {CPU, SHARE},
+        [REPORT_BY_SOURCE] = {SOURCE, SHARE},
+    };
+
+    return cells[key];
+}
+
+static void
+add_name_column(struct table *table, enum cell cell)
+{
+    for (size_t i = 0; i < table->column_count; i++) {
+        if (table->columns[i].cell == cell) {
+            return;
+        }
+    }
+    if (cell != IMAGE || !report_has_key(&table->options->keys, REPORT_BY_IMAGE)) {
+        add_column(table, cell, 0);
+    }
+}
+
+/* What the keys are about, in their order; then what else they show. */
+static void
+choose_names(struct table *table)
+{
+    static const struct report_keys by_function = {{REPORT_BY_FUNCTION}, 1};
+    const struct report_keys *keys =
+        table->options->keys.count > 0 ? &table->options->keys : &by_function;
+
+    for (size_t i = 0; i < keys->count; i++) {
+        add_name_column(table, *cells_of(keys->list[i]));
+    }
+    for (size_t i = 0; i < keys->count; i++) {
+        for (const enum cell *cell = cells_of(keys->list[i]); *cell != SHARE; cell++) {
+            add_name_column(table, *cell);
+        }
+    }
 }
 
 static bool
 choose_columns(struct table *table)
 {
-    const enum report_key key = table->options->key;
-    static const enum cell rest[][5] = {
-        [REPORT_BY_FUNCTION] = {FUNCTION, IMAGE, SHARE},
-        [REPORT_BY_IMAGE] = {PATH, SHARE},
-        [REPORT_BY_ADDRESS] = {ADDRESS, FUNCTION, LINE, IMAGE, SHARE},
-        [REPORT_BY_PROCESS] = {PROCESS, SHARE},
-        [REPORT_BY_SOURCE] = {SOURCE, SHARE},
-        [REPORT_BY_LINE] = {LINE, FUNCTION, IMAGE, SHARE},
-    };
-    const size_t sources = table->profile->source_count;
+    /* Share and error, and for each source hits, an estimate and a ratio. */
+    const size_t numbers = 2 + 3 * (table->profile->source_count + 1);
 
-    table->columns = calloc(sources + 7, sizeof(*table->columns));
+    table->columns = calloc(numbers + NAME_CELLS_MAX, sizeof(*table->columns));
     if (table->columns == NULL) {
         return false;
     }
-    add_column(table, SHARE, 0);
-    if (sources <= 1 || key == REPORT_BY_SOURCE) {
-        add_column(table, HITS, SIZE_MAX);
-    } else {
-        for (size_t i = 0; i < sources; i++) {
-            add_column(table, HITS, i);
-        }
-    }
-    /* SHARE ends each list: it is only ever the first column. */
-    for (const enum cell *cell = rest[key]; *cell != SHARE; cell++) {
-        add_column(table, *cell, 0);
-    }
+    choose_numbers(table);
+    choose_names(table);
     return true;
 }
 
@@ -179,19 +438,33 @@ widen(struct column *column, const char *text)
     return text != NULL;
 }
 
-/* The total under the first columns must fit as well. */
-static bool
-widen_for_total(struct table *table, struct column *column)
+/* What stands under a column: the same number of all rows, shown or not. NULL: out of memory. */
+static const char *
+make_total(struct table *table, const struct column *column)
 {
-    table->text.size = 0;
-    if (column->cell == SHARE) {
-        buffer_append_text(&table->text, "100.00%");
-    } else if (column->cell == HITS && column->source != SIZE_MAX) {
-        buffer_print(&table->text, "%" PRIu64, table->groups->totals[column->source]);
-    } else if (column->cell == HITS) {
-        buffer_print(&table->text, "%" PRIu64, table->groups->totals[0]);
+    const uint64_t *selected = table->groups->selected;
+    struct buffer *text = &table->text;
+
+    text->size = 0;
+    switch (is_by_source(table) ? ERROR : column->cell) {
+    case SHARE:
+        buffer_print(text, "%.2f%%",
+                     report_selected_share(table->groups, column->source) * 100);
+        break;
+    case HITS:
+        buffer_print(text, "%" PRIu64, selected[column->source]);
+        break;
+    case ESTIMATE:
+        put_estimate(table, column, column->source, selected[column->source]);
+        break;
+    case RATIO:
+        put_ratio(&column->ratio, table->profile, selected[column->ratio.numerator],
+                  selected[column->ratio.denominator], text);
+        break;
+    default:
+        break;
     }
-    return widen(column, buffer_text(&table->text));
+    return buffer_text(text);
 }
 
 static bool
@@ -201,7 +474,7 @@ measure(struct table *table)
         struct column *column = &table->columns[i];
 
         if (!widen(column, make_title(table, column)) ||
-            !widen_for_total(table, column)) {
+            !widen(column, make_total(table, column))) {
             return false;
         }
         for (size_t row = 0; row < table->shown; row++) {
@@ -244,7 +517,7 @@ fit(struct table *table)
 static bool
 is_number(const struct column *column)
 {
-    return column->cell == SHARE || column->cell == HITS;
+    return column->cell <= RATIO;
 }
 
 static void
@@ -282,7 +555,8 @@ print_cell(const struct table *table, const struct column *column, const char *t
 static const char *
 color_of(const struct table *table, const struct report_group *group)
 {
-    const double share = report_group_share(table->profile, table->groups, group);
+    const double share = report_group_share(
+        table->groups, group, report_group_main_source(table->groups, group));
 
     if (!table->options->color || share < 0.005) {
         return "";
@@ -330,28 +604,29 @@ print_titles(struct table *table)
 }
 
 /* Sums of the number columns, and how much is not shown. */
-static void
-print_total(const struct table *table)
+static bool
+print_total(struct table *table)
 {
     const size_t count = table->groups->count;
 
     for (size_t i = 0; i < table->column_count && is_number(&table->columns[i]); i++) {
-        const struct column *column = &table->columns[i];
-        char number[32] = "100.00%";
+        const char *text = make_total(table, &table->columns[i]);
 
-        if (column->cell == HITS) {
-            const size_t source = column->source == SIZE_MAX ? 0 : column->source;
-
-            snprintf(number, sizeof(number), "%" PRIu64, table->groups->totals[source]);
+        if (text == NULL) {
+            return false;
         }
-        print_cell(table, column, number);
+        print_cell(table, &table->columns[i], text);
     }
     fprintf(table->out, "%zu row%s in all", count, count == 1 ? "" : "s");
+    if (table->groups->filtered) {
+        fputs(" that the filters let through", table->out);
+    }
     if (table->shown < count) {
         fprintf(table->out, "; %zu not shown (--rows 0 shows all)",
                 count - table->shown);
     }
     fputc('\n', table->out);
+    return true;
 }
 
 static bool
@@ -373,25 +648,22 @@ print_body(struct table *table)
             return false;
         }
     }
-    if (table->options->key != REPORT_BY_SOURCE) {
-        print_total(table);
-    }
-    return true;
+    return table->groups->keys == 1u << REPORT_BY_SOURCE || print_total(table);
 }
 
 bool
-report_print_table(FILE *out, const struct profile *profile,
-                   const struct report_groups *groups,
+report_print_table(FILE *out, const struct report_groups *groups,
                    const struct report_options *options)
 {
     struct table table = {
         .out = out,
-        .profile = profile,
+        .profile = groups->profile,
         .groups = groups,
         .options = options,
         .shown = report_rows_shown(options, groups->count),
     };
-    const bool done = print_body(&table) && report_print_honesty(out, profile, groups);
+    const bool done =
+        print_body(&table) && report_print_honesty(out, groups->profile, groups);
 
     free(table.columns);
     buffer_finish(&table.text);
