@@ -172,7 +172,13 @@ compare_rows(const void *left, const void *right, void *context)
     if (order == 0) {
         order = compare_numbers(a->address, b->address);
     }
-    return order != 0 ? order : compare_numbers(a->process, b->process);
+    if (order == 0) {
+        order = compare_numbers(a->process, b->process);
+    }
+    if (order == 0) {
+        order = compare_numbers(a->thread, b->thread);
+    }
+    return order != 0 ? order : compare_numbers(a->cpu_plus_1, b->cpu_plus_1);
 }
 
 static bool
@@ -298,13 +304,12 @@ put_images(struct page *page)
 }
 
 static void
-put_processes(struct page *page)
+put_names(struct page *page, const char *key, const char **names, size_t count)
 {
-    json_put_key(page->json, "processes");
+    json_put_key(page->json, key);
     buffer_append_byte(page->json, '[');
-    for (size_t i = 0; i < page->profile->process_count; i++) {
-        buffer_print(page->json, "%" PRIu64 ",",
-                     text_number(page, page->profile->processes[i]));
+    for (size_t i = 0; i < count; i++) {
+        buffer_print(page->json, "%" PRIu64 ",", text_number(page, names[i]));
     }
     json_end(page->json, ']');
     buffer_append_text(page->json, ",\n");
@@ -413,6 +418,14 @@ put_rows(struct page *page)
         html_put_varint(&page->column, row_at(page, i)->process);
     }
     put_column(page->json, "process", &page->column);
+    for (size_t i = 0; i < count; i++) {
+        html_put_varint(&page->column, row_at(page, i)->thread);
+    }
+    put_column(page->json, "thread", &page->column);
+    for (size_t i = 0; i < count; i++) {
+        html_put_varint(&page->column, row_at(page, i)->cpu_plus_1);
+    }
+    put_column(page->json, "cpu", &page->column);
     json_end(page->json, '}');
     buffer_append_text(page->json, ",\n");
 }
@@ -465,7 +478,8 @@ html_put_profile(struct buffer *json, const struct profile *profile,
     if (!page.failed) {
         put_head(&page, honesty);
         put_images(&page);
-        put_processes(&page);
+        put_names(&page, "processes", profile->processes, profile->process_count);
+        put_names(&page, "threads", profile->threads, profile->thread_count);
         put_functions(&page);
         put_frames(&page);
         put_rows(&page);

@@ -71,6 +71,8 @@ const rows = {
   line: unpackSmall(data.rows.line, rowCount),
   caller: unpackSmall(data.rows.caller, rowCount),
   process: unpackSmall(data.rows.process, rowCount),
+  thread: unpackSmall(data.rows.thread, rowCount),
+  cpu: unpackSmall(data.rows.cpu, rowCount), // plus 1; 0: not told
   image: new Uint32Array(rowCount),
   segment: new Uint32Array(rowCount),
 };
@@ -152,7 +154,7 @@ function count(number) {
   return Number.isSafeInteger(number) ? grouped.format(number) : "≈" + number.toPrecision(3);
 }
 const exact = (text) => grouped.format(BigInt(text));
-const percent = (share) => (share * 100).toFixed(share < 0.0995 ? 2 : 1) + "%";
+const percent = (share) => share > 0 && share < 0.00005 ? "<0.01%" : (share * 100).toFixed(share < 0.0995 ? 2 : 1) + "%";
 function bytesText(number) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
   let unit = 0;
@@ -184,15 +186,23 @@ const state = {
 const KINDS = {
   function: "Function", line: "Line", file: "File", image: "Image", bucket: "Bucket", process: "Process",
 };
+if (rows.thread.some((thread) => thread !== 0)) KINDS.thread = "Thread";
+if (rows.cpu.some((cpu) => cpu !== 0)) KINDS.cpu = "Processor";
+const WIDE_KINDS = new Set(["image", "process", "thread", "cpu", "file"]); // of more than one function
 
 // For each row the number of its group; groups are numbered in the order in which they come.
 function numberGroups(keyOf) {
   const of = new Uint32Array(rowCount);
   const first = [];
   const known = new Map();
+  let group;
+  let last;
   for (let row = 0; row < rowCount; row++) {
     const key = keyOf(row);
-    let group = known.get(key);
+    if (key !== last) { // neighbours often are of one group
+      group = known.get(key);
+      last = key;
+    }
     if (group === undefined) {
       group = first.length;
       known.set(key, group);
@@ -234,6 +244,8 @@ const keyMakers = {
     return (row) => buckets[row];
   },
   process: () => (row) => rows.process[row],
+  thread: () => (row) => rows.process[row] * data.threads.length + rows.thread[row],
+  cpu: () => (row) => rows.cpu[row],
 };
 
 const groupings = {};
@@ -265,6 +277,8 @@ function rowsOfGroup(groups, group) {
   return groups.order.subarray(groups.starts[group], groups.starts[group + 1]);
 }
 
+const processOf = (row) => texts[data.processes[rows.process[row]]] || "(no name)";
+
 // What a group's cells say, by its first row.
 const describe = {
   function: (row) => ({
@@ -288,10 +302,12 @@ const describe = {
     where: [functionText(row), lineText(texts[functions.file[rows.function[row]]], rows.line[row])]
       .filter((text) => text !== "").join("  "),
   }),
-  process: (row) => ({ name: texts[data.processes[rows.process[row]]] || "(no name)", image: "", where: "" }),
+  process: (row) => ({ name: processOf(row), image: "", where: "" }),
+  thread: (row) => ({ name: texts[data.threads[rows.thread[row]]] || "(not told)", image: "", where: processOf(row) }),
+  cpu: (row) => ({ name: rows.cpu[row] > 0 ? "processor " + (rows.cpu[row] - 1) : "(not told)", image: "", where: "" }),
 };
-const WHERE = { function: "Where", line: "Function", file: "Path", image: "Build-id", bucket: "Place", process: "" };
-const IMAGE = { function: "Image", line: "Image", file: "Image", image: "Path", bucket: "Image", process: "" };
+const WHERE = { function: "Where", line: "Function", file: "Path", image: "Build-id", bucket: "Place", process: "", thread: "Process", cpu: "" };
+const IMAGE = { function: "Image", line: "Image", file: "Image", image: "Path", bucket: "Image", process: "", thread: "", cpu: "" };
 
 /* ---- search: every word must be in the name, file, image, process or address ---- */
 
@@ -302,6 +318,7 @@ function matcher(word) {
   const address = /^0x[0-9a-f]{1,16}$/.test(word) ? BigInt(word) : null;
   return (row) => holds[functions.name[rows.function[row]]] || imageHolds[rows.image[row]] ||
     holds[functions.file[rows.function[row]]] || holds[data.processes[rows.process[row]]] ||
+    (rows.thread[row] !== 0 && holds[data.threads[rows.thread[row]]]) ||
     (rows.line[row] > 0 && word.includes(":") &&
       lineText(texts[functions.file[rows.function[row]]], rows.line[row]).toLowerCase() === word) ||
     (address !== null && covers(row, address)) ||
@@ -354,6 +371,8 @@ function sortNumbers(groups) {
     image: (row) => rank[data.images[rows.image[row]][0]],
     bucket: (row) => row, // by address within each image, as rows are
     process: (row) => rank[data.processes[rows.process[row]]],
+    thread: (row) => rank[data.threads[rows.thread[row]]],
+    cpu: (row) => rows.cpu[row],
   }[state.by];
   const where = {
     function: (row) => rank[file(row)] * 0x200000 + functions.line[rows.function[row]],
@@ -362,6 +381,8 @@ function sortNumbers(groups) {
     image: (row) => rank[data.images[rows.image[row]][1]],
     bucket: (row) => rank[functions.name[rows.function[row]]],
     process: () => 0,
+    thread: (row) => rank[data.processes[rows.process[row]]],
+    cpu: () => 0,
   }[state.by];
   const of = column === "name" ? name : column === "where" ? where : (row) => rank[data.images[rows.image[row]][0]];
   for (let i = 0; i < groups.count; i++) numbers[i] = of(groups.first[i]);
@@ -468,26 +489,26 @@ const narrow = matchMedia("(max-width: 760px)");
 /* ---- the table ---- */
 
 const grid = $("grid");
-let shown = { groups: null, order: new Uint32Array(0), at: -1 };
+let shown = { groups: null, order: new Uint32Array(0), at: -1, most: 0 };
 const SOURCES_SHOWN = 12;
 
 function columns() {
   const list = [
-    { id: "share", label: "Share", classes: "number share", width: "92px" },
-    { id: "hits", label: "Hits", classes: "number", width: "minmax(70px, max-content)", fixed: "84px" },
+    { id: "share", label: "Share", classes: "number share", width: "80px" },
+    { id: "hits", label: "Hits", classes: "number not-narrow", width: "86px" },
   ];
   for (let i = 0; i < Math.min(sources.length, SOURCES_SHOWN); i++) {
     if (i !== state.source) {
-      list.push({ id: "source-" + i, label: sources[i].name, classes: "number not-narrow", fixed: "104px" });
+      list.push({ id: "source-" + i, label: sources[i].name, classes: "number not-narrow", width: "98px" });
     }
   }
   if (sources.length > 1) list[1].label = sources[state.source].name;
-  list.push({ id: "name", label: KINDS[state.by], classes: "name", fixed: "minmax(150px, 3fr)" });
+  list.push({ id: "name", label: KINDS[state.by], classes: "name", width: "minmax(140px, 2.4fr)" });
   if (IMAGE[state.by]) {
-    list.push({ id: "image", label: IMAGE[state.by], classes: "dim not-narrow", fixed: "minmax(70px, 1fr)" });
+    list.push({ id: "image", label: IMAGE[state.by], classes: "dim not-narrow", width: "minmax(84px, 1fr)" });
   }
   if (WHERE[state.by]) {
-    list.push({ id: "where", label: WHERE[state.by], classes: "dim not-narrow", fixed: "minmax(80px, 1.3fr)" });
+    list.push({ id: "where", label: WHERE[state.by], classes: "dim not-narrow", width: "minmax(88px, 1.2fr)" });
   }
   list.push({ id: "sub", label: "", classes: "sub" });
   return list;
@@ -579,7 +600,7 @@ function fillRow(row, i) {
   shownColumns.forEach((column, at) => {
     const cell = row.children[at];
     if (column.id === "share") {
-      cell.firstChild.style.transform = `scaleX(${share})`;
+      cell.firstChild.style.transform = `scaleX(${shown.most > 0 ? hits / shown.most : 0})`;
       cell.lastChild.textContent = percent(share);
       cell.title = "± " + percent(shareError(share, total));
     } else if (column.id === "hits") {
@@ -600,9 +621,9 @@ function fillRow(row, i) {
 function refreshTable(keepChosen) {
   const groups = groupsBy(state.by);
   shownColumns = columns();
-  shown = { groups, order: sortedGroups(groups), at: -1 };
+  shown = { groups, order: sortedGroups(groups), at: -1, most: sumsOf(groups, state.source).reduce((a, b) => Math.max(a, b), 0) };
   grid.style.setProperty("--columns", narrow.matches ? "84px minmax(0, 1fr)"
-    : shownColumns.filter((column) => column.id !== "sub").map((column) => column.fixed || column.width).join(" "));
+    : shownColumns.filter((column) => column.id !== "sub").map((column) => column.width).join(" "));
   grid.style.setProperty("--least", narrow.matches ? "0" : 480 + 104 * Math.max(0, shownColumns.length - 6) + "px");
   const heading = makeHeading();
   if (table.head) table.head.remove();
@@ -623,6 +644,7 @@ function refreshTable(keepChosen) {
 
 const PLURAL = {
   function: "functions", line: "lines", file: "files", image: "images", bucket: "buckets", process: "processes",
+  thread: "threads", cpu: "processors",
 };
 
 function tellFound() {
@@ -686,13 +708,13 @@ function chooseFunctionOf(row) {
 
 function openDetail() {
   document.body.dataset.view = "detail";
-  picture.resize();
   zoomToChosen();
+  showCode();
 }
 
 function zoomToChosen() {
   if (!state.chosen) return;
-  if (state.chosen.by === "image" || state.chosen.by === "process") picture.zoomAll();
+  if (WIDE_KINDS.has(state.chosen.by)) picture.zoomAll();
   else picture.zoomTo(state.chosen);
 }
 
@@ -792,7 +814,7 @@ function lowerBound(array, value, end = array.length) {
 }
 
 const BAR_PIXELS = 4;
-const TOP = 30; // above the bars: peaks' names
+const TOP = 38; // above the bars: peaks' names
 const LANES = 20; // functions below the bars
 const AXIS = 18;
 const OVERVIEW = 22;
@@ -906,7 +928,6 @@ const picture = {
   later() {
     if (!this.asked) this.asked = requestAnimationFrame(() => { this.asked = 0; this.draw(); });
   },
-  resize() { this.later(); },
   readColours() {
     const style = getComputedStyle(document.documentElement);
     for (const name of ["bg", "panel", "sunk", "ink", "muted", "faint", "line", "accent", "accent-soft",
@@ -1233,7 +1254,7 @@ const picture = {
   // What is chosen must be seen; the view stays if it is.
   reveal() {
     const { chosen } = state;
-    if (!chosen || chosen.by === "image" || chosen.by === "process") return;
+    if (!chosen || WIDE_KINDS.has(chosen.by)) return;
     const extent = this.extentOf(chosen);
     if (!extent) return;
     if (extent.to <= this.view.from || extent.from >= this.view.to) {
@@ -1416,7 +1437,7 @@ for (const element of document.querySelectorAll("script.listing")) {
 }
 
 function listingOf(chosen, view) {
-  if (!chosen || chosen.fn === 0 || chosen.by === "image" || chosen.by === "process" || chosen.by === "file") return null;
+  if (!chosen || chosen.fn === 0 || WIDE_KINDS.has(chosen.by)) return null;
   const entry = listings.get(`${functions.name[chosen.fn]} ${chosen.image} ${view}`);
   if (!entry) return null;
   if (!entry.parsed) {
@@ -1469,7 +1490,8 @@ function fillCode(row, i) {
   row.className = classes.join(" ");
   row.style.setProperty("--warm", codeMost > 0 ? String(Math.round(8 + 72 * number / codeMost)) : "0");
   hits.textContent = number > 0 ? codeTotal > 0 ? percent(number / codeTotal) : count(number) : "";
-  hits.title = number > 0 ? `${count(number)} ${number === 1 ? "hit" : "hits"}${sharedText(line)}` : "";
+  hits.title = number > 0 ? `${count(number)} ${number === 1 ? "hit" : "hits"}, ` +
+    `${percent(number / hitsOf(state.source).total)} of all${sharedText(line)}` : "";
   bracket.className = "bracket" + BRACKETS[line.bracket];
   at.textContent = line.address ? line.address : line.line > 0 && line.kind === KIND.source ? String(line.line) : "";
   jump.textContent = line.jumps > 0 ? "▸" : line.flags & FLAG.uncertain ? "?" : "";
@@ -1555,6 +1577,11 @@ function bucketLines(chosen) {
   return lines;
 }
 
+function functionRows(chosen) {
+  const groups = groupsBy("function");
+  return rowsOfGroup(groups, groups.of[chosen.best]);
+}
+
 function showCode() {
   const { chosen } = state;
   const ready = { code: listingOf(chosen, "code"), source: listingOf(chosen, "source"), buckets: true };
@@ -1566,7 +1593,7 @@ function showCode() {
     button.tabIndex = tab === view ? 0 : -1;
   }
   codeView = view;
-  codeTotal = hitsOf(state.source).total;
+  codeTotal = !chosen ? 0 : sumOf(ready[view] === true ? chosen.rows : functionRows(chosen), state.source);
   codeAt = -1;
   const listing = view === "buckets" ? null : ready[view];
   codeLines = !chosen ? [] : listing ? listing.lines : bucketLines(chosen);
@@ -1579,9 +1606,10 @@ function showCode() {
   $("code").classList.toggle("of-source", view === "source");
   $("code").setAttribute("aria-label", { code: "Instructions", source: "Source", buckets: "Buckets" }[view]);
   $("notes").textContent = "";
-  for (const note of listing ? listing.notes : []) $("notes").append(make("p", "", note));
-  $("code-note").textContent = !chosen || listing ? "" : `buckets of ${bytesText(bucketBytes)}` +
-    (chosen.by === "function" && chosen.fn !== 0 ? "; code was not put into this page" : "");
+  const noted = listing || listingOf(chosen, "notes");
+  for (const note of noted ? noted.notes : []) $("notes").append(make("p", "", note));
+  $("code-note").textContent = !chosen ? "" : listing ? "shares of the function's hits" : `buckets of ${bytesText(bucketBytes)}` +
+    (chosen.by === "function" && chosen.fn !== 0 && !noted ? "; its code was not put into this page" : "");
   $("code").scrollTop = 0;
   $("code").scrollLeft = 0;
   code.resize(codeLines.length);
@@ -1643,8 +1671,8 @@ function showChain(chosen) {
   const list = (map, name) => [...map].sort((a, b) => b[1] - a[1]).slice(0, 4)
     .map(([key, sum]) => `${name(key).slice(0, 80)} (${count(sum)})`).join(", ") + (map.size > 4 ? " …" : "");
   const parts = [];
-  if (into.size > 0 && chosen.by !== "image" && chosen.by !== "process") parts.push("inlined into " + list(into, nameOf));
-  if (processes.size > 1 || data.processes.length > 1) {
+  if (into.size > 0 && !WIDE_KINDS.has(chosen.by)) parts.push("inlined into " + list(into, nameOf));
+  if (data.processes.length > 1 && !["process", "thread"].includes(chosen.by)) {
     parts.push("in " + list(processes, (process) => texts[data.processes[process]] || "(no name)"));
   }
   $("chosen-chain").textContent = parts.join("  ·  ");
@@ -1665,7 +1693,9 @@ function showHead() {
     if (!Number.isNaN(date.getTime())) facts.push(date.toISOString().replace("T", " ").slice(0, 19) + " UTC");
   }
   if (data.duration_ns !== "0") facts.push(secondsText(data.duration_ns));
-  facts.push(`${count(rowCount)} ${rowCount === 1 ? "bucket" : "buckets"} of ${bytesText(bucketBytes)}`);
+  const buckets = bucketsOfRows().reduce((sum, first, row) => sum + (first === row ? 1 : 0), 0);
+  facts.push(sources.map((source) => `${exact(source.total)} of ${source.name.slice(0, 40)}`).slice(0, 3).join(", "));
+  facts.push(`${count(buckets)} ${buckets === 1 ? "bucket" : "buckets"} of ${bytesText(bucketBytes)}`);
   $("facts").textContent = facts.join("  ·  ");
 }
 
@@ -1934,7 +1964,7 @@ function begin() {
 
 function showEmpty() {
   grid.append(make("p", "empty", "The profile has no hits."));
-  showCode.call(null);
+  showCode();
 }
 
 begin();
