@@ -14,7 +14,7 @@ import sys
 
 SPDX = "SPDX-License-Identifier: MIT"
 SPDX_DUAL = "SPDX-License-Identifier: GPL-2.0 OR MIT"
-KINDS = {".c", ".h", ".cc", ".py", ".sh", ".build", ".map", ".1", ".ini", ".js", ".go"}
+KINDS = {".c", ".h", ".cc", ".py", ".sh", ".build", ".map", ".1", ".3", ".5", ".bash", ".fish", ".ini", ".js", ".go"}
 NAMES = {"Makefile", "run", "meson_options.txt", "packages.txt"}
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 PROTOTYPE = re.compile(r"^(?!typedef|static|#|\s)[A-Za-z_][\w\s*]*?\b([A-Za-z_]\w*)\s*\([^;{]*\)\s*;",

@@ -14,7 +14,10 @@ make --no-print-directory install BUILD="$build" PREFIX="$prefix" >"$prefix/inst
     exit 1
 }
 for file in bin/ntprof include/ntprof/ntprof.h lib/libntprof.so lib/pkgconfig/ntprof.pc \
-    share/man/man1/ntprof.1; do
+    share/man/man1/ntprof.1 share/man/man3/libntprof.3 share/man/man3/NtCreateProfileEx.3 \
+    share/man/man3/ntprof_session_close.3 share/man/man5/ntprof-profile.5 \
+    share/bash-completion/completions/ntprof share/zsh/site-functions/_ntprof \
+    share/fish/vendor_completions.d/ntprof.fish; do
     [ -e "$prefix/$file" ] || {
         echo "check_install: $file was not installed"
         exit 1
@@ -28,3 +31,26 @@ export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
 # shellcheck disable=SC2046 # the flags are words
 gcc -O2 -Wall -Wextra -Werror examples/self.c -o "$prefix/self" $(pkg-config --cflags --libs ntprof)
 LD_LIBRARY_PATH="$prefix/lib" "$prefix/self"
+
+# Every page under every name, each found by man; the programs in them run.
+for page in docs/man/*.[1-9]; do
+    sed -n '/^\.Sh NAME/,/^\.Nd/s/^\.Nm \([^ ,]*\).*/\1/p' "$page" | while read -r name; do
+        MANPATH="$prefix/share/man" man -w "${page##*.}" "$name" >"$prefix/page" || {
+            echo "check_install: no page $name(${page##*.}) was installed"
+            exit 1
+        }
+    done
+done
+mkdir "$prefix/examples"
+scripts/check_manual.py --examples "$prefix/examples"
+for program in "$prefix"/examples/*.c; do
+    # shellcheck disable=SC2046 # the flags are words
+    gcc -O2 -Wall -Wextra -Werror "$program" -o "${program%.c}" \
+        $(pkg-config --cflags --libs ntprof)
+    LD_LIBRARY_PATH="$prefix/lib" "${program%.c}" >"$prefix/said" 2>&1 || {
+        cat "$prefix/said"
+        echo "check_install: the example of $(basename "${program%.c}")(3) failed"
+        exit 1
+    }
+done
+echo "check_install: pages, completions and $(ls "$prefix"/examples/*.c | wc -l) examples"
