@@ -81,7 +81,9 @@ put_name(struct writer *writer, const char *key, struct string_set *names)
     if (number == HASH_INDEX_NONE) {
         writer->text.failed = true;
     } else if (number == known) {
-        fprintf(writer->out, "%s=(%" PRIu32 ") %s\n", key, number + 1, text);
+        /* Readers skip blanks before a name, which must not be all of it. */
+        fprintf(writer->out, "%s=(%" PRIu32 ") %s%s\n", key, number + 1,
+                text[0] == ' ' ? "\\x20" : "", text[0] == ' ' ? text + 1 : text);
     } else {
         fprintf(writer->out, "%s=(%" PRIu32 ")\n", key, number + 1);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * csv.c - every row and source with hits as a line, for spreadsheets and scripts. The columns are those of
- * the report's CSV, then more. Quoted as in RFC 4180; lines end with a newline alone.
+ * csv.c - every row and source with hits as a line, for spreadsheets and scripts. The columns up to cpu are
+ * those of the report's CSV. Quoted as in RFC 4180; lines end with a newline alone.
  *
  * A field that a spreadsheet would take for a formula has its first byte escaped as \xNN.
  */
@@ -116,7 +116,11 @@ put_line(struct writer *writer, const struct profile_row *row, size_t source,
     }
     fprintf(out, ",0x%" PRIx64 ",", row->address);
     put_text(writer, profile->processes[row->process]);
-    fprintf(out, "0x%" PRIx64 ",", export_file_offset(profile, row));
+    put_text(writer, profile->threads[row->thread]);
+    if (row->cpu_plus_1 > 0) {
+        fprintf(out, "%" PRIu32, row->cpu_plus_1 - 1);
+    }
+    fprintf(out, ",0x%" PRIx64 ",", export_file_offset(profile, row));
     put_text(writer, function->system_name);
     put_callers(writer, row);
     fputc('\n', out);
@@ -157,7 +161,7 @@ export_csv(FILE *out, const struct profile *profile,
     (void)options;
     (void)said;
     fputs("samples,share,source,module,build_id,function,file,line,address,process,"
-          "offset,system_name,inlined_into\n",
+          "thread,cpu,offset,system_name,inlined_into\n",
           out);
     for (size_t source = 0; source < profile->source_count; source++) {
         put_rows(&writer, source);

@@ -133,8 +133,9 @@ add_up_images(struct writer *writer)
 static bool
 is_called(const struct profile_image *image, const char *name)
 {
-    return strcmp(image->path, name) == 0 || strcmp(image->build_id, name) == 0 ||
-           strcmp(export_image_name(image), name) == 0;
+    return strcmp(image->path, name) == 0 ||
+           strcmp(export_image_name(image), name) == 0 ||
+           (name[0] != '\0' && strcmp(image->build_id, name) == 0);
 }
 
 /* Is the image one to choose: the first of its file, with hits, and so called if a name is given? */

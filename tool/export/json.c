@@ -189,12 +189,18 @@ put_row(struct writer *writer, const struct profile_row *row)
 {
     struct buffer *json = &writer->json;
 
-    buffer_print(json,
-                 "\n{\"image\":%" PRIu32 ",\"address\":\"0x%" PRIx64
-                 "\",\"process\":%" PRIu32 ",\"function\":%" PRIu32 ",\"line\":%" PRIu32
-                 ",\"caller\":%" PRIu32 ",\"hits\":[",
-                 row->image, row->address, row->process, row->function, row->line,
-                 row->caller);
+    buffer_print(
+        json,
+        "\n{\"image\":%" PRIu32 ",\"address\":\"0x%" PRIx64 "\",\"process\":%" PRIu32
+        ",\"function\":%" PRIu32 ",\"line\":%" PRIu32 ",\"caller\":%" PRIu32 ",",
+        row->image, row->address, row->process, row->function, row->line, row->caller);
+    if (row->thread != 0) {
+        json_put_number_member(json, "thread", row->thread);
+    }
+    if (row->cpu_plus_1 != 0) {
+        json_put_number_member(json, "cpu", row->cpu_plus_1 - 1);
+    }
+    buffer_append_text(json, "\"hits\":[");
     for (size_t i = 0; i < writer->profile->source_count; i++) {
         buffer_print(json, "%" PRIu64 ",", row->hits[i]);
     }
@@ -229,6 +235,7 @@ export_json(FILE *out, const struct profile *profile,
     put_functions(&writer);
     put_frames(&writer);
     put_names(&writer, "processes", profile->processes, profile->process_count);
+    put_names(&writer, "threads", profile->threads, profile->thread_count);
     put_rows(&writer);
     buffer_append_text(&writer.json, "}\n");
     done = !writer.json.failed;

@@ -1,0 +1,520 @@
+# SPDX-License-Identifier: MIT
+"""ntprof export: each form as the tool that reads it sees it, and its hits added up.
+
+profile-maker prints the hits of each source, so that no reader or writer of ours says what is right. Its
+kind `hard` has hostile names, inlined code, and several sources, processes, ranges and builds.
+"""
+import csv
+import io
+import json
+import os
+import pathlib
+import pty
+import re
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import unittest
+
+import harness
+from harness import text
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "golden"))
+import validate_schema  # noqa: E402
+
+HOSTILE = "a;b\nc\"d\\e,\\xff\033[31m<script>\u202e \\x5cx41"  # as escapes leave the rest
+SCHEMA = pathlib.Path(os.environ["NTPROF_SCHEMA"]).with_name("profile.schema.json")
+
+
+def escaped(name):
+    """A name as all outputs show it; what is no UTF-8 is written as an escape in name already."""
+    shown = []
+    for character in name:
+        if ord(character) < 32 or character == "\u202e":
+            shown.extend(f"\\x{byte:02x}" for byte in character.encode())
+        else:
+            shown.append(character)
+    return "".join(shown)
+
+
+def needs(*programs):
+    """A decorator: all these tools are there."""
+    missing = [name for name in programs if shutil.which(name) is None]
+    return unittest.skipIf(missing, f"not installed: {', '.join(missing)}")
+
+
+class Export(harness.CommandTest):
+    def make(self, *words):
+        """Hits of each source of the profile that is made."""
+        result = self.run_bare([harness.program("profile-maker"), *map(str, words)], check=True)
+        return [int(line) for line in result.stdout.split()]
+
+    def make_hard(self):
+        return self.make("hard", "hard")
+
+    def export(self, form, *words, said=None):
+        """What is exported. said: the words on standard error, of which there is one line or none."""
+        result = self.ntprof("export", "--format", form, *words)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        if said is None:
+            self.assertEqual(text(result.stderr), "")
+        else:
+            self.assertIn(said, text(result.stderr))
+        return result.stdout
+
+    def assert_harmless(self, output):
+        """UTF-8 without what drives a terminal."""
+        for character in set(output.decode("utf-8")):
+            self.assertFalse(ord(character) < 32 and character != "\n", ascii(character))
+            self.assertFalse(127 <= ord(character) < 160 or character == "\u202e", ascii(character))
+
+    def read(self, command, **options):
+        """What a tool prints about a file of ours; it has nothing to complain about."""
+        result = self.run_bare(command, **options)
+        self.assertEqual((result.returncode, text(result.stderr)), (0, ""), command)
+        return text(result.stdout)
+
+
+class Folded(Export):
+    def stacks(self, *words, said=None):
+        """Stacks, as tuples of frames, and hits."""
+        output = self.export("folded", *words, "hard", said=said)
+        self.assert_harmless(output)
+        found = {}
+        for line in output.decode().splitlines():
+            stack, hits = re.fullmatch(r"([^;\n]+(?:;[^;\n]+){2,}) ([1-9][0-9]*)", line).groups()
+            self.assertNotIn(stack, found, "a stack has one line")
+            found[stack] = int(hits)
+        return {tuple(stack.split(";")): hits for stack, hits in found.items()}
+
+    def test_each_source__adds_up(self):
+        hits = self.make_hard()
+        first = self.stacks(said="folded holds one source: time; left out: page-faults, a;b")
+        self.assertEqual(sum(first.values()), hits[0])
+        for source, expected in zip(["time", "page-faults", None, "a;b.c_d"], hits):
+            if source is not None:
+                self.assertEqual(sum(self.stacks("-e", source).values()), expected, source)
+
+    def test_inlined_code__lies_above_what_it_was_inlined_into(self):
+        self.make_hard()
+        functions = {stack[2:] for stack in self.stacks("-e", "time")}
+        self.assertIn(("outer", "middle\\x3bx", "inner"), functions)
+        self.assertIn(("outer", "middle\\x3bx"), functions)
+        self.assertIn(("outer",), functions)
+
+    def test_hostile_names__one_frame_each_and_whole(self):
+        self.make_hard()
+        stacks = self.stacks("-e", "time")
+        frames = {frame for stack in stacks for frame in stack}
+        self.assertIn(escaped(HOSTILE).replace(";", "\\x3b"), frames)
+        self.assertIn("[unknown]", {stack[0] for stack in stacks})
+        self.assertIn("[unknown]", {stack[1] for stack in stacks})
+        self.assertIn("name 12 34", frames)
+        self.assertIn("L" * (1 << 20), frames)
+
+
+class Callgrind(Export):
+    @needs("callgrind_annotate")
+    def test_callgrind_annotate__has_all_hits_and_functions(self):
+        hits = self.make_hard()
+        self.export("callgrind", "-o", "out", "hard")
+        self.assert_harmless((self.folder / "out").read_bytes())
+        shown = self.read(["callgrind_annotate", "--threshold=100", "--auto=no", "--show-percs=no", "out"])
+        events = re.search(r"^Events recorded: +(.*)$", shown, re.M).group(1).split()
+        self.assertEqual(len(events), 4)
+        self.assertEqual((events[0], events[1], events[3]), ("time", "page-faults", "a_b.c_d"))
+        self.assertEqual(self.numbers(re.search(r"^(.*)PROGRAM TOTALS$", shown, re.M).group(1)), hits)
+        functions = [self.numbers(line) for line in shown.split("file:function\n")[1].splitlines()[1:] if line]
+        self.assertEqual([sum(column) for column in zip(*functions)], hits)
+        for name in ("inner.h:inner", "middle.h:middle;x", escaped(HOSTILE)):
+            self.assertIn(name, shown)
+
+    @staticmethod
+    def numbers(line):
+        """Four columns of numbers; a dot is 0."""
+        found = [0 if word == "." else int(word.replace(",", ""))
+                 for word in re.findall(r"(?:^|\s)(\.|[0-9][0-9,]*)(?=\s|$)", line)[:4]]
+        return found
+
+    @needs("callgrind_annotate")
+    def test_several_times_the_address__added_up(self):
+        self.make("image", "p", "/usr/bin/app", 10000, "0x1000:5", "0x1004:6")
+        self.export("callgrind", "-o", "out", "p")
+        shown = self.read(["callgrind_annotate", "--show-percs=no", "out"])
+        self.assertRegex(shown, r"(?m)^ *6 +12 +\?\?\?:app\+0x1004 \[/usr/bin/app\]$")
+
+
+class Gmon(Export):
+    def addresses(self, *names):
+        """Link-time addresses of functions of the program that makes profiles."""
+        shown = self.read(["nm", harness.program("profile-maker")])
+        found = {line.split()[2]: int(line.split()[0], 16) for line in shown.splitlines()
+                 if len(line.split()) == 3}
+        return [found[name] for name in names]
+
+    def records(self, path, word="Q"):
+        """(low, bins, rate, dimension) of each record; all that a gmon.out is."""
+        raw = (self.folder / path).read_bytes()
+        self.assertEqual(raw[:8], b"gmon" + struct.pack("=I", 1))
+        at, found = 20, []
+        head = struct.Struct(f"={word}{word}II15sc")
+        while at < len(raw):
+            self.assertEqual(raw[at], 0, "a histogram")
+            low, high, count, rate, dimension, letter = head.unpack_from(raw, at + 1)
+            at += 1 + head.size
+            bins = struct.unpack_from(f"={count}H", raw, at)
+            at += 2 * count
+            self.assertEqual((high - low) % count, 0)
+            self.assertEqual((high - low) // count, 4)
+            self.assertEqual(letter, dimension[:1])
+            found.append((low, bins, rate, dimension.rstrip(b"\0")))
+        return found
+
+    @needs("gprof", "nm")
+    def test_gprof__has_functions_and_hits(self):
+        program = harness.program("profile-maker")
+        main, other = self.addresses("main", "profile_sort")
+        # 200,000 is more than 16 bits hold, and 65,535 is just what they do.
+        hits = self.make("image", "p", program, 100000, f"{main}:200000", f"{main + 4}:3",
+                         f"{other}:65535", f"{other + 8}:1")
+        self.export("gmon", "-e", "time", "-o", "gmon.out", "p",
+                    said="1 buckets have more hits than 16 bits hold and are in several records")
+        shown = self.read(["gprof", "-p", "-b", program, "gmon.out"])
+        self.assertIn("Each sample counts as 0.01 seconds", shown)
+        self.assertEqual(self.flat(shown), {"main": 2000.03, "profile_sort": 655.36})
+        self.assertEqual(round(sum(self.flat(shown).values()) * 100), hits[0])
+        self.export("gmon", "-e", "page-faults", "-o", "gmon.out", "p", said="gmon of")
+        shown = self.read(["gprof", "-p", "-b", program, "gmon.out"])
+        self.assertEqual(self.flat(shown), {"main": 400006, "profile_sort": 131072})
+        self.assertEqual(sum(self.flat(shown).values()), hits[1])
+
+    @staticmethod
+    def flat(shown):
+        """Function to self, of a flat profile."""
+        rows = re.findall(r"^ *[0-9.]+ +[0-9.]+ +([0-9.]+) .*?([A-Za-z_]\w*)$", shown, re.M)
+        return {name: float(value) for value, name in rows}
+
+    def test_each_image_and_source__adds_up(self):
+        hits = self.make_hard()
+        sums = [0, 0]
+        images = ["aaaa", "bbbb", "/opt/app", "[kernel]", "", escaped(HOSTILE)]
+        profile = json.loads(self.export("json", "hard"))
+        for source, name in enumerate(["time", "page-faults"]):
+            for image in {(image["path"], image["build_id"]) for image in profile["images"]}:
+                rows = [row for row in profile["rows"]
+                        if (profile["images"][row["image"]]["path"],
+                            profile["images"][row["image"]]["build_id"]) == image]
+                expected = sum(row["hits"][source] for row in rows)
+                sums[source] += expected
+                if max(row["hits"][source] for row in rows) >= 1 << 31:
+                    continue  # gprof cannot: below
+                if image[0].startswith("/tmp") or image == ("[kernel]", "") or image[0] == "":
+                    chosen = image[0]
+                else:
+                    chosen = image[1]
+                if image[0].startswith("/tmp"):
+                    continue  # no command line holds it as it is
+                result = self.ntprof("export", "--format", "gmon", "-e", name, "--image", chosen,
+                                     "-o", "out", "hard")
+                self.assertEqual(result.returncode, 0, text(result.stderr))
+                bins = [one for record in self.records("out") for one in record[1]]
+                self.assertEqual(sum(bins), expected, image)
+        self.assertEqual(sums, hits[:2])
+        self.assertEqual(len(images), 6)
+
+    def test_more_than_gprof_holds__refused(self):
+        self.make_hard()
+        result = self.ntprof("export", "--format", "gmon", "-e", "page-faults", "--image", "aaaa", "-o", "out",
+                             "hard")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("gprof counts up to 2147483647 hits in a bin, and 0x80004 has 5000000000",
+                      text(result.stderr))
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_several_images__choice_asked_for(self):
+        self.make_hard()
+        for words, said in [([], "--image chooses it: app ("),
+                            (["--image", "app"], "--image chooses it: /"),
+                            (["--image", "/usr/bin/app"], "--image chooses it: aaaa ("),
+                            (["--image", "none"], "--image none: no image with hits has that path")]:
+            result = self.ntprof("export", "--format", "gmon", "-e", "time", *words, "-o", "out", "hard")
+            self.assertEqual(result.returncode, 125)
+            self.assertIn(said, text(result.stderr))
+            self.assertEqual(text(result.stderr).count("\n"), 1)
+
+    def test_32_bit_image__addresses_of_32_bits(self):
+        image = self.folder / "small"
+        image.write_bytes(b"\x7fELF\x01\x01\x01" + bytes(45))
+        self.make("image", "p", image, 10000, "0x1000:5")
+        self.export("gmon", "-e", "time", "-o", "out", "p")
+        self.assertEqual(self.records("out", "I"), [(0x1000, (5,), 1000, b"seconds")])
+
+    def test_rate_that_is_not_whole__hits(self):
+        self.make("image", "p", "/none", 15000000, "0x1000:5", "0x100000:6")
+        self.export("gmon", "-e", "time", "-o", "out", "p")
+        self.assertEqual(self.records("out"), [(0x1000, (5,), 1, b"hits"), (0x100000, (6,), 1, b"hits")])
+
+
+class Pprof(Export):
+    @needs("go")
+    def test_go_tool_pprof__has_all_hits(self):
+        hits = self.make_hard()
+        self.export("pprof", "-o", "out.pb.gz", "hard")
+        environment = dict(harness.bare_environment(), HOME=str(self.folder))
+        for index, column in enumerate(["samples", "page-faults", None, "a;b.c_d"]):
+            if column is not None:
+                shown = self.run_bare(["go", "tool", "pprof", "-top", f"-sample_index={column}",
+                                       "-unit=count", "out.pb.gz"], env=environment, check=True)
+                self.assertRegex(text(shown.stdout), rf" {hits[index]} total")
+
+    def test_there_and_back__the_same(self):
+        self.make_hard()
+        self.export("pprof", "-o", "again", "hard")
+        self.assertEqual(self.export("json", "again"), self.export("json", "hard"))
+
+
+class Speedscope(Export):
+    def test_profiles__add_up_and_are_what_the_page_wants(self):
+        hits = self.make_hard()
+        output = self.export("speedscope", "hard")
+        self.assert_harmless(output)
+        shown = json.loads(output)
+        frames = shown["shared"]["frames"]
+        self.assertEqual(shown["$schema"], "https://www.speedscope.app/file-format-schema.json")
+        self.assertEqual([profile["name"] for profile in shown["profiles"]],
+                         ["time", "page-faults", escaped(HOSTILE), "a;b.c_d"])
+        for profile, expected in zip(shown["profiles"], hits):
+            factor = 1000000 if profile["name"] == "time" else 1  # ns
+            self.assertEqual(profile["unit"], "nanoseconds" if factor > 1 else "none")
+            self.assertEqual(sum(profile["weights"]), expected * factor)
+            self.assertEqual(profile["endValue"], expected * factor)
+            self.assertEqual(len(profile["weights"]), len(profile["samples"]))
+            self.assertTrue(all(0 <= at < len(frames) for stack in profile["samples"] for at in stack))
+        stacks = {tuple(frames[at]["name"] for at in stack[2:]) for stack in shown["profiles"][0]["samples"]}
+        self.assertIn(("outer", "middle;x", "inner"), stacks)
+        self.assertIn({"name": "inner", "file": "inner.h", "line": 7}, frames)
+
+
+class Json(Export):
+    def test_all_of_it__as_the_schema_says_and_adds_up(self):
+        hits = self.make_hard()
+        output = self.export("json", "hard")
+        self.assert_harmless(output)
+        profile = json.loads(output)
+        schema = json.loads(SCHEMA.read_text())
+        self.assertEqual(list(validate_schema.check(profile, schema, schema)), [])
+        for source, expected in enumerate(hits):
+            self.assertEqual(sum(row["hits"][source] for row in profile["rows"]), expected)
+            self.assertEqual(profile["sources"][source]["counted"], expected)
+            self.assertEqual(profile["sources"][source]["expected"], expected + 8)
+        tables = {"image": "images", "process": "processes", "function": "functions", "caller": "frames",
+                  "thread": "threads"}
+        for row in profile["rows"]:
+            for key, table in tables.items():
+                self.assertLess(row.get(key, 0), len(profile[table]))
+        names = [function["name"] for function in profile["functions"]]
+        for name in ("", escaped(HOSTILE), "\\xff", "L" * (1 << 20)):
+            self.assertIn(name, names)
+        inner, = (row for row in profile["rows"] if row["hits"][0] > 0 and row["image"] == 0 and
+                  names[row["function"]] == "inner")
+        frame = profile["frames"][inner["caller"]]
+        outer = profile["frames"][frame["caller"]]
+        self.assertEqual((names[frame["function"]], frame["line"]), ("middle;x", 50))
+        self.assertEqual((names[outer["function"]], outer["line"], outer["caller"]), ("outer", 100, 0))
+
+
+class Csv(Export):
+    def test_lines__are_csv_and_add_up(self):
+        hits = self.make_hard()
+        output = self.export("csv", "hard")
+        self.assert_harmless(output)
+        csv.field_size_limit(1 << 24)
+        lines = list(csv.DictReader(io.StringIO(output.decode(), newline=""), strict=True))
+        sources = ["time", "page-faults", escaped(HOSTILE), "a;b.c_d"]
+        for source, expected in zip(sources, hits):
+            self.assertEqual(sum(int(line["samples"]) for line in lines if line["source"] == source), expected)
+        self.assertEqual({line["source"] for line in lines}, set(sources))
+        for line in lines:
+            self.assertEqual(len(line), 15)
+            self.assertNotIn(None, line)
+            for field in line.values():
+                self.assertFalse(field.startswith(("=", "+", "-", "@")), "a formula")
+        self.assertIn("middle;x < outer", {line["inlined_into"] for line in lines})
+        self.assertIn("\\x3d1+1", {line["function"] for line in lines})
+        self.assertIn(escaped(HOSTILE), {line["function"] for line in lines})
+        self.assertEqual({line["cpu"] for line in lines}, {"", "0", "1"})
+        self.assertEqual({line["thread"] for line in lines}, {"", "worker;1", escaped(HOSTILE)})
+
+
+class Openmetrics(Export):
+    def families(self, *words):
+        try:
+            from prometheus_client.openmetrics import parser
+        except ImportError:
+            self.skipTest("not installed: python3-prometheus-client")
+        output = self.export("openmetrics", *words, "hard")
+        self.assert_harmless(output)
+        return {family.name: family for family in
+                parser.text_string_to_metric_families(output.decode())}
+
+    def test_hits__add_up_however_many_series(self):
+        hits = self.make_hard()
+        sources = ["time", "page-faults", escaped(HOSTILE), "a;b.c_d"]
+        for rows in (0, 1, 5, 100, 10000):
+            samples = self.families("--rows", str(rows))["ntprof_hits"].samples
+            for source, expected in zip(sources, hits):
+                found = [sample for sample in samples if sample.labels["source"] == source]
+                self.assertEqual(sum(sample.value for sample in found), expected)
+                if rows > 0:
+                    self.assertLessEqual(len(found), rows + 1)
+                labels = {tuple(sorted(sample.labels.items())) for sample in found}
+                self.assertEqual(len(labels), len(found))
+
+    def test_functions__most_hits_first_and_the_rest_together(self):
+        self.make_hard()
+        everything = self.families("--rows", "0")["ntprof_hits"].samples
+        values = sorted((sample.value for sample in everything if sample.labels["source"] == "time"
+                         and sample.labels["function"] != "[other]"), reverse=True)
+        few = [sample for sample in self.families("--rows", "3")["ntprof_hits"].samples
+               if sample.labels["source"] == "time"]
+        self.assertEqual([sample.value for sample in few[:3]], values[:3])
+        self.assertEqual(few[3].labels["function"], "[other]")
+        self.assertIn(escaped(HOSTILE), {sample.labels["function"] for sample in everything})
+
+    def test_books_and_intervals__as_in_the_profile(self):
+        hits = self.make_hard()
+        families = self.families()
+        books = {sample.labels["book"]: sample.value for sample in families["ntprof_book_hits"].samples
+                 if sample.labels["source"] == "time"}
+        self.assertEqual((books["counted"], books["taken"], books["expected"], books["lost"]),
+                         (hits[0], hits[0] + 3, hits[0] + 8, 5))
+        interval = families["ntprof_interval_seconds"].samples
+        self.assertEqual([(sample.labels["kind"], sample.value) for sample in interval],
+                         [("granted", 0.001), ("measured", 0.001)])
+        self.assertEqual(families["ntprof_duration_seconds"].samples[0].value, 5.012345678)
+
+
+FORMS = ["pprof", "gmon", "callgrind", "speedscope", "folded", "json", "csv", "openmetrics"]
+
+
+class Manners(Export):
+    def fail(self, *words, **options):
+        """The one line on standard error of an export that must fail."""
+        result = self.ntprof("export", *words, **options)
+        said = text(result.stderr)
+        self.assertEqual(result.returncode, 125, said)
+        self.assertTrue(said.startswith("ntprof: export: "), said)
+        self.assertEqual(said.count("\n"), 1, said)
+        return said
+
+    def test_mistakes__one_line_that_helps(self):
+        self.make("image", "p", "/usr/bin/app", 10000, "0x1000:5")
+        for words, said in [
+                (["p"], "--format is missing: there are pprof, gmon"),
+                (["--format", "xml", "p"], "--format xml: there are pprof, gmon"),
+                (["--format", "csv", "-e", "time", "p"], "csv does not take -e: it holds all sources"),
+                (["--format", "csv", "--image", "app", "p"], "csv does not take --image: it holds all"),
+                (["--format", "csv", "--rows", "3", "p"], "csv does not take --rows: it holds all rows"),
+                (["--format", "openmetrics", "--rows", "x", "p"], "--rows x: allowed are 0 (all)"),
+                (["--format", "folded", "-e", "faults", "p"], "-e faults: the profile has no such source; "
+                                                              "it has time, page-faults"),
+                (["--format", "csv", "p", "q"], "q: only one FILE"),
+                (["--format", "csv", "--frob", "p"], "--frob: no such option"),
+                (["--format"], "--format: a value is missing"),
+                (["--format", "csv", "none"], "none: cannot open it"),
+                (["--format", "csv", "."], ".: cannot read it"),
+                (["--format", "csv", "-o", "none/x", "p"], "none/x: cannot write the export: No such file"),
+                (["--format", "csv", "-o", ".", "p"], ".: "),
+                (["--format", "csv", "\033[2J"], "\\x1b[2J: cannot open it")]:
+            with self.subTest(words):
+                self.assertIn(said, self.fail(*words))
+
+    def test_full_standard_output__said(self):
+        self.make("image", "p", "/usr/bin/app", 10000, "0x1000:5")
+        for form in FORMS:
+            with open("/dev/full", "wb") as full, self.subTest(form):
+                said = self.fail("--format", form, "p", stdout=full, stderr=subprocess.PIPE,
+                                 capture_output=False) if form not in ("gmon", "folded") else \
+                    self.fail("--format", form, "-e", "time", "p", stdout=full,
+                              stderr=subprocess.PIPE, capture_output=False)
+                self.assertIn("standard output: cannot write the export: No space left on device", said)
+
+    def test_full_disk__old_file_stays(self):
+        self.make("large", "p", "20000", "1")
+        old = self.folder / "out"
+        old.write_text("old")
+        limit = 8 * 1024
+
+        def bound():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+        for form in FORMS:
+            with self.subTest(form):
+                words = ["--rows", "0"] if form == "openmetrics" else []
+                # A file that is too large fails as a full disk does, in the middle.
+                said = self.fail("--format", form, *words, "-o", "out", "p", preexec_fn=bound)
+                self.assertIn("out: cannot write the export: File too large", said)
+                self.assertEqual(old.read_text(), "old")
+                self.assert_nothing_left("out", "p")
+
+    def test_full_file_system__old_file_stays(self):
+        if not harness.is_root():
+            self.skipTest("only root mounts a file system")
+        disk = self.folder / "disk"
+        disk.mkdir()
+        mounted = self.run_bare(["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(disk)])
+        if mounted.returncode != 0:
+            self.skipTest("mount is refused: " + text(mounted.stderr))
+        self.addCleanup(self.run_bare, ["umount", str(disk)])
+        self.make("large", "p", "20000", "1")
+        (disk / "out").write_text("old")
+        for form in ("csv", "json", "callgrind"):
+            said = self.fail("--format", form, "-o", disk / "out", "p")
+            self.assertIn("cannot write the export: No space left on device", said)
+            self.assertEqual((disk / "out").read_text(), "old")
+            self.assertEqual([path.name for path in disk.iterdir()], ["out"])
+
+    def test_existing_file__replaced_and_alone(self):
+        self.make("image", "p", "/usr/bin/app", 10000, "0x1000:5")
+        (self.folder / "out").write_text("old")
+        self.assertEqual(self.export("csv", "-o", "out", "p"), b"")
+        self.assertEqual((self.folder / "out").read_bytes(), self.export("csv", "p"))
+        self.assertEqual(self.export("csv", "-o", "-", "p"), self.export("csv", "p"))
+        self.assert_nothing_left("out", "p")
+
+    def test_binary_form__not_to_a_terminal(self):
+        self.make("image", "p", "/usr/bin/app", 10000, "0x1000:5")
+        for form in ("pprof", "gmon"):
+            master, slave = pty.openpty()
+            words = ["-e", "time"] if form == "gmon" else []
+            said = self.fail("--format", form, *words, "p", stdout=slave, stderr=subprocess.PIPE,
+                             capture_output=False)
+            os.close(slave)
+            os.close(master)
+            self.assertIn("standard output: is a terminal", said)
+
+    def test_reader_that_had_enough__no_complaint(self):
+        self.make("large", "p", "20000", "1")
+        reader, writer = os.pipe()
+        os.close(reader)
+        result = self.ntprof("export", "--format", "csv", "p", stdout=writer, stderr=subprocess.PIPE,
+                             capture_output=False)
+        os.close(writer)
+        self.assertIn(result.returncode, (0, -13))
+        self.assertEqual(result.stderr, b"")
+
+    def test_file_from_a_pipe__and_the_default_file(self):
+        self.make("image", "ntprof.pb.gz", "/usr/bin/app", 10000, "0x1000:5")
+        expected = self.export("csv", "ntprof.pb.gz")
+        self.assertEqual(self.export("csv"), expected)
+        with open(self.folder / "ntprof.pb.gz", "rb") as file:
+            result = self.ntprof("export", "--format", "csv", "-", stdin=file)
+        self.assertEqual(result.stdout, expected)
+
+
+if __name__ == "__main__":
+    harness.main()
