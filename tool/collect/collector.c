@@ -5,6 +5,10 @@
  * Invariant: a process is in the table from its start notification to its exit's; each of its
  * mappings has a started profile a source, or none if that failed. Processes and images change
  * within deliveries alone, which the lock of delivery keeps out.
+ *
+ * Where counters take their memory from the start (dense), mappings in user mode get profiles with their first
+ * hit, which the session tells before it counts it: most mappings of most processes never have one, and a
+ * process that forks and runs another program at once has none at all.
  */
 #include "collect/collector.h"
 #include "collect/delivery.h"
@@ -27,7 +31,11 @@ struct mapping {
     uint64_t base;
     uint64_t length;
     struct image *image;
-    HANDLE *profiles; /* one a source; NULL where none could be made */
+    uint64_t place;   /* of base in the image */
+    uint32_t program; /* whose hits these are */
+    bool tried;       /* to start profiles */
+    HANDLE *
+        profiles; /* one a source, NULL where none could be made; NULL: not tried, or in vain */
 };
 
 struct process {
@@ -57,6 +65,7 @@ struct collector {
     struct process *processes[PROCESS_BUCKETS];
     struct process
         machine; /* of no pid: has the kernel's mappings, for all processes */
+    bool began;  /* a process was told, so the watch has */
     ntprof_source_info *books;  /* one a source: the last ones, once ended */
     bool ended;                 /* books and fresh counts are all that there will be */
     struct collector_gaps gaps; /* but for running, which a snapshot counts */
@@ -92,12 +101,21 @@ collector_measure(struct collector *collector)
     collector->images.full = limit != 0 && collector_usage(collector) > limit;
 }
 
+/* After so many segments, or each that takes its memory at once. */
+static void
+collector_measure_new(struct collector *collector)
+{
+    const struct image_set *const set = &collector->images;
+
+    if (set->made - collector->measured >= (set->dense ? 1 : SEGMENTS_UNMEASURED)) {
+        collector_measure(collector);
+    }
+}
+
 static void collector_notify(void *context, const ntprof_notification *notification);
 static void process_remove_mapping(struct collector *collector, struct process *process,
                                    size_t at);
 static bool collector_prepare(struct collector *collector);
-static void process_profile_kernel(struct collector *collector,
-                                   struct process *process);
 
 struct collector *
 collector_new(const struct collector_options *options)
@@ -123,12 +141,13 @@ collector_new(const struct collector_options *options)
         return NULL;
     }
     ntprof_session_set_notify(options->session, collector_notify, collector);
-    if (options->machine) {
-        /* The kernel for all processes together: so that its hits are counted whatever processes
-         * there are, also those of processors that have nothing to run. */
-        process_profile_kernel(collector, &collector->machine);
-    }
     return collector;
+}
+
+uint32_t
+collector_watch_flags(const struct collector *collector)
+{
+    return collector->images.dense ? NTPROF_WATCH_HITS : 0;
 }
 
 static void
@@ -186,7 +205,8 @@ collector_program(struct collector *collector, const char *name, uint32_t *numbe
 static void
 mapping_close(struct collector *collector, struct mapping *mapping)
 {
-    for (size_t i = 0; i < collector->options.source_count; i++) {
+    for (size_t i = 0; mapping->profiles != NULL && i < collector->options.source_count;
+         i++) {
         if (mapping->profiles[i] != NULL) {
             NtClose(mapping->profiles[i]);
         }
@@ -198,16 +218,17 @@ mapping_close(struct collector *collector, struct mapping *mapping)
 static void
 mapping_start_source(struct collector *collector, const struct process *process,
                      struct mapping *mapping, const struct image_segment *segment,
-                     uint64_t place, size_t source)
+                     size_t source)
 {
     const struct collector_options *const options = &collector->options;
     const uint64_t buckets = ((mapping->length - 1) >> segment->log2) + 1;
     HANDLE profile;
-    NTSTATUS status = NtCreateProfileEx(
-        &profile, process->handle, (PVOID)(uintptr_t)mapping->base,
-        (SIZE_T)mapping->length, segment->log2,
-        image_segment_counter(segment, source, place), (ULONG)(buckets * sizeof(ULONG)),
-        options->sources[source], options->affinity_count, options->affinity);
+    NTSTATUS status =
+        NtCreateProfileEx(&profile, process->handle, (PVOID)(uintptr_t)mapping->base,
+                          (SIZE_T)mapping->length, segment->log2,
+                          image_segment_counter(segment, source, mapping->place),
+                          (ULONG)(buckets * sizeof(ULONG)), options->sources[source],
+                          options->affinity_count, options->affinity);
 
     if (!NT_SUCCESS(status)) {
         collector_fail(collector, status);
@@ -242,36 +263,56 @@ process_add_mapping(struct process *process, const struct mapping *mapping)
     return &process->mappings[process->mapping_count++];
 }
 
-/* Starts profiles for [base, base + length) of a process, which is at place of image. */
+/* Told as what is left out if memory is short. */
 static void
-process_profile(struct collector *collector, struct process *process,
-                struct image *image, uint32_t program, uint64_t base, uint64_t length,
-                uint64_t place)
+collector_fail_for_memory(struct collector *collector)
 {
-    struct mapping mapping = {.base = base, .length = length, .image = image};
-    const struct image_segment *segment = NULL;
-    struct mapping *added = NULL;
+    if (!collector->images.full) {
+        collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
+    }
+}
 
-    if (length == 0) {
-        return;
+/* Counters, and a profile a source that counts in them. False: nothing was started. */
+static bool
+mapping_start(struct collector *collector, const struct process *process,
+              struct mapping *mapping)
+{
+    const struct image_segment *segment;
+
+    mapping->tried = true;
+    segment = image_segment_find(&collector->images, mapping->image, mapping->place,
+                                 mapping->length, mapping->program);
+    if (segment != NULL) {
+        mapping->profiles =
+            calloc(collector->options.source_count, sizeof(*mapping->profiles));
     }
-    if (image != NULL) {
-        segment = image_segment_find(&collector->images, image, place, length, program);
-        mapping.profiles =
-            calloc(collector->options.source_count, sizeof(*mapping.profiles));
-    }
-    if (segment != NULL && mapping.profiles != NULL) {
-        added = process_add_mapping(process, &mapping);
-    }
-    if (added == NULL) {
-        free(mapping.profiles);
-        if (!collector->images.full) { /* else it is told as that */
-            collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
-        }
-        return;
+    if (mapping->profiles == NULL) {
+        collector_fail_for_memory(collector);
+        return false;
     }
     for (size_t i = 0; i < collector->options.source_count; i++) {
-        mapping_start_source(collector, process, added, segment, place, i);
+        mapping_start_source(collector, process, mapping, segment, i);
+    }
+    return true;
+}
+
+/* Starts profiles for a mapping of a process; unless they wait for its first hit. */
+static void
+process_profile(struct collector *collector, struct process *process,
+                const struct mapping *mapping, bool wait)
+{
+    struct mapping *added = NULL;
+
+    if (mapping->length == 0) {
+        return;
+    }
+    if (mapping->image != NULL) {
+        added = process_add_mapping(process, mapping);
+    }
+    if (added == NULL) {
+        collector_fail_for_memory(collector);
+    } else if (!wait && !mapping_start(collector, process, added)) {
+        process_remove_mapping(collector, process, process->mapping_count - 1);
     }
 }
 
@@ -334,15 +375,18 @@ process_profile_kernel_range(struct collector *collector, struct process *proces
                              const struct kernel_range *range)
 {
     struct image_set *const set = &collector->images;
-    const uint32_t program = kernel_program(collector, process);
     const size_t first = process->mapping_count;
+    struct mapping mapping = {.base = range->begin,
+                              .length = range->length,
+                              .place = range->begin,
+                              .program = kernel_program(collector, process)};
 
     if (!set->dense) {
-        process_profile(collector, process, image_set_kernel(set, IMAGE_KERNEL_MAP),
-                        program, range->begin, range->length, range->begin);
+        mapping.image = image_set_kernel(set, IMAGE_KERNEL_MAP);
+        process_profile(collector, process, &mapping, false);
     }
-    process_profile(collector, process, image_set_kernel(set, IMAGE_KERNEL), program,
-                    range->begin, range->length, range->begin);
+    mapping.image = image_set_kernel(set, IMAGE_KERNEL);
+    process_profile(collector, process, &mapping, false);
     if (!set->dense) {
         process_pair_kernel(collector, process, first);
     }
@@ -402,6 +446,7 @@ notify_map(struct collector *collector, const ntprof_notification *map)
     uint32_t forebears[IMAGE_ROOTS_MAX - 1];
     size_t forebear_count;
     struct process *const process = *process_slot(collector, map->pid);
+    struct mapping mapping;
     struct image *image;
 
     if (process == NULL) {
@@ -419,14 +464,45 @@ notify_map(struct collector *collector, const ntprof_notification *map)
     if (strcmp(map->name, "[vsyscall]") == 0) {
         return; /* a page of the kernel's, which runs nothing: calls of it are emulated */
     }
-    if (collector->images.made - collector->measured >= SEGMENTS_UNMEASURED) {
-        collector_measure(collector);
-    }
+    collector_measure_new(collector);
     forebear_count = find_forebears(collector, process, forebears, IMAGE_ROOTS_MAX - 1);
     image = image_set_find(&collector->images, map, forebears, forebear_count);
-    process_profile(collector, process, image, process->program, map->base, map->length,
-                    image != NULL && image->kind == IMAGE_ANONYMOUS ? map->base
-                                                                    : map->file_offset);
+    mapping = (struct mapping){
+        .base = map->base,
+        .length = map->length,
+        .image = image,
+        .place = image != NULL && image->kind == IMAGE_ANONYMOUS ? map->base
+                                                                 : map->file_offset,
+        .program = process->program,
+    };
+    process_profile(collector, process, &mapping, collector->images.dense);
+}
+
+/* The mapping at an address; the last of them, should one be told to be gone yet. */
+static struct mapping *
+process_find_mapping(const struct process *process, uint64_t address)
+{
+    for (size_t i = process != NULL ? process->mapping_count : 0; i > 0; i--) {
+        struct mapping *const mapping = &process->mappings[i - 1];
+
+        if (address - mapping->base < mapping->length) {
+            return mapping;
+        }
+    }
+    return NULL;
+}
+
+/* Of a mapping whose profiles waited for it. */
+static void
+notify_hit(struct collector *collector, const ntprof_notification *hit)
+{
+    const struct process *const process = *process_slot(collector, hit->pid);
+    struct mapping *const mapping = process_find_mapping(process, hit->base);
+
+    if (mapping != NULL && !mapping->tried) {
+        collector_measure_new(collector);
+        (void)mapping_start(collector, process, mapping);
+    }
 }
 
 static void
@@ -490,6 +566,17 @@ process_remove(struct collector *collector, struct process **slot)
     free(process);
 }
 
+/* The kernel for all processes together: so that its hits are counted whatever processes there are, also
+ * those of processors that have nothing to run. Not before the watch begins: that would begin hits, too. */
+static void
+collector_begin(struct collector *collector)
+{
+    if (!collector->began && collector->options.machine) {
+        process_profile_kernel(collector, &collector->machine);
+    }
+    collector->began = true;
+}
+
 static void
 notify_start(struct collector *collector, const ntprof_notification *start)
 {
@@ -497,6 +584,7 @@ notify_start(struct collector *collector, const ntprof_notification *start)
     const CLIENT_ID client = {.UniqueProcess = (HANDLE)(uintptr_t)start->pid};
     struct process *process;
 
+    collector_begin(collector);
     if (*slot != NULL) {
         process_remove(collector, slot); /* its exit was lost */
     }
@@ -569,6 +657,9 @@ collector_notify(void *context, const ntprof_notification *notification)
         break;
     case NTPROF_IMAGE_UNMAP:
         notify_unmap(collector, notification);
+        break;
+    case NTPROF_HIT_OUTSIDE:
+        notify_hit(collector, notification);
         break;
     case NTPROF_RECORDS_LOST:
         collector->gaps.records_lost += notification->count;
@@ -654,44 +745,45 @@ collector_fold(struct collector *collector)
     return complete;
 }
 
+static bool
+collector_ask(struct collector *collector, uint32_t source)
+{
+    ntprof_source_info *const info = &collector->books[source];
+
+    info->size = sizeof(*info);
+    return NT_SUCCESS(ntprof_source_get(collector->options.session,
+                                        collector->options.sources[source], info));
+}
+
 /*
  * Books, and the counters that belong to them, into fresh. Asking for books delivers what has happened until
  * then, so each source is folded before the next one is asked; nothing else delivers meanwhile.
+ *
+ * Where hits count at any time they do so between the two as well: so that no row has hits that are in no
+ * books, counters come first. Once the session is frozen, it makes no difference.
  */
 static bool
 collector_read(struct collector *collector)
 {
-    const struct collector_options *const options = &collector->options;
+    const bool counters_first = collector->images.dense;
 
-    for (size_t i = 0; i < options->source_count; i++) {
-        ntprof_source_info *const info = &collector->books[i];
-
-        info->size = sizeof(*info);
-        if (!NT_SUCCESS(
-                ntprof_source_get(options->session, options->sources[i], info)) ||
-            !collector_fold_source(collector, (uint32_t)i)) {
+    for (uint32_t i = 0; i < collector->options.source_count; i++) {
+        if ((counters_first && !collector_fold_source(collector, i)) ||
+            !collector_ask(collector, i) ||
+            (!counters_first && !collector_fold_source(collector, i))) {
             return false;
         }
     }
     return true;
 }
 
-/* Nothing is counted from now on. */
+/* No hit comes from now on, and those from before have been counted. Profiles are closed later: that takes a
+ * while, in which hits would be outside. */
 static void
-collector_stop_counting(struct collector *collector)
+collector_freeze(struct collector *collector)
 {
-    ntprof_session *const session = collector->options.session;
-
-    /* Closing delivers what happens meanwhile, which must not change what is being closed. */
-    (void)ntprof_session_flush(session);
-    (void)ntprof_session_set_notify(session, NULL, NULL);
-    process_remove_mappings(collector, &collector->machine);
-    for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
-        for (struct process *process = collector->processes[i]; process != NULL;
-             process = process->next) {
-            process_remove_mappings(collector, process);
-        }
-    }
+    (void)ntprof_session_freeze(collector->options.session);
+    (void)ntprof_session_flush(collector->options.session);
 }
 
 void
@@ -700,10 +792,10 @@ collector_stop(struct collector *collector)
     delivery_stop(&collector->delivery);
     delivery_lock(&collector->delivery);
     if (collector->images.dense && !collector->ended) {
-        /* It counts at any time, not in deliveries alone: books and counters would not agree. */
-        collector_stop_counting(collector);
+        collector_freeze(collector);
     }
-    /* Without memory for it the next snapshot tries again, and ends a bit later. */
+    /* Without memory for it the next snapshot tries again; of a session that is not frozen, it ends a bit
+     * later. */
     collector->ended = collector->ended || collector_read(collector);
     delivery_unlock(&collector->delivery);
 }
