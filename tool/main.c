@@ -13,7 +13,8 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"run", cmd_run},           {"attach", cmd_attach}, {"system", cmd_system},
-    {"report", cmd_report},     {"merge", cmd_merge},   {"export", cmd_export},
+    {"report", cmd_report},     {"annotate", cmd_annotate}, {"merge", cmd_merge},
+    {"export", cmd_export},
     {"sources", cmd_sources},   {"doctor", cmd_doctor}, {"help", cmd_help},
     {"version", cmd_version},   {"--help", cmd_help},   {"-h", cmd_help},
     {"--version", cmd_version},
@@ -46,7 +47,7 @@ main(int argc, char **argv)
         }
     }
     return cmd_fail(NULL,
-                    "no command named '%s'; there are run, attach, system, report, "
+                    "no command named '%s'; there are run, attach, system, report, annotate, "
                     "merge, export, sources, doctor, help "
                     "and version",
                     text_show(shown, sizeof(shown), argv[1]));

@@ -39,6 +39,7 @@ static const char help_ntprof[] =
     "  attach    profile processes that run already, from now on\n"
     "  system    profile all processes and the kernel\n"
     "  report    show a profile: by function, line, image, address, process, source\n"
+    "  annotate  source lines and instructions with their hits\n"
     "  merge     one profile of many\n"
     "  export    a profile in the form that another tool reads\n"
     "  sources   what can interrupt on this machine, and why the rest cannot\n"
@@ -158,6 +159,36 @@ static const char help_report[] =
     "                          variable DEBUGINFOD_URLS is set\n"
     "  -o, --output FILE       with it: write the profile with its names\n";
 
+static const char help_annotate[] =
+    "Examples\n"
+    "  ntprof annotate                          the function with the most hits\n"
+    "  ntprof annotate count_primes             one function: instructions and source\n"
+    "  ntprof annotate --source parse.c:120     the lines around one\n"
+    "  ntprof annotate libz.so.1+0x2f40 p.pb.gz   the code around an offset\n"
+    "  ntprof annotate memcpy --image 'libc.so*'   where several have the name\n"
+    "\n"
+    "usage: ntprof annotate [options] [SYMBOL|FILE:LINE|IMAGE+OFFSET] [FILE]\n"
+    "\n"
+    "Hits of instructions that share a bucket stand in a bracket: they are of all of\n"
+    "them together.\n"
+    "\n"
+    "      --source            source lines alone\n"
+    "      --asm               instructions, also for a line\n"
+    "      --image GLOB        only images whose path or file name matches\n"
+    "      --image-dir DIR     look for programs and libraries in DIR first\n"
+    "      --source-dir OLD=NEW   sources compiled in OLD are in NEW; repeatable; NEW\n"
+    "                          alone is for paths that have no OLD\n"
+    "      --rows N            only the N lines with the most hits, and context; 0 for\n"
+    "                          all (default)\n"
+    "      --context N         lines around those with hits (default 5), or all\n"
+    "      --bytes             of instructions, too\n"
+    "      --objdump[=PROGRAM] have binutils' objdump disassemble\n"
+    "  -M, --disassembler-style STYLE   att (default) or intel\n"
+    "  -e, --event SOURCE      hits of this source alone\n"
+    "      --json              as JSON\n"
+    "      --debuginfod[=URL]  get debug files from servers; also if the variable\n"
+    "                          DEBUGINFOD_URLS is set\n";
+
 static const char help_merge[] =
     "Examples\n"
     "  ntprof merge -o week.pb.gz mon.pb.gz tue.pb.gz    a longer run of two\n"
@@ -237,6 +268,7 @@ static const struct help helps[] = {
     {"attach", help_attach, true, end_attach},
     {"system", help_system, true, end_system},
     {"report", help_report, false, ""},
+    {"annotate", help_annotate, false, ""},
     {"merge", help_merge, false, ""},
     {"export", help_export, false, ""},
     {"sources", help_sources, false, ""},

@@ -12,9 +12,12 @@
 #include "sym/lines.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct segment {
@@ -29,6 +32,8 @@ struct sym_image {
     void *memory; /* a copy, or NULL */
     size_t memory_size;
     uint64_t size; /* at opening */
+    int64_t written_s;
+    struct sym_code code;
     char *path;
     char *root;
     char build_id[2 * SYM_ELF_BUILD_ID_BYTES_MAX + 1];
@@ -72,6 +77,20 @@ copy_segments(struct sym_image *image, const struct sym_elf *file)
     return true;
 }
 
+static void
+read_kind(struct sym_image *image, const struct sym_elf *file)
+{
+    unsigned char ident[EI_NIDENT] = {0};
+    struct stat status;
+
+    (void)sym_elf_read(file, 0, ident, sizeof(ident));
+    image->code = (struct sym_code){file->machine, ident[EI_CLASS] == ELFCLASS64,
+                                    ident[EI_DATA] == ELFDATA2MSB};
+    if (image->fd >= 0 && fstat(image->fd, &status) == 0) {
+        image->written_s = status.st_mtim.tv_sec;
+    }
+}
+
 static int
 read_headers(struct sym_image *image)
 {
@@ -84,6 +103,7 @@ read_headers(struct sym_image *image)
         return error;
     }
     image->size = file.size;
+    read_kind(image, &file);
     id_size = sym_elf_build_id(&file, id);
     for (size_t i = 0; i < id_size; i++) {
         snprintf(image->build_id + 2 * i, 3, "%02x", id[i]);
@@ -143,6 +163,31 @@ sym_image_open_memory(const void *bytes, size_t size, const char *name)
         memcpy(image->memory, bytes, size);
     }
     return finish_open(image);
+}
+
+struct sym_image *
+sym_image_open_vdso(void)
+{
+    const uintptr_t begin = (uintptr_t)getauxval(AT_SYSINFO_EHDR);
+    struct sym_image *image = NULL;
+    FILE *const maps = fopen("/proc/self/maps", "re");
+    char *line = NULL;
+    size_t capacity = 0;
+
+    while (maps != NULL && image == NULL && getline(&line, &capacity, maps) > 0) {
+        uintptr_t first;
+        uintptr_t end;
+
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &first, &end) == 2 &&
+            first == begin && begin != 0) {
+            image = sym_image_open_memory((const void *)begin, end - first, "[vdso]");
+        }
+    }
+    free(line);
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    return image;
 }
 
 void
@@ -395,4 +440,102 @@ sym_image_lookup_address(struct sym_image *image, uint64_t address,
         count = sym_lines_find(image->lines, address, &frames);
     }
     return count > 0 ? join_names(frames, count, named, name) : named;
+}
+
+/* --- code --- */
+
+struct sym_code
+sym_image_code(const struct sym_image *image)
+{
+    return image->code;
+}
+
+int64_t
+sym_image_written_s(const struct sym_image *image)
+{
+    return image->written_s;
+}
+
+/* Bytes of the file, or of memory, from offset on. */
+static size_t
+read_bytes(const struct sym_image *image, uint64_t offset, void *to, size_t size)
+{
+    size_t done = 0;
+    ssize_t got;
+
+    if (image->fd < 0) {
+        done = offset >= image->memory_size ? 0 : image->memory_size - (size_t)offset;
+        done = done < size ? done : size;
+        memcpy(to, (const char *)image->memory + offset, done);
+        return done;
+    }
+    while (done < size && offset + done <= INT64_MAX) {
+        got = pread(image->fd, (char *)to + done, size - done, (off_t)(offset + done));
+        if (got > 0) {
+            done += (size_t)got;
+        } else if (got == 0 || errno != EINTR) {
+            break;
+        }
+    }
+    return done;
+}
+
+size_t
+sym_image_read(const struct sym_image *image, uint64_t address, void *to, size_t size)
+{
+    for (size_t i = 0; i < image->segment_count; i++) {
+        const struct segment *segment = &image->segments[i];
+        const uint64_t inside = address - segment->address;
+
+        if (segment->executable && address >= segment->address &&
+            inside < segment->size) {
+            const uint64_t left = segment->size - inside;
+
+            return read_bytes(image, segment->offset + inside, to,
+                              left < size ? (size_t)left : size);
+        }
+    }
+    return 0;
+}
+
+/* Symbols inside of another one are few; a forged table may have many. */
+#define INNER_RANGES_MAX 64
+
+bool
+sym_image_range(struct sym_image *image, uint64_t address, uint64_t *start,
+                uint64_t *end)
+{
+    const struct sym_range *found;
+    const struct sym_range *first;
+    const struct sym_range *limit;
+
+    load(image);
+    found = sym_table_find(&image->table, address);
+    if (found == NULL) {
+        return false;
+    }
+    first = image->table.ranges;
+    limit = first + image->table.range_count;
+    *start = found->start;
+    *end = found->end;
+    for (const struct sym_range *at = found;
+         at > first && at[-1].end == at->start && found - at < INNER_RANGES_MAX;) {
+        at--;
+        *start = at->entry == found->entry ? at->start : *start;
+    }
+    for (const struct sym_range *at = found;
+         at + 1 < limit && at[1].start == at->end && at - found < INNER_RANGES_MAX;) {
+        at++;
+        *end = at->entry == found->entry ? at->end : *end;
+    }
+    return true;
+}
+
+bool
+sym_image_line_rows(struct sym_image *image, uint64_t start, uint64_t end,
+                    sym_line_row *take, void *context)
+{
+    load(image);
+    return image->lines == NULL ||
+           sym_lines_rows(image->lines, start, end, take, context);
 }

@@ -329,3 +329,94 @@ sym_lines_find(struct sym_lines *lines, uint64_t address, struct sym_frame **fra
     }
     return count;
 }
+
+/* --- rows --- */
+
+/* The last row that begins at or before address; count if there is none. */
+static size_t
+find_row(Dwarf_Lines *rows, size_t count, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        Dwarf_Addr begin;
+
+        if (dwarf_lineaddr(dwarf_onesrcline(rows, middle), &begin) != 0 ||
+            begin > address) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low == 0 ? count : low - 1;
+}
+
+/* walk - rows of one unit that are asked for. */
+struct walk {
+    struct place place;
+    Dwarf_Lines *rows;
+    size_t count;
+    uint64_t at; /* all before it is done */
+    uint64_t end;
+};
+
+/* What a row says. False if it is damaged, or behind what is asked for. */
+static bool
+read_row(struct walk *walk, size_t index, struct sym_frame *row, Dwarf_Addr *begin,
+         bool *sequence_ends)
+{
+    Dwarf_Line *const line = dwarf_onesrcline(walk->rows, index);
+    const char *file = dwarf_linesrc(line, NULL, NULL);
+    int number = 0;
+
+    if (dwarf_lineaddr(line, begin) != 0 ||
+        dwarf_lineendsequence(line, sequence_ends) != 0 || *begin >= walk->end) {
+        return false;
+    }
+    row->file = full_path(&walk->place, file);
+    row->line = dwarf_lineno(line, &number) == 0 && number > 0 ? (uint32_t)number : 0;
+    return true;
+}
+
+/* From walk->at to the end of the unit's code that lies together. False if take ended it. */
+static bool
+walk_rows(struct walk *walk, sym_line_row *take, void *context)
+{
+    uint64_t reached = walk->end;
+    struct sym_frame row;
+    bool sequence_ends;
+    Dwarf_Addr begin;
+
+    for (size_t i = find_row(walk->rows, walk->count, walk->at); i < walk->count; i++) {
+        if (!read_row(walk, i, &row, &begin, &sequence_ends)) {
+            break;
+        }
+        if (sequence_ends) {
+            reached = begin;
+            break;
+        }
+        if (!take(context, begin, row.file, row.line)) {
+            return false;
+        }
+    }
+    /* A table that goes nowhere is forged. */
+    walk->at = reached > walk->at ? reached : walk->end;
+    return true;
+}
+
+bool
+sym_lines_rows(struct sym_lines *lines, uint64_t start, uint64_t end,
+               sym_line_row *take, void *context)
+{
+    struct walk walk = {.at = start, .end = end};
+
+    while (walk.at < end && find_place(lines, walk.at, &walk.place) &&
+           dwarf_getsrclines(&walk.place.root, &walk.rows, &walk.count) == 0) {
+        if (!walk_rows(&walk, take, context)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -40,6 +40,10 @@ void sym_lines_close(struct sym_lines *lines); /* NULL is allowed */
 size_t sym_lines_find(struct sym_lines *lines, uint64_t address,
                       struct sym_frame **frames);
 
+/* As sym_image_line_rows. */
+bool sym_lines_rows(struct sym_lines *lines, uint64_t start, uint64_t end,
+                    sym_line_row *take, void *context);
+
 /* "" or, for people, what was found missing until now. */
 const char *sym_lines_note(struct sym_lines *lines);
 

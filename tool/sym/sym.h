@@ -92,6 +92,43 @@ bool sym_image_lookup(struct sym_image *image, uint64_t file_offset,
 bool sym_image_lookup_address(struct sym_image *image, uint64_t address,
                               struct sym_name *name);
 
+/* Our own vdso, which is that of all 64-bit processes: the kernel has one copy. NULL: there is none. */
+struct sym_image *sym_image_open_vdso(void);
+
+/* --- code, for listings --- */
+
+/* sym_code - what its bytes are for. */
+struct sym_code {
+    uint16_t machine; /* EM_X86_64 ... */
+    bool wide;        /* 64-bit */
+    bool big_endian;
+};
+
+struct sym_code sym_image_code(const struct sym_image *image);
+
+/* When the file was last written, in seconds since 1970; 0: not known. */
+int64_t sym_image_written_s(const struct sym_image *image);
+
+/* Up to size bytes at a link-time address, as the file has them. Gives how many there are. */
+size_t sym_image_read(const struct sym_image *image, uint64_t address, void *to,
+                      size_t size);
+
+/* The code of the symbol that covers a link-time address, with what other symbols name inside of it.
+ * False if none does. */
+bool sym_image_range(struct sym_image *image, uint64_t address, uint64_t *start,
+                     uint64_t *end);
+
+/* A row of a line table: code from address on is of that line. False ends the walk. */
+typedef bool sym_line_row(void *context, uint64_t address, const char *file,
+                          uint32_t line);
+
+/*
+ * Calls take with each row of the line tables that has code in [start, end), by address; the first may
+ * begin before start. Strings live as long as the image. False if take ended it.
+ */
+bool sym_image_line_rows(struct sym_image *image, uint64_t start, uint64_t end,
+                         sym_line_row *take, void *context);
+
 /* Names by address: a JIT's /tmp/perf-PID.map or the kernel's symbols. */
 struct sym_map;
 

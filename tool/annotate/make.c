@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* make.c - chooses how a target is listed: the best way that its files allow. */
+#include "annotate/decode.h"
+#include "annotate/views.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool
+listing_has_decoder(void)
+{
+    return decode_has_capstone();
+}
+
+static bool
+begin(struct listing *listing, const struct profile *profile,
+      const struct listing_target *target)
+{
+    const size_t sources = profile->source_count;
+
+    *listing = (struct listing){.target = *target, .source_count = sources};
+    listing->private = calloc(1, sizeof(*listing->private));
+    listing->own = calloc(sources + 1, sizeof(*listing->own));
+    listing->inlined = calloc(sources + 1, sizeof(*listing->inlined));
+    listing->totals = calloc(sources + 1, sizeof(*listing->totals));
+    if (listing->private == NULL || listing->own == NULL || listing->inlined == NULL ||
+        listing->totals == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < profile->row_count; i++) {
+        listing_add_clamped(listing->totals, profile->rows[i].hits, sources);
+    }
+    return true;
+}
+
+static void
+set_title(struct listing *listing, const struct profile *profile)
+{
+    const struct listing_target *target = &listing->target;
+    const struct profile_image *image =
+        target->image == LISTING_NONE ? NULL : &profile->images[target->image];
+
+    switch (target->kind) {
+    case LISTING_OF_FUNCTION:
+        listing->title = listing_format(listing, "%s in %s", target->name, image->path);
+        break;
+    case LISTING_OF_LINE:
+        listing->title = listing_format(listing, "%s:%" PRIu32 "%s%s", target->file,
+                                        target->line, image == NULL ? "" : " in ",
+                                        image == NULL ? "" : image->path);
+        break;
+    case LISTING_OF_ADDRESS:
+        listing->title = listing_format(listing, "%s+0x%" PRIx64, image->path,
+                                        target->address - image->start + image->offset);
+        break;
+    }
+}
+
+/* Hits of a function or a line, wherever they are. */
+static void
+count_own(struct view *view)
+{
+    struct listing *listing = view->listing;
+
+    for (size_t i = 0; i < view->profile->row_count; i++) {
+        const struct profile_row *row = &view->profile->rows[i];
+        struct listing_place place;
+
+        if (!listing_find_place(view->profile, view->target, row, &place)) {
+            continue;
+        }
+        listing_add_clamped(listing->own, row->hits, listing->source_count);
+        if (place.caller != row->caller || place.function != row->function) {
+            listing_add_clamped(listing->inlined, row->hits, listing->source_count);
+        }
+    }
+}
+
+/* The source line of an address: a listing of sources needs one. False: it is not known. */
+static bool
+find_line(struct view *view)
+{
+    const struct profile *profile = view->profile;
+    const struct listing_target *target = view->target;
+    const struct profile_row *best = NULL;
+
+    for (size_t i = 0; i < profile->row_count; i++) {
+        const struct profile_row *row = &profile->rows[i];
+
+        if (listing_same_image(profile, row->image, target->image) && row->line > 0 &&
+            row->address <= target->address &&
+            target->address < listing_row_end(profile, row)) {
+            best = row;
+        }
+    }
+    if (best == NULL) {
+        return false;
+    }
+    view->around = (struct listing_target){
+        .kind = LISTING_OF_LINE,
+        .image = target->image,
+        .name = "",
+        .system_name = "",
+        .file = profile->functions[best->function].file,
+        .line = best->line,
+    };
+    return true;
+}
+
+static bool
+try_source(struct view *view)
+{
+    const struct listing_target *const target = view->target;
+    bool done;
+
+    if (target->kind != LISTING_OF_ADDRESS) {
+        return view_source(view);
+    }
+    if (!find_line(view)) {
+        return false;
+    }
+    view->target = &view->around;
+    count_own(view);
+    done = view_source(view);
+    view->target = target;
+    return done;
+}
+
+static void
+fill(struct view *view, enum listing_view wanted)
+{
+    const bool code_first =
+        wanted == LISTING_INSTRUCTIONS ||
+        (wanted == LISTING_BEST && view->target->kind != LISTING_OF_LINE);
+
+    if (view->target->kind != LISTING_OF_ADDRESS) {
+        count_own(view);
+    }
+    if ((code_first && view_code(view)) ||
+        (wanted != LISTING_INSTRUCTIONS && try_source(view))) {
+        return;
+    }
+    if (wanted == LISTING_SOURCE_ONLY) {
+        listing_add_note(view->listing, LISTING_NOTE_NAMES,
+                         "the profile knows no source lines of this; ntprof report "
+                         "--symbolize adds them if the debug information is here");
+    }
+    view_buckets(view);
+}
+
+/* Says how many hits are on no line, if some are not. */
+static void
+note_outside(struct listing *listing)
+{
+    uint64_t *const shown = calloc(listing->source_count + 1, sizeof(*shown));
+
+    if (shown == NULL) {
+        listing->private->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < listing->count; i++) {
+        if (listing->lines[i].hits_at != LISTING_NO_HITS) {
+            listing_add_clamped(shown, &listing->hits[listing->lines[i].hits_at],
+                                listing->source_count);
+        }
+    }
+    for (size_t i = 0; i < listing->source_count; i++) {
+        if (shown[i] < listing->own[i]) {
+            listing->outside = true;
+            listing_add_note(
+                listing, LISTING_NOTE_NAMES,
+                "%" PRIu64 " of %" PRIu64 " hits are on none of these lines: %s",
+                listing->own[i] - shown[i], listing->own[i],
+                listing->has_instructions ? "no code of theirs could be shown"
+                                          : "no source line is known of them");
+        }
+    }
+    free(shown);
+}
+
+static bool
+is_target(const struct profile *profile, const struct listing_target *target)
+{
+    return target->image < profile->image_count ||
+           (target->image == LISTING_NONE && target->kind == LISTING_OF_LINE);
+}
+
+bool
+listing_make(struct annotator *annotator, const struct profile *profile,
+             const struct listing_target *target, enum listing_view view,
+             struct listing *listing)
+{
+    struct view made = {annotator, profile, target, listing, *target};
+
+    if (!begin(listing, profile, target) || !is_target(profile, target)) {
+        return false;
+    }
+    set_title(listing, profile);
+    fill(&made, view);
+    if (!listing_failed(listing)) {
+        note_outside(listing);
+    }
+    return !listing_failed(listing);
+}

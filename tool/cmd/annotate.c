@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/annotate.c - ntprof annotate: source lines and instructions with their hits. */
+#include "annotate/print.h"
+#include "cmd/cmd.h"
+#include "cmd/names.h"
+#include "cmd/terminal.h"
+#include "profile/pprof.h"
+
+#include "util/number.h"
+#include "util/text.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <langinfo.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OPTION_SOURCE = 256,
+    OPTION_ASM,
+    OPTION_IMAGE,
+    OPTION_IMAGE_DIR,
+    OPTION_SOURCE_DIR,
+    OPTION_ROWS,
+    OPTION_CONTEXT,
+    OPTION_BYTES,
+    OPTION_OBJDUMP,
+    OPTION_JSON,
+    OPTION_DEBUGINFOD,
+    OPTION_HELP
+};
+
+static const struct option LONG_OPTIONS[] = {
+    {"source", no_argument, NULL, OPTION_SOURCE},
+    {"asm", no_argument, NULL, OPTION_ASM},
+    {"image", required_argument, NULL, OPTION_IMAGE},
+    {"image-dir", required_argument, NULL, OPTION_IMAGE_DIR},
+    {"source-dir", required_argument, NULL, OPTION_SOURCE_DIR},
+    {"rows", required_argument, NULL, OPTION_ROWS},
+    {"context", required_argument, NULL, OPTION_CONTEXT},
+    {"bytes", no_argument, NULL, OPTION_BYTES},
+    {"objdump", optional_argument, NULL, OPTION_OBJDUMP},
+    {"disassembler-style", required_argument, NULL, 'M'},
+    {"event", required_argument, NULL, 'e'},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"debuginfod", optional_argument, NULL, OPTION_DEBUGINFOD},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+/* Lines that stay around those with hits. */
+enum { CONTEXT_DEFAULT = 5 };
+
+struct arguments {
+    const char *what; /* NULL: the function with the most hits */
+    const char *file;
+    const char *image;
+    const char *source; /* of hits; NULL: all */
+    enum listing_view view;
+    struct annotator_settings settings;
+    struct listing_prefix *prefixes; /* what settings.prefixes is; from is malloc'd */
+    uint32_t context;
+    size_t rows;
+    struct names_options names;
+    bool bytes;
+    bool json;
+    bool help;
+};
+
+/* Always false, for return. */
+static bool
+fail(const char *about, const char *why)
+{
+    char shown[256];
+
+    cmd_fail("annotate", "%s: %s", text_show(shown, sizeof(shown), about), why);
+    return false;
+}
+
+static bool
+fail_value(const char *option, const char *value, const char *allowed)
+{
+    char shown[256];
+
+    cmd_fail("annotate", "%s %s: %s", option, text_show(shown, sizeof(shown), value),
+             allowed);
+    return false;
+}
+
+/* --- options --- */
+
+static bool
+set_rows(struct arguments *arguments, const char *text)
+{
+    uint64_t rows;
+
+    if (!number_parse_count(text, &rows) || rows > SIZE_MAX) {
+        return fail_value("--rows", text, "allowed are 0 (all), 1, 2 and so on");
+    }
+    arguments->rows = (size_t)rows;
+    return true;
+}
+
+static bool
+set_context(struct arguments *arguments, const char *text)
+{
+    uint64_t lines;
+
+    if (strcmp(text, "all") == 0) {
+        arguments->context = UINT32_MAX;
+        return true;
+    }
+    if (!number_parse_count(text, &lines) || lines >= UINT32_MAX) {
+        return fail_value("--context", text, "allowed are 0, 1, 2 and so on, and all");
+    }
+    arguments->context = (uint32_t)lines;
+    return true;
+}
+
+static bool
+set_view(struct arguments *arguments, enum listing_view view)
+{
+    if (arguments->view != LISTING_BEST && arguments->view != view) {
+        return fail("--source, --asm", "only one of them");
+    }
+    arguments->view = view;
+    return true;
+}
+
+static bool
+set_style(struct arguments *arguments, const char *text)
+{
+    arguments->settings.intel = strcmp(text, "intel") == 0;
+    return arguments->settings.intel || strcmp(text, "att") == 0 ||
+           fail_value("-M", text, "allowed are att and intel");
+}
+
+/* OLD=NEW, or NEW alone for all relative paths. */
+static bool
+add_prefix(struct arguments *arguments, const char *text)
+{
+    struct annotator_settings *settings = &arguments->settings;
+    const char *const sign = strchr(text, '=');
+    struct listing_prefix *prefixes = reallocarray(
+        arguments->prefixes, settings->prefix_count + 1, sizeof(*prefixes));
+
+    if (prefixes == NULL) {
+        return fail("--source-dir", "out of memory");
+    }
+    arguments->prefixes = prefixes;
+    settings->prefixes = prefixes;
+    prefixes += settings->prefix_count;
+    prefixes->from = sign == NULL ? strdup("") : strndup(text, (size_t)(sign - text));
+    prefixes->to = sign == NULL ? text : sign + 1;
+    if (prefixes->from == NULL) {
+        return fail("--source-dir", "out of memory");
+    }
+    settings->prefix_count++;
+    return prefixes->to[0] != '\0' ||
+           fail_value("--source-dir", text, "OLD=NEW is needed, or a folder");
+}
+
+static bool
+set_plain(struct arguments *arguments, const char *text)
+{
+    if (arguments->what == NULL) {
+        arguments->what = text;
+    } else if (arguments->file == NULL) {
+        arguments->file = text;
+    } else {
+        return fail(text, "only one thing and one FILE can be annotated");
+    }
+    return true;
+}
+
+static bool
+set_file_option(struct arguments *arguments, int option)
+{
+    switch (option) {
+    case OPTION_IMAGE:
+        arguments->image = optarg;
+        return true;
+    case OPTION_IMAGE_DIR:
+        arguments->settings.image_dir = optarg;
+        return true;
+    case OPTION_SOURCE_DIR:
+        return add_prefix(arguments, optarg);
+    case OPTION_OBJDUMP:
+        arguments->settings.decoder = LISTING_DECODE_OBJDUMP;
+        arguments->settings.objdump = optarg;
+        return true;
+    case OPTION_DEBUGINFOD:
+        arguments->names.download = true;
+        arguments->names.urls = optarg;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool
+set_option(struct arguments *arguments, int option, char **argv)
+{
+    switch (option) {
+    case 1: /* no option */
+        return set_plain(arguments, optarg);
+    case OPTION_SOURCE:
+        return set_view(arguments, LISTING_SOURCE_ONLY);
+    case OPTION_ASM:
+        return set_view(arguments, LISTING_INSTRUCTIONS);
+    case OPTION_IMAGE:
+    case OPTION_IMAGE_DIR:
+    case OPTION_SOURCE_DIR:
+    case OPTION_OBJDUMP:
+    case OPTION_DEBUGINFOD:
+        return set_file_option(arguments, option);
+    case OPTION_ROWS:
+        return set_rows(arguments, optarg);
+    case OPTION_CONTEXT:
+        return set_context(arguments, optarg);
+    case OPTION_BYTES:
+        arguments->bytes = true;
+        return true;
+    case 'M':
+        return set_style(arguments, optarg);
+    case 'e':
+        arguments->source = optarg;
+        return true;
+    case OPTION_JSON:
+        arguments->json = true;
+        return true;
+    case OPTION_HELP:
+        arguments->help = true;
+        return true;
+    case ':':
+        return fail(argv[optind - 1], "a value is missing");
+    default:
+        return fail(argv[optind - 1],
+                    "no such option, or one that takes no value; there are --source, "
+                    "--asm, --image, --image-dir, --source-dir, --rows, --context, "
+                    "--bytes, --objdump, -M, -e, --json, --debuginfod, --help");
+    }
+}
+
+static bool
+parse(struct arguments *arguments, int argc, char **argv)
+{
+    int option;
+
+    optind = 0; /* glibc: begin anew, also after another getopt */
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "-:M:e:", LONG_OPTIONS, NULL)) != -1) {
+        if (!set_option(arguments, option, argv)) {
+            return false;
+        }
+    }
+    for (; optind < argc; optind++) {
+        if (!set_plain(arguments, argv[optind])) {
+            return false;
+        }
+    }
+    if (arguments->file == NULL) {
+        arguments->file = CMD_FILE_DEFAULT;
+    }
+    return true;
+}
+
+/* --- what is annotated --- */
+
+/* The function with the most hits of all. False after an error line. */
+static bool
+choose_hottest(const struct profile *profile, const struct arguments *arguments,
+               struct listing_target *target)
+{
+    struct listing_targets targets;
+    bool found = listing_find_targets(profile, "*", arguments->image, &targets) &&
+                 targets.count > 0;
+
+    if (found) {
+        *target = targets.items[0];
+    } else {
+        fail(arguments->file, "no function has hits; ntprof report shows what has");
+    }
+    listing_targets_finish(&targets);
+    return found;
+}
+
+/* Names that hold what was looked for, if there are any. */
+static void
+suggest(const struct profile *profile, const struct arguments *arguments)
+{
+    struct listing_targets targets;
+    char *pattern = NULL;
+
+    if (asprintf(&pattern, "*%s*", arguments->what) < 0) {
+        return;
+    }
+    if (listing_find_targets(profile, pattern, arguments->image, &targets) &&
+        targets.count > 0) {
+        fputs("      hits  there is\n", stderr);
+        (void)listing_print_targets(stderr, profile, &targets);
+    }
+    listing_targets_finish(&targets);
+    free(pattern);
+}
+
+static void
+fail_choice(const struct profile *profile, const struct arguments *arguments,
+            const struct listing_targets *targets)
+{
+    char what[200];
+    char file[200];
+
+    text_show(what, sizeof(what), arguments->what);
+    text_show(file, sizeof(file), arguments->file);
+    if (targets->no_such_image) {
+        fail_value(
+            "--image", arguments->image,
+            "no image of that name has hits; ntprof report --by image lists them");
+    } else if (targets->count == 0) {
+        cmd_fail("annotate",
+                 "%s: nothing in %s is called so; ntprof report lists functions, and "
+                 "FILE:LINE and IMAGE+OFFSET work too",
+                 what, file);
+        suggest(profile, arguments);
+    } else {
+        cmd_fail(
+            "annotate",
+            "%s may be one of %zu; choose by --image GLOB, or by its name as it is "
+            "here:",
+            what, targets->count);
+        fputs("      hits  name\n", stderr);
+        (void)listing_print_targets(stderr, profile, targets);
+    }
+}
+
+/* False after an error line. */
+static bool
+choose(const struct profile *profile, const struct arguments *arguments,
+       struct listing_target *target)
+{
+    struct listing_targets targets;
+    bool found;
+
+    if (arguments->what == NULL) {
+        return choose_hottest(profile, arguments, target);
+    }
+    if (!listing_find_targets(profile, arguments->what, arguments->image, &targets)) {
+        listing_targets_finish(&targets);
+        return fail(arguments->file, "out of memory");
+    }
+    found = targets.count == 1;
+    if (found) {
+        *target = targets.items[0];
+    } else {
+        fail_choice(profile, arguments, &targets);
+    }
+    listing_targets_finish(&targets);
+    return found;
+}
+
+/* The source to show. False after an error line. */
+static bool
+choose_source(const struct profile *profile, const struct arguments *arguments,
+              size_t *source)
+{
+    *source = LISTING_ALL_SOURCES;
+    if (arguments->source == NULL) {
+        return true;
+    }
+    for (size_t i = 0; i < profile->source_count; i++) {
+        if (strcmp(profile->sources[i].name, arguments->source) == 0) {
+            *source = i;
+            return true;
+        }
+    }
+    return fail_value("-e", arguments->source,
+                      "the profile has no such source; ntprof report --by source lists "
+                      "what it has");
+}
+
+/* --- showing it --- */
+
+static int
+print(const struct profile *profile, struct listing *listing,
+      const struct arguments *arguments, size_t source)
+{
+    struct report_options screen = {.width = 0};
+    struct listing_print_options options = {.source = source,
+                                            .bytes = arguments->bytes};
+    bool done;
+
+    terminal_fit(stdout, &screen);
+    options.color = screen.color;
+    options.width = screen.width;
+    options.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    listing_fold(listing, arguments->context, arguments->rows);
+    errno = 0;
+    done = arguments->json ? listing_print_json(stdout, profile, listing)
+                           : listing_print_text(stdout, profile, listing, &options);
+    if (done || errno == EPIPE) {
+        return CMD_OK; /* whoever read it may have had enough */
+    }
+    return cmd_fail("annotate", "cannot write to standard output: %s",
+                    strerror(errno != 0 ? errno : ENOMEM));
+}
+
+static int
+list(const struct profile *profile, const struct arguments *arguments,
+     const struct listing_target *target, size_t source, struct names *names)
+{
+    struct annotator *const annotator = annotator_new(&arguments->settings);
+    struct listing listing = {.lines = NULL};
+    bool made;
+    int status;
+
+    names_begin(names);
+    made = annotator != NULL &&
+           listing_make(annotator, profile, target, arguments->view, &listing);
+    names_end(names);
+    status = made ? print(profile, &listing, arguments, source)
+                  : cmd_fail("annotate", "out of memory");
+    listing_finish(&listing);
+    annotator_delete(annotator);
+    return status;
+}
+
+static int
+annotate(const struct profile *profile, struct arguments *arguments)
+{
+    struct listing_target target;
+    struct names names;
+    size_t source;
+    int status = CMD_FAILED;
+
+    if (!choose_source(profile, arguments, &source) ||
+        !choose(profile, arguments, &target)) {
+        return CMD_FAILED;
+    }
+    if (names_open(&names, "annotate", &arguments->names, false)) {
+        arguments->settings.symbols = &names.settings;
+        status = list(profile, arguments, &target, source, &names);
+    }
+    names_close(&names);
+    return status;
+}
+
+static int
+run(struct arguments *arguments)
+{
+    struct pprof_error error;
+    struct profile *const profile = pprof_read(arguments->file, &error);
+    int status;
+
+    if (profile == NULL) {
+        return cmd_fail("annotate", "%s", error.text);
+    }
+    status = annotate(profile, arguments);
+    profile_delete(profile);
+    return status;
+}
+
+int
+cmd_annotate(int argc, char **argv)
+{
+    struct arguments arguments = {.context = CONTEXT_DEFAULT};
+    int status = CMD_FAILED;
+
+    if (parse(&arguments, argc, argv)) {
+        status = arguments.help ? (cmd_print_help("annotate") ? CMD_OK : CMD_FAILED)
+                                : run(&arguments);
+    }
+    for (size_t i = 0; i < arguments.settings.prefix_count; i++) {
+        free((char *)(uintptr_t)arguments.prefixes[i].from);
+    }
+    free(arguments.prefixes);
+    return status;
+}
