@@ -38,8 +38,10 @@ static const char help_ntprof[] =
     "  run       run a command and profile it and all that it starts\n"
     "  attach    profile processes that run already, from now on\n"
     "  system    profile all processes and the kernel\n"
+    "  top       watch where programs execute, on a live screen\n"
     "  report    show a profile: by function, line, image, address, process, source\n"
     "  annotate  source lines and instructions with their hits\n"
+    "  diff      what changed between two profiles, and what of it is no chance\n"
     "  merge     one profile of many\n"
     "  export    a profile in the form that another tool reads\n"
     "  sources   what can interrupt on this machine, and why the rest cannot\n"
@@ -134,6 +136,41 @@ static const char end_system[] =
     "\n"
     "Exit status: 0, however it came to the end; 125 if ntprof failed, or may not.\n";
 
+static const char help_top[] =
+    "Examples\n"
+    "  ntprof top                           the machine, live; q quits, ? helps\n"
+    "  ntprof top -p $(pidof -s nginx)      a process and all that it starts\n"
+    "  ntprof top --kernel -d 500ms         the kernel, twice a second\n"
+    "  ntprof top -e time,page-faults       e changes from one to the other\n"
+    "\n"
+    "usage: ntprof top [-a | -p PID[,PID..]] [options]\n"
+    "\n"
+    "Shows functions and images with their hits since the last look and since the\n"
+    "start; Enter shows source and instructions. All processes need root or\n"
+    "CAP_PERFMON; processes of one's own need nothing. It ends with q or Ctrl-C.\n"
+    "\n"
+    "  -a, --all                all processes and the kernel: what it does without -p\n"
+    "  -p, --pid PID[,..]       the processes; all of them or none\n"
+    "  -d, --delay TIME         between two looks: 2s (default), 500ms, 1\n"
+    "      --duration TIME      quit after 30s, 5m, 1h\n"
+    "      --kernel             the kernel alone\n"
+    "      --user               user mode alone\n"
+    "  -G, --cgroup CGROUP      only what runs in it, by its path or directory\n"
+    "\n"
+    "  -e, --event SOURCE[,..]  what interrupts (default time); see: ntprof sources\n"
+    "  -F, --frequency HZ       rate of source time: 997 (default), 5k, 1kHz, max\n"
+    "      --interval TIME      instead of -F: 1ms, 250us\n"
+    "  -c, --count EVENTS       events for a hit, for the other sources\n"
+    "      --bucket BYTES       code bytes for a counter: 4 (default), 8, 16 .. 1M\n"
+    "  -C, --cpu CPUS           only on these processors: 0,2-3\n"
+    "      --hal NAME           this way of getting hits, or none: bpf, perf, sim\n"
+    "  -o, --output FILE        what w writes (default ntprof.pb.gz); an older one\n"
+    "                           becomes FILE.old\n"
+    "      --max-memory SIZE    keep to it (default 1G), say what was left out\n"
+    "      --no-lines           names of functions alone: no lines, nothing inlined\n"
+    "\n"
+    "Exit status: 0, however it came to the end; 125 if ntprof failed, or may not.\n";
+
 static const char help_report[] =
     "Examples\n"
     "  ntprof report                            ntprof.pb.gz by function\n"
@@ -158,6 +195,34 @@ static const char help_report[] =
     "      --debuginfod[=URL]  with it: get debug files from servers; also if the\n"
     "                          variable DEBUGINFOD_URLS is set\n"
     "  -o, --output FILE       with it: write the profile with its names\n";
+
+static const char help_diff[] =
+    "Examples\n"
+    "  ntprof diff                          ntprof.pb.gz.old against ntprof.pb.gz\n"
+    "  ntprof diff old.pb.gz new.pb.gz --by line    which lines changed\n"
+    "  ntprof diff old.pb.gz new.pb.gz --normalize  shares: runs of unequal length\n"
+    "  ntprof diff old.pb.gz new.pb.gz --fail-above 5 >/dev/null || echo slower\n"
+    "\n"
+    "usage: ntprof diff [options] [[OLD] NEW]\n"
+    "\n"
+    "Shows what changed, in time or events, and leaves out what chance explains: all\n"
+    "rows together show a change where there is none in one of 20 differences at most.\n"
+    "OLD is NEW.old, and NEW is ntprof.pb.gz, if they are not named.\n"
+    "\n"
+    "      --normalize         compare shares of all hits\n"
+    "      --all               show rows that chance explains, too\n"
+    "      --fail-above PERCENT   exit status 1 if a row grew, beyond chance, by more\n"
+    "                          than that of all that OLD has\n"
+    "      --by KEY[,..]       what a row is: function (default), line, image, address,\n"
+    "                          bucket, process, thread, cpu\n"
+    "      --image GLOB        only rows of images called so; GLOB may hold * and ?\n"
+    "      --process GLOB      only rows of processes called so\n"
+    "      --symbol GLOB       only rows of functions called so\n"
+    "      --rows N            rows to show (default 20); 0 for all\n"
+    "      --json              as JSON\n"
+    "      --csv               as comma-separated values\n"
+    "\n"
+    "Exit status: 0; 1 with --fail-above if that happened; 125 if ntprof failed.\n";
 
 static const char help_annotate[] =
     "Examples\n"
@@ -217,8 +282,8 @@ static const char help_export[] =
     "Writes a profile (default ntprof.pb.gz) in the form that another tool reads. The\n"
     "hits add up to those of the profile, exactly.\n"
     "\n"
-    "      --format FORMAT     pprof, gmon, callgrind, speedscope, folded, json, csv\n"
-    "                          or openmetrics\n"
+    "      --format FORMAT     pprof, gmon, callgrind, speedscope, folded, json, csv,\n"
+    "                          html or openmetrics\n"
     "  -o, --output OUT        into this file, whole or not at all; else on standard\n"
     "                          output\n"
     "  -e, --event SOURCE      gmon, folded: the one source that they hold (default\n"
@@ -267,7 +332,9 @@ static const struct help helps[] = {
     {"run", help_run, true, end_run},
     {"attach", help_attach, true, end_attach},
     {"system", help_system, true, end_system},
+    {"top", help_top, false, ""},
     {"report", help_report, false, ""},
+    {"diff", help_diff, false, ""},
     {"annotate", help_annotate, false, ""},
     {"merge", help_merge, false, ""},
     {"export", help_export, false, ""},

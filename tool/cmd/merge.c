@@ -154,6 +154,20 @@ add_files(const struct arguments *arguments, struct profile_merger *merger)
     return done;
 }
 
+/* Books tell what was counted, but not all files have some. */
+static uint64_t
+count_hits(const struct profile *profile, size_t source)
+{
+    uint64_t hits = 0;
+
+    for (size_t i = 0; i < profile->row_count; i++) {
+        if (__builtin_add_overflow(hits, profile->rows[i].hits[source], &hits)) {
+            return UINT64_MAX;
+        }
+    }
+    return hits;
+}
+
 static void
 say_sum(const struct arguments *arguments, const struct profile *profile)
 {
@@ -162,7 +176,7 @@ say_sum(const struct arguments *arguments, const struct profile *profile)
     fprintf(stderr, "ntprof: merged %zu profile%s, %zu rows", arguments->file_count,
             arguments->file_count == 1 ? "" : "s", profile->row_count);
     for (size_t i = 0; i < profile->source_count; i++) {
-        fprintf(stderr, ", %" PRIu64 " hits of %s", profile->sources[i].counted,
+        fprintf(stderr, ", %" PRIu64 " hits of %s", count_hits(profile, i),
                 text_show(shown, sizeof(shown), profile->sources[i].name));
     }
     fprintf(stderr, ", into %s\n", text_show(shown, sizeof(shown), arguments->output));

@@ -7,7 +7,9 @@
  */
 #include "fixture.h"
 
+#include "profile/merge.h"
 #include "profile/pprof.h"
+#include "report/diff.h"
 #include "report/report.h"
 
 #include <stdio.h>
@@ -201,6 +203,85 @@ report__each_allocation_fails__said(void **state)
     profile_delete(profile);
 }
 
+/* Reads two profiles and adds them up; the second has a source more. */
+static bool
+merge_profiles(void *context)
+{
+    const struct bytes *files = context;
+    struct profile_merger *merger = profile_merger_new();
+    struct pprof_error error = {""};
+    bool done = merger != NULL;
+
+    for (size_t i = 0; done && i < 2; i++) {
+        struct profile *profile = pprof_decode(files[i].bytes, files[i].size, &error);
+
+        done = profile != NULL && profile_merger_add(merger, profile, &error);
+    }
+    if (done) {
+        struct profile *sum = profile_merger_take(merger, &error);
+
+        done = sum != NULL;
+        profile_delete(sum);
+    } else if (merger != NULL) {
+        assert_non_null(strstr(error.text, "out of memory"));
+    }
+    profile_merger_delete(merger);
+    return done;
+}
+
+static void
+merge__each_allocation_fails__said(void **state)
+{
+    const struct profile_source source = {
+        .name = "faults", .nt_name = "", .unit = "events", .granted = 1};
+    struct profile *first = fixture_small();
+    struct profile *second = profile_new();
+    struct bytes files[2];
+    uint32_t index;
+
+    (void)state;
+    assert_non_null(second);
+    second->bucket_bytes = first->bucket_bytes;
+    assert_true(profile_add_source(second, &source, &index));
+    assert_true(pprof_encode(first, &files[0].bytes, &files[0].size));
+    assert_true(pprof_encode(second, &files[1].bytes, &files[1].size));
+    profile_delete(first);
+    profile_delete(second);
+    fail_each(merge_profiles, files);
+    free(files[0].bytes);
+    free(files[1].bytes);
+}
+
+/* Both are the same profile; every row is shown. */
+static bool
+show_difference(void *context)
+{
+    const struct shown *shown = context;
+    const struct diff_options options = {.report = {.format = shown->format},
+                                         .all = true};
+    struct diff *diff = diff_new(shown->profile, shown->profile, &options);
+    const bool done = diff != NULL && diff_print(shown->out, diff);
+
+    diff_delete(diff);
+    return done;
+}
+
+static void
+diff__each_allocation_fails__said(void **state)
+{
+    struct profile *profile = fixture_small();
+    struct shown shown = {.profile = profile, .out = fopen("/dev/null", "w")};
+
+    (void)state;
+    assert_non_null(shown.out);
+    for (int format = REPORT_TABLE; format <= REPORT_CSV; format++) {
+        shown.format = (enum report_format)format;
+        fail_each(show_difference, &shown);
+    }
+    fclose(shown.out);
+    profile_delete(profile);
+}
+
 int
 main(void)
 {
@@ -209,6 +290,8 @@ main(void)
         cmocka_unit_test(encode__each_allocation_fails__said),
         cmocka_unit_test(decode__each_allocation_fails__said),
         cmocka_unit_test(report__each_allocation_fails__said),
+        cmocka_unit_test(merge__each_allocation_fails__said),
+        cmocka_unit_test(diff__each_allocation_fails__said),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/* diff.c - which rows of two profiles are the same, what changed between them, and in which order. */
+#include "../profile/fixture.h"
+
+#include "report/diff.h"
+#include "report/diffp.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static struct profile *
+begin(const char *source, uint64_t interval)
+{
+    struct profile *profile = profile_new();
+
+    assert_non_null(profile);
+    profile->command = strdup("work");
+    profile->hal = strdup("perf");
+    profile->honesty = strdup("");
+    profile->gaps = strdup("");
+    profile->bucket_bytes = 4;
+    profile->duration_ns = 1000000000;
+    fixture_source(profile, source, strcmp(source, "time") == 0 ? "100ns" : "events",
+                   interval);
+    return profile;
+}
+
+/* Hits of a function in the image of a path. */
+static void
+add(struct profile *profile, const char *path, const char *build_id,
+    const char *function, uint64_t address, uint64_t hits)
+{
+    uint32_t index = 0;
+
+    if (function[0] != '\0') {
+        index = fixture_function(profile, function, function);
+    }
+    assert_true(profile_add_hits(profile, fixture_image(profile, path, build_id),
+                                 address, fixture_process(profile, "work"), index, 7, 0,
+                                 hits));
+    profile->sources[0].counted += hits;
+    profile->sources[0].taken += hits;
+    profile->sources[0].expected += hits;
+}
+
+/* The row of a function (NULL: none) in an image. */
+static const struct diff_row *
+find(const struct diff *diff, const char *function, const char *image)
+{
+    const struct diff_source *source = &diff->sources[0];
+
+    for (size_t i = 0; i < source->row_count; i++) {
+        const struct report_group *group = source->rows[i].group;
+        const char *name = group->function != NULL ? group->function->name : "";
+
+        if (strcmp(name, function) == 0 && strcmp(group->image->path, image) == 0) {
+            return &source->rows[i];
+        }
+    }
+    fail_msg("no row of %s in %s", function, image);
+    return NULL;
+}
+
+static void
+assert_hits(const struct diff_row *row, uint64_t old_hits, uint64_t new_hits)
+{
+    assert_int_equal(row->hits[PAIR_OLD], old_hits);
+    assert_int_equal(row->hits[PAIR_NEW], new_hits);
+}
+
+struct fixture {
+    struct profile *old_profile, *new_profile;
+    struct diff_options options;
+    struct diff *diff;
+};
+
+static void
+compare(struct fixture *fixture)
+{
+    fixture->diff =
+        diff_new(fixture->old_profile, fixture->new_profile, &fixture->options);
+    assert_non_null(fixture->diff);
+}
+
+static void
+end(struct fixture *fixture)
+{
+    diff_delete(fixture->diff);
+    profile_delete(fixture->old_profile);
+    profile_delete(fixture->new_profile);
+}
+
+static void
+rows__other_build_elsewhere__matched_by_name(void **state)
+{
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("time", 10000)};
+
+    (void)state;
+    add(it.old_profile, "/usr/bin/work", "aa", "parse", 0x1000, 100);
+    add(it.old_profile, "/usr/bin/work", "aa", "gone", 0x1100, 50);
+    add(it.old_profile, "/lib/libwork.so", "bb", "parse", 0x1000, 10);
+    add(it.new_profile, "/opt/work", "cc", "parse", 0x5000, 300);
+    add(it.new_profile, "/opt/work", "cc", "fresh", 0x5100, 60);
+    add(it.new_profile, "/lib/libwork.so", "bb", "parse", 0x1000, 11);
+    compare(&it);
+    assert_int_equal(it.diff->sources[0].row_count, 4);
+    assert_hits(find(it.diff, "parse", "work"), 100, 300);
+    assert_hits(find(it.diff, "parse", "libwork.so"), 10, 11);
+    assert_string_equal(diff_row_kind(find(it.diff, "gone", "work")), "gone");
+    assert_string_equal(diff_row_kind(find(it.diff, "fresh", "work")), "new");
+    assert_string_equal(diff_row_kind(find(it.diff, "parse", "work")), "changed");
+    end(&it);
+}
+
+static void
+rows__beyond_chance__first_and_by_what_they_changed_at_least(void **state)
+{
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("time", 10000)};
+    const struct diff_source *source;
+
+    (void)state;
+    add(it.old_profile, "/work", "", "noise", 0x1000, 10000);
+    add(it.new_profile, "/work", "", "noise", 0x1000, 10150);
+    add(it.old_profile, "/work", "", "large", 0x1100, 1000);
+    add(it.new_profile, "/work", "", "large", 0x1100, 2000);
+    add(it.old_profile, "/work", "", "little", 0x1200, 100);
+    add(it.new_profile, "/work", "", "little", 0x1200, 20);
+    compare(&it);
+    source = &it.diff->sources[0];
+    assert_int_equal(source->beyond_count, 2);
+    assert_string_equal(source->rows[0].group->function->name, "large");
+    assert_string_equal(source->rows[1].group->function->name, "little");
+    assert_string_equal(source->rows[2].group->function->name, "noise");
+    assert_hits(&source->rest, 10000, 10150);
+    assert_hits(&source->whole, 11100, 12170);
+    assert_true(source->rows[0].change == 1000 * 1e6);
+    assert_true(source->rows[1].change == -80 * 1e6);
+    assert_true(fabs(source->rows[0].error - 1.959964e6 * sqrt(3000)) < 1);
+    assert_int_equal(diff_rows_asked(it.diff, source), 2);
+    it.options.all = true;
+    assert_int_equal(diff_rows_asked(it.diff, source), 3);
+    it.options.report.rows = 1;
+    assert_int_equal(diff_rows_shown(it.diff, source), 1);
+    end(&it);
+}
+
+static void
+rates__unequal__the_same_time_is_no_change(void **state)
+{
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("time", 2000)};
+    const struct diff_row *row;
+
+    (void)state;
+    add(it.old_profile, "/work", "", "same", 0x1000, 1000);
+    add(it.new_profile, "/work", "", "same", 0x1000, 5020);
+    add(it.old_profile, "/work", "", "more", 0x1100, 1000);
+    add(it.new_profile, "/work", "", "more", 0x1100, 6500);
+    compare(&it);
+    row = find(it.diff, "same", "work");
+    assert_false(row->beyond_chance);
+    assert_true(row->values[PAIR_OLD] == 1e9);
+    assert_true(row->values[PAIR_NEW] == 1.004e9);
+    assert_true(find(it.diff, "more", "work")->beyond_chance);
+    end(&it);
+}
+
+static void
+rates__unknown__hits_are_compared(void **state)
+{
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("time", 0)};
+
+    (void)state;
+    add(it.old_profile, "/work", "", "same", 0x1000, 1000);
+    add(it.new_profile, "/work", "", "same", 0x1000, 1010);
+    compare(&it);
+    assert_false(it.diff->sources[0].known);
+    assert_true(it.diff->sources[0].rows[0].change == 10);
+    end(&it);
+}
+
+static void
+missing_hits__on_one_side__count_as_if_they_were_there(void **state)
+{
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("time", 10000)};
+
+    (void)state;
+    add(it.old_profile, "/work", "", "same", 0x1000, 2000);
+    add(it.new_profile, "/work", "", "same", 0x1000, 1000);
+    it.new_profile->sources[0].lost = 1000;
+    it.new_profile->sources[0].expected += 1000;
+    compare(&it);
+    assert_true(it.diff->sources[0].rows[0].change == 0);
+    assert_int_equal(it.diff->sources[0].beyond_count, 0);
+    end(&it);
+}
+
+static void
+normalized__twice_as_long__shares_stay(void **state)
+{
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("time", 10000)};
+    const struct diff_row *row;
+
+    (void)state;
+    it.options.normalize = true;
+    add(it.old_profile, "/work", "", "one", 0x1000, 300);
+    add(it.old_profile, "/work", "", "two", 0x1100, 700);
+    add(it.new_profile, "/work", "", "one", 0x1000, 600);
+    add(it.new_profile, "/work", "", "two", 0x1100, 1400);
+    compare(&it);
+    assert_int_equal(it.diff->sources[0].beyond_count, 0);
+    row = find(it.diff, "one", "work");
+    assert_true(fabs(row->values[PAIR_NEW] - 0.3) < 1e-12);
+    assert_true(fabs(row->change) < 1e-12);
+    end(&it);
+}
+
+static void
+filters__what_they_leave_out__still_counts_in_shares(void **state)
+{
+    const struct report_filter filter = {REPORT_FILTER_SYMBOL, "on?"};
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("time", 10000)};
+
+    (void)state;
+    it.options.normalize = true;
+    it.options.report.filters = &filter;
+    it.options.report.filter_count = 1;
+    add(it.old_profile, "/work", "", "one", 0x1000, 300);
+    add(it.old_profile, "/work", "", "two", 0x1100, 700);
+    add(it.new_profile, "/work", "", "one", 0x1000, 600);
+    compare(&it);
+    assert_int_equal(diff_row_count(it.diff), 1);
+    assert_true(it.diff->sources[0].rows[0].values[PAIR_OLD] == 0.3);
+    assert_int_equal(it.diff->sources[0].of->totals[PAIR_OLD], 1000);
+    end(&it);
+}
+
+static void
+no_names__same_build__by_offset_else_one_row(void **state)
+{
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("time", 10000)};
+
+    (void)state;
+    add(it.old_profile, "/a/same.so", "aa", "", 0x1100, 10);
+    add(it.old_profile, "/a/same.so", "aa", "", 0x1200, 20);
+    add(it.new_profile, "/b/same.so", "aa", "", 0x1200, 21);
+    add(it.old_profile, "/lib/other.so", "bb", "", 0x1100, 5);
+    add(it.old_profile, "/lib/other.so", "bb", "", 0x1200, 5);
+    add(it.new_profile, "/lib/other.so", "cc", "", 0x1300, 11);
+    compare(&it);
+    assert_int_equal(it.diff->sources[0].row_count, 3);
+    assert_hits(find(it.diff, "[no names]", "other.so"), 10, 11);
+    end(&it);
+}
+
+static void
+sources__in_one_profile_alone__not_compared(void **state)
+{
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("cycles", 10000)};
+
+    (void)state;
+    compare(&it);
+    assert_int_equal(diff_source_count(it.diff), 0);
+    end(&it);
+}
+
+static void
+threads__numbers_of_a_run__are_not_compared(void **state)
+{
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("time", 10000)};
+    struct profile_place place = {.address = 0x1000};
+
+    (void)state;
+    it.options.report.keys = (struct report_keys){{REPORT_BY_THREAD}, 1};
+    place.image = fixture_image(it.old_profile, "/work", "");
+    place.process = fixture_process(it.old_profile, "work");
+    assert_true(profile_add_thread(it.old_profile, "pool (123)", &place.thread));
+    assert_true(profile_add_hits_at(it.old_profile, &place, 0, 10));
+    place.image = fixture_image(it.new_profile, "/work", "");
+    place.process = fixture_process(it.new_profile, "work");
+    assert_true(profile_add_thread(it.new_profile, "pool (77)", &place.thread));
+    assert_true(profile_add_hits_at(it.new_profile, &place, 0, 12));
+    compare(&it);
+    assert_int_equal(it.diff->sources[0].row_count, 1);
+    assert_string_equal(it.diff->sources[0].rows[0].group->thread, "pool");
+    end(&it);
+}
+
+static void
+grew__sure_growth_above_the_limit_alone(void **state)
+{
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("time", 10000)};
+
+    (void)state;
+    add(it.old_profile, "/work", "", "steady", 0x1000, 9000);
+    add(it.new_profile, "/work", "", "steady", 0x1000, 9100);
+    add(it.old_profile, "/work", "", "slower", 0x1100, 1000);
+    add(it.new_profile, "/work", "", "slower", 0x1100, 1500);
+    compare(&it);
+    assert_true(diff_grew(it.diff, 0));
+    assert_true(diff_grew(it.diff, 4.9));
+    assert_false(diff_grew(it.diff, 5)); /* 500 of 10000 */
+    end(&it);
+}
+
+static void
+print__hostile_names__harmless(void **state)
+{
+    struct fixture it = {.old_profile = begin(HOSTILE_NAME, 1),
+                         .new_profile = begin(HOSTILE_NAME, 1)};
+    char *text = NULL;
+    size_t size = 0;
+
+    (void)state;
+    it.options.all = true;
+    add(it.old_profile, HOSTILE_NAME, "", HOSTILE_NAME, 0x1000, 9000);
+    add(it.new_profile, HOSTILE_NAME, "", HOSTILE_NAME, 0x1000, 100);
+    for (int format = REPORT_TABLE; format <= REPORT_CSV; format++) {
+        FILE *out = open_memstream(&text, &size);
+
+        it.options.report.format = (enum report_format)format;
+        compare(&it);
+        assert_non_null(out);
+        assert_true(diff_print(out, it.diff));
+        fclose(out);
+        diff_delete(it.diff);
+        assert_true(size > 100);
+        for (size_t i = 0; i < size; i++) {
+            const unsigned char byte = (unsigned char)text[i];
+
+            assert_true((byte >= 32 || byte == '\n') && byte != 127 && byte != 0xff);
+        }
+        free(text);
+        text = NULL;
+    }
+    it.diff = NULL;
+    end(&it);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows__other_build_elsewhere__matched_by_name),
+        cmocka_unit_test(rows__beyond_chance__first_and_by_what_they_changed_at_least),
+        cmocka_unit_test(rates__unequal__the_same_time_is_no_change),
+        cmocka_unit_test(rates__unknown__hits_are_compared),
+        cmocka_unit_test(missing_hits__on_one_side__count_as_if_they_were_there),
+        cmocka_unit_test(normalized__twice_as_long__shares_stay),
+        cmocka_unit_test(filters__what_they_leave_out__still_counts_in_shares),
+        cmocka_unit_test(no_names__same_build__by_offset_else_one_row),
+        cmocka_unit_test(sources__in_one_profile_alone__not_compared),
+        cmocka_unit_test(threads__numbers_of_a_run__are_not_compared),
+        cmocka_unit_test(grew__sure_growth_above_the_limit_alone),
+        cmocka_unit_test(print__hostile_names__harmless),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
