@@ -12,12 +12,12 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"run", cmd_run},       {"attach", cmd_attach},     {"system", cmd_system},
-    {"top", cmd_top},
-    {"report", cmd_report}, {"annotate", cmd_annotate}, {"diff", cmd_diff},
-    {"merge", cmd_merge},   {"export", cmd_export},     {"sources", cmd_sources},
-    {"doctor", cmd_doctor}, {"help", cmd_help},         {"version", cmd_version},
-    {"--help", cmd_help},   {"-h", cmd_help},           {"--version", cmd_version},
+    {"run", cmd_run},           {"attach", cmd_attach}, {"system", cmd_system},
+    {"top", cmd_top},           {"report", cmd_report}, {"annotate", cmd_annotate},
+    {"diff", cmd_diff},         {"merge", cmd_merge},   {"export", cmd_export},
+    {"sources", cmd_sources},   {"doctor", cmd_doctor}, {"help", cmd_help},
+    {"version", cmd_version},   {"--help", cmd_help},   {"-h", cmd_help},
+    {"--version", cmd_version},
 };
 
 /* A full disk shows only here; whoever closes a pipe had enough. */

@@ -14,7 +14,7 @@ enum {
     NARROW = 46,    /* fewer columns than this: no totals */
     TINY = 24,      /* fewer than this: one share */
     IMAGE_MIN = 70, /* from this on there is a column of images */
-    IMAGE_COLUMNS = 24
+    IMAGE_COLUMNS = 16
 };
 
 /* From these shares on, of what came since the last look. */
@@ -115,22 +115,28 @@ draw_state(const struct tui_screen *screen, const struct tui_canvas *canvas, int
                   screen->view == TUI_FUNCTIONS ? "functions" : "images",
                   tui_order_name(screen->order),
                   screen->reversed ? ", the other way round" : "");
+    tui_pen_print(&pen, TUI_PLAIN, "; %zu of %zu", screen->shown_count,
+                  viewed(screen)->count);
+    if (screen->view == TUI_FUNCTIONS && screen->only != NULL) {
+        tui_pen_text(&pen, TUI_PLAIN, 0, " of ");
+        tui_pen_text(&pen, TUI_PLAIN, 0, screen->only);
+    }
     if (screen->filter[0] != '\0') {
-        tui_pen_print(&pen, TUI_PLAIN, "; %zu of %zu with '", screen->shown_count,
-                      viewed(screen)->count);
+        tui_pen_text(&pen, TUI_PLAIN, 0, " with '");
         tui_pen_text(&pen, TUI_PLAIN, 0, screen->filter);
         tui_pen_text(&pen, TUI_PLAIN, 0, "'");
-    } else {
-        tui_pen_print(&pen, TUI_PLAIN, "; %zu of them", screen->shown_count);
     }
 }
 
 static int
 image_columns(const struct tui_screen *screen)
 {
-    return screen->view == TUI_FUNCTIONS && screen->columns >= IMAGE_MIN
-               ? IMAGE_COLUMNS + screen->columns / 10
-               : 0;
+    const int fifth = screen->columns / 5;
+
+    if (screen->view != TUI_FUNCTIONS || screen->columns < IMAGE_MIN) {
+        return 0;
+    }
+    return fifth < IMAGE_COLUMNS ? IMAGE_COLUMNS : fifth;
 }
 
 static void
@@ -190,7 +196,7 @@ put_name(struct tui_pen *pen, const struct tui_table *table, size_t row,
         part.end = pen->column + columns;
     }
     if (name != NULL) {
-        tui_pen_text(&part, style, 0, name[0] != '\0' ? name : "[no name]");
+        tui_pen_text(&part, style, 0, name);
     } else {
         tui_pen_text(&part, style, 0, last_part(tui_table_image(table, row)));
         tui_pen_print(&part, style, "+0x%" PRIx64, table->rows[row].offset);

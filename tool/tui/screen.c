@@ -169,8 +169,13 @@ row_fits(const struct tui_screen *screen, size_t row)
 {
     const struct tui_table *const table = viewed(screen);
     const char *const name = tui_table_name(table, row);
+    const char *const image = tui_table_image(table, row);
 
-    return tui_filter_fits(screen->filter, tui_table_image(table, row)) ||
+    if (screen->view == TUI_FUNCTIONS && screen->only != NULL &&
+        strcmp(image, screen->only) != 0) {
+        return false;
+    }
+    return tui_filter_fits(screen->filter, image) ||
            (name != NULL && tui_filter_fits(screen->filter, name));
 }
 
@@ -505,23 +510,12 @@ show_next_source(struct tui_screen *screen)
     arrange_or_say(screen);
 }
 
-/* The functions of the image at the cursor: a filter, cut at a character. */
+/* The functions of the image at the cursor. */
 static void
 show_functions_of(struct tui_screen *screen, size_t row)
 {
-    const char *const path = tui_table_image(viewed(screen), row);
-    const char *const slash = strrchr(path, '/');
-    const char *const name = slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-    size_t size = strnlen(name, TUI_FILTER_MAX + 1);
-
-    if (size > TUI_FILTER_MAX) {
-        size = TUI_FILTER_MAX;
-        while (size > 0 && ((unsigned char)name[size] & 0xc0) == 0x80) {
-            size--;
-        }
-    }
-    memcpy(screen->filter, name, size);
-    screen->filter[size] = '\0';
+    screen->only = tui_table_image(viewed(screen), row);
+    screen->filter[0] = '\0'; /* which was for images */
     show_view(screen, TUI_FUNCTIONS);
 }
 
@@ -544,6 +538,7 @@ static void
 clear_filter(struct tui_screen *screen)
 {
     screen->filter[0] = '\0';
+    screen->only = NULL;
     arrange_or_say(screen);
 }
 

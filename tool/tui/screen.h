@@ -73,8 +73,9 @@ struct tui_screen {
     char filter[TUI_FILTER_MAX + 1]; /* UTF-8 */
     bool typing;                     /* the filter is being typed; */
     char before[TUI_FILTER_MAX + 1]; /* it was this before */
-    char message[TUI_MESSAGE_MAX];   /* until the next key; hostile */
-    uint32_t *shown;                 /* numbers of rows, in order */
+    const char *only; /* functions of this image alone; NULL: of all. Its table's */
+    char message[TUI_MESSAGE_MAX]; /* until the next key; hostile */
+    uint32_t *shown;               /* numbers of rows, in order */
     size_t shown_count;
     size_t shown_capacity;
     size_t cursor;           /* index into shown */
