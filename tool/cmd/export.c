@@ -18,9 +18,11 @@ enum {
     OPTION_FORMAT = 256,
     OPTION_IMAGE,
     OPTION_ROWS,
+    OPTION_LISTINGS,
     OPTION_HELP,
     SHOWN_BYTES = 256,
     ROWS_DEFAULT = 100,
+    LISTINGS_DEFAULT = 50,
 };
 
 static const struct option LONG_OPTIONS[] = {
@@ -29,6 +31,7 @@ static const struct option LONG_OPTIONS[] = {
     {"event", required_argument, NULL, 'e'},
     {"image", required_argument, NULL, OPTION_IMAGE},
     {"rows", required_argument, NULL, OPTION_ROWS},
+    {"listings", required_argument, NULL, OPTION_LISTINGS},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
 };
@@ -39,6 +42,7 @@ struct arguments {
     const char *output; /* "-": standard output */
     const char *source; /* NULL: the first */
     const char *rows;   /* as it was given; NULL: not */
+    const char *listings;
     struct export_options options;
     bool help;
 };
@@ -83,6 +87,22 @@ set_rows(struct arguments *arguments, const char *text)
 }
 
 static bool
+set_listings(struct arguments *arguments, const char *text)
+{
+    uint64_t listings;
+    char shown[SHOWN_BYTES];
+
+    if (!number_parse_count(text, &listings) || listings > SIZE_MAX) {
+        cmd_fail("export", "--listings %s: allowed are 0 (none), 1, 2 and so on",
+                 text_show(shown, sizeof(shown), text));
+        return false;
+    }
+    arguments->listings = text;
+    arguments->options.listings = (size_t)listings;
+    return true;
+}
+
+static bool
 set_file(struct arguments *arguments, const char *file)
 {
     if (arguments->file != NULL) {
@@ -103,6 +123,8 @@ set_option(struct arguments *arguments, int option, char **argv)
         return set_format(arguments, optarg);
     case OPTION_ROWS:
         return set_rows(arguments, optarg);
+    case OPTION_LISTINGS:
+        return set_listings(arguments, optarg);
     case OPTION_IMAGE:
         arguments->options.image = optarg;
         return true;
@@ -120,7 +142,7 @@ set_option(struct arguments *arguments, int option, char **argv)
     default:
         return fail(argv[optind - 1],
                     "no such option, or one that takes no value; there are --format, "
-                    "-o, -e, --image, --rows, --help");
+                    "-o, -e, --image, --rows, --listings, --help");
     }
 }
 
@@ -141,6 +163,8 @@ check(const struct arguments *arguments)
         odd = "--image: it holds all images";
     } else if (arguments->rows != NULL && !format->has_rows) {
         odd = "--rows: it holds all rows";
+    } else if (arguments->listings != NULL && !format->has_listings) {
+        odd = "--listings: it holds no code";
     }
     if (odd != NULL) {
         cmd_fail("export", "%s does not take %s", format->name, odd);
@@ -261,7 +285,8 @@ write_export(const struct profile *profile, const struct arguments *arguments)
 int
 cmd_export(int argc, char **argv)
 {
-    struct arguments arguments = {.output = "-", .options = {.rows = ROWS_DEFAULT}};
+    struct arguments arguments = {
+        .output = "-", .options = {.rows = ROWS_DEFAULT, .listings = LISTINGS_DEFAULT}};
     struct whole_file_error unwritable;
     struct pprof_error error;
     struct profile *profile;

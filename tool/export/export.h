@@ -18,6 +18,7 @@ struct export_options {
     const char
         *image;  /* of gmon: path, last part of it or build-id; NULL: the only one */
     size_t rows; /* of openmetrics: functions with a series of their own */
+    size_t listings; /* of html: functions whose code is put in */
 };
 
 /* What is to be said about an export, for people; "" for nothing. */
@@ -35,8 +36,7 @@ typedef bool export_writer(FILE *out, const struct profile *profile,
                            struct export_said *said);
 
 export_writer export_pprof, export_gmon, export_callgrind, export_speedscope,
-    export_folded, export_json, export_csv, export_html,
-    export_openmetrics;
+    export_folded, export_json, export_csv, export_html, export_openmetrics;
 
 struct export_format {
     const char *name;
@@ -45,6 +45,7 @@ struct export_format {
     bool one_source;   /* holds options->source alone */
     bool one_image;    /* holds options->image alone */
     bool has_rows;     /* heeds options->rows */
+    bool has_listings; /* heeds options->listings */
     bool binary;       /* not for a terminal */
 };
 

@@ -4,6 +4,7 @@
  * page/, with the data between its two halves. The data lies in script elements of a type
  * that browsers do not run; the page's policy allows its own script alone.
  */
+#include "export/html_code.h"
 #include "export/html_data.h"
 #include "export/html_page.h"
 
@@ -52,16 +53,36 @@ write_data(FILE *out, const struct profile *profile)
     return done;
 }
 
+/* What of the code is not there, for the page and, in a note, for the terminal. */
+static void
+write_left_out(FILE *out, const struct html_code *code, struct export_said *said)
+{
+    fputs("<script type=\"application/json\" id=\"left-out\">[", out);
+    if (code->listed < code->functions) {
+        snprintf(said->note, sizeof(said->note),
+                 "the page has the code of %zu of %zu functions%s", code->listed,
+                 code->functions,
+                 code->full
+                     ? ", as much as a page may hold; the others show buckets"
+                     : ", those with the largest shares; --listings puts in more");
+        fprintf(out, "\"%s\"", said->note);
+    }
+    fputs("]</script>\n", out);
+}
+
 bool
 export_html(FILE *out, const struct profile *profile,
             const struct export_options *options, struct export_said *said)
 {
-    (void)options;
+    struct html_code code;
+
     fwrite(html_page_before, 1, html_page_before_size, out);
-    if (!write_data(out, profile)) {
+    if (!write_data(out, profile) ||
+        !html_write_code(out, profile, options->listings, &code)) {
         snprintf(said->error, sizeof(said->error), "out of memory");
         return false;
     }
+    write_left_out(out, &code, said);
     fwrite(html_page_after, 1, html_page_after_size, out);
     return true;
 }

@@ -48,6 +48,9 @@ put_line_hits(struct buffer *json, const struct listing *listing,
     for (size_t i = 0; i < listing->source_count; i++) {
         buffer_print(json, "%" PRIu64 ",", listing_line_shared(listing, line, i));
     }
+    for (size_t i = 0; i < listing->source_count; i++) {
+        buffer_print(json, "%" PRIu64 ",", listing_line_inlined(listing, line, i));
+    }
     json_end(json, ']');
 }
 

@@ -984,8 +984,9 @@ const picture = {
     this.paintLanes(to, width, bottom + 4);
     this.paintAxis(to, width, bottom + 4 + LANES);
     this.paintOverview(to, width, height - OVERVIEW);
-    const bytes = this.barBytes();
-    this.map.dataset.bar = String(bytes);
+    // For tests, and for who looks: the range that is seen.
+    this.map.dataset.from = this.addressAt(this.view.from).toString(16);
+    this.map.dataset.bytes = String(this.view.to - this.view.from);
   },
   paintGrid(to, width, bottom, most) {
     to.font = `11px ${this.colours.sans}`;
@@ -1501,9 +1502,12 @@ function fillCode(row, i) {
 }
 
 function sharedText(line) {
-  const shared = line.hits && line.hits.length > sources.length ? Number(line.hits[sources.length + state.source]) : 0;
-  if (shared > 0) return `, ${count(shared)} of them in buckets that hold code of other lines too`;
-  return line.bracket === 1 ? " of the instructions in this bracket: one bucket, nobody knows which" : "";
+  const part = (times) => line.hits && line.hits.length > times * sources.length
+    ? Number(line.hits[times * sources.length + state.source]) : 0;
+  let text = "";
+  if (part(1) > 0) text += `, ${count(part(1))} of them in buckets that hold code of other lines too`;
+  if (part(2) > 0) text += `, ${count(part(2))} of functions inlined here`;
+  return text || line.bracket === 1 ? " of the instructions in this bracket: one bucket, nobody knows which" : "";
 }
 
 function putCodeText(cell, line) {
@@ -1694,7 +1698,8 @@ function showHead() {
   }
   if (data.duration_ns !== "0") facts.push(secondsText(data.duration_ns));
   const buckets = bucketsOfRows().reduce((sum, first, row) => sum + (first === row ? 1 : 0), 0);
-  facts.push(sources.map((source) => `${exact(source.total)} of ${source.name.slice(0, 40)}`).slice(0, 3).join(", "));
+  facts.push(sources.length === 1 ? `${exact(sources[0].total)} hits`
+    : sources.slice(0, 3).map((source) => `${exact(source.total)} ${source.name.slice(0, 40)}`).join(", "));
   facts.push(`${count(buckets)} ${buckets === 1 ? "bucket" : "buckets"} of ${bytesText(bucketBytes)}`);
   $("facts").textContent = facts.join("  ·  ");
 }
