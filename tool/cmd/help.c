@@ -13,7 +13,7 @@
 /*
  * Each text begins with examples, then comes how the command is called and what it does, then its
  * options, one a line: letter and long name, value, what it is for. scripts/check_options.py holds
- * them against the parsers, the manual pages and the completions. Lines have 79 columns at most.
+ * them against the parsers, the manual pages and the completions. Lines have 80 columns at most.
  */
 struct help {
     const char *command;
@@ -175,7 +175,7 @@ static const char help_report[] =
     "Examples\n"
     "  ntprof report                            ntprof.pb.gz by function\n"
     "  ntprof report old.pb.gz --by image       where, roughly\n"
-    "  ntprof report --by process,function --image 'libc.so*'   who is in the library\n"
+    "  ntprof report --by process,function --image 'libc.so*'   who calls into it\n"
     "  ntprof report --rows 0 --csv > all.csv   everything, for a spreadsheet\n"
     "  ntprof report --symbolize -o new.pb.gz p.pb.gz   add names to a profile\n"
     "\n"
@@ -231,7 +231,7 @@ static const char help_diff[] =
 static const char help_annotate[] =
     "Examples\n"
     "  ntprof annotate                          the function with the most hits\n"
-    "  ntprof annotate count_primes             one function: instructions and source\n"
+    "  ntprof annotate count_primes             a function: instructions and source\n"
     "  ntprof annotate --source parse.c:120     the lines around one\n"
     "  ntprof annotate libz.so.1+0x2f40 p.pb.gz   the code around an offset\n"
     "  ntprof annotate memcpy --image 'libc.so*'   where several have the name\n"
@@ -252,7 +252,7 @@ static const char help_annotate[] =
     "                          all (default)\n"
     "      --context N         lines around those with hits (default 5), or all\n"
     "      --bytes             of instructions, too\n"
-    "      --objdump[=PROGRAM] have binutils' objdump disassemble\n"
+    "      --objdump[=PROGRAM]   have binutils' objdump disassemble\n"
     "  -M, --disassembler-style STYLE   att (default) or intel\n"
     "  -e, --event SOURCE      hits of this source alone\n"
     "      --json              as JSON\n"
@@ -278,19 +278,18 @@ static const char help_merge[] =
 static const char help_export[] =
     "Examples\n"
     "  ntprof export --format folded | flamegraph.pl > p.svg   a flame graph\n"
-    "  ntprof export --format callgrind -o p.callgrind         for callgrind_annotate\n"
+    "  ntprof export --format callgrind -o p.callgrind       for callgrind_annotate\n"
     "  ntprof export --format gmon --image ./app -o gmon.out   for gprof -p -b ./app\n"
     "  ntprof export --format html -o p.html    a page for a browser, code and all\n"
-    "  ntprof export --format json old.pb.gz | jq .rows        all of it, for "
-    "programs\n"
+    "  ntprof export --format json old.pb.gz | jq .rows        all, for programs\n"
     "\n"
     "usage: ntprof export --format FORMAT [options] [FILE]\n"
     "\n"
-    "Writes a profile (default ntprof.pb.gz) in the form that another tool reads. The\n"
-    "hits add up to those of the profile, exactly.\n"
+    "Writes a profile (default ntprof.pb.gz) in the form that another tool reads.\n"
+    "The hits add up to those of the profile, exactly.\n"
     "\n"
-    "      --format FORMAT     pprof, gmon, callgrind, speedscope, folded, json, csv,\n"
-    "                          html or openmetrics\n"
+    "      --format FORMAT     pprof, gmon, callgrind, speedscope, folded, json,\n"
+    "                          csv, html or openmetrics\n"
     "  -o, --output OUT        into this file, whole or not at all; else on standard\n"
     "                          output\n"
     "  -e, --event SOURCE      gmon, folded: the one source that they hold (default\n"
@@ -299,9 +298,8 @@ static const char help_export[] =
     "                          last part of it, or build-id\n"
     "      --rows N            openmetrics: functions of each source with a series of\n"
     "                          their own (default 100); 0 for all\n"
-    "      --listings N        html: functions whose source and instructions are put "
-    "in\n"
-    "                          (default 50); 0 for none\n";
+    "      --listings N        html: functions whose code is put in (default 50);\n"
+    "                          0 for none\n";
 
 static const char help_sources[] =
     "Examples\n"
