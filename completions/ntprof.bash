@@ -9,6 +9,13 @@ _ntprof_sources()
         sed -n 's/.*"name":"\([^"]*\)".*"supported":true.*/\1/p'
 }
 
+# What a row of the table of command $1 can be.
+_ntprof_keys()
+{
+    echo function line image address bucket process thread cpu
+    [[ $1 == report ]] && echo source
+}
+
 # WORDS: completes the last item of a list with commas between.
 _ntprof_list()
 {
@@ -45,11 +52,20 @@ _ntprof_value()
         -o | --output | --report) _filedir ;;
         --bucket) COMPREPLY=($(compgen -W '4 8 16 32 64 256 4k 1M' -- "$cur")) ;;
         --hal) COMPREPLY=($(compgen -W 'bpf perf sim' -- "$cur")) ;;
-        --by) _ntprof_list 'function line image address bucket process thread cpu source' ;;
+        --by) _ntprof_list "$(_ntprof_keys "$1")" ;;
+        --format)
+            COMPREPLY=($(compgen -W 'pprof gmon callgrind speedscope folded json csv html
+                openmetrics' -- "$cur"))
+            ;;
+        --image-dir | --source-dir) _filedir -d ;;
+        -M | --disassembler-style) COMPREPLY=($(compgen -W 'att intel' -- "$cur")) ;;
+        --context) COMPREPLY=($(compgen -W '0 5 20 all' -- "$cur")) ;;
+        --image) _filedir ;;
+        --objdump) $split && COMPREPLY=($(compgen -c -- "$cur")) ;;
         --interval) COMPREPLY=($(compgen -W '100us 250us 1ms 10ms' -- "$cur")) ;;
         --duration | --every) COMPREPLY=($(compgen -W '10s 30s 1m 5m 1h' -- "$cur")) ;;
         --max-memory) COMPREPLY=($(compgen -W '256M 1G 4G' -- "$cur")) ;;
-        -c | --count | --rows) return 0 ;;
+        -c | --count | --rows | --process | --symbol | --fail-above) return 0 ;;
         *) return 1 ;;
     esac
 }
@@ -81,10 +97,12 @@ _ntprof()
     _init_completion -s || return
 
     local ntprof=$1 command=${words[1]} program
-    local commands='run attach system report sources doctor help version'
-    local record='-e --event -F --frequency --interval -c --count --bucket -C --cpu --hal
-        -o --output --every --max-memory --no-lines --debuginfod --rows --json --report
-        -q --quiet --help'
+    local commands='run attach system report annotate diff merge export sources doctor help
+        version'
+    local hits='-e --event -F --frequency --interval -c --count --bucket -C --cpu --hal
+        -o --output --max-memory --no-lines --help'
+    local record="$hits --every --debuginfod --rows --json --report -q --quiet"
+    local profiles='@(pb|pb.gz|pprof)?(.old)'
     local options= files=
 
     if ((cword == 1)); then
@@ -107,8 +125,27 @@ _ntprof()
         attach) options="-p --pid --duration $record" ;;
         system) options="--duration --kernel --user -G --cgroup $record" ;;
         report)
-            options='--by --image --process --symbol --rows --json --csv --symbolize --debuginfod -o --output --help'
-            files='@(pb|pb.gz|pprof)?(.old)'
+            options='--by --image --process --symbol --rows --json --csv --symbolize --debuginfod
+                -o --output --help'
+            files=$profiles
+            ;;
+        annotate)
+            options='--source --asm --image --image-dir --source-dir --rows --context --bytes
+                --objdump -M --disassembler-style -e --event --json --debuginfod --help'
+            files=$profiles
+            ;;
+        diff)
+            options='--normalize --all --fail-above --by --image --process --symbol --rows --json
+                --csv --help'
+            files=$profiles
+            ;;
+        merge)
+            options='-o --output -q --quiet --help'
+            files=$profiles
+            ;;
+        export)
+            options='--format -o --output -e --event --image --rows --help'
+            files=$profiles
             ;;
         sources | doctor) options='--json --help' ;;
         help) options="--help" ;;

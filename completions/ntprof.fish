@@ -58,7 +58,7 @@ function __ntprof_complete_program
     complete -C "$rest"
 end
 
-set -l commands run attach system report sources doctor help version
+set -l commands run attach system report annotate diff merge export sources doctor help version
 
 complete -c ntprof -f
 complete -c ntprof -n __fish_use_subcommand -s h -l help -d help
@@ -67,6 +67,10 @@ complete -c ntprof -n __fish_use_subcommand -a run -d 'run a command and profile
 complete -c ntprof -n __fish_use_subcommand -a attach -d 'profile processes that run already'
 complete -c ntprof -n __fish_use_subcommand -a system -d 'profile all processes and the kernel'
 complete -c ntprof -n __fish_use_subcommand -a report -d 'show a profile'
+complete -c ntprof -n __fish_use_subcommand -a annotate -d 'source and instructions with hits'
+complete -c ntprof -n __fish_use_subcommand -a diff -d 'what changed between two profiles'
+complete -c ntprof -n __fish_use_subcommand -a merge -d 'one profile of many'
+complete -c ntprof -n __fish_use_subcommand -a export -d 'a profile for other tools'
 complete -c ntprof -n __fish_use_subcommand -a sources -d 'what can interrupt on this machine'
 complete -c ntprof -n __fish_use_subcommand -a doctor -d 'what works here'
 complete -c ntprof -n __fish_use_subcommand -a help -d 'help of a command'
@@ -101,16 +105,42 @@ complete -c ntprof -n '__ntprof_is system' -l kernel -d 'the kernel alone'
 complete -c ntprof -n '__ntprof_is system' -l user -d 'user mode alone'
 complete -c ntprof -n '__ntprof_is system' -s G -l cgroup -x -a '(__fish_complete_directories /sys/fs/cgroup/(commandline -ct) | string replace /sys/fs/cgroup/ "")' -d 'only what runs in it'
 
-complete -c ntprof -n '__ntprof_is report' -l by -x -a '(printf "%s\n" function line image address bucket process thread cpu source | __ntprof_list)' -d 'what a row is'
-complete -c ntprof -n '__ntprof_is report' -l image -x -d 'only images that match'
-complete -c ntprof -n '__ntprof_is report' -l process -x -d 'only processes that match'
-complete -c ntprof -n '__ntprof_is report' -l symbol -x -d 'only functions that match'
-complete -c ntprof -n '__ntprof_is report' -l rows -x -d 'rows to show, 0 for all'
-complete -c ntprof -n '__ntprof_is report' -l json -d 'as JSON'
-complete -c ntprof -n '__ntprof_is report' -l csv -d 'as comma-separated values'
+# What reads profiles.
+set -l keys function line image address bucket process thread cpu
+complete -c ntprof -n '__ntprof_is report' -l by -x -a '(string split " " "'"$keys"' source" | __ntprof_list)' -d 'what a row is'
+complete -c ntprof -n '__ntprof_is diff' -l by -x -a '(string split " " "'"$keys"'" | __ntprof_list)' -d 'what a row is'
+complete -c ntprof -n '__ntprof_is report diff annotate' -l image -r -F -d 'only images called so'
+complete -c ntprof -n '__ntprof_is report diff' -l process -x -d 'only processes called so'
+complete -c ntprof -n '__ntprof_is report diff' -l symbol -x -d 'only functions called so'
+complete -c ntprof -n '__ntprof_is report diff annotate' -l rows -x -d 'rows to show, 0 for all'
+complete -c ntprof -n '__ntprof_is report diff annotate' -l json -d 'as JSON'
+complete -c ntprof -n '__ntprof_is report diff' -l csv -d 'as comma-separated values'
+complete -c ntprof -n '__ntprof_is report annotate' -l debuginfod -d 'get debug files from servers'
+complete -c ntprof -n '__ntprof_is report annotate diff merge export' -k -a '(__fish_complete_suffix .pb.gz)'
+
 complete -c ntprof -n '__ntprof_is report' -l symbolize -d 'look for names that the profile lacks'
-complete -c ntprof -n '__ntprof_is report' -l debuginfod -d 'get debug files from servers'
 complete -c ntprof -n '__ntprof_is report' -s o -l output -r -F -d 'write the profile with its names'
-complete -c ntprof -n '__ntprof_is report' -k -a '(__fish_complete_suffix .pb.gz)'
+
+complete -c ntprof -n '__ntprof_is annotate' -l source -d 'source lines alone'
+complete -c ntprof -n '__ntprof_is annotate' -l asm -d 'instructions, also for a line'
+complete -c ntprof -n '__ntprof_is annotate' -l image-dir -x -a '(__fish_complete_directories)' -d 'look for programs and libraries here'
+complete -c ntprof -n '__ntprof_is annotate' -l source-dir -x -a '(__fish_complete_directories)' -d 'sources compiled in OLD are in NEW'
+complete -c ntprof -n '__ntprof_is annotate' -l context -x -a '0 5 20 all' -d 'lines around those with hits'
+complete -c ntprof -n '__ntprof_is annotate' -l bytes -d 'of instructions, too'
+complete -c ntprof -n '__ntprof_is annotate' -l objdump -d 'have objdump disassemble'
+complete -c ntprof -n '__ntprof_is annotate' -s M -l disassembler-style -x -a 'att intel' -d 'of instructions'
+complete -c ntprof -n '__ntprof_is annotate export' -s e -l event -x -a '(__ntprof_sources)' -d 'hits of this source'
+
+complete -c ntprof -n '__ntprof_is diff' -l normalize -d 'compare shares of all hits'
+complete -c ntprof -n '__ntprof_is diff' -l all -d 'show rows that chance explains, too'
+complete -c ntprof -n '__ntprof_is diff' -l fail-above -x -d 'exit status 1 if a row grew by more'
+
+complete -c ntprof -n '__ntprof_is merge' -s o -l output -r -F -d 'the sum'
+complete -c ntprof -n '__ntprof_is merge' -s q -l quiet -d 'say nothing but errors'
+
+complete -c ntprof -n '__ntprof_is export' -l format -x -a 'pprof gmon callgrind speedscope folded json csv html openmetrics' -d 'of which tool'
+complete -c ntprof -n '__ntprof_is export' -s o -l output -r -F -d 'into this file'
+complete -c ntprof -n '__ntprof_is export' -l image -r -F -d 'gmon: the one image that it holds'
+complete -c ntprof -n '__ntprof_is export' -l rows -x -d 'openmetrics: functions of each source'
 
 complete -c ntprof -n '__ntprof_is sources doctor' -l json -d 'as JSON'

@@ -243,7 +243,8 @@ def check_files(tree):
     text = path.read_text()
     fields = (tree / "tool/profile/pprof_fields.h").read_text()
     for name, value in re.findall(r'#define ((?:COMMENT|LABEL)_\w+) "([^"]*)"', fields):
-        if f"\n.It {'Va' if name.startswith('LABEL') else 'Li'} {value}" not in text:
+        listed = ".It Va " if name.startswith("LABEL") else ".It Li "
+        if listed + value not in section(text, name.split("_")[0] + "S"):
             fault(f"{path.name}: does not tell of {name}, {value}")
     for schema in sorted((tree / "docs/schema").glob("*.schema.json")):
         content = json.loads(schema.read_text())

@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import sys
 
-HELP_COLUMNS = 79
+HELP_COLUMNS = 80
 KINDS = {0: "no value", 1: "a value", 2: "a value if it likes"}
 # Every command has it, and ntprof help and ntprof(1) tell of it once for all.
 COMMON = ("-", "help", 0)
@@ -123,9 +123,24 @@ def check_help(ntprof, command, options):
         fault(f"{command}: --help prints something else than {place}")
 
 
+def flags(text):
+    """What .Fl of mdoc shows, which puts a dash before each of its arguments."""
+    names = []
+    for line in text.splitlines():
+        listed = False
+        for word in line.split():
+            if word in ("Fl", ".Fl") or listed and word == ",":
+                listed = True
+            elif listed and re.fullmatch(r"\w|-[\w-]*", word):
+                names.append(word)
+            else:
+                listed = False
+    return names
+
+
 def page_option(line):
     """An .It of mdoc: (letter, long name, kind)."""
-    names = re.findall(r"\bFl (\S+)", line)
+    names = flags(line)
     letter = next((name for name in names if not name.startswith("-")), "-")
     name = next((name[1:] for name in names if name.startswith("-")), "-")
     kind = 2 if re.search(r"Ns O[po] = ", line) else 1 if re.search(r"\b(?:Ar|Cm) ", line) else 0
@@ -146,11 +161,12 @@ def check_page(tree, command, options):
     text = path.read_text()
     compare(command, options,
             {page_option(line) for line in text.splitlines() if line.startswith(".It Fl ")}, name)
-    shown = {word.lstrip("-") for word in re.findall(r"\bFl (\S+)", section(text, "SYNOPSIS"))} - {""}
+    shown = {"-" + word for word in flags(section(text, "SYNOPSIS"))} - {"--"}
     for option in sorted(options):
-        if not shown & set(option[:2]):
+        names = set(show(option).split("/"))
+        if not shown & names:
             fault(f"{command}: {show(option)} is not in the synopsis of {name}")
-        shown -= set(option[:2])
+        shown -= names
     for word in sorted(shown):
         fault(f"{command}: {word} is in the synopsis of {name} and not in its parser")
     check_examples(command, re.findall(r"^\.Dl \$ (.*)$", section(text, "EXAMPLES"), re.M),

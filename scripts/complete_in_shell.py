@@ -41,6 +41,7 @@ for line in $argv[2..-1]
     set separator '\f\n'
     complete -C $line | string replace -r '\t.*' ''
 end
+true
 """
 
 # The matches that a completion adds go into a file as well: screens wrap and cut them.
