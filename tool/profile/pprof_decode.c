@@ -456,6 +456,22 @@ compare_ids(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+/* As most files are, and then sorting would be a tenth of the time. */
+static bool
+is_sorted(const struct buffer *table, size_t entry_size)
+{
+    const size_t count = table->size / entry_size;
+
+    for (size_t i = 1; i < count; i++) {
+        const uint8_t *entry = table->data + i * entry_size;
+
+        if (compare_ids(entry - entry_size, entry) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool
 sort_table(struct decoder *decoder, struct buffer *table, size_t entry_size,
            const char *what)
@@ -465,7 +481,9 @@ sort_table(struct decoder *decoder, struct buffer *table, size_t entry_size,
     if (count == 0) {
         return true;
     }
-    qsort(table->data, count, entry_size, compare_ids);
+    if (!is_sorted(table, entry_size)) {
+        qsort(table->data, count, entry_size, compare_ids);
+    }
     for (size_t i = 0; i < count; i++) {
         const uint8_t *entry = table->data + i * entry_size;
         uint64_t id;

@@ -72,25 +72,31 @@ buffer_append_byte(struct buffer *buffer, uint8_t byte)
 void
 buffer_print(struct buffer *buffer, const char *format, ...)
 {
+    /* There is room for nearly every text that is printed, so it is formatted once. */
+    const size_t room_bytes = buffer->capacity - buffer->size;
+    char *room = (char *)(room_bytes > 0 ? buffer->data + buffer->size : NULL);
     va_list arguments;
-    uint8_t *room;
     int length;
 
+    if (buffer->failed) {
+        return;
+    }
     va_start(arguments, format);
-    length = vsnprintf(NULL, 0, format, arguments);
+    length = vsnprintf(room, room_bytes, format, arguments);
     va_end(arguments);
     if (length < 0) {
         buffer->failed = true;
         return;
     }
-
-    room = buffer_reserve(buffer, (size_t)length + 1);
-    if (room == NULL) {
-        return;
+    if ((size_t)length >= room_bytes) {
+        room = (char *)buffer_reserve(buffer, (size_t)length + 1);
+        if (room == NULL) {
+            return;
+        }
+        va_start(arguments, format);
+        vsnprintf(room, (size_t)length + 1, format, arguments);
+        va_end(arguments);
     }
-    va_start(arguments, format);
-    vsnprintf((char *)room, (size_t)length + 1, format, arguments);
-    va_end(arguments);
     buffer->size += (size_t)length;
 }
 

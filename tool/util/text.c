@@ -73,13 +73,35 @@ escape_value(const char *text)
     return hex_value(text[2]) * 16 + hex_value(text[3]);
 }
 
+/* Bytes of text that stay as they are, at a glance: most names are nothing else. */
+static size_t
+plain_length(const char *text, bool blanks)
+{
+    const char least = blanks ? '!' : ' ';
+    size_t length = 0;
+
+    while (text[length] >= least && text[length] < 0x7f && text[length] != '\\') {
+        length++;
+    }
+    return length;
+}
+
 static void
 escape(struct buffer *out, const char *text, bool blanks)
 {
-    while (*text != '\0') {
+    for (;;) {
+        const size_t plain = plain_length(text, blanks);
         uint32_t character = 0;
-        const size_t length = decode((const uint8_t *)text, &character);
-        const size_t taken = length > 0 ? length : 1;
+        size_t length;
+        size_t taken;
+
+        buffer_append(out, text, plain);
+        text += plain;
+        if (*text == '\0') {
+            break;
+        }
+        length = decode((const uint8_t *)text, &character);
+        taken = length > 0 ? length : 1;
 
         if (length > 0 && is_harmless(character) && escape_value(text) < 0 &&
             !(blanks && character == ' ')) {
