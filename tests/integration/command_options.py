@@ -2,9 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Options and arguments: what is wrong is named with what is allowed, and nothing is started."""
 import json
+import os
+import pathlib
+import sys
 
 import harness
 from harness import CommandTest, for_each_user, text
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "golden"))
+import validate_schema  # noqa: E402
 
 # Options, and words that the message must have.
 WRONG = [
@@ -141,6 +147,13 @@ class OtherCommands(CommandTest):
         table = text(self.ntprof("sources").stdout)
         for name in sources:
             self.assertIn(name, table)
+
+    def test_json_of_sources_and_doctor__as_their_schemas_say(self):
+        for command in ("sources", "doctor"):
+            path = pathlib.Path(os.environ["NTPROF_SCHEMA"]).with_name(f"{command}.schema.json")
+            schema = json.loads(path.read_text())
+            printed = json.loads(self.ntprof(command, "--json").stdout)
+            self.assertEqual(list(validate_schema.check(printed, schema, schema)), [])
 
     def test_context_switches__as_user_is_refused_with_the_setting(self):
         result = self.profile("-e", "context-switches", "-c", "1", "--", "sleep", "0.01")
