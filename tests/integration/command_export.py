@@ -94,9 +94,8 @@ class Folded(Export):
         hits = self.make_hard()
         first = self.stacks(said="folded holds one source: time; left out: page-faults, a;b")
         self.assertEqual(sum(first.values()), hits[0])
-        for source, expected in zip(["time", "page-faults", None, "a;b.c_d"], hits):
-            if source is not None:
-                self.assertEqual(sum(self.stacks("-e", source).values()), expected, source)
+        for source, expected in zip(["time", "page-faults", escaped(HOSTILE), "a;b.c_d"], hits):
+            self.assertEqual(sum(self.stacks("-e", source).values()), expected, source)
 
     def test_inlined_code__lies_above_what_it_was_inlined_into(self):
         self.make_hard()
@@ -200,7 +199,6 @@ class Gmon(Export):
     def test_each_image_and_source__adds_up(self):
         hits = self.make_hard()
         sums = [0, 0]
-        images = ["aaaa", "bbbb", "/opt/app", "[kernel]", "", escaped(HOSTILE)]
         profile = json.loads(self.export("json", "hard"))
         for source, name in enumerate(["time", "page-faults"]):
             for image in {(image["path"], image["build_id"]) for image in profile["images"]}:
@@ -211,19 +209,13 @@ class Gmon(Export):
                 sums[source] += expected
                 if max(row["hits"][source] for row in rows) >= 1 << 31:
                     continue  # gprof cannot: below
-                if image[0].startswith("/tmp") or image == ("[kernel]", "") or image[0] == "":
-                    chosen = image[0]
-                else:
-                    chosen = image[1]
-                if image[0].startswith("/tmp"):
-                    continue  # no command line holds it as it is
+                chosen = image[1] or image[0]
                 result = self.ntprof("export", "--format", "gmon", "-e", name, "--image", chosen,
                                      "-o", "out", "hard")
                 self.assertEqual(result.returncode, 0, text(result.stderr))
                 bins = [one for record in self.records("out") for one in record[1]]
                 self.assertEqual(sum(bins), expected, image)
         self.assertEqual(sums, hits[:2])
-        self.assertEqual(len(images), 6)
 
     def test_more_than_gprof_holds__refused(self):
         self.make_hard()

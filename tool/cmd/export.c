@@ -11,8 +11,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 enum {
     OPTION_FORMAT = 256,
@@ -220,11 +218,9 @@ find_source(const struct profile *profile, struct arguments *arguments)
     char shown[SHOWN_BYTES];
     char list[512];
 
-    for (size_t i = 0; i < profile->source_count; i++) {
-        if (strcmp(profile->sources[i].name, arguments->source) == 0) {
-            arguments->options.source = i;
-            return true;
-        }
+    arguments->options.source = export_find_source(profile, arguments->source);
+    if (arguments->options.source < profile->source_count) {
+        return true;
     }
     list_sources(list, sizeof(list), profile, SIZE_MAX);
     cmd_fail("export", "-e %s: the profile has no such source; it has %s",

@@ -12,6 +12,7 @@
 #include "util/text.h"
 
 #include <inttypes.h>
+#include <ntprof/ntprof.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,7 +150,8 @@ put_head(struct writer *writer)
 {
     const struct profile *profile = writer->profile;
 
-    fputs("# callgrind format\nversion: 1\ncreator: ntprof\n", writer->out);
+    fprintf(writer->out, "# callgrind format\nversion: 1\ncreator: ntprof-%s\n",
+            ntprof_version());
     writer->text.size = 0;
     text_escape(&writer->text, profile->command != NULL ? profile->command : "");
     if (buffer_text(&writer->text) != NULL && writer->text.size > 0) {

@@ -49,6 +49,9 @@ struct export_format {
     bool binary;       /* not for a terminal */
 };
 
+/* The source that a user names. profile->source_count: there is none. */
+size_t export_find_source(const struct profile *profile, const char *name);
+
 /* NULL: there is none with that name. */
 const struct export_format *export_format_find(const char *name);
 

@@ -133,9 +133,9 @@ add_up_images(struct writer *writer)
 static bool
 is_called(const struct profile_image *image, const char *name)
 {
-    return strcmp(image->path, name) == 0 ||
-           strcmp(export_image_name(image), name) == 0 ||
-           (name[0] != '\0' && strcmp(image->build_id, name) == 0);
+    return export_is_called(image->path, name) ||
+           export_is_called(export_image_name(image), name) ||
+           (name[0] != '\0' && export_is_called(image->build_id, name));
 }
 
 /* Is the image one to choose: the first of its file, with hits, and so called if a name is given? */
@@ -183,7 +183,7 @@ what_tells_apart(const struct profile_image *image, const char *name)
     if (name == NULL) {
         return export_image_name(image);
     }
-    return strcmp(image->path, name) == 0 ? image->build_id : image->path;
+    return export_is_called(image->path, name) ? image->build_id : image->path;
 }
 
 /* Says which images there are to choose from, those with most hits first. */

@@ -11,6 +11,7 @@
 #include "util/json.h"
 
 #include <inttypes.h>
+#include <ntprof/ntprof.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,8 +173,9 @@ put_all(struct writer *writer)
         return false;
     }
     fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
-          "\"exporter\":\"ntprof\",\"activeProfileIndex\":0,\n",
+          "\"activeProfileIndex\":0,\n",
           writer->out);
+    fprintf(writer->out, "\"exporter\":\"ntprof@%s\",", ntprof_version());
     json_put_text_member(&writer->text, "name", profile->command);
     send(writer);
     put_frames(writer);
