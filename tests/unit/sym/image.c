@@ -271,6 +271,139 @@ file__shrinks_after_open__no_names_no_crash(void **state)
     sym_image_close(image);
 }
 
+/* --- code --- */
+
+static void
+code__at_a_link_address__bytes_of_the_file(void **state)
+{
+    size_t size;
+    unsigned char *const bytes = fixture_read(samples[0], &size);
+    const uint64_t offset = fixture_offset_of(samples[0], "sample_global");
+    struct sym_image *image = fixture_open(samples[0], "");
+    unsigned char got[16];
+    uint64_t address;
+
+    (void)state;
+    assert_true(sym_image_address(image, offset, &address));
+    assert_int_equal(sym_image_read(image, address, got, sizeof(got)), sizeof(got));
+    assert_memory_equal(got, bytes + offset, sizeof(got));
+    assert_int_equal(sym_image_read(image, UINT64_MAX, got, sizeof(got)), 0);
+    assert_int_equal(sym_image_read(image, 0, got, 0), 0);
+    /* The file's header is in no executable segment, and nobody runs it. */
+    assert_int_equal(sym_image_read(image, 0, got, sizeof(got)), 0);
+    assert_int_equal(sym_image_code(image).machine,
+                     bytes[18] | (unsigned int)bytes[19] << 8);
+    assert_true(sym_image_code(image).wide);
+    assert_true(sym_image_written_s(image) > 0);
+    sym_image_close(image);
+    free(bytes);
+}
+
+static void
+range__of_a_symbol__all_of_its_code(void **state)
+{
+    for (int i = 0; i < sample_count; i++) {
+        const uint64_t offset = fixture_offset_of(samples[i], "sample_global");
+        struct sym_image *image = fixture_open(samples[i], "");
+        struct sym_name name;
+        uint64_t address;
+        uint64_t start;
+        uint64_t end;
+
+        assert_true(sym_image_address(image, offset, &address));
+        assert_true(sym_image_range(image, address + 1, &start, &end));
+        assert_int_equal(start, address);
+        assert_true(end > address + 1 && end < address + 64);
+        assert_true(sym_image_lookup_address(image, end - 1, &name));
+        assert_string_equal(name.name, "sample_global");
+        if (sym_image_lookup_address(image, end, &name)) {
+            assert_string_not_equal(name.name, "sample_global");
+        }
+        assert_false(sym_image_range(image, UINT64_MAX, &start, &end));
+        sym_image_close(image);
+    }
+    (void)state;
+}
+
+/* rows - what a walk has seen. */
+struct rows {
+    uint64_t start;
+    uint64_t end;
+    uint32_t first_line;
+    uint64_t last;
+    size_t count;
+    size_t limit;
+};
+
+static bool
+see_row(void *context, uint64_t address, const char *file, uint32_t line)
+{
+    struct rows *rows = context;
+
+    assert_true(address < rows->end);
+    assert_true(rows->count == 0 || address >= rows->last);
+    assert_true(strlen(file) > 8);
+    rows->first_line = rows->count == 0 ? line : rows->first_line;
+    rows->last = address;
+    rows->count++;
+    return rows->count < rows->limit;
+}
+
+static void
+line_rows__of_a_function__in_order_and_its_own(void **state)
+{
+    for (int i = 0; i < sample_count; i++) {
+        struct sample_place places[SAMPLE_PLACES_MAX];
+        struct sym_image *image = fixture_open(samples[i], "");
+        struct rows rows = {.limit = SIZE_MAX};
+
+        assert_true(fixture_sample_places(samples[i], places) > 0);
+        assert_string_equal(places[0].name, "sample_global");
+        assert_true(sym_image_address(image, places[0].offset, &rows.start));
+        assert_true(sym_image_range(image, rows.start, &rows.start, &rows.end));
+        assert_true(sym_image_line_rows(image, rows.start, rows.end, see_row, &rows));
+        assert_true(rows.count >= 2);
+        assert_true(rows.first_line >= places[0].line &&
+                    rows.first_line <= places[0].line + 3);
+        rows.count = 0;
+        rows.limit = 1;
+        assert_false(sym_image_line_rows(image, rows.start, rows.end, see_row, &rows));
+        assert_int_equal(rows.count, 1);
+        rows.count = 0;
+        assert_true(
+            sym_image_line_rows(image, UINT64_MAX - 1, UINT64_MAX, see_row, &rows));
+        assert_int_equal(rows.count, 0);
+        sym_image_close(image);
+    }
+    (void)state;
+}
+
+static void
+vdso__opened_by_name__is_what_runs_here(void **state)
+{
+    struct sym_image *image = sym_image_open_vdso();
+    const unsigned char *mapped = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+    struct sym_name name;
+    uint64_t address;
+    unsigned char byte;
+
+    (void)state;
+    if (mapped == NULL) {
+        skip();
+    }
+    assert_non_null(image);
+    assert_true(strlen(sym_image_build_id(image)) > 0);
+    for (address = 0; address < 0x10000; address++) {
+        if (sym_image_lookup_address(image, address, &name) &&
+            sym_image_read(image, address, &byte, 1) == 1) {
+            assert_int_equal(byte, mapped[address]);
+            break;
+        }
+    }
+    assert_true(address < 0x10000);
+    sym_image_close(image);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -283,6 +416,10 @@ main(int argc, char **argv)
         cmocka_unit_test(linkage_stubs__whole_image__named_after_their_target),
         cmocka_unit_test(own_functions__through_proc_maps__named),
         cmocka_unit_test(vdso__from_memory__named),
+        cmocka_unit_test(code__at_a_link_address__bytes_of_the_file),
+        cmocka_unit_test(range__of_a_symbol__all_of_its_code),
+        cmocka_unit_test(line_rows__of_a_function__in_order_and_its_own),
+        cmocka_unit_test(vdso__opened_by_name__is_what_runs_here),
         cmocka_unit_test(no_elf__opened__enoexec_and_descriptor_taken),
         cmocka_unit_test(file__shrinks_after_open__no_names_no_crash),
     };

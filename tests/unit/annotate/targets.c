@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* What SYMBOL, FILE:LINE and IMAGE+OFFSET find in a profile. */
+#include "fixture.h"
+
+/* Two libraries with a function of one name, a method, and a function that is inlined. */
+static struct profile *
+make(void)
+{
+    struct profile *profile = fixture_profile(4);
+    const uint32_t one = fixture_image(profile, "/lib/libone.so.1", "aa");
+    const uint32_t two = fixture_image(profile, "/opt/app/libtwo.so", "bb");
+    const uint32_t copy = fixture_function(profile, "copy", "/src/copy.c", 5);
+    const uint32_t inner = fixture_function(profile, "inner", "/src/copy.c", 1);
+    const uint32_t method = fixture_function(
+        profile, "std::vector<int, std::allocator<int> >::push_back(int&&)",
+        "/usr/include/vector.h", 100);
+    const uint32_t frame = fixture_frame(profile, copy, 8, 0);
+
+    fixture_hits(profile, one, 0x401000, copy, 7, 0, 100);
+    fixture_hits(profile, one, 0x401010, inner, 2, frame, 30);
+    fixture_hits(profile, two, 0x401000, copy, 7, 0, 500);
+    fixture_hits(profile, two, 0x401100, method, 101, 0, 40);
+    fixture_hits(profile, two, 0x401200, 0, 0, 0, 10);
+    return profile;
+}
+
+static struct listing_targets
+find(const struct profile *profile, const char *text, const char *image)
+{
+    struct listing_targets targets;
+
+    assert_true(listing_find_targets(profile, text, image, &targets));
+    return targets;
+}
+
+static void
+symbol__in_two_images__both_most_hits_first(void **state)
+{
+    struct profile *profile = make();
+    struct listing_targets targets = find(profile, "copy", NULL);
+
+    (void)state;
+    assert_int_equal(targets.count, 2);
+    assert_string_equal(profile->images[targets.items[0].image].path,
+                        "/opt/app/libtwo.so");
+    assert_int_equal(targets.hits[targets.items[0].hits_at], 500);
+    /* What is inlined into it is counted: 100 and 30. */
+    assert_int_equal(targets.hits[targets.items[1].hits_at], 130);
+    assert_int_equal(targets.hits[targets.items[1].hits_at + 1], 13);
+    listing_targets_finish(&targets);
+    profile_delete(profile);
+}
+
+static void
+symbol__image_given__only_there(void **state)
+{
+    static const char *const globs[] = {"libone*", "/lib/libone.so.1", "libone.so.1",
+                                        "*one*"};
+    struct profile *profile = make();
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct listing_targets targets = find(profile, "copy", globs[i]);
+
+        assert_int_equal(targets.count, 1);
+        assert_string_equal(profile->images[targets.items[0].image].path,
+                            "/lib/libone.so.1");
+        listing_targets_finish(&targets);
+    }
+    profile_delete(profile);
+}
+
+static void
+symbol__no_such_image__told_apart_from_no_such_symbol(void **state)
+{
+    struct profile *profile = make();
+    struct listing_targets targets = find(profile, "copy", "libthree*");
+
+    (void)state;
+    assert_int_equal(targets.count, 0);
+    assert_true(targets.no_such_image);
+    listing_targets_finish(&targets);
+    targets = find(profile, "paste", NULL);
+    assert_int_equal(targets.count, 0);
+    assert_false(targets.no_such_image);
+    listing_targets_finish(&targets);
+    profile_delete(profile);
+}
+
+static void
+symbol__last_part_or_glob__found(void **state)
+{
+    static const char *const texts[] = {
+        "push_back", "vector<int, std::allocator<int> >::push_back", "*::push_*",
+        "std::vector<int, std::allocator<int> >::push_back(int&&)"};
+    struct profile *profile = make();
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        const struct listing_target target = fixture_target(profile, texts[i]);
+
+        assert_int_equal(target.kind, LISTING_OF_FUNCTION);
+        assert_non_null(strstr(target.name, "::push_back(int&&)"));
+    }
+    profile_delete(profile);
+}
+
+static void
+symbol__part_of_a_word__not_found(void **state)
+{
+    struct profile *profile = make();
+    struct listing_targets targets = find(profile, "back", NULL);
+
+    (void)state;
+    assert_int_equal(targets.count, 0);
+    listing_targets_finish(&targets);
+    profile_delete(profile);
+}
+
+static void
+inlined_symbol__never_outermost__found(void **state)
+{
+    struct profile *profile = make();
+    struct listing_targets targets = find(profile, "inner", NULL);
+
+    (void)state;
+    assert_int_equal(targets.count, 1);
+    assert_int_equal(targets.hits[targets.items[0].hits_at], 30);
+    listing_targets_finish(&targets);
+    profile_delete(profile);
+}
+
+static void
+line__by_last_parts_of_path__hits_of_all_images(void **state)
+{
+    struct profile *profile = make();
+    struct listing_targets targets = find(profile, "copy.c:7", NULL);
+
+    (void)state;
+    assert_int_equal(targets.count, 1);
+    assert_int_equal(targets.items[0].kind, LISTING_OF_LINE);
+    assert_int_equal(targets.items[0].image, LISTING_NONE);
+    assert_string_equal(targets.items[0].file, "/src/copy.c");
+    assert_int_equal(targets.hits[0], 600);
+    listing_targets_finish(&targets);
+    targets = find(profile, "src/copy.c:7", "libone*");
+    assert_int_equal(targets.count, 1);
+    assert_int_equal(targets.hits[0], 100);
+    listing_targets_finish(&targets);
+    targets = find(profile, "opy.c:7", NULL);
+    assert_int_equal(targets.count, 0);
+    listing_targets_finish(&targets);
+    profile_delete(profile);
+}
+
+static void
+line__of_a_call__hits_of_what_was_inlined(void **state)
+{
+    struct profile *profile = make();
+    struct listing_targets targets = find(profile, "copy.c:8", NULL);
+
+    (void)state;
+    assert_int_equal(targets.count, 1);
+    assert_int_equal(targets.hits[0], 30);
+    listing_targets_finish(&targets);
+    profile_delete(profile);
+}
+
+static void
+line__without_hits__found_with_none(void **state)
+{
+    struct profile *profile = make();
+    struct listing_targets targets = find(profile, "copy.c:9999", NULL);
+
+    (void)state;
+    assert_int_equal(targets.count, 1);
+    assert_int_equal(targets.hits[0], 0);
+    listing_targets_finish(&targets);
+    profile_delete(profile);
+}
+
+static void
+offset__in_the_file_as_reports_tell__address(void **state)
+{
+    static const char *const texts[] = {"libtwo.so+0x1200", "/opt/app/libtwo.so+4608",
+                                        "libtwo.so+0x401200"};
+    struct profile *profile = make();
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct listing_targets targets = find(profile, texts[i], NULL);
+
+        assert_int_equal(targets.count, 1);
+        assert_int_equal(targets.items[0].kind, LISTING_OF_ADDRESS);
+        assert_int_equal(targets.items[0].address, 0x401200);
+        assert_int_equal(targets.hits[0], 10);
+        listing_targets_finish(&targets);
+    }
+    profile_delete(profile);
+}
+
+static void
+number__too_large_or_cut__is_no_place(void **state)
+{
+    static const char *const texts[] = {"copy.c:",
+                                        "copy.c:0",
+                                        "copy.c:99999999999999999999",
+                                        "copy.c:7x",
+                                        "libtwo.so+",
+                                        "libtwo.so+0x",
+                                        "libtwo.so+12z",
+                                        ":7",
+                                        "+7",
+                                        ""};
+    struct profile *profile = make();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct listing_targets targets = find(profile, texts[i], NULL);
+
+        assert_int_equal(targets.count, 0);
+        listing_targets_finish(&targets);
+    }
+    profile_delete(profile);
+}
+
+static void
+row__named_or_not__function_or_address(void **state)
+{
+    struct profile *profile = make();
+    struct listing_target target = listing_target_of_row(profile, &profile->rows[0]);
+
+    (void)state;
+    assert_int_equal(target.kind, LISTING_OF_FUNCTION);
+    assert_string_equal(target.name, "copy");
+    target = listing_target_of_row(profile, &profile->rows[4]);
+    assert_int_equal(target.kind, LISTING_OF_ADDRESS);
+    assert_int_equal(target.address, 0x401200);
+    profile_delete(profile);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(symbol__in_two_images__both_most_hits_first),
+        cmocka_unit_test(symbol__image_given__only_there),
+        cmocka_unit_test(symbol__no_such_image__told_apart_from_no_such_symbol),
+        cmocka_unit_test(symbol__last_part_or_glob__found),
+        cmocka_unit_test(symbol__part_of_a_word__not_found),
+        cmocka_unit_test(inlined_symbol__never_outermost__found),
+        cmocka_unit_test(line__by_last_parts_of_path__hits_of_all_images),
+        cmocka_unit_test(line__of_a_call__hits_of_what_was_inlined),
+        cmocka_unit_test(line__without_hits__found_with_none),
+        cmocka_unit_test(offset__in_the_file_as_reports_tell__address),
+        cmocka_unit_test(number__too_large_or_cut__is_no_place),
+        cmocka_unit_test(row__named_or_not__function_or_address),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
