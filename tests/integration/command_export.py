@@ -185,7 +185,7 @@ class Gmon(Export):
         self.assertIn("Each sample counts as 0.01 seconds", shown)
         self.assertEqual(self.flat(shown), {"main": 2000.03, "profile_sort": 655.36})
         self.assertEqual(round(sum(self.flat(shown).values()) * 100), hits[0])
-        self.export("gmon", "-e", "page-faults", "-o", "gmon.out", "p", said="gmon of")
+        self.export("gmon", "-e", "page-faults", "-o", "gmon.out", "p", said="gmon: 2 buckets have more hits")
         shown = self.read(["gprof", "-p", "-b", program, "gmon.out"])
         self.assertEqual(self.flat(shown), {"main": 400006, "profile_sort": 131072})
         self.assertEqual(sum(self.flat(shown).values()), hits[1])

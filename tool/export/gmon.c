@@ -497,7 +497,6 @@ note(const struct writer *writer, struct export_said *said)
     const struct profile *profile = writer->profile;
     uint64_t others = 0;
     size_t length;
-    char shown[128];
 
     for (size_t i = 0; i < profile->image_count; i++) {
         others += i != writer->image ? writer->image_hits[i] : 0;
@@ -505,9 +504,7 @@ note(const struct writer *writer, struct export_said *said)
     if (others == 0 && writer->repeated == 0) {
         return;
     }
-    length = (size_t)snprintf(
-        said->note, sizeof(said->note), "gmon of %s:",
-        text_show(shown, sizeof(shown), profile->images[writer->image].path));
+    length = (size_t)snprintf(said->note, sizeof(said->note), "gmon:");
     if (others > 0) {
         length += (size_t)snprintf(said->note + length, sizeof(said->note) - length,
                                    " %" PRIu64 " hits in other images are left out%s",

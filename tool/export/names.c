@@ -37,7 +37,7 @@ export_is_called(const char *name, const char *given)
     struct buffer escaped = {0};
     bool equal = strcmp(name, given) == 0;
 
-    if (!equal) {
+    if (!equal && strstr(given, "\\x") != NULL) {
         text_escape(&escaped, name);
         equal = buffer_text(&escaped) != NULL &&
                 strcmp((const char *)escaped.data, given) == 0;

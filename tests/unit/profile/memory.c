@@ -7,6 +7,7 @@
  */
 #include "fixture.h"
 
+#include "export/export.h"
 #include "profile/merge.h"
 #include "profile/pprof.h"
 #include "report/diff.h"
@@ -60,9 +61,10 @@ __wrap_reallocarray(void *memory, size_t count, size_t size)
 /* Does its work and gives whether that succeeded. */
 typedef bool job_run(void *context);
 
-/* Runs the job with its first, second ... allocation failing, until it needs no more. */
-static void
-fail_each(job_run *job, void *context)
+/* Runs the job with its first, second ... allocation failing, until it needs no more. Gives how often it
+ * failed. */
+static size_t
+count_failures(job_run *job, void *context)
 {
     size_t failures = 0;
     bool done = false;
@@ -78,7 +80,13 @@ fail_each(job_run *job, void *context)
             failures++;
         }
     }
-    assert_true(failures > 2);
+    return failures;
+}
+
+static void
+fail_each(job_run *job, void *context)
+{
+    assert_true(count_failures(job, context) > 2);
 }
 
 static bool
@@ -282,6 +290,46 @@ diff__each_allocation_fails__said(void **state)
     profile_delete(profile);
 }
 
+struct exported {
+    const struct profile *profile;
+    FILE *out;
+    const struct export_format *format;
+};
+
+static bool
+export_profile(void *context)
+{
+    const struct exported *exported = context;
+    const struct export_options options = {.image = "work", .rows = 1};
+    struct export_said said;
+    const bool done = export_write(exported->out, exported->profile, exported->format,
+                                   &options, &said);
+
+    if (!done) {
+        assert_non_null(strstr(said.error, "out of memory"));
+    }
+    return done;
+}
+
+static void
+export__each_allocation_fails__said(void **state)
+{
+    static const char *const names[] = {"pprof",  "gmon", "callgrind", "speedscope",
+                                        "folded", "json", "csv",       "openmetrics"};
+    struct profile *profile = fixture_small();
+    struct exported exported = {.profile = profile, .out = fopen("/dev/null", "w")};
+
+    (void)state;
+    assert_non_null(exported.out);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        exported.format = export_format_find(names[i]);
+        assert_non_null(exported.format);
+        assert_true(count_failures(export_profile, &exported) > 0);
+    }
+    fclose(exported.out);
+    profile_delete(profile);
+}
+
 int
 main(void)
 {
@@ -292,6 +340,7 @@ main(void)
         cmocka_unit_test(report__each_allocation_fails__said),
         cmocka_unit_test(merge__each_allocation_fails__said),
         cmocka_unit_test(diff__each_allocation_fails__said),
+        cmocka_unit_test(export__each_allocation_fails__said),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
