@@ -6,12 +6,10 @@
 #include "sym/sym.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -152,32 +150,6 @@ naming_add_source(struct profile *profile, const ntprof_source_info *info)
     return profile_add_source(profile, &column, &index);
 }
 
-/* Our own vdso is the one of all 64-bit processes: the kernel has one copy. */
-static struct sym_image *
-open_vdso(void)
-{
-    const uintptr_t begin = (uintptr_t)getauxval(AT_SYSINFO_EHDR);
-    struct sym_image *image = NULL;
-    FILE *const maps = fopen("/proc/self/maps", "re");
-    char *line = NULL;
-    size_t capacity = 0;
-
-    while (maps != NULL && image == NULL && getline(&line, &capacity, maps) > 0) {
-        uintptr_t first;
-        uintptr_t end;
-
-        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &first, &end) == 2 &&
-            first == begin && begin != 0) {
-            image = sym_image_open_memory((const void *)begin, end - first, "[vdso]");
-        }
-    }
-    free(line);
-    if (maps != NULL) {
-        fclose(maps);
-    }
-    return image;
-}
-
 static void
 namer_open(const struct naming *naming, struct namer *namer, struct image *image)
 {
@@ -200,7 +172,7 @@ namer_open(const struct naming *naming, struct namer *namer, struct image *image
     }
     namer->opened = true;
     if (image->kind == IMAGE_VDSO && strcmp(image->path, "[vdso]") == 0) {
-        namer->elf = open_vdso();
+        namer->elf = sym_image_open_vdso();
     }
 }
 
