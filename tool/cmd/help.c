@@ -17,9 +17,7 @@
  */
 struct help {
     const char *command;
-    const char *text; /* up to its own options, they included */
-    bool records;     /* behind it: the options of all that record */
-    const char *end;
+    const char *parts[7]; /* of the text, up to a NULL; several commands share some */
 };
 
 static const char help_ntprof[] =
@@ -51,21 +49,28 @@ static const char help_ntprof[] =
     "\n"
     "Every command takes --help too. Manuals: man ntprof, man ntprof-run and so on.\n";
 
-/* Of run, attach and system. */
-static const char record_options[] =
+/* Of all that record. */
+static const char hit_options[] =
     "  -e, --event SOURCE[,..]  what interrupts (default time); see: ntprof sources\n"
     "  -F, --frequency HZ       rate of source time: 997 (default), 5k, 1kHz, max\n"
     "      --interval TIME      instead of -F: 1ms, 250us\n"
     "  -c, --count EVENTS       events for a hit, for the other sources\n"
     "      --bucket BYTES       code bytes for a counter: 4 (default), 8, 16 .. 1M\n"
     "  -C, --cpu CPUS           only on these processors: 0,2-3\n"
-    "      --hal NAME           this way of getting hits, or none: bpf, perf, sim\n"
+    "      --hal NAME           this way of getting hits, or none: bpf, perf, sim\n";
+
+static const char memory_options[] =
+    "      --max-memory SIZE    keep to it (default 1G), say what was left out\n"
+    "      --no-lines           names of functions alone: no lines, nothing inlined\n";
+
+/* Of run, attach and system, which end with a table and a file. */
+static const char file_options[] =
     "  -o, --output FILE        the profile (default ntprof.pb.gz); an older one\n"
     "                           becomes FILE.old\n"
     "      --every TIME         rewrite the file at intervals: 10s, 1m; a crash\n"
-    "                           loses one at most\n"
-    "      --max-memory SIZE    keep to it (default 1G), say what was left out\n"
-    "      --no-lines           names of functions alone: no lines, nothing inlined\n"
+    "                           loses one at most\n";
+
+static const char table_options[] =
     "      --debuginfod[=URL]   get debug files from servers; also if the variable\n"
     "                           DEBUGINFOD_URLS is set\n"
     "      --rows N             rows of the table (default 20); 0 for all\n"
@@ -132,10 +137,6 @@ static const char help_system[] =
     "  -G, --cgroup CGROUP      only what runs in it, by its path or directory\n"
     "\n";
 
-static const char end_system[] =
-    "\n"
-    "Exit status: 0, however it came to the end; 125 if ntprof failed, or may not.\n";
-
 static const char help_top[] =
     "Examples\n"
     "  ntprof top                           the machine, live; q quits, ? helps\n"
@@ -156,18 +157,14 @@ static const char help_top[] =
     "      --kernel             the kernel alone\n"
     "      --user               user mode alone\n"
     "  -G, --cgroup CGROUP      only what runs in it, by its path or directory\n"
-    "\n"
-    "  -e, --event SOURCE[,..]  what interrupts (default time); see: ntprof sources\n"
-    "  -F, --frequency HZ       rate of source time: 997 (default), 5k, 1kHz, max\n"
-    "      --interval TIME      instead of -F: 1ms, 250us\n"
-    "  -c, --count EVENTS       events for a hit, for the other sources\n"
-    "      --bucket BYTES       code bytes for a counter: 4 (default), 8, 16 .. 1M\n"
-    "  -C, --cpu CPUS           only on these processors: 0,2-3\n"
-    "      --hal NAME           this way of getting hits, or none: bpf, perf, sim\n"
+    "\n";
+
+static const char file_options_top[] =
     "  -o, --output FILE        what w writes (default ntprof.pb.gz); an older one\n"
-    "                           becomes FILE.old\n"
-    "      --max-memory SIZE    keep to it (default 1G), say what was left out\n"
-    "      --no-lines           names of functions alone: no lines, nothing inlined\n"
+    "                           becomes FILE.old\n";
+
+/* Of system and top. */
+static const char end_all[] =
     "\n"
     "Exit status: 0, however it came to the end; 125 if ntprof failed, or may not.\n";
 
@@ -337,19 +334,23 @@ static const char help_version[] = "Examples\n"
                                    "usage: ntprof version\n";
 
 static const struct help helps[] = {
-    {"run", help_run, true, end_run},
-    {"attach", help_attach, true, end_attach},
-    {"system", help_system, true, end_system},
-    {"top", help_top, false, ""},
-    {"report", help_report, false, ""},
-    {"diff", help_diff, false, ""},
-    {"annotate", help_annotate, false, ""},
-    {"merge", help_merge, false, ""},
-    {"export", help_export, false, ""},
-    {"sources", help_sources, false, ""},
-    {"doctor", help_doctor, false, ""},
-    {"help", help_help, false, ""},
-    {"version", help_version, false, ""},
+    {"run",
+     {help_run, hit_options, file_options, memory_options, table_options, end_run}},
+    {"attach",
+     {help_attach, hit_options, file_options, memory_options, table_options,
+      end_attach}},
+    {"system",
+     {help_system, hit_options, file_options, memory_options, table_options, end_all}},
+    {"top", {help_top, hit_options, file_options_top, memory_options, end_all}},
+    {"report", {help_report}},
+    {"diff", {help_diff}},
+    {"annotate", {help_annotate}},
+    {"merge", {help_merge}},
+    {"export", {help_export}},
+    {"sources", {help_sources}},
+    {"doctor", {help_doctor}},
+    {"help", {help_help}},
+    {"version", {help_version}},
 };
 
 bool
@@ -361,9 +362,9 @@ cmd_print_help(const char *command)
     }
     for (size_t i = 0; i < sizeof(helps) / sizeof(helps[0]); i++) {
         if (strcmp(command, helps[i].command) == 0) {
-            fputs(helps[i].text, stdout);
-            fputs(helps[i].records ? record_options : "", stdout);
-            fputs(helps[i].end, stdout);
+            for (const char *const *part = helps[i].parts; *part != NULL; part++) {
+                fputs(*part, stdout);
+            }
             return true;
         }
     }
