@@ -62,10 +62,11 @@ _ntprof_value()
         --context) COMPREPLY=($(compgen -W '0 5 20 all' -- "$cur")) ;;
         --image) _filedir ;;
         --objdump) $split && COMPREPLY=($(compgen -c -- "$cur")) ;;
+        -d | --delay) COMPREPLY=($(compgen -W '500ms 1s 2s 10s' -- "$cur")) ;;
         --interval) COMPREPLY=($(compgen -W '100us 250us 1ms 10ms' -- "$cur")) ;;
         --duration | --every) COMPREPLY=($(compgen -W '10s 30s 1m 5m 1h' -- "$cur")) ;;
         --max-memory) COMPREPLY=($(compgen -W '256M 1G 4G' -- "$cur")) ;;
-        -c | --count | --rows | --process | --symbol | --fail-above) return 0 ;;
+        -c | --count | --rows | --listings | --process | --symbol | --fail-above) return 0 ;;
         *) return 1 ;;
     esac
 }
@@ -97,7 +98,7 @@ _ntprof()
     _init_completion -s || return
 
     local ntprof=$1 command=${words[1]} program
-    local commands='run attach system report annotate diff merge export sources doctor help
+    local commands='run attach system top report annotate diff merge export sources doctor help
         version'
     local hits='-e --event -F --frequency --interval -c --count --bucket -C --cpu --hal
         -o --output --max-memory --no-lines --help'
@@ -124,6 +125,7 @@ _ntprof()
         run) options=$record ;;
         attach) options="-p --pid --duration $record" ;;
         system) options="--duration --kernel --user -G --cgroup $record" ;;
+        top) options="-a --all -p --pid -d --delay --duration --kernel --user -G --cgroup $hits" ;;
         report)
             options='--by --image --process --symbol --rows --json --csv --symbolize --debuginfod
                 -o --output --help'
@@ -144,7 +146,7 @@ _ntprof()
             files=$profiles
             ;;
         export)
-            options='--format -o --output -e --event --image --rows --help'
+            options='--format -o --output -e --event --image --rows --listings --help'
             files=$profiles
             ;;
         sources | doctor) options='--json --help' ;;

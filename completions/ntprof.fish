@@ -58,7 +58,7 @@ function __ntprof_complete_program
     complete -C "$rest"
 end
 
-set -l commands run attach system report annotate diff merge export sources doctor help version
+set -l commands run attach system top report annotate diff merge export sources doctor help version
 
 complete -c ntprof -f
 complete -c ntprof -n __fish_use_subcommand -s h -l help -d help
@@ -66,6 +66,7 @@ complete -c ntprof -n __fish_use_subcommand -l version -d 'the version'
 complete -c ntprof -n __fish_use_subcommand -a run -d 'run a command and profile it'
 complete -c ntprof -n __fish_use_subcommand -a attach -d 'profile processes that run already'
 complete -c ntprof -n __fish_use_subcommand -a system -d 'profile all processes and the kernel'
+complete -c ntprof -n __fish_use_subcommand -a top -d 'watch where programs execute, live'
 complete -c ntprof -n __fish_use_subcommand -a report -d 'show a profile'
 complete -c ntprof -n __fish_use_subcommand -a annotate -d 'source and instructions with hits'
 complete -c ntprof -n __fish_use_subcommand -a diff -d 'what changed between two profiles'
@@ -78,32 +79,35 @@ complete -c ntprof -n __fish_use_subcommand -a version -d 'the version'
 complete -c ntprof -n '__ntprof_is help' -a "$commands"
 
 # What comes behind the program of run is the program's.
+set -l hits '__ntprof_is run attach system top; and not __ntprof_has_program'
 set -l recording '__ntprof_is run attach system; and not __ntprof_has_program'
 complete -c ntprof -n "__ntprof_is $commands; and not __ntprof_has_program" -l help -d help
 complete -c ntprof -n __ntprof_has_program -a '(__ntprof_complete_program)'
 
-complete -c ntprof -n $recording -s e -l event -x -a '(__ntprof_sources | __ntprof_list)' -d 'what interrupts'
-complete -c ntprof -n $recording -s F -l frequency -x -a '997 5k max' -d 'rate of source time'
-complete -c ntprof -n $recording -l interval -x -a '100us 250us 1ms 10ms' -d 'time between interrupts'
-complete -c ntprof -n $recording -s c -l count -x -d 'events for a hit'
-complete -c ntprof -n $recording -l bucket -x -a '4 8 16 32 64 256 4k 1M' -d 'code bytes for a counter'
-complete -c ntprof -n $recording -s C -l cpu -x -a '(seq 0 (math (nproc) - 1) | __ntprof_list)' -d 'only on these processors'
-complete -c ntprof -n $recording -l hal -x -a 'bpf perf sim' -d 'this way of getting hits, or none'
-complete -c ntprof -n $recording -s o -l output -r -F -d 'the profile'
+complete -c ntprof -n $hits -s e -l event -x -a '(__ntprof_sources | __ntprof_list)' -d 'what interrupts'
+complete -c ntprof -n $hits -s F -l frequency -x -a '997 5k max' -d 'rate of source time'
+complete -c ntprof -n $hits -l interval -x -a '100us 250us 1ms 10ms' -d 'time between interrupts'
+complete -c ntprof -n $hits -s c -l count -x -d 'events for a hit'
+complete -c ntprof -n $hits -l bucket -x -a '4 8 16 32 64 256 4k 1M' -d 'code bytes for a counter'
+complete -c ntprof -n $hits -s C -l cpu -x -a '(seq 0 (math (nproc) - 1) | __ntprof_list)' -d 'only on these processors'
+complete -c ntprof -n $hits -l hal -x -a 'bpf perf sim' -d 'this way of getting hits, or none'
+complete -c ntprof -n $hits -s o -l output -r -F -d 'the profile'
 complete -c ntprof -n $recording -l every -x -a '10s 1m 5m' -d 'rewrite the file at intervals'
-complete -c ntprof -n $recording -l max-memory -x -a '256M 1G 4G' -d 'keep to it'
-complete -c ntprof -n $recording -l no-lines -d 'names of functions alone'
+complete -c ntprof -n $hits -l max-memory -x -a '256M 1G 4G' -d 'keep to it'
+complete -c ntprof -n $hits -l no-lines -d 'names of functions alone'
 complete -c ntprof -n $recording -l debuginfod -d 'get debug files from servers'
 complete -c ntprof -n $recording -l rows -x -d 'rows of the table, 0 for all'
 complete -c ntprof -n $recording -l json -d 'JSON instead of the table'
 complete -c ntprof -n $recording -l report -r -F -d 'table or JSON into a file'
 complete -c ntprof -n $recording -s q -l quiet -d 'no table, only errors'
 
-complete -c ntprof -n '__ntprof_is attach' -s p -l pid -x -a '(__fish_complete_pids | __ntprof_list)' -d 'the processes'
-complete -c ntprof -n '__ntprof_is attach system' -l duration -x -a '10s 30s 5m 1h' -d 'stop after it'
-complete -c ntprof -n '__ntprof_is system' -l kernel -d 'the kernel alone'
-complete -c ntprof -n '__ntprof_is system' -l user -d 'user mode alone'
-complete -c ntprof -n '__ntprof_is system' -s G -l cgroup -x -a '(__fish_complete_directories /sys/fs/cgroup/(commandline -ct) | string replace /sys/fs/cgroup/ "")' -d 'only what runs in it'
+complete -c ntprof -n '__ntprof_is attach top' -s p -l pid -x -a '(__fish_complete_pids | __ntprof_list)' -d 'the processes'
+complete -c ntprof -n '__ntprof_is attach system top' -l duration -x -a '10s 30s 5m 1h' -d 'stop after it'
+complete -c ntprof -n '__ntprof_is system top' -l kernel -d 'the kernel alone'
+complete -c ntprof -n '__ntprof_is system top' -l user -d 'user mode alone'
+complete -c ntprof -n '__ntprof_is system top' -s G -l cgroup -x -a '(__fish_complete_directories /sys/fs/cgroup/(commandline -ct) | string replace /sys/fs/cgroup/ "")' -d 'only what runs in it'
+complete -c ntprof -n '__ntprof_is top' -s a -l all -d 'all processes and the kernel'
+complete -c ntprof -n '__ntprof_is top' -s d -l delay -x -a '500ms 1s 2s 10s' -d 'between two looks'
 
 # What reads profiles.
 set -l keys function line image address bucket process thread cpu
@@ -142,5 +146,6 @@ complete -c ntprof -n '__ntprof_is export' -l format -x -a 'pprof gmon callgrind
 complete -c ntprof -n '__ntprof_is export' -s o -l output -r -F -d 'into this file'
 complete -c ntprof -n '__ntprof_is export' -l image -r -F -d 'gmon: the one image that it holds'
 complete -c ntprof -n '__ntprof_is export' -l rows -x -d 'openmetrics: functions of each source'
+complete -c ntprof -n '__ntprof_is export' -l listings -x -d 'html: functions whose code is put in'
 
 complete -c ntprof -n '__ntprof_is sources doctor' -l json -d 'as JSON'
