@@ -1,0 +1,466 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""ntprof top in a real terminal (tmux): what it shows, what keys do, and how it leaves."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+
+import harness
+from harness import CommandTest, children_of, for_each_user, is_alive, text, wait_for
+
+FILE = "ntprof.pb.gz"
+HOT = "right_three_units"
+COLD = "right_one_unit"
+FIRST_ROW = 4
+COLUMNS, LINES = 100, 30
+HELP_WORD = "the other way round"
+
+
+class Top(CommandTest):
+    """A terminal with a shell in it."""
+
+    def setUp(self):
+        super().setUp()
+        if os.environ["NTPROF_CURSES"] == "no" or shutil.which("tmux") is None:
+            self.skipTest("needs tmux, and an ntprof built with ncurses")
+        # The path of a socket has 107 bytes at most.
+        self.socket = self.folder / "t"
+        self.addCleanup(self.tmux, "kill-server", check=False)
+        self.tmux("new-session", "-d", "-x", COLUMNS, "-y", LINES, "env PS1='> ' ENV= sh -i")
+        wait_for(lambda: ">" in self.screen(), "a prompt")
+        self.shell = int(self.ask("pane_pid"))
+
+    def tmux(self, *words, check=True):
+        result = self.run_bare(["tmux", "-S", str(self.socket), "-f", "/dev/null", *map(str, words)])
+        if check:
+            self.assertEqual(result.returncode, 0, text(result.stderr))
+        return text(result.stdout)
+
+    def ask(self, variable):
+        return self.tmux("display-message", "-p", "#{" + variable + "}").strip()
+
+    def screen(self):
+        return self.tmux("capture-pane", "-p")
+
+    def lines(self):
+        return self.screen().splitlines()
+
+    def press(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def type(self, words):
+        self.tmux("send-keys", "-l", words)
+
+    def wait_screen(self, wanted, what=None):
+        """Waits for a text on the screen, or for what is true of its lines; gives the lines."""
+        def look():
+            lines = self.lines()
+            fits = wanted in "\n".join(lines) if isinstance(wanted, str) else wanted(lines)
+            return lines if fits else None
+        try:
+            return wait_for(look, what or str(wanted))
+        except AssertionError:
+            print(self.screen())
+            raise
+
+    def wait_row(self, wanted):
+        """Waits until the first row has this; gives it."""
+        return self.wait_screen(lambda lines: len(lines) > FIRST_ROW and wanted in lines[FIRST_ROW],
+                                wanted)[FIRST_ROW]
+
+    def start_worker(self, path=None):
+        return self.start([path or harness.program("shares"), "300000"], stderr=subprocess.DEVNULL)
+
+    def type_top(self, *words):
+        """Has the shell run it and tell how the terminal was before and after; does not wait."""
+        command = " ".join(self.arguments("top", *words))
+        self.type(f"clear; stty -a >before; {command}; echo status=$?; stty -a >after; echo over")
+        self.press("Enter")
+
+    def start_top(self, *words):
+        self.type_top("-d", "200ms", *words)
+        self.wait_screen(lambda lines: self.ask("alternate_on") == "1" and "ntprof top" in lines[0],
+                         "its screen")
+
+    def start_with_worker(self, *words):
+        worker = self.start_worker()
+        self.start_top("-p", worker.pid, *words)
+        self.wait_row(HOT)
+        return worker
+
+    def top_pid(self):
+        return wait_for(lambda: next((pid for pid in children_of(self.shell)), None), "ntprof")
+
+    def wait_left(self):
+        """Waits until the shell is back; the terminal must be as it was. Gives what is on it."""
+        self.wait_screen(lambda lines: "over" in lines, "the end")
+        wait_for(lambda: self.ask("alternate_on") == "0", "the main screen")
+        self.assertEqual(self.ask("cursor_flag"), "1")
+        self.assertEqual(self.ask("keypad_flag"), "0")
+        self.assertEqual((self.folder / "after").read_text(), (self.folder / "before").read_text())
+        wait_for(lambda: not children_of(self.shell), "that nothing of it is left")
+        return self.tmux("capture-pane", "-p", "-J")
+
+    def assert_ended_well(self):
+        said = self.wait_left()
+        self.assertIn("status=0", said)
+        self.assertIn("ntprof: perf", said)
+        self.assertIn("taken", said)
+
+    def header_hits(self, lines):
+        return int(re.match(r"time: (\d+) hits", lines[1]).group(1))
+
+
+@for_each_user
+class Shows(Top):
+    def test_hot_function__is_first_with_its_share(self):
+        worker = self.start_with_worker()
+        row = self.wait_screen(lambda lines: self.header_hits(lines) > 300)[FIRST_ROW]
+        shares = [float(share) for share in re.findall(r"([\d.]+)%", row)]
+        self.assertEqual(len(shares), 2, row)
+        self.assertGreater(shares[1], 55)
+        self.assertLess(shares[1], 95)
+        self.assertTrue(row.rstrip().endswith(" shares"), row)
+        lines = self.wait_screen(COLD)
+        self.assertIn(f"process {worker.pid} by perf", lines[0])
+        self.assertRegex(lines[1], r"outside \d+, missing \d+; ntprof itself: [\d.]+% of a processor")
+        self.assertIn("q quit", lines[LINES - 1])
+        self.press("q")
+        self.assert_ended_well()
+
+    def test_images__have_whole_paths_and_lead_to_their_functions(self):
+        self.start_with_worker()
+        self.press("i")
+        self.wait_row(harness.program("shares"))
+        self.press("Enter")
+        lines = self.wait_screen("of " + harness.program("shares"))
+        self.assertIn(HOT, lines[FIRST_ROW])
+        self.assertFalse([line for line in lines[FIRST_ROW:] if "kernel" in line], lines)
+        self.press("q")
+        self.assert_ended_well()
+
+    def test_orders__by_name_and_back(self):
+        self.start_with_worker()
+        self.press("/")
+        self.type("right")
+        self.press("Enter", "s")
+        self.wait_screen("functions since the start")
+        self.press("s")
+        self.wait_screen("functions by name")
+        self.wait_row(COLD)
+        self.press("r")
+        self.wait_row(HOT)
+        self.press("Left", "Left")
+        self.wait_screen("functions since the last look")
+        self.press("q")
+        self.assert_ended_well()
+
+    def test_filter__shows_what_fits_alone(self):
+        self.start_with_worker()
+        self.press("/")
+        self.wait_screen("filter: _")
+        self.type("one_u")
+        self.wait_row(COLD)
+        lines = self.wait_screen("filter: one_u_")
+        self.assertNotIn(HOT, "\n".join(lines))
+        self.press("Enter")
+        self.wait_screen("with 'one_u'")
+        self.press("Escape")
+        self.wait_row(HOT)
+        self.press("/")
+        self.type("RIGHT*")
+        self.wait_screen("nothing with this in its name")
+        self.press("C-u")
+        self.type("right*")
+        self.press("Enter")
+        self.wait_screen(lambda lines: re.search(r"; 2 of \d+ with 'right\*'", lines[2]), "two rows")
+        self.press("q")
+        self.assert_ended_well()
+
+    def test_pause__holds_the_screen_and_nothing_is_lost(self):
+        self.start_with_worker()
+        self.press("Space")
+        held = self.header_hits(self.wait_screen("[paused]"))
+        self.press("?")
+        self.wait_screen(HELP_WORD)
+        self.press("q")
+        self.assertEqual(self.header_hits(self.wait_screen("[paused]")), held)
+        self.press("w")
+        self.wait_screen("wrote " + FILE)
+        self.assertEqual(self.header_hits(self.lines()), held)
+        self.press("p")
+        self.wait_screen(lambda lines: self.header_hits(lines) > held)
+        self.press("q")
+        self.assert_ended_well()
+
+    def test_written_file__has_what_was_shown(self):
+        self.start_with_worker()
+        self.press("i", "Space")
+        lines = self.wait_screen("[paused]")
+        self.press("w")
+        self.wait_screen("wrote " + FILE)
+        result = self.ntprof("report", "--json", "--rows", "0", FILE)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        report = json.loads(result.stdout)
+        self.assert_books(report)
+        source = report["sources"][0]
+        self.assertEqual(source["taken"], self.header_hits(lines))
+        self.assertEqual(sum(row["hits"] for row in report["rows"]), source["counted"])
+        shown = [line.split() for line in lines[FIRST_ROW:LINES - 1] if line.strip()]
+        self.assertEqual(sum(int(words[3]) for words in shown), source["counted"])
+        self.assertIn("went on", report["gaps"])
+        # The second time it is the same run's, and no old one.
+        self.press("w", "p", "w")
+        self.wait_screen("wrote " + FILE)
+        self.assert_profile_file(self.folder / FILE)
+        self.assertFalse((self.folder / (FILE + ".old")).exists())
+        self.press("q")
+        self.assert_ended_well()
+
+    def test_file_that_cannot_be_written__is_said_and_it_goes_on(self):
+        self.start_with_worker("-o", "missing/x.pb.gz")
+        self.press("w")
+        self.wait_screen("missing/x.pb.gz")
+        self.wait_row(HOT)
+        self.press("q")
+        self.assert_ended_well()
+
+    def test_help__is_shown_and_left(self):
+        self.start_with_worker()
+        for key in ("?", "h", "F1"):
+            self.press(key)
+            lines = self.wait_screen(HELP_WORD)
+            self.assertIn("help", lines[0])
+            self.press("q")
+            self.wait_row(HOT)
+        self.press("q")
+        self.assert_ended_well()
+
+    def test_annotate__shows_instructions_with_hits_and_goes_on(self):
+        self.start_with_worker()
+        self.press("Enter")
+        lines = self.wait_screen(lambda lines: HOT in lines[0] and "ntprof top" not in lines[0])
+        self.assertRegex(lines[1], r"^time: \d+ hits, [\d.]+% of all")
+        hits = [line for line in lines[FIRST_ROW:LINES - 1] if re.match(r" *[\d.]+% +\d+ ", line)]
+        self.assertTrue(hits, lines)
+        self.assertTrue([line for line in lines if re.search(r"[0-9a-f]{4,}: +>? *[a-z]+ ", line)], lines)
+        before = int(re.match(r"time: (\d+)", lines[1]).group(1))
+        self.wait_screen(lambda lines: int(re.match(r"time: (\d+)", lines[1]).group(1)) > before,
+                         "a newer listing")
+        self.press("q")
+        self.wait_row(HOT)
+        self.press("q")
+        self.assert_ended_well()
+
+    def test_several_sources__e_changes_between_them(self):
+        self.start_with_worker("-e", "time,page-faults")
+        self.press("e")
+        self.wait_screen(lambda lines: lines[1].startswith("page-faults: "), "the other source")
+        self.press("e")
+        self.wait_screen(lambda lines: lines[1].startswith("time: "), "the first source")
+        self.press("q")
+        self.assert_ended_well()
+
+    def test_resize__follows_and_any_size_is_survived(self):
+        worker = self.start_with_worker()
+        top = self.top_pid()
+        self.tmux("resize-window", "-x", 60, "-y", 12)
+        self.wait_screen(lambda lines: len(lines) == 12 and "q quit" in lines[11])
+        for columns, lines in ((1, 1), (2, 2), (20, 3), (200, 60)):
+            self.tmux("resize-window", "-x", columns, "-y", lines)
+        self.wait_screen(lambda lines: len(lines) == 60 and "q quit" in lines[59])
+        for size in ("0", "1", "65535"):
+            subprocess.run(["stty", "-F", self.ask("pane_tty"), "rows", size, "cols", size], check=True)
+            self.press("Down", "Enter")
+            self.press("q")
+        self.tmux("resize-window", "-x", COLUMNS, "-y", LINES)
+        self.wait_screen(lambda lines: len(lines) == LINES and "q quit" in lines[LINES - 1])
+        self.wait_screen(HOT)
+        self.assertTrue(is_alive(top))
+        peak = re.search(r"VmHWM:\s*(\d+) kB", pathlib.Path(f"/proc/{top}/status").read_text())
+        if "ASAN_OPTIONS" not in os.environ:
+            self.assertLess(int(peak.group(1)), 400 * 1024)
+        self.assertIsNone(worker.poll())
+        self.press("q")
+        self.assert_ended_well()
+
+    def test_hostile_name__is_escaped(self):
+        path = self.folder / "x\x1b]0;evil\x07\x1b[31m<b>\n\udcff"
+        shutil.copy(harness.program("shares"), path)
+        path.chmod(0o755)
+        worker = self.start_worker(str(path))
+        title = self.ask("pane_title")
+        self.tmux("resize-window", "-x", 200)
+        self.start_top("-p", worker.pid)
+        self.wait_row(HOT)
+        self.press("i")
+        self.wait_row(r"x\x1b]0;evil\x07\x1b[31m<b>\x0a\xff")
+        self.assertEqual(self.ask("pane_title"), title)
+        self.press("q")
+        self.assert_ended_well()
+
+    def test_end_of_the_process__is_said_and_the_rows_stay(self):
+        worker = self.start_with_worker()
+        worker.kill()
+        worker.wait()
+        lines = self.wait_screen("which has ended")
+        self.press("s")
+        self.wait_row(HOT)
+        self.assertIn("by perf", lines[0])
+        self.press("q")
+        self.assert_ended_well()
+
+    def test_time__ends_it(self):
+        worker = self.start_worker()
+        self.type_top("-p", worker.pid, "--duration", "1s", "-d", "1")
+        self.assert_ended_well()
+        self.assertIsNone(worker.poll())
+
+    def test_whole_machine__is_shown_or_what_would_allow_it_is_said(self):
+        if not self.is_user():
+            self.start_worker()
+            self.start_top("-a")
+            lines = self.wait_screen(HOT)
+            self.assertIn("all processes by perf", lines[0])
+            self.press("q")
+            self.assert_ended_well()
+            return
+        self.type_top()
+        said = self.wait_left()
+        self.assertIn("status=125", said)
+        self.assertIn("CAP_PERFMON", said)
+        self.assertIn("ntprof top -p PID", said)
+
+
+@for_each_user
+class Leaves(Top):
+    def test_signals_that_end_it__table_is_left_in_order(self):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            with self.subTest(number):
+                self.start_with_worker()
+                os.kill(self.top_pid(), number)
+                self.assert_ended_well()
+
+    def test_control_c__ends_it(self):
+        self.start_with_worker()
+        self.press("C-c")
+        said = self.wait_left()
+        self.assertIn("ntprof: perf", said)
+
+    def test_killed__terminal_is_given_back(self):
+        for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGQUIT):
+            with self.subTest(number):
+                self.start_with_worker()
+                top = self.top_pid()
+                keepers = children_of(top)
+                self.assertEqual(len(keepers), 1)
+                if number == signal.SIGQUIT:
+                    self.press("C-\\")
+                else:
+                    os.kill(top, number)
+                wait_for(lambda: not is_alive(keepers[0]), "the end of its keeper")
+                self.press("Enter")
+                self.type("echo over")
+                self.press("Enter")
+                self.wait_left()
+
+    def test_killed_in_a_listing_or_while_a_filter_is_typed__the_same(self):
+        for keys in (["Enter"], ["/"], ["?"]):
+            with self.subTest(keys):
+                self.start_with_worker()
+                self.press(*keys)
+                keepers = children_of(self.top_pid())
+                os.kill(self.top_pid(), signal.SIGKILL)
+                wait_for(lambda: not is_alive(keepers[0]), "the end of its keeper")
+                self.press("Enter")
+                self.type("echo over")
+                self.press("Enter")
+                self.wait_left()
+
+    def test_stopped_and_continued__comes_back_to_its_screen(self):
+        self.start_with_worker()
+        top = self.top_pid()
+        self.press("C-z")
+        wait_for(lambda: self.ask("alternate_on") == "0", "the shell's screen")
+        self.type("stty -a >stopped; echo then")
+        self.press("Enter")
+        self.wait_screen(lambda lines: "then" in lines)
+        self.assertEqual((self.folder / "stopped").read_text(), (self.folder / "before").read_text())
+        self.type("fg")
+        self.press("Enter")
+        wait_for(lambda: self.ask("alternate_on") == "1", "its screen")
+        self.wait_row(HOT)
+        self.assertEqual(self.top_pid(), top)
+        self.press("q")
+        wait_for(lambda: self.ask("alternate_on") == "0", "the shell's screen")
+
+    def test_terminal_closed__nothing_is_left(self):
+        worker = self.start_with_worker()
+        top = self.top_pid()
+        keepers = children_of(top)
+        self.tmux("kill-session")
+        for pid in [top, *keepers]:
+            wait_for(lambda pid=pid: not is_alive(pid), "its end")
+        self.assertIsNone(worker.poll())
+
+
+@for_each_user
+class Refused(Top):
+    def assert_refused(self, words, *wanted, **given):
+        result = self.ntprof("top", *words, **given)
+        said = text(result.stderr)
+        self.assertEqual(result.returncode, 125, said)
+        self.assertEqual(len(said.splitlines()), 1, said)
+        self.assertTrue(said.startswith("ntprof: top: "), said)
+        for word in wanted:
+            self.assertIn(word, said)
+        self.assertEqual(result.stdout, b"")
+
+    def assert_refused_there(self, command, *wanted):
+        """The same in the terminal; the shell's words before and behind the command are in it."""
+        self.type(f"clear; stty -a >before; {command}; echo status=$?; stty -a >after; echo over")
+        self.press("Enter")
+        said = self.wait_left()
+        self.assertIn("status=125", said)
+        for word in wanted:
+            self.assertIn(word, said)
+
+    def test_wrong_options__are_named(self):
+        for words, wanted in ((["-d", "0"], "'0'"), (["-d", "1ms"], "100ms"), (["-d", "-1"], "-d"),
+                              (["-d", ""], "''"), (["-d", "soon"], "'soon'"), (["-d", "9" * 60], "-d"),
+                              (["-d"], "value"), (["-d", "2d"], "a day"),
+                              (["-a", "-p", "1"], "-a is for all"), (["-p", "x"], "'x'"),
+                              (["--kernel", "--user"], "--kernel"), (["--json"], "--json"),
+                              (["-q"], "'-q'"), (["--every", "1s"], "--every"),
+                              (["--", "true"], "'true'"), (["-e", "nonsense,"], "-e")):
+            with self.subTest(words):
+                self.assert_refused(words, wanted)
+
+    def test_no_terminal__is_said_before_anything_else(self):
+        self.assert_refused([], "standard output is no terminal", "ntprof system")
+        self.assert_refused(["-p", "1"], "standard output is no terminal")
+        ntprof = self.arguments("top", "-p", "1")[0]
+        self.assert_refused_there(f"{ntprof} top -p 1 </dev/null", "standard input is no terminal")
+
+    def test_terminals_that_are_none__are_named(self):
+        ntprof = self.arguments("top")[0]
+        self.assert_refused_there(f"TERM=nonsense {ntprof} top", "TERM is 'nonsense'")
+        self.assert_refused_there(f"TERM=dumb {ntprof} top", "TERM is 'dumb'")
+        self.assert_refused_there(f"env -u TERM {ntprof} top", "TERM is not set")
+        self.assert_refused_there(f"TERM=$(printf 'x\\033[31m') {ntprof} top", "x\\x1b[31m")
+
+    def test_processes_that_cannot_be_profiled__terminal_is_not_taken(self):
+        ended = self.start(["true"])
+        ended.wait()
+        ntprof = self.arguments("top")[0]
+        self.assert_refused_there(f"{ntprof} top -p {ended.pid}", f"-p {ended.pid}", "no such process")
+        if self.is_user():
+            self.assert_refused_there(f"{ntprof} top -p 1", "-p 1", "CAP_SYS_PTRACE")
+
+
+if __name__ == "__main__":
+    harness.main()
