@@ -3,7 +3,7 @@
  * golden_report.c - makes the profile files that the golden tests show, and shows them.
  *
  *   golden-report make KIND FILE     KIND: usual, several, user, few, hostile, empty, foreign, events, threads
- *   golden-report report ARGUMENT... as ntprof report
+ *   golden-report report|diff|merge ARGUMENT... as ntprof report and so on
  */
 #include "cmd/cmd.h"
 #include "profile/pprof.h"
@@ -312,6 +312,40 @@ make_foreign(void)
     return profile;
 }
 
+/* The usual after a day's work: another build, taken at five times the rate. What takes as long has five
+ * times the hits, more or less. */
+static struct profile *
+make_newer(void)
+{
+    struct profile *profile = begin("bpf: not built in");
+    const uint32_t source = add_source(profile, "time", 2006);
+    const uint32_t python =
+        add_image(profile, "/opt/bin/python3.11", "9a8b7c6d", 0x500000, 0x30000);
+    const uint32_t libc = add_image(profile, "/usr/lib/x86_64-linux-gnu/libc.so.6",
+                                    "00ff00ff00ff", 0x26000, 0x26000);
+    const uint32_t plain = add_image(profile, "/opt/app/plugin.so", "", 0x1000, 0x1000);
+    const uint32_t kernel =
+        add_image(profile, "[kernel]", "beef", UINT64_C(0xffffffff91000000), 0);
+    const uint32_t eval =
+        add_function(profile, "_PyEval_EvalFrameDefault", "_PyEval_EvalFrameDefault",
+                     "/build/Python/ceval.c", 1660);
+    const uint32_t copy = add_function(profile, "memcpy", "memcpy", "", 0);
+    const uint32_t resize =
+        add_function(profile, "resize", "resize", "src/resize.c", 20);
+    const uint32_t fault =
+        add_function(profile, "clear_page_erms", "clear_page_erms", "", 0);
+
+    add_hits(profile, python, 0x5f1230, "python3", eval, 1702, source, 5003);
+    add_hits(profile, python, 0x5f1240, "worker", eval, 1703, source, 1240);
+    add_hits(profile, libc, 0xa4560, "python3", copy, 0, source, 2150);
+    add_hits(profile, plain, 0x2a44, "worker", 0, 0, source, 1560);
+    add_hits(profile, plain, 0x2a80, "worker", resize, 0, source, 400);
+    add_hits(profile, kernel, UINT64_C(0xffffffff91abcdef), "python3", fault, 0, source,
+             2600);
+    profile->duration_ns /= 2;
+    return profile;
+}
+
 static int
 make(const char *kind, const char *path)
 {
@@ -322,6 +356,7 @@ make(const char *kind, const char *path)
         {"usual", make_usual},     {"several", make_several}, {"user", make_user},
         {"few", make_few},         {"hostile", make_hostile}, {"empty", make_empty},
         {"foreign", make_foreign}, {"events", make_events},   {"threads", make_threads},
+        {"newer", make_newer},
     };
     struct pprof_error error;
 
@@ -347,6 +382,12 @@ main(int argc, char **argv)
     }
     if (argc >= 2 && strcmp(argv[1], "report") == 0) {
         return cmd_report(argc - 1, argv + 1);
+    }
+    if (argc >= 2 && strcmp(argv[1], "diff") == 0) {
+        return cmd_diff(argc - 1, argv + 1);
+    }
+    if (argc >= 2 && strcmp(argv[1], "merge") == 0) {
+        return cmd_merge(argc - 1, argv + 1);
     }
     fprintf(stderr, "usage: golden-report make KIND FILE | report ARGUMENT...\n");
     return 2;

@@ -121,11 +121,8 @@ put_row(struct buffer *json, const struct diff_row *row)
     }
     json_put_text_member(json, "process", group->process);
     json_put_text_member(json, "thread", group->thread);
-    json_put_key(json, "cpu");
     if (group->cpu_plus_1 > 0) {
-        buffer_print(json, "%" PRIu32 ",", group->cpu_plus_1 - 1);
-    } else {
-        buffer_append_text(json, "null,");
+        json_put_number_member(json, "cpu", group->cpu_plus_1 - 1);
     }
     json_end(json, '}');
     buffer_append_byte(json, ',');
