@@ -172,7 +172,7 @@ static const char help_report[] =
     "Examples\n"
     "  ntprof report                            ntprof.pb.gz by function\n"
     "  ntprof report old.pb.gz --by image       where, roughly\n"
-    "  ntprof report --by process,function --image 'libc.so*'   who calls into it\n"
+    "  ntprof report --by process,function --image 'libc.so*'   whose hits there\n"
     "  ntprof report --rows 0 --csv > all.csv   everything, for a spreadsheet\n"
     "  ntprof report --symbolize -o new.pb.gz p.pb.gz   add names to a profile\n"
     "\n"
