@@ -5,6 +5,8 @@
  * Inputs are profiles, gzip or not. A fuzzer seldom makes a valid gzip trailer, so plain ones do most.
  */
 #include "profile/pprof.h"
+#include "profile/merge.h"
+#include "report/diff.h"
 #include "report/report.h"
 
 #include <stdint.h>
@@ -91,6 +93,63 @@ write_and_read(const struct profile *profile)
     free(bytes);
 }
 
+static uint64_t
+count_hits(const struct profile *profile)
+{
+    uint64_t hits = 0;
+
+    for (size_t i = 0; i < profile->row_count; i++) {
+        for (size_t source = 0; source < profile->source_count; source++) {
+            hits += profile->rows[i].hits[source]; /* may wrap: so does twice as much */
+        }
+    }
+    return hits;
+}
+
+/* Twice the same has twice the hits and is written and read as any other, or is refused in words. */
+static void
+merge_with_itself(const struct profile *profile, const uint8_t *data, size_t size)
+{
+    struct profile_merger *merger = profile_merger_new();
+    struct pprof_error error = {""};
+    bool added = true;
+
+    require(merger != NULL);
+    for (size_t i = 0; added && i < 2; i++) {
+        struct profile *copy = pprof_decode(data, size, &error);
+
+        require(copy != NULL);
+        added = profile_merger_add(merger, copy, &error);
+    }
+    require(added || error.text[0] != '\0');
+    if (added) {
+        struct profile *sum = profile_merger_take(merger, &error);
+
+        require(sum != NULL && count_hits(sum) == 2 * count_hits(profile));
+        write_and_read(sum);
+        profile_delete(sum);
+    }
+    profile_merger_delete(merger);
+}
+
+static void
+compare_with_itself(const struct profile *profile, bool normalize,
+                    enum report_format format)
+{
+    const struct diff_options options = {
+        .report = {.format = format, .rows = 50},
+        .normalize = normalize,
+        .all = true,
+    };
+    struct diff *diff = diff_new(profile, profile, &options);
+    FILE *out = fopen("/dev/null", "w");
+
+    require(diff != NULL && out != NULL && diff_print(out, diff));
+    require(!diff_grew(diff, 0));
+    diff_delete(diff);
+    fclose(out);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -102,6 +161,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     write_and_read(profile);
+    merge_with_itself(profile, data, size);
+    compare_with_itself(profile, false, REPORT_TABLE);
+    compare_with_itself(profile, true, REPORT_JSON);
     profile_sort(profile);
     for (int key = REPORT_BY_FUNCTION; key < REPORT_KEY_COUNT; key++) {
         show(profile, (enum report_key)key, REPORT_TABLE);

@@ -1,0 +1,147 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Reads profiles that other tools wrote, kept in foreign/, with every command that shows rows.
+
+usage: check_foreign.py NTPROF [--update]
+
+What report prints is compared with kept outputs, and its hits with what `go tool pprof` makes of the
+same file, if that is there. The files are those of busy.go (Go's runtime/pprof: inlined calls), of a C
+program under gperftools, converted by `go tool pprof -proto` (positions as they ran, no build-ids), and of
+a Node.js program by its pprof package (wall time, neither mappings nor addresses).
+"""
+import gzip
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+FOREIGN = pathlib.Path(__file__).parent / "foreign"
+KINDS = ["go", "gperftools", "node"]
+LEFT_OUT = "callers left out, as hits count where they were"
+
+wrong = 0
+
+
+def expect(good, what):
+    global wrong
+    if not good:
+        wrong += 1
+        print(f"FAIL {what}")
+
+
+class Ntprof:
+    def __init__(self, program, folder):
+        self.program = program
+        self.folder = folder
+
+    def __call__(self, *arguments):
+        result = subprocess.run([self.program, *map(str, arguments)], cwd=self.folder, check=False,
+                                env=dict(os.environ, LC_ALL="C.UTF-8", NO_COLOR="1"),
+                                capture_output=True, text=True)
+        expect(result.returncode == 0, f"{arguments}: {result.returncode} {result.stderr}")
+        return result.stdout
+
+    def hits(self, path, *arguments):
+        """Hits by function and file:line."""
+        rows = json.loads(self("report", path, "--json", "--rows", "0", *arguments))["rows"]
+        found = {}
+        for row in rows:
+            key = (row["function"], row["file"], row["line"])
+            found[key] = found.get(key, 0) + row["hits"]
+        return found
+
+
+def go_hits(folder, path):
+    """The same from `go tool pprof -raw`: leaves of all samples."""
+    result = subprocess.run(["go", "tool", "pprof", "-raw", str(path)], capture_output=True,
+                            text=True, check=True,
+                            env=dict(os.environ, HOME=str(folder),
+                                     PPROF_TMPDIR=str(folder)))
+    samples, locations = result.stdout.split("\nLocations\n")
+    leaves = {}
+    for line in locations.split("\nMappings")[0].splitlines():
+        place = re.match(r" +(\d+): 0x[0-9a-f]+ (?:M=\d+ )?(?:(.*) (\S*):(\d+) s=\d+)?$", line)
+        if place:
+            leaves[int(place[1])] = (place[2] or "", place[3] or "", int(place[4] or 0))
+    found = {}
+    for line in samples.splitlines():
+        sample = re.match(r" +(\d+) +\d+: (\d+)", line)
+        if sample:
+            leaf = leaves[int(sample[2])]
+            found[leaf] = found.get(leaf, 0) + int(sample[1])
+    return found
+
+
+def check_against_go(ntprof, folder, path):
+    theirs = go_hits(folder, path)
+    ours = ntprof.hits(path, "--by", "line")
+    named = {key: hits for key, hits in ours.items() if "+0x" not in key[0]}
+    expect(named == {key: hits for key, hits in theirs.items() if key[0]},
+           f"{path.name}: ours {ours}, theirs {theirs}")
+    expect(sum(ours.values()) == sum(theirs.values()), f"{path.name}: totals differ")
+
+
+def check_report(ntprof, kind, path, update):
+    for key in ("function", "line", "image", "address"):
+        output = ntprof("report", path, "--by", key)
+        kept = FOREIGN / f"{kind}-{key}.txt"
+        if update:
+            kept.write_text(output, encoding="utf-8")
+        expect(output == kept.read_text(encoding="utf-8"), f"{kept.name}: got\n{output}")
+        expect(output.count(LEFT_OUT) == 1, f"{kept.name} does not tell of callers once")
+
+
+def check_others(ntprof, folder, kind, path):
+    plain = folder / f"{kind}.pb"
+    plain.write_bytes(gzip.decompress(path.read_bytes()))
+    once = ntprof.hits(path)
+    expect(ntprof.hits(plain) == once, f"{kind}: not the same without gzip")
+    ntprof("merge", "-o", "twice", path, plain)
+    expect(ntprof.hits("twice") == {key: 2 * hits for key, hits in once.items()},
+           f"{kind}: two of them do not add up")
+    expect(ntprof("report", "twice").count(LEFT_OUT) == 1, f"{kind}: the sum forgot the callers")
+    diff = json.loads(ntprof("diff", path, "twice", "--normalize", "--json"))
+    expect(diff["sources"][0]["beyond_chance_count"] == 0, f"{kind}: shares are the same")
+    ntprof("report", path, "--csv", "--by", "line")
+
+
+def check_go_now(ntprof, folder):
+    """A program that profiles itself, built and run here."""
+    environment = dict(os.environ, HOME=str(folder), GOCACHE=str(folder / "cache"),
+                       GO111MODULE="off", GOFLAGS="-trimpath")
+    subprocess.run(["go", "build", "-o", folder / "busy", FOREIGN / "busy.go"], check=True,
+                   env=environment, cwd=folder)
+    path = folder / "now.pb.gz"
+    subprocess.run([folder / "busy", path], check=True)
+    check_against_go(ntprof, folder, path)
+    hits = ntprof.hits(path)
+    busy = sum(count for key, count in hits.items() if key[0].startswith("main."))
+    expect(busy > 0, f"no hit in the program's own functions: {hits}")
+
+
+def main():
+    program = str(pathlib.Path(sys.argv[1]).resolve())
+    has_go = shutil.which("go") is not None
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        ntprof = Ntprof(program, folder)
+        for kind in KINDS:
+            path = folder / f"{kind}.pb.gz"
+            shutil.copy(FOREIGN / path.name, path)
+            check_report(ntprof, kind, path, "--update" in sys.argv)
+            check_others(ntprof, folder, kind, path)
+            if has_go:
+                check_against_go(ntprof, folder, path)
+        if has_go:
+            check_go_now(ntprof, folder)
+    print(f"{len(KINDS)} files of other tools, {wrong} wrong"
+          + ("" if has_go else "; go is not installed: nothing to compare hits with"))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
