@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""Writes profile files of known rows (docs/format.md), by no code of ours but this."""
+import gzip
+
+
+def _varint(number):
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes(out + bytes([number]))
+
+
+def _number(field, value):
+    return _varint(field << 3) + _varint(value) if value else b""
+
+
+def _bytes(field, value):
+    return _varint(field << 3 | 2) + _varint(len(value)) + value
+
+
+class FlatProfile:
+    """Images, and hits of source time in buckets of theirs."""
+
+    def __init__(self, bucket_bytes=4):
+        self.bucket_bytes = bucket_bytes
+        self.texts = [b""]
+        self.images = b""
+        self.image_count = 0
+        self.functions = b""
+        self.function_count = 0
+        self.locations = b""
+        self.samples = b""
+        self.location_count = 0
+
+    def text(self, value):
+        value = value.encode() if isinstance(value, str) else value
+        if value not in self.texts:
+            self.texts.append(value)
+        return self.texts.index(value)
+
+    def image(self, path, build_id, start, offset):
+        self.image_count += 1
+        self.images += _bytes(3, _number(1, self.image_count) + _number(2, start) +
+                              _number(3, start + 0x100000) + _number(4, offset) +
+                              _number(5, self.text(path)) + _number(6, self.text(build_id)) +
+                              _number(7, 1))
+        return self.image_count
+
+    def function(self, name, file="", line=0):
+        self.function_count += 1
+        self.functions += _bytes(5, _number(1, self.function_count) + _number(2, self.text(name)) +
+                                 _number(3, self.text(name)) + _number(4, self.text(file)) +
+                                 _number(5, line))
+        return self.function_count
+
+    def hits(self, image, address, count, function=0, line=0):
+        self.location_count += 1
+        named = _bytes(4, _number(1, function) + _number(2, line)) if function else b""
+        self.locations += _bytes(4, _number(1, self.location_count) + _number(2, image) +
+                                 _number(3, address) + named)
+        labels = b"".join(
+            _bytes(3, _number(1, self.text(key)) + _number(2, self.text(value)))
+            for key, value in (("source", "time"), ("process", "app")))
+        labels += _bytes(3, _number(1, self.text("bucket_bytes")) +
+                         _number(3, self.bucket_bytes) + _number(4, self.text("bytes")))
+        self.samples += _bytes(2, _bytes(1, _varint(self.location_count)) +
+                               _bytes(2, _varint(count) + _varint(count * 1000000)) + labels)
+
+    def write(self, path):
+        comments = ["flat bucket profile, no call stacks", "ntprof.format 1", "ntprof.command app",
+                    "ntprof.hal perf", "ntprof.honesty ", "ntprof.gaps ",
+                    f"ntprof.bucket_bytes {self.bucket_bytes}",
+                    "ntprof.source time nt_name=ProfileTime unit=100ns column=0 kernel_included=1 "
+                    "asked=10000 granted=10000 measured=10000"]
+        numbers = [self.text(comment) for comment in comments]
+        types = b"".join(_bytes(1, _number(1, self.text(name)) + _number(2, self.text(unit)))
+                         for name, unit in (("samples", "count"), ("cpu", "nanoseconds")))
+        body = types + self.samples + self.images + self.locations + self.functions
+        body += _bytes(11, _number(1, self.text("cpu")) + _number(2, self.text("nanoseconds")))
+        body += _number(12, 1000000) + b"".join(_number(13, number) for number in numbers)
+        body += b"".join(_bytes(6, value) for value in self.texts)
+        path.write_bytes(gzip.compress(body))
