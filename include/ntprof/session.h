@@ -179,6 +179,9 @@ typedef struct ntprof_session_info {
                                          the caller has it; IRQL; 1 for a write; address of
                                          the instruction */
     uint64_t unread; /* processes that a watch of all could not read, or not whole */
+    /* Back end bpf: hits in user mode, outside, of processes that cannot be told apart: those that have no pid in
+     * the session's pid namespace and, unless that is the first, those in a namespace below it. */
+    uint64_t unnumbered;
 } ntprof_session_info;
 
 /*

@@ -267,6 +267,7 @@ ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
     full.late = statistics.Late;
     full.ring_bytes = statistics.RingBytes;
     full.unread = statistics.Unread;
+    full.unnumbered = statistics.Unnumbered;
     full.delivery_ns = session->delivery_ns;
     full.deliveries = session->deliveries;
     full.nt_version = session->system.Version->Number;

@@ -88,7 +88,8 @@ typedef struct _HAL_STATISTICS {
     ULONG64 Processes;
     ULONG64 Late;
     ULONG64 RingBytes;
-    ULONG64 Unread; /* processes that a watch of all could not read, or not whole */
+    ULONG64 Unread;     /* processes that a watch of all could not read, or not whole */
+    ULONG64 Unnumbered; /* hits in user mode of processes that have no pid here */
 } HAL_STATISTICS;
 
 /* A kind of notification for the core alone: a process that is not watched runs a new program. */

@@ -96,6 +96,13 @@ put_gaps(FILE *out, const struct collector_gaps *gaps, uint64_t untold, bool int
             "%" PRIu64 " process%s could not be read: hits there may be outside",
             gaps->unread, plural(gaps->unread, "", "es"));
     }
+    if (gaps->unnumbered != 0) {
+        add(out, &first,
+            "%" PRIu64 " hit%s outside %s of processes of other pid namespaces, or of "
+            "ones below this: use --hal perf, or run ntprof in the first one",
+            gaps->unnumbered, plural(gaps->unnumbered, "", "s"),
+            plural(gaps->unnumbered, "is", "are"));
+    }
     if (gaps->unopened != 0) {
         add(out, &first,
             "%" PRIu64 " image%s could not be kept open and ha%s no names: raise the "

@@ -283,6 +283,13 @@ create_and_tell(bool user_only, struct bpf **bpf, HAL_PROBE *probed)
     probed->Usable = TRUE;
     probed->Global = TRUE;
     probed->Kernel = (*bpf)->kernel_included;
+    if (bpf_control_of(&(*bpf)->kernel)->namespace_inode != 0) {
+        snprintf(probed->Reason, sizeof(probed->Reason),
+                 "in a pid namespace of one's own, processes in namespaces below it "
+                 "cannot be told apart in the interrupt: their hits are outside");
+        snprintf(probed->Remedy, sizeof(probed->Remedy),
+                 "use back end perf, or run in the first pid namespace or in theirs");
+    }
     return 0;
 }
 
@@ -404,6 +411,18 @@ next_source(void *context, ULONG index, KPROFILE_SOURCE *number)
     return perf_border_next(&backend->bpf->sources, index, number);
 }
 
+static uint64_t
+count_unnumbered(const struct bpf *bpf)
+{
+    uint64_t unnumbered = 0;
+
+    for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
+        unnumbered += __atomic_load_n(&bpf_processors_of(&bpf->kernel)[i].unnumbered,
+                                      __ATOMIC_RELAXED);
+    }
+    return unnumbered;
+}
+
 /* Hits that lay in more profiles than one interrupt serves. */
 static uint64_t
 count_cut(const struct bpf *bpf)
@@ -456,13 +475,14 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
 
     *statistics = (HAL_STATISTICS){
         .Processes = backend->bpf->index.table.count,
+        .Unnumbered = count_unnumbered(backend->bpf),
     };
     if (stream == NULL) {
         return;
     }
     statistics->Processes = stream->space.processes.count;
     statistics->Late = stream->late;
-    statistics->Unread = stream->unread;
+    statistics->Unread = stream->unread + backend->bpf->below;
     for (uint32_t i = 0; i < stream->processor_limit; i++) {
         if (stream->rings[i] != NULL) {
             statistics->RingBytes += stream->rings[i]->size_bytes;

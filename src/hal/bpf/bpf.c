@@ -64,17 +64,21 @@ forget_process(struct bpf *bpf, uint32_t pid)
     }
 }
 
-/* The kernel tells programs the numbers that processes of the session's namespace have there, not those of
- * namespaces below, but in the first one, where all have a number. */
-static int
-check_namespace(struct bpf *bpf, uint32_t pid)
+bool
+bpf_is_below(const struct bpf *bpf, uint32_t pid)
 {
     const uint64_t own = bpf_control_of(&bpf->kernel)->namespace_inode;
     char path[64];
     struct stat file;
 
     snprintf(path, sizeof(path), "/proc/%u/ns/pid", pid);
-    if (own == 0 || stat(path, &file) < 0 || file.st_ino == own) {
+    return own != 0 && stat(path, &file) == 0 && file.st_ino != own;
+}
+
+static int
+check_namespace(struct bpf *bpf, uint32_t pid)
+{
+    if (!bpf_is_below(bpf, pid)) {
         return 0;
     }
     snprintf(bpf->error, sizeof(bpf->error),

@@ -68,6 +68,7 @@ struct bpf {
     void *rings;
     int mapped_link;     /* -1: not attached */
     uint64_t settled_ns; /* when the last watch had been told of whom it watches */
+    uint64_t below;      /* watched processes whose hits cannot be told apart */
 
     char error[768]; /* why the last call failed */
 };
@@ -80,6 +81,10 @@ void bpf_delete(struct bpf *bpf);
 
 /* bpf_fail - keep why a call failed. Returns error. */
 int bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what);
+
+/* bpf_is_below - is a process in a pid namespace below the session's, as far as /proc tells? The kernel tells
+ * programs the numbers of those in the session's own alone, unless that is the first, where all have one. */
+bool bpf_is_below(const struct bpf *bpf, uint32_t pid);
 
 /* bpf_prepare - a place for a process; ends are noticed from now on. Returns 0 or negative errno. */
 int bpf_prepare(struct bpf *bpf, uint32_t pid);

@@ -513,6 +513,24 @@ is_elsewhere(const struct bpf_processor *own, const struct bpf_process *process,
            own->roots[3] == 0 && (process == 0 || !is_watched(process));
 }
 
+INLINE int
+is_in_kernel(const struct bpf_processor *own)
+{
+    return own->places[KI_TREE_ADDRESSES] >> 63 != 0;
+}
+
+/* Is a hit that matches nothing told? It may be in what was mapped, or made code, just now. Who is not in the
+ * table has no number, or is what a processor runs that has nothing to run. */
+INLINE int
+is_told(const struct bpf_processor *own, const struct bpf_process *process, ULONG watch)
+{
+    if ((watch & BPF_WATCH_ON) == 0) {
+        return 0;
+    }
+    return process != 0 ? is_watched(process)
+                        : (watch & BPF_WATCH_EVERYBODY) != 0 && is_in_kernel(own);
+}
+
 /* ---- a hit ---- */
 
 INLINE enum outcome
@@ -529,9 +547,11 @@ count(struct bpf_processor *own, ULONG running_on, struct bpf_process *process,
     if (is_elsewhere(own, process, watch)) {
         return ELSEWHERE;
     }
-    if ((watch & BPF_WATCH_ON) != 0 && process != 0 && is_watched(process)) {
-        /* It may be in what was mapped, or made code, just now. */
+    if (is_told(own, process, watch)) {
         return note(own, running_on, pid, offset) ? NOTED : LOST;
+    }
+    if (pid == 0 && !is_in_kernel(own)) {
+        own->unnumbered++;
     }
     return OUTSIDE;
 }

@@ -135,6 +135,9 @@ struct bpf_processor {
     ULONG64 cut; /* hits that could not be counted in all that match */
     ULONG64
     unserved; /* hits whose books have no room: never, while sources have slots */
+    ULONG64
+        unnumbered; /* hits outside in user mode, of processes without a number in the session's pid
+                         * namespace, or in one below it */
 
     /* The hit. */
     ULONG64 places[KI_TREES];

@@ -155,6 +155,7 @@ tell(void *context, const ntprof_notification *notification)
         if (process != NULL && process->state != 0) {
             (void)bpf_table_know(table, pid, true, perf_now_ns(bpf->stream));
         }
+        bpf->below += pid != 0 && bpf_is_below(bpf, pid);
     }
     bpf->notify(bpf->notify_context, notification);
     if (notification->kind == NTPROF_PROCESS_EXIT) {

@@ -51,6 +51,13 @@ note_time(struct perf *perf, uint64_t time_ns)
     }
 }
 
+/* Number 0 is told as a process by a watch of all. */
+static bool
+is_told_of(const struct perf *perf, uint32_t pid)
+{
+    return pid != 0 ? perf_space_find(&perf->space, pid) != NULL : perf->wide_ns != 0;
+}
+
 BOOLEAN
 perf_tell_hit(void *context, const KE_HIT *hit)
 {
@@ -65,8 +72,7 @@ perf_tell_hit(void *context, const KE_HIT *hit)
         .count = 1,
     };
 
-    if (perf->space.notify == NULL ||
-        perf_space_find(&perf->space, notification.pid) == NULL) {
+    if (perf->space.notify == NULL || !is_told_of(perf, notification.pid)) {
         return FALSE;
     }
     perf->space.notify(perf->space.context, &notification);

@@ -105,7 +105,8 @@ int perf_refuse_source(struct perf *perf, const struct perf_source *source);
 /* perf_deliver - what is due. Returns ms until the next call, -1 for none. */
 int perf_deliver(struct perf *perf);
 
-/* perf_tell_hit - KI_ASK of a back end over notifications: tells a hit of a watched process. */
+/* perf_tell_hit - KI_ASK of a back end over notifications: tells a hit of a watched process, or of pid 0 with a
+ * watch of all. */
 BOOLEAN perf_tell_hit(void *context, const KE_HIT *hit);
 
 /* perf_flush - everything that happened before the call; nothing from within a delivery. */
