@@ -8,7 +8,8 @@
  *
  * Where counters take their memory from the start (dense), mappings in user mode get profiles with their first
  * hit, which the session tells before it counts it: most mappings of most processes never have one, and a
- * process that forks and runs another program at once has none at all.
+ * process that forks and runs another program at once has none at all. So do parts of the kernel's space that
+ * have neither its text nor modules.
  */
 #include "collect/collector.h"
 #include "collect/delivery.h"
@@ -324,6 +325,14 @@ kernel_program(const struct collector *collector, const struct process *process)
     return collector->images.dense ? collector->machine.program : process->program;
 }
 
+/* Are counters made with the first hit that a process has there? Those of processors that have nothing to run
+ * are not told, so not where the kernel's text is. */
+static bool
+kernel_range_waits(const struct image_set *set, const struct kernel_range *range)
+{
+    return set->dense && range->rest;
+}
+
 /* Are there counters for the kernel, both kinds? */
 static bool
 kernel_has_counters(struct collector *collector, uint32_t program)
@@ -336,10 +345,11 @@ kernel_has_counters(struct collector *collector, uint32_t program)
     for (size_t i = 0; complete && i < collector->kernel_count; i++) {
         const struct kernel_range *const range = &collector->kernel[i];
 
-        complete = image_segment_find(set, image, range->begin, range->length,
-                                      program) != NULL &&
-                   (set->dense || image_segment_find(set, map, range->begin,
-                                                     range->length, program) != NULL);
+        complete = kernel_range_waits(set, range) ||
+                   (image_segment_find(set, image, range->begin, range->length,
+                                       program) != NULL &&
+                    (set->dense || image_segment_find(set, map, range->begin,
+                                                      range->length, program) != NULL));
     }
     return complete;
 }
@@ -386,7 +396,7 @@ process_profile_kernel_range(struct collector *collector, struct process *proces
         process_profile(collector, process, &mapping, false);
     }
     mapping.image = image_set_kernel(set, IMAGE_KERNEL);
-    process_profile(collector, process, &mapping, false);
+    process_profile(collector, process, &mapping, kernel_range_waits(set, range));
     if (!set->dense) {
         process_pair_kernel(collector, process, first);
     }
@@ -496,9 +506,13 @@ process_find_mapping(const struct process *process, uint64_t address)
 static void
 notify_hit(struct collector *collector, const ntprof_notification *hit)
 {
-    const struct process *const process = *process_slot(collector, hit->pid);
-    struct mapping *const mapping = process_find_mapping(process, hit->base);
+    const struct process *process = *process_slot(collector, hit->pid);
+    struct mapping *mapping = process_find_mapping(process, hit->base);
 
+    if (mapping == NULL) {
+        process = &collector->machine;
+        mapping = process_find_mapping(process, hit->base);
+    }
     if (mapping != NULL && !mapping->tried) {
         collector_measure_new(collector);
         (void)mapping_start(collector, process, mapping);

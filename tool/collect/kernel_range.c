@@ -81,11 +81,11 @@ clip(struct limits limits, uint64_t from)
 }
 
 static void
-add(struct kernel_range *ranges, size_t *count, uint64_t begin, uint64_t end)
+add(struct kernel_range *ranges, size_t *count, uint64_t begin, uint64_t end, bool rest)
 {
     if (begin < end) {
         ranges[(*count)++] =
-            (struct kernel_range){.begin = begin, .length = end - begin};
+            (struct kernel_range){.begin = begin, .length = end - begin, .rest = rest};
     }
 }
 
@@ -110,11 +110,11 @@ kernel_ranges_find(bool split, struct kernel_range *ranges)
         const struct limits part = clip(parts[i], from);
 
         if (part.begin < part.end) {
-            add(ranges, &count, from, part.begin);
-            add(ranges, &count, part.begin, part.end);
+            add(ranges, &count, from, part.begin, true);
+            add(ranges, &count, part.begin, part.end, false);
             from = part.end;
         }
     }
-    add(ranges, &count, from, kernel_begin + kernel_length);
+    add(ranges, &count, from, kernel_begin + kernel_length, count > 0);
     return count;
 }

@@ -10,6 +10,8 @@
 struct kernel_range {
     uint64_t begin; /* a multiple of 2 MB */
     uint64_t length;
+    bool
+        rest; /* where code is rare: neither text nor modules, whose places are known */
 };
 
 /* Text, modules, and what is before, between and behind. */
