@@ -48,9 +48,12 @@ class Whole(CommandTest):
         self.assertEqual(result.returncode, 0, text(result.stderr))
         report = json.loads(result.stdout)
         self.assert_books(report)
-        self.assertEqual(sum(row["hits"] for row in report["rows"]),
-                         report["sources"][0]["counted"])
+        self.assert_rows(sum(row["hits"] for row in report["rows"]), report["sources"][0])
         return report
+
+    def assert_rows(self, hits, source):
+        """Rows and books are of one moment."""
+        self.assertEqual(hits, source["counted"])
 
     def hits(self, key, value, *words):
         return sum(row["hits"] for row in self.report(*words)["rows"] if row[key] == value)
