@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * export.c - hostile profile files in every form that they are exported to: text is harmless, and the hits of
+ * folded stacks add up.
+ *
+ * The first byte chooses source, image and rows; the rest is a profile as in pprof.c.
+ */
+#include "export/export.h"
+#include "profile/pprof.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+require(bool good)
+{
+    if (!good) {
+        abort();
+    }
+}
+
+/* What a terminal could take for a command; a page has its own rules. */
+static void
+require_harmless(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        require(text[i] == '\n' || ((unsigned char)text[i] >= 0x20 && text[i] != 0x7f));
+    }
+}
+
+static void
+require_sum(const char *text, const struct profile *profile, size_t source)
+{
+    uint64_t expected = 0;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < profile->row_count; i++) {
+        expected += profile->rows[i].hits[source];
+    }
+    while (*text != '\0') {
+        const char *end = strchr(text, '\n');
+        const char *blank = end;
+
+        require(end != NULL);
+        while (*blank != ' ') {
+            require(--blank > text);
+        }
+        sum += strtoull(blank + 1, NULL, 10);
+        text = end + 1;
+    }
+    require(sum == expected);
+}
+
+static void
+export_as(const char *name, const struct profile *profile,
+          const struct export_options *options)
+{
+    const struct export_format *format = export_format_find(name);
+    struct export_said said;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    bool done;
+
+    require(format != NULL && out != NULL);
+    if (format->one_source && profile->source_count == 0) {
+        fclose(out);
+        free(text);
+        return;
+    }
+    done = export_write(out, profile, format, options, &said);
+    require(fclose(out) == 0);
+    require(done == (said.error[0] == '\0'));
+    require(strnlen(said.error, sizeof(said.error)) < sizeof(said.error));
+    require_harmless(said.error, strlen(said.error));
+    require_harmless(said.note, strlen(said.note));
+    if (done && !format->binary && strcmp(name, "html") != 0) {
+        require_harmless(text, size);
+    }
+    if (done && strcmp(name, "folded") == 0) {
+        require_sum(text, profile, options->source);
+    }
+    free(text);
+}
+
+static void
+export_all(const struct profile *profile, uint8_t choice)
+{
+    const struct export_options options = {
+        .source = profile->source_count > 0 ? choice % profile->source_count : 0,
+        .image = profile->image_count > 0 && (choice & 1) != 0
+                     ? profile->images[choice % profile->image_count].path
+                     : NULL,
+        .rows = choice % 3,
+    };
+    char *names = strdup(export_format_names());
+    char *rest = names;
+    char *name;
+
+    require(names != NULL);
+    while ((name = strsep(&rest, ", ")) != NULL) {
+        if (name[0] != '\0') {
+            export_as(name, profile, &options);
+        }
+    }
+    free(names);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct pprof_error error;
+    struct profile *profile;
+
+    if (size == 0) {
+        return 0;
+    }
+    profile = pprof_decode(data + 1, size - 1, &error);
+    if (profile != NULL) {
+        export_all(profile, data[0]);
+        profile_delete(profile);
+    }
+    return 0;
+}
