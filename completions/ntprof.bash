@@ -146,7 +146,7 @@ _ntprof()
             files=$profiles
             ;;
         export)
-            options='--format -o --output -e --event --image --rows --listings --help'
+            options='--format -o --output -e --event --image --rows --listings --image-dir --source-dir --help'
             files=$profiles
             ;;
         sources | doctor) options='--json --help' ;;

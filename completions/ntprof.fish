@@ -146,6 +146,8 @@ complete -c ntprof -n '__ntprof_is export' -l format -x -a 'pprof gmon callgrind
 complete -c ntprof -n '__ntprof_is export' -s o -l output -r -F -d 'into this file'
 complete -c ntprof -n '__ntprof_is export' -l image -r -F -d 'gmon: the one image that it holds'
 complete -c ntprof -n '__ntprof_is export' -l rows -x -d 'openmetrics: functions of each source'
+complete -c ntprof -n '__ntprof_is export' -l image-dir -x -a '(__fish_complete_directories)' -d 'html: look for programs and libraries here'
+complete -c ntprof -n '__ntprof_is export' -l source-dir -x -a '(__fish_complete_directories)' -d 'html: sources compiled in OLD are in NEW'
 complete -c ntprof -n '__ntprof_is export' -l listings -x -d 'html: functions whose code is put in'
 
 complete -c ntprof -n '__ntprof_is sources doctor' -l json -d 'as JSON'

@@ -114,35 +114,35 @@ class Table(PageTest):
         shown = self.open(page)
         report = json.loads(ntprof("report", "--json", "--rows", "0", file))
         told = [(row["function"], str(row["hits"]), f"{row['share'] * 100:.2f}") for row in report["rows"]]
-        cells = [(row[3], row[1], f"{float(row[0][:-1]):.2f}") for row in self.rows(shown)]
+        cells = [(row[2], row[1], f"{float(row[0][:-1]):.2f}") for row in self.rows(shown)]
         self.assertEqual([row[:2] for row in cells], [row[:2] for row in told])
         for ours, theirs in zip(cells, told):
             self.assertAlmostEqual(float(ours[2]), float(theirs[2]), delta=0.06)
 
     def test_heading__sorts_by_a_click_and_back(self):
         page = self.show(small())
-        by_hits = [row[3] for row in self.rows(page)]
-        page.click("#grid .heading > :nth-child(4) button")
-        by_name = [row[3] for row in self.rows(page)]
+        by_hits = [row[2] for row in self.rows(page)]
+        page.click("#grid .heading > :nth-child(3) button")
+        by_name = [row[2] for row in self.rows(page)]
         self.assertEqual(by_name, ["clear_page", "inner_step", "module_code", "outer_loop", "work+0x4000"])
         self.assertEqual(page.run("document.querySelector('#grid [aria-sort]').textContent"), "Function")
-        page.click("#grid .heading > :nth-child(4) button")
-        self.assertEqual([row[3] for row in self.rows(page)], by_name[::-1])
+        page.click("#grid .heading > :nth-child(3) button")
+        self.assertEqual([row[2] for row in self.rows(page)], by_name[::-1])
         page.click("#grid .heading > :nth-child(2) button")
-        self.assertEqual([row[3] for row in self.rows(page)], by_hits)
+        self.assertEqual([row[2] for row in self.rows(page)], by_hits)
 
     def test_search__by_keys_narrows_and_escape_widens(self):
         page = self.show(small())
         page.key("/")
         page.type("step.h inner")
         page.wait("found.textContent.startsWith('1 of 5')")
-        self.assertEqual([row[3] for row in self.rows(page)], ["inner_step"])
+        self.assertEqual([row[2] for row in self.rows(page)], ["inner_step"])
         self.assertEqual(page.run("document.querySelector('#grid mark').textContent"), "inner")
         page.key("Escape")
         page.wait("found.textContent === '5 functions'")
         page.type("0xffffffff81234562")
         page.wait("found.textContent.startsWith('1 of 5')")
-        self.assertEqual([row[3] for row in self.rows(page)], ["clear_page"])
+        self.assertEqual([row[2] for row in self.rows(page)], ["clear_page"])
         page.key("Escape")
         page.type("nothing_such")
         page.wait("document.querySelector('#grid .empty') !== null")
@@ -153,18 +153,18 @@ class Table(PageTest):
         def by(kind):
             page.run(f"by.value = '{kind}'; by.dispatchEvent(new Event('change'))")
             return self.rows(page)
-        self.assertEqual({row[3] for row in by("image")}, {"work", "[kernel]"})
-        self.assertEqual({row[3]: row[1] for row in by("process")}, {"work": "512", "worker": "300"})
-        self.assertIn(["300"], [row[1:2] for row in by("line") if row[3] == "step.h:4"])
+        self.assertEqual({row[2] for row in by("image")}, {"work", "[kernel]"})
+        self.assertEqual({row[2]: row[1] for row in by("process")}, {"work": "512", "worker": "300"})
+        self.assertIn(["300"], [row[1:2] for row in by("line") if row[2] == "step.h:4"])
         buckets = by("bucket")
         self.assertEqual(page.text("#found"), "33 buckets")
-        self.assertEqual(buckets[0][3], "0xffffffff81234560")
+        self.assertEqual(buckets[0][2], "0xffffffff81234560")
 
     def test_source__that_is_chosen_counts(self):
         page = self.show(small())
         page.run("source.value = '1'; source.dispatchEvent(new Event('change'))")
         rows = self.rows(page)
-        self.assertEqual([rows[0][3], rows[0][1], rows[0][2]], ["outer_loop", "19", "390"])
+        self.assertEqual([rows[0][2], rows[0][1], rows[0][3]], ["outer_loop", "19", "390"])
         self.assertIn("cache misses", page.run("document.querySelector('#grid [aria-sort]').textContent"))
 
     def test_books__stand_on_the_page(self):
@@ -187,7 +187,7 @@ class Picture(PageTest):
         self.click_address(page, 0x2110)
         self.assertEqual(page.text("#chosen"), "inner_step")
         self.assertIn("inlined into outer_loop (300)", page.text("#chosen-chain"))
-        self.assertEqual(page.run("document.querySelector('#grid [aria-selected=true]').children[3].textContent"), "inner_step")
+        self.assertEqual(page.run("document.querySelector('#grid [aria-selected=true]').children[2].textContent"), "inner_step")
 
     def test_double_click__zooms_to_the_function(self):
         page = self.show(small())
@@ -345,7 +345,7 @@ class Reach(PageTest):
         self.assertEqual(page.run("document.activeElement.id"), "grid")
         page.key("ArrowDown")
         self.assertEqual(page.text("#chosen"), "inner_step")
-        active = page.run("document.getElementById(grid.getAttribute('aria-activedescendant')).children[3].textContent")
+        active = page.run("document.getElementById(grid.getAttribute('aria-activedescendant')).children[2].textContent")
         self.assertEqual(active, "inner_step")
         page.key("Enter")
         self.assertEqual(page.run("document.activeElement.id"), "code")
@@ -491,7 +491,7 @@ class Many(PageTest):
         page.key("Home")
         rows = self.rows(page)[:20]
         self.assertEqual([row[1].replace(",", "") for row in rows[:12]], [str(row["hits"]) for row in report["rows"][:12]])
-        self.assertEqual([row[3] for row in rows[:12]], [row["address"] for row in report["rows"][:12]])
+        self.assertEqual([row[2] for row in rows[:12]], [row["address"] for row in report["rows"][:12]])
 
     def test_actions__are_timed(self):
         page = self.open(self.page)
@@ -499,7 +499,7 @@ class Many(PageTest):
             "search": "search.value = 'hash'; search.dispatchEvent(new Event('input')); "
                       "search.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true}))",
             "by bucket": "by.value = 'bucket'; by.dispatchEvent(new Event('change'))",
-            "sort": "document.querySelector('#grid .heading > :nth-child(4) button').click()",
+            "sort": "document.querySelector('#grid .heading > :nth-child(3) button').click()",
             "scroll": "grid.scrollTop = 1000000",
             "zoom": "document.getElementById('zoom-in').click()",
             "other source": "source.value = '1'; source.dispatchEvent(new Event('change'))",

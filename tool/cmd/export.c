@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/export.c - ntprof export: a profile in the form that another tool reads. */
 #include "export/export.h"
+#include "annotate/listing.h"
 #include "cmd/cmd.h"
 #include "profile/pprof.h"
 
@@ -11,12 +12,16 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum {
     OPTION_FORMAT = 256,
     OPTION_IMAGE,
     OPTION_ROWS,
     OPTION_LISTINGS,
+    OPTION_IMAGE_DIR,
+    OPTION_SOURCE_DIR,
     OPTION_HELP,
     SHOWN_BYTES = 256,
     ROWS_DEFAULT = 100,
@@ -30,17 +35,20 @@ static const struct option LONG_OPTIONS[] = {
     {"image", required_argument, NULL, OPTION_IMAGE},
     {"rows", required_argument, NULL, OPTION_ROWS},
     {"listings", required_argument, NULL, OPTION_LISTINGS},
+    {"image-dir", required_argument, NULL, OPTION_IMAGE_DIR},
+    {"source-dir", required_argument, NULL, OPTION_SOURCE_DIR},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
 };
 
 struct arguments {
     const struct export_format *format;
-    const char *file;   /* NULL: not named */
-    const char *output; /* "-": standard output */
-    const char *source; /* NULL: the first */
-    const char *rows;   /* as it was given; NULL: not */
-    const char *listings;
+    const char *file;                /* NULL: not named */
+    const char *output;              /* "-": standard output */
+    const char *source;              /* NULL: the first */
+    const char *rows;                /* as it was given; NULL: not */
+    const char *code;                /* an option about the code of html; NULL: none */
+    struct listing_prefix *prefixes; /* what options.prefixes is */
     struct export_options options;
     bool help;
 };
@@ -95,9 +103,34 @@ set_listings(struct arguments *arguments, const char *text)
                  text_show(shown, sizeof(shown), text));
         return false;
     }
-    arguments->listings = text;
+    arguments->code = "--listings";
     arguments->options.listings = (size_t)listings;
     return true;
+}
+
+/* OLD=NEW, or NEW alone for all relative paths. The text is cut at the sign. */
+static bool
+add_prefix(struct arguments *arguments, char *text)
+{
+    struct export_options *const options = &arguments->options;
+    char *const sign = strchr(text, '=');
+    struct listing_prefix *const prefixes =
+        reallocarray(arguments->prefixes, options->prefix_count + 1, sizeof(*prefixes));
+
+    if (prefixes == NULL) {
+        return fail("--source-dir", "out of memory");
+    }
+    arguments->prefixes = prefixes;
+    options->prefixes = prefixes;
+    prefixes[options->prefix_count].from = sign != NULL ? text : "";
+    prefixes[options->prefix_count].to = sign != NULL ? sign + 1 : text;
+    options->prefix_count++;
+    arguments->code = "--source-dir";
+    if (sign != NULL) {
+        *sign = '\0';
+    }
+    return prefixes[options->prefix_count - 1].to[0] != '\0' ||
+           fail("--source-dir", "OLD=NEW is needed, or a folder");
 }
 
 static bool
@@ -123,6 +156,12 @@ set_option(struct arguments *arguments, int option, char **argv)
         return set_rows(arguments, optarg);
     case OPTION_LISTINGS:
         return set_listings(arguments, optarg);
+    case OPTION_IMAGE_DIR:
+        arguments->code = "--image-dir";
+        arguments->options.image_dir = optarg;
+        return true;
+    case OPTION_SOURCE_DIR:
+        return add_prefix(arguments, optarg);
     case OPTION_IMAGE:
         arguments->options.image = optarg;
         return true;
@@ -140,7 +179,8 @@ set_option(struct arguments *arguments, int option, char **argv)
     default:
         return fail(argv[optind - 1],
                     "no such option, or one that takes no value; there are --format, "
-                    "-o, -e, --image, --rows, --listings, --help");
+                    "-o, -e, --image, --rows, --listings, --image-dir, --source-dir, "
+                    "--help");
     }
 }
 
@@ -161,8 +201,11 @@ check(const struct arguments *arguments)
         odd = "--image: it holds all images";
     } else if (arguments->rows != NULL && !format->has_rows) {
         odd = "--rows: it holds all rows";
-    } else if (arguments->listings != NULL && !format->has_listings) {
-        odd = "--listings: it holds no code";
+    }
+    if (odd == NULL && arguments->code != NULL && !format->has_listings) {
+        cmd_fail("export", "%s does not take %s: it holds no code", format->name,
+                 arguments->code);
+        return false;
     }
     if (odd != NULL) {
         cmd_fail("export", "%s does not take %s", format->name, odd);
@@ -278,32 +321,42 @@ write_export(const struct profile *profile, const struct arguments *arguments)
     return CMD_OK;
 }
 
-int
-cmd_export(int argc, char **argv)
+static int
+export_file(struct arguments *arguments)
 {
-    struct arguments arguments = {
-        .output = "-", .options = {.rows = ROWS_DEFAULT, .listings = LISTINGS_DEFAULT}};
     struct whole_file_error unwritable;
     struct pprof_error error;
     struct profile *profile;
     int status;
 
-    if (!parse(&arguments, argc, argv)) {
-        return CMD_FAILED;
-    }
-    if (arguments.help) {
-        return cmd_print_help("export") ? CMD_OK : CMD_FAILED;
-    }
-    if (arguments.format->binary &&
-        !whole_file_check(arguments.output, "binary form", &unwritable)) {
+    if (arguments->format->binary &&
+        !whole_file_check(arguments->output, "binary form", &unwritable)) {
         return cmd_fail("export", "%s", unwritable.text);
     }
-    profile = pprof_read(arguments.file, &error);
+    profile = pprof_read(arguments->file, &error);
     if (profile == NULL) {
         return cmd_fail("export", "%s", error.text);
     }
-    status = choose_source(profile, &arguments) ? write_export(profile, &arguments)
-                                                : CMD_FAILED;
+    status = choose_source(profile, arguments) ? write_export(profile, arguments)
+                                               : CMD_FAILED;
     profile_delete(profile);
+    return status;
+}
+
+int
+cmd_export(int argc, char **argv)
+{
+    struct arguments arguments = {
+        .output = "-", .options = {.rows = ROWS_DEFAULT, .listings = LISTINGS_DEFAULT}};
+    int status = CMD_FAILED;
+
+    if (parse(&arguments, argc, argv)) {
+        if (!arguments.help) {
+            status = export_file(&arguments);
+        } else if (cmd_print_help("export")) {
+            status = CMD_OK;
+        }
+    }
+    free(arguments.prefixes);
     return status;
 }

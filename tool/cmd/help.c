@@ -292,7 +292,10 @@ static const char help_export[] =
     "      --rows N            openmetrics: functions of each source with a series of\n"
     "                          their own (default 100); 0 for all\n"
     "      --listings N        html: functions whose code is put in (default 50);\n"
-    "                          0 for none\n";
+    "                          0 for none\n"
+    "      --image-dir DIR     html: look for programs and libraries in DIR first\n"
+    "      --source-dir OLD=NEW   html: sources compiled in OLD are in NEW;\n"
+    "                          repeatable; NEW alone is for paths that have no OLD\n";
 
 static const char help_sources[] =
     "Examples\n"

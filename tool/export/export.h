@@ -13,12 +13,17 @@
 
 #include <stdio.h>
 
+struct listing_prefix; /* annotate/listing.h */
+
 struct export_options {
     size_t source; /* index of the one that is shown, for forms of one source */
     const char
         *image;  /* of gmon: path, last part of it or build-id; NULL: the only one */
     size_t rows; /* of openmetrics: functions with a series of their own */
-    size_t listings; /* of html: functions whose code is put in */
+    size_t listings;                       /* of html: functions whose code is put in */
+    const char *image_dir;                 /* of html: as in annotator_settings */
+    const struct listing_prefix *prefixes; /* the same */
+    size_t prefix_count;
 };
 
 /* What is to be said about an export, for people; "" for nothing. */

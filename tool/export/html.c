@@ -77,8 +77,7 @@ export_html(FILE *out, const struct profile *profile,
     struct html_code code;
 
     fwrite(html_page_before, 1, html_page_before_size, out);
-    if (!write_data(out, profile) ||
-        !html_write_code(out, profile, options->listings, &code)) {
+    if (!write_data(out, profile) || !html_write_code(out, profile, options, &code)) {
         snprintf(said->error, sizeof(said->error), "out of memory");
         return false;
     }

@@ -298,20 +298,22 @@ write_hottest(struct code_writer *writer, const struct hottest *hottest,
 }
 
 bool
-html_write_code(FILE *out, const struct profile *profile, size_t functions_max,
-                struct html_code *done)
+html_write_code(FILE *out, const struct profile *profile,
+                const struct export_options *options, struct html_code *done)
 {
-    const struct annotator_settings settings = {0};
+    const struct annotator_settings settings = {.image_dir = options->image_dir,
+                                                .prefixes = options->prefixes,
+                                                .prefix_count = options->prefix_count};
     struct hottest hottest = {.profile = profile};
     struct code_writer writer = {.out = out, .profile = profile};
     bool written = find_hottest(&hottest);
 
     memset(done, 0, sizeof(*done));
-    if (written && functions_max > 0 && hottest.count > 0) {
+    if (written && options->listings > 0 && hottest.count > 0) {
         writer.annotator = annotator_new(&settings);
         written = writer.annotator != NULL;
     }
-    written = written && write_hottest(&writer, &hottest, functions_max, done);
+    written = written && write_hottest(&writer, &hottest, options->listings, done);
     annotator_delete(writer.annotator);
     finish_hottest(&hottest);
     return written;

@@ -6,7 +6,7 @@
 #ifndef EXPORT_HTML_CODE_H
 #define EXPORT_HTML_CODE_H
 
-#include "profile/profile.h"
+#include "export/export.h"
 
 #include <stdio.h>
 
@@ -24,12 +24,12 @@ struct html_code {
  * Writes script elements with listings of the functions that have the largest shares, of
  * whatever source.
  *
- *   functions_max  how many of them
- *   done           out: what was written
+ *   options  how many of them, and where files are looked for
+ *   done     out: what was written
  *
  * False: out of memory.
  */
-bool html_write_code(FILE *out, const struct profile *profile, size_t functions_max,
-                     struct html_code *done);
+bool html_write_code(FILE *out, const struct profile *profile,
+                     const struct export_options *options, struct html_code *done);
 
 #endif

@@ -497,13 +497,13 @@ function columns() {
     { id: "share", label: "Share", classes: "number share", width: "80px" },
     { id: "hits", label: "Hits", classes: "number not-narrow", width: "86px" },
   ];
+  if (sources.length > 1) list[1].label = sources[state.source].name;
+  list.push({ id: "name", label: KINDS[state.by], classes: "name", width: "minmax(150px, 2.4fr)" });
   for (let i = 0; i < Math.min(sources.length, SOURCES_SHOWN); i++) {
     if (i !== state.source) {
       list.push({ id: "source-" + i, label: sources[i].name, classes: "number not-narrow", width: "98px" });
     }
   }
-  if (sources.length > 1) list[1].label = sources[state.source].name;
-  list.push({ id: "name", label: KINDS[state.by], classes: "name", width: "minmax(140px, 2.4fr)" });
   if (IMAGE[state.by]) {
     list.push({ id: "image", label: IMAGE[state.by], classes: "dim not-narrow", width: "minmax(84px, 1fr)" });
   }
@@ -722,6 +722,7 @@ function zoomToChosen() {
 
 const BREAK_LEAST = 1 << 20; // gaps of a third of what is left, and of a MiB, are cut out
 const BREAKS_MAX = 24;
+const BREAK_ROOM = 64; // buckets on each side of a cut
 
 // Lays out the pieces of an image's addresses side by side: u is the place in what is left of them.
 function makeSpace(image) {
@@ -748,8 +749,12 @@ function makeSpace(image) {
   cuts.sort((a, b) => (b.to - b.from) - (a.to - a.from));
   const taken = [];
   for (const cut of cuts.slice(0, BREAKS_MAX)) {
-    const length = cut.to - cut.from;
+    // Some room stays beside what was hit, so that the cut shows as one.
+    const room = Math.min((cut.to - cut.from) / 4, BREAK_ROOM * bucketBytes);
+    const length = cut.to - cut.from - 2 * room;
     if (length < left / 3) break;
+    cut.from += room;
+    cut.to -= room;
     taken.push(cut);
     left -= length;
   }
@@ -759,7 +764,6 @@ function makeSpace(image) {
     const mine = taken.filter((cut) => cut.part === part).sort((a, b) => a.from - b.from);
     let from = -part.lead;
     for (const cut of [...mine, { from: part.length - part.lead, to: null }]) {
-      // Some room stays beside what was hit, so that the cut shows as one.
       const end = cut.from;
       if (end > from) {
         pieces.push({ segment: part.segment, from, to: end, u, gap: 0 });
@@ -1511,7 +1515,9 @@ function sharedText(line) {
 }
 
 function putCodeText(cell, line) {
-  const text = line.flags & FLAG.missing && line.text === "" ? "(the source is not there)" : line.text;
+  // Between instructions a line that is not there still tells which one it is.
+  const text = line.flags & FLAG.missing && line.text === ""
+    ? codeView === "code" ? lineText(line.file, line.line) : "(the source is not there)" : line.text;
   cell.textContent = text;
   cell.title = line.kind === KIND.instruction && line.bytes ? line.bytes.replace(/../g, "$& ").trim() : "";
   const listing = listingOf(state.chosen, codeView);
@@ -1653,7 +1659,8 @@ function showNumbers(chosen) {
     const hits = sumOf(chosen.rows, i);
     const share = total > 0 ? hits / total : 0;
     const part = make("div");
-    part.append(make("b", "", percent(share)), make("span", "", ` ± ${percent(shareError(share, total))}  ·  ${count(hits)} ${hits === 1 ? "hit" : "hits"}`));
+    if (hits > 0) part.append(make("b", "", percent(share)), make("span", "", ` ± ${percent(shareError(share, total))}  ·  `));
+    part.append(make("span", "", `${hits > 0 ? count(hits) : "no"} ${hits === 1 ? "hit" : "hits"}`));
     if (sources.length > 1) part.prepend(make("span", "", source.name.slice(0, NAME_SHOWN) + " "));
     numbers.append(part);
   });
@@ -1707,6 +1714,9 @@ function showHead() {
 function showBooks() {
   const good = sources.length > 0 && sources.every((source) => source.complete);
   document.querySelector(".dot").classList.toggle("good", good);
+  const warnings = data.lines.filter((line) => line.startsWith("ntprof: warning")).length;
+  document.querySelector("#books .more").textContent = "books" +
+    (warnings > 0 ? `, ${warnings} ${warnings === 1 ? "warning" : "warnings"}` : "");
   $("honesty").textContent = (data.lines[0] || "No source, no books.").replace(/^ntprof: /, "");
   const table = $("books-table");
   const head = make("tr");
