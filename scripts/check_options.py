@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Holds what the command takes against its help, its manual pages and its completions.
 
-usage: check_options.py NTPROF PRINT_OPTIONS [TREE]
+usage: check_options.py [--no-shells] NTPROF PRINT_OPTIONS [TREE]
 
 NTPROF is the built command, PRINT_OPTIONS the same with a getopt_long that tells what it was asked to
 find (tests/scripts/print_options.c). The commands are those of TREE/tool/main.c, so a new one is found
@@ -235,10 +235,12 @@ def check_shell(tree, shell, commands, options):
 
 
 def main():
-    if len(sys.argv) not in (3, 4):
+    words = [word for word in sys.argv[1:] if word != "--no-shells"]
+    shells = () if "--no-shells" in sys.argv else ("bash", "zsh", "fish")
+    if len(words) not in (2, 3):
         sys.exit(__doc__)
-    ntprof, print_options = sys.argv[1:3]
-    tree = pathlib.Path(sys.argv[3] if len(sys.argv) > 3 else pathlib.Path(__file__).parent.parent)
+    ntprof, print_options = words[:2]
+    tree = pathlib.Path(words[2] if len(words) > 2 else pathlib.Path(__file__).parent.parent)
     commands = re.findall(r'\{"([a-z]+)", cmd_\w+\}', (tree / "tool/main.c").read_text())
     options = {command: parser_options(print_options, command) for command in commands}
 
@@ -250,8 +252,7 @@ def main():
             fault(f"{command}: has options, so it needs a page of its own")
     check_overview(ntprof, tree, commands)
     check_references(tree)
-    missing = [shell for shell in ("bash", "zsh", "fish")
-               if not check_shell(tree, shell, commands, options)]
+    missing = [shell for shell in shells if not check_shell(tree, shell, commands, options)]
     count = sum(len(known) for known in options.values())
     print(f"check_options: {len(commands)} commands, {count} options, {len(faults)} faults")
     if missing and not faults:

@@ -79,7 +79,7 @@ for line in "$@"; do
     zpty -w -n inside "$line"$'\t\C-x\C-f'
     for ((i = 0; i < 600; i++)); do
         [[ -e $ANSWERS.done ]] && break
-        zpty -r -t inside said
+        while zpty -r -t inside said; do :; done
         sleep 0.02
     done
     [[ -e $ANSWERS.done ]] || { print -u2 "no answer for: $line"; exit 1 }
