@@ -64,6 +64,8 @@ class Bench:
             yield name, ["report", *arguments, profile]
         for form in FORMATS:
             yield f"export, {form}", ["export", "--format", form, profile]
+        yield "export, gmon of an image", ["export", "--format", "gmon", "-e", "time", "--image",
+                                           "libpart7.so.1", profile]
         parts = [self.make(size, seed) for seed in range(1, MERGED + 1)]
         yield f"merge of {MERGED}", ["merge", "-q", "-o", str(self.folder / "sum.pb.gz"), *parts]
 
