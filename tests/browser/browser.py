@@ -288,6 +288,17 @@ class Page:
         self.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[point])
         self.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
+    def pinch(self, selector, factor, steps=5):
+        """Two fingers around the middle of an element move apart by this factor."""
+        x, y, width, height = self.box(selector)
+        for step in range(steps + 1):
+            reach = width / 8 * (1 + (factor - 1) * step / steps)
+            points = [{"x": x + width / 2 + side * reach, "y": y + height / 2, "id": side} for side in (0, 1)]
+            points[0]["x"] -= reach
+            self.send("Input.dispatchTouchEvent", type="touchMove" if step else "touchStart",
+                      touchPoints=points)
+        self.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
     def key(self, key, shift=False):
         """A key by its name: "a", "/", "Enter", "ArrowDown"."""
         parameters = {"key": key, "modifiers": SHIFT if shift else 0}

@@ -235,6 +235,17 @@ class Picture(PageTest):
         self.assertAlmostEqual(moved[0] - zoomed[0], 100 / width * zoomed[1], delta=zoomed[1] * 0.01)
         self.assertEqual(moved[1], zoomed[1])
 
+    def test_two_fingers__zoom_the_picture_alone(self):
+        page = self.show(small(), **PHONE)
+        page.tap("#grid .spacer .row")
+        page.wait("document.body.dataset.view === 'detail'")
+        page.tap("#zoom-all")
+        _, whole = self.view(page)
+        page.pinch("#map", 2)
+        page.wait(f"Number(map.dataset.bytes) < {whole * 0.7}")
+        self.assertAlmostEqual(self.view(page)[1], whole / 2, delta=whole * 0.1)
+        self.assertEqual(page.run("visualViewport.scale"), 1)
+
     def test_hole__is_cut_out_and_told(self):
         page = self.show(small())
         page.key("]")
@@ -383,6 +394,12 @@ class Reach(PageTest):
         self.assertLessEqual(page.run("document.documentElement.scrollWidth"), 390)
         self.assertGreater(page.box("#code")[3], 150)
         self.assertGreater(page.box("#map")[3], 100)
+        page.resize(780, 390, 2, True)  # turned
+        page.settle()
+        self.assertLessEqual(page.run("document.documentElement.scrollWidth"), 780)
+        self.assertGreater(page.box("#code")[3], 80)
+        self.assertGreater(page.box("#map")[3], 100)
+        page.resize(390, 780, 2, True)
         page.tap("#back")
         page.wait("document.body.dataset.view === 'list'")
         self.assertGreater(page.box("#grid")[3], 300)

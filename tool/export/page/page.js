@@ -484,7 +484,7 @@ function pixelsOf(variable) {
 }
 let rowPixels = 28;
 let codePixels = 20;
-const narrow = matchMedia("(max-width: 760px)");
+const narrow = matchMedia("(max-width: 760px), (max-height: 520px)");
 
 /* ---- the table ---- */
 
