@@ -389,6 +389,39 @@ class Openmetrics(Export):
         self.assertEqual(families["ntprof_duration_seconds"].samples[0].value, 5.012345678)
 
 
+class RealProgram(Export):
+    """A program that was profiled: readers find in it what the report does."""
+
+    def setUp(self):
+        super().setUp()
+        self.report = self.report_json("-F", "100", "-o", "p", "--", harness.program("shares"), "1500")
+        # Hits of each function of the program.
+        self.hits = {row["function"]: row["hits"] for row in self.report["rows"]
+                     if row["image"].endswith("/shares")}
+        self.assertLess(20, self.hits["right_three_units"])
+
+    @needs("gprof")
+    def test_gprof__names_by_the_addresses_of_the_image(self):
+        result = self.ntprof("export", "--format", "gmon", "--image", "shares", "-o", "gmon.out", "p")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        shown = Gmon.flat(self.read(["gprof", "-p", "-b", harness.program("shares"), "gmon.out"]))
+        for name in ("right_three_units", "right_one_unit"):
+            self.assertEqual(round(100 * shown[name]), self.hits[name])  # a hit is 10 ms
+
+    @needs("callgrind_annotate")
+    def test_callgrind_annotate__puts_hits_at_their_source(self):
+        self.export("callgrind", "-o", "out", "p")
+        shown = self.read(["callgrind_annotate", "--show-percs=no", "out"])
+        found = re.search(r"^ *([0-9,]+) +(\S+/shares\.c):right_three_units \[", shown, re.M)
+        self.assertEqual(int(found.group(1).replace(",", "")), self.hits["right_three_units"])
+        if pathlib.Path(found.group(2)).exists():
+            self.assertIn("-- Auto-annotated source: " + found.group(2), shown)
+
+    def test_folded__has_what_the_report_has(self):
+        stacks = self.export("folded", "p").decode().splitlines()
+        self.assertIn(f"shares;shares;right_three_units {self.hits['right_three_units']}", stacks)
+
+
 FORMS = ["pprof", "gmon", "callgrind", "speedscope", "folded", "json", "csv", "openmetrics"]
 
 
