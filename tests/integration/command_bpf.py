@@ -15,6 +15,7 @@ import signal
 import subprocess
 import time
 
+import bpf_objects
 import command_system
 import harness
 from harness import CommandTest, text, wait_for
@@ -220,6 +221,16 @@ class Cgroup(command_system.Cgroup):
     def assert_books(self, report):
         super().assert_books(report)
         self.assertEqual(report["hal"], "bpf")
+
+    def test_idle_cgroup__its_events_are_left_alone(self):
+        child = self.start_system("-G", self.name)
+        before = bpf_objects.of_process(child.pid)
+        time.sleep(2.5)  # they are looked at once a second
+        self.assertEqual(bpf_objects.of_process(child.pid), before)
+        self.assertTrue({kind for kind, _ in before} >= {"link", "program"}, before)
+        self.start_in(self.directory, "work-in")
+        wait_for(lambda: self.hits("process", "work-in", "--by", "process") > 20, "hits")
+        self.end(child)
 
     def assert_rows(self, hits, source):
         """Files on the way have what is counted between rows and books in the books alone."""

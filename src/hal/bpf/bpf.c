@@ -287,6 +287,13 @@ make_own(struct bpf *bpf)
     if (result < 0) {
         return result;
     }
+    bpf->witnesses = calloc(bpf->kernel.processors, sizeof(*bpf->witnesses));
+    if (bpf->witnesses == NULL) {
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
+        bpf->witnesses[i].fd = -1;
+    }
     bpf->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     return bpf->epoll_fd < 0 ? -errno : 0;
 }
@@ -348,6 +355,12 @@ close_events(struct bpf *bpf)
         }
         free(bpf->slots[slot].events);
     }
+    for (uint32_t i = 0; bpf->witnesses != NULL && i < bpf->kernel.processors; i++) {
+        if (bpf->witnesses[i].fd >= 0) {
+            close(bpf->witnesses[i].fd);
+        }
+    }
+    free(bpf->witnesses);
 }
 
 static void

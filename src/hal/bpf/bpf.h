@@ -48,6 +48,8 @@ struct bpf {
     struct bpf_kernel kernel;
     struct bpf_index index;
     struct perf_sources sources;
+    struct bpf_event *
+        witnesses; /* with a cgroup, by processor: of all processes, count time alone */
     struct bpf_slot slots[BPF_SLOTS];
     uint32_t slot_count;
     uint64_t open_events;
@@ -113,7 +115,8 @@ void bpf_stop(struct bpf *bpf, const struct perf_source *source, uint32_t proces
 void bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval);
 
 /* bpf_renew - open again what stopped because its processor went away, if it has come back. Once a
- * second: an event that did not run since the last time is one that stopped. */
+ * second: an event that did not run since the last time is one that stopped; one of a cgroup stands still while
+ * nothing of that runs, too, so there the processor's witness tells. */
 void bpf_renew(struct bpf *bpf);
 
 /* bpf_freeze - stop all events for good; when it returns, no hit is handled any more. What they counted stays. */

@@ -79,6 +79,26 @@ tell_one_cookie(struct bpf *bpf, uint64_t cookie)
     __atomic_store_n(&bpf_control_of(&bpf->kernel)->one_cookie, one, __ATOMIC_RELEASE);
 }
 
+/* Time alone is counted, and nothing sampled. */
+static void
+witness_open(struct bpf *bpf, uint32_t processor)
+{
+    struct bpf_event *const witness = &bpf->witnesses[processor];
+    struct perf_event_attr attr = {
+        .size = sizeof(attr),
+        .type = PERF_TYPE_SOFTWARE,
+        .config = PERF_COUNT_SW_DUMMY,
+        .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+    };
+
+    if (bpf->cgroup_fd >= 0 && witness->fd < 0) {
+        witness->fd = perf_call_event_open(&attr, -1, (int)processor, false);
+        witness->enabled_ns = 0;
+    }
+}
+
 /* Opens an event whose hits run the program, not yet enabled. */
 static int
 event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event *event)
@@ -92,6 +112,7 @@ event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event 
     if (fd < 0) {
         return bpf_fail(bpf, fd, BPF_STAGE_EVENT, source->name);
     }
+    witness_open(bpf, processor);
     tell_one_cookie(bpf, cookie);
     link = bpf_kernel_attach_event(&bpf->kernel, fd, cookie);
     if (link < 0) {
@@ -532,23 +553,57 @@ event_renew(struct bpf *bpf, uint32_t slot, uint32_t processor)
     bpf->error[0] = 0; /* nobody asked */
 }
 
+/* Has it run since the last look? */
+static bool
+event_grows(struct bpf_event *event)
+{
+    const uint64_t before_ns = event->enabled_ns;
+    struct reading reading = {0};
+
+    if (!read_event(event, &reading)) {
+        return false;
+    }
+    event->enabled_ns = reading.enabled_ns;
+    return reading.enabled_ns != before_ns;
+}
+
+/* Is the processor where it was the last time? If not, its witness is another one from now on. */
+static bool
+witness_grows(struct bpf *bpf, uint32_t processor)
+{
+    struct bpf_event *const witness = &bpf->witnesses[processor];
+
+    if (bpf->cgroup_fd < 0 || event_grows(witness)) {
+        return true;
+    }
+    if (witness->fd >= 0) {
+        close(witness->fd);
+        witness->fd = -1;
+    }
+    witness_open(bpf, processor);
+    return false;
+}
+
+static void
+renew_on(struct bpf *bpf, uint32_t processor)
+{
+    const bool is_there = witness_grows(bpf, processor);
+
+    for (uint32_t slot = 0; slot < bpf->slot_count; slot++) {
+        struct bpf_event *const event = &bpf->slots[slot].events[processor];
+        const bool runs =
+            bpf->cgroup_fd >= 0 ? is_there && event->fd >= 0 : event_grows(event);
+
+        if (event->users != 0 && !runs) {
+            event_renew(bpf, slot, processor);
+        }
+    }
+}
+
 void
 bpf_renew(struct bpf *bpf)
 {
-    for (uint32_t slot = 0; !bpf->frozen && slot < bpf->slot_count; slot++) {
-        for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
-            struct bpf_event *const event = &bpf->slots[slot].events[i];
-            struct reading reading = {0};
-
-            if (event->users == 0) {
-                continue;
-            }
-            if (!read_event(event, &reading) ||
-                reading.enabled_ns == event->enabled_ns) {
-                event_renew(bpf, slot, i);
-            } else {
-                event->enabled_ns = reading.enabled_ns;
-            }
-        }
+    for (uint32_t i = 0; !bpf->frozen && i < bpf->kernel.processors; i++) {
+        renew_on(bpf, i);
     }
 }

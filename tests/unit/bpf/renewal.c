@@ -13,6 +13,7 @@
 #include "hal/bpf/bpf.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -202,6 +203,83 @@ renew__processor_still_away__tried_again(void **state)
     assert_int_equal(settle(8).events, 8);
 }
 
+/* A directory of cgroups that events know: the root, in which all runs; -1: none is mounted. */
+static int
+open_root_cgroup(void)
+{
+    FILE *const mounts = fopen("/proc/self/mounts", "re");
+    char line[4096];
+    int fd = -1;
+
+    assert_non_null(mounts);
+    while (fd < 0 && fgets(line, sizeof(line), mounts) != NULL) {
+        char directory[1024];
+        char type[64];
+        char options[1024];
+
+        if (sscanf(line, "%*s %1023s %63s %1023s", directory, type, options) == 3 &&
+            (strcmp(type, "cgroup2") == 0 ||
+             (strcmp(type, "cgroup") == 0 && strstr(options, "perf_event") != NULL))) {
+            fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        }
+    }
+    fclose(mounts);
+    return fd;
+}
+
+static void
+begin_in_cgroup(void)
+{
+    const int fd = open_root_cgroup();
+
+    if (fixture.bpf == NULL || fd < 0) {
+        print_message("no BPF programs, or no cgroups\n");
+        skip();
+    }
+    fixture.bpf->cgroup_fd = fd;
+    begin();
+}
+
+/* An event of a cgroup in which nothing runs stands still, as one that is stopped. */
+static void
+renew__cgroup_idle__left_alone(void **state)
+{
+    int fd;
+
+    (void)state;
+    begin_in_cgroup();
+    fd = event_of_source()->fd;
+    call_to_have(5, 5);
+    stop_as_the_kernel();
+    renew_twice();
+    assert_int_equal(event_of_source()->fd, fd);
+    assert_int_equal(fixture.source->tally.instances, 1);
+    assert_int_equal(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0);
+    call_to_have(4, 9);
+    close(fixture.bpf->cgroup_fd);
+}
+
+static void
+renew__cgroup_and_processor_back__counts_again(void **state)
+{
+    int witness;
+
+    (void)state;
+    begin_in_cgroup();
+    call_to_have(5, 5);
+    renew_twice();
+    witness = fixture.bpf->witnesses[fixture.processor].fd;
+    assert_true(witness >= 0);
+    stop_as_the_kernel();
+    assert_int_equal(ioctl(witness, PERF_EVENT_IOC_DISABLE, 0), 0);
+    renew_twice();
+    call_to_have(3, 8);
+    assert_int_equal(fixture.bpf->open_events, 1);
+    assert_int_equal(fixture.source->tally.instances, 2);
+    assert_int_equal(settle(8).events, 8);
+    close(fixture.bpf->cgroup_fd);
+}
+
 static void
 stop__processor_away__nothing_left(void **state)
 {
@@ -245,6 +323,8 @@ main(void)
         renewal_test(renew__event_that_runs__left_alone),
         renewal_test(renew__processor_back__counts_again),
         renewal_test(renew__processor_still_away__tried_again),
+        renewal_test(renew__cgroup_idle__left_alone),
+        renewal_test(renew__cgroup_and_processor_back__counts_again),
         renewal_test(stop__processor_away__nothing_left),
         renewal_test(start__processor_away__refused_then_counts),
     };
