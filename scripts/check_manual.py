@@ -7,8 +7,8 @@ usage: check_manual.py [--examples FOLDER] [TREE]
 Section 3: each function of include/ntprof/*.h has a page, by its own name, whose synopsis is the header's;
 each parameter, constant and member is told; statuses stand in the header's order, and rules are rules of
 docs/behaviour.md; each page has threads and an example. Examples compile without a warning ($CC or cc).
-Section 5: labels and comments are those of tool/profile/pprof_fields.h, members of JSON those of
-docs/schema. What is installed under several names is what the pages say.
+Section 5: labels and comments are those of tool/profile/pprof_fields.h, as in docs/format.md; members of
+JSON those of docs/schema. What is installed under several names is what the pages say.
 
 With --examples the programs among the examples are written to FOLDER, and nothing is checked.
 """
@@ -242,10 +242,13 @@ def check_files(tree):
     path = tree / "docs/man/ntprof-profile.5"
     text = path.read_text()
     fields = (tree / "tool/profile/pprof_fields.h").read_text()
+    prose = (tree / "docs/format.md").read_text()
     for name, value in re.findall(r'#define ((?:COMMENT|LABEL)_\w+) "([^"]*)"', fields):
         listed = ".It Va " if name.startswith("LABEL") else ".It Li "
         if listed + value not in section(text, name.split("_")[0] + "S"):
             fault(f"{path.name}: does not tell of {name}, {value}")
+        if f"`{value}" not in prose:
+            fault(f"docs/format.md: does not tell of {name}, {value}")
     for schema in sorted((tree / "docs/schema").glob("*.schema.json")):
         content = json.loads(schema.read_text())
         name = content["properties"]["schema"]["const"]
