@@ -118,6 +118,12 @@ class Table(PageTest):
         self.assertEqual([row[:2] for row in cells], [row[:2] for row in told])
         for ours, theirs in zip(cells, told):
             self.assertAlmostEqual(float(ours[2]), float(theirs[2]), delta=0.06)
+        for row in report["rows"][:3]:
+            shown.click(f"#grid .spacer .row:nth-child({report['rows'].index(row) + 1})")
+            said = shown.text("#chosen-numbers")
+            error, milliseconds = re.search(r"± ([0-9.]+)%  ·  \d+ hits  ·  ([0-9.]+) ms", said).groups()
+            self.assertAlmostEqual(float(error), row["error"] * 100, delta=0.06)
+            self.assertAlmostEqual(float(milliseconds), row["estimate"] / 1e6, delta=1)
 
     def test_heading__sorts_by_a_click_and_back(self):
         page = self.show(small())

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "export/html_data.h"
 
-#include "report/group.h"
+#include "report/estimate.h"
 #include "report/honesty.h"
 #include "util/json.h"
 #include "util/string_set.h"
@@ -234,6 +234,9 @@ put_source(struct buffer *json, const struct profile *profile, size_t index)
     put_member_text(json, "unit", source->unit);
     json_put_bool_member(json, "kernel_included", source->kernel_included);
     json_put_bool_member(json, "complete", report_is_complete(profile, source));
+    json_put_bool_member(json, "time", report_is_time(source));
+    json_put_bool_member(json, "exact", report_is_exact(source));
+    json_put_real_member(json, "interval", report_interval(source));
     json_put_bool_member(json, "books", report_has_books(source, total));
     put_member_number(json, "total", total);
     put_member_number(json, "asked", source->asked);

@@ -167,8 +167,22 @@ function secondsText(ns) {
   if (s < 120) return s.toPrecision(3) + " s";
   return s < 7200 ? (s / 60).toPrecision(3) + " min" : (s / 3600).toPrecision(3) + " h";
 }
-// Two standard errors of a share of n hits.
-const shareError = (share, n) => n > 0 ? 2 * Math.sqrt(Math.max(0, share * (1 - share)) / n) : 0;
+// How far off a share of n hits may be, 95 times of 100: as the report has it (Wilson).
+const Z = 1.959964;
+function shareError(share, n) {
+  if (n <= 0) return 0;
+  const middle = (share + Z * Z / (2 * n)) / (1 + Z * Z / n);
+  const half = Z / (1 + Z * Z / n) * Math.sqrt(Math.max(0, share * (1 - share)) / n + Z * Z / (4 * n * n));
+  return Math.abs(middle - share) + half;
+}
+// "± 1.2%", or nothing where each event was counted.
+const errorText = (share, total, source) => sources[source].exact ? "" : " ± " + percent(shareError(share, total));
+// What hits stand for.
+function estimateText(hits, source) {
+  const { interval, time, exact: each } = sources[source];
+  if (interval <= 0 || each) return "";
+  return time ? secondsText(hits * interval) : count(Math.round(hits * interval)) + " events";
+}
 
 /* ---- state ---- */
 
@@ -602,7 +616,7 @@ function fillRow(row, i) {
     if (column.id === "share") {
       cell.firstChild.style.transform = `scaleX(${shown.most > 0 ? hits / shown.most : 0})`;
       cell.lastChild.textContent = percent(share);
-      cell.title = "± " + percent(shareError(share, total));
+      cell.title = errorText(share, total, state.source).trim();
     } else if (column.id === "hits") {
       cell.textContent = count(hits);
     } else if (column.id.startsWith("source-")) {
@@ -1659,8 +1673,9 @@ function showNumbers(chosen) {
     const hits = sumOf(chosen.rows, i);
     const share = total > 0 ? hits / total : 0;
     const part = make("div");
-    if (hits > 0) part.append(make("b", "", percent(share)), make("span", "", ` ± ${percent(shareError(share, total))}  ·  `));
-    part.append(make("span", "", `${hits > 0 ? count(hits) : "no"} ${hits === 1 ? "hit" : "hits"}`));
+    if (hits > 0) part.append(make("b", "", percent(share)), make("span", "", errorText(share, total, i) + "  ·  "));
+    const estimate = hits > 0 ? estimateText(hits, i) : "";
+    part.append(make("span", "", `${hits > 0 ? count(hits) : "no"} ${hits === 1 ? "hit" : "hits"}${estimate && "  ·  " + estimate}`));
     if (sources.length > 1) part.prepend(make("span", "", source.name.slice(0, NAME_SHOWN) + " "));
     numbers.append(part);
   });
