@@ -27,12 +27,23 @@ static const struct record_syntax syntax = {
 /* The first look comes soon, so that there is something to see. */
 static const uint64_t first_look_ns = 250000000;
 
+/* A job that takes longer than this is shown to do so. */
+static const uint64_t slow_ns = 500000000;
+
 /* What the loop waits for. */
 struct waiting {
     struct ending ending;
     int signal_fd; /* of SIGWINCH and SIGTSTP */
     struct tui_keeper keeper;
     struct tui_display *display;
+    struct top_worker worker;
+    bool working; /* it has a job, of this kind and since then: */
+    enum top_job_kind kind;
+    uint64_t since_ns;
+    bool list_awaited; /* a listing was asked for, and has not come */
+    bool list_wanted;  /* a job that waits for the worker: */
+    struct top_job list;
+    bool write_wanted;
     uint64_t next_ns; /* the next look */
     uint64_t end_ns;  /* --duration */
 };
@@ -154,38 +165,106 @@ take_signals(struct top *top, struct waiting *waiting)
     }
 }
 
-static void
-look(struct top *top, struct waiting *waiting)
-{
-    top_look(top);
-    top_list_again(top);
-    waiting->next_ns = top_now_ns() + top->options->delay_ns;
-}
-
 /* False: quit. */
 static bool
 act(struct top *top, struct waiting *waiting, enum tui_action action)
 {
     switch (action) {
     case TUI_QUIT:
-        return false;
+        /* Who pressed Enter before wants back from there, and may be too early. */
+        if (!waiting->list_awaited) {
+            return false;
+        }
+        waiting->list_wanted = false;
+        waiting->list_awaited = false;
+        break;
     case TUI_LIST:
+        waiting->list_wanted = top_list_job(top, &waiting->list);
+        waiting->list_awaited = waiting->list_wanted;
         tui_screen_say(&top->screen, "reading names, source and instructions ...");
-        tui_display_draw(waiting->display, &top->screen);
-        tui_screen_say(&top->screen, "%s", "");
-        top_list(top);
         break;
     case TUI_WRITE:
-        top_write(top);
+        waiting->write_wanted = true;
+        tui_screen_say(&top->screen, "writing ...");
         break;
     case TUI_LOOK:
-        look(top, waiting);
+        waiting->next_ns = 0;
         break;
     case TUI_NOTHING:
     default:
         break;
     }
     return true;
+}
+
+/* The next job, by what waits for it longest. False: none is due. */
+static bool
+choose_job(const struct top *top, struct waiting *waiting, struct top_job *job)
+{
+    if (waiting->list_wanted) {
+        waiting->list_wanted = false;
+        *job = waiting->list;
+        return true;
+    }
+    if (waiting->write_wanted) {
+        waiting->write_wanted = false;
+        *job = (struct top_job){.kind = TOP_WRITE};
+        return true;
+    }
+    *job = (struct top_job){.kind = TOP_LOOK};
+    return waiting->next_ns == 0 ||
+           (!top->screen.paused && top_now_ns() >= waiting->next_ns);
+}
+
+static void
+give(struct top *top, struct waiting *waiting, const struct top_job *job)
+{
+    waiting->working = top_worker_give(&waiting->worker, job);
+    waiting->kind = job->kind;
+    waiting->since_ns = top_now_ns();
+    if (job->kind == TOP_LOOK) {
+        waiting->next_ns = waiting->since_ns + top->options->delay_ns;
+    }
+}
+
+/* But for a listing that nobody waits for any more. */
+static void
+show_job(struct top *top, struct waiting *waiting, struct top_job *job)
+{
+    if (job->kind == TOP_LIST && !job->again) {
+        if (!waiting->list_awaited) {
+            top_drop_job(job);
+            return;
+        }
+        waiting->list_awaited = false;
+    }
+    top_show_job(top, job);
+}
+
+/* Takes a job back that is done, and gives the next one. */
+static void
+work(struct top *top, struct waiting *waiting)
+{
+    struct tui_status *const status = &top->screen.status;
+    struct top_job job;
+
+    if (top_worker_take(&waiting->worker, &job)) {
+        const bool looked = job.kind == TOP_LOOK;
+
+        waiting->working = false;
+        show_job(top, waiting, &job);
+        if (waiting->next_ns != 0 && waiting->next_ns < top_now_ns()) {
+            waiting->next_ns = top_now_ns() + top->options->delay_ns;
+        }
+        if (looked && !waiting->list_wanted && top_list_again_job(top, &job)) {
+            give(top, waiting, &job);
+        }
+    }
+    if (!waiting->working && choose_job(top, waiting, &job)) {
+        give(top, waiting, &job);
+    }
+    status->looking = waiting->working && waiting->kind == TOP_LOOK;
+    status->slow = waiting->working && top_now_ns() - waiting->since_ns >= slow_ns;
 }
 
 /* All keys that are there. False: quit, by a key or since the terminal is gone. */
@@ -208,23 +287,35 @@ take_keys(struct top *top, struct waiting *waiting)
     return true;
 }
 
+static uint64_t
+earlier(uint64_t left_ns, uint64_t right_ns)
+{
+    return left_ns < right_ns ? left_ns : right_ns;
+}
+
 /* The time until which to wait; UINT64_MAX: any. */
 static uint64_t
 until_ns(const struct top *top, const struct waiting *waiting)
 {
-    if (top->screen.paused || waiting->end_ns < waiting->next_ns) {
-        return waiting->end_ns;
+    uint64_t until = waiting->end_ns;
+
+    if (waiting->working && !top->screen.status.slow) {
+        until = earlier(until, waiting->since_ns + slow_ns);
     }
-    return waiting->next_ns;
+    if (!waiting->working && !top->screen.paused) {
+        until = earlier(until, waiting->next_ns);
+    }
+    return until;
 }
 
-/* Waits for a key, a signal or the next look, and does what is due. False: it is over. */
+/* Waits for a key, a signal, a job or its time, and does what is due. False: it is over. */
 static bool
 turn(struct top *top, struct waiting *waiting)
 {
     struct pollfd polls[] = {{.fd = STDIN_FILENO, .events = POLLIN},
                              {.fd = waiting->ending.signal_fd, .events = POLLIN},
-                             {.fd = waiting->signal_fd, .events = POLLIN}};
+                             {.fd = waiting->signal_fd, .events = POLLIN},
+                             {.fd = waiting->worker.done_fd, .events = POLLIN}};
     const uint64_t until = until_ns(top, waiting);
     const uint64_t now = top_now_ns();
     const uint64_t left = until > now ? until - now : 0;
@@ -244,9 +335,7 @@ turn(struct top *top, struct waiting *waiting)
     if (polls[0].revents != 0 && !take_keys(top, waiting)) {
         return false;
     }
-    if (!top->screen.paused && top_now_ns() >= waiting->next_ns) {
-        look(top, waiting);
-    }
+    work(top, waiting);
     return top_now_ns() < waiting->end_ns;
 }
 
@@ -259,13 +348,10 @@ name_hal(struct top *top)
     strncpy(top->hal, info.backend, sizeof(top->hal) - 1);
 }
 
-/* The screen, from the first to the last look. */
+/* Takes the terminal, and gives it back. */
 static bool
-top_show(struct top *top, struct waiting *waiting)
+show_screen(struct top *top, struct waiting *waiting)
 {
-    const uint64_t delay = top->options->delay_ns;
-    const uint64_t duration = top->options->duration_ns;
-    const uint64_t now = top_now_ns();
     char why[300];
 
     waiting->display = tui_display_open(&waiting->keeper, why, sizeof(why));
@@ -273,11 +359,6 @@ top_show(struct top *top, struct waiting *waiting)
         cmd_fail("top", "%s", why);
         return false;
     }
-    name_hal(top);
-    top_begin_looks(top);
-    waiting->next_ns = now + (delay < first_look_ns ? delay : first_look_ns);
-    waiting->end_ns =
-        duration == 0 || duration > UINT64_MAX - now ? UINT64_MAX : now + duration;
     resize(top, waiting);
     do {
         top_tell_status(top);
@@ -286,6 +367,34 @@ top_show(struct top *top, struct waiting *waiting)
     tui_display_close(waiting->display);
     waiting->display = NULL;
     return true;
+}
+
+/* From the first to the last look. */
+static bool
+top_show(struct top *top, struct waiting *waiting)
+{
+    const uint64_t duration = top->options->duration_ns;
+    const uint64_t now = top_now_ns();
+    const int failure = top_worker_start(&waiting->worker, top_run, top);
+    struct top_job job;
+    bool shown;
+
+    if (failure != 0) {
+        cmd_fail("top", "cannot start a thread: %s", strerror(-failure));
+        return false;
+    }
+    name_hal(top);
+    top_begin_looks(top);
+    waiting->next_ns = now + earlier(top->options->delay_ns, first_look_ns);
+    waiting->end_ns =
+        duration == 0 || duration > UINT64_MAX - now ? UINT64_MAX : now + duration;
+    shown = show_screen(top, waiting);
+    ending_release(&waiting->ending); /* what takes long now may be ended */
+    top_worker_stop(&waiting->worker);
+    if (top_worker_take(&waiting->worker, &job)) {
+        top_drop_job(&job);
+    }
+    return shown;
 }
 
 static bool
@@ -301,7 +410,6 @@ top_record(struct top *top, struct waiting *waiting, char **words)
     }
     shown = top_show(top, waiting);
     recording_end(&top->recording);
-    ending_release(&waiting->ending);
     return shown && recording_conclude(&top->recording);
 }
 
@@ -336,6 +444,7 @@ top(const struct record_options *options, char **words)
         return false;
     }
     waiting.keeper.fd = -1;
+    waiting.worker.done_fd = -1;
     state->options = options;
     state->recording.options = options;
     tui_screen_init(&state->screen, options->sources, options->source_count);

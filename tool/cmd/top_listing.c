@@ -7,13 +7,14 @@
  */
 #include "cmd/top.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const uint64_t times_rested = 20;
 
-static void
-listing_delete(struct listing *listing)
+void
+top_delete_listing(struct listing *listing)
 {
     if (listing != NULL) {
         listing_finish(listing);
@@ -21,59 +22,56 @@ listing_delete(struct listing *listing)
     }
 }
 
-static bool
-row_is(const struct top *top, const struct profile *profile,
-       const struct profile_row *row)
+bool
+top_list_job(struct top *top, struct top_job *job)
 {
     const struct tui_table *const table = &top->screen.tables[TUI_FUNCTIONS];
-    const char *const name = tui_table_name(table, top->listed);
+    size_t row;
 
-    if (strcmp(profile->images[row->image].path, tui_table_image(table, top->listed)) !=
-        0) {
+    if (!tui_screen_chosen(&top->screen, &row)) {
         return false;
     }
-    if (name == NULL) {
-        return row->function == 0 && row->address == table->rows[top->listed].address;
-    }
-    return row->function != 0 &&
-           strcmp(profile->functions[row->function].name, name) == 0;
+    top->listed = (struct top_target){
+        .image = tui_table_image(table, row),
+        .name = tui_table_name(table, row),
+        .address = table->rows[row].address,
+    };
+    *job = (struct top_job){.kind = TOP_LIST, .target = top->listed};
+    return true;
 }
 
-/* NULL: the row's function is not in the profile, as when a JIT has renamed it. */
+bool
+top_list_again_job(const struct top *top, struct top_job *job)
+{
+    *job = (struct top_job){.kind = TOP_LIST, .target = top->listed, .again = true};
+    return top->screen.page == TUI_PAGE_LISTING && top->listing != NULL &&
+           top_now_ns() >= top->list_again_ns;
+}
+
+static bool
+row_is(const struct profile *profile, const struct profile_row *row,
+       const struct top_target *target)
+{
+    if (strcmp(profile->images[row->image].path, target->image) != 0) {
+        return false;
+    }
+    if (target->name == NULL) {
+        return row->function == 0 && row->address == target->address;
+    }
+    return row->function != 0 &&
+           strcmp(profile->functions[row->function].name, target->name) == 0;
+}
+
+/* NULL: the function is not in the profile, as when a JIT has renamed it. */
 static const struct profile_row *
-find_row(const struct top *top, const struct profile *profile)
+find_row(const struct profile *profile, const struct top_target *target)
 {
     for (size_t i = 0; i < profile->row_count; i++) {
-        if (row_is(top, profile, &profile->rows[i])) {
+        if (row_is(profile, &profile->rows[i], target)) {
             return &profile->rows[i];
         }
     }
     return NULL;
-}
-
-/* NULL: out of memory, or there is no such function any more, as is said. */
-static struct listing *
-make_listing(struct top *top, const struct profile *profile)
-{
-    const struct profile_row *const row = find_row(top, profile);
-    struct listing_target target;
-    struct listing *listing;
-
-    if (row == NULL) {
-        tui_screen_say(&top->screen, "it has another name by now");
-        return NULL;
-    }
-    target = listing_target_of_row(profile, row);
-    listing = calloc(1, sizeof(*listing));
-    if (listing != NULL &&
-        !listing_make(top->annotator, profile, &target, LISTING_BEST, listing)) {
-        listing_delete(listing);
-        listing = NULL;
-    }
-    if (listing == NULL) {
-        tui_screen_say(&top->screen, "out of memory for a listing");
-    }
-    return listing;
 }
 
 static bool
@@ -88,54 +86,65 @@ open_annotator(struct top *top)
     return top->annotator != NULL;
 }
 
-static void
-make(struct top *top, bool again)
+/* The listing of a row of profile. NULL: out of memory. */
+static struct listing *
+make_listing(struct top *top, const struct profile *profile,
+             const struct profile_row *row)
 {
-    const uint64_t began_ns = top_now_ns();
-    struct profile *const profile =
-        open_annotator(top) ? recording_repeat(&top->recording) : NULL;
-    struct listing *listing = NULL;
+    const struct listing_target target = listing_target_of_row(profile, row);
+    struct listing *const listing =
+        open_annotator(top) ? calloc(1, sizeof(*listing)) : NULL;
 
-    if (profile == NULL) {
-        tui_screen_say(&top->screen, "out of memory for a listing");
-    } else {
-        listing = make_listing(top, profile);
-    }
     if (listing == NULL) {
-        profile_delete(profile);
+        return NULL;
+    }
+    if (listing_make(top->annotator, profile, &target, LISTING_BEST, listing)) {
+        return listing;
+    }
+    top_delete_listing(listing);
+    return NULL;
+}
+
+void
+top_run_list(struct top *top, struct top_job *job)
+{
+    const struct profile_row *row = NULL;
+
+    job->profile = recording_repeat(&top->recording);
+    if (job->profile != NULL) {
+        row = find_row(job->profile, &job->target);
+    }
+    if (row != NULL) {
+        job->listing = make_listing(top, job->profile, row);
+    }
+    if (job->listing == NULL) {
+        snprintf(job->said, sizeof(job->said), "%s",
+                 job->profile != NULL && row == NULL ? "it has another name by now"
+                                                     : "out of memory for a listing");
+    }
+}
+
+void
+top_show_list(struct top *top, struct top_job *job)
+{
+    if (job->listing == NULL) {
         return;
     }
-    tui_screen_list(&top->screen, listing, again);
-    listing_delete(top->listing);
+    tui_screen_list(&top->screen, job->listing, job->again);
+    top_delete_listing(top->listing);
     profile_delete(top->profile);
-    top->listing = listing;
-    top->profile = profile;
-    top->list_again_ns = top_now_ns() + times_rested * (top_now_ns() - began_ns);
-}
-
-void
-top_list(struct top *top)
-{
-    if (tui_screen_chosen(&top->screen, &top->listed)) {
-        make(top, false);
-    }
-}
-
-void
-top_list_again(struct top *top)
-{
-    const enum tui_page page = top->screen.page;
-
-    if (page == TUI_PAGE_LISTING && top_now_ns() >= top->list_again_ns) {
-        make(top, true);
-    }
+    top->listing = job->listing;
+    top->profile = job->profile;
+    top->list_again_ns = top_now_ns() + times_rested * job->taken_ns;
+    job->listing = NULL;
+    job->profile = NULL;
 }
 
 void
 top_list_finish(struct top *top)
 {
     tui_screen_list(&top->screen, NULL, true);
-    listing_delete(top->listing);
+    top_delete_listing(top->listing);
     profile_delete(top->profile);
     annotator_delete(top->annotator);
     top->listing = NULL;

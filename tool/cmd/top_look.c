@@ -31,18 +31,67 @@ top_begin_looks(struct top *top)
 }
 
 static void
-tell_times(struct top *top)
+tell_times(struct top *top, struct top_job *job)
 {
     const uint64_t now = top_now_ns();
     const uint64_t spent = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    struct tui_status *const status = &top->screen.status;
 
-    status->interval_s = (double)(now - top->looked_ns) / 1e9;
     if (now > top->looked_ns) {
-        status->cost = (double)(spent - top->spent_ns) / (double)(now - top->looked_ns);
+        job->interval_s = (double)(now - top->looked_ns) / 1e9;
+        job->cost = (double)(spent - top->spent_ns) / (double)(now - top->looked_ns);
     }
     top->looked_ns = now;
     top->spent_ns = spent;
+}
+
+static void
+run_look(struct top *top, struct top_job *job)
+{
+    struct collector_gaps gaps;
+
+    tell_times(top, job);
+    job->profile = collector_recent(top->recording.collector, &gaps);
+    if (job->profile == NULL) {
+        snprintf(job->said, sizeof(job->said), "out of memory; it is tried again");
+    }
+}
+
+static void
+run_write(struct top *top, struct top_job *job)
+{
+    struct pprof_error error = {"out of memory for the profile"};
+    struct profile *const profile = recording_repeat(&top->recording);
+    char shown[200];
+
+    text_show(shown, sizeof(shown), top->options->output);
+    if (profile != NULL && recording_write(&top->recording, profile, &error)) {
+        snprintf(job->said, sizeof(job->said), "wrote %s", shown);
+    } else {
+        snprintf(job->said, sizeof(job->said), "-o: %.390s", error.text);
+    }
+    profile_delete(profile);
+}
+
+void
+top_run(void *context, struct top_job *job)
+{
+    struct top *const top = context;
+    const uint64_t began_ns = top_now_ns();
+
+    ntprof_session_use(top->recording.session);
+    switch (job->kind) {
+    case TOP_LIST:
+        top_run_list(top, job);
+        break;
+    case TOP_WRITE:
+        run_write(top, job);
+        break;
+    case TOP_LOOK:
+    default:
+        run_look(top, job);
+        break;
+    }
+    job->taken_ns = top_now_ns() - began_ns;
 }
 
 static void
@@ -113,37 +162,42 @@ top_tell_status(struct top *top)
              books->outside, books->missing);
 }
 
-void
-top_look(struct top *top)
+static void
+show_look(struct top *top, struct top_job *job)
 {
-    struct collector_gaps gaps;
-    struct profile *const recent = collector_recent(top->recording.collector, &gaps);
+    struct tui_status *const status = &top->screen.status;
 
-    tell_times(top);
-    if (recent == NULL) {
-        tui_screen_say(&top->screen, "out of memory; it is tried again");
+    if (job->profile == NULL) {
         return;
     }
-    keep_books(top, recent);
-    if (!tui_screen_take(&top->screen, recent)) {
+    status->interval_s = job->interval_s;
+    status->cost = job->cost;
+    keep_books(top, job->profile);
+    if (!tui_screen_take(&top->screen, job->profile)) {
         tui_screen_say(&top->screen, "out of memory: some rows are missing");
     }
-    profile_delete(recent);
+}
+
+void
+top_show_job(struct top *top, struct top_job *job)
+{
+    if (job->said[0] != '\0') {
+        tui_screen_say(&top->screen, "%s", job->said);
+    }
+    if (job->kind == TOP_LOOK) {
+        show_look(top, job);
+    } else if (job->kind == TOP_LIST) {
+        top_show_list(top, job);
+    }
+    top_drop_job(job);
     top_tell_status(top);
 }
 
 void
-top_write(struct top *top)
+top_drop_job(struct top_job *job)
 {
-    struct pprof_error error = {"out of memory for the profile"};
-    struct profile *const profile = recording_repeat(&top->recording);
-    char shown[200];
-
-    text_show(shown, sizeof(shown), top->options->output);
-    if (profile != NULL && recording_write(&top->recording, profile, &error)) {
-        tui_screen_say(&top->screen, "wrote %s", shown);
-    } else {
-        tui_screen_say(&top->screen, "-o: %s", error.text);
-    }
-    profile_delete(profile);
+    top_delete_listing(job->listing);
+    profile_delete(job->profile);
+    job->listing = NULL;
+    job->profile = NULL;
 }

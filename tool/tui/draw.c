@@ -81,13 +81,23 @@ viewed(const struct tui_screen *screen)
 
 /* --- the head --- */
 
+/* In front of a title. */
+static const char *
+state_of(const struct tui_screen *screen)
+{
+    if (screen->paused) {
+        return screen->status.looking ? "[pausing] " : "[paused] ";
+    }
+    return screen->status.slow ? "[reading names] " : "";
+}
+
 static void
 draw_title(const struct tui_screen *screen, const struct tui_canvas *canvas,
            const char *name)
 {
     struct tui_pen pen = pen_on(screen, canvas, 0);
 
-    tui_pen_print(&pen, TUI_TITLE, "%s%s: ", screen->paused ? "[paused] " : "", name);
+    tui_pen_print(&pen, TUI_TITLE, "%s%s: ", state_of(screen), name);
     tui_pen_text(&pen, TUI_TITLE, 0, screen->status.what);
     tui_pen_fill(&pen, TUI_TITLE);
 }
@@ -286,7 +296,7 @@ draw_listing_head(const struct tui_screen *screen, const struct tui_canvas *canv
         struct tui_pen books = pen_on(screen, canvas, 1);
         struct tui_pen note = pen_on(screen, canvas, 2);
 
-        tui_pen_text(&title, TUI_TITLE, 0, screen->paused ? "[paused] " : "");
+        tui_pen_text(&title, TUI_TITLE, 0, state_of(screen));
         tui_pen_text(&title, TUI_TITLE, 0, listing->title);
         tui_pen_fill(&title, TUI_TITLE);
         if (known) {

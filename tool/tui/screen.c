@@ -11,27 +11,25 @@
 enum { LINES_UNKNOWN = 24, COLUMNS_UNKNOWN = 80 };
 
 const char *const tui_help[] = {
-    "Functions and images, with the hits since the last look and since the start.",
+    "Functions and images, with their hits since the last look and the start.",
     "",
     "  up down  j k  PgUp PgDn  Home End   move",
-    "  Enter  a     function: source and instructions with their hits; image: its "
-    "functions",
-    "  f  i         functions; images",
-    "  s  left right   order: since the last look, since the start, by name, by image",
-    "  r            the other way round",
-    "  e            next source",
-    "  /            show what has this in its name or image alone; * and ? make it a "
-    "glob",
-    "               Enter keeps it, Esc does not; Esc again shows all",
-    "  space  p     pause: the screen stays as it is, and counting goes on",
-    "  l            look now",
-    "  w            write a profile of all so far into the file of -o",
-    "  q            quit, or go back",
-    "  ?  h         this",
+    "  Enter  a         function: source and instructions; image: its functions",
+    "  f  i             functions; images",
+    "  s  left right    order: last look, start, name, image",
+    "  r                the other way round",
+    "  e                next source",
+    "  /                only what has this in its name or image; * ? : a glob",
+    "                   Enter keeps it, Esc does not; Esc again shows all",
+    "  space  p         pause: the screen stays, and counting goes on",
+    "  l                look now",
+    "  w                write a profile of what was shown, into the file of -o",
+    "  q                quit, or go back",
+    "  ?  h             this",
     "",
     "In a listing",
-    "  n  N         next, previous line with hits",
-    "  q  Esc  left   back",
+    "  n  N             next, previous line with hits",
+    "  q  Esc  left     back",
 };
 
 size_t
@@ -353,6 +351,7 @@ tui_screen_list(struct tui_screen *screen, struct listing *listing, bool again)
     }
     if (listing != NULL && !again) {
         screen->page = TUI_PAGE_LISTING;
+        screen->typing = false;
     } else if (listing == NULL && screen->page == TUI_PAGE_LISTING) {
         screen->page = TUI_PAGE_TABLE;
     } else if (listing == NULL && screen->help_of == TUI_PAGE_LISTING) {

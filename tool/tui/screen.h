@@ -54,6 +54,8 @@ struct tui_status {
     char books[200];   /* hits of the chosen source: taken, outside, lost */
     double interval_s; /* of the last look */
     double cost;       /* of ntprof itself: processors, 0.01 is 1% of one */
+    bool looking;      /* a look is under way: paused, one more comes */
+    bool slow;         /* for long */
 };
 
 struct tui_screen {
