@@ -138,6 +138,26 @@ may_be_profile(const struct buffer *file)
            (first >= 0x08 && first < 0x80 && ((first & 7) == 0 || (first & 7) == 2));
 }
 
+/*
+ * What the bytes are that may be no profile. gperftools' own files begin with words of the machine: 0, 3,
+ * 0, the period, 0; they hold addresses alone, and name the files that would tell more.
+ */
+static const char *
+what_else(const struct buffer *file)
+{
+    static const uint8_t words64[16] = {[8] = 3};
+    static const uint8_t words32[8] = {[4] = 3};
+
+    if ((file->size >= sizeof(words64) &&
+         memcmp(file->data, words64, sizeof(words64)) == 0) ||
+        (file->size >= sizeof(words32) &&
+         memcmp(file->data, words32, sizeof(words32)) == 0)) {
+        return "a CPU profile of gperftools; make it pprof first: go tool pprof -proto "
+               "-output NEW PROGRAM FILE";
+    }
+    return "not a profile: neither gzip nor pprof";
+}
+
 static bool
 read_all(int fd, const char *path, struct buffer *file, struct pprof_error *error)
 {
@@ -162,7 +182,7 @@ read_all(int fd, const char *path, struct buffer *file, struct pprof_error *erro
         }
         file->size += size > 0 ? (size_t)size : 0;
         if (file->size > 0 && !may_be_profile(file)) {
-            return fail_text(error, path, "not a profile: neither gzip nor pprof");
+            return fail_text(error, path, what_else(file));
         }
         if (file->size > limit) {
             return fail_text(error, path,

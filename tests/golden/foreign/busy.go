@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Burns processor time in functions that are inlined and in ones that are not.
 package main
 

@@ -545,6 +545,131 @@ foreign__locations_without_address__stay_apart(void **state)
     profile_delete(profile);
 }
 
+/* A file of two columns, with a period; one sample with callers and one without. */
+static struct profile *
+foreign_columns(const char *const types[4], const char *const period[2], uint64_t every,
+                const char *default_type, const uint64_t values[2])
+{
+    static const uint64_t functions[] = {1, 2};
+    static const uint64_t stack[] = {1, 2};
+    struct foreign foreign;
+    struct pprof_error error;
+    struct profile *profile;
+
+    foreign_begin(&foreign);
+    foreign_type(&foreign, PROFILE_SAMPLE_TYPE, types[0], types[1]);
+    foreign_type(&foreign, PROFILE_SAMPLE_TYPE, types[2], types[3]);
+    foreign_type(&foreign, PROFILE_PERIOD_TYPE, period[0], period[1]);
+    protobuf_put_number(&foreign.bytes, PROFILE_PERIOD, every);
+    protobuf_put_number(&foreign.bytes, PROFILE_DEFAULT_SAMPLE_TYPE,
+                        foreign_string(&foreign, default_type));
+    foreign_function(&foreign, 1, "one");
+    foreign_function(&foreign, 2, "two");
+    foreign_location(&foreign, 1, 0, 0x10, &functions[0], 1);
+    foreign_location(&foreign, 2, 0, 0x10, &functions[1], 1);
+    foreign_sample(&foreign, stack, 2, values, 2);
+    foreign_sample(&foreign, &stack[1], 1, values, 2);
+    profile = foreign_decode(&foreign, &error);
+    if (profile == NULL) {
+        fail_msg("%s", error.text);
+    }
+    return profile;
+}
+
+static void
+foreign__other_names_at_one_address__stay_apart(void **state)
+{
+    static const char *const types[] = {"samples", "count", "cpu", "nanoseconds"};
+    static const char *const period[] = {"cpu", "nanoseconds"};
+    static const uint64_t values[] = {3, 30000000};
+    struct profile *profile = foreign_columns(types, period, 10000000, "", values);
+
+    (void)state;
+    assert_int_equal(profile->row_count, 2);
+    assert_int_equal(profile->rows[0].address, 0x10);
+    assert_int_equal(profile->rows[1].address, 0x10);
+    assert_int_equal(profile->rows[0].hits[0], 3);
+    assert_string_equal(profile->gaps,
+                        "callers left out, as hits count where they were: "
+                        "1 of 2 samples had some");
+    assert_comes_back(profile);
+}
+
+static void
+foreign__time_alone__hits_by_the_period(void **state)
+{
+    static const char *const types[] = {"cpu", "nanoseconds", "heat", "joules"};
+    static const char *const period[] = {"cpu", "nanoseconds"};
+    static const uint64_t values[] = {30000000, 7};
+    static const uint64_t uneven[] = {30000001, 7};
+    struct profile *profile = foreign_columns(types, period, 10000000, "", values);
+
+    (void)state;
+    assert_int_equal(profile->source_count, 2);
+    assert_string_equal(profile->sources[0].name, "time");
+    assert_int_equal(profile->sources[0].granted, 100000);
+    assert_int_equal(profile->rows[0].hits[0], 3);
+    assert_int_equal(profile->rows[0].hits[1], 7);
+    assert_comes_back(profile);
+    profile = foreign_columns(types, period, 10000000, "", uneven);
+    assert_string_equal(profile->sources[0].name, "cpu");
+    assert_string_equal(profile->sources[0].unit, "events");
+    assert_int_equal(profile->rows[0].hits[0], 30000001);
+    profile_delete(profile);
+}
+
+static void
+foreign__wall_clock_in_microseconds__a_source_of_its_own(void **state)
+{
+    static const char *const types[] = {"sample", "count", "wall", "microseconds"};
+    static const char *const period[] = {"wall", "microseconds"};
+    static const uint64_t values[] = {2, 20000};
+    struct profile *profile = foreign_columns(types, period, 10000, "wall", values);
+
+    (void)state;
+    assert_int_equal(profile->source_count, 1);
+    assert_string_equal(profile->sources[0].name, "wall");
+    assert_string_equal(profile->sources[0].unit, "100ns");
+    assert_int_equal(profile->sources[0].granted, 100000);
+    assert_int_equal(profile->rows[0].hits[0], 2);
+    assert_comes_back(profile);
+}
+
+static void
+foreign__column_to_show_first__is_first_and_others_are_told(void **state)
+{
+    static const char *const types[] = {"allocated", "count", "in-use", "count"};
+    static const char *const sizes[] = {"in-use", "bytes", "allocated", "count"};
+    static const char *const period[] = {"space", "bytes"};
+    static const uint64_t values[] = {5, 2};
+    struct profile *profile = foreign_columns(types, period, 512, "in-use", values);
+
+    (void)state;
+    assert_int_equal(profile->source_count, 2);
+    assert_string_equal(profile->sources[0].name, "in-use");
+    assert_int_equal(profile->rows[0].hits[0], 2);
+    assert_int_equal(profile->rows[0].hits[1], 5);
+    profile_delete(profile);
+    profile = foreign_columns(sizes, period, 512, "in-use", values);
+    assert_int_equal(profile->source_count, 1);
+    assert_non_null(strstr(profile->gaps, "; values left out: in-use"));
+    profile_delete(profile);
+}
+
+static void
+foreign__two_columns_of_one_name__the_first_counts(void **state)
+{
+    static const char *const types[] = {"samples", "count", "samples", "count"};
+    static const char *const period[] = {"", ""};
+    static const uint64_t values[] = {5, 2};
+    struct profile *profile = foreign_columns(types, period, 0, "", values);
+
+    (void)state;
+    assert_int_equal(profile->source_count, 1);
+    assert_int_equal(profile->rows[0].hits[0], 5);
+    profile_delete(profile);
+}
+
 enum mistake {
     NO_LOCATION,
     NO_FUNCTION,
@@ -694,6 +819,11 @@ main(void)
         cmocka_unit_test(foreign__labels__process_thread_and_processor),
         cmocka_unit_test(foreign__no_counts__every_column_a_source),
         cmocka_unit_test(foreign__locations_without_address__stay_apart),
+        cmocka_unit_test(foreign__other_names_at_one_address__stay_apart),
+        cmocka_unit_test(foreign__time_alone__hits_by_the_period),
+        cmocka_unit_test(foreign__wall_clock_in_microseconds__a_source_of_its_own),
+        cmocka_unit_test(foreign__column_to_show_first__is_first_and_others_are_told),
+        cmocka_unit_test(foreign__two_columns_of_one_name__the_first_counts),
         cmocka_unit_test(foreign__mistakes__said_in_words),
         cmocka_unit_test(merged__two_runs__books_added),
     };

@@ -340,6 +340,21 @@ read__not_there_or_no_file__error_names_it(void **state)
     assert_says(&error, "\\x1b[2J: cannot open it");
 }
 
+static void
+read__own_format_of_gperftools__told_how_to_convert_it(void **state)
+{
+    static const uint64_t words[] = {0, 3, 0, 10000, 0, 1, 1, 0x1234, 0, 1, 0};
+    struct pprof_error error;
+    FILE *file = fopen("cpu.prof", "w");
+
+    (void)state;
+    assert_non_null(file);
+    assert_int_equal(fwrite(words, sizeof(words), 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+    assert_null(pprof_read("cpu.prof", &error));
+    assert_says(&error, "cpu.prof: a CPU profile of gperftools; make it pprof first");
+}
+
 #define IN_FOLDER(test) \
     cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
@@ -361,6 +376,7 @@ main(void)
         IN_FOLDER(write__longest_name__works),
         IN_FOLDER(write__pipe__in_place),
         IN_FOLDER(read__not_there_or_no_file__error_names_it),
+        IN_FOLDER(read__own_format_of_gperftools__told_how_to_convert_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
