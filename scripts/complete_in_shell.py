@@ -77,7 +77,7 @@ separator=
 for line in "$@"; do
     : >$ANSWERS; rm -f $ANSWERS.done
     zpty -w -n inside "$line"$'\t\C-x\C-f'
-    for ((i = 0; i < 600; i++)); do
+    for ((i = 0; i < 3000; i++)); do
         [[ -e $ANSWERS.done ]] && break
         while zpty -r -t inside said; do :; done
         sleep 0.02
