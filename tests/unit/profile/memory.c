@@ -314,8 +314,9 @@ export_profile(void *context)
 static void
 export__each_allocation_fails__said(void **state)
 {
-    static const char *const names[] = {"pprof",  "gmon", "callgrind", "speedscope",
-                                        "folded", "json", "csv",       "openmetrics"};
+    static const char *const names[] = {"pprof",      "gmon",        "callgrind",
+                                        "speedscope", "folded",      "json",
+                                        "csv",        "openmetrics", "html"};
     struct profile *profile = fixture_small();
     struct exported exported = {.profile = profile, .out = fopen("/dev/null", "w")};
 
