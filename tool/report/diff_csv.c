@@ -19,6 +19,10 @@ put_field(struct buffer *line, const char *text)
     if (quoted) {
         buffer_append_byte(line, '"');
     }
+    /* A spreadsheet would take what begins so for a formula. */
+    if (*text != '\0' && strchr("=+-@", *text) != NULL) {
+        buffer_print(line, "\\x%02x", (unsigned)(uint8_t)*text++);
+    }
     for (; *text != '\0'; text++) {
         if (*text == '"') {
             buffer_append_byte(line, '"');

@@ -347,6 +347,29 @@ print__hostile_names__harmless(void **state)
     end(&it);
 }
 
+static void
+csv__name_that_is_a_formula__escaped(void **state)
+{
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("time", 10000)};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    it.options.all = true;
+    it.options.report.format = REPORT_CSV;
+    add(it.old_profile, "/@work", "", "=1+1,2", 0x1000, 100);
+    add(it.new_profile, "/@work", "", "=1+1,2", 0x1000, 200);
+    compare(&it);
+    assert_non_null(out);
+    assert_true(diff_print(out, it.diff));
+    fclose(out);
+    assert_non_null(strstr(text, ",\\x40work,\"\\x3d1+1,2\","));
+    free(text);
+    end(&it);
+}
+
 int
 main(void)
 {
@@ -363,6 +386,7 @@ main(void)
         cmocka_unit_test(threads__numbers_of_a_run__are_not_compared),
         cmocka_unit_test(grew__sure_growth_above_the_limit_alone),
         cmocka_unit_test(print__hostile_names__harmless),
+        cmocka_unit_test(csv__name_that_is_a_formula__escaped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
