@@ -182,6 +182,7 @@ typedef struct ntprof_session_info {
     /* Back end bpf: hits in user mode, outside, of processes that cannot be told apart: those that have no pid in
      * the session's pid namespace and, unless that is the first, those in a namespace below it. */
     uint64_t unnumbered;
+    uint64_t counter_bytes; /* memory that the kernel has for counters: back end bpf */
 } ntprof_session_info;
 
 /*

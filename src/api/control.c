@@ -268,6 +268,7 @@ ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
     full.ring_bytes = statistics.RingBytes;
     full.unread = statistics.Unread;
     full.unnumbered = statistics.Unnumbered;
+    full.counter_bytes = statistics.CounterBytes;
     full.delivery_ns = session->delivery_ns;
     full.deliveries = session->deliveries;
     full.nt_version = session->system.Version->Number;

@@ -90,6 +90,7 @@ typedef struct _HAL_STATISTICS {
     ULONG64 RingBytes;
     ULONG64 Unread;     /* processes that a watch of all could not read, or not whole */
     ULONG64 Unnumbered; /* hits in user mode of processes that have no pid here */
+    ULONG64 CounterBytes; /* of HAL_PAGES, taken or not */
 } HAL_STATISTICS;
 
 /* A kind of notification for the core alone: a process that is not watched runs a new program. */

@@ -169,12 +169,13 @@ session_structs__sizes_and_offsets__are_as_released(void **state)
     assert_int_equal(offsetof(ntprof_session_options, log_context), 56);
     assert_int_equal(offsetof(ntprof_session_options, abi), 64);
     assert_int_equal(offsetof(ntprof_session_options, cgroup), 72);
-    assert_int_equal(sizeof(ntprof_session_info), 1184);
+    assert_int_equal(sizeof(ntprof_session_info), 1192);
     assert_int_equal(offsetof(ntprof_session_info, abi), 1120);
     assert_int_equal(offsetof(ntprof_session_info, halt), 1124);
     assert_int_equal(offsetof(ntprof_session_info, bug_check_parameters), 1136);
     assert_int_equal(offsetof(ntprof_session_info, unread), 1168);
     assert_int_equal(offsetof(ntprof_session_info, unnumbered), 1176);
+    assert_int_equal(offsetof(ntprof_session_info, counter_bytes), 1184);
     assert_int_equal(offsetof(ntprof_session_info, better), 24);
     assert_int_equal(offsetof(ntprof_session_info, profiles), 1056);
     assert_int_equal(sizeof(ntprof_watch_options), 40);

@@ -171,13 +171,16 @@ class Bpf(Recorded):
                 total += int(fields["memlock"])
         return total
 
+    def interpreter(self, number):
+        """A program of its own name, with some megabytes of code."""
+        link = self.folder / f"python-{number}"
+        link.symlink_to(os.path.realpath("/usr/bin/python3"))
+        return link
+
     def start_sleepers(self, count):
-        """Processes of many names, each with some megabytes of code."""
         sleepers = []
         for number in range(count):
-            link = self.folder / f"sleeper-{number}"
-            link.symlink_to(os.path.realpath("/usr/bin/python3"))
-            sleepers.append(self.start([link, "-S", "-c",
+            sleepers.append(self.start([self.interpreter(number), "-S", "-c",
                                         "import time; print(flush=True); time.sleep(300)"]))
         for sleeper in sleepers:
             sleeper.stdout.readline()
@@ -193,6 +196,23 @@ class Bpf(Recorded):
         beside = self.pool_bytes(child)
         self.end(child)
         self.assertLessEqual(beside, alone + (8 << 20))
+
+    def test_system__short_programs_of_many_names__counters_keep_to_their_half(self):
+        child = self.start(self.arguments("system", "--hal", "bpf", "--user", "-F", "5k",
+                                          "--max-memory", "128M", "--every", "100ms"))
+        wait_for(lambda: (self.folder / FILE).exists(), "the first file")
+        for number in range(60):
+            self.run_bare([self.interpreter(number), "-S", "-c", "sum(range(2000000))"])
+        pools = self.pool_bytes(child)
+        child.send_signal(signal.SIGINT)
+        _, error = child.communicate(timeout=harness.TIME_LIMIT_S)
+        said = text(error)
+        self.assertEqual(child.returncode, 0, said)
+        self.assertRegex(said, r"\d+ mappings? w(as|ere) left out .*--max-memory")
+        self.assertGreater(pools, 16 << 20)
+        # What is asked for at a time is 64 MB at most; the maps themselves take some pages.
+        self.assertLess(pools, (64 + 64 + 1) << 20)
+        self.assertEqual(self.hits_of("python-59"), 0)
 
     def test_system__process_that_begins_to_work__has_its_counters_then(self):
         self.start_sleepers(1)

@@ -83,23 +83,19 @@ bucket_log2(uint32_t bucket_bytes)
     return log2;
 }
 
-/* Bytes, with those of counters that the kernel has for us. */
-static uint64_t
-collector_usage(const struct collector *collector)
-{
-    const struct image_set *const set = &collector->images;
-
-    return usage_bytes() + (set->dense ? set->counter_bytes : 0);
-}
-
-/* Is there room for counters of what is new? */
+/* Is there room for counters of what is new? Those that the kernel has for us may take half of it: symbols have the
+ * other half, whether they need it now or later. */
 static void
 collector_measure(struct collector *collector)
 {
     const uint64_t limit = collector->options.memory_max;
+    ntprof_session_info info = {.size = sizeof(info)};
 
+    (void)ntprof_session_get_info(collector->options.session, &info);
     collector->measured = collector->images.made;
-    collector->images.full = limit != 0 && collector_usage(collector) > limit;
+    collector->images.full =
+        limit != 0 &&
+        (usage_bytes() + info.counter_bytes > limit || info.counter_bytes > limit / 2);
 }
 
 /* After so many segments, or each that takes its memory at once. */
@@ -325,8 +321,7 @@ kernel_program(const struct collector *collector, const struct process *process)
     return collector->images.dense ? collector->machine.program : process->program;
 }
 
-/* Are counters made with the first hit that a process has there? Those of processors that have nothing to run
- * are not told, so not where the kernel's text is. */
+/* Are counters made with the first hit there? */
 static bool
 kernel_range_waits(const struct image_set *set, const struct kernel_range *range)
 {

@@ -56,7 +56,6 @@ image_release(struct image_set *set, struct image *image)
         struct image_segment *const segment = image->segments;
 
         image->segments = segment->next;
-        set->counter_bytes -= (uint64_t)segment->bytes * set->source_count;
         segment_delete(set, segment);
     }
 }
@@ -388,7 +387,6 @@ image_segment_find(struct image_set *set, struct image *image, uint64_t begin,
         segment = segment_new(set, image, begin, length, program);
         if (segment != NULL) {
             set->made++;
-            set->counter_bytes += (uint64_t)segment->bytes * set->source_count;
             segment->next = image->segments;
             image->segments = segment;
         }

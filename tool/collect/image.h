@@ -71,9 +71,8 @@ struct image_set {
     /* Counters take their memory from the start, and not as they are hit, as in back ends that count
      * in the kernel: so images with much code get larger buckets. */
     bool dense;
-    uint64_t counter_bytes; /* of all segments */
-    bool full;              /* memory is short: no counters are made any more */
-    uint64_t made;          /* segments so far */
+    bool full;        /* memory is short: no counters are made any more */
+    uint64_t made;    /* segments so far */
     uint64_t refused; /* times that counters or an image were not made, being full */
 };
 

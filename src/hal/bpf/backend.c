@@ -476,6 +476,7 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
     *statistics = (HAL_STATISTICS){
         .Processes = backend->bpf->index.table.count,
         .Unnumbered = count_unnumbered(backend->bpf),
+        .CounterBytes = bpf_pools_bytes(&backend->bpf->index.pools),
     };
     if (stream == NULL) {
         return;

@@ -419,6 +419,17 @@ bpf_pools_map(struct bpf_pools *pools, const void *memory, size_t bytes, void **
     return result;
 }
 
+uint64_t
+bpf_pools_bytes(struct bpf_pools *pools)
+{
+    uint64_t bytes;
+
+    pthread_mutex_lock(&pools->mutex);
+    bytes = pools->pages * BPF_PAGE_BYTES;
+    pthread_mutex_unlock(&pools->mutex);
+    return bytes;
+}
+
 bool
 bpf_pools_locate(struct bpf_pools *pools, const void *counter, uint64_t *location)
 {

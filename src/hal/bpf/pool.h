@@ -64,6 +64,9 @@ void bpf_pools_give(struct bpf_pools *pools, void *memory, size_t bytes);
 int bpf_pools_map(struct bpf_pools *pools, const void *memory, size_t bytes,
                   void **mapping);
 
+/* bpf_pools_bytes - memory of all pools, taken or not. */
+uint64_t bpf_pools_bytes(struct bpf_pools *pools);
+
 /* bpf_pools_locate - pool and number of a counter, as profile.h has them. False if it
  * is in none. */
 bool bpf_pools_locate(struct bpf_pools *pools, const void *counter, uint64_t *location);
