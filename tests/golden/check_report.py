@@ -166,6 +166,16 @@ class Checker:
                 self.expect(hits == first["selected"] == first["hits"], f"{kind} by {keys}: {hits}")
                 self.expect(report["row_count"] == len(report["rows"]), f"{kind} by {keys}: rows")
 
+    def check_long(self):
+        """A name of 100,000 bytes is printed where it is, and pads no other row."""
+        self.run("make", "long", "long")
+        for keys in ("image,process", "process,line,image", "address", "process,function"):
+            result = self.run("report", "--rows", "0", "--by", keys, "long")
+            lengths = sorted(map(len, result.stdout.splitlines()), reverse=True)
+            self.expect(result.returncode == 0 and lengths[0] >= 100000, f"long by {keys}: {lengths[:3]}")
+            # Whole names are in its own row, the titles, and the line of honesty alone.
+            self.expect(lengths[4] < 1000, f"long by {keys}: {lengths[:6]}")
+
     def check_csv(self, name, output):
         rows = list(csv.reader(io.StringIO(output.decode("utf-8"), newline="")))
         self.expect(all(len(row) == 18 for row in rows), f"{name}: columns differ")
@@ -211,6 +221,7 @@ def main():
         for name, (kind, arguments) in CASES.items():
             checker.compare(name, kind, arguments, "--update" in sys.argv)
         checker.check_sums()
+        checker.check_long()
         checker.check_mistakes()
         checker.check_streams()
     print(f"{checker.good} checks good, {checker.wrong} wrong")

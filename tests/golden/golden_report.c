@@ -2,7 +2,7 @@
 /*
  * golden_report.c - makes the profile files that the golden tests show, and shows them.
  *
- *   golden-report make KIND FILE     KIND: usual, several, user, few, hostile, empty, foreign, events, threads
+ *   golden-report make KIND FILE     KIND: usual, several, user, few, hostile, empty, foreign, events, threads, newer, long
  *   golden-report report|diff|merge ARGUMENT... as ntprof report and so on
  */
 #include "cmd/cmd.h"
@@ -274,6 +274,30 @@ make_threads(void)
     return profile;
 }
 
+/* Names a hundred thousand bytes long of all that has a name, and many rows beside them. */
+static struct profile *
+make_long(void)
+{
+    enum { BYTES = 100000, ROWS = 200 };
+    struct profile *profile = begin("");
+    char *name = calloc(1, BYTES + 1);
+    uint32_t process;
+    uint32_t source;
+
+    require(name != NULL, "name");
+    memset(name, 'n', BYTES);
+    source = add_source(profile, name, 1);
+    add_hits(profile, add_image(profile, name, "", 0x1000, 0x1000), 0x1000, name,
+             add_function(profile, name, name, name, 1), 2, source, 1);
+    require(profile_add_process(profile, "short", &process), "process");
+    for (uint32_t row = 0; row < ROWS; row++) {
+        add_hits(profile, add_image(profile, "/bin/short", "", 0x1000, 0x1000),
+                 0x2000 + row, "short", 0, 0, source, 1000);
+    }
+    free(name);
+    return profile;
+}
+
 static struct profile *
 make_hostile(void)
 {
@@ -356,7 +380,7 @@ make(const char *kind, const char *path)
         {"usual", make_usual},     {"several", make_several}, {"user", make_user},
         {"few", make_few},         {"hostile", make_hostile}, {"empty", make_empty},
         {"foreign", make_foreign}, {"events", make_events},   {"threads", make_threads},
-        {"newer", make_newer},
+        {"newer", make_newer},     {"long", make_long},
     };
     struct pprof_error error;
 

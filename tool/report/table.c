@@ -22,6 +22,8 @@
 enum {
     FUNCTION_WIDTH_MIN = 20,
     FUNCTION_PAD_MAX = 60, /* longer names push the next column, when nothing is cut */
+    OTHER_PAD_MAX = 100,   /* the same of other columns: one hostile name must not */
+    TITLE_PAD_MAX = 40,    /* make every line as long as itself */
     GAP = 2,
 };
 
@@ -473,8 +475,13 @@ measure(struct table *table)
     for (size_t i = 0; i < table->column_count; i++) {
         struct column *column = &table->columns[i];
 
-        if (!widen(column, make_title(table, column)) ||
-            !widen(column, make_total(table, column))) {
+        if (!widen(column, make_title(table, column))) {
+            return false;
+        }
+        if (column->width > TITLE_PAD_MAX) {
+            column->width = TITLE_PAD_MAX;
+        }
+        if (!widen(column, make_total(table, column))) {
             return false;
         }
         for (size_t row = 0; row < table->shown; row++) {
@@ -495,11 +502,16 @@ fit(struct table *table)
     size_t room;
 
     for (size_t i = 0; i < table->column_count; i++) {
-        if (table->columns[i].cell == FUNCTION) {
-            function = &table->columns[i];
-        } else {
-            others += table->columns[i].width + GAP;
+        struct column *column = &table->columns[i];
+
+        if (column->cell == FUNCTION) {
+            function = column;
+            continue;
         }
+        if (column->width > OTHER_PAD_MAX) {
+            column->width = OTHER_PAD_MAX;
+        }
+        others += column->width + GAP;
     }
     if (function == NULL) {
         return;
