@@ -122,6 +122,15 @@ class Checker:
             rows = list(csv.reader(io.StringIO(result.stdout.decode("utf-8"), newline="")))
             self.expect(all(len(row) == 18 for row in rows), f"{name}: columns differ")
 
+    def check_long(self):
+        """A name of 100,000 bytes is printed where it is, and pads no other row."""
+        self.run("make", "long", "long")
+        result = self.run("diff", "--all", "--rows", "0", "--by", "image,process", "long", "long")
+        lengths = [len(line) for line in result.stdout.splitlines()]
+        # The titles, its row, the other one, the sum, and the line of honesty that names the source.
+        self.expect(result.returncode == 0 and [length > 1000 for length in lengths]
+                    == [False, True, False, False, True], f"long: {lengths}")
+
     def check_json(self, name, output):
         diff = json.loads(output)
         errors = list(validate_schema.check(diff, self.schema, self.schema))
@@ -186,6 +195,7 @@ def main():
         checker.check_limits()
         checker.check_streams()
         checker.check_names()
+        checker.check_long()
     print(f"{checker.good} checks good, {checker.wrong} wrong")
     return 1 if checker.wrong else 0
 

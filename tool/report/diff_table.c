@@ -22,7 +22,8 @@
 
 enum {
     NAME_WIDTH_MIN = 20,
-    NAME_PAD_MAX = 60, /* longer names push the next column, when nothing is cut */
+    NAME_PAD_MAX = 60,   /* longer names push the next column, when nothing is cut */
+    OTHER_PAD_MAX = 100, /* of other names: a hostile one must not widen every line */
     GAP = 2,
 };
 
@@ -289,8 +290,12 @@ fit(struct table *table)
     size_t room;
 
     for (size_t i = 0; i < table->cell_count; i++) {
-        others +=
-            table->cells[i] == FUNCTION ? 0 : table->widths[table->cells[i]] + GAP;
+        size_t *columns = &table->widths[table->cells[i]];
+
+        if (table->cells[i] != FUNCTION && *columns > OTHER_PAD_MAX) {
+            *columns = OTHER_PAD_MAX;
+        }
+        others += table->cells[i] == FUNCTION ? 0 : *columns + GAP;
     }
     room = width > 0 ? (size_t)width : 0;
     room = room > others + NAME_WIDTH_MIN ? room - others : NAME_WIDTH_MIN;
