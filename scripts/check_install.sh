@@ -41,6 +41,14 @@ for page in docs/man/*.[1-9]; do
         }
     done
 done
+# Each shell finds its completions where they are, by itself.
+export XDG_DATA_DIRS="$prefix/share:/usr/share"
+bash --norc -c '. /usr/share/bash-completion/bash_completion
+    _completion_loader ntprof; complete -p ntprof' | grep -q -- '-F _ntprof ntprof'
+HOME=$prefix PATH=$prefix/bin:$PATH fish -c 'complete -C "ntprof r"' | grep -q '^report'
+zsh -f -c 'fpath=($1/share/zsh/site-functions $fpath); autoload -Uz compinit; compinit -u -D
+    [[ $_comps[ntprof] == _ntprof ]]' zsh "$prefix"
+
 mkdir "$prefix/examples"
 scripts/check_manual.py --examples "$prefix/examples"
 for program in "$prefix"/examples/*.c; do

@@ -232,6 +232,13 @@ class Values(unittest.TestCase):
                     found = self.complete(shell, line.replace("git --ver", "slee"))[0]
                     self.assertIn("sleep", found)
 
+    def test_options_without_a_command__are_those_of_main(self):
+        for shell in SHELLS:
+            found, = self.complete(shell, "ntprof --")
+            self.assertEqual(found & {"--help", "--version", "--json"}, {"--help", "--version"})
+        for word in ("--help", "--version"):
+            self.assertEqual(run(NTPROF, word).returncode, 0)
+
     def test_options_of_the_program__are_not_ours(self):
         self.check([("ntprof run -- sleep --max-m", []), ("ntprof run sleep --max-m", [])])
 
