@@ -112,6 +112,36 @@ counts_move__to_empty_and_to_full__all_is_there_once(void **state)
     counts_finish(&to);
 }
 
+static void
+counts_collect__few_again_and_again__all_is_there_and_memory_bounded(void **state)
+{
+    enum { BUCKETS = 1000, LOOKS = 3000, EACH = 7 };
+    struct counts from = {0};
+    struct counts to = {0};
+    uint64_t hits = 0;
+
+    (void)state;
+    for (uint64_t look = 0; look < LOOKS; look++) {
+        for (uint64_t i = 0; i < EACH; i++) {
+            add(&from, (look * EACH + i) % BUCKETS, 0, 0, 2);
+        }
+        counts_merge(&from);
+        assert_true(counts_collect(&from, &to));
+        assert_int_equal(from.count, 0);
+        assert_int_equal(from.merged, 0);
+    }
+    assert_true(to.capacity <= 4 * BUCKETS);
+    counts_merge(&to);
+    assert_int_equal(to.count, BUCKETS);
+    for (size_t i = 0; i < BUCKETS; i++) {
+        assert_int_equal(to.items[i].place, i);
+        hits += to.items[i].hits;
+    }
+    assert_int_equal(hits, 2 * EACH * LOOKS);
+    counts_finish(&from);
+    counts_finish(&to);
+}
+
 int
 main(void)
 {
@@ -120,6 +150,8 @@ main(void)
         cmocka_unit_test(counts_merge__empty__stays_empty),
         cmocka_unit_test(counts_add__same_buckets_for_ever__memory_does_not_grow),
         cmocka_unit_test(counts_move__to_empty_and_to_full__all_is_there_once),
+        cmocka_unit_test(
+            counts_collect__few_again_and_again__all_is_there_and_memory_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

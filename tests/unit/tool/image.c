@@ -244,6 +244,35 @@ image_release__after_a_fold__totals_stay_and_counters_begin_anew(void **state)
 }
 
 static void
+image_keep__looks_between_totals__each_hit_in_one_look_and_in_the_totals(void **state)
+{
+    struct image_set set;
+    struct image *image;
+    const struct image_segment *segment;
+
+    (void)state;
+    image_set_init(&set, SOURCES, BUCKET_LOG2);
+    image = find_anonymous(&set, 1);
+    segment = find_segment(&set, image, 0);
+    for (ULONG look = 1; look <= 3; look++) {
+        hit(segment, 0, base, look);
+        hit(segment, 1, base + 4, 10 * look);
+        fold_all(&set, image);
+        assert_true(image_take(image));
+        counts_merge(&image->taken);
+        assert_int_equal(image->taken.count, 2);
+        assert_int_equal(image->taken.items[0].hits, look);
+        assert_int_equal(image->taken.items[1].hits, 10 * look);
+        assert_true(image_keep(image));
+        assert_int_equal(image->taken.count, 0);
+    }
+    assert_int_equal(total(image, base, 0, 0), 6);
+    assert_int_equal(total(image, base + 4, 0, 1), 60);
+    assert_int_equal(image->totals.count, 2);
+    image_set_finish(&set);
+}
+
+static void
 image_set_find__more_jit_processes_than_are_told_apart__one_image_and_one_row(
     void **state)
 {
@@ -377,6 +406,8 @@ main(void)
             image_fold__sparse_buffer__all_counters_found_and_others_untouched),
         cmocka_unit_test(image_fold__kernel__map_shows_where_and_never_wraps_to_none),
         cmocka_unit_test(image_fold__while_hits_come__none_lost_and_none_twice),
+        cmocka_unit_test(
+            image_keep__looks_between_totals__each_hit_in_one_look_and_in_the_totals),
         cmocka_unit_test(
             image_release__after_a_fold__totals_stay_and_counters_begin_anew),
         cmocka_unit_test(
