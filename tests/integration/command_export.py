@@ -451,8 +451,10 @@ class Manners(Export):
                 (["--format"], "--format: a value is missing"),
                 (["--format", "csv", "none"], "none: cannot open it"),
                 (["--format", "csv", "."], ".: cannot read it"),
-                (["--format", "csv", "-o", "none/x", "p"], "none/x: cannot write the export: No such file"),
-                (["--format", "csv", "-o", ".", "p"], ".: "),
+                (["--format", "csv", "-o", "none/x", "p"], "none/x: no file can be made in its folder: No such"),
+                (["--format", "csv", "-o", ".", "p"], ".: is a folder; name a file"),
+                (["--format", "csv", "-o", "", "p"], ": an empty name"),
+                (["--format", "gmon", "--image", "none", "p"], "--image none: no image with hits"),
                 (["--format", "csv", "\033[2J"], "\\x1b[2J: cannot open it")]:
             with self.subTest(words):
                 self.assertIn(said, self.fail(*words))

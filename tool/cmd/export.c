@@ -271,29 +271,33 @@ find_source(const struct profile *profile, struct arguments *arguments)
     return false;
 }
 
-/* Which source a form of one source shows; said where that was not asked. */
+/* Which source a form of one source shows. */
 static bool
 choose_source(const struct profile *profile, struct arguments *arguments)
 {
-    char shown[SHOWN_BYTES];
-    char list[512];
-
     if (!arguments->format->one_source) {
         return true;
     }
     if (profile->source_count == 0) {
         return fail(arguments->file, "has no source, so there is nothing to show");
     }
-    if (arguments->source != NULL) {
-        return find_source(profile, arguments);
-    }
-    if (profile->source_count > 1) {
+    return arguments->source == NULL || find_source(profile, arguments);
+}
+
+/* Says which sources are not there, where that was not asked for. */
+static void
+say_left_out(const struct profile *profile, const struct arguments *arguments)
+{
+    char shown[SHOWN_BYTES];
+    char list[512];
+
+    if (arguments->format->one_source && arguments->source == NULL &&
+        profile->source_count > 1) {
         cmd_fail("export", "%s holds one source: %s; left out: %s (-e chooses)",
                  arguments->format->name,
                  text_show(shown, sizeof(shown), profile->sources[0].name),
                  list_sources(list, sizeof(list), profile, 0));
     }
-    return true;
 }
 
 static int
@@ -315,10 +319,22 @@ write_export(const struct profile *profile, const struct arguments *arguments)
         /* Whoever reads a pipe may have had enough. */
         return errno == EPIPE ? CMD_OK : cmd_fail("export", "%s", error.text);
     }
+    say_left_out(profile, arguments);
     if (said.note[0] != '\0') {
         cmd_fail("export", "%s", said.note);
     }
     return CMD_OK;
+}
+
+/* Can it be written? Asked before work begins; text may go to a terminal. */
+static bool
+check_output(const struct arguments *arguments, struct whole_file_error *error)
+{
+    if (strcmp(arguments->output, "-") == 0) {
+        return !arguments->format->binary ||
+               whole_file_check("-", "binary form", error);
+    }
+    return whole_file_check(arguments->output, "export", error);
 }
 
 static int
@@ -329,8 +345,7 @@ export_file(struct arguments *arguments)
     struct profile *profile;
     int status;
 
-    if (arguments->format->binary &&
-        !whole_file_check(arguments->output, "binary form", &unwritable)) {
+    if (!check_output(arguments, &unwritable)) {
         return cmd_fail("export", "%s", unwritable.text);
     }
     profile = pprof_read(arguments->file, &error);
