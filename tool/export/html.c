@@ -12,6 +12,7 @@
 #include "report/honesty.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define DATA_BEGIN "<script type=\"application/json\" id=\"profile\">\n"
 #define DATA_END "</script>\n"
@@ -55,17 +56,22 @@ write_data(FILE *out, const struct profile *profile)
 
 /* What of the code is not there, for the page and, in a note, for the terminal. */
 static void
-write_left_out(FILE *out, const struct html_code *code, struct export_said *said)
+write_left_out(FILE *out, const struct export_options *options,
+               const struct html_code *code, struct export_said *said)
 {
+    char text[sizeof(said->note)] = "";
+
     fputs("<script type=\"application/json\" id=\"left-out\">[", out);
     if (code->listed < code->functions) {
-        snprintf(said->note, sizeof(said->note),
-                 "the page has the code of %zu of %zu functions%s", code->listed,
-                 code->functions,
+        snprintf(text, sizeof(text), "the page has the code of %zu of %zu functions%s",
+                 code->listed, code->functions,
                  code->full
                      ? ", as much as a page may hold; the others show buckets"
                      : ", those with the largest shares; --listings puts in more");
-        fprintf(out, "\"%s\"", said->note);
+        fprintf(out, "\"%s\"", text);
+    }
+    if (options->listings > 0) { /* else it was asked for */
+        memcpy(said->note, text, sizeof(text));
     }
     fputs("]</script>\n", out);
 }
@@ -81,7 +87,7 @@ export_html(FILE *out, const struct profile *profile,
         snprintf(said->error, sizeof(said->error), "out of memory");
         return false;
     }
-    write_left_out(out, &code, said);
+    write_left_out(out, options, &code, said);
     fwrite(html_page_after, 1, html_page_after_size, out);
     return true;
 }

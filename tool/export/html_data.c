@@ -35,9 +35,8 @@ put_bytes(struct buffer *json, const char *text, size_t size)
 
 /* Text that is escaped already. */
 static void
-put_escaped(struct buffer *json, const char *text)
+put_escaped(struct buffer *json, const char *text, size_t size)
 {
-    const size_t size = strlen(text);
     size_t kept = size;
 
     if (size > HTML_TEXT_BYTES_MAX) {
@@ -61,7 +60,8 @@ html_put_text(struct buffer *json, const char *text)
 
     text_escape(&escaped, text != NULL ? text : "");
     if (buffer_text(&escaped) != NULL) {
-        put_escaped(json, (const char *)escaped.data);
+        put_escaped(json, (const char *)escaped.data,
+                    strlen((const char *)escaped.data));
     } else {
         json->failed = true;
     }
@@ -271,9 +271,8 @@ put_head(struct page *page, const char *honesty)
     for (const char *line = honesty; *line != '\0';) {
         const size_t size = strcspn(line, "\n");
 
-        buffer_append_byte(json, '"');
-        put_bytes(json, line, size);
-        buffer_append_text(json, "\",");
+        put_escaped(json, line, size);
+        buffer_append_byte(json, ',');
         line += size + (line[size] == '\n');
     }
     json_end(json, ']');

@@ -159,14 +159,20 @@ begin(void)
 
 /* The data of the profile, which is deleted. */
 static char *
-data_of(struct profile *profile)
+data_with(struct profile *profile, const char *honesty)
 {
     struct buffer json = {0};
 
-    assert_true(html_put_profile(&json, profile, "ntprof: <one>\nntprof: two\n"));
+    assert_true(html_put_profile(&json, profile, honesty));
     assert_non_null(buffer_text(&json));
     profile_delete(profile);
     return (char *)json.data;
+}
+
+static char *
+data_of(struct profile *profile)
+{
+    return data_with(profile, "ntprof: <one>\nntprof: two\n");
 }
 
 static void
@@ -230,6 +236,23 @@ profile__more_hits_than_64_bits__total_at_its_limit(void **state)
     data = data_of(profile);
     assert_holds(data, "\"total\":\"18446744073709551615\"");
     free(data);
+}
+
+static void
+profile__line_of_honesty_too_long__cut(void **state)
+{
+    char *const line = malloc(HTML_TEXT_BYTES_MAX + 3);
+    char *data;
+
+    (void)state;
+    assert_non_null(line);
+    memset(line, 'y', HTML_TEXT_BYTES_MAX + 2);
+    line[HTML_TEXT_BYTES_MAX + 2] = '\0';
+    data = data_with(begin(), line);
+    assert_holds(data, "y [and 2 bytes more]\"]");
+    assert_true(strlen(data) < HTML_TEXT_BYTES_MAX + 3000);
+    free(data);
+    free(line);
 }
 
 static void
@@ -310,6 +333,7 @@ main(void)
         cmocka_unit_test(profile__rows_out_of_order__sorted_with_steps_between),
         cmocka_unit_test(profile__addresses_too_far_apart_for_doubles__in_segments),
         cmocka_unit_test(profile__more_hits_than_64_bits__total_at_its_limit),
+        cmocka_unit_test(profile__line_of_honesty_too_long__cut),
         cmocka_unit_test(profile__nothing_in_it__empty_columns),
         cmocka_unit_test(listing__lines__short_arrays_and_hidden_ones_counted),
     };
