@@ -420,6 +420,59 @@ session__in_a_forked_child__is_refused_and_the_childs_own_works(void **state)
     assert_success(NtClose(profile));
 }
 
+/* How many of a process's descriptors are events, or programs at events. */
+static int
+count_events_of(pid_t pid)
+{
+    int count = 0;
+
+    for (int fd = 0; fd < 1024; fd++) {
+        char path[64];
+        char target[64];
+        ssize_t length;
+
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+        length = readlink(path, target, sizeof(target) - 1);
+        target[length > 0 ? length : 0] = 0;
+        count += strstr(target, "[perf_event]") != NULL ||
+                 strstr(target, "bpf_link") != NULL ||
+                 strstr(target, "bpf-raw-tracepoint") != NULL;
+    }
+    return count;
+}
+
+static int
+wait_for_the_end(const struct peer *test, void *argument)
+{
+    (void)argument;
+    peer_tell(test, 1);
+    peer_hear(test);
+    return 0;
+}
+
+/* Else events would go on for nobody as long as the child lives, should the parent be killed. */
+static void
+session__with_a_forked_child__its_events_are_the_parents_alone(void **state)
+{
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
+    const KPROFILE_SOURCE source = slot_source(SLOT);
+    struct peer peer;
+    HANDLE profile;
+
+    (void)state;
+    profile = start_slots(NtCurrentProcess(), counters, source);
+    assert_true(count_events_of(getpid()) > 0);
+    peer_start(&peer, wait_for_the_end, NULL);
+    peer_hear(&peer);
+    assert_int_equal(count_events_of(peer.pid), 0);
+    call_slot(SLOT, 3);
+    peer_tell(&peer, 1);
+    peer_finish(&peer);
+    assert_success(NtStopProfile(profile));
+    assert_only(counters, SLOT_COUNT, SLOT, 3);
+    assert_success(NtClose(profile));
+}
+
 /* ---- limits and refusals ---- */
 
 static void
@@ -691,6 +744,7 @@ main(void)
         fixture_test(
             session_close__with_started_profiles__ends_them_and_keeps_the_counts),
         fixture_test(thread__that_opened_the_profile_ends__others_are_counted_on),
+        fixture_test(session__with_a_forked_child__its_events_are_the_parents_alone),
         fixture_test(session__in_a_forked_child__is_refused_and_the_childs_own_works),
         fixture_test(interval__below_what_the_kernel_does__is_clamped_and_told),
         fixture_test_of(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* hal/bpf/bpf.c - the session's state: the kernel's objects, processes and their ends. */
 #include "hal/bpf/watch.h"
+#include "hal/perf/descriptor.h"
 #include "hal/perf/procfs.h"
 #include "hal/perf/refusal.h"
 
@@ -239,9 +240,9 @@ attach_tracepoints(struct bpf *bpf, struct bpf_refusal *refusal)
 {
     int result;
 
-    bpf->exec_link = bpf_kernel_attach_exec(&bpf->kernel);
+    bpf->exec_link = perf_descriptor_own(bpf_kernel_attach_exec(&bpf->kernel));
     if (bpf->exec_link >= 0) {
-        bpf->exit_link = bpf_kernel_attach_exit(&bpf->kernel);
+        bpf->exit_link = perf_descriptor_own(bpf_kernel_attach_exit(&bpf->kernel));
     }
     result = bpf->exec_link < 0 ? bpf->exec_link : bpf->exit_link;
     if (result < 0) {
@@ -349,25 +350,25 @@ close_events(struct bpf *bpf)
             const struct bpf_event *const event = &bpf->slots[slot].events[i];
 
             if (event->fd >= 0) {
-                close(event->link);
-                close(event->fd);
+                perf_descriptor_close(event->link);
+                perf_descriptor_close(event->fd);
             }
         }
         free(bpf->slots[slot].events);
     }
     for (uint32_t i = 0; bpf->witnesses != NULL && i < bpf->kernel.processors; i++) {
         if (bpf->witnesses[i].fd >= 0) {
-            close(bpf->witnesses[i].fd);
+            perf_descriptor_close(bpf->witnesses[i].fd);
         }
     }
     free(bpf->witnesses);
 }
 
 static void
-close_descriptor(int fd)
+close_link(int fd)
 {
     if (fd >= 0) {
-        close(fd);
+        perf_descriptor_close(fd);
     }
 }
 
@@ -377,9 +378,9 @@ bpf_delete(struct bpf *bpf)
     if (bpf == NULL) {
         return;
     }
-    close_descriptor(bpf->exec_link);
-    close_descriptor(bpf->exit_link);
-    close_descriptor(bpf->mapped_link);
+    close_link(bpf->exec_link);
+    close_link(bpf->exit_link);
+    close_link(bpf->mapped_link);
     close_events(bpf);
     bpf_stream_close(bpf);
     for (size_t i = 0; i < bpf->watched.capacity; i++) {
@@ -388,7 +389,9 @@ bpf_delete(struct bpf *bpf)
         }
     }
     perf_idmap_finish(&bpf->watched);
-    close_descriptor(bpf->epoll_fd);
+    if (bpf->epoll_fd >= 0) {
+        close(bpf->epoll_fd);
+    }
     bpf_index_finish(&bpf->index);
     perf_sources_finish(&bpf->sources);
     bpf_kernel_finish(&bpf->kernel);

@@ -2,6 +2,7 @@
 /* hal/bpf/event.c - events of all processes: opening, closing, intervals, and what they counted. */
 #include "hal/bpf/bpf.h"
 
+#include "hal/perf/descriptor.h"
 #include "hal/perf/event.h"
 #include "hal/perf/refusal.h"
 
@@ -116,11 +117,11 @@ event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event 
     tell_one_cookie(bpf, cookie);
     link = bpf_kernel_attach_event(&bpf->kernel, fd, cookie);
     if (link < 0) {
-        close(fd);
+        perf_descriptor_close(fd);
         return bpf_fail(bpf, link, BPF_STAGE_ATTACH, source->name);
     }
     event->fd = fd;
-    event->link = link;
+    event->link = perf_descriptor_own(link);
     event->base = (struct perf_counts){0};
     event->enabled_ns = 0;
     return 0;
@@ -147,8 +148,8 @@ event_close(struct bpf *bpf, uint32_t slot, struct bpf_event *event)
     read_counts(event, &counts);
     tally->events += counts.events;
     tally->running_ns += counts.running_ns;
-    close(event->link);
-    close(event->fd);
+    perf_descriptor_close(event->link);
+    perf_descriptor_close(event->fd);
     event->fd = -1;
     event->link = -1;
     bpf->open_events--;
@@ -179,7 +180,7 @@ try_source(const struct perf_source *source, bool with_kernel)
     if (fd < 0) {
         return fd;
     }
-    close(fd);
+    perf_descriptor_close(fd);
     return 0;
 }
 
@@ -225,7 +226,7 @@ bpf_try_attach(const struct bpf *bpf, const struct perf_source *source,
         return fd;
     }
     link = bpf_kernel_attach_event(&bpf->kernel, fd, 0);
-    close(fd);
+    perf_descriptor_close(fd);
     if (link < 0) {
         bpf_refusal_explain(link, BPF_STAGE_ATTACH, refusal);
         return link;
@@ -577,7 +578,7 @@ witness_grows(struct bpf *bpf, uint32_t processor)
         return true;
     }
     if (witness->fd >= 0) {
-        close(witness->fd);
+        perf_descriptor_close(witness->fd);
         witness->fd = -1;
     }
     witness_open(bpf, processor);

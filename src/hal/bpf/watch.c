@@ -2,6 +2,7 @@
 /* hal/bpf/watch.c - watches, and the hits that come in the stream. */
 #include "hal/bpf/watch.h"
 
+#include "hal/perf/descriptor.h"
 #include "hal/perf/record.h"
 #include "hal/perf/target.h"
 #include "hal/perf/wide.h"
@@ -228,7 +229,7 @@ open_stream(struct bpf *bpf)
         bpf->stream = NULL;
         return result;
     }
-    bpf->mapped_link = bpf_kernel_attach_mapped(&bpf->kernel);
+    bpf->mapped_link = perf_descriptor_own(bpf_kernel_attach_mapped(&bpf->kernel));
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "hal/backend.h"
 
 #include "hal/perf/border.h"
+#include "hal/perf/descriptor.h"
 #include "hal/perf/perf.h"
 #include "hal/perf/target.h"
 #include "hal/perf/wide.h"
@@ -124,7 +125,7 @@ try_time(const struct perf_source *time, bool kernel, int pid, int processor)
     if (fd < 0) {
         return fd;
     }
-    close(fd);
+    perf_descriptor_close(fd);
     return 0;
 }
 

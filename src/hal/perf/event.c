@@ -2,6 +2,7 @@
 /* hal/perf/event.c - perf_event_open with what all events of the back end have in common. */
 #include "hal/perf/event.h"
 
+#include "hal/perf/descriptor.h"
 #include "hal/perf/record.h"
 
 #include <errno.h>
@@ -62,7 +63,7 @@ perf_call_event_open(struct perf_event_attr *attr, int pid, int processor, bool 
     if (fd == -EMFILE && raise_descriptor_limit()) {
         fd = try_event_open(attr, pid, processor, cgroup);
     }
-    return cgroup && fd == -ENOENT ? -EBADF : fd;
+    return cgroup && fd == -ENOENT ? -EBADF : perf_descriptor_own(fd);
 }
 
 static void

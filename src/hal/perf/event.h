@@ -66,7 +66,7 @@ void perf_features_probe(struct perf_features *features, bool selectors);
  *
  *   pid  a process or thread, -1: all, or with cgroup the directory's descriptor
  *
- * Returns the descriptor or negative errno; -EBADF if the cgroup has been removed.
+ * Returns the descriptor, which is owned (descriptor.h), or negative errno; -EBADF if the cgroup has been removed.
  */
 int perf_call_event_open(struct perf_event_attr *attr, int pid, int processor,
                          bool cgroup);

@@ -14,6 +14,7 @@
  * events of such threads when it switches from one to the other.
  */
 #include "hal/perf/opening.h"
+#include "hal/perf/descriptor.h"
 
 #include "hal/perf/wide.h"
 
@@ -31,7 +32,7 @@ perf_event_forget(struct perf *perf, struct perf_event *event)
 {
     perf_idmap_remove(&perf->events, event->id);
     if (event->fd >= 0) {
-        close(event->fd);
+        perf_descriptor_close(event->fd);
     }
     free(event);
 }
@@ -132,7 +133,7 @@ drop_last:
 free_event:
     free(event);
 close_fd:
-    close(fd);
+    perf_descriptor_close(fd);
     return result;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* hal/perf/perf.c - the session's state: rings, sources, intervals. */
+#include "hal/perf/descriptor.h"
 #include "hal/perf/guest.h"
 
 #include "hal/perf/procfs.h"
@@ -71,7 +72,7 @@ try_source(const struct perf *perf, const struct perf_source *source, bool kerne
     if (fd < 0) {
         return fd;
     }
-    close(fd);
+    perf_descriptor_close(fd);
     return 0;
 }
 
@@ -161,7 +162,7 @@ make_ring(struct perf *perf, uint32_t processor, size_t pages)
     return 0;
 
 close_fd:
-    close(fd);
+    perf_descriptor_close(fd);
 free_ring:
     free(ring);
     return result == -EPERM ? -ENOBUFS : result;

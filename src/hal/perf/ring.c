@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* hal/perf/ring.c - ring memory and the records that do not lie in one piece. */
 #include "hal/perf/ring.h"
+#include "hal/perf/descriptor.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ void
 perf_ring_unmap(struct perf_ring *ring)
 {
     munmap(ring->page, ring->size_bytes + page_bytes());
-    close(ring->owner_fd);
+    perf_descriptor_close(ring->owner_fd);
     free(ring->scratch);
     *ring = (struct perf_ring){.owner_fd = -1};
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* hal/perf/target.c - sets of events: what covers what, and what started profiles need. */
+#include "hal/perf/descriptor.h"
 #include "hal/perf/opening.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
         tally->running_ns += counts.running_ns;
         tally->lost += counts.lost;
     }
-    close(event->fd);
+    perf_descriptor_close(event->fd);
     event->fd = -1;
     event->target = NULL;
     event->until_ns = until_ns;
