@@ -65,7 +65,7 @@ enum {
     RECOUNT_SPLICES = 1024
 };
 
-/* The only mutable state below api/ that no session owns: pages belong to the process. */
+/* State that no session owns: pages belong to the process. */
 static struct {
     pthread_mutex_t mutex;
     pthread_once_t once;
