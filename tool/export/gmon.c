@@ -9,11 +9,9 @@
  * often as it takes. gprof's own sums are ints, so a bin ends there.
  */
 #include "export/export.h"
-#include "export/names.h"
+#include "export/one_image.h"
 
 #include "sym/open_regular.h"
-#include "util/hash_index.h"
-#include "util/text.h"
 
 #include <elf.h>
 #include <inttypes.h>
@@ -55,10 +53,8 @@ struct writer {
     FILE *out;
     const struct profile *profile;
     size_t source;
-    uint64_t *image_hits; /* by index of the first image of the same file */
-    uint32_t *first_of;   /* that index, by image */
-    uint32_t image;       /* the one that is written */
-    struct bin *bins;     /* by address */
+    struct one_image image;
+    struct bin *bins; /* by address */
     size_t bin_count;
     uint64_t width; /* bytes of code that a bin covers */
     size_t word_bytes;
@@ -136,7 +132,7 @@ collect_bins(struct writer *writer)
         const struct profile_row *row = &profile->rows[i];
         const uint64_t hits = row->hits[writer->source];
 
-        if (hits > 0 && writer->first_of[row->image] == writer->image) {
+        if (hits > 0 && writer->image.first_of[row->image] == writer->image.chosen) {
             writer->bins[writer->bin_count++] =
                 (struct bin){.address = row->address, .hits = hits};
         }
@@ -323,7 +319,7 @@ note(const struct writer *writer, struct export_said *said)
     size_t length;
 
     for (size_t i = 0; i < profile->image_count; i++) {
-        others += i != writer->image ? writer->image_hits[i] : 0;
+        others += i != writer->image.chosen ? writer->image.hits[i] : 0;
     }
     if (others == 0 && writer->repeated == 0) {
         return;
@@ -343,15 +339,17 @@ note(const struct writer *writer, struct export_said *said)
 }
 
 static bool
-put_all(struct writer *writer, const char *image, struct export_said *said)
+put_all(struct writer *writer, const struct export_options *options,
+        struct export_said *said)
 {
     const uint32_t bucket_bytes = writer->profile->bucket_bytes;
 
-    if (!add_up_images(writer) || !choose_image(writer, image, said)) {
+    if (!one_image_choose(&writer->image, writer->profile, options, said)) {
         return false;
     }
     writer->width = bucket_bytes > 1 ? bucket_bytes + bucket_bytes % 2 : WIDTH_UNKNOWN;
-    writer->word_bytes = image_word_bytes(&writer->profile->images[writer->image]);
+    writer->word_bytes =
+        image_word_bytes(&writer->profile->images[writer->image.chosen]);
     choose_rate(writer);
     if (!collect_bins(writer) || !check_bins(writer, said)) {
         return false;
@@ -367,10 +365,9 @@ export_gmon(FILE *out, const struct profile *profile,
             const struct export_options *options, struct export_said *said)
 {
     struct writer writer = {.out = out, .profile = profile, .source = options->source};
-    const bool done = put_all(&writer, options->image, said);
+    const bool done = put_all(&writer, options, said);
 
-    free(writer.image_hits);
-    free(writer.first_of);
+    one_image_finish(&writer.image);
     free(writer.bins);
     return done;
 }

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* one_image.c - which image a form of one image holds. */
+#include "export/one_image.h"
+
+#include "export/names.h"
+
+#include "util/hash_index.h"
+#include "util/text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+same_file(const struct profile_image *a, const struct profile_image *b)
+{
+    return a->path == b->path && a->build_id == b->build_id;
+}
+
+/* The first image of the file that an image is of; itself if there is none in index. */
+static uint32_t
+find_first(const struct profile *profile, const struct hash_index *index, uint32_t hash,
+           uint32_t image)
+{
+    size_t probe = 0;
+    uint32_t at;
+
+    while ((at = hash_index_find(index, hash, &probe)) != HASH_INDEX_NONE) {
+        if (same_file(&profile->images[at], &profile->images[image])) {
+            return at;
+        }
+    }
+    return image;
+}
+
+static bool
+find_files(struct one_image *choice)
+{
+    const struct profile *profile = choice->profile;
+    struct hash_index index = {0};
+    bool done = true;
+
+    for (uint32_t i = 0; done && i < profile->image_count; i++) {
+        const struct profile_image *image = &profile->images[i];
+        const uint32_t hash = hash_mix(hash_mix(0, (uint64_t)(uintptr_t)image->path),
+                                       (uint64_t)(uintptr_t)image->build_id);
+
+        choice->first_of[i] = find_first(profile, &index, hash, i);
+        done = choice->first_of[i] != i || hash_index_add(&index, hash, i);
+    }
+    hash_index_finish(&index);
+    return done;
+}
+
+static bool
+add_up_images(struct one_image *choice, size_t source)
+{
+    const struct profile *profile = choice->profile;
+
+    choice->hits = calloc(profile->image_count + 1, sizeof(uint64_t));
+    choice->first_of = calloc(profile->image_count + 1, sizeof(uint32_t));
+    if (choice->hits == NULL || choice->first_of == NULL || !find_files(choice)) {
+        return false;
+    }
+    for (size_t i = 0; i < profile->row_count; i++) {
+        const struct profile_row *row = &profile->rows[i];
+
+        choice->hits[choice->first_of[row->image]] += row->hits[source];
+    }
+    return true;
+}
+
+static bool
+is_called(const struct profile_image *image, const char *name)
+{
+    return export_is_called(image->path, name) ||
+           export_is_called(export_image_name(image), name) ||
+           (name[0] != '\0' && export_is_called(image->build_id, name));
+}
+
+/* Is the image one to choose: the first of its file, with hits, and so called if a name is given? */
+static bool
+is_candidate(const struct one_image *choice, uint32_t image, const char *name)
+{
+    return choice->first_of[image] == image && choice->hits[image] > 0 &&
+           (name == NULL || is_called(&choice->profile->images[image], name));
+}
+
+/* The image with most hits among the candidates that is behind after in that order; else UINT32_MAX. */
+static uint32_t
+next_candidate(const struct one_image *choice, const char *name, uint32_t after)
+{
+    const uint64_t *hits = choice->hits;
+    uint32_t best = UINT32_MAX;
+
+    for (uint32_t i = 0; i < choice->profile->image_count; i++) {
+        const bool behind = after == UINT32_MAX || hits[i] < hits[after] ||
+                            (hits[i] == hits[after] && i > after);
+
+        if (behind && is_candidate(choice, i, name) &&
+            (best == UINT32_MAX || hits[i] > hits[best])) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static size_t
+count_candidates(const struct one_image *choice, const char *name)
+{
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < choice->profile->image_count; i++) {
+        count += is_candidate(choice, i, name);
+    }
+    return count;
+}
+
+/* Of images that name fits: their path, or the build-id if that is what fits. */
+static const char *
+what_tells_apart(const struct profile_image *image, const char *name)
+{
+    if (name == NULL) {
+        return export_image_name(image);
+    }
+    return export_is_called(image->path, name) ? image->build_id : image->path;
+}
+
+/* Says which images there are to choose from, those with most hits first. */
+static bool
+fail_choice(const struct one_image *choice, const char *name, struct export_said *said)
+{
+    enum { NAMED = 4 };
+    const size_t count = count_candidates(choice, name);
+    uint32_t image = UINT32_MAX;
+    size_t length;
+
+    length = (size_t)snprintf(said->error, sizeof(said->error),
+                              "gmon holds one image, --image chooses it:");
+    for (int i = 0; i < NAMED; i++) {
+        const struct profile_image *entry;
+        char shown[64];
+
+        image = next_candidate(choice, name, image);
+        if (image == UINT32_MAX) {
+            return false;
+        }
+        entry = &choice->profile->images[image];
+        text_show(shown, sizeof(shown), what_tells_apart(entry, name));
+        length += (size_t)snprintf(said->error + length, sizeof(said->error) - length,
+                                   "%s %s (%" PRIu64 " hits)", i > 0 ? "," : "", shown,
+                                   choice->hits[image]);
+    }
+    if (count > NAMED) {
+        snprintf(said->error + length, sizeof(said->error) - length, ", %zu more",
+                 count - NAMED);
+    }
+    return false;
+}
+
+bool
+one_image_choose(struct one_image *choice, const struct profile *profile,
+                 const struct export_options *options, struct export_said *said)
+{
+    const char *name = options->image;
+    size_t count;
+    char shown[128];
+
+    *choice = (struct one_image){.profile = profile};
+    if (!add_up_images(choice, options->source)) {
+        return false;
+    }
+    count = count_candidates(choice, name);
+    if (count > 1) {
+        return fail_choice(choice, name, said);
+    }
+    if (count == 1) {
+        choice->chosen = next_candidate(choice, name, UINT32_MAX);
+        return true;
+    }
+    if (name != NULL) {
+        snprintf(said->error, sizeof(said->error),
+                 "--image %s: no image with hits has that path, name or build-id",
+                 text_show(shown, sizeof(shown), name));
+    } else {
+        snprintf(
+            said->error, sizeof(said->error),
+            "source %s has no hits, and gprof reads no empty file",
+            text_show(shown, sizeof(shown), profile->sources[options->source].name));
+    }
+    return false;
+}
+
+void
+one_image_finish(struct one_image *choice)
+{
+    free(choice->first_of);
+    free(choice->hits);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * one_image.h - which image a form of one image holds. For tool/export alone.
+ *
+ * A file can have several entries in a profile, one for each range of addresses: they are one image here.
+ */
+#ifndef EXPORT_ONE_IMAGE_H
+#define EXPORT_ONE_IMAGE_H
+
+#include "export/export.h"
+
+/* one_image - the choice. All zero is none. */
+struct one_image {
+    const struct profile *profile;
+    uint32_t *first_of; /* index of the first entry of the same file, by image */
+    uint64_t *hits;     /* of a source, by that index; 0 at all others */
+    uint32_t chosen;    /* such an index */
+};
+
+/*
+ * Chooses an image with hits of options->source: the one that options->image names, or the only one. False:
+ * said->error tells why not, or memory ran out; finish it in any case.
+ */
+bool one_image_choose(struct one_image *choice, const struct profile *profile,
+                      const struct export_options *options, struct export_said *said);
+void one_image_finish(struct one_image *choice);
+
+#endif
