@@ -61,7 +61,8 @@ create_profile(HANDLE *handle, ULONG *counter)
                              sizeof(*counter), ProfileTime, 0, NULL);
 }
 
-/* The number-th active processor of group 0, or the last. */
+/* The number-th active processor of group 0, or the last. While no other thread calls: the host is the
+ * session's, which has a lock for it. */
 static ULONG
 active_processor(const ntprof_session *session, ULONG number)
 {
@@ -117,6 +118,7 @@ struct round {
     uint64_t open_first; /* of handles, as bits */
     uint64_t clock;      /* atomic */
     pthread_barrier_t *barrier;
+    ULONG processor; /* that is hit */
 };
 
 static uint64_t
@@ -521,8 +523,6 @@ static void *
 hitter_main(void *argument)
 {
     struct round *const round = argument;
-    const ULONG processor = active_processor(round->session, 0);
-
     for (int i = 0; i < ROUNDS; i++) {
         struct call *call = &round->calls[CALLERS * CALLS_EACH];
 
@@ -530,7 +530,7 @@ hitter_main(void *argument)
         for (int k = 0; k < HITS; k++, call++) {
             call->kind = CALL_HIT;
             call->begin = stamp(round);
-            call->result = hit(round->session, processor);
+            call->result = hit(round->session, round->processor);
             call->end = stamp(round);
         }
         pthread_barrier_wait(round->barrier);
@@ -628,6 +628,7 @@ calls__racing_on_the_same_handles__some_order_gives_each_outcome(void **state)
     (void)state;
     round = (struct round){.session = open_session(NTPROF_SESSION_POLLED),
                            .barrier = &barrier};
+    round.processor = active_processor(round.session, 0);
     assert_int_equal(pthread_barrier_init(&barrier, NULL, CALLERS + 2), 0);
     for (int i = 0; i < CALLERS; i++) {
         callers[i] =
@@ -855,6 +856,8 @@ storm_run(struct storm *storm, ULONG hitters)
             .random = i + 1,
             .processor =
                 i < WORKERS ? 0 : active_processor(storm->session, i - WORKERS)};
+    }
+    for (ULONG i = 0; i < WORKERS + hitters; i++) {
         assert_int_equal(pthread_create(&workers[i].thread, NULL,
                                         i < WORKERS ? storm_main : storm_hitter_main,
                                         &workers[i]),
