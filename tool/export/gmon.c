@@ -38,7 +38,7 @@ enum {
 /* gprof has an int for each bin of a range. */
 #define RANGE_BINS_MAX (UINT64_C(1) << 24)
 
-/* More records than this take gprof minutes. */
+/* With many ranges, more records than this take gprof minutes. */
 #define RECORDS_MAX UINT64_C(1000000)
 
 /* A rate is a whole number to gprof; a share of this much off is no harm. */
