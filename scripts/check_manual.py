@@ -7,8 +7,8 @@ usage: check_manual.py [--examples FOLDER] [TREE]
 Section 3: each function of include/ntprof/*.h has a page, by its own name, whose synopsis is the header's;
 each parameter, constant and member is told; statuses stand in the header's order, and rules are rules of
 docs/behaviour.md; each page has threads and an example. Examples compile without a warning ($CC or cc).
-Section 5: labels and comments are those of tool/profile/pprof_fields.h, as in docs/format.md; members of
-JSON those of docs/schema. What is installed under several names is what the pages say.
+Section 5: labels and comments are those of tool/profile/pprof_fields.h, as in docs/format.md; keys of
+a source those that pprof_encode.c writes, members of JSON those of docs/schema. What is installed under several names is what the pages say.
 
 With --examples the programs among the examples are written to FOLDER, and nothing is checked.
 """
@@ -249,6 +249,10 @@ def check_files(tree):
             fault(f"{path.name}: does not tell of {name}, {value}")
         if f"`{value}" not in prose:
             fault(f"docs/format.md: does not tell of {name}, {value}")
+    encoder = (tree / "tool/profile/pprof_encode.c").read_text()
+    for key in re.findall(r'[" ]([a-z_]+)=["%]', encoder):
+        if not re.search(rf"^\.It Va (?:\w+ , )*{key}\b", section(text, "COMMENTS"), re.M):
+            fault(f"{path.name}: does not tell of the key {key} of a source")
     for schema in sorted((tree / "docs/schema").glob("*.schema.json")):
         content = json.loads(schema.read_text())
         name = content["properties"]["schema"]["const"]

@@ -135,6 +135,7 @@ class CheckManual(Copy):
         self.change("docs/man/ntprof_source_lookup.3", "Fa text\n", "Fa words\n")
         self.change("docs/man/ntprof_buffer_alloc.3", "Level: passive.", "")
         self.change("docs/man/ntprof-profile.5", ".It Va process\n", ".It Va task\n")
+        self.change("docs/man/ntprof-profile.5", ".It Va kernel_included\n1", ".It Va kernel\n1")
         self.change("docs/man/ntprof-profile.5", ".It Va row_count\n", ".It Va rows_count\n")
         self.change("docs/man/meson.build", "'ntprof_session_set_notify'", "")
         self.change("include/ntprof/session.h", "const char *ntprof_version(void);",
@@ -150,6 +151,7 @@ class CheckManual(Copy):
                      "ntprof_source_lookup: ntprof_source_lookup.3 does not tell of text",
                      "ntprof_buffer_alloc.3: does not say at which level",
                      "ntprof-profile.5: does not tell of LABEL_PROCESS, process",
+                     "ntprof-profile.5: does not tell of the key kernel_included of a source",
                      "ntprof-profile.5: ntprof.report has a member row_count, which is not told",
                      "ntprof-profile.5: ntprof.report has no member rows_count",
                      "docs/man/meson.build: the other names of ntprof_session_watch.3 are",
