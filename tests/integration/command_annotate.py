@@ -351,6 +351,8 @@ class Choosing(AnnotateTest):
         self.make_two()
         self.assertEqual(self.annotate()["target"]["function"], "paste")
         self.assertEqual(self.annotate("--image", "libone*")["target"]["function"], "copy")
+        (self.folder / "ntprof.pb.gz").rename(self.folder / "x.pb.gz")
+        self.assertEqual(self.annotate("x.pb.gz")["target"]["function"], "paste")
 
     def test_not_there__said_with_what_is_near(self):
         self.make_two()

@@ -337,19 +337,24 @@ static void
 note_missing(struct listing *listing, const struct source_file *file)
 {
     const char *const slash = strrchr(file->path, '/');
-    const int length = slash == NULL ? 0 : (int)(slash - file->path);
+    const char *why = file->error == -EINVAL   ? "it is no regular file"
+                      : file->error == -EFBIG  ? "it is larger than 64 MiB"
+                      : file->error == -EILSEQ ? "it is no text"
+                                               : strerror(-file->error);
 
-    if (file->error == -ENOENT || file->error == -ENOTDIR) {
+    if (file->error != -ENOENT && file->error != -ENOTDIR) {
+        listing_add_note(listing, LISTING_NOTE_SOURCE, "no source %s: %s", file->opened,
+                         why);
+    } else if (file->path[0] != '/') {
+        listing_add_note(
+            listing, LISTING_NOTE_SOURCE,
+            "no source %s: not there; if DIR has it below: --source-dir DIR",
+            file->opened);
+    } else {
         listing_add_note(listing, LISTING_NOTE_SOURCE,
                          "no source %s: not there; if it is elsewhere: --source-dir "
                          "%.*s=DIR",
-                         file->opened, length, file->path);
-    } else {
-        listing_add_note(listing, LISTING_NOTE_SOURCE, "no source %s: %s", file->opened,
-                         file->error == -EINVAL   ? "it is no regular file"
-                         : file->error == -EFBIG  ? "it is larger than 64 MiB"
-                         : file->error == -EILSEQ ? "it is no text"
-                                                  : strerror(-file->error));
+                         file->opened, (int)(slash - file->path), file->path);
     }
 }
 

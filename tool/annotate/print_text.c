@@ -272,17 +272,24 @@ put_bytes(struct printer *printer, const struct listing_line *line)
     buffer_append_text(&printer->text, size > 8 ? "+ " : "  ");
 }
 
+/* A line that could not be read is told by its place. */
 static void
 put_source(struct printer *printer, const struct listing_line *line)
 {
     if (!printer->listing->has_instructions) {
         buffer_print(&printer->text, "%*" PRIu32 "  ", (int)printer->place_width,
                      line->line);
-    } else {
+    } else if (!line->missing) {
         buffer_print(&printer->text, "%*s  %" PRIu32 "  ", (int)printer->place_width,
                      "", line->line);
+    } else {
+        const char *const slash = strrchr(line->file, '/');
+
+        buffer_print(&printer->text, "%*s  ", (int)printer->place_width, "");
+        text_escape(&printer->text, slash == NULL ? line->file : slash + 1);
+        buffer_print(&printer->text, ":%" PRIu32, line->line);
     }
-    text_escape(&printer->text, line->missing ? "(not there)" : line->text);
+    text_escape(&printer->text, line->text);
 }
 
 static void
@@ -498,7 +505,7 @@ print_legend(struct printer *printer)
         if (listing_line_shared(listing, &listing->lines[i], main_source(printer)) >
             0) {
             fputs("note: at ~ a bucket holds code of other lines too: its hits may be "
-                  "theirs\n",
+                  "theirs, which instructions tell\n",
                   printer->out);
             return true;
         }

@@ -243,6 +243,16 @@ set_option(struct arguments *arguments, int option, char **argv)
     }
 }
 
+/* Is this what profiles are called? */
+static bool
+is_profile_name(const char *text)
+{
+    static const char end[] = ".pb.gz";
+    const size_t size = strlen(text);
+
+    return size >= sizeof(end) && strcmp(text + size - strlen(end), end) == 0;
+}
+
 static bool
 parse(struct arguments *arguments, int argc, char **argv)
 {
@@ -259,6 +269,11 @@ parse(struct arguments *arguments, int argc, char **argv)
         if (!set_plain(arguments, argv[optind])) {
             return false;
         }
+    }
+    if (arguments->file == NULL && arguments->what != NULL &&
+        is_profile_name(arguments->what)) {
+        arguments->file = arguments->what;
+        arguments->what = NULL;
     }
     if (arguments->file == NULL) {
         arguments->file = CMD_FILE_DEFAULT;
@@ -441,6 +456,7 @@ annotate(const struct profile *profile, struct arguments *arguments)
     if (names_open(&names, "annotate", &arguments->names, false)) {
         arguments->settings.symbols = &names.settings;
         status = list(profile, arguments, &target, source, &names);
+        arguments->settings.symbols = NULL;
     }
     names_close(&names);
     return status;
