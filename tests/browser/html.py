@@ -227,6 +227,49 @@ class Picture(PageTest):
         self.assertEqual(page.text("#chosen"), "work+0x4000")
         self.assertLess(self.view(page)[1], 0x100)
 
+    def test_bars__add_up_to_the_image(self):
+        file, made = self.export(profiles.big(3000, 3))
+        page = self.open(made)
+        images = json.loads(ntprof("report", "--json", "--by", "image", file))["rows"]
+        wanted = {row["image"].rpartition("/")[2]: row["hits"] for row in images}
+        for zoomed in range(2):
+            for image in page.run("[...image.options].map((option) => option.value)"):
+                page.run(f"image.value = '{image}'; image.dispatchEvent(new Event('change')); map.focus()")
+                self.assertEqual(self.sum_of_bars(page, zoomed), wanted[page.run("image.selectedOptions[0].textContent").split()[0]])
+
+    def sum_of_bars(self, page, zoomed):
+        """By keys from the first to the last, which move the view along if it is narrow."""
+        if zoomed:
+            page.run("for (let i = 0; i < 3; i++) document.getElementById('zoom-in').click(); map.focus()")
+            page.run("for (let i = 0; i < 40; i++) map.dispatchEvent(new KeyboardEvent('keydown',"
+                     " {key: 'ArrowLeft', shiftKey: true}))")
+        return page.run("""(async () => {
+            let sum = 0; let last = '';
+            for (;;) {
+                map.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight'}));
+                const [where, hits] = [...tip.children].map((line) => line.textContent);
+                if (where === last) return sum;
+                last = where;
+                sum += Number(hits.replaceAll(',', '').split(' ')[0]);
+            }
+        })()""")
+
+    def test_addresses_at_the_ends_of_64_bits__are_exact(self):
+        profile = profiles.Profile()
+        image = profile.add_image("/tmp/wide", 0, 0)
+        places = [0, 4, (1 << 52) + 4, (1 << 63) + 8, (1 << 64) - 8, (1 << 64) - 4]
+        for i, address in enumerate(places):
+            profile.add_bucket(image, address, profile.add_function(f"place_{i}"), 0, (i + 1,))
+        page = self.show(profile)
+        page.run("by.value = 'bucket'; by.dispatchEvent(new Event('change'))")
+        self.assertEqual([row[2] for row in self.rows(page)], [hex(address) for address in reversed(places)])
+        page.run("map.focus()")
+        self.assertEqual(self.sum_of_bars(page, False), 21)
+        for key in ("+", "+", "-", "f", "0"):
+            page.key(key)
+            page.settle()
+        self.assertEqual(page.text("#chosen"), "place_5")
+
     def test_wheel_and_drag__zoom_and_move(self):
         page = self.show(small())
         x, y, width, height = page.box("#map")
@@ -336,6 +379,17 @@ class Code(PageTest):
         self.assertEqual("go to 0x" + page.text("#code .row.on .at"), target)
         first, size = self.view(page)
         self.assertTrue(first <= int(target[8:], 16) < first + size)
+
+    def test_click_in_the_picture__shows_the_code_that_is_there(self):
+        page = self.show(self.profile)
+        page.key("f")
+        wanted = (self.primes[0] + 3) // 4 * 4 + 4 * 9
+        self.click_address(page, wanted)
+        at = int(page.text("#code .row.on .at"), 16)
+        self.assertTrue(wanted - 15 < at < wanted + 4, (hex(wanted), hex(at)))
+        x, y, width, height = page.box("#code")
+        row = page.box("#code .row.on")
+        self.assertTrue(y <= row[1] < y + height)
 
     def test_files_that_are_gone__buckets_and_the_reason(self):
         profile = profiles.Profile()

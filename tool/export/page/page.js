@@ -1087,6 +1087,14 @@ const picture = {
     }
     return { row: best, hits: bestHits, sums };
   },
+  hottestRow(bar, fn) {
+    const { hits } = hitsOf(state.source);
+    let best = -1;
+    for (let row = bar.first; row < bar.end; row++) {
+      if (rows.function[row] === fn && (best < 0 || hits[row] > hits[best])) best = row;
+    }
+    return best;
+  },
   paintPeaks(to, width, bottom, bars, most) {
     const room = bottom - TOP;
     const peaks = [...bars].sort((a, b) => b.hits - a.hits).slice(0, 14);
@@ -1290,7 +1298,8 @@ const picture = {
     const near = (this.view.to - this.view.from) / this.size().width * 3;
     let best = null;
     for (const bar of bars) {
-      const away = u < bar.from ? bar.from - u : u >= bar.to ? u - bar.to : 0;
+      if (bar.from <= u && u < bar.to) return bar;
+      const away = u < bar.from ? bar.from - u : u - bar.to;
       if (away <= near && (!best || away < best.away)) best = { bar, away };
     }
     return best && best.bar;
@@ -1344,7 +1353,9 @@ const picture = {
     const bar = this.barAt(u);
     if (!bar) return false;
     this.cursor = bar.from;
-    chooseFunctionOf(this.hottestOf(bar).row);
+    const { row } = this.hottestOf(bar);
+    chooseFunctionOf(row);
+    showCodeOf(this.hottestRow(bar, rows.function[row]));
     return true;
   },
 };
@@ -1562,6 +1573,28 @@ function setCodeAt(i) {
     picture.setView(u - half, u + half);
   }
   picture.later();
+}
+
+// The line of code that a row of the profile is at: where the picture was clicked.
+function showCodeOf(row) {
+  const address = addressOf(row);
+  let found = -1;
+  let nearest = -1n;
+  codeLines.forEach((line, i) => {
+    if (line.address) {
+      const at = BigInt("0x" + line.address);
+      // An instruction that begins within the bucket, or the last before it.
+      if (at < address + BigInt(bucketBytes) && at > nearest && (nearest < address || lineHits(line) > 0)) {
+        [found, nearest] = [i, at];
+      }
+    } else if (codeView === "source" && line.kind === KIND.source && line.line === rows.line[row]) {
+      found = i;
+    }
+  });
+  if (found < 0) return;
+  codeAt = found;
+  code.show(found, true);
+  code.draw(true);
 }
 
 function uOfAddress(address) {
