@@ -7,6 +7,7 @@
 #include "util/hash_index.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,29 +333,68 @@ find_source(struct annotator *annotator, const char *path)
     return new_source(annotator, path);
 }
 
-/* Says why there is no source, and how it may be found. */
+/* Says why there is no source. Of those that are not there one note is for all. */
 static void
-note_missing(struct listing *listing, const struct source_file *file)
+note_source(struct listing *listing, const struct source_file *file)
 {
-    const char *const slash = strrchr(file->path, '/');
-    const char *why = file->error == -EINVAL   ? "it is no regular file"
-                      : file->error == -EFBIG  ? "it is larger than 64 MiB"
-                      : file->error == -EILSEQ ? "it is no text"
-                                               : strerror(-file->error);
+    if (file->error == -ENOENT || file->error == -ENOTDIR) {
+        listing->private->failed |=
+            string_set_add(&listing->private->missing, file->path,
+                           strlen(file->path)) == HASH_INDEX_NONE;
+        return;
+    }
+    listing_add_note(listing, LISTING_NOTE_SOURCE, "no source %s: %s", file->opened,
+                     file->error == -EINVAL   ? "it is no regular file"
+                     : file->error == -EFBIG  ? "it is larger than 64 MiB"
+                     : file->error == -EILSEQ ? "it is no text"
+                                              : strerror(-file->error));
+}
 
-    if (file->error != -ENOENT && file->error != -ENOTDIR) {
-        listing_add_note(listing, LISTING_NOTE_SOURCE, "no source %s: %s", file->opened,
-                         why);
-    } else if (file->path[0] != '/') {
-        listing_add_note(
-            listing, LISTING_NOTE_SOURCE,
-            "no source %s: not there; if DIR has it below: --source-dir DIR",
-            file->opened);
+/* Bytes of the folder that all of the paths are below. */
+static int
+common_folder(const struct string_set *paths)
+{
+    const char *const first = paths->texts[0];
+    size_t size = strlen(first);
+
+    for (size_t i = 1; i < paths->count; i++) {
+        size_t same = 0;
+
+        while (same < size && paths->texts[i][same] == first[same]) {
+            same++;
+        }
+        size = same;
+    }
+    while (size > 0 && first[size - 1] != '/') {
+        size--;
+    }
+    return size == 0 || size > INT_MAX ? 0 : (int)(size - 1);
+}
+
+void
+annotator_note_missing(struct listing *listing)
+{
+    const struct string_set *const missing = &listing->private->missing;
+    const char *const first = missing->count == 0 ? "" : missing->texts[0];
+    const int common = missing->count == 0 ? 0 : common_folder(missing);
+    const char *what = missing->count == 1 ? "it is elsewhere" : "they are elsewhere";
+    const char *more = "";
+
+    if (missing->count == 0) {
+        return;
+    }
+    if (missing->count > 1) {
+        more = listing_format(listing, ", nor %zu more", missing->count - 1);
+    }
+    if (first[0] == '/' && common == 0) {
+        listing_add_note(listing, LISTING_NOTE_SOURCE,
+                         "no source %s: not there%s; if %s: --source-dir OLD=NEW",
+                         first, more, what);
     } else {
         listing_add_note(listing, LISTING_NOTE_SOURCE,
-                         "no source %s: not there; if it is elsewhere: --source-dir "
-                         "%.*s=DIR",
-                         file->opened, (int)(slash - file->path), file->path);
+                         "no source %s: not there%s; if %s: --source-dir %.*s%sDIR",
+                         first, more, what, first[0] == '/' ? common : 0, first,
+                         first[0] == '/' ? "=" : "");
     }
 }
 
@@ -370,7 +410,7 @@ annotator_source(struct annotator *annotator, struct listing *listing, const cha
         return NULL;
     }
     if (source->error != 0) {
-        note_missing(listing, source);
+        note_source(listing, source);
         return NULL;
     }
     if (newer_than_s != 0 && source->text.written_s > newer_than_s) {

@@ -131,8 +131,9 @@ code_decode_part(struct code_view *code, const struct part *part)
     wanted.sync = code->sync;
     wanted.sync_count = code->sync_count;
     if (!decode(code, &wanted, why, sizeof(why))) {
-        listing_add_note(code->listing, LISTING_NOTE_DECODER, "no instructions: %s",
-                         why);
+        listing_add_note(
+            code->listing, LISTING_NOTE_DECODER, "no instructions: %s%s", why,
+            decode_has_capstone() ? "" : "; ntprof was built without libcapstone");
         return false;
     }
     return true;

@@ -20,6 +20,7 @@ listing_finish(struct listing *listing)
 {
     if (listing->private != NULL) {
         string_set_finish(&listing->private->texts);
+        string_set_finish(&listing->private->missing);
     }
     free(listing->private);
     free(listing->lines);

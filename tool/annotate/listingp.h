@@ -14,6 +14,7 @@
 
 struct listing_private {
     struct string_set texts;
+    struct string_set missing; /* paths of sources that are not there */
     size_t line_room;
     size_t bucket_room;
     size_t note_room;

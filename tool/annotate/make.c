@@ -199,6 +199,7 @@ listing_make(struct annotator *annotator, const struct profile *profile,
     set_title(listing, profile);
     fill(&made, view);
     if (!listing_failed(listing)) {
+        annotator_note_missing(listing);
         note_outside(listing);
     }
     return !listing_failed(listing);

@@ -295,6 +295,9 @@ compare_files(const void *left, const void *right)
 static bool
 sort_lines(struct source_view *source)
 {
+    if (source->lines == NULL) {
+        return false;
+    }
     qsort(source->lines, source->count, sizeof(*source->lines), compare_lines);
     source->files = calloc(source->count + 1, sizeof(*source->files));
     if (source->files == NULL) {

@@ -447,6 +447,47 @@ image__kernel_or_jit__buckets_and_why(void **state)
 }
 
 static void
+vdso__of_this_kernel__its_instructions(void **state)
+{
+    struct profile *profile = fixture_profile(4);
+    struct sym_image *vdso = sym_image_open_vdso();
+    struct sym_name name = {.name = NULL};
+    struct profile_image image = {.path = "[vdso]"};
+    uint64_t address = 0;
+    struct listing listing;
+    uint32_t index;
+
+    (void)state;
+    if (vdso == NULL) {
+        skip();
+    }
+    while (address < 0x10000 && !sym_image_lookup_address(vdso, address, &name)) {
+        address += 4;
+    }
+    assert_non_null(name.name);
+    image.build_id = sym_image_build_id(vdso);
+    assert_true(profile_add_image(profile, &image, &index));
+    fixture_hits(profile, index, address, fixture_function(profile, name.name, "", 0),
+                 0, 0, 20);
+    sym_image_close(vdso);
+    list(profile, profile->functions[1].name, LISTING_BEST, &listing);
+    assert_true(listing.has_instructions);
+    assert_int_equal(sum(&listing, 0), 20);
+    listing_finish(&listing);
+    /* The one of another kernel is another. */
+    image.build_id = "0123";
+    assert_true(profile_add_image(profile, &image, &index));
+    fixture_hits(profile, index, address, fixture_function(profile, "other", "", 0), 0,
+                 0, 20);
+    list(profile, "other", LISTING_BEST, &listing);
+    assert_false(listing.has_instructions);
+    assert_non_null(
+        strstr(fixture_note(&listing, LISTING_NOTE_IMAGE)->text, "another build"));
+    listing_finish(&listing);
+    profile_delete(profile);
+}
+
+static void
 source__elsewhere__found_by_prefix(void **state)
 {
     char dir[PATH_MAX];
@@ -465,6 +506,26 @@ source__elsewhere__found_by_prefix(void **state)
     list_with(&settings, made.profile, "far", LISTING_BEST, &listing);
     assert_string_equal(fixture_line(&listing, 11)->text, "    add $1, %eax");
     assert_null(fixture_note(&listing, LISTING_NOTE_SOURCE));
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+sources__several_missing__one_note_with_what_is_common(void **state)
+{
+    struct sample_profile made = make("/gone/app", 4);
+    const uint32_t first = fixture_function(made.profile, "f", "/gone/b/x.c", 1);
+    const uint32_t second = fixture_function(made.profile, "f", "/gone/bc.h", 1);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401004, first, 3, 0, 30);
+    fixture_hits(made.profile, made.image, 0x401008, second, 4, 0, 70);
+    list(made.profile, "f", LISTING_BEST, &listing);
+    assert_string_equal(fixture_note(&listing, LISTING_NOTE_SOURCE)->text,
+                        "no source /gone/bc.h: not there, nor 1 more; if they are "
+                        "elsewhere: --source-dir /gone=DIR");
+    assert_int_equal(sum(&listing, 0), 100);
     listing_finish(&listing);
     profile_delete(made.profile);
 }
@@ -625,7 +686,9 @@ main(int argc, char **argv)
         cmocka_unit_test(image__of_another_build__source_and_said),
         cmocka_unit_test(image__gone__found_in_image_dir),
         cmocka_unit_test(image__kernel_or_jit__buckets_and_why),
+        cmocka_unit_test(vdso__of_this_kernel__its_instructions),
         cmocka_unit_test(source__elsewhere__found_by_prefix),
+        cmocka_unit_test(sources__several_missing__one_note_with_what_is_common),
         cmocka_unit_test(hits_without_line__source__counted_as_outside),
         cmocka_unit_test(lines_far_apart__listed__a_gap_between),
         cmocka_unit_test(texts__hostile__one_line_each),
