@@ -425,6 +425,7 @@ assert_told(uint32_t pid)
 
     if (life == NULL || !life->live) {
         fail_msg("process %" PRIu32 " was not told", pid);
+        abort(); /* fail_msg never returns, which not every tool knows */
     }
     return life;
 }
