@@ -74,8 +74,15 @@ capability(const char *name)
     return text == NULL || text == (const char *)-1 ? "" : text;
 }
 
-bool
-tui_display_check(char *why, size_t size)
+static void
+close_description(void)
+{
+    (void)del_curterm(cur_term);
+}
+
+/* Reads what is known of the terminal, until close_description. False: it can show no screen. */
+static bool
+open_description(char *why, size_t size)
 {
     const char *const type = getenv("TERM");
     char shown[80];
@@ -95,9 +102,21 @@ tui_display_check(char *why, size_t size)
     if (capability("cup")[0] == '\0' || capability("clear")[0] == '\0') {
         refuse(why, size, "TERM is '%s', a terminal on which nothing can be placed",
                shown);
+        close_description();
         return false;
     }
     return true;
+}
+
+bool
+tui_display_check(char *why, size_t size)
+{
+    const bool can = open_description(why, size);
+
+    if (can) {
+        close_description();
+    }
+    return can;
 }
 
 /* Where tputs writes to, which takes a function without a context. */
@@ -190,18 +209,19 @@ tell_keeper(struct tui_display *display)
 struct tui_display *
 tui_display_open(struct tui_keeper *keeper, char *why, size_t size)
 {
-    struct tui_display *display;
+    struct tui_display *const display = calloc(1, sizeof(*display));
     struct sigaction actions[CURSES_SIGNALS];
 
-    if (!tui_display_check(why, size)) {
-        return NULL;
-    }
-    display = calloc(1, sizeof(*display));
     if (display == NULL) {
         return refuse(why, size, "out of memory");
     }
+    if (!open_description(why, size)) {
+        free(display);
+        return NULL;
+    }
     display->keeper = keeper;
     find_undo(display);
+    close_description();
     use_env(FALSE);
     keep_actions(actions);
     tell_keeper(display);
