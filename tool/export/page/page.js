@@ -320,7 +320,7 @@ const describe = {
   thread: (row) => ({ name: texts[data.threads[rows.thread[row]]] || "(not told)", image: "", where: processOf(row) }),
   cpu: (row) => ({ name: rows.cpu[row] > 0 ? "processor " + (rows.cpu[row] - 1) : "(not told)", image: "", where: "" }),
 };
-const WHERE = { function: "Where", line: "Function", file: "Path", image: "Build-id", bucket: "Place", process: "", thread: "Process", cpu: "" };
+const WHERE = { function: "Where", line: "Function", file: "Path", image: "", bucket: "Place", process: "", thread: "Process", cpu: "" };
 const IMAGE = { function: "Image", line: "Image", file: "Image", image: "Path", bucket: "Image", process: "", thread: "", cpu: "" };
 
 /* ---- search: every word must be in the name, file, image, process or address ---- */
@@ -521,6 +521,7 @@ function columns() {
   if (IMAGE[state.by]) {
     list.push({ id: "image", label: IMAGE[state.by], classes: "dim not-narrow", width: "minmax(84px, 1fr)" });
   }
+  if (state.by === "image") list.push({ id: "shape", label: "Addresses", classes: "shape not-narrow", width: "minmax(90px, 1.6fr)" });
   if (WHERE[state.by]) {
     list.push({ id: "where", label: WHERE[state.by], classes: "dim not-narrow", width: "minmax(88px, 1.2fr)" });
   }
@@ -542,6 +543,7 @@ function makeHeading() {
     button.type = "button";
     button.tabIndex = -1;
     button.title = "Sort by " + column.label.slice(0, NAME_SHOWN);
+    if (column.id === "shape") button.disabled = true;
     button.addEventListener("click", () => sortBy(column.id));
     cell.append(button);
     heading.append(cell);
@@ -607,6 +609,7 @@ function fillRow(row, i) {
       const cell = make("div", "cell " + column.classes);
       cell.setAttribute("role", "gridcell");
       if (column.id === "share") cell.append(make("i"), make("b"));
+      if (column.id === "shape") cell.append(make("canvas"));
       row.append(cell);
     }
     row.shape = shownColumns;
@@ -621,6 +624,8 @@ function fillRow(row, i) {
       cell.textContent = count(hits);
     } else if (column.id.startsWith("source-")) {
       cell.textContent = count(sumsOf(groups, Number(column.id.slice(7)))[group]);
+    } else if (column.id === "shape") {
+      drawShape(cell.firstChild, images[rows.image[first]]);
     } else if (column.id === "sub") {
       cell.textContent = [count(hits) + (hits === 1 ? " hit" : " hits"), text.image, text.where]
         .filter((part) => part !== "").join("  ·  ").slice(0, NAME_SHOWN);
@@ -629,6 +634,33 @@ function fillRow(row, i) {
       putMarked(cell, whole.length > NAME_SHOWN ? whole.slice(0, NAME_SHOWN) + "…" : whole);
       cell.title = whole.slice(0, LINES_OF_NAME);
     }
+  });
+}
+
+// An image in small: its hits over its addresses, in a row of the table.
+function drawShape(canvas, image) {
+  const [width, height] = [160, 20];
+  const ratio = window.devicePixelRatio || 1;
+  const { hits } = hitsOf(state.source);
+  if (!image.space) image.space = makeSpace(image);
+  const bars = new Float64Array(width / 2);
+  const scale = bars.length / image.space.length;
+  let most = 0;
+  for (let row = image.firstRow; row < image.endRow; row++) {
+    const at = Math.floor(image.space.us[row - image.firstRow] * scale);
+    most = Math.max(most, bars[at] += hits[row]);
+  }
+  canvas.width = width * ratio;
+  canvas.height = height * ratio;
+  const to = canvas.getContext("2d");
+  to.scale(ratio, ratio);
+  to.fillStyle = picture.colours.line;
+  to.fillRect(0, height - 1, width, 1);
+  bars.forEach((bar, i) => {
+    if (bar === 0) return;
+    const part = Math.sqrt(bar / most);
+    to.fillStyle = picture.heat(0.25 + 0.75 * part);
+    to.fillRect(i * 2, height - 1 - part * (height - 2), 1.6, part * (height - 2) + 1);
   });
 }
 
@@ -1829,8 +1861,13 @@ function setBy(by) {
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
   try { localStorage.setItem("ntprof-theme", theme); } catch { /* a page in a file may have no storage */ }
+  repaint();
+}
+
+function repaint() {
   picture.readColours();
   picture.later();
+  if (shown.groups) table.draw(true);
 }
 
 function isDark() {
@@ -1981,10 +2018,7 @@ function addControls() {
       tabs[at].click();
     }
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    picture.readColours();
-    picture.later();
-  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
   narrow.addEventListener("change", refreshMeasures);
 }
 
