@@ -21,6 +21,7 @@ import tempfile
 
 FOREIGN = pathlib.Path(__file__).parent / "foreign"
 KINDS = ["go", "gperftools", "node"]
+FORMS = ["callgrind", "folded", "html", "json", "csv", "openmetrics", "speedscope"]
 LEFT_OUT = "callers left out, as hits count where they were"
 
 wrong = 0
@@ -107,6 +108,11 @@ def check_others(ntprof, folder, kind, path):
     diff = json.loads(ntprof("diff", path, "twice", "--normalize", "--json"))
     expect(diff["sources"][0]["beyond_chance_count"] == 0, f"{kind}: shares are the same")
     ntprof("report", path, "--csv", "--by", "line")
+    for form in FORMS:
+        ntprof("export", "--format", form, "-o", f"{kind}.{form}", path)
+        expect((folder / f"{kind}.{form}").stat().st_size > 0, f"{kind} as {form} is empty")
+    ntprof("export", "--format", "pprof", "-o", "again", path)
+    expect(ntprof.hits("again") == once, f"{kind}: exported as pprof it is another")
 
 
 def check_go_now(ntprof, folder):
