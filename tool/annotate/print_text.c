@@ -372,9 +372,9 @@ color_of(const struct printer *printer, const struct listing_line *line)
                                                                               : "";
 }
 
-/* What was made, cut to the screen, without blanks at the end. */
+/* What was made, cut to so many columns (0: not), without blanks at the end. */
 static bool
-print_text(struct printer *printer, const char *color)
+print_cut(struct printer *printer, const char *color, int width)
 {
     const char *text = buffer_text(&printer->text);
     size_t size;
@@ -382,15 +382,19 @@ print_text(struct printer *printer, const char *color)
     if (text == NULL) {
         return false;
     }
-    size = printer->options->width <= 0
-               ? printer->text.size
-               : text_bytes_of_columns(text, (size_t)printer->options->width);
+    size = width <= 0 ? printer->text.size : text_bytes_of_columns(text, (size_t)width);
     while (size > 0 && text[size - 1] == ' ') {
         size--;
     }
     fprintf(printer->out, "%s%.*s%s\n", color, (int)size, text,
             color[0] != '\0' ? RESET : "");
     return true;
+}
+
+static bool
+print_text(struct printer *printer, const char *color)
+{
+    return print_cut(printer, color, printer->options->width);
 }
 
 static bool
@@ -430,7 +434,7 @@ print_head(struct printer *printer)
                          listing->inlined[source]);
         }
     }
-    return print_text(printer, printer->options->color ? BOLD : "");
+    return print_cut(printer, printer->options->color ? BOLD : "", 0);
 }
 
 static bool

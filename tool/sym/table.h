@@ -35,7 +35,7 @@ struct sym_range {
     const char *name;
     char *shown; /* NULL until asked for; name itself, or owned */
     uint32_t tag;
-    uint32_t entry; /* the symbol's number: those of one that others cut have the same */
+    uint32_t entry; /* number of the symbol: one that is cut has several ranges */
 };
 
 /* Who covers an address that several sized symbols claim. */
