@@ -3,7 +3,7 @@
 """Makes of a page's HTML, CSS and JavaScript one C file with two strings: what comes before the data
 and what comes after it.
 
-usage: make_page.py page.html page.css page.js OUTPUT.c
+usage: make_page.py OUTPUT.c page.html page.css SCRIPT.js...
 
 The page allows itself (Content-Security-Policy) its own style and its own script, by their hashes, and
 nothing else: a name in a profile could not run or load anything even if it got out of its place.
@@ -52,9 +52,11 @@ def c_array(name, text):
 
 
 def main():
-    if len(sys.argv) != 5:
-        fail("usage: make_page.py page.html page.css page.js OUTPUT.c")
-    page, style, script = (read(path) for path in sys.argv[1:4])
+    if len(sys.argv) < 5:
+        fail("usage: make_page.py OUTPUT.c page.html page.css SCRIPT.js...")
+    page, style, *scripts = (read(path) for path in sys.argv[2:])
+    # One function: the scripts see each other, and nothing of them is the page's.
+    script = "\"use strict\";\n(() => {\n" + "\n".join(scripts) + "})();\n"
     for name, text in (("style", style), ("script", script)):
         if re.search(rf"</{name}|<!--", text, re.I):
             fail(f"the {name} would end its own element")
@@ -64,7 +66,7 @@ def main():
     if page.count("@DATA@") != 1:
         fail("@DATA@ does not stand once in the page")
     before, after = page.split("@DATA@")
-    pathlib.Path(sys.argv[4]).write_text(
+    pathlib.Path(sys.argv[1]).write_text(
         HEAD + c_array("html_page_before", before) + c_array("html_page_after", after),
         encoding="utf-8")
 

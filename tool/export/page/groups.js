@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* groups.js - rows of the table: rows of the profile added up by a key, searched and sorted. */
+const KINDS = {
+  function: "Function", line: "Line", file: "File", image: "Image", bucket: "Bucket", process: "Process",
+};
+if (rows.thread.some((thread) => thread !== 0)) KINDS.thread = "Thread";
+if (rows.cpu.some((cpu) => cpu !== 0)) KINDS.cpu = "Processor";
+const WIDE_KINDS = new Set(["image", "process", "thread", "cpu", "file"]); // of more than one function
+
+// For each row the number of its group; groups are numbered in the order in which they come.
+function numberGroups(keyOf) {
+  const of = new Uint32Array(rowCount);
+  const first = [];
+  const known = new Map();
+  let group;
+  let last;
+  for (let row = 0; row < rowCount; row++) {
+    const key = keyOf(row);
+    if (key !== last) { // neighbours often are of one group
+      group = known.get(key);
+      last = key;
+    }
+    if (group === undefined) {
+      group = first.length;
+      known.set(key, group);
+      first.push(row);
+    }
+    of[row] = group;
+  }
+  return { of, first: Uint32Array.from(first), count: first.length, sums: [], order: null };
+}
+
+let bucketNumber = null; // for each row the first row of its bucket
+function bucketsOfRows() {
+  if (!bucketNumber) {
+    bucketNumber = new Uint32Array(rowCount);
+    for (let row = 1; row < rowCount; row++) {
+      bucketNumber[row] = sameBucket(row, row - 1) ? bucketNumber[row - 1] : row;
+    }
+  }
+  return bucketNumber;
+}
+
+const keyMakers = {
+  function() {
+    const buckets = bucketsOfRows();
+    return (row) => rows.function[row] === 0 ? -1 - buckets[row]
+      : functions.name[rows.function[row]] * images.length + rows.image[row];
+  },
+  line() {
+    const of = groupsBy("function").of;
+    return (row) => of[row] * 0x100000000 + rows.line[row];
+  },
+  file() {
+    return (row) => functions.file[rows.function[row]] * images.length +
+      (texts[functions.file[rows.function[row]]] === "" ? rows.image[row] : 0);
+  },
+  image: () => (row) => rows.image[row],
+  bucket() {
+    const buckets = bucketsOfRows();
+    return (row) => buckets[row];
+  },
+  process: () => (row) => rows.process[row],
+  thread: () => (row) => rows.process[row] * data.threads.length + rows.thread[row],
+  cpu: () => (row) => rows.cpu[row],
+};
+
+const groupings = {};
+function groupsBy(by) {
+  if (!groupings[by]) groupings[by] = numberGroups(keyMakers[by]());
+  return groupings[by];
+}
+
+function sumsOf(groups, source) {
+  if (!groups.sums[source]) {
+    const sums = new Float64Array(groups.count);
+    const { hits } = hitsOf(source);
+    for (let row = 0; row < rowCount; row++) sums[groups.of[row]] += hits[row];
+    groups.sums[source] = sums;
+  }
+  return groups.sums[source];
+}
+
+function rowsOfGroup(groups, group) {
+  if (!groups.order) { // counting sort, once
+    const starts = new Uint32Array(groups.count + 1);
+    for (let row = 0; row < rowCount; row++) starts[groups.of[row] + 1]++;
+    for (let i = 0; i < groups.count; i++) starts[i + 1] += starts[i];
+    const next = starts.slice();
+    groups.order = new Uint32Array(rowCount);
+    for (let row = 0; row < rowCount; row++) groups.order[next[groups.of[row]]++] = row;
+    groups.starts = starts;
+  }
+  return groups.order.subarray(groups.starts[group], groups.starts[group + 1]);
+}
+
+const processOf = (row) => texts[data.processes[rows.process[row]]] || "(no name)";
+
+// What a group's cells say, by its first row.
+const describe = {
+  function: (row) => ({
+    name: functionText(row), image: images[rows.image[row]].name,
+    where: lineText(texts[functions.file[rows.function[row]]], functions.line[rows.function[row]]),
+  }),
+  line: (row) => {
+    const where = lineText(texts[functions.file[rows.function[row]]], rows.line[row]);
+    return { name: where || placeOf(row), image: images[rows.image[row]].name, where: functionText(row) };
+  },
+  file: (row) => {
+    const file = texts[functions.file[rows.function[row]]];
+    return file === "" ? { name: "(no source file)", image: images[rows.image[row]].name, where: "" }
+      : { name: lastPart(file), image: "", where: file };
+  },
+  image: (row) => ({
+    name: images[rows.image[row]].name, image: images[rows.image[row]].path, where: images[rows.image[row]].buildId,
+  }),
+  bucket: (row) => ({
+    name: hex(addressOf(row)), image: images[rows.image[row]].name,
+    where: [functionText(row), lineText(texts[functions.file[rows.function[row]]], rows.line[row])]
+      .filter((text) => text !== "").join("  "),
+  }),
+  process: (row) => ({ name: processOf(row), image: "", where: "" }),
+  thread: (row) => ({ name: texts[data.threads[rows.thread[row]]] || "(not told)", image: "", where: processOf(row) }),
+  cpu: (row) => ({ name: rows.cpu[row] > 0 ? "processor " + (rows.cpu[row] - 1) : "(not told)", image: "", where: "" }),
+};
+const WHERE = { function: "Where", line: "Function", file: "Path", image: "", bucket: "Place", process: "", thread: "Process", cpu: "" };
+const IMAGE = { function: "Image", line: "Image", file: "Image", image: "Path", bucket: "Image", process: "", thread: "", cpu: "" };
+
+/* ---- search: every word must be in the name, file, image, process or address ---- */
+
+function matcher(word) {
+  const holds = new Uint8Array(texts.length);
+  for (let i = 0; i < texts.length; i++) holds[i] = texts[i].toLowerCase().includes(word) ? 1 : 0;
+  const imageHolds = data.images.map(([path]) => holds[path]);
+  const address = /^0x[0-9a-f]{1,16}$/.test(word) ? BigInt(word) : null;
+  return (row) => holds[functions.name[rows.function[row]]] || imageHolds[rows.image[row]] ||
+    holds[functions.file[rows.function[row]]] || holds[data.processes[rows.process[row]]] ||
+    (rows.thread[row] !== 0 && holds[data.threads[rows.thread[row]]]) ||
+    (rows.line[row] > 0 && word.includes(":") &&
+      lineText(texts[functions.file[rows.function[row]]], rows.line[row]).toLowerCase() === word) ||
+    (address !== null && covers(row, address)) ||
+    (rows.function[row] === 0 && word.includes("+0x") && placeOf(row).toLowerCase() === word);
+}
+
+function covers(row, address) {
+  const start = addressOf(row);
+  return start <= address && address < start + BigInt(bucketBytes);
+}
+
+// Groups with a row that all words match, in the order of the table.
+function findGroups(groups) {
+  const found = new Uint8Array(groups.count);
+  if (state.words.length === 0) {
+    found.fill(1);
+  } else {
+    const tests = state.words.map(matcher);
+    for (let row = 0; row < rowCount; row++) {
+      if (!found[groups.of[row]] && tests.every((test) => test(row))) found[groups.of[row]] = 1;
+    }
+  }
+  return found;
+}
+
+let textRank = null; // of each text among all, in order
+function ranks() {
+  if (!textRank) {
+    const order = Array.from(texts.keys());
+    const lower = texts.map((text) => text.toLowerCase());
+    order.sort((a, b) => lower[a] < lower[b] ? -1 : lower[a] > lower[b] ? 1 : a - b);
+    textRank = new Uint32Array(texts.length);
+    order.forEach((text, rank) => { textRank[text] = rank; });
+  }
+  return textRank;
+}
+
+// The number that a group is sorted by.
+function sortNumbers(groups) {
+  const { column } = state.sort;
+  const numbers = new Float64Array(groups.count);
+  if (column === "hits" || column === "share") return sumsOf(groups, state.source);
+  if (column.startsWith("source-")) return sumsOf(groups, Number(column.slice(7)));
+  const rank = ranks();
+  const file = (row) => functions.file[rows.function[row]];
+  const name = {
+    function: (row) => rows.function[row] === 0 ? texts.length + row : rank[functions.name[rows.function[row]]],
+    line: (row) => rank[file(row)] * 0x200000 + rows.line[row],
+    file: (row) => rank[file(row)],
+    image: (row) => rank[data.images[rows.image[row]][0]],
+    bucket: (row) => row, // by address within each image, as rows are
+    process: (row) => rank[data.processes[rows.process[row]]],
+    thread: (row) => rank[data.threads[rows.thread[row]]],
+    cpu: (row) => rows.cpu[row],
+  }[state.by];
+  const where = {
+    function: (row) => rank[file(row)] * 0x200000 + functions.line[rows.function[row]],
+    line: (row) => rank[functions.name[rows.function[row]]],
+    file: (row) => rank[file(row)],
+    image: (row) => rank[data.images[rows.image[row]][1]],
+    bucket: (row) => rank[functions.name[rows.function[row]]],
+    process: () => 0,
+    thread: (row) => rank[data.processes[rows.process[row]]],
+    cpu: () => 0,
+  }[state.by];
+  const of = column === "name" ? name : column === "where" ? where : (row) => rank[data.images[rows.image[row]][0]];
+  for (let i = 0; i < groups.count; i++) numbers[i] = of(groups.first[i]);
+  return numbers;
+}
+
+function sortedGroups(groups) {
+  const found = findGroups(groups);
+  const numbers = sortNumbers(groups);
+  const hits = sumsOf(groups, state.source);
+  const sign = state.sort.down ? -1 : 1;
+  let kept = 0;
+  for (let i = 0; i < groups.count; i++) kept += found[i];
+  const order = new Uint32Array(kept);
+  for (let i = 0, at = 0; i < groups.count; i++) if (found[i]) order[at++] = i;
+  return order.sort((a, b) => sign * (numbers[a] - numbers[b]) || hits[b] - hits[a] || a - b);
+}
