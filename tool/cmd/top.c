@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -345,7 +346,8 @@ name_hal(struct top *top)
     ntprof_session_info info = {.size = sizeof(info)};
 
     ntprof_session_get_info(top->recording.session, &info);
-    strncpy(top->hal, info.backend, sizeof(top->hal) - 1);
+    snprintf(top->hal, sizeof(top->hal), "%s%s%s", info.backend,
+             info.limits[0] != '\0' ? ": " : "", info.limits);
 }
 
 /* Takes the terminal, and gives it back. */

@@ -28,7 +28,7 @@ struct top {
     uint64_t spent_ns;           /* CLOCK_PROCESS_CPUTIME_ID: then */
     struct targets targets;
     struct tui_screen screen;
-    char hal[32];
+    char hal[600]; /* the back end, and what it may not do here */
     struct top_books books[RECORD_SOURCES_MAX];
     /* The listing that is shown, and what it is of: */
     struct profile *profile;
