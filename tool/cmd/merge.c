@@ -108,50 +108,73 @@ now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* On a terminal, after a second; an empty line at the end. True if anything is shown. */
-static bool
-show_progress(const struct arguments *arguments, uint64_t begun_ns, size_t done)
+/* progress - the line on a terminal that tells how far it is, after a second. */
+struct progress {
+    const struct arguments *arguments;
+    uint64_t begun_ns;
+    bool shown;
+};
+
+static void
+clear_progress(struct progress *progress)
 {
-    if (arguments->quiet || !isatty(STDERR_FILENO) ||
-        now_ns() - begun_ns < UINT64_C(1000000000)) {
-        return false;
+    if (progress->shown) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+        progress->shown = false;
     }
-    fputs("\r\033[K", stderr);
-    if (done < arguments->file_count) {
-        fprintf(stderr, "ntprof: merging: %zu of %zu files", done,
-                arguments->file_count);
-    }
-    fflush(stderr);
-    return true;
 }
 
-static bool
-add_file(struct profile_merger *merger, const char *path)
+static void
+show_progress(struct progress *progress, size_t done)
 {
-    struct pprof_error error;
-    struct profile *profile = pprof_read(path, &error);
+    const struct arguments *arguments = progress->arguments;
 
-    if (profile == NULL) {
-        cmd_fail("merge", "%s", error.text);
-        return false;
+    if (arguments->quiet || !isatty(STDERR_FILENO) ||
+        now_ns() - progress->begun_ns < UINT64_C(1000000000)) {
+        return;
     }
-    return profile_merger_add(merger, profile, &error) || fail(path, error.text);
+    fprintf(stderr, "\r\033[Kntprof: merging: %zu of %zu files", done,
+            arguments->file_count);
+    fflush(stderr);
+    progress->shown = true;
+}
+
+/* False with the error set; not_added: it is about a file that was read well. */
+static bool
+add_file(struct profile_merger *merger, const char *path, struct pprof_error *error,
+         bool *not_added)
+{
+    struct profile *profile = pprof_read(path, error);
+
+    *not_added = profile != NULL;
+    return profile != NULL && profile_merger_add(merger, profile, error);
 }
 
 static bool
 add_files(const struct arguments *arguments, struct profile_merger *merger)
 {
-    const uint64_t begun_ns = now_ns();
-    bool shown = false;
+    struct progress progress = {.arguments = arguments, .begun_ns = now_ns()};
+    struct pprof_error error;
+    bool not_added = false;
     bool done = true;
 
     for (size_t i = 0; done && i < arguments->file_count; i++) {
-        done = add_file(merger, arguments->files[i]);
-        if (done || shown) {
-            shown = show_progress(arguments, begun_ns,
-                                  done ? i + 1 : arguments->file_count);
+        const char *path = arguments->files[i];
+
+        show_progress(&progress, i);
+        done = add_file(merger, path, &error, &not_added);
+        if (!done) {
+            clear_progress(&progress);
+            /* What could not be read is named in the reason already. */
+            if (not_added) {
+                fail(path, error.text);
+            } else {
+                cmd_fail("merge", "%s", error.text);
+            }
         }
     }
+    clear_progress(&progress);
     return done;
 }
 
