@@ -33,6 +33,8 @@ CASES = {
     "annotate-line.txt": (4, "C.UTF-8", ["sample.S:13"]),
     "annotate-address.txt": (4, "C.UTF-8", ["sample+0x1009", "--context", "2"]),
     "annotate-gone.txt": (4, "C.UTF-8", ["--asm", "gone"]),
+    "annotate-sources.txt": (8, "C.UTF-8", ["work"]),
+    "annotate-source-alone.txt": (8, "C.UTF-8", ["-e", "page-faults", "--source", "work"]),
     "annotate-code.json": (4, "C.UTF-8", ["--json", "work"]),
 }
 
@@ -52,6 +54,8 @@ def make_profile(ntprof, folder, bucket_bytes):
     for address, hits in HITS.items():
         if address % bucket_bytes == 0:
             made.hits(image, address, hits)
+    if bucket_bytes == 8:
+        made.hits(image, 0x401008, 3, source="page-faults")
     gone = made.image("/gone/lib.so", "aa", 0x1000, 0)
     made.hits(gone, 0x1200, 7, made.function("gone", "/gone/lib.c", 3), 5)
     made.write(folder / "bare.pb.gz")

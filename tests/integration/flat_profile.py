@@ -20,7 +20,7 @@ def _bytes(field, value):
 
 
 class FlatProfile:
-    """Images, and hits of source time in buckets of theirs."""
+    """Images, and hits of sources time and page-faults in buckets of theirs."""
 
     def __init__(self, bucket_bytes=4):
         self.bucket_bytes = bucket_bytes
@@ -30,8 +30,9 @@ class FlatProfile:
         self.functions = b""
         self.function_count = 0
         self.locations = b""
-        self.samples = b""
+        self.samples = []
         self.location_count = 0
+        self.two = False  # are there hits of page-faults?
 
     def text(self, value):
         value = value.encode() if isinstance(value, str) else value
@@ -54,18 +55,23 @@ class FlatProfile:
                                  _number(5, line))
         return self.function_count
 
-    def hits(self, image, address, count, function=0, line=0):
+    def hits(self, image, address, count, function=0, line=0, source="time"):
         self.location_count += 1
         named = _bytes(4, _number(1, function) + _number(2, line)) if function else b""
         self.locations += _bytes(4, _number(1, self.location_count) + _number(2, image) +
                                  _number(3, address) + named)
         labels = b"".join(
             _bytes(3, _number(1, self.text(key)) + _number(2, self.text(value)))
-            for key, value in (("source", "time"), ("process", "app")))
+            for key, value in (("source", source), ("process", "app")))
         labels += _bytes(3, _number(1, self.text("bucket_bytes")) +
                          _number(3, self.bucket_bytes) + _number(4, self.text("bytes")))
-        self.samples += _bytes(2, _bytes(1, _varint(self.location_count)) +
-                               _bytes(2, _varint(count) + _varint(count * 1000000)) + labels)
+        self.two = self.two or source != "time"
+        self.samples.append((self.location_count, source, count, labels))
+
+    def values(self, source, count):
+        time = (count, count * 1000000) if source == "time" else (0, 0)
+        more = (0 if source == "time" else count,) if self.two else ()
+        return b"".join(map(_varint, time + more))
 
     def write(self, path):
         comments = ["flat bucket profile, no call stacks", "ntprof.format 1", "ntprof.command app",
@@ -73,10 +79,18 @@ class FlatProfile:
                     f"ntprof.bucket_bytes {self.bucket_bytes}",
                     "ntprof.source time nt_name=ProfileTime unit=100ns column=0 kernel_included=1 "
                     "asked=10000 granted=10000 measured=10000"]
+        columns = [("samples", "count"), ("cpu", "nanoseconds")]
+        if self.two:
+            columns += [("page-faults", "count")]
+            comments += ["ntprof.source page-faults nt_name= unit=events column=2 kernel_included=1 "
+                         "asked=1 granted=1 measured=1"]
         numbers = [self.text(comment) for comment in comments]
         types = b"".join(_bytes(1, _number(1, self.text(name)) + _number(2, self.text(unit)))
-                         for name, unit in (("samples", "count"), ("cpu", "nanoseconds")))
-        body = types + self.samples + self.images + self.locations + self.functions
+                         for name, unit in columns)
+        samples = b"".join(
+            _bytes(2, _bytes(1, _varint(location)) + _bytes(2, self.values(source, count)) + labels)
+            for location, source, count, labels in self.samples)
+        body = types + samples + self.images + self.locations + self.functions
         body += _bytes(11, _number(1, self.text("cpu")) + _number(2, self.text("nanoseconds")))
         body += _number(12, 1000000) + b"".join(_number(13, number) for number in numbers)
         body += b"".join(_bytes(6, value) for value in self.texts)

@@ -188,8 +188,11 @@ static void
 put_numbers(struct printer *printer, const struct listing_line *line)
 {
     struct buffer *text = &printer->text;
-    const bool any = line->hits_at != LISTING_NO_HITS;
+    bool any = false;
 
+    for (size_t i = 0; i < printer->column_count; i++) {
+        any |= column_hits(printer, &printer->columns[i], line) > 0;
+    }
     if (any && printer->listing->source_count > 0) {
         buffer_print(text, "%6.2f%%",
                      share_of(printer, listing_line_hits(printer->listing, line,
