@@ -76,11 +76,12 @@ class Profile:
                 continue
             values = [0] * len(hits)
             values[source] = each
-            labels = ((b"source", self.sources[source]), (b"process", process if isinstance(process, bytes) else process.encode()))
+            labels = ((b"source", self.sources[source]), (b"process", process))
             self.samples.append(
                 field(1, varint(number)) + field(2, b"".join(map(varint, values))) +
                 b"".join(field(3, field(1, self.text(key)) + field(2, self.text(value))) for key, value in labels) +
-                field(3, field(1, self.text(b"bucket_bytes")) + field(3, self.bucket_bytes) + field(4, self.text(b"bytes"))))
+                field(3, field(1, self.text(b"bucket_bytes")) + field(3, self.bucket_bytes) +
+                      field(4, self.text(b"bytes"))))
             self.totals[source] += each
 
     def _comments(self):
@@ -112,7 +113,8 @@ class Profile:
             file.write(self.encode())
 
 
-SYLLABLES = "ar bel cor dis eval frame gc hash init join key list map node obj parse queue read str tree update vec walk".split()
+SYLLABLES = ("ar bel cor dis eval frame gc hash init join key list map node obj parse queue read str tree "
+             "update vec walk").split()
 
 
 def make_name(number, chance):
@@ -141,7 +143,8 @@ def big(buckets=100_000, images=12, sources=("time", "page-faults"), seed=5):
             for at in range(size):
                 hits = 1 + int(heat * math.exp(-abs(at - peak) / (size / 6 + 1)) * chance.random() * 8)
                 faults = int(chance.random() < 0.04)
-                profile.add_bucket(image, address, function, 10 + at // 3 if function else 0, (hits, faults)[:len(sources)])
+                profile.add_bucket(image, address, function, 10 + at // 3 if function else 0,
+                                   (hits, faults)[:len(sources)])
                 address += 4 * (1 if chance.random() < 0.8 else chance.randint(2, 9))
             mine -= size
             address += chance.randint(0, 60) * 4

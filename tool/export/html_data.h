@@ -2,7 +2,7 @@
 /*
  * html_data.h - a profile and its listings as the page of export --format html reads
  * them: JSON that stands in script elements, with its large columns packed. For
- * tool/export alone; page/page.js reads it.
+ * tool/export alone; page/data.js reads it.
  *
  * A column is a base64 text of unsigned LEB128 numbers. Rows of the profile are sorted by
  * image, address and process, so that addresses are small steps. An image's rows are cut

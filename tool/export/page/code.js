@@ -25,10 +25,15 @@ function listingOf(chosen, view) {
 
 function linesOf(raw) {
   const lines = [];
-  const left = (hidden) => ({ kind: KIND.gap, text: `${count(hidden)} lines without hits left out`, hits: null, bracket: 0, flags: 0 });
-  for (const [kind, text, file, line, flags, bracket, jumps, hits, hidden, address, size, bytes, target] of raw.lines) {
+  const left = (hidden) => ({
+    kind: KIND.gap, text: `${count(hidden)} lines without hits left out`, hits: null, bracket: 0, flags: 0,
+  });
+  for (const [kind, text, file, line, flags, bracket, jumps, hits, hidden, ...place] of raw.lines) {
+    const [address, size, bytes, target] = place; // of code alone
     if (hidden > 0) lines.push(left(hidden));
-    lines.push({ kind, text, file: raw.files[file], line, flags, bracket, jumps, hits: hits || null, address, size, bytes, target });
+    lines.push({
+      kind, text, file: raw.files[file], line, flags, bracket, jumps, hits: hits || null, address, size, bytes, target,
+    });
   }
   if (raw.hidden > 0) lines.push(left(raw.hidden));
   return lines;
@@ -64,12 +69,12 @@ function fillCode(row, i) {
   row.className = classes.join(" ");
   row.style.setProperty("--warm", codeMost > 0 ? String(Math.round(8 + 72 * number / codeMost)) : "0");
   hits.textContent = number > 0 ? codeTotal > 0 ? percent(number / codeTotal) : count(number) : "";
-  hits.title = number > 0 ? `${count(number)} ${number === 1 ? "hit" : "hits"}, ` +
+  hits.title = number > 0 ? hitsText(number) + ", " +
     `${percent(number / hitsOf(state.source).total)} of all${sharedText(line)}` : "";
   bracket.className = "bracket" + BRACKETS[line.bracket];
   at.textContent = line.address ? line.address : line.line > 0 && line.kind === KIND.source ? String(line.line) : "";
   jump.textContent = line.jumps > 0 ? "▸" : line.flags & FLAG.uncertain ? "?" : "";
-  jump.title = line.jumps > 0 ? `${count(line.jumps)} ${line.jumps === 1 ? "jump leads" : "jumps lead"} here`
+  jump.title = line.jumps > 0 ? several(line.jumps, "jump leads", "jumps lead") + " here"
     : line.flags & FLAG.uncertain ? "decoded behind bytes that were not: may be wrong" : "";
   putCodeText(text, line);
 }
@@ -209,7 +214,8 @@ function showCode() {
   $("notes").textContent = "";
   const noted = listing || listingOf(chosen, "notes");
   for (const note of noted ? noted.notes : []) $("notes").append(make("p", "", note));
-  $("code-note").textContent = !chosen ? "" : listing ? "shares of the function's hits" : `buckets of ${bytesText(bucketBytes)}` +
+  $("code-note").textContent = !chosen ? "" : listing ? "shares of the function's hits"
+    : `buckets of ${bytesText(bucketBytes)}` +
     (chosen.by === "function" && chosen.fn !== 0 && !noted ? "; its code was not put into this page" : "");
   $("code").scrollTop = 0;
   $("code").scrollLeft = 0;
@@ -226,7 +232,7 @@ function showChosen() {
   const file = texts[functions.file[chosen.fn]];
   $("chosen-facts").textContent = [
     chosen.by === "function" || chosen.by === "line" || chosen.by === "bucket" ? image.path : "",
-    chosen.by === "function" ? (file && functions.line[chosen.fn] ? `${file}:${functions.line[chosen.fn]}` : file) : "",
+    chosen.by !== "function" ? "" : file && functions.line[chosen.fn] ? `${file}:${functions.line[chosen.fn]}` : file,
     chosen.by === "line" || chosen.by === "bucket" ? text.where : "",
     chosen.by === "image" && image.buildId ? "build-id " + image.buildId : "",
   ].filter((part) => part !== "").join("  ·  ");
@@ -252,7 +258,7 @@ function showNumbers(chosen) {
     const part = make("div");
     if (hits > 0) part.append(make("b", "", percent(share)), make("span", "", errorText(share, total, i) + "  ·  "));
     const estimate = hits > 0 ? estimateText(hits, i) : "";
-    part.append(make("span", "", `${hits > 0 ? count(hits) : "no"} ${hits === 1 ? "hit" : "hits"}${estimate && "  ·  " + estimate}`));
+    part.append(make("span", "", (hits > 0 ? hitsText(hits) : "no hits") + (estimate && "  ·  " + estimate)));
     if (sources.length > 1) part.prepend(make("span", "", source.name.slice(0, NAME_SHOWN) + " "));
     numbers.append(part);
   });

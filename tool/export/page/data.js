@@ -152,7 +152,11 @@ function count(number) {
   return Number.isSafeInteger(number) ? grouped.format(number) : "≈" + number.toPrecision(3);
 }
 const exact = (text) => grouped.format(BigInt(text));
-const percent = (share) => share > 0 && share < 0.00005 ? "<0.01%" : (share * 100).toFixed(share < 0.0995 ? 2 : 1) + "%";
+const several = (number, one, many) => `${count(number)} ${number === 1 ? one : many}`;
+const hitsText = (hits) => several(hits, "hit", "hits");
+function percent(share) {
+  return share > 0 && share < 0.00005 ? "<0.01%" : (share * 100).toFixed(share < 0.0995 ? 2 : 1) + "%";
+}
 function bytesText(number) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
   let unit = 0;

@@ -120,11 +120,16 @@ const describe = {
       .filter((text) => text !== "").join("  "),
   }),
   process: (row) => ({ name: processOf(row), image: "", where: "" }),
-  thread: (row) => ({ name: texts[data.threads[rows.thread[row]]] || "(not told)", image: "", where: processOf(row) }),
-  cpu: (row) => ({ name: rows.cpu[row] > 0 ? "processor " + (rows.cpu[row] - 1) : "(not told)", image: "", where: "" }),
+  thread: (row) => ({
+    name: texts[data.threads[rows.thread[row]]] || "(not told)", image: "", where: processOf(row),
+  }),
+  cpu: (row) => ({
+    name: rows.cpu[row] > 0 ? "processor " + (rows.cpu[row] - 1) : "(not told)", image: "", where: "",
+  }),
 };
-const WHERE = { function: "Where", line: "Function", file: "Path", image: "", bucket: "Place", process: "", thread: "Process", cpu: "" };
-const IMAGE = { function: "Image", line: "Image", file: "Image", image: "Path", bucket: "Image", process: "", thread: "", cpu: "" };
+// Headings of the columns; kinds that have none do not have the column.
+const WHERE = { function: "Where", line: "Function", file: "Path", bucket: "Place", thread: "Process" };
+const IMAGE = { function: "Image", line: "Image", file: "Image", image: "Path", bucket: "Image" };
 
 /* ---- search: every word must be in the name, file, image, process or address ---- */
 

@@ -81,13 +81,14 @@ Object.assign(picture, {
     to.stroke();
     to.fillStyle = this.colours.muted;
     to.textAlign = "left";
-    to.fillText(most > 0 ? `${count(most)} ${most === 1 ? "hit" : "hits"} in a bar of ${bytesText(this.barBytes())}`
+    to.fillText(most > 0 ? `${hitsText(most)} in a bar of ${bytesText(this.barBytes())}`
       : "no hits of this source here", 10, 5);
     const { view } = this;
     const hits = this.hitsIn(view.from, view.to);
     const { total } = hitsOf(state.source);
     to.textAlign = "right";
-    to.fillText(`${bytesText(view.to - view.from)} in view, ${percent(total > 0 ? hits / total : 0)} of all hits`, width - 10, 5);
+    const share = percent(total > 0 ? hits / total : 0);
+    to.fillText(`${bytesText(view.to - view.from)} in view, ${share} of all hits`, width - 10, 5);
   },
   paintBars(to, width, bottom, bars, most) {
     const room = bottom - TOP;
@@ -214,7 +215,8 @@ Object.assign(picture, {
         const name = run.symbol === 0 ? placeOf(run.row) : nameOf(run.symbol);
         const room = Math.floor((end - x - 10) / 6.7);
         to.fillStyle = mine ? this.colours.accent : this.colours.muted;
-        to.fillText(name.length > room ? name.slice(0, Math.max(1, room - 1)) + "…" : name, x + 5, top + LANES / 2 - 1);
+        const shown = name.length > room ? name.slice(0, Math.max(1, room - 1)) + "…" : name;
+        to.fillText(shown, x + 5, top + LANES / 2 - 1);
       }
     }
   },

@@ -100,7 +100,9 @@ const picture = {
           const own = this.chosenPrefix
             ? this.chosenPrefix[firstRow + row] - this.chosenPrefix[firstRow + from] : 0;
           if (hits > 0) {
-            list.push({ from: Math.max(bar, piece.u), to: stop, hits, own, first: firstRow + from, end: firstRow + row });
+            list.push({
+              from: Math.max(bar, piece.u), to: stop, hits, own, first: firstRow + from, end: firstRow + row,
+            });
           }
         }
         bar = next;
@@ -200,7 +202,7 @@ const picture = {
     const last = hex(this.addressAt(bar.to - 1));
     tip.textContent = "";
     tip.append(make("div", "mono dim", `${first} – ${last}`));
-    tip.append(make("div", "", `${count(bar.hits)} ${bar.hits === 1 ? "hit" : "hits"}, ${percent(total > 0 ? bar.hits / total : 0)}`));
+    tip.append(make("div", "", `${hitsText(bar.hits)}, ${percent(total > 0 ? bar.hits / total : 0)}`));
     const top = [...sums].sort((a, b) => b[1] - a[1]);
     for (const [key, hits] of top.slice(0, 3)) {
       const line = make("div", "mono", (key < 0 ? placeOf(-1 - key) : nameOf(key)).slice(0, 80));
@@ -212,7 +214,8 @@ const picture = {
     const { width, height } = this.size();
     const box = tip.getBoundingClientRect();
     tip.style.left = Math.max(4, Math.min(width - box.width - 4, x + 14)) + "px";
-    tip.style.top = Math.max(4, Math.min(height - box.height - 4, y - box.height - 10 < 4 ? y + 16 : y - box.height - 10)) + "px";
+    const above = y - box.height - 10;
+    tip.style.top = Math.max(4, Math.min(height - box.height - 4, above < 4 ? y + 16 : above)) + "px";
   },
   hideTip() { $("tip").hidden = true; },
   // The next bar with hits from the cursor, for keys.
@@ -225,14 +228,16 @@ const picture = {
       row = forward ? lowerBound(us, from) : lowerBound(us, to) - 1;
     } else {
       const bar = this.barAt(this.cursor);
-      row = forward ? lowerBound(us, bar ? bar.to : this.cursor + bytes) : lowerBound(us, bar ? bar.from : this.cursor) - 1;
+      row = forward ? lowerBound(us, bar ? bar.to : this.cursor + bytes)
+        : lowerBound(us, bar ? bar.from : this.cursor) - 1;
     }
     const { hits } = hitsOf(state.source);
     const { firstRow } = images[this.image];
     while (row >= 0 && row < us.length && hits[firstRow + row] === 0) row += forward ? 1 : -1;
     if (row < 0 || row >= us.length) return;
     this.cursor = us[row];
-    if (this.cursor < from || this.cursor >= to) this.setView(this.cursor - (to - from) / 2, this.cursor + (to - from) / 2);
+    const half = (to - from) / 2;
+    if (this.cursor < from || this.cursor >= to) this.setView(this.cursor - half, this.cursor + half);
     const bar = this.barAt(this.cursor);
     if (bar) this.tellBar(bar, this.x(bar.from, this.size().width), TOP + 20);
     this.later();

@@ -19,7 +19,9 @@ function columns() {
   if (IMAGE[state.by]) {
     list.push({ id: "image", label: IMAGE[state.by], classes: "dim not-narrow", width: "minmax(84px, 1fr)" });
   }
-  if (state.by === "image") list.push({ id: "shape", label: "Addresses", classes: "shape not-narrow", width: "minmax(90px, 1.6fr)" });
+  if (state.by === "image") {
+    list.push({ id: "shape", label: "Addresses", classes: "shape not-narrow", width: "minmax(90px, 1.6fr)" });
+  }
   if (WHERE[state.by]) {
     list.push({ id: "where", label: WHERE[state.by], classes: "dim not-narrow", width: "minmax(88px, 1.2fr)" });
   }
@@ -125,7 +127,7 @@ function fillRow(row, i) {
     } else if (column.id === "shape") {
       drawShape(cell.firstChild, images[rows.image[first]]);
     } else if (column.id === "sub") {
-      cell.textContent = [count(hits) + (hits === 1 ? " hit" : " hits"), text.image, text.where]
+      cell.textContent = [hitsText(hits), text.image, text.where]
         .filter((part) => part !== "").join("  ·  ").slice(0, NAME_SHOWN);
     } else {
       const whole = text[column.id];
@@ -165,7 +167,8 @@ function drawShape(canvas, image) {
 function refreshTable(keepChosen) {
   const groups = groupsBy(state.by);
   shownColumns = columns();
-  shown = { groups, order: sortedGroups(groups), at: -1, most: sumsOf(groups, state.source).reduce((a, b) => Math.max(a, b), 0) };
+  const most = sumsOf(groups, state.source).reduce((a, b) => Math.max(a, b), 0);
+  shown = { groups, order: sortedGroups(groups), at: -1, most };
   grid.style.setProperty("--columns", narrow.matches ? "84px minmax(0, 1fr)"
     : shownColumns.filter((column) => column.id !== "sub").map((column) => column.width).join(" "));
   grid.style.setProperty("--least", narrow.matches ? "0" : 480 + 104 * Math.max(0, shownColumns.length - 6) + "px");
@@ -200,7 +203,8 @@ function tellFound() {
   for (const group of order) hits += sums[group];
   const more = sources.length > SOURCES_SHOWN ? `  ·  columns of ${SOURCES_SHOWN} of ${sources.length} sources` : "";
   $("found").textContent = (state.words.length === 0 ? `${count(all)} ${PLURAL[state.by]}`
-    : `${count(order.length)} of ${count(all)} ${PLURAL[state.by]}, ${percent(total > 0 ? hits / total : 0)} of the hits`) + more;
+    : `${count(order.length)} of ${count(all)} ${PLURAL[state.by]},` +
+      ` ${percent(total > 0 ? hits / total : 0)} of the hits`) + more;
   const empty = grid.querySelector(".empty");
   if (empty) empty.remove();
   if (order.length === 0) {
