@@ -262,7 +262,7 @@ listing_bucket_hits(const struct listing *listing, const struct listing_line *li
 struct listing_place
 listing_first_place(const struct profile_row *row)
 {
-    return (struct listing_place){row->function, row->line, row->caller};
+    return (struct listing_place){row->function, row->line, row->caller, 0};
 }
 
 bool
@@ -270,10 +270,11 @@ listing_next_place(const struct profile *profile, struct listing_place *place)
 {
     const struct profile_frame *frame = &profile->frames[place->caller];
 
-    if (place->caller == 0) {
+    if (place->caller == 0 || place->depth >= LISTING_DEPTH_MAX) {
         return false;
     }
-    *place = (struct listing_place){frame->function, frame->line, frame->caller};
+    *place = (struct listing_place){frame->function, frame->line, frame->caller,
+                                    place->depth + 1};
     return true;
 }
 

@@ -62,7 +62,11 @@ struct listing_place {
     uint32_t function;
     uint32_t line;
     uint32_t caller; /* frame of the next place outwards; 0: none */
+    uint32_t depth;  /* places inside of this one */
 };
+
+/* Deeper chains are forged: their outer end is not looked at. */
+#define LISTING_DEPTH_MAX 512
 
 struct listing_place listing_first_place(const struct profile_row *row);
 

@@ -310,16 +310,19 @@ proper_length(const char *name)
     return strlen(name);
 }
 
-/* Is text the name without arguments, or its last parts? */
+/* Is text the name without arguments, or its last parts, by "::" or Go's "."? */
 static bool
 ends_name(const char *name, const char *text)
 {
     const size_t whole = proper_length(name);
     const size_t size = strlen(text);
+    const char *part = size > whole ? name : name + whole - size;
 
-    return size > 0 && size <= whole && memcmp(name + whole - size, text, size) == 0 &&
-           (size == whole ||
-            (whole - size >= 2 && memcmp(name + whole - size - 2, "::", 2) == 0));
+    if (size == 0 || size > whole || memcmp(part, text, size) != 0) {
+        return false;
+    }
+    return part == name || part[-1] == '.' ||
+           (part - name >= 2 && memcmp(part - 2, "::", 2) == 0);
 }
 
 enum fit { FIT_WHOLE, FIT_END, FIT_GLOB, FITS };
@@ -361,7 +364,7 @@ count_functions(struct search *search, const struct profile_row *row, const bool
 
         /* A function that is inlined into itself is met more than once. */
         if (fit[place.function] && listing_find_place(profile, &target, row, &first) &&
-            first.caller == place.caller && first.line == place.line) {
+            first.depth == place.depth) {
             count_hits(search, &target, row->hits);
         }
     } while (listing_next_place(profile, &place));

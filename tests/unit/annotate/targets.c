@@ -106,6 +106,18 @@ symbol__last_part_or_glob__found(void **state)
 }
 
 static void
+symbol__last_part_of_a_go_name__found(void **state)
+{
+    struct profile *profile = fixture_profile(0);
+
+    (void)state;
+    fixture_hits(profile, fixture_image(profile, "/bin/app", ""), 0x401000,
+                 fixture_function(profile, "main.burn", "", 0), 0, 0, 5);
+    assert_string_equal(fixture_target(profile, "burn").name, "main.burn");
+    profile_delete(profile);
+}
+
+static void
 symbol__part_of_a_word__not_found(void **state)
 {
     struct profile *profile = make();
@@ -247,6 +259,7 @@ main(void)
         cmocka_unit_test(symbol__image_given__only_there),
         cmocka_unit_test(symbol__no_such_image__told_apart_from_no_such_symbol),
         cmocka_unit_test(symbol__last_part_or_glob__found),
+        cmocka_unit_test(symbol__last_part_of_a_go_name__found),
         cmocka_unit_test(symbol__part_of_a_word__not_found),
         cmocka_unit_test(inlined_symbol__never_outermost__found),
         cmocka_unit_test(line__by_last_parts_of_path__hits_of_all_images),
