@@ -29,6 +29,7 @@ class Top(CommandTest):
             self.skipTest("needs tmux, and an ntprof built with ncurses")
         # The path of a socket has 107 bytes at most.
         self.socket = self.folder / "t"
+        self.turn = 0
         self.addCleanup(self.tmux, "kill-server", check=False)
         self.tmux("new-session", "-d", "-x", COLUMNS, "-y", LINES, "env PS1='> ' ENV= sh -i")
         wait_for(lambda: ">" in self.screen(), "a prompt")
@@ -75,11 +76,14 @@ class Top(CommandTest):
     def start_worker(self, path=None):
         return self.start([path or harness.program("shares"), "300000"], stderr=subprocess.DEVNULL)
 
-    def type_top(self, *words):
+    def type_between(self, command):
         """Has the shell run it and tell how the terminal was before and after; does not wait."""
-        command = " ".join(self.arguments("top", *words))
-        self.type(f"clear; stty -a >before; {command}; echo status=$?; stty -a >after; echo over")
+        self.turn += 1
+        self.type(f"clear; stty -a >before; {command}; echo status=$?; stty -a >after; echo over{self.turn}")
         self.press("Enter")
+
+    def type_top(self, *words):
+        self.type_between(" ".join(self.arguments("top", *words)))
 
     def start_top(self, *words):
         self.type_top("-d", "200ms", *words)
@@ -97,7 +101,7 @@ class Top(CommandTest):
 
     def wait_left(self):
         """Waits until the shell is back; the terminal must be as it was. Gives what is on it."""
-        self.wait_screen(lambda lines: "over" in lines, "the end")
+        self.wait_screen(lambda lines: f"over{self.turn}" in lines, "the end")
         wait_for(lambda: self.ask("alternate_on") == "0", "the main screen")
         self.assertEqual(self.ask("cursor_flag"), "1")
         self.assertEqual(self.ask("keypad_flag"), "0")
@@ -111,7 +115,8 @@ class Top(CommandTest):
             wait_for(lambda: not is_alive(keeper), "the end of its keeper")
         wait_for(lambda: not children_of(self.shell), "the shell's words")
         self.press("Enter")
-        self.type("clear; stty -a >after; echo over")
+        self.turn += 1
+        self.type(f"clear; stty -a >after; echo over{self.turn}")
         self.press("Enter")
         self.wait_left()
 
@@ -263,6 +268,16 @@ class Shows(Top):
                          "a newer listing")
         self.press("q")
         self.wait_row(HOT)
+        self.press("q")
+        self.assert_ended_well()
+
+    def test_annotate_and_back_at_once__is_back_and_goes_on(self):
+        self.start_with_worker()
+        for _ in range(5):
+            self.press("Enter", "q")
+        self.wait_screen(lambda lines: "ntprof top" in lines[0] and HOT in lines[FIRST_ROW])
+        hits = self.header_hits(self.lines())
+        self.wait_screen(lambda lines: self.header_hits(lines) > hits)
         self.press("q")
         self.assert_ended_well()
 
@@ -425,8 +440,7 @@ class Refused(Top):
 
     def assert_refused_there(self, command, *wanted):
         """The same in the terminal; the shell's words before and behind the command are in it."""
-        self.type(f"clear; stty -a >before; {command}; echo status=$?; stty -a >after; echo over")
-        self.press("Enter")
+        self.type_between(command)
         said = self.wait_left()
         self.assertIn("status=125", said)
         for word in wanted:

@@ -228,12 +228,21 @@ give(struct top *top, struct waiting *waiting, const struct top_job *job)
     }
 }
 
+/* Is the job's listing the one that was asked for last? Strings of the table are there once each. */
+static bool
+is_listed(const struct top *top, const struct top_job *job)
+{
+    return job->target.name == top->listed.name &&
+           job->target.image == top->listed.image &&
+           job->target.address == top->listed.address;
+}
+
 /* But for a listing that nobody waits for any more. */
 static void
 show_job(struct top *top, struct waiting *waiting, struct top_job *job)
 {
     if (job->kind == TOP_LIST && !job->again) {
-        if (!waiting->list_awaited) {
+        if (!waiting->list_awaited || !is_listed(top, job)) {
             top_drop_job(job);
             return;
         }

@@ -122,6 +122,36 @@ draw__paused_filtered_and_said__are_shown(void **state)
 }
 
 static void
+draw__look_under_way__is_told_if_paused_or_slow(void **state)
+{
+    static const struct {
+        bool paused;
+        bool looking;
+        bool slow;
+        const char *title;
+    } rows[] = {
+        {false, true, false, "ntprof top: "},
+        {false, true, true, "[reading names] ntprof top: "},
+        {true, true, true, "[pausing] ntprof top: "},
+        {true, false, false, "[paused] ntprof top: "},
+    };
+
+    (void)state;
+    tui_screen_resize(&screen, 12, 90);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct paper paper;
+
+        screen.paused = rows[i].paused;
+        screen.status.looking = rows[i].looking;
+        screen.status.slow = rows[i].slow;
+        paper = paper_draw(&screen);
+        assert_int_equal(
+            strncmp(paper_line(&paper, 0), rows[i].title, strlen(rows[i].title)), 0);
+        paper_finish(&paper);
+    }
+}
+
+static void
 draw__hostile_name__is_escaped(void **state)
 {
     struct paper paper;
@@ -272,6 +302,8 @@ main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(draw__images__whole_paths, setup, teardown),
         cmocka_unit_test_setup_teardown(draw__paused_filtered_and_said__are_shown,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(draw__look_under_way__is_told_if_paused_or_slow,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(draw__hostile_name__is_escaped, setup,
                                         teardown),
