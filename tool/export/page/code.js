@@ -67,7 +67,7 @@ function fillCode(row, i) {
   if (line.kind === KIND.gap) classes.push("gap");
   if (number > 0) classes.push("warm");
   row.className = classes.join(" ");
-  row.style.setProperty("--warm", codeMost > 0 ? String(Math.round(8 + 72 * number / codeMost)) : "0");
+  row.style.setProperty("--warm", codeMost > 0 ? String(Math.round(8 + 54 * number / codeMost)) : "0");
   hits.textContent = number > 0 ? codeTotal > 0 ? percent(number / codeTotal) : count(number) : "";
   hits.title = number > 0 ? hitsText(number) + ", " +
     `${percent(number / hitsOf(state.source).total)} of all${sharedText(line)}` : "";
