@@ -146,6 +146,15 @@ class Code(AnnotateTest):
         self.assertEqual(*jumps)
         self.assertTrue(any(jump[2] > 0 for jump in jumps[0]), jumps)
 
+    def test_objdump__standard_descriptors_closed__works(self):
+        program = self.make()
+        address, _ = self.alone(program)
+        profile = self.profile_of(program, {address: HITS})
+        for closed in ("2>&-", "<&-", "<&- 2>&-"):
+            shell = 'exec "$0" annotate --objdump --json outer "$1" ' + closed
+            out = self.check(["sh", "-c", shell, *self.arguments(profile)])
+            self.assertEqual(self.hits_of(json.loads(out), "instruction"), {hex(address): HITS})
+
     def test_large_bucket__bracket__hits_once(self):
         program = self.make()
         first = self.instructions(program)[0][0]

@@ -195,15 +195,31 @@ close_pipes(struct pipes *pipes)
     }
 }
 
+/* The same above those that the child gets: whoever started us may have closed some of these. */
+static int
+lift(int fd)
+{
+    int lifted = fd;
+
+    if (fd >= 0 && fd <= CODE_FD) {
+        lifted = fcntl(fd, F_DUPFD_CLOEXEC, CODE_FD + 1);
+        close(fd);
+    }
+    return lifted;
+}
+
 static bool
 open_pipes(const struct decode_code *code, struct pipes *pipes)
 {
     *pipes = (struct pipes){-1, {-1, -1}, -1};
-    pipes->code = memfd_create("code", MFD_CLOEXEC);
-    pipes->errors = memfd_create("errors", MFD_CLOEXEC);
-    if (pipes->code >= 0 && pipes->errors >= 0 &&
-        pipe2(pipes->output, O_CLOEXEC) == 0 &&
-        write_all(pipes->code, code->bytes, code->size)) {
+    pipes->code = lift(memfd_create("code", MFD_CLOEXEC));
+    pipes->errors = lift(memfd_create("errors", MFD_CLOEXEC));
+    if (pipe2(pipes->output, O_CLOEXEC) == 0) {
+        pipes->output[0] = lift(pipes->output[0]);
+        pipes->output[1] = lift(pipes->output[1]);
+    }
+    if (pipes->code >= 0 && pipes->errors >= 0 && pipes->output[0] >= 0 &&
+        pipes->output[1] >= 0 && write_all(pipes->code, code->bytes, code->size)) {
         return true;
     }
     close_pipes(pipes);
