@@ -42,7 +42,7 @@ class Limited(CommandTest):
         counted = report["sources"][0]["counted"]
         hits = sum(row["hits"] for row in report["rows"])
         if report["hal"] == "bpf" and "went on" in report["gaps"]:
-            self.assertGreaterEqual(hits, counted)  # it counted on between books and rows
+            self.assertLessEqual(hits, counted)  # it counted on between rows and books
         else:
             self.assertEqual(hits, counted)
         return report
