@@ -107,7 +107,12 @@ class Browser:
         os.close(self._in)
         os.close(self._out)
         self._log.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        # Its helpers were told to end; until they have, they may still write there.
+        for _ in range(50):
+            shutil.rmtree(self._folder, ignore_errors=True)
+            if not os.path.exists(self._folder):
+                break
+            time.sleep(0.1)
 
     def _ended(self):
         log = pathlib.Path(self._folder, "log").read_text(errors="replace")
