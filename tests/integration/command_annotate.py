@@ -319,6 +319,22 @@ class Missing(AnnotateTest):
             with self.subTest(words):
                 self.assertIn(words, self.notes(self.annotate("outer", profile), "image"))
 
+    def test_disassembler__prints_for_ever_or_fails__said(self):
+        program = self.make()
+        address, _ = self.alone(program)
+        profile = self.profile_of(program, {address: HITS})
+        script = self.folder / "objdump.sh"
+        script.write_text("#!/bin/sh\nexec yes\n")
+        script.chmod(0o755)
+        listing = self.annotate(f"--objdump={script}", "outer", profile)
+        self.assertEqual(listing["view"], "source")
+        self.assertIn("objdump failed: it took too long, or printed too much",
+                      self.notes(listing, "decoder"))
+        script.write_text("#!/bin/sh\nprintf '\\033[31mno\\nmore\\n' >&2\nexit 3\n")
+        listing = self.annotate(f"--objdump={script}", "outer", profile)
+        self.assertIn("objdump failed: \\x1b[31mno", self.notes(listing, "decoder"))
+        self.assertNotIn("more", self.notes(listing, "decoder"))
+
     def test_no_disassembler__said(self):
         program = self.make()
         address, _ = self.alone(program)
