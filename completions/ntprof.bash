@@ -16,6 +16,13 @@ _ntprof_keys()
     [[ $1 == report ]] && echo source
 }
 
+# Functions with hits in ntprof.pb.gz, of names that shells can take.
+_ntprof_functions()
+{
+    "$1" report --json --rows 200 2>/dev/null |
+        sed -n 's/.*"function":"\([A-Za-z_][A-Za-z0-9_.]*\)".*/\1/p'
+}
+
 # WORDS: completes the last item of a list with commas between.
 _ntprof_list()
 {
@@ -159,6 +166,9 @@ _ntprof()
         COMPREPLY=($(compgen -W "$commands" -- "$cur"))
     elif [[ $files ]]; then
         _filedir "$files"
+        if [[ $command == annotate ]]; then
+            COMPREPLY+=($(compgen -W "$(_ntprof_functions "$ntprof")" -- "$cur"))
+        fi
     fi
 } &&
     complete -F _ntprof ntprof

@@ -8,6 +8,12 @@ function __ntprof_sources
         string replace -rf '.*"name":"([^"]*)".*"supported":true.*' '$1'
 end
 
+# Functions with hits in ntprof.pb.gz.
+function __ntprof_functions
+    ntprof report --json --rows 200 2>/dev/null |
+        string replace -rf '.*"function":"([A-Za-z_][A-Za-z0-9_.]*)".*' '$1'
+end
+
 # What follows the last comma of a list is completed from standard input.
 function __ntprof_list
     set -l before (string match -r '^(?:--[a-z-]+=|-[a-zA-Z])?(.*,)' -- (commandline -ct))[2]
@@ -125,6 +131,7 @@ complete -c ntprof -n '__ntprof_is report annotate diff merge export' -k -a '(__
 complete -c ntprof -n '__ntprof_is report' -l symbolize -d 'look for names that the profile lacks'
 complete -c ntprof -n '__ntprof_is report' -s o -l output -r -F -d 'write the profile with its names'
 
+complete -c ntprof -n '__ntprof_is annotate' -a '(__ntprof_functions)' -d 'function with hits'
 complete -c ntprof -n '__ntprof_is annotate' -l source -d 'source lines alone'
 complete -c ntprof -n '__ntprof_is annotate' -l asm -d 'instructions, also for a line'
 complete -c ntprof -n '__ntprof_is annotate' -l image-dir -x -a '(__fish_complete_directories)' -d 'look for programs and libraries here'

@@ -219,6 +219,13 @@ class Values(unittest.TestCase):
             self.assertIn("one.pb.gz", found)
         self.check([("ntprof report one", ["one.pb.gz"])])
 
+    def test_functions_to_annotate__are_those_with_hits(self):
+        shutil.copy(TREE / "tests/golden/foreign/gperftools.pb.gz", self.folder / "ntprof.pb.gz")
+        for shell in SHELLS:
+            found, some = self.complete(shell, "ntprof annotate ", "ntprof annotate tw")
+            self.assertLessEqual({"spin", "twist", "ntprof.pb.gz"}, found)
+            self.assertEqual(some, {"twist"})
+
     def test_processes__are_those_that_run(self):
         child = subprocess.Popen(["sleep", "100"])
         self.addCleanup(child.wait)
