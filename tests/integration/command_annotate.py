@@ -372,6 +372,18 @@ class Choosing(AnnotateTest):
         self.assertEqual(listing["target"]["image"], "/lib/libone.so")
         self.assertEqual(listing["sources"][0]["hits"], 10)
 
+    def test_two_builds_of_one_path__told_apart_by_build_id(self):
+        made = flat_profile.FlatProfile()
+        copy = made.function("copy", "/gone/copy.c", 1)
+        for number, build_id in enumerate(("aabbccdd0011223344", "aabb00000011223344")):
+            made.hits(made.image("/lib/libone.so", build_id, 0x1000, 0), 0x1000, 10 + number, copy, 3)
+        made.write(self.folder / "ntprof.pb.gz")
+        said = self.refused("copy")
+        self.assertIn("11  copy  /lib/libone.so  build aabb00000011\n", said)
+        self.assertIn("10  copy  /lib/libone.so  build aabbccdd0011\n", said)
+        listing = self.annotate("copy", "--image", "aabbccdd0011")
+        self.assertEqual(listing["target"]["build_id"], "aabbccdd0011223344")
+
     def test_nothing_named__the_hottest(self):
         self.make_two()
         self.assertEqual(self.annotate()["target"]["function"], "paste")

@@ -74,7 +74,8 @@ struct listing_targets {
  * FILE is the path or its last parts. IMAGE is the path or its last parts, and OFFSET as
  * in reports: in the file, or the address where there is no file.
  *
- *   image    only in images whose path, or last part of it, this glob fits; NULL: in all
+ *   image    only in images whose path, or last part of it, this glob fits, or whose build-id begins so;
+ *            NULL: in all
  *   targets  out: count is 0 if the profile has no such thing; finish it in any case
  *
  * False: out of memory.

@@ -540,6 +540,27 @@ listing_print_text(FILE *out, const struct profile *profile,
 
 /* --- targets --- */
 
+/* Digits of a build-id that tell it apart. */
+enum { BUILD_ID_DIGITS = 12 };
+
+/* Is another build of its image among the targets? */
+static bool
+has_builds(const struct profile *profile, const struct listing_targets *targets,
+           const struct listing_target *target)
+{
+    const char *const path = profile->images[target->image].path;
+
+    for (size_t i = 0; i < targets->count && i < TARGETS_SHOWN; i++) {
+        const uint32_t other = targets->items[i].image;
+
+        if (other != LISTING_NONE && other != target->image &&
+            strcmp(profile->images[other].path, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void
 put_target(struct buffer *text, const struct profile *profile,
            const struct listing_targets *targets, const struct listing_target *target)
@@ -564,6 +585,13 @@ put_target(struct buffer *text, const struct profile *profile,
         buffer_print(text, "+0x%" PRIx64,
                      target->address - profile->images[target->image].start +
                          profile->images[target->image].offset);
+    }
+    if (target->image != LISTING_NONE && has_builds(profile, targets, target)) {
+        char id[BUILD_ID_DIGITS + 1];
+
+        snprintf(id, sizeof(id), "%s", profile->images[target->image].build_id);
+        buffer_append_text(text, "  build ");
+        text_escape(text, id);
     }
     buffer_append_byte(text, '\n');
 }

@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Fewer say nothing of a build. */
+enum { BUILD_ID_DIGITS_MIN = 4 };
+
 /* search - what is looked for, and what was found until now. */
 struct search {
     const struct profile *profile;
@@ -28,12 +31,17 @@ struct search {
 
 /* --- images --- */
 
+/* Does the pattern fit the image's path, or the last part of it? Or does its build-id begin so? */
 static bool
-fits_glob(const char *pattern, const char *path)
+fits_image(const char *pattern, const struct profile_image *image)
 {
-    return fnmatch(pattern, path, 0) == 0 ||
-           fnmatch(pattern, listing_last_part(path), 0) == 0 ||
-           strcmp(pattern, path) == 0 || strcmp(pattern, listing_last_part(path)) == 0;
+    const char *const name = listing_last_part(image->path);
+    const size_t size = strlen(pattern);
+
+    return fnmatch(pattern, image->path, 0) == 0 || fnmatch(pattern, name, 0) == 0 ||
+           strcmp(pattern, image->path) == 0 || strcmp(pattern, name) == 0 ||
+           (size >= BUILD_ID_DIGITS_MIN &&
+            strncmp(pattern, image->build_id, size) == 0);
 }
 
 static bool
@@ -45,7 +53,7 @@ choose_images(struct search *search)
     for (size_t i = 0; search->images != NULL && i < search->profile->image_count;
          i++) {
         search->images[i] = search->image == NULL ||
-                            fits_glob(search->image, search->profile->images[i].path);
+                            fits_image(search->image, &search->profile->images[i]);
         any |= search->images[i];
     }
     search->targets->no_such_image =
