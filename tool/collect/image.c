@@ -89,18 +89,22 @@ static int
 open_mapped(const char *path, const struct image *image, bool any_device)
 {
     struct stat st;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    char link[64];
+    int fd = -1;
+    /* The process chose the name, and what is there by now: to open a device may have effects. */
+    const int place = open(path, O_PATH | O_CLOEXEC);
 
-    if (fd < 0) {
+    if (place < 0) {
         return -1;
     }
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == image->inode &&
+    if (fstat(place, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == image->inode &&
         (any_device || (major(st.st_dev) == image->device_major &&
                         minor(st.st_dev) == image->device_minor))) {
-        return fd;
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
+        fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     }
-    close(fd);
-    return -1;
+    close(place);
+    return fd;
 }
 
 /* Where the file of a mapping may be found. */

@@ -11,6 +11,10 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -396,10 +400,40 @@ image_segment_find__full__what_is_new_is_refused_and_counted(void **state)
     image_set_finish(&set);
 }
 
+/* A program may put anything where its file was: what opening that does, it must not have us do. */
+static void
+image_set_find__name_is_no_file_any_more__it_is_not_opened(void **state)
+{
+    char folder[] = "/tmp/ntprof-image-XXXXXX";
+    char name[64];
+    char event[4096];
+    struct image_set set;
+    struct image *image;
+    int watch;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(name, sizeof(name), "%s/pipe", folder);
+    assert_int_equal(mkfifo(name, 0600), 0);
+    watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    assert_true(watch >= 0);
+    assert_true(inotify_add_watch(watch, name, IN_OPEN) >= 0);
+    image_set_init(&set, SOURCES, BUCKET_LOG2);
+    image = find_file(&set, name, 1);
+    assert_non_null(image);
+    assert_int_equal(image->fd, -1);
+    assert_true(read(watch, event, sizeof(event)) < 0); /* nobody opened it */
+    image_set_finish(&set);
+    close(watch);
+    assert_int_equal(unlink(name), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(image_set_find__name_is_no_file_any_more__it_is_not_opened),
         cmocka_unit_test(image_segment_find__full__what_is_new_is_refused_and_counted),
         cmocka_unit_test(image_fold__counters_near_their_end__sum_is_exact),
         cmocka_unit_test(
