@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -507,10 +508,43 @@ process__runs_another_program__its_counting_ends(void **state)
     assert_success(NtClose(process));
 }
 
+/* What is readable wakes who delivers, again and again. */
+static void
+process__ends_long_after_its_profile__a_forked_childs_descriptors_wake_nobody(
+    void **state)
+{
+    const ntprof_session_options options = {
+        .size = sizeof(options), .backend = backend, .flags = NTPROF_SESSION_POLLED};
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
+    struct pollfd descriptor = {.events = POLLIN};
+    struct peer peer;
+    struct peer child;
+    HANDLE process;
+    HANDLE profile;
+
+    (void)state;
+    fixture_reopen(&options);
+    peer_start(&peer, call_when_told, NULL);
+    process = open_process(peer.pid);
+    profile = start_slots(process, counters, ProfileTime);
+    peer_start(&child, call_when_told, NULL);
+    assert_success(NtStopProfile(profile));
+    assert_success(NtClose(profile));
+    assert_success(NtClose(process));
+    end_caller(&peer);
+    descriptor.fd = ntprof_session_fd(session);
+    assert_success(ntprof_session_poll(session, NULL));
+    assert_success(ntprof_session_poll(session, NULL));
+    assert_int_equal(poll(&descriptor, 1, 0), 0);
+    end_caller(&child);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        fixture_test(
+            process__ends_long_after_its_profile__a_forked_childs_descriptors_wake_nobody),
         fixture_test(pid__used_again__the_new_process_does_not_count),
         fixture_test(session__in_a_pid_namespace__counts_what_it_names_there),
         fixture_test(process__in_a_pid_namespace_below__counts_by_its_number_here),

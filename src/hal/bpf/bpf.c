@@ -61,6 +61,8 @@ forget_process(struct bpf *bpf, uint32_t pid)
 
     if (watched != 0) {
         perf_idmap_remove(&bpf->watched, pid);
+        /* A forked child may have it still, and the end would be told for ever: of whoever has the number then. */
+        (void)epoll_ctl(bpf->epoll_fd, EPOLL_CTL_DEL, (int)(watched - 1), NULL);
         close((int)(watched - 1));
     }
 }
