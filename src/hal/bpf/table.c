@@ -129,7 +129,7 @@ bpf_table_next_ended(const struct bpf_table *table, uint32_t *at)
     for (; *at < PLACES; (*at)++) {
         struct bpf_process *const process = &table->processes->places[*at];
 
-        if (table->taken[*at] &&
+        if (table->taken[*at] && !bpf_process_is_idle(process) &&
             __atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) == BPF_ENDED) {
             (*at)++;
             return process;

@@ -54,7 +54,7 @@ bpf_process_is_idle(const struct bpf_process *process)
 void bpf_table_publish(struct bpf_table *table, struct bpf_process *process,
                        const ULONG roots[KI_TREES]);
 
-/* bpf_table_next_ended - a process that runs a new program, from place *at on; NULL: no more. */
+/* bpf_table_next_ended - a process with roots that runs a new program, from place *at on; NULL: no more. */
 struct bpf_process *bpf_table_next_ended(const struct bpf_table *table, uint32_t *at);
 
 #endif

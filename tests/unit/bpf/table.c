@@ -195,6 +195,8 @@ next_ended__of_those_taken__each_once(void **state)
     struct bpf_process *const second = bpf_table_take(table, 200, &fresh);
     struct bpf_process *const gone = bpf_table_take(table, 150, &fresh);
 
+    bpf_table_publish(table, first, some_roots);
+    bpf_table_publish(table, second, some_roots);
     bpf_table_publish(table, gone, no_roots);
     first->ended = BPF_ENDED;
     second->ended = BPF_ENDED;
@@ -207,10 +209,27 @@ next_ended__of_those_taken__each_once(void **state)
     assert_int_equal(gone->ended, BPF_RUNNING);
 }
 
+/* There may be thousands of them, that stay as they are. */
+static void
+next_ended__known_and_without_profiles__none(void **state)
+{
+    struct bpf_table *const table = *state;
+    uint32_t at = 0;
+
+    assert_true(bpf_table_know(table, 100, false, 5));
+    bpf_table_find(table, 100)->ended = BPF_ENDED;
+    assert_null(bpf_table_next_ended(table, &at));
+    bpf_table_publish(table, bpf_table_find(table, 100), some_roots);
+    at = 0;
+    assert_ptr_equal(bpf_table_next_ended(table, &at), bpf_table_find(table, 100));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(next_ended__known_and_without_profiles__none,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(take__twice__the_same_place, setup, teardown),
         cmocka_unit_test_setup_teardown(
             publish__no_roots__the_place_is_free_and_others_are_found, setup, teardown),
