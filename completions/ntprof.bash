@@ -58,6 +58,7 @@ _ntprof_value()
         -G | --cgroup) _ntprof_cgroups ;;
         -o | --output | --report) _filedir ;;
         --bucket) COMPREPLY=($(compgen -W '4 8 16 32 64 256 4k 1M' -- "$cur")) ;;
+        --per) COMPREPLY=($(compgen -W cpu -- "$cur")) ;;
         --hal) COMPREPLY=($(compgen -W 'bpf perf sim' -- "$cur")) ;;
         --by) _ntprof_list "$(_ntprof_keys "$1")" ;;
         --format)
@@ -89,7 +90,7 @@ _ntprof_program()
                 return
                 ;;
             -[eFcCo] | --event | --frequency | --count | --cpu | --output | --interval | \
-                --bucket | --hal | --every | --max-memory | --rows | --report) ((i++)) ;;
+                --bucket | --hal | --per | --every | --max-memory | --rows | --report) ((i++)) ;;
             -*) ;;
             *)
                 echo "$i"
@@ -109,7 +110,7 @@ _ntprof()
         version'
     local hits='-e --event -F --frequency --interval -c --count --bucket -C --cpu --hal
         -o --output --max-memory --no-lines --help'
-    local record="$hits --every --debuginfod --rows --json --report -q --quiet"
+    local record="$hits --per --every --debuginfod --rows --json --report -q --quiet"
     local profiles='@(pb|pb.gz|pprof)?(.old)'
     local options= files=
 

@@ -39,7 +39,7 @@ function __ntprof_program_index
                 echo (math $i + 1)
                 return
             case -e -F -c -C -o --event --frequency --count --cpu --output --interval \
-                --bucket --hal --every --max-memory --rows --report
+                --bucket --hal --per --every --max-memory --rows --report
                 set i (math $i + 1)
             case '-*'
             case '*'
@@ -98,6 +98,7 @@ complete -c ntprof -n $hits -l bucket -x -a '4 8 16 32 64 256 4k 1M' -d 'code by
 complete -c ntprof -n $hits -s C -l cpu -x -a '(seq 0 (math (nproc) - 1) | __ntprof_list)' -d 'only on these processors'
 complete -c ntprof -n $hits -l hal -x -a 'bpf perf sim' -d 'this way of getting hits, or none'
 complete -c ntprof -n $hits -s o -l output -r -F -d 'the profile'
+complete -c ntprof -n $recording -l per -x -a cpu -d 'tell processors apart'
 complete -c ntprof -n $recording -l every -x -a '10s 1m 5m' -d 'rewrite the file at intervals'
 complete -c ntprof -n $hits -l max-memory -x -a '256M 1G 4G' -d 'keep to it'
 complete -c ntprof -n $hits -l no-lines -d 'names of functions alone'

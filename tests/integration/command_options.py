@@ -51,6 +51,8 @@ WRONG = [
     (["-C", "0,"], ["-C"]),
     (["-C", "4294967296"], ["-C"]),
     (["-C", "-1"], ["-C"]),
+    (["--per", "core"], ["--per", "'core'", "cpu"]),
+    (["--per"], ["--per", "value"]),
     (["--rows", "-1"], ["--rows", "0 for all"]),
     (["--rows", "many"], ["--rows"]),
     (["--rows"], ["--rows", "value"]),
@@ -65,7 +67,7 @@ class Options(CommandTest):
     def test_wrong_ones__are_named_and_the_command_is_not_started(self):
         for words, wanted in WRONG:
             # The last option takes the command as its value where one is missing.
-            command = [] if words[-1] in ("--rows", "-o") else ["--", "touch", "started"]
+            command = [] if words[-1] in ("--rows", "-o", "--per") else ["--", "touch", "started"]
             with self.subTest(words):
                 result = self.profile(*words, *command)
                 said = text(result.stderr)

@@ -125,6 +125,30 @@ class Json(CommandTest):
         check_schema(self.schema, again)
         self.assertEqual(again, report)
 
+    def test_per_cpu__hits_are_where_the_command_was_pinned(self):
+        for cpu in sorted(os.sched_getaffinity(0))[:2]:
+            report = self.report_json("--per", "cpu", "--", "taskset", "-c", str(cpu), *BURN)
+            result = self.ntprof("report", "--json", "--by", "cpu,process", FILE)
+            rows = json.loads(result.stdout)["rows"]
+            check_schema(self.schema, json.loads(result.stdout))
+            self.assertEqual(sum(row["hits"] for row in rows), report["sources"][0]["counted"])
+            self.assert_books(report)
+            # Only taskset itself may have run elsewhere, before it moved.
+            pinned = sum(row["hits"] for row in rows if row["cpu"] == cpu)
+            self.assertGreater(pinned, sum(row["hits"] for row in rows) * 0.8, rows)
+
+    def test_per_cpu_and_only_some__no_others_are_told(self):
+        cpu = max(os.sched_getaffinity(0))
+        self.report_json("--per", "cpu", "-C", str(cpu), "--", "taskset", "-c", str(cpu), *BURN)
+        result = self.ntprof("report", "--json", "--by", "cpu", FILE)
+        self.assertEqual([row["cpu"] for row in json.loads(result.stdout)["rows"]], [cpu])
+
+    def test_report_by_cpu__of_a_profile_that_does_not_tell__says_what_would(self):
+        self.report_json("--", *BURN)
+        result = self.ntprof("report", "--by", "cpu", FILE)
+        self.assertEqual((result.returncode, result.stdout), (125, b""))
+        self.assertIn("record it with --per cpu", text(result.stderr))
+
     def test_on_standard_error__nothing_but_json(self):
         result = self.profile("--json", "--", "true")
         check_schema(self.schema, json.loads(result.stderr))

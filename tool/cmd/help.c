@@ -67,6 +67,8 @@ static const char memory_options[] =
 static const char file_options[] =
     "  -o, --output FILE        the profile (default ntprof.pb.gz); an older one\n"
     "                           becomes FILE.old\n"
+    "      --per cpu            tell processors apart: see report --by cpu; takes\n"
+    "                           counters for each of them\n"
     "      --every TIME         rewrite the file at intervals: 10s, 1m; a crash\n"
     "                           loses one at most\n";
 

@@ -24,6 +24,7 @@ enum {
     OPT_EVERY,
     OPT_DURATION,
     OPT_MAX_MEMORY,
+    OPT_PER,
     OPT_NO_LINES,
     OPT_DEBUGINFOD,
     OPT_KERNEL,
@@ -42,6 +43,7 @@ static const struct {
     {{"frequency", required_argument, NULL, 'F'}, ALL},
     {{"count", required_argument, NULL, 'c'}, ALL},
     {{"cpu", required_argument, NULL, 'C'}, ALL},
+    {{"per", required_argument, NULL, OPT_PER}, WITH_TABLE},
     {{"output", required_argument, NULL, 'o'}, ALL},
     {{"quiet", no_argument, NULL, 'q'}, WITH_TABLE},
     {{"interval", required_argument, NULL, OPT_INTERVAL}, ALL},
@@ -366,6 +368,35 @@ parse_cpus(struct record_options *options, const char *text)
 }
 
 static bool
+parse_per(struct record_options *options, const char *text)
+{
+    if (strcmp(text, "cpu") != 0) {
+        return bad(options, "--per", text,
+                   "allowed is cpu: hits of each processor on their own");
+    }
+    options->per_cpu = true;
+    return true;
+}
+
+/* Processors are told apart as they are listed: all there are now, if none were chosen. */
+static bool
+list_cpus(struct record_options *options)
+{
+    ULONG64 online[RECORD_GROUPS_MAX] = {0};
+    char list[1024] = "";
+
+    if (!options->per_cpu || options->affinity_count != 0) {
+        return true;
+    }
+    if (!read_online(list, sizeof(list), online)) {
+        return bad(options, "--per", "cpu",
+                   "cannot tell which processors there are: "
+                   "/sys/devices/system/cpu/online cannot be read");
+    }
+    return parse_cpus(options, list);
+}
+
+static bool
 parse_hal(struct record_options *options, const char *text)
 {
     ntprof_backend_info info = {.size = sizeof(info)};
@@ -495,6 +526,8 @@ parse_option(struct record_options *options, struct given *given, int option,
         return parse_every(options, text);
     case OPT_MAX_MEMORY:
         return parse_memory(options, text);
+    case OPT_PER:
+        return parse_per(options, text);
     case OPT_NO_LINES:
         options->names.no_lines = true;
         return true;
@@ -652,7 +685,8 @@ record_options_parse(struct record_options *options, const struct record_syntax 
     }
     return options->help ||
            (parse_sources(options, given.sources) && parse_intervals(options, &given) &&
-            parse_rest(options, argv + optind) && check_together(options));
+            parse_rest(options, argv + optind) && check_together(options) &&
+            list_cpus(options));
 }
 
 void

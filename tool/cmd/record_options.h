@@ -35,6 +35,7 @@ struct record_options {
     uint32_t bucket_bytes;
     GROUP_AFFINITY affinity[RECORD_GROUPS_MAX];
     uint16_t affinity_count; /* 0: all */
+    bool per_cpu;            /* processors are told apart: those of affinity */
     const char *hal;         /* NULL: the best */
     const char *output;
     uint64_t memory_max; /* bytes */

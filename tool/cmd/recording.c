@@ -251,6 +251,7 @@ recording_open(struct recording *recording, const struct record_options *given,
     options.bucket_bytes = recording->options->bucket_bytes;
     options.affinity = recording->options->affinity;
     options.affinity_count = recording->options->affinity_count;
+    options.per_cpu = recording->options->per_cpu;
     options.kernel = recording->kernel && !given->user_only;
     options.user = !given->kernel_only;
     options.machine = machine;

@@ -25,6 +25,9 @@ enum { PROCESS_BUCKETS = 1024 };
 /* So many segments are made without measuring memory. */
 enum { SEGMENTS_UNMEASURED = 64 };
 
+/* Bits of a group's mask of processors. */
+enum { CPUS_A_GROUP = 8 * sizeof(KAFFINITY) };
+
 /* Buckets larger than a page would not begin where mappings do. */
 static const uint32_t collect_log2_max = 12;
 
@@ -36,7 +39,7 @@ struct mapping {
     uint32_t program; /* whose hits these are */
     bool tried;       /* to start profiles */
     HANDLE *
-        profiles; /* one a source, NULL where none could be made; NULL: not tried, or in vain */
+        profiles; /* one a source, for each processor; NULL where none could be made; NULL: not tried, or in vain */
 };
 
 struct process {
@@ -55,6 +58,8 @@ struct process {
 
 struct collector {
     struct collector_options options;
+    uint32_t *cpus;     /* that are told apart; NULL: none are */
+    uint32_t cpu_count; /* of them, else 1 */
     struct delivery delivery;
     struct image_set images;
     struct kernel_range kernel[KERNEL_RANGES_MAX];
@@ -114,6 +119,31 @@ static void process_remove_mapping(struct collector *collector, struct process *
                                    size_t at);
 static bool collector_prepare(struct collector *collector);
 
+/* Lists the processors of affinity, to have profiles of their own. */
+static bool
+collector_tell_cpus(struct collector *collector)
+{
+    const struct collector_options *const options = &collector->options;
+    uint32_t count = 0;
+
+    collector->cpus = calloc((size_t)options->affinity_count * CPUS_A_GROUP + 1,
+                             sizeof(*collector->cpus));
+    if (collector->cpus == NULL) {
+        return false;
+    }
+    for (uint16_t i = 0; i < options->affinity_count; i++) {
+        for (uint32_t bit = 0; bit < CPUS_A_GROUP; bit++) {
+            if ((options->affinity[i].Mask >> bit & 1) != 0) {
+                collector->cpus[count++] =
+                    options->affinity[i].Group * CPUS_A_GROUP + bit;
+            }
+        }
+    }
+    collector->cpu_count = count;
+    naming_tell_cpus(collector->naming, collector->cpus, count);
+    return count > 0;
+}
+
 struct collector *
 collector_new(const struct collector_options *options)
 {
@@ -123,6 +153,7 @@ collector_new(const struct collector_options *options)
         return NULL;
     }
     collector->options = *options;
+    collector->cpu_count = 1;
     delivery_init(&collector->delivery, options->session);
     image_set_init(&collector->images, options->source_count,
                    bucket_log2(options->bucket_bytes));
@@ -133,7 +164,8 @@ collector_new(const struct collector_options *options)
         collector_delete(collector);
         return NULL;
     }
-    if (!collector_prepare(collector)) {
+    if (!collector_prepare(collector) ||
+        (options->per_cpu && !collector_tell_cpus(collector))) {
         collector_delete(collector);
         return NULL;
     }
@@ -199,11 +231,24 @@ collector_program(struct collector *collector, const char *name, uint32_t *numbe
     return true;
 }
 
+/* Of a mapping. */
+static size_t
+profile_count(const struct collector *collector)
+{
+    return collector->options.source_count * collector->cpu_count;
+}
+
+/* What the counters of a program on a processor are kept under. */
+static uint32_t
+program_on_cpu(const struct collector *collector, uint32_t program, uint32_t cpu_at)
+{
+    return program * collector->cpu_count + cpu_at;
+}
+
 static void
 mapping_close(struct collector *collector, struct mapping *mapping)
 {
-    for (size_t i = 0; mapping->profiles != NULL && i < collector->options.source_count;
-         i++) {
+    for (size_t i = 0; mapping->profiles != NULL && i < profile_count(collector); i++) {
         if (mapping->profiles[i] != NULL) {
             NtClose(mapping->profiles[i]);
         }
@@ -215,17 +260,21 @@ mapping_close(struct collector *collector, struct mapping *mapping)
 static void
 mapping_start_source(struct collector *collector, const struct process *process,
                      struct mapping *mapping, const struct image_segment *segment,
-                     size_t source)
+                     uint32_t cpu_at, size_t source)
 {
     const struct collector_options *const options = &collector->options;
+    const uint32_t cpu = collector->cpus != NULL ? collector->cpus[cpu_at] : 0;
+    const GROUP_AFFINITY one = {.Mask = (KAFFINITY)1 << cpu % CPUS_A_GROUP,
+                                .Group = (uint16_t)(cpu / CPUS_A_GROUP)};
+    const bool all = collector->cpus == NULL;
     const uint64_t buckets = ((mapping->length - 1) >> segment->log2) + 1;
     HANDLE profile;
-    NTSTATUS status =
-        NtCreateProfileEx(&profile, process->handle, (PVOID)(uintptr_t)mapping->base,
-                          (SIZE_T)mapping->length, segment->log2,
-                          image_segment_counter(segment, source, mapping->place),
-                          (ULONG)(buckets * sizeof(ULONG)), options->sources[source],
-                          options->affinity_count, options->affinity);
+    NTSTATUS status = NtCreateProfileEx(
+        &profile, process->handle, (PVOID)(uintptr_t)mapping->base,
+        (SIZE_T)mapping->length, segment->log2,
+        image_segment_counter(segment, source, mapping->place),
+        (ULONG)(buckets * sizeof(ULONG)), options->sources[source],
+        all ? options->affinity_count : 1, all ? options->affinity : &one);
 
     if (!NT_SUCCESS(status)) {
         collector_fail(collector, status);
@@ -237,7 +286,7 @@ mapping_start_source(struct collector *collector, const struct process *process,
         NtClose(profile);
         return;
     }
-    mapping->profiles[source] = profile;
+    mapping->profiles[cpu_at * options->source_count + source] = profile;
 }
 
 static struct mapping *
@@ -269,28 +318,46 @@ collector_fail_for_memory(struct collector *collector)
     }
 }
 
-/* Counters, and a profile a source that counts in them. False: nothing was started. */
+/* Counters of a processor, and a profile a source that counts in them. False: no counters. */
 static bool
-mapping_start(struct collector *collector, const struct process *process,
-              struct mapping *mapping)
+mapping_start_cpu(struct collector *collector, const struct process *process,
+                  struct mapping *mapping, uint32_t cpu_at)
 {
-    const struct image_segment *segment;
+    const struct image_segment *const segment = image_segment_find(
+        &collector->images, mapping->image, mapping->place, mapping->length,
+        program_on_cpu(collector, mapping->program, cpu_at));
 
-    mapping->tried = true;
-    segment = image_segment_find(&collector->images, mapping->image, mapping->place,
-                                 mapping->length, mapping->program);
-    if (segment != NULL) {
-        mapping->profiles =
-            calloc(collector->options.source_count, sizeof(*mapping->profiles));
-    }
-    if (mapping->profiles == NULL) {
+    if (segment == NULL) {
         collector_fail_for_memory(collector);
         return false;
     }
     for (size_t i = 0; i < collector->options.source_count; i++) {
-        mapping_start_source(collector, process, mapping, segment, i);
+        mapping_start_source(collector, process, mapping, segment, cpu_at, i);
     }
     return true;
+}
+
+/* Counters, and profiles that count in them. False: nothing was started. */
+static bool
+mapping_start(struct collector *collector, const struct process *process,
+              struct mapping *mapping)
+{
+    bool any = false;
+
+    mapping->tried = true;
+    mapping->profiles = calloc(profile_count(collector), sizeof(*mapping->profiles));
+    if (mapping->profiles == NULL) {
+        collector_fail_for_memory(collector);
+        return false;
+    }
+    for (uint32_t i = 0; i < collector->cpu_count; i++) {
+        any = mapping_start_cpu(collector, process, mapping, i) || any;
+    }
+    if (!any) {
+        free(mapping->profiles);
+        mapping->profiles = NULL;
+    }
+    return any;
 }
 
 /* Starts profiles for a mapping of a process; unless they wait for its first hit. */
@@ -330,15 +397,19 @@ kernel_range_waits(const struct image_set *set, const struct kernel_range *range
 
 /* Are there counters for the kernel, both kinds? */
 static bool
-kernel_has_counters(struct collector *collector, uint32_t program)
+kernel_has_counters(struct collector *collector, uint32_t of_program)
 {
     struct image_set *const set = &collector->images;
     struct image *const image = image_set_kernel(set, IMAGE_KERNEL);
     struct image *const map = image_set_kernel(set, IMAGE_KERNEL_MAP);
     bool complete = image != NULL && map != NULL;
 
-    for (size_t i = 0; complete && i < collector->kernel_count; i++) {
-        const struct kernel_range *const range = &collector->kernel[i];
+    for (size_t at = 0; complete && at < collector->kernel_count * collector->cpu_count;
+         at++) {
+        const struct kernel_range *const range =
+            &collector->kernel[at / collector->cpu_count];
+        const uint32_t program = program_on_cpu(collector, of_program,
+                                                (uint32_t)(at % collector->cpu_count));
 
         complete = kernel_range_waits(set, range) ||
                    (image_segment_find(set, image, range->begin, range->length,
@@ -362,7 +433,7 @@ process_pair_kernel(struct collector *collector, struct process *process, size_t
         }
         return;
     }
-    for (size_t i = 0; i < collector->options.source_count; i++) {
+    for (size_t i = 0; i < profile_count(collector); i++) {
         for (size_t at = 0; at < 2; at++) {
             if (mappings[1 - at].profiles[i] == NULL &&
                 mappings[at].profiles[i] != NULL) {
@@ -716,6 +787,7 @@ collector_delete(struct collector *collector)
     image_set_finish(&collector->images);
     naming_delete(collector->naming);
     free(collector->books);
+    free(collector->cpus);
     for (uint32_t i = 0; i < collector->program_count; i++) {
         free(collector->programs[i]);
     }

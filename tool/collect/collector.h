@@ -3,7 +3,8 @@
  * collector.h - turns the notifications of a session into profile objects, and their counters into
  * profiles.
  *
- * One profile object for each executable mapping of each watched process and source. It is made
+ * One profile object for each executable mapping of each watched process and source, and for each processor
+ * if those are told apart. It is made
  * within the notification of the mapping, or, where counters take their memory from the start, of its first
  * hit; so no hit that came after is missed.
  *
@@ -24,6 +25,8 @@ struct collector_options {
     uint32_t bucket_bytes;          /* a power of two from 4 on */
     const GROUP_AFFINITY *affinity; /* NULL: all processors */
     uint16_t affinity_count;
+    bool
+        per_cpu; /* a profile object for each processor of affinity: rows tell theirs */
     uint64_t
         memory_max; /* bytes; 0: no limit. Beyond it nothing is counted that is not yet */
     const struct sym_settings *symbols; /* copied; NULL: all zero */

@@ -52,6 +52,7 @@ segment_delete(const struct image_set *set, struct image_segment *segment)
 void
 image_release(struct image_set *set, struct image *image)
 {
+    image->recent = NULL;
     while (image->segments != NULL) {
         struct image_segment *const segment = image->segments;
 
@@ -372,18 +373,39 @@ segment_new(const struct image_set *set, const struct image *image, uint64_t beg
     return segment;
 }
 
+/* Does the segment cover the range for a program, bucket by bucket? */
+static bool
+segment_covers(const struct image_segment *segment, uint64_t begin, uint64_t length,
+               uint32_t program)
+{
+    return segment->program == program && begin >= segment->begin &&
+           begin - segment->begin <= segment->length &&
+           length <= segment->length - (begin - segment->begin) &&
+           (begin - segment->begin) % (UINT64_C(1) << segment->log2) == 0;
+}
+
+/* Behind the one before it of the same mapping, where it is looked for first. */
+static void
+image_add_segment(struct image *image, struct image_segment *segment)
+{
+    struct image_segment **const next =
+        image->recent != NULL ? &image->recent->next : &image->segments;
+
+    segment->next = *next;
+    *next = segment;
+}
+
 struct image_segment *
 image_segment_find(struct image_set *set, struct image *image, uint64_t begin,
                    uint64_t length, uint32_t program)
 {
-    struct image_segment *segment = image->segments;
+    struct image_segment *segment = image->recent != NULL ? image->recent->next : NULL;
 
-    while (segment != NULL &&
-           (segment->program != program || begin < segment->begin ||
-            begin - segment->begin > segment->length ||
-            length > segment->length - (begin - segment->begin) ||
-            (begin - segment->begin) % (UINT64_C(1) << segment->log2) != 0)) {
-        segment = segment->next;
+    if (segment == NULL || !segment_covers(segment, begin, length, program)) {
+        segment = image->segments;
+        while (segment != NULL && !segment_covers(segment, begin, length, program)) {
+            segment = segment->next;
+        }
     }
     if (segment == NULL && set->full) {
         set->refused++;
@@ -391,9 +413,11 @@ image_segment_find(struct image_set *set, struct image *image, uint64_t begin,
         segment = segment_new(set, image, begin, length, program);
         if (segment != NULL) {
             set->made++;
-            segment->next = image->segments;
-            image->segments = segment;
+            image_add_segment(image, segment);
         }
+    }
+    if (segment != NULL) {
+        image->recent = segment;
     }
     return segment;
 }

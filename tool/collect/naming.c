@@ -31,6 +31,8 @@ struct namer {
 };
 
 struct naming {
+    const uint32_t *cpus; /* the collector's; NULL: not told apart */
+    uint32_t cpu_count;   /* at least 1 */
     struct namer *namers; /* by image */
     size_t count;
     uint64_t memory_max; /* bytes of the process; 0: no limit */
@@ -47,12 +49,20 @@ naming_new(uint64_t memory_max, const struct sym_settings *symbols)
     struct naming *const naming = calloc(1, sizeof(*naming));
 
     if (naming != NULL) {
+        naming->cpu_count = 1;
         naming->memory_max = memory_max;
     }
     if (naming != NULL && symbols != NULL) {
         naming->symbols = *symbols;
     }
     return naming;
+}
+
+void
+naming_tell_cpus(struct naming *naming, const uint32_t *cpus, uint32_t count)
+{
+    naming->cpus = cpus;
+    naming->cpu_count = count;
 }
 
 uint64_t
@@ -276,11 +286,11 @@ add_image(struct profile *profile, const struct image *image,
 }
 
 static bool
-add_row(struct profile *profile, struct namer *namer, uint32_t image,
-        const struct count *count)
+add_row(const struct naming *naming, struct profile *profile, struct namer *namer,
+        uint32_t image, const struct count *count)
 {
     const uint64_t bucket = profile->bucket_bytes;
-    struct profile_place place = {.process = count->program};
+    struct profile_place place = {.process = count->program / naming->cpu_count};
     struct sym_name name;
     const char *module;
     bool found = namer_look_up(namer, count->place, &name, &module);
@@ -296,6 +306,9 @@ add_row(struct profile *profile, struct namer *namer, uint32_t image,
     }
     if (namer->kernel && module[0] != '\0' && !add_module(profile, module, &image)) {
         return false;
+    }
+    if (naming->cpus != NULL) {
+        place.cpu_plus_1 = naming->cpus[count->program % naming->cpu_count] + 1;
     }
     place.image = image;
     return profile_add_hits_at(profile, &place, count->source, count->hits);
@@ -349,7 +362,7 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
     complete = add_image(profile, image, counts, namer, &index);
     for (size_t i = 0; complete && i < counts->count; i++) {
         tell_progress(naming, image, i, counts->count);
-        complete = add_row(profile, namer, index, &counts->items[i]);
+        complete = add_row(naming, profile, namer, index, &counts->items[i]);
     }
     say_note(naming, namer);
     naming_bound(naming);

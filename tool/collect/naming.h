@@ -26,6 +26,12 @@ struct naming *naming_new(uint64_t memory_max, const struct sym_settings *symbol
 
 void naming_delete(struct naming *naming); /* NULL is allowed */
 
+/*
+ * Counts are of programs on processors from now on: program * count + index of the processor in cpus, which
+ * must stay. With count 1 and cpus NULL, as at first, they are of programs.
+ */
+void naming_tell_cpus(struct naming *naming, const uint32_t *cpus, uint32_t count);
+
 /* Adds a source of the session as a column, with its books. False: out of memory. */
 bool naming_add_source(struct profile *profile, const ntprof_source_info *info);
 

@@ -95,8 +95,8 @@ check_keys(const struct profile *profile, const struct report_options *options,
     if (report_has_key(&options->keys, REPORT_BY_CPU) &&
         !tells(profile, REPORT_BY_CPU)) {
         snprintf(why, size,
-                 "--by cpu: the profile does not tell processors; to have one of some "
-                 "processors alone, record with -C");
+                 "--by cpu: the profile does not tell processors; record it with --per "
+                 "cpu, as in: ntprof run --per cpu -- COMMAND");
         return false;
     }
     return true;
