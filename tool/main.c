@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,6 +44,11 @@ main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
+            /* A file size limit is a reason not to write, not an end without a word. What
+             * run starts must not know of it: it sees to that signal itself. */
+            if (commands[i].run != cmd_run) {
+                signal(SIGXFSZ, SIG_IGN);
+            }
             return finish(commands[i].run(argc - 1, argv + 1));
         }
     }

@@ -13,7 +13,6 @@ import pty
 import re
 import resource
 import shutil
-import signal
 import struct
 import subprocess
 import sys
@@ -476,7 +475,6 @@ class Manners(Export):
         limit = 8 * 1024
 
         def bound():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
         for form in FORMS:

@@ -7,7 +7,6 @@
 
 #include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -242,8 +241,6 @@ cmd_merge(int argc, char **argv)
     if (!pprof_check_writable(arguments.output, &error)) {
         return cmd_fail("merge", "-o: %s", error.text);
     }
-    /* A file size limit is a reason not to write, and not an end without a word. */
-    signal(SIGXFSZ, SIG_IGN);
     merger = profile_merger_new();
     if (merger == NULL) {
         return cmd_fail("merge", "out of memory");
