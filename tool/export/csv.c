@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * csv.c - every row and source with hits as a line, for spreadsheets and scripts. The columns up to cpu are
- * those of the report's CSV. Quoted as in RFC 4180; lines end with a newline alone.
- *
- * A field that a spreadsheet would take for a formula has its first byte escaped as \xNN.
+ * those of the report's CSV. Lines end with a newline alone.
  */
 #include "export/export.h"
 #include "export/names.h"
@@ -11,7 +9,6 @@
 #include "util/text.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* One export: where to, and a text on its way. */
 struct writer {
@@ -20,45 +17,22 @@ struct writer {
     struct buffer text;
 };
 
-/* Writes the escaped text in writer->text as a field. */
+/* Writes the escaped text in writer->text as a field, and empties it. */
 static void
 put_field(struct writer *writer)
 {
-    const char *text = buffer_text(&writer->text);
-
-    if (text == NULL) {
-        return; /* the failure sticks */
+    text_make_field(&writer->text);
+    if (!writer->text.failed) {
+        fwrite(writer->text.data, 1, writer->text.size, writer->out);
     }
-    if (strpbrk(text, "\",") == NULL) {
-        fwrite(text, 1, writer->text.size, writer->out);
-        return;
-    }
-    fputc('"', writer->out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"') {
-            fputc('"', writer->out);
-        }
-        fputc(*text, writer->out);
-    }
-    fputc('"', writer->out);
-}
-
-/* Begins a field that text is to be appended to, behind first. */
-static void
-begin_field(struct writer *writer, char first)
-{
     writer->text.size = 0;
-    if (first != '\0' && strchr("=+-@", first) != NULL) {
-        buffer_print(&writer->text, "\\x%02x", (unsigned)(uint8_t)first);
-    }
 }
 
 /* Writes a text as a field and the comma behind it. */
 static void
 put_text(struct writer *writer, const char *text)
 {
-    begin_field(writer, text[0]);
-    text_escape(&writer->text, writer->text.size > 0 ? text + 1 : text);
+    text_escape(&writer->text, text);
     put_field(writer);
     fputc(',', writer->out);
 }
@@ -72,7 +46,6 @@ put_place(struct writer *writer, const struct profile_row *row)
         put_text(writer, profile->functions[row->function].name);
         return;
     }
-    writer->text.size = 0;
     export_place_name(profile, row, &writer->text);
     put_field(writer);
     fputc(',', writer->out);
@@ -85,7 +58,6 @@ put_callers(struct writer *writer, const struct profile_row *row)
     const struct profile *profile = writer->profile;
     const struct profile_frame *frames = profile->frames;
 
-    begin_field(writer, '\0');
     for (uint32_t at = row->caller; at != 0; at = frames[at].caller) {
         if (at != row->caller) {
             buffer_append_text(&writer->text, " < ");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * csv.c - a report for spreadsheets and scripts: one header line, one line for each row
- * and source with hits, quoted as in RFC 4180, lines ended by a newline alone.
+ * and source with hits, lines ended by a newline alone.
  */
 #include "report/estimate.h"
 #include "report/formats.h"
@@ -9,34 +9,16 @@
 #include "util/text.h"
 
 #include <inttypes.h>
-#include <string.h>
-
-/* Writes text, escaped already, as a field. */
-static void
-put_field(FILE *out, const char *text)
-{
-    if (strpbrk(text, "\",") == NULL) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '"') {
-            fputc('"', out);
-        }
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
 
 /* Writes the scratch text as a field and the comma behind it. False: out of memory. */
 static bool
 put_scratch(FILE *out, struct buffer *scratch)
 {
+    text_make_field(scratch);
     if (buffer_text(scratch) == NULL) {
         return false;
     }
-    put_field(out, (const char *)scratch->data);
+    fwrite(scratch->data, 1, scratch->size, out);
     fputc(',', out);
     return true;
 }

@@ -1,45 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * diff_csv.c - a difference for spreadsheets and scripts: one header line, one line for each row
- * of each source, quoted as in RFC 4180, lines ended by a newline alone.
+ * of each source, lines ended by a newline alone.
  */
 #include "report/diffp.h"
 
 #include "util/text.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-/* Appends text, escaped already, as a field and a comma. */
-static void
-put_field(struct buffer *line, const char *text)
-{
-    const bool quoted = strpbrk(text, "\",") != NULL;
-
-    if (quoted) {
-        buffer_append_byte(line, '"');
-    }
-    /* A spreadsheet would take what begins so for a formula. */
-    if (*text != '\0' && strchr("=+-@", *text) != NULL) {
-        buffer_print(line, "\\x%02x", (unsigned)(uint8_t)*text++);
-    }
-    for (; *text != '\0'; text++) {
-        if (*text == '"') {
-            buffer_append_byte(line, '"');
-        }
-        buffer_append_byte(line, (uint8_t)*text);
-    }
-    buffer_append_text(line, quoted ? "\"," : ",");
-}
-
-/* Whatever is in scratch, which is empty then. */
+/* Appends what is in scratch, escaped already and empty then, as a field and a comma. */
 static void
 put_scratch(struct buffer *line, struct buffer *scratch)
 {
-    const char *text = buffer_text(scratch);
-
-    put_field(line, text != NULL ? text : "");
-    line->failed |= text == NULL;
+    text_make_field(scratch);
+    line->failed |= scratch->failed;
+    buffer_append(line, scratch->data, scratch->size);
+    buffer_append_byte(line, ',');
     scratch->size = 0;
 }
 

@@ -127,6 +127,41 @@ text_escape_word(struct buffer *out, const char *text)
     escape(out, text, true);
 }
 
+static bool
+is_formula(char first)
+{
+    return first == '=' || first == '+' || first == '-' || first == '@';
+}
+
+void
+text_make_field(struct buffer *text)
+{
+    const char *from = buffer_text(text);
+    struct buffer field = {0};
+    bool quoted;
+
+    if (from == NULL) {
+        return; /* the failure sticks */
+    }
+    quoted = strpbrk(from, "\",") != NULL;
+    if (!quoted && !is_formula(*from)) {
+        return; /* as it is: nearly every name */
+    }
+    buffer_append_text(&field, quoted ? "\"" : "");
+    if (is_formula(*from)) {
+        buffer_print(&field, "\\x%02x", (unsigned)(uint8_t)*from++);
+    }
+    for (; *from != '\0'; from++) {
+        if (*from == '"') {
+            buffer_append_byte(&field, '"');
+        }
+        buffer_append_byte(&field, (uint8_t)*from);
+    }
+    buffer_append_text(&field, quoted ? "\"" : "");
+    buffer_finish(text);
+    *text = field;
+}
+
 size_t
 text_unescape(char *text)
 {

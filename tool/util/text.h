@@ -18,6 +18,12 @@ void text_escape(struct buffer *out, const char *text);
 /* The same with blanks escaped too: a word for a line of words. */
 void text_escape_word(struct buffer *out, const char *text);
 
+/*
+ * Makes all of text, escaped already, a field of CSV: quoted as in RFC 4180 where it must be. The first byte of
+ * what a spreadsheet would take for a formula is escaped.
+ */
+void text_make_field(struct buffer *text);
+
 /* Undoes either, in place; gives the new length. A NUL that an escape names stays
  * escaped. */
 size_t text_unescape(char *text);

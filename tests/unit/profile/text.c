@@ -100,6 +100,34 @@ unescape__zero__stays_escaped(void **state)
 }
 
 static void
+assert_field(const char *text, const char *expected)
+{
+    struct buffer field = {0};
+
+    text_escape(&field, text);
+    text_make_field(&field);
+    assert_string_equal(buffer_text(&field), expected);
+    assert_int_equal(field.size, strlen(expected));
+    buffer_finish(&field);
+}
+
+static void
+field__what_a_spreadsheet_reads__quoted_and_no_formula(void **state)
+{
+    (void)state;
+    assert_field("", "");
+    assert_field("main", "main");
+    assert_field("a=b-c", "a=b-c");
+    assert_field("f(int, char)", "\"f(int, char)\"");
+    assert_field("say \"a\"", "\"say \"\"a\"\"\"");
+    assert_field("=A1", "\\x3dA1");
+    assert_field("+1", "\\x2b1");
+    assert_field("-1", "\\x2d1");
+    assert_field("@SUM(1,2)", "\"\\x40SUM(1,2)\"");
+    assert_field("=\"\"", "\"\\x3d\"\"\"\"\"");
+}
+
+static void
 columns__multibyte__counts_characters(void **state)
 {
     (void)state;
@@ -163,6 +191,7 @@ main(void)
         cmocka_unit_test(escape__what_reads_as_escape__comes_back),
         cmocka_unit_test(escape__every_two_bytes__comes_back),
         cmocka_unit_test(unescape__zero__stays_escaped),
+        cmocka_unit_test(field__what_a_spreadsheet_reads__quoted_and_no_formula),
         cmocka_unit_test(columns__multibyte__counts_characters),
         cmocka_unit_test(show__too_long__cut_at_a_character),
         cmocka_unit_test(json__hostile_text__escaped_twice),
