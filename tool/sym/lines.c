@@ -52,6 +52,15 @@ half_close(struct half *half)
 }
 
 /* False if there is nothing to read; why is "" or says why not. */
+/* libdw cannot go on, and by itself would end us with a status and a line that tell nothing. */
+static void __attribute__((noreturn)) end_without_memory(void)
+{
+    fputs("ntprof: out of memory for the source lines of an image; --no-lines needs "
+          "less\n",
+          stderr);
+    _exit(125);
+}
+
 static bool
 half_open(const struct sym_elf *file, struct half *half, char *why, size_t why_size)
 {
@@ -74,6 +83,7 @@ half_open(const struct sym_elf *file, struct half *half, char *why, size_t why_s
         half_close(half);
         return false;
     }
+    (void)dwarf_new_oom_handler(half->lines, end_without_memory);
     return true;
 }
 

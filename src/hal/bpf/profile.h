@@ -136,7 +136,7 @@ struct bpf_processor {
     ULONG64
     unserved; /* hits whose books have no room: never, while sources have slots */
     ULONG64
-        unnumbered; /* hits outside in user mode, of processes without a number in the session's pid
+    unnumbered; /* hits outside in user mode, of processes without a number in the session's pid
                          * namespace, or in one below it */
 
     /* The hit. */
