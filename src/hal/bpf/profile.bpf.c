@@ -696,6 +696,9 @@ exec(void *context)
         WRITE_ONCE(process->changed_ns, get_ns());
         if (!is_watched(process)) {
             end_process(process);
+        } else if (READ_ONCE(process->ended) == BPF_FIRST_ENDED) {
+            /* Another thread ran the program, and is the first one now. */
+            WRITE_ONCE(process->ended, BPF_RUNNING);
         }
     }
     return 0;
