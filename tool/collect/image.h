@@ -29,9 +29,10 @@ enum image_kind {
 /* image_segment - counters for [begin, begin + length), hit by processes of one name. */
 struct image_segment {
     struct image_segment *next;
-    uint32_t program; /* whose: a program's number, or one of a program on a processor */
-    uint32_t log2;    /* of the bucket's bytes */
-    uint64_t begin;   /* place, a multiple of the bucket */
+    uint32_t
+        program;    /* whose: a program's number, or one of a program on a processor */
+    uint32_t log2;  /* of the bucket's bytes */
+    uint64_t begin; /* place, a multiple of the bucket */
     uint64_t length;
     size_t bytes;      /* of the counters of one source */
     ULONG *counters[]; /* one buffer a source */
@@ -52,7 +53,8 @@ struct image {
     uint64_t users;  /* mappings that count in it: the collector's */
     bool replaced;   /* another file has its name now */
     struct image_segment *segments;
-    struct image_segment *recent; /* the last one asked for; those of one mapping follow each other */
+    struct image_segment
+        *recent; /* the last one asked for; those of one mapping follow each other */
     struct counts fresh;  /* folded */
     struct counts taken;  /* out of deliveries' reach, not merged yet */
     struct counts totals; /* merged */
