@@ -210,6 +210,18 @@ class Symbolizing(NamesTest):
         self.assertEqual(result.returncode, 125)
         self.assertIn("-o: goes with --symbolize", text(result.stderr))
 
+    def test_output__that_cannot_be__refused_and_nothing_moved(self):
+        profile = self.record("--no-lines", "--", self.make())
+        folder = self.folder / "folder"
+        folder.mkdir()
+        (folder / "file").write_text("kept")
+        for output, said in [(folder, "folder: is a folder; name a file"), ("", "an empty name"),
+                             ("-", "-o -: standard output has the report")]:
+            result = self.ntprof("report", "--symbolize", "-o", output, profile)
+            self.assertEqual((result.returncode, result.stdout), (125, b""), output)
+            self.assertIn(said, text(result.stderr))
+        self.assertEqual((folder / "file").read_text(), "kept")
+
 
 @for_each_user
 class Downloading(NamesTest):

@@ -236,15 +236,34 @@ add_names(struct profile *profile, const struct arguments *arguments)
     return done;
 }
 
+/* Can the profile with its names be written? Asked before work begins. */
+static bool
+check_output(const struct arguments *arguments)
+{
+    struct pprof_error error;
+
+    if (arguments->output == NULL) {
+        return true;
+    }
+    if (strcmp(arguments->output, "-") == 0) {
+        return fail("-o -", "standard output has the report; name a file");
+    }
+    return pprof_check_writable(arguments->output, &error) || fail("-o", error.text);
+}
+
 static int
 show(const struct arguments *arguments)
 {
     struct report_options options = arguments->report;
     struct pprof_error error;
-    struct profile *profile = pprof_read(arguments->file, &error);
+    struct profile *profile;
     char why[512];
     int status = CMD_FAILED;
 
+    if (!check_output(arguments)) {
+        return CMD_FAILED;
+    }
+    profile = pprof_read(arguments->file, &error);
     if (profile == NULL) {
         return cmd_fail("report", "%s", error.text);
     }

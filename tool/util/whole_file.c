@@ -423,6 +423,14 @@ keep_old(const char *path, const char *old, bool *moved)
     return kept;
 }
 
+static bool
+is_folder(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 /* Keeps what target's name leads to as target.old. *moved as in keep_old. */
 static bool
 keep(const struct whole_file *file, bool *moved, struct whole_file_error *error)
@@ -432,6 +440,9 @@ keep(const struct whole_file *file, bool *moved, struct whole_file_error *error)
 
     if (access(file->target, F_OK) != 0) {
         return true;
+    }
+    if (is_folder(file->target)) {
+        return fail_text(error, file->target, "is a folder; name a file");
     }
     if (asprintf(&old, "%s.old", file->target) < 0) {
         return fail_text(error, file->target, "out of memory");

@@ -186,6 +186,14 @@ replace__folder_in_its_place__said_and_nothing_left(void **state)
     assert_false(whole_file_replace(&file, false, &error));
     assert_non_null(strstr(error.text, "f: cannot rename the new text to it: "));
     assert_int_equal(count_entries(), 1);
+    /* It is not moved out of the way as an old file is. */
+    assert_int_equal(rename("f", "g"), 0);
+    write_text(&file, "f", "one");
+    assert_int_equal(rename("g", "f"), 0);
+    assert_false(whole_file_replace(&file, true, &error));
+    assert_string_equal(error.text, "f: is a folder; name a file");
+    assert_int_equal(access("f/full", F_OK), 0);
+    assert_int_equal(count_entries(), 1);
 }
 
 static void
