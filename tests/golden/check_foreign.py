@@ -108,6 +108,8 @@ def check_others(ntprof, folder, kind, path):
     diff = json.loads(ntprof("diff", path, "twice", "--normalize", "--json"))
     expect(diff["sources"][0]["beyond_chance_count"] == 0, f"{kind}: shares are the same")
     ntprof("report", path, "--csv", "--by", "line")
+    title = ntprof("annotate", path).split("\n")[0]
+    expect(" in : " not in title, f"{kind}: an image without a name in: {title}")
     for form in FORMS:
         ntprof("export", "--format", form, "-o", f"{kind}.{form}", path)
         expect((folder / f"{kind}.{form}").stat().st_size > 0, f"{kind} as {form} is empty")

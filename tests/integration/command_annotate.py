@@ -335,6 +335,13 @@ class Missing(AnnotateTest):
         self.assertIn("objdump failed: \\x1b[31mno", self.notes(listing, "decoder"))
         self.assertNotIn("more", self.notes(listing, "decoder"))
 
+    def test_line_behind_the_end__not_told_to_be_of_another_file(self):
+        program = self.make()
+        address, _ = self.alone(program)
+        profile = self.profile_of(program, {address: HITS})
+        self.assertIn("app.c has only 20 lines: it is another one now, or has never had line 99",
+                      self.notes(self.annotate("app.c:99", profile), "source"))
+
     def test_no_disassembler__said(self):
         program = self.make()
         address, _ = self.alone(program)

@@ -98,8 +98,8 @@ why_no_file(const char *path)
 static void
 refuse(struct image_file *file, const char *path, const char *why)
 {
-    snprintf(file->note, sizeof(file->note), "no instructions of %.400s: %s", path,
-             why);
+    snprintf(file->note, sizeof(file->note), "no instructions of %.400s: %s",
+             path[0] != '\0' ? path : "[unknown]", why);
 }
 
 /* Keeps the image if it is the one that was profiled. */

@@ -34,6 +34,13 @@ begin(struct listing *listing, const struct profile *profile,
     return true;
 }
 
+/* Files of other tools may not tell it. */
+static const char *
+shown_path(const struct profile_image *image)
+{
+    return image->path[0] != '\0' ? image->path : "[unknown]";
+}
+
 static void
 set_title(struct listing *listing, const struct profile *profile)
 {
@@ -43,15 +50,16 @@ set_title(struct listing *listing, const struct profile *profile)
 
     switch (target->kind) {
     case LISTING_OF_FUNCTION:
-        listing->title = listing_format(listing, "%s in %s", target->name, image->path);
+        listing->title =
+            listing_format(listing, "%s in %s", target->name, shown_path(image));
         break;
     case LISTING_OF_LINE:
         listing->title = listing_format(listing, "%s:%" PRIu32 "%s%s", target->file,
                                         target->line, image == NULL ? "" : " in ",
-                                        image == NULL ? "" : image->path);
+                                        image == NULL ? "" : shown_path(image));
         break;
     case LISTING_OF_ADDRESS:
-        listing->title = listing_format(listing, "%s+0x%" PRIx64, image->path,
+        listing->title = listing_format(listing, "%s+0x%" PRIx64, shown_path(image),
                                         target->address - image->start + image->offset);
         break;
     }

@@ -390,7 +390,18 @@ static void
 note_short(struct source_view *source, const struct source_text *text,
            const struct known_line *last)
 {
-    if (text != NULL && last->line > text->count) {
+    const struct listing_target *target = source->view->target;
+
+    if (text == NULL || last->line <= text->count) {
+        return;
+    }
+    if (target->kind == LISTING_OF_LINE && last->line == target->line) {
+        listing_add_note(
+            source->listing, LISTING_NOTE_SOURCE,
+            "%s has only %" PRIu32
+            " lines: it is another one now, or has never had line %" PRIu32,
+            last->file, text->count, last->line);
+    } else {
         listing_add_note(source->listing, LISTING_NOTE_SOURCE,
                          "%s has only %" PRIu32 " lines, and %" PRIu32
                          " was compiled: it is another one now",
