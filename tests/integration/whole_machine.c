@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -1243,10 +1244,56 @@ watch_all__of_time__the_kernels_half_is_counted(void **state)
     assert_success(NtClose(user));
 }
 
+static int
+call_once_told(const struct peer *test, void *argument)
+{
+    (void)argument;
+    call_slot(SLOT, peer_hear(test));
+    return 0;
+}
+
+/* Watch all, without a descriptor left for it. */
+static NTSTATUS
+watch_all_without_descriptors(void)
+{
+    struct rlimit old;
+    struct rlimit none;
+    NTSTATUS status;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    none = (struct rlimit){0, old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    status = ntprof_session_watch(session, NULL, NULL);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    return status;
+}
+
+static void
+watch_all__refused_beside_a_watch_of_one__books_have_that_one_alone(void **state)
+{
+    KPROFILE_SOURCE source;
+    struct peer peer;
+
+    (void)state;
+    if (!fixture_has(FIXTURE_EVENTS_OF_ALL)) {
+        return; /* raises the limit again for its events */
+    }
+    source = slot_source(SLOT);
+    peer_start(&peer, call_once_told, NULL);
+    watch_peer(&peer, 0, source);
+    assert_false(NT_SUCCESS(watch_all_without_descriptors()));
+    peer_tell(&peer, 5);
+    peer_finish(&peer);
+    call_slot(SLOT, 300);
+    assert_success(ntprof_session_flush(session));
+    assert_int_equal(read_books(session, source).taken, 5);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        world_test(watch_all__refused_beside_a_watch_of_one__books_have_that_one_alone),
         world_test(watch_all__without_the_privilege__refused_with_the_reason),
         world_test(watch_all__flags_of_one_process__refused),
         world_test(watch_all__source_not_there__refused_before_all_else),

@@ -388,6 +388,10 @@ stop:
                  bpf->kernel.processors);
 restore:
     bpf->settled_ns = 0;
+    if ((before & BPF_WATCH_EVERYBODY) == 0) {
+        (void)__atomic_fetch_and(&control->watch, ~(ULONG)BPF_WATCH_EVERYBODY,
+                                 __ATOMIC_RELAXED);
+    }
     if ((before & BPF_WATCH_ON) == 0) {
         bpf_stream_flush(bpf);
         __atomic_store_n(&control->watch, 0, __ATOMIC_RELAXED);
