@@ -39,6 +39,7 @@ WRONG = [
     (["-e", "time,"], ["-e"]),
     (["-e", "time,time"], ["-e", "twice"]),
     (["-e", "time,ProfileTime"], ["-e", "twice"]),
+    (["-e", "time", "-e", "page-faults"], ["-e", "'page-faults'", "with commas"]),
     (["-e", "breakpoint:"], ["-e", "breakpoint:"]),
     (["-e", "breakpoint:0xzz"], ["-e", "breakpoint:0xzz"]),
     (["-e", "," * 100], ["-e"]),

@@ -494,6 +494,10 @@ parse_option(struct record_options *options, struct given *given, int option,
 {
     switch (option) {
     case 'e':
+        if (given->sources != NULL) {
+            return bad(options, "-e", text,
+                       "a second -e; name all with commas, as in -e time,page-faults");
+        }
         given->sources = text;
         return true;
     case 'F':
@@ -662,7 +666,7 @@ record_options_parse(struct record_options *options, const struct record_syntax 
                                 : syntax->machine ? "+:e:F:c:C:o:qG:"
                                                   : "+:e:F:c:C:o:q";
     struct option long_options[KNOWN_OPTIONS + 1];
-    struct given given = {.sources = "time"};
+    struct given given = {0};
     int option;
 
     choose_options(syntax, long_options);
@@ -684,9 +688,9 @@ record_options_parse(struct record_options *options, const struct record_syntax 
         }
     }
     return options->help ||
-           (parse_sources(options, given.sources) && parse_intervals(options, &given) &&
-            parse_rest(options, argv + optind) && check_together(options) &&
-            list_cpus(options));
+           (parse_sources(options, given.sources != NULL ? given.sources : "time") &&
+            parse_intervals(options, &given) && parse_rest(options, argv + optind) &&
+            check_together(options) && list_cpus(options));
 }
 
 void
