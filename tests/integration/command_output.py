@@ -68,6 +68,11 @@ class Table(CommandTest):
         return [line for line in text(result.stderr).splitlines()
                 if re.match(r" *\d+\.\d+%", line) and not line.startswith("100.00%")]
 
+    def test_quiet__a_report_that_is_named_is_written(self):
+        result = self.profile("--quiet", "--report", "table", "--", "true")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertIn("time asked", (self.folder / "table").read_text())
+
     def test_rows__as_many_as_asked_for(self):
         self.assertEqual(len(self.rows("--rows", "1")), 1)
         self.assertLessEqual(len(self.rows()), 20)
