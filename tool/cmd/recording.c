@@ -8,11 +8,13 @@
 #include "util/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 static uint64_t
 clock_ns(clockid_t clock)
@@ -196,6 +198,22 @@ is_same_file(const struct record_options *options)
            output.st_ino == report.st_ino;
 }
 
+/* A descriptor that is given up when one is needed. */
+static int
+spare_open(void)
+{
+    return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void
+spare_close(int *spare)
+{
+    if (*spare >= 0) {
+        close(*spare);
+    }
+    *spare = -1;
+}
+
 /* Events and images take a descriptor each; what is allowed is taken. */
 static void
 raise_file_limit(void)
@@ -215,8 +233,8 @@ recording_open(struct recording *recording, const struct record_options *given,
     struct collector_options options = {.source_count = given->source_count};
     struct pprof_error error;
 
-    *recording =
-        (struct recording){.options = given, .command = given->syntax->command};
+    *recording = (struct recording){
+        .options = given, .command = given->syntax->command, .spare = spare_open()};
 
     if (is_same_file(recording->options)) {
         cmd_fail(recording->command,
@@ -370,9 +388,12 @@ recording_write(struct recording *recording, const struct profile *profile,
                 struct pprof_error *error)
 {
     const char *const path = recording->options->output;
-    const bool written = recording->written ? pprof_rewrite(profile, path, error)
-                                            : pprof_write(profile, path, error);
+    bool written;
 
+    spare_close(&recording->spare);
+    written = recording->written ? pprof_rewrite(profile, path, error)
+                                 : pprof_write(profile, path, error);
+    recording->spare = spare_open();
     recording->written = recording->written || written;
     return written;
 }
@@ -513,6 +534,7 @@ recording_close(struct recording *recording)
         fclose(recording->report); /* was flushed, and its errors told */
     }
     keeper_stop(&recording->keeper);
+    spare_close(&recording->spare);
     collector_delete(recording->collector);
     names_close(&recording->names);
     ntprof_session_use(NULL);

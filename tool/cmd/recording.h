@@ -26,6 +26,7 @@ struct recording {
     struct keeper keeper;
     struct names names;
     FILE *report;
+    int spare; /* descriptor kept for the file, should images have all the others; or -1 */
     char **words;      /* the command line that the file tells */
     bool children;     /* of the words: those that still run at the end are told of */
     bool written;      /* once: what had the file's name before is FILE.old */
