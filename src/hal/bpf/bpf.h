@@ -54,6 +54,7 @@ struct bpf {
     uint32_t slot_count;
     uint64_t open_events;
     bool frozen; /* no event runs any more */
+    bool held;   /* none that was opened since runs yet */
     int exec_link;
     int exit_link;
     int epoll_fd;
@@ -118,6 +119,10 @@ void bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t inte
  * second: an event that did not run since the last time is one that stopped; one of a cgroup stands still while
  * nothing of that runs, too, so there the processor's witness tells. */
 void bpf_renew(struct bpf *bpf);
+
+/* bpf_hold - let events that are opened from now on wait for bpf_release, which runs all. */
+void bpf_hold(struct bpf *bpf);
+void bpf_release(struct bpf *bpf);
 
 /* bpf_freeze - stop all events for good; when it returns, no hit is handled any more. What they counted stays. */
 void bpf_freeze(struct bpf *bpf);

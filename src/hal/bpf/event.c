@@ -128,13 +128,19 @@ event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event 
 }
 
 static void
+event_run(const struct bpf *bpf, const struct bpf_event *event)
+{
+    if (!bpf->frozen && !bpf->held) {
+        (void)ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0);
+    }
+}
+
+static void
 event_enable(struct bpf *bpf, uint32_t slot, const struct bpf_event *event)
 {
     bpf->slots[slot].source->tally.instances++;
     bpf->open_events++;
-    if (!bpf->frozen) {
-        (void)ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0);
-    }
+    event_run(bpf, event);
 }
 
 /* Closes an event when it counts no more, and keeps what it has counted. */
@@ -354,6 +360,25 @@ bpf_stop(struct bpf *bpf, const struct perf_source *source, uint32_t processor)
 }
 
 void
+bpf_hold(struct bpf *bpf)
+{
+    bpf->held = true;
+}
+
+void
+bpf_release(struct bpf *bpf)
+{
+    bpf->held = false;
+    for (uint32_t slot = 0; slot < bpf->slot_count; slot++) {
+        for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
+            if (bpf->slots[slot].events[i].fd >= 0) {
+                event_run(bpf, &bpf->slots[slot].events[i]);
+            }
+        }
+    }
+}
+
+void
 bpf_freeze(struct bpf *bpf)
 {
     bpf->frozen = true;
@@ -498,9 +523,7 @@ event_reopen(struct bpf *bpf, uint32_t slot, uint32_t processor)
     if (event_open(bpf, slot, processor, &opened) < 0) {
         bpf->error[0] = 0;
         (void)ioctl(event->fd, PERF_EVENT_IOC_PERIOD, &period);
-        if (!bpf->frozen) {
-            (void)ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0);
-        }
+        event_run(bpf, event);
         return;
     }
     event_close(bpf, slot, event);

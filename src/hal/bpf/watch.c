@@ -370,6 +370,8 @@ bpf_watch(struct bpf *bpf, uint32_t pid, uint32_t flags,
                             BPF_WATCH_ON | BPF_WATCH_ALL_HITS |
                                 (pid == 0 ? BPF_WATCH_EVERYBODY : 0u),
                             __ATOMIC_SEQ_CST);
+    /* Hits come when all is told: those of a process that is not yet would be outside. */
+    bpf_hold(bpf);
     result = start_sources(bpf, sources, source_count, processors, processor_words);
     if (result < 0) {
         goto restore;
@@ -380,6 +382,7 @@ bpf_watch(struct bpf *bpf, uint32_t pid, uint32_t flags,
         explain_stream(bpf, result);
         goto stop;
     }
+    bpf_release(bpf);
     bpf->settled_ns = perf_now_ns(bpf->stream);
     return 0;
 
@@ -387,6 +390,7 @@ stop:
     stop_sources(bpf, sources, source_count, processors, processor_words,
                  bpf->kernel.processors);
 restore:
+    bpf_release(bpf);
     bpf->settled_ns = 0;
     if ((before & BPF_WATCH_EVERYBODY) == 0) {
         (void)__atomic_fetch_and(&control->watch, ~(ULONG)BPF_WATCH_EVERYBODY,
