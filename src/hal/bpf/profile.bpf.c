@@ -435,7 +435,8 @@ INLINE void
 publish(struct bpf_ring *ring, ULONG64 head)
 {
 #if defined(BPF_TARGET_X86_64)
-    /* Stores are seen in order. */
+    /* Stores are seen in order, once the compiler leaves them so. */
+    __asm__ volatile("" ::: "memory");
     WRITE_ONCE(ring->head, head + BPF_NOTED_BYTES);
 #else
     /* Uses the result, which makes it a full barrier. */

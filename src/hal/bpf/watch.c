@@ -356,6 +356,7 @@ bpf_watch(struct bpf *bpf, uint32_t pid, uint32_t flags,
           const uint64_t *processors, size_t processor_words)
 {
     struct bpf_control *const control = control_of(bpf);
+    bool told_hits;
     ULONG before;
     int result = open_stream(bpf);
 
@@ -363,6 +364,7 @@ bpf_watch(struct bpf *bpf, uint32_t pid, uint32_t flags,
         explain_stream(bpf, result);
         return result;
     }
+    told_hits = bpf->stream->tells_hits;
     bpf->stream->tells_hits |= (flags & NTPROF_WATCH_HITS) != 0;
     before = control->watch;
     bpf->settled_ns = UINT64_MAX;
@@ -391,6 +393,7 @@ stop:
                  bpf->kernel.processors);
 restore:
     bpf_release(bpf);
+    bpf->stream->tells_hits = told_hits;
     bpf->settled_ns = 0;
     if ((before & BPF_WATCH_EVERYBODY) == 0) {
         (void)__atomic_fetch_and(&control->watch, ~(ULONG)BPF_WATCH_EVERYBODY,
