@@ -76,7 +76,9 @@ diff_print_csv(FILE *out, const struct diff *diff)
         for (size_t row = 0; row < shown && !line.failed; row++) {
             line.size = 0;
             put_row(&line, &scratch, source, &source->rows[row]);
-            fwrite(line.data, 1, line.failed ? 0 : line.size, out);
+            if (!line.failed) {
+                fwrite(line.data, 1, line.size, out);
+            }
         }
     }
     done = !line.failed;
