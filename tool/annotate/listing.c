@@ -30,6 +30,7 @@ listing_finish(struct listing *listing)
     free(listing->own);
     free(listing->inlined);
     free(listing->totals);
+    free(listing->shown);
     *listing = (struct listing){.lines = NULL};
 }
 

@@ -82,6 +82,13 @@ struct listing_targets {
  */
 bool listing_find_targets(const struct profile *profile, const char *text,
                           const char *image, struct listing_targets *targets);
+
+/*
+ * The same for all that has hits: each function, and each bucket of code without a name by its address.
+ * Where two have as many, functions are first.
+ */
+bool listing_find_hottest(const struct profile *profile, const char *image,
+                          struct listing_targets *targets);
 void listing_targets_finish(struct listing_targets *targets);
 
 /* The function of a row, or its address if it has no name: what "annotate this" means. */
@@ -229,7 +236,9 @@ struct listing {
     uint64_t *own;     /* hits of all that was asked for, one per source */
     uint64_t *inlined; /* of own: of functions inlined into what was asked for */
     uint64_t *totals;  /* hits of the whole profile */
-    bool outside;      /* some of own are on no line: a note says why */
+    uint64_t *
+        shown; /* hits on any line, each once: those of a line that was inlined are at its call too */
+    bool outside; /* some of own are on no line: a note says why */
     struct listing_private *private;
 };
 

@@ -24,8 +24,9 @@ begin(struct listing *listing, const struct profile *profile,
     listing->own = calloc(sources + 1, sizeof(*listing->own));
     listing->inlined = calloc(sources + 1, sizeof(*listing->inlined));
     listing->totals = calloc(sources + 1, sizeof(*listing->totals));
+    listing->shown = calloc(sources + 1, sizeof(*listing->shown));
     if (listing->private == NULL || listing->own == NULL || listing->inlined == NULL ||
-        listing->totals == NULL) {
+        listing->totals == NULL || listing->shown == NULL) {
         return false;
     }
     for (size_t i = 0; i < profile->row_count; i++) {
@@ -157,34 +158,35 @@ fill(struct view *view, enum listing_view wanted)
     view_buckets(view);
 }
 
+/* Hits of code stand at one line each; those of source lines, which may not, were counted with them. */
+static void
+count_shown(struct listing *listing)
+{
+    for (size_t i = 0; i < listing->count; i++) {
+        const struct listing_line *line = &listing->lines[i];
+
+        if (line->kind != LISTING_SOURCE && line->hits_at != LISTING_NO_HITS) {
+            listing_add_clamped(listing->shown, &listing->hits[line->hits_at],
+                                listing->source_count);
+        }
+    }
+}
+
 /* Says how many hits are on no line, if some are not. */
 static void
 note_outside(struct listing *listing)
 {
-    uint64_t *const shown = calloc(listing->source_count + 1, sizeof(*shown));
-
-    if (shown == NULL) {
-        listing->private->failed = true;
-        return;
-    }
-    for (size_t i = 0; i < listing->count; i++) {
-        if (listing->lines[i].hits_at != LISTING_NO_HITS) {
-            listing_add_clamped(shown, &listing->hits[listing->lines[i].hits_at],
-                                listing->source_count);
-        }
-    }
     for (size_t i = 0; i < listing->source_count; i++) {
-        if (shown[i] < listing->own[i]) {
+        if (listing->shown[i] < listing->own[i]) {
             listing->outside = true;
             listing_add_note(
                 listing, LISTING_NOTE_NAMES,
                 "%" PRIu64 " of %" PRIu64 " hits are on none of these lines: %s",
-                listing->own[i] - shown[i], listing->own[i],
+                listing->own[i] - listing->shown[i], listing->own[i],
                 listing->has_instructions ? "no code of theirs could be shown"
                                           : "no source line is known of them");
         }
     }
-    free(shown);
 }
 
 static bool
@@ -208,6 +210,7 @@ listing_make(struct annotator *annotator, const struct profile *profile,
     fill(&made, view);
     if (!listing_failed(listing)) {
         annotator_note_missing(listing);
+        count_shown(listing);
         note_outside(listing);
     }
     return !listing_failed(listing);

@@ -139,8 +139,6 @@ place_digits(const struct printer *printer, const struct listing_line *line)
 static bool
 measure(struct printer *printer)
 {
-    uint64_t sum = 0;
-
     for (size_t i = 0; i < printer->column_count; i++) {
         struct column *column = &printer->columns[i];
 
@@ -161,17 +159,12 @@ measure(struct printer *printer)
         const struct listing_line *line = &printer->listing->lines[k];
 
         widen(&printer->place_width, place_digits(printer, line));
-        if (__builtin_add_overflow(
-                sum, listing_line_hits(printer->listing, line, main_source(printer)),
-                &sum)) {
-            sum = UINT64_MAX;
-        }
     }
-    printer->whole = sum;
     if (printer->listing->source_count > 0) {
         const uint64_t own = printer->listing->own[main_source(printer)];
+        const uint64_t shown = printer->listing->shown[main_source(printer)];
 
-        printer->whole = own > sum ? own : sum;
+        printer->whole = own > shown ? own : shown;
     }
     return true;
 }

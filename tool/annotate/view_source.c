@@ -229,6 +229,7 @@ add_row(struct source_view *source, const struct profile_row *row)
     const struct listing_target *target = source->view->target;
     struct listing_place place = listing_first_place(row);
     uint32_t counted = 0; /* a bit for each line near */
+    struct listing *listing = source->listing;
     bool innermost = true;
 
     do {
@@ -237,6 +238,9 @@ add_row(struct source_view *source, const struct profile_row *row)
                                  : 0;
 
         if (is_near(source, &place) && (counted >> bit & 1) == 0) {
+            if (counted == 0) {
+                listing_add_clamped(listing->shown, row->hits, listing->source_count);
+            }
             counted |= UINT32_C(1) << bit;
             if (!count_row(source, row, &place, innermost) ||
                 target->kind != LISTING_OF_LINE) {

@@ -5,6 +5,8 @@
  */
 #include "fixture.h"
 
+#include "annotate/print.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -316,6 +318,42 @@ bucket_of_two_lines__source__shared(void **state)
     line = fixture_line(&listing, 9);
     assert_int_equal(listing_line_hits(&listing, line, 0), 40);
     assert_int_equal(listing_line_shared(&listing, line, 0), 40);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+/* A hit of an inlined line stands at that and at the call, and is one hit all the same. */
+static void
+inlined_code__at_two_lines_shown__one_hit_of_what_shares_are_of(void **state)
+{
+    const struct listing_print_options options = {.source = LISTING_ALL_SOURCES};
+    struct sample_profile made = make(sample, 2);
+    const char *const file = made.profile->functions[made.work].file;
+    const uint32_t inner = fixture_function(made.profile, "inner", file, 8);
+    const uint32_t frame = fixture_frame(made.profile, made.work, 12, 0);
+    struct listing listing;
+    char *text = NULL;
+    char target[300];
+    size_t size;
+    FILE *out;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x40100a, inner, 9, frame, 60);
+    fixture_hits(made.profile, made.image, 0x401008, made.work, 12, 0, 40);
+    snprintf(target, sizeof(target), "%s:9", file);
+    list(made.profile, target, LISTING_SOURCE_ONLY, &listing);
+    assert_int_equal(listing_line_hits(&listing, fixture_line(&listing, 9), 0), 60);
+    assert_int_equal(listing_line_hits(&listing, fixture_line(&listing, 12), 0), 100);
+    assert_int_equal(listing.own[0], 60);
+    assert_int_equal(listing.shown[0], 100);
+    out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_true(listing_print_text(out, made.profile, &listing, &options));
+    fclose(out);
+    assert_non_null(strstr(text, "60 of 100 hits (60.00%)"));
+    assert_non_null(strstr(text, "\n 60.00%"));
+    assert_non_null(strstr(text, "\n100.00%"));
+    free(text);
     listing_finish(&listing);
     profile_delete(made.profile);
 }
@@ -683,6 +721,8 @@ main(int argc, char **argv)
         cmocka_unit_test(bucket_of_two_lines__source__shared),
         cmocka_unit_test(inlined_code__source_of_the_caller__at_the_call),
         cmocka_unit_test(line_asked_for__around__hits_of_all_functions),
+        cmocka_unit_test(
+            inlined_code__at_two_lines_shown__one_hit_of_what_shares_are_of),
         cmocka_unit_test(image__of_another_build__source_and_said),
         cmocka_unit_test(image__gone__found_in_image_dir),
         cmocka_unit_test(image__kernel_or_jit__buckets_and_why),
