@@ -398,6 +398,28 @@ class Choosing(AnnotateTest):
         (self.folder / "ntprof.pb.gz").rename(self.folder / "x.pb.gz")
         self.assertEqual(self.annotate("x.pb.gz")["target"]["function"], "paste")
 
+    def test_nothing_named__code_without_a_name_has_most__its_place(self):
+        made = flat_profile.FlatProfile()
+        image = made.image("/lib/libone.so", "aa", 0x1000, 0)
+        made.hits(image, 0x2000, 99)
+        made.hits(image, 0x1000, 1, made.function("copy", "/gone/copy.c", 1), 3)
+        made.write(self.folder / "x.pb.gz")
+        target = self.annotate("x.pb.gz")["target"]
+        self.assertEqual((target["kind"], target["address"]), ("address", "0x2000"))
+        shown = text(self.ntprof("annotate", "x.pb.gz").stdout)
+        self.assertTrue(shown.startswith("/lib/libone.so+0x1000: "), shown)
+        self.assertRegex(shown, r"(?m)^ 99\.00% +99 ")
+
+    def test_offset__neither_code_nor_hits__refused(self):
+        program = self.make()
+        address, _ = self.alone(program)
+        profile = self.profile_of(program, {address: HITS})
+        for words in ([], ["--json"], ["--source"]):
+            with self.subTest(words):
+                said = self.refused("app+0x999999", profile, *words)
+                self.assertIn("ntprof: annotate: app+0x999999: there are neither code nor hits; "
+                              "ntprof report --by bucket", said)
+
     def test_not_there__said_with_what_is_near(self):
         self.make_two()
         said = self.refused("past")

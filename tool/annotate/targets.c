@@ -178,10 +178,16 @@ compare_targets(const void *left, const void *right, void *context)
             return a_hits > b_hits ? -1 : 1;
         }
     }
+    if (a->kind != b->kind) {
+        return a->kind < b->kind ? -1 : 1;
+    }
     if (strcmp(a->name, b->name) != 0) {
         return strcmp(a->name, b->name);
     }
-    return (a->image > b->image) - (a->image < b->image);
+    if (a->image != b->image) {
+        return a->image < b->image ? -1 : 1;
+    }
+    return (a->address > b->address) - (a->address < b->address);
 }
 
 /* --- lines and addresses --- */
@@ -390,7 +396,8 @@ find_functions(struct search *search, const char *text, enum fit fit)
         return;
     }
     for (size_t i = 1; i < profile->function_count; i++) {
-        fitting[i] = fits(&profile->functions[i], text, fit);
+        fitting[i] = profile->functions[i].name[0] != '\0' &&
+                     fits(&profile->functions[i], text, fit);
         any |= fitting[i];
     }
     for (size_t i = 0; any && i < profile->row_count; i++) {
@@ -401,9 +408,31 @@ find_functions(struct search *search, const char *text, enum fit fit)
     free(fitting);
 }
 
+/* Buckets of code without a name. */
+static void
+find_nameless(struct search *search)
+{
+    const struct profile *profile = search->profile;
+
+    for (size_t i = 0; i < profile->row_count; i++) {
+        const struct profile_row *row = &profile->rows[i];
+        const struct listing_target target = listing_target_of_row(profile, row);
+
+        if (target.kind == LISTING_OF_ADDRESS && search->images[row->image]) {
+            count_hits(search, &target, row->hits);
+        }
+    }
+}
+
+/* text is NULL: all that has hits. */
 static void
 find(struct search *search, const char *text)
 {
+    if (text == NULL) {
+        find_functions(search, "*", FIT_GLOB);
+        find_nameless(search);
+        return;
+    }
     find_lines(search, text);
     if (search->targets->count == 0) {
         find_addresses(search, text);
@@ -413,9 +442,9 @@ find(struct search *search, const char *text)
     }
 }
 
-bool
-listing_find_targets(const struct profile *profile, const char *text, const char *image,
-                     struct listing_targets *targets)
+static bool
+find_targets(const struct profile *profile, const char *text, const char *image,
+             struct listing_targets *targets)
 {
     struct search search = {.profile = profile, .targets = targets, .image = image};
 
@@ -432,6 +461,20 @@ listing_find_targets(const struct profile *profile, const char *text, const char
     free(search.images);
     free(search.head);
     return !search.failed;
+}
+
+bool
+listing_find_targets(const struct profile *profile, const char *text, const char *image,
+                     struct listing_targets *targets)
+{
+    return find_targets(profile, text, image, targets);
+}
+
+bool
+listing_find_hottest(const struct profile *profile, const char *image,
+                     struct listing_targets *targets)
+{
+    return find_targets(profile, NULL, image, targets);
 }
 
 void

@@ -53,7 +53,7 @@ static const struct option LONG_OPTIONS[] = {
 enum { CONTEXT_DEFAULT = 5 };
 
 struct arguments {
-    const char *what; /* NULL: the function with the most hits */
+    const char *what; /* NULL: what has the most hits */
     const char *file;
     const char *image;
     const char *source; /* of hits; NULL: all */
@@ -283,19 +283,20 @@ parse(struct arguments *arguments, int argc, char **argv)
 
 /* --- what is annotated --- */
 
-/* The function with the most hits of all. False after an error line. */
+/* The function with the most hits of all, or the bucket if code without a name has more. False after an error line. */
 static bool
 choose_hottest(const struct profile *profile, const struct arguments *arguments,
                struct listing_target *target)
 {
     struct listing_targets targets;
-    bool found = listing_find_targets(profile, "*", arguments->image, &targets) &&
-                 targets.count > 0;
+    bool found =
+        listing_find_hottest(profile, arguments->image, &targets) && targets.count > 0;
 
     if (found) {
         *target = targets.items[0];
     } else {
-        fail(arguments->file, "no function has hits; ntprof report shows what has");
+        fail(arguments->file,
+             "nothing in it has hits; ntprof report shows what became of them");
     }
     listing_targets_finish(&targets);
     return found;
@@ -421,6 +422,22 @@ print(const struct profile *profile, struct listing *listing,
                     strerror(errno != 0 ? errno : ENOMEM));
 }
 
+/* Neither code nor hits are where an address leads. */
+static int
+fail_empty(const struct arguments *arguments, const struct listing *listing)
+{
+    const char *const what = arguments->what != NULL ? arguments->what : listing->title;
+    char shown[512];
+
+    fail(what, "there are neither code nor hits; ntprof report --by bucket lists where "
+               "hits are");
+    for (size_t i = 0; i < listing->note_count; i++) {
+        cmd_fail("annotate", "%s",
+                 text_show(shown, sizeof(shown), listing->notes[i].text));
+    }
+    return CMD_FAILED;
+}
+
 static int
 list(const struct profile *profile, const struct arguments *arguments,
      const struct listing_target *target, size_t source, struct names *names)
@@ -434,8 +451,13 @@ list(const struct profile *profile, const struct arguments *arguments,
     made = annotator != NULL &&
            listing_make(annotator, profile, target, arguments->view, &listing);
     names_end(names);
-    status = made ? print(profile, &listing, arguments, source)
-                  : cmd_fail("annotate", "out of memory");
+    if (!made) {
+        status = cmd_fail("annotate", "out of memory");
+    } else if (target->kind == LISTING_OF_ADDRESS && listing.count == 0) {
+        status = fail_empty(arguments, &listing);
+    } else {
+        status = print(profile, &listing, arguments, source);
+    }
     listing_finish(&listing);
     annotator_delete(annotator);
     return status;

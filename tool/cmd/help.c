@@ -226,7 +226,7 @@ static const char help_diff[] =
 
 static const char help_annotate[] =
     "Examples\n"
-    "  ntprof annotate                          the function with the most hits\n"
+    "  ntprof annotate                          what has the most hits\n"
     "  ntprof annotate count_primes             a function: instructions and source\n"
     "  ntprof annotate --source parse.c:120     the lines around one\n"
     "  ntprof annotate libz.so.1+0x2f40 p.pb.gz   the code around an offset\n"

@@ -251,6 +251,35 @@ row__named_or_not__function_or_address(void **state)
     profile_delete(profile);
 }
 
+static void
+hottest__code_without_a_name_has_most__is_first(void **state)
+{
+    struct profile *profile = make();
+    struct listing_targets targets;
+
+    (void)state;
+    assert_true(listing_find_hottest(profile, NULL, &targets));
+    assert_string_equal(targets.items[0].name, "copy");
+    assert_int_equal(targets.hits[targets.items[0].hits_at], 500);
+    listing_targets_finish(&targets);
+    /* Of one bucket without a name, which two rows have. */
+    fixture_hits(profile, 1, 0x401200, 0, 0, 0, 490);
+    assert_true(listing_find_hottest(profile, NULL, &targets));
+    assert_string_equal(targets.items[0].name, "copy"); /* as many: the function */
+    listing_targets_finish(&targets);
+    fixture_hits(profile, 1, 0x401200, 0, 0, 0, 1);
+    assert_true(listing_find_hottest(profile, NULL, &targets));
+    assert_int_equal(targets.items[0].kind, LISTING_OF_ADDRESS);
+    assert_int_equal(targets.items[0].address, 0x401200);
+    assert_int_equal(targets.hits[targets.items[0].hits_at], 501);
+    listing_targets_finish(&targets);
+    assert_true(listing_find_hottest(profile, "libone*", &targets));
+    assert_string_equal(targets.items[0].name, "copy");
+    assert_int_equal(targets.hits[targets.items[0].hits_at], 130);
+    listing_targets_finish(&targets);
+    profile_delete(profile);
+}
+
 int
 main(void)
 {
@@ -268,6 +297,7 @@ main(void)
         cmocka_unit_test(offset__in_the_file_as_reports_tell__address),
         cmocka_unit_test(number__too_large_or_cut__is_no_place),
         cmocka_unit_test(row__named_or_not__function_or_address),
+        cmocka_unit_test(hottest__code_without_a_name_has_most__is_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
