@@ -8,6 +8,8 @@ import os
 import pathlib
 import re
 import resource
+import signal
+import subprocess
 
 import harness
 from harness import CommandTest, for_each_user, text
@@ -269,6 +271,56 @@ class File(CommandTest):
         self.assertEqual(result.returncode, 125)
         self.assertIn("--report", text(result.stderr))
         self.assertFalse((self.folder / "started").exists())
+
+    def test_report__killed__old_one_is_whole(self):
+        (self.folder / "table").write_text("old")
+        result = self.profile("--report", "table", "-o", "p", "--", "sh", "-c",
+                              "cat table; kill -9 $PPID; sleep 0.1")
+        self.assertEqual((result.returncode, result.stdout), (-signal.SIGKILL, b"old"))
+        self.assertEqual((self.folder / "table").read_text(), "old")
+        self.assert_nothing_left("table")
+
+    def test_report__too_large_for_the_limit__said_and_old_one_stays(self):
+        (self.folder / "table").write_text("old")
+        result = self.profile("--report", "table", "--", "true", preexec_fn=lambda:
+                              resource.setrlimit(resource.RLIMIT_FSIZE, (8, 8)))
+        self.assertIn("cannot write the report: File too large", text(result.stderr))
+        self.assertEqual((self.folder / "table").read_text(), "old")
+        self.assert_nothing_left("table")
+
+    def test_report__over_a_link__its_file_is_replaced(self):
+        (self.folder / "target").write_text("x" * 100000)
+        os.symlink("target", self.folder / "table")
+        result = self.profile("--report", "table", "--", "true")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertTrue((self.folder / "table").is_symlink())
+        shown = (self.folder / "target").read_text()
+        self.assertIn("time asked", shown)
+        self.assertNotIn("x" * 100, shown)
+
+    def test_report__command_cannot_start__old_one_stays(self):
+        (self.folder / "table").write_text("old")
+        result = self.profile("--report", "table", "--", "./nothing")
+        self.assertEqual(result.returncode, 127)
+        self.assertEqual((self.folder / "table").read_text(), "old")
+        self.assert_nothing_left("table")
+
+    def test_report__standard_streams_by_name__go_there(self):
+        for name, number in (("/dev/stderr", 2), ("/dev/stdout", 1), ("/dev/fd/2", 2)):
+            with self.subTest(name), open(self.folder / "out", "wb") as out:
+                stream = {"stderr": out} if number == 2 else {"stdout": out}
+                other = {"stdout": subprocess.PIPE} if number == 2 else {"stderr": subprocess.PIPE}
+                result = self.profile("--report", name, "--", "sh", "-c", f"echo early >&{number}",
+                                      capture_output=False, **stream, **other)
+                self.assertEqual(result.returncode, 0)
+                shown = (self.folder / "out").read_text()
+                self.assertTrue(shown.startswith("early\n"), shown)
+                self.assertIn("time asked", shown)
+
+    def test_report__into_a_pipe__comes_through(self):
+        result = self.run_bare(["bash", "-c", '"$0" "$@" --report >(cat) -- true | cat',
+                                *self.arguments("run")])
+        self.assertIn("time asked", text(result.stdout))
 
     def test_folder_that_becomes_unwritable__table_still_comes(self):
         (self.folder / "place").mkdir()

@@ -162,10 +162,38 @@ recording_find_source(struct recording *recording, size_t at)
     return true;
 }
 
+/* Is it the file that a standard stream writes, which goes on writing what was replaced? */
+static bool
+is_stream_of(const struct stat *file, FILE *stream)
+{
+    struct stat status;
+
+    return fstat(fileno(stream), &status) == 0 && status.st_dev == file->st_dev &&
+           status.st_ino == file->st_ino;
+}
+
+/* A report that appears whole when there is one; until then what had its name stays. */
+static bool
+recording_open_report_file(struct recording *recording, const char *path)
+{
+    struct whole_file_error error;
+
+    recording->replaces_report =
+        whole_file_check(path, "report", &error) &&
+        whole_file_open(&recording->report_file, path, "report", &error);
+    if (!recording->replaces_report) {
+        cmd_fail(recording->command, "--report: %s", error.text);
+        return false;
+    }
+    recording->report = recording->report_file.stream;
+    return true;
+}
+
 static bool
 recording_open_report(struct recording *recording)
 {
     const char *const path = recording->options->report;
+    struct stat status;
 
     recording->report = stderr;
     if (path == NULL) {
@@ -174,6 +202,19 @@ recording_open_report(struct recording *recording)
     if (strcmp(path, "-") == 0) {
         recording->report = stdout;
         return true;
+    }
+    if (stat(path, &status) != 0 || S_ISDIR(status.st_mode)) {
+        return recording_open_report_file(recording, path);
+    }
+    if (is_stream_of(&status, stderr)) {
+        return true;
+    }
+    if (is_stream_of(&status, stdout)) {
+        recording->report = stdout;
+        return true;
+    }
+    if (S_ISREG(status.st_mode)) {
+        return recording_open_report_file(recording, path);
     }
     recording->report = fopen(path, "we");
     return recording->report != NULL ||
@@ -493,6 +534,28 @@ recording_conclude(struct recording *recording)
     return printed;
 }
 
+/* Puts the report in its place, if it is a file and was printed whole; else the old one stays. */
+static bool
+recording_end_report(struct recording *recording, bool printed)
+{
+    struct whole_file_error error;
+
+    if (!printed) {
+        cmd_fail(recording->command, "cannot write the report: %s", strerror(errno));
+    }
+    if (!printed || !recording->replaces_report) {
+        return printed;
+    }
+    spare_close(&recording->spare);
+    recording->replaces_report = false;
+    recording->report = NULL;
+    if (!whole_file_replace(&recording->report_file, false, &error)) {
+        cmd_fail(recording->command, "--report: %s", error.text);
+        return false;
+    }
+    return true;
+}
+
 /* The file first: it is what is kept should nobody read the table. */
 bool
 recording_deliver(struct recording *recording)
@@ -514,13 +577,12 @@ recording_deliver(struct recording *recording)
     if (!recording->options->quiet || recording->options->report != NULL) {
         printed = recording_print(recording, profile);
     }
-    if (!printed) {
-        cmd_fail(recording->command, "cannot write the report: %s", strerror(errno));
+    if (written && printed && !recording->options->quiet && !recording->options->json) {
+        recording_say_where(recording);
     }
+    printed = recording_end_report(recording, printed);
     if (!written) {
         cmd_fail(recording->command, "-o: %s", error.text);
-    } else if (!recording->options->quiet && !recording->options->json) {
-        recording_say_where(recording);
     }
     profile_delete(profile);
     return written && printed;
@@ -529,8 +591,10 @@ recording_deliver(struct recording *recording)
 void
 recording_close(struct recording *recording)
 {
-    if (recording->report != NULL && recording->report != stderr &&
-        recording->report != stdout) {
+    if (recording->replaces_report) {
+        whole_file_discard(&recording->report_file);
+    } else if (recording->report != NULL && recording->report != stderr &&
+               recording->report != stdout) {
         fclose(recording->report); /* was flushed, and its errors told */
     }
     keeper_stop(&recording->keeper);

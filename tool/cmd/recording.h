@@ -13,6 +13,7 @@
 #include "cmd/record_options.h"
 #include "collect/collector.h"
 #include "profile/pprof.h"
+#include "util/whole_file.h"
 
 #include <stdio.h>
 
@@ -26,6 +27,8 @@ struct recording {
     struct keeper keeper;
     struct names names;
     FILE *report;
+    struct whole_file report_file; /* what report writes, if replaces_report */
+    bool replaces_report;
     int spare; /* descriptor kept for the file, should images have all the others; or -1 */
     char **words;      /* the command line that the file tells */
     bool children;     /* of the words: those that still run at the end are told of */
