@@ -187,6 +187,19 @@ class Diff(ProfilesTest):
             found = {row["image"]: row[key] for row in source["rows"] if row[key] > 0}
             self.assertEqual(found, wanted)
 
+    def test_one_run_alone__said_that_two_are_needed(self):
+        self.record("ntprof.pb.gz", LIGHT)
+        for words, name in (([], "ntprof.pb.gz"), (["x"], "x")):
+            with self.subTest(words):
+                result = self.ntprof("diff", *words)
+                self.assertEqual(result.returncode, 125)
+                self.assertEqual(text(result.stderr),
+                                 f"ntprof: diff: {name}.old: cannot open it: No such file or directory; "
+                                 "it is what a second run keeps of the first: run twice, or name OLD "
+                                 "and NEW\n")
+        # A file that the user named is just not there.
+        self.assertNotIn("run twice", text(self.ntprof("diff", "x", "ntprof.pb.gz").stderr))
+
     def test_rewritten_profile__is_compared_with_the_one_before(self):
         self.record("ntprof.pb.gz", LIGHT)
         self.record("ntprof.pb.gz", HEAVY)

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     OPTION_NORMALIZE = 256,
@@ -258,7 +259,13 @@ read_file(const struct arguments *arguments, const char *path)
     char why[SHOWN_BYTES];
 
     if (profile == NULL) {
-        cmd_fail("diff", "%s", error.text);
+        const bool missing = path == arguments->old_name && access(path, F_OK) != 0;
+
+        cmd_fail("diff", "%s%s", error.text,
+                 missing
+                     ? "; it is what a second run keeps of the first: run twice, or "
+                       "name OLD and NEW"
+                     : "");
     } else if (!report_check(profile, &keys_alone, why, sizeof(why))) {
         fail(path, why);
         profile_delete(profile);
