@@ -3,8 +3,10 @@
  * whole_file.h - files that are written whole or not at all.
  *
  * What is written goes into a new file beside the one that is to be replaced: without a name where the
- * system has such (so that a killed writer leaves nothing), else .FILE.XXXXXX. Until whole_file_replace
- * FILE is what it was. Symbolic links are followed and stay. Devices and pipes are written in
+ * system has such (so that a writer who is killed meanwhile leaves nothing), else .FILE.XXXXXX. At the end
+ * the one without a name has such a name too, between its link and its rename: who is killed just then
+ * leaves .FILE.XXXXXX, whole, and the same of the old file while it is kept. Until whole_file_replace FILE is
+ * what it was. Symbolic links are followed and stay. Devices and pipes are written in
  * place, and so is standard output, called "-".
  */
 #ifndef UTIL_WHOLE_FILE_H
