@@ -117,6 +117,23 @@ follow_links(const char *path)
     return NULL;
 }
 
+/* Devices, pipes and sockets keep their place in the file system. */
+static bool
+is_in_place(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) &&
+           !S_ISDIR(status.st_mode);
+}
+
+/* The file that is replaced, or what is written in place: the text of a link to an open pipe is no name. */
+static char *
+find_target(const char *path)
+{
+    return is_in_place(path) ? strdup(path) : follow_links(path);
+}
+
 /* A name beside path that nobody has yet: FOLDER/.NAME.XXXXXX; malloc'd. */
 static char *
 temporary_name(const char *path)
@@ -335,20 +352,10 @@ finish(struct whole_file *file)
     errno = number;
 }
 
-/* Devices, pipes and sockets keep their place in the file system. */
-static bool
-is_in_place(const char *path)
-{
-    struct stat status;
-
-    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) &&
-           !S_ISDIR(status.st_mode);
-}
-
 static bool
 open_target(struct whole_file *file)
 {
-    file->target = follow_links(file->path);
+    file->target = find_target(file->path);
     if (file->target == NULL) {
         return false;
     }
@@ -585,7 +592,7 @@ whole_file_check(const char *path, const char *noun, struct whole_file_error *er
     if (is_standard(path)) {
         return check_standard(noun, error);
     }
-    target = follow_links(path);
+    target = find_target(path);
     if (target == NULL) {
         return fail_errno(error, path, "cannot follow the link");
     }

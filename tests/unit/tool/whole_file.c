@@ -212,6 +212,30 @@ replace__write_failed_early__first_reason_told(void **state)
                         "/dev/full: cannot write the text: No space left on device");
 }
 
+/* As a shell's >(command) gives it: the link's text is no name. */
+static void
+open__link_to_a_pipe__written_in_place(void **state)
+{
+    struct whole_file_error error;
+    struct whole_file file;
+    char found[8] = "";
+    char path[64];
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[1]);
+    assert_true(whole_file_check(path, "text", &error));
+    assert_true(whole_file_open(&file, path, "text", &error));
+    fputs("one", file.stream);
+    assert_true(whole_file_replace(&file, true, &error));
+    assert_int_equal(read(ends[0], found, sizeof(found) - 1), 3);
+    assert_string_equal(found, "one");
+    assert_int_equal(count_entries(), 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 #define IN_FOLDER(test) \
     cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
@@ -224,6 +248,7 @@ main(void)
         IN_FOLDER(discard__in_the_middle__nothing_left),
         IN_FOLDER(replace__folder_in_its_place__said_and_nothing_left),
         IN_FOLDER(replace__write_failed_early__first_reason_told),
+        IN_FOLDER(open__link_to_a_pipe__written_in_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
