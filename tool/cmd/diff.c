@@ -259,7 +259,8 @@ read_file(const struct arguments *arguments, const char *path)
     char why[SHOWN_BYTES];
 
     if (profile == NULL) {
-        const bool missing = path == arguments->old_name && access(path, F_OK) != 0;
+        const char *const old = arguments->old_name; /* NULL: it was named */
+        const bool missing = old != NULL && path == old && access(old, F_OK) != 0;
 
         cmd_fail("diff", "%s%s", error.text,
                  missing
