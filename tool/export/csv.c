@@ -22,7 +22,7 @@ static void
 put_field(struct writer *writer)
 {
     text_make_field(&writer->text);
-    if (!writer->text.failed) {
+    if (!writer->text.failed && writer->text.size > 0) {
         fwrite(writer->text.data, 1, writer->text.size, writer->out);
     }
     writer->text.size = 0;

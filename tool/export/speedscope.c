@@ -30,7 +30,9 @@ struct writer {
 static void
 send(struct writer *writer)
 {
-    fwrite(writer->text.data, 1, writer->text.size, writer->out);
+    if (writer->text.size > 0) {
+        fwrite(writer->text.data, 1, writer->text.size, writer->out);
+    }
     writer->text.size = 0;
 }
 
