@@ -252,6 +252,7 @@ assert_world_is_true(void)
 {
     DIR *const folder = opendir("/proc");
     const struct dirent *entry;
+    size_t count;
 
     assert_non_null(folder);
     while ((entry = readdir(folder)) != NULL) {
@@ -262,7 +263,9 @@ assert_world_is_true(void)
         }
     }
     closedir(folder);
-    for (size_t i = 0; i < world.count; i++) {
+    /* Of those up to now: amid a storm more are told meanwhile, perhaps for ever. */
+    count = world.count;
+    for (size_t i = 0; i < count; i++) {
         if (world.lives[i].pid != 0) {
             await_truth(world.lives[i].pid);
         }
