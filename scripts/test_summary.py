@@ -16,12 +16,13 @@ import re
 import sys
 
 GOOD = ("OK", "EXPECTEDFAIL")
+SAID_LINES = 12
 MAY_SKIP = pathlib.Path(__file__).parent.parent / "tests" / "may_skip.txt"
 
 
 def read_cases(output):
-    """(passed, failed, [(case, reason)]) of one cmocka program."""
-    passed, failed, skips = 0, 0, []
+    """(passed, [failed case], [(case, reason)]) of one cmocka program."""
+    passed, failed, skips = 0, [], []
     runs = re.split(r"^\[ RUN      \] ", output, flags=re.M)[1:]
     for run in runs:
         lines = run.splitlines()
@@ -32,8 +33,15 @@ def read_cases(output):
             said = rest[: rest.index(f"[  SKIPPED ] {name}")]
             skips.append((name, " ".join(line.strip() for line in said if line.strip())))
         else:
-            failed += 1
+            failed.append(name)
     return passed, failed, skips
+
+
+def tell_failure(name, test, cases):
+    """What failed in a test program, and the end of what it said: a log's tail must show why."""
+    said = [line.rstrip() for line in test.get("stderr", "").splitlines() if line.strip()]
+    return [f"{name}: {test['result']}", *(f"  case {case}" for case in cases),
+            *(f"  | {line}" for line in said[-SAID_LINES:])]
 
 
 def read_log(path):
@@ -42,13 +50,14 @@ def read_log(path):
         test = json.loads(line)
         output = test.get("stdout", "")
         name = test["name"].split(" / ")[-1]
-        p, f, s = read_cases(output)
+        p, cases, s = read_cases(output)
+        f = len(cases)
         if test["result"] == "SKIP":
             said = (output + test.get("stderr", "")).strip().splitlines()
             s = [("", said[-1].strip() if said else "")]
         elif test["result"] not in GOOD:
             f = max(f, 1)
-            bad.append(f"{name}: {test['result']}")
+            bad += tell_failure(name, test, cases)
         elif p + f + len(s) == 0:
             p = 1
         passed += p

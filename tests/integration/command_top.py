@@ -31,7 +31,9 @@ class Top(CommandTest):
         self.socket = self.folder / "t"
         self.turn = 0
         self.addCleanup(self.tmux, "kill-server", check=False)
-        self.tmux("new-session", "-d", "-x", COLUMNS, "-y", LINES, "env PS1='> ' ENV= sh -i")
+        # By words, not one text: the caller's own shell, which may be no shell, has no part in it.
+        self.tmux("new-session", "-d", "-x", COLUMNS, "-y", LINES,
+                  "env", "PS1=> ", "ENV=", "sh", "-i")
         wait_for(lambda: ">" in self.screen(), "a prompt")
         self.shell = int(self.ask("pane_pid"))
 
