@@ -45,4 +45,9 @@ bool cmd_print_help(const char *command);
 int cmd_fail(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* "ABOUT: WHY" and "OPTION VALUE: WHY", with ABOUT and VALUE escaped. Always false, for return. */
+bool cmd_refuse(const char *command, const char *about, const char *why);
+bool cmd_refuse_value(const char *command, const char *option, const char *value,
+                      const char *why);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/doctor.c - ntprof doctor: what works here for this user, what refuses the rest. */
 #include "cmd/cmd.h"
-#include "cmd/plain_options.h"
+#include "cmd/options.h"
 #include "util/json.h"
 
 #include <inttypes.h>
@@ -292,7 +292,7 @@ cmd_doctor(int argc, char **argv)
     unsigned all;
     bool usable;
 
-    if (!plain_options_take("doctor", argc, argv, &json, &exit_status)) {
+    if (!options_take_json("doctor", argc, argv, &json, &exit_status)) {
         return exit_status;
     }
     add_machine(&facts);

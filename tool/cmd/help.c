@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* help.c - ntprof help and ntprof version, and how commands report errors. */
 #include "cmd/cmd.h"
-#include "cmd/plain_options.h"
+#include "cmd/options.h"
 #include "util/text.h"
 
-#include <getopt.h>
 #include <ntprof/ntprof.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -373,22 +372,25 @@ cmd_print_help(const char *command)
     return false;
 }
 
+static const struct option HELP_ALONE[] = {OPTION_HELP_ROW, {0}};
+
 int
 cmd_help(int argc, char **argv)
 {
-    const enum plain_request request = plain_options_parse("help", argc, argv, NULL);
-    const char *command = request == PLAIN_HELP ? "help" : argv[optind];
-    char shown[80];
+    static const struct options_syntax syntax = {.command = "help",
+                                                 .known = HELP_ALONE,
+                                                 .words_max = 1,
+                                                 .words_too_many =
+                                                     "one command at a time"};
+    struct options_words words;
+    int exit_status;
 
-    if (request == PLAIN_WRONG) {
+    if (!options_take(&syntax, argc, argv, NULL, &words, &exit_status)) {
+        return exit_status;
+    }
+    if (!cmd_print_help(words.count > 0 ? words.list[0] : NULL)) {
+        cmd_refuse("help", words.list[0], "no such command; see: ntprof help");
         return CMD_FAILED;
-    }
-    if (request == PLAIN_RUN && argc - optind > 1) {
-        return cmd_fail("help", "one command at a time");
-    }
-    if (!cmd_print_help(command)) {
-        return cmd_fail("help", "no command named '%s'",
-                        text_show(shown, sizeof(shown), command));
     }
     return CMD_OK;
 }
@@ -396,12 +398,16 @@ cmd_help(int argc, char **argv)
 int
 cmd_version(int argc, char **argv)
 {
-    int exit_status = CMD_OK;
+    static const struct options_syntax syntax = {.command = "version",
+                                                 .known = HELP_ALONE};
+    struct options_words words;
+    int exit_status;
 
-    if (plain_options_take("version", argc, argv, NULL, &exit_status)) {
-        printf("ntprof %s\n", ntprof_version());
+    if (!options_take(&syntax, argc, argv, NULL, &words, &exit_status)) {
+        return exit_status;
     }
-    return exit_status;
+    printf("ntprof %s\n", ntprof_version());
+    return CMD_OK;
 }
 
 int
@@ -418,4 +424,24 @@ cmd_fail(const char *command, const char *format, ...)
     va_end(arguments);
     fputc('\n', stderr);
     return CMD_FAILED;
+}
+
+bool
+cmd_refuse(const char *command, const char *about, const char *why)
+{
+    char shown[256];
+
+    cmd_fail(command, "%s: %s", text_show(shown, sizeof(shown), about), why);
+    return false;
+}
+
+bool
+cmd_refuse_value(const char *command, const char *option, const char *value,
+                 const char *why)
+{
+    char shown[256];
+
+    cmd_fail(command, "%s %s: %s", option,
+             value[0] != '\0' ? text_show(shown, sizeof(shown), value) : "''", why);
+    return false;
 }

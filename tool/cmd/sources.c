@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/sources.c - ntprof sources: what can interrupt here, and why the rest cannot. */
 #include "cmd/cmd.h"
-#include "cmd/plain_options.h"
+#include "cmd/options.h"
 #include "util/json.h"
 
 #include <inttypes.h>
@@ -101,7 +101,7 @@ cmd_sources(int argc, char **argv)
     ntprof_session *session;
     NTSTATUS status;
 
-    if (!plain_options_take("sources", argc, argv, &json, &exit_status)) {
+    if (!options_take_json("sources", argc, argv, &json, &exit_status)) {
         return exit_status;
     }
     status = ntprof_session_open(NULL, &session);
