@@ -435,7 +435,7 @@ class Choosing(AnnotateTest):
                             (["--context", "-1", "paste"], "--context -1: allowed are"),
                             (["-M", "arm", "paste"], "-M arm: allowed are att and intel"),
                             (["--source-dir", "a=", "paste"], "--source-dir a=: OLD=NEW is needed"),
-                            (["--frobnicate"], "--frobnicate: no such option"),
+                            (["--frobnicate"], "--frobnicate: no such option; see: ntprof help"),
                             (["paste", "none.pb.gz"], "none.pb.gz: cannot open it"),
                             (["a", "b", "c"], "c: only one thing and one FILE")):
             with self.subTest(words):

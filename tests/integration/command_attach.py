@@ -265,11 +265,11 @@ class Refused(Attach):
         for words in ("", ",", "1,", ",1", "1,,2", "x", "-1", "0", "1 2", "0x1", "4294967297",
                       "99999999999999999999", "1.5"):
             with self.subTest(words):
-                self.assert_refused(["-p", words], "-p", f"'{words}'", "1234,5678")
+                self.assert_refused(["-p", words], "-p", f"-p {words}:" if words else "-p '':", "1234,5678")
         self.assert_refused([], "-p PID")
         self.assert_refused(["-p"], "-p", "value")
-        self.assert_refused(["1234"], "'1234'", "ntprof help attach")
-        self.assert_refused(["-p", "1", "--", "true"], "'true'")
+        self.assert_refused(["1234"], "1234: only options", "ntprof help attach")
+        self.assert_refused(["-p", "1", "--", "true"], "true: only options")
 
     def test_given_twice__is_named(self):
         pid = os.getpid()
@@ -279,7 +279,7 @@ class Refused(Attach):
     def test_times_that_are_none__are_named(self):
         for words in ("0s", "1", "-1s", "soon", "", "1e99h"):
             with self.subTest(words):
-                self.assert_refused(["-p", "1", "--duration", words], "--duration", f"'{words}'")
+                self.assert_refused(["-p", "1", "--duration", words], "--duration", f"--duration {words}:" if words else "'':")
 
     def test_no_such_process__is_named(self):
         ended = self.start(["true"])
@@ -317,7 +317,7 @@ class Refused(Attach):
         self.assertGreater(self.hits(self.report()), 20)
 
     def test_options_of_other_commands__are_none_here(self):
-        self.assert_refused(["-p", "1", "--kernel"], "'--kernel'", "ntprof help attach")
+        self.assert_refused(["-p", "1", "--kernel"], "--kernel: no such option", "ntprof help attach")
         for option in (["-p", "1"], ["--pid", "1"], ["--duration", "1s"]):
             result = self.profile(*option, "--", "touch", "started")
             self.assertEqual(result.returncode, 125)

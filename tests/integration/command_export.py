@@ -446,8 +446,8 @@ class Manners(Export):
                 (["--format", "folded", "-e", "faults", "p"], "-e faults: the profile has no such source; "
                                                               "it has time, page-faults"),
                 (["--format", "csv", "p", "q"], "q: only one FILE"),
-                (["--format", "csv", "--frob", "p"], "--frob: no such option"),
-                (["--format"], "--format: a value is missing"),
+                (["--format", "csv", "--frob", "p"], "--frob: no such option; see: ntprof help"),
+                (["--format"], "--format: needs a value; see: ntprof help"),
                 (["--format", "csv", "none"], "none: cannot open it"),
                 (["--format", "csv", "."], ".: cannot read it"),
                 (["--format", "csv", "-o", "none/x", "p"], "none/x: no file can be made in its folder: No such"),

@@ -132,7 +132,7 @@ class Merge(ProfilesTest):
         (self.folder / "sum").write_bytes(b"old")
         for words, said in ((["a", "torn"], "torn: "), (["a", "none"], "none: cannot open it"),
                             ([], "sum: no FILE to merge"), (["-", "-"], "only once"),
-                            (["--by", "a"], "--by: no such option")):
+                            (["--by", "a"], "--by: no such option; see: ntprof help")):
             with self.subTest(words):
                 result = self.ntprof("merge", "-o", "sum", *words)
                 self.assertEqual(result.returncode, 125)

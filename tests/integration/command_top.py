@@ -449,13 +449,13 @@ class Refused(Top):
             self.assertIn(word, said)
 
     def test_wrong_options__are_named(self):
-        for words, wanted in ((["-d", "0"], "'0'"), (["-d", "1ms"], "100ms"), (["-d", "-1"], "-d"),
-                              (["-d", ""], "''"), (["-d", "soon"], "'soon'"), (["-d", "9" * 60], "-d"),
+        for words, wanted in ((["-d", "0"], "-d 0:"), (["-d", "1ms"], "100ms"), (["-d", "-1"], "-d"),
+                              (["-d", ""], "''"), (["-d", "soon"], "-d soon:"), (["-d", "9" * 60], "-d"),
                               (["-d"], "value"), (["-d", "2d"], "a day"),
-                              (["-a", "-p", "1"], "-a is for all"), (["-p", "x"], "'x'"),
+                              (["-a", "-p", "1"], "-a is for all"), (["-p", "x"], "-p x:"),
                               (["--kernel", "--user"], "--kernel"), (["--json"], "--json"),
-                              (["-q"], "'-q'"), (["--every", "1s"], "--every"),
-                              (["--", "true"], "'true'"), (["-e", "nonsense,"], "-e")):
+                              (["-q"], "-q: no such option"), (["--every", "1s"], "--every"),
+                              (["--", "true"], "true: only options"), (["-e", "nonsense,"], "-e")):
             with self.subTest(words):
                 self.assert_refused(words, wanted)
 

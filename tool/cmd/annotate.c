@@ -3,6 +3,8 @@
 #include "annotate/print.h"
 #include "cmd/cmd.h"
 #include "cmd/names.h"
+#include "cmd/options.h"
+#include "cmd/source_dirs.h"
 #include "cmd/terminal.h"
 #include "profile/pprof.h"
 
@@ -10,14 +12,13 @@
 #include "util/text.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    OPTION_SOURCE = 256,
+    OPTION_SOURCE = OPTION_OWN,
     OPTION_ASM,
     OPTION_IMAGE,
     OPTION_IMAGE_DIR,
@@ -27,8 +28,7 @@ enum {
     OPTION_BYTES,
     OPTION_OBJDUMP,
     OPTION_JSON,
-    OPTION_DEBUGINFOD,
-    OPTION_HELP
+    OPTION_DEBUGINFOD
 };
 
 static const struct option LONG_OPTIONS[] = {
@@ -45,8 +45,8 @@ static const struct option LONG_OPTIONS[] = {
     {"event", required_argument, NULL, 'e'},
     {"json", no_argument, NULL, OPTION_JSON},
     {"debuginfod", optional_argument, NULL, OPTION_DEBUGINFOD},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {NULL, 0, NULL, 0},
+    OPTION_HELP_ROW,
+    {0},
 };
 
 /* Lines that stay around those with hits. */
@@ -59,48 +59,28 @@ struct arguments {
     const char *source; /* of hits; NULL: all */
     enum listing_view view;
     struct annotator_settings settings;
-    struct listing_prefix *prefixes; /* what settings.prefixes is; from is malloc'd */
+    struct source_dirs dirs; /* what settings.prefixes is */
     uint32_t context;
     size_t rows;
     struct names_options names;
     bool bytes;
     bool json;
-    bool help;
 };
 
 /* Always false, for return. */
 static bool
 fail(const char *about, const char *why)
 {
-    char shown[256];
-
-    cmd_fail("annotate", "%s: %s", text_show(shown, sizeof(shown), about), why);
-    return false;
+    return cmd_refuse("annotate", about, why);
 }
 
 static bool
 fail_value(const char *option, const char *value, const char *allowed)
 {
-    char shown[256];
-
-    cmd_fail("annotate", "%s %s: %s", option, text_show(shown, sizeof(shown), value),
-             allowed);
-    return false;
+    return cmd_refuse_value("annotate", option, value, allowed);
 }
 
 /* --- options --- */
-
-static bool
-set_rows(struct arguments *arguments, const char *text)
-{
-    uint64_t rows;
-
-    if (!number_parse_count(text, &rows) || rows > SIZE_MAX) {
-        return fail_value("--rows", text, "allowed are 0 (all), 1, 2 and so on");
-    }
-    arguments->rows = (size_t)rows;
-    return true;
-}
 
 static bool
 set_context(struct arguments *arguments, const char *text)
@@ -136,63 +116,25 @@ set_style(struct arguments *arguments, const char *text)
            fail_value("-M", text, "allowed are att and intel");
 }
 
-/* OLD=NEW, or NEW alone for all relative paths. */
 static bool
-add_prefix(struct arguments *arguments, const char *text)
-{
-    struct annotator_settings *settings = &arguments->settings;
-    const char *const sign = strchr(text, '=');
-    struct listing_prefix *prefixes = reallocarray(
-        arguments->prefixes, settings->prefix_count + 1, sizeof(*prefixes));
-
-    if (prefixes == NULL) {
-        return fail("--source-dir", "out of memory");
-    }
-    arguments->prefixes = prefixes;
-    settings->prefixes = prefixes;
-    prefixes += settings->prefix_count;
-    prefixes->from = sign == NULL ? strdup("") : strndup(text, (size_t)(sign - text));
-    prefixes->to = sign == NULL ? text : sign + 1;
-    if (prefixes->from == NULL) {
-        return fail("--source-dir", "out of memory");
-    }
-    settings->prefix_count++;
-    return prefixes->to[0] != '\0' ||
-           fail_value("--source-dir", text, "OLD=NEW is needed, or a folder");
-}
-
-static bool
-set_plain(struct arguments *arguments, const char *text)
-{
-    if (arguments->what == NULL) {
-        arguments->what = text;
-    } else if (arguments->file == NULL) {
-        arguments->file = text;
-    } else {
-        return fail(text, "only one thing and one FILE can be annotated");
-    }
-    return true;
-}
-
-static bool
-set_file_option(struct arguments *arguments, int option)
+set_file_option(struct arguments *arguments, int option, char *value)
 {
     switch (option) {
     case OPTION_IMAGE:
-        arguments->image = optarg;
+        arguments->image = value;
         return true;
     case OPTION_IMAGE_DIR:
-        arguments->settings.image_dir = optarg;
+        arguments->settings.image_dir = value;
         return true;
     case OPTION_SOURCE_DIR:
-        return add_prefix(arguments, optarg);
+        return source_dirs_add(&arguments->dirs, "annotate", value);
     case OPTION_OBJDUMP:
         arguments->settings.decoder = LISTING_DECODE_OBJDUMP;
-        arguments->settings.objdump = optarg;
+        arguments->settings.objdump = value;
         return true;
     case OPTION_DEBUGINFOD:
         arguments->names.download = true;
-        arguments->names.urls = optarg;
+        arguments->names.urls = value;
         return true;
     default:
         return false;
@@ -200,48 +142,42 @@ set_file_option(struct arguments *arguments, int option)
 }
 
 static bool
-set_option(struct arguments *arguments, int option, char **argv)
+set_option(void *context, int option, char *value)
 {
+    struct arguments *const arguments = context;
+
     switch (option) {
-    case 1: /* no option */
-        return set_plain(arguments, optarg);
     case OPTION_SOURCE:
         return set_view(arguments, LISTING_SOURCE_ONLY);
     case OPTION_ASM:
         return set_view(arguments, LISTING_INSTRUCTIONS);
-    case OPTION_IMAGE:
-    case OPTION_IMAGE_DIR:
-    case OPTION_SOURCE_DIR:
-    case OPTION_OBJDUMP:
-    case OPTION_DEBUGINFOD:
-        return set_file_option(arguments, option);
     case OPTION_ROWS:
-        return set_rows(arguments, optarg);
+        return options_count("annotate", "--rows", value, "all", &arguments->rows);
     case OPTION_CONTEXT:
-        return set_context(arguments, optarg);
+        return set_context(arguments, value);
     case OPTION_BYTES:
         arguments->bytes = true;
         return true;
     case 'M':
-        return set_style(arguments, optarg);
+        return set_style(arguments, value);
     case 'e':
-        arguments->source = optarg;
+        arguments->source = value;
         return true;
     case OPTION_JSON:
         arguments->json = true;
         return true;
-    case OPTION_HELP:
-        arguments->help = true;
-        return true;
-    case ':':
-        return fail(argv[optind - 1], "a value is missing");
     default:
-        return fail(argv[optind - 1],
-                    "no such option, or one that takes no value; there are --source, "
-                    "--asm, --image, --image-dir, --source-dir, --rows, --context, "
-                    "--bytes, --objdump, -M, -e, --json, --debuginfod, --help");
+        return set_file_option(arguments, option, value);
     }
 }
+
+static const struct options_syntax syntax = {
+    .command = "annotate",
+    .known = LONG_OPTIONS,
+    .words_max = 2,
+    .words_too_many = "only one thing and one FILE can be annotated",
+    .set = set_option,
+};
 
 /* Is this what profiles are called? */
 static bool
@@ -253,32 +189,15 @@ is_profile_name(const char *text)
     return size >= sizeof(end) && strcmp(text + size - strlen(end), end) == 0;
 }
 
-static bool
-parse(struct arguments *arguments, int argc, char **argv)
+static void
+set_words(struct arguments *arguments, const struct options_words *words)
 {
-    int option;
+    const bool file_alone = words->count == 1 && is_profile_name(words->list[0]);
 
-    optind = 0; /* glibc: begin anew, also after another getopt */
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "-:M:e:", LONG_OPTIONS, NULL)) != -1) {
-        if (!set_option(arguments, option, argv)) {
-            return false;
-        }
-    }
-    for (; optind < argc; optind++) {
-        if (!set_plain(arguments, argv[optind])) {
-            return false;
-        }
-    }
-    if (arguments->file == NULL && arguments->what != NULL &&
-        is_profile_name(arguments->what)) {
-        arguments->file = arguments->what;
-        arguments->what = NULL;
-    }
-    if (arguments->file == NULL) {
-        arguments->file = CMD_FILE_DEFAULT;
-    }
-    return true;
+    arguments->what = words->count > 0 && !file_alone ? words->list[0] : NULL;
+    arguments->file = file_alone         ? words->list[0]
+                      : words->count > 1 ? words->list[1]
+                                         : CMD_FILE_DEFAULT;
 }
 
 /* --- what is annotated --- */
@@ -503,15 +422,15 @@ int
 cmd_annotate(int argc, char **argv)
 {
     struct arguments arguments = {.context = CONTEXT_DEFAULT};
-    int status = CMD_FAILED;
+    struct options_words words;
+    int status;
 
-    if (parse(&arguments, argc, argv)) {
-        status = arguments.help ? (cmd_print_help("annotate") ? CMD_OK : CMD_FAILED)
-                                : run(&arguments);
+    if (options_take(&syntax, argc, argv, &arguments, &words, &status)) {
+        set_words(&arguments, &words);
+        arguments.settings.prefixes = arguments.dirs.list;
+        arguments.settings.prefix_count = arguments.dirs.count;
+        status = run(&arguments);
     }
-    for (size_t i = 0; i < arguments.settings.prefix_count; i++) {
-        free((char *)(uintptr_t)arguments.prefixes[i].from);
-    }
-    free(arguments.prefixes);
+    source_dirs_finish(&arguments.dirs);
     return status;
 }

@@ -107,12 +107,10 @@ int
 cmd_attach(int argc, char **argv)
 {
     struct record_options options;
-    int exit_status = CMD_FAILED;
+    int exit_status;
 
-    if (record_options_parse(&options, &syntax, argc, argv)) {
-        if (options.help ? cmd_print_help("attach") : attach(&options, argv)) {
-            exit_status = CMD_OK;
-        }
+    if (record_options_take(&options, &syntax, argc, argv, &exit_status)) {
+        exit_status = attach(&options, argv) ? CMD_OK : CMD_FAILED;
     }
     record_options_finish(&options);
     return exit_status;

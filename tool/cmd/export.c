@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/export.c - ntprof export: a profile in the form that another tool reads. */
 #include "export/export.h"
-#include "annotate/listing.h"
 #include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/source_dirs.h"
 #include "profile/pprof.h"
 
-#include "util/number.h"
 #include "util/text.h"
 #include "util/whole_file.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
-    OPTION_FORMAT = 256,
+    OPTION_FORMAT = OPTION_OWN,
     OPTION_IMAGE,
     OPTION_ROWS,
     OPTION_LISTINGS,
     OPTION_IMAGE_DIR,
     OPTION_SOURCE_DIR,
-    OPTION_HELP,
     SHOWN_BYTES = 256,
     ROWS_DEFAULT = 100,
     LISTINGS_DEFAULT = 50,
@@ -37,152 +34,95 @@ static const struct option LONG_OPTIONS[] = {
     {"listings", required_argument, NULL, OPTION_LISTINGS},
     {"image-dir", required_argument, NULL, OPTION_IMAGE_DIR},
     {"source-dir", required_argument, NULL, OPTION_SOURCE_DIR},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {NULL, 0, NULL, 0},
+    OPTION_HELP_ROW,
+    {0},
 };
 
 struct arguments {
     const struct export_format *format;
-    const char *file;                /* NULL: not named */
-    const char *output;              /* "-": standard output */
-    const char *source;              /* NULL: the first */
-    const char *rows;                /* as it was given; NULL: not */
-    const char *code;                /* an option about the code of html; NULL: none */
-    struct listing_prefix *prefixes; /* what options.prefixes is */
+    const char *file;
+    const char *output;      /* "-": standard output */
+    const char *source;      /* NULL: the first */
+    bool rows;               /* --rows was given */
+    const char *code;        /* an option about the code of html; NULL: none */
+    struct source_dirs dirs; /* what options.prefixes is */
     struct export_options options;
-    bool help;
 };
 
 /* Always false, for return. */
 static bool
 fail(const char *about, const char *why)
 {
-    char shown[SHOWN_BYTES];
-
-    cmd_fail("export", "%s: %s", text_show(shown, sizeof(shown), about), why);
-    return false;
+    return cmd_refuse("export", about, why);
 }
 
 static bool
 set_format(struct arguments *arguments, const char *name)
 {
-    char shown[SHOWN_BYTES];
+    char allowed[SHOWN_BYTES];
 
     arguments->format = export_format_find(name);
     if (arguments->format == NULL) {
-        cmd_fail("export", "--format %s: there are %s",
-                 text_show(shown, sizeof(shown), name), export_format_names());
+        snprintf(allowed, sizeof(allowed), "there are %s", export_format_names());
+        return cmd_refuse_value("export", "--format", name, allowed);
     }
-    return arguments->format != NULL;
-}
-
-static bool
-set_rows(struct arguments *arguments, const char *text)
-{
-    uint64_t rows;
-    char shown[SHOWN_BYTES];
-
-    if (!number_parse_count(text, &rows) || rows > SIZE_MAX) {
-        cmd_fail("export", "--rows %s: allowed are 0 (all), 1, 2 and so on",
-                 text_show(shown, sizeof(shown), text));
-        return false;
-    }
-    arguments->rows = text;
-    arguments->options.rows = (size_t)rows;
     return true;
 }
 
+/* Options about the code of html. */
 static bool
-set_listings(struct arguments *arguments, const char *text)
-{
-    uint64_t listings;
-    char shown[SHOWN_BYTES];
-
-    if (!number_parse_count(text, &listings) || listings > SIZE_MAX) {
-        cmd_fail("export", "--listings %s: allowed are 0 (none), 1, 2 and so on",
-                 text_show(shown, sizeof(shown), text));
-        return false;
-    }
-    arguments->code = "--listings";
-    arguments->options.listings = (size_t)listings;
-    return true;
-}
-
-/* OLD=NEW, or NEW alone for all relative paths. The text is cut at the sign. */
-static bool
-add_prefix(struct arguments *arguments, char *text)
-{
-    struct export_options *const options = &arguments->options;
-    char *const sign = strchr(text, '=');
-    struct listing_prefix *const prefixes =
-        reallocarray(arguments->prefixes, options->prefix_count + 1, sizeof(*prefixes));
-
-    if (prefixes == NULL) {
-        return fail("--source-dir", "out of memory");
-    }
-    arguments->prefixes = prefixes;
-    options->prefixes = prefixes;
-    prefixes[options->prefix_count].from = sign != NULL ? text : "";
-    prefixes[options->prefix_count].to = sign != NULL ? sign + 1 : text;
-    options->prefix_count++;
-    arguments->code = "--source-dir";
-    if (sign != NULL) {
-        *sign = '\0';
-    }
-    return prefixes[options->prefix_count - 1].to[0] != '\0' ||
-           fail("--source-dir", "OLD=NEW is needed, or a folder");
-}
-
-static bool
-set_file(struct arguments *arguments, const char *file)
-{
-    if (arguments->file != NULL) {
-        return fail(file,
-                    "only one FILE can be exported; ntprof merge makes one of many");
-    }
-    arguments->file = file;
-    return true;
-}
-
-static bool
-set_option(struct arguments *arguments, int option, char **argv)
+set_code(struct arguments *arguments, int option, char *value)
 {
     switch (option) {
-    case 1: /* no option */
-        return set_file(arguments, optarg);
-    case OPTION_FORMAT:
-        return set_format(arguments, optarg);
-    case OPTION_ROWS:
-        return set_rows(arguments, optarg);
     case OPTION_LISTINGS:
-        return set_listings(arguments, optarg);
+        arguments->code = "--listings";
+        return options_count("export", "--listings", value, "none",
+                             &arguments->options.listings);
     case OPTION_IMAGE_DIR:
         arguments->code = "--image-dir";
-        arguments->options.image_dir = optarg;
+        arguments->options.image_dir = value;
         return true;
     case OPTION_SOURCE_DIR:
-        return add_prefix(arguments, optarg);
-    case OPTION_IMAGE:
-        arguments->options.image = optarg;
-        return true;
-    case 'e':
-        arguments->source = optarg;
-        return true;
-    case 'o':
-        arguments->output = optarg;
-        return true;
-    case OPTION_HELP:
-        arguments->help = true;
-        return true;
-    case ':':
-        return fail(argv[optind - 1], "a value is missing");
+        arguments->code = "--source-dir";
+        return source_dirs_add(&arguments->dirs, "export", value);
     default:
-        return fail(argv[optind - 1],
-                    "no such option, or one that takes no value; there are --format, "
-                    "-o, -e, --image, --rows, --listings, --image-dir, --source-dir, "
-                    "--help");
+        return false;
     }
 }
+
+static bool
+set_option(void *context, int option, char *value)
+{
+    struct arguments *const arguments = context;
+
+    switch (option) {
+    case OPTION_FORMAT:
+        return set_format(arguments, value);
+    case OPTION_ROWS:
+        arguments->rows = true;
+        return options_count("export", "--rows", value, "all",
+                             &arguments->options.rows);
+    case OPTION_IMAGE:
+        arguments->options.image = value;
+        return true;
+    case 'e':
+        arguments->source = value;
+        return true;
+    case 'o':
+        arguments->output = value;
+        return true;
+    default:
+        return set_code(arguments, option, value);
+    }
+}
+
+static const struct options_syntax syntax = {
+    .command = "export",
+    .known = LONG_OPTIONS,
+    .words_max = 1,
+    .words_too_many = "only one FILE can be exported; ntprof merge makes one of many",
+    .set = set_option,
+};
 
 /* Each option means something to the form. */
 static bool
@@ -199,7 +139,7 @@ check(const struct arguments *arguments)
         odd = "-e: it holds all sources";
     } else if (arguments->options.image != NULL && !format->one_image) {
         odd = "--image: it holds all images";
-    } else if (arguments->rows != NULL && !format->has_rows) {
+    } else if (arguments->rows && !format->has_rows) {
         odd = "--rows: it holds all rows";
     }
     if (odd == NULL && arguments->code != NULL && !format->has_listings) {
@@ -211,29 +151,6 @@ check(const struct arguments *arguments)
         cmd_fail("export", "%s does not take %s", format->name, odd);
     }
     return odd == NULL;
-}
-
-static bool
-parse(struct arguments *arguments, int argc, char **argv)
-{
-    int option;
-
-    optind = 0; /* glibc: begin anew, also after another getopt */
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "-:o:e:", LONG_OPTIONS, NULL)) != -1) {
-        if (!set_option(arguments, option, argv)) {
-            return false;
-        }
-    }
-    for (; optind < argc; optind++) {
-        if (!set_file(arguments, argv[optind])) {
-            return false;
-        }
-    }
-    if (arguments->file == NULL) {
-        arguments->file = CMD_FILE_DEFAULT;
-    }
-    return arguments->help || check(arguments);
 }
 
 /* The names of a profile's sources but left_out, escaped, for messages. */
@@ -363,15 +280,15 @@ cmd_export(int argc, char **argv)
 {
     struct arguments arguments = {
         .output = "-", .options = {.rows = ROWS_DEFAULT, .listings = LISTINGS_DEFAULT}};
-    int status = CMD_FAILED;
+    struct options_words words;
+    int status;
 
-    if (parse(&arguments, argc, argv)) {
-        if (!arguments.help) {
-            status = export_file(&arguments);
-        } else if (cmd_print_help("export")) {
-            status = CMD_OK;
-        }
+    if (options_take(&syntax, argc, argv, &arguments, &words, &status)) {
+        arguments.file = words.count > 0 ? words.list[0] : CMD_FILE_DEFAULT;
+        arguments.options.prefixes = arguments.dirs.list;
+        arguments.options.prefix_count = arguments.dirs.count;
+        status = check(&arguments) ? export_file(&arguments) : CMD_FAILED;
     }
-    free(arguments.prefixes);
+    source_dirs_finish(&arguments.dirs);
     return status;
 }

@@ -2,23 +2,23 @@
 /* cmd/merge.c - ntprof merge: one profile of many. */
 #include "profile/merge.h"
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 
 #include "util/text.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { OPTION_HELP = 256, SHOWN_BYTES = 256 };
+enum { SHOWN_BYTES = 256 };
 
 static const struct option LONG_OPTIONS[] = {
     {"output", required_argument, NULL, 'o'},
     {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {NULL, 0, NULL, 0},
+    OPTION_HELP_ROW,
+    {0},
 };
 
 struct arguments {
@@ -26,39 +26,34 @@ struct arguments {
     size_t file_count;
     const char *output;
     bool quiet;
-    bool help;
 };
 
 /* Always false, for return. */
 static bool
 fail(const char *about, const char *why)
 {
-    char shown[SHOWN_BYTES];
-
-    cmd_fail("merge", "%s: %s", text_show(shown, sizeof(shown), about), why);
-    return false;
+    return cmd_refuse("merge", about, why);
 }
 
 static bool
-set_option(struct arguments *arguments, int option, char **argv)
+set_option(void *context, int option, char *value)
 {
-    switch (option) {
-    case 'o':
-        arguments->output = optarg;
-        return true;
-    case 'q':
+    struct arguments *const arguments = context;
+
+    if (option == 'o') {
+        arguments->output = value;
+    } else {
         arguments->quiet = true;
-        return true;
-    case OPTION_HELP:
-        arguments->help = true;
-        return true;
-    case ':':
-        return fail(argv[optind - 1], "a value is missing");
-    default:
-        return fail(argv[optind - 1], "no such option, or one that takes no value; "
-                                      "there are -o, -q, --help");
     }
+    return true;
 }
+
+static const struct options_syntax syntax = {
+    .command = "merge",
+    .known = LONG_OPTIONS,
+    .words_max = SIZE_MAX,
+    .set = set_option,
+};
 
 /* Standard input is there but once. */
 static bool
@@ -73,22 +68,8 @@ check_files(const struct arguments *arguments)
 }
 
 static bool
-parse(struct arguments *arguments, int argc, char **argv)
+check(const struct arguments *arguments)
 {
-    int option;
-
-    optind = 0; /* glibc: begin anew, also after another getopt */
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, ":o:q", LONG_OPTIONS, NULL)) != -1) {
-        if (!set_option(arguments, option, argv)) {
-            return false;
-        }
-    }
-    arguments->files = argv + optind;
-    arguments->file_count = (size_t)(argc - optind);
-    if (arguments->help) {
-        return true;
-    }
     if (arguments->output == NULL) {
         return fail("-o", "is missing: it names the file for the sum");
     }
@@ -229,14 +210,18 @@ cmd_merge(int argc, char **argv)
 {
     struct arguments arguments = {0};
     struct profile_merger *merger;
+    struct options_words words;
     struct pprof_error error;
+    int status;
     bool done;
 
-    if (!parse(&arguments, argc, argv)) {
-        return CMD_FAILED;
+    if (!options_take(&syntax, argc, argv, &arguments, &words, &status)) {
+        return status;
     }
-    if (arguments.help) {
-        return cmd_print_help("merge") ? CMD_OK : CMD_FAILED;
+    arguments.files = words.list;
+    arguments.file_count = words.count;
+    if (!check(&arguments)) {
+        return CMD_FAILED;
     }
     if (!pprof_check_writable(arguments.output, &error)) {
         return cmd_fail("merge", "-o: %s", error.text);

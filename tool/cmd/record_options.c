@@ -3,11 +3,10 @@
 #include "cmd/record_options.h"
 #include "cmd/cgroup.h"
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 #include "util/number.h"
-#include "util/text.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 #include <strings.h>
 
 enum {
-    OPT_INTERVAL = 256,
+    OPT_INTERVAL = OPTION_OWN,
     OPT_BUCKET,
     OPT_HAL,
     OPT_ROWS,
@@ -28,8 +27,7 @@ enum {
     OPT_NO_LINES,
     OPT_DEBUGINFOD,
     OPT_KERNEL,
-    OPT_USER,
-    OPT_HELP
+    OPT_USER
 };
 
 /* Who has an option. */
@@ -56,7 +54,7 @@ static const struct {
     {{"max-memory", required_argument, NULL, OPT_MAX_MEMORY}, ALL},
     {{"no-lines", no_argument, NULL, OPT_NO_LINES}, ALL},
     {{"debuginfod", optional_argument, NULL, OPT_DEBUGINFOD}, WITH_TABLE},
-    {{"help", no_argument, NULL, OPT_HELP}, ALL},
+    {OPTION_HELP_ROW, ALL},
     {{"pid", required_argument, NULL, 'p'}, WITH_PIDS},
     {{"duration", required_argument, NULL, OPT_DURATION}, WITH_DURATION},
     {{"kernel", no_argument, NULL, OPT_KERNEL}, WITH_MACHINE},
@@ -80,6 +78,7 @@ static const uint64_t memory_default = UINT64_C(1) << 30;
 
 /* What was given, until it is known whether it fits together. */
 struct given {
+    struct record_options *options;
     const char *frequency;
     const char *interval;
     const char *events;
@@ -90,11 +89,7 @@ static bool
 bad(const struct record_options *options, const char *option, const char *text,
     const char *allowed)
 {
-    char shown[120];
-
-    cmd_fail(options->syntax->command, "%s '%s': %s", option,
-             text_show(shown, sizeof(shown), text), allowed);
-    return false;
+    return cmd_refuse_value(options->syntax->command, option, text, allowed);
 }
 
 static bool
@@ -268,18 +263,6 @@ parse_memory(struct record_options *options, const char *text)
         return bad(options, "--max-memory", text,
                    "not a size of 1M or more; such as 256M or 2G");
     }
-    return true;
-}
-
-static bool
-parse_rows(struct record_options *options, const char *text)
-{
-    uint64_t rows;
-
-    if (!number_parse_count(text, &rows) || rows > SIZE_MAX) {
-        return bad(options, "--rows", text, "not a number of rows; 0 for all");
-    }
-    options->rows = (size_t)rows;
     return true;
 }
 
@@ -489,9 +472,11 @@ parse_intervals(struct record_options *options, const struct given *given)
 }
 
 static bool
-parse_option(struct record_options *options, struct given *given, int option,
-             const char *text)
+parse_option(void *context, int option, char *text)
 {
+    struct given *const given = context;
+    struct record_options *const options = given->options;
+
     switch (option) {
     case 'e':
         if (given->sources != NULL) {
@@ -519,7 +504,8 @@ parse_option(struct record_options *options, struct given *given, int option,
         options->output = text;
         return true;
     case OPT_ROWS:
-        return parse_rows(options, text);
+        return options_count(options->syntax->command, "--rows", text, "all",
+                             &options->rows);
     case OPT_JSON:
         options->json = true;
         return true;
@@ -559,55 +545,9 @@ parse_option(struct record_options *options, struct given *given, int option,
     case 'q':
         options->quiet = true;
         return true;
-    case OPT_HELP:
-        options->help = true;
-        return true;
     default:
         return false;
     }
-}
-
-/* What getopt did not understand: it says nothing itself (opterr is 0). */
-static bool
-bad_option(const struct record_options *options, char **argv, int option)
-{
-    const char *const command = options->syntax->command;
-    char shown[80];
-    const char *const text = argv[optind - 1];
-
-    text_show(shown, sizeof(shown), text);
-    if (option == ':') {
-        cmd_fail(command, "option '%s' needs a value; see: ntprof help %s", shown,
-                 command);
-    } else {
-        cmd_fail(command, "no option '%s'; see: ntprof help %s", shown, command);
-    }
-    return false;
-}
-
-/* What stands behind the options. */
-static bool
-parse_rest(struct record_options *options, char **rest)
-{
-    const struct record_syntax *const syntax = options->syntax;
-    char shown[80];
-
-    if (syntax->program) {
-        options->program = rest;
-        if (*rest == NULL) {
-            cmd_fail(syntax->command, "no command to run; try: ntprof %s -- COMMAND",
-                     syntax->command);
-            return false;
-        }
-        return true;
-    }
-    if (*rest != NULL) {
-        cmd_fail(syntax->command,
-                 "'%s': only options are taken here; see: ntprof help %s",
-                 text_show(shown, sizeof(shown), *rest), syntax->command);
-        return false;
-    }
-    return true;
 }
 
 /* The options that a command has; there is room for all and the end. */
@@ -656,20 +596,48 @@ check_together(const struct record_options *options)
     return true;
 }
 
-bool
-record_options_parse(struct record_options *options, const struct record_syntax *syntax,
-                     int argc, char **argv)
+/* The command that is to run, behind the options. */
+static bool
+take_program(struct record_options *options, const struct options_words *words)
 {
-    /* "+": what follows the command belongs to the command. */
-    const char *const letters = syntax->screen    ? "+:e:F:c:C:o:p:G:ad:"
-                                : syntax->pids    ? "+:e:F:c:C:o:qp:"
-                                : syntax->machine ? "+:e:F:c:C:o:qG:"
-                                                  : "+:e:F:c:C:o:q";
-    struct option long_options[KNOWN_OPTIONS + 1];
-    struct given given = {0};
-    int option;
+    if (!options->syntax->program) {
+        return true;
+    }
+    options->program = words->list;
+    if (words->count == 0) {
+        cmd_fail(options->syntax->command,
+                 "no command to run; try: ntprof %s -- COMMAND",
+                 options->syntax->command);
+    }
+    return words->count > 0;
+}
 
-    choose_options(syntax, long_options);
+/* What is known when all options are. */
+static bool
+complete(const struct given *given, const struct options_words *words)
+{
+    struct record_options *const options = given->options;
+
+    return parse_sources(options, given->sources != NULL ? given->sources : "time") &&
+           parse_intervals(options, given) && take_program(options, words) &&
+           check_together(options) && list_cpus(options);
+}
+
+bool
+record_options_take(struct record_options *options, const struct record_syntax *syntax,
+                    int argc, char **argv, int *exit_status)
+{
+    struct option known[KNOWN_OPTIONS + 1];
+    const struct options_syntax taken = {
+        .command = syntax->command,
+        .known = known,
+        .program = syntax->program,
+        .set = parse_option,
+    };
+    struct given given = {.options = options};
+    struct options_words words;
+
+    choose_options(syntax, known);
     *options = (struct record_options){
         .syntax = syntax,
         .bucket_bytes = 4,
@@ -678,19 +646,8 @@ record_options_parse(struct record_options *options, const struct record_syntax 
         .rows = CMD_ROWS_DEFAULT,
         .delay_ns = delay_default_ns,
     };
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
-        if (option == '?' || option == ':') {
-            return bad_option(options, argv, option);
-        }
-        if (!parse_option(options, &given, option, optarg)) {
-            return false;
-        }
-    }
-    return options->help ||
-           (parse_sources(options, given.sources != NULL ? given.sources : "time") &&
-            parse_intervals(options, &given) && parse_rest(options, argv + optind) &&
-            check_together(options) && list_cpus(options));
+    return options_take(&taken, argc, argv, &given, &words, exit_status) &&
+           complete(&given, &words);
 }
 
 void

@@ -52,14 +52,15 @@ struct record_options {
     size_t rows;
     bool json;
     bool quiet;
-    bool help;
     const char *report; /* NULL: standard error */
     char **program;     /* NULL-terminated, at least one; NULL if the syntax has none */
 };
 
-/* False after an error line on standard error. record_options_finish is due in any case. */
-bool record_options_parse(struct record_options *options,
-                          const struct record_syntax *syntax, int argc, char **argv);
+/* True: the command is to run. False: *exit_status is what it exits with, after its help or an error line.
+ * record_options_finish is due in any case. */
+bool record_options_take(struct record_options *options,
+                         const struct record_syntax *syntax, int argc, char **argv,
+                         int *exit_status);
 void record_options_finish(struct record_options *options);
 
 /* Is this source's interval a time? */

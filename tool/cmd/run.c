@@ -78,15 +78,11 @@ int
 cmd_run(int argc, char **argv)
 {
     struct record_options options;
-    int exit_status = CMD_FAILED;
+    int exit_status;
 
     child_prepare();
-    if (record_options_parse(&options, &syntax, argc, argv)) {
-        if (!options.help) {
-            exit_status = run_record(&options);
-        } else if (cmd_print_help("run")) {
-            exit_status = CMD_OK;
-        }
+    if (record_options_take(&options, &syntax, argc, argv, &exit_status)) {
+        exit_status = run_record(&options);
     }
     record_options_finish(&options);
     return exit_status;

@@ -486,12 +486,10 @@ int
 cmd_top(int argc, char **argv)
 {
     struct record_options options;
-    int exit_status = CMD_FAILED;
+    int exit_status;
 
-    if (record_options_parse(&options, &syntax, argc, argv)) {
-        if (options.help ? cmd_print_help("top") : top_begin(&options, argv)) {
-            exit_status = CMD_OK;
-        }
+    if (record_options_take(&options, &syntax, argc, argv, &exit_status)) {
+        exit_status = top_begin(&options, argv) ? CMD_OK : CMD_FAILED;
     }
     record_options_finish(&options);
     return exit_status;
