@@ -259,6 +259,8 @@ perf_roll_finish(struct perf_roll *roll)
 {
     perf_tids_finish(&roll->pids);
     perf_idmap_finish(&roll->done);
+    perf_idmap_finish(&roll->gone);
+    perf_settle_finish(&roll->settling);
 }
 
 static int
@@ -293,6 +295,35 @@ add_suspects(struct perf_target *target, const struct perf_events *opened, size_
     return result;
 }
 
+/* Open a thread that is not done yet. Returns whether there may be others that it made, or
+ * negative errno. */
+static int
+open_new_thread(struct perf *perf, struct perf_target *target,
+                const struct perf_selection *selection, struct perf_roll *roll,
+                uint32_t pid, uint32_t tid, bool suspect, struct perf_events *opened)
+{
+    const size_t before = opened->count;
+    int result = perf_open_thread(perf, target, selection, tid, opened);
+
+    if (result == -ESRCH) {
+        /* It ended meanwhile, or only waits for the others to end. */
+        const bool known = perf_idmap_find(&roll->gone, tid) != NULL;
+
+        result = perf_idmap_put(&roll->gone, tid, target);
+        return result < 0 ? result : !known;
+    }
+    if (result == 0) {
+        result = perf_idmap_put(&roll->done, tid, target);
+    }
+    if (result == 0 && suspect) {
+        result = add_suspects(target, opened, before);
+    }
+    if (result == 0) {
+        result = perf_settle_add(&roll->settling, &perf->features, pid, tid);
+    }
+    return result < 0 ? result : 1;
+}
+
 /* Open the threads of a process that are not done yet. Returns how many, or negative errno. */
 static int
 open_new_threads(struct perf *perf, struct perf_target *target,
@@ -300,7 +331,6 @@ open_new_threads(struct perf *perf, struct perf_target *target,
                  uint32_t pid, bool suspect, struct perf_events *opened)
 {
     struct perf_tids tids = {0};
-    size_t before;
     int fresh = 0;
     int result;
 
@@ -308,27 +338,12 @@ open_new_threads(struct perf *perf, struct perf_target *target,
     if (result == -ESRCH) {
         result = 0;
     }
-    for (size_t i = 0; result == 0 && i < tids.count; i++) {
-        const uint32_t tid = tids.items[i];
-
-        if (perf_idmap_find(&roll->done, tid) != NULL) {
-            continue;
+    for (size_t i = 0; result >= 0 && i < tids.count; i++) {
+        if (perf_idmap_find(&roll->done, tids.items[i]) == NULL) {
+            result = open_new_thread(perf, target, selection, roll, pid, tids.items[i],
+                                     suspect, opened);
+            fresh += result > 0;
         }
-        result = perf_idmap_put(&roll->done, tid, target);
-        if (result < 0) {
-            break;
-        }
-        before = opened->count;
-        result = perf_open_thread(perf, target, selection, tid, opened);
-        if (result == -ESRCH) {
-            perf_idmap_remove(&roll->done, tid); /* it ended meanwhile */
-            result = 0;
-            continue;
-        }
-        if (result == 0 && suspect) {
-            result = add_suspects(target, opened, before);
-        }
-        fresh++;
     }
     perf_tids_finish(&tids);
     return result < 0 ? result : fresh;
@@ -363,7 +378,7 @@ perf_open_all(struct perf *perf, struct perf_target *target,
             }
         }
         again = true;
-    } while (fresh > 0);
+    } while (perf_settle_wait(&roll->settling, &perf->features) || fresh > 0);
     if (opened->count > 0) {
         return 0;
     }

@@ -6,6 +6,7 @@
 #define HAL_PERF_OPENING_H
 
 #include "hal/perf/procfs.h"
+#include "hal/perf/settle.h"
 #include "hal/perf/target.h"
 
 /* What to open for each thread. */
@@ -26,7 +27,9 @@ struct perf_roll {
     struct perf_tids
         pids; /* processes to look into; grows when descendants are followed */
     struct perf_idmap done; /* tids seen */
-    bool follow;            /* children as well */
+    struct perf_idmap gone; /* tids seen that had ended */
+    struct perf_settling settling;
+    bool follow; /* children as well */
 };
 
 void perf_roll_finish(struct perf_roll *roll);

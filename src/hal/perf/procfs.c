@@ -9,10 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 65536, PATH_BYTES = 64, READINGS_MAX = 100 };
+enum { READ_BYTES = 65536, PATH_BYTES = 64, READINGS_MAX = 1000 };
 
 int
 perf_tids_add(struct perf_tids *tids, uint32_t tid)
@@ -125,15 +124,18 @@ read_numbers(DIR *directory, struct perf_tids *tids, size_t first)
     return result;
 }
 
-/* The kernel ends a reading early when the thread that it has come to ends; but the folder's links
- * tell how many there are. */
+/* The kernel ends a reading at a thread that ends while the reading is there, and then threads behind
+ * it are missing. A last one that still lives after the reading was the last indeed. */
 static bool
-is_cut_short(DIR *directory, size_t count)
+is_cut_short(DIR *directory, const struct perf_tids *tids, size_t first)
 {
-    struct stat folder;
+    char name[PATH_BYTES];
 
-    return fstat(dirfd(directory), &folder) == 0 && folder.st_nlink > 2 &&
-           count < folder.st_nlink - 2;
+    if (tids->count == first) {
+        return false;
+    }
+    snprintf(name, sizeof(name), "%" PRIu32, tids->items[tids->count - 1]);
+    return faccessat(dirfd(directory), name, F_OK, 0) != 0;
 }
 
 int
@@ -152,7 +154,7 @@ perf_procfs_threads(uint32_t pid, struct perf_tids *tids)
     }
     do {
         result = read_numbers(directory, tids, first);
-    } while (result == 0 && is_cut_short(directory, tids->count - first) &&
+    } while (result == 0 && is_cut_short(directory, tids, first) &&
              ++tries < READINGS_MAX);
     closedir(directory);
     return result;
@@ -326,16 +328,15 @@ perf_procfs_mappings(uint32_t pid, struct perf_mappings *mappings)
     return thread_mappings(pid, pid, mappings);
 }
 
-/* The state of a process's main thread as a letter, such as Z; 0 if there is none. */
-static char
-main_thread_state(uint32_t pid)
+char
+perf_procfs_state(uint32_t pid, uint32_t tid)
 {
     char path[PATH_BYTES];
     const char *behind_name;
     char state = 0;
     char *text;
 
-    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/stat", pid, tid);
     if (read_text(path, &text) < 0) {
         return 0;
     }
@@ -369,7 +370,7 @@ read_without_main_thread(uint32_t pid, struct perf_reading *reading)
 static int
 read_unmapped(uint32_t pid, struct perf_reading *reading)
 {
-    switch (main_thread_state(pid)) {
+    switch (perf_procfs_state(pid, pid)) {
     case 0:
     case 'X':
         return -ESRCH;

@@ -37,6 +37,10 @@ int perf_procfs_processes(struct perf_tids *pids);
 /* perf_procfs_name - the process's name; "" if it cannot be read. */
 void perf_procfs_name(uint32_t pid, char *name, size_t bytes);
 
+/* perf_procfs_state - the letter that tells what a thread does: 'R' runs, 'D' cannot be interrupted,
+ * 'Z' has ended. 0 if there is no such thread. */
+char perf_procfs_state(uint32_t pid, uint32_t tid);
+
 /* perf_procfs_mappings - its executable mappings. mappings: out, was empty. Returns 0 or negative
  * errno: -ESRCH if there is no such process, -EACCES if the caller may not look. */
 int perf_procfs_mappings(uint32_t pid, struct perf_mappings *mappings);

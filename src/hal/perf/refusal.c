@@ -196,6 +196,10 @@ perf_refusal_explain(int error, enum perf_scope scope, char *reason,
         say(&words, "this machine has no PMU that counts it (virtual machine?)",
             "run on the machine itself, or give the virtual machine a PMU");
         break;
+    case EBUSY:
+        say(&words, "another program has the counter for itself alone",
+            "end what uses it, such as another profiler or a watchdog");
+        break;
     case EBADF:
         say(&words, "the cgroup is not one that events know",
             "choose one of cgroup version 2, or of the hierarchy with perf_event where "

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/perf/settle.c - waits until threads are done with creating others. */
+#include "hal/perf/settle.h"
+#include "hal/perf/descriptor.h"
+#include "hal/perf/procfs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    ENOUGH_NS = 500000, /* far more than the creation of a thread takes */
+    PAUSE_NS = 50000,
+    PAUSES_MAX = 2000
+};
+
+static bool
+may_create(uint32_t pid, uint32_t tid)
+{
+    const char state = perf_procfs_state(pid, tid);
+
+    return state == 'R' || state == 'D';
+}
+
+int
+perf_settle_add(struct perf_settling *settling, const struct perf_features *features,
+                uint32_t pid, uint32_t tid)
+{
+    const struct perf_event_request nothing = {0};
+
+    if (tid == (uint32_t)syscall(SYS_gettid) || !may_create(pid, tid)) {
+        return 0;
+    }
+    if (settling->count == settling->capacity) {
+        const size_t capacity = settling->capacity == 0 ? 16 : settling->capacity * 2;
+        struct perf_settler *items =
+            realloc(settling->items, capacity * sizeof(*settling->items));
+
+        if (items == NULL) {
+            return -ENOMEM;
+        }
+        settling->items = items;
+        settling->capacity = capacity;
+    }
+    settling->items[settling->count++] = (struct perf_settler){
+        .pid = pid,
+        .tid = tid,
+        .fd = perf_event_open_fd(&nothing, features, (int)tid, -1),
+    };
+    return 0;
+}
+
+static bool
+is_settled(const struct perf_settler *thread, const struct perf_features *features)
+{
+    const struct perf_event event = {.fd = thread->fd};
+    struct perf_counts counts;
+
+    perf_event_read_counts(&event, features, &counts);
+    return counts.running_ns >= ENOUGH_NS || !may_create(thread->pid, thread->tid);
+}
+
+static void
+settler_finish(struct perf_settler *thread)
+{
+    if (thread->fd >= 0) {
+        perf_descriptor_close(thread->fd);
+    }
+}
+
+void
+perf_settle_finish(struct perf_settling *settling)
+{
+    for (size_t i = 0; i < settling->count; i++) {
+        settler_finish(&settling->items[i]);
+    }
+    free(settling->items);
+    *settling = (struct perf_settling){0};
+}
+
+bool
+perf_settle_wait(struct perf_settling *settling, const struct perf_features *features)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    const bool waited = settling->count > 0;
+
+    for (int i = 0; settling->count > 0 && i < PAUSES_MAX; i++) {
+        size_t kept = 0;
+
+        nanosleep(&pause, NULL);
+        for (size_t k = 0; k < settling->count; k++) {
+            struct perf_settler *const thread = &settling->items[k];
+
+            if (is_settled(thread, features)) {
+                settler_finish(thread);
+            } else {
+                settling->items[kept++] = *thread;
+            }
+        }
+        settling->count = kept;
+    }
+    perf_settle_finish(settling);
+    return waited;
+}

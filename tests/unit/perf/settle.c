@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* settle.c - which threads are waited for before a process counts as opened whole. */
+#include "cmocka_all.h"
+
+#include "hal/perf/settle.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { RUN_NS = 500000 };
+
+static struct perf_features features;
+
+static struct thread {
+    pthread_t id;
+    _Atomic uint32_t tid;
+    atomic_bool over;
+    int pipe[2];
+} other;
+
+static uint32_t
+own_tid(void)
+{
+    return (uint32_t)syscall(SYS_gettid);
+}
+
+static void *
+run(void *argument)
+{
+    (void)argument;
+    atomic_store(&other.tid, own_tid());
+    while (!atomic_load(&other.over)) {
+    }
+    return NULL;
+}
+
+static void *
+rest(void *argument)
+{
+    char byte;
+
+    (void)argument;
+    atomic_store(&other.tid, own_tid());
+    assert_int_equal(read(other.pipe[0], &byte, 1), 0);
+    return NULL;
+}
+
+static void
+other_begin(void *(*what)(void *))
+{
+    atomic_store(&other.tid, 0);
+    atomic_store(&other.over, false);
+    assert_int_equal(pipe(other.pipe), 0);
+    assert_int_equal(pthread_create(&other.id, NULL, what, NULL), 0);
+    while (atomic_load(&other.tid) == 0) {
+        usleep(1000);
+    }
+}
+
+static void
+other_end(void)
+{
+    atomic_store(&other.over, true);
+    close(other.pipe[1]);
+    pthread_join(other.id, NULL);
+    close(other.pipe[0]);
+}
+
+static bool
+waits_for(uint32_t tid)
+{
+    struct perf_settling settling = {0};
+
+    assert_int_equal(perf_settle_add(&settling, &features, (uint32_t)getpid(), tid), 0);
+    return perf_settle_wait(&settling, &features);
+}
+
+static uint64_t
+running_ns(int fd)
+{
+    const struct perf_event event = {.fd = fd};
+    struct perf_counts counts;
+
+    perf_event_read_counts(&event, &features, &counts);
+    return counts.running_ns;
+}
+
+static void
+settle__a_thread_that_runs__waits_until_it_has_run(void **state)
+{
+    struct perf_settling settling = {0};
+    int kept;
+
+    (void)state;
+    other_begin(run);
+    assert_int_equal(perf_settle_add(&settling, &features, (uint32_t)getpid(),
+                                     atomic_load(&other.tid)),
+                     0);
+    assert_int_equal(settling.count, 1);
+    assert_true(settling.items[0].fd >= 0);
+    kept = dup(settling.items[0].fd);
+    assert_true(perf_settle_wait(&settling, &features));
+    assert_int_equal(settling.count, 0);
+    assert_true(running_ns(kept) >= RUN_NS);
+    close(kept);
+    other_end();
+}
+
+static void
+settle__a_thread_that_sleeps__not_waited_for(void **state)
+{
+    (void)state;
+    other_begin(rest);
+    /* It has told its number, and may be on its way to sleep for a moment still. */
+    while (waits_for(atomic_load(&other.tid))) {
+        usleep(1000);
+    }
+    other_end();
+}
+
+static void
+settle__own_thread_and_one_that_is_gone__not_waited_for(void **state)
+{
+    (void)state;
+    assert_false(waits_for(own_tid()));
+    other_begin(rest);
+    other_end();
+    assert_false(waits_for(atomic_load(&other.tid)));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settle__a_thread_that_runs__waits_until_it_has_run),
+        cmocka_unit_test(settle__a_thread_that_sleeps__not_waited_for),
+        cmocka_unit_test(settle__own_thread_and_one_that_is_gone__not_waited_for),
+    };
+
+    perf_features_probe(&features, false);
+    return cmocka_run_group_tests_name("settle", tests, NULL, NULL);
+}
