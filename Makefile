@@ -8,7 +8,7 @@ SECONDS ?= 60
 # Debian's meson first: a private Python on PATH may lack what another meson needs.
 MESON ?= $(firstword $(wildcard /usr/bin/meson) meson)
 
-.PHONY: all demo check bench fuzz install clean packages-build packages-check
+.PHONY: all demo check bench fuzz install clean packages-build packages-check packages-bench
 
 all: $(BUILD)/build.ninja
 	@$(MESON) compile -C $(BUILD)
@@ -24,6 +24,9 @@ packages-build:
 packages-check:
 	@scripts/install_packages.sh check
 
+packages-bench:
+	@scripts/install_packages.sh bench
+
 demo: packages-build
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@$(MESON) compile -C $(BUILD) tool/ntprof:executable self busy
@@ -36,7 +39,7 @@ check: packages-check
 	@$(MAKE) --no-print-directory all
 	@scripts/run_tests.sh $(BUILD)
 
-bench: packages-check
+bench: packages-bench
 	@$(MAKE) --no-print-directory all
 	@$(MESON) test -C $(BUILD) --no-rebuild --benchmark --verbose
 

@@ -12,6 +12,7 @@ import time
 
 NOBODY = 65534
 BEGIN_SECONDS = 1  # until a profiler of the machine is at work
+TIMED_OUT = 124  # the exit status of timeout
 NEW_RUN = {"LC_ALL": "C", "DEBUGINFOD_URLS": ""}
 
 
@@ -29,6 +30,7 @@ class Took:
     written_bytes: int
     work_wall_ns: int = 0
     work_cpu_ns: int = 0
+    cut: bool = False  # stopped at a time limit
     work: dict = dataclasses.field(default_factory=dict)  # all numbers of the work's line
 
     @property
@@ -98,19 +100,22 @@ class Commands:
         beside.work_wall_ns, beside.work_cpu_ns = took.work_wall_ns, took.work_cpu_ns
         return beside
 
-    def run(self, command, uid=0, stdout=None):
-        """Runs a command by way of `measure`; stdout is a path, or None to read the work's line."""
+    def run(self, command, uid=0, stdout=None, limit_s=None):
+        """Runs a command by way of `measure`; stdout is a path, or None to read the work's line. What takes longer
+        than the limit is stopped, and cut."""
+        limit = ["timeout", "--kill-after=5", str(limit_s)] if limit_s else []
         result = self.folder / "result"
         result.unlink(missing_ok=True)
         into = open(stdout, "wb") if stdout else subprocess.PIPE
-        ended = subprocess.run([self.measure, str(result), str(uid), *command], stdout=into,
+        ended = subprocess.run([self.measure, str(result), str(uid), *limit, *command], stdout=into,
                                stderr=subprocess.PIPE, cwd=self.folder, check=False,
                                env=os.environ | NEW_RUN)
-        if ended.returncode != 0 or not result.exists():
+        cut = limit_s is not None and ended.returncode == TIMED_OUT
+        if (ended.returncode != 0 and not cut) or not result.exists():
             said = ended.stderr.decode(errors="replace").strip().splitlines()
             raise Failed(f"{' '.join(command)}: exit status {ended.returncode}"
                          + (f": {said[-1]}" if said else ""))
-        took = Took(**read_numbers(result.read_text()))
+        took = Took(**read_numbers(result.read_text()), cut=cut)
         for line in (ended.stdout or b"").decode(errors="replace").splitlines():
             if line.startswith("work "):
                 numbers = read_numbers(line)

@@ -3,9 +3,11 @@
 
 What is printed is kept as well, so that it can take the place of an older run's in a document.
 """
+import os
 import pathlib
 import statistics
 
+QUICK = os.environ.get("BENCH_QUICK", "0") not in ("", "0")
 HEADING = ("figure", "median", "min..max", "aim", "met")
 LINE = "{:<58} {:>10}  {:<21} {:<14} {}"
 
@@ -16,6 +18,10 @@ printed = []
 def tell(text):
     print(text, flush=True)
     printed.append(text)
+
+
+def say(text):
+    tell(f"  {text}")
 
 
 def show_heading():
@@ -56,3 +62,16 @@ def show_at_most(name, values, most, unit=""):
 
 def show_below(name, values, limit, unit=""):
     return show(name, values, unit, f"< {limit}", lambda median: median < limit)
+
+
+def turns(actions, count):
+    """Runs named actions in turns, every other turn in reverse; [{name: result}]."""
+    results = []
+    for turn in range(count):
+        names = list(actions) if turn % 2 == 0 else list(reversed(actions))
+        results.append({name: actions[name]() for name in names})
+    return results
+
+
+def ratios(results, measure, over="ntprof", under="perf"):
+    return [measure(turn[over]) / measure(turn[under]) for turn in results]

@@ -1,112 +1,66 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""What a large profile costs: seconds and memory of report, merge and every export, and how they grow.
+"""What profiles with very many buckets cost: report, diff, merge and every export, and how that grows."""
+from figures import QUICK, ratios, say, show, show_at_most, turns
 
-usage: large.py --ntprof EXE --rows EXE
-
-The profiles have 1,000 images and ever more buckets with hits, the last 1,000,000 of them (bench/rows.c). Times
-are of processors, so that other work of the machine shows less. Growth is what ten times the buckets
-take, in times and in memory: 10 is linear. BENCH_QUICK=1 stops at a hundredth of it: to see that everything works.
-Exit status 1 if something did not run.
-"""
-import argparse
-import os
-import pathlib
-import sys
-import tempfile
-
-QUICK = os.environ.get("BENCH_QUICK", "0") not in ("", "0")
-SIZES = (1_000, 10_000) if QUICK else (10_000, 100_000, 1_000_000)
+SIZES = (2_500, 10_000) if QUICK else (250_000, 1_000_000)
 IMAGES = 1000
 MERGED = 10
-FORMATS = ("pprof", "callgrind", "speedscope", "folded", "json", "csv", "openmetrics", "html")
+TURNS = 1 if QUICK else 3
+ONE_IMAGE = "libpart7.so.1"
+FORMATS = ("pprof", "callgrind", "speedscope", "folded", "json", "csv", "html", "openmetrics")
 REPORTS = {
     "report by function": ["--by", "function"],
     "report by line": ["--by", "line"],
-    "report by address": ["--by", "address"],
     "report by process, image": ["--by", "process,image"],
-    "report of one image": ["--image", "libpart7.so.1"],
     "report, all addresses": ["--by", "address", "--rows", "0"],
     "report, all as JSON": ["--by", "address", "--rows", "0", "--json"],
-    "report, all as CSV": ["--by", "address", "--rows", "0", "--csv"],
 }
 
 
-class Failed(Exception):
-    pass
+def profiles_of(commands, size):
+    """Profiles of so many buckets each, with the same code in all and other hits."""
+    paths = [str(commands.folder / f"{size}-{seed}.pb.gz") for seed in range(1, MERGED + 1)]
+    for seed, path in enumerate(paths, 1):
+        commands.run([commands.rows, str(size), str(IMAGES), path, str(seed)])
+    return paths
 
 
-def run(arguments, output):
-    """Processor seconds and megabytes at most of a command whose output goes into a file."""
-    actions = [(os.POSIX_SPAWN_OPEN, 1, output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)]
-    pid = os.posix_spawn(arguments[0], arguments, os.environ, file_actions=actions)
-    _, status, usage = os.wait4(pid, 0)
-    if status != 0:
-        raise Failed(f"{' '.join(arguments)}: status {os.waitstatus_to_exitcode(status)}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+def commands_of(folder, profiles):
+    """{name: arguments} of what is measured."""
+    named = {name: ["report", *options, profiles[0]] for name, options in REPORTS.items()}
+    named["diff"] = ["diff", *profiles[:2]]
+    named[f"merge of {MERGED}"] = ["merge", "-q", "-o", str(folder / "sum.pb.gz"), *profiles]
+    for form in FORMATS:
+        named[f"export, {form}"] = ["export", "--format", form, profiles[0]]
+    # gmon.out is of one program.
+    named["export, gmon of an image"] = ["export", "--format", "gmon", "-e", "time", "--image", ONE_IMAGE, profiles[0]]
+    return named
 
 
-class Bench:
-    def __init__(self, ntprof, rows, folder):
-        self.ntprof = ntprof
-        self.rows = rows
-        self.folder = folder
+def show_command(name, results):
+    few, many = SIZES
+    linear = many / few
 
-    def make(self, size, seed):
-        path = self.folder / f"{size}-{seed}.pb.gz"
-        run([self.rows, str(size), str(IMAGES), str(path), str(seed)], os.devnull)
-        return str(path)
+    def growth(measure):
+        return [ratio / linear for ratio in ratios(results, measure, (name, many), (name, few))]
 
-    def commands(self, size):
-        """Names and arguments, one at a time: what is merged is made only then."""
-        profile = self.make(size, 1)
-        for name, arguments in REPORTS.items():
-            yield name, ["report", *arguments, profile]
-        for form in FORMATS:
-            yield f"export, {form}", ["export", "--format", form, profile]
-        yield "export, gmon of an image", ["export", "--format", "gmon", "-e", "time", "--image",
-                                           "libpart7.so.1", profile]
-        parts = [self.make(size, seed) for seed in range(1, MERGED + 1)]
-        yield f"merge of {MERGED}", ["merge", "-q", "-o", str(self.folder / "sum.pb.gz"), *parts]
-
-    def measure(self, size, before):
-        """Prints a line for each command, and returns its seconds and megabytes by its name."""
-        output = str(self.folder / "output")
-        measured = {}
-        for name, arguments in self.commands(size):
-            measured[name] = run([self.ntprof, *arguments], output)
-            show(name, before.get(name), measured[name], os.path.getsize(output))
-        return measured
+    show(f"{name}: time", [turn[name, many].wall_ns / 1e9 for turn in results], "s")
+    show(f"{name}: processor time", [turn[name, many].cpu_ns / 1e9 for turn in results], "s")
+    show(f"{name}: memory", [turn[name, many].resident_bytes / 1e6 for turn in results], "MB")
+    show_at_most(f"{name}: growth of processor time", growth(lambda took: took.cpu_ns), 1.2)
+    show_at_most(f"{name}: growth of memory", growth(lambda took: took.resident_bytes), 1.2)
 
 
-def show_heading(size):
-    print(f"\n{size:,} buckets with hits in {IMAGES:,} images")
-    print(f"{'':28}{'seconds':>9}{'growth':>9}{'MB of memory':>14}{'growth':>9}{'MB written':>12}", flush=True)
-
-
-def show(name, before, after, written):
-    growth = [f"{new / max(old, 0.001):.1f}" for old, new in zip(before, after)] if before else ["", ""]
-    print(f"{name:28}{after[0]:9.2f}{growth[0]:>9}{after[1]:14.0f}{growth[1]:>9}{written / 1e6:12.1f}",
-          flush=True)
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--ntprof", required=True)
-    parser.add_argument("--rows", required=True)
-    arguments = parser.parse_args()
-    before = {}
-    with tempfile.TemporaryDirectory(prefix="ntprof-large-") as folder:
-        bench = Bench(arguments.ntprof, arguments.rows, pathlib.Path(folder))
-        try:
-            for size in SIZES:
-                show_heading(size)
-                before = bench.measure(size, before)
-        except Failed as failure:
-            print(f"large: {failure}", file=sys.stderr)
-            return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def figure_large(commands):
+    few, many = SIZES
+    say(f"{many:,} buckets with hits in {IMAGES:,} images, of four processes and two sources (bench/rows.c). growth:")
+    say(f"what that takes against {few:,} buckets, divided by {many / few:.0f}; 1 is linear.")
+    actions = {}
+    for size in SIZES:
+        for name, arguments in commands_of(commands.folder, profiles_of(commands, size)).items():
+            actions[name, size] = lambda arguments=arguments: commands.run(
+                [commands.ntprof, *arguments], stdout=str(commands.folder / "output"))
+    results = turns(actions, TURNS)
+    for name, size in actions:
+        if size == many:
+            show_command(name, results)

@@ -3,10 +3,11 @@
 """The benchmarks: what ntprof costs, beside perf and beside nothing.
 
 usage: run.py --ntprof EXE --work EXE --measure EXE --drain EXE --calls EXE --hits EXE --walk EXE
-              --breakpoint EXE [FIGURE...]
+              --breakpoint EXE --rows EXE --folder FOLDER --compiler COMMAND [FIGURE...]
 
-Figures: cost growth drain calls hits whole delay system table start shares; all if none is named. What is
-compared runs in turns within one run, on the same work, and ratios are made within a turn. In the
+Figures: cost growth drain calls hits whole delay system table start shares reading large page; all if
+none is named. FOLDER keeps a large program that is compiled once, by COMMAND. What is compared runs in
+turns within one run, on the same work, and ratios are made within a turn. In the
 environment: BENCH_QUICK=1 makes runs short and few: to see that everything works, not to quote;
 BENCH_SECONDS=N is how long the machine is watched, for tries too; BENCH_HALS=perf leaves out back
 ends; BENCH_RECORD=FILE puts what is printed into that document too (docs/performance.md has places for
@@ -17,15 +18,18 @@ import math
 import os
 import pathlib
 import platform
+import shlex
 import statistics
 import sys
 
 import figures
+import large
+import page
+import reading
 import shares
 from commands import NOBODY, Commands, Failed, read_rows
-from figures import show, show_at_most, show_below, show_heading, tell
+from figures import QUICK, ratios, say, show, show_at_most, show_below, show_heading, tell, turns
 
-QUICK = os.environ.get("BENCH_QUICK", "0") not in ("", "0")
 RECORD = None if QUICK else os.environ.get("BENCH_RECORD")
 TURNS = 2 if QUICK else 7
 LONG_TURNS = 1 if QUICK else 3
@@ -56,23 +60,6 @@ def name_rate(hz):
 
 def name_threads(threads):
     return f"{threads} thread{'s' if threads > 1 else ''}"
-
-
-def say(text):
-    tell(f"  {text}")
-
-
-def turns(actions, count):
-    """Runs named actions in turns, every other turn in reverse; [{name: result}]."""
-    results = []
-    for turn in range(count):
-        names = list(actions) if turn % 2 == 0 else list(reversed(actions))
-        results.append({name: actions[name]() for name in names})
-    return results
-
-
-def ratios(results, measure, over="ntprof", under="perf"):
-    return [measure(turn[over]) / measure(turn[under]) for turn in results]
 
 
 def usable(commands):
@@ -573,9 +560,10 @@ def figure_shares(commands):
 
 FIGURES = {"cost": figure_cost, "growth": figure_growth, "drain": figure_drain,
            "calls": figure_calls, "hits": figure_hits, "whole": figure_whole, "delay": figure_delay,
-           "system": figure_system, "table": figure_table, "start": figure_start, "shares": figure_shares}
+           "system": figure_system, "table": figure_table, "start": figure_start, "shares": figure_shares,
+           "reading": reading.figure_reading, "large": large.figure_large, "page": page.figure_page}
 
-WITHOUT_WORK = {"calls", "hits", "whole", "delay"}
+WITHOUT_WORK = {"calls", "hits", "whole", "delay", "reading", "large", "page"}
 
 
 def read_line(path, key):
@@ -613,14 +601,16 @@ def run_figure(commands, name):
 
 def main():
     parser = argparse.ArgumentParser()
-    programs = ("drain", "calls", "hits", "walk", "breakpoint")
+    programs = ("drain", "calls", "hits", "walk", "breakpoint", "rows")
     for name in ("ntprof", "work", "measure", *programs):
         parser.add_argument(f"--{name}", required=True, type=os.path.abspath)
+    parser.add_argument("--folder", required=True, type=pathlib.Path, dest="kept")
+    parser.add_argument("--compiler", required=True, type=shlex.split)
     parser.add_argument("figures", nargs="*", choices=[*FIGURES, []], metavar="FIGURE")
     options = parser.parse_args()
 
     commands = Commands(options.ntprof, options.work, options.measure)
-    for name in programs:
+    for name in (*programs, "kept", "compiler"):
         setattr(commands, name, getattr(options, name))
     names = options.figures or list(FIGURES)
     failed = False

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages that are missing. Usage: install_packages.sh [build|check]
+# Installs the Debian packages that are missing. Usage: install_packages.sh [build|check|bench]
 #
 # The list is packages.txt beside this script (or $NTPROF_PACKAGES). Says what it installs, does
 # nothing when all is there, and removes nothing.
@@ -12,8 +12,9 @@ list=${NTPROF_PACKAGES:-$(dirname "$0")/packages.txt}
 case $tier in
 build) tiers=build ;;
 check) tiers='build check' ;;
+bench) tiers='build check bench' ;;
 *)
-    echo "usage: $0 [build|check]" >&2
+    echo "usage: $0 [build|check|bench]" >&2
     exit 2
     ;;
 esac

@@ -282,7 +282,7 @@ class InstallPackages(Folder):
                      f'case "$*" in *install*) exit {apt_status} ;; esac')
         if sudo:
             self.command("sudo", f'echo "sudo $*" >>{log}\n"$@"')
-        packages = packages or "build one\nbuild two twocmd\ncheck three\n"
+        packages = packages or "build one\nbuild two twocmd\ncheck three\nbench four\n"
         environment = {"PATH": str(self.bin),
                        "NTPROF_PACKAGES": str(self.write("packages.txt", packages))}
         status, text = run(SCRIPTS / "install_packages.sh", tier, env=environment)
@@ -311,7 +311,10 @@ class InstallPackages(Folder):
         self.assertEqual(self.install("one"), (0, "", ""))
 
     def test_check_tier__includes_build(self):
-        self.assertIn("installing: two three", self.install("one", tier="check")[1])
+        self.assertEqual(self.install("one", tier="check")[1], "install_packages: installing: two three\n")
+
+    def test_bench_tier__includes_check(self):
+        self.assertEqual(self.install("one", tier="bench")[1], "install_packages: installing: two three four\n")
 
     def test_build_tier__leaves_check_alone(self):
         self.assertEqual(self.install("one", "two", tier="build"), (0, "", ""))
