@@ -135,7 +135,7 @@ _ntprof()
         system) options="--duration --kernel --user -G --cgroup $record" ;;
         top) options="-a --all -p --pid -d --delay --duration --kernel --user -G --cgroup $hits" ;;
         report)
-            options='--by --image --process --symbol --rows --json --csv --symbolize --debuginfod
+            options='-e --event --by --image --process --symbol --rows --json --csv --symbolize --debuginfod
                 -o --output --help'
             files=$profiles
             ;;
@@ -145,8 +145,8 @@ _ntprof()
             files=$profiles
             ;;
         diff)
-            options='--normalize --all --fail-above --by --image --process --symbol --rows --json
-                --csv --help'
+            options='--normalize --all --fail-above -e --event --by --image --process --symbol --rows
+                --json --csv --help'
             files=$profiles
             ;;
         merge)

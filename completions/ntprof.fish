@@ -141,7 +141,7 @@ complete -c ntprof -n '__ntprof_is annotate' -l context -x -a '0 5 20 all' -d 'l
 complete -c ntprof -n '__ntprof_is annotate' -l bytes -d 'of instructions, too'
 complete -c ntprof -n '__ntprof_is annotate' -l objdump -d 'have objdump disassemble'
 complete -c ntprof -n '__ntprof_is annotate' -s M -l disassembler-style -x -a 'att intel' -d 'of instructions'
-complete -c ntprof -n '__ntprof_is annotate export' -s e -l event -x -a '(__ntprof_sources)' -d 'hits of this source'
+complete -c ntprof -n '__ntprof_is report annotate diff export' -s e -l event -x -a '(__ntprof_sources)' -d 'hits of this source'
 
 complete -c ntprof -n '__ntprof_is diff' -l normalize -d 'compare shares of all hits'
 complete -c ntprof -n '__ntprof_is diff' -l all -d 'show rows that chance explains, too'

@@ -230,7 +230,9 @@ class Gmon(Export):
         for words, said in [([], "--image chooses it: app ("),
                             (["--image", "app"], "--image chooses it: /"),
                             (["--image", "/usr/bin/app"], "--image chooses it: aaaa ("),
-                            (["--image", "none"], "--image none: no image with hits has that path")]:
+                            (["--image", "none"], "--image none: no image with hits has such a path"),
+                            (["--image", "/usr/bin/a?p"], "--image chooses it: aaaa ("),
+                            (["--image", "*"], "--image chooses it: /")]:
             result = self.ntprof("export", "--format", "gmon", "-e", "time", *words, "-o", "out", "hard")
             self.assertEqual(result.returncode, 125)
             self.assertIn(said, text(result.stderr))

@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/names.h"
 #include "cmd/options.h"
+#include "cmd/source_choice.h"
 #include "cmd/source_dirs.h"
 #include "cmd/terminal.h"
 #include "profile/pprof.h"
@@ -301,18 +302,8 @@ choose_source(const struct profile *profile, const struct arguments *arguments,
               size_t *source)
 {
     *source = LISTING_ALL_SOURCES;
-    if (arguments->source == NULL) {
-        return true;
-    }
-    for (size_t i = 0; i < profile->source_count; i++) {
-        if (strcmp(profile->sources[i].name, arguments->source) == 0) {
-            *source = i;
-            return true;
-        }
-    }
-    return fail_value("-e", arguments->source,
-                      "the profile has no such source; ntprof report --by source lists "
-                      "what it has");
+    return arguments->source == NULL ||
+           source_choose("annotate", profile, arguments->source, source);
 }
 
 /* --- showing it --- */

@@ -142,6 +142,9 @@ read_file(const struct arguments *arguments, const char *path)
                      ? "; it is what a second run keeps of the first: run twice, or "
                        "name OLD and NEW"
                      : "");
+    } else if (!view_options_choose(&arguments->view, "diff", profile)) {
+        profile_delete(profile);
+        profile = NULL;
     } else if (!report_check(profile, &keys_alone, why, sizeof(why))) {
         fail(path, why);
         profile_delete(profile);

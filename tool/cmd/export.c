@@ -3,6 +3,7 @@
 #include "export/export.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/source_choice.h"
 #include "cmd/source_dirs.h"
 #include "profile/pprof.h"
 
@@ -153,41 +154,6 @@ check(const struct arguments *arguments)
     return odd == NULL;
 }
 
-/* The names of a profile's sources but left_out, escaped, for messages. */
-static const char *
-list_sources(char *list, size_t size, const struct profile *profile, size_t left_out)
-{
-    size_t length = 0;
-
-    list[0] = '\0';
-    for (size_t i = 0; i < profile->source_count && length + 1 < size; i++) {
-        char shown[80];
-
-        if (i != left_out) {
-            length += (size_t)snprintf(
-                list + length, size - length, "%s%s", length > 0 ? ", " : "",
-                text_show(shown, sizeof(shown), profile->sources[i].name));
-        }
-    }
-    return list;
-}
-
-static bool
-find_source(const struct profile *profile, struct arguments *arguments)
-{
-    char shown[SHOWN_BYTES];
-    char list[512];
-
-    arguments->options.source = export_find_source(profile, arguments->source);
-    if (arguments->options.source < profile->source_count) {
-        return true;
-    }
-    list_sources(list, sizeof(list), profile, SIZE_MAX);
-    cmd_fail("export", "-e %s: the profile has no such source; it has %s",
-             text_show(shown, sizeof(shown), arguments->source), list);
-    return false;
-}
-
 /* Which source a form of one source shows. */
 static bool
 choose_source(const struct profile *profile, struct arguments *arguments)
@@ -198,7 +164,9 @@ choose_source(const struct profile *profile, struct arguments *arguments)
     if (profile->source_count == 0) {
         return fail(arguments->file, "has no source, so there is nothing to show");
     }
-    return arguments->source == NULL || find_source(profile, arguments);
+    return arguments->source == NULL ||
+           source_choose("export", profile, arguments->source,
+                         &arguments->options.source);
 }
 
 /* Says which sources are not there, where that was not asked for. */
@@ -213,7 +181,7 @@ say_left_out(const struct profile *profile, const struct arguments *arguments)
         cmd_fail("export", "%s holds one source: %s; left out: %s (-e chooses)",
                  arguments->format->name,
                  text_show(shown, sizeof(shown), profile->sources[0].name),
-                 list_sources(list, sizeof(list), profile, 0));
+                 source_list(list, sizeof(list), profile, 0));
     }
 }
 

@@ -148,6 +148,8 @@ show(const struct arguments *arguments)
     terminal_fit(stdout, &options);
     if (arguments->symbolize && !add_names(profile, arguments)) {
         status = CMD_FAILED; /* which was said */
+    } else if (!view_options_choose(&arguments->view, "report", profile)) {
+        status = CMD_FAILED;
     } else if (!report_check(profile, &options, why, sizeof(why))) {
         status = cmd_fail("report", "%s", why);
     } else {

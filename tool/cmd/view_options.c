@@ -2,6 +2,7 @@
 /* view_options.c - what report and diff have in common. */
 #include "cmd/view_options.h"
 #include "cmd/cmd.h"
+#include "cmd/source_choice.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,9 @@ view_options_set(struct view_options *view, const char *command, int option,
                  const char *value)
 {
     switch (option) {
+    case 'e':
+        view->source = value;
+        return true;
     case VIEW_ROWS:
         return options_count(command, "--rows", value, "all", &view->report.rows);
     case VIEW_BY:
@@ -83,4 +87,20 @@ view_options_set(struct view_options *view, const char *command, int option,
     default:
         return false;
     }
+}
+
+bool
+view_options_choose(const struct view_options *view, const char *command,
+                    struct profile *profile)
+{
+    size_t source;
+
+    if (view->source == NULL) {
+        return true;
+    }
+    if (!source_choose(command, profile, view->source, &source)) {
+        return false;
+    }
+    profile_keep_source(profile, source);
+    return true;
 }

@@ -18,7 +18,8 @@ enum {
 };
 
 #define VIEW_OPTION_ROWS                                    \
-    {"rows", required_argument, NULL, VIEW_ROWS},           \
+    {"event", required_argument, NULL, 'e'},                \
+        {"rows", required_argument, NULL, VIEW_ROWS},       \
         {"by", required_argument, NULL, VIEW_BY},           \
         {"image", required_argument, NULL, VIEW_IMAGE},     \
         {"process", required_argument, NULL, VIEW_PROCESS}, \
@@ -31,6 +32,7 @@ enum {
 struct view_options {
     struct report_options report;
     struct report_filter *filters; /* what report.filters is */
+    const char *source;            /* the one that is shown; NULL: all */
     bool by_source;                /* a row may be one of a source: in messages */
 };
 
@@ -40,5 +42,9 @@ void view_options_finish(struct view_options *view);
 /* Takes an option of VIEW_OPTION_ROWS. False after an error line. */
 bool view_options_set(struct view_options *view, const char *command, int option,
                       const char *value);
+
+/* Leaves of a profile what the source that was chosen counted, if one was. False after an error line. */
+bool view_options_choose(const struct view_options *view, const char *command,
+                         struct profile *profile);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* export.c - the table of forms. A new one is a row here, and a file with its writer. */
 #include "export/export.h"
-#include "export/names.h"
 
 #include "util/text.h"
 
@@ -55,18 +54,6 @@ export_format_names(void)
 {
     return "pprof, gmon, callgrind, speedscope, folded, json, csv, html, "
            "openmetrics";
-}
-
-size_t
-export_find_source(const struct profile *profile, const char *name)
-{
-    size_t i = 0;
-
-    while (i < profile->source_count &&
-           !export_is_called(profile->sources[i].name, name)) {
-        i++;
-    }
-    return i;
 }
 
 /* False: the hits of a source are more than limit. */

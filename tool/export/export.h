@@ -16,12 +16,11 @@
 struct listing_prefix; /* annotate/listing.h */
 
 struct export_options {
-    size_t source; /* index of the one that is shown, for forms of one source */
-    const char
-        *image;  /* of gmon: path, last part of it or build-id; NULL: the only one */
-    size_t rows; /* of openmetrics: functions with a series of their own */
-    size_t listings;                       /* of html: functions whose code is put in */
-    const char *image_dir;                 /* of html: as in annotator_settings */
+    size_t source;         /* index of the one that is shown, for forms of one source */
+    const char *image;     /* of gmon: a glob for match_image; NULL: the only one */
+    size_t rows;           /* of openmetrics: functions with a series of their own */
+    size_t listings;       /* of html: functions whose code is put in */
+    const char *image_dir; /* of html: as in annotator_settings */
     const struct listing_prefix *prefixes; /* the same */
     size_t prefix_count;
 };
@@ -53,9 +52,6 @@ struct export_format {
     bool has_listings; /* heeds options->listings */
     bool binary;       /* not for a terminal */
 };
-
-/* The source that a user names. profile->source_count: there is none. */
-size_t export_find_source(const struct profile *profile, const char *name);
 
 /* NULL: there is none with that name. */
 const struct export_format *export_format_find(const char *name);

@@ -31,21 +31,6 @@ export_file_offset(const struct profile *profile, const struct profile_row *row)
     return row->address - image->start + image->offset;
 }
 
-bool
-export_is_called(const char *name, const char *given)
-{
-    struct buffer escaped = {0};
-    bool equal = strcmp(name, given) == 0;
-
-    if (!equal && strstr(given, "\\x") != NULL) {
-        text_escape(&escaped, name);
-        equal = buffer_text(&escaped) != NULL &&
-                strcmp((const char *)escaped.data, given) == 0;
-    }
-    buffer_finish(&escaped);
-    return equal;
-}
-
 const char *
 export_image_name(const struct profile_image *image)
 {

@@ -18,9 +18,6 @@ bool export_has_hits(const struct profile *profile, const struct profile_row *ro
 uint64_t export_file_offset(const struct profile *profile,
                             const struct profile_row *row);
 
-/* Is name what a user gave: as it is, or escaped as every output shows it? */
-bool export_is_called(const char *name, const char *given);
-
 /* The last part of the image's path, not escaped; never empty. */
 const char *export_image_name(const struct profile_image *image);
 

@@ -3,6 +3,7 @@
 #include "export/one_image.h"
 
 #include "export/names.h"
+#include "profile/match.h"
 
 #include "util/hash_index.h"
 #include "util/text.h"
@@ -70,25 +71,35 @@ add_up_images(struct one_image *choice, size_t source)
     return true;
 }
 
+/* Which files name fits; all if it is NULL. */
 static bool
-is_called(const struct profile_image *image, const char *name)
+find_named(struct one_image *choice, const char *name)
 {
-    return export_is_called(image->path, name) ||
-           export_is_called(export_image_name(image), name) ||
-           (name[0] != '\0' && export_is_called(image->build_id, name));
+    const struct profile *profile = choice->profile;
+    struct buffer scratch = {0};
+    bool done;
+
+    choice->named = calloc(profile->image_count + 1, sizeof(bool));
+    for (size_t i = 0; choice->named != NULL && i < profile->image_count; i++) {
+        choice->named[i] =
+            name == NULL || match_image(name, &profile->images[i], &scratch);
+    }
+    done = choice->named != NULL && !scratch.failed;
+    buffer_finish(&scratch);
+    return done;
 }
 
 /* Is the image one to choose: the first of its file, with hits, and so called if a name is given? */
 static bool
-is_candidate(const struct one_image *choice, uint32_t image, const char *name)
+is_candidate(const struct one_image *choice, uint32_t image)
 {
     return choice->first_of[image] == image && choice->hits[image] > 0 &&
-           (name == NULL || is_called(&choice->profile->images[image], name));
+           choice->named[image];
 }
 
 /* The image with most hits among the candidates that is behind after in that order; else UINT32_MAX. */
 static uint32_t
-next_candidate(const struct one_image *choice, const char *name, uint32_t after)
+next_candidate(const struct one_image *choice, uint32_t after)
 {
     const uint64_t *hits = choice->hits;
     uint32_t best = UINT32_MAX;
@@ -97,7 +108,7 @@ next_candidate(const struct one_image *choice, const char *name, uint32_t after)
         const bool behind = after == UINT32_MAX || hits[i] < hits[after] ||
                             (hits[i] == hits[after] && i > after);
 
-        if (behind && is_candidate(choice, i, name) &&
+        if (behind && is_candidate(choice, i) &&
             (best == UINT32_MAX || hits[i] > hits[best])) {
             best = i;
         }
@@ -106,24 +117,32 @@ next_candidate(const struct one_image *choice, const char *name, uint32_t after)
 }
 
 static size_t
-count_candidates(const struct one_image *choice, const char *name)
+count_candidates(const struct one_image *choice)
 {
     size_t count = 0;
 
     for (uint32_t i = 0; i < choice->profile->image_count; i++) {
-        count += is_candidate(choice, i, name);
+        count += is_candidate(choice, i);
     }
     return count;
 }
 
-/* Of images that name fits: their path, or the build-id if that is what fits. */
+/* Of candidates: the last part of the path, if no name was given yet; then the path, or the build-id if
+ * they all have one path. */
 static const char *
-what_tells_apart(const struct profile_image *image, const char *name)
+what_tells_apart(const struct one_image *choice, uint32_t image, const char *name)
 {
+    const struct profile_image *const images = choice->profile->images;
+
     if (name == NULL) {
-        return export_image_name(image);
+        return export_image_name(&images[image]);
     }
-    return export_is_called(image->path, name) ? image->build_id : image->path;
+    for (uint32_t i = 0; i < choice->profile->image_count; i++) {
+        if (images[i].path != images[image].path && is_candidate(choice, i)) {
+            return images[image].path;
+        }
+    }
+    return images[image].build_id;
 }
 
 /* Says which images there are to choose from, those with most hits first. */
@@ -131,22 +150,20 @@ static bool
 fail_choice(const struct one_image *choice, const char *name, struct export_said *said)
 {
     enum { NAMED = 4 };
-    const size_t count = count_candidates(choice, name);
+    const size_t count = count_candidates(choice);
     uint32_t image = UINT32_MAX;
     size_t length;
 
     length = (size_t)snprintf(said->error, sizeof(said->error),
                               "gmon holds one image, --image chooses it:");
     for (int i = 0; i < NAMED; i++) {
-        const struct profile_image *entry;
         char shown[64];
 
-        image = next_candidate(choice, name, image);
+        image = next_candidate(choice, image);
         if (image == UINT32_MAX) {
             return false;
         }
-        entry = &choice->profile->images[image];
-        text_show(shown, sizeof(shown), what_tells_apart(entry, name));
+        text_show(shown, sizeof(shown), what_tells_apart(choice, image, name));
         length += (size_t)snprintf(said->error + length, sizeof(said->error) - length,
                                    "%s %s (%" PRIu64 " hits)", i > 0 ? "," : "", shown,
                                    choice->hits[image]);
@@ -167,20 +184,20 @@ one_image_choose(struct one_image *choice, const struct profile *profile,
     char shown[128];
 
     *choice = (struct one_image){.profile = profile};
-    if (!add_up_images(choice, options->source)) {
+    if (!add_up_images(choice, options->source) || !find_named(choice, name)) {
         return false;
     }
-    count = count_candidates(choice, name);
+    count = count_candidates(choice);
     if (count > 1) {
         return fail_choice(choice, name, said);
     }
     if (count == 1) {
-        choice->chosen = next_candidate(choice, name, UINT32_MAX);
+        choice->chosen = next_candidate(choice, UINT32_MAX);
         return true;
     }
     if (name != NULL) {
         snprintf(said->error, sizeof(said->error),
-                 "--image %s: no image with hits has that path, name or build-id",
+                 "--image %s: no image with hits has such a path, name or build-id",
                  text_show(shown, sizeof(shown), name));
     } else {
         snprintf(
@@ -195,5 +212,6 @@ void
 one_image_finish(struct one_image *choice)
 {
     free(choice->first_of);
+    free(choice->named);
     free(choice->hits);
 }

@@ -14,6 +14,7 @@ struct one_image {
     const struct profile *profile;
     uint32_t *first_of; /* index of the first entry of the same file, by image */
     uint64_t *hits;     /* of a source, by that index; 0 at all others */
+    bool *named;        /* by image: it is called as options->image says */
     uint32_t chosen;    /* such an index */
 };
 

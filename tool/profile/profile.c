@@ -543,3 +543,21 @@ profile_sort(struct profile *profile)
         profile->private->rows_moved = true;
     }
 }
+
+void
+profile_keep_source(struct profile *profile, size_t source)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < profile->row_count; i++) {
+        struct profile_row *const row = &profile->rows[i];
+
+        row->hits[0] = row->hits[source];
+        if (row->hits[0] != 0) {
+            profile->rows[kept++] = *row;
+        }
+    }
+    profile->row_count = kept;
+    profile->sources[0] = profile->sources[source];
+    profile->source_count = 1;
+}

@@ -152,6 +152,9 @@ bool profile_add_hits_at(struct profile *profile, const struct profile_place *pl
 struct profile_row *profile_row_at(struct profile *profile,
                                    const struct profile_place *place, bool exact);
 
+/* Leaves the rows and hits of one source, for looking at: nothing can be added afterwards. */
+void profile_keep_source(struct profile *profile, size_t source);
+
 /* Largest row first (by source 0, then address): call once before writing or reporting.
  */
 void profile_sort(struct profile *profile);

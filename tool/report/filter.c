@@ -2,10 +2,8 @@
 /* filter.c - which rows of a profile a report is of. */
 #include "report/filter.h"
 
-#include "report/group.h"
-#include "util/text.h"
+#include "profile/match.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,36 +37,6 @@ name_count(const struct profile *profile, enum report_filter_kind kind)
     return 0;
 }
 
-/* Equal as well as matching: "[kernel]" and "operator[]" are names, and globs too. */
-static bool
-matches_text(const char *glob, const char *text)
-{
-    return strcmp(glob, text) == 0 || fnmatch(glob, text, 0) == 0;
-}
-
-/* As matches_text, of the escaped name. scratch fails when out of memory. */
-static bool
-matches_name(const char *glob, const char *name, struct buffer *scratch)
-{
-    scratch->size = 0;
-    text_escape(scratch, name);
-    return buffer_text(scratch) != NULL &&
-           matches_text(glob, (const char *)scratch->data);
-}
-
-static bool
-matches_image(const char *glob, const struct profile_image *image,
-              struct buffer *scratch)
-{
-    if (matches_name(glob, image->path, scratch)) {
-        return true;
-    }
-    scratch->size = 0;
-    report_image_name(image, scratch);
-    return buffer_text(scratch) != NULL &&
-           matches_text(glob, (const char *)scratch->data);
-}
-
 static bool
 matches(const struct profile *profile, const struct report_filter *filter, size_t index,
         struct buffer *scratch)
@@ -77,14 +45,14 @@ matches(const struct profile *profile, const struct report_filter *filter, size_
 
     switch (filter->kind) {
     case REPORT_FILTER_IMAGE:
-        return matches_image(filter->glob, &profile->images[index], scratch);
+        return match_image(filter->glob, &profile->images[index], scratch);
     case REPORT_FILTER_PROCESS:
-        return matches_name(filter->glob, profile->processes[index], scratch);
+        return match_name(filter->glob, profile->processes[index], scratch);
     case REPORT_FILTER_SYMBOL:
         function = &profile->functions[index];
-        return matches_name(filter->glob, function->name, scratch) ||
+        return match_name(filter->glob, function->name, scratch) ||
                (function->system_name != function->name &&
-                matches_name(filter->glob, function->system_name, scratch));
+                match_name(filter->glob, function->system_name, scratch));
     case REPORT_FILTER_KINDS:
         break;
     }
