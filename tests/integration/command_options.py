@@ -34,7 +34,7 @@ WRONG = [
     (["-c", "ten", "-e", "page-faults"], ["-c"]),
     (["-c", "10"], ["-c", "-F"]),
     (["-F", "997", "-e", "page-faults"], ["-F", "-c"]),
-    (["-e", "no-such-source"], ["-e", "no-such-source", "ntprof sources"]),
+    (["-e", "no-such-source"], ["-e no-such-source: there is no such source", "ntprof sources"]),
     (["-e", ""], ["-e", "ntprof sources"]),
     (["-e", "time,"], ["-e"]),
     (["-e", "time,time"], ["-e", "twice"]),

@@ -120,6 +120,8 @@ class System(Whole):
     def test_one_processor__half_of_what_two_have(self):
         result = self.ntprof("system", "--duration", "1s", "-C", "0", "--json")
         self.assertEqual(result.returncode, 0)
+        self.assertEqual(text(result.stderr), "")
+        self.assertEqual(json.loads(result.stdout)["sources"], self.report()["sources"])
         source = self.report()["sources"][0]
         self.assertGreater(source["expected"], 900)
         self.assertLess(source["expected"], 1300)

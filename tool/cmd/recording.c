@@ -78,6 +78,17 @@ recording_unknown_source(const struct recording *recording)
     return unknown;
 }
 
+/* Always false, for return. */
+static bool
+recording_fail_source(const struct recording *recording, const char *name,
+                      const char *why)
+{
+    char advice[600];
+
+    snprintf(advice, sizeof(advice), "%s; see: ntprof sources", why);
+    return cmd_refuse_value(recording->command, "-e", name, advice);
+}
+
 static bool
 recording_open_session(struct recording *recording)
 {
@@ -91,7 +102,6 @@ recording_open_session(struct recording *recording)
         .intervals = intervals,
         .cgroup = recording->options->cgroup,
     };
-    char shown[120];
     NTSTATUS status;
 
     for (size_t i = 0; i < recording->options->source_count; i++) {
@@ -111,18 +121,46 @@ recording_open_session(struct recording *recording)
         return false;
     }
     if (status == STATUS_INVALID_PARAMETER) {
-        cmd_fail(recording->command,
-                 "-e '%s': unknown, or its parameter is bad; see: ntprof sources",
-                 text_show(shown, sizeof(shown), recording_unknown_source(recording)));
-        return false;
+        return recording_fail_source(
+            recording, recording_unknown_source(recording),
+            "there is no such source, or not with what is behind its colon");
     }
     if (!NT_SUCCESS(status)) {
+        const char *const why = ntprof_session_error(NULL);
+
         cmd_fail(recording->command, "cannot open a session: %s",
-                 ntprof_status_text(status));
+                 why[0] != '\0' ? why : ntprof_status_text(status));
         return false;
     }
     ntprof_session_use(recording->session);
     return true;
+}
+
+/* Why a source cannot be found, for who knows the command and not the library. Always false, for return. */
+static bool
+recording_explain_source(const struct recording *recording, const char *name,
+                         NTSTATUS status)
+{
+    const char *const reason = ntprof_session_error(recording->session);
+    ntprof_session_info info = {.size = sizeof(info)};
+    char why[512];
+
+    switch (status) {
+    case STATUS_NOT_FOUND:
+        ntprof_session_get_info(recording->session, &info);
+        snprintf(why, sizeof(why), "there is no such source with back end %s",
+                 info.backend);
+        break;
+    case STATUS_INVALID_PARAMETER:
+        snprintf(why, sizeof(why),
+                 "what is behind the colon is no number that the source can have");
+        break;
+    default: /* it may quote the name */
+        text_show(why, sizeof(why),
+                  reason[0] != '\0' ? reason : ntprof_status_text(status));
+        break;
+    }
+    return recording_fail_source(recording, name, why);
 }
 
 static bool
@@ -130,33 +168,22 @@ recording_find_source(struct recording *recording, size_t at)
 {
     const char *const name = recording->options->sources[at];
     ntprof_source_info info = {.size = sizeof(info)};
-    char shown[120];
     NTSTATUS status =
         ntprof_source_lookup(recording->session, name, &recording->sources[at]);
 
-    text_show(shown, sizeof(shown), name);
     if (!NT_SUCCESS(status)) {
-        const char *const reason = ntprof_session_error(recording->session);
-        char reason_shown[512];
-
-        /* It may quote the name. */
-        text_show(reason_shown, sizeof(reason_shown),
-                  reason[0] != '\0' ? reason : ntprof_status_text(status));
-        cmd_fail(recording->command, "-e '%s': %s; see: ntprof sources", shown,
-                 reason_shown);
-        return false;
+        return recording_explain_source(recording, name, status);
     }
     for (size_t i = 0; i < at; i++) {
         if (recording->sources[i] == recording->sources[at]) {
-            cmd_fail(recording->command, "-e '%s': given twice", shown);
-            return false;
+            return cmd_refuse_value(recording->command, "-e", name, "given twice");
         }
     }
     status = ntprof_source_get(recording->session, recording->sources[at], &info);
     if (!NT_SUCCESS(status) || !info.supported) {
-        cmd_fail(recording->command, "-e '%s': %s; see: ntprof sources", shown,
-                 NT_SUCCESS(status) ? info.reason : ntprof_status_text(status));
-        return false;
+        return recording_fail_source(recording, name,
+                                     NT_SUCCESS(status) ? info.reason
+                                                        : ntprof_status_text(status));
     }
     recording->kernel = recording->kernel || info.kernel_included != 0;
     return true;
@@ -189,13 +216,24 @@ recording_open_report_file(struct recording *recording, const char *path)
     return true;
 }
 
+/* A table is talk. JSON is what was asked for, and goes where a program looks for it, unless the command that is
+ * run writes there, or the profile goes there. */
+static FILE *
+recording_default_report(const struct record_options *options)
+{
+    return options->json && !options->syntax->program &&
+                   strcmp(options->output, "-") != 0
+               ? stdout
+               : stderr;
+}
+
 static bool
 recording_open_report(struct recording *recording)
 {
     const char *const path = recording->options->report;
     struct stat status;
 
-    recording->report = stderr;
+    recording->report = recording_default_report(recording->options);
     if (path == NULL) {
         return true;
     }
@@ -534,6 +572,22 @@ recording_conclude(struct recording *recording)
     return printed;
 }
 
+/* Says why the report cannot be written, which errno tells. */
+static void
+recording_fail_report(const struct recording *recording)
+{
+    const char *const path = recording->options->report;
+    const int error = errno;
+    char shown[200];
+
+    if (path == NULL) {
+        cmd_fail(recording->command, "cannot write the report: %s", strerror(error));
+    } else {
+        cmd_fail(recording->command, "--report: %s: cannot write the report: %s",
+                 text_show(shown, sizeof(shown), path), strerror(error));
+    }
+}
+
 /* Puts the report in its place, if it is a file and was printed whole; else the old one stays. */
 static bool
 recording_end_report(struct recording *recording, bool printed)
@@ -541,7 +595,7 @@ recording_end_report(struct recording *recording, bool printed)
     struct whole_file_error error;
 
     if (!printed) {
-        cmd_fail(recording->command, "cannot write the report: %s", strerror(errno));
+        recording_fail_report(recording);
     }
     if (!printed || !recording->replaces_report) {
         return printed;
