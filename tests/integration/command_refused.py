@@ -44,6 +44,48 @@ class Filter(CommandTest):
         result = self.refused("perf_event_open", errno.EPERM, "sources")
         self.assertEqual(result.returncode, 125)
 
+    def test_perf_events_taken_by_another__said(self):
+        result = self.refused("perf_event_open", errno.EBUSY, "run", "--", "touch", "started")
+        said = text(result.stderr)
+        self.assertEqual(result.returncode, 125, said)
+        self.assertIn("for itself alone", said)
+        self.assert_nothing_left()
+
+    def backend(self, name, refused=(), doctor=("doctor", "--json")):
+        """What doctor tells of a back end, when a call fails with an error."""
+        result = self.refused(*refused, *doctor) if refused else self.ntprof(*doctor)
+        told, = (one for one in json.loads(result.stdout)["backends"] if one["name"] == name)
+        return told
+
+    def test_no_bpf__doctor_and_run_name_what_refuses(self):
+        wanted = {errno.EPERM: "seccomp filter refuses bpf", errno.ENOSYS: "bpf is not there",
+                  errno.ENOMEM: "control group", errno.EMFILE: "RLIMIT_NOFILE",
+                  errno.EINVAL: "older than 5.10"}
+        if self.is_user():
+            wanted[errno.EPERM] = "lacks CAP_BPF"
+        for error, words in wanted.items():
+            with self.subTest(errno.errorcode[error]):
+                told = self.backend("bpf", ("bpf", error))
+                self.assertFalse(told["usable"])
+                self.assertIn(words, told["reason"])
+                self.assertTrue(told["remedy"])
+                said = text(self.refused("bpf", error, "doctor").stdout)
+                self.assertIn(words, said)
+                self.assertIn("Profiling works", said)  # by another
+                result = self.refused("bpf", error, "run", "--hal", "bpf", "--", "touch", "started")
+                self.assertEqual(result.returncode, 125)
+                self.assertIn(words, text(result.stderr))
+                self.assert_nothing_left()
+
+    def test_bpf_as_it_is__doctor_says_what_run_does(self):
+        told = self.backend("bpf")
+        result = self.profile("--hal", "bpf", "-q", "-o", "/dev/null", "--", "true")
+        said = text(result.stderr)
+        self.assertEqual(result.returncode == 0, told["usable"], said)
+        if not told["usable"]:
+            self.assertIn(told["reason"], said)
+            self.assertIn("CAP_BPF", text(self.ntprof("doctor").stdout))
+
     def test_no_memfd_or_pidfd__works_or_says_what_fails(self):
         for call in ("memfd_create", "pidfd_open"):
             with self.subTest(call):

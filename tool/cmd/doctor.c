@@ -121,7 +121,7 @@ add_settings(struct facts *facts)
              "0: names of kernel functions for CAP_SYSLOG; 2: for nobody");
 }
 
-/* CAP_SYS_ADMIN is bit 21, CAP_PERFMON 38, CAP_SYS_PTRACE 19, CAP_SYSLOG 34. */
+/* CAP_PERFMON is bit 38, CAP_BPF 39, CAP_SYS_ADMIN 21, CAP_SYS_PTRACE 19, CAP_SYSLOG 34. */
 static void
 add_capabilities(struct facts *facts)
 {
@@ -129,6 +129,7 @@ add_capabilities(struct facts *facts)
         int bit;
         const char *name;
     } wanted[] = {{38, "CAP_PERFMON"},
+                  {39, "CAP_BPF"},
                   {21, "CAP_SYS_ADMIN"},
                   {19, "CAP_SYS_PTRACE"},
                   {34, "CAP_SYSLOG"}};
@@ -154,9 +155,9 @@ add_process(struct facts *facts)
 
     read_status("Seccomp:", fact->value, sizeof(fact->value));
     snprintf(fact->meaning, sizeof(fact->meaning), "%s",
-             strcmp(fact->value, "0") == 0
-                 ? "no filter"
-                 : "a filter is on, as in containers: it may refuse perf_event_open");
+             strcmp(fact->value, "0") == 0 ? "no filter"
+                                           : "a filter is on, as in containers: it may "
+                                             "refuse perf_event_open and bpf");
 
     fact = add_fact(facts, "open files");
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {

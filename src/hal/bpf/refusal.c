@@ -135,6 +135,10 @@ bpf_refusal_explain(int error, enum bpf_stage stage, struct bpf_refusal *refusal
             "out of memory, or a control group's limit is reached: BPF maps count",
             "raise the control group's memory limit");
         break;
+    case EBUSY:
+        say(refusal, "another program has the event or the program for itself alone",
+            "end other profilers and tracers, and try again");
+        break;
     case EAGAIN:
         say(refusal, "signals interrupt the kernel's verifier again and again",
             "send the caller fewer signals while it opens a session");

@@ -2,7 +2,7 @@
 /*
  * refuse.c - runs a command for which system calls fail, as in a container.
  *
- * usage: refuse perf_event_open|memfd_create|pidfd_open ERRNO COMMAND [ARGUMENT...]
+ * usage: refuse perf_event_open|bpf|memfd_create|pidfd_open ERRNO COMMAND [ARGUMENT...]
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -18,6 +18,9 @@ call_number(const char *name)
 {
     if (strcmp(name, "perf_event_open") == 0) {
         return SYS_perf_event_open;
+    }
+    if (strcmp(name, "bpf") == 0) {
+        return SYS_bpf;
     }
     if (strcmp(name, "memfd_create") == 0) {
         return SYS_memfd_create;
