@@ -7,14 +7,12 @@
  */
 #include "annotate/listingp.h"
 
+#include "profile/match.h"
 #include "util/hash_index.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Fewer say nothing of a build. */
-enum { BUILD_ID_DIGITS_MIN = 4 };
 
 /* search - what is looked for, and what was found until now. */
 struct search {
@@ -31,34 +29,25 @@ struct search {
 
 /* --- images --- */
 
-/* Does the pattern fit the image's path, or the last part of it? Or does its build-id begin so? */
-static bool
-fits_image(const char *pattern, const struct profile_image *image)
-{
-    const char *const name = listing_last_part(image->path);
-    const size_t size = strlen(pattern);
-
-    return fnmatch(pattern, image->path, 0) == 0 || fnmatch(pattern, name, 0) == 0 ||
-           strcmp(pattern, image->path) == 0 || strcmp(pattern, name) == 0 ||
-           (size >= BUILD_ID_DIGITS_MIN &&
-            strncmp(pattern, image->build_id, size) == 0);
-}
-
 static bool
 choose_images(struct search *search)
 {
+    struct buffer scratch = {0};
     bool any = false;
+    bool done;
 
     search->images = calloc(search->profile->image_count + 1, sizeof(bool));
     for (size_t i = 0; search->images != NULL && i < search->profile->image_count;
          i++) {
-        search->images[i] = search->image == NULL ||
-                            fits_image(search->image, &search->profile->images[i]);
+        search->images[i] =
+            search->image == NULL ||
+            match_image(search->image, &search->profile->images[i], &scratch);
         any |= search->images[i];
     }
-    search->targets->no_such_image =
-        search->images != NULL && search->image != NULL && !any;
-    return search->images != NULL;
+    done = search->images != NULL && !scratch.failed;
+    buffer_finish(&scratch);
+    search->targets->no_such_image = done && search->image != NULL && !any;
+    return done;
 }
 
 /* Is part all of path, or its last parts? */
@@ -306,37 +295,74 @@ find_addresses(struct search *search, const char *text)
 
 /* --- functions --- */
 
-/* The end of the name proper: before arguments, and before what templates and clones add. */
-static size_t
-proper_length(const char *name)
+/* Behind the bracket that closes the one at text; NULL if none does. */
+static const char *
+skip_brackets(const char *text)
 {
     size_t depth = 0;
 
-    for (size_t i = 0; name[i] != '\0'; i++) {
-        if (name[i] == '<') {
+    for (; *text != '\0'; text++) {
+        if (strchr("<([{", *text) != NULL) {
             depth++;
-        } else if (name[i] == '>' && depth > 0) {
-            depth--;
-        } else if (name[i] == '(' && depth == 0 && i > 0) {
-            return i;
+        } else if (strchr(">)]}", *text) != NULL && --depth == 0) {
+            return text + 1;
         }
     }
-    return strlen(name);
+    return NULL;
 }
 
-/* Is text the name without arguments, or its last parts, by "::" or Go's "."? */
+/* Does the name proper end at rest: before arguments, and before what a template or a clone adds? */
+static bool
+ends_proper(const char *rest)
+{
+    if (strncmp(rest, "::<", 3) == 0) {
+        rest += 2; /* Rust */
+    } else if (strncmp(rest, " <", 2) == 0) {
+        rest++; /* behind an operator that is itself made of brackets */
+    }
+    if (*rest == '<' || *rest == '[') {
+        rest = skip_brackets(rest);
+    }
+    return rest != NULL &&
+           (*rest == '\0' || *rest == '(' || strncmp(rest, " [", 2) == 0);
+}
+
+/* Does a part of the name begin at at: by "::", by Go's ".", or behind the type of what a template returns? */
+static bool
+begins_part(const char *name, const char *at)
+{
+    return at == name || at[-1] == '.' || at[-1] == ' ' ||
+           (at - name >= 2 && memcmp(at - 2, "::", 2) == 0);
+}
+
+/* Where the walk over a name goes on: behind a bracket, unless those were the arguments. NULL: it ends. */
+static const char *
+next_part(const char *at)
+{
+    const char *behind = at + 1;
+
+    if (strchr("<([{", *at) != NULL) {
+        behind = skip_brackets(at);
+        if (*at == '(' && behind != NULL && strchr(":.(", *behind) == NULL) {
+            return NULL;
+        }
+    }
+    return behind;
+}
+
+/* Is text the name without arguments, or its last parts? */
 static bool
 ends_name(const char *name, const char *text)
 {
-    const size_t whole = proper_length(name);
     const size_t size = strlen(text);
-    const char *part = size > whole ? name : name + whole - size;
 
-    if (size == 0 || size > whole || memcmp(part, text, size) != 0) {
-        return false;
+    for (const char *at = name; at != NULL && *at != '\0'; at = next_part(at)) {
+        if (begins_part(name, at) && strncmp(at, text, size) == 0 &&
+            ends_proper(at + size)) {
+            return size > 0;
+        }
     }
-    return part == name || part[-1] == '.' ||
-           (part - name >= 2 && memcmp(part - 2, "::", 2) == 0);
+    return false;
 }
 
 enum fit { FIT_WHOLE, FIT_END, FIT_GLOB, FITS };

@@ -117,6 +117,63 @@ symbol__last_part_of_a_go_name__found(void **state)
     profile_delete(profile);
 }
 
+/* As compilers tell them, and what a user would call them. */
+static void
+symbol__templates_and_their_like__found_by_bare_name(void **state)
+{
+    static const char *const names[][2] = {
+        {"unsigned long mixit<unsigned long>(unsigned long, unsigned long)", "mixit"},
+        {"std::enable_if<true, int>::type work::pick<(Kind)2>(int) const",
+         "work::pick"},
+        {"void (anonymous namespace)::sort<int>(int*)", "sort"},
+        {"main::{lambda(int)#1}::operator()(int) const", "operator()"},
+        {"bool operator< <char>(Text<char> const&)", "operator<"},
+        {"core::intrinsics::rotate_left::<u64>", "rotate_left"},
+        {"<m::W<u64> as m::Step>::step", "step"},
+        {"main.Map[go.shape.int_0]", "Map"},
+        {"main.(*T).Add", "(*T).Add"},
+        {"work::loop(unsigned long) [clone .isra.0]", "loop"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct profile *profile = fixture_profile(0);
+
+        fixture_hits(profile, fixture_image(profile, "/bin/app", ""), 0x401000,
+                     fixture_function(profile, names[i][0], "", 0), 0, 0, 5);
+        assert_string_equal(fixture_target(profile, names[i][1]).name, names[i][0]);
+        profile_delete(profile);
+    }
+}
+
+/* Types of results and arguments, and half a name, are no names; nor do brackets without an end matter. */
+static void
+symbol__what_stands_around_a_name__not_found(void **state)
+{
+    static const char *const names[][2] = {
+        {"unsigned long mixit<unsigned long>(unsigned long, unsigned long)", "long"},
+        {"std::vector<int> make<int>(std::pair<int, int>)", "vector"},
+        {"std::vector<int> make<int>(std::pair<int, int>)", "pair"},
+        {"work::Set::has(int) const", "const"},
+        {"work::Set::has(int) const", "Set"},
+        {"a.(((<<<[[[.b", "b"},
+        {"a::<a::<a::<", "a"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct profile *profile = fixture_profile(0);
+        struct listing_targets targets;
+
+        fixture_hits(profile, fixture_image(profile, "/bin/app", ""), 0x401000,
+                     fixture_function(profile, names[i][0], "", 0), 0, 0, 5);
+        targets = find(profile, names[i][1], NULL);
+        assert_int_equal(targets.count, 0);
+        listing_targets_finish(&targets);
+        profile_delete(profile);
+    }
+}
+
 static void
 symbol__part_of_a_word__not_found(void **state)
 {
@@ -289,6 +346,8 @@ main(void)
         cmocka_unit_test(symbol__no_such_image__told_apart_from_no_such_symbol),
         cmocka_unit_test(symbol__last_part_or_glob__found),
         cmocka_unit_test(symbol__last_part_of_a_go_name__found),
+        cmocka_unit_test(symbol__templates_and_their_like__found_by_bare_name),
+        cmocka_unit_test(symbol__what_stands_around_a_name__not_found),
         cmocka_unit_test(symbol__part_of_a_word__not_found),
         cmocka_unit_test(inlined_symbol__never_outermost__found),
         cmocka_unit_test(line__by_last_parts_of_path__hits_of_all_images),
