@@ -380,6 +380,14 @@ line_style(const struct listing *listing, const struct listing_line *line)
     }
 }
 
+/* What shares are of, as in print_text.c: a line and its call may both show what the other has too. */
+static uint64_t
+whole_of(const struct listing *listing, size_t source)
+{
+    return listing->own[source] > listing->shown[source] ? listing->own[source]
+                                                         : listing->shown[source];
+}
+
 static void
 draw_line(const struct tui_screen *screen, struct tui_pen *pen, size_t at)
 {
@@ -387,7 +395,7 @@ draw_line(const struct tui_screen *screen, struct tui_pen *pen, size_t at)
     const struct listing_line *const line = &listing->lines[at];
     const bool known = screen->source < listing->source_count;
     const uint64_t hits = known ? listing_line_hits(listing, line, screen->source) : 0;
-    const double share = share_of(hits, known ? listing->own[screen->source] : 0);
+    const double share = share_of(hits, known ? whole_of(listing, screen->source) : 0);
     const bool chosen = at == screen->list_cursor;
     const enum tui_style style = chosen ? TUI_CHOSEN : line_style(listing, line);
 

@@ -192,6 +192,7 @@ draw__listing__hits_brackets_and_source(void **state)
     static uint64_t hits[] = {30, 0, 10, 0};
     static uint64_t own[] = {40, 0};
     static uint64_t totals[] = {80, 0};
+    static uint64_t shown[] = {40, 0};
     struct listing_line lines[] = {
         {.kind = LISTING_SOURCE,
          .text = "\tx = y;\033[0m",
@@ -225,7 +226,8 @@ draw__listing__hits_brackets_and_source(void **state)
                               .hits = hits,
                               .source_count = 2,
                               .own = own,
-                              .totals = totals};
+                              .totals = totals,
+                              .shown = shown};
     struct paper paper;
 
     (void)state;
@@ -251,6 +253,39 @@ draw__listing__hits_brackets_and_source(void **state)
         paper = paper_draw(&screen);
         paper_finish(&paper);
     }
+    tui_screen_list(&screen, NULL, true);
+}
+
+/* The lines around the one that was asked for have hits that are not its own. */
+static void
+draw__listing_of_a_line__shares_are_of_what_is_shown(void **state)
+{
+    static uint64_t hits[] = {10, 70};
+    static uint64_t own[] = {10};
+    static uint64_t totals[] = {100};
+    static uint64_t shown[] = {80};
+    struct listing_line lines[] = {
+        {.kind = LISTING_SOURCE, .text = "asked();", .line = 1, .hits_at = 0},
+        {.kind = LISTING_SOURCE, .text = "beside();", .line = 2, .hits_at = 1},
+    };
+    struct listing listing = {.title = "a.c:1",
+                              .lines = lines,
+                              .count = 2,
+                              .hits = hits,
+                              .source_count = 1,
+                              .own = own,
+                              .totals = totals,
+                              .shown = shown};
+    struct paper paper;
+
+    (void)state;
+    tui_screen_resize(&screen, 12, 60);
+    tui_screen_list(&screen, &listing, false);
+    paper = paper_draw(&screen);
+    assert_string_equal(paper_line(&paper, 1), "time: 10 hits, 10.00% of all");
+    assert_string_equal(paper_line(&paper, 4), " 12.50%        10        1  asked();");
+    assert_string_equal(paper_line(&paper, 5), " 87.50%        70        2  beside();");
+    paper_finish(&paper);
     tui_screen_list(&screen, NULL, true);
 }
 
@@ -311,6 +346,8 @@ main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(draw__listing__hits_brackets_and_source, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(
+            draw__listing_of_a_line__shares_are_of_what_is_shown, setup, teardown),
         cmocka_unit_test_setup_teardown(draw__name_of_a_megabyte__cut, setup, teardown),
         cmocka_unit_test_setup_teardown(draw__locale_without_unicode__question_marks,
                                         setup, teardown),
