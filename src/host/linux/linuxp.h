@@ -263,7 +263,7 @@ struct host_processors {
     int64_t read_ms;  /* CLOCK_MONOTONIC_COARSE when it was read; -1: never */
 };
 
-/* host_processors_parse - a list such as "0-3,8"; -EINVAL leaves processors as it was. */
+/* host_processors_parse - an ascending list such as "0-3,8"; -EINVAL leaves processors as it was. */
 int host_processors_parse(const char *text, struct host_processors *processors);
 
 /* host_processors_refresh - read again unless done within the last 100 ms. What was known stays

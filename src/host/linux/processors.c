@@ -61,15 +61,16 @@ processors_parse_number(const char **text, unsigned long *number)
     return errno == 0 && *number < PROCESSOR_COUNT_MAX;
 }
 
-/* "N" or "N-M"; moves text behind it. */
+/* "N" or "N-M", from *least on; moves text and *least behind it. */
 static int
-processors_parse_range(const char **text, struct host_processors *processors)
+processors_parse_range(const char **text, unsigned long *least,
+                       struct host_processors *processors)
 {
     unsigned long first;
     unsigned long last;
-    int error = 0;
+    int error;
 
-    if (!processors_parse_number(text, &first)) {
+    if (!processors_parse_number(text, &first) || first < *least) {
         return -EINVAL;
     }
     last = first;
@@ -79,7 +80,9 @@ processors_parse_range(const char **text, struct host_processors *processors)
             return -EINVAL;
         }
     }
-    for (unsigned long number = first; number <= last && error == 0; number++) {
+    *least = last + 1;
+    error = processors_include(processors, last); /* room for all at once */
+    for (unsigned long number = first; number < last && error == 0; number++) {
         error = processors_include(processors, number);
     }
     return error;
@@ -97,10 +100,11 @@ int
 host_processors_parse(const char *text, struct host_processors *processors)
 {
     struct host_processors parsed = {0};
+    unsigned long least = 0;
     int error;
 
     do {
-        error = processors_parse_range(&text, &parsed);
+        error = processors_parse_range(&text, &least, &parsed);
     } while (error == 0 && *text++ == ',');
     if (error == 0 && text[-1] == '\n') {
         text++;

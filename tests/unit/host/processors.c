@@ -64,6 +64,9 @@ parse__hostile_text__refused_and_untouched(void **state)
         "0-4194304",
         "99999999999999999999999",
         "0-18446744073709551615",
+        "1,0", /* the kernel's lists ascend */
+        "0-2,2",
+        "0-4194303,0-4194303",
     };
 
     (void)state;
