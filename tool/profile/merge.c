@@ -249,6 +249,13 @@ load_bias(const struct profile_image *image)
     return image->start - image->offset;
 }
 
+/* Segments of one file may lie each at an address of its own; a range that nobody told can be any. */
+static bool
+same_place(const struct profile_image *a, const struct profile_image *b)
+{
+    return a->limit <= a->start || b->limit <= b->start || load_bias(a) == load_bias(b);
+}
+
 /* Files of other tools have addresses as they ran, ours those of the file. */
 static bool
 has_run_addresses(const struct profile *profile)
@@ -264,7 +271,8 @@ same_image(const struct profile_merger *merger, const struct profile_image *a,
         return false;
     }
     if (is_build(a) && is_build(b)) {
-        return strcmp(base_name(a->path), base_name(b->path)) == 0;
+        return strcmp(base_name(a->path), base_name(b->path)) == 0 &&
+               (has_run_addresses(merger->sum) || same_place(a, b));
     }
     return strcmp(a->path, b->path) == 0 &&
            (!is_file(a) || !has_run_addresses(merger->sum) ||

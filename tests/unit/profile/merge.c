@@ -342,6 +342,31 @@ merge__same_build_elsewhere__one_image_that_covers_both(void **state)
 }
 
 static void
+merge__segments_with_addresses_of_their_own__stay_apart(void **state)
+{
+    const struct profile_image segment = {.path = "/usr/bin/work",
+                                          .build_id = "0123456789abcdef0123",
+                                          .start = 0x20000,
+                                          .limit = 0x30000,
+                                          .offset = 0xb000};
+    struct profile *profile = variant(0);
+    const struct profile_row *row;
+    uint32_t image;
+    struct profile *sum;
+
+    (void)state;
+    assert_true(profile_add_image(profile, &segment, &image));
+    assert_true(profile_add_hits(profile, image, 0x20010, 0, 0, 0, 0, 5));
+    sum = add(profile, variant(1));
+    row = find_row(sum, segment.path, segment.build_id, 0x20010, "");
+    assert_non_null(row);
+    assert_int_equal(sum->images[row->image].start, segment.start);
+    assert_int_equal(sum->images[row->image].offset, segment.offset);
+    assert_int_equal(sum->image_count, 5);
+    profile_delete(sum);
+}
+
+static void
 merge__other_build_of_one_path__stays_apart(void **state)
 {
     struct profile *sum = add(variant(0), fixture_small());
@@ -514,6 +539,7 @@ main(void)
         cmocka_unit_test(merge__other_texts__all_kept_once),
         cmocka_unit_test(merge__bracketed_otherwise__same_sum),
         cmocka_unit_test(merge__same_build_elsewhere__one_image_that_covers_both),
+        cmocka_unit_test(merge__segments_with_addresses_of_their_own__stay_apart),
         cmocka_unit_test(merge__other_build_of_one_path__stays_apart),
         cmocka_unit_test(
             merge__kernels_of_two_machines__other_names_at_one_address_stay_apart),
