@@ -4,8 +4,10 @@
  *
  * Inputs are profiles, gzip or not. A fuzzer seldom makes a valid gzip trailer, so plain ones do most.
  */
-#include "profile/pprof.h"
+#include "harmless.h"
+
 #include "profile/merge.h"
+#include "profile/pprof.h"
 #include "report/diff.h"
 #include "report/report.h"
 
@@ -24,17 +26,40 @@ require(bool good)
     }
 }
 
-static void
-show(const struct profile *profile, enum report_key key, enum report_format format)
-{
-    const struct report_options options = {.keys = {{key}, 1},
-                                           .format = format,
-                                           .rows = 50,
-                                           .width = format == REPORT_TABLE ? 80 : 0};
-    FILE *out = fopen("/dev/null", "w");
+/* A text that something is printed into. */
+struct printed {
+    FILE *out;
+    char *text;
+    size_t size;
+};
 
-    require(out != NULL && report_print(out, profile, &options));
-    fclose(out);
+static void
+begin_print(struct printed *printed)
+{
+    printed->out = open_memstream(&printed->text, &printed->size);
+    require(printed->out != NULL);
+}
+
+/* What came of it goes to terminals and into files of others. */
+static void
+end_print(struct printed *printed, bool done)
+{
+    require(fclose(printed->out) == 0 && done);
+    require_harmless(printed->text, printed->size);
+    free(printed->text);
+}
+
+/* width: of the terminal, which may have any; 0: none. */
+static void
+show(const struct profile *profile, enum report_key key, enum report_format format,
+     int width)
+{
+    const struct report_options options = {
+        .keys = {{key}, 1}, .format = format, .rows = 50, .width = width};
+    struct printed printed;
+
+    begin_print(&printed);
+    end_print(&printed, report_print(printed.out, profile, &options));
 }
 
 /* All keys at once, of what a glob lets through. */
@@ -47,7 +72,7 @@ show_filtered(const struct profile *profile)
                                                    {REPORT_FILTER_SYMBOL, "*"}};
     struct report_options options = {
         .filters = filters, .filter_count = 4, .rows = 50, .format = REPORT_JSON};
-    FILE *out = fopen("/dev/null", "w");
+    struct printed printed;
     char why[256] = "";
 
     while (options.keys.count < REPORT_KEY_COUNT) {
@@ -55,8 +80,8 @@ show_filtered(const struct profile *profile)
         options.keys.count++;
     }
     require(report_check(profile, &options, why, sizeof(why)) == (why[0] == '\0'));
-    require(out != NULL && report_print(out, profile, &options));
-    fclose(out);
+    begin_print(&printed);
+    end_print(&printed, report_print(printed.out, profile, &options));
 }
 
 static bool
@@ -172,12 +197,13 @@ compare(const struct profile *a, const struct profile *b, bool normalize,
         .all = true,
     };
     struct diff *diff = diff_new(a, b, &options);
-    FILE *out = fopen("/dev/null", "w");
+    struct printed printed;
 
-    require(diff != NULL && out != NULL && diff_print(out, diff));
+    require(diff != NULL);
+    begin_print(&printed);
+    end_print(&printed, diff_print(printed.out, diff));
     require(a != b || !diff_grew(diff, 0));
     diff_delete(diff);
-    fclose(out);
 }
 
 static void
@@ -201,16 +227,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (profile == NULL) {
         require(error.text[0] != '\0');
+        require_harmless(error.text, strlen(error.text));
         return 0;
     }
     write_and_read(profile);
     merge_and_compare(profile, data, size);
     profile_sort(profile);
     for (int key = REPORT_BY_FUNCTION; key < REPORT_KEY_COUNT; key++) {
-        show(profile, (enum report_key)key, REPORT_TABLE);
+        show(profile, (enum report_key)key, REPORT_TABLE, (int)(size % 200));
     }
-    show(profile, REPORT_BY_ADDRESS, REPORT_JSON);
-    show(profile, REPORT_BY_FUNCTION, REPORT_CSV);
+    show(profile, REPORT_BY_ADDRESS, REPORT_JSON, 0);
+    show(profile, REPORT_BY_FUNCTION, REPORT_CSV, 0);
     show_filtered(profile);
     profile_delete(profile);
     return 0;

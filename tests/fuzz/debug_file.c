@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug_file.c - fuzz target: what links in a forged image lead to: a debug file, a supplementary file,
+ * split units, what a server sends.
+ *
+ * An input is a list of files, each a byte of kind, three bytes of size, lowest first, and its bytes. A name
+ * that is looked for is that of the file whose ending it has, wherever that may be.
+ */
+#include "sym/download.h"
+#include "sym/elf_file.h"
+#include "sym/sym.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Of an image with the bit, the CRC in its debuglink is made that of the debug file, which no fuzzer guesses. */
+enum {
+    IMAGE,
+    DEBUG,
+    SUPPLEMENT,
+    SPLIT,
+    PACKAGE,
+    SERVED,
+    FILES,
+    KIND_MASK = 7,
+    MENDED = 16
+};
+
+static const char *const endings[FILES] = {
+    [DEBUG] = ".debug", [SUPPLEMENT] = ".sup", [SPLIT] = ".dwo", [PACKAGE] = ".dwp"};
+
+static struct file {
+    int fd;
+    const uint8_t *bytes; /* of the input */
+    size_t size;
+} files[FILES];
+
+static void
+require(bool good)
+{
+    if (!good) {
+        abort();
+    }
+}
+
+/* --- what the search calls instead of opening files and asking servers --- */
+
+int __wrap_sym_open_regular(const char *root, const char *path);
+int __wrap_sym_download_debug_file(struct sym_download *download,
+                                   const unsigned char *id, size_t id_size,
+                                   const char *what, char *path, size_t path_size);
+
+int
+__wrap_sym_open_regular(const char *root, const char *path)
+{
+    const size_t length = strlen(path);
+
+    require(root != NULL);
+    for (size_t i = 0; i < FILES; i++) {
+        const size_t ending = endings[i] == NULL ? SIZE_MAX : strlen(endings[i]);
+
+        if (ending < length && strcmp(path + length - ending, endings[i]) == 0 &&
+            files[i].size > 0) {
+            return dup(files[i].fd);
+        }
+    }
+    return -ENOENT;
+}
+
+int
+__wrap_sym_download_debug_file(struct sym_download *download, const unsigned char *id,
+                               size_t id_size, const char *what, char *path,
+                               size_t path_size)
+{
+    require(download != NULL && id != NULL && id_size > 0 && what[0] != '\0' &&
+            path_size > 0);
+    path[0] = '\0';
+    return files[SERVED].size > 0 ? dup(files[SERVED].fd) : -ENOENT;
+}
+
+/* --- files --- */
+
+static void
+mend_crc(void)
+{
+    const uint32_t crc =
+        (uint32_t)crc32(0, files[DEBUG].bytes, (uInt)files[DEBUG].size);
+    struct sym_elf image;
+    size_t index;
+
+    if (sym_elf_open(&image, files[IMAGE].fd) != 0) {
+        return;
+    }
+    index = sym_elf_find_section(&image, ".gnu_debuglink");
+    if (index != 0 && sym_elf_section_in_file(&image, index) &&
+        image.sections[index].sh_size >= sizeof(crc)) {
+        const GElf_Shdr *const section = &image.sections[index];
+
+        require(pwrite(files[IMAGE].fd, &crc, sizeof(crc),
+                       (off_t)(section->sh_offset + section->sh_size - sizeof(crc))) ==
+                sizeof(crc));
+    }
+    sym_elf_close(&image);
+}
+
+/* Each has bytes of the input alone. */
+static void
+write_files(void)
+{
+    for (size_t i = 0; i < FILES; i++) {
+        struct file *file = &files[i];
+
+        if (file->fd == 0) {
+            file->fd = memfd_create("file", MFD_CLOEXEC);
+            require(file->fd > 0);
+        }
+        require(ftruncate(file->fd, 0) == 0 &&
+                pwrite(file->fd, file->bytes, file->size, 0) == (ssize_t)file->size);
+    }
+}
+
+static void
+take_files(const uint8_t *data, size_t size)
+{
+    bool mended = false;
+
+    for (size_t i = 0; i < FILES; i++) {
+        files[i].bytes = data;
+        files[i].size = 0;
+    }
+    while (size >= 4) {
+        const size_t wanted =
+            (size_t)data[1] | (size_t)data[2] << 8 | (size_t)data[3] << 16;
+        const size_t taken = wanted < size - 4 ? wanted : size - 4;
+        const unsigned int kind = data[0] & KIND_MASK;
+
+        if (kind < FILES) {
+            files[kind].bytes = data + 4;
+            files[kind].size = taken;
+            mended = kind == IMAGE ? (data[0] & MENDED) != 0 : mended;
+        }
+        data += 4 + taken;
+        size -= 4 + taken;
+    }
+    write_files();
+    if (mended) {
+        mend_crc();
+    }
+}
+
+static bool
+take_row(void *context, uint64_t address, const char *file, uint32_t line)
+{
+    (void)address;
+    (void)line;
+    require(file != NULL);
+    return ++*(size_t *)context < 10000;
+}
+
+static void
+look_up(struct sym_image *image, uint64_t offset)
+{
+    struct sym_name name;
+    size_t rows = 0;
+
+    if (sym_image_lookup(image, offset, &name)) {
+        require(name.name[0] != '\0' && name.system_name[0] != '\0');
+    }
+    require(name.file != NULL);
+    for (size_t i = 0; i < name.caller_count; i++) {
+        require(name.callers[i].name != NULL && name.callers[i].file != NULL);
+    }
+    if (name.line > 0) {
+        (void)sym_image_line_rows(image, name.address, name.address + 64, take_row,
+                                  &rows);
+    }
+}
+
+static void
+look_through(struct sym_image *image)
+{
+    const size_t step = files[IMAGE].size / 256 + 1;
+
+    for (uint64_t offset = 0; offset < files[IMAGE].size; offset += step) {
+        look_up(image, offset);
+    }
+    require(strlen(sym_image_note(image)) < SIZE_MAX);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static int server; /* nothing but an address: what asks it is above */
+    struct sym_settings settings = {0};
+    struct sym_image *image;
+
+    take_files(data, size);
+    settings.download =
+        files[SERVED].size > 0 ? (struct sym_download *)(void *)&server : NULL;
+    image = sym_image_open(dup(files[IMAGE].fd), "/forged/app", "/root");
+    if (image != NULL) {
+        sym_image_configure(image, &settings);
+        look_through(image);
+        sym_image_close(image);
+    }
+    return 0;
+}
