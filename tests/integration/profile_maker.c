@@ -96,7 +96,7 @@ add_hits(struct profile *profile, const struct profile_place *place, uint32_t so
 }
 
 static struct profile *
-begin(const char *command)
+begin(const char *command, const char *gaps)
 {
     struct profile *profile = profile_new();
 
@@ -104,7 +104,7 @@ begin(const char *command)
     profile->command = strdup(command);
     profile->hal = strdup("perf");
     profile->honesty = strdup(command);
-    profile->gaps = strdup("");
+    profile->gaps = strdup(gaps);
     profile->time_ns = UINT64_C(1700000000123456789);
     profile->duration_ns = UINT64_C(5012345678);
     profile->bucket_bytes = 4;
@@ -153,9 +153,13 @@ static void
 add_functions(struct profile *profile)
 {
     static const char *const names[] = {
-        HOSTILE,      "=1+1", "[other]", "[unknown]", "(3) name",
-        "name 12 34", " ",    "# 1",     "fn=(1) x",  "-x",
-        "operator;",  "{}",   "\xff",    "</script>"};
+        HOSTILE,     "=1+1",       "[other]",
+        "[unknown]", "(3) name",   "name 12 34",
+        " ",         "# 1",        "fn=(1) x",
+        "-x",        "operator;",  "{}",
+        "\xff",      "</script>",  "+1",
+        "@A1",       "\t=1",       "\033]0;t\a\r\x7f\xc2\x9b[1m",
+        "]]>-->",    "&amp;'`${x}"};
     char *long_name = malloc(LONG_NAME_BYTES + 1);
     const uint32_t outer = add_function(profile, "outer", "outer.c");
     const uint32_t middle = add_function(profile, "middle;x", "middle.h");
@@ -193,7 +197,7 @@ add_images(struct profile *profile)
 static struct profile *
 make_hard(void)
 {
-    struct profile *profile = begin(HOSTILE);
+    struct profile *profile = begin(HOSTILE, HOSTILE);
     struct profile_place place = {.image = 0, .address = 0x80000};
     uint32_t thread;
 
@@ -223,7 +227,7 @@ make_hard(void)
 static struct profile *
 make_image(int count, char **words)
 {
-    struct profile *profile = begin("image");
+    struct profile *profile = begin("image", "");
     const uint32_t time = add_source(profile, "time", strtoull(words[1], NULL, 10));
     const uint32_t faults = add_source(profile, "page-faults", 1);
     struct profile_place place = {0};
@@ -246,7 +250,7 @@ static struct profile *
 make_large(uint64_t rows, uint64_t images)
 {
     enum { ROWS_OF_FUNCTION = 4 };
-    struct profile *profile = begin("large");
+    struct profile *profile = begin("large", "");
 
     require(images > 0 && rows > 0, "ROWS IMAGES");
     add_source(profile, "time", 10000);

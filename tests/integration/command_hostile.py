@@ -1,0 +1,315 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Every command that reads profiles: hostile names in every form, files that are none, and full disks.
+
+profile-maker's kind `hard` has hostile names of everything that has one: functions, source files, images,
+build-ids, processes, threads, sources, the command line, the notes.
+"""
+import csv
+import ctypes
+import fcntl
+import html.parser
+import io
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import struct
+import sys
+import termios
+
+import harness
+from harness import text, wait_for
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "golden"))
+import validate_schema  # noqa: E402
+
+SCHEMAS = pathlib.Path(os.environ["NTPROF_SCHEMA"]).parent
+HOSTILE = "a;b\nc\"d\\e,\\xff\033[31m<script>\u202e \\x41"
+LONG = "L" * (1 << 20)
+KEYS = ("function", "line", "image", "address", "bucket", "process", "thread", "cpu", "source")
+FORMS = ("pprof", "gmon", "callgrind", "speedscope", "folded", "json", "csv", "html", "openmetrics")
+TURNS = {*range(0x202a, 0x202f), *range(0x2066, 0x206a), 0x61c, 0x200e, 0x200f, 0x2028, 0x2029, 0xfeff}
+
+
+def harmful(output):
+    """The characters of an output that a terminal or a reader of lines would obey."""
+    return [ascii(character) for character in sorted(set(output.decode("utf-8")))
+            if (ord(character) < 32 and character != "\n") or 127 <= ord(character) < 160 or
+            ord(character) in TURNS]
+
+
+class Page(html.parser.HTMLParser):
+    """Which elements a page has, and the texts of its scripts that do not run."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements = []
+        self.data = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, sorted(name for name, _ in attrs)))
+
+    def handle_data(self, data):
+        if self.elements and self.elements[-1][0] == "script":
+            self.data.append(data)
+
+
+class Hostile(harness.CommandTest):
+    def make(self, *words):
+        self.run_bare([harness.program("profile-maker"), *map(str, words)], check=True)
+
+    def setUp(self):
+        super().setUp()
+        self.make("hard", "hard")
+        csv.field_size_limit(1 << 24)
+
+    def succeed(self, *words):
+        """Standard output; there and on standard error is nothing that drives a terminal."""
+        result = self.ntprof(*words)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assertEqual(harmful(result.stderr), [], words)
+        return result.stdout
+
+    def printed(self, *words):
+        output = self.succeed(*words)
+        self.assertEqual(harmful(output), [], words)
+        return output
+
+    def json(self, schema, *words):
+        told = json.loads(self.printed(*words))
+        schema = json.loads((SCHEMAS / schema).read_text())
+        self.assertEqual(list(validate_schema.check(told, schema, schema)), [], words)
+        return told
+
+    def csv(self, *words):
+        """The lines; each has the columns of the first, and none is a formula."""
+        lines = list(csv.reader(io.StringIO(self.printed(*words).decode(), newline=""), strict=True))
+        self.assertGreater(len(lines), 1)
+        self.assertEqual({len(line) for line in lines}, {len(lines[0])}, words)
+        for line in lines[1:]:
+            for field in line:
+                self.assertNotRegex(field[:80], r"^([=+@]|-[^0-9])", "a formula")
+        return lines
+
+    def functions(self, file):
+        told = self.json("report.schema.json", "report", "--json", "--rows", "0", file)
+        return {row["function"] for row in told["rows"]}
+
+
+class Names(Hostile):
+    def test_report__every_key_and_form(self):
+        for key in (*KEYS, ",".join(KEYS)):
+            with self.subTest(key):
+                words = ["report", "--rows", "0", "--by", key, "hard"]
+                self.printed(*words)
+                self.json("report.schema.json", *words, "--json")
+                self.csv(*words, "--csv")
+        self.assertLessEqual({LONG, "\\x1b]0;t\\x07\\x0d\\x7f\\xc2\\x9b[1m", "\\x09=1", "</script>", "\\xff"},
+                             self.functions("hard"))
+
+    def test_report__filters_by_hostile_names(self):
+        for option in ("--symbol", "--process", "--image"):
+            with self.subTest(option):
+                self.printed("report", option, "*" + HOSTILE[:3] + "*", "hard")
+                said = self.ntprof("report", option, "\033[2J\n\u202e", "hard").stderr
+                self.assertEqual((harmful(said), said.count(b"\n")), ([], 1))
+
+    def test_report__on_a_terminal_of_any_width__colours_alone(self):
+        for columns in (1, 20, 80, 65535):
+            with self.subTest(columns):
+                master, slave = pty.openpty()
+                self.set_columns(slave, columns)
+                child = self.start(self.arguments("report", "hard"), stdout=slave, stderr=slave)
+                os.close(slave)
+                shown = self.read_all(master)
+                self.assertEqual(child.wait(harness.TIME_LIMIT_S), 0)
+                plain = re.sub(rb"\033\[[0-9;]*m", b"", shown.replace(b"\r\n", b"\n"))
+                self.assertEqual(harmful(plain), [])
+                self.assertIn(b"100.00%", plain)
+
+    @staticmethod
+    def set_columns(terminal, columns):
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+    @staticmethod
+    def read_all(descriptor):
+        parts = []
+        while True:
+            try:
+                part = os.read(descriptor, 65536)
+            except OSError:  # the other side is closed
+                part = b""
+            if not part:
+                os.close(descriptor)
+                return b"".join(parts)
+            parts.append(part)
+
+    def test_diff__every_form(self):
+        self.make("image", "other", "/usr/bin/app", 10000, "0x1000:5")
+        for pair in (["hard", "hard"], ["hard", "other"], ["other", "hard"]):
+            for more in ([], ["--normalize"], ["--by", "line"], ["--by", "image,process"]):
+                with self.subTest((pair, more)):
+                    words = ["diff", "--all", "--rows", "0", *more, *pair]
+                    self.printed(*words)
+                    self.json("diff.schema.json", *words, "--json")
+                    self.csv(*words, "--csv")
+
+    def test_annotate__by_names_and_places(self):
+        for what in (HOSTILE, "*script*", "LL*", "=1+1", "-x", "app+0x1000", HOSTILE + ":11", LONG[:100000]):
+            for form in ([], ["--json"], ["--source"]):
+                with self.subTest((what[:40], form)):
+                    result = self.ntprof("annotate", *form, "--", what, "hard")
+                    self.assertIn(result.returncode, (0, 125))
+                    self.assertEqual(harmful(result.stdout) + harmful(result.stderr), [])
+                    self.assertEqual(result.returncode == 0, result.stdout != b"")
+
+    def test_merge__names_come_through_and_back(self):
+        names = self.functions("hard")
+        self.printed("merge", "-o", "sum", "hard", "hard")
+        self.assertEqual(self.functions("sum"), names)
+        self.assertEqual(self.printed("merge", "-q", "-o", "again", "sum"), b"")
+        before = self.json("profile.schema.json", "export", "--format", "json", "hard")
+        after = self.json("profile.schema.json", "export", "--format", "json", "again")
+        for table, key in (("functions", "name"), ("images", "path")):
+            self.assertEqual(sorted(entry[key] for entry in after[table]),
+                             sorted(entry[key] for entry in before[table]))
+        self.assertEqual(sorted(after["threads"]), sorted(before["threads"]))
+
+    def test_exports__text_is_harmless_and_pprof_comes_back(self):
+        for form in FORMS:
+            with self.subTest(form):
+                one = ["-e", "time"] if form in ("gmon", "folded") else []
+                image = ["--image", "/opt/app"] if form == "gmon" else []
+                words = ["export", "--format", form, *one, *image]
+                output = self.succeed(*words, "hard")
+                self.succeed(*words, "-o", "out", "hard")
+                self.assertEqual((self.folder / "out").read_bytes(), output)
+                if form not in ("pprof", "gmon"):
+                    self.assertEqual(harmful(output), [])
+        (self.folder / "back").write_bytes(self.succeed("export", "--format", "pprof", "hard"))
+        self.assertEqual(self.functions("back"), self.functions("hard"))
+        self.csv("export", "--format", "csv", "back")
+
+    def test_page__names_make_no_elements(self):
+        self.make("image", "plain", "/usr/bin/app", 10000, "0x1000:5")
+        plain = Page(text(self.succeed("export", "--format", "html", "plain")))
+        page = Page(text(self.succeed("export", "--format", "html", "hard")))
+        listing = ("script", ["class", "data-fn", "data-image", "data-view", "type"])
+        self.assertIn(listing, page.elements)
+        self.assertEqual([element for element in page.elements if element != listing],
+                         [element for element in plain.elements if element != listing])
+        self.assertTrue(any("script" in data and "<script" not in data for data in page.data))
+
+
+COMMANDS = {
+    "report": ["report"],
+    "annotate": ["annotate", "main"],
+    "diff": ["diff", "good"],
+    "merge": ["merge", "-o", "sum", "good"],
+    "export": ["export", "--format", "csv"],
+    "symbolize": ["report", "--symbolize", "-o", "sum"],
+}
+
+
+class Files(Hostile):
+    def refused(self, *words):
+        """What is said: one line."""
+        result = self.ntprof(*words)
+        self.assertEqual((result.returncode, result.stdout), (125, b""), (words, text(result.stderr)))
+        said = text(result.stderr)
+        self.assertEqual((said.count("\n"), harmful(result.stderr)), (1, []), said)
+        self.assertTrue(said.startswith(f"ntprof: {words[0]}: "), said)
+        return said
+
+    def test_no_profiles__one_line_and_nothing_is_written(self):
+        self.make("image", "good", "/usr/bin/app", 10000, "0x1000:5")
+        whole = (self.folder / "good").read_bytes()
+        bad = {"empty": b"", "half": whole[:len(whole) // 2], "head": whole[:5], "words": b"hello\n" * 50,
+               "changed": whole[:30] + bytes(byte ^ 255 for byte in whole[30:40]) + whole[40:],
+               "trailer": whole[:-4] + b"\0\0\0\1", "zeros": bytes(4096), "program": b"\x7fELF" + bytes(200),
+               "x\033[31m\n\u202e": b"no"}
+        for name, content in bad.items():
+            (self.folder / name).write_bytes(content)
+        (self.folder / "folder").mkdir()
+        (self.folder / "loop").symlink_to("loop")
+        (self.folder / "sum").write_text("old")
+        kept = sorted(path.name for path in self.folder.iterdir())
+        for command, words in COMMANDS.items():
+            for name in (*bad, "missing", "missing\033[2J\n", "folder", "loop", "good/below", "n" * 300):
+                with self.subTest((command, name)):
+                    said = self.refused(*words, name)
+                    self.assertIn(name.split("\033")[0][:100], said)
+        self.assertEqual((self.folder / "sum").read_text(), "old")
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), kept)
+
+    def test_profiles_that_do_not_fit__said_and_nothing_is_written(self):
+        self.make("image", "good", "/usr/bin/app", 10000, "0x1000:5")
+        self.make("image", "faster", "/usr/bin/app", 5000, "0x1000:5")
+        self.assertIn("time has one hit each", self.refused("merge", "-o", "sum", "good", "faster"))
+        self.assertFalse((self.folder / "sum").exists())
+        result = self.ntprof("diff", "good", "faster")  # by time, since hits are of different worth
+        self.assertEqual((result.returncode, harmful(result.stdout + result.stderr)), (0, []))
+
+
+class FullDisk(Hostile):
+    """What was on a disk before it was full is there afterwards, and nothing else."""
+
+    def setUp(self):
+        super().setUp()
+        if not harness.is_root():
+            self.skipTest("only root mounts a file system")
+        self.disk = self.folder / "disk"
+        self.disk.mkdir()
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.mount(b"none", bytes(self.disk), b"tmpfs", 0, b"size=16k") != 0:
+            self.skipTest("tmpfs cannot be mounted: " + os.strerror(ctypes.get_errno()))
+        self.addCleanup(libc.umount2, bytes(self.disk), 2)
+        (self.disk / "out").write_bytes(b"old")
+        (self.disk / "filler").write_bytes(bytes(12 * 1024))
+
+    def check(self, result, status, *words):
+        said = [line for line in text(result.stderr).splitlines() if os.strerror(28) in line]
+        # A file that is rewritten: of the first failure alone, and of the last.
+        self.assertEqual(len(said), 2 if "--every" in words else 1, (words, text(result.stderr)))
+        self.assertTrue(all("disk/out" in line for line in said), said)
+        self.assertEqual(result.returncode, status, words)
+        self.assertEqual((self.disk / "out").read_bytes(), b"old")
+        self.assertEqual(sorted(path.name for path in self.disk.iterdir()), ["filler", "out"])
+
+    def test_what_reads_profiles(self):
+        for words in (["merge", "-q", "-o", "disk/out", "hard"],
+                      ["report", "--symbolize", "-o", "disk/out", "hard"],
+                      *(["export", "--format", form, "-o", "disk/out", "hard"]
+                        for form in FORMS if form not in ("gmon", "folded"))):
+            with self.subTest(words):
+                self.check(self.ntprof(*words), 125, *words)
+
+    def test_what_records(self):
+        worker = self.start([harness.program("shares"), "300000"])
+        wait_for(lambda: os.readlink(f"/proc/{worker.pid}/exe").endswith("/shares"), "the program")
+        burn = ["--", "sh", "-c", f"{harness.BURN}; exit 9"]
+        for status, words in ((9, ["run", "-o", "disk/out", *burn]),
+                              (9, ["run", "-o", "disk/out", "--every", "100ms", *burn]),
+                              (9, ["run", "-q", "-o", "/dev/null", "--report", "disk/out", "--rows", "0",
+                                   "--json", *burn]),
+                              (125, ["attach", "-p", worker.pid, "--duration", "300ms", "-o", "disk/out"]),
+                              (125, ["system", "--duration", "300ms", "-o", "disk/out"])):
+            with self.subTest(words):
+                self.check(self.ntprof(*words), status, *words)
+
+    def test_what_records_and_is_ended(self):
+        child = self.start(self.arguments("system", "-o", "disk/out"))
+        wait_for(lambda: harness.children_of(child.pid) or os.listdir(f"/proc/{child.pid}/task")[1:], "its threads")
+        child.send_signal(signal.SIGINT)
+        said = child.communicate(timeout=harness.TIME_LIMIT_S)[1]
+        self.assertIn(os.strerror(28), text(said))
+        self.assertEqual((self.disk / "out").read_bytes(), b"old")
+
+
+if __name__ == "__main__":
+    harness.main()
