@@ -112,6 +112,8 @@ typedef struct ntprof_backend_info {
 /*
  * ntprof_backend_next - walk the back ends in the order in which they are tried.
  *
+ * A size of offsetof(ntprof_backend_info, usable) asks for the name alone, and nothing is tried.
+ *
  * STATUS_INVALID_PARAMETER, STATUS_NOT_FOUND (past the last)
  */
 NTSTATUS ntprof_backend_next(uint32_t index, ntprof_backend_info *info);

@@ -2,6 +2,7 @@
 /* api/source.c - sources with their books, and back ends. */
 #include "api/api.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -120,9 +121,11 @@ ntprof_source_get(ntprof_session *session, KPROFILE_SOURCE source,
 NTSTATUS
 ntprof_backend_next(uint32_t index, ntprof_backend_info *info)
 {
+    const size_t name_alone = offsetof(ntprof_backend_info, usable);
     ntprof_backend_info full = {0};
     HAL_PROBE probe = {0};
     uint32_t at = 0;
+    size_t least;
 
     if (info == NULL) {
         return STATUS_INVALID_PARAMETER;
@@ -133,14 +136,16 @@ ntprof_backend_next(uint32_t index, ntprof_backend_info *info)
     if (HalBackends[at] == NULL) {
         return STATUS_NOT_FOUND;
     }
-    HalBackends[at]->Probe(&probe);
+    least = info->size == name_alone ? name_alone : sizeof(full);
+    if (info->size >= sizeof(full)) {
+        HalBackends[at]->Probe(&probe);
+    }
     snprintf(full.name, sizeof(full.name), "%s", HalBackends[at]->Name);
     full.usable = probe.Usable;
     full.kernel = probe.Kernel;
     full.global = probe.Global;
     memcpy(full.reason, probe.Reason, sizeof(full.reason));
     memcpy(full.remedy, probe.Remedy, sizeof(full.remedy));
-    return api_copy_out(info, &full, sizeof(full), sizeof(full))
-               ? STATUS_SUCCESS
-               : STATUS_INVALID_PARAMETER;
+    return api_copy_out(info, &full, sizeof(full), least) ? STATUS_SUCCESS
+                                                          : STATUS_INVALID_PARAMETER;
 }

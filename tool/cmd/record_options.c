@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -382,7 +383,7 @@ list_cpus(struct record_options *options)
 static bool
 parse_hal(struct record_options *options, const char *text)
 {
-    ntprof_backend_info info = {.size = sizeof(info)};
+    ntprof_backend_info info = {.size = offsetof(ntprof_backend_info, usable)};
     char allowed[200] = "no such HAL; there are";
 
     for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {

@@ -55,6 +55,31 @@ open__cgroup_that_is_none__refused(void **state)
     assert_null(session);
 }
 
+/* What is behind the name is left alone. */
+static void
+back_ends__by_name_alone__the_same_in_order(void **state)
+{
+    ntprof_backend_info whole = {.size = sizeof(whole)};
+    ntprof_backend_info name;
+    uint32_t at = 0;
+
+    (void)state;
+    while (NT_SUCCESS(ntprof_backend_next(at, &whole))) {
+        memset(&name, 0x55, sizeof(name));
+        name.size = offsetof(ntprof_backend_info, usable);
+        assert_int_equal(ntprof_backend_next(at++, &name), STATUS_SUCCESS);
+        assert_string_equal(name.name, whole.name);
+        assert_int_equal(name.usable, 0x55555555);
+        assert_int_equal(name.reason[0], 0x55);
+    }
+    assert_in_range(at, 2, 16);
+    assert_int_equal(ntprof_backend_next(at, &name), STATUS_NOT_FOUND);
+    name.size = offsetof(ntprof_backend_info, usable) - 1;
+    assert_int_equal(ntprof_backend_next(0, &name), STATUS_INVALID_PARAMETER);
+    name.size = sizeof(name) - 1;
+    assert_int_equal(ntprof_backend_next(0, &name), STATUS_INVALID_PARAMETER);
+}
+
 /* ProfileLoadInstructions is a source that the simulated machine lacks. */
 static NTSTATUS
 watch_what_is_not_there(ntprof_session *session)
@@ -366,6 +391,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             default_session__fork_while_another_thread_opens_it__child_opens_its_own),
+        cmocka_unit_test(back_ends__by_name_alone__the_same_in_order),
         cmocka_unit_test(error__source_not_there__says_so),
         cmocka_unit_test(error__of_a_failure_before__not_told_again),
         cmocka_unit_test(error__after_a_call_that_works__still_there),
