@@ -9,6 +9,7 @@
 
 enum {
     FIRST_PAGES = 256,
+    GROWTH = 4, /* a pool has this part of what all before it have, or twice as much */
     MOST_PAGES = 16384, /* unless one buffer is larger */
     LARGEST_PAGES = 1 << 30
 };
@@ -26,7 +27,7 @@ next_pool_pages(const struct bpf_pools *pools, size_t least)
 {
     size_t pages = FIRST_PAGES;
 
-    while (pages < pools->pages && pages < MOST_PAGES) {
+    while (pages < pools->pages / GROWTH && pages < MOST_PAGES) {
         pages *= 2;
     }
     while (pages < least) {

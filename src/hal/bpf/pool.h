@@ -2,8 +2,9 @@
 /*
  * hal/bpf/pool.h - memory that programs count in: pages of mapped BPF maps.
  *
- * A pool is one map. Each holds more than the one before, since making one waits for
- * the kernel's readers; so even thousands of buffers make few. Memory below half a page
+ * A pool is one map. They grow with what there is, since making one waits for the
+ * kernel's readers; so even thousands of buffers make few. The kernel clears all of a
+ * pool when it is made, so they grow by a part. Memory below half a page
  * shares its page with others of its size. All of it is one session's.
  */
 #ifndef HAL_BPF_POOL_H
