@@ -429,7 +429,7 @@ image_segment_counter(const struct image_segment *segment, size_t source,
     return segment->counters[source] + ((place - segment->begin) >> segment->log2);
 }
 
-/* Moves one counter's hits to fresh. There is room before the counter is emptied: what cannot
+/* Moves the hits of a counter that is not 0 to fresh. There is room before the counter is emptied: what cannot
  * be kept is not taken. */
 static bool
 fold_counter(struct image *image, const struct image_segment *segment, uint32_t source,
@@ -442,9 +442,6 @@ fold_counter(struct image *image, const struct image_segment *segment, uint32_t 
         .source = source,
     };
 
-    if (__atomic_load_n(counter, __ATOMIC_RELAXED) == 0) {
-        return true;
-    }
     if (image->kind == IMAGE_ANONYMOUS && image->pid == 0) {
         count.place = 0; /* of many processes: their addresses would have no end */
     }
@@ -456,8 +453,39 @@ fold_counter(struct image *image, const struct image_segment *segment, uint32_t 
     return true;
 }
 
-/* Takes over the counters of one source from byte at up to end. Only pages that hold
- * counts are looked at: reading the others would make them. */
+/* Are the counter and the one behind it 0? Most are. */
+static bool
+is_pair_zero(const ULONG *counter)
+{
+    typedef uint64_t __attribute__((may_alias)) pair;
+
+    return __atomic_load_n((const pair *)(const void *)counter, __ATOMIC_RELAXED) == 0;
+}
+
+/* Takes over the counters of one source from byte at, which is even in counters, up to end. */
+static bool
+fold_counters(struct image *image, const struct image_segment *segment, uint32_t source,
+              size_t at, size_t end)
+{
+    const ULONG *const counters = segment->counters[source];
+    const size_t count = end / sizeof(ULONG);
+    bool complete = true;
+    size_t i = at / sizeof(ULONG);
+
+    while (i < count) {
+        if (i % 2 == 0 && i + 1 < count && is_pair_zero(&counters[i])) {
+            i += 2;
+            continue;
+        }
+        if (__atomic_load_n(&counters[i], __ATOMIC_RELAXED) != 0) {
+            complete = fold_counter(image, segment, source, i) && complete;
+        }
+        i++;
+    }
+    return complete;
+}
+
+/* The same where only pages that hold counts are looked at: reading the others would make them. */
 static bool
 fold_used(struct image *image, const struct image_segment *segment, uint32_t source,
           size_t at, size_t end)
@@ -470,9 +498,7 @@ fold_used(struct image *image, const struct image_segment *segment, uint32_t sou
     while (at < end) {
         const size_t next = end - at < page ? end : at + page;
 
-        for (size_t i = at / sizeof(ULONG); i < next / sizeof(ULONG); i++) {
-            complete = fold_counter(image, segment, source, i) && complete;
-        }
+        complete = fold_counters(image, segment, source, at, next) && complete;
         at = ntprof_buffer_next(counters, end, next);
     }
     return complete;
@@ -533,6 +559,20 @@ find_map(struct image_set *set, const struct image *image,
     return found;
 }
 
+static bool
+fold_segment(struct image_set *set, struct image *image,
+             const struct image_segment *segment, uint32_t source)
+{
+    const struct image_segment *map;
+
+    if (set->dense) {
+        return fold_counters(image, segment, source, 0, segment->bytes);
+    }
+    map = find_map(set, image, segment);
+    return map != NULL ? fold_mapped(image, segment, source, map)
+                       : fold_used(image, segment, source, 0, segment->bytes);
+}
+
 bool
 image_fold(struct image_set *set, struct image *image, uint32_t source)
 {
@@ -543,12 +583,7 @@ image_fold(struct image_set *set, struct image *image, uint32_t source)
     }
     for (const struct image_segment *segment = image->segments; segment != NULL;
          segment = segment->next) {
-        const struct image_segment *const map = find_map(set, image, segment);
-        const bool folded = map != NULL
-                                ? fold_mapped(image, segment, source, map)
-                                : fold_used(image, segment, source, 0, segment->bytes);
-
-        complete = folded && complete;
+        complete = fold_segment(set, image, segment, source) && complete;
     }
     return complete;
 }
