@@ -42,13 +42,13 @@ class Recorded(CommandTest):
         # Where nothing else on the machine has code, other tests' processes included.
         self.address = 0x7ec000000000 + (os.getpid() & 0xFFFFF) * 4096
 
-    def callers(self, count=PROCESSES, calls=CALLS):
+    def callers(self, count=PROCESSES, calls=CALLS, size=4096):
         caller = harness.program("page_caller")
         return ["/bin/sh", "-c", f"i=0; while [ $i -lt {count} ]; do "
-                f"{caller} {self.address:x} {calls} < {self.page} || exit 9; i=$((i+1)); done"]
+                f"{caller} {self.address:x} {calls} {size} < {self.page} || exit 9; i=$((i+1)); done"]
 
-    def source(self):
-        return f"breakpoint:0x{self.address:x}"
+    def source(self, offset=0):
+        return f"breakpoint:0x{self.address + offset:x}"
 
     def report(self, *words):
         result = self.ntprof("report", "--json", "--rows", "0", *words, FILE)
@@ -58,11 +58,12 @@ class Recorded(CommandTest):
         return report
 
     def assert_exact(self, report, hits):
-        source = report["sources"][0]
-        if source["missed"] or source["lost"]:
-            self.fail(source)
-        self.assertEqual(source["taken"], hits, source)
-        self.assertEqual(source["counted"], hits, source)
+        for source in report["sources"]:
+            if source["missed"] or source["lost"]:
+                self.fail(source)
+            self.assertEqual(source["taken"], hits, source)
+            self.assertEqual(source["counted"], hits, source)
+            self.assertEqual(source["hits"], hits, source)
         self.assertEqual(sum(row["hits"] for row in report["rows"]), hits, report["rows"])
 
     def attach_or_system(self, *words):
@@ -76,10 +77,10 @@ class Recorded(CommandTest):
         _, error = child.communicate(timeout=harness.TIME_LIMIT_S)
         self.assertEqual(child.returncode, 0, text(error))
 
-    def caller_without_end(self):
+    def caller_without_end(self, size=4096):
         with open(self.page, "rb") as page:
-            return self.start([harness.program("page_caller"), f"{self.address:x}", "1000000000000"],
-                              stdin=page)
+            return self.start([harness.program("page_caller"), f"{self.address:x}", "1000000000000",
+                               str(size)], stdin=page)
 
     def rows_and_books(self):
         report = self.report()
@@ -97,6 +98,14 @@ class Bpf(Recorded):
                 report = self.report_json("--hal", hal, "-e", self.source(), "--", *self.callers())
                 self.assertEqual(report["hal"], hal)
                 self.assert_exact(report, PROCESSES * CALLS)
+
+    def test_run__both_ends_of_much_code__every_hit_of_either(self):
+        """Code is counted in pieces, which get their counters one by one."""
+        size = 5 << 20
+        report = self.report_json("--hal", "bpf", "-e", f"{self.source()},{self.source(size - 4096)}", "--",
+                                  *self.callers(size=size))
+        self.assertEqual(len(report["sources"]), 2)
+        self.assert_exact(report, PROCESSES * CALLS)
 
     def test_run__others_call_the_same__only_the_commands_hits(self):
         """The events are on all processors; what others do there is nobody's."""
@@ -196,6 +205,13 @@ class Bpf(Recorded):
         beside = self.pool_bytes(child)
         self.end(child)
         self.assertLessEqual(beside, alone + (8 << 20))
+
+    def test_system__much_code_hit_in_one_place__counters_of_a_part(self):
+        self.caller_without_end(64 << 20)
+        child = self.attach_or_system("system")
+        wait_for(lambda: self.rows_and_books()[0] > 1000, "hits")
+        self.assertLess(self.pool_bytes(child), 16 << 20)
+        self.end(child)
 
     def test_system__short_programs_of_many_names__counters_keep_to_their_half(self):
         child = self.start(self.arguments("system", "--hal", "bpf", "--user", "-F", "5k",

@@ -6,10 +6,9 @@
  * mappings has a started profile a source, or none if that failed. Processes and images change
  * within deliveries alone, which the lock of delivery keeps out.
  *
- * Where counters take their memory from the start (dense), mappings in user mode get profiles with their first
- * hit, which the session tells before it counts it: most mappings of most processes never have one, and a
- * process that forks and runs another program at once has none at all. So do parts of the kernel's space that
- * have neither its text nor modules.
+ * Where counters take their memory from the start (dense), a mapping is cut in pieces, and each gets profiles with
+ * its first hit, which the session tells before it counts it: most pieces of most processes never have one, and a
+ * process that forks and runs another program at once has none at all.
  */
 #include "collect/collector.h"
 #include "collect/delivery.h"
@@ -31,16 +30,22 @@ enum { CPUS_A_GROUP = 8 * sizeof(KAFFINITY) };
 /* Buckets larger than a page would not begin where mappings do. */
 static const uint32_t collect_log2_max = 12;
 
+/* Pieces are cut where places are multiples of their size, so that all mappings of an image have the same. */
 struct mapping {
     uint64_t base;
     uint64_t length;
     struct image *image;
-    uint64_t place;   /* of base in the image */
-    uint32_t program; /* whose hits these are */
-    bool tried;       /* to start profiles */
-    HANDLE *
-        profiles; /* one a source, for each processor; NULL where none could be made; NULL: not tried, or in vain */
+    uint64_t place;      /* of base in the image */
+    uint32_t program;    /* whose hits these are */
+    uint32_t piece_log2; /* of a piece's bytes */
+    HANDLE **
+        pieces; /* of each, profiles: one a source, for each processor, NULL where none could be made.
+                      * NULL: not tried */
 };
+
+/* Pieces of a mapping where counters take their memory from the start, which are larger if they would be too
+ * many. */
+enum { PIECE_LOG2 = 20, PIECES_MAX = 1024 };
 
 struct process {
     struct process *next;
@@ -62,8 +67,6 @@ struct collector {
     uint32_t cpu_count; /* of them, else 1 */
     struct delivery delivery;
     struct image_set images;
-    struct kernel_range kernel[KERNEL_RANGES_MAX];
-    size_t kernel_count;
     uint64_t measured;     /* segments that there were when memory was measured */
     struct naming *naming; /* of the thread that makes snapshots */
     char *programs[COLLECTOR_PROGRAMS_MAX + 1];
@@ -245,48 +248,107 @@ program_on_cpu(const struct collector *collector, uint32_t program, uint32_t cpu
     return program * collector->cpu_count + cpu_at;
 }
 
-static void
-mapping_close(struct collector *collector, struct mapping *mapping)
+/* Number of the piece that has a place of the mapping. */
+static size_t
+mapping_piece_of(const struct mapping *mapping, uint64_t place)
 {
-    for (size_t i = 0; mapping->profiles != NULL && i < profile_count(collector); i++) {
-        if (mapping->profiles[i] != NULL) {
-            NtClose(mapping->profiles[i]);
-        }
-    }
-    free(mapping->profiles);
+    return (size_t)((place >> mapping->piece_log2) -
+                    (mapping->place >> mapping->piece_log2));
 }
 
-/* One profile object, started. The handle stays NULL if that fails. */
+static size_t
+mapping_piece_count(const struct mapping *mapping)
+{
+    return mapping_piece_of(mapping, mapping->place + (mapping->length - 1)) + 1;
+}
+
+/* So that all of it is one piece, unless it is to be cut. */
+static uint32_t
+mapping_piece_log2(const struct mapping *mapping, bool cut)
+{
+    uint32_t log2 = cut ? PIECE_LOG2 : 63;
+
+    while (log2 < 63 && mapping->length >> log2 > PIECES_MAX) {
+        log2++;
+    }
+    return log2;
+}
+
 static void
-mapping_start_source(struct collector *collector, const struct process *process,
-                     struct mapping *mapping, const struct image_segment *segment,
-                     uint32_t cpu_at, size_t source)
+profiles_close(const struct collector *collector, HANDLE *profiles)
+{
+    for (size_t i = 0; profiles != NULL && i < profile_count(collector); i++) {
+        if (profiles[i] != NULL) {
+            NtClose(profiles[i]);
+        }
+    }
+    free(profiles);
+}
+
+static void
+mapping_close(const struct collector *collector, struct mapping *mapping)
+{
+    const size_t count = mapping->pieces != NULL ? mapping_piece_count(mapping) : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        profiles_close(collector, mapping->pieces[i]);
+    }
+    free(mapping->pieces);
+}
+
+/* piece - a part of a mapping. */
+struct piece {
+    uint64_t base;
+    uint64_t length;
+    uint64_t place; /* of base in the image */
+};
+
+static struct piece
+mapping_get_piece(const struct mapping *mapping, size_t number)
+{
+    const uint64_t cut = mapping->place >> mapping->piece_log2;
+    const uint64_t size = UINT64_C(1) << mapping->piece_log2;
+    const uint64_t skipped =
+        number == 0 ? 0 : ((cut + number) << mapping->piece_log2) - mapping->place;
+    const uint64_t place = mapping->place + skipped;
+    const uint64_t left = mapping->length - skipped;
+    const uint64_t most = size - (place & (size - 1));
+
+    return (struct piece){.base = mapping->base + skipped,
+                          .length = left < most ? left : most,
+                          .place = place};
+}
+
+/* One profile object, started. NULL if that fails. */
+static HANDLE
+piece_start_source(struct collector *collector, const struct process *process,
+                   const struct piece *piece, const struct image_segment *segment,
+                   uint32_t cpu_at, size_t source)
 {
     const struct collector_options *const options = &collector->options;
     const uint32_t cpu = collector->cpus != NULL ? collector->cpus[cpu_at] : 0;
     const GROUP_AFFINITY one = {.Mask = (KAFFINITY)1 << cpu % CPUS_A_GROUP,
                                 .Group = (uint16_t)(cpu / CPUS_A_GROUP)};
     const bool all = collector->cpus == NULL;
-    const uint64_t buckets = ((mapping->length - 1) >> segment->log2) + 1;
+    const uint64_t buckets = ((piece->length - 1) >> segment->log2) + 1;
     HANDLE profile;
     NTSTATUS status = NtCreateProfileEx(
-        &profile, process->handle, (PVOID)(uintptr_t)mapping->base,
-        (SIZE_T)mapping->length, segment->log2,
-        image_segment_counter(segment, source, mapping->place),
+        &profile, process->handle, (PVOID)(uintptr_t)piece->base, (SIZE_T)piece->length,
+        segment->log2, image_segment_counter(segment, source, piece->place),
         (ULONG)(buckets * sizeof(ULONG)), options->sources[source],
         all ? options->affinity_count : 1, all ? options->affinity : &one);
 
     if (!NT_SUCCESS(status)) {
         collector_fail(collector, status);
-        return;
+        return NULL;
     }
     status = NtStartProfile(profile);
     if (!NT_SUCCESS(status)) {
         collector_fail(collector, status);
         NtClose(profile);
-        return;
+        return NULL;
     }
-    mapping->profiles[cpu_at * options->source_count + source] = profile;
+    return profile;
 }
 
 static struct mapping *
@@ -318,64 +380,83 @@ collector_fail_for_memory(struct collector *collector)
     }
 }
 
-/* Counters of a processor, and a profile a source that counts in them. False: no counters. */
+/* Counters of a piece on a processor, and a profile a source that counts in them. False: no counters. */
 static bool
-mapping_start_cpu(struct collector *collector, const struct process *process,
-                  struct mapping *mapping, uint32_t cpu_at)
+piece_start_cpu(struct collector *collector, const struct process *process,
+                const struct mapping *mapping, size_t number, uint32_t cpu_at)
 {
+    const size_t sources = collector->options.source_count;
+    const struct piece piece = mapping_get_piece(mapping, number);
     const struct image_segment *const segment = image_segment_find(
-        &collector->images, mapping->image, mapping->place, mapping->length,
+        &collector->images, mapping->image, piece.place, piece.length,
         program_on_cpu(collector, mapping->program, cpu_at));
 
     if (segment == NULL) {
         collector_fail_for_memory(collector);
         return false;
     }
-    for (size_t i = 0; i < collector->options.source_count; i++) {
-        mapping_start_source(collector, process, mapping, segment, cpu_at, i);
+    for (size_t i = 0; i < sources; i++) {
+        mapping->pieces[number][cpu_at * sources + i] =
+            piece_start_source(collector, process, &piece, segment, cpu_at, i);
     }
     return true;
 }
 
-/* Counters, and profiles that count in them. False: nothing was started. */
+/* The places of a piece's profiles, and before the first one those of all pieces. */
+static bool
+mapping_add_piece(const struct collector *collector, struct mapping *mapping,
+                  size_t number)
+{
+    if (mapping->pieces == NULL) {
+        mapping->pieces =
+            calloc(mapping_piece_count(mapping), sizeof(*mapping->pieces));
+    }
+    if (mapping->pieces == NULL) {
+        return false;
+    }
+    mapping->pieces[number] =
+        calloc(profile_count(collector), sizeof(*mapping->pieces[number]));
+    return mapping->pieces[number] != NULL;
+}
+
+/* Counters of a piece, and profiles that count in them; if it has not been tried yet. False: no counters. */
 static bool
 mapping_start(struct collector *collector, const struct process *process,
-              struct mapping *mapping)
+              struct mapping *mapping, size_t number)
 {
     bool any = false;
 
-    mapping->tried = true;
-    mapping->profiles = calloc(profile_count(collector), sizeof(*mapping->profiles));
-    if (mapping->profiles == NULL) {
+    if (mapping->pieces != NULL && mapping->pieces[number] != NULL) {
+        return true;
+    }
+    if (!mapping_add_piece(collector, mapping, number)) {
         collector_fail_for_memory(collector);
         return false;
     }
     for (uint32_t i = 0; i < collector->cpu_count; i++) {
-        any = mapping_start_cpu(collector, process, mapping, i) || any;
-    }
-    if (!any) {
-        free(mapping->profiles);
-        mapping->profiles = NULL;
+        any = piece_start_cpu(collector, process, mapping, number, i) || any;
     }
     return any;
 }
 
-/* Starts profiles for a mapping of a process; unless they wait for its first hit. */
+/* Starts profiles for a mapping of a process; unless they wait for hits. */
 static void
 process_profile(struct collector *collector, struct process *process,
-                const struct mapping *mapping, bool wait)
+                struct mapping *mapping)
 {
+    const bool waits = collector->images.dense;
     struct mapping *added = NULL;
 
     if (mapping->length == 0) {
         return;
     }
+    mapping->piece_log2 = mapping_piece_log2(mapping, waits);
     if (mapping->image != NULL) {
         added = process_add_mapping(process, mapping);
     }
     if (added == NULL) {
         collector_fail_for_memory(collector);
-    } else if (!wait && !mapping_start(collector, process, added)) {
+    } else if (!waits && !mapping_start(collector, process, added, 0)) {
         process_remove_mapping(collector, process, process->mapping_count - 1);
     }
 }
@@ -388,14 +469,7 @@ kernel_program(const struct collector *collector, const struct process *process)
     return collector->images.dense ? collector->machine.program : process->program;
 }
 
-/* Are counters made with the first hit there? */
-static bool
-kernel_range_waits(const struct image_set *set, const struct kernel_range *range)
-{
-    return set->dense && range->rest;
-}
-
-/* Are there counters for the kernel, both kinds? */
+/* Are there counters for the kernel, of both kinds and on each processor? */
 static bool
 kernel_has_counters(struct collector *collector, uint32_t of_program)
 {
@@ -404,18 +478,13 @@ kernel_has_counters(struct collector *collector, uint32_t of_program)
     struct image *const map = image_set_kernel(set, IMAGE_KERNEL_MAP);
     bool complete = image != NULL && map != NULL;
 
-    for (size_t at = 0; complete && at < collector->kernel_count * collector->cpu_count;
-         at++) {
-        const struct kernel_range *const range =
-            &collector->kernel[at / collector->cpu_count];
-        const uint32_t program = program_on_cpu(collector, of_program,
-                                                (uint32_t)(at % collector->cpu_count));
+    for (uint32_t at = 0; complete && at < collector->cpu_count; at++) {
+        const uint32_t program = program_on_cpu(collector, of_program, at);
 
-        complete = kernel_range_waits(set, range) ||
-                   (image_segment_find(set, image, range->begin, range->length,
-                                       program) != NULL &&
-                    (set->dense || image_segment_find(set, map, range->begin,
-                                                      range->length, program) != NULL));
+        complete = image_segment_find(set, image, kernel_range.begin,
+                                      kernel_range.length, program) != NULL &&
+                   image_segment_find(set, map, kernel_range.begin, kernel_range.length,
+                                      program) != NULL;
     }
     return complete;
 }
@@ -435,57 +504,47 @@ process_pair_kernel(struct collector *collector, struct process *process, size_t
     }
     for (size_t i = 0; i < profile_count(collector); i++) {
         for (size_t at = 0; at < 2; at++) {
-            if (mappings[1 - at].profiles[i] == NULL &&
-                mappings[at].profiles[i] != NULL) {
-                NtClose(mappings[at].profiles[i]);
-                mappings[at].profiles[i] = NULL;
+            HANDLE *const profile = &mappings[at].pieces[0][i];
+
+            if (mappings[1 - at].pieces[0][i] == NULL && *profile != NULL) {
+                NtClose(*profile);
+                *profile = NULL;
             }
         }
     }
 }
 
 /* The map first: a hit that only it has counted is looked for in vain, one that it has not
- * counted would be lost. Counters that are all there need none. */
+ * counted would be lost. Counters that wait for hits need none. */
 static void
-process_profile_kernel_range(struct collector *collector, struct process *process,
-                             const struct kernel_range *range)
+process_profile_kernel(struct collector *collector, struct process *process)
 {
     struct image_set *const set = &collector->images;
     const size_t first = process->mapping_count;
-    struct mapping mapping = {.base = range->begin,
-                              .length = range->length,
-                              .place = range->begin,
+    struct mapping mapping = {.base = kernel_range.begin,
+                              .length = kernel_range.length,
+                              .place = kernel_range.begin,
                               .program = kernel_program(collector, process)};
 
+    if (!collector->options.kernel) {
+        return;
+    }
+    if (!set->dense && !kernel_has_counters(collector, mapping.program)) {
+        collector_fail_for_memory(collector);
+        return;
+    }
     if (!set->dense) {
         mapping.image = image_set_kernel(set, IMAGE_KERNEL_MAP);
-        process_profile(collector, process, &mapping, false);
+        process_profile(collector, process, &mapping);
     }
     mapping.image = image_set_kernel(set, IMAGE_KERNEL);
-    process_profile(collector, process, &mapping, kernel_range_waits(set, range));
+    process_profile(collector, process, &mapping);
     if (!set->dense) {
         process_pair_kernel(collector, process, first);
     }
 }
 
-static void
-process_profile_kernel(struct collector *collector, struct process *process)
-{
-    if (!collector->options.kernel) {
-        return;
-    }
-    if (!kernel_has_counters(collector, kernel_program(collector, process))) {
-        if (!collector->images.full) {
-            collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
-        }
-        return;
-    }
-    for (size_t i = 0; i < collector->kernel_count; i++) {
-        process_profile_kernel_range(collector, process, &collector->kernel[i]);
-    }
-}
-
-/* How counters are to be laid out for the back end, and where the kernel is. */
+/* How counters are to be laid out for the back end. */
 static bool
 collector_prepare(struct collector *collector)
 {
@@ -494,10 +553,6 @@ collector_prepare(struct collector *collector)
 
     ntprof_session_get_info(options->session, &info);
     collector->images.dense = strcmp(info.backend, "bpf") == 0;
-    if (options->kernel) {
-        collector->kernel_count =
-            kernel_ranges_find(collector->images.dense, collector->kernel);
-    }
     return (!collector->images.dense && !options->machine) || !options->kernel ||
            collector_program(collector, "[kernel]", &collector->machine.program);
 }
@@ -551,7 +606,7 @@ notify_map(struct collector *collector, const ntprof_notification *map)
                                                                  : map->file_offset,
         .program = process->program,
     };
-    process_profile(collector, process, &mapping, collector->images.dense);
+    process_profile(collector, process, &mapping);
 }
 
 /* The mapping at an address; the last of them, should one be told to be gone yet. */
@@ -568,7 +623,7 @@ process_find_mapping(const struct process *process, uint64_t address)
     return NULL;
 }
 
-/* Of a mapping whose profiles waited for it. */
+/* Of a piece whose profiles waited for it. */
 static void
 notify_hit(struct collector *collector, const ntprof_notification *hit)
 {
@@ -579,9 +634,11 @@ notify_hit(struct collector *collector, const ntprof_notification *hit)
         process = &collector->machine;
         mapping = process_find_mapping(process, hit->base);
     }
-    if (mapping != NULL && !mapping->tried) {
+    if (mapping != NULL && collector->images.dense) {
         collector_measure_new(collector);
-        (void)mapping_start(collector, process, mapping);
+        (void)mapping_start(
+            collector, process, mapping,
+            mapping_piece_of(mapping, mapping->place + (hit->base - mapping->base)));
     }
 }
 

@@ -2,35 +2,55 @@
 /*
  * page_caller.c - a command that makes code at a fixed address and calls its first slot.
  *
- * usage: page_caller ADDRESS CALLS (hexadecimal, decimal). The bytes of a slot come on standard
- * input, one page of them.
+ * usage: page_caller ADDRESS CALLS [BYTES] (hexadecimal, decimal). The bytes of a slot come on standard
+ * input, one page of them. Of more BYTES, whole pages, the last page has them too, and its first slot is
+ * called as often.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+
+enum { PAGE_BYTES = 4096 };
+
+static void
+call(const char *code)
+{
+    ((void (*)(void))(uintptr_t)code)();
+}
 
 int
 main(int argc, char **argv)
 {
-    const size_t bytes = 4096;
-    void (*function)(void);
-    char *page;
+    size_t bytes = PAGE_BYTES;
+    char *first;
+    char *last;
 
-    if (argc != 3) {
+    if (argc != 3 && argc != 4) {
         return 2;
     }
-    page = mmap((void *)(uintptr_t)strtoull(argv[1], NULL, 16), bytes,
-                PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (page == MAP_FAILED || fread(page, 1, bytes, stdin) != bytes ||
-        mprotect(page, bytes, PROT_READ | PROT_EXEC) != 0) {
+    if (argc == 4) {
+        bytes = strtoull(argv[3], NULL, 10);
+    }
+    first = mmap((void *)(uintptr_t)strtoull(argv[1], NULL, 16), bytes,
+                 PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (first == MAP_FAILED || fread(first, 1, PAGE_BYTES, stdin) != PAGE_BYTES) {
         return 3;
     }
-    __builtin___clear_cache(page, page + bytes);
-    function = (void (*)(void))(uintptr_t)page;
+    last = first + bytes - PAGE_BYTES;
+    memmove(last, first, PAGE_BYTES);
+    if (mprotect(first, bytes, PROT_READ | PROT_EXEC) != 0) {
+        return 3;
+    }
+    __builtin___clear_cache(first, first + PAGE_BYTES);
+    __builtin___clear_cache(last, last + PAGE_BYTES);
     for (unsigned long long i = strtoull(argv[2], NULL, 10); i > 0; i--) {
-        function();
+        call(first);
+        if (last != first) {
+            call(last);
+        }
     }
     return 0;
 }
