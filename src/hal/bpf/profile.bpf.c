@@ -242,7 +242,7 @@ find_place(ULONG pid)
     }
 #pragma clang loop unroll(disable)
     for (ULONG probe = 0; probe < BPF_PROBES; probe++) {
-        const ULONG place = (pid + probe) & BPF_PROCESSES_MASK;
+        const ULONG place = bpf_place(pid, probe);
         const ULONG there = READ_ONCE(processes.places[place].pid);
 
         if (there == pid) {

@@ -37,6 +37,9 @@ enum {
     BPF_PROCESSES_LOG2 = 16,
     BPF_PROCESSES_MASK = (1 << BPF_PROCESSES_LOG2) - 1,
     BPF_PROBES = 32, /* places that a process may be in */
+    /* From one to the next of them. Numbers come in runs, as processes that one forks one after the other:
+     * beside its own place one would find a run of others', if two runs have the same ones. */
+    BPF_PROBE_STEP = 0xE983,
 
     BPF_PAGE_BYTES = 4096,
     BPF_PAGE_COUNTERS_LOG2 = 10,
@@ -45,6 +48,13 @@ enum {
     BPF_RING_HITS = 16384,
     BPF_SETS = 4096 /* of processors above the 64th; number 0 is none */
 };
+
+/* The probe-th place of a process. */
+static inline ULONG
+bpf_place(ULONG pid, ULONG probe)
+{
+    return (pid + probe * BPF_PROBE_STEP) & BPF_PROCESSES_MASK;
+}
 
 /*
  * Where a profile's counters are, in KI_RANGE.BufferBits: its pool, the set of its processors above the

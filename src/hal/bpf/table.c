@@ -22,17 +22,11 @@ bpf_table_finish(struct bpf_table *table)
     *table = (struct bpf_table){0};
 }
 
-static uint32_t
-place_at(uint32_t pid, uint32_t probe)
-{
-    return (pid + probe) & BPF_PROCESSES_MASK;
-}
-
 struct bpf_process *
 bpf_table_find(const struct bpf_table *table, uint32_t pid)
 {
     for (uint32_t probe = 0; probe < BPF_PROBES; probe++) {
-        const uint32_t at = place_at(pid, probe);
+        const uint32_t at = bpf_place(pid, probe);
 
         if (table->taken[at] && table->processes->places[at].pid == pid) {
             return &table->processes->places[at];
@@ -53,7 +47,7 @@ bpf_table_take(struct bpf_table *table, uint32_t pid, bool *fresh)
         return process;
     }
     for (probe = 0; probe < BPF_PROBES; probe++) {
-        at = place_at(pid, probe);
+        at = bpf_place(pid, probe);
         if (!table->taken[at]) {
             break;
         }

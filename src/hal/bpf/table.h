@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hal/bpf/table.h - the processes that have profiles, as the program finds them: by number, in one of
- * BPF_PROBES places from the number's own on.
+ * BPF_PROBES places, of which the first is the number's own.
  *
  * Invariants: a process is in one place; a place whose roots and state are all 0 is nobody's, and is
  * taken again by the next that hashes there. A session that changes a place waits for the programs that may have

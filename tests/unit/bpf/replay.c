@@ -264,9 +264,9 @@ struct twin {
     ULONG *bpf_counters;
 };
 
-/* What both have in common is in host.profile: but for Process, which is by number; none: all. */
+/* What both have in common is in host.profile: but for Process. */
 static void
-twin_start(struct both *both, struct twin *twin, int process)
+twin_start_in(struct both *both, struct twin *twin, KPROCESS *host, KPROCESS *bpf)
 {
     const size_t bytes = twin->count * sizeof(ULONG);
     void *memory = NULL;
@@ -286,13 +286,23 @@ twin_start(struct both *both, struct twin *twin, int process)
     twin->bpf = twin->host;
     twin->host.profile.Buffer = twin->host_counters;
     twin->bpf.profile.Buffer = twin->bpf_counters;
-    twin->host.profile.Process =
-        process < 0 ? &both->host.Global : &both->host_processes[process];
-    twin->bpf.profile.Process =
-        process < 0 ? &both->bpf.Global : &both->bpf_processes[process];
+    twin->host.profile.Process = host;
+    twin->bpf.profile.Process = bpf;
     assert_int_equal(KeStartProfile(&both->host, &twin->host.profile), STATUS_SUCCESS);
     assert_int_equal(KeStartProfile(&both->bpf, &twin->bpf.profile), STATUS_SUCCESS);
     twin->started = true;
+}
+
+/* In a process by number; below 0: in all. */
+static void
+twin_start(struct both *both, struct twin *twin, int process)
+{
+    if (process < 0) {
+        twin_start_in(both, twin, &both->host.Global, &both->bpf.Global);
+    } else {
+        twin_start_in(both, twin, &both->host_processes[process],
+                      &both->bpf_processes[process]);
+    }
 }
 
 static void
@@ -684,6 +694,87 @@ profiles__thousands_on_one_place__all_count(void **state)
     free(both);
 }
 
+/* ---- many processes ---- */
+
+enum { CROWD = 1000, CROWDS_PROFILES = 16384 };
+
+struct crowd {
+    struct both both;
+    KPROCESS host[CROWD];
+    KPROCESS bpf[CROWD];
+    struct twin twins[CROWDS_PROFILES];
+};
+
+/* Each two of them have the same place in the table of processes. */
+static ULONG64
+crowd_pid(size_t process)
+{
+    return FIRST_PID + process / 2 + process % 2 * (BPF_PROCESSES_MASK + 1);
+}
+
+/* All processes have profiles of the same addresses, beside each other. */
+static ULONG64
+crowd_base(size_t profile)
+{
+    return 0x10000 + profile / CROWD * 64;
+}
+
+static void
+crowd_start(struct crowd *crowd)
+{
+    both_open(&crowd->both);
+    for (size_t i = 0; i < CROWD; i++) {
+        KeInitializeProcess(&crowd->host[i], crowd_pid(i));
+        KeInitializeProcess(&crowd->bpf[i], crowd_pid(i));
+    }
+    for (size_t i = 0; i < CROWDS_PROFILES; i++) {
+        fill_twin(&crowd->twins[i], crowd_base(i), 64, 0);
+        twin_start_in(&crowd->both, &crowd->twins[i], &crowd->host[i % CROWD],
+                      &crowd->bpf[i % CROWD]);
+    }
+}
+
+static void
+crowd_stop(struct crowd *crowd)
+{
+    for (size_t i = 0; i < CROWDS_PROFILES; i++) {
+        twin_stop(&crowd->both, &crowd->twins[i]);
+    }
+    for (size_t i = 0; i < CROWD; i++) {
+        KeFinishProcess(&crowd->both.host, &crowd->host[i]);
+        KeFinishProcess(&crowd->both.bpf, &crowd->bpf[i]);
+    }
+    check_books(&crowd->both, 0);
+    both_close(&crowd->both);
+}
+
+static void
+profiles__thousands_in_a_thousand_processes__each_its_own(void **state)
+{
+    struct crowd *const crowd = calloc(1, sizeof(*crowd));
+    KE_HIT told = {.Scope = KE_SCOPE_BOTH};
+
+    (void)state;
+    assert_non_null(crowd);
+    crowd_start(crowd);
+    for (size_t i = 0; i < CROWDS_PROFILES; i++) {
+        told.ProcessId = crowd_pid(i % CROWD);
+        told.Address = crowd_base(i) + i % 64;
+        hit(&crowd->both, &told);
+    }
+    told.ProcessId = crowd_pid(CROWD); /* who has none */
+    hit(&crowd->both, &told);
+    for (size_t i = 0; i < CROWDS_PROFILES; i++) {
+        const ULONG *const counters = crowd->twins[i].bpf_counters;
+
+        for (ULONG at = 0; at < crowd->twins[i].count; at++) {
+            assert_int_equal(counters[at], at == i % 64 / 4);
+        }
+    }
+    crowd_stop(crowd);
+    free(crowd);
+}
+
 static void
 profiles__of_more_processors_than_a_word__only_their_own(void **state)
 {
@@ -766,6 +857,7 @@ main(void)
         cmocka_unit_test(selector__of_the_local_table__address_of_the_event_alone),
         cmocka_unit_test(process__ended__counts_no_more),
         cmocka_unit_test(profiles__thousands_on_one_place__all_count),
+        cmocka_unit_test(profiles__thousands_in_a_thousand_processes__each_its_own),
         cmocka_unit_test(profiles__of_more_processors_than_a_word__only_their_own),
     };
 

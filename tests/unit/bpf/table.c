@@ -46,7 +46,7 @@ find_as_program(const struct bpf_table *table, uint32_t pid)
 {
     for (uint32_t probe = 0; probe < BPF_PROBES; probe++) {
         const struct bpf_process *const place =
-            &table->processes->places[(pid + probe) & BPF_PROCESSES_MASK];
+            &table->processes->places[bpf_place(pid, probe)];
 
         if (place->pid == pid) {
             return place;
@@ -109,7 +109,26 @@ take__all_places_others__none(void **state)
     }
     assert_null(bpf_table_take(table, 9 + BPF_PROBES * PLACES, &fresh));
     assert_int_equal(table->count, BPF_PROBES);
-    assert_non_null(bpf_table_take(table, 9 + BPF_PROBES, &fresh));
+    assert_non_null(bpf_table_take(table, 10, &fresh));
+}
+
+/* As of processes that were forked one after the other, at times that are as many processes apart as there
+ * are places. */
+static void
+take__runs_of_numbers_that_fall_together__all_have_places(void **state)
+{
+    enum { RUNS = 8, RUN = 4000 };
+    struct bpf_table *const table = *state;
+    bool fresh;
+
+    for (uint32_t i = 0; i < RUNS * RUN; i++) {
+        const uint32_t pid = 1000 + i / RUN * PLACES + i % RUN;
+        struct bpf_process *const process = bpf_table_take(table, pid, &fresh);
+
+        assert_non_null(process);
+        assert_true(fresh);
+        assert_ptr_equal(find_as_program(table, pid), process);
+    }
 }
 
 static void
@@ -234,6 +253,8 @@ main(void)
         cmocka_unit_test_setup_teardown(
             publish__no_roots__the_place_is_free_and_others_are_found, setup, teardown),
         cmocka_unit_test_setup_teardown(take__all_places_others__none, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            take__runs_of_numbers_that_fall_together__all_have_places, setup, teardown),
         cmocka_unit_test_setup_teardown(
             take__every_number_below_the_size__all_at_their_own, setup, teardown),
         cmocka_unit_test_setup_teardown(
