@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""What the library exports is the golden list, no more and no less, and is what the headers say.
+"""What the library exports is the golden list, no more and no less, and is what the headers say. And it
+needs the C library alone, whatever else was there when it was built.
 
 usage: check_symbols.py LIBRARY SYMBOLS.txt HEADER...
 
@@ -22,6 +23,15 @@ def exported(library):
             symbol, _, version = name.partition("@@")
             names.add(f"{version or 'unversioned'} {symbol}")
     return names
+
+
+def needed(library):
+    """Other libraries than the C library's, and what sanitizers and compilers bring."""
+    out = subprocess.run(["readelf", "-d", library], check=True, capture_output=True,
+                         text=True).stdout
+    names = set(re.findall(r"\(NEEDED\).*\[(.*)\]", out))
+    own = r"(libc|libm|libpthread|libdl|librt|ld-linux-.*|libgcc_s|lib(a|t|ub)san)\.so\.\d+"
+    return {name for name in names if not re.fullmatch(own, name)}
 
 
 def declared(header):
@@ -47,6 +57,7 @@ def main():
     faults += complain("exported, not in the list", found - golden)
     faults += complain("declared in a header, not in the list", wanted - names)
     faults += complain("in the list, not declared", names - wanted)
+    faults += complain("needed at run time", needed(library))
     print(f"check_symbols: {len(found)} symbols, {faults} faults")
     return 1 if faults or not wanted else 0
 

@@ -392,6 +392,70 @@ create__what_is_asked_for__is_there_in_5_15(void **state)
     assert_true(programs_seen >= 3);
 }
 
+/* ---- kernels without types of their own ---- */
+
+/* Of an instruction that names something: not one of the kernel's types, variables or functions. */
+static void
+assert_names_nothing_of_the_kernels(const struct bpf_insn *instruction)
+{
+    if (instruction->code == LOAD_64) {
+        assert_true(instruction->src_reg == 0 ||
+                    instruction->src_reg == BPF_PSEUDO_MAP_FD ||
+                    instruction->src_reg == BPF_PSEUDO_MAP_VALUE);
+    } else if (instruction->code == (BPF_JMP | BPF_CALL)) {
+        assert_true(is_helper_call(instruction) ||
+                    instruction->src_reg == BPF_PSEUDO_CALL);
+    }
+}
+
+/* What CONFIG_DEBUG_INFO_BTF gives, and a libbpf would look for, is asked for in none of these. */
+static long
+call_without_types(int command, union bpf_attr *attr, size_t bytes)
+{
+    switch (command) {
+    case BPF_MAP_CREATE:
+        assert_int_equal(attr->btf_fd, 0);
+        assert_int_equal(attr->btf_key_type_id, 0);
+        assert_int_equal(attr->btf_value_type_id, 0);
+        assert_int_equal(attr->btf_vmlinux_value_type_id, 0);
+        break;
+    case BPF_PROG_LOAD:
+        programs_seen++;
+        assert_int_equal(attr->attach_btf_id, 0);
+        assert_int_equal(attr->attach_btf_obj_fd, 0);
+        for (uint32_t i = 0; i < attr->insn_cnt; i++) {
+            const struct bpf_insn *const instruction = &instructions_of(attr)[i];
+
+            assert_names_nothing_of_the_kernels(instruction);
+            i += instruction->code == LOAD_64; /* the other half is a number */
+        }
+        break;
+    case BPF_MAP_UPDATE_ELEM:
+    case BPF_MAP_DELETE_ELEM:
+    case BPF_BTF_LOAD: /* of our own functions */
+    case BPF_LINK_CREATE:
+    case BPF_RAW_TRACEPOINT_OPEN:
+        break;
+    default:
+        fail_msg("command %d of bpf() is not known to this test", command);
+    }
+    return bpf_call_kernel(command, attr, bytes);
+}
+
+static void
+create__kernel_without_types__nothing_of_them_is_asked_for(void **state)
+{
+    struct bpf_refusal refusal;
+    struct bpf *bpf;
+
+    (void)state;
+    skip_unless_allowed();
+    programs_seen = 0;
+    assert_int_equal(bpf_create(call_without_types, false, &bpf, &refusal), 0);
+    bpf_delete(bpf);
+    assert_true(programs_seen >= 3);
+}
+
 /* Older verifiers prune less, and a session that opens waits for it: far below the limit, please. */
 enum { VERIFIER_LIMIT = 1000000, PROCESSED_MOST = VERIFIER_LIMIT / 20 };
 
@@ -441,6 +505,7 @@ main(void)
         cmocka_unit_test(create__one_of_two_capabilities__names_the_other),
         cmocka_unit_test(create__kernel_without_a_function__says_which),
         cmocka_unit_test(create__what_is_asked_for__is_there_in_5_15),
+        cmocka_unit_test(create__kernel_without_types__nothing_of_them_is_asked_for),
         cmocka_unit_test(create__programs__cheap_to_verify),
     };
 
