@@ -6,6 +6,7 @@
  */
 #include "report/diffp.h"
 #include "report/estimate.h"
+#include "report/fit.h"
 #include "report/honesty.h"
 
 #include "util/text.h"
@@ -19,13 +20,6 @@
 #define RED "\033[31m"
 #define GREEN "\033[32m"
 #define RESET "\033[0m"
-
-enum {
-    NAME_WIDTH_MIN = 20,
-    NAME_PAD_MAX = 60,   /* longer names push the next column, when nothing is cut */
-    OTHER_PAD_MAX = 100, /* of other names: a hostile one must not widen every line */
-    GAP = 2,
-};
 
 /* Numbers come first, and are set to the right. */
 enum cell {
@@ -281,63 +275,46 @@ measure(struct table *table, size_t shown)
     return true;
 }
 
+static enum fit_kind
+kind_of(enum cell cell)
+{
+    switch (cell) {
+    case FUNCTION:
+        return FIT_FUNCTION;
+    case LINE:
+    case IMAGE: 
+        return FIT_PATH;
+    case PROCESS:
+    case THREAD:
+        return FIT_NAME;
+    case ADDRESS:
+    case BUCKET:
+    case CPU:
+        return FIT_ADDRESS;
+    default:
+        return FIT_NUMBER;
+    }
+}
+
 /* Makes names give what the others need of the screen. */
 static void
-fit(struct table *table)
+settle(struct table *table)
 {
-    const int width = table->diff->options->report.width;
-    size_t others = 0;
-    size_t room;
+    struct fit fit = {0};
 
     for (size_t i = 0; i < table->cell_count; i++) {
-        size_t *columns = &table->widths[table->cells[i]];
-
-        if (table->cells[i] != FUNCTION && *columns > OTHER_PAD_MAX) {
-            *columns = OTHER_PAD_MAX;
-        }
-        others += table->cells[i] == FUNCTION ? 0 : *columns + GAP;
+        fit_add(&fit, kind_of(table->cells[i]), &table->widths[table->cells[i]]);
     }
-    room = width > 0 ? (size_t)width : 0;
-    room = room > others + NAME_WIDTH_MIN ? room - others : NAME_WIDTH_MIN;
-    if (width <= 0) {
-        room = NAME_PAD_MAX;
-    }
-    if (table->widths[FUNCTION] > room) {
-        table->widths[FUNCTION] = room;
-    }
+    fit_settle(&fit, table->diff->options->report.width);
 }
 
 /* --- printing --- */
 
 static void
-print_blanks(FILE *out, size_t count)
-{
-    while (count-- > 0) {
-        fputc(' ', out);
-    }
-}
-
-/* One cell with its padding; the last of a line has none behind it. */
-static void
 print_cell(const struct table *table, enum cell cell, const char *text, bool last)
 {
-    const bool cut = cell == FUNCTION && table->diff->options->report.width > 0;
-    const size_t width = table->widths[cell];
-    const size_t columns = text_columns(text);
-    const size_t padding = width > columns ? width - columns : 0;
-
-    if (cell <= LAST_NUMBER) {
-        print_blanks(table->out, padding);
-    }
-    if (cut && columns > width) {
-        fprintf(table->out, "%.*s...", (int)text_bytes_of_columns(text, width - 3),
-                text);
-    } else {
-        fputs(text, table->out);
-    }
-    if (!last) {
-        print_blanks(table->out, (cell <= LAST_NUMBER ? 0 : padding) + GAP);
-    }
+    fit_print(table->out, kind_of(cell), table->widths[cell],
+              table->diff->options->report.width, text, last);
 }
 
 static const char *
@@ -433,7 +410,7 @@ print_source(struct table *table)
     if (!measure(table, shown)) {
         return false;
     }
-    fit(table);
+    settle(table);
     print_titles(table);
     for (size_t i = 0; i < shown; i++) {
         if (!print_row(table, &table->source->rows[i], table->cell_count)) {

@@ -5,6 +5,7 @@
  * Cells are text made one at a time, first to find the widths, then to print.
  */
 #include "report/estimate.h"
+#include "report/fit.h"
 #include "report/formats.h"
 #include "report/honesty.h"
 
@@ -19,13 +20,8 @@
 #define GREEN "\033[32m"
 #define RESET "\033[0m"
 
-enum {
-    FUNCTION_WIDTH_MIN = 20,
-    FUNCTION_PAD_MAX = 60, /* longer names push the next column, when nothing is cut */
-    OTHER_PAD_MAX = 100,   /* the same of other columns: one hostile name must not */
-    TITLE_PAD_MAX = 40,    /* make every line as long as itself */
-    GAP = 2,
-};
+/* A title of more columns, which names a source, pushes the next one. */
+enum { TITLE_PAD_MAX = 40 };
 
 enum cell {
     SHARE,
@@ -493,75 +489,46 @@ measure(struct table *table)
     return true;
 }
 
-/* Makes the function column give what the others need of the screen. */
-static void
-fit(struct table *table)
+static enum fit_kind
+kind_of(const struct column *column)
 {
-    struct column *function = NULL;
-    size_t others = 0;
-    size_t room;
+    switch (column->cell) {
+    case FUNCTION:
+        return FIT_FUNCTION;
+    case PATH:
+    case LINE:
+        return FIT_PATH;
+    case IMAGE:
+    case PROCESS:
+    case THREAD:
+    case SOURCE:
+        return FIT_NAME;
+    case ADDRESS:
+    case BUCKET:
+    case CPU:
+        return FIT_ADDRESS;
+    default:
+        return FIT_NUMBER;
+    }
+}
+
+/* Makes names give what the others need of the screen. */
+static void
+settle(struct table *table)
+{
+    struct fit fit = {0};
 
     for (size_t i = 0; i < table->column_count; i++) {
-        struct column *column = &table->columns[i];
-
-        if (column->cell == FUNCTION) {
-            function = column;
-            continue;
-        }
-        if (column->width > OTHER_PAD_MAX) {
-            column->width = OTHER_PAD_MAX;
-        }
-        others += column->width + GAP;
+        fit_add(&fit, kind_of(&table->columns[i]), &table->columns[i].width);
     }
-    if (function == NULL) {
-        return;
-    }
-    room = table->options->width > 0 ? (size_t)table->options->width : 0;
-    room = room > others + FUNCTION_WIDTH_MIN ? room - others : FUNCTION_WIDTH_MIN;
-    if (table->options->width <= 0) {
-        room = FUNCTION_PAD_MAX;
-    }
-    if (function->width > room) {
-        function->width = room;
-    }
+    fit_settle(&fit, table->options->width);
 }
 
-static bool
-is_number(const struct column *column)
-{
-    return column->cell <= RATIO;
-}
-
-static void
-print_blanks(FILE *out, size_t count)
-{
-    while (count-- > 0) {
-        fputc(' ', out);
-    }
-}
-
-/* One cell with its padding; the last of a line has none behind it. */
 static void
 print_cell(const struct table *table, const struct column *column, const char *text)
 {
-    const bool last = column == &table->columns[table->column_count - 1];
-    const bool cut = column->cell == FUNCTION && table->options->width > 0;
-    const size_t columns = text_columns(text);
-    const size_t padding = column->width > columns ? column->width - columns : 0;
-
-    if (is_number(column)) {
-        print_blanks(table->out, padding);
-    }
-    if (cut && columns > column->width) {
-        const size_t bytes = text_bytes_of_columns(text, column->width - 3);
-
-        fprintf(table->out, "%.*s...", (int)bytes, text);
-    } else {
-        fputs(text, table->out);
-    }
-    if (!last) {
-        print_blanks(table->out, (is_number(column) ? 0 : padding) + GAP);
-    }
+    fit_print(table->out, kind_of(column), column->width, table->options->width, text,
+              column == &table->columns[table->column_count - 1]);
 }
 
 static const char *
@@ -621,7 +588,8 @@ print_total(struct table *table)
 {
     const size_t count = table->groups->count;
 
-    for (size_t i = 0; i < table->column_count && is_number(&table->columns[i]); i++) {
+    for (size_t i = 0;
+         i < table->column_count && kind_of(&table->columns[i]) == FIT_NUMBER; i++) {
         const char *text = make_total(table, &table->columns[i]);
 
         if (text == NULL) {
@@ -651,7 +619,7 @@ print_body(struct table *table)
     if (!choose_columns(table) || !measure(table)) {
         return false;
     }
-    fit(table);
+    settle(table);
     if (!print_titles(table)) {
         return false;
     }
