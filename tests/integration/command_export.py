@@ -513,9 +513,9 @@ class Manners(Export):
         self.assertEqual(self.export("csv", "-o", "-", "p"), self.export("csv", "p"))
         self.assert_nothing_left("out", "p")
 
-    def test_binary_form__not_to_a_terminal(self):
+    def test_form_that_nobody_reads__not_to_a_terminal(self):
         self.make("image", "p", "/usr/bin/app", 10000, "0x1000:5")
-        for form in ("pprof", "gmon"):
+        for form in ("pprof", "gmon", "html"):
             master, slave = pty.openpty()
             words = ["-e", "time"] if form == "gmon" else []
             said = self.fail("--format", form, *words, "p", stdout=slave, stderr=subprocess.PIPE,
@@ -523,6 +523,7 @@ class Manners(Export):
             os.close(slave)
             os.close(master)
             self.assertIn("standard output: is a terminal", said)
+            self.assertIn("-o, or use a pipe", said)
 
     def test_reader_that_had_enough__no_complaint(self):
         self.make("large", "p", "20000", "1")

@@ -216,8 +216,8 @@ static bool
 check_output(const struct arguments *arguments, struct whole_file_error *error)
 {
     if (strcmp(arguments->output, "-") == 0) {
-        return !arguments->format->binary ||
-               whole_file_check("-", "binary form", error);
+        return !arguments->format->unreadable ||
+               whole_file_check("-", "form for programs", error);
     }
     return whole_file_check(arguments->output, "export", error);
 }

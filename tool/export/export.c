@@ -11,13 +11,13 @@
 #define DOUBLE_MAX (UINT64_C(1) << 53)
 
 static const struct export_format FORMATS[] = {
-    {.name = "pprof", .write = export_pprof, .hits_max = INT64_MAX, .binary = true},
+    {.name = "pprof", .write = export_pprof, .hits_max = INT64_MAX, .unreadable = true},
     {.name = "gmon",
      .write = export_gmon,
      .hits_max = UINT64_MAX,
      .one_source = true,
      .one_image = true,
-     .binary = true},
+     .unreadable = true},
     {.name = "callgrind", .write = export_callgrind, .hits_max = UINT64_MAX},
     {.name = "speedscope", .write = export_speedscope, .hits_max = DOUBLE_MAX},
     {.name = "folded",
@@ -29,7 +29,8 @@ static const struct export_format FORMATS[] = {
     {.name = "html",
      .write = export_html,
      .hits_max = UINT64_MAX,
-     .has_listings = true},
+     .has_listings = true,
+     .unreadable = true},
     {.name = "openmetrics",
      .write = export_openmetrics,
      .hits_max = DOUBLE_MAX,

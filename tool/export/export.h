@@ -50,7 +50,7 @@ struct export_format {
     bool one_image;    /* holds options->image alone */
     bool has_rows;     /* heeds options->rows */
     bool has_listings; /* heeds options->listings */
-    bool binary;       /* not for a terminal */
+    bool unreadable;   /* not for a terminal */
 };
 
 /* NULL: there is none with that name. */

@@ -529,7 +529,10 @@ check_standard(const char *noun, struct whole_file_error *error)
     char why[128];
 
     if (isatty(STDOUT_FILENO)) {
-        snprintf(why, sizeof(why), "is a terminal; a %s is not written there", noun);
+        snprintf(why, sizeof(why),
+                 "is a terminal; a %s is not written there: name a file by -o, or use "
+                 "a pipe",
+                 noun);
         return fail_text(error, STANDARD_OUTPUT, why);
     }
     return fcntl(STDOUT_FILENO, F_GETFD) >= 0 ||
