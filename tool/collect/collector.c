@@ -27,9 +27,6 @@ enum { SEGMENTS_UNMEASURED = 64 };
 /* Bits of a group's mask of processors. */
 enum { CPUS_A_GROUP = 8 * sizeof(KAFFINITY) };
 
-/* Buckets larger than a page would not begin where mappings do. */
-static const uint32_t collect_log2_max = 12;
-
 /* Pieces are cut where places are multiples of their size, so that all mappings of an image have the same. */
 struct mapping {
     uint64_t base;
@@ -85,7 +82,7 @@ bucket_log2(uint32_t bucket_bytes)
 {
     uint32_t log2 = 0;
 
-    while ((UINT32_C(1) << log2) < bucket_bytes && log2 < collect_log2_max) {
+    while ((UINT32_C(1) << log2) < bucket_bytes && log2 < COUNTED_LOG2_MAX) {
         log2++;
     }
     return log2;

@@ -12,6 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Bytes of code for a counter, as a power of two, at most: larger buckets would not begin where mappings do.
+ * They are sums of several. */
+enum { COUNTED_LOG2_MAX = 12 };
+
 /* count - hits of one source in one bucket by processes of one name. */
 struct count {
     uint64_t place;

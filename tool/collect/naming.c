@@ -230,20 +230,37 @@ namer_read_map(struct namer *namer, const struct image *image)
     namer->missed = false;
 }
 
-/* Address and, if it returns true, name of a place. */
-static bool
-namer_look_up(const struct namer *namer, uint64_t place, struct sym_name *name,
-              const char **module)
+/* Bytes that are counted together. */
+static uint64_t
+counted_bytes(const struct profile *profile)
 {
-    *name = (struct sym_name){.address = place};
+    const uint64_t most = UINT64_C(1) << COUNTED_LOG2_MAX;
+
+    return profile->bucket_bytes < most ? profile->bucket_bytes : most;
+}
+
+/* Address and, if it returns true, name of what was counted at a place. It may begin in the padding before its
+ * function, or before its segment: then its last byte names it. */
+static bool
+namer_look_up(const struct namer *namer, uint64_t place, uint64_t bytes,
+              struct sym_name *name, const char **module)
+{
+    uint64_t address = place;
+    bool found;
+
+    *name = (struct sym_name){.file = ""};
     *module = "";
     if (namer->elf != NULL) {
-        if (!sym_image_address(namer->elf, place, &name->address)) {
-            name->address = place;
-        }
-        return sym_image_lookup(namer->elf, place, name);
+        found = sym_image_bucket(namer->elf, place, bytes, &address) &&
+                (sym_image_lookup_address(namer->elf, address, name) ||
+                 sym_image_lookup_address(namer->elf, address + (bytes - 1), name));
+    } else {
+        found = namer->map != NULL &&
+                (sym_map_lookup(namer->map, place, name, module) ||
+                 sym_map_lookup(namer->map, place + (bytes - 1), name, module));
     }
-    return namer->map != NULL && sym_map_lookup(namer->map, place, name, module);
+    name->address = address;
+    return found;
 }
 
 /* The module's image of a kernel row. */
@@ -257,22 +274,33 @@ add_module(struct profile *profile, const char *module, uint32_t *index)
     return profile_add_image(profile, &image, index);
 }
 
+/* Buckets are cut where places in the file are multiples of them; its addresses may lie otherwise. */
+static uint64_t
+bucket_address(const struct profile *profile, uint64_t place, uint64_t address)
+{
+    const uint64_t inside = place % profile->bucket_bytes;
+
+    return address < inside ? 0 : address - inside;
+}
+
 static bool
 add_image(struct profile *profile, const struct image *image,
           const struct counts *counts, const struct namer *namer, uint32_t *index)
 {
     const uint64_t page = UINT64_C(4096);
+    const uint64_t bytes = counted_bytes(profile);
     const struct count *const first = &counts->items[0];
     const struct count *const last = &counts->items[counts->count - 1];
     struct profile_image added = {.path = image->path, .build_id = ""};
     struct sym_name name;
     const char *module;
 
-    added.offset = first->place & ~(page - 1);
-    (void)namer_look_up(namer, first->place, &name, &module);
-    added.start = name.address & ~(page - 1);
-    (void)namer_look_up(namer, last->place, &name, &module);
-    added.limit = (name.address | (page - 1)) + 1;
+    added.offset = bucket_address(profile, first->place, first->place) & ~(page - 1);
+    (void)namer_look_up(namer, first->place, bytes, &name, &module);
+    added.start = bucket_address(profile, first->place, name.address) & ~(page - 1);
+    (void)namer_look_up(namer, last->place, bytes, &name, &module);
+    added.limit = bucket_address(profile, last->place, name.address);
+    added.limit = ((added.limit + profile->bucket_bytes - 1) | (page - 1)) + 1;
     if (image->kind != IMAGE_FILE) {
         added.offset = 0;
     }
@@ -289,17 +317,13 @@ static bool
 add_row(const struct naming *naming, struct profile *profile, struct namer *namer,
         uint32_t image, const struct count *count)
 {
-    const uint64_t bucket = profile->bucket_bytes;
     struct profile_place place = {.process = count->program / naming->cpu_count};
     struct sym_name name;
     const char *module;
-    bool found = namer_look_up(namer, count->place, &name, &module);
+    const bool found =
+        namer_look_up(namer, count->place, counted_bytes(profile), &name, &module);
 
-    place.address = name.address & ~(bucket - 1);
-    if (!found) {
-        /* A bucket may begin in the padding before its function. */
-        found = namer_look_up(namer, count->place + (bucket - 1), &name, &module);
-    }
+    place.address = bucket_address(profile, count->place, name.address);
     namer->missed = namer->missed || !found;
     if (found && !place_set_name(profile, &name, &place)) {
         return false;

@@ -391,6 +391,29 @@ sym_image_address(const struct sym_image *image, uint64_t file_offset,
     return false;
 }
 
+/* Does a segment have a byte of the file's [offset, offset + size)? */
+static bool
+segment_overlaps(const struct segment *segment, uint64_t offset, uint64_t size)
+{
+    return offset < segment->offset ? segment->offset - offset < size
+                                    : offset - segment->offset < segment->size;
+}
+
+bool
+sym_image_bucket(const struct sym_image *image, uint64_t file_offset, uint64_t size,
+                 uint64_t *address)
+{
+    for (size_t i = 0; i < image->segment_count; i++) {
+        const struct segment *const segment = &image->segments[i];
+
+        if (segment->executable && segment_overlaps(segment, file_offset, size)) {
+            *address = segment->address + (file_offset - segment->offset);
+            return true;
+        }
+    }
+    return sym_image_address(image, file_offset, address);
+}
+
 /* The symbol table names the outermost function: "work.cold" where debug information says "work". */
 static bool
 join_names(struct sym_frame *frames, size_t count, bool named, struct sym_name *name)

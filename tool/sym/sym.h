@@ -82,6 +82,13 @@ bool sym_image_address(const struct sym_image *image, uint64_t file_offset,
                        uint64_t *address);
 
 /*
+ * Link-time address of the first byte of a bucket of code, which begins at a file offset and may begin before
+ * the segment that the code is in. No multiple of size where segments lie otherwise in memory than in the file.
+ */
+bool sym_image_bucket(const struct sym_image *image, uint64_t file_offset,
+                      uint64_t size, uint64_t *address);
+
+/*
  * Name the code at a file offset. Tables are read at the first call and sorted, so a lookup is a
  * binary search. False if nothing covers it (name->address is set if the offset is mapped).
  */

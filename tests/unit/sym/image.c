@@ -104,7 +104,18 @@ file_offset__through_program_headers__link_address(void **state)
                              segments[i].p_vaddr - segments[i].p_offset);
         }
     }
+    for (size_t i = 0; i < header->e_phnum; i++) {
+        if (segments[i].p_type == PT_LOAD && (segments[i].p_flags & PF_X) != 0) {
+            /* Begins before the code, and before it begins. */
+            assert_true(
+                sym_image_bucket(fixed, segments[i].p_offset - 16, 64, &address));
+            assert_int_equal(address, segments[i].p_vaddr - 16);
+        }
+    }
     address = 1;
+    assert_false(sym_image_bucket(fixed, UINT64_MAX - 3, 4, &address));
+    assert_false(sym_image_bucket(fixed, size + 4096, 4096, &address));
+    assert_int_equal(address, 1);
     assert_false(sym_image_address(fixed, UINT64_MAX, &address));
     assert_false(sym_image_address(fixed, size + 4096, &address));
     assert_int_equal(address, 1);
