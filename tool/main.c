@@ -18,7 +18,7 @@ static const struct {
     {"diff", cmd_diff},         {"merge", cmd_merge},   {"export", cmd_export},
     {"sources", cmd_sources},   {"doctor", cmd_doctor}, {"help", cmd_help},
     {"version", cmd_version},   {"--help", cmd_help},   {"-h", cmd_help},
-    {"--version", cmd_version},
+    {"--version", cmd_version}, {"-v", cmd_version},
 };
 
 /* A full disk shows only here; whoever closes a pipe had enough. */

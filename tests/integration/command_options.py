@@ -122,7 +122,7 @@ class OtherCommands(CommandTest):
 
     def test_help_and_version__on_standard_output(self):
         for words in (["help"], ["help", "run"], ["run", "--help"], ["--help"], ["version"],
-                      ["--version"], ["help", "report"], ["report", "--help"]):
+                      ["--version"], ["-v"], ["help", "report"], ["report", "--help"]):
             result = self.ntprof(*words)
             self.assertEqual((result.returncode, result.stderr), (0, b""), words)
             self.assertIn(b"ntprof", result.stdout)
@@ -176,6 +176,8 @@ class OtherCommands(CommandTest):
         said = text(result.stdout)
         self.assertIn("perf_event_paranoid", said)
         self.assertIn("Profiling works", said)
+        self.assertNotRegex(said, r"(?m)^ *sim\b")
+        self.assertEqual("no more, because: kernel.perf_event_paranoid" in said, self.is_user())
         told = json.loads(self.ntprof("doctor", "--json").stdout)
         perf, = (backend for backend in told["backends"] if backend["name"] == "perf")
         self.assertTrue(perf["usable"])

@@ -240,14 +240,16 @@ print_backend(const ntprof_backend_info *info, bool json, bool first)
            info->usable && info->kernel ? ", kernel code" : "",
            info->usable && info->global ? ", all processes" : "");
     if (info->reason[0] != '\0') {
-        printf("           because: %s\n", info->reason);
+        printf("           %s %s\n",
+               info->usable ? "no more, because:" : "because:", info->reason);
     }
     if (info->remedy[0] != '\0') {
         printf("           to allow: %s\n", info->remedy);
     }
 }
 
-/* Returns whether any back end but the simulated one works. */
+/* Returns whether any back end but the simulated one works. That one shows nothing of this machine: it is for who
+ * asks for all. */
 static bool
 print_backends(bool json)
 {
@@ -255,8 +257,12 @@ print_backends(bool json)
     bool usable = false;
 
     for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {
-        print_backend(&info, json, i == 0);
-        usable = usable || (info.usable && strcmp(info.name, "sim") != 0);
+        const bool simulated = strcmp(info.name, "sim") == 0;
+
+        if (json || !simulated) {
+            print_backend(&info, json, i == 0);
+        }
+        usable = usable || (info.usable && !simulated);
     }
     return usable;
 }

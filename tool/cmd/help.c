@@ -44,7 +44,7 @@ static const char help_ntprof[] =
     "  sources   what can interrupt on this machine, and why the rest cannot\n"
     "  doctor    what works for this user here, what is refused, what would allow it\n"
     "  help      help of a command, or of ntprof: ntprof help run\n"
-    "  version   the version\n"
+    "  version   the version; also -v, --version\n"
     "\n"
     "Every command takes --help too. Manuals: man ntprof, man ntprof-run and so on.\n";
 
