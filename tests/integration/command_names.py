@@ -153,6 +153,19 @@ class Recording(NamesTest):
         self.assertTrue(any(names[i:i + 3] == ["inner", "middle", "outer"]
                             for i in range(len(names))), traces)
 
+    def test_buckets__segment_elsewhere_than_in_the_file__told_where_they_are(self):
+        program = self.make("app", "-no-pie", "-Wl,-Ttext-segment=0x40f000")
+        symbols = self.check(["nm", program]).splitlines()
+        outer = int(next(line for line in symbols if line.endswith(" outer")).split()[0], 16)
+        for size in (4096, 65536, 1 << 20):
+            profile = self.record("--bucket", size, "--", program)
+            rows, _ = self.report(profile, by="bucket")
+            best = max(rows, key=lambda row: row["hits"])
+            begin, end = (int(best[name], 16) for name in ("address", "bucket_end"))
+            self.assertEqual((begin - 0x40f000) % size, 0, best)  # as in the file
+            self.assertEqual(end - begin, size, best)
+            self.assertTrue(begin <= outer < end, (hex(outer), best))
+
     def test_no_lines__functions_alone(self):
         profile = self.record("--no-lines", "--", self.make())
         rows, _ = self.report(profile)
