@@ -109,6 +109,7 @@ do_list(struct scene *scene, struct input *input)
                                       .count = take_bytes(input, 1) % (LINES + 1),
                                       .hits = scene->hits,
                                       .own = scene->sums,
+                                      .shown = scene->sums,
                                       .totals = scene->sums,
                                       .source_count = 2};
     for (size_t i = 0; i < scene->listing.count; i++) {
