@@ -206,6 +206,58 @@ class Names(Hostile):
         self.assertTrue(any("script" in data and "<script" not in data for data in page.data))
 
 
+# A program whose names are as long as what is put over them.
+PROGRAM = """
+volatile unsigned long sink;
+#line 1 "SOURCE____________.c"
+__attribute__((noinline)) void FUNCTION________________(void)
+{
+    for (int i = 0; i < 400000; i++) { sink = sink / 3 + 7; }
+}
+int main(void)
+{
+    for (int i = 0; i < 60; i++) { FUNCTION________________(); }
+    return 0;
+}
+"""
+PLANTED = {b"FUNCTION________________": b"\033[31m\033]0;t\a\n\xff<b>;\",%n \xc2\x9b",
+           b"SOURCE____________.c": b"\033[2J\n\xff<script>;.c\xe2\x80\xae"}
+
+
+class RealProgram(Hostile):
+    """Hostile symbols, and names of source, file and process, of a program that runs."""
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "app.c").write_text(PROGRAM)
+        result = self.run_bare(["gcc", "-O1", "-g", "-o", "app", "app.c"])
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.program = self.folder / "\033[31m;\n<b>"
+        (self.folder / "app").rename(self.program)
+        content = self.program.read_bytes()
+        for name, planted in PLANTED.items():
+            self.assertEqual(len(name), len(planted))
+            self.assertIn(name, content)
+            content = content.replace(name, planted)
+        self.program.write_bytes(content)
+
+    def test_recorded_and_read__harmless_everywhere(self):
+        result = self.profile("-o", "p", "--", self.program)
+        self.assertEqual((result.returncode, harmful(result.stderr)), (0, []))
+        self.assertIn("\\x1b[31m\\x1b]0;t\\x07\\x0a\\xff<b>;\",%n \\xc2\\x9b", text(result.stderr))
+        for key in (*KEYS[:6], "source"):  # it tells neither threads nor processors
+            self.json("report.schema.json", "report", "--json", "--by", key, "p")
+            self.csv("report", "--csv", "--by", key, "p")
+        lines = text(self.printed("report", "--by", "line", "p"))
+        self.assertIn("\\x1b[2J\\x0a\\xff<script>;.c\\xe2\\x80\\xae", lines)
+        self.assertIn("\\x1b[31m;\\x0a<b>", text(self.printed("report", "--by", "process", "p")))
+        for words in ([], ["--objdump"], ["--source"], ["--json"]):
+            listing = self.printed("annotate", *words, "*<b>*", "p")
+            self.assertIn(b"<b>;", listing)
+        for form in FORMS[2:]:
+            self.assertEqual(harmful(self.succeed("export", "--format", form, "p")), [], form)
+
+
 COMMANDS = {
     "report": ["report"],
     "annotate": ["annotate", "main"],
