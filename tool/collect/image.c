@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/fs.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -161,13 +163,33 @@ image_open(struct image *image, const ntprof_notification *map,
     }
 }
 
-static bool
-image_equal(const struct image *a, const struct image *b)
+/* What tells files apart that have had one inode after the other. 0: the file system does not say. */
+static uint64_t
+read_generation(int fd)
 {
-    return a->kind == b->kind && a->pid == b->pid &&
-           a->device_major == b->device_major && a->device_minor == b->device_minor &&
-           a->inode == b->inode && a->inode_generation == b->inode_generation &&
-           strcmp(a->path, b->path) == 0;
+    uint32_t version[2] = {
+        0}; /* the kernel writes an int, where its header has a long */
+
+    return ioctl(fd, FS_IOC_GETVERSION, version) == 0 ? version[0] : 0;
+}
+
+/* Mappings from before the watch are told without a generation, those of the same file after it with. */
+static bool
+generation_equal(const struct image *image, uint64_t told)
+{
+    return image->inode_generation == told ||
+           (image->inode_generation == 0 && image->read_generation == told);
+}
+
+static bool
+image_equal(const struct image *image, const struct image *wanted)
+{
+    return image->kind == wanted->kind && image->pid == wanted->pid &&
+           image->device_major == wanted->device_major &&
+           image->device_minor == wanted->device_minor &&
+           image->inode == wanted->inode &&
+           generation_equal(image, wanted->inode_generation) &&
+           strcmp(image->path, wanted->path) == 0;
 }
 
 static uint32_t
@@ -273,6 +295,7 @@ image_set_open(struct image_set *set, struct image *image,
         return;
     }
     image->opened = true;
+    image->read_generation = read_generation(image->fd);
     set->files_open++;
 }
 

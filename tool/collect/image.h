@@ -45,8 +45,10 @@ struct image {
     uint32_t device_major;
     uint32_t device_minor;
     uint64_t inode;
-    uint64_t inode_generation;
-    int fd;       /* the mapped file, checked by inode; -1 */
+    uint64_t
+        inode_generation; /* as told; 0: not told, as of what was mapped before the watch */
+    uint64_t read_generation; /* of the opened file; 0: not known */
+    int fd;                   /* the mapped file, checked by inode; -1 */
     int taken_fd; /* the same, out of deliveries' reach, for whoever names the image */
     bool opened;  /* fd was once */
     uint32_t misses; /* times that it could not be opened */

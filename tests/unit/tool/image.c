@@ -6,6 +6,8 @@
  */
 #include "collect/image.h"
 
+#include <fcntl.h>
+#include <linux/fs.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -429,6 +433,102 @@ image_set_find__name_is_no_file_any_more__it_is_not_opened(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* All pages exist: neighbours are looked at together, each counts for itself. */
+static void
+image_fold__dense__every_counter_found_and_others_untouched(void **state)
+{
+    const uint64_t places[] = {base, base + 4, base + 12, base + 4096,
+                               base + length - 4};
+    const size_t count = sizeof(places) / sizeof(places[0]);
+    struct image_set set;
+    struct image *image;
+    const struct image_segment *segment;
+
+    (void)state;
+    image_set_init(&set, SOURCES, BUCKET_LOG2);
+    set.dense = true;
+    image = find_anonymous(&set, 1);
+    segment = find_segment(&set, image, 0);
+    for (size_t i = 0; i < count; i++) {
+        hit(segment, 0, places[i], (ULONG)i + 1);
+    }
+    fold_all(&set, image);
+    fold_all(&set, image); /* finds nothing more */
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(total(image, places[i], 0, 0), i + 1);
+        assert_int_equal(*image_segment_counter(segment, 0, places[i]), 0);
+    }
+    assert_int_equal(image->totals.count, count);
+    image_set_finish(&set);
+}
+
+/* The last one may have no neighbour. */
+static void
+image_fold__dense_and_odd__the_last_counter_found(void **state)
+{
+    struct image_set set;
+    struct image *image;
+    struct image_segment *segment;
+
+    (void)state;
+    image_set_init(&set, SOURCES, BUCKET_LOG2);
+    set.dense = true;
+    image = find_anonymous(&set, 1);
+    segment = image_segment_find(&set, image, base, 20, 0);
+    assert_non_null(segment);
+    assert_int_equal(segment->bytes, 20);
+    hit(segment, 0, base + 16, 7);
+    fold_all(&set, image);
+    assert_int_equal(total(image, base + 16, 0, 0), 7);
+    assert_int_equal(image->totals.count, 1);
+    image_set_finish(&set);
+}
+
+/* Mapped before the watch, which tells no generation, and after it. */
+static void
+image_set_find__generation_told_later__same_image_if_it_is_the_files(void **state)
+{
+    char name[] = "/tmp/ntprof-image-XXXXXX";
+    const int fd = mkostemp(name, O_CLOEXEC);
+    ntprof_notification map = {.size = sizeof(map),
+                               .kind = NTPROF_IMAGE_MAP,
+                               .pid = UINT32_MAX,
+                               .name = name,
+                               .base = base,
+                               .length = 4096};
+    uint32_t version[2] = {0};
+    struct image_set set;
+    struct image *before;
+    struct stat status;
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(fstat(fd, &status), 0);
+    (void)ioctl(fd, FS_IOC_GETVERSION, version);
+    close(fd);
+    if (version[0] == 0) {
+        assert_int_equal(unlink(name), 0);
+        print_message("the file system of /tmp tells no generations\n");
+        skip();
+    }
+    map.inode = status.st_ino;
+    map.device_major = major(status.st_dev);
+    map.device_minor = minor(status.st_dev);
+    image_set_init(&set, SOURCES, BUCKET_LOG2);
+    before = image_set_find(&set, &map, NULL, 0);
+    assert_non_null(before);
+    assert_true(before->fd >= 0);
+    map.inode_generation = version[0];
+    assert_ptr_equal(image_set_find(&set, &map, NULL, 0), before);
+    map.inode_generation = version[0] ^ 1;
+    assert_ptr_not_equal(image_set_find(&set, &map, NULL, 0), before);
+    map.inode_generation = 0;
+    assert_ptr_equal(image_set_find(&set, &map, NULL, 0), before);
+    assert_int_equal(set.count, 2);
+    image_set_finish(&set);
+    assert_int_equal(unlink(name), 0);
+}
+
 int
 main(void)
 {
@@ -449,6 +549,10 @@ main(void)
         cmocka_unit_test(
             image_set_find__more_images_than_there_may_be__refused_and_known_ones_found),
         cmocka_unit_test(image_set_find__no_descriptors_left_for_images__counted),
+        cmocka_unit_test(image_fold__dense__every_counter_found_and_others_untouched),
+        cmocka_unit_test(image_fold__dense_and_odd__the_last_counter_found),
+        cmocka_unit_test(
+            image_set_find__generation_told_later__same_image_if_it_is_the_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
