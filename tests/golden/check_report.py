@@ -19,7 +19,7 @@ import validate_schema
 
 HERE = pathlib.Path(__file__).parent
 KINDS = ["usual", "several", "user", "few", "hostile", "empty", "foreign", "events",
-         "threads"]
+         "threads", "wide"]
 
 # Name of the kept output: kind of profile, arguments.
 CASES = {
@@ -46,6 +46,8 @@ CASES = {
     "threads-thread.txt": ("threads", ["--by", "thread"]),
     "threads-cpu.txt": ("threads", ["--by", "cpu"]),
     "threads-all.txt": ("threads", ["--by", "cpu,thread,process,bucket"]),
+    "wide-function.txt": ("wide", []),
+    "wide-image.txt": ("wide", ["--by", "image"]),
     "user-function.txt": ("user", ["--rows", "1"]),
     "few-function.txt": ("few", []),
     "empty-function.txt": ("empty", []),

@@ -274,6 +274,21 @@ make_threads(void)
     return profile;
 }
 
+/* Buckets that hold many functions, one of them without one at an end. */
+static struct profile *
+make_wide(void)
+{
+    struct profile *profile = begin("");
+    const uint32_t source = add_source(profile, "time", 10000);
+    const uint32_t image = add_image(profile, "/opt/tiny", "7177", 0x1000, 0x0);
+
+    profile->bucket_bytes = 65536;
+    add_hits(profile, image, 0x1000, "tiny", 0, 0, source, 300);
+    add_hits(profile, image, 0x11000, "tiny",
+             add_function(profile, "work", "work", "", 0), 0, source, 700);
+    return profile;
+}
+
 /* Names a hundred thousand bytes long of all that has a name, and many rows beside them. */
 static struct profile *
 make_long(void)
@@ -380,7 +395,7 @@ make(const char *kind, const char *path)
         {"usual", make_usual},     {"several", make_several}, {"user", make_user},
         {"few", make_few},         {"hostile", make_hostile}, {"empty", make_empty},
         {"foreign", make_foreign}, {"events", make_events},   {"threads", make_threads},
-        {"newer", make_newer},     {"long", make_long},
+        {"newer", make_newer},     {"long", make_long},       {"wide", make_wide},
     };
     struct pprof_error error;
 

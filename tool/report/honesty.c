@@ -225,6 +225,9 @@ count_unnamed(const struct profile *profile, uint64_t *unnamed, size_t *most_at)
     return hits != NULL;
 }
 
+/* A function begins at a multiple of 16 bytes, most often: larger buckets hold more than one. */
+enum { BUCKET_OF_ONE_FUNCTION_BYTES = 16 };
+
 /* Many rows of bare addresses: what would give them names. */
 static void
 put_unnamed(struct buffer *line, const struct profile *profile, uint64_t total)
@@ -248,10 +251,30 @@ put_unnamed(struct buffer *line, const struct profile *profile, uint64_t total)
     buffer_print(line, "ntprof: %.0f%% of the hits have no names, most of them in ",
                  percent(unnamed, total));
     report_image_name(image, line);
-    buffer_append_text(
-        line, strncmp(image->path, jit, strlen(jit)) == 0
-                  ? ": have the JIT write a perf map, such as node --perf-basic-prof\n"
-                  : ": its symbols were stripped, install its debug package\n");
+    if (strncmp(image->path, jit, strlen(jit)) == 0) {
+        buffer_append_text(
+            line, ": have the JIT write a perf map, such as node --perf-basic-prof\n");
+    } else if (image->named && profile->bucket_bytes > BUCKET_OF_ONE_FUNCTION_BYTES) {
+        buffer_append_text(line, ": no function is at an end of its buckets, record "
+                                 "with a smaller --bucket\n");
+    } else {
+        buffer_append_text(line,
+                           ": its symbols were stripped, install its debug package\n");
+    }
+}
+
+static void
+put_wide_buckets(struct buffer *line, const struct report_groups *groups)
+{
+    if (groups->profile->bucket_bytes > BUCKET_OF_ONE_FUNCTION_BYTES &&
+        (report_groups_by(groups, REPORT_BY_FUNCTION) ||
+         report_groups_by(groups, REPORT_BY_LINE))) {
+        buffer_print(line,
+                     "ntprof: a bucket of %" PRIu32
+                     " bytes may hold several functions: its hits are told as those "
+                     "of one\n",
+                     groups->profile->bucket_bytes);
+    }
 }
 
 bool
@@ -277,6 +300,7 @@ report_print_honesty(FILE *out, const struct profile *profile,
     for (size_t i = 0; i < profile->source_count; i++) {
         put_warning(&line, &profile->sources[i], groups->totals[i]);
     }
+    put_wide_buckets(&line, groups);
     if (profile->source_count > 0) {
         put_unnamed(&line, profile, groups->totals[0]);
     }
