@@ -150,7 +150,8 @@ top_tell_status(struct top *top)
     const size_t source = top->screen.source;
     const struct top_books *const books = &top->books[source];
     const struct tui_table *const table = &top->screen.tables[TUI_IMAGES];
-    const uint64_t recent = table->looks > 0 ? table->recent_sums[source] : 0;
+    const uint64_t recent =
+        table->looks > 0 ? table->recent_sums[source] + table->idle_recent[source] : 0;
     char targets[160];
 
     tell_targets(top, targets, sizeof(targets));

@@ -116,6 +116,18 @@ draw_books(const struct tui_screen *screen, const struct tui_canvas *canvas, int
                   screen->status.cost * 100);
 }
 
+/* What is in no row, and how much of all it is. */
+static void
+put_idle(struct tui_pen *pen, const struct tui_table *table, size_t source)
+{
+    const uint64_t idle = table->looks > 0 ? table->idle_totals[source] : 0;
+
+    if (idle > 0) {
+        tui_pen_print(pen, TUI_PLAIN, "; idle, left out: %" PRIu64 " hits (%.1f%%)",
+                      idle, share_of(idle, idle + table->total_sums[source]) * 100);
+    }
+}
+
 static void
 draw_state(const struct tui_screen *screen, const struct tui_canvas *canvas, int line)
 {
@@ -136,6 +148,7 @@ draw_state(const struct tui_screen *screen, const struct tui_canvas *canvas, int
         tui_pen_text(&pen, TUI_PLAIN, 0, screen->filter);
         tui_pen_text(&pen, TUI_PLAIN, 0, "'");
     }
+    put_idle(&pen, viewed(screen), screen->source);
 }
 
 static int

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* table.c - adding up looks by function or image. */
 #include "tui/table.h"
+#include "tui/idle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,6 @@ tui_table_finish(struct tui_table *table)
     free(table->recent);
     free(table->totals);
     free(table->recent_sums);
-    free(table->total_sums);
     string_set_finish(&table->strings);
     hash_index_finish(&table->index);
     *table = (struct tui_table){.kind = table->kind};
@@ -38,10 +38,15 @@ table_begin(struct tui_table *table, const struct profile *recent)
     if (table->recent_sums != NULL) {
         return recent->source_count == table->source_count;
     }
-    table->recent_sums = calloc(recent->source_count + 1, sizeof(uint64_t));
-    table->total_sums = calloc(recent->source_count + 1, sizeof(uint64_t));
+    table->recent_sums = calloc(recent->source_count + 1, 4 * sizeof(uint64_t));
+    if (table->recent_sums == NULL) {
+        return false;
+    }
     table->source_count = recent->source_count;
-    return table->recent_sums != NULL && table->total_sums != NULL;
+    table->total_sums = table->recent_sums + table->source_count;
+    table->idle_recent = table->total_sums + table->source_count;
+    table->idle_totals = table->idle_recent + table->source_count;
+    return true;
 }
 
 /* The old block is freed when it is moved, so each is kept as soon as it is there. */
@@ -166,6 +171,15 @@ table_add(struct tui_table *table, uint32_t at, const uint64_t *hits)
     }
 }
 
+static void
+table_add_idle(struct tui_table *table, const uint64_t *hits)
+{
+    for (size_t i = 0; i < table->source_count; i++) {
+        table->idle_recent[i] = add_hits(table->idle_recent[i], hits[i]);
+        table->idle_totals[i] = add_hits(table->idle_totals[i], hits[i]);
+    }
+}
+
 bool
 tui_table_take(struct tui_table *table, const struct profile *recent)
 {
@@ -174,11 +188,16 @@ tui_table_take(struct tui_table *table, const struct profile *recent)
     }
     table->looks++;
     memset(table->recent_sums, 0, table->source_count * sizeof(uint64_t));
+    memset(table->idle_recent, 0, table->source_count * sizeof(uint64_t));
     for (size_t i = 0; i < recent->row_count; i++) {
         const struct profile_row *const row = &recent->rows[i];
         struct tui_row key;
         uint32_t at;
 
+        if (tui_is_idle(recent, row)) {
+            table_add_idle(table, row->hits);
+            continue;
+        }
         if (!find_key(table, recent, row, &key)) {
             return false;
         }

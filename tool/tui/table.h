@@ -4,6 +4,8 @@
  *
  * Rows are made as their first hits come and stay for good, under the same number: so there are as many as
  * different functions were hit, whatever the time. A look costs what its own hits cost.
+ *
+ * Hits of processors that rest (tui/idle.h) are in no row, but in sums of their own.
  */
 #ifndef TUI_TABLE_H
 #define TUI_TABLE_H
@@ -33,8 +35,10 @@ struct tui_table {
     size_t capacity;
     uint64_t *recent;      /* source_count for each row */
     uint64_t *totals;      /* the same */
-    uint64_t *recent_sums; /* one per source */
+    uint64_t *recent_sums; /* one per source; the three below are in its block */
     uint64_t *total_sums;
+    uint64_t *idle_recent;
+    uint64_t *idle_totals;
     uint64_t looks;
     struct string_set strings; /* hostile */
     struct hash_index index;

@@ -329,6 +329,29 @@ draw__locale_without_unicode__question_marks(void **state)
     paper_finish(&paper);
 }
 
+static void
+draw__idle_processors__told_and_in_no_share(void **state)
+{
+    struct profile *const look = look_new();
+    struct paper paper;
+
+    (void)state;
+    look_add(look, "[kernel]", "pv_native_safe_halt", 0x1000, 0, 300);
+    assert_true(tui_screen_take(&screen, look));
+    profile_delete(look);
+    tui_screen_resize(&screen, 12, 90);
+    paper = paper_draw(&screen);
+    assert_string_equal(
+        paper_line(&paper, 2),
+        "functions since the last look; 4 of 4; idle, left out: 300 hits (75.0%)");
+    assert_string_equal(paper_line(&paper, 4),
+                        "  0.00%         0  75.00%        75  "
+                        "hot                                 liba.so");
+    press("e");
+    paper = paper_draw(&screen);
+    assert_string_equal(paper_line(&paper, 2), "functions since the last look; 4 of 4");
+}
+
 int
 main(void)
 {
@@ -336,6 +359,8 @@ main(void)
         cmocka_unit_test_setup_teardown(draw__functions__lines_as_wanted, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(draw__images__whole_paths, setup, teardown),
+        cmocka_unit_test_setup_teardown(draw__idle_processors__told_and_in_no_share,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(draw__paused_filtered_and_said__are_shown,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(draw__look_under_way__is_told_if_paused_or_slow,

@@ -174,6 +174,38 @@ table_take__many_looks_of_the_same__memory_does_not_grow(void **state)
     tui_table_finish(&table);
 }
 
+static void
+table_take__idle_processors__in_sums_of_their_own(void **state)
+{
+    static const enum tui_rows kinds[] = {TUI_FUNCTIONS, TUI_IMAGES};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct tui_table table;
+        struct profile *look = look_new();
+
+        tui_table_init(&table, kinds[i]);
+        look_add(look, "[kernel]", "pv_native_safe_halt", 0x1000, 0, 40);
+        look_add(look, "[kernel]", "mwait_idle_with_hints.constprop.0", 0x2000, 0, 20);
+        look_add(look, "[kernel]", "default_idle_calls", 0x3000, 0, 5);
+        look_add(look, "/bin/a", "poll_idle", 0x2000, 0, 7);
+        look_add(look, "[kernel]", NULL, 0x4000, 0, 1);
+        take(&table, look);
+        assert_int_equal(table.count, i == 0 ? 3 : 2);
+        assert_int_equal(table.recent_sums[0], 13);
+        assert_int_equal(table.idle_recent[0], 60);
+        assert_int_equal(table.idle_recent[1], 0);
+        look = look_new();
+        look_add(look, "[kernel]", "pv_native_safe_halt", 0x1004, 0, 3);
+        take(&table, look);
+        assert_int_equal(table.recent_sums[0], 0);
+        assert_int_equal(table.total_sums[0], 13);
+        assert_int_equal(table.idle_recent[0], 3);
+        assert_int_equal(table.idle_totals[0], 63);
+        tui_table_finish(&table);
+    }
+}
+
 int
 main(void)
 {
@@ -183,6 +215,7 @@ main(void)
         cmocka_unit_test(table_take__no_names__a_row_for_each_address_with_its_offset),
         cmocka_unit_test(table_take__hits_beyond_64_bits__stay_at_the_largest),
         cmocka_unit_test(table_take__other_sources__refused_and_nothing_changed),
+        cmocka_unit_test(table_take__idle_processors__in_sums_of_their_own),
         cmocka_unit_test(table_take__many_looks_of_the_same__memory_does_not_grow),
     };
 
