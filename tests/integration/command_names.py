@@ -298,6 +298,30 @@ class Downloading(NamesTest):
         rows, _ = self.download(server, f"--debuginfod={server.url()}", DEBUGINFOD_TIMEOUT="1")
         self.assert_no_lines(rows)
 
+    def test_server_is_not_there__said(self):
+        server = Server({})
+        server.close()
+        rows, said = self.download(server, f"--debuginfod={server.url()}")
+        self.assert_no_lines(rows)
+        self.assertRegex(said, r"no debug file of \S+/app from servers: \w+")
+
+    def test_file_that_it_shares_with_others__from_the_server_too(self):
+        if shutil.which("dwz") is None:
+            self.skipTest("needs dwz")
+        identity = self.build_id(self.program)
+        for name in ("one", "two"):
+            self.make(name, f"-Wl,--build-id=0x{identity}")
+        self.check(["dwz", "-m", self.folder / "common", self.folder / "one", self.folder / "two"])
+        common = self.folder / "moved"
+        (self.folder / "common").rename(common)
+        self.check(["objcopy", "--only-keep-debug", self.folder / "one", self.debug])
+        files = {identity: self.debug, self.build_id(common): common}
+        server = self.serve(files)
+        rows, said = self.download(server, f"--debuginfod={server.url()}")
+        self.assert_lines(rows)
+        self.assertEqual(said, "")
+        self.assertEqual(len(server.asked), 2)
+
     def test_option__no_server_named__said(self):
         environment = harness.bare_environment()
         environment.pop("DEBUGINFOD_URLS", None)

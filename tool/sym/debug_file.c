@@ -249,6 +249,50 @@ sym_debug_file_open(const struct sym_elf *image, const char *path, const char *r
     }
 }
 
+/* Why a server has sent nothing, or NULL if it only does not have the file. */
+static const char *
+tell_failure(int error)
+{
+    switch (error) {
+    case -ENOENT:
+        return NULL;
+    case -ETIME:
+        return "no answer within the time for downloads";
+    case -ENOSYS:
+        return "no server is named";
+    default:
+        return strerror(-error);
+    }
+}
+
+/* True if a server sent the file: then found is set. */
+static bool
+search_servers(const struct search *search, struct sym_download *download)
+{
+    struct sym_debug_file *found = search->found;
+    const int fd =
+        sym_download_debug_file(download, search->id, search->id_size, search->path,
+                                found->path, sizeof(found->path));
+    const char *complaint = fd < 0 ? tell_failure(fd) : check_build_id(search, fd);
+
+    if (complaint != NULL) {
+        snprintf(search->note, search->note_size,
+                 fd < 0 ? "no debug file of %s from servers: %s"
+                        : "debug file %s from a server is not used: %s",
+                 fd < 0 ? search->path : found->path, complaint);
+    }
+    if (fd < 0 || complaint != NULL) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return false;
+    }
+    search->note[0] = '\0'; /* of a local file that was refused */
+    found->fd = fd;
+    found->root = "";
+    return true;
+}
+
 /* A name in .gnu_debugaltlink is absolute, or begins at the folder of the file that has it. */
 static bool
 search_by_name(const struct search *search, const char *name)
@@ -271,7 +315,8 @@ search_by_name(const struct search *search, const char *name)
 
 /* The section holds a file name, its NUL, and the build-id of that file. */
 static void
-search_supplement(struct search *search, const char *section, size_t size)
+search_supplement(struct search *search, struct sym_download *download,
+                  const char *section, size_t size)
 {
     const size_t name_size = strnlen(section, size) + 1;
 
@@ -282,6 +327,7 @@ search_supplement(struct search *search, const char *section, size_t size)
     search->id_size = size - name_size;
     memcpy(search->id, section + name_size, search->id_size);
     if (!search_by_name(search, section) && !search_by_build_id(search) &&
+        (download == NULL || !search_servers(search, download)) &&
         search->note[0] == '\0') {
         snprintf(search->note, search->note_size,
                  "%s, which debug file %s needs, is not there", section, search->path);
@@ -290,8 +336,9 @@ search_supplement(struct search *search, const char *section, size_t size)
 
 void
 sym_debug_file_open_supplement(const struct sym_elf *file, const char *path,
-                               const char *root, struct sym_debug_file *found,
-                               char *note, size_t note_size)
+                               const char *root, struct sym_download *download,
+                               struct sym_debug_file *found, char *note,
+                               size_t note_size)
 {
     const size_t index = sym_elf_find_section(file, ".gnu_debugaltlink");
     struct search search = {.image = file,
@@ -307,7 +354,7 @@ sym_debug_file_open_supplement(const struct sym_elf *file, const char *path,
     section =
         index == 0 ? NULL : sym_elf_section_copy(file, index, LINK_BYTES_MAX, &size);
     if (section != NULL) {
-        search_supplement(&search, section, size);
+        search_supplement(&search, download, section, size);
         free(section);
     }
 }
@@ -317,28 +364,15 @@ sym_debug_file_download(const struct sym_elf *image, const char *path,
                         struct sym_download *download, struct sym_debug_file *found,
                         char *note, size_t note_size)
 {
-    struct search search = {.image = image, .path = path, .root = ""};
-    const char *complaint = NULL;
+    struct search search = {.image = image,
+                            .path = path,
+                            .root = "",
+                            .found = found,
+                            .note = note,
+                            .note_size = note_size};
 
     search.id_size = sym_elf_build_id(image, search.id);
-    if (search.id_size == 0) {
-        return;
-    }
-    found->root = "";
-    found->fd = sym_download_debug_file(download, search.id, search.id_size, path,
-                                        found->path, sizeof(found->path));
-    if (found->fd == -ETIME) {
-        snprintf(note, note_size, "debug file of %s: the time for downloads is up",
-                 path);
-    } else if (found->fd >= 0) {
-        complaint = check_build_id(&search, found->fd);
-    }
-    if (complaint != NULL) {
-        snprintf(note, note_size, "debug file %s from a server is not used: %s",
-                 found->path, complaint);
-        close(found->fd);
-        found->fd = -1;
-    } else if (found->fd >= 0) {
-        note[0] = '\0'; /* of a local file that was refused */
+    if (search.id_size > 0) {
+        (void)search_servers(&search, download);
     }
 }

@@ -36,13 +36,15 @@ void sym_debug_file_open(const struct sym_elf *image, const char *path,
  * Look for the file that a debug file shares with others (dwz), by the name and the build-id in its
  * .gnu_debugaltlink; the build-id must be in the file found.
  *
- *   file   open, found at path below root
- *   found  out: fd -1 also if there is no such link
- *   note   out: "" or why a file is not used
+ *   file      open, found at path below root
+ *   download  servers that are asked last, by the build-id; may be NULL
+ *   found     out: fd -1 also if there is no such link
+ *   note      out: "" or why a file is not used
  */
 void sym_debug_file_open_supplement(const struct sym_elf *file, const char *path,
-                                    const char *root, struct sym_debug_file *found,
-                                    char *note, size_t note_size);
+                                    const char *root, struct sym_download *download,
+                                    struct sym_debug_file *found, char *note,
+                                    size_t note_size);
 
 /* Ask servers for the debug file, by the build-id, which must be in what they send. */
 void sym_debug_file_download(const struct sym_elf *image, const char *path,

@@ -279,7 +279,8 @@ static void
 load_lines(struct sym_image *image, const struct sym_elf *file,
            const struct sym_elf *debug, const struct sym_debug_file *found)
 {
-    struct sym_lines_source source = {file, image->root, image->path, image->path};
+    struct sym_lines_source source = {file, image->root, image->path, image->path,
+                                      image->settings.download};
 
     if (image->settings.no_lines) {
         return;

@@ -96,8 +96,8 @@ open_supplement(struct sym_lines *lines, const struct sym_lines_source *source,
     struct sym_elf file;
     char why[512];
 
-    sym_debug_file_open_supplement(source->file, source->path, source->root, &found,
-                                   why, sizeof(why));
+    sym_debug_file_open_supplement(source->file, source->path, source->root,
+                                   source->download, &found, why, sizeof(why));
     if (found.fd >= 0 && sym_elf_open(&file, found.fd) == 0) {
         if (half_open(&file, &lines->supplement, why, sizeof(why))) {
             lines->own.units->supplement = lines->supplement.units;

@@ -11,6 +11,7 @@
 #include "sym/elf_file.h"
 #include "sym/sym.h"
 
+struct sym_download;
 struct sym_lines;
 
 /* sym_lines_source - where lines are read from. */
@@ -19,6 +20,8 @@ struct sym_lines_source {
     const char *root;           /* "" or the folder that stands for "/" */
     const char *path;           /* of file, below root: links in it begin there */
     const char *image;          /* path of the image below root */
+    struct sym_download
+        *download; /* for the file that it shares with others; may be NULL */
 };
 
 /*
