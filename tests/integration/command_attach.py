@@ -42,6 +42,8 @@ while True:
 
 
 class Attach(CommandTest):
+    hal = "perf"  # what is taken when none is named
+
     def start_worker(self):
         """A process that works; its pid."""
         worker = self.start(["/usr/bin/python3", "-S", "-c", WORKER,
@@ -82,15 +84,17 @@ class Ends(Attach):
     def test_time__deliver_and_the_target_goes_on(self):
         worker = self.start_worker()
         began = time.monotonic()
-        result = self.attach("-p", worker.pid, "--duration", "500ms")
+        words = ["attach", "-p", worker.pid, "--duration", "500ms"]
+        result = self.ntprof(*words)
         self.assertGreaterEqual(time.monotonic() - began, 0.5)
         self.assertEqual(result.returncode, 0, text(result.stderr))
-        self.assertIn("ntprof: perf", text(result.stderr))
+        self.assertIn(f"ntprof: {self.hal}", text(result.stderr))
         self.assertEqual(result.stdout, b"")
         report = self.report("--by", "address")
         self.assertGreater(self.hits(report), 20)
         self.assertEqual(self.hits(report), report["sources"][0]["counted"])
-        self.assertEqual(report["command"], f"attach -p {worker.pid} --duration 500ms")
+        self.assertEqual(report["hal"], self.hal)
+        self.assertEqual(report["command"], " ".join(self.arguments(*words)[1:]))
         self.assertEqual(report["gaps"], "")
         self.assertIsNone(worker.poll())
         self.assert_nothing_left(FILE)
@@ -103,7 +107,7 @@ class Ends(Attach):
                 child.send_signal(number)
                 said = text(child.communicate(timeout=harness.TIME_LIMIT_S)[1])
                 self.assertEqual(child.returncode, 0, said)
-                self.assertIn("ntprof: perf", said)
+                self.assertIn(f"ntprof: {self.hal}", said)
                 self.assertNotIn("went on", self.report()["gaps"])
                 self.assertIsNone(worker.poll())
                 (self.folder / FILE).unlink()
@@ -331,7 +335,7 @@ class Refused(Attach):
             result = self.attach("-p", target.pid, "-o", "x.pb.gz")
             said = text(result.stderr)
             if result.returncode == 0:
-                self.assertIn("ntprof: perf", said)
+                self.assertIn(f"ntprof: {self.hal}", said)
             else:
                 self.assertEqual(result.returncode, 125, said)
                 self.assertIn("ended", said)

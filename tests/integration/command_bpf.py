@@ -90,6 +90,17 @@ class Recorded(CommandTest):
         return sum(row["hits"] for row in self.report("--by", "process")["rows"]
                    if row["process"] == process)
 
+    def attach_to_who_starts_programs(self, *prefix):
+        shell = self.start([*prefix, "/bin/sh", "-c", 'read line; exec "$@"', "sh", *self.callers()],
+                           stdin=subprocess.PIPE)
+        child = self.attach_or_system("attach", "-p", str(shell.pid))
+        shell.stdin.write(b"go\n")
+        shell.stdin.flush()
+        self.assertEqual(shell.wait(harness.TIME_LIMIT_S), 0)
+        _, error = child.communicate(timeout=harness.TIME_LIMIT_S)
+        self.assertEqual(child.returncode, 0, text(error))
+        self.assert_exact(self.report(), PROCESSES * CALLS)
+
 
 class Bpf(Recorded):
     def test_run__short_programs_that_make_code__every_hit_on_either_hal(self):
@@ -133,15 +144,7 @@ class Bpf(Recorded):
         self.assert_exact(self.report(), PROCESSES * CALLS)
 
     def test_attach__to_who_starts_programs__every_hit_of_its_children(self):
-        shell = self.start(["/bin/sh", "-c", 'read line; exec "$@"', "sh", *self.callers()],
-                           stdin=subprocess.PIPE)
-        child = self.attach_or_system("attach", "-p", str(shell.pid))
-        shell.stdin.write(b"go\n")
-        shell.stdin.flush()
-        self.assertEqual(shell.wait(harness.TIME_LIMIT_S), 0)
-        _, error = child.communicate(timeout=harness.TIME_LIMIT_S)
-        self.assertEqual(child.returncode, 0, text(error))
-        self.assert_exact(self.report(), PROCESSES * CALLS)
+        self.attach_to_who_starts_programs()
 
     def test_system__ends_amid_hits__none_is_outside_and_books_are_of_the_rows(self):
         """Profiles are closed when no hit comes any more."""
@@ -244,6 +247,46 @@ class Bpf(Recorded):
         names = {row["function"] for row in self.report("--by", "function")["rows"]
                  if "work-later" in row["image"]}
         self.assertIn("right_three_units", names)
+
+
+# An ordinary user; one with no capabilities but the two that it takes, in any set.
+USER = ["setpriv", f"--reuid={harness.USER}", f"--regid={harness.USER}", "--clear-groups"]
+TWO = "-all,+bpf,+perfmon"
+CAPABLE = [*USER, f"--inh-caps={TWO}", f"--ambient-caps={TWO}", f"--bounding-set={TWO}"]
+
+
+class Capable(Recorded):
+    """CAP_BPF and CAP_PERFMON are enough, for who is not root and has nothing else."""
+
+    def setUp(self):
+        if not harness.is_root():
+            self.skipTest("only root may give capabilities")
+        super().setUp()
+        os.chown(self.folder, harness.USER, harness.USER)
+
+    def arguments(self, *words):
+        return [*CAPABLE, *super().arguments(*words)]
+
+    def test_doctor__works(self):
+        told = json.loads(self.ntprof("doctor", "--json").stdout)
+        bpf, = (backend for backend in told["backends"] if backend["name"] == "bpf")
+        self.assertTrue(bpf["usable"], bpf)
+
+    def test_run__every_hit_with_these_two_alone(self):
+        report = self.report_json("--hal", "bpf", "-e", self.source(), "--", *self.callers())
+        self.assert_exact(report, PROCESSES * CALLS)
+        said = text(self.profile("-q", "--hal", "bpf", "--", "grep", "Cap", "/proc/self/status").stdout)
+        self.assertEqual({int(line.split()[1], 16) for line in said.splitlines()},
+                         {1 << 38 | 1 << 39}, said)
+
+    def test_system__every_hit_of_others(self):
+        child = self.attach_or_system("system")
+        self.assertEqual(self.run_bare(self.callers()).returncode, 0)
+        self.end(child)
+        self.assert_exact(self.report(), PROCESSES * CALLS)
+
+    def test_attach__every_hit_of_its_children(self):
+        self.attach_to_who_starts_programs(*USER)
 
 
 class Cgroup(command_system.Cgroup):
