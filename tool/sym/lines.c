@@ -26,6 +26,13 @@
 /* libdw 0.188 has some 300 KiB of rows on its stack, and whoever starts us may allow less. */
 #define DECODER_STACK_BYTES ((size_t)2 << 20)
 
+/* Rows of lines that libdw may hold, some 40 bytes each, before it has to begin anew: it cannot forget those of
+ * one unit. Places come in the order of addresses, so that few units are read twice. */
+#define ROWS_MAX ((size_t)1 << 18)
+
+/* A row takes a byte of the section at least, so the section is decoded so often at most; then all is kept. */
+#define PASSES_MAX 8
+
 /* half - a file of debug information, as we and as libdw have it open. */
 struct half {
     struct sym_dwarf *units;
@@ -37,7 +44,10 @@ struct sym_lines {
     struct half own;
     struct half supplement; /* shared with other files; units NULL: there is none */
     struct sym_dwarf_split *split;
-    struct string_set paths; /* of files, joined with the folder of their compilation */
+    size_t rows;          /* that libdw holds */
+    uint64_t rows_before; /* that it held and does not any more */
+    /* Of files, joined with the folder of their compilation: copies, since libdw's may go. */
+    struct string_set paths;
     struct buffer path;
     struct sym_frame frames[FRAMES_MAX];
 };
@@ -51,7 +61,6 @@ half_close(struct half *half)
     *half = (struct half){.units = NULL};
 }
 
-/* False if there is nothing to read; why is "" or says why not. */
 /* libdw cannot go on, and by itself would end us with a status and a line that tell nothing. */
 static void __attribute__((noreturn)) end_without_memory(void)
 {
@@ -61,6 +70,19 @@ static void __attribute__((noreturn)) end_without_memory(void)
     _exit(125);
 }
 
+static bool
+half_begin_lines(struct half *half)
+{
+    half->lines =
+        half->elf == NULL ? NULL : dwarf_begin_elf(half->elf, DWARF_C_READ, NULL);
+    if (half->lines == NULL) {
+        return false;
+    }
+    (void)dwarf_new_oom_handler(half->lines, end_without_memory);
+    return true;
+}
+
+/* False if there is nothing to read; why is "" or says why not. */
 static bool
 half_open(const struct sym_elf *file, struct half *half, char *why, size_t why_size)
 {
@@ -77,13 +99,10 @@ half_open(const struct sym_elf *file, struct half *half, char *why, size_t why_s
     }
     kept = &half->units->sections;
     half->elf = elf_memory(kept->image, kept->image_bytes);
-    half->lines =
-        half->elf == NULL ? NULL : dwarf_begin_elf(half->elf, DWARF_C_READ, NULL);
-    if (half->lines == NULL) {
+    if (!half_begin_lines(half)) {
         half_close(half);
         return false;
     }
-    (void)dwarf_new_oom_handler(half->lines, end_without_memory);
     return true;
 }
 
@@ -214,15 +233,45 @@ start_decoder(Dwarf_Die *root, pthread_t *thread)
 
 /* Has libdw read the unit's lines once, which it keeps. */
 static bool
-read_lines(struct sym_dwarf_unit *unit, Dwarf_Die *root)
+read_lines(struct sym_lines *lines, struct sym_dwarf_unit *unit, Dwarf_Die *root)
 {
     pthread_t thread;
+    Dwarf_Lines *rows;
+    size_t count;
 
-    if (!unit->lines_read) {
-        unit->lines_read =
-            start_decoder(root, &thread) && pthread_join(thread, NULL) == 0;
+    if (unit->lines_read) {
+        return true;
+    }
+    unit->lines_read = start_decoder(root, &thread) && pthread_join(thread, NULL) == 0;
+    if (unit->lines_read && dwarf_getsrclines(root, &rows, &count) == 0) {
+        lines->rows += count;
     }
     return unit->lines_read;
+}
+
+static bool
+too_many_rows(const struct sym_lines *lines)
+{
+    return lines->rows >= ROWS_MAX &&
+           (lines->rows_before + lines->rows) / PASSES_MAX <
+               lines->own.units->sections.items[SYM_DWARF_LINE].size;
+}
+
+/* Has libdw begin anew. Without memory for that no lines are found any more. */
+static void
+forget_rows(struct sym_lines *lines)
+{
+    struct sym_dwarf *const units = lines->own.units;
+
+    dwarf_end(lines->own.lines);
+    for (size_t i = 0; i < units->unit_count; i++) {
+        units->units[i].lines_read = false;
+    }
+    lines->rows_before += lines->rows;
+    lines->rows = 0;
+    if (half_begin_lines(&lines->own) && lines->supplement.lines != NULL) {
+        dwarf_setalt(lines->own.lines, lines->supplement.lines);
+    }
 }
 
 /* --- frames --- */
@@ -234,7 +283,7 @@ struct place {
     Dwarf_Die root;
 };
 
-/* The file with the folder that it was compiled in before it, if that is needed. */
+/* The file with the folder that it was compiled in before it, if that is needed; ours. */
 static const char *
 full_path(const struct place *place, const char *file)
 {
@@ -242,17 +291,21 @@ full_path(const struct place *place, const char *file)
     const char *folder = place->unit->folder;
     uint32_t number;
 
-    if (file == NULL || file[0] == '/' || folder == NULL || folder[0] == '\0') {
-        return file == NULL ? "" : file;
+    if (file == NULL) {
+        return "";
+    }
+    if (file[0] == '/' || folder == NULL) {
+        folder = "";
     }
     lines->path.size = 0;
     buffer_print(&lines->path, "%s%s%s", folder,
-                 folder[strlen(folder) - 1] == '/' ? "" : "/", file);
+                 folder[0] == '\0' || folder[strlen(folder) - 1] == '/' ? "" : "/",
+                 file);
     if (buffer_text(&lines->path) == NULL) {
-        return file;
+        return "";
     }
     number = string_set_add(&lines->paths, buffer_text(&lines->path), lines->path.size);
-    return number == HASH_INDEX_NONE ? file : lines->paths.texts[number];
+    return number == HASH_INDEX_NONE ? "" : lines->paths.texts[number];
 }
 
 static void
@@ -302,9 +355,12 @@ find_place(struct sym_lines *lines, uint64_t address, struct place *place)
 {
     place->lines = lines;
     place->unit = find_unit(lines, address);
+    if (place->unit != NULL && !place->unit->lines_read && too_many_rows(lines)) {
+        forget_rows(lines);
+    }
     return place->unit != NULL &&
            dwarf_offdie(lines->own.lines, place->unit->first, &place->root) != NULL &&
-           read_lines(place->unit, &place->root);
+           read_lines(lines, place->unit, &place->root);
 }
 
 size_t

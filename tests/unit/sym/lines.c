@@ -392,6 +392,54 @@ settings__no_lines__functions_alone(void **state)
     sym_image_close(image);
 }
 
+/* So many rows that libdw has to begin anew for the unit after it: at even addresses line 7, else line 8. */
+static const char many_text[] = "void PASTE(void)\n"
+                                "{\n"
+                                "    __asm__ volatile(\".balign 2\\n.rept "
+                                "150000\\n.loc 1 7\\nnop\\n.loc 1 8\\nnop\\n"
+                                ".endr\");\n"
+                                "}\n";
+
+/* The file that a place in the middle of the function is in. */
+static const char *
+check_many(struct sym_image *image, const char *function)
+{
+    const char *file = NULL;
+    struct sym_name name;
+    uint64_t start;
+    uint64_t end;
+
+    find_function(function, &start, &end);
+    for (uint64_t at = start / 2 * 2 + 100000; at < start / 2 * 2 + 100004; at++) {
+        assert_true(sym_image_lookup_address(image, at, &name));
+        assert_string_equal(name.name, function);
+        assert_int_equal(name.line, at % 2 == 0 ? 7 : 8);
+        file = name.file;
+    }
+    return file;
+}
+
+static void
+lines__more_than_are_kept__each_right_again(void **state)
+{
+    struct sym_image *image;
+    const char *first;
+
+    (void)state;
+    fixture_write(fixture_path("many.c"), many_text, strlen(many_text));
+    build("cp many.c x.c && cp many.c y.c && gcc -g -DPASTE=many_x -c x.c && "
+          "gcc -g -DPASTE=many_y -c y.c && gcc -g " SOURCES " x.o y.o -o app");
+    image = open_app();
+    first = check_many(image, "many_x");
+    assert_string_equal(strrchr(first, '/'), "/x.c");
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(strrchr(check_many(image, "many_y"), '/'), "/y.c");
+        assert_ptr_equal(check_many(image, "many_x"), first);
+    }
+    assert_string_equal(strrchr(first, '/'), "/x.c");
+    sym_image_close(image);
+}
+
 /* Run again as a program of its own, since a stack is measured out at exec. */
 static void
 stack__of_128_kib__enough(void **state)
@@ -434,6 +482,7 @@ main(int argc, char **argv)
         IN_FOLDER(split__file_is_a_pipe_or_no_elf__does_not_block),
         IN_FOLDER(supplement__missing_or_of_another_build__said),
         IN_FOLDER(settings__no_lines__functions_alone),
+        IN_FOLDER(lines__more_than_are_kept__each_right_again),
         IN_FOLDER(stack__of_128_kib__enough),
     };
 
