@@ -9,6 +9,7 @@ import errno
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 
@@ -73,8 +74,11 @@ class Limited(CommandTest):
         said = text(result.stderr)
         self.assertIn(result.returncode, (0, 125), said)
         if result.returncode == 125:
-            self.assertRegex(said, wanted)
-            self.assertLessEqual(len(said.splitlines()), 3, said)
+            lines = said.splitlines()
+            self.assertRegex(lines[-1], wanted)
+            if " rows in all" not in said:  # it is the file alone that could not be
+                notes = re.compile("no lines from|addresses are shown instead")  # one an image
+                self.assertLessEqual(sum(not notes.search(line) for line in lines), 3, said)
         else:
             self.report()
 
@@ -96,7 +100,9 @@ class Before(Limited):
                     with self.subTest((words[0], hal, value)):
                         result = self.ntprof(*words, "--hal", hal, preexec_fn=lambda: (
                             resource.setrlimit(limit, (value, value))))
-                        self.assert_ends(result, wanted + "|not tell of processes|CAP_")
+                        # Who lacks the rights is told of these first.
+                        lacks = hal == "bpf" and self.is_user()
+                        self.assert_ends(result, wanted + "|CAP_" * lacks)
         self.assertTrue(is_alive(worker.pid))
 
     def test_few_descriptors__said(self):
@@ -133,7 +139,8 @@ class Before(Limited):
                 result = self.ntprof(*words)
                 said = text(result.stderr)
                 self.assertEqual(result.returncode, 125, said)
-                self.assertRegex(said, "breakpoint registers are taken|not tell of processes|CAP_")
+                lacks = hal == "bpf" and self.is_user()
+                self.assertIn("CAP_BPF" if lacks else "breakpoint registers are taken", said)
         while held:
             os.close(held.pop())
         wait_for(lambda: self.ntprof("attach", "-p", worker.pid, "-e", "breakpoint:0x10000", "-c", "1",
@@ -199,7 +206,7 @@ class Memory(Limited):
                         if (self.folder / FILE).exists():
                             self.assert_profile_file(self.folder / FILE)
                     else:
-                        self.assert_ends(result, "memory|not tell of processes")
+                        self.assert_ends(result, "memory")
                     (self.folder / FILE).unlink(missing_ok=True)
         self.assertIn(0, ended)  # there is an amount that does
         self.assertTrue(is_alive(worker.pid))
