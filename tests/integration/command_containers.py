@@ -129,6 +129,48 @@ class Container(Profiled):
         self.assertEqual(result.returncode, 0, text(result.stderr))
         self.assert_named("work-inside", INSIDE)
 
+    def strip(self):
+        """Takes the names out of the program inside, into a debug file beside it."""
+        program = self.folder / "files" / "bin" / "work-inside"
+        debug = program.parent / ".debug" / "work-inside.debug"
+        debug.parent.mkdir()
+        for command in (["objcopy", "--only-keep-debug", program, debug], ["strip", program],
+                        ["objcopy", f"--add-gnu-debuglink={debug}", program]):
+            subprocess.run(command, check=True)
+
+    def lines(self, process):
+        """Names of the source files of a process's own program, by the last part."""
+        return {pathlib.Path(row["file"]).name for row in self.report("--by", "line")["rows"]
+                if pathlib.Path(row["image"]).name == process}
+
+    def test_debug_file_inside__program_has_names_and_lines(self):
+        self.strip()
+        self.start_container("exec /bin/work-inside 300000")
+        pid = wait_for(lambda: self.find("work-inside"), "the program")
+        result = self.ntprof("attach", "-p", pid, "--duration", "500ms")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assert_named("work-inside", INSIDE)
+        self.assertIn("shares.c", self.lines("work-inside"))
+
+    def test_debug_file_inside__container_is_gone__has_names_and_lines(self):
+        self.strip()
+        child = self.start_ntprof("system")
+        container = self.start_container("/bin/work-inside 300; exit 7")
+        self.assertEqual(container.wait(harness.TIME_LIMIT_S), 7)
+        self.end(child)
+        self.assert_named("work-inside", INSIDE)
+        self.assertIn("shares.c", self.lines("work-inside"))
+
+    def test_debug_file_inside__of_another_build__said(self):
+        self.strip()
+        debug = self.folder / "files" / "bin" / ".debug" / "work-inside.debug"
+        with debug.open("ab") as file:
+            file.write(b"more")
+        result = self.profile("--", "unshare", "--mount", "--pid", "--fork", "sh", "-c", CONTAINER,
+                              "sh", self.folder, "/bin/work-inside 300; exit 7")
+        self.assertIn("debug file /bin/.debug/work-inside.debug of its container is not used: its CRC",
+                      text(result.stderr))
+
     def test_run__container_as_command__has_names(self):
         result = self.profile("--", "unshare", "--mount", "--pid", "--fork", "sh", "-c", CONTAINER,
                               "sh", self.folder, "/bin/work-inside 300; exit 7")

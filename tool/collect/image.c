@@ -84,6 +84,7 @@ image_set_finish(struct image_set *set)
     }
     free(set->images);
     hash_index_finish(&set->index);
+    roots_finish(&set->roots);
 }
 
 /* Opens path if it is the mapped inode. With any_device, the number of the device need not agree:
@@ -295,6 +296,7 @@ image_set_open(struct image_set *set, struct image *image,
         return;
     }
     image->opened = true;
+    image->root = roots_find(&set->roots, map->pid, forebears, count);
     image->read_generation = read_generation(image->fd);
     set->files_open++;
 }
@@ -313,7 +315,7 @@ struct image *
 image_set_find(struct image_set *set, const ntprof_notification *map,
                const uint32_t *forebears, size_t count)
 {
-    struct image wanted = {.fd = -1, .taken_fd = -1};
+    struct image wanted = {.fd = -1, .taken_fd = -1, .root = -1, .taken_root = -1};
     struct image *image;
     char anonymous[32];
     bool added;
@@ -353,8 +355,12 @@ image_set_find(struct image_set *set, const ntprof_notification *map,
 struct image *
 image_set_kernel(struct image_set *set, enum image_kind kind)
 {
-    const struct image wanted = {
-        .kind = kind, .path = (char *)"[kernel]", .fd = -1, .taken_fd = -1};
+    const struct image wanted = {.kind = kind,
+                                 .path = (char *)"[kernel]",
+                                 .fd = -1,
+                                 .taken_fd = -1,
+                                 .root = -1,
+                                 .taken_root = -1};
     bool added;
 
     return image_set_get(set, &wanted, &added);
@@ -616,6 +622,7 @@ image_take(struct image *image)
 {
     if (image->fd >= 0) {
         image->taken_fd = image->fd;
+        image->taken_root = image->root;
         image->fd = -1;
     }
     return image->fresh.count == 0 || counts_move(&image->fresh, &image->taken);

@@ -12,6 +12,7 @@
 #define COLLECT_IMAGE_H
 
 #include "collect/counts.h"
+#include "collect/roots.h"
 #include "util/hash_index.h"
 
 #include <ntprof/ntprof.h>
@@ -50,7 +51,9 @@ struct image {
     uint64_t read_generation; /* of the opened file; 0: not known */
     int fd;                   /* the mapped file, checked by inode; -1 */
     int taken_fd; /* the same, out of deliveries' reach, for whoever names the image */
-    bool opened;  /* fd was once */
+    int root;     /* where its debug files may be, in roots; -1: our own root alone */
+    int taken_root;  /* goes with taken_fd */
+    bool opened;     /* fd was once */
     uint32_t misses; /* times that it could not be opened */
     uint64_t users;  /* mappings that count in it: the collector's */
     bool replaced;   /* another file has its name now */
@@ -69,7 +72,8 @@ struct image_set {
     struct hash_index index;
     size_t source_count;
     uint32_t bucket_log2;
-    size_t anonymous;  /* images of this kind */
+    size_t anonymous; /* images of this kind */
+    struct roots roots;
     size_t files_open; /* images with opened set */
     size_t files_max;  /* no more are opened: profiling needs descriptors too */
     uint64_t unopened; /* images that were left without names for that */

@@ -6,6 +6,7 @@
 #include "sym/sym.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,6 +161,34 @@ naming_add_source(struct profile *profile, const ntprof_source_info *info)
     return profile_add_source(profile, &column, &index);
 }
 
+/* The image's path as its container sees it. What is told of processes that run already has the way to its
+ * root before it. */
+static const char *
+path_below(const char *root, const char *path)
+{
+    char way[PATH_MAX];
+    const ssize_t size = readlink(root, way, sizeof(way));
+    const bool inside = size > 0 && (size_t)size < sizeof(way) &&
+                        strncmp(path, way, (size_t)size) == 0 && path[size] == '/';
+
+    return inside ? path + size : path;
+}
+
+/* Debug files are looked for in the root of its container too. */
+static struct sym_image *
+open_image(const struct image *image)
+{
+    const int fd = fcntl(image->taken_fd, F_DUPFD_CLOEXEC, 0);
+    const char *path = image->path;
+    char root[40] = "";
+
+    if (image->taken_root >= 0) {
+        snprintf(root, sizeof(root), "/proc/self/fd/%d", image->taken_root);
+        path = path_below(root, path);
+    }
+    return fd >= 0 ? sym_image_open(fd, path, root) : NULL;
+}
+
 static void
 namer_open(const struct naming *naming, struct namer *namer, struct image *image)
 {
@@ -170,9 +199,7 @@ namer_open(const struct naming *naming, struct namer *namer, struct image *image
         /* A file that cannot be opened yet may be, once another process maps it. */
         namer->opened = image->taken_fd >= 0;
         if (namer->opened) {
-            const int fd = fcntl(image->taken_fd, F_DUPFD_CLOEXEC, 0);
-
-            namer->elf = fd >= 0 ? sym_image_open(fd, image->path, "") : NULL;
+            namer->elf = open_image(image);
             namer->from_file = true;
         }
         if (namer->elf != NULL) {

@@ -111,7 +111,7 @@ try_file(const struct search *search, const char *root, const char *path)
     complaint = check_candidate(search, fd);
     if (complaint != NULL) {
         snprintf(search->note, search->note_size, "debug file %s%s is not used: %s",
-                 root, path, complaint);
+                 path, root[0] != '\0' ? " of its container" : "", complaint);
         close(fd);
         return false;
     }
