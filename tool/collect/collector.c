@@ -42,7 +42,7 @@ struct mapping {
 
 /* Pieces of a mapping where counters take their memory from the start, which are larger if they would be too
  * many. */
-enum { PIECE_LOG2 = 20, PIECES_MAX = 1024 };
+enum { PIECE_LOG2 = 18, PIECES_MAX = 1024 };
 
 struct process {
     struct process *next;
