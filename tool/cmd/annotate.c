@@ -376,7 +376,7 @@ list(const struct profile *profile, const struct arguments *arguments,
 static int
 annotate(const struct profile *profile, struct arguments *arguments)
 {
-    struct listing_target target;
+    struct listing_target target = {0};
     struct names names;
     size_t source;
     int status = CMD_FAILED;

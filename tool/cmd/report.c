@@ -146,10 +146,9 @@ show(const struct arguments *arguments)
         return cmd_fail("report", "%s", error.text);
     }
     terminal_fit(stdout, &options);
-    if (arguments->symbolize && !add_names(profile, arguments)) {
+    if ((arguments->symbolize && !add_names(profile, arguments)) ||
+        !view_options_choose(&arguments->view, "report", profile)) {
         status = CMD_FAILED; /* which was said */
-    } else if (!view_options_choose(&arguments->view, "report", profile)) {
-        status = CMD_FAILED;
     } else if (!report_check(profile, &options, why, sizeof(why))) {
         status = cmd_fail("report", "%s", why);
     } else {

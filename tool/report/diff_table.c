@@ -282,7 +282,7 @@ kind_of(enum cell cell)
     case FUNCTION:
         return FIT_FUNCTION;
     case LINE:
-    case IMAGE: 
+    case IMAGE:
         return FIT_PATH;
     case PROCESS:
     case THREAD:
