@@ -3,6 +3,7 @@
 #include "report/pair.h"
 
 #include "report/filter.h"
+#include "report/image_names.h"
 #include "util/hash_index.h"
 
 #include <stdio.h>
@@ -26,14 +27,6 @@ struct pair_side {
     bool *comparable; /* the other has this build, so that addresses mean the same */
     uint32_t *images, *functions, *processes, *threads, *columns;
 };
-
-static const char *
-last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
 
 static void
 add_clamped(uint64_t *sum, uint64_t more)
@@ -113,7 +106,7 @@ is_file(const struct profile_image *image)
 static uint32_t
 hash_build(const struct profile_image *image)
 {
-    const char *name = last_part(image->path);
+    const char *name = image_file_name(image->path);
 
     return hash_mix(hash_bytes(image->build_id, strlen(image->build_id)),
                     hash_bytes(name, strlen(name)));
@@ -129,7 +122,8 @@ find_build(const struct profile *profile, const struct hash_index *builds,
 
     while ((at = hash_index_find(builds, hash, &probe)) != HASH_INDEX_NONE) {
         if (strcmp(profile->images[at].build_id, image->build_id) == 0 &&
-            strcmp(last_part(profile->images[at].path), last_part(image->path)) == 0) {
+            strcmp(image_file_name(profile->images[at].path),
+                   image_file_name(image->path)) == 0) {
             return true;
         }
     }
@@ -164,18 +158,32 @@ has_run_addresses(const struct pair_side *side)
     return side->profile->bucket_bytes == 0;
 }
 
+/* What images of both sides have in common if they are the same. */
+static const char *
+common_name(const struct image_names sides[PAIR_SIDES], unsigned side,
+            const struct profile_image *image)
+{
+    if (strncmp(image->path, ANONYMOUS, strlen(ANONYMOUS)) == 0) {
+        return ANY_ANONYMOUS;
+    }
+    if (!is_file(image)) {
+        return image->path;
+    }
+    return image_names_have(&sides[PAIR_SIDES - 1 - side], image->path) &&
+                   (image_names_share(&sides[PAIR_OLD], image->path) ||
+                    image_names_share(&sides[PAIR_NEW], image->path))
+               ? image->path
+               : image_file_name(image->path);
+}
+
 static bool
-add_images(struct pair_side *side)
+add_images(struct pair_side *side, const struct image_names names[PAIR_SIDES])
 {
     for (size_t i = 0; i < side->profile->image_count; i++) {
         const struct profile_image *from = &side->profile->images[i];
-        struct profile_image image = {.path = last_part(from->path), .build_id = ""};
+        struct profile_image image = {.path = common_name(names, side->side, from),
+                                      .build_id = ""};
 
-        if (strncmp(from->path, ANONYMOUS, strlen(ANONYMOUS)) == 0) {
-            image.path = ANY_ANONYMOUS;
-        } else if (!is_file(from)) {
-            image.path = from->path;
-        }
         if (side->comparable[i] && !has_run_addresses(side)) {
             image.start = from->start;
             image.offset = from->offset;
@@ -207,7 +215,7 @@ add_functions(struct pair_side *side)
     for (size_t i = 0; i < side->profile->function_count; i++) {
         const struct profile_function *from = &side->profile->functions[i];
         const struct profile_function function = {
-            .name = from->name, .system_name = "", .file = last_part(from->file)};
+            .name = from->name, .system_name = "", .file = image_file_name(from->file)};
 
         if (!profile_add_function(side->pair->joined, &function, &side->functions[i])) {
             return false;
@@ -349,7 +357,8 @@ side_finish(struct pair_side *side)
 }
 
 static bool
-add_side(struct pair *pair, unsigned number, const struct report_options *options)
+add_side(struct pair *pair, unsigned number, const struct image_names names[PAIR_SIDES],
+         const struct report_options *options)
 {
     struct pair_side side = {
         .pair = pair,
@@ -358,9 +367,23 @@ add_side(struct pair *pair, unsigned number, const struct report_options *option
         .side = number,
     };
     const bool done = side_init(&side, options) && compare_builds(&side) &&
-                      add_images(&side) && add_names(&side) && add_rows(&side);
+                      add_images(&side, names) && add_names(&side) && add_rows(&side);
 
     side_finish(&side);
+    return done;
+}
+
+static bool
+add_sides(struct pair *pair, const struct report_options *options)
+{
+    struct image_names names[PAIR_SIDES] = {0};
+    const bool done = image_names_init(&names[PAIR_OLD], pair->sides[PAIR_OLD]) &&
+                      image_names_init(&names[PAIR_NEW], pair->sides[PAIR_NEW]) &&
+                      add_side(pair, PAIR_OLD, names, options) &&
+                      add_side(pair, PAIR_NEW, names, options);
+
+    image_names_finish(&names[PAIR_OLD]);
+    image_names_finish(&names[PAIR_NEW]);
     return done;
 }
 
@@ -372,8 +395,7 @@ pair_init(struct pair *pair, const struct profile *old_profile,
     pair->sides[PAIR_OLD] = old_profile;
     pair->sides[PAIR_NEW] = new_profile;
     pair->joined = profile_new();
-    return pair->joined != NULL && add_sources(pair) &&
-           add_side(pair, PAIR_OLD, options) && add_side(pair, PAIR_NEW, options);
+    return pair->joined != NULL && add_sources(pair) && add_sides(pair, options);
 }
 
 void

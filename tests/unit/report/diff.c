@@ -113,6 +113,27 @@ rows__other_build_elsewhere__matched_by_name(void **state)
     end(&it);
 }
 
+/* As the modules of an interpreter's packages have. */
+static void
+rows__images_of_one_file_name__told_apart_by_paths_that_both_have(void **state)
+{
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("time", 10000)};
+
+    (void)state;
+    add(it.old_profile, "/lib/a/fast.so", "aa", "parse", 0x1000, 100);
+    add(it.old_profile, "/lib/b/fast.so", "bb", "parse", 0x1000, 900);
+    add(it.new_profile, "/lib/a/fast.so", "cc", "parse", 0x5000, 900);
+    add(it.new_profile, "/lib/b/fast.so", "dd", "parse", 0x5000, 100);
+    add(it.new_profile, "/lib/c/fast.so", "ee", "parse", 0x5000, 30);
+    compare(&it);
+    assert_int_equal(it.diff->sources[0].row_count, 3);
+    assert_hits(find(it.diff, "parse", "/lib/a/fast.so"), 100, 900);
+    assert_hits(find(it.diff, "parse", "/lib/b/fast.so"), 900, 100);
+    assert_hits(find(it.diff, "parse", "fast.so"), 0, 30);
+    end(&it);
+}
+
 static void
 rows__beyond_chance__first_and_by_what_they_changed_at_least(void **state)
 {
@@ -375,6 +396,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows__other_build_elsewhere__matched_by_name),
+        cmocka_unit_test(
+            rows__images_of_one_file_name__told_apart_by_paths_that_both_have),
         cmocka_unit_test(rows__beyond_chance__first_and_by_what_they_changed_at_least),
         cmocka_unit_test(rates__unequal__the_same_time_is_no_change),
         cmocka_unit_test(rates__unknown__hits_are_compared),
