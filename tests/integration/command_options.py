@@ -60,6 +60,8 @@ WRONG = [
     (["-o"], ["-o", "value"]),
     (["--no-such-option"], ["--no-such-option: no such option", "ntprof help run"]),
     (["-Z"], ["-Z: no such option", "ntprof help run"]),
+    (["--c", "5"], ["--c: short for more than one option", "ntprof help run"]),
+    (["--cx"], ["--cx: no such option"]),
     (["-Zq"], ["-Z: no such option"]),
     (["-qZ"], ["-Z: no such option"]),
     (["--quiet=1"], ["--quiet=1: takes no value", "ntprof help run"]),

@@ -42,6 +42,19 @@ is_known(const struct options_syntax *syntax, int value)
     return known->name != NULL;
 }
 
+/* Is the word the beginning of several long options? */
+static bool
+is_ambiguous(const struct options_syntax *syntax, const char *word)
+{
+    const size_t size = strcspn(word, "=");
+    size_t count = 0;
+
+    for (const struct option *known = syntax->known; known->name != NULL; known++) {
+        count += size > 2 && strncmp(known->name, word + 2, size - 2) == 0;
+    }
+    return count > 1;
+}
+
 /* Always false, for return. */
 static bool
 refuse(const struct options_syntax *syntax, const char *word, const char *why)
@@ -63,6 +76,9 @@ refuse_option(const struct options_syntax *syntax, int answer, const char *word)
     }
     if (optopt != 0 && is_known(syntax, optopt)) {
         return refuse(syntax, word, "takes no value");
+    }
+    if (optopt == 0 && is_ambiguous(syntax, word)) {
+        return refuse(syntax, word, "short for more than one option");
     }
     /* A letter may stand among others, in a word that is not read to its end. */
     return refuse(syntax, optopt != 0 ? letter : word, "no such option");
