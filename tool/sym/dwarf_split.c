@@ -449,10 +449,11 @@ sym_dwarf_split_note(struct sym_dwarf_split *split)
     if (split->missing + split->refused == 0) {
         return "";
     }
-    snprintf(split->note, sizeof(split->note),
-             "%llu split debug files of %s are not there and %llu are of another build "
-             "(the first: %s): what was inlined there is not named",
-             (unsigned long long)split->missing, split->image,
-             (unsigned long long)split->refused, split->first);
+    snprintf(
+        split->note, sizeof(split->note),
+        "split debug files of %s: %llu not there, %llu of another build, first %s: "
+        "what was inlined there is not named",
+        split->image, (unsigned long long)split->missing,
+        (unsigned long long)split->refused, split->first);
     return split->note;
 }
