@@ -7,6 +7,7 @@ enum {
     WINDOW_BITS_GZIP = 15 + 16,
     STEP_BYTES = 64 * 1024,
     MEMORY_LEVEL = 8,
+    LEVEL = 5, /* half the time of 6, for some bytes in a thousand more */
 };
 
 /* zlib counts in 32 bits; larger pieces go in several turns. */
@@ -41,8 +42,8 @@ gzip_begin(struct gzip_writer *writer, struct buffer *out)
 {
     memset(writer, 0, sizeof(*writer));
     writer->out = out;
-    return deflateInit2(&writer->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
-                        WINDOW_BITS_GZIP, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) == Z_OK;
+    return deflateInit2(&writer->stream, LEVEL, Z_DEFLATED, WINDOW_BITS_GZIP,
+                        MEMORY_LEVEL, Z_DEFAULT_STRATEGY) == Z_OK;
 }
 
 void
