@@ -24,13 +24,8 @@ count=$(echo "$targets" | wc -w)
 
 # The calls of NT get half of the time, and the readers of foreign bytes share the rest.
 share() { # NAME
-    options=
     case $1 in
-    calls)
-        share=$((count > 1 ? seconds / 2 : seconds))
-        # Inputs have so many features that most of the time would go into weighing how rare they are.
-        options=-entropic=0
-        ;;
+    calls) share=$((count > 1 ? seconds / 2 : seconds)) ;;
     *) share=$(((seconds - seconds / 2) / (count - 1))) ;;
     esac
     [ $share -gt 0 ] || share=1
@@ -39,6 +34,9 @@ share() { # NAME
 # Shadow memory and large random address spaces do not go together.
 steady=
 if setarch -R true 2>/dev/null; then steady='setarch -R'; fi
+
+# Inputs have so many features that half of the time would go into weighing how rare they are: no entropy.
+options=-entropic=0
 
 # A run is drawn again with NTPROF_SEED, from the same inputs.
 seed=${NTPROF_SEED:-$(date +%s)}
