@@ -4,6 +4,7 @@
 import ctypes
 import http.server
 import json
+import os
 import shutil
 import threading
 
@@ -47,7 +48,8 @@ class Server(http.server.ThreadingHTTPServer):
     def __init__(self, files, silent=False):
         super().__init__(("127.0.0.1", 0), Handler)
         self.files = files  # build-id: path
-        self.silent = silent
+        self.silent = silent  # until it closes
+        self.answers_late = False
         self.asked = []
         self.closing = threading.Event()
         self.thread = threading.Thread(target=self.serve_forever, daemon=True)
@@ -69,7 +71,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.server.asked.append(self.path)
         if self.server.silent:
             self.server.closing.wait()
-            return
+            if not self.server.answers_late:
+                return
         path = self.server.files.get(words[2]) if words[3:] == ["debuginfo"] else None
         if path is None:
             self.send_error(404)
@@ -297,6 +300,31 @@ class Downloading(NamesTest):
         server = self.serve({}, silent=True)
         rows, _ = self.download(server, f"--debuginfod={server.url()}", DEBUGINFOD_TIMEOUT="1")
         self.assert_no_lines(rows)
+
+    def test_takes_long__told_on_a_terminal_and_taken_away(self):
+        server = self.serve({self.build_id(self.program): self.debug}, silent=True)
+        server.answers_late = True
+        environment = harness.bare_environment()
+        environment["DEBUGINFOD_CACHE_PATH"] = str(self.folder / "cache")
+        ours, theirs = os.openpty()
+        self.addCleanup(os.close, ours)
+        child = self.start(self.arguments("report", "--symbolize", f"--debuginfod={server.url()}",
+                                          "--by", "line", self.profile_path),
+                           stderr=theirs, env=environment)
+        os.close(theirs)
+        said = b""
+        while b"asking for the debug file of" not in said:
+            said += os.read(ours, 4096)
+        server.closing.set()
+        table = text(child.communicate(timeout=harness.TIME_LIMIT_S)[0])
+        self.assertEqual(child.returncode, 0, table)
+        self.assertIn("app.c:", table)
+        while True:
+            try:
+                said += os.read(ours, 4096)
+            except OSError:  # all of it, and nobody has the terminal any more
+                break
+        self.assertIn(b"\r\x1b[K", said.rpartition(b"asking for")[2])
 
     def test_server_is_not_there__said(self):
         server = Server({})
