@@ -311,6 +311,21 @@ skip_brackets(const char *text)
     return NULL;
 }
 
+/* Is that what a compiler appends to the name of a part or a copy of a function? */
+static bool
+is_clone(const char *rest)
+{
+    static const char *const suffixes[] = {".cold",  ".constprop.", ".isra.",
+                                           ".llvm.", ".lto_priv.",  ".part."};
+
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        if (strncmp(rest, suffixes[i], strlen(suffixes[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Does the name proper end at rest: before arguments, and before what a template or a clone adds? */
 static bool
 ends_proper(const char *rest)
@@ -323,8 +338,8 @@ ends_proper(const char *rest)
     if (*rest == '<' || *rest == '[') {
         rest = skip_brackets(rest);
     }
-    return rest != NULL &&
-           (*rest == '\0' || *rest == '(' || strncmp(rest, " [", 2) == 0);
+    return rest != NULL && (*rest == '\0' || *rest == '(' ||
+                            strncmp(rest, " [", 2) == 0 || is_clone(rest));
 }
 
 /* Does a part of the name begin at at: by "::", by Go's ".", or behind the type of what a template returns? */

@@ -133,6 +133,8 @@ symbol__templates_and_their_like__found_by_bare_name(void **state)
         {"main.Map[go.shape.int_0]", "Map"},
         {"main.(*T).Add", "(*T).Add"},
         {"work::loop(unsigned long) [clone .isra.0]", "loop"},
+        {"rangeiter_next.lto_priv.0", "rangeiter_next"},
+        {"copy.isra.0.cold", "copy"},
     };
 
     (void)state;
@@ -156,6 +158,7 @@ symbol__what_stands_around_a_name__not_found(void **state)
         {"std::vector<int> make<int>(std::pair<int, int>)", "pair"},
         {"work::Set::has(int) const", "const"},
         {"work::Set::has(int) const", "Set"},
+        {"main.party", "main"},
         {"a.(((<<<[[[.b", "b"},
         {"a::<a::<a::<", "a"},
     };
