@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +39,8 @@ main(int argc, char **argv)
     char shown[80];
 
     setlocale(LC_CTYPE, "");
+    /* One arena for all threads: what libdw gave back in one is not unmapped, to be faulted in by the next. */
+    (void)mallopt(M_ARENA_MAX, 1);
     if (argc < 2) {
         return cmd_fail(NULL,
                         "no command given; try: ntprof run -- COMMAND, or ntprof help");

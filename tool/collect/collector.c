@@ -1021,6 +1021,9 @@ snapshot_fill(struct collector *collector, struct profile *profile, enum snapsho
     struct image **const images = snapshot_take(collector, profile, kind, gaps, &count);
     bool complete = images != NULL;
 
+    if (collector->ended) {
+        naming_end(collector->naming);
+    }
     profile->bucket_bytes = collector->options.bucket_bytes;
     for (size_t i = 0; complete && i < count; i++) {
         complete = snapshot_image(collector, profile, kind, images[i], i);

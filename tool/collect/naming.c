@@ -36,6 +36,7 @@ struct naming {
     uint32_t cpu_count;   /* at least 1 */
     struct namer *namers; /* by image */
     size_t count;
+    bool ending;         /* no image is to stay open */
     uint64_t memory_max; /* bytes of the process; 0: no limit */
     uint64_t unnamed;    /* JIT maps that were given up and are not there any more */
     struct sym_settings symbols;
@@ -64,6 +65,12 @@ naming_tell_cpus(struct naming *naming, const uint32_t *cpus, uint32_t count)
 {
     naming->cpus = cpus;
     naming->cpu_count = count;
+}
+
+void
+naming_end(struct naming *naming)
+{
+    naming->ending = true;
 }
 
 uint64_t
@@ -416,6 +423,9 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
         complete = add_row(naming, profile, namer, index, &counts->items[i]);
     }
     say_note(naming, namer);
+    if (naming->ending) {
+        namer_give_up(namer, false);
+    }
     naming_bound(naming);
     return complete;
 }

@@ -32,6 +32,9 @@ void naming_delete(struct naming *naming); /* NULL is allowed */
  */
 void naming_tell_cpus(struct naming *naming, const uint32_t *cpus, uint32_t count);
 
+/* Each image is asked for once more, or hardly more often: what was read of it does not stay after its rows. */
+void naming_end(struct naming *naming);
+
 /* Adds a source of the session as a column, with its books. False: out of memory. */
 bool naming_add_source(struct profile *profile, const ntprof_source_info *info);
 
