@@ -369,7 +369,8 @@ class Cgroup(Whole):
                 said = text(result.stderr)
                 self.assertEqual(result.returncode, 125, said)
                 self.assertEqual(len(said.splitlines()), 1, said)
-                self.assertTrue(said.startswith(f"ntprof: system: -G '{name}': "), said)
+                shown = name or "''"
+                self.assertTrue(said.startswith(f"ntprof: system: -G {shown}: "), said)
                 self.assertIn(wanted, said)
                 self.assert_nothing_left()
 
