@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - the ntprof command: finds the subcommand. */
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
 #include "util/text.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ static const struct {
 static int
 finish(int status)
 {
+    progress_end();
     errno = 0;
     if (fflush(stdout) == 0 || errno == EPIPE || status != CMD_OK) {
         return status;

@@ -423,7 +423,7 @@ class Choosing(AnnotateTest):
     def test_not_there__said_with_what_is_near(self):
         self.make_two()
         said = self.refused("past")
-        self.assertIn("past: nothing in ntprof.pb.gz is called so", said)
+        self.assertIn("past: nothing called so has hits in ntprof.pb.gz", said)
         self.assertIn("70  paste  /lib/libtwo.so", said)
         self.assertIn("--image nosuch: no image of that name", self.refused("copy", "--image", "nosuch"))
 

@@ -1,9 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""ntprof run: the command behaves as without it - streams, status, everything that it inherits."""
+"""ntprof run: the command behaves as without it - streams, status, everything that it inherits; and progress."""
 import os
+import pty
 import resource
 import signal
+import subprocess
+import threading
 
 import harness
 from harness import CommandTest, for_each_user, text
@@ -58,6 +61,56 @@ class Streams(CommandTest):
         os.close(write)
         self.assertEqual(result.returncode, 7)
         self.assertTrue((self.folder / "ntprof.pb.gz").exists())
+
+
+@for_each_user
+class Progress(CommandTest):
+    """A profile that comes so slowly that ntprof says what it waits for: its end is kept back until then."""
+
+    def setUp(self):
+        super().setUp()
+        self.run_bare([harness.program("profile-maker"), "large", "whole", "2000", "3"], check=True)
+
+    def run_slowly(self, words, stdout):
+        """What standard error, a terminal, and stdout show."""
+        whole = (self.folder / "whole").read_bytes()
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        child = self.start(self.arguments(*words), stdin=subprocess.PIPE, stderr=theirs,
+                           stdout=theirs if stdout == "terminal" else subprocess.PIPE)
+        os.close(theirs)
+        child.stdin.write(whole[:-1])
+        child.stdin.flush()
+        said = b""
+        while b"standard input" not in said:
+            said += os.read(ours, 4096)
+        drain = threading.Thread(target=lambda: child.communicate(whole[-1:]))
+        drain.start()
+        while True:
+            try:
+                said += os.read(ours, 65536)
+            except OSError:  # all of it, and nobody has the terminal any more
+                break
+        drain.join()
+        return child.returncode, said
+
+    def test_reading_takes_long__told_on_a_terminal_and_taken_away(self):
+        page = ["export", "--format", "html", "--listings", "0", "-o", "out", "-"]
+        for words, stdout in ((["report", "-"], "terminal"), (["report", "--json", "-"], "pipe"),
+                              (["diff", "whole", "-"], "terminal"),
+                              (["export", "--format", "csv", "-"], "terminal"), (page, "pipe"),
+                              (["annotate", "/usr/lib/lib1.so+0x1000", "-"], "terminal")):
+            with self.subTest(words=words):
+                _, said = self.run_slowly(words, stdout)
+                self.assertIn(b"\r\x1b[Kntprof: reading standard input", said)
+                last = said.rpartition(b"\x1b[Kntprof: ")[2]
+                self.assertRegex(last, rb"^[a-z ]+\r\x1b\[K")
+
+    def test_what_is_read_is_broken__error_on_a_line_of_its_own(self):
+        (self.folder / "whole").write_bytes((self.folder / "whole").read_bytes()[:-9] + b"x")
+        status, said = self.run_slowly(["report", "-"], "terminal")
+        self.assertEqual(status, 125)
+        self.assertRegex(said, rb"input\r\x1b\[Kntprof: report: -: [^\r]*truncated[^\r]*\r\n$")
 
 
 @for_each_user

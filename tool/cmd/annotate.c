@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/names.h"
 #include "cmd/options.h"
+#include "cmd/progress.h"
 #include "cmd/source_choice.h"
 #include "cmd/source_dirs.h"
 #include "cmd/terminal.h"
@@ -256,8 +257,8 @@ fail_choice(const struct profile *profile, const struct arguments *arguments,
             "no image of that name has hits; ntprof report --by image lists them");
     } else if (targets->count == 0) {
         cmd_fail("annotate",
-                 "%s: nothing in %s is called so; ntprof report lists functions, and "
-                 "FILE:LINE and IMAGE+OFFSET work too",
+                 "%s: nothing called so has hits in %s; ntprof report lists functions "
+                 "that have, and FILE:LINE and IMAGE+OFFSET work too",
                  what, file);
         suggest(profile, arguments);
     } else {
@@ -398,9 +399,11 @@ static int
 run(struct arguments *arguments)
 {
     struct pprof_error error;
-    struct profile *const profile = pprof_read(arguments->file, &error);
+    struct profile *profile;
     int status;
 
+    progress_tell_file("reading", arguments->file);
+    profile = pprof_read(arguments->file, &error);
     if (profile == NULL) {
         return cmd_fail("annotate", "%s", error.text);
     }

@@ -2,6 +2,7 @@
 /* cmd/diff.c - ntprof diff: what changed between two profiles. */
 #include "report/diff.h"
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
 #include "cmd/terminal.h"
 #include "cmd/view_options.h"
 #include "profile/pprof.h"
@@ -130,9 +131,11 @@ read_file(const struct arguments *arguments, const char *path)
 {
     const struct report_options keys_alone = {.keys = arguments->view.report.keys};
     struct pprof_error error;
-    struct profile *profile = pprof_read(path, &error);
+    struct profile *profile;
     char why[256];
 
+    progress_tell_file("reading", path);
+    profile = pprof_read(path, &error);
     if (profile == NULL) {
         const char *const old = arguments->old_name; /* NULL: it was named */
         const bool missing = old != NULL && path == old && access(old, F_OK) != 0;
@@ -156,6 +159,7 @@ read_file(const struct arguments *arguments, const char *path)
 static int
 print(const struct arguments *arguments, const struct diff *diff)
 {
+    progress_make_way();
     errno = 0;
     if (!diff_print(stdout, diff) && errno != EPIPE) {
         return cmd_fail("diff", "cannot write to standard output: %s",
@@ -174,9 +178,11 @@ compare(const struct arguments *arguments, const struct profile *old_profile,
     const struct diff_options options = {.report = arguments->view.report,
                                          .normalize = arguments->normalize,
                                          .all = arguments->all};
-    struct diff *diff = diff_new(old_profile, new_profile, &options);
+    struct diff *diff;
     int status = CMD_FAILED;
 
+    progress_tell_file("comparing", arguments->files[1]);
+    diff = diff_new(old_profile, new_profile, &options);
     if (diff == NULL) {
         fail(arguments->files[1], "out of memory for the difference");
     } else if (diff_source_count(diff) == 0) {

@@ -3,6 +3,7 @@
 #include "export/export.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/progress.h"
 #include "cmd/source_choice.h"
 #include "cmd/source_dirs.h"
 #include "profile/pprof.h"
@@ -195,6 +196,10 @@ write_export(const struct profile *profile, const struct arguments *arguments)
     if (!whole_file_open(&file, arguments->output, "export", &error)) {
         return cmd_fail("export", "%s", error.text);
     }
+    progress_tell("exporting %s", arguments->format->name);
+    if (strcmp(arguments->output, "-") == 0) {
+        progress_make_way();
+    }
     if (!export_write(file.stream, profile, arguments->format, &arguments->options,
                       &said)) {
         whole_file_discard(&file);
@@ -233,6 +238,7 @@ export_file(struct arguments *arguments)
     if (!check_output(arguments, &unwritable)) {
         return cmd_fail("export", "%s", unwritable.text);
     }
+    progress_tell_file("reading", arguments->file);
     profile = pprof_read(arguments->file, &error);
     if (profile == NULL) {
         return cmd_fail("export", "%s", error.text);

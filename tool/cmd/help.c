@@ -2,6 +2,7 @@
 /* help.c - ntprof help and ntprof version, and how commands report errors. */
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/progress.h"
 #include "util/text.h"
 
 #include <ntprof/ntprof.h>
@@ -418,6 +419,7 @@ cmd_fail(const char *command, const char *format, ...)
 {
     va_list arguments;
 
+    progress_end();
     fputs("ntprof: ", stderr);
     if (command != NULL) {
         fprintf(stderr, "%s: ", command);

@@ -3,14 +3,13 @@
 #include "profile/merge.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/progress.h"
 
 #include "util/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { SHOWN_BYTES = 256 };
 
@@ -79,47 +78,6 @@ check(const struct arguments *arguments)
     return check_files(arguments);
 }
 
-static uint64_t
-now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* progress - the line on a terminal that tells how far it is, after a second. */
-struct progress {
-    const struct arguments *arguments;
-    uint64_t begun_ns;
-    bool shown;
-};
-
-static void
-clear_progress(struct progress *progress)
-{
-    if (progress->shown) {
-        fputs("\r\033[K", stderr);
-        fflush(stderr);
-        progress->shown = false;
-    }
-}
-
-static void
-show_progress(struct progress *progress, size_t done)
-{
-    const struct arguments *arguments = progress->arguments;
-
-    if (arguments->quiet || !isatty(STDERR_FILENO) ||
-        now_ns() - progress->begun_ns < UINT64_C(1000000000)) {
-        return;
-    }
-    fprintf(stderr, "\r\033[Kntprof: merging: %zu of %zu files", done,
-            arguments->file_count);
-    fflush(stderr);
-    progress->shown = true;
-}
-
 /* False with the error set; not_added: it is about a file that was read well. */
 static bool
 add_file(struct profile_merger *merger, const char *path, struct pprof_error *error,
@@ -134,7 +92,6 @@ add_file(struct profile_merger *merger, const char *path, struct pprof_error *er
 static bool
 add_files(const struct arguments *arguments, struct profile_merger *merger)
 {
-    struct progress progress = {.arguments = arguments, .begun_ns = now_ns()};
     struct pprof_error error;
     bool not_added = false;
     bool done = true;
@@ -142,10 +99,11 @@ add_files(const struct arguments *arguments, struct profile_merger *merger)
     for (size_t i = 0; done && i < arguments->file_count; i++) {
         const char *path = arguments->files[i];
 
-        show_progress(&progress, i);
+        if (!arguments->quiet) {
+            progress_tell("merging: %zu of %zu files", i, arguments->file_count);
+        }
         done = add_file(merger, path, &error, &not_added);
         if (!done) {
-            clear_progress(&progress);
             /* What could not be read is named in the reason already. */
             if (not_added) {
                 fail(path, error.text);
@@ -154,7 +112,6 @@ add_files(const struct arguments *arguments, struct profile_merger *merger)
             }
         }
     }
-    clear_progress(&progress);
     return done;
 }
 
@@ -196,8 +153,12 @@ write_sum(const struct arguments *arguments, struct profile_merger *merger)
     if (profile == NULL) {
         return fail(arguments->output, error.text);
     }
+    if (!arguments->quiet) {
+        progress_tell("writing the sum");
+    }
     profile_sort(profile);
     done = pprof_write(profile, arguments->output, &error) || fail("-o", error.text);
+    progress_end();
     if (done && !arguments->quiet) {
         say_sum(arguments, profile);
     }

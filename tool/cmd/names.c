@@ -2,79 +2,40 @@
 /* names.c - settings for names, from options and environment. */
 #include "cmd/names.h"
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
 #include "sym/download.h"
 #include "util/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 /* All downloads of a command together. */
 enum { DOWNLOAD_SECONDS = 90 };
 
-static const uint64_t patience_ns = 1000000000;
-static const uint64_t redraw_ns = 200000000;
-
-static uint64_t
-now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* Is it time to draw again? */
-static bool
-names_due(struct names *names)
-{
-    const uint64_t now = now_ns();
-
-    if (names->begun_ns == 0 || names->quiet || !isatty(STDERR_FILENO) ||
-        now - names->begun_ns < patience_ns || now - names->shown_ns < redraw_ns) {
-        return false;
-    }
-    names->shown_ns = now;
-    return true;
-}
-
 static void
 names_progress(void *context, const char *what, uint64_t done, uint64_t total)
 {
-    struct names *const names = context;
+    const struct names *const names = context;
     char shown[60];
 
-    if (names_due(names)) {
-        fprintf(stderr, "\r\033[Kntprof: reading names of %s: %.0f%%",
-                text_show(shown, sizeof(shown), what),
-                total > 0 ? 100.0 * (double)done / (double)total : 0.0);
-        fflush(stderr);
+    if (names->telling) {
+        progress_tell("reading names of %s: %.0f%%",
+                      text_show(shown, sizeof(shown), what),
+                      total > 0 ? 100.0 * (double)done / (double)total : 0.0);
     }
 }
 
 static void
 names_download_progress(void *context, const char *what, long done, long total)
 {
-    struct names *const names = context;
+    const struct names *const names = context;
     char shown[60];
 
     (void)total;
-    if (names_due(names)) {
-        fprintf(stderr, "\r\033[Kntprof: asking for the debug file of %s: %ld KiB",
-                text_show(shown, sizeof(shown), what), done / 1024);
-        fflush(stderr);
-    }
-}
-
-/* Takes the line of progress away. */
-static void
-names_clear(struct names *names)
-{
-    if (names->shown_ns != 0) {
-        fputs("\r\033[K", stderr);
-        names->shown_ns = 0;
+    if (names->telling) {
+        progress_tell("asking for the debug file of %s: %ld KiB",
+                      text_show(shown, sizeof(shown), what), done / 1024);
     }
 }
 
@@ -85,7 +46,6 @@ names_say(void *context, const char *note)
     char shown[1024];
 
     if (!names->quiet) {
-        names_clear(names);
         cmd_fail(names->command, "%s", text_show(shown, sizeof(shown), note));
     }
 }
@@ -144,13 +104,15 @@ names_close(struct names *names)
 void
 names_begin(struct names *names)
 {
-    names->begun_ns = now_ns();
-    names->shown_ns = 0;
+    names->telling = !names->quiet;
+    if (names->telling) {
+        progress_tell("reading names");
+    }
 }
 
 void
 names_end(struct names *names)
 {
-    names_clear(names);
-    names->begun_ns = 0;
+    names->telling = false;
+    progress_end();
 }

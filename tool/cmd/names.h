@@ -20,8 +20,7 @@ struct names {
     bool quiet;          /* say nothing but errors */
     struct sym_settings settings;
     struct sym_download *download;
-    uint64_t begun_ns; /* 0: no progress is shown */
-    uint64_t shown_ns;
+    bool telling; /* between names_begin and names_end: of progress, too */
 };
 
 /* DEBUGINFOD_URLS alone asks for downloads too. False after an error line. names must not move;

@@ -2,6 +2,7 @@
 /* cmd/report.c - ntprof report: shows a profile file. */
 #include "cmd/cmd.h"
 #include "cmd/names.h"
+#include "cmd/progress.h"
 #include "cmd/terminal.h"
 #include "cmd/view_options.h"
 #include "collect/symbolize.h"
@@ -107,9 +108,10 @@ add_names(struct profile *profile, const struct arguments *arguments)
         names_end(&names);
     }
     names_close(&names);
-    if (done && arguments->output != NULL &&
-        !pprof_write(profile, arguments->output, &error)) {
-        done = fail("-o", error.text);
+    if (done && arguments->output != NULL) {
+        progress_tell_file("writing", arguments->output);
+        done =
+            pprof_write(profile, arguments->output, &error) || fail("-o", error.text);
     }
     return done;
 }
@@ -141,17 +143,20 @@ show(const struct arguments *arguments)
     if (!check_output(arguments)) {
         return CMD_FAILED;
     }
+    progress_tell_file("reading", arguments->file);
     profile = pprof_read(arguments->file, &error);
     if (profile == NULL) {
         return cmd_fail("report", "%s", error.text);
     }
     terminal_fit(stdout, &options);
+    options.ready = progress_make_way;
     if ((arguments->symbolize && !add_names(profile, arguments)) ||
         !view_options_choose(&arguments->view, "report", profile)) {
         status = CMD_FAILED; /* which was said */
     } else if (!report_check(profile, &options, why, sizeof(why))) {
         status = cmd_fail("report", "%s", why);
     } else {
+        progress_tell_file("adding up", arguments->file);
         status = print(profile, &options);
     }
     profile_delete(profile);

@@ -129,7 +129,7 @@ name_row(const struct work *work, struct sym_image *file, struct profile_row *ro
 static void
 tell_progress(const struct work *work, const struct profile_image *image, size_t done)
 {
-    if (work->settings->progress != NULL && done % PROGRESS_ROWS == 0) {
+    if (work->settings->progress != NULL) {
         work->settings->progress(work->settings->context, image->path, done,
                                  work->count);
     }
@@ -155,15 +155,21 @@ name_image(const struct work *work, size_t first, size_t end)
     struct profile_row *const rows = work->profile->rows;
     struct profile_image *image =
         &work->profile->images[rows[work->order[first]].image];
-    struct sym_image *const file =
-        can_stay(work, image, first, end) ? NULL : open_image(work, image);
+    struct sym_image *file;
     bool complete = true;
 
+    if (can_stay(work, image, first, end)) {
+        return true;
+    }
+    tell_progress(work, image, first);
+    file = open_image(work, image);
     if (file == NULL) {
         return true;
     }
     for (size_t i = first; complete && i < end; i++) {
-        tell_progress(work, image, i);
+        if (i % PROGRESS_ROWS == 0) {
+            tell_progress(work, image, i);
+        }
         complete = name_row(work, file, &rows[work->order[i]]);
     }
     image->named |= sym_image_has_symbols(file);

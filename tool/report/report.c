@@ -170,6 +170,9 @@ static bool
 print_groups(FILE *out, const struct report_groups *groups,
              const struct report_options *options)
 {
+    if (options->ready != NULL) {
+        options->ready();
+    }
     switch (options->format) {
     case REPORT_JSON:
         return report_print_json(out, groups, options);

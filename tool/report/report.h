@@ -54,9 +54,10 @@ struct report_options {
     const struct report_filter *filters;
     size_t filter_count;
     enum report_format format;
-    size_t rows; /* 0: all */
-    bool color;  /* table only */
-    int width;   /* columns of the terminal, 0: do not cut */
+    size_t rows;         /* 0: all */
+    bool color;          /* table only */
+    int width;           /* columns of the terminal, 0: do not cut */
+    void (*ready)(void); /* called before the first byte is written; NULL: nothing */
 };
 
 /* "function" or "process,function" and so on to keys. False if a word is none, or there
