@@ -10,7 +10,7 @@ import signal
 import subprocess
 
 import harness
-from harness import CommandTest, for_each_user, text, wait_for
+from harness import CommandTest, children_of, for_each_user, text, wait_for
 
 FILE = "ntprof.pb.gz"
 INSIDE = {"right_three_units", "right_one_unit"}
@@ -89,19 +89,22 @@ class Container(Profiled):
         return self.start(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
                            CONTAINER, "sh", self.folder, command], stdin=subprocess.PIPE)
 
-    def find(self, name):
-        """The pid of a process that runs a program of this name, as we see it."""
-        for process in pathlib.Path("/proc").glob("[0-9]*"):
+    def find(self, container, name):
+        """The pid of a process in the container that runs a program of this name, as we see it."""
+        waiting = [container.pid]
+        while waiting:
+            pid = waiting.pop()
             try:
-                if (process / "comm").read_text() == name + "\n":
-                    return int(process.name)
+                if pathlib.Path(f"/proc/{pid}/comm").read_text() == name + "\n":
+                    return pid
             except OSError:
                 pass
+            waiting += children_of(pid)
         return None
 
     def test_system__program_of_before__has_names(self):
-        self.start_container("exec /bin/work-inside 300000")
-        wait_for(lambda: self.find("work-inside"), "the program")
+        container = self.start_container("exec /bin/work-inside 300000")
+        wait_for(lambda: self.find(container, "work-inside"), "the program")
         result = self.ntprof("system", "--duration", "500ms")
         self.assertEqual(result.returncode, 0, text(result.stderr))
         self.assert_named("work-inside", INSIDE)
@@ -123,8 +126,8 @@ class Container(Profiled):
         self.assert_named("work-inside", INSIDE)
 
     def test_attach__program_inside__has_names(self):
-        self.start_container("exec /bin/work-inside 300000")
-        pid = wait_for(lambda: self.find("work-inside"), "the program")
+        container = self.start_container("exec /bin/work-inside 300000")
+        pid = wait_for(lambda: self.find(container, "work-inside"), "the program")
         result = self.ntprof("attach", "-p", pid, "--duration", "500ms")
         self.assertEqual(result.returncode, 0, text(result.stderr))
         self.assert_named("work-inside", INSIDE)
@@ -145,8 +148,8 @@ class Container(Profiled):
 
     def test_debug_file_inside__program_has_names_and_lines(self):
         self.strip()
-        self.start_container("exec /bin/work-inside 300000")
-        pid = wait_for(lambda: self.find("work-inside"), "the program")
+        container = self.start_container("exec /bin/work-inside 300000")
+        pid = wait_for(lambda: self.find(container, "work-inside"), "the program")
         result = self.ntprof("attach", "-p", pid, "--duration", "500ms")
         self.assertEqual(result.returncode, 0, text(result.stderr))
         self.assert_named("work-inside", INSIDE)
