@@ -1320,6 +1320,7 @@ watch_all__events_of_a_processor_ended__noticed_and_made_again(void **state)
     KPROFILE_SOURCE source;
     HAL_BOOKS books;
     uint64_t before;
+    size_t taken;
 
     (void)state;
     fixture_open(&fixture);
@@ -1349,9 +1350,14 @@ watch_all__events_of_a_processor_ended__noticed_and_made_again(void **state)
     assert_true(first_event_id(&fixture, last) != before);
     call_target_on(last, 4000);
     assert_int_equal(own_hits(&fixture, source), 4020);
-    assert_int_equal(HalPerfBackend.QueryBooks(fixture.perf, source, 4020, &books),
+    /* The books are of all processes: another test's code may be at the same address. */
+    taken = fake_hits(&fixture.ke, source, 0);
+    assert_int_equal(HalPerfBackend.QueryBooks(fixture.perf, source, taken, &books),
                      STATUS_SUCCESS);
-    assert_int_equal(books.Expected, 4020);
+    assert_in_range(books.Expected, 4020, UINT64_MAX);
+    assert_int_equal(books.Expected, taken + books.Lost + books.Throttled +
+                                         books.Missed + books.Unfinished +
+                                         books.Excluded);
     fixture_close(&fixture);
 }
 

@@ -347,9 +347,11 @@ draw__idle_processors__told_and_in_no_share(void **state)
     assert_string_equal(paper_line(&paper, 4),
                         "  0.00%         0  75.00%        75  "
                         "hot                                 liba.so");
+    paper_finish(&paper);
     press("e");
     paper = paper_draw(&screen);
     assert_string_equal(paper_line(&paper, 2), "functions since the last look; 4 of 4");
+    paper_finish(&paper);
 }
 
 int
