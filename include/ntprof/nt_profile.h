@@ -180,6 +180,10 @@ NTSTATUS NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBas
  * shared already) hits are added at stop, at ntprof_source_get and ntprof_session_flush, and while
  * started at least twice a second by the session's thread, or by ntprof_session_poll.
  *
+ * Back end perf opens the process's first interrupts of a source here. So that no thread is missed, it waits
+ * until those that run, and may be creating others, have run for half a millisecond more; threads that get no
+ * processor meanwhile may make that a few tenths of a second.
+ *
  * While started, live pages are the library's. What the caller writes there in the very instant of
  * start or stop is lost. It must not give them to madvise: back ends that count in the interrupt
  * cannot bring a page back that was discarded, and who touches it has SIGBUS. A child forked
