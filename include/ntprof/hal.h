@@ -119,6 +119,16 @@ typedef struct _HAL_TABLE {
     void (*StopProfileInterrupt)(void *Context, KPROFILE_SOURCE Source, ULONG Processor,
                                  ULONG64 ProcessId);
 
+    /*
+     * Comes after the Starts of one profile, of which there may be none: interrupts that they put off begin on
+     * all those processors now. May fail as Start does; then each of them is stopped. NULL: none is put
+     * off. Level: passive.
+     */
+    /* clang-format off */
+    NTSTATUS (*BeginProfileInterrupts)(void *Context, KPROFILE_SOURCE Source,
+                                       ULONG64 ProcessId);
+    /* clang-format on */
+
     /* HalQuerySystemInformation, class 1. Unknown sources: Supported FALSE. */
     void (*QuerySource)(void *Context, KPROFILE_SOURCE Source, HAL_SOURCE *Information);
 

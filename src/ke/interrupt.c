@@ -94,19 +94,30 @@ KiReleaseProcessors(KE_SYSTEM *Ke, const KPROFILE *Profile, ULONG End)
     }
 }
 
+/* Has the HAL begin what it put off until all processors were named. */
+static NTSTATUS
+KiBeginInterrupts(KE_SYSTEM *Ke, const KPROFILE *Profile)
+{
+    const HAL_TABLE *const Table = Ke->Hal.Table;
+
+    return Table->BeginProfileInterrupts == NULL
+               ? STATUS_SUCCESS
+               : Table->BeginProfileInterrupts(Ke->Hal.Context, Profile->Source,
+                                               Profile->Process->ProcessId);
+}
+
 NTSTATUS
 KiStartInterrupts(KE_SYSTEM *Ke, const KPROFILE *Profile)
 {
     const ULONG Processors = Profile->AffinityWords * 64;
     KI_INTERRUPT *const Interrupt =
         KiReserveInterrupt(Ke, Profile->Process, Profile->Source, Processors);
+    NTSTATUS Status;
 
     if (Interrupt == NULL) {
         return STATUS_INSUFFICIENT_RESOURCES;
     }
     for (ULONG Processor = 0; Processor < Processors; Processor++) {
-        NTSTATUS Status;
-
         if (!KiProcessorInSet(Processor, Profile->Affinity, Profile->AffinityWords)) {
             continue;
         }
@@ -116,7 +127,11 @@ KiStartInterrupts(KE_SYSTEM *Ke, const KPROFILE *Profile)
             return Status;
         }
     }
-    return STATUS_SUCCESS;
+    Status = KiBeginInterrupts(Ke, Profile);
+    if (!NT_SUCCESS(Status)) {
+        KiReleaseProcessors(Ke, Profile, Processors);
+    }
+    return Status;
 }
 
 void

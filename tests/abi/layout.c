@@ -218,7 +218,7 @@ embedding_structs__sizes__are_as_released(void **state)
     assert_int_equal(sizeof(HOST_TABLE), 184);
     assert_int_equal(sizeof(KE_HIT), 40);
     assert_int_equal(sizeof(HAL_SOURCE), 40);
-    assert_int_equal(sizeof(HAL_TABLE), 64);
+    assert_int_equal(sizeof(HAL_TABLE), 72);
     assert_int_equal(sizeof(HAL_COUNTING), 56);
 }
 

@@ -110,6 +110,12 @@ sim_fail_start(struct sim *sim, uint64_t nth, NTSTATUS status)
     sim->fail_start_status = status;
 }
 
+void
+sim_fail_begin(struct sim *sim, NTSTATUS status)
+{
+    sim->fail_begin_status = status;
+}
+
 uint64_t
 sim_start_calls(const struct sim *sim)
 {
@@ -159,6 +165,18 @@ start_profile_interrupt(void *context, KPROFILE_SOURCE source, ULONG processor,
         refuse(sim, status, "the simulated machine has no such source or processor");
     }
     return status;
+}
+
+static NTSTATUS
+begin_profile_interrupts(void *context, KPROFILE_SOURCE source, ULONG64 pid)
+{
+    struct sim *const sim = context;
+
+    if (sim->fail_begin_status != STATUS_SUCCESS) {
+        return refuse(sim, sim->fail_begin_status, "the simulated begin was to fail");
+    }
+    sim_begin(sim, source, pid);
+    return STATUS_SUCCESS;
 }
 
 static void
@@ -386,6 +404,7 @@ static const HAL_TABLE table = {
     .Capabilities = HAL_GLOBAL | HAL_KERNEL,
     .StartProfileInterrupt = start_profile_interrupt,
     .StopProfileInterrupt = stop_profile_interrupt,
+    .BeginProfileInterrupts = begin_profile_interrupts,
     .QuerySource = query_source,
     .SetInterval = set_interval,
     .Flush = flush,

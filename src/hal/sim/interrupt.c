@@ -98,6 +98,22 @@ sim_start(struct sim *sim, KPROFILE_SOURCE source, ULONG number, uint64_t pid)
 }
 
 void
+sim_begin(struct sim *sim, KPROFILE_SOURCE source, uint64_t pid)
+{
+    for (uint32_t i = 0; i < sim->processor_count; i++) {
+        struct sim_processor *const processor = &sim->processors[i];
+        struct sim_start *start;
+
+        pthread_mutex_lock(&processor->lock);
+        start = find_start(processor, source, pid);
+        if (start != NULL) {
+            start->begun = true;
+        }
+        pthread_mutex_unlock(&processor->lock);
+    }
+}
+
+void
 sim_stop(struct sim *sim, KPROFILE_SOURCE source, ULONG number, uint64_t pid)
 {
     const int row = sim_source_row_of(source);
@@ -187,7 +203,7 @@ find_scope(const struct sim *sim, const struct sim_processor *processor, int row
     for (size_t i = 0; i < processor->start_count; i++) {
         const struct sim_start *const start = &processor->starts[i];
 
-        if (start->source != where->Source || start->stale) {
+        if (start->source != where->Source || start->stale || !start->begun) {
             continue;
         }
         if (start->pid == 0) {

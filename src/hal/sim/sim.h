@@ -99,6 +99,9 @@ void sim_set_faults(struct sim *sim, const struct sim_faults *faults);
 /* sim_fail_start - StartProfileInterrupt fails, the nth time from now, with status; 0: never. */
 void sim_fail_start(struct sim *sim, uint64_t nth, NTSTATUS status);
 
+/* sim_fail_begin - BeginProfileInterrupts fails with status from now on; STATUS_SUCCESS: no more. */
+void sim_fail_begin(struct sim *sim, NTSTATUS status);
+
 /* What has been started. */
 bool sim_is_started(const struct sim *sim, KPROFILE_SOURCE source, ULONG processor,
                     uint64_t pid);

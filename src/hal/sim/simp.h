@@ -40,6 +40,7 @@ struct sim_start {
     KPROFILE_SOURCE source;
     uint64_t pid; /* 0: all processes */
     bool stale;   /* its process has ended: another one with this pid is not meant */
+    bool begun;   /* interrupts come */
 };
 
 /* What became of the interrupts of a source on a processor. */
@@ -123,6 +124,7 @@ struct sim {
     uint64_t stop_calls;
     uint64_t fail_start_at;
     NTSTATUS fail_start_status;
+    NTSTATUS fail_begin_status; /* STATUS_SUCCESS: it does not */
     const char *complaint;
     char error[160];
 };
@@ -145,6 +147,7 @@ enum sim_fate { SIM_DELIVERED, SIM_LOST, SIM_THROTTLED, SIM_MISSED, SIM_EXCLUDED
 ULONG sim_interrupt(struct sim *sim, int row, const KE_HIT *where, enum sim_fate fate);
 NTSTATUS sim_start(struct sim *sim, KPROFILE_SOURCE source, ULONG processor,
                    uint64_t pid);
+void sim_begin(struct sim *sim, KPROFILE_SOURCE source, uint64_t pid);
 void sim_stop(struct sim *sim, KPROFILE_SOURCE source, ULONG processor, uint64_t pid);
 bool sim_has_starts(struct sim *sim, uint64_t pid);
 void sim_make_starts_stale(struct sim *sim, uint64_t pid);

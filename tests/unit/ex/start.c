@@ -336,6 +336,43 @@ start__two_faults__first_in_order_wins(void **state)
     assert_int_equal(start(handle), STATUS_SUCCESS);
 }
 
+static HANDLE
+create_on(const EX_CREATE_PROFILE *request, KAFFINITY affinity)
+{
+    assert_int_equal(ExCreateProfile(&machine.system, UserMode, request, affinity),
+                     STATUS_SUCCESS);
+    return machine_read_handle(&machine, request->ProfileHandle);
+}
+
+/* The HAL fails when all processors have been named: what another profile has started stays. */
+/* rules: start-hal-fails, start-fails-clean */
+static void
+start__hal_cannot_begin__nothing_left(void **state)
+{
+    EX_CREATE_PROFILE request = machine_request();
+    HANDLE standing;
+    HANDLE handle;
+
+    (void)state;
+    standing = create_on(&request, 0x5);
+    assert_int_equal(start(standing), STATUS_SUCCESS);
+    request.Buffer -= MACHINE_COUNTER_BYTES;
+    handle = create_on(&request, 0xF);
+    sim_fail_begin(machine.sim, STATUS_ACCESS_DENIED);
+    assert_int_equal(start(handle), STATUS_ACCESS_DENIED);
+    assert_int_equal(sim_started(machine.sim), 2);
+    assert_int_equal(machine_hit(&machine, MACHINE_CODE), 1);
+    assert_int_equal(stop(handle), STATUS_PROFILING_NOT_STARTED);
+    sim_fail_begin(machine.sim, STATUS_SUCCESS);
+    assert_int_equal(start(handle), STATUS_SUCCESS);
+    assert_int_equal(sim_started(machine.sim), 4);
+    assert_int_equal(machine_hit(&machine, MACHINE_CODE), 2);
+    assert_int_equal(stop(standing), STATUS_SUCCESS);
+    assert_int_equal(sim_started(machine.sim), 4);
+    assert_int_equal(stop(handle), STATUS_SUCCESS);
+    machine_check_undone(&machine);
+}
+
 /* rule: create-region-empty */
 static void
 start__size_0__succeeds_never_counts(void **state)
@@ -614,6 +651,7 @@ main(void)
         TEST(stop__counts_that_memory_did_not_take__in_the_books_of_the_source),
         TEST(start__more_than_an_mdl_describes__insufficient_resources),
         TEST(start__two_faults__first_in_order_wins),
+        TEST(start__hal_cannot_begin__nothing_left),
         TEST(start__size_0__succeeds_never_counts),
         TEST(start__many_sources_that_are_not_there__the_next_one_counts),
         TEST(start__one_process_or_all__counts_where_it_should),
