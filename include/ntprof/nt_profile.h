@@ -181,8 +181,8 @@ NTSTATUS NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBas
  * started at least twice a second by the session's thread, or by ntprof_session_poll.
  *
  * Back end perf opens the process's first interrupts of a source here. So that no thread is missed, it waits
- * until those that run, and may be creating others, have run for half a millisecond more, once for each processor;
- * threads that get none meanwhile may make each a few tenths of a second.
+ * until those that run, and may be creating others, have run for half a millisecond more, once for all processors;
+ * threads that get none meanwhile may make that a few tenths of a second.
  *
  * While started, live pages are the library's. What the caller writes there in the very instant of
  * start or stop is lost. It must not give them to madvise: back ends that count in the interrupt

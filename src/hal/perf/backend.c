@@ -34,21 +34,36 @@ find_source(struct perf *perf, KPROFILE_SOURCE number)
 }
 
 static NTSTATUS
+start_status(int result, ULONG64 pid)
+{
+    return pid == 0 && (result == -EACCES || result == -EPERM)
+               ? STATUS_PRIVILEGE_NOT_HELD
+               : perf_border_status(result);
+}
+
+static NTSTATUS
 start_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
                         ULONG64 pid)
 {
     struct perf *perf = context;
     struct perf_source *source = find_source(perf, number);
-    int result;
 
     if (source == NULL) {
         return STATUS_NOT_SUPPORTED;
     }
-    result = perf_start(perf, source, processor, (uint32_t)pid);
-    if (pid == 0 && (result == -EACCES || result == -EPERM)) {
-        return STATUS_PRIVILEGE_NOT_HELD;
+    return start_status(perf_start(perf, source, processor, (uint32_t)pid), pid);
+}
+
+static NTSTATUS
+begin_profile_interrupts(void *context, KPROFILE_SOURCE number, ULONG64 pid)
+{
+    struct perf *perf = context;
+    struct perf_source *source = perf_sources_find(&perf->sources, number);
+
+    if (source == NULL) {
+        return STATUS_SUCCESS; /* nothing was started */
     }
-    return perf_border_status(result);
+    return start_status(perf_begin(perf, source, (uint32_t)pid), pid);
 }
 
 static void
@@ -106,6 +121,7 @@ static const HAL_TABLE perf_table = {
     .Capabilities = HAL_GLOBAL | HAL_KERNEL,
     .StartProfileInterrupt = start_profile_interrupt,
     .StopProfileInterrupt = stop_profile_interrupt,
+    .BeginProfileInterrupts = begin_profile_interrupts,
     .QuerySource = query_source,
     .SetInterval = set_interval,
     .Flush = flush,

@@ -50,7 +50,7 @@ present_selection(const struct perf *perf, const struct perf_target *target,
                   bool *side_band)
 {
     *side_band = false;
-    *processors = calloc(perf->processor_limit / 64 + 1, sizeof(**processors));
+    *processors = calloc(perf_set_words(perf), sizeof(**processors));
     if (*processors == NULL) {
         return -ENOMEM;
     }
@@ -138,7 +138,7 @@ reopen_target(struct perf *perf, struct perf_target *target, struct perf_source 
     struct perf_selection selection = {
         .sources = sources,
         .source_count = 1,
-        .processor_words = perf->processor_limit / 64 + 1,
+        .processor_words = perf_set_words(perf),
     };
     struct perf_roll roll = {.follow = target->cover.descendants};
     uint64_t *processors = NULL;

@@ -168,15 +168,6 @@ perf_events_begin(const struct perf *perf, struct perf_target *target,
 
 /* ---- threads ---- */
 
-static bool
-selection_has(const struct perf_selection *selection, uint32_t processor)
-{
-    if (selection->processors == NULL) {
-        return processor == selection->processor;
-    }
-    return perf_set_holds(selection->processors, selection->processor_words, processor);
-}
-
 /* Does another target count it already? */
 static bool
 is_counted(const struct perf *perf, const struct perf_target *target,
@@ -192,7 +183,8 @@ open_selected(struct perf *perf, struct perf_target *target,
               const struct perf_selection *selection, const struct perf_ring *ring,
               uint32_t tid, struct perf_events *opened)
 {
-    const bool selected = selection_has(selection, ring->processor);
+    const bool selected = perf_set_holds(selection->processors,
+                                         selection->processor_words, ring->processor);
     bool side_band = selection->side_band || (selection->side_band_there && selected);
     int result = 0;
 

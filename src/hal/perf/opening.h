@@ -13,9 +13,8 @@
 struct perf_selection {
     struct perf_source *const *sources;
     size_t source_count;
-    const uint64_t *processors; /* set; NULL: the one processor */
+    const uint64_t *processors; /* set */
     size_t processor_words;
-    uint32_t processor;
     bool side_band;       /* on all processors */
     bool side_band_there; /* on the selected ones only */
     bool side_band_apart; /* by events of its own, not with the first source's */

@@ -347,7 +347,8 @@ perf_create(struct _KE_SYSTEM *ke, perf_notify *notify, void *context, bool user
                                 : (uint32_t)configured;
     perf->rings = calloc(perf->processor_limit, sizeof(struct perf_ring *));
     perf->merge.entries = calloc(perf->processor_limit, sizeof(*perf->merge.entries));
-    if (perf->rings == NULL || perf->merge.entries == NULL) {
+    perf->starting = calloc(perf_set_words(perf), sizeof(*perf->starting));
+    if (perf->rings == NULL || perf->merge.entries == NULL || perf->starting == NULL) {
         goto free_memory;
     }
     result = perf_sources_init(
@@ -376,6 +377,7 @@ close_epoll:
 finish_sources:
     perf_sources_finish(&perf->sources);
 free_memory:
+    free(perf->starting);
     free(perf->merge.entries);
     free(perf->rings);
     free(perf);
@@ -402,6 +404,7 @@ perf_delete(struct perf *perf)
     perf_idmap_finish(&perf->events);
     perf_throttles_finish(&perf->throttles);
     perf_sources_finish(&perf->sources);
+    free(perf->starting);
     free(perf->merge.entries);
     free(perf->rings);
     free(perf);

@@ -43,6 +43,7 @@ struct perf {
     struct perf_idmap events;  /* id to struct perf_event, closed ones too */
     struct perf_event *closed; /* their records may still be in the rings */
     struct perf_target *targets;
+    uint64_t *starting; /* set: processors that perf_start leaves to perf_begin */
 
     uint64_t side_band_ns; /* all processors' side band is there: since when; 0: not */
     uint64_t noticed_ns;   /* when processors were last looked at for it */
@@ -63,6 +64,13 @@ struct perf {
     uint64_t late;
     char error[768]; /* why the last call failed */
 };
+
+/* perf_set_words - of a set of processors. */
+static inline size_t
+perf_set_words(const struct perf *perf)
+{
+    return ((size_t)perf->processor_limit + 63) / 64;
+}
 
 /* perf_now_ns - the clock of all records. */
 uint64_t perf_now_ns(const struct perf *perf);

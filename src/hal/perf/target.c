@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -283,13 +284,7 @@ int
 perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
            uint32_t pid)
 {
-    struct perf_source *const sources[] = {source};
-    const struct perf_selection selection = {.sources = sources,
-                                             .source_count = 1,
-                                             .processor = processor,
-                                             .side_band_there = pid != 0};
-    struct perf_target *target;
-    uint64_t from_ns;
+    const struct perf_target *target;
     int result;
 
     perf_probe_source(perf, source);
@@ -314,21 +309,57 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
     if (target == NULL) {
         return perf_fail(perf, -ENOMEM, PERF_SCOPE_SELF, "count %s", source->name);
     }
-    result = perf_target_has_event(target, source, processor)
-                 ? 0
-                 : perf_open_process(perf, target, &selection, &from_ns);
-    if (result < 0) {
-        if (pid == 0) {
-            perf_fail(perf, result, PERF_SCOPE_ALL,
-                      "count %s on processor %u for all "
-                      "processes",
-                      source->name, processor);
-        } else {
-            perf_fail(perf, result, PERF_SCOPE_PROCESS, "count %s in process %u",
-                      source->name, pid);
+    if (!perf_target_has_event(target, source, processor)) {
+        perf->starting[processor / 64] |= (uint64_t)1 << processor % 64;
+    }
+    return 0;
+}
+
+/* Keep why a start failed. Returns error. */
+static int
+fail_begin(struct perf *perf, const struct perf_source *source, uint32_t pid, int error)
+{
+    return pid == 0 ? perf_fail(perf, error, PERF_SCOPE_ALL,
+                                "count %s for all processes", source->name)
+                    : perf_fail(perf, error, PERF_SCOPE_PROCESS,
+                                "count %s in process %u", source->name, pid);
+}
+
+static bool
+set_is_empty(const uint64_t *set, size_t words)
+{
+    for (size_t i = 0; i < words; i++) {
+        if (set[i] != 0) {
+            return false;
         }
+    }
+    return true;
+}
+
+int
+perf_begin(struct perf *perf, struct perf_source *source, uint32_t pid)
+{
+    const size_t words = perf_set_words(perf);
+    struct perf_source *const sources[] = {source};
+    const struct perf_selection selection = {.sources = sources,
+                                             .source_count = 1,
+                                             .processors = perf->starting,
+                                             .processor_words = words,
+                                             .side_band_there = pid != 0};
+    struct perf_target *target;
+    uint64_t from_ns;
+    int result;
+
+    if (set_is_empty(perf->starting, words)) {
+        return 0;
+    }
+    target = perf_find_private(perf, pid);
+    result = perf_open_process(perf, target, &selection, &from_ns);
+    if (result < 0) {
+        result = fail_begin(perf, source, pid, result);
         perf_target_drop_if_empty(perf, target);
     }
+    memset(perf->starting, 0, words * sizeof(*perf->starting));
     return result;
 }
 
@@ -338,6 +369,9 @@ perf_stop(struct perf *perf, struct perf_source *source, uint32_t processor,
 {
     struct perf_target *target = perf_find_private(perf, pid);
 
+    if (processor < perf->processor_limit) {
+        perf->starting[processor / 64] &= ~((uint64_t)1 << processor % 64);
+    }
     /* Without one a watch covers it, and goes on. */
     if (target != NULL) {
         perf_target_close(perf, target, source, processor, perf_now_ns(perf));

@@ -57,9 +57,14 @@ int perf_watch_create(struct perf *perf, uint32_t pid,
 int perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
                 struct perf_cover *cover);
 
-/* perf_start, perf_stop - see HAL_TABLE.StartProfileInterrupt. pid 0: all processes. */
+/*
+ * perf_start, perf_begin, perf_stop - see HAL_TABLE.StartProfileInterrupt. pid 0: all processes.
+ *
+ * All events are opened by perf_begin, so that one wait for threads (settle.h) serves all processors.
+ */
 int perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
                uint32_t pid);
+int perf_begin(struct perf *perf, struct perf_source *source, uint32_t pid);
 void perf_stop(struct perf *perf, struct perf_source *source, uint32_t processor,
                uint32_t pid);
 

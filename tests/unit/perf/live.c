@@ -92,6 +92,33 @@ watch(struct fixture *fixture, pid_t pid, ULONG flags, const KPROFILE_SOURCE *so
     return HalPerfBackend.Watch(fixture->perf, &request);
 }
 
+/* As ke starts a profile of one processor. */
+static NTSTATUS
+start_on(struct fixture *fixture, KPROFILE_SOURCE source, ULONG processor, ULONG64 pid)
+{
+    const NTSTATUS status =
+        fixture->hal->StartProfileInterrupt(fixture->perf, source, processor, pid);
+
+    return status == STATUS_SUCCESS
+               ? fixture->hal->BeginProfileInterrupts(fixture->perf, source, pid)
+               : status;
+}
+
+static void
+start_everywhere(struct fixture *fixture, KPROFILE_SOURCE source, pid_t pid)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    for (long i = 0; i < processors; i++) {
+        assert_int_equal(fixture->hal->StartProfileInterrupt(fixture->perf, source,
+                                                             (ULONG)i, (ULONG64)pid),
+                         STATUS_SUCCESS);
+    }
+    assert_int_equal(
+        fixture->hal->BeginProfileInterrupts(fixture->perf, source, (ULONG64)pid),
+        STATUS_SUCCESS);
+}
+
 /* ---- children ---- */
 
 /* A child that runs body when told to, and then waits to be told to end. */
@@ -242,17 +269,12 @@ start__breakpoint_interval_1__every_call_is_one_hit(void **state)
     struct child child = child_start(call_target, &times);
     struct fixture fixture;
     KPROFILE_SOURCE source;
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
     (void)state;
     child_await(&child);
     fixture_open(&fixture);
     source = breakpoint_on_target(&fixture);
-    for (long i = 0; i < processors; i++) {
-        assert_int_equal(fixture.hal->StartProfileInterrupt(
-                             fixture.perf, source, (ULONG)i, (ULONG64)child.pid),
-                         STATUS_SUCCESS);
-    }
+    start_everywhere(&fixture, source, child.pid);
     child_go(&child);
     child_await(&child);
     fixture.hal->Flush(fixture.perf);
@@ -264,7 +286,7 @@ start__breakpoint_interval_1__every_call_is_one_hit(void **state)
         assert_int_equal(fixture.ke.seen[i].hit.Selector, 0);
     }
 
-    for (long i = 0; i < processors; i++) {
+    for (long i = 0; i < sysconf(_SC_NPROCESSORS_ONLN); i++) {
         fixture.hal->StopProfileInterrupt(fixture.perf, source, (ULONG)i,
                                           (ULONG64)child.pid);
     }
@@ -284,11 +306,7 @@ stop__then_more_calls__no_more_hits(void **state)
     (void)state;
     fixture_open(&fixture);
     source = breakpoint_on_target(&fixture);
-    for (ULONG i = 0; i < (ULONG)sysconf(_SC_NPROCESSORS_ONLN); i++) {
-        assert_int_equal(fixture.hal->StartProfileInterrupt(fixture.perf, source, i,
-                                                            (ULONG64)getpid()),
-                         STATUS_SUCCESS);
-    }
+    start_everywhere(&fixture, source, getpid());
     call_target(&times);
     for (ULONG i = 0; i < (ULONG)sysconf(_SC_NPROCESSORS_ONLN); i++) {
         fixture.hal->StopProfileInterrupt(fixture.perf, source, i, (ULONG64)getpid());
@@ -319,11 +337,7 @@ set_interval__while_running__new_interval_counts(void **state)
     (void)state;
     fixture_open(&fixture);
     source = breakpoint_on_target(&fixture);
-    for (ULONG i = 0; i < (ULONG)sysconf(_SC_NPROCESSORS_ONLN); i++) {
-        assert_int_equal(fixture.hal->StartProfileInterrupt(fixture.perf, source, i,
-                                                            (ULONG64)getpid()),
-                         STATUS_SUCCESS);
-    }
+    start_everywhere(&fixture, source, getpid());
     call_target(&times);
     fixture.hal->Flush(fixture.perf);
     assert_int_equal(fake_hits(&fixture.ke, source, 0), 100);
@@ -420,9 +434,7 @@ attach__four_threads__each_hit_once(void **state)
     assert_true(fake_count(&fixture.ke, NTPROF_IMAGE_MAP, (uint32_t)pid) >= 3);
 
     /* A profile in a watched process needs nothing more. */
-    assert_int_equal(
-        fixture.hal->StartProfileInterrupt(fixture.perf, source, 0, (ULONG64)pid),
-        STATUS_SUCCESS);
+    assert_int_equal(start_on(&fixture, source, 0, (ULONG64)pid), STATUS_SUCCESS);
     assert_non_null(fixture.perf->targets);
     assert_true(write(down[1], "x", 1) == 1);
     assert_int_equal(read(up[0], &byte, 1), 1);
@@ -556,8 +568,7 @@ start_at_map(struct _KE_SYSTEM *ke, const struct seen *seen)
         NTSTATUS status;
 
         reaction->fixture->hal->Flush(reaction->fixture->perf);
-        status = reaction->fixture->hal->StartProfileInterrupt(
-            reaction->fixture->perf, reaction->source, 0, seen->pid);
+        status = start_on(reaction->fixture, reaction->source, 0, seen->pid);
         /* It may have ended since. */
         assert_true(status == STATUS_SUCCESS ||
                     status == STATUS_PROCESS_IS_TERMINATING);
@@ -808,7 +819,7 @@ start__all_processes__by_right_only(void **state)
     HalPerfBackend.Probe(&probe);
     assert_true(probe.Usable);
     source = lookup(&fixture, "time");
-    status = fixture.hal->StartProfileInterrupt(fixture.perf, source, 0, 0);
+    status = start_on(&fixture, source, 0, 0);
     if (probe.Global) {
         assert_int_equal(status, STATUS_SUCCESS);
         burn(50000000);
@@ -864,18 +875,6 @@ assert_hits_tell(const struct fixture *fixture, KPROFILE_SOURCE source, pid_t pi
     assert_int_equal(hits, expected);
 }
 
-static void
-start_everywhere(struct fixture *fixture, KPROFILE_SOURCE source, pid_t pid)
-{
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-
-    for (long i = 0; i < processors; i++) {
-        assert_int_equal(fixture->hal->StartProfileInterrupt(fixture->perf, source,
-                                                             (ULONG)i, (ULONG64)pid),
-                         STATUS_SUCCESS);
-    }
-}
-
 /* rule: hit-segment */
 static void
 selectors__process_that_runs__each_hit_tells_its_segment(void **state)
@@ -912,8 +911,7 @@ selectors__all_processes__each_hit_tells_its_segment(void **state)
     fixture_open_as(&fixture, TRUE);
     source = breakpoint_on_target(&fixture);
     if (!probe.Global) {
-        assert_int_equal(fixture.hal->StartProfileInterrupt(fixture.perf, source, 0, 0),
-                         STATUS_PRIVILEGE_NOT_HELD);
+        assert_int_equal(start_on(&fixture, source, 0, 0), STATUS_PRIVILEGE_NOT_HELD);
         fixture_close(&fixture);
         return;
     }
@@ -1041,9 +1039,8 @@ start__process_gone__terminating(void **state)
     }
     waitpid(pid, NULL, 0);
     fixture_open(&fixture);
-    assert_int_equal(
-        fixture.hal->StartProfileInterrupt(fixture.perf, 0, 0, (ULONG64)pid),
-        STATUS_PROCESS_IS_TERMINATING);
+    assert_int_equal(start_on(&fixture, 0, 0, (ULONG64)pid),
+                     STATUS_PROCESS_IS_TERMINATING);
     assert_int_equal(watch(&fixture, pid, 0, NULL, 0), STATUS_PROCESS_IS_TERMINATING);
     assert_null(fixture.perf->targets);
     assert_int_equal(fixture.perf->events.count, 0);
@@ -1101,9 +1098,7 @@ descriptor__half_a_ring_full__polls_readable(void **state)
     source = breakpoint_on_target(&fixture);
     descriptor.fd = HalPerfBackend.Descriptor(fixture.perf);
     assert_int_equal(HalPerfBackend.Deliver(fixture.perf), -1);
-    assert_int_equal(
-        fixture.hal->StartProfileInterrupt(fixture.perf, source, 0, (ULONG64)getpid()),
-        STATUS_SUCCESS);
+    assert_int_equal(start_on(&fixture, source, 0, (ULONG64)getpid()), STATUS_SUCCESS);
     assert_int_equal(poll(&descriptor, 1, 0), 0);
     times = (int)(fixture.perf->rings[0]->size_bytes / 40 * 5 / 8);
     call_target(&times);
@@ -1177,9 +1172,7 @@ start__processor_that_is_not_online__starts_and_counts_nothing(void **state)
     (void)state;
     fixture_open(&fixture);
     source = lookup(&fixture, "ProfileTime");
-    assert_int_equal(
-        fixture.hal->StartProfileInterrupt(fixture.perf, source, NOT_ONLINE, pid),
-        STATUS_SUCCESS);
+    assert_int_equal(start_on(&fixture, source, NOT_ONLINE, pid), STATUS_SUCCESS);
     burn(2000000);
     fixture.hal->Flush(fixture.perf);
     assert_int_equal(fake_hits(&fixture.ke, source, 0), 0);
@@ -1200,9 +1193,7 @@ query_books__time__adds_up(void **state)
     fixture_open(&fixture);
     source = lookup(&fixture, "ProfileTime");
     fixture.hal->SetInterval(fixture.perf, source, 1);
-    for (ULONG i = 0; i < (ULONG)sysconf(_SC_NPROCESSORS_ONLN); i++) {
-        fixture.hal->StartProfileInterrupt(fixture.perf, source, i, (ULONG64)getpid());
-    }
+    start_everywhere(&fixture, source, getpid());
     burn(20000000);
     for (ULONG i = 0; i < (ULONG)sysconf(_SC_NPROCESSORS_ONLN); i++) {
         fixture.hal->StopProfileInterrupt(fixture.perf, source, i, (ULONG64)getpid());
@@ -1295,10 +1286,8 @@ watch_all__hits__are_for_both_lists(void **state)
     fixture_open(&fixture);
     source = breakpoint_on_target(&fixture);
     if (watch_all(&fixture, source)) {
-        assert_int_equal(fixture.hal->StartProfileInterrupt(fixture.perf, source, 0, 0),
-                         STATUS_SUCCESS);
-        assert_int_equal(fixture.hal->StartProfileInterrupt(fixture.perf, source, 0,
-                                                            (ULONG64)getpid()),
+        assert_int_equal(start_on(&fixture, source, 0, 0), STATUS_SUCCESS);
+        assert_int_equal(start_on(&fixture, source, 0, (ULONG64)getpid()),
                          STATUS_SUCCESS);
         assert_null(fixture.perf->targets->next); /* neither needs more */
         call_target(&times);
@@ -1383,8 +1372,7 @@ watch_all__processor_that_comes_later__noticed(void **state)
     }
     call_target_on(last, 20);
     assert_int_equal(own_hits(&fixture, source), 0);
-    assert_int_equal(fixture.hal->StartProfileInterrupt(fixture.perf, source, last, 0),
-                     STATUS_SUCCESS);
+    assert_int_equal(start_on(&fixture, source, last, 0), STATUS_SUCCESS);
     call_target_on(last, 300);
     assert_int_equal(own_hits(&fixture, source), 300);
     notice(&fixture);
@@ -1474,8 +1462,7 @@ sources__unsupported__says_why(void **state)
         assert_int_equal(information.Supported, books.Reason[0] == 0);
         assert_true(information.DefaultInterval >= information.MinimumInterval);
         if (!information.Supported) {
-            assert_int_not_equal(fixture.hal->StartProfileInterrupt(
-                                     fixture.perf, source, 0, (ULONG64)getpid()),
+            assert_int_not_equal(start_on(&fixture, source, 0, (ULONG64)getpid()),
                                  STATUS_SUCCESS);
             assert_non_null(strstr(HalPerfBackend.Error(fixture.perf), books.Name));
         }

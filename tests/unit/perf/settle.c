@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* settle.c - which threads are waited for before a process counts as opened whole. */
+/* settle.c - which threads are waited for before a process counts as opened whole, and how often. */
 #include "cmocka_all.h"
+#include "fake_ke.h"
 
 #include "hal/perf/settle.h"
+#include "hal/perf/target.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -130,6 +132,105 @@ settle__own_thread_and_one_that_is_gone__not_waited_for(void **state)
     assert_false(waits_for(atomic_load(&other.tid)));
 }
 
+/* ---- starts ---- */
+
+/* The linker has the back end call this instead (--wrap). */
+bool __real_perf_settle_wait(struct perf_settling *settling,
+                             const struct perf_features *wait_features);
+bool __wrap_perf_settle_wait(struct perf_settling *settling,
+                             const struct perf_features *wait_features);
+
+static size_t waits;
+
+bool
+__wrap_perf_settle_wait(struct perf_settling *settling,
+                        const struct perf_features *wait_features)
+{
+    waits += settling->count > 0;
+    return __real_perf_settle_wait(settling, wait_features);
+}
+
+static struct _KE_SYSTEM ke;
+
+/* A start of ProfileTime in this process that is yet to begin on all processors, while another thread runs. */
+static struct perf *
+start_everywhere(struct perf_source **time)
+{
+    struct perf *perf;
+
+    other_begin(run);
+    assert_int_equal(perf_create(&ke, fake_notify, &ke, false, false, &perf), 0);
+    *time = perf_sources_find(&perf->sources, ProfileTime);
+    waits = 0;
+    for (uint32_t i = 0; i < perf->processor_limit; i++) {
+        assert_int_equal(perf_start(perf, *time, i, (uint32_t)getpid()), 0);
+    }
+    assert_int_equal(waits, 0);
+    return perf;
+}
+
+static void
+end(struct perf *perf)
+{
+    perf_delete(perf);
+    fake_clear(&ke);
+    other_end();
+}
+
+static size_t
+events_of(const struct perf *perf, uint32_t processor, uint32_t tid)
+{
+    const struct perf_target *const target =
+        perf_find_private(perf, (uint32_t)getpid());
+    size_t count = 0;
+
+    for (size_t i = 0; target != NULL && i < target->events.count; i++) {
+        count += target->events.items[i]->processor == processor &&
+                 target->events.items[i]->tid == tid;
+    }
+    return count;
+}
+
+static void
+start__thread_that_runs__waited_for_once_for_all_processors(void **state)
+{
+    struct perf_source *time;
+    struct perf *const perf = start_everywhere(&time);
+
+    (void)state;
+    assert_int_equal(perf_begin(perf, time, (uint32_t)getpid()), 0);
+    assert_int_equal(waits, 1);
+    for (uint32_t i = 0; i < perf->processor_limit; i++) {
+        assert_int_equal(events_of(perf, i, own_tid()), perf->rings[i] != NULL);
+        assert_int_equal(events_of(perf, i, atomic_load(&other.tid)),
+                         perf->rings[i] != NULL);
+    }
+    /* Nothing is left to begin. */
+    assert_int_equal(perf_begin(perf, time, (uint32_t)getpid()), 0);
+    assert_int_equal(waits, 1);
+    end(perf);
+}
+
+/* As ke does when a start fails on a later processor. */
+static void
+start__stopped_before_it_began__nothing_opened(void **state)
+{
+    struct perf_source *time;
+    struct perf *const perf = start_everywhere(&time);
+    const size_t before = perf->events.count;
+
+    (void)state;
+    for (uint32_t i = 0; i < perf->processor_limit; i++) {
+        perf_stop(perf, time, i, (uint32_t)getpid());
+    }
+    assert_null(perf->targets);
+    assert_int_equal(perf_begin(perf, time, (uint32_t)getpid()), 0);
+    assert_int_equal(waits, 0);
+    assert_null(perf->targets);
+    assert_int_equal(perf->events.count, before);
+    end(perf);
+}
+
 int
 main(void)
 {
@@ -137,6 +238,8 @@ main(void)
         cmocka_unit_test(settle__a_thread_that_runs__waits_until_it_has_run),
         cmocka_unit_test(settle__a_thread_that_sleeps__not_waited_for),
         cmocka_unit_test(settle__own_thread_and_one_that_is_gone__not_waited_for),
+        cmocka_unit_test(start__thread_that_runs__waited_for_once_for_all_processors),
+        cmocka_unit_test(start__stopped_before_it_began__nothing_opened),
     };
 
     perf_features_probe(&features, false);
