@@ -7,7 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef NTPROF_HAS_LIBDEFLATE
+#include <libdeflate.h>
+#else
 #include <zlib.h>
+#endif
 #ifdef NTPROF_HAS_ZSTD
 #include <zstd.h>
 #endif
@@ -74,22 +78,35 @@ claims_too_much(const struct piece *piece, uint64_t ratio)
     return piece->size / ratio > piece->end - piece->at;
 }
 
-/* A section with SHF_COMPRESSED: an Elf_Chdr, then the stream. */
+/* An Elf_Chdr in our byte order, in the wide form. Not by libelf, which reads the whole section for it. */
 static bool
-measure_packed(const struct sym_elf *file, size_t index, struct layout *layout,
-               struct piece *piece)
+read_packed_header(const struct sym_elf *file, struct piece *piece, Elf64_Chdr *header)
 {
-    GElf_Chdr header;
-    const uint64_t header_bytes = gelf_getclass(file->elf) == ELFCLASS32
-                                      ? sizeof(Elf32_Chdr)
-                                      : sizeof(Elf64_Chdr);
+    const bool wide = gelf_getclass(file->elf) != ELFCLASS32;
+    const size_t size = wide ? sizeof(*header) : sizeof(Elf32_Chdr);
+    Elf32_Chdr narrow;
 
-    if (piece->end - piece->at < header_bytes ||
-        piece->end - piece->at > DWARF_BYTES_MAX ||
-        gelf_getchdr(elf_getscn(file->elf, index), &header) == NULL) {
+    if (piece->end - piece->at < size ||
+        !sym_elf_read(file, piece->at, wide ? (void *)header : &narrow, size)) {
         return false;
     }
-    piece->at += header_bytes;
+    if (!wide) {
+        *header = (Elf64_Chdr){.ch_type = narrow.ch_type, .ch_size = narrow.ch_size};
+    }
+    piece->at += size;
+    return true;
+}
+
+/* A section with SHF_COMPRESSED: its header, then the stream. */
+static bool
+measure_packed(const struct sym_elf *file, struct layout *layout, struct piece *piece)
+{
+    Elf64_Chdr header;
+
+    if (piece->end - piece->at > DWARF_BYTES_MAX ||
+        !read_packed_header(file, piece, &header)) {
+        return false;
+    }
     piece->size = header.ch_size;
     if (header.ch_type == ELFCOMPRESS_ZLIB) {
         piece->packing = PACKING_DEFLATE;
@@ -114,6 +131,7 @@ measure_old_packed(const struct sym_elf *file, struct piece *piece)
     unsigned char header[12];
 
     if (piece->end - piece->at < sizeof(header) ||
+        piece->end - piece->at > DWARF_BYTES_MAX ||
         !sym_elf_read(file, piece->at, header, sizeof(header)) ||
         memcmp(header, "ZLIB", 4) != 0) {
         return false;
@@ -142,7 +160,7 @@ measure_section(const struct sym_elf *file, size_t index, bool old_packed,
         return measure_old_packed(file, piece);
     }
     if ((section->sh_flags & SHF_COMPRESSED) != 0) {
-        return measure_packed(file, index, layout, piece);
+        return measure_packed(file, layout, piece);
     }
     piece->size = section->sh_size;
     return true;
@@ -172,73 +190,58 @@ measure(const struct sym_elf *file, const char *name, bool split, struct layout 
     }
 }
 
-/* Goes on with the stream, which has room for what comes, by the file's next bytes. */
-static int
-inflate_more(const struct sym_elf *file, uint64_t *at, uint64_t end, z_stream *stream)
-{
-    unsigned char packed[16384];
-    const uint64_t left = end - *at;
-    const size_t size = left < sizeof(packed) ? (size_t)left : sizeof(packed);
-
-    if (size == 0 || !sym_elf_read(file, *at, packed, size)) {
-        return Z_BUF_ERROR;
-    }
-    *at += size;
-    stream->next_in = packed;
-    stream->avail_in = (uInt)size;
-    return inflate(stream, Z_NO_FLUSH);
-}
-
-/* Not by libelf, which would keep what it unpacks beside our copy. */
+/* All at once, and not by libelf, which would keep what it unpacks beside our copy. */
 static bool
-copy_deflated(const struct sym_elf *file, const struct piece *piece, char *to)
+inflate_all(const char *packed, size_t packed_size, char *to, size_t size)
 {
-    z_stream stream = {.next_out = (Bytef *)to, .avail_out = (uInt)piece->size};
-    uint64_t at = piece->at;
-    int result;
+#ifdef NTPROF_HAS_LIBDEFLATE
+    struct libdeflate_decompressor *const inflater = libdeflate_alloc_decompressor();
+    const bool whole = inflater != NULL &&
+                       libdeflate_zlib_decompress(inflater, packed, packed_size, to,
+                                                  size, NULL) == LIBDEFLATE_SUCCESS;
 
-    if (inflateInit(&stream) != Z_OK) {
-        return false;
-    }
-    do {
-        result = inflate_more(file, &at, piece->end, &stream);
-    } while (result == Z_OK);
-    inflateEnd(&stream);
-    return result == Z_STREAM_END && stream.avail_out == 0;
+    libdeflate_free_decompressor(inflater);
+    return whole;
+#else
+    uLongf got = (uLongf)size;
+
+    return uncompress((Bytef *)to, &got, (const Bytef *)packed, (uLong)packed_size) ==
+               Z_OK &&
+           got == size;
+#endif
 }
 
+static bool
+unpack(enum packing packing, const char *packed, size_t packed_size, char *to,
+       size_t size)
+{
 #ifdef NTPROF_HAS_ZSTD
+    if (packing == PACKING_ZSTD) {
+        return ZSTD_decompress(to, size, packed, packed_size) == size;
+    }
+#endif
+    return packing == PACKING_DEFLATE && inflate_all(packed, packed_size, to, size);
+}
+
 static bool
-copy_zstd(const struct sym_elf *file, const struct piece *piece, char *to)
+copy_packed(const struct sym_elf *file, const struct piece *piece, char *to)
 {
     const size_t packed_size = (size_t)(piece->end - piece->at);
     char *packed = malloc(packed_size + 1);
-    size_t size = 0;
+    const bool whole =
+        packed != NULL && sym_elf_read(file, piece->at, packed, packed_size) &&
+        unpack(piece->packing, packed, packed_size, to, (size_t)piece->size);
 
-    if (packed != NULL && sym_elf_read(file, piece->at, packed, packed_size)) {
-        size = ZSTD_decompress(to, (size_t)piece->size, packed, packed_size);
-    }
     free(packed);
-    return !ZSTD_isError(size) && size == piece->size;
+    return whole;
 }
-#endif
 
 static bool
 copy_piece(const struct sym_elf *file, const struct piece *piece, char *to)
 {
-    switch (piece->packing) {
-    case PACKING_DEFLATE:
-        return copy_deflated(file, piece, to);
-    case PACKING_ZSTD:
-#ifdef NTPROF_HAS_ZSTD
-        return copy_zstd(file, piece, to);
-#else
-        return false;
-#endif
-    case PACKING_NONE:
-        break;
-    }
-    return sym_elf_read(file, piece->at, to, (size_t)piece->size);
+    return piece->packing != PACKING_NONE
+               ? copy_packed(file, piece, to)
+               : sym_elf_read(file, piece->at, to, (size_t)piece->size);
 }
 
 static uint64_t

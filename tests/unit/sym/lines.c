@@ -111,6 +111,10 @@ static const struct build builds[] = {
     {"packed by zlib", "gcc", "gcc -O2 -g -gz=zlib " SOURCES " -o app"},
     {"packed by zlib in the old way", "objcopy",
      "gcc -O2 -g " SOURCES " -o app && objcopy --compress-debug-sections=zlib-gnu app"},
+#ifdef __x86_64__
+    {"packed by zlib, 32 bits", "gcc",
+     "gcc -m32 -O2 -g -gz=zlib -nostdlib -Wl,-e,main " SOURCES " -o app"},
+#endif
 #ifdef NTPROF_HAS_ZSTD
     {"packed by zstd", "objcopy",
      "gcc -O2 -g " SOURCES " -o app && objcopy --compress-debug-sections=zstd app"},
@@ -392,6 +396,44 @@ settings__no_lines__functions_alone(void **state)
     sym_image_close(image);
 }
 
+/* Changes the last byte of app's .debug_info, which belongs to the checksum of its stream. */
+static void
+damage_stream(void)
+{
+    size_t app_size;
+    size_t packed_size;
+    unsigned char *const app = fixture_read(fixture_path("app"), &app_size);
+    unsigned char *const packed = fixture_read(fixture_path("packed"), &packed_size);
+    unsigned char *const found = memmem(app, app_size, packed, packed_size);
+
+    assert_non_null(found);
+    found[packed_size - 1] ^= 1;
+    fixture_write(fixture_path("app"), app, app_size);
+    free(packed);
+    free(app);
+}
+
+static void
+packed__stream_damaged__said(void **state)
+{
+    struct sym_image *image;
+    struct sym_name name;
+    uint64_t at;
+    uint64_t end;
+
+    (void)state;
+    build("gcc -O2 -g -gz=zlib " SOURCES " -o app && "
+          "objcopy --dump-section .debug_info=packed app copy");
+    damage_stream();
+    image = open_app();
+    find_function("outer", &at, &end);
+    assert_true(sym_image_lookup_address(image, at, &name));
+    assert_string_equal(name.name, "outer");
+    assert_int_equal(name.line, 0);
+    assert_non_null(strstr(sym_image_note(image), ".debug_info is damaged"));
+    sym_image_close(image);
+}
+
 /* So many rows that libdw has to begin anew for the unit after it: at even addresses line 7, else line 8. */
 static const char many_text[] = "void PASTE(void)\n"
                                 "{\n"
@@ -481,6 +523,7 @@ main(int argc, char **argv)
         IN_FOLDER(split__file_of_another_build__refused),
         IN_FOLDER(split__file_is_a_pipe_or_no_elf__does_not_block),
         IN_FOLDER(supplement__missing_or_of_another_build__said),
+        IN_FOLDER(packed__stream_damaged__said),
         IN_FOLDER(settings__no_lines__functions_alone),
         IN_FOLDER(lines__more_than_are_kept__each_right_again),
         IN_FOLDER(stack__of_128_kib__enough),
