@@ -89,7 +89,7 @@ struct sym_dwarf_unit {
     uint8_t offset_bytes;
     bool root_read;
     bool split_sought;
-    bool lines_read;    /* by libdw, on a stack of its own */
+    bool lines_read;    /* by libdw */
     const char *folder; /* of the compilation, or NULL; set with root_read */
     const struct sym_dwarf_abbrevs *abbrevs; /* NULL until needed */
     uint64_t low_pc;

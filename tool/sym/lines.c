@@ -44,6 +44,8 @@ struct sym_lines {
     struct half own;
     struct half supplement; /* shared with other files; units NULL: there is none */
     struct sym_dwarf_split *split;
+    uintptr_t stack_low;  /* of the stack that was looked at last; 0: none was */
+    uintptr_t stack_high; /* behind its end */
     size_t rows;          /* that libdw holds */
     uint64_t rows_before; /* that it held and does not any more */
     /* Of files, joined with the folder of their compilation: copies, since libdw's may go. */
@@ -195,7 +197,39 @@ find_unit(struct sym_lines *lines, uint64_t address)
     return unit;
 }
 
-/* --- on a stack of its own --- */
+/* --- on a stack that is large enough --- */
+
+static void
+measure_stack(struct sym_lines *lines)
+{
+    pthread_attr_t attributes;
+    void *low;
+    size_t size;
+
+    lines->stack_low = 0;
+    lines->stack_high = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+        return;
+    }
+    if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
+        lines->stack_low = (uintptr_t)low;
+        lines->stack_high = (uintptr_t)low + size;
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+/* Has our own stack the room? To ask costs as much as a thread, so it is done once for a stack. */
+static bool
+stack_has_room(struct sym_lines *lines)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+    if (here < lines->stack_low || here >= lines->stack_high) {
+        measure_stack(lines);
+    }
+    return here < lines->stack_high && here > lines->stack_low &&
+           here - lines->stack_low >= DECODER_STACK_BYTES;
+}
 
 static void *
 decode_lines(void *root)
@@ -210,7 +244,7 @@ decode_lines(void *root)
     return root;
 }
 
-/* Signals stay with the threads that expect them. */
+/* On a stack of its own. Signals stay with the threads that expect them. */
 static bool
 start_decoder(Dwarf_Die *root, pthread_t *thread)
 {
@@ -231,18 +265,29 @@ start_decoder(Dwarf_Die *root, pthread_t *thread)
     return started;
 }
 
+static bool
+run_decoder(struct sym_lines *lines, Dwarf_Die *root)
+{
+    pthread_t thread;
+
+    if (stack_has_room(lines)) {
+        (void)decode_lines(root);
+        return true;
+    }
+    return start_decoder(root, &thread) && pthread_join(thread, NULL) == 0;
+}
+
 /* Has libdw read the unit's lines once, which it keeps. */
 static bool
 read_lines(struct sym_lines *lines, struct sym_dwarf_unit *unit, Dwarf_Die *root)
 {
-    pthread_t thread;
     Dwarf_Lines *rows;
     size_t count;
 
     if (unit->lines_read) {
         return true;
     }
-    unit->lines_read = start_decoder(root, &thread) && pthread_join(thread, NULL) == 0;
+    unit->lines_read = run_decoder(lines, root);
     if (unit->lines_read && dwarf_getsrclines(root, &rows, &count) == 0) {
         lines->rows += count;
     }
