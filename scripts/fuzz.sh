@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds the fuzz targets with clang, and fuzzes each for its share of the time, starting from the
-# kept inputs. Usage: fuzz.sh [SECONDS in total, 60] [BUILD, build-fuzz]
+# Builds the fuzz targets with clang, and fuzzes the calls of NT for a time while the readers of foreign
+# bytes, one after the other, share as much. Each starts from the kept inputs.
+# Usage: fuzz.sh [SECONDS that it takes, 60] [BUILD, build-fuzz]
 set -u
 
 cd "$(dirname "$0")/.." || exit 1
@@ -18,18 +19,10 @@ if [ ! -f "$build/build.ninja" ]; then
 fi
 $meson compile -C "$build" fuzzers || exit 1
 
-targets=$(find "$build/tests/fuzz" -maxdepth 1 -type f -name 'fuzz-*' -perm -u+x \
-    ! -name 'fuzz-replay-*' | sort)
-count=$(echo "$targets" | wc -w)
-
-# The calls of NT get half of the time, and the readers of foreign bytes share the rest.
-share() { # NAME
-    case $1 in
-    calls) share=$((count > 1 ? seconds / 2 : seconds)) ;;
-    *) share=$(((seconds - seconds / 2) / (count - 1))) ;;
-    esac
-    [ $share -gt 0 ] || share=1
-}
+readers=$(find "$build/tests/fuzz" -maxdepth 1 -type f -name 'fuzz-*' -perm -u+x \
+    ! -name 'fuzz-replay-*' ! -name fuzz-calls | sed 's/.*fuzz-//' | sort)
+share=$((seconds / $(echo "$readers" | wc -w)))
+[ $share -gt 0 ] || share=1
 
 # Shadow memory and large random address spaces do not go together.
 steady=
@@ -40,24 +33,34 @@ options=-entropic=0
 
 # A run is drawn again with NTPROF_SEED, from the same inputs.
 seed=${NTPROF_SEED:-$(date +%s)}
-echo "fuzz: $seconds seconds in all, seed $seed"
+echo "fuzz: $seconds seconds, seed $seed"
 
+fuzz() { # NAME SECONDS: says what came of it when it has ended, in one piece
+    log=$build/found/$1.log
+    mkdir -p "$build/corpus/$1" "$build/found"
+    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+        $steady "$build/tests/fuzz/fuzz-$1" -max_total_time="$2" -seed="$seed" -timeout=10 \
+        -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 $options \
+        -artifact_prefix="$build/found/$1-" "$build/corpus/$1" "tests/fuzz/corpus/$1" >"$log" 2>&1
+    status=$?
+    {
+        echo "fuzz: $1 for $2 seconds"
+        if [ $status -ne 0 ]; then
+            tail -40 "$log"
+            echo "fuzz: $1 FAILED; the input is in $build/found. When it is mended, keep it in" \
+                "tests/fuzz/corpus/$1"
+        fi
+        sed -n 's/^stat::number_of_executed_units: */    inputs: /p; s/^tried: /    tried: /p' "$log"
+    } >"$log.said"
+    cat "$log.said"
+    return $status
+}
+
+fuzz calls "$seconds" &
+calls=$!
 failed=0
-for target in $targets; do
-    name=$(basename "$target" | sed s/^fuzz-//)
-    log=$build/found/$name.log
-    share "$name"
-    mkdir -p "$build/corpus/$name" "$build/found"
-    echo "fuzz: $name for $share seconds"
-    if ! UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-        $steady "$target" -max_total_time=$share -seed="$seed" -timeout=10 -rss_limit_mb=2048 \
-        -print_final_stats=1 -verbosity=0 $options -artifact_prefix="$build/found/$name-" \
-        "$build/corpus/$name" "tests/fuzz/corpus/$name" >"$log" 2>&1; then
-        tail -40 "$log"
-        echo "fuzz: $name FAILED; the input is in $build/found. When it is mended, keep it in" \
-            "tests/fuzz/corpus/$name"
-        failed=$((failed + 1))
-    fi
-    sed -n 's/^stat::number_of_executed_units: */    inputs: /p; s/^tried: /    tried: /p' "$log"
+for reader in $readers; do
+    fuzz "$reader" "$share" || failed=1
 done
-[ $failed -eq 0 ]
+wait $calls || failed=1
+exit $failed
