@@ -22,9 +22,9 @@
 struct _KPROFILE;
 
 enum {
-    KI_NODE_BYTES = 512,
-    KI_FANOUT =
-        8, /* entries of a node; but for a root at least half of them are there */
+    KI_NODE_BYTES = 1024,
+    KI_FANOUT = 16,       /* entries of a node */
+    KI_LEAST_ENTRIES = 4, /* but of a root */
     KI_DEPTH_MAX =
         13,     /* nodes from a root to a leaf; ke/pool.h has not enough for more */
     KI_LEAF = 1 /* in the number of a node */
@@ -83,6 +83,15 @@ typedef struct _KI_NODE {
     };
 } KI_NODE;
 
+enum { KI_LINE_BYTES = 64 };
+
+/* A BPF program can only read: nobody waits for what is not used. */
+#if defined(__bpf__)
+#define KI_FETCH(address) ((void)*(const volatile ULONG64 *)(address))
+#else
+#define KI_FETCH(address) __builtin_prefetch(address)
+#endif
+
 _Static_assert(sizeof(KI_RANGE) == 32, "no range lies in two cache lines");
 _Static_assert(sizeof(KI_NODE) == KI_NODE_BYTES, "nodes are whole cache lines");
 
@@ -96,6 +105,43 @@ KiFindSpan(const KI_NODE *Node, ULONG64 Place, ULONG From)
         }
     }
     return KI_FANOUT;
+}
+
+/*
+ * KiFetchNode - ask for what a search may read of a node, all at once: it is rarely in a cache, and to wait for
+ * one cache line after the other is most of what a hit costs. Level: interrupt.
+ */
+static inline void
+KiFetchNode(const KI_NODE *Node, BOOLEAN Leaf)
+{
+    for (ULONG i = 0; i < KI_FANOUT; i += KI_LINE_BYTES / sizeof(KI_SPAN)) {
+        KI_FETCH(&Node->Spans[i]);
+    }
+    if (Leaf) {
+        for (ULONG i = 0; i < KI_FANOUT; i += KI_LINE_BYTES / sizeof(KI_RANGE)) {
+            KI_FETCH(&Node->Ranges[i]);
+        }
+    } else {
+        KI_FETCH(&Node->Children[0]);
+    }
+}
+
+/*
+ * KiDescend - the child that a search of an inner node goes on in, 0 if nothing below holds Place, or Number,
+ * the node's own, if there may be several: that is for a KI_SEARCH. Level: interrupt.
+ */
+static inline ULONG
+KiDescend(const KI_NODE *Node, ULONG Number, ULONG64 Place)
+{
+    const ULONG At = KiFindSpan(Node, Place, 0);
+
+    if (At == KI_FANOUT) {
+        return 0;
+    }
+    if (At + 1 < KI_FANOUT && Node->Spans[At + 1].Base <= Place) {
+        return Number;
+    }
+    return Node->Children[At];
 }
 
 /* KI_SEARCH - where to go on: Next, from entry From on, and then in the waiting nodes, the last first.

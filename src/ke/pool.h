@@ -13,7 +13,7 @@
 
 enum {
     KI_POOL_CHUNKS = 18,
-    KI_POOL_FIRST_CHUNK = 64, /* nodes */
+    KI_POOL_FIRST_CHUNK = 32, /* nodes */
     KI_NUMBER_OFFSET_BITS = 26,
     KI_NUMBER_CHUNK_SHIFT = KI_NUMBER_OFFSET_BITS + 1
 };
@@ -23,11 +23,11 @@ _Static_assert(KI_POOL_FIRST_CHUNK << (KI_POOL_CHUNKS - 1) <=
                "the last chunk's nodes have numbers");
 _Static_assert(KI_POOL_CHUNKS <= 1 << (32 - KI_NUMBER_CHUNK_SHIFT),
                "all chunks have numbers");
-/* A tree one level deeper has two children or more at its root, and half of KI_FANOUT or more at
- * each inner node below. */
+/* A tree one level deeper has two children or more at its root, and KI_LEAST_ENTRIES or more at each
+ * inner node below. */
 _Static_assert(KI_POOL_FIRST_CHUNK << KI_POOL_CHUNKS <
                        2 << 2 * (KI_DEPTH_MAX + 1 - 2) &&
-                   KI_FANOUT / 2 == 1 << 2,
+                   KI_LEAST_ENTRIES == 1 << 2,
                "no tree is deeper than KI_DEPTH_MAX");
 
 /*

@@ -21,8 +21,10 @@ KiCountBelow(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit, ULONG Segment,
     KiBeginSearch(&Search, Root, Place);
     while ((Number = KiNextNode(&Search)) != 0) {
         const KI_NODE *const Node = KiNodeAt(Pool, Number);
+        const BOOLEAN Leaf = (Number & KI_LEAF) != 0;
 
-        if ((Number & KI_LEAF) != 0) {
+        KiFetchNode(Node, Leaf);
+        if (Leaf) {
             Matches += KiCountInLeaf(Pool, Node, Hit, Segment, Place, Overrun);
             KiLeaveLeaf(&Search);
         } else {

@@ -25,10 +25,11 @@ typedef struct _KI_ENTRY {
 typedef struct _KI_BUNDLE {
     ULONG Count;
     BOOLEAN Leaf;
+    /* The entries that were replaced last: from ChangedAt to before ChangedEnd. */
+    ULONG ChangedAt;
+    ULONG ChangedEnd;
     KI_ENTRY Entries[2 * KI_FANOUT + 1];
 } KI_BUNDLE;
-
-enum { KI_LEAST_ENTRIES = KI_FANOUT / 2 };
 
 /* KI_PATH - nodes from the root to a leaf, and the entry of each that the way goes through. */
 typedef struct _KI_PATH {
@@ -131,6 +132,8 @@ KiReplaceEntries(KI_BUNDLE *Bundle, ULONG At, ULONG Removed, const KI_ENTRY *Ent
                   (Bundle->Count - At - Removed) * sizeof(KI_ENTRY));
     RtlCopyMemory(&Bundle->Entries[At], Entries, Added * sizeof(KI_ENTRY));
     Bundle->Count = Bundle->Count - Removed + Added;
+    Bundle->ChangedAt = At;
+    Bundle->ChangedEnd = At + Added;
 }
 
 /* Makes a node of Count entries from First on; tells the entry that it is to its parent. */
@@ -163,14 +166,26 @@ KiMakeNode(KI_POOL *Pool, const KI_BUNDLE *Bundle, ULONG First, ULONG Count)
 }
 
 /*
- * Makes one node of a bundle, or two that are equally full but for one entry, which goes to the first:
- * starts in the order of addresses never come back to it. Returns how many.
+ * How many of a bundle's entries go to its first node. Starts in the order of addresses, or against it, never
+ * come back to what is behind them, so they leave it as full as can be: it makes trees lower.
  */
+static ULONG
+KiSplitBundle(const KI_BUNDLE *Bundle)
+{
+    if (Bundle->Count <= KI_FANOUT) {
+        return Bundle->Count;
+    }
+    if (Bundle->ChangedEnd == Bundle->Count) {
+        return Bundle->Count - KI_LEAST_ENTRIES;
+    }
+    return Bundle->ChangedAt == 0 ? KI_LEAST_ENTRIES : Bundle->Count / 2;
+}
+
+/* Makes one node of a bundle, or two. Returns how many. */
 static ULONG
 KiPackBundle(KI_POOL *Pool, const KI_BUNDLE *Bundle, KI_ENTRY Made[2])
 {
-    const ULONG First =
-        Bundle->Count > KI_FANOUT ? Bundle->Count - Bundle->Count / 2 : Bundle->Count;
+    const ULONG First = KiSplitBundle(Bundle);
 
     Made[0] = KiMakeNode(Pool, Bundle, 0, First);
     if (First == Bundle->Count) {
@@ -187,6 +202,9 @@ KiPackBundle(KI_POOL *Pool, const KI_BUNDLE *Bundle, KI_ENTRY Made[2])
 static ULONG
 KiJoinNeighbour(KI_POOL *Pool, const KI_NODE *Parent, ULONG At, KI_BUNDLE *Bundle)
 {
+    /* Nothing is at the rim: equal halves are the farthest from the next join. */
+    Bundle->ChangedAt = 1;
+    Bundle->ChangedEnd = 1;
     if (At == 0) {
         KiTakeEntries(Pool, Parent->Children[1], Bundle, Bundle->Count);
         return 0;

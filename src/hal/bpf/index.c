@@ -12,7 +12,7 @@ bpf_index_init(struct bpf_index *index, struct bpf_kernel *kernel)
 {
     *index = (struct bpf_index){.kernel = kernel, .sets = 1};
     bpf_pools_init(&index->pools, kernel);
-    return bpf_table_init(&index->table, bpf_processes_of(kernel));
+    return bpf_table_init(&index->table, bpf_shared_of(kernel));
 }
 
 void
@@ -43,7 +43,7 @@ bpf_index_nodes(struct bpf_index *index, uint32_t chunk, size_t bytes)
         const size_t first =
             ((size_t)KI_POOL_FIRST_CHUNK << chunk) - KI_POOL_FIRST_CHUNK;
 
-        return (char *)index->kernel->memory[BPF_MAP_NODES] + first * KI_NODE_BYTES;
+        return &bpf_shared_of(index->kernel)->nodes[first];
     }
     if (made->memory == NULL) {
         const int fd = bpf_kernel_add_map(index->kernel, BPF_MAP_CHUNKS, chunk,
@@ -153,7 +153,8 @@ bpf_index_query(const struct bpf_index *index, uint32_t slot, struct bpf_books *
 {
     *sum = (struct bpf_books){0};
     for (uint32_t i = 0; i < index->kernel->processors; i++) {
-        const struct bpf_books *const books = &bpf_books_of(index->kernel, i)[slot];
+        const struct bpf_books *const books =
+            &bpf_processors_of(index->kernel)[i].books[slot];
 
         sum->counted += __atomic_load_n(&books->counted, __ATOMIC_RELAXED);
         sum->outside += __atomic_load_n(&books->outside, __ATOMIC_RELAXED);

@@ -78,24 +78,17 @@ kind_of(const struct bpf_kernel *kernel, enum bpf_map map)
         kernel->set_words > 1 ? BPF_SETS * kernel->set_words : 1;
 
     switch (map) {
-    case BPF_MAP_CONTROL:
-        return (struct map_kind){array, sizeof(struct bpf_control), 1, shared,
-                                 "nt_control"};
-    case BPF_MAP_PROCESSES:
-        return (struct map_kind){array, sizeof(struct bpf_processes), 1, shared,
-                                 "nt_processes"};
+    case BPF_MAP_SHARED:
+        return (struct map_kind){array, sizeof(union bpf_shared), 1, shared,
+                                 "nt_shared"};
     case BPF_MAP_PROCESSORS:
         return (struct map_kind){array, sizeof(struct bpf_processor), processors,
                                  shared, "nt_processors"};
-    case BPF_MAP_BOOKS:
-        return (struct map_kind){array, sizeof(struct bpf_books),
-                                 processors * BPF_SLOTS, shared, "nt_books"};
     case BPF_MAP_SETS:
         return (struct map_kind){array, sizeof(ULONG64), set_elements, shared,
                                  "nt_sets"};
-    case BPF_MAP_NODES:
-        return (struct map_kind){array, KI_NODE_BYTES, BPF_FLAT_NODES, shared,
-                                 "nt_nodes"};
+    case BPF_MAP_FLAT:
+        return (struct map_kind){array, sizeof(struct bpf_flat), 1, shared, "nt_flat"};
     case BPF_MAP_CHUNKS:
         return (struct map_kind){BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t),
                                  KI_POOL_CHUNKS, 0, "nt_chunks"};

@@ -83,29 +83,22 @@ int bpf_kernel_make(struct bpf_kernel *kernel, bpf_call *call, uint32_t processo
 void bpf_kernel_finish(struct bpf_kernel *kernel);
 
 /* The maps' memory. */
+static inline union bpf_shared *
+bpf_shared_of(const struct bpf_kernel *kernel)
+{
+    return kernel->memory[BPF_MAP_SHARED];
+}
+
 static inline struct bpf_control *
 bpf_control_of(const struct bpf_kernel *kernel)
 {
-    return kernel->memory[BPF_MAP_CONTROL];
-}
-
-static inline struct bpf_processes *
-bpf_processes_of(const struct bpf_kernel *kernel)
-{
-    return kernel->memory[BPF_MAP_PROCESSES];
+    return &bpf_shared_of(kernel)->control;
 }
 
 static inline struct bpf_processor *
 bpf_processors_of(const struct bpf_kernel *kernel)
 {
     return kernel->memory[BPF_MAP_PROCESSORS];
-}
-
-static inline struct bpf_books *
-bpf_books_of(const struct bpf_kernel *kernel, uint32_t processor)
-{
-    return (struct bpf_books *)kernel->memory[BPF_MAP_BOOKS] +
-           (size_t)processor * BPF_SLOTS;
 }
 
 /*

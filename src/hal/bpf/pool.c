@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 
 enum {
-    FIRST_PAGES = 256,
     GROWTH = 4, /* a pool has this part of what all before it have, or twice as much */
     MOST_PAGES = 16384, /* unless one buffer is larger */
     LARGEST_PAGES = 1 << 30
@@ -25,7 +24,7 @@ pages_of(size_t bytes)
 static size_t
 next_pool_pages(const struct bpf_pools *pools, size_t least)
 {
-    size_t pages = FIRST_PAGES;
+    size_t pages = BPF_FLAT_PAGES;
 
     while (pages < pools->pages / GROWTH && pages < MOST_PAGES) {
         pages *= 2;
@@ -41,9 +40,11 @@ pool_finish(struct bpf_pools *pools, uint32_t at)
 {
     struct bpf_pool *const pool = &pools->items[at];
 
-    munmap(pool->memory, pool->pages * BPF_PAGE_BYTES);
-    bpf_kernel_drop_map(pools->kernel, BPF_MAP_POOLS, at, pool->fd);
-    for (size_t page = 0; page < pool->pages; page++) {
+    if (at > 0) {
+        munmap(pool->memory, pool->pages * BPF_PAGE_BYTES);
+        bpf_kernel_drop_map(pools->kernel, BPF_MAP_POOLS, at, pool->fd);
+    }
+    for (size_t page = 0; pool->slabs != NULL && page < pool->pages; page++) {
         free(pool->slabs[page]); /* of pieces that nobody gave back */
     }
     free(pool->slabs);
@@ -68,51 +69,64 @@ bpf_pools_finish(struct bpf_pools *pools)
     pools->count = 0;
 }
 
-/* Makes another pool with room for pages; of just those if there is no memory for more. */
+/* The map of a pool: the first is there; of others a new one, of just the least if there is no memory for more. */
+static int
+pool_map(struct bpf_pools *pools, size_t least, struct bpf_pool *pool)
+{
+    struct bpf_kernel *const kernel = pools->kernel;
+    const uint32_t at = pools->count;
+    void *memory = kernel->memory[BPF_MAP_FLAT];
+    size_t pages = BPF_FLAT_PAGES;
+    int fd = kernel->maps[BPF_MAP_FLAT];
+
+    if (at > 0) {
+        pages = next_pool_pages(pools, least);
+        fd = bpf_kernel_add_map(kernel, BPF_MAP_POOLS, at, pages, &memory);
+        if (fd == -ENOMEM && least < pages) {
+            /* The bits need whole words. */
+            pages = (least + 63) / 64 * 64;
+            fd = bpf_kernel_add_map(kernel, BPF_MAP_POOLS, at, pages, &memory);
+        }
+    }
+    if (fd < 0) {
+        return fd;
+    }
+    pool->fd = fd;
+    pool->memory = memory;
+    pool->pages = pages;
+    return 0;
+}
+
+/* Makes another pool; but for the first with room for at least so many pages. */
 static int
 pool_make(struct bpf_pools *pools, size_t least)
 {
-    size_t pages = next_pool_pages(pools, least);
-    struct bpf_pool pool = {0};
+    const uint32_t at = pools->count;
     struct bpf_pool *items;
-    void *memory;
-    int result = -ENOMEM;
+    int result;
 
-    if (pools->count == BPF_POOLS) {
+    if (at == BPF_POOLS) {
         return -ENOMEM;
     }
-    items = realloc(pools->items, (pools->count + 1) * sizeof(*items));
+    items = realloc(pools->items, (at + 1) * sizeof(*items));
     if (items == NULL) {
         return -ENOMEM;
     }
     pools->items = items;
-    pool.bits = calloc(pages / 64, sizeof(*pool.bits));
-    pool.slabs = calloc(pages, sizeof(struct bpf_slab *));
-    if (pool.bits == NULL || pool.slabs == NULL) {
-        goto free_memory;
-    }
-    result =
-        bpf_kernel_add_map(pools->kernel, BPF_MAP_POOLS, pools->count, pages, &memory);
-    if (result == -ENOMEM && least < pages) {
-        /* The bits need whole words. */
-        pages = (least + 63) / 64 * 64;
-        result = bpf_kernel_add_map(pools->kernel, BPF_MAP_POOLS, pools->count, pages,
-                                    &memory);
-    }
+    items[at] = (struct bpf_pool){0};
+    result = pool_map(pools, least, &items[at]);
     if (result < 0) {
-        goto free_memory;
+        return result;
     }
-    pool.fd = result;
-    pool.memory = memory;
-    pool.pages = pages;
-    pools->items[pools->count++] = pool;
-    pools->pages += pages;
+    items[at].bits = calloc(items[at].pages / 64, sizeof(*items[at].bits));
+    items[at].slabs = calloc(items[at].pages, sizeof(struct bpf_slab *));
+    if (items[at].bits == NULL || items[at].slabs == NULL) {
+        pool_finish(pools, at);
+        return -ENOMEM;
+    }
+    pools->count++;
+    pools->pages += items[at].pages;
     return 0;
-
-free_memory:
-    free(pool.slabs);
-    free(pool.bits);
-    return result;
 }
 
 /* The pool that an address is in, or NULL. */
@@ -221,6 +235,9 @@ take_pages(struct bpf_pools *pools, size_t pages, void **memory)
         }
     }
     result = pool_make(pools, pages);
+    if (result == 0 && pages > pools->items[pools->count - 1].pages) {
+        result = pool_make(pools, pages); /* the first was too small */
+    }
     if (result == 0) {
         *memory = take_run(&pools->items[pools->count - 1], 0, pages);
     }

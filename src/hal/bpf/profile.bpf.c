@@ -13,17 +13,27 @@
 #include "hal/bpf/profile.h"
 
 #define SECTION(name) __attribute__((section(name), used))
+
+/*
+ * The verifier looks at each of these once, however often it is called. So they take a number alone, and
+ * look up again what their caller had.
+ */
 #define FUNCTION __attribute__((section("functions"), noinline))
+
 #define INLINE static inline __attribute__((always_inline))
 #define READ_ONCE(place) (*(const volatile __typeof__(place) *)&(place))
+/* The compiler must neither use what it knows of an index nor look ahead: the verifier wants to see that it is
+ * compared, before it is used. */
+#define OPAQUE(index) __asm__ volatile("" : "+r"(index))
 #define WRITE_ONCE(place, value) (*(volatile __typeof__(place) *)&(place) = (value))
 
 enum {
-    VISITS = 256, /* nodes in one call */
-    CALLS = 64,   /* in one hit: more than 16000 nodes */
-    NOWHERE = -1,
-    LDT = 4,       /* in a selector: a segment of the process's own table */
-    USER_MODE = 3, /* in a selector: the level */
+    SURE_STEPS = 6, /* from a root down */
+    VISITS = 256,   /* nodes in one call */
+    CALLS = 64,     /* in one hit: more than 16000 nodes */
+    NOWHERE = 0,    /* no process's place */
+    LDT = 4,        /* in a selector: a segment of the process's own table */
+    USER_MODE = 3,  /* in a selector: the level */
 
     /* Of <linux/perf_event.h> */
     RECORD_SAMPLE = 9,
@@ -44,16 +54,15 @@ static ULONG64 (*const get_ns)(void) = (void *)BPF_FUNC_ktime_get_ns;
 
 /* Maps that are looked into; the loader knows what they are. */
 char map_processors[1] SECTION("map.processors");
-char map_books[1] SECTION("map.books");
 char map_sets[1] SECTION("map.sets");
-char map_nodes[1] SECTION("map.nodes");
 char map_chunks[1] SECTION("map.chunks");
 char map_pools[1] SECTION("map.pools");
 char map_rings[1] SECTION("map.rings");
 
 /* Maps of one value, at addresses that the loader fills in. */
-struct bpf_control control SECTION("value.control");
-struct bpf_processes processes SECTION("value.processes");
+union bpf_shared shared SECTION("value.shared");
+struct bpf_flat flat SECTION("value.flat");
+#define control shared.control
 
 /* ---- where things are ---- */
 
@@ -63,11 +72,12 @@ node_at(ULONG number)
     const ULONG chunk = number >> KI_NUMBER_CHUNK_SHIFT;
     const ULONG offset = (number >> 1) & ((1u << KI_NUMBER_OFFSET_BITS) - 1);
     const ULONG first = (ULONG)KI_POOL_FIRST_CHUNK;
-    const ULONG index = (first << chunk) - first + offset;
+    ULONG index = (first << chunk) - first + offset;
     void *nodes;
 
-    if (chunk < BPF_FLAT_CHUNKS) {
-        return map_lookup(map_nodes, &index);
+    if (index < BPF_FLAT_NODES) {
+        OPAQUE(index);
+        return &shared.nodes[index];
     }
     nodes = map_lookup(map_chunks, &chunk);
     return nodes != 0 ? map_lookup(nodes, &offset) : 0;
@@ -93,11 +103,20 @@ INLINE void
 increment(ULONG64 location, ULONG64 number)
 {
     const ULONG pool = (ULONG)(location >> BPF_LOCATION_POOL_SHIFT);
-    const ULONG64 counter = (location & BPF_LOCATION_COUNTER_MASK) + number;
+    ULONG64 counter = (location & BPF_LOCATION_COUNTER_MASK) + number;
     const ULONG index = (ULONG)(counter >> BPF_PAGE_COUNTERS_LOG2);
-    void *const pages = map_lookup(map_pools, &pool);
-    struct bpf_page *const page = pages != 0 ? map_lookup(pages, &index) : 0;
+    struct bpf_page *page;
+    void *pages;
 
+    if (pool == 0) {
+        if (counter < BPF_FLAT_COUNTERS) {
+            OPAQUE(counter);
+            __sync_fetch_and_add(&flat.counters[counter], 1);
+        }
+        return;
+    }
+    pages = map_lookup(map_pools, &pool);
+    page = pages != 0 ? map_lookup(pages, &index) : 0;
     if (page != 0) {
         __sync_fetch_and_add(&page->counters[counter & (BPF_PAGE_COUNTERS - 1)], 1);
     }
@@ -130,9 +149,9 @@ report_overrun(struct bpf_processor *own)
     own->overrun_profile = 0;
 }
 
+/* One that the hit's place is in, whatever it is like. */
 INLINE void
-count_in_range(struct bpf_processor *own, const KI_NODE *leaf, ULONG at, ULONG64 place,
-               ULONG segment)
+count_in_entry(struct bpf_processor *own, const KI_NODE *leaf, ULONG at)
 {
     const KI_RANGE *const range = &leaf->Ranges[at];
     const ULONG64 location = range->BufferBits;
@@ -140,10 +159,10 @@ count_in_range(struct bpf_processor *own, const KI_NODE *leaf, ULONG at, ULONG64
 
     if (!KiHitMatches(range->Source, range->Segment,
                       set_word(range, location, own->processor),
-                      (ULONG)(own->cookie >> 32), segment, own->processor)) {
+                      (ULONG)(own->cookie >> 32), own->segment, own->processor)) {
         return;
     }
-    number = KiBucketNumber(place, leaf->Spans[at].Base, range->BucketLog2 & 63);
+    number = KiBucketNumber(own->place, leaf->Spans[at].Base, range->BucketLog2 & 63);
     if (number < range->Counters) {
         increment(location, number);
         own->matches++;
@@ -152,45 +171,94 @@ count_in_range(struct bpf_processor *own, const KI_NODE *leaf, ULONG at, ULONG64
     }
 }
 
-INLINE void
-count_in_leaf(struct bpf_processor *own, const KI_NODE *leaf)
+/* The same for own->leaf and own->at. */
+FUNCTION int
+count_at(ULONG running_on)
 {
-    const ULONG64 place = own->places[own->tree & 1];
-    const ULONG segment = (own->tree & 1) == KI_TREE_SEGMENTS ? own->selector : 0;
+    struct bpf_processor *const own = map_lookup(map_processors, &running_on);
+    const KI_NODE *const leaf = own != 0 ? node_at(own->leaf) : 0;
 
+    if (leaf != 0) {
+        count_in_entry(own, leaf, own->at & (KI_FANOUT - 1));
+    }
+    return 0;
+}
+
+/* The usual one here, which keeps small what the verifier looks at for each entry of a leaf. */
+INLINE void
+count_in_range(struct bpf_processor *own, ULONG running_on, const KI_NODE *leaf,
+               ULONG at)
+{
+    const KI_RANGE *const range = &leaf->Ranges[at];
+    const ULONG64 bucket =
+        KiBucketNumber(own->place, leaf->Spans[at].Base, range->BucketLog2 & 63);
+    ULONG64 counter = range->BufferBits + bucket;
+
+    if (own->processor < 64 &&
+        !KiHitMatches(range->Source, range->Segment, range->Processors,
+                      (ULONG)(own->cookie >> 32), own->segment, own->processor)) {
+        return;
+    }
+    /* Neither a set of processors nor a pool but the first is named. */
+    if (own->processor < 64 && bucket < range->Counters &&
+        counter < BPF_FLAT_COUNTERS) {
+        OPAQUE(counter);
+        __sync_fetch_and_add(&flat.counters[counter], 1);
+        own->matches++;
+        return;
+    }
+    own->at = at;
+    count_at(running_on);
+}
+
+/* In all of own->leaf that match. */
+FUNCTION int
+count_in_leaf(ULONG running_on)
+{
+    struct bpf_processor *const own = map_lookup(map_processors, &running_on);
+    const KI_NODE *const leaf = own != 0 ? node_at(own->leaf) : 0;
+    ULONG64 place;
+
+    if (leaf == 0) {
+        return 0;
+    }
+    KiFetchNode(leaf, 1);
+    place = own->place;
 #pragma clang loop unroll(disable)
     for (ULONG at = 0; at < KI_FANOUT; at++) {
         if (leaf->Spans[at].Base > place) {
             break;
         }
         if (leaf->Spans[at].Last >= place) {
-            count_in_range(own, leaf, at, place, segment);
+            count_in_range(own, running_on, leaf, at);
         }
     }
+    return 0;
 }
 
-/* ---- functions ---- */
-
-/*
- * The verifier looks at each of these once, however often it is called. So they take a number alone, and
- * look up again what their caller had.
- */
+/* ---- a search ---- */
 
 /* Goes on with the processor's search by one node. Returns whether there are no more. */
 FUNCTION int
-visit(ULONG processor)
+visit(ULONG running_on)
 {
-    struct bpf_processor *const own = map_lookup(map_processors, &processor);
+    struct bpf_processor *const own = map_lookup(map_processors, &running_on);
     const ULONG number = own != 0 ? KiNextNode(&own->search) : 0;
-    const KI_NODE *const node = number != 0 ? node_at(number) : 0;
+    const KI_NODE *node;
 
-    if (node == 0) {
+    if (number == 0) {
         return 1;
     }
     if ((number & KI_LEAF) != 0) {
-        count_in_leaf(own, node);
+        own->leaf = number;
+        count_in_leaf(running_on);
         KiLeaveLeaf(&own->search);
     } else {
+        node = node_at(number);
+        if (node == 0) {
+            return 1;
+        }
+        KiFetchNode(node, 0);
         KiEnterChild(&own->search, node);
     }
     return own->search.Next == 0 && own->search.Waiting == 0;
@@ -198,11 +266,11 @@ visit(ULONG processor)
 
 /* By as many as there are, but for a bound. Returns the same. */
 FUNCTION int
-visit_many(ULONG processor)
+visit_many(ULONG running_on)
 {
 #pragma clang loop unroll(disable)
     for (ULONG visits = 0; visits < VISITS; visits++) {
-        if (visit(processor)) {
+        if (visit(running_on)) {
             return 1;
         }
     }
@@ -233,17 +301,14 @@ current_process(ULONG64 pid_tgid)
     return info.tgid;
 }
 
-/* The number of a process's place, or NOWHERE. */
+/* The number of a process's place in the table, or NOWHERE. */
 INLINE int
 find_place(ULONG pid)
 {
-    if (pid == 0) {
-        return NOWHERE;
-    }
 #pragma clang loop unroll(disable)
     for (ULONG probe = 0; probe < BPF_PROBES; probe++) {
         const ULONG place = bpf_place(pid, probe);
-        const ULONG there = READ_ONCE(processes.places[place].pid);
+        const ULONG there = READ_ONCE(shared.places[place].pid);
 
         if (there == pid) {
             return (int)place;
@@ -255,18 +320,6 @@ find_place(ULONG pid)
     return NOWHERE;
 }
 
-INLINE struct bpf_process *
-process_at(int place)
-{
-    return place == NOWHERE ? 0 : &processes.places[(ULONG)place & BPF_PROCESSES_MASK];
-}
-
-INLINE struct bpf_process *
-find_process(ULONG pid)
-{
-    return process_at(find_place(pid));
-}
-
 /* So that its loop does not multiply what the verifier has to look at of a hit. */
 FUNCTION int
 place_of(ULONG pid)
@@ -274,28 +327,79 @@ place_of(ULONG pid)
     return find_place(pid);
 }
 
+INLINE int
+is_in_front(ULONG pid)
+{
+    return READ_ONCE(shared.places[bpf_front_place(pid)].pid) == pid;
+}
+
+INLINE struct bpf_process *
+process_at(ULONG place)
+{
+    OPAQUE(place);
+    if (place == NOWHERE || place >= BPF_PLACES) {
+        return 0;
+    }
+    OPAQUE(place);
+    return &shared.places[place];
+}
+
+INLINE struct bpf_process *
+find_process(ULONG pid)
+{
+    if (pid == 0) {
+        return 0;
+    }
+    return process_at(is_in_front(pid) ? bpf_front_place(pid) : (ULONG)find_place(pid));
+}
+
+/* find_process, for a hit. */
+INLINE struct bpf_process *
+process_of_hit(ULONG pid)
+{
+    if (pid == 0) {
+        return 0;
+    }
+    return process_at(is_in_front(pid) ? bpf_front_place(pid) : (ULONG)place_of(pid));
+}
+
 /* ---- a hit ---- */
 
-/* Counts in the tree own->tree, which has something in it. */
+/* Counts in the tree whose root is own->root. */
 FUNCTION int
 search(ULONG running_on)
 {
     struct bpf_processor *const own = map_lookup(map_processors, &running_on);
-    const ULONG root = own != 0 ? own->roots[own->tree & (BPF_TREES - 1)] : 0;
+    ULONG number = own != 0 ? own->root : 0;
+    const ULONG64 place = own != 0 ? own->place : 0;
 
     if (own == 0) {
         return 0;
     }
-    /* Most processes have so few profiles that there is nothing to search for. */
-    if ((root & KI_LEAF) != 0) {
-        const KI_NODE *const leaf = node_at(root);
+    /* As long as there is one way to go. */
+#pragma clang loop unroll(disable)
+    for (ULONG depth = 0; depth < SURE_STEPS; depth++) {
+        const KI_NODE *const node = node_at(number);
+        ULONG child;
 
-        if (leaf != 0) {
-            count_in_leaf(own, leaf);
+        if (node == 0) {
+            return 0;
         }
-        return 0;
+        KiFetchNode(node, 0);
+        child = KiDescend(node, number, place);
+        if (child == 0) {
+            return 0;
+        }
+        if ((child & KI_LEAF) != 0) {
+            own->leaf = child;
+            return count_in_leaf(running_on);
+        }
+        if (child == number) {
+            break;
+        }
+        number = child;
     }
-    KiBeginSearch(&own->search, root, own->places[own->tree & 1]);
+    KiBeginSearch(&own->search, number, place);
 #pragma clang loop unroll(disable)
     for (ULONG calls = 0; calls < CALLS; calls++) {
         if (visit_many(running_on)) {
@@ -306,20 +410,37 @@ search(ULONG running_on)
     return 0;
 }
 
+INLINE void
+search_tree(struct bpf_processor *own, ULONG running_on, ULONG root, ULONG kind)
+{
+    if (root == 0) {
+        return;
+    }
+    own->place = own->places[kind];
+    own->segment = kind == KI_TREE_SEGMENTS ? own->selector : 0;
+    /* Most processes have so few profiles that there is nothing to search for. */
+    if ((root & KI_LEAF) != 0) {
+        own->leaf = root;
+        count_in_leaf(running_on);
+    } else {
+        own->root = root;
+        search(running_on);
+    }
+}
+
 /* The process's trees, then those of all. */
 INLINE void
 search_all(struct bpf_processor *own, ULONG running_on)
 {
-#pragma clang loop unroll(disable)
-    for (ULONG tree = 0; tree < BPF_TREES; tree++) {
-        if (tree == KI_TREES) {
-            report_overrun(own);
-        }
-        if (own->roots[tree] != 0) {
-            own->tree = tree;
-            search(running_on);
-        }
+    search_tree(own, running_on, own->roots[0], KI_TREE_ADDRESSES);
+    if ((own->roots[1] | own->roots[2] | own->roots[3]) == 0) {
+        report_overrun(own);
+        return;
     }
+    search_tree(own, running_on, own->roots[1], KI_TREE_SEGMENTS);
+    report_overrun(own);
+    search_tree(own, running_on, own->roots[2], KI_TREE_ADDRESSES);
+    search_tree(own, running_on, own->roots[3], KI_TREE_SEGMENTS);
     report_overrun(own);
 }
 
@@ -396,7 +517,7 @@ enter(struct bpf_processor *own)
 {
     const ULONG64 before = __sync_fetch_and_add(&own->entered, 1);
 
-    own->tree = (ULONG)(before >> 63) - 1; /* uses it, which makes it a full barrier */
+    own->matches = (ULONG)(before >> 63); /* uses it, which makes it a full barrier */
 }
 
 INLINE void
@@ -487,13 +608,9 @@ enum outcome { COUNTED, OUTSIDE, ELSEWHERE, NOTED, LOST };
 INLINE void
 keep_books(struct bpf_processor *own, enum outcome outcome)
 {
-    const ULONG slot = (ULONG)own->cookie & (BPF_SLOTS - 1);
-    const ULONG index = own->processor * BPF_SLOTS + slot;
-    struct bpf_books *const books = map_lookup(map_books, &index);
+    struct bpf_books *const books = &own->books[own->cookie & (BPF_SLOTS - 1)];
 
-    if (books == 0) {
-        own->unserved++;
-    } else if (outcome == COUNTED) {
+    if (outcome == COUNTED) {
         WRITE_ONCE(books->counted, books->counted + 1);
     } else if (outcome == OUTSIDE) {
         WRITE_ONCE(books->outside, books->outside + 1);
@@ -567,10 +684,9 @@ handle(struct bpf_processor *own, ULONG running_on, ULONG pid)
     enum outcome outcome = OUTSIDE;
 
     enter(own);
-    own->matches = 0;
     own->overrun_profile = 0;
     if (READ_ONCE(control.halted) == 0) {
-        process = process_at(place_of(pid));
+        process = process_of_hit(pid);
         if (!must_wait(own, process, pid, watch, told_ns)) {
             outcome = count(own, running_on, process, pid, watch);
         } else if (note(own, running_on, pid, own->places[KI_TREE_SEGMENTS])) {

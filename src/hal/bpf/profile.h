@@ -15,14 +15,12 @@
 
 /* The maps, by the numbers in which the programs' relocations name them. */
 enum bpf_map {
-    BPF_MAP_CONTROL,    /* one struct bpf_control */
-    BPF_MAP_PROCESSES,  /* one struct bpf_processes */
+    BPF_MAP_SHARED,     /* one union bpf_shared */
     BPF_MAP_PROCESSORS, /* struct bpf_processor by processor */
-    BPF_MAP_BOOKS,      /* struct bpf_books by processor * BPF_SLOTS + slot */
     BPF_MAP_SETS,       /* words of processor sets, by set * control.set_words + word */
-    BPF_MAP_NODES,      /* nodes of the first chunks of ke's pool */
     BPF_MAP_CHUNKS,     /* maps of the nodes of one later chunk, by chunk */
-    BPF_MAP_POOLS,      /* maps of counter pages, by pool */
+    BPF_MAP_FLAT,       /* one struct bpf_flat */
+    BPF_MAP_POOLS, /* maps of the counter pages of all pools but the first, by pool */
     BPF_MAP_RINGS, /* one map of struct bpf_ring by processor, once there is a watch */
     BPF_MAPS
 };
@@ -31,12 +29,13 @@ enum {
     BPF_SLOTS = 256, /* sources at a time: as many as ke registers */
 
     /* Chunks that are there from the start, so that few sessions ever make another. */
-    BPF_FLAT_CHUNKS = 5,
+    BPF_FLAT_CHUNKS = 6,
     BPF_FLAT_NODES = KI_POOL_FIRST_CHUNK * ((1 << BPF_FLAT_CHUNKS) - 1),
 
+    BPF_FRONT_PLACES = 16,
     BPF_PROCESSES_LOG2 = 16,
     BPF_PROCESSES_MASK = (1 << BPF_PROCESSES_LOG2) - 1,
-    BPF_PROBES = 32, /* places that a process may be in */
+    BPF_PROBES = 32, /* places in the table that a process may be in */
     /* From one to the next of them. Numbers come in runs, as processes that one forks one after the other:
      * beside its own place one would find a run of others', if two runs have the same ones. */
     BPF_PROBE_STEP = 0xE983,
@@ -44,17 +43,12 @@ enum {
     BPF_PAGE_BYTES = 4096,
     BPF_PAGE_COUNTERS_LOG2 = 10,
     BPF_PAGE_COUNTERS = 1 << BPF_PAGE_COUNTERS_LOG2,
+    BPF_FLAT_PAGES = 256, /* of the first pool, which is there from the start */
+    BPF_FLAT_COUNTERS = BPF_FLAT_PAGES * BPF_PAGE_COUNTERS,
     BPF_POOLS = 1024,
     BPF_RING_HITS = 16384,
     BPF_SETS = 4096 /* of processors above the 64th; number 0 is none */
 };
-
-/* The probe-th place of a process. */
-static inline ULONG
-bpf_place(ULONG pid, ULONG probe)
-{
-    return (pid + probe * BPF_PROBE_STEP) & BPF_PROCESSES_MASK;
-}
 
 /*
  * Where a profile's counters are, in KI_RANGE.BufferBits: its pool, the set of its processors above the
@@ -111,12 +105,12 @@ struct bpf_control {
 /* A place of the table: free if pid is 0; the search goes on at places whose process is gone. */
 struct bpf_process {
     ULONG pid;
-    ULONG ended; /* BPF_... */
+    USHORT ended; /* BPF_... */
+    USHORT state; /* BPF_PROCESS_... */
     ULONG roots[KI_TREES];
-    ULONG state; /* BPF_PROCESS_... */
-    ULONG padding;
     ULONG64
     changed_ns; /* when it last ran a new program, or looked for room to map something */
+    ULONG64 padding; /* no place is in two cache lines */
 };
 
 /* bpf_process.ended. No hit in user mode is the first thread's once that has ended: one that seems to be
@@ -127,11 +121,55 @@ enum {
     BPF_FIRST_ENDED = 2 /* its first thread; others may go on */
 };
 
-struct bpf_processes {
-    struct bpf_process places[BPF_PROCESSES_MASK + 1];
+/*
+ * What every hit reads, in as few pages as can be: to find where a page is costs a hit as much as what stands
+ * there. So the first processes are beside the control, in a node that ke's pool never takes, and the next nodes
+ * are those of the first profiles.
+ */
+enum {
+    BPF_PLACES_AT = BPF_FLAT_NODES * KI_NODE_BYTES / sizeof(struct bpf_process),
+    BPF_PLACES = BPF_PLACES_AT + BPF_PROCESSES_MASK + 1,
+    BPF_FRONT_AT = sizeof(struct bpf_control) / sizeof(struct bpf_process)
+};
+union bpf_shared {
+    struct bpf_control control;
+    KI_NODE nodes[BPF_FLAT_NODES];         /* of the first chunks of ke's pool */
+    struct bpf_process places[BPF_PLACES]; /* from BPF_FRONT_AT and BPF_PLACES_AT on */
+};
+_Static_assert(sizeof(struct bpf_control) % sizeof(struct bpf_process) == 0 &&
+                   BPF_FRONT_AT + BPF_FRONT_PLACES <=
+                       KI_NODE_BYTES / sizeof(struct bpf_process),
+               "control and the first processes are in no node that is taken");
+_Static_assert(sizeof(union bpf_shared) < 1 << 22,
+               "older kernels take no more for a value");
+
+/* The place of a process in front, and the probe-th in the table, where it is if that was another's. No place has
+ * the number 0. */
+static inline ULONG
+bpf_front_place(ULONG pid)
+{
+    return (ULONG)BPF_FRONT_AT + (pid & (BPF_FRONT_PLACES - 1));
+}
+
+static inline ULONG
+bpf_place(ULONG pid, ULONG probe)
+{
+    return (ULONG)BPF_PLACES_AT + ((pid + probe * BPF_PROBE_STEP) & BPF_PROCESSES_MASK);
+}
+
+/* The first pool of counters. */
+struct bpf_flat {
+    ULONG counters[BPF_FLAT_COUNTERS];
 };
 
 enum { BPF_TREES = 2 * KI_TREES }; /* of the process, then of all */
+
+struct bpf_books {
+    ULONG64 counted;
+    ULONG64 outside;
+    ULONG64 elsewhere; /* of processes that nobody asked for, while some are watched */
+    ULONG64 lost;      /* not noted: the ring was full */
+};
 
 /*
  * What one processor's program works with. A program never interrupts another on the same processor:
@@ -144,8 +182,6 @@ struct bpf_processor {
     ULONG64 left;
     ULONG64 cut; /* hits that could not be counted in all that match */
     ULONG64
-    unserved; /* hits whose books have no room: never, while sources have slots */
-    ULONG64
     unnumbered; /* hits outside in user mode, of processes without a number in the session's pid
                          * namespace, or in one below it */
 
@@ -155,24 +191,25 @@ struct bpf_processor {
     ULONG processor;
     ULONG selector;
     ULONG roots[BPF_TREES];
-    ULONG tree;     /* which of them is being searched */
     ULONG is_first; /* in the first thread of its process */
     ULONG matches;
+
+    /* The search in one tree. */
+    ULONG64 place;
+    ULONG segment; /* 0 for the address space */
+    ULONG root;
+    ULONG leaf; /* number of the one that is looked at */
+    ULONG at;   /* and the entry of it */
 
     /* The profile started first of those whose counters the hit would be behind. */
     ULONG64 overrun_profile; /* 0: none */
     ULONG64 overrun_number;
     ULONG64 overrun_sequence;
 
+    struct bpf_books books[BPF_SLOTS];
+
     KI_SEARCH search;
 } __attribute__((aligned(64))); /* no cache line is two processors' */
-
-struct bpf_books {
-    ULONG64 counted;
-    ULONG64 outside;
-    ULONG64 elsewhere; /* of processes that nobody asked for, while some are watched */
-    ULONG64 lost;      /* not noted: the ring was full */
-};
 
 /*
  * A hit that is not counted at once but noted, for its turn among what the session is told: a sample with

@@ -5,13 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { PLACES = BPF_PROCESSES_MASK + 1 };
-
 int
-bpf_table_init(struct bpf_table *table, struct bpf_processes *processes)
+bpf_table_init(struct bpf_table *table, union bpf_shared *shared)
 {
-    *table = (struct bpf_table){.processes = processes};
-    table->taken = calloc(PLACES, sizeof(*table->taken));
+    *table = (struct bpf_table){.places = shared->places};
+    table->taken = calloc(BPF_PLACES, sizeof(*table->taken));
     return table->taken != NULL ? 0 : -ENOMEM;
 }
 
@@ -22,14 +20,21 @@ bpf_table_finish(struct bpf_table *table)
     *table = (struct bpf_table){0};
 }
 
+/* The choice-th of all places that a process may be in, in the order in which they are looked at. */
+static ULONG
+place_of(uint32_t pid, uint32_t choice)
+{
+    return choice == 0 ? bpf_front_place(pid) : bpf_place(pid, choice - 1);
+}
+
 struct bpf_process *
 bpf_table_find(const struct bpf_table *table, uint32_t pid)
 {
-    for (uint32_t probe = 0; probe < BPF_PROBES; probe++) {
-        const uint32_t at = bpf_place(pid, probe);
+    for (uint32_t choice = 0; choice <= BPF_PROBES; choice++) {
+        const ULONG at = place_of(pid, choice);
 
-        if (table->taken[at] && table->processes->places[at].pid == pid) {
-            return &table->processes->places[at];
+        if (table->taken[at] && table->places[at].pid == pid) {
+            return &table->places[at];
         }
     }
     return NULL;
@@ -39,23 +44,23 @@ struct bpf_process *
 bpf_table_take(struct bpf_table *table, uint32_t pid, bool *fresh)
 {
     struct bpf_process *process = bpf_table_find(table, pid);
-    uint32_t at = 0;
-    uint32_t probe;
+    ULONG at = 0;
+    uint32_t choice;
 
     *fresh = false;
     if (process != NULL) {
         return process;
     }
-    for (probe = 0; probe < BPF_PROBES; probe++) {
-        at = bpf_place(pid, probe);
+    for (choice = 0; choice <= BPF_PROBES; choice++) {
+        at = place_of(pid, choice);
         if (!table->taken[at]) {
             break;
         }
     }
-    if (probe == BPF_PROBES) {
+    if (choice > BPF_PROBES) {
         return NULL;
     }
-    process = &table->processes->places[at];
+    process = &table->places[at];
     /* The number last: who finds it finds a process that has nothing and has not ended. */
     __atomic_store_n(&process->ended, BPF_RUNNING, __ATOMIC_RELAXED);
     __atomic_store_n(&process->changed_ns, 0, __ATOMIC_RELAXED);
@@ -70,7 +75,7 @@ bpf_table_take(struct bpf_table *table, uint32_t pid, bool *fresh)
 static void
 give_back_if_nobodys(struct bpf_table *table, const struct bpf_process *process)
 {
-    const size_t at = (size_t)(process - table->processes->places);
+    const size_t at = (size_t)(process - table->places);
 
     if (table->taken[at] && process->state == 0 && bpf_process_is_idle(process)) {
         table->taken[at] = false;
@@ -120,8 +125,8 @@ bpf_table_forget(struct bpf_table *table, uint32_t pid)
 struct bpf_process *
 bpf_table_next_ended(const struct bpf_table *table, uint32_t *at)
 {
-    for (; *at < PLACES; (*at)++) {
-        struct bpf_process *const process = &table->processes->places[*at];
+    for (; *at < BPF_PLACES; (*at)++) {
+        struct bpf_process *const process = &table->places[*at];
 
         if (table->taken[*at] && !bpf_process_is_idle(process) &&
             __atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) == BPF_ENDED) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/bpf/table.h - the processes that have profiles, as the program finds them: by number, in one of
- * BPF_PROBES places, of which the first is the number's own.
+ * hal/bpf/table.h - the processes that have profiles, as the program finds them: by number, in the number's place
+ * in front, or else in one of BPF_PROBES places of the table.
  *
  * Invariants: a process is in one place; a place whose roots and state are all 0 is nobody's, and is
  * taken again by the next that hashes there. A session that changes a place waits for the programs that may have
@@ -17,13 +17,13 @@
 #include <stdint.h>
 
 struct bpf_table {
-    struct bpf_processes *processes;
+    struct bpf_process *places;
     bool *taken; /* by place */
     uint64_t count;
 };
 
-/* bpf_table_init - over the map's memory, which is zero. Returns 0 or -ENOMEM. */
-int bpf_table_init(struct bpf_table *table, struct bpf_processes *processes);
+/* bpf_table_init - over the map's memory, in which places are zero. Returns 0 or -ENOMEM. */
+int bpf_table_init(struct bpf_table *table, union bpf_shared *shared);
 void bpf_table_finish(struct bpf_table *table);
 
 /* bpf_table_take - the place of a process, taken now if it has none: *fresh. NULL if all of its places are

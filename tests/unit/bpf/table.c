@@ -11,7 +11,11 @@
 
 #include <stdlib.h>
 
-enum { PLACES = BPF_PROCESSES_MASK + 1 };
+enum {
+    PLACES =
+        BPF_PROCESSES_MASK + 1, /* of the table: numbers so far apart fall together */
+    CHOICES = 1 + BPF_PROBES
+};
 
 static const ULONG some_roots[KI_TREES] = {2, 0};
 static const ULONG no_roots[KI_TREES] = {0, 0};
@@ -20,9 +24,9 @@ static int
 setup(void **state)
 {
     struct bpf_table *const table = calloc(1, sizeof(*table));
-    struct bpf_processes *const processes = calloc(1, sizeof(*processes));
+    union bpf_shared *const shared = calloc(1, sizeof(*shared));
 
-    if (table == NULL || processes == NULL || bpf_table_init(table, processes) < 0) {
+    if (table == NULL || shared == NULL || bpf_table_init(table, shared) < 0) {
         return -1;
     }
     *state = table;
@@ -34,7 +38,7 @@ teardown(void **state)
 {
     struct bpf_table *const table = *state;
 
-    free(table->processes);
+    free(table->places);
     bpf_table_finish(table);
     free(table);
     return 0;
@@ -44,9 +48,13 @@ teardown(void **state)
 static const struct bpf_process *
 find_as_program(const struct bpf_table *table, uint32_t pid)
 {
+    const struct bpf_process *const front = &table->places[bpf_front_place(pid)];
+
+    if (front->pid == pid) {
+        return front;
+    }
     for (uint32_t probe = 0; probe < BPF_PROBES; probe++) {
-        const struct bpf_process *const place =
-            &table->processes->places[bpf_place(pid, probe)];
+        const struct bpf_process *const place = &table->places[bpf_place(pid, probe)];
 
         if (place->pid == pid) {
             return place;
@@ -104,11 +112,11 @@ take__all_places_others__none(void **state)
     struct bpf_table *const table = *state;
     bool fresh;
 
-    for (uint32_t i = 0; i < BPF_PROBES; i++) {
+    for (uint32_t i = 0; i < CHOICES; i++) {
         assert_non_null(bpf_table_take(table, 9 + i * PLACES, &fresh));
     }
-    assert_null(bpf_table_take(table, 9 + BPF_PROBES * PLACES, &fresh));
-    assert_int_equal(table->count, BPF_PROBES);
+    assert_null(bpf_table_take(table, 9 + CHOICES * PLACES, &fresh));
+    assert_int_equal(table->count, CHOICES);
     assert_non_null(bpf_table_take(table, 10, &fresh));
 }
 
@@ -132,15 +140,39 @@ take__runs_of_numbers_that_fall_together__all_have_places(void **state)
 }
 
 static void
-take__every_number_below_the_size__all_at_their_own(void **state)
+take__every_number_below_the_size__all_in_front_or_at_their_own(void **state)
 {
     struct bpf_table *const table = *state;
     bool fresh;
 
     for (uint32_t pid = 1; pid < PLACES; pid++) {
-        assert_ptr_equal(bpf_table_take(table, pid, &fresh),
-                         &table->processes->places[pid]);
+        const ULONG at =
+            pid <= BPF_FRONT_PLACES ? bpf_front_place(pid) : bpf_place(pid, 0);
+
+        assert_ptr_equal(bpf_table_take(table, pid, &fresh), &table->places[at]);
     }
+}
+
+/* Its place in front has become free: a second one there would be a process twice. */
+static void
+take__in_the_table__stays_there(void **state)
+{
+    struct bpf_table *const table = *state;
+    bool fresh;
+    struct bpf_process *const front = bpf_table_take(table, 5, &fresh);
+    struct bpf_process *const behind =
+        bpf_table_take(table, 5 + BPF_FRONT_PLACES, &fresh);
+
+    bpf_table_publish(table, front, some_roots);
+    bpf_table_publish(table, behind, some_roots);
+    bpf_table_publish(table, front, no_roots);
+    assert_ptr_equal(bpf_table_take(table, 5 + BPF_FRONT_PLACES, &fresh), behind);
+    assert_false(fresh);
+    assert_ptr_equal(find_as_program(table, 5 + BPF_FRONT_PLACES), behind);
+    /* And is found there still when another has it. */
+    assert_ptr_equal(bpf_table_take(table, 5 + 2 * BPF_FRONT_PLACES, &fresh), front);
+    assert_ptr_equal(find_as_program(table, 5 + BPF_FRONT_PLACES), behind);
+    assert_ptr_equal(find_as_program(table, 5 + 2 * BPF_FRONT_PLACES), front);
 }
 
 static void
@@ -193,15 +225,15 @@ know__all_places_others__refused_and_nothing_changes(void **state)
 {
     struct bpf_table *const table = *state;
 
-    for (uint32_t i = 0; i < BPF_PROBES; i++) {
+    for (uint32_t i = 0; i < CHOICES; i++) {
         assert_true(bpf_table_know(table, 9 + i * PLACES, true, 1));
     }
-    assert_false(bpf_table_know(table, 9 + BPF_PROBES * PLACES, true, 1));
-    assert_int_equal(table->count, BPF_PROBES);
+    assert_false(bpf_table_know(table, 9 + CHOICES * PLACES, true, 1));
+    assert_int_equal(table->count, CHOICES);
     assert_true(bpf_table_forget(table, 9));
-    assert_true(bpf_table_know(table, 9 + BPF_PROBES * PLACES, true, 2));
+    assert_true(bpf_table_know(table, 9 + CHOICES * PLACES, true, 2));
     /* Whoever gets a place has changed nothing yet but for that. */
-    assert_int_equal(bpf_table_find(table, 9 + BPF_PROBES * PLACES)->changed_ns, 2);
+    assert_int_equal(bpf_table_find(table, 9 + CHOICES * PLACES)->changed_ns, 2);
 }
 
 static void
@@ -256,7 +288,10 @@ main(void)
         cmocka_unit_test_setup_teardown(
             take__runs_of_numbers_that_fall_together__all_have_places, setup, teardown),
         cmocka_unit_test_setup_teardown(
-            take__every_number_below_the_size__all_at_their_own, setup, teardown),
+            take__every_number_below_the_size__all_in_front_or_at_their_own, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(take__in_the_table__stays_there, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(
             know__who_has_nothing__keeps_its_place_until_forgotten, setup, teardown),
         cmocka_unit_test_setup_teardown(

@@ -210,7 +210,7 @@ check_leaf_entry(const KI_NODE *node, size_t at, struct walked *walked)
     walked->ranges++;
 }
 
-/* All leaves equally deep, all nodes but the root half full, all in order, no span wider than what is
+/* All leaves equally deep, no node but the root nearly empty, all in order, no span wider than what is
  * in it: otherwise searches would look where nothing is. Returns the span. */
 static KI_SPAN
 check_node(const KI_POOL *pool, ULONG number, size_t depth, struct walked *walked)
@@ -221,7 +221,9 @@ check_node(const KI_POOL *pool, ULONG number, size_t depth, struct walked *walke
 
     walked->nodes++;
     assert_true(depth <= KI_DEPTH_MAX);
-    assert_true(count >= (depth > 1 ? KI_FANOUT / 2 : (number & KI_LEAF) != 0 ? 1 : 2));
+    assert_true(count >= (depth > 1                 ? KI_LEAST_ENTRIES
+                          : (number & KI_LEAF) != 0 ? 1
+                                                    : 2));
     for (size_t at = 0; at < count; at++) {
         if ((number & KI_LEAF) != 0) {
             check_leaf_entry(node, at, walked);
@@ -468,6 +470,10 @@ check_order(enum order order)
                          STATUS_SUCCESS);
     }
     check_index(ke, &many->process, MANY);
+    if (order != FROM_BOTH_ENDS) {
+        /* What is never come back to is left nearly full. */
+        assert_true(ke->Pool.Used <= MANY / (KI_FANOUT - KI_LEAST_ENTRIES - 2));
+    }
     assert_int_equal(many_hit(many, 0x10000 - 1), 0);
     for (size_t i = 0; i < MANY; i += 7) {
         assert_int_equal(many_hit(many, base_in_order(order, i) + 15),
