@@ -8,6 +8,7 @@
 #include "annotate/decode_sync.h"
 
 #include "util/buffer.h"
+#include "util/clock.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -21,7 +22,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -285,10 +285,7 @@ spawn(const struct decode_code *code, const char *machine, const struct pipes *p
 static int64_t
 now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)(clock_now_ns() / 1000000);
 }
 
 /* Reads all of it, as far as there is time. False: too slow, too much, or out of memory. */

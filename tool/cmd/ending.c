@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* ending.c - waiting for what ends a recording. */
 #include "cmd/ending.h"
+#include "util/clock.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 /* Errors of write() instead. */
 static const int ignored_signals[] = {SIGPIPE, SIGXFSZ};
-
-static const uint64_t second_ns = 1000000000;
 
 int
 ending_prepare(struct ending *ending)
@@ -40,23 +38,13 @@ ending_prepare(struct ending *ending)
     return ending->signal_fd < 0 ? -errno : 0;
 }
 
-static uint64_t
-now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * second_ns + (uint64_t)now.tv_nsec;
-}
-
 /* Waits for any of polls. *timed_out: the time came first. 0 or a negative errno. */
 static int
 wait_for_any(struct pollfd *polls, size_t count, uint64_t until_ns, bool *timed_out)
 {
-    const uint64_t now = now_ns();
+    const uint64_t now = clock_now_ns();
     const uint64_t left_ns = until_ns > now ? until_ns - now : 0;
-    const struct timespec left = {.tv_sec = (time_t)(left_ns / second_ns),
-                                  .tv_nsec = (long)(left_ns % second_ns)};
+    const struct timespec left = clock_timespec(left_ns);
     const int ready =
         ppoll(polls, (nfds_t)count, until_ns == UINT64_MAX ? NULL : &left, NULL);
 
@@ -105,7 +93,7 @@ ending_wait(const struct ending *ending, const int *fds, size_t count,
             uint64_t duration_ns)
 {
     struct pollfd *const polls = calloc(count + 1, sizeof(*polls));
-    const uint64_t now = now_ns();
+    const uint64_t now = clock_now_ns();
     uint64_t until_ns = UINT64_MAX;
     int failure;
 

@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* keeper.c - folding and rewriting on a thread, at their times. */
 #include "cmd/keeper.h"
+#include "util/clock.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <time.h>
-
-static const uint64_t second_ns = 1000000000;
-
-static uint64_t
-now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * second_ns + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t
 add_time(uint64_t time_ns, uint64_t more_ns)
@@ -27,8 +16,7 @@ add_time(uint64_t time_ns, uint64_t more_ns)
 static bool
 wait_until(struct keeper *keeper, uint64_t until_ns)
 {
-    const struct timespec until = {.tv_sec = (time_t)(until_ns / second_ns),
-                                   .tv_nsec = (long)(until_ns % second_ns)};
+    const struct timespec until = clock_timespec(until_ns);
     bool go_on;
 
     pthread_mutex_lock(&keeper->lock);
@@ -44,26 +32,26 @@ static void *
 keeper_main(void *argument)
 {
     struct keeper *const keeper = argument;
-    const uint64_t fold_ns = COLLECTOR_FOLD_S * second_ns;
-    uint64_t next_fold_ns = now_ns() + fold_ns;
+    const uint64_t fold_ns = COLLECTOR_FOLD_S * CLOCK_SECOND_NS;
+    uint64_t next_fold_ns = clock_now_ns() + fold_ns;
     uint64_t next_write_ns =
-        keeper->every_ns != 0 ? add_time(now_ns(), keeper->every_ns) : UINT64_MAX;
+        keeper->every_ns != 0 ? add_time(clock_now_ns(), keeper->every_ns) : UINT64_MAX;
 
     pthread_setname_np(pthread_self(), "ntprof-keeper");
     while (wait_until(keeper,
                       next_fold_ns < next_write_ns ? next_fold_ns : next_write_ns)) {
-        if (now_ns() >= next_write_ns) {
+        if (clock_now_ns() >= next_write_ns) {
             keeper->rewrite(keeper->context);
             /* After a slow one the next is a whole interval away, or it would never end. */
             next_write_ns = add_time(next_write_ns, keeper->every_ns);
-            if (next_write_ns < now_ns()) {
-                next_write_ns = add_time(now_ns(), keeper->every_ns);
+            if (next_write_ns < clock_now_ns()) {
+                next_write_ns = add_time(clock_now_ns(), keeper->every_ns);
             }
         }
-        if (now_ns() >= next_fold_ns) {
+        if (clock_now_ns() >= next_fold_ns) {
             (void)collector_fold(
                 keeper->collector); /* what it left is there next time */
-            next_fold_ns = now_ns() + fold_ns;
+            next_fold_ns = clock_now_ns() + fold_ns;
         }
     }
     return NULL;

@@ -3,6 +3,7 @@
  * progress.c - the thread that draws the line of progress. There is one terminal, so there is one state.
  */
 #include "cmd/progress.h"
+#include "util/clock.h"
 #include "util/text.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static const uint64_t patience_ns = 1000000000;
@@ -32,22 +32,12 @@ static struct {
     char text[200];
 } progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static uint64_t
-now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void
 wait_until(uint64_t time_ns)
 {
-    const struct timespec until = {.tv_sec = (time_t)(time_ns / 1000000000u),
-                                   .tv_nsec = (long)(time_ns % 1000000000u)};
+    const struct timespec until = clock_timespec(time_ns);
 
-    while (!progress.ending && now_ns() < time_ns) {
+    while (!progress.ending && clock_now_ns() < time_ns) {
         pthread_cond_timedwait(&progress.wake, &progress.lock, &until);
     }
 }
@@ -67,7 +57,7 @@ progress_main(void *argument)
             progress.changed = false;
             shown = true;
         }
-        wait_until(now_ns() + redraw_ns);
+        wait_until(clock_now_ns() + redraw_ns);
     }
     pthread_mutex_unlock(&progress.lock);
     if (shown) {
@@ -85,7 +75,7 @@ start(void)
     sigset_t old;
 
     if (progress.begun_ns == 0) {
-        progress.begun_ns = now_ns();
+        progress.begun_ns = clock_now_ns();
     }
     progress.ending = false;
     pthread_condattr_init(&attributes);

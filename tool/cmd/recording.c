@@ -5,6 +5,7 @@
 #include "cmd/describe.h"
 #include "cmd/terminal.h"
 #include "report/report.h"
+#include "util/clock.h"
 #include "util/text.h"
 
 #include <errno.h>
@@ -13,17 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-
-static uint64_t
-clock_ns(clockid_t clock)
-{
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 bool
 recording_fail_errno(const struct recording *recording, const char *what,
@@ -433,8 +424,8 @@ recording_describe(const struct recording *recording, struct profile *profile,
     profile->honesty = describe_limits(&info);
     profile->gaps = describe_gaps(gaps, profile, interim);
     profile->time_ns = recording->start_ns;
-    profile->duration_ns = interim ? clock_ns(CLOCK_MONOTONIC) - recording->begun_ns
-                                   : recording->duration_ns;
+    profile->duration_ns =
+        interim ? clock_now_ns() - recording->begun_ns : recording->duration_ns;
     if (profile->command == NULL || profile->hal == NULL || profile->honesty == NULL ||
         profile->gaps == NULL) {
         profile_delete(profile);
@@ -506,7 +497,7 @@ recording_begin(struct recording *recording, char **words)
 
     recording->words = words;
     recording->start_ns = clock_ns(CLOCK_REALTIME);
-    recording->begun_ns = clock_ns(CLOCK_MONOTONIC);
+    recording->begun_ns = clock_now_ns();
     failure = collector_start(recording->collector);
     if (failure == 0) {
         failure =
@@ -525,7 +516,7 @@ recording_begin(struct recording *recording, char **words)
 void
 recording_end(struct recording *recording)
 {
-    recording->duration_ns = clock_ns(CLOCK_MONOTONIC) - recording->begun_ns;
+    recording->duration_ns = clock_now_ns() - recording->begun_ns;
     collector_stop(recording->collector);
     keeper_stop(&recording->keeper);
 }

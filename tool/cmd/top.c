@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/ending.h"
 #include "tui/display.h"
+#include "util/clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +20,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 static const struct record_syntax syntax = {
@@ -214,7 +214,7 @@ choose_job(const struct top *top, struct waiting *waiting, struct top_job *job)
     }
     *job = (struct top_job){.kind = TOP_LOOK};
     return waiting->next_ns == 0 ||
-           (!top->screen.paused && top_now_ns() >= waiting->next_ns);
+           (!top->screen.paused && clock_now_ns() >= waiting->next_ns);
 }
 
 static void
@@ -222,7 +222,7 @@ give(struct top *top, struct waiting *waiting, const struct top_job *job)
 {
     waiting->working = top_worker_give(&waiting->worker, job);
     waiting->kind = job->kind;
-    waiting->since_ns = top_now_ns();
+    waiting->since_ns = clock_now_ns();
     if (job->kind == TOP_LOOK) {
         waiting->next_ns = waiting->since_ns + top->options->delay_ns;
     }
@@ -263,8 +263,8 @@ work(struct top *top, struct waiting *waiting)
 
         waiting->working = false;
         show_job(top, waiting, &job);
-        if (waiting->next_ns != 0 && waiting->next_ns < top_now_ns()) {
-            waiting->next_ns = top_now_ns() + top->options->delay_ns;
+        if (waiting->next_ns != 0 && waiting->next_ns < clock_now_ns()) {
+            waiting->next_ns = clock_now_ns() + top->options->delay_ns;
         }
         if (looked && !waiting->list_wanted && top_list_again_job(top, &job)) {
             give(top, waiting, &job);
@@ -274,7 +274,7 @@ work(struct top *top, struct waiting *waiting)
         give(top, waiting, &job);
     }
     status->looking = waiting->working && waiting->kind == TOP_LOOK;
-    status->slow = waiting->working && top_now_ns() - waiting->since_ns >= slow_ns;
+    status->slow = waiting->working && clock_now_ns() - waiting->since_ns >= slow_ns;
 }
 
 /* All keys that are there. False: quit, by a key or since the terminal is gone. */
@@ -327,10 +327,9 @@ turn(struct top *top, struct waiting *waiting)
                              {.fd = waiting->signal_fd, .events = POLLIN},
                              {.fd = waiting->worker.done_fd, .events = POLLIN}};
     const uint64_t until = until_ns(top, waiting);
-    const uint64_t now = top_now_ns();
+    const uint64_t now = clock_now_ns();
     const uint64_t left = until > now ? until - now : 0;
-    const struct timespec timeout = {.tv_sec = (time_t)(left / 1000000000),
-                                     .tv_nsec = (long)(left % 1000000000)};
+    const struct timespec timeout = clock_timespec(left);
 
     if (ppoll(polls, sizeof(polls) / sizeof(polls[0]),
               until == UINT64_MAX ? NULL : &timeout, NULL) < 0) {
@@ -346,7 +345,7 @@ turn(struct top *top, struct waiting *waiting)
         return false;
     }
     work(top, waiting);
-    return top_now_ns() < waiting->end_ns;
+    return clock_now_ns() < waiting->end_ns;
 }
 
 static void
@@ -385,7 +384,7 @@ static bool
 top_show(struct top *top, struct waiting *waiting)
 {
     const uint64_t duration = top->options->duration_ns;
-    const uint64_t now = top_now_ns();
+    const uint64_t now = clock_now_ns();
     const int failure = top_worker_start(&waiting->worker, top_run, top);
     struct top_job job;
     bool shown;

@@ -37,8 +37,6 @@ struct top {
     uint64_t list_again_ns; /* CLOCK_MONOTONIC: not before */
 };
 
-uint64_t top_now_ns(void);
-
 /* The time from which the first look counts. */
 void top_begin_looks(struct top *top);
 

@@ -6,6 +6,7 @@
  * times as long as it took: it never costs more than a twentieth of a processor.
  */
 #include "cmd/top.h"
+#include "util/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ top_list_again_job(const struct top *top, struct top_job *job)
 {
     *job = (struct top_job){.kind = TOP_LIST, .target = top->listed, .again = true};
     return top->screen.page == TUI_PAGE_LISTING && top->listing != NULL &&
-           top_now_ns() >= top->list_again_ns;
+           clock_now_ns() >= top->list_again_ns;
 }
 
 static bool
@@ -135,7 +136,7 @@ top_show_list(struct top *top, struct top_job *job)
     profile_delete(top->profile);
     top->listing = job->listing;
     top->profile = job->profile;
-    top->list_again_ns = top_now_ns() + times_rested * job->taken_ns;
+    top->list_again_ns = clock_now_ns() + times_rested * job->taken_ns;
     job->listing = NULL;
     job->profile = NULL;
 }

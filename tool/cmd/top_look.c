@@ -1,39 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* top_look.c - from the counters to the screen of ntprof top, and to a file. */
 #include "cmd/top.h"
+#include "util/clock.h"
 #include "util/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-
-static uint64_t
-clock_ns(clockid_t clock)
-{
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-uint64_t
-top_now_ns(void)
-{
-    return clock_ns(CLOCK_MONOTONIC);
-}
 
 void
 top_begin_looks(struct top *top)
 {
-    top->looked_ns = top_now_ns();
+    top->looked_ns = clock_now_ns();
     top->spent_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static void
 tell_times(struct top *top, struct top_job *job)
 {
-    const uint64_t now = top_now_ns();
+    const uint64_t now = clock_now_ns();
     const uint64_t spent = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 
     if (now > top->looked_ns) {
@@ -76,7 +61,7 @@ void
 top_run(void *context, struct top_job *job)
 {
     struct top *const top = context;
-    const uint64_t began_ns = top_now_ns();
+    const uint64_t began_ns = clock_now_ns();
 
     ntprof_session_use(top->recording.session);
     switch (job->kind) {
@@ -91,7 +76,7 @@ top_run(void *context, struct top_job *job)
         run_look(top, job);
         break;
     }
-    job->taken_ns = top_now_ns() - began_ns;
+    job->taken_ns = clock_now_ns() - began_ns;
 }
 
 static void

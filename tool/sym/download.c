@@ -3,6 +3,7 @@
  * download.c - libdebuginfod, loaded by name.
  */
 #include "sym/download.h"
+#include "util/clock.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define LIBRARY "libdebuginfod.so.1"
 
@@ -36,15 +36,6 @@ struct sym_download {
     int64_t until_ns;
     bool late;
 };
-
-static int64_t
-now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* Functions and data have pointers of one size here, which C does not promise. */
 static bool
@@ -81,7 +72,7 @@ watch(struct debuginfod_client *client, long done, long total)
     if (download->progress != NULL) {
         download->progress(download->context, download->what, done, total);
     }
-    download->late = now_ns() >= download->until_ns;
+    download->late = (int64_t)clock_now_ns() >= download->until_ns;
     return download->late;
 }
 
@@ -135,7 +126,7 @@ static int
 find(struct sym_download *download, const unsigned char *id, size_t id_size,
      char **path)
 {
-    const int64_t begun_ns = now_ns();
+    const int64_t begun_ns = (int64_t)clock_now_ns();
     int fd;
 
     download->until_ns = begun_ns + download->left_ns;
@@ -143,7 +134,7 @@ find(struct sym_download *download, const unsigned char *id, size_t id_size,
     watched = download;
     fd = download->find_debuginfo(download->client, id, (int)id_size, path);
     watched = NULL;
-    download->left_ns -= now_ns() - begun_ns;
+    download->left_ns -= (int64_t)clock_now_ns() - begun_ns;
     return fd < 0 && download->late ? -ETIME : fd;
 }
 
