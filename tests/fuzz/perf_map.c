@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -44,6 +46,29 @@ look_around(struct sym_map *map)
     sym_map_close(map);
 }
 
+/* The kernel's symbols again, read from a file and thinned out. */
+static void
+thin_out(const uint8_t *data, size_t size)
+{
+    static const uint64_t places[] = {0, 0x10, 0x1234, 0xffffffff81000010,
+                                      UINT64_MAX - 64};
+    const struct sym_wanted wanted = {places, sizeof(places) / sizeof(places[0]), 8};
+    const int fd = memfd_create("kallsyms", MFD_CLOEXEC);
+    char *thinned;
+    uint64_t begin;
+    uint64_t end;
+
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size ||
+        lseek(fd, 0, SEEK_SET) != 0) {
+        abort();
+    }
+    thinned = sym_kernel_thin(fd, &wanted);
+    close(fd);
+    if (thinned != NULL) {
+        look_around(sym_map_parse_kernel(thinned, NULL, &begin, &end));
+    }
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -56,5 +81,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     look_around(sym_map_parse_kernel(copy_text(data, size), text, &begin,
                                      &end)); /* changes text */
     free(text);
+    thin_out(data, size);
     return 0;
 }

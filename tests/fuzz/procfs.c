@@ -156,7 +156,7 @@ look_at_kernel(void)
 {
     uint64_t begin;
     uint64_t end;
-    struct sym_map *const map = sym_map_open_kernel(&begin, &end);
+    struct sym_map *const map = sym_map_open_kernel(NULL, &begin, &end);
 
     if (map != NULL) {
         struct sym_name name;

@@ -26,6 +26,7 @@ struct namer {
     bool from_file; /* elf can be opened again */
     bool given_up;  /* map was there once */
     bool kernel;
+    bool partial;  /* map names the counts alone that it was read for */
     bool noted;    /* why names of elf are missing was said */
     uint64_t hits; /* of the image when map was read */
     time_t read_s; /* CLOCK_MONOTONIC: when map was read */
@@ -231,15 +232,37 @@ sum_hits(const struct counts *counts)
     return hits;
 }
 
+/* At the end no more names are needed than those of counts. */
+static struct sym_map *
+open_kernel(const struct naming *naming, const struct counts *counts, uint64_t bytes,
+            bool *partial)
+{
+    uint64_t *const places =
+        naming->ending ? calloc(counts->count, sizeof(*places)) : NULL;
+    const struct sym_wanted wanted = {places, counts->count, bytes};
+    struct sym_map *map;
+    uint64_t begin;
+    uint64_t end;
+
+    for (size_t i = 0; places != NULL && i < counts->count; i++) {
+        places[i] = counts->items[i].place;
+    }
+    map = sym_map_open_kernel(places != NULL ? &wanted : NULL, &begin, &end);
+    if (map != NULL) {
+        *partial = places != NULL;
+    }
+    free(places);
+    return map;
+}
+
 /* Names that come while the code runs: a JIT's, and those of kernel modules. What can be read no
  * more, such as the map of a process that has gone, stays as it was. */
 static void
-namer_read_map(struct namer *namer, const struct image *image)
+namer_read_map(const struct naming *naming, struct namer *namer,
+               const struct image *image, const struct counts *counts, uint64_t bytes)
 {
     struct sym_map *map = NULL;
     struct timespec now;
-    uint64_t begin;
-    uint64_t end;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (image->kind == IMAGE_ANONYMOUS) {
@@ -251,10 +274,10 @@ namer_read_map(struct namer *namer, const struct image *image)
         namer->hits = hits;
     } else if (image->kind == IMAGE_KERNEL) {
         namer->kernel = true;
-        if (namer->read_s == 0 ||
+        if (namer->read_s == 0 || namer->partial ||
             (namer->missed && now.tv_sec - namer->read_s >= kernel_keep_s)) {
             namer->read_s = now.tv_sec;
-            map = sym_map_open_kernel(&begin, &end);
+            map = open_kernel(naming, counts, bytes, &namer->partial);
         }
     }
     if (map != NULL) {
@@ -412,7 +435,7 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
     }
     tell_progress(naming, image, 0, counts->count);
     namer_open(naming, namer, image);
-    namer_read_map(namer, image);
+    namer_read_map(naming, namer, image, counts, counted_bytes(profile));
     if (namer->given_up) {
         naming->unnamed += namer->map == NULL;
         namer->given_up = false;

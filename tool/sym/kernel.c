@@ -6,6 +6,7 @@
  * symbol reaches to the next one, but not out of the text it lies in.
  */
 #include "sym/name_map.h"
+#include "util/buffer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,20 +66,33 @@ cut_line(char **text, struct line *line)
     return true;
 }
 
+/* The bound that a symbol of the core is; NULL: none. */
+static uint64_t *
+find_bound(struct texts *texts, const char *name)
+{
+    if (name[0] != '_') {
+        return NULL;
+    }
+    if (strcmp(name, "_stext") == 0) {
+        return &texts->core.start;
+    }
+    if (strcmp(name, "_etext") == 0) {
+        return &texts->core.end;
+    }
+    if (strcmp(name, "_sinittext") == 0) {
+        return &texts->init.start;
+    }
+    return strcmp(name, "_einittext") == 0 ? &texts->init.end : NULL;
+}
+
 static void
 note_bound(struct texts *texts, const struct line *line)
 {
-    if (line->module[0] != '\0' || line->name[0] != '_') {
-        return;
-    }
-    if (strcmp(line->name, "_stext") == 0) {
-        texts->core.start = line->address;
-    } else if (strcmp(line->name, "_etext") == 0) {
-        texts->core.end = line->address;
-    } else if (strcmp(line->name, "_sinittext") == 0) {
-        texts->init.start = line->address;
-    } else if (strcmp(line->name, "_einittext") == 0) {
-        texts->init.end = line->address;
+    uint64_t *const bound =
+        line->module[0] == '\0' ? find_bound(texts, line->name) : NULL;
+
+    if (bound != NULL) {
+        *bound = line->address;
     }
 }
 
@@ -276,8 +290,143 @@ sym_map_parse_kernel(char *kallsyms, char *modules, uint64_t *begin, uint64_t *e
     return map;
 }
 
+/* --- no more of the text than is needed --- */
+
+/* Longer lines are none of the kernel's: it cuts names at 512 bytes. What is read at once is a page at most. */
+#define CHUNK_BYTES 8192
+
+/* thinner - keeps lines of those addresses that a wanted place may belong to, and of the ends of texts. */
+struct thinner {
+    const struct sym_wanted *wanted;
+    size_t next; /* the first place from the last address on */
+    struct buffer kept;
+    size_t group; /* in kept: where lines of the last address begin */
+    uint64_t address;
+    bool stays;
+};
+
+/* The first place from low on. Lines are by address, nearly all, so it is mostly that of the last line. */
+static size_t
+find_place(struct thinner *thinner, uint64_t low)
+{
+    const uint64_t *const places = thinner->wanted->places;
+    size_t first = 0;
+    size_t end = thinner->wanted->count;
+
+    if ((thinner->next == end || places[thinner->next] >= low) &&
+        (thinner->next == 0 || places[thinner->next - 1] < low)) {
+        return thinner->next;
+    }
+    while (first < end) {
+        const size_t middle = first + (end - first) / 2;
+
+        if (places[middle] < low) {
+            first = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    return first;
+}
+
+/* All lines of an address are there, and the symbol of another one is next, at limit or before it. */
+static void
+end_group(struct thinner *thinner, uint64_t limit)
+{
+    const struct sym_wanted *const wanted = thinner->wanted;
+    const uint64_t reach = wanted->bytes - 1;
+
+    thinner->next =
+        find_place(thinner, thinner->address > reach ? thinner->address - reach : 0);
+    if (!thinner->stays &&
+        (thinner->next == wanted->count || wanted->places[thinner->next] >= limit)) {
+        thinner->kept.size = thinner->group;
+    }
+    thinner->group = thinner->kept.size;
+    thinner->stays = false;
+}
+
+/* A line without its end. */
+static void
+thin_line(struct thinner *thinner, const char *line, size_t size)
+{
+    const char *at = line;
+    struct texts texts;
+    uint64_t address;
+    uint8_t rank;
+
+    if (!sym_parse_hex(&at, &address) || at[0] != ' ' || !rank_of_type(at[1], &rank) ||
+        at[2] != ' ') {
+        return;
+    }
+    if (address != thinner->address) {
+        /* Of what comes out of order nobody knows yet how far it reaches. */
+        end_group(thinner, address > thinner->address ? address : UINT64_MAX);
+        thinner->address = address;
+    }
+    thinner->stays = thinner->stays || find_bound(&texts, at + 3) != NULL;
+    buffer_append(&thinner->kept, line, size);
+    buffer_append_byte(&thinner->kept, '\n');
+}
+
+/* Takes whole lines from the first size bytes; how many are left behind them, which it moves to the beginning. */
+static size_t
+thin_lines(struct thinner *thinner, char *bytes, size_t size)
+{
+    char *line = bytes;
+    char *end;
+
+    while ((end = memchr(line, '\n', size - (size_t)(line - bytes))) != NULL) {
+        *end = '\0';
+        thin_line(thinner, line, (size_t)(end - line));
+        line = end + 1;
+    }
+    size -= (size_t)(line - bytes);
+    memmove(bytes, line, size);
+    return size == CHUNK_BYTES ? 0 : size;
+}
+
+static int
+thin_all(struct thinner *thinner, int fd)
+{
+    char chunk[CHUNK_BYTES];
+    size_t left = 0;
+    ssize_t got;
+
+    while ((got = read(fd, chunk + left, sizeof(chunk) - left)) != 0) {
+        if (got < 0 && errno != EINTR) {
+            return -errno;
+        }
+        if (got > 0) {
+            left = thin_lines(thinner, chunk, left + (size_t)got);
+        }
+        if (thinner->kept.failed || thinner->kept.size > KALLSYMS_BYTES_MAX) {
+            return -ENOMEM;
+        }
+    }
+    end_group(thinner, UINT64_MAX);
+    return buffer_text(&thinner->kept) == NULL ? -ENOMEM : 0;
+}
+
+char *
+sym_kernel_thin(int fd, const struct sym_wanted *wanted)
+{
+    struct thinner thinner = {.wanted = wanted};
+    const int error = thin_all(&thinner, fd);
+
+    if (error != 0) {
+        buffer_finish(&thinner.kept);
+        errno = -error;
+        return NULL;
+    }
+    return (char *)thinner.kept.data;
+}
+
+/* --- files --- */
+
+/* All of it, or no more of the kernel's symbols than those wanted. */
 static char *
-read_file(const char *path)
+read_file(const char *path, const struct sym_wanted *wanted)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t size;
@@ -287,7 +436,8 @@ read_file(const char *path)
     if (fd < 0) {
         return NULL;
     }
-    text = sym_read_whole(fd, KALLSYMS_BYTES_MAX, &size);
+    text = wanted != NULL ? sym_kernel_thin(fd, wanted)
+                          : sym_read_whole(fd, KALLSYMS_BYTES_MAX, &size);
     error = errno;
     close(fd);
     errno = error;
@@ -295,10 +445,10 @@ read_file(const char *path)
 }
 
 struct sym_map *
-sym_map_open_kernel(uint64_t *begin, uint64_t *end)
+sym_map_open_kernel(const struct sym_wanted *wanted, uint64_t *begin, uint64_t *end)
 {
-    char *kallsyms = read_file("/proc/kallsyms");
-    char *modules = kallsyms == NULL ? NULL : read_file("/proc/modules");
+    char *kallsyms = read_file("/proc/kallsyms", wanted);
+    char *modules = kallsyms == NULL ? NULL : read_file("/proc/modules", NULL);
     struct sym_map *map;
     int error;
 

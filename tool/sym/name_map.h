@@ -29,6 +29,13 @@ char *sym_read_whole(int fd, size_t limit, size_t *size);
 struct sym_map *sym_map_parse_kernel(char *kallsyms, char *modules, uint64_t *begin,
                                      uint64_t *end);
 
+/*
+ * The lines of /proc/kallsyms, read from fd, that name what is wanted, with those that end texts: for
+ * sym_map_parse_kernel. They take a hundredth of the memory, which the kernel would have to clear first. NULL with
+ * errno.
+ */
+char *sym_kernel_thin(int fd, const struct sym_wanted *wanted);
+
 /* A number in base 16 with or without 0x; moves text behind it. False if there is none or it is too large. */
 bool sym_parse_hex(const char **text, uint64_t *value);
 

@@ -149,12 +149,20 @@ struct sym_map *sym_map_open_perf(uint32_t pid);
 /* A perf map from memory, for tests and fuzzing. */
 struct sym_map *sym_map_parse(const char *bytes, size_t size);
 
+/* sym_wanted - what will be looked up: the bytes (at least 1) from each place on. Places are in order. */
+struct sym_wanted {
+    const uint64_t *places;
+    size_t count;
+    uint64_t bytes;
+};
+
 /*
- * /proc/kallsyms, text symbols with their module. NULL with errno; EACCES if the addresses are hidden
- * (kptr_restrict). begin and end give the range from _stext to _etext, and module range lines as
- * symbols after it.
+ * /proc/kallsyms, text symbols with their module: all, or those that cover what is wanted, and then nothing else
+ * may be looked up. NULL with errno; EACCES if the addresses are hidden (kptr_restrict). begin and end give the
+ * range from _stext to _etext, and module range lines as symbols after it.
  */
-struct sym_map *sym_map_open_kernel(uint64_t *begin, uint64_t *end);
+struct sym_map *sym_map_open_kernel(const struct sym_wanted *wanted, uint64_t *begin,
+                                    uint64_t *end);
 
 void sym_map_close(struct sym_map *map);
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char kallsyms[] = "ffffffff81000000 T _stext\n"
@@ -135,6 +136,160 @@ real_address(const char *wanted)
     return found;
 }
 
+/* Text through a pipe, some bytes at a time, thinned out for what is wanted. */
+static char *
+thin(const char *text, size_t step, const struct sym_wanted *wanted)
+{
+    char *thinned;
+    int ends[2];
+    pid_t writer;
+
+    assert_int_equal(pipe(ends), 0);
+    writer = fork();
+    if (writer == 0) {
+        close(ends[0]);
+        for (size_t left = strlen(text); left > 0; left -= step < left ? step : left) {
+            (void)!write(ends[1], text + strlen(text) - left,
+                         step < left ? step : left);
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    thinned = sym_kernel_thin(ends[0], wanted);
+    close(ends[0]);
+    assert_int_equal(waitpid(writer, NULL, 0), writer);
+    return thinned;
+}
+
+/* Is a place named by both maps, and in the same way? */
+static void
+assert_same_name(const struct sym_map *all, const struct sym_map *some, uint64_t place)
+{
+    struct sym_name expected;
+    struct sym_name name;
+    const char *expected_module;
+    const char *module;
+    const bool found = sym_map_lookup(all, place, &expected, &expected_module);
+
+    assert_int_equal(sym_map_lookup(some, place, &name, &module), found);
+    if (found) {
+        assert_string_equal(name.name, expected.name);
+        assert_string_equal(name.system_name, expected.system_name);
+        assert_string_equal(module, expected_module);
+    }
+}
+
+/* Names each wanted place by all symbols and by those that thinning out leaves. */
+static void
+assert_thin_names_same(const char *text, size_t step, const struct sym_wanted *wanted)
+{
+    char *const thinned = thin(text, step, wanted);
+    uint64_t begins[2];
+    uint64_t ends[2];
+    struct sym_map *const all = parse(text, modules, &begins[0], &ends[0]);
+    struct sym_map *const some = parse(thinned, modules, &begins[1], &ends[1]);
+
+    assert_non_null(all);
+    assert_non_null(some);
+    assert_true(begins[0] == begins[1] && ends[0] == ends[1]);
+    for (size_t i = 0; i < wanted->count; i++) {
+        assert_same_name(all, some, wanted->places[i]);
+        assert_same_name(all, some, wanted->places[i] + (wanted->bytes - 1));
+    }
+    sym_map_close(all);
+    sym_map_close(some);
+    free(thinned);
+}
+
+/* Each place of a text, those between and beside its symbols too; alone, and all together. */
+static void
+assert_thin_names_all(const char *text, uint64_t bytes)
+{
+    static const uint64_t firsts[] = {0xffffffff80ffff00, 0xffffffff81000f00,
+                                      0xffffffff82fffff0, 0xffffffffbfffff00,
+                                      0xffffffffc000ff00, 0xffffffffc00fff00};
+    enum { FIRSTS = sizeof(firsts) / sizeof(firsts[0]), EACH = 97 };
+    static uint64_t places[FIRSTS * EACH];
+    size_t count = 0;
+
+    for (size_t i = 0; i < FIRSTS; i++) {
+        for (size_t k = 0; k < EACH; k++) {
+            places[count++] = firsts[i] + k * 16;
+        }
+    }
+    for (size_t i = 0; i < count; i += 5) {
+        assert_thin_names_same(text, 4096, &(struct sym_wanted){&places[i], 1, bytes});
+    }
+    for (size_t step = 1; step < 200; step += 66) {
+        assert_thin_names_same(text, step, &(struct sym_wanted){places, count, bytes});
+    }
+}
+
+static void
+thinned__names_of_what_is_wanted__the_same(void **state)
+{
+    /* As modules may be: not by address. */
+    static const char disordered[] = "ffffffffc0010100 t late\t[second]\n"
+                                     "ffffffffc0010000 t early\t[second]\n"
+                                     "ffffffffc0010080 t between\t[second]\n"
+                                     "ffffffff81000000 T _stext\n"
+                                     "ffffffff81000010 T last_of_all\n"
+                                     "ffffffff81001000 T _etext\n"
+                                     "ffffffffc0010000 T alias\t[second]\n";
+
+    (void)state;
+    for (uint64_t bytes = 1; bytes <= 64; bytes *= 8) {
+        assert_thin_names_all(kallsyms, bytes);
+        assert_thin_names_all(disordered, bytes);
+    }
+}
+
+static void
+thinned__nothing_wanted_near__ends_of_texts_alone(void **state)
+{
+    static const uint64_t place = 0xffffffff81000210;
+    char *text = thin(kallsyms, 4096, &(struct sym_wanted){&place, 1, 8});
+
+    (void)state;
+    assert_string_equal(text, "ffffffff81000000 T _stext\n"
+                              "ffffffff81000000 T _text\n"
+                              "ffffffff81000200 T __x64_sys_open\n"
+                              "ffffffff81000200 t __do_sys_open\n"
+                              "ffffffff81001000 T _etext\n"
+                              "ffffffff83000000 T _sinittext\n"
+                              "ffffffff83000080 T _einittext\n");
+    free(text);
+}
+
+/* A line that is longer than any of the kernel's may be cut or left out, and harms no other. */
+static void
+thinned__line_without_end__others_kept(void **state)
+{
+    static const uint64_t place = 0xffffffff81000018;
+    static char text[100000];
+    const size_t middle = sizeof(text) - 100;
+    char *thinned;
+
+    (void)state;
+    memset(text, 'x', sizeof(text) - 1);
+    memcpy(text, "ffffffff81000000 T ", 19);
+    strcpy(text + middle, "\nffffffff81000010 T after\n");
+    thinned = thin(text, 4096, &(struct sym_wanted){&place, 1, 8});
+    assert_non_null(strstr(thinned, "ffffffff81000010 T after\n"));
+    free(thinned);
+}
+
+static void
+thinned__cannot_read__errno(void **state)
+{
+    static const uint64_t place = 0;
+
+    (void)state;
+    errno = 0;
+    assert_null(sym_kernel_thin(-1, &(struct sym_wanted){&place, 1, 1}));
+    assert_int_equal(errno, EBADF);
+}
+
 static void
 this_kernel__opened__names_or_eacces(void **state)
 {
@@ -147,7 +302,7 @@ this_kernel__opened__names_or_eacces(void **state)
 
     (void)state;
     errno = 0;
-    map = sym_map_open_kernel(&begin, &end);
+    map = sym_map_open_kernel(NULL, &begin, &end);
     if (address == 0) {
         assert_null(map);
         assert_true(errno == EACCES || errno == ENOENT);
@@ -160,6 +315,13 @@ this_kernel__opened__names_or_eacces(void **state)
     assert_string_equal(module, "");
     assert_false(sym_map_lookup(map, 0x1000, &name, &module));
     sym_map_close(map);
+
+    map = sym_map_open_kernel(&(struct sym_wanted){&address, 1, 8}, &begin, &end);
+    assert_non_null(map);
+    assert_true(begin < end && begin <= address && address < end);
+    assert_true(sym_map_lookup(map, address + 7, &name, &module));
+    assert_string_equal(name.name, "schedule");
+    sym_map_close(map);
 }
 
 int
@@ -169,6 +331,10 @@ main(void)
         cmocka_unit_test(symbols__of_core_and_modules__end_with_their_text),
         cmocka_unit_test(symbols__addresses_hidden__eacces),
         cmocka_unit_test(symbols__none_at_all__enodata),
+        cmocka_unit_test(thinned__names_of_what_is_wanted__the_same),
+        cmocka_unit_test(thinned__nothing_wanted_near__ends_of_texts_alone),
+        cmocka_unit_test(thinned__line_without_end__others_kept),
+        cmocka_unit_test(thinned__cannot_read__errno),
         cmocka_unit_test(this_kernel__opened__names_or_eacces),
     };
 
