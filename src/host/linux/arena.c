@@ -258,7 +258,19 @@ pages_are_zero(const unsigned char *bytes, size_t count)
     return bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0;
 }
 
-/* Copy into new, zeroed pages; those that would stay zero are not touched. */
+/* Copy what we have ourselves into new, zeroed pages; those that would stay zero are not
+ * touched. */
+static void
+pages_put(char *to, const unsigned char *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += 4096) {
+        if (!pages_are_zero(from + at, 4096)) {
+            memcpy(to + at, from + at, 4096);
+        }
+    }
+}
+
+/* The same of memory that may be gone by now. */
 static int
 pages_copy(char *to, uintptr_t from, size_t bytes)
 {
@@ -272,11 +284,7 @@ pages_copy(char *to, uintptr_t from, size_t bytes)
         if (error != 0) {
             return error;
         }
-        for (size_t at = 0; at < piece_bytes; at += 4096) {
-            if (!pages_are_zero(piece + at, 4096)) {
-                memcpy(to + done_bytes + at, piece + at, 4096);
-            }
-        }
+        pages_put(to + done_bytes, piece, piece_bytes);
         done_bytes += piece_bytes;
     }
     return 0;
@@ -384,7 +392,8 @@ range_make_alias(struct host_range *range, char *pages)
                          : pages_duplicate_locked(pages, range->bytes, &range->alias);
 }
 
-/* Everything but to put the pages in their place. */
+/* Everything but to put the pages in their place. What is copied through the alias, which
+ * is resident, needs no other fault. */
 static int
 splice_prepare(struct host_range *range, char **pages)
 {
@@ -394,13 +403,13 @@ splice_prepare(struct host_range *range, char **pages)
     if (error != 0) {
         return error;
     }
-    error = pages_copy(made, range->start, range->bytes);
-    if (error != 0) {
-        goto unmap_pages;
-    }
     error = range_make_alias(range, made);
     if (error != 0) {
         goto unmap_pages;
+    }
+    error = pages_copy(range->alias, range->start, range->bytes);
+    if (error != 0) {
+        goto unmap_alias;
     }
     error = arena_list(range);
     if (error != 0) {
@@ -618,13 +627,13 @@ range_give_back_mapping(const struct host_range *range,
 {
     const size_t bytes = mapping->last - mapping->start + 1;
     const int usual = PROT_READ | PROT_WRITE;
-    char *pages = mmap(NULL, bytes, usual, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *pages = host_private_map(bytes);
 
-    if (pages == MAP_FAILED) {
+    if (pages == NULL) {
         return false;
     }
-    if (pages_copy(pages, (uintptr_t)range->alias + (uintptr_t)offset, bytes) != 0 ||
-        (mapping->protection != usual &&
+    pages_put(pages, (const unsigned char *)range->alias + offset, bytes);
+    if ((mapping->protection != usual &&
          mprotect(pages, bytes, mapping->protection) != 0) ||
         pages_move(pages, bytes, mapping->start) != 0) {
         munmap(pages, bytes);

@@ -155,6 +155,12 @@ bool host_is_held(uintptr_t address, uint64_t number);
 /* host_held_run - the first bytes of whole pages that are all held, or all not: *held. */
 size_t host_held_run(uintptr_t start, size_t bytes, bool *held);
 
+/* spare.c */
+
+/* host_private_map - whole zeroed pages as the caller's own memory has them, from now on the
+ * caller's of this function; NULL: no memory. Needs the mutex of arena.c. */
+char *host_private_map(size_t bytes);
+
 /* supply.c - memory of page sources. All need the mutex of arena.c. */
 
 /* Of one lock and of the ranges made of its pages. */

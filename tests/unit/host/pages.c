@@ -674,6 +674,59 @@ lock__many_rounds__no_more_mappings(void **state)
     guarded_free(&memory);
 }
 
+enum { SINGLE_PAGES = 40 }; /* more than are made at once */
+
+static int
+write_each(void *argument)
+{
+    const struct guarded *const memory = argument;
+    ULONG *const buffer = (ULONG *)(void *)memory->pages;
+    const size_t per_page = page() / 4;
+
+    for (size_t i = 0; i < SINGLE_PAGES; i++) {
+        if (value(&buffer[i * per_page + i]) != i % 3 + 1) {
+            return 1;
+        }
+        buffer[i * per_page + i] = 100;
+    }
+    return 0;
+}
+
+/* Private ones that were never anybody else's, half of them given back in a child besides. */
+static void
+unlock__one_page_after_the_other__each_its_own(void **state)
+{
+    struct guarded memory = guarded_make(SINGLE_PAGES, MAP_PRIVATE);
+    ULONG *buffer = (ULONG *)(void *)memory.pages;
+    const size_t per_page = page() / 4;
+    MDL mdl[SINGLE_PAGES];
+
+    (void)state;
+    for (size_t i = 0; i < SINGLE_PAGES; i++) {
+        buffer[i * per_page + i] = (ULONG)(i % 3);
+        lock_and_map(&mdl[i], buffer + i * per_page, per_page);
+        hit(&mdl[i], i);
+    }
+    for (size_t i = 0; i < SINGLE_PAGES; i += 2) {
+        unmap_and_unlock(&mdl[i]);
+    }
+    assert_child_returns_0(write_each, &memory);
+    for (size_t i = 1; i < SINGLE_PAGES; i += 2) {
+        unmap_and_unlock(&mdl[i]);
+    }
+    assert_int_equal(count_mappings(true), shared_before);
+    for (size_t i = 0; i < SINGLE_PAGES * per_page; i++) {
+        const size_t at = i / per_page;
+
+        assert_int_equal(buffer[i], i % per_page == at ? at % 3 + 1 : 0);
+    }
+    assert_int_equal(write_each(&memory), 0);
+    for (size_t i = 0; i < SINGLE_PAGES * per_page; i++) {
+        assert_int_equal(buffer[i], i % per_page == i / per_page ? 100 : 0);
+    }
+    guarded_free(&memory);
+}
+
 static size_t
 resident_pages(const struct guarded *memory)
 {
@@ -904,6 +957,7 @@ main(void)
         host_test(flush__while_another_lock_has_the_page__nothing_lost),
         host_test(flush__counter_wraps__modulo_2_32),
         host_test(lock__many_rounds__no_more_mappings),
+        host_test(unlock__one_page_after_the_other__each_its_own),
         host_test(lock__large_sparse_buffer__resident_while_locked_sparse_again),
         host_test(fork__while_locked__child_has_a_copy),
         host_test(lock__mremap_refused__by_differences),

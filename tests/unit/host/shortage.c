@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every call by which a lock asks for something, made to fail in turn: the status that is
- * published, and nothing stays locked, mapped or changed. rules: start-lock, start-fails-clean
+ * published, and nothing stays locked, mapped or changed. The same of an unlock, which cannot fail:
+ * the counts are there all the same. rules: start-lock, start-fails-clean
  *
  * Linked with --wrap for the calls below.
  */
 #include "lock.h"
 
 static size_t made;
-static size_t fail_at; /* 0: none */
+static size_t fail_at;   /* 0: none */
+static size_t fail_from; /* 0: none; else that one and all further */
 
 static bool
 fails(void)
 {
-    return ++made == fail_at;
+    made++;
+    return made == fail_at || (fail_from != 0 && made >= fail_from);
 }
 
 void *__real_malloc(size_t bytes);
@@ -156,12 +159,61 @@ lock__each_call_fails_beside_other_locks__those_hold(void **state)
     guarded_free(&memory);
 }
 
+/* Of one that cannot have private pages again the caller keeps the shared ones. */
+static bool
+unlock_with_failure(size_t n, size_t pages, bool all_further)
+{
+    struct guarded memory = guarded_make(pages, MAP_PRIVATE);
+    ULONG *const buffer = (ULONG *)(void *)memory.pages;
+    const size_t counters = memory.bytes / 4;
+    const size_t before_kb = locked_kb();
+    MDL mdl;
+
+    lock_and_map(&mdl, buffer, counters);
+    hit(&mdl, counters - 1);
+    made = 0;
+    fail_at = all_further ? 0 : n;
+    fail_from = all_further ? n : 0;
+    unmap_and_unlock(&mdl);
+    fail_at = 0;
+    fail_from = 0;
+    for (size_t i = 0; i < counters; i++) {
+        assert_int_equal(value(&buffer[i]), i == counters - 1);
+    }
+    assert_int_equal(locked_kb(), before_kb);
+    buffer[0] = 7;
+    lock_and_map(&mdl, buffer, counters);
+    hit(&mdl, 0);
+    unmap_and_unlock(&mdl);
+    assert_int_equal(value(&buffer[0]), 8);
+    guarded_free(&memory);
+    return made >= n;
+}
+
+/* Pages that are made ahead are used up in between, so that each of their calls has its turn. */
+static void
+unlock__each_call_fails_in_turn__counts_there(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n <= 4; n++) {
+        for (int i = 0; i < 20; i++) {
+            (void)unlock_with_failure(n, 1, false);
+            (void)unlock_with_failure(n, 1, true);
+        }
+        (void)unlock_with_failure(n, 3, false);
+        (void)unlock_with_failure(n, 3, true);
+    }
+    assert_true(unlock_with_failure(1, 1, false));
+    assert_true(unlock_with_failure(2, 3, false));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         host_test(lock__each_call_fails_in_turn__status_and_nothing_left),
         host_test(lock__each_call_fails_beside_other_locks__those_hold),
+        host_test(unlock__each_call_fails_in_turn__counts_there),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
