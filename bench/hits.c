@@ -12,7 +12,8 @@
  *
  * A worker jumps at random among as many pieces of code as there are regions, and the clock hits it,
  * fast. So each hit is in another profile than the one before, whose part of the index and whose counters,
- * a cache line for each profile, nothing has touched for long. All is on one processor.
+ * a cache line for each profile, nothing has touched for long. The counters are live: no deliveries bring
+ * other memory up to date. All is on one processor.
  *
  * Prints a line for each of PROFILES, or several: kind, profiles, hits, ns, and by how much the counters
  * grew. The first of several touches memory that nothing has touched.
@@ -469,12 +470,10 @@ prepare(struct hits *hits, size_t most)
 {
     hits->processor = choose_processor();
     hits->profiles = calloc(most, sizeof(*hits->profiles));
-    hits->counters = aligned_alloc(PIECE_BYTES, most * sizeof(*hits->counters));
     hits->code = make_code(most);
-    if (hits->profiles == NULL || hits->counters == NULL || hits->code == NULL) {
+    if (hits->profiles == NULL || hits->code == NULL) {
         return fail_errno("no memory");
     }
-    memset(hits->counters, 0, most * sizeof(*hits->counters));
     if (pthread_create(&hits->worker, NULL, worker_run, hits) != 0) {
         return fail_errno("cannot start a thread");
     }
@@ -484,7 +483,8 @@ prepare(struct hits *hits, size_t most)
 }
 
 static int
-measure(struct hits *hits, const char *backend, const size_t *profiles, size_t count)
+measure(struct hits *hits, const char *backend, const size_t *profiles, size_t count,
+        size_t most)
 {
     const bool counts = strcmp(backend, "bpf") == 0;
     const int statistics = counts ? keep_run_times() : -1;
@@ -504,8 +504,14 @@ measure(struct hits *hits, const char *backend, const size_t *profiles, size_t c
     if (!NT_SUCCESS(status)) {
         return fail("cannot open a session", status, NULL);
     }
-    failure = measure_profiles(hits, profiles, count, counts);
+    hits->counters = (void *)ntprof_buffer_alloc(most * sizeof(*hits->counters));
+    if (hits->counters == NULL) {
+        failure = fail_errno("no memory for counters");
+    } else {
+        failure = measure_profiles(hits, profiles, count, counts);
+    }
     ntprof_session_close(hits->session);
+    ntprof_buffer_free((void *)hits->counters, most * sizeof(*hits->counters));
     return failure;
 }
 
@@ -529,7 +535,7 @@ main(int argc, char **argv)
     hits.same = strcmp(argv[2], "same") == 0;
     failure = prepare(&hits, most);
     if (failure == 0) {
-        failure = measure(&hits, argv[1], profiles, count);
+        failure = measure(&hits, argv[1], profiles, count, most);
     }
     if (hits.worker != 0) {
         __atomic_store_n(&hits.quit, true, __ATOMIC_RELAXED);

@@ -28,7 +28,7 @@ extern "C" {
 typedef struct _MDL {
     ULONG64 StartVa; /* caller's address of the buffer */
     ULONG ByteCount; /* bytes to lock, from StartVa */
-    ULONG Reserved;
+    ULONG Live;      /* not 0: what is counted is the caller's at once, so nobody has to flush */
     void *
         MappedSystemVa; /* counters for StartVa, once mapped; stays valid and counts into the
                              caller's buffer until unmapped whatever the caller does to its own

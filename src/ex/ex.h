@@ -48,7 +48,7 @@ typedef struct _KSYSTEM {
     PS_SYSTEM Ps;
     OBJECT_TYPE ProfileType;
     OBJECT_TYPE ProcessType;
-    LIST_ENTRY StartedProfiles; /* EPROFILEs */
+    LIST_ENTRY StartedProfiles; /* EPROFILEs; those whose MDL is live last */
     ULONG64 StartedCount;
     ULONG64 ProfileCount;
     ULONG AlignmentFixupInterval; /* what was last set; 0 */

@@ -95,6 +95,18 @@ ExpNoticeEnd(KSYSTEM *System, const EPROFILE *Profile)
     }
 }
 
+/* Those that have to be flushed first: there may be thousands that have not. */
+static void
+ExpListStarted(KSYSTEM *System, EPROFILE *Profile)
+{
+    if (KeProfileMdl(Profile->ProfileObject)->Live) {
+        InsertTailList(&System->StartedProfiles, &Profile->StartedLinks);
+    } else {
+        InsertHeadList(&System->StartedProfiles, &Profile->StartedLinks);
+    }
+    System->StartedCount++;
+}
+
 /* What the caller's memory did not take is in the books. */
 static void
 ExpGiveBackBuffer(KSYSTEM *System, KPROFILE *Kernel)
@@ -140,8 +152,7 @@ ExpStartProfile(KSYSTEM *System, EPROFILE *Profile)
     }
     Profile->ProfileObject = Kernel;
     Profile->LockedBuffer = Kernel->Buffer;
-    InsertTailList(&System->StartedProfiles, &Profile->StartedLinks);
-    System->StartedCount++;
+    ExpListStarted(System, Profile);
     return STATUS_SUCCESS;
 
 unlock_buffer:
@@ -214,8 +225,12 @@ ExFlushBuffers(KSYSTEM *System)
     for (LIST_ENTRY *Entry = System->StartedProfiles.Flink;
          Entry != &System->StartedProfiles; Entry = Entry->Flink) {
         EPROFILE *const Profile = CONTAINING_RECORD(Entry, EPROFILE, StartedLinks);
+        MDL *const Mdl = KeProfileMdl(Profile->ProfileObject);
 
-        MmFlush(&System->Host, KeProfileMdl(Profile->ProfileObject));
+        if (Mdl->Live) {
+            return;
+        }
+        MmFlush(&System->Host, Mdl);
     }
 }
 

@@ -5,6 +5,9 @@
 
 enum { KI_CACHE_LINE_BYTES = 64 };
 
+_Static_assert(KI_POOL_FIRST_CHUNK > 2 * KI_UPDATE_NODES,
+               "one chunk is enough for a start");
+
 static ULONG64
 KiChunkNodes(ULONG Chunk)
 {

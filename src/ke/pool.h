@@ -13,7 +13,7 @@
 
 enum {
     KI_POOL_CHUNKS = 18,
-    KI_POOL_FIRST_CHUNK = 32, /* nodes */
+    KI_POOL_FIRST_CHUNK = 64, /* nodes */
     KI_NUMBER_OFFSET_BITS = 26,
     KI_NUMBER_CHUNK_SHIFT = KI_NUMBER_OFFSET_BITS + 1
 };

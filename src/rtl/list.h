@@ -39,6 +39,13 @@ InsertTailList(LIST_ENTRY *Head, LIST_ENTRY *Entry)
 }
 
 static inline void
+InsertHeadList(LIST_ENTRY *Head, LIST_ENTRY *Entry)
+{
+    /* Before the first, or before the head of an empty list. */
+    InsertTailList(Head->Flink, Entry);
+}
+
+static inline void
 RemoveEntryList(LIST_ENTRY *Entry)
 {
     Entry->Flink->Blink = Entry->Blink;

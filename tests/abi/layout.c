@@ -213,6 +213,7 @@ embedding_structs__sizes__are_as_released(void **state)
 {
     (void)state;
     assert_int_equal(sizeof(MDL), 40);
+    assert_int_equal(offsetof(MDL, Live), 12);
     assert_int_equal(offsetof(MDL, Unwritten), 32);
     assert_int_equal(sizeof(HOST_PROCESS), 16);
     assert_int_equal(sizeof(HOST_TABLE), 184);

@@ -29,7 +29,7 @@ enum {
     BPF_SLOTS = 256, /* sources at a time: as many as ke registers */
 
     /* Chunks that are there from the start, so that few sessions ever make another. */
-    BPF_FLAT_CHUNKS = 6,
+    BPF_FLAT_CHUNKS = 5,
     BPF_FLAT_NODES = KI_POOL_FIRST_CHUNK * ((1 << BPF_FLAT_CHUNKS) - 1),
 
     BPF_FRONT_PLACES = 16,

@@ -587,6 +587,7 @@ host_map_pages(void *Context, MDL *Mdl)
 
     (void)Context;
     Mdl->MappedSystemVa = lock->counters;
+    Mdl->Live = lock->shared == lock->count;
     return STATUS_SUCCESS;
 }
 

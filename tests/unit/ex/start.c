@@ -266,6 +266,52 @@ stop__counts_that_memory_did_not_take__in_the_books_of_the_source(void **state)
     machine.system.Host.Table = host_sim_host(machine.host).Table;
 }
 
+static HOST_TABLE live_table;
+static ULONG flushes;
+
+/* A host with which buffers of fewer counters than usual are live. */
+static NTSTATUS
+live_map(void *context, MDL *mdl)
+{
+    mdl->Live = mdl->ByteCount != MACHINE_COUNTER_BYTES;
+    return host_sim_host(context).Table->MapPages(context, mdl);
+}
+
+static void
+live_flush(void *context, MDL *mdl)
+{
+    assert_int_equal(mdl->Live, 0);
+    flushes++;
+    host_sim_host(context).Table->FlushPages(context, mdl);
+}
+
+/* There may be thousands that are live, and a flush comes several times a second. */
+static void
+flush__live_buffers_and_others__the_others_each_once(void **state)
+{
+    EX_CREATE_PROFILE request = machine_request();
+    HANDLE handles[6];
+
+    (void)state;
+    live_table = *machine.system.Host.Table;
+    live_table.MapPages = live_map;
+    live_table.FlushPages = live_flush;
+    machine.system.Host.Table = &live_table;
+    for (size_t i = 0; i < 6; i++) {
+        request.ProfileSize = machine_request().ProfileSize / (i % 2 == 0 ? 1 : 2);
+        handles[i] = machine_create_started(&machine, &request);
+    }
+    flushes = 0;
+    ExFlushBuffers(&machine.system);
+    assert_int_equal(flushes, 3);
+    assert_int_equal(stop(handles[2]), STATUS_SUCCESS);
+    assert_int_equal(stop(handles[3]), STATUS_SUCCESS);
+    flushes = 0;
+    ExFlushBuffers(&machine.system);
+    assert_int_equal(flushes, 2);
+    machine.system.Host.Table = host_sim_host(machine.host).Table;
+}
+
 /* rules: start-mdl-limit, create-mdl-limit */
 static void
 start__more_than_an_mdl_describes__insufficient_resources(void **state)
@@ -648,6 +694,7 @@ main(void)
         TEST(start__kernel_object__type_size_and_mdl_behind),
         TEST(start__large_buffer__only_needed_counters_locked),
         TEST(start__buffer_gone_since_create__violation_and_again_later),
+        TEST(flush__live_buffers_and_others__the_others_each_once),
         TEST(stop__counts_that_memory_did_not_take__in_the_books_of_the_source),
         TEST(start__more_than_an_mdl_describes__insufficient_resources),
         TEST(start__two_faults__first_in_order_wins),
