@@ -28,7 +28,8 @@ extern "C" {
 typedef struct _MDL {
     ULONG64 StartVa; /* caller's address of the buffer */
     ULONG ByteCount; /* bytes to lock, from StartVa */
-    ULONG Live;      /* not 0: what is counted is the caller's at once, so nobody has to flush */
+    /* Set by MapPages: not 0 if what is counted is the caller's at once, so that nobody has to flush. */
+    ULONG Live;
     void *
         MappedSystemVa; /* counters for StartVa, once mapped; stays valid and counts into the
                              caller's buffer until unmapped whatever the caller does to its own
