@@ -271,7 +271,7 @@ def hit_costs(commands, hal, shape, profiles):
     for kind, row in read_rows(text):
         if row["hits"] > 0:
             costs.setdefault((kind, row["profiles"]), []).append(row["ns"] / row["hits"])
-        if row["hits"] > 0 and kind != "empty":
+        if row["hits"] > 0 and kind not in ("empty", "direct"):
             costs.setdefault(("matches", row["profiles"]), []).append(row["matches"] / row["hits"])
     # The first storm of several touches fresh memory.
     return {key: statistics.median(values[1:] or values) for key, values in costs.items()}
@@ -287,6 +287,8 @@ def hit_turns(commands, hals, shape, profiles):
             result["empty"] = {count: costs["empty", count] for count in profiles}
             result["matches"] = {count: costs["matches", count] for count in profiles}
             result["bpf"] = {count: costs["bpf", count] - costs["empty", count] for count in profiles}
+            result["direct"] = {count: costs["direct", count] - costs["empty", count]
+                                for count in profiles if ("direct", count) in costs}
         if "perf" in result:
             result["perf"] = {count: result["perf"]["perf", count] for count in profiles}
     return results
@@ -299,6 +301,11 @@ def hits_spread(commands, hals):
     for count in HIT_PROFILES if "bpf" in hals else ():
         show_at_most(f"BPF program less an empty one, {count:,} profiles",
                      [result["bpf"][count] for result in results], HIT_LIMITS[count], "ns")
+    for count in HIT_PROFILES if "bpf" in hals else ():
+        show(f"counting without a search, {count:,} counters", [result["direct"][count] for result in results], "ns")
+    for count in HIT_PROFILES if "bpf" in hals else ():
+        show(f"what the search and the books add, {count:,} profiles",
+             [result["bpf"][count] - result["direct"][count] for result in results], "ns")
     if "bpf" in hals:
         show("of these hits were in a profile, all rows",
              [100 * share for result in results for share in result["matches"].values()], "%")
@@ -333,7 +340,9 @@ def hits_walk(commands):
 def figure_hits(commands):
     say("a worker jumps at random among the regions of all profiles, hit by the clock at 20 kHz: cold hits.")
     say("BPF: the kernel's own time of the program; less an empty one's in the same work, as most of that is")
-    say("the kernel's two looks at the clock. Delivery: processor time of ntprof_session_poll.")
+    say("the kernel's two looks at the clock. Counting without a search: a program that is told which process")
+    say("it is and where its counter is, so the least that there is to do. Delivery: processor time of")
+    say("ntprof_session_poll.")
     hals = usable(commands)
     hits_spread(commands, hals)
     hits_same(commands, hals)

@@ -211,9 +211,9 @@ count_in_range(struct bpf_processor *own, ULONG running_on, const KI_NODE *leaf,
     count_at(running_on);
 }
 
-/* In all of own->leaf that match. */
+/* In all of own->leaf that match, from own->from on. */
 FUNCTION int
-count_in_leaf(ULONG running_on)
+count_in_rest(ULONG running_on)
 {
     struct bpf_processor *const own = map_lookup(map_processors, &running_on);
     const KI_NODE *const leaf = own != 0 ? node_at(own->leaf) : 0;
@@ -222,18 +222,37 @@ count_in_leaf(ULONG running_on)
     if (leaf == 0) {
         return 0;
     }
-    KiFetchNode(leaf, 1);
     place = own->place;
-#pragma clang loop unroll(disable)
     for (ULONG at = 0; at < KI_FANOUT; at++) {
         if (leaf->Spans[at].Base > place) {
             break;
         }
-        if (leaf->Spans[at].Last >= place) {
+        if (at >= own->from && leaf->Spans[at].Last >= place) {
             count_in_range(own, running_on, leaf, at);
         }
     }
     return 0;
+}
+
+/* In all of a leaf that match: mostly one. */
+INLINE void
+count_in_leaf(struct bpf_processor *own, ULONG running_on, ULONG number,
+              const KI_NODE *leaf)
+{
+    ULONG at = KiFindSpan(leaf, own->place, 0);
+
+    if (at == KI_FANOUT) {
+        return;
+    }
+    own->leaf = number;
+    /* From memory: the verifier would look at all that follows for each entry that it knows it to be. */
+    own->from = at;
+    at = READ_ONCE(own->from) & (KI_FANOUT - 1);
+    count_in_range(own, running_on, leaf, at);
+    if (at + 1 < KI_FANOUT && leaf->Spans[at + 1].Base <= own->place) {
+        own->from = at + 1;
+        count_in_rest(running_on);
+    }
 }
 
 /* ---- a search ---- */
@@ -249,15 +268,15 @@ visit(ULONG running_on)
     if (number == 0) {
         return 1;
     }
+    node = node_at(number);
+    if (node == 0) {
+        return 1;
+    }
     if ((number & KI_LEAF) != 0) {
-        own->leaf = number;
-        count_in_leaf(running_on);
+        KiFetchNode(node, 1);
+        count_in_leaf(own, running_on, number, node);
         KiLeaveLeaf(&own->search);
     } else {
-        node = node_at(number);
-        if (node == 0) {
-            return 1;
-        }
         KiFetchNode(node, 0);
         KiEnterChild(&own->search, node);
     }
@@ -268,7 +287,6 @@ visit(ULONG running_on)
 FUNCTION int
 visit_many(ULONG running_on)
 {
-#pragma clang loop unroll(disable)
     for (ULONG visits = 0; visits < VISITS; visits++) {
         if (visit(running_on)) {
             return 1;
@@ -305,7 +323,6 @@ current_process(ULONG64 pid_tgid)
 INLINE int
 find_place(ULONG pid)
 {
-#pragma clang loop unroll(disable)
     for (ULONG probe = 0; probe < BPF_PROBES; probe++) {
         const ULONG place = bpf_place(pid, probe);
         const ULONG there = READ_ONCE(shared.places[place].pid);
@@ -365,48 +382,57 @@ process_of_hit(ULONG pid)
 
 /* ---- a hit ---- */
 
+/* Goes on from a node that has several ways to go. */
+INLINE void
+search_all_ways(struct bpf_processor *own, ULONG running_on, ULONG number)
+{
+    KiBeginSearch(&own->search, number, own->place);
+    for (ULONG calls = 0; calls < CALLS; calls++) {
+        if (visit_many(running_on)) {
+            return;
+        }
+    }
+    own->cut++;
+}
+
 /* Counts in the tree whose root is own->root. */
 FUNCTION int
 search(ULONG running_on)
 {
     struct bpf_processor *const own = map_lookup(map_processors, &running_on);
     ULONG number = own != 0 ? own->root : 0;
-    const ULONG64 place = own != 0 ? own->place : 0;
+    const KI_NODE *node;
 
     if (own == 0) {
         return 0;
     }
     /* As long as there is one way to go. */
-#pragma clang loop unroll(disable)
-    for (ULONG depth = 0; depth < SURE_STEPS; depth++) {
-        const KI_NODE *const node = node_at(number);
+    for (ULONG depth = 0; depth < SURE_STEPS && (number & KI_LEAF) == 0; depth++) {
         ULONG child;
 
+        node = node_at(number);
         if (node == 0) {
             return 0;
         }
         KiFetchNode(node, 0);
-        child = KiDescend(node, number, place);
+        child = KiDescend(node, number, own->place);
         if (child == 0) {
             return 0;
-        }
-        if ((child & KI_LEAF) != 0) {
-            own->leaf = child;
-            return count_in_leaf(running_on);
         }
         if (child == number) {
             break;
         }
         number = child;
     }
-    KiBeginSearch(&own->search, number, place);
-#pragma clang loop unroll(disable)
-    for (ULONG calls = 0; calls < CALLS; calls++) {
-        if (visit_many(running_on)) {
-            return 0;
-        }
+    if ((number & KI_LEAF) == 0) {
+        search_all_ways(own, running_on, number);
+        return 0;
     }
-    own->cut++;
+    node = node_at(number);
+    if (node != 0) {
+        KiFetchNode(node, 1);
+        count_in_leaf(own, running_on, number, node);
+    }
     return 0;
 }
 
@@ -418,21 +444,32 @@ search_tree(struct bpf_processor *own, ULONG running_on, ULONG root, ULONG kind)
     }
     own->place = own->places[kind];
     own->segment = kind == KI_TREE_SEGMENTS ? own->selector : 0;
-    /* Most processes have so few profiles that there is nothing to search for. */
-    if ((root & KI_LEAF) != 0) {
-        own->leaf = root;
-        count_in_leaf(running_on);
-    } else {
-        own->root = root;
-        search(running_on);
+    own->root = root;
+    search(running_on);
+}
+
+/* The tree of a process that has few profiles is one of the first nodes, and nothing is to be searched for. */
+INLINE void
+search_first(struct bpf_processor *own, ULONG running_on, ULONG root)
+{
+    ULONG number = root >> 1;
+
+    OPAQUE(number);
+    if ((root & KI_LEAF) == 0 || number >= KI_POOL_FIRST_CHUNK) {
+        search_tree(own, running_on, root, KI_TREE_ADDRESSES);
+        return;
     }
+    OPAQUE(number);
+    own->place = own->places[KI_TREE_ADDRESSES];
+    own->segment = 0;
+    count_in_leaf(own, running_on, root, &shared.nodes[number]);
 }
 
 /* The process's trees, then those of all. */
 INLINE void
 search_all(struct bpf_processor *own, ULONG running_on)
 {
-    search_tree(own, running_on, own->roots[0], KI_TREE_ADDRESSES);
+    search_first(own, running_on, own->roots[0]);
     if ((own->roots[1] | own->roots[2] | own->roots[3]) == 0) {
         report_overrun(own);
         return;

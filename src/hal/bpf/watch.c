@@ -20,8 +20,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* So long a process that has changed is out of step, more or less. */
-enum { STREAM_MS = 20 };
+/* So long a process that has changed is out of step, more or less; and the first one after a while in which nothing
+ * was told. To wake up costs the session more than what it then does. */
+enum { STREAM_MS = 20, QUIET_MS = 50 };
 
 _Static_assert(offsetof(struct perf_event_mmap_page, data_head) ==
                        offsetof(struct bpf_ring, head) &&
@@ -275,12 +276,15 @@ bpf_stream_flush(struct bpf *bpf)
 int
 bpf_stream_deliver(struct bpf *bpf)
 {
+    uint64_t before_ns;
+
     if (bpf->stream == NULL || bpf->stream->delivering) {
         return -1;
     }
+    before_ns = bpf->stream->last_ns;
     (void)perf_deliver(bpf->stream);
     note_told(bpf);
-    return STREAM_MS;
+    return bpf->stream->last_ns != before_ns ? STREAM_MS : QUIET_MS;
 }
 
 /* ---- watches ---- */
