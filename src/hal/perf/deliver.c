@@ -12,6 +12,7 @@
 #include "hal/perf/procfs.h"
 #include "hal/perf/target.h"
 #include "hal/perf/wide.h"
+#include "hal/perf/witness.h"
 #include "ke/profint.h"
 
 #include <errno.h>
@@ -83,21 +84,24 @@ static void
 deliver_sample(struct perf *perf, struct perf_ring *ring,
                const struct perf_sample *sample)
 {
-    const struct perf_event *event = event_of(perf, ring, sample->id);
+    struct perf_event *event = event_of(perf, ring, sample->id);
     KE_HIT hit;
 
     if (event == NULL || event->source == NULL || sample->time_ns > event->until_ns) {
         return;
     }
-    if (sample->tid != event->tid && event->target != NULL &&
-        event->target->suspects.count != 0 &&
-        perf_idmap_find(&event->target->suspects,
-                        perf_suspect_key(event, sample->tid)) != NULL) {
-        perf_target_settle_suspect(perf, event, sample->tid, sample->time_ns);
-    }
     if (sample->time_ns < event->from_ns) {
         event->source->tally.early++;
+        event->early++;
         return;
+    }
+    if (event->doubtful) {
+        const int result = perf_witness_hit(perf, event, sample->tid, sample->time_ns);
+
+        event->source->tally.lost += result < 0;
+        if (result <= 0) {
+            return;
+        }
     }
     hit.Source = event->source->number;
     hit.Processor = ring->processor;
@@ -270,6 +274,9 @@ deliver_side_band(struct perf *perf, const struct perf_event *event,
                   const struct perf_record *record)
 {
     note_inheritance(perf, event, record);
+    if (record->type == PERF_RECORD_FORK || record->type == PERF_RECORD_EXIT) {
+        perf_witness_forget_thread(perf, record->tid);
+    }
     if (perf->side_band_ns != 0 && record->time_ns >= perf->side_band_ns &&
         !perf_is_wide_event(event)) {
         return;

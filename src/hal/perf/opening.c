@@ -4,8 +4,8 @@
  *
  * A thread that runs already is opened by its number, later ones inherit. A thread that begins
  * while we are opening may be seen in /proc without our knowing whether its creator already had
- * events to inherit. It gets events of its own and is a suspect: the first hit that it makes with an
- * inherited event settles it, and its own events go.
+ * events to inherit. It gets events of its own and is a suspect, with all that descend from it: what their first
+ * hits show to be there twice goes (witness.h).
  *
  * Events begin together, when all of them are there: a call that fails has counted nothing. They
  * run from their opening nevertheless, and what is older than their beginning is left out when
@@ -17,6 +17,7 @@
 #include "hal/perf/descriptor.h"
 
 #include "hal/perf/wide.h"
+#include "hal/perf/witness.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -31,6 +32,7 @@ void
 perf_event_forget(struct perf *perf, struct perf_event *event)
 {
     perf_idmap_remove(&perf->events, event->id);
+    perf_witness_forget_event(perf, event);
     if (event->fd >= 0) {
         perf_descriptor_close(event->fd);
     }
@@ -161,6 +163,7 @@ perf_events_begin(const struct perf *perf, struct perf_target *target,
     }
     for (size_t i = 0; i < opened->count; i++) {
         opened->items[i]->from_ns = *from_ns;
+        opened->items[i]->doubtful = target->doubtful;
     }
     perf_events_finish(opened);
     return 0;
@@ -270,23 +273,6 @@ roll_add_children(struct perf_roll *roll, uint32_t pid)
     return result;
 }
 
-/* The threads of these events may have inherited others that count the same. */
-static int
-add_suspects(struct perf_target *target, const struct perf_events *opened, size_t first)
-{
-    int result = 0;
-
-    for (size_t i = first; result == 0 && i < opened->count; i++) {
-        const struct perf_event *event = opened->items[i];
-
-        if (event->source != NULL) {
-            result = perf_idmap_put(&target->suspects,
-                                    perf_suspect_key(event, event->tid), target);
-        }
-    }
-    return result;
-}
-
 /* Open a thread that is not done yet. Returns whether there may be others that it made, or
  * negative errno. */
 static int
@@ -294,7 +280,6 @@ open_new_thread(struct perf *perf, struct perf_target *target,
                 const struct perf_selection *selection, struct perf_roll *roll,
                 uint32_t pid, uint32_t tid, bool suspect, struct perf_events *opened)
 {
-    const size_t before = opened->count;
     int result = perf_open_thread(perf, target, selection, tid, opened);
 
     if (result == -ESRCH) {
@@ -307,9 +292,7 @@ open_new_thread(struct perf *perf, struct perf_target *target,
     if (result == 0) {
         result = perf_idmap_put(&roll->done, tid, target);
     }
-    if (result == 0 && suspect) {
-        result = add_suspects(target, opened, before);
-    }
+    target->doubtful = target->doubtful || suspect;
     if (result == 0) {
         result = perf_settle_add(&roll->settling, &perf->features, pid, tid);
     }

@@ -402,6 +402,7 @@ perf_delete(struct perf *perf)
     drop_rings(perf);
     close(perf->epoll_fd);
     perf_idmap_finish(&perf->events);
+    perf_idmap_finish(&perf->witnesses);
     perf_throttles_finish(&perf->throttles);
     perf_sources_finish(&perf->sources);
     free(perf->starting);

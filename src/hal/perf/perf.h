@@ -40,8 +40,9 @@ struct perf {
     int epoll_fd;
     bool owner_gone; /* a ring wakes nobody any more */
 
-    struct perf_idmap events;  /* id to struct perf_event, closed ones too */
-    struct perf_event *closed; /* their records may still be in the rings */
+    struct perf_idmap events;    /* id to struct perf_event, closed ones too */
+    struct perf_event *closed;   /* their records may still be in the rings */
+    struct perf_idmap witnesses; /* threads to the event that counts them (witness.h) */
     struct perf_target *targets;
     uint64_t *starting; /* set: processors that perf_start leaves to perf_begin */
 

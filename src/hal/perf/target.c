@@ -27,6 +27,7 @@ perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
         tally->events += counts.events;
         tally->running_ns += counts.running_ns;
         tally->lost += counts.lost;
+        event->booked = counts;
     }
     perf_descriptor_close(event->fd);
     event->fd = -1;
@@ -142,7 +143,6 @@ perf_target_delete(struct perf *perf, struct perf_target *target)
         perf_event_close(perf, target->events.items[i], now_ns, true);
     }
     perf_events_finish(&target->events);
-    perf_idmap_finish(&target->suspects);
     if (target->pidfd >= 0) {
         close(target->pidfd);
     }
@@ -190,34 +190,6 @@ perf_target_drop_if_empty(struct perf *perf, struct perf_target *target)
         perf_target_unlink(perf, target);
         perf_target_delete(perf, target);
     }
-}
-
-uint64_t
-perf_suspect_key(const struct perf_event *event, uint32_t tid)
-{
-    return (uint64_t)event->source->number << 48 | (uint64_t)event->processor << 32 |
-           tid;
-}
-
-void
-perf_target_settle_suspect(struct perf *perf, const struct perf_event *inherited,
-                           uint32_t tid, uint64_t time_ns)
-{
-    struct perf_target *const target = inherited->target;
-    size_t kept = 0;
-
-    perf_idmap_remove(&target->suspects, perf_suspect_key(inherited, tid));
-    for (size_t i = 0; i < target->events.count; i++) {
-        struct perf_event *event = target->events.items[i];
-
-        if (event->tid == tid && event->source == inherited->source &&
-            event->processor == inherited->processor) {
-            perf_event_close(perf, event, time_ns, false);
-        } else {
-            target->events.items[kept++] = event;
-        }
-    }
-    target->events.count = kept;
 }
 
 /* ---- started profiles ---- */

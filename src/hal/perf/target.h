@@ -20,9 +20,7 @@ struct perf_target {
     bool watch;
     bool on_exec;
     struct perf_events events;
-    /* Threads that showed while events were being opened: they have events of their own, and may
-     * have inherited others too. Values point at the target; NULL once settled. */
-    struct perf_idmap suspects;
+    bool doubtful; /* threads of it may have two events for one thing (witness.h) */
 
     /* Watches: what they cover. */
     struct perf_source **sources;
@@ -67,13 +65,6 @@ int perf_start(struct perf *perf, struct perf_source *source, uint32_t processor
 int perf_begin(struct perf *perf, struct perf_source *source, uint32_t pid);
 void perf_stop(struct perf *perf, struct perf_source *source, uint32_t processor,
                uint32_t pid);
-
-/* perf_suspect_key - a thread that may have inherited what this event, its own, counts. */
-uint64_t perf_suspect_key(const struct perf_event *event, uint32_t tid);
-
-/* perf_target_settle_suspect - a hit shows that a thread inherited an event: its own goes. */
-void perf_target_settle_suspect(struct perf *perf, const struct perf_event *inherited,
-                                uint32_t tid, uint64_t time_ns);
 
 /* perf_refuse_in_cgroup - keep that one process cannot be counted by itself in a session that counts a
  * cgroup. Returns -EOPNOTSUPP. */

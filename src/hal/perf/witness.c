@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/perf/witness.c - tells by their hits the events that count what others count already. */
+#include "hal/perf/witness.h"
+#include "hal/perf/target.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A thread, as far as events of this source and processor see it. */
+static uint64_t
+witness_key(const struct perf_event *event, uint32_t tid)
+{
+    return (uint64_t)event->source->number << 48 | (uint64_t)event->processor << 32 |
+           tid;
+}
+
+static void
+subtract(uint64_t *from, uint64_t what)
+{
+    *from -= what < *from ? what : *from;
+}
+
+/* Take an open event out of its target. */
+static void
+unlist(struct perf_event *event)
+{
+    struct perf_events *const events = &event->target->events;
+    size_t i = 0;
+
+    while (events->items[i] != event) {
+        i++;
+    }
+    events->count--;
+    memmove(&events->items[i], &events->items[i + 1],
+            (events->count - i) * sizeof(struct perf_event *));
+}
+
+/* An event counts what another counts: from now on it is as if it had never been. */
+static void
+end_redundant(struct perf *perf, struct perf_event *event, uint64_t time_ns)
+{
+    struct perf_tally *const tally = &event->source->tally;
+
+    subtract(&tally->early, event->early);
+    if (event->target != NULL) {
+        unlist(event);
+        perf_event_close(perf, event, time_ns, false);
+        return;
+    }
+    /* Closed before its records were looked at. */
+    event->until_ns = time_ns;
+    subtract(&tally->events, event->booked.events);
+    subtract(&tally->running_ns, event->booked.running_ns);
+    subtract(&tally->lost, event->booked.lost);
+}
+
+int
+perf_witness_hit(struct perf *perf, struct perf_event *event, uint32_t tid,
+                 uint64_t time_ns)
+{
+    const uint64_t key = witness_key(event, tid);
+    struct perf_event *const other = perf_idmap_find(&perf->witnesses, key);
+
+    if (other == event) {
+        return 1;
+    }
+    if (other == NULL || other->until_ns < time_ns) {
+        return perf_idmap_put(&perf->witnesses, key, event) < 0 ? -ENOMEM : 1;
+    }
+    /* The kernel numbers events in the order of their opening. Whichever goes, the other one's hit, which came
+     * first, stands for this one. */
+    if (event->id > other->id) {
+        end_redundant(perf, event, time_ns);
+    } else {
+        end_redundant(perf, other, time_ns);
+        /* Without memory for it, the other is still there, and over. */
+        (void)perf_idmap_put(&perf->witnesses, key, event);
+    }
+    return 0;
+}
+
+void
+perf_witness_forget_thread(struct perf *perf, uint32_t tid)
+{
+    for (const struct perf_target *target = perf->targets;
+         target != NULL && perf->witnesses.count > 0; target = target->next) {
+        for (size_t i = 0; i < target->events.count; i++) {
+            const struct perf_event *const event = target->events.items[i];
+
+            if (event->doubtful && event->source != NULL) {
+                perf_idmap_remove(&perf->witnesses, witness_key(event, tid));
+            }
+        }
+    }
+}
+
+void
+perf_witness_forget_event(struct perf *perf, const struct perf_event *event)
+{
+    struct perf_idmap *const witnesses = &perf->witnesses;
+    size_t i = 0;
+
+    while (witnesses->count > 0 && i < witnesses->capacity) {
+        if (witnesses->entries[i].value == event) {
+            /* Which may bring another one to its place. */
+            perf_idmap_remove(witnesses, witnesses->entries[i].id);
+        } else {
+            i++;
+        }
+    }
+}

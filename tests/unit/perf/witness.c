@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* witness.c - threads whose hits come by two events or more: records in rings, as the kernel would write them. */
+#include "cmocka_all.h"
+#include "crafted.h"
+#include "fake_ke.h"
+
+#include "hal/perf/descriptor.h"
+#include "hal/perf/target.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+enum { PID = 10, RING_BYTES = 8192, SOURCE = 0x2000 };
+
+static struct world {
+    struct _KE_SYSTEM ke;
+    struct perf perf;
+    struct perf_target target;
+    struct perf_source source;
+    struct perf_ring ring;
+    struct perf_ring *rings[1];
+    struct perf_merge_entry merge[1];
+    _Alignas(8) uint8_t bytes[RING_BYTES];
+    _Alignas(8) uint8_t scratch[65536];
+    uint64_t now_ns;
+} world;
+
+static int
+setup(void **state)
+{
+    (void)state;
+    world = (struct world){.now_ns = 1000};
+    perf_ring_over(&world.ring, world.bytes, RING_BYTES, world.scratch);
+    world.rings[0] = &world.ring;
+    world.source.number = SOURCE;
+    world.target.pid = PID;
+    world.perf = (struct perf){.ke = &world.ke,
+                               .rings = world.rings,
+                               .processor_limit = 1,
+                               .ring_pages = 1,
+                               .targets = &world.target};
+    world.perf.merge.entries = world.merge;
+    perf_space_init(&world.perf.space, NULL, NULL);
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    (void)state;
+    while (world.target.events.count > 0) {
+        perf_event_close(&world.perf,
+                         world.target.events.items[--world.target.events.count], 0,
+                         true);
+    }
+    perf_reap_closed(&world.perf, UINT64_MAX);
+    assert_int_equal(world.perf.witnesses.count, 0);
+    perf_events_finish(&world.target.events);
+    perf_idmap_finish(&world.perf.events);
+    perf_idmap_finish(&world.perf.witnesses);
+    perf_space_finish(&world.perf.space);
+    fake_clear(&world.ke);
+    return 0;
+}
+
+/* An event of the target with this number. */
+static struct perf_event *
+open_event(uint64_t id)
+{
+    struct perf_event *const event = calloc(1, sizeof(*event));
+
+    assert_non_null(event);
+    event->id = id;
+    event->fd = perf_descriptor_own(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    event->tid = (uint32_t)id;
+    event->doubtful = true;
+    event->source = &world.source;
+    event->target = &world.target;
+    event->from_ns = 500;
+    event->until_ns = UINT64_MAX;
+    assert_int_equal(perf_events_add(&world.target.events, event), 0);
+    assert_int_equal(perf_idmap_put(&world.perf.events, id, event), 0);
+    return event;
+}
+
+static void
+write_record(const struct crafted *record)
+{
+    assert_true(world.ring.head + record->size <= RING_BYTES);
+    memcpy(world.bytes + world.ring.head, record->bytes, record->size);
+    world.ring.head += record->size;
+}
+
+static void
+sample_at(uint32_t tid, uint64_t id, uint64_t time_ns)
+{
+    struct crafted record;
+    struct perf_sample sample;
+
+    craft_sample(&record, id, 0x1000, time_ns);
+    memcpy(&sample, record.bytes, sizeof(sample));
+    sample.tid = tid;
+    memcpy(record.bytes, &sample, sizeof(sample));
+    write_record(&record);
+}
+
+static void
+sample(uint32_t tid, uint64_t id)
+{
+    sample_at(tid, id, ++world.now_ns);
+}
+
+/* Hits delivered since the last call. */
+static size_t
+deliver(void)
+{
+    size_t hits;
+
+    perf_flush(&world.perf);
+    hits = fake_hits(&world.ke, SOURCE, 0);
+    fake_clear(&world.ke);
+    return hits;
+}
+
+static bool
+is_open(uint64_t id)
+{
+    const struct perf_event *const event = perf_idmap_find(&world.perf.events, id);
+
+    return event != NULL && event->fd >= 0;
+}
+
+static void
+hits__one_event_a_thread__all_are_counted(void **state)
+{
+    (void)state;
+    open_event(1);
+    open_event(2);
+    for (int i = 0; i < 3; i++) {
+        sample(21, 1);
+        sample(22, 2);
+        sample(23, 1);
+    }
+    assert_int_equal(deliver(), 9);
+    assert_true(is_open(1) && is_open(2));
+}
+
+/* Thread 2 inherited event 1 and has event 2; a child of it makes the first hit. */
+static void
+hits__child_of_a_thread_opened_and_inheriting__counted_once(void **state)
+{
+    (void)state;
+    open_event(1);
+    open_event(2);
+    for (int i = 0; i < 3; i++) {
+        sample(33, 1);
+        sample(33, 2);
+    }
+    /* Others with the same two, and one with the older alone. */
+    sample(34, 1);
+    sample(34, 2);
+    sample(2, 2);
+    sample(2, 1);
+    sample(35, 1);
+    assert_int_equal(deliver(), 6);
+    assert_true(is_open(1));
+    assert_false(is_open(2));
+    assert_int_equal(world.target.events.count, 1);
+}
+
+static void
+hits__younger_event_first__older_stays_and_none_is_lost(void **state)
+{
+    (void)state;
+    open_event(2);
+    open_event(1);
+    for (int i = 0; i < 3; i++) {
+        sample(33, 2);
+        sample(33, 1);
+    }
+    assert_int_equal(deliver(), 3);
+    assert_true(is_open(1));
+    assert_false(is_open(2));
+}
+
+/* A line of threads each of which was opened: the last has the events of all. */
+static void
+hits__four_events_in_each_order__counted_once(void **state)
+{
+    static const uint64_t orders[][4] = {
+        {1, 2, 3, 4}, {4, 3, 2, 1}, {2, 4, 1, 3}, {3, 1, 4, 2}};
+
+    (void)state;
+    for (size_t order = 0; order < 4; order++) {
+        for (uint64_t id = 1; id <= 4; id++) {
+            if (!is_open(id)) {
+                open_event(id);
+            }
+        }
+        for (int hit = 0; hit < 5; hit++) {
+            for (size_t i = 0; i < 4; i++) {
+                sample(33, orders[order][i]);
+            }
+        }
+        assert_int_equal(deliver(), 5);
+        assert_true(is_open(1));
+        assert_int_equal(world.target.events.count, 1);
+    }
+}
+
+/* 4's number is taken by a thread that has only the other event. */
+static void
+hits__number_of_an_ended_thread__no_witness(void **state)
+{
+    static const uint32_t types[] = {PERF_RECORD_EXIT, PERF_RECORD_FORK};
+
+    (void)state;
+    open_event(1);
+    open_event(2);
+    for (size_t i = 0; i < 2; i++) {
+        struct crafted record;
+
+        sample(33, 1);
+        craft_task(&record, types[i], PID, PID, 33, ++world.now_ns);
+        write_record(&record);
+        sample(33, 2);
+        craft_task(&record, types[i], PID, PID, 33, ++world.now_ns);
+        write_record(&record);
+    }
+    assert_int_equal(deliver(), 4);
+    assert_true(is_open(1) && is_open(2));
+}
+
+/* An event that was closed at a change of interval, and the one opened instead. */
+static void
+hits__event_and_its_successor__both_are_counted(void **state)
+{
+    struct perf_event *const before = open_event(1);
+    struct perf_event *const after = open_event(2);
+
+    (void)state;
+    before->until_ns = 1500;
+    after->from_ns = 1501;
+    sample_at(33, 1, 1400);
+    sample_at(33, 2, 1400);
+    sample_at(33, 1, 1600);
+    sample_at(33, 2, 1600);
+    assert_int_equal(deliver(), 2);
+    assert_true(is_open(2));
+    assert_int_equal(world.source.tally.early, 1);
+}
+
+/* Stopped before the hits were delivered: what the younger has counted leaves the books. */
+static void
+books__closed_before_delivery__redundant_counts_are_taken_out(void **state)
+{
+    struct perf_event *const older = open_event(1);
+    struct perf_event *const younger = open_event(2);
+
+    (void)state;
+    sample(33, 1);
+    sample(33, 2);
+    sample(33, 1);
+    sample(33, 2);
+    world.target.events.count = 0;
+    perf_event_close(&world.perf, older, 5000, true);
+    perf_event_close(&world.perf, younger, 5000, true);
+    world.source.tally.events = 4;
+    world.source.tally.running_ns = 60;
+    younger->booked = (struct perf_counts){.events = 2, .running_ns = 30};
+    assert_int_equal(deliver(), 2);
+    assert_int_equal(world.source.tally.events, 2);
+    assert_int_equal(world.source.tally.running_ns, 30);
+}
+
+/* Hits before the common beginning were taken out of what is expected: with their event they come back. */
+static void
+books__early_hits_of_a_redundant_event__leave_with_it(void **state)
+{
+    (void)state;
+    open_event(1);
+    open_event(2);
+    sample_at(33, 1, 400);
+    sample_at(33, 2, 401);
+    assert_int_equal(deliver(), 0);
+    assert_int_equal(world.source.tally.early, 2);
+    sample(33, 1);
+    sample(33, 2);
+    assert_int_equal(deliver(), 1);
+    assert_int_equal(world.source.tally.early, 1);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(hits__one_event_a_thread__all_are_counted,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            hits__child_of_a_thread_opened_and_inheriting__counted_once, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(
+            hits__younger_event_first__older_stays_and_none_is_lost, setup, teardown),
+        cmocka_unit_test_setup_teardown(hits__four_events_in_each_order__counted_once,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(hits__number_of_an_ended_thread__no_witness,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(hits__event_and_its_successor__both_are_counted,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            books__closed_before_delivery__redundant_counts_are_taken_out, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(
+            books__early_hits_of_a_redundant_event__leave_with_it, setup, teardown),
+    };
+
+    return cmocka_run_group_tests_name("perf_witness", tests, NULL, NULL);
+}
