@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS = 16, CALLS = 50, SLOT = 12, CROWD = 100 };
+enum { THREADS = 16, CALLS = 50, SLOT = 12, CROWD = 100, CHAINS = 2 };
 
 static ULONG *counters; /* of SLOT_COUNT, made by each test */
 
@@ -179,6 +179,88 @@ threads__made_and_ended_while_starting__none_lost_or_doubled(void **state)
         assert_success(NtClose(profile));
     }
     read_books(session, source);
+}
+
+/* A storm of chains: each thread makes the next one and ends. */
+static _Atomic int chains;
+
+static void *
+storm_link(void *argument)
+{
+    pthread_t next;
+
+    storm_drop(NULL);
+    if (atomic_load(&storm.over)) {
+        atomic_fetch_sub(&chains, 1);
+        return NULL;
+    }
+    usleep(100);
+    while (pthread_create(&next, NULL, storm_link, NULL) != 0) {
+        usleep(100);
+    }
+    pthread_detach(next);
+    return argument;
+}
+
+static void
+chains_begin(void)
+{
+    atomic_store(&storm.counting, false);
+    atomic_store(&storm.over, false);
+    atomic_store(&storm.calls, 0);
+    atomic_store(&chains, CHAINS);
+    for (size_t i = 0; i < CHAINS; i++) {
+        pthread_t first;
+
+        assert_int_equal(pthread_create(&first, NULL, storm_link, NULL), 0);
+        pthread_detach(first);
+    }
+}
+
+static void
+chains_end(void)
+{
+    atomic_store(&storm.over, true);
+    while (atomic_load(&chains) != 0) {
+        usleep(100);
+    }
+}
+
+/* Down a chain each thread that is opened inherits as well, until a thread has no breakpoint register left; then
+ * the start fails, which is no matter of counting. */
+static void
+threads__that_beget_the_next_and_end_while_starting__none_lost_or_doubled(void **state)
+{
+    const KPROFILE_SOURCE source = slot_source(SLOT);
+    uint64_t calls = 0;
+    int started = 0;
+
+    (void)state;
+    for (int round = 0; started < 5; round++) {
+        HANDLE profile;
+
+        assert_true(round < 500);
+        clear();
+        profile =
+            create_profile(NtCurrentProcess(), slot_address(0), SLOT_BYTES * SLOT_COUNT,
+                           4, counters, SLOT_COUNT, source);
+        chains_begin();
+        if (NT_SUCCESS(NtStartProfile(profile))) {
+            started++;
+            atomic_store(&storm.counting, true);
+            while (atomic_load(&storm.calls) < 300) {
+                sched_yield();
+            }
+            chains_end();
+            assert_success(NtStopProfile(profile));
+            assert_only(counters, SLOT_COUNT, SLOT, (ULONG)atomic_load(&storm.calls));
+            calls += atomic_load(&storm.calls);
+            assert_exact_books(session, source, calls, calls);
+        } else {
+            chains_end();
+        }
+        assert_success(NtClose(profile));
+    }
 }
 
 /* Threads that are made while the profile starts and stay: some have inherited events, on one
@@ -397,6 +479,8 @@ main(void)
         fixture_test(threads__that_exist__all_are_counted),
         fixture_test(threads__to_come__all_are_counted),
         fixture_test(threads__made_and_ended_while_starting__none_lost_or_doubled),
+        fixture_test(
+            threads__that_beget_the_next_and_end_while_starting__none_lost_or_doubled),
         fixture_test(threads__made_while_starting_that_stay__none_lost_or_doubled),
         fixture_test(threads__of_another_process_while_starting__none_lost_or_doubled),
         fixture_test_of(
