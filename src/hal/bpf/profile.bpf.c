@@ -66,18 +66,32 @@ struct bpf_flat flat SECTION("value.flat");
 
 /* ---- where things are ---- */
 
+/* 0: it is in a later chunk. */
 INLINE const KI_NODE *
-node_at(ULONG number)
+flat_node_at(ULONG number)
 {
     const ULONG chunk = number >> KI_NUMBER_CHUNK_SHIFT;
     const ULONG offset = (number >> 1) & ((1u << KI_NUMBER_OFFSET_BITS) - 1);
     const ULONG first = (ULONG)KI_POOL_FIRST_CHUNK;
     ULONG index = (first << chunk) - first + offset;
+
+    if (index >= BPF_FLAT_NODES) {
+        return 0;
+    }
+    OPAQUE(index);
+    return &shared.nodes[index];
+}
+
+INLINE const KI_NODE *
+node_at(ULONG number)
+{
+    const ULONG chunk = number >> KI_NUMBER_CHUNK_SHIFT;
+    const ULONG offset = (number >> 1) & ((1u << KI_NUMBER_OFFSET_BITS) - 1);
+    const KI_NODE *const flat_node = flat_node_at(number);
     void *nodes;
 
-    if (index < BPF_FLAT_NODES) {
-        OPAQUE(index);
-        return &shared.nodes[index];
+    if (flat_node != 0) {
+        return flat_node;
     }
     nodes = map_lookup(map_chunks, &chunk);
     return nodes != 0 ? map_lookup(nodes, &offset) : 0;
@@ -211,9 +225,9 @@ count_in_range(struct bpf_processor *own, ULONG running_on, const KI_NODE *leaf,
     count_at(running_on);
 }
 
-/* In all of own->leaf that match, from own->from on. */
+/* In all of own->leaf that match. */
 FUNCTION int
-count_in_rest(ULONG running_on)
+count_in_leaf(ULONG running_on)
 {
     struct bpf_processor *const own = map_lookup(map_processors, &running_on);
     const KI_NODE *const leaf = own != 0 ? node_at(own->leaf) : 0;
@@ -222,37 +236,17 @@ count_in_rest(ULONG running_on)
     if (leaf == 0) {
         return 0;
     }
+    KiFetchNode(leaf, 1);
     place = own->place;
     for (ULONG at = 0; at < KI_FANOUT; at++) {
         if (leaf->Spans[at].Base > place) {
             break;
         }
-        if (at >= own->from && leaf->Spans[at].Last >= place) {
+        if (leaf->Spans[at].Last >= place) {
             count_in_range(own, running_on, leaf, at);
         }
     }
     return 0;
-}
-
-/* In all of a leaf that match: mostly one. */
-INLINE void
-count_in_leaf(struct bpf_processor *own, ULONG running_on, ULONG number,
-              const KI_NODE *leaf)
-{
-    ULONG at = KiFindSpan(leaf, own->place, 0);
-
-    if (at == KI_FANOUT) {
-        return;
-    }
-    own->leaf = number;
-    /* From memory: the verifier would look at all that follows for each entry that it knows it to be. */
-    own->from = at;
-    at = READ_ONCE(own->from) & (KI_FANOUT - 1);
-    count_in_range(own, running_on, leaf, at);
-    if (at + 1 < KI_FANOUT && leaf->Spans[at + 1].Base <= own->place) {
-        own->from = at + 1;
-        count_in_rest(running_on);
-    }
 }
 
 /* ---- a search ---- */
@@ -268,15 +262,15 @@ visit(ULONG running_on)
     if (number == 0) {
         return 1;
     }
-    node = node_at(number);
-    if (node == 0) {
-        return 1;
-    }
     if ((number & KI_LEAF) != 0) {
-        KiFetchNode(node, 1);
-        count_in_leaf(own, running_on, number, node);
+        own->leaf = number;
+        count_in_leaf(running_on);
         KiLeaveLeaf(&own->search);
     } else {
+        node = node_at(number);
+        if (node == 0) {
+            return 1;
+        }
         KiFetchNode(node, 0);
         KiEnterChild(&own->search, node);
     }
@@ -382,98 +376,41 @@ process_of_hit(ULONG pid)
 
 /* ---- a hit ---- */
 
-/* Goes on from a node that has several ways to go. */
-INLINE void
-search_all_ways(struct bpf_processor *own, ULONG running_on, ULONG number)
-{
-    KiBeginSearch(&own->search, number, own->place);
-    for (ULONG calls = 0; calls < CALLS; calls++) {
-        if (visit_many(running_on)) {
-            return;
-        }
-    }
-    own->cut++;
-}
-
 /* Counts in the tree whose root is own->root. */
 FUNCTION int
 search(ULONG running_on)
 {
     struct bpf_processor *const own = map_lookup(map_processors, &running_on);
-    ULONG number = own != 0 ? own->root : 0;
-    const KI_NODE *node;
 
     if (own == 0) {
         return 0;
     }
-    /* As long as there is one way to go. */
-    for (ULONG depth = 0; depth < SURE_STEPS && (number & KI_LEAF) == 0; depth++) {
-        ULONG child;
-
-        node = node_at(number);
-        if (node == 0) {
+    KiBeginSearch(&own->search, own->root, own->place);
+    for (ULONG calls = 0; calls < CALLS; calls++) {
+        if (visit_many(running_on)) {
             return 0;
         }
-        KiFetchNode(node, 0);
-        child = KiDescend(node, number, own->place);
-        if (child == 0) {
-            return 0;
-        }
-        if (child == number) {
-            break;
-        }
-        number = child;
     }
-    if ((number & KI_LEAF) == 0) {
-        search_all_ways(own, running_on, number);
-        return 0;
-    }
-    node = node_at(number);
-    if (node != 0) {
-        KiFetchNode(node, 1);
-        count_in_leaf(own, running_on, number, node);
-    }
+    own->cut++;
     return 0;
 }
 
 INLINE void
 search_tree(struct bpf_processor *own, ULONG running_on, ULONG root, ULONG kind)
 {
-    if (root == 0) {
-        return;
+    if (root != 0) {
+        own->root = root;
+        own->place = own->places[kind];
+        own->segment = kind == KI_TREE_SEGMENTS ? own->selector : 0;
+        search(running_on);
     }
-    own->place = own->places[kind];
-    own->segment = kind == KI_TREE_SEGMENTS ? own->selector : 0;
-    own->root = root;
-    search(running_on);
-}
-
-/* The tree of a process that has few profiles is one of the first nodes, and nothing is to be searched for. */
-INLINE void
-search_first(struct bpf_processor *own, ULONG running_on, ULONG root)
-{
-    ULONG number = root >> 1;
-
-    OPAQUE(number);
-    if ((root & KI_LEAF) == 0 || number >= KI_POOL_FIRST_CHUNK) {
-        search_tree(own, running_on, root, KI_TREE_ADDRESSES);
-        return;
-    }
-    OPAQUE(number);
-    own->place = own->places[KI_TREE_ADDRESSES];
-    own->segment = 0;
-    count_in_leaf(own, running_on, root, &shared.nodes[number]);
 }
 
 /* The process's trees, then those of all. */
 INLINE void
 search_all(struct bpf_processor *own, ULONG running_on)
 {
-    search_first(own, running_on, own->roots[0]);
-    if ((own->roots[1] | own->roots[2] | own->roots[3]) == 0) {
-        report_overrun(own);
-        return;
-    }
+    search_tree(own, running_on, own->roots[0], KI_TREE_ADDRESSES);
     search_tree(own, running_on, own->roots[1], KI_TREE_SEGMENTS);
     report_overrun(own);
     search_tree(own, running_on, own->roots[2], KI_TREE_ADDRESSES);
@@ -640,7 +577,7 @@ note(const struct bpf_processor *own, ULONG running_on, ULONG pid, ULONG64 offse
 
 /* ---- books ---- */
 
-enum outcome { COUNTED, OUTSIDE, ELSEWHERE, NOTED, LOST };
+enum outcome { COUNTED, OUTSIDE, ELSEWHERE, NOTED, LOST, UNDECIDED };
 
 INLINE void
 keep_books(struct bpf_processor *own, enum outcome outcome)
@@ -686,6 +623,91 @@ is_told(const struct bpf_processor *own, const struct bpf_process *process, ULON
                         : (watch & BPF_WATCH_EVERYBODY) != 0 && is_in_kernel(own);
 }
 
+/* ---- the usual hit ---- */
+
+/* The one leaf that may hold a match, or 0: nothing does, or there is more than one way to it, which is *several. */
+INLINE const KI_NODE *
+find_leaf(ULONG number, ULONG64 place, int *several)
+{
+    const KI_NODE *node = flat_node_at(number);
+
+    *several = number != 0;
+    if (number == 0) {
+        return 0;
+    }
+    for (ULONG depth = 0; depth < SURE_STEPS && (number & KI_LEAF) == 0; depth++) {
+        ULONG child;
+
+        if (node == 0) {
+            return 0;
+        }
+        child = KiDescend(node, number, place);
+        if (child == number) {
+            return 0;
+        }
+        if (child == 0) {
+            *several = 0;
+            return 0;
+        }
+        number = child;
+        node = flat_node_at(number);
+        if (node != 0) {
+            KiFetchNode(node, (number & KI_LEAF) != 0);
+        }
+    }
+    return (number & KI_LEAF) != 0 ? node : 0;
+}
+
+/*
+ * A hit in user or kernel mode, of a process with nothing but addresses, that is in one profile whose counters
+ * are in the first pool, or in none: nearly all are that, and in few steps. UNDECIDED: it is not, and nothing has changed.
+ */
+INLINE enum outcome
+count_usual(struct bpf_processor *own, const struct bpf_process *process)
+{
+    const ULONG64 place = own->places[KI_TREE_ADDRESSES];
+    const KI_RANGE *range;
+    const KI_NODE *leaf;
+    ULONG64 counter;
+    ULONG64 bucket;
+    int several;
+    ULONG at;
+
+    if ((READ_ONCE(control.global_roots[KI_TREE_ADDRESSES]) |
+         READ_ONCE(control.global_roots[KI_TREE_SEGMENTS]) |
+         READ_ONCE(process->roots[KI_TREE_SEGMENTS]) | READ_ONCE(process->ended) |
+         (own->selector & LDT) | own->processor >> 6) != 0) {
+        return UNDECIDED;
+    }
+    leaf = find_leaf(READ_ONCE(process->roots[KI_TREE_ADDRESSES]), place, &several);
+    if (leaf == 0) {
+        return several ? UNDECIDED : OUTSIDE;
+    }
+    at = KiFindSpan(leaf, place, 0);
+    if (at == KI_FANOUT) {
+        return OUTSIDE;
+    }
+    /* From memory: the verifier would look at all that follows for each entry that it knows it to be. */
+    own->at = at;
+    at = READ_ONCE(own->at) & (KI_FANOUT - 1);
+    if (at + 1 < KI_FANOUT && leaf->Spans[at + 1].Base <= place) {
+        return UNDECIDED;
+    }
+    range = &leaf->Ranges[at];
+    if (!KiHitMatches(range->Source, range->Segment, range->Processors,
+                      (ULONG)(own->cookie >> 32), 0, own->processor)) {
+        return OUTSIDE;
+    }
+    bucket = KiBucketNumber(place, leaf->Spans[at].Base, range->BucketLog2 & 63);
+    counter = range->BufferBits + bucket;
+    if (bucket >= range->Counters || counter >= BPF_FLAT_COUNTERS) {
+        return UNDECIDED;
+    }
+    OPAQUE(counter);
+    __sync_fetch_and_add(&flat.counters[counter], 1);
+    return COUNTED;
+}
+
 /* ---- a hit ---- */
 
 INLINE enum outcome
@@ -694,6 +716,13 @@ count(struct bpf_processor *own, ULONG running_on, struct bpf_process *process,
 {
     const ULONG64 offset = own->places[KI_TREE_SEGMENTS];
 
+    if (process != 0) {
+        const enum outcome outcome = count_usual(own, process);
+
+        if (outcome == COUNTED || (outcome == OUTSIDE && watch == 0)) {
+            return outcome;
+        }
+    }
     find_roots(own, process);
     search_all(own, running_on);
     if (own->matches != 0) {

@@ -200,7 +200,6 @@ struct bpf_processor {
     ULONG root;
     ULONG leaf; /* number of the one that is looked at */
     ULONG at;   /* and the entry of it */
-    ULONG from; /* no entry before it is left */
 
     /* The profile started first of those whose counters the hit would be behind. */
     ULONG64 overrun_profile; /* 0: none */

@@ -368,6 +368,7 @@ struct run {
     uint64_t random;
     enum shape shape;
     bool overrun; /* regions are larger than their counters */
+    bool usual;   /* nothing but addresses of processes, on the first processors */
     struct twin twins[MOST_PROFILES];
 };
 
@@ -428,7 +429,7 @@ start_one(struct run *run, size_t number)
     draw_region(run, number, profile);
     draw_affinity(run, twin);
     profile->Source = (KPROFILE_SOURCE)draw(run, SOURCES);
-    if (draw(run, 5) == 0 && run->shape != HUGE) {
+    if (draw(run, 5) == 0 && run->shape != HUGE && !run->usual) {
         profile->Segment = segments[draw(run, 2)];
     }
     twin->count = (ULONG)KiBucketCount(profile->RangeSize, profile->BucketLog2);
@@ -436,7 +437,11 @@ start_one(struct run *run, size_t number)
     if (run->overrun && draw(run, 4) == 0) {
         twin->count -= (ULONG)draw(run, twin->count + 1);
     }
-    twin_start(&run->both, twin, (int)draw(run, PROCESSES + 1) - 1);
+    if (run->usual) {
+        twin_start(&run->both, twin, (int)draw(run, PROCESSES));
+    } else {
+        twin_start(&run->both, twin, (int)draw(run, PROCESSES + 1) - 1);
+    }
 }
 
 static ULONG64
@@ -467,7 +472,7 @@ draw_hit(struct run *run)
     const ULONG64 address = draw_address(run);
     const KE_HIT told = {
         .Source = (KPROFILE_SOURCE)draw(run, SOURCES),
-        .Processor = (ULONG)draw(run, PROCESSORS),
+        .Processor = (ULONG)draw(run, run->usual ? 64 : PROCESSORS),
         /* One of them has no profiles, and one is nobody's. */
         .ProcessId = draw(run, 20) == 0 ? 0 : FIRST_PID + draw(run, PROCESSES + 1),
         .Address = address,
@@ -496,14 +501,14 @@ change_and_hit(struct run *run, int steps)
 }
 
 static void
-run_once(enum shape shape, uint64_t seed, bool overrun)
+run_once(enum shape shape, uint64_t seed, bool usual)
 {
     struct run *const run = calloc(1, sizeof(*run));
 
     assert_non_null(run);
     run->random = seed;
     run->shape = shape;
-    run->overrun = overrun;
+    run->usual = usual;
     both_open(&run->both);
     change_and_hit(run, 4000);
     for (size_t i = 0; i < MOST_PROFILES; i++) {
@@ -527,6 +532,16 @@ hits__random_in_all_shapes__counted_as_by_the_host(void **state)
     }
 }
 
+/* The program has a short way for those. */
+static void
+hits__of_processes_alone__counted_as_by_the_host(void **state)
+{
+    (void)state;
+    for (enum shape shape = 0; shape < SHAPES; shape++) {
+        run_once(shape, 2000 + shape, true);
+    }
+}
+
 /* ---- halts ---- */
 
 static void
@@ -542,6 +557,7 @@ overrun__random__the_halt_that_the_host_has(void **state)
         memset(run, 0, sizeof(*run));
         run->random = seed;
         run->overrun = true;
+        run->usual = seed % 2 == 0;
         both_open(&run->both);
         control = bpf_control_of(&run->both.kernel);
         for (int step = 0; step < 3000 && !KeQueryHalt(&run->both.host, NULL); step++) {
@@ -851,6 +867,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hits__of_processes_alone__counted_as_by_the_host),
         cmocka_unit_test(hits__random_in_all_shapes__counted_as_by_the_host),
         cmocka_unit_test(hits__recorded__counted_as_by_the_host),
         cmocka_unit_test(overrun__random__the_halt_that_the_host_has),
