@@ -28,6 +28,11 @@ TIME_LIMIT_S = 60
 
 _stage = None
 
+# Who runs the tests in the background of a script has these ignored, and commands would inherit that.
+for _signal in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(_signal) == signal.SIG_IGN:
+        signal.signal(_signal, signal.SIG_DFL)
+
 
 def is_root():
     return os.geteuid() == 0

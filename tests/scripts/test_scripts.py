@@ -64,8 +64,8 @@ class MakeBpf(Folder):
     def test_source_changed__fault_until_made_again(self):
         self.skip_without_clang()
         text = self.source.read_text()
-        self.assertEqual(text.count("own->matches++;"), 1)
-        self.source.write_text(text.replace("own->matches++;", "own->matches += 2;"))
+        self.assertEqual(text.count("own->cut++;"), 1)
+        self.source.write_text(text.replace("own->cut++;", "own->cut += 2;"))
         status, said = self.check()
         self.assertEqual(status, 1)
         self.assertIn("run scripts/make_bpf.py", said)
