@@ -96,7 +96,8 @@ bpf_table_publish(struct bpf_table *table, struct bpf_process *process,
 bool
 bpf_table_know(struct bpf_table *table, uint32_t pid, bool watched, uint64_t now_ns)
 {
-    const ULONG state = BPF_PROCESS_KNOWN | (watched ? BPF_PROCESS_WATCHED : 0u);
+    const USHORT state =
+        watched ? BPF_PROCESS_KNOWN | BPF_PROCESS_WATCHED : BPF_PROCESS_KNOWN;
     bool fresh;
     struct bpf_process *const process = bpf_table_take(table, pid, &fresh);
 
