@@ -409,8 +409,8 @@ def figure_delay(commands):
 # ---- system: the whole machine for a minute ----
 
 
-def system_actions(commands, hz):
-    work = commands.work_command(SYSTEM_SECONDS, PROCESSORS)
+def system_actions(commands, hz, seconds):
+    work = commands.work_command(seconds, PROCESSORS)
     actions = {"bare": lambda: commands.run(work)}
     for hal in HALS:
         command = [commands.ntprof, "system", "--hal", hal, "-F", str(hz), "-o", f"system-{hal}.pb.gz"]
@@ -439,8 +439,12 @@ def figure_system(commands):
         return
     say(f"{SYSTEM_SECONDS:.0f} s of work on all processors while the machine is profiled at 10 kHz; the profilers'")
     say("own processor time and all bytes that they write, with names for ntprof and without for perf.")
-    actions = system_actions(commands, 10000)
+    say("Each further second: what the whole watch takes more than one of a third of the time.")
+    actions = system_actions(commands, 10000, SYSTEM_SECONDS)
     results = turns(actions, SYSTEM_TURNS)
+    shorter = system_actions(commands, 10000, SYSTEM_SECONDS / 3)
+    del shorter["bare"]
+    shorter = turns(shorter, SYSTEM_TURNS)
     hals = [hal for hal in HALS if hal in actions]
     tools = [*hals, "perf record"] if commands.perf else hals
     names = {hal: f"ntprof system --hal {hal}" for hal in hals}
@@ -454,6 +458,14 @@ def figure_system(commands):
     if commands.perf:
         show("processor time: perf report",
              [result["perf record"].work["report_ns"] / 1e6 for result in results], "ms")
+    further = {tool: [(long[tool].cpu_ns - short[tool].cpu_ns) / (long[tool].work_wall_ns - short[tool].work_wall_ns)
+                      for long, short in zip(results, shorter)] for tool in tools}
+    for tool in tools:
+        show(f"each further second: {names.get(tool, 'perf record -a')}", [1e3 * cost for cost in further[tool]],
+             "ms")
+    for hal in hals if commands.perf else ():
+        show_below(f"each further second: hal/{hal} / perf record",
+                   [own / perf for own, perf in zip(further[hal], further["perf record"])], 0.1)
     for hal in hals if commands.perf else ():
         slowdowns = ratios(results, lambda took: took.work_wall_ns, hal, "perf record")
         noise = (max(slowdowns) - min(slowdowns)) / 2
