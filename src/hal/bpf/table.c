@@ -40,6 +40,14 @@ bpf_table_find(const struct bpf_table *table, uint32_t pid)
     return NULL;
 }
 
+/* Those in front are few, and numbers fall together there as a rule: a program that notes the end of a process that
+ * had one, for which nobody waits, must not find another there. */
+static bool
+is_fit(const struct bpf_table *table, ULONG at, uint32_t pid)
+{
+    return table->places[at].pid == 0 || table->places[at].pid == pid;
+}
+
 struct bpf_process *
 bpf_table_take(struct bpf_table *table, uint32_t pid, bool *fresh)
 {
@@ -53,7 +61,7 @@ bpf_table_take(struct bpf_table *table, uint32_t pid, bool *fresh)
     }
     for (choice = 0; choice <= BPF_PROBES; choice++) {
         at = place_of(pid, choice);
-        if (!table->taken[at]) {
+        if (!table->taken[at] && (choice > 0 || is_fit(table, at, pid))) {
             break;
         }
     }

@@ -4,9 +4,9 @@
  * in front, or else in one of BPF_PROBES places of the table.
  *
  * Invariants: a process is in one place; a place whose roots and state are all 0 is nobody's, and is
- * taken again by the next that hashes there. A session that changes a place waits for the programs that may have
- * found it (bpf_kernel_wait) before it gives it to another process: ke does, after each removal, and who
- * forgets one does.
+ * taken again by the next that hashes there, but in front by the same number alone. A session that changes
+ * a place waits for the programs that may have found it (bpf_kernel_wait) before it gives it to another
+ * process: ke does, after each removal, and who forgets one does.
  */
 #ifndef HAL_BPF_TABLE_H
 #define HAL_BPF_TABLE_H

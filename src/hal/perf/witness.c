@@ -42,6 +42,7 @@ end_redundant(struct perf *perf, struct perf_event *event, uint64_t time_ns)
     struct perf_tally *const tally = &event->source->tally;
 
     subtract(&tally->early, event->early);
+    event->early = 0; /* there may be a second witness of the same instant */
     if (event->target != NULL) {
         unlist(event);
         perf_event_close(perf, event, time_ns, false);
@@ -52,6 +53,7 @@ end_redundant(struct perf *perf, struct perf_event *event, uint64_t time_ns)
     subtract(&tally->events, event->booked.events);
     subtract(&tally->running_ns, event->booked.running_ns);
     subtract(&tally->lost, event->booked.lost);
+    event->booked = (struct perf_counts){0};
 }
 
 int
