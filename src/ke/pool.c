@@ -3,8 +3,6 @@
 #include "ke/pool.h"
 #include "ke/ki.h"
 
-enum { KI_CACHE_LINE_BYTES = 64 };
-
 _Static_assert(KI_POOL_FIRST_CHUNK > 2 * KI_UPDATE_NODES,
                "one chunk is enough for a start");
 
@@ -18,7 +16,7 @@ KiChunkNodes(ULONG Chunk)
 static ULONG64
 KiChunkBytes(ULONG Chunk)
 {
-    return KiChunkNodes(Chunk) * sizeof(KI_NODE) + (KI_CACHE_LINE_BYTES - 1);
+    return KiChunkNodes(Chunk) * sizeof(KI_NODE) + (KI_LINE_BYTES - 1);
 }
 
 static ULONG
@@ -74,8 +72,8 @@ KiGrowPool(KE_SYSTEM *Ke)
         return FALSE;
     }
     Pool->Memory[Chunk] = Memory;
-    Pool->Nodes[Chunk] = (KI_NODE *)(((ULONG_PTR)Memory + (KI_CACHE_LINE_BYTES - 1)) &
-                                     ~(ULONG_PTR)(KI_CACHE_LINE_BYTES - 1));
+    Pool->Nodes[Chunk] = (KI_NODE *)(((ULONG_PTR)Memory + (KI_LINE_BYTES - 1)) &
+                                     ~(ULONG_PTR)(KI_LINE_BYTES - 1));
     Pool->Chunks++;
     Pool->Free += (ULONG)Nodes;
     if (Chunk == 0) {
