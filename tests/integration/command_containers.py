@@ -221,7 +221,7 @@ class Files(Profiled):
 
     def test_deleted_while_it_runs__has_names(self):
         path = self.copy("shares", "work-deleted")
-        result = self.profile("--", "sh", "-c", f"{path} 300 & rm {path}; wait")
+        result = self.profile("--", "sh", "-c", f"{path} 300 & {harness.until_runs(path)}; rm {path}; wait")
         self.assertEqual(result.returncode, 0, text(result.stderr))
         if self.is_user():
             return  # who may be too late for it
@@ -234,7 +234,8 @@ class Files(Profiled):
         path = self.copy("shares", "work-replaced")
         new = self.copy("shares_namesake", "new")
         result = self.profile("--", "sh", "-c",
-                              f"{path} 400 & sleep 0.2; mv {new} {path}; {path} 400; wait")
+                              f"{path} 400 & {harness.until_runs(path)}; sleep 0.2; "
+                              f"mv {new} {path}; {path} 400; wait")
         self.assertEqual(result.returncode, 0, text(result.stderr))
         rows = [row for row in self.report("--by", "address")["rows"]
                 if "work-replaced" in row["image"]]

@@ -114,6 +114,9 @@ class OneProcess(ProgramTest):
 
 @for_each_user
 class Images(ProgramTest):
+    # A shell's words: the program runs, and has for a while.
+    begun = f"./program 300 & {harness.until_runs('./program')}; sleep 0.1"
+
     def test_stripped_program__shows_offsets_and_drops_nothing(self):
         strip = self.tool("strip")
         copy = self.folder / "stripped"
@@ -142,8 +145,7 @@ class Images(ProgramTest):
         copy = self.folder / "program"
         shutil.copy(program("shares"), copy)
         shutil.copy(program("shares_namesake"), self.folder / "other")
-        report = self.report_json("--", "sh", "-c",
-                                  "./program 300 & sleep 0.1; mv other program; wait")
+        report = self.report_json("--", "sh", "-c", f"{self.begun}; mv other program; wait")
         self.assert_books(report)
         names = self.shares(report)
         self.assertFalse([name for name in names if name.startswith("wrong_")], names)
@@ -154,7 +156,7 @@ class Images(ProgramTest):
     def test_program_deleted_while_it_runs__hits_stay(self):
         copy = self.folder / "program"
         shutil.copy(program("shares"), copy)
-        report = self.report_json("--", "sh", "-c", "./program 300 & sleep 0.1; rm program; wait")
+        report = self.report_json("--", "sh", "-c", f"{self.begun}; rm program; wait")
         self.assert_books(report)
         mine = sum(share for name, share in self.shares(report).items()
                    if name.startswith(("right_", "program")))

@@ -8,6 +8,7 @@ import platform
 import shutil
 import signal
 import subprocess
+import time
 
 import command_every
 import harness
@@ -120,13 +121,16 @@ class System(Whole):
                     self.assertEqual(others, 0)
 
     def test_one_processor__half_of_what_two_have(self):
+        began = time.monotonic()
         result = self.ntprof("system", "--duration", "1s", "-C", "0", "--json")
+        took_s = time.monotonic() - began
         self.assertEqual(result.returncode, 0)
         self.assertEqual(text(result.stderr), "")
         self.assertEqual(json.loads(result.stdout)["sources"], self.report()["sources"])
         source = self.report()["sources"][0]
         self.assertGreater(source["expected"], 900)
-        self.assertLess(source["expected"], 1300)
+        # It begins and ends as slowly as it likes, and has no more than that time of the processor.
+        self.assertLess(source["expected"], 1010 * took_s)
 
     def test_files__only_grow(self):
         self.start([self.copy("work-on"), "300000"])

@@ -212,6 +212,11 @@ def kill_quietly(pid, number=signal.SIGKILL):
         pass
 
 
+def until_runs(path):
+    """For the shell: waits until what it has put into the background has become this program."""
+    return f"until [ /proc/$!/exe -ef {path} ]; do :; done"
+
+
 class _CaseResult(unittest.TestResult):
     """Prints each case as cmocka does, which scripts/test_summary.py reads."""
 
