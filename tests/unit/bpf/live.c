@@ -13,6 +13,7 @@
 #include "hal/backend.h"
 #include "hal/bpf/bpf.h"
 #include "ke/ke.h"
+#include "own_page.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -40,10 +41,12 @@ __asm__(".pushsection .text\n"
         "    .endr\n"
         "    .popsection\n");
 
+static const char *slots; /* a copy of them that no other process has */
+
 static ULONG64
 slot_address(size_t slot)
 {
-    return (ULONG64)(uintptr_t)bpf_test_slots + slot * SLOT_BYTES;
+    return (ULONG64)(uintptr_t)slots + slot * SLOT_BYTES;
 }
 
 static void
@@ -114,6 +117,14 @@ notify(void *context, const ntprof_notification *notification)
     struct fixture *const told = context;
 
     told->ended = (pid_t)notification->pid;
+}
+
+static int
+make_slots(void **state)
+{
+    (void)state;
+    slots = own_page_make(bpf_test_slots);
+    return 0;
 }
 
 static int
@@ -607,5 +618,5 @@ main(void)
         live_test(start__processor_that_is_not_there__refused_and_nothing_open),
     };
 
-    return cmocka_run_group_tests_name("bpf live", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("bpf live", tests, make_slots, NULL);
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "hal/bpf/bpf.h"
+#include "own_page.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,11 +40,17 @@ call_unless_away(int command, union bpf_attr *attr, size_t bytes)
                : bpf_call_kernel(command, attr, bytes);
 }
 
-__attribute__((noinline)) static void
-place(void)
-{
-    __asm__ volatile("" ::: "memory");
-}
+/* A function that does nothing, and the rest of its page; tests call a copy, which is theirs alone. */
+extern const char renewal_place[];
+
+__asm__(".pushsection .text\n"
+        "    .balign 4096\n"
+        "renewal_place:\n"
+        "    ret\n"
+        "    .balign 4096\n"
+        "    .popsection\n");
+
+static const char *place;
 
 static void
 pin_to_one_processor(void)
@@ -54,6 +61,14 @@ pin_to_one_processor(void)
     CPU_ZERO(&set);
     CPU_SET(fixture.processor, &set);
     assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+}
+
+static int
+make_place(void **state)
+{
+    (void)state;
+    place = own_page_make(renewal_place);
+    return 0;
 }
 
 static int
@@ -110,7 +125,7 @@ call_to_have(int calls, uint64_t hits)
     uint64_t outside;
 
     for (int i = 0; i < calls; i++) {
-        place();
+        ((void (*)(void))(uintptr_t)place)();
     }
     bpf_query_hits(fixture.bpf, fixture.source, &counted, &outside);
     assert_int_equal(counted, 0);
@@ -329,5 +344,5 @@ main(void)
         renewal_test(start__processor_away__refused_then_counts),
     };
 
-    return cmocka_run_group_tests_name("bpf renewal", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("bpf renewal", tests, make_place, NULL);
 }
