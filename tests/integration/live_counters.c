@@ -132,7 +132,7 @@ read_on(void *argument)
             }
             last[i] = seen;
         }
-        reader->reads++;
+        __atomic_fetch_add(&reader->reads, 1, __ATOMIC_RELAXED);
     }
     return NULL;
 }
@@ -182,6 +182,9 @@ read_while_counting(ULONG *pages)
         pages[(i + 1) * PAGE_COUNTERS - 1] = mark_at(i);
     }
     assert_int_equal(pthread_create(&reader.thread, NULL, read_on, &reader), 0);
+    while (__atomic_load_n(&reader.reads, __ATOMIC_RELAXED) == 0) {
+        sched_yield(); /* on a busy machine all could be over before it begins */
+    }
     count_in_rounds(pages, source);
     stop_and_close(keeper);
     __atomic_store_n(&reader.done, true, __ATOMIC_RELEASE);
@@ -189,7 +192,6 @@ read_while_counting(ULONG *pages)
     if (reader.wrong != NULL) {
         fail_msg("%s", reader.wrong);
     }
-    assert_true(reader.reads > 0);
 }
 
 static void
@@ -695,7 +697,8 @@ stop__under_load_on_all_processors__nothing_counted_late(void **state)
                   (unsigned long long)stops.counted, (unsigned long long)stops.busy,
                   (unsigned long long)stops.late);
     assert_int_equal(stops.late, 0);
-    assert_true(stops.counted > 0);
+    /* On a single processor no hammer runs while this thread does. */
+    assert_true(stops.counted > 0 || count == 1);
     assert_true(stops.counted <= books.counted);
 }
 
