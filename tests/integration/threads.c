@@ -11,6 +11,7 @@
 enum { THREADS = 16, CALLS = 50, SLOT = 12, CROWD = 100, CHAINS = 2 };
 
 static ULONG *counters; /* of SLOT_COUNT, made by each test */
+static ULONG *more;     /* the same for a second profile */
 
 static void
 clear(void)
@@ -116,6 +117,7 @@ storm_drop(void *argument)
     (void)argument;
     if (atomic_load(&storm.counting)) {
         call_slot(SLOT, 3);
+        call_slot(SLOT + 1, 3);
         atomic_fetch_add(&storm.calls, 3);
     }
     return NULL;
@@ -183,6 +185,7 @@ threads__made_and_ended_while_starting__none_lost_or_doubled(void **state)
 
 /* A storm of chains: each thread makes the next one and ends. */
 static _Atomic int chains;
+static _Atomic int chains_refused; /* could not make the next one */
 
 static void *
 storm_link(void *argument)
@@ -195,8 +198,10 @@ storm_link(void *argument)
         return NULL;
     }
     usleep(100);
-    while (pthread_create(&next, NULL, storm_link, NULL) != 0) {
-        usleep(100);
+    if (pthread_create(&next, NULL, storm_link, NULL) != 0) {
+        atomic_fetch_add(&chains_refused, 1);
+        atomic_fetch_sub(&chains, 1);
+        return NULL;
     }
     pthread_detach(next);
     return argument;
@@ -209,6 +214,7 @@ chains_begin(void)
     atomic_store(&storm.over, false);
     atomic_store(&storm.calls, 0);
     atomic_store(&chains, CHAINS);
+    atomic_store(&chains_refused, 0);
     for (size_t i = 0; i < CHAINS; i++) {
         pthread_t first;
 
@@ -226,40 +232,62 @@ chains_end(void)
     }
 }
 
-/* Down a chain each thread that is opened inherits as well, until a thread has no breakpoint register left; then
- * the start fails, which is no matter of counting. */
+/* A thread that had more events than there are breakpoint registers could not make the next one. */
 static void
 threads__that_beget_the_next_and_end_while_starting__none_lost_or_doubled(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
     uint64_t calls = 0;
-    int started = 0;
 
     (void)state;
-    for (int round = 0; started < 5; round++) {
+    for (int round = 0; round < 10; round++) {
         HANDLE profile;
 
-        assert_true(round < 500);
         clear();
-        profile =
-            create_profile(NtCurrentProcess(), slot_address(0), SLOT_BYTES * SLOT_COUNT,
-                           4, counters, SLOT_COUNT, source);
         chains_begin();
-        if (NT_SUCCESS(NtStartProfile(profile))) {
-            started++;
-            atomic_store(&storm.counting, true);
-            while (atomic_load(&storm.calls) < 300) {
-                sched_yield();
-            }
-            chains_end();
-            assert_success(NtStopProfile(profile));
-            assert_only(counters, SLOT_COUNT, SLOT, (ULONG)atomic_load(&storm.calls));
-            calls += atomic_load(&storm.calls);
-            assert_exact_books(session, source, calls, calls);
-        } else {
-            chains_end();
+        profile = start_slots(NtCurrentProcess(), counters, source);
+        atomic_store(&storm.counting, true);
+        while (atomic_load(&storm.calls) < 300 && atomic_load(&chains_refused) == 0) {
+            sched_yield();
         }
+        chains_end();
+        assert_int_equal(atomic_load(&chains_refused), 0);
+        assert_success(NtStopProfile(profile));
+        assert_only(counters, SLOT_COUNT, SLOT, (ULONG)atomic_load(&storm.calls));
+        calls += atomic_load(&storm.calls);
+        assert_exact_books(session, source, calls, calls);
         assert_success(NtClose(profile));
+    }
+}
+
+static void
+threads__that_beget_the_next_while_two_sources_start__none_lost_or_doubled(void **state)
+{
+    const KPROFILE_SOURCE sources[] = {slot_source(SLOT), slot_source(SLOT + 1)};
+
+    (void)state;
+    for (int round = 0; round < 5; round++) {
+        HANDLE profiles[2];
+        ULONG calls;
+
+        clear();
+        more = guarded_counters(SLOT_COUNT);
+        chains_begin();
+        profiles[0] = start_slots(NtCurrentProcess(), counters, sources[0]);
+        profiles[1] = start_slots(NtCurrentProcess(), more, sources[1]);
+        atomic_store(&storm.counting, true);
+        while (atomic_load(&storm.calls) < 300 && atomic_load(&chains_refused) == 0) {
+            sched_yield();
+        }
+        chains_end();
+        assert_int_equal(atomic_load(&chains_refused), 0);
+        calls = (ULONG)atomic_load(&storm.calls);
+        assert_success(NtStopProfile(profiles[0]));
+        assert_success(NtStopProfile(profiles[1]));
+        assert_only(counters, SLOT_COUNT, SLOT, calls);
+        assert_only(more, SLOT_COUNT, SLOT + 1, calls);
+        assert_success(NtClose(profiles[0]));
+        assert_success(NtClose(profiles[1]));
     }
 }
 
@@ -481,6 +509,8 @@ main(void)
         fixture_test(threads__made_and_ended_while_starting__none_lost_or_doubled),
         fixture_test(
             threads__that_beget_the_next_and_end_while_starting__none_lost_or_doubled),
+        fixture_test(
+            threads__that_beget_the_next_while_two_sources_start__none_lost_or_doubled),
         fixture_test(threads__made_while_starting_that_stay__none_lost_or_doubled),
         fixture_test(threads__of_another_process_while_starting__none_lost_or_doubled),
         fixture_test_of(

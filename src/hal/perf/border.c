@@ -23,6 +23,7 @@ perf_border_status(int result)
     case ENFILE:
     case ENOSPC:
     case EBUSY:
+    case EAGAIN:
         return STATUS_INSUFFICIENT_RESOURCES;
     default:
         return STATUS_NOT_SUPPORTED;

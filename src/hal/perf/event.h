@@ -29,6 +29,7 @@ struct perf_event {
     uint64_t until_ns; /* hits after this are not its own; UINT64_MAX while open */
     uint64_t early;    /* hits before from_ns */
     bool doubtful;     /* may count what another counts already (witness.h) */
+    bool behind;       /* a mark: behind all other events of its thread (heirs.h) */
     struct perf_counts booked; /* closed: what of it is in the books */
     struct perf_counts base;   /* counts at the beginning of the stretch */
     uint64_t enabled_ns;       /* for how long, when it was last asked */
@@ -54,7 +55,8 @@ struct perf_event_request {
     const struct perf_source *source; /* NULL: side band only */
     bool kernel;                      /* hits in kernel mode too */
     bool side_band;
-    bool inherit; /* to threads and children made from now on */
+    bool switches; /* tell when threads are switched, and when they end */
+    bool inherit;  /* to threads and children made from now on */
     bool threads_only;
     bool on_exec; /* begins by itself at the next exec; else when it is opened */
     bool cgroup;  /* of all, but while a cgroup's threads run: pid is its descriptor */

@@ -163,7 +163,7 @@ reopen_target(struct perf *perf, struct perf_target *target, struct perf_source 
         change_period(target, source);
     }
     free(processors);
-    perf_roll_finish(&roll);
+    perf_roll_finish(perf, &roll);
 }
 
 /* Begin another stretch: reckon what was counted, and count from here. */

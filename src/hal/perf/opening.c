@@ -4,8 +4,8 @@
  *
  * A thread that runs already is opened by its number, later ones inherit. A thread that begins
  * while we are opening may be seen in /proc without our knowing whether its creator already had
- * events to inherit. It gets events of its own and is a suspect, with all that descend from it: what their first
- * hits show to be there twice goes (witness.h).
+ * events to inherit. It gets events of its own and is a suspect, with all that descend from it: what
+ * marks (heirs.h) or their first hits (witness.h) show to be there twice goes.
  *
  * Events begin together, when all of them are there: a call that fails has counted nothing. They
  * run from their opening nevertheless, and what is older than their beginning is left out when
@@ -20,10 +20,26 @@
 #include "hal/perf/witness.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+/*
+ * Who makes threads all the time is seen by the rounds in which new ones show. Then all threads get marks (heirs.h):
+ * not before, since most openings need none.
+ */
+enum { ROUNDS_UNMARKED = 1 };
+
+/*
+ * Breakpoints are few: x86 has four, other machines more. A thread that had more of them than there are could make no
+ * other thread, and the kernel, which counts them by the thread that they were made for, does not always notice. So we keep
+ * within them, and rather do all of it again, with marks on all threads: until nothing is doubtful, and after some attempts,
+ * until what is doubtful fits.
+ */
+enum { REGISTERS = 4, ATTEMPTS_SURE = 20, ATTEMPTS_MAX = 30 };
 
 /* ---- events ---- */
 
@@ -82,7 +98,8 @@ open_request(const struct perf *perf, const struct perf_target *target,
     return perf_event_open_fd(request, &perf->features, pid, (int)processor);
 }
 
-/* Open an event of a target and add it to opened. Returns 0 or negative errno. */
+/* Open an event of a target and add it to opened; without a source and side band it is a mark. Returns 0 or
+ * negative errno. */
 static int
 event_open(struct perf *perf, struct perf_target *target, struct perf_source *source,
            const struct perf_ring *ring, uint32_t tid, bool side_band,
@@ -92,6 +109,7 @@ event_open(struct perf *perf, struct perf_target *target, struct perf_source *so
         .source = source,
         .kernel = source != NULL && source->kernel_included,
         .side_band = side_band,
+        .switches = source == NULL && !side_band,
         .inherit = target->pid != 0,
         .threads_only = !target->cover.descendants,
         .on_exec = target->on_exec,
@@ -139,12 +157,29 @@ close_fd:
     return result;
 }
 
+/* As if it had never been opened. */
+static void
+event_undo(struct perf *perf, struct perf_event *event)
+{
+    if (event->source != NULL) {
+        event->source->tally.instances--;
+    }
+    perf_event_forget(perf, event);
+}
+
 void
 perf_events_forget_from(struct perf *perf, struct perf_events *events, size_t first)
 {
     while (events->count > first) {
-        perf_event_forget(perf, events->items[--events->count]);
+        event_undo(perf, events->items[--events->count]);
     }
+}
+
+int
+perf_open_mark(struct perf *perf, struct perf_target *target,
+               const struct perf_ring *ring, uint32_t tid, struct perf_events *marks)
+{
+    return event_open(perf, target, NULL, ring, tid, false, marks);
 }
 
 int
@@ -163,7 +198,7 @@ perf_events_begin(const struct perf *perf, struct perf_target *target,
     }
     for (size_t i = 0; i < opened->count; i++) {
         opened->items[i]->from_ns = *from_ns;
-        opened->items[i]->doubtful = target->doubtful;
+        opened->items[i]->doubtful = target->doubtful > 0;
     }
     perf_events_finish(opened);
     return 0;
@@ -249,13 +284,28 @@ perf_open_thread(struct perf *perf, struct perf_target *target,
     return 0;
 }
 
-void
-perf_roll_finish(struct perf_roll *roll)
+/* ---- all threads ---- */
+
+/* Forget all but whom to look into. */
+static void
+roll_empty(struct perf *perf, struct perf_roll *roll)
 {
-    perf_tids_finish(&roll->pids);
     perf_idmap_finish(&roll->done);
     perf_idmap_finish(&roll->gone);
     perf_settle_finish(&roll->settling);
+    perf_heirs_finish(perf, &roll->heirs);
+    roll->suspects.count = 0;
+    roll->suspected = false;
+    roll->unknown = 0;
+    roll->doubtful_rounds = 0;
+}
+
+void
+perf_roll_finish(struct perf *perf, struct perf_roll *roll)
+{
+    roll_empty(perf, roll);
+    perf_tids_finish(&roll->suspects);
+    perf_tids_finish(&roll->pids);
 }
 
 static int
@@ -273,6 +323,47 @@ roll_add_children(struct perf_roll *roll, uint32_t pid)
     return result;
 }
 
+/* A thread is gone: it ended meanwhile, or only waits for the others to end. Returns whether it may have made others
+ * that have not inherited, or -ENOMEM. */
+static int
+note_gone(const struct perf *perf, struct perf_target *target, struct perf_roll *roll,
+          uint32_t tid)
+{
+    const bool known = perf_idmap_find(&roll->gone, tid) != NULL;
+
+    if (perf_idmap_put(&roll->gone, tid, target) < 0) {
+        return -ENOMEM;
+    }
+    perf_heirs_read(perf, &roll->heirs);
+    return !known && !perf_heirs_held(&roll->heirs, tid);
+}
+
+/* As perf_open_thread, but marks give way. */
+static int
+open_before_marks(struct perf *perf, struct perf_target *target,
+                  const struct perf_selection *selection, struct perf_roll *roll,
+                  uint32_t tid, struct perf_events *opened)
+{
+    int result = perf_open_thread(perf, target, selection, tid, opened);
+
+    if ((result == -EMFILE || result == -ENFILE) &&
+        perf_heirs_give_up(perf, &roll->heirs)) {
+        result = perf_open_thread(perf, target, selection, tid, opened);
+    }
+    return result;
+}
+
+/* A thread has been opened that may have inherited. */
+static int
+note_suspect(struct perf_roll *roll, uint32_t tid, bool number_known)
+{
+    if (number_known) {
+        roll->unknown++;
+        return 0;
+    }
+    return perf_tids_add(&roll->suspects, tid);
+}
+
 /* Open a thread that is not done yet. Returns whether there may be others that it made, or
  * negative errno. */
 static int
@@ -280,19 +371,30 @@ open_new_thread(struct perf *perf, struct perf_target *target,
                 const struct perf_selection *selection, struct perf_roll *roll,
                 uint32_t pid, uint32_t tid, bool suspect, struct perf_events *opened)
 {
-    int result = perf_open_thread(perf, target, selection, tid, opened);
+    const bool number_known = perf_heirs_know(&roll->heirs, tid);
+    const bool marked = suspect || roll->marked;
+    int result;
 
+    if (perf_heirs_hold(&roll->heirs, tid)) {
+        return perf_idmap_put(&roll->done, tid, target);
+    }
+    roll->suspected = roll->suspected || suspect;
+    if (marked) {
+        perf_heirs_mark(perf, &roll->heirs, target, tid, false);
+    }
+    result = open_before_marks(perf, target, selection, roll, tid, opened);
     if (result == -ESRCH) {
-        /* It ended meanwhile, or only waits for the others to end. */
-        const bool known = perf_idmap_find(&roll->gone, tid) != NULL;
-
-        result = perf_idmap_put(&roll->gone, tid, target);
-        return result < 0 ? result : !known;
+        return note_gone(perf, target, roll, tid);
     }
     if (result == 0) {
         result = perf_idmap_put(&roll->done, tid, target);
     }
-    target->doubtful = target->doubtful || suspect;
+    if (result == 0 && marked) {
+        perf_heirs_mark(perf, &roll->heirs, target, tid, true);
+    }
+    if (result == 0 && suspect) {
+        result = note_suspect(roll, tid, number_known);
+    }
     if (result == 0) {
         result = perf_settle_add(&roll->settling, &perf->features, pid, tid);
     }
@@ -313,6 +415,7 @@ open_new_threads(struct perf *perf, struct perf_target *target,
     if (result == -ESRCH) {
         result = 0;
     }
+    perf_heirs_read(perf, &roll->heirs);
     for (size_t i = 0; result >= 0 && i < tids.count; i++) {
         if (perf_idmap_find(&roll->done, tids.items[i]) == NULL) {
             result = open_new_thread(perf, target, selection, roll, pid, tids.items[i],
@@ -324,36 +427,188 @@ open_new_threads(struct perf *perf, struct perf_target *target,
     return result < 0 ? result : fresh;
 }
 
-/* Open all threads of all processes of the roll, until no new one shows. */
+/* Look once into all processes of the roll, those that show meanwhile too. Returns how many threads may have made
+ * others that are not known, or negative errno. */
+static int
+open_round(struct perf *perf, struct perf_target *target,
+           const struct perf_selection *selection, struct perf_roll *roll,
+           size_t unsuspected, struct perf_events *opened)
+{
+    int fresh = 0;
+
+    for (size_t i = 0; i < roll->pids.count; i++) {
+        const uint32_t pid = roll->pids.items[i];
+        int result = open_new_threads(perf, target, selection, roll, pid,
+                                      i >= unsuspected, opened);
+
+        if (result >= 0) {
+            fresh += result;
+            result = roll->follow ? roll_add_children(roll, pid) : 0;
+        }
+        if (result < 0) {
+            return result;
+        }
+    }
+    return fresh;
+}
+
+/* Suspects that have inherited all need nothing of their own. */
+static void
+drop_heirs(struct perf *perf, const struct perf_roll *roll, size_t first,
+           struct perf_events *opened)
+{
+    size_t kept = first;
+
+    for (size_t i = first; i < opened->count; i++) {
+        struct perf_event *const event = opened->items[i];
+
+        if (perf_heirs_held(&roll->heirs, event->tid) &&
+            perf_tids_hold(&roll->suspects, event->tid)) {
+            event_undo(perf, event);
+        } else {
+            opened->items[kept++] = event;
+        }
+    }
+    opened->count = kept;
+}
+
+/* End a round: how many of its suspects have inherited all? Of the others it may be doubtful whether they have some. */
+static size_t
+judge_suspects(struct perf_roll *roll, bool settled)
+{
+    const bool sure =
+        settled && roll->marked && !roll->heirs.incomplete && !roll->heirs.given_up;
+    size_t doubtful = roll->unknown;
+    size_t heirs = 0;
+
+    for (size_t i = 0; i < roll->suspects.count; i++) {
+        const uint32_t tid = roll->suspects.items[i];
+
+        if (perf_heirs_held(&roll->heirs, tid)) {
+            heirs++;
+        } else if (!sure || perf_heirs_know_some(&roll->heirs, tid)) {
+            doubtful++;
+        }
+    }
+    roll->doubtful_rounds += doubtful > 0;
+    roll->suspects.count = 0;
+    roll->unknown = 0;
+    return heirs;
+}
+
+static void
+mark_all(struct perf *perf, struct perf_target *target, struct perf_roll *roll,
+         const struct perf_events *opened)
+{
+    for (size_t i = 0; i < opened->count; i++) {
+        if (i == 0 || opened->items[i]->tid != opened->items[i - 1]->tid) {
+            perf_heirs_mark(perf, &roll->heirs, target, opened->items[i]->tid, true);
+        }
+    }
+}
+
+/* How many breakpoints of this source may threads of this target have already? */
+static unsigned
+breakpoints_of(const struct perf *perf, const struct perf_target *target,
+               const struct perf_source *source)
+{
+    for (const struct perf_target *other = perf->targets;
+         other != NULL && source->type == PERF_TYPE_BREAKPOINT; other = other->next) {
+        if (!other->watch && other->pid != 0 && other->pid != target->pid) {
+            continue;
+        }
+        for (size_t i = 0; i < other->events.count; i++) {
+            if (other->events.items[i]->source == source) {
+                return 1 + other->doubtful;
+            }
+        }
+    }
+    return 0;
+}
+
+/* In how many rounds may threads get events that they may have already? Down a line of creators there may be one more of
+ * each in each of those rounds. */
+static unsigned
+allowed_rounds(const struct perf *perf, const struct perf_target *target,
+               const struct perf_selection *selection)
+{
+    unsigned taken = 0;
+
+    for (size_t i = 0; i < selection->source_count; i++) {
+        taken += selection->sources[i]->type == PERF_TYPE_BREAKPOINT;
+    }
+    if (taken == 0) {
+        return UINT_MAX;
+    }
+    for (size_t i = 0; i < perf->sources.count; i++) {
+        taken += breakpoints_of(perf, target, perf->sources.items[i]);
+    }
+    return taken < REGISTERS ? REGISTERS / taken - 1 : 0;
+}
+
+/* Open all threads of all processes of the roll, until no new one shows that may not have inherited. */
+static int
+open_rounds(struct perf *perf, struct perf_target *target,
+            const struct perf_selection *selection, struct perf_roll *roll,
+            unsigned allowed, struct perf_events *opened)
+{
+    size_t unsuspected = roll->pids.count;
+
+    for (int round = 0;; round++) {
+        const size_t first = opened->count;
+        int fresh = open_round(perf, target, selection, roll, unsuspected, opened);
+        bool settled;
+
+        if (fresh < 0) {
+            return fresh;
+        }
+        settled = perf_settle_wait(&roll->settling, &perf->features);
+        perf_heirs_read(perf, &roll->heirs);
+        drop_heirs(perf, roll, first, opened);
+        fresh -= (int)judge_suspects(roll, settled);
+        if (roll->doubtful_rounds > allowed) {
+            return -ENOSPC;
+        }
+        if (fresh == 0) {
+            return 0;
+        }
+        if (round == ROUNDS_UNMARKED && !roll->marked) {
+            mark_all(perf, target, roll, opened);
+        }
+        /* Known only now that others are open: it may have inherited. */
+        unsuspected = 0;
+    }
+}
+
 int
 perf_open_all(struct perf *perf, struct perf_target *target,
               const struct perf_selection *selection, struct perf_roll *roll,
               struct perf_events *opened)
 {
-    const size_t first_count = roll->pids.count;
-    bool again = false;
-    int fresh;
+    const size_t opened_before = opened->count;
+    int tries = 0;
+    const size_t pids_before = roll->pids.count;
+    const unsigned allowed = allowed_rounds(perf, target, selection);
+    const unsigned wanted = allowed == UINT_MAX ? allowed : 0;
+    int result = open_rounds(perf, target, selection, roll, wanted, opened);
 
-    do {
-        fresh = 0;
-        for (size_t i = 0; i < roll->pids.count; i++) {
-            /* Known only now that others are open: it may have inherited. */
-            const bool suspect = again || i >= first_count;
-            const uint32_t pid = roll->pids.items[i];
-            int result;
-
-            result =
-                open_new_threads(perf, target, selection, roll, pid, suspect, opened);
-            if (result >= 0) {
-                fresh += result;
-                result = roll->follow ? roll_add_children(roll, pid) : 0;
-            }
-            if (result < 0) {
-                return result;
-            }
-        }
-        again = true;
-    } while (perf_settle_wait(&roll->settling, &perf->features) || fresh > 0);
+    for (int i = 0; result == -ENOSPC && roll->suspected && i < ATTEMPTS_MAX; i++) {
+        perf_events_forget_from(perf, opened, opened_before);
+        roll_empty(perf, roll);
+        roll->pids.count = pids_before;
+        roll->marked = true;
+        tries++;
+        result = open_rounds(perf, target, selection, roll,
+                             i < ATTEMPTS_SURE ? wanted : allowed, opened);
+    }
+    fprintf(stderr, "XX end %d doubtful %u attempts %d given %d inc %d\n", result,
+            roll->doubtful_rounds, tries, roll->heirs.given_up, roll->heirs.incomplete);
+    if (result < 0) {
+        return result == -ENOSPC && roll->suspected ? -EAGAIN : result;
+    }
+    if (target->doubtful < roll->doubtful_rounds) {
+        target->doubtful = roll->doubtful_rounds;
+    }
     if (opened->count > 0) {
         return 0;
     }
@@ -384,6 +639,6 @@ perf_open_process(struct perf *perf, struct perf_target *target,
         perf_events_forget_from(perf, &opened, 0);
     }
     perf_events_finish(&opened);
-    perf_roll_finish(&roll);
+    perf_roll_finish(perf, &roll);
     return result;
 }

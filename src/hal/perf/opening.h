@@ -5,6 +5,7 @@
 #ifndef HAL_PERF_OPENING_H
 #define HAL_PERF_OPENING_H
 
+#include "hal/perf/heirs.h"
 #include "hal/perf/procfs.h"
 #include "hal/perf/settle.h"
 #include "hal/perf/target.h"
@@ -28,10 +29,21 @@ struct perf_roll {
     struct perf_idmap done; /* tids seen */
     struct perf_idmap gone; /* tids seen that had ended */
     struct perf_settling settling;
-    bool follow; /* children as well */
+    struct perf_heirs heirs;
+    struct perf_tids suspects; /* opened in this round, and may have inherited */
+    size_t unknown; /* the same, but marks will tell of another with its number */
+    unsigned doubtful_rounds; /* in which it was not found out of some */
+    bool marked;              /* all threads get marks from the beginning */
+    bool suspected;           /* some have been opened, in any round */
+    bool follow;              /* children as well */
 };
 
-void perf_roll_finish(struct perf_roll *roll);
+void perf_roll_finish(struct perf *perf, struct perf_roll *roll);
+
+/* perf_open_mark - an event that tells of a thread what heirs.h needs. Returns 0 or negative errno. */
+int perf_open_mark(struct perf *perf, struct perf_target *target,
+                   const struct perf_ring *ring, uint32_t tid,
+                   struct perf_events *marks);
 
 /*
  * perf_open_on - all that is selected for one thread on one processor, or nothing.
@@ -60,8 +72,8 @@ int perf_open_thread(struct perf *perf, struct perf_target *target,
 /*
  * perf_open_all - the same for all threads of the roll's processes, until no new one shows.
  *
- * Returns 0; -ESRCH if none of them lives; -ENOENT if all was covered already; negative errno.
- * What was opened before a failure is in opened.
+ * Returns 0; -ESRCH if none of them lives; -ENOENT if all was covered already; -EAGAIN if threads beget
+ * others faster than breakpoints can be put on them; negative errno. What was opened before a failure is in opened.
  */
 int perf_open_all(struct perf *perf, struct perf_target *target,
                   const struct perf_selection *selection, struct perf_roll *roll,

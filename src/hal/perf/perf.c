@@ -129,12 +129,11 @@ perf_source_counts(const struct perf *perf, const struct perf_source *source,
 
 /* ---- rings ---- */
 
-/* Map a ring for a processor and poll it. */
-static int
-make_ring(struct perf *perf, uint32_t processor, size_t pages)
+int
+perf_create_ring(const struct perf *perf, uint32_t processor, size_t pages,
+                 struct perf_ring **created)
 {
     const struct perf_event_request request = {0};
-    struct epoll_event interest = {.events = EPOLLIN, .data.u32 = processor};
     struct perf_ring *ring;
     int fd;
     int result;
@@ -153,12 +152,7 @@ make_ring(struct perf *perf, uint32_t processor, size_t pages)
     if (result < 0) {
         goto close_fd;
     }
-    if (epoll_ctl(perf->epoll_fd, EPOLL_CTL_ADD, fd, &interest) < 0) {
-        result = -errno;
-        perf_ring_unmap(ring);
-        goto free_ring;
-    }
-    perf->rings[processor] = ring;
+    *created = ring;
     return 0;
 
 close_fd:
@@ -168,15 +162,41 @@ free_ring:
     return result == -EPERM ? -ENOBUFS : result;
 }
 
+void
+perf_delete_ring(struct perf_ring *ring)
+{
+    if (ring != NULL) {
+        perf_ring_unmap(ring);
+        free(ring);
+    }
+}
+
+/* Make the ring of a processor and poll it. */
+static int
+make_ring(struct perf *perf, uint32_t processor, size_t pages)
+{
+    struct epoll_event interest = {.events = EPOLLIN, .data.u32 = processor};
+    struct perf_ring *ring;
+    int result = perf_create_ring(perf, processor, pages, &ring);
+
+    if (result < 0) {
+        return result;
+    }
+    if (epoll_ctl(perf->epoll_fd, EPOLL_CTL_ADD, ring->owner_fd, &interest) < 0) {
+        result = -errno;
+        perf_delete_ring(ring);
+        return result;
+    }
+    perf->rings[processor] = ring;
+    return 0;
+}
+
 static void
 drop_rings(struct perf *perf)
 {
     for (uint32_t i = 0; i < perf->processor_limit; i++) {
-        if (perf->rings[i] != NULL) {
-            perf_ring_unmap(perf->rings[i]);
-            free(perf->rings[i]);
-            perf->rings[i] = NULL;
-        }
+        perf_delete_ring(perf->rings[i]);
+        perf->rings[i] = NULL;
     }
 }
 

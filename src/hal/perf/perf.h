@@ -93,6 +93,12 @@ void perf_probe_source(struct perf *perf, struct perf_source *source);
  * errno: -ENOBUFS when no size is allowed. */
 int perf_make_rings(struct perf *perf);
 
+/* perf_create_ring, perf_delete_ring - one by itself, which nobody polls; NULL is deleted already. Returns 0 or
+ * negative errno: -ENOBUFS if its size is not allowed. */
+int perf_create_ring(const struct perf *perf, uint32_t processor, size_t pages,
+                     struct perf_ring **created);
+void perf_delete_ring(struct perf_ring *ring);
+
 /* perf_widen_rings - larger ones, unless they are there: before a watch of all processes, which reads
  * /proc while they fill. Bounded for all processors together. */
 void perf_widen_rings(struct perf *perf);

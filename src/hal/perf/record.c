@@ -214,6 +214,8 @@ parse_body(struct body body, struct perf_record *record)
     case PERF_RECORD_THROTTLE:
     case PERF_RECORD_UNTHROTTLE:
         return parse_throttle(body, record);
+    case PERF_RECORD_SWITCH:
+        return 0; /* the trailer says all */
     default:
         return -ENOTSUP;
     }

@@ -209,6 +209,11 @@ perf_refusal_explain(int error, enum perf_scope scope, char *reason,
         say(&words, "all breakpoint registers are taken",
             "use fewer breakpoints at a time");
         break;
+    case EAGAIN:
+        say(&words,
+            "its threads make others faster than breakpoints can be put on them",
+            "try again, or use a source that needs no breakpoint");
+        break;
     case ESRCH:
         say(&words, "the process is gone", "");
         break;

@@ -84,7 +84,7 @@ bool
 perf_settle_wait(struct perf_settling *settling, const struct perf_features *features)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    const bool waited = settling->count > 0;
+    bool all;
 
     for (int i = 0; settling->count > 0 && i < PAUSES_MAX; i++) {
         size_t kept = 0;
@@ -101,6 +101,7 @@ perf_settle_wait(struct perf_settling *settling, const struct perf_features *fea
         }
         settling->count = kept;
     }
+    all = settling->count == 0;
     perf_settle_finish(settling);
-    return waited;
+    return all;
 }

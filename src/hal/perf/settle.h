@@ -28,7 +28,7 @@ int perf_settle_add(struct perf_settling *settling,
                     const struct perf_features *features, uint32_t pid, uint32_t tid);
 
 /* perf_settle_wait - until each may be taken to be done: some tenths of a second at most, for one that never gets a
- * processor. Returns whether any was waited for; none is left. */
+ * processor. None is left. Returns whether all are. */
 bool perf_settle_wait(struct perf_settling *settling,
                       const struct perf_features *features);
 

@@ -20,7 +20,8 @@ struct perf_target {
     bool watch;
     bool on_exec;
     struct perf_events events;
-    bool doubtful; /* threads of it may have two events for one thing (witness.h) */
+    unsigned
+        doubtful; /* how many events too many its threads may have for one thing (witness.h) */
 
     /* Watches: what they cover. */
     struct perf_source **sources;

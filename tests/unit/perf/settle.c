@@ -76,7 +76,11 @@ waits_for(uint32_t tid)
     struct perf_settling settling = {0};
 
     assert_int_equal(perf_settle_add(&settling, &features, (uint32_t)getpid(), tid), 0);
-    return perf_settle_wait(&settling, &features);
+    if (settling.count == 0) {
+        return false;
+    }
+    assert_true(perf_settle_wait(&settling, &features));
+    return true;
 }
 
 static uint64_t
