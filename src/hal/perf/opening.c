@@ -22,7 +22,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -586,7 +585,6 @@ perf_open_all(struct perf *perf, struct perf_target *target,
               struct perf_events *opened)
 {
     const size_t opened_before = opened->count;
-    int tries = 0;
     const size_t pids_before = roll->pids.count;
     const unsigned allowed = allowed_rounds(perf, target, selection);
     const unsigned wanted = allowed == UINT_MAX ? allowed : 0;
@@ -597,12 +595,9 @@ perf_open_all(struct perf *perf, struct perf_target *target,
         roll_empty(perf, roll);
         roll->pids.count = pids_before;
         roll->marked = true;
-        tries++;
         result = open_rounds(perf, target, selection, roll,
                              i < ATTEMPTS_SURE ? wanted : allowed, opened);
     }
-    fprintf(stderr, "XX end %d doubtful %u attempts %d given %d inc %d\n", result,
-            roll->doubtful_rounds, tries, roll->heirs.given_up, roll->heirs.incomplete);
     if (result < 0) {
         return result == -ENOSPC && roll->suspected ? -EAGAIN : result;
     }
