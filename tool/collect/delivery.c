@@ -6,11 +6,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 /* Files are opened when a mapping of them is delivered: sooner than the session must, so that programs that live
- * shorter are still there, or who started them, or their container. */
+ * shorter are still there, or who started them, or their container. Back end bpf wakes by itself for them. */
 static const int wait_most_ms = 50;
 
 /* Should the session refuse to deliver, it is asked again after this time, not at once. */
@@ -50,6 +51,15 @@ deliver(struct delivery *delivery, int *wait_ms)
     return go_on;
 }
 
+static bool
+wakes_for_mappings(ntprof_session *session)
+{
+    ntprof_session_info info = {.size = sizeof(info)};
+
+    (void)ntprof_session_get_info(session, &info);
+    return strcmp(info.backend, "bpf") == 0;
+}
+
 static void *
 delivery_main(void *argument)
 {
@@ -58,12 +68,15 @@ delivery_main(void *argument)
         {.fd = delivery->wake_fd, .events = POLLIN},
         {.fd = ntprof_session_fd(delivery->session), .events = POLLIN},
     };
+    const bool wakes = wakes_for_mappings(delivery->session);
     int wait_ms = 0;
 
     pthread_setname_np(pthread_self(), "ntprof");
     while (deliver(delivery, &wait_ms)) {
-        (void)poll(fds, 2,
-                   wait_ms < 0 || wait_ms > wait_most_ms ? wait_most_ms : wait_ms);
+        if (wait_ms < 0 || (wait_ms > wait_most_ms && !wakes)) {
+            wait_ms = wait_most_ms;
+        }
+        (void)poll(fds, 2, wait_ms);
     }
     return NULL;
 }

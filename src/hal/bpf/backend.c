@@ -490,6 +490,7 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
         }
     }
     statistics->RingBytes += stream->guest_ring_count * BPF_RING_DATA_BYTES;
+    statistics->RingBytes += bpf_bells_bytes(&backend->bpf->bells);
 }
 
 /* Readable when a process with profiles has ended, or the stream has much to tell. */
@@ -526,6 +527,7 @@ deliver(void *context)
     if (now - backend->renewed_ns >= RENEWAL_NS) {
         backend->renewed_ns = now;
         bpf_renew(backend->bpf);
+        bpf_bells_renew(&backend->bpf->bells);
     }
     return wait_ms >= 0 ? wait_ms : DELIVERY_MS;
 }

@@ -14,6 +14,7 @@
 #ifndef HAL_BPF_BPF_H
 #define HAL_BPF_BPF_H
 
+#include "hal/bpf/bell.h"
 #include "hal/bpf/index.h"
 #include "hal/perf/guest.h"
 
@@ -69,9 +70,10 @@ struct bpf {
     struct perf *stream; /* NULL: nobody is watched */
     struct perf_guest guest;
     void *rings;
-    int mapped_link;     /* -1: not attached */
-    uint64_t settled_ns; /* when the last watch had been told of whom it watches */
-    uint64_t below;      /* watched processes whose hits cannot be told apart */
+    struct bpf_bells bells; /* for when it sleeps */
+    int mapped_link;        /* -1: not attached */
+    uint64_t settled_ns;    /* when the last watch had been told of whom it watches */
+    uint64_t below;         /* watched processes whose hits cannot be told apart */
 
     char error[768]; /* why the last call failed */
 };

@@ -4,6 +4,7 @@
 
 #include "hal/perf/descriptor.h"
 #include "hal/perf/record.h"
+#include "hal/perf/ring.h"
 #include "hal/perf/target.h"
 #include "hal/perf/wide.h"
 #include "ke/profint.h"
@@ -21,8 +22,11 @@
 #include <unistd.h>
 
 /* So long a process that has changed is out of step, more or less; and the first one after a while in which nothing
- * was told. To wake up costs the session more than what it then does. */
-enum { STREAM_MS = 20, QUIET_MS = 50 };
+ * was told. To wake up costs the session more than what it then does, so with bells it sleeps. */
+enum { STREAM_MS = 20, QUIET_MS = 50, SLEEP_MS = 250 };
+
+#define UNITS_A_SECOND UINT64_C(10000000)
+#define NS_PER_MS INT64_C(1000000)
 
 _Static_assert(offsetof(struct perf_event_mmap_page, data_head) ==
                        offsetof(struct bpf_ring, head) &&
@@ -199,6 +203,14 @@ bring_all(struct bpf *bpf)
     return result;
 }
 
+static void
+close_stream(struct bpf *bpf)
+{
+    bpf_bells_finish(&bpf->bells);
+    perf_delete(bpf->stream);
+    bpf->stream = NULL;
+}
+
 /* What all watches have in common, made for the first. */
 static int
 open_stream(struct bpf *bpf)
@@ -217,6 +229,7 @@ open_stream(struct bpf *bpf)
     if (result < 0) {
         return result;
     }
+    bpf_bells_init(&bpf->bells, bpf->kernel.processors);
     bpf->guest =
         (struct perf_guest){.context = bpf, .hit = take_hit, .exited = note_exit};
     perf_invite(bpf->stream, &bpf->guest);
@@ -226,9 +239,11 @@ open_stream(struct bpf *bpf)
         result = -errno;
     }
     if (result < 0) {
-        perf_delete(bpf->stream);
-        bpf->stream = NULL;
+        close_stream(bpf);
         return result;
+    }
+    if (bpf->bells.items != NULL) {
+        (void)epoll_ctl(bpf->epoll_fd, EPOLL_CTL_ADD, bpf->bells.epoll_fd, &interest);
     }
     bpf->mapped_link = perf_descriptor_own(bpf_kernel_attach_mapped(&bpf->kernel));
     return 0;
@@ -237,8 +252,7 @@ open_stream(struct bpf *bpf)
 void
 bpf_stream_close(struct bpf *bpf)
 {
-    perf_delete(bpf->stream);
-    bpf->stream = NULL;
+    close_stream(bpf);
     if (bpf->rings != NULL) {
         munmap(bpf->rings, bpf->kernel.processors * sizeof(struct bpf_ring));
         bpf->rings = NULL;
@@ -273,6 +287,68 @@ bpf_stream_flush(struct bpf *bpf)
     note_told(bpf);
 }
 
+/* ---- sleep ---- */
+
+static bool
+has_more(const struct perf *stream)
+{
+    for (uint32_t i = 0; i < stream->processor_limit; i++) {
+        if (stream->rings[i] != NULL && perf_ring_update(stream->rings[i]) != 0) {
+            return true;
+        }
+    }
+    for (uint32_t i = 0; i < stream->guest_ring_count; i++) {
+        if (perf_ring_update(&stream->guest_rings[i]) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Hits that are noted ring no bell, and must not fill a quarter of their ring: how soon they could is known of those
+ * that time makes. */
+static int
+sleep_most_ms(const struct bpf *bpf)
+{
+    uint64_t hits_a_second = 1;
+    uint64_t room_ms;
+
+    for (uint32_t i = 0; i < bpf->slot_count; i++) {
+        const struct perf_source *const source = bpf->slots[i].source;
+
+        if (source->unit != NTPROF_UNIT_100NS || source->interval == 0) {
+            return QUIET_MS;
+        }
+        hits_a_second += UNITS_A_SECOND / source->interval;
+    }
+    room_ms = (uint64_t)BPF_RING_HITS / 4 * 1000 / hits_a_second;
+    return room_ms < SLEEP_MS ? (int)room_ms : SLEEP_MS;
+}
+
+/*
+ * All is delivered, and nothing came lately: as long as that lasts already, the session sleeps, or until a bell rings.
+ * So a process that maps data all the time, which only its hits tell, is out of step for a part of that time
+ * alone.
+ */
+static int
+fall_asleep(struct bpf *bpf)
+{
+    const int64_t quiet_ms =
+        (int64_t)(bpf->stream->delivered_ns - bpf->stream->last_ns) / NS_PER_MS;
+    const int most_ms = sleep_most_ms(bpf);
+
+    if (!bpf_bells_set(&bpf->bells)) {
+        return QUIET_MS;
+    }
+    if (has_more(bpf->stream)) {
+        return STREAM_MS; /* it may have come before they were set */
+    }
+    if (most_ms <= QUIET_MS || quiet_ms <= QUIET_MS) {
+        return QUIET_MS;
+    }
+    return quiet_ms < most_ms ? (int)quiet_ms : most_ms;
+}
+
 int
 bpf_stream_deliver(struct bpf *bpf)
 {
@@ -281,10 +357,14 @@ bpf_stream_deliver(struct bpf *bpf)
     if (bpf->stream == NULL || bpf->stream->delivering) {
         return -1;
     }
+    bpf_bells_silence(&bpf->bells);
     before_ns = bpf->stream->last_ns;
     (void)perf_deliver(bpf->stream);
     note_told(bpf);
-    return bpf->stream->last_ns != before_ns ? STREAM_MS : QUIET_MS;
+    if (bpf->stream->last_ns != before_ns || has_more(bpf->stream)) {
+        return STREAM_MS;
+    }
+    return fall_asleep(bpf);
 }
 
 /* ---- watches ---- */
@@ -390,6 +470,7 @@ bpf_watch(struct bpf *bpf, uint32_t pid, uint32_t flags,
     }
     bpf_release(bpf);
     bpf->settled_ns = perf_now_ns(bpf->stream);
+    bpf_bells_ring(&bpf->bells);
     return 0;
 
 stop:

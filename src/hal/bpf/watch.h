@@ -8,7 +8,8 @@
  * ring and comes in its turn, after what happened before it: so it counts in profiles that were
  * started because of that, as in hal/perf. So does a hit of a watched process that matches nothing: of
  * what is mapped at an address that was chosen, or made code, no tracepoint tells. Where that
- * replaces something with profiles, these count until it is told: STREAM_MS or QUIET_MS, more or less.
+ * replaces something with profiles, these count until it is told: STREAM_MS or QUIET_MS, more or less. When nothing
+ * happens the session sleeps for longer; the kernel's records wake it (bell.h), noted hits do not.
  *
  * Invariants:
  *   - a process is known from its first noted hit on that comes while it lives, until it ends; one that nobody
