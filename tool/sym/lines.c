@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Deeper chains are forged: the outer end is cut off. */
@@ -199,6 +200,15 @@ find_unit(struct sym_lines *lines, uint64_t address)
 
 /* --- on a stack that is large enough --- */
 
+/* A first thread's stack gets memory as it grows: where that is limited, the answer to growth may be a signal. */
+static bool
+is_memory_limited(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+}
+
 static void
 measure_stack(struct sym_lines *lines)
 {
@@ -208,7 +218,7 @@ measure_stack(struct sym_lines *lines)
 
     lines->stack_low = 0;
     lines->stack_high = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0) {
+    if (is_memory_limited() || pthread_getattr_np(pthread_self(), &attributes) != 0) {
         return;
     }
     if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
