@@ -82,7 +82,8 @@ perf_books_settle(const struct perf_tally *tally, const struct perf_counts *open
         .lost = closed.lost + open->lost,
     };
     books->expected = closed.done_expected + books->throttled;
-    books->expected -= tally->early < books->expected ? tally->early : books->expected;
+    books->expected -=
+        tally->untimely < books->expected ? tally->untimely : books->expected;
     rest = taken + books->throttled;
     limit_lost(books, rest);
     rest += books->lost;

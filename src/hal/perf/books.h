@@ -20,8 +20,8 @@ struct perf_tally {
     uint64_t done_throttled; /* hits */
     /* Events of single threads on single processors: each may have ended within an interval. */
     uint64_t instances;
-    uint64_t early; /* hits made before their events began to count */
-    uint64_t lost;  /* hits that closed events and LOST records told of */
+    uint64_t untimely; /* hits made before their events began to count, or after that */
+    uint64_t lost;     /* hits that closed events and LOST records told of */
     /* The stretch that runs */
     uint64_t events; /* of events closed meanwhile; open ones are added by the reader */
     uint64_t running_ns;   /* for how long those were counting */

@@ -80,6 +80,16 @@ perf_tell_hit(void *context, const KE_HIT *hit)
     return TRUE;
 }
 
+/* A hit that its event has counted, and that is not to be taken. */
+static void
+note_untimely(struct perf_event *event)
+{
+    if (event->fd >= 0 || event->booked.events > 0) {
+        event->source->tally.untimely++;
+        event->untimely++;
+    }
+}
+
 static void
 deliver_sample(struct perf *perf, struct perf_ring *ring,
                const struct perf_sample *sample)
@@ -87,12 +97,11 @@ deliver_sample(struct perf *perf, struct perf_ring *ring,
     struct perf_event *event = event_of(perf, ring, sample->id);
     KE_HIT hit;
 
-    if (event == NULL || event->source == NULL || sample->time_ns > event->until_ns) {
+    if (event == NULL || event->source == NULL) {
         return;
     }
-    if (sample->time_ns < event->from_ns) {
-        event->source->tally.early++;
-        event->early++;
+    if (sample->time_ns < event->from_ns || sample->time_ns > event->until_ns) {
+        note_untimely(event);
         return;
     }
     if (event->doubtful) {

@@ -4,9 +4,11 @@
 #include "hal/perf/opening.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,6 +21,8 @@ perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
 {
     struct perf_counts counts;
 
+    /* What it has counted stays so: each hit that is read here is taken, or is untimely. */
+    (void)ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
     perf_event_read_counts(event, &perf->features, &counts);
     perf->rings[event->processor]->lost_closed += counts.lost;
     if (event->source != NULL && count) {
@@ -33,6 +37,7 @@ perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
     event->fd = -1;
     event->target = NULL;
     event->until_ns = until_ns;
+    event->closed_ns = perf_now_ns(perf);
     event->next_closed = perf->closed;
     perf->closed = event;
 }
@@ -45,7 +50,7 @@ perf_reap_closed(struct perf *perf, uint64_t bound_ns)
     while (*link != NULL) {
         struct perf_event *event = *link;
 
-        if (event->until_ns > bound_ns) {
+        if (event->closed_ns > bound_ns) {
             link = &event->next_closed;
             continue;
         }

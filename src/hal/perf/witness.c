@@ -41,8 +41,8 @@ end_redundant(struct perf *perf, struct perf_event *event, uint64_t time_ns)
 {
     struct perf_tally *const tally = &event->source->tally;
 
-    subtract(&tally->early, event->early);
-    event->early = 0; /* there may be a second witness of the same instant */
+    subtract(&tally->untimely, event->untimely);
+    event->untimely = 0; /* there may be a second witness of the same instant */
     if (event->target != NULL) {
         unlist(event);
         perf_event_close(perf, event, time_ns, false);

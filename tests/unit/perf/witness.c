@@ -247,7 +247,7 @@ hits__event_and_its_successor__both_are_counted(void **state)
     sample_at(33, 2, 1600);
     assert_int_equal(deliver(), 2);
     assert_true(is_open(2));
-    assert_int_equal(world.source.tally.early, 1);
+    assert_int_equal(world.source.tally.untimely, 1);
 }
 
 /* Stopped before the hits were delivered: what the younger has counted leaves the books. */
@@ -275,7 +275,7 @@ books__closed_before_delivery__redundant_counts_are_taken_out(void **state)
 
 /* Hits before the common beginning were taken out of what is expected: with their event they come back. */
 static void
-books__early_hits_of_a_redundant_event__leave_with_it(void **state)
+books__untimely_hits_of_a_redundant_event__leave_with_it(void **state)
 {
     (void)state;
     open_event(1);
@@ -283,11 +283,11 @@ books__early_hits_of_a_redundant_event__leave_with_it(void **state)
     sample_at(33, 1, 400);
     sample_at(33, 2, 401);
     assert_int_equal(deliver(), 0);
-    assert_int_equal(world.source.tally.early, 2);
+    assert_int_equal(world.source.tally.untimely, 2);
     sample(33, 1);
     sample(33, 2);
     assert_int_equal(deliver(), 1);
-    assert_int_equal(world.source.tally.early, 1);
+    assert_int_equal(world.source.tally.untimely, 1);
 }
 
 int
@@ -311,7 +311,7 @@ main(void)
             books__closed_before_delivery__redundant_counts_are_taken_out, setup,
             teardown),
         cmocka_unit_test_setup_teardown(
-            books__early_hits_of_a_redundant_event__leave_with_it, setup, teardown),
+            books__untimely_hits_of_a_redundant_event__leave_with_it, setup, teardown),
     };
 
     return cmocka_run_group_tests_name("perf_witness", tests, NULL, NULL);
