@@ -277,11 +277,12 @@ NTSTATUS ntprof_session_flush(ntprof_session *session);
 
 /*
  * ntprof_session_freeze - take no hits any more: when it returns, books and counters stay as they are, but for
- * hits from before that a flush still delivers. What happens to processes is told as ever. For back
- * ends that count at any time, so that books and counters can be read of one moment; and there is no way back.
+ * hits from before that a flush still delivers. So books and counters can be read of one moment, while what is
+ * profiled runs on; and there is no way back. What happened to processes before is told; what happens to them later may be or
+ * not.
  *
  * STATUS_INVALID_PARAMETER  session is NULL
- * STATUS_NOT_SUPPORTED      the back end counts in deliveries alone
+ * STATUS_NOT_SUPPORTED      the back end is simulated: nothing happens between calls
  */
 NTSTATUS ntprof_session_freeze(ntprof_session *session);
 

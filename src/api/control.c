@@ -196,8 +196,8 @@ ntprof_session_freeze(ntprof_session *session)
     }
     if (session->backend->Freeze == NULL) {
         return api_leave_because(session, STATUS_NOT_SUPPORTED,
-                                 "back end %s counts in deliveries alone: what is not "
-                                 "delivered is not counted",
+                                 "back end %s has hits in calls alone: nothing comes "
+                                 "between them",
                                  session->backend->Name);
     }
     session->backend->Freeze(session->backend_context);

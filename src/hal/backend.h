@@ -129,8 +129,8 @@ typedef struct _HAL_BACKEND {
         void *Context); /* polls readable when there is something to deliver; -1 */
     int (*Deliver)(
         void *Context); /* what is due; returns ms until the next call, or -1 */
-    /* Takes no hits from now on; what has been noted is still to be delivered. NULL: hits come with Deliver and
-     * Flush alone. */
+    /* Takes no hits from now on; what has been noted is still to be delivered. NULL: hits come in calls
+     * alone. */
     void (*Freeze)(void *Context);
     /* Why a call failed since ClearError: a sentence, or "". */
     const char *(*Error)(void *Context);

@@ -930,7 +930,7 @@ collector_stop(struct collector *collector)
 {
     delivery_stop(&collector->delivery);
     delivery_lock(&collector->delivery);
-    if (collector->images.dense && !collector->ended) {
+    if (!collector->ended) {
         collector_freeze(collector);
     }
     /* Without memory for it the next snapshot tries again; of a session that is not frozen, it ends a bit

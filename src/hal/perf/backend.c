@@ -360,6 +360,12 @@ clear_error(void *context)
     perf->error[0] = 0;
 }
 
+static void
+freeze(void *context)
+{
+    perf_freeze(context);
+}
+
 const HAL_BACKEND HalPerfBackend = {
     .Name = "perf",
     .Hal = &perf_table,
@@ -373,6 +379,7 @@ const HAL_BACKEND HalPerfBackend = {
     .QueryStatistics = query_statistics,
     .Descriptor = descriptor,
     .Deliver = deliver,
+    .Freeze = freeze,
     .Error = error,
     .ClearError = clear_error,
 };

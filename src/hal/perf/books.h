@@ -20,7 +20,7 @@ struct perf_tally {
     uint64_t done_throttled; /* hits */
     /* Events of single threads on single processors: each may have ended within an interval. */
     uint64_t instances;
-    uint64_t untimely; /* hits made before their events began to count, or after that */
+    uint64_t untimely; /* hits made while their events were not to count */
     uint64_t lost;     /* hits that closed events and LOST records told of */
     /* The stretch that runs */
     uint64_t events; /* of events closed meanwhile; open ones are added by the reader */

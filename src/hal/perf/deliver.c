@@ -100,7 +100,8 @@ deliver_sample(struct perf *perf, struct perf_ring *ring,
     if (event == NULL || event->source == NULL) {
         return;
     }
-    if (sample->time_ns < event->from_ns || sample->time_ns > event->until_ns) {
+    if (sample->time_ns < event->from_ns || sample->time_ns > event->until_ns ||
+        sample->time_ns > perf->frozen_ns) {
         note_untimely(event);
         return;
     }

@@ -27,7 +27,7 @@ struct perf_event {
     struct perf_target *target; /* NULL once closed */
     uint64_t from_ns;           /* what was before this does not count */
     uint64_t until_ns;  /* hits after this are not its own; UINT64_MAX while open */
-    uint64_t untimely;  /* hits before from_ns and after until_ns */
+    uint64_t untimely;  /* hits before from_ns, after until_ns, and after a freeze */
     uint64_t closed_ns; /* no record of it is younger */
     bool doubtful;      /* may count what another counts already (witness.h) */
     bool behind;        /* a mark: behind all other events of its thread (heirs.h) */

@@ -106,6 +106,21 @@ perf_probe_source(struct perf *perf, struct perf_source *source)
     }
 }
 
+/* What is counted until all are disabled is untimely. */
+void
+perf_freeze(struct perf *perf)
+{
+    const uint64_t now_ns = perf_now_ns(perf);
+
+    perf->frozen_ns = now_ns < perf->frozen_ns ? now_ns : perf->frozen_ns;
+    for (const struct perf_target *target = perf->targets; target != NULL;
+         target = target->next) {
+        for (size_t i = 0; i < target->events.count; i++) {
+            (void)ioctl(target->events.items[i]->fd, PERF_EVENT_IOC_DISABLE, 0);
+        }
+    }
+}
+
 void
 perf_source_counts(const struct perf *perf, const struct perf_source *source,
                    struct perf_counts *counts)
@@ -361,6 +376,7 @@ perf_create(struct _KE_SYSTEM *ke, perf_notify *notify, void *context, bool user
     }
     perf->ke = ke;
     perf->cgroup_fd = -1;
+    perf->frozen_ns = UINT64_MAX;
     perf->ring_pages_wanted = RING_PAGES_MAX;
     perf->processor_limit = configured < 1 || configured > PROCESSORS_MAX
                                 ? PROCESSORS_MAX

@@ -61,6 +61,7 @@ struct perf {
     bool resync; /* records were lost */
     uint64_t resynced_ns;
     uint64_t last_ns;      /* time of the newest record delivered */
+    uint64_t frozen_ns;    /* hits after this are not taken; UINT64_MAX: all are */
     uint64_t delivered_ns; /* up to where the last delivery went */
     uint64_t late;
     char error[768]; /* why the last call failed */
@@ -126,6 +127,9 @@ BOOLEAN perf_tell_hit(void *context, const KE_HIT *hit);
 
 /* perf_flush - everything that happened before the call; nothing from within a delivery. */
 void perf_flush(struct perf *perf);
+
+/* perf_freeze - see HAL_BACKEND.Freeze. */
+void perf_freeze(struct perf *perf);
 
 /* perf_source_counts - the sum over a source's open events. */
 void perf_source_counts(const struct perf *perf, const struct perf_source *source,
