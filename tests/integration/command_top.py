@@ -129,7 +129,18 @@ class Top(CommandTest):
         self.assertIn("taken", said)
 
     def header_hits(self, lines):
-        return int(re.match(r"time: (\d+) hits", lines[1]).group(1))
+        """-1: none, as on a screen that is half drawn."""
+        found = re.match(r"time: (\d+) hits", lines[1])
+        return int(found.group(1)) if found else -1
+
+    def wait_paused(self):
+        """All is drawn when it is the same twice, for nothing changes any more."""
+        seen = []
+
+        def is_drawn(lines):
+            seen.append(lines)
+            return "[paused]" in "\n".join(lines) and self.header_hits(lines) >= 0 and lines in seen[-2:-1]
+        return self.wait_screen(is_drawn, "[paused]")
 
 
 @for_each_user
@@ -201,14 +212,14 @@ class Shows(Top):
     def test_pause__holds_the_screen_and_nothing_is_lost(self):
         self.start_with_worker()
         self.press("Space")
-        held = self.header_hits(self.wait_screen("[paused]"))
+        held = self.header_hits(self.wait_paused())
         self.press("?")
         self.wait_screen(HELP_WORD)
         self.press("q")
-        self.assertEqual(self.header_hits(self.wait_screen("[paused]")), held)
+        self.assertEqual(self.header_hits(self.wait_paused()), held)
         self.press("w")
         self.wait_screen("wrote " + FILE)
-        self.assertEqual(self.header_hits(self.lines()), held)
+        self.assertEqual(self.header_hits(self.wait_paused()), held)
         self.press("p")
         self.wait_screen(lambda lines: self.header_hits(lines) > held)
         self.press("q")
@@ -217,7 +228,7 @@ class Shows(Top):
     def test_written_file__has_what_was_shown(self):
         self.start_with_worker()
         self.press("i", "Space")
-        lines = self.wait_screen("[paused]")
+        lines = self.wait_paused()
         self.press("w")
         self.wait_screen("wrote " + FILE)
         result = self.ntprof("report", "--json", "--rows", "0", FILE)
@@ -266,8 +277,7 @@ class Shows(Top):
         self.assertTrue(hits, lines)
         self.assertTrue([line for line in lines if re.search(r"[0-9a-f]{4,}: +>? *[a-z]+ ", line)], lines)
         before = int(re.match(r"time: (\d+)", lines[1]).group(1))
-        self.wait_screen(lambda lines: int(re.match(r"time: (\d+)", lines[1]).group(1)) > before,
-                         "a newer listing")
+        self.wait_screen(lambda lines: self.header_hits(lines) > before, "a newer listing")
         self.press("q")
         self.wait_row(HOT)
         self.press("q")
