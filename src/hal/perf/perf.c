@@ -116,7 +116,9 @@ perf_freeze(struct perf *perf)
     for (const struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {
         for (size_t i = 0; i < target->events.count; i++) {
-            (void)ioctl(target->events.items[i]->fd, PERF_EVENT_IOC_DISABLE, 0);
+            if (target->events.items[i]->source != NULL) {
+                (void)ioctl(target->events.items[i]->fd, PERF_EVENT_IOC_DISABLE, 0);
+            }
         }
     }
 }
