@@ -197,11 +197,18 @@ world_notify(void *context, const ntprof_notification *notification)
     world_change(life, notification);
 }
 
+/* Nor after a loss, which is told, where this thread had no processor while a ring filled. */
 static void
-assert_world(void)
+assert_no_contradiction(void)
 {
     assert_success(ntprof_session_flush(session));
     assert_string_equal(world.complaint, "");
+}
+
+static void
+assert_world(void)
+{
+    assert_no_contradiction();
     assert_int_equal(world.losses, 0);
 }
 
@@ -846,13 +853,13 @@ watch_all__amid_a_storm_of_processes__nothing_contradicts(void **state)
         world_clear();
         ntprof_session_set_notify(session, world_notify, NULL);
         assert_success(ntprof_session_watch(session, NULL, NULL));
-        assert_world();
+        assert_no_contradiction();
         assert_true(world.starts > 4);
     }
     assert_world_is_true();
     peer_tell(&peer, 1);
     peer_finish(&peer);
-    assert_world();
+    assert_no_contradiction();
     assert_world_is_true();
 }
 
