@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { RING_PAGES = 4, MARKS_MAX = 32768 };
+/* Large rings hold what busy threads' marks tell while we do not get to read; where they are not allowed, smaller ones
+ * have to do. */
+enum { RING_PAGES_MAX = 128, RING_PAGES_MIN = 4, MARKS_MAX = 32768 };
 
 /* What is known of a thread. */
 enum {
@@ -27,19 +29,25 @@ known_of(const struct perf_heirs *heirs, uint32_t tid)
     return known != NULL ? (size_t)(known - knowledge) : 0;
 }
 
-static struct perf_ring *
-ring_of(struct perf *perf, struct perf_heirs *heirs, uint32_t processor)
+/* Returns 0 or negative errno. */
+static int
+ring_of(const struct perf *perf, struct perf_heirs *heirs, uint32_t processor,
+        const struct perf_ring **ring)
 {
+    int result = 0;
+
     if (heirs->rings == NULL) {
         heirs->rings = calloc(perf->processor_limit, sizeof(struct perf_ring *));
     }
     if (heirs->rings == NULL) {
-        return NULL;
+        return -ENOMEM;
     }
-    if (heirs->rings[processor] == NULL) {
-        (void)perf_create_ring(perf, processor, RING_PAGES, &heirs->rings[processor]);
+    for (size_t pages = RING_PAGES_MAX;
+         heirs->rings[processor] == NULL && pages >= RING_PAGES_MIN; pages /= 2) {
+        result = perf_create_ring(perf, processor, pages, &heirs->rings[processor]);
     }
-    return heirs->rings[processor];
+    *ring = heirs->rings[processor];
+    return result;
 }
 
 /* Returns 0 or negative errno. */
@@ -48,20 +56,21 @@ mark_on(struct perf *perf, struct perf_heirs *heirs, struct perf_target *target,
         uint32_t tid, uint32_t processor)
 {
     const struct perf_ring *ring;
+    int result;
 
-    if (heirs->given_up || heirs->marks.count >= MARKS_MAX) {
+    if (heirs->marks.count >= MARKS_MAX) {
         return -ENOSPC;
     }
-    ring = ring_of(perf, heirs, processor);
-    return ring != NULL ? perf_open_mark(perf, target, ring, tid, &heirs->marks)
-                        : -ENOMEM;
+    result = ring_of(perf, heirs, processor, &ring);
+    return result == 0 ? perf_open_mark(perf, target, ring, tid, &heirs->marks)
+                       : result;
 }
 
 void
 perf_heirs_mark(struct perf *perf, struct perf_heirs *heirs, struct perf_target *target,
                 uint32_t tid, bool behind)
 {
-    for (uint32_t i = 0; i < perf->processor_limit; i++) {
+    for (uint32_t i = 0; !heirs->given_up && i < perf->processor_limit; i++) {
         int result;
 
         if (perf->rings[i] == NULL) {
@@ -71,7 +80,9 @@ perf_heirs_mark(struct perf *perf, struct perf_heirs *heirs, struct perf_target 
         if (result == 0) {
             heirs->marks.items[heirs->marks.count - 1]->behind = behind;
         } else if (result != -ESRCH) {
-            heirs->incomplete = true;
+            /* Some marks alone would be sure of nothing, and what follows needs their descriptors more: first of
+             * all to read /proc. */
+            (void)perf_heirs_give_up(perf, heirs);
         }
     }
 }

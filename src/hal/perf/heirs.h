@@ -8,7 +8,7 @@
  * have those that it makes itself; one that a mark before tells of alone may have some of them; and one that has been
  * on a processor and that no mark tells of has none.
  *
- * Marks last for one opening. They help, and are not needed: one that cannot be had is left out.
+ * Marks last for one opening. They help, and are not needed: when one cannot be had, they are all given up.
  */
 #ifndef HAL_PERF_HEIRS_H
 #define HAL_PERF_HEIRS_H
@@ -19,7 +19,6 @@ struct perf_heirs {
     struct perf_ring **rings; /* by processor, of marks alone; NULL: no mark yet */
     struct perf_events marks;
     struct perf_idmap seen; /* threads that marks told of: what is known of them */
-    bool incomplete;        /* some mark could not be had */
     bool given_up;          /* no more marks, and nothing that they told counts */
 };
 

@@ -36,9 +36,10 @@ enum { ROUNDS_UNMARKED = 1 };
  * Breakpoints are few: x86 has four, other machines more. A thread that had more of them than there are could make no
  * other thread, and the kernel, which counts them by the thread that they were made for, does not always notice. So we keep
  * within them, and rather do all of it again, with marks on all threads: until nothing is doubtful, and after some attempts,
- * until what is doubtful fits.
+ * until what is doubtful fits. Where busy threads leave us hardly a processor an attempt can take a second: so time counts too.
  */
 enum { REGISTERS = 4, ATTEMPTS_SURE = 20, ATTEMPTS_MAX = 30 };
+static const uint64_t ATTEMPTS_SURE_NS = 5000000000, ATTEMPTS_MAX_NS = 10000000000;
 
 /* ---- events ---- */
 
@@ -400,6 +401,20 @@ open_new_thread(struct perf *perf, struct perf_target *target,
     return result < 0 ? result : 1;
 }
 
+/* The threads of a process, which may be none; marks give way. Returns 0 or negative errno. */
+static int
+list_threads(struct perf *perf, struct perf_roll *roll, uint32_t pid,
+             struct perf_tids *tids)
+{
+    int result = perf_procfs_threads(pid, tids);
+
+    if ((result == -EMFILE || result == -ENFILE) &&
+        perf_heirs_give_up(perf, &roll->heirs)) {
+        result = perf_procfs_threads(pid, tids);
+    }
+    return result == -ESRCH ? 0 : result;
+}
+
 /* Open the threads of a process that are not done yet. Returns how many, or negative errno. */
 static int
 open_new_threads(struct perf *perf, struct perf_target *target,
@@ -410,15 +425,13 @@ open_new_threads(struct perf *perf, struct perf_target *target,
     int fresh = 0;
     int result;
 
-    result = perf_procfs_threads(pid, &tids);
-    if (result == -ESRCH) {
-        result = 0;
-    }
+    result = list_threads(perf, roll, pid, &tids);
     perf_heirs_read(perf, &roll->heirs);
     for (size_t i = 0; result >= 0 && i < tids.count; i++) {
         if (perf_idmap_find(&roll->done, tids.items[i]) == NULL) {
             result = open_new_thread(perf, target, selection, roll, pid, tids.items[i],
                                      suspect, opened);
+            perf_heirs_read(perf, &roll->heirs);
             fresh += result > 0;
         }
     }
@@ -475,8 +488,7 @@ drop_heirs(struct perf *perf, const struct perf_roll *roll, size_t first,
 static size_t
 judge_suspects(struct perf_roll *roll, bool settled)
 {
-    const bool sure =
-        settled && roll->marked && !roll->heirs.incomplete && !roll->heirs.given_up;
+    const bool sure = settled && roll->marked && !roll->heirs.given_up;
     size_t doubtful = roll->unknown;
     size_t heirs = 0;
 
@@ -545,12 +557,28 @@ allowed_rounds(const struct perf *perf, const struct perf_target *target,
     return taken < REGISTERS ? REGISTERS / taken - 1 : 0;
 }
 
+/* What read_marks needs. */
+struct marks {
+    const struct perf *perf;
+    struct perf_heirs *heirs;
+};
+
+/* So that their rings do not fill. */
+static void
+read_marks(void *context)
+{
+    const struct marks *const marks = context;
+
+    perf_heirs_read(marks->perf, marks->heirs);
+}
+
 /* Open all threads of all processes of the roll, until no new one shows that may not have inherited. */
 static int
 open_rounds(struct perf *perf, struct perf_target *target,
             const struct perf_selection *selection, struct perf_roll *roll,
             unsigned allowed, struct perf_events *opened)
 {
+    struct marks marks = {perf, &roll->heirs};
     size_t unsuspected = roll->pids.count;
 
     for (int round = 0;; round++) {
@@ -561,7 +589,8 @@ open_rounds(struct perf *perf, struct perf_target *target,
         if (fresh < 0) {
             return fresh;
         }
-        settled = perf_settle_wait(&roll->settling, &perf->features);
+        settled =
+            perf_settle_wait(&roll->settling, &perf->features, read_marks, &marks);
         perf_heirs_read(perf, &roll->heirs);
         drop_heirs(perf, roll, first, opened);
         fresh -= (int)judge_suspects(roll, settled);
@@ -588,15 +617,22 @@ perf_open_all(struct perf *perf, struct perf_target *target,
     const size_t pids_before = roll->pids.count;
     const unsigned allowed = allowed_rounds(perf, target, selection);
     const unsigned wanted = allowed == UINT_MAX ? allowed : 0;
+    const uint64_t begun_ns = perf_now_ns(perf);
+    uint64_t spent_ns = 0;
     int result = open_rounds(perf, target, selection, roll, wanted, opened);
 
-    for (int i = 0; result == -ENOSPC && roll->suspected && i < ATTEMPTS_MAX; i++) {
+    for (int i = 0; result == -ENOSPC && roll->suspected && i < ATTEMPTS_MAX &&
+                    spent_ns < ATTEMPTS_MAX_NS;
+         i++) {
+        const bool sure = i < ATTEMPTS_SURE && spent_ns < ATTEMPTS_SURE_NS;
+
         perf_events_forget_from(perf, opened, opened_before);
         roll_empty(perf, roll);
         roll->pids.count = pids_before;
         roll->marked = true;
-        result = open_rounds(perf, target, selection, roll,
-                             i < ATTEMPTS_SURE ? wanted : allowed, opened);
+        result =
+            open_rounds(perf, target, selection, roll, sure ? wanted : allowed, opened);
+        spent_ns = perf_now_ns(perf) - begun_ns;
     }
     if (result < 0) {
         return result == -ENOSPC && roll->suspected ? -EAGAIN : result;

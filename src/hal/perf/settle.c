@@ -13,8 +13,17 @@
 enum {
     ENOUGH_NS = 500000, /* far more than the creation of a thread takes */
     PAUSE_NS = 50000,
-    PAUSES_MAX = 2000
+    WAIT_MAX_NS = 200000000
 };
+
+static uint64_t
+now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 static bool
 may_create(uint32_t pid, uint32_t tid)
@@ -81,15 +90,18 @@ perf_settle_finish(struct perf_settling *settling)
 }
 
 bool
-perf_settle_wait(struct perf_settling *settling, const struct perf_features *features)
+perf_settle_wait(struct perf_settling *settling, const struct perf_features *features,
+                 perf_settle_meanwhile *meanwhile, void *context)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    const uint64_t until_ns = now_ns() + WAIT_MAX_NS;
     bool all;
 
-    for (int i = 0; settling->count > 0 && i < PAUSES_MAX; i++) {
+    while (settling->count > 0 && now_ns() < until_ns) {
         size_t kept = 0;
 
         nanosleep(&pause, NULL);
+        meanwhile(context);
         for (size_t k = 0; k < settling->count; k++) {
             struct perf_settler *const thread = &settling->items[k];
 

@@ -27,10 +27,14 @@ struct perf_settling {
 int perf_settle_add(struct perf_settling *settling,
                     const struct perf_features *features, uint32_t pid, uint32_t tid);
 
-/* perf_settle_wait - until each may be taken to be done: some tenths of a second at most, for one that never gets a
+/* What is to be done now and then while threads are waited for. */
+typedef void perf_settle_meanwhile(void *context);
+
+/* perf_settle_wait - until each may be taken to be done: two tenths of a second at most, for one that never gets a
  * processor. None is left. Returns whether all are. */
 bool perf_settle_wait(struct perf_settling *settling,
-                      const struct perf_features *features);
+                      const struct perf_features *features,
+                      perf_settle_meanwhile *meanwhile, void *context);
 
 /* perf_settle_finish - do not wait. */
 void perf_settle_finish(struct perf_settling *settling);

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -126,7 +127,7 @@ static void
 mark(bool behind)
 {
     perf_heirs_mark(perf, &heirs, target, atomic_load(&maker.tid), behind);
-    assert_false(heirs.incomplete);
+    assert_false(heirs.given_up);
 }
 
 static void
@@ -206,7 +207,7 @@ heirs__given_up__nobody_is_known_to_be_one(void **state)
     assert_false(perf_heirs_give_up(perf, &heirs));
     /* And no mark is made any more. */
     perf_heirs_mark(perf, &heirs, target, atomic_load(&maker.tid), true);
-    assert_true(heirs.incomplete);
+    assert_true(heirs.given_up);
     assert_int_equal(heirs.marks.count, 0);
 }
 
@@ -215,12 +216,35 @@ static void
 heirs__more_told_than_a_ring_holds__given_up(void **state)
 {
     (void)state;
-    perf_heirs_mark(perf, &heirs, target, own_tid(), true);
+    for (int i = 0; i < 16; i++) {
+        perf_heirs_mark(perf, &heirs, target, own_tid(), true);
+    }
     for (int i = 0; i < 5000; i++) {
         usleep(1);
     }
+    assert_false(heirs.given_up);
     perf_heirs_read(perf, &heirs);
     assert_true(heirs.given_up);
+}
+
+/* Not everybody may raise the limit again: so this is the last test. */
+static void
+heirs__descriptors_run_out__given_up_and_some_are_free(void **state)
+{
+    struct rlimit limit;
+    const int lowest = dup(maker.orders[0]);
+
+    (void)state;
+    close(lowest);
+    limit.rlim_cur = limit.rlim_max = (rlim_t)lowest + 4;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    for (int i = 0; i < 8 && !heirs.given_up; i++) {
+        perf_heirs_mark(perf, &heirs, target, atomic_load(&maker.tid), true);
+    }
+    assert_true(heirs.given_up);
+    assert_int_equal(heirs.marks.count, 0);
+    assert_int_equal(dup(maker.orders[0]), lowest);
+    close(lowest);
 }
 
 int
@@ -237,6 +261,8 @@ main(void)
                                         begin, end),
         cmocka_unit_test_setup_teardown(heirs__more_told_than_a_ring_holds__given_up,
                                         begin, end),
+        cmocka_unit_test_setup_teardown(
+            heirs__descriptors_run_out__given_up_and_some_are_free, begin, end),
     };
 
     return cmocka_run_group_tests_name("heirs", tests, NULL, NULL);

@@ -70,16 +70,24 @@ other_end(void)
     close(other.pipe[0]);
 }
 
+static void
+count_pause(void *pauses)
+{
+    ++*(unsigned *)pauses;
+}
+
 static bool
 waits_for(uint32_t tid)
 {
     struct perf_settling settling = {0};
+    unsigned pauses = 0;
 
     assert_int_equal(perf_settle_add(&settling, &features, (uint32_t)getpid(), tid), 0);
     if (settling.count == 0) {
         return false;
     }
-    assert_true(perf_settle_wait(&settling, &features));
+    assert_true(perf_settle_wait(&settling, &features, count_pause, &pauses));
+    assert_true(pauses > 0);
     return true;
 }
 
@@ -97,6 +105,7 @@ static void
 settle__a_thread_that_runs__waits_until_it_has_run(void **state)
 {
     struct perf_settling settling = {0};
+    unsigned pauses = 0;
     int kept;
 
     (void)state;
@@ -107,7 +116,8 @@ settle__a_thread_that_runs__waits_until_it_has_run(void **state)
     assert_int_equal(settling.count, 1);
     assert_true(settling.items[0].fd >= 0);
     kept = dup(settling.items[0].fd);
-    assert_true(perf_settle_wait(&settling, &features));
+    assert_true(perf_settle_wait(&settling, &features, count_pause, &pauses));
+    assert_true(pauses > 0);
     assert_int_equal(settling.count, 0);
     assert_true(running_ns(kept) >= RUN_NS);
     close(kept);
@@ -140,18 +150,21 @@ settle__own_thread_and_one_that_is_gone__not_waited_for(void **state)
 
 /* The linker has the back end call this instead (--wrap). */
 bool __real_perf_settle_wait(struct perf_settling *settling,
-                             const struct perf_features *wait_features);
+                             const struct perf_features *wait_features,
+                             perf_settle_meanwhile *meanwhile, void *context);
 bool __wrap_perf_settle_wait(struct perf_settling *settling,
-                             const struct perf_features *wait_features);
+                             const struct perf_features *wait_features,
+                             perf_settle_meanwhile *meanwhile, void *context);
 
 static size_t waits;
 
 bool
 __wrap_perf_settle_wait(struct perf_settling *settling,
-                        const struct perf_features *wait_features)
+                        const struct perf_features *wait_features,
+                        perf_settle_meanwhile *meanwhile, void *context)
 {
     waits += settling->count > 0;
-    return __real_perf_settle_wait(settling, wait_features);
+    return __real_perf_settle_wait(settling, wait_features, meanwhile, context);
 }
 
 static struct _KE_SYSTEM ke;
