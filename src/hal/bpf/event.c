@@ -481,7 +481,8 @@ bpf_settle(const struct bpf *bpf, const struct perf_source *source, uint64_t tak
         elsewhere = bpf->slots[slot].last_elsewhere;
     }
     tally.throttled_ns = throttled_ns(source, &open);
-    tally.untimely = elsewhere; /* as little the caller's as hits from before it asked */
+    tally.untimely =
+        elsewhere; /* as little the caller's as hits from before it asked */
     perf_books_settle(&tally, &open, period, is_time(source), taken,
                       source->kernel_included, books);
     leave_out_elsewhere(elsewhere, taken, period, books);
