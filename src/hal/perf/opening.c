@@ -28,18 +28,19 @@
 
 /*
  * Who makes threads all the time is seen by the rounds in which new ones show. Then all threads get marks (heirs.h):
- * not before, since most openings need none.
+ * not before, since most openings need none. If new ones show in all of so many rounds, the time that an opening may take
+ * is its bound.
  */
-enum { ROUNDS_UNMARKED = 1 };
+enum { ROUNDS_UNMARKED = 1, ROUNDS_MAX = 50 };
 
 /*
- * Breakpoints are few: x86 has four, other machines more. A thread that had more of them than there are could make no
+ * Breakpoints are few: x86 has four, and most other machines no fewer. A thread that had more of them than there are could make no
  * other thread, and the kernel, which counts them by the thread that they were made for, does not always notice. So we keep
  * within them, and rather do all of it again, with marks on all threads: until nothing is doubtful, and after some attempts,
  * until what is doubtful fits. Where busy threads leave us hardly a processor an attempt can take a second: so time counts too.
  */
 enum { REGISTERS = 4, ATTEMPTS_SURE = 20, ATTEMPTS_MAX = 30 };
-static const uint64_t ATTEMPTS_SURE_NS = 5000000000, ATTEMPTS_MAX_NS = 10000000000;
+static const uint64_t OPENING_SURE_NS = 5000000000, OPENING_MAX_NS = 10000000000;
 
 /* ---- events ---- */
 
@@ -327,9 +328,11 @@ roll_add_children(struct perf_roll *roll, uint32_t pid)
  * that have not inherited, or -ENOMEM. */
 static int
 note_gone(const struct perf *perf, struct perf_target *target, struct perf_roll *roll,
-          uint32_t tid)
+          uint32_t pid, uint32_t tid)
 {
-    const bool known = perf_idmap_find(&roll->gone, tid) != NULL;
+    /* Who ended may have made the next one, whoever had its number before. */
+    const bool known =
+        perf_idmap_find(&roll->gone, tid) != NULL && perf_procfs_state(pid, tid) == 'Z';
 
     if (perf_idmap_put(&roll->gone, tid, target) < 0) {
         return -ENOMEM;
@@ -384,7 +387,7 @@ open_new_thread(struct perf *perf, struct perf_target *target,
     }
     result = open_before_marks(perf, target, selection, roll, tid, opened);
     if (result == -ESRCH) {
-        return note_gone(perf, target, roll, tid);
+        return note_gone(perf, target, roll, pid, tid);
     }
     if (result == 0) {
         result = perf_idmap_put(&roll->done, tid, target);
@@ -600,6 +603,9 @@ open_rounds(struct perf *perf, struct perf_target *target,
         if (fresh == 0) {
             return 0;
         }
+        if (round >= ROUNDS_MAX && perf_now_ns(perf) >= roll->until_ns) {
+            return -EAGAIN;
+        }
         if (round == ROUNDS_UNMARKED && !roll->marked) {
             mark_all(perf, target, roll, opened);
         }
@@ -619,12 +625,14 @@ perf_open_all(struct perf *perf, struct perf_target *target,
     const unsigned wanted = allowed == UINT_MAX ? allowed : 0;
     const uint64_t begun_ns = perf_now_ns(perf);
     uint64_t spent_ns = 0;
-    int result = open_rounds(perf, target, selection, roll, wanted, opened);
+    int result;
 
+    roll->until_ns = begun_ns + OPENING_MAX_NS;
+    result = open_rounds(perf, target, selection, roll, wanted, opened);
     for (int i = 0; result == -ENOSPC && roll->suspected && i < ATTEMPTS_MAX &&
-                    spent_ns < ATTEMPTS_MAX_NS;
+                    spent_ns < OPENING_MAX_NS;
          i++) {
-        const bool sure = i < ATTEMPTS_SURE && spent_ns < ATTEMPTS_SURE_NS;
+        const bool sure = i < ATTEMPTS_SURE && spent_ns < OPENING_SURE_NS;
 
         perf_events_forget_from(perf, opened, opened_before);
         roll_empty(perf, roll);

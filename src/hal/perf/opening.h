@@ -35,6 +35,7 @@ struct perf_roll {
     unsigned doubtful_rounds; /* in which it was not found out of some */
     bool marked;              /* all threads get marks from the beginning */
     bool suspected;           /* some have been opened, in any round */
+    uint64_t until_ns;        /* when to give up, if new ones show all the time */
     bool follow;              /* children as well */
 };
 
@@ -73,7 +74,7 @@ int perf_open_thread(struct perf *perf, struct perf_target *target,
  * perf_open_all - the same for all threads of the roll's processes, until no new one shows.
  *
  * Returns 0; -ESRCH if none of them lives; -ENOENT if all was covered already; -EAGAIN if threads beget
- * others faster than breakpoints can be put on them; negative errno. What was opened before a failure is in opened.
+ * others faster than events can be put on them; negative errno. What was opened before a failure is in opened.
  */
 int perf_open_all(struct perf *perf, struct perf_target *target,
                   const struct perf_selection *selection, struct perf_roll *roll,

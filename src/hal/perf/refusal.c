@@ -210,9 +210,9 @@ perf_refusal_explain(int error, enum perf_scope scope, char *reason,
             "use fewer breakpoints at a time");
         break;
     case EAGAIN:
-        say(&words,
-            "its threads make others faster than breakpoints can be put on them",
-            "try again, or use a source that needs no breakpoint");
+        say(&words, "its threads make others faster than events can be put on them",
+            "try again, with higher limits on open files and locked memory (ulimit -n, "
+            "-l) if they are low");
         break;
     case ESRCH:
         say(&words, "the process is gone", "");
