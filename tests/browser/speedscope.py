@@ -80,7 +80,9 @@ class Page(unittest.TestCase):
     def table(self, page):
         """Total, self and name of each function, in the view called sandwich."""
         page.key("3")
-        page.wait("Array.from(document.querySelectorAll('tr')).some((row) => row.innerText.includes('Symbol'))")
+        # The rows come a moment after their head.
+        page.wait("((rows) => rows.findIndex((row) => row.innerText.includes('Symbol')) >>> 0 < rows.length - 1)"
+                  "(Array.from(document.querySelectorAll('tr')))", "the table")
         rows = page.run(ROWS)
         head = rows.index(["Total", "Self", "Symbol Name"])
         return [(total.strip(), own.strip(), name.strip()) for total, own, name in rows[head + 1:]]

@@ -57,12 +57,17 @@ def of_process(pid):
     kinds = {"prog_id": "program", "map_id": "map", "link_id": "link"}
     found = set()
     try:
-        for name in os.listdir(f"/proc/{pid}/fdinfo"):
-            with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as info:
-                for line in info:
-                    key, _, value = line.partition(":")
-                    if key in kinds:
-                        found.add((kinds[key], int(value)))
+        names = os.listdir(f"/proc/{pid}/fdinfo")
     except OSError:
-        pass  # it has ended
+        return found  # it has ended
+    for name in names:
+        try:
+            with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as info:
+                lines = info.readlines()
+        except OSError:
+            continue  # closed meanwhile
+        for line in lines:
+            key, _, value = line.partition(":")
+            if key in kinds:
+                found.add((kinds[key], int(value)))
     return found

@@ -177,8 +177,11 @@ class Bpf(Recorded):
         """Memory of counters: the maps that ntprof has none else of with pages as values."""
         total = 0
         for entry in pathlib.Path(f"/proc/{ntprof.pid}/fdinfo").iterdir():
-            fields = dict(line.split(":\t") for line in entry.read_text().splitlines()
-                          if ":\t" in line)
+            try:
+                lines = entry.read_text().splitlines()
+            except FileNotFoundError:  # a file that was read, and is closed
+                continue
+            fields = dict(line.split(":\t") for line in lines if ":\t" in line)
             if fields.get("value_size") == "4096":
                 total += int(fields["memlock"])
         return total
