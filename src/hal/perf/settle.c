@@ -12,8 +12,9 @@
 
 enum {
     ENOUGH_NS = 500000, /* far more than the creation of a thread takes */
-    PAUSE_NS = 50000,
-    WAIT_MAX_NS = 200000000
+    PAUSE_MIN_NS = 50000,
+    PAUSE_MAX_NS = 5000000,
+    WAIT_MAX_NS = 2000000000
 };
 
 static uint64_t
@@ -93,7 +94,7 @@ bool
 perf_settle_wait(struct perf_settling *settling, const struct perf_features *features,
                  perf_settle_meanwhile *meanwhile, void *context)
 {
-    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    struct timespec pause = {.tv_nsec = PAUSE_MIN_NS};
     const uint64_t until_ns = now_ns() + WAIT_MAX_NS;
     bool all;
 
@@ -101,6 +102,9 @@ perf_settle_wait(struct perf_settling *settling, const struct perf_features *fea
         size_t kept = 0;
 
         nanosleep(&pause, NULL);
+        if (pause.tv_nsec < PAUSE_MAX_NS / 2) {
+            pause.tv_nsec *= 2;
+        }
         meanwhile(context);
         for (size_t k = 0; k < settling->count; k++) {
             struct perf_settler *const thread = &settling->items[k];

@@ -30,8 +30,9 @@ int perf_settle_add(struct perf_settling *settling,
 /* What is to be done now and then while threads are waited for. */
 typedef void perf_settle_meanwhile(void *context);
 
-/* perf_settle_wait - until each may be taken to be done: two tenths of a second at most, for one that never gets a
- * processor. None is left. Returns whether all are. */
+/* perf_settle_wait - until each may be taken to be done: two seconds at most, for one that never gets a processor. That
+ * long since a virtual processor may stand still for tenths of a second, amid a call. None is left. Returns whether
+ * all are. */
 bool perf_settle_wait(struct perf_settling *settling,
                       const struct perf_features *features,
                       perf_settle_meanwhile *meanwhile, void *context);
