@@ -404,7 +404,7 @@ open_new_thread(struct perf *perf, struct perf_target *target,
     return result < 0 ? result : 1;
 }
 
-/* The threads of a process, which may be none; marks give way. Returns 0 or negative errno. */
+/* The threads of a process, which may be none; marks give way. Returns 0, 1 if some may be missing, or negative errno. */
 static int
 list_threads(struct perf *perf, struct perf_roll *roll, uint32_t pid,
              struct perf_tids *tids)
@@ -418,17 +418,18 @@ list_threads(struct perf *perf, struct perf_roll *roll, uint32_t pid,
     return result == -ESRCH ? 0 : result;
 }
 
-/* Open the threads of a process that are not done yet. Returns how many, or negative errno. */
+/* Open the threads of a process that are not done yet. Returns how many there are, or may be, or negative errno. */
 static int
 open_new_threads(struct perf *perf, struct perf_target *target,
                  const struct perf_selection *selection, struct perf_roll *roll,
                  uint32_t pid, bool suspect, struct perf_events *opened)
 {
     struct perf_tids tids = {0};
-    int fresh = 0;
+    int fresh;
     int result;
 
     result = list_threads(perf, roll, pid, &tids);
+    fresh = result > 0;
     perf_heirs_read(perf, &roll->heirs);
     for (size_t i = 0; result >= 0 && i < tids.count; i++) {
         if (perf_idmap_find(&roll->done, tids.items[i]) == NULL) {

@@ -13,6 +13,16 @@
 
 enum { READ_BYTES = 65536, PATH_BYTES = 64, READINGS_MAX = 1000 };
 
+/* The kernel's PF_EXITING: on its way out, from the end of its last instruction in user mode on. */
+enum { FLAG_EXITING = 4 };
+
+/* What /proc/PID/task/TID/stat tells of a thread. */
+struct thread_stat {
+    char state;
+    uint32_t flags;
+    size_t threads; /* of its process */
+};
+
 int
 perf_tids_add(struct perf_tids *tids, uint32_t tid)
 {
@@ -124,18 +134,59 @@ read_numbers(DIR *directory, struct perf_tids *tids, size_t first)
     return result;
 }
 
-/* The kernel ends a reading at a thread that ends while the reading is there, and then threads behind
- * it are missing. A last one that still lives after the reading was the last indeed. */
-static bool
-is_cut_short(DIR *directory, const struct perf_tids *tids, size_t first)
+/* Returns 0 or negative errno: -ESRCH if there is no such thread. */
+static int
+read_stat(uint32_t pid, uint32_t tid, struct thread_stat *stat)
 {
-    char name[PATH_BYTES];
+    char path[PATH_BYTES];
+    const char *behind_name;
+    char *text;
+    int result;
 
-    if (tids->count == first) {
-        return false;
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/stat", pid, tid);
+    result = read_text(path, &text);
+    if (result < 0) {
+        return result;
     }
-    snprintf(name, sizeof(name), "%" PRIu32, tids->items[tids->count - 1]);
-    return faccessat(dirfd(directory), name, F_OK, 0) != 0;
+    /* "12 (name) S ...": the name may have anything in it. */
+    behind_name = strrchr(text, ')');
+    if (behind_name == NULL ||
+        sscanf(behind_name + 1,
+               " %c %*s %*s %*s %*s %*s %" SCNu32
+               " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %zu",
+               &stat->state, &stat->flags, &stat->threads) != 3) {
+        result = -EIO;
+    }
+    free(text);
+    return result;
+}
+
+/*
+ * Were these all threads of the process at one instant? A reading ends at a thread that ends while it is
+ * there, or leaves one out, and then others are missing. But as many as the process had at an instant
+ * behind the reading, all of which are still there after it, were all. Returns 1 if so, 0, or negative errno.
+ */
+static int
+is_complete(DIR *directory, uint32_t pid, const struct perf_tids *tids, size_t first)
+{
+    struct thread_stat stat;
+    const int result = read_stat(pid, pid, &stat);
+
+    if (result < 0) {
+        return result == -ESRCH ? 0 : result;
+    }
+    if (stat.threads != tids->count - first) {
+        return 0;
+    }
+    for (size_t i = first; i < tids->count; i++) {
+        char name[PATH_BYTES];
+
+        snprintf(name, sizeof(name), "%" PRIu32, tids->items[i]);
+        if (faccessat(dirfd(directory), name, F_OK, 0) != 0) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 int
@@ -144,20 +195,21 @@ perf_procfs_threads(uint32_t pid, struct perf_tids *tids)
     const size_t first = tids->count;
     char path[PATH_BYTES];
     DIR *directory;
-    int tries = 0;
-    int result;
+    int result = 0;
 
     snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
     directory = opendir(path);
     if (directory == NULL) {
         return process_errno(errno);
     }
-    do {
+    for (int i = 0; result == 0 && i < READINGS_MAX; i++) {
         result = read_numbers(directory, tids, first);
-    } while (result == 0 && is_cut_short(directory, tids, first) &&
-             ++tries < READINGS_MAX);
+        if (result == 0) {
+            result = tids->count > first ? is_complete(directory, pid, tids, first) : 1;
+        }
+    }
     closedir(directory);
-    return result;
+    return result < 0 ? result : result == 0;
 }
 
 int
@@ -331,75 +383,57 @@ perf_procfs_mappings(uint32_t pid, struct perf_mappings *mappings)
 char
 perf_procfs_state(uint32_t pid, uint32_t tid)
 {
-    char path[PATH_BYTES];
-    const char *behind_name;
-    char state = 0;
-    char *text;
+    struct thread_stat stat;
 
-    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/stat", pid, tid);
-    if (read_text(path, &text) < 0) {
-        return 0;
-    }
-    /* "12 (name) S ...": the name may have anything in it. */
-    behind_name = strrchr(text, ')');
-    if (behind_name != NULL && behind_name[1] == ' ') {
-        state = behind_name[2];
-    }
-    free(text);
-    return state;
+    return read_stat(pid, tid, &stat) == 0 ? stat.state : 0;
 }
 
-/* The main thread has ended and waits for the others, or for its parent: who is left? */
-static int
-read_without_main_thread(uint32_t pid, struct perf_reading *reading)
+/* Keep the threads that live. One on its way out maps nothing any more, and what tells of its end may have been
+ * told before. */
+static void
+drop_ended(uint32_t pid, struct perf_tids *tids)
 {
-    struct perf_tids *const tids = &reading->tids;
     size_t kept = 0;
 
     for (size_t i = 0; i < tids->count; i++) {
-        if (tids->items[i] != pid) {
+        struct thread_stat stat;
+        const int result = read_stat(pid, tids->items[i], &stat);
+
+        if (result != -ESRCH && (result < 0 || (stat.flags & FLAG_EXITING) == 0)) {
             tids->items[kept++] = tids->items[i];
         }
     }
     tids->count = kept;
-    return kept == 0 ? -ECHILD
-                     : thread_mappings(pid, tids->items[0], &reading->mappings);
-}
-
-/* Nothing is mapped: a kernel thread, or a main thread that has ended. */
-static int
-read_unmapped(uint32_t pid, struct perf_reading *reading)
-{
-    switch (perf_procfs_state(pid, pid)) {
-    case 0:
-    case 'X':
-        return -ESRCH;
-    case 'Z':
-        return read_without_main_thread(pid, reading);
-    default:
-        return 0;
-    }
 }
 
 int
 perf_procfs_read(uint32_t pid, struct perf_reading *reading)
 {
+    struct perf_tids *const tids = &reading->tids;
     int result;
 
     *reading = (struct perf_reading){0};
-    result = perf_procfs_threads(pid, &reading->tids);
+    result = perf_procfs_threads(pid, tids);
     if (result < 0) {
         return result;
     }
-    if (reading->tids.count == 0) {
-        return -ESRCH;
-    }
     perf_procfs_name(pid, reading->name, sizeof(reading->name));
-    result = perf_procfs_mappings(pid, &reading->mappings);
-    if (result == -ESRCH || (result == 0 && reading->mappings.count == 0)) {
-        result = read_unmapped(pid, reading);
+    if (tids->count > 1) {
+        drop_ended(pid, tids);
     }
-    return result;
+    while (tids->count > 0) {
+        const uint32_t tid = tids->items[0];
+
+        result = thread_mappings(pid, tid, &reading->mappings);
+        if (result == 0 && reading->mappings.count > 0) {
+            return 0;
+        }
+        drop_ended(pid, tids);
+        if (tids->count > 0 && tids->items[0] == tid) {
+            return result == -ESRCH ? 0 : result; /* nothing: a kernel thread */
+        }
+    }
+    return perf_procfs_state(pid, pid) != 0 ? -ECHILD : -ESRCH;
 }
 
 void

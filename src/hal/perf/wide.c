@@ -64,7 +64,7 @@ announce(struct perf *perf, uint32_t pid, uint64_t time_ns)
 
     if (result == -ENOMEM) {
         perf->space.dropped++; /* the next delivery reads it again */
-    } else if (result < 0 && result != -ECHILD) {
+    } else if (result < 0 && result != -ECHILD && result != -ESRCH) {
         perf->unread++;
     }
 }

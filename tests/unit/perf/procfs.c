@@ -9,9 +9,11 @@
 #include <ntprof/notification.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -122,6 +124,59 @@ threads__own_process__holds_the_caller(void **state)
     assert_int_equal(perf_procfs_threads((uint32_t)getpid(), &tids), 0);
     assert_true(perf_tids_hold(&tids, (uint32_t)gettid()));
     perf_tids_finish(&tids);
+}
+
+/* Threads that make the next one and end: at each instant there is at least one of each chain. */
+static struct chains {
+    atomic_bool over;
+    atomic_int running;
+} chains;
+
+static void *
+make_the_next(void *argument)
+{
+    pthread_t next;
+
+    if (atomic_load(&chains.over) ||
+        pthread_create(&next, NULL, make_the_next, argument) != 0) {
+        atomic_fetch_sub(&chains.running, 1);
+        return NULL;
+    }
+    pthread_detach(next);
+    return NULL;
+}
+
+static void
+threads__that_make_the_next_and_end__none_missing(void **state)
+{
+    enum { CHAINS = 3, READINGS = 3000 };
+    int whole = 0;
+
+    (void)state;
+    atomic_store(&chains.over, false);
+    atomic_store(&chains.running, CHAINS);
+    for (size_t i = 0; i < CHAINS; i++) {
+        pthread_t first;
+
+        assert_int_equal(pthread_create(&first, NULL, make_the_next, NULL), 0);
+        pthread_detach(first);
+    }
+    for (int i = 0; i < READINGS; i++) {
+        struct perf_tids tids = {0};
+        const int result = perf_procfs_threads((uint32_t)getpid(), &tids);
+
+        assert_true(result >= 0);
+        if (result == 0) {
+            assert_true(tids.count >= 1 + CHAINS);
+            whole++;
+        }
+        perf_tids_finish(&tids);
+    }
+    atomic_store(&chains.over, true);
+    while (atomic_load(&chains.running) > 0) {
+        usleep(1000);
+    }
+    assert_true(whole > 0);
 }
 
 static void
@@ -240,6 +295,60 @@ read__ended_and_not_waited_for__told_apart(void **state)
     perf_reading_finish(&reading);
 }
 
+/* Is it on its way out, but not at the end of it? */
+static bool
+is_ending(pid_t pid)
+{
+    char path[64];
+    char letter = 0;
+    unsigned flags = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    assert_int_equal(
+        fscanf(file, "%*d (%*[^)]) %c %*s %*s %*s %*s %*s %u", &letter, &flags), 2);
+    fclose(file);
+    return letter != 'Z' && (flags & 4) != 0;
+}
+
+/* What tells of its end may have been told already: who read it as running would never hear of it. */
+static void
+read__ending__told_as_ended(void **state)
+{
+    enum { BYTES = 64 << 20 };
+    bool seen = false;
+
+    (void)state;
+    while (!seen) {
+        const pid_t child = fork();
+        siginfo_t end = {0};
+
+        if (child == 0) {
+            /* So that its end takes a while. */
+            char *const memory =
+                mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+            _exit(memory == MAP_FAILED);
+        }
+        assert_true(child > 0);
+        while (!seen && end.si_pid == 0) {
+            if (is_ending(child)) {
+                struct perf_reading reading;
+
+                assert_int_equal(perf_procfs_read((uint32_t)child, &reading), -ECHILD);
+                perf_reading_finish(&reading);
+                seen = true;
+            }
+            assert_int_equal(
+                waitid(P_PID, (id_t)child, &end, WEXITED | WNOWAIT | WNOHANG), 0);
+        }
+        assert_int_equal(waitpid(child, NULL, 0), child);
+    }
+}
+
 static void *
 sleep_for_ever(void *argument)
 {
@@ -304,11 +413,13 @@ main(void)
         cmocka_unit_test(mappings__own_process__holds_own_code),
         cmocka_unit_test(all__no_such_process__esrch),
         cmocka_unit_test(threads__own_process__holds_the_caller),
+        cmocka_unit_test(threads__that_make_the_next_and_end__none_missing),
         cmocka_unit_test(setting__missing__fallback),
         cmocka_unit_test(idmap__random_changes__as_an_array),
         cmocka_unit_test(processes__all__hold_the_caller),
         cmocka_unit_test(read__own_process__all_of_it),
         cmocka_unit_test(read__ended_and_not_waited_for__told_apart),
+        cmocka_unit_test(read__ending__told_as_ended),
         cmocka_unit_test(read__main_thread_ended__the_others_are_there),
         cmocka_unit_test(read__kernel_thread__has_no_mappings),
     };
