@@ -236,41 +236,71 @@ is_running(uint32_t pid)
     return behind_name != NULL && behind_name[2] != 'Z' && behind_name[2] != 'X';
 }
 
+static uint64_t
+now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* Will it be told whether this process lives? A birth is told a moment after it can be seen, so this
- * waits, for ever if it must; unless the process ends, or a new one has its number. */
+ * waits, far longer than any machine takes; unless the process ends, or a new one has its number. */
 static void
 await_truth(uint32_t pid)
 {
+    const uint64_t until_ns = now_ns() + 60000000000;
+
     for (;;) {
         const struct life *life;
+        bool told;
+        bool runs;
 
         assert_success(ntprof_session_flush(session));
         life = world_find(pid);
-        if ((life != NULL && life->live) == is_running(pid)) {
+        told = life != NULL && life->live;
+        runs = is_running(pid);
+        if (told == runs) {
             return;
+        }
+        if (now_ns() > until_ns) {
+            fail_msg("process %" PRIu32 " %s %s, parent %" PRIu32 ", but %s; %" PRIu32
+                     " losses",
+                     pid, told ? "is told as" : "is not told",
+                     life != NULL ? life->name : "",
+                     life != NULL ? life->parent_pid : 0,
+                     runs ? "runs" : "does not run", world.losses);
         }
         usleep(1000);
     }
 }
 
-/* Who runs is told, and who is told runs. */
+/* Who runs is told, and who is told runs. Of those up to now: amid a storm more come meanwhile, perhaps
+ * for ever. */
 static void
 assert_world_is_true(void)
 {
     DIR *const folder = opendir("/proc");
     const struct dirent *entry;
-    size_t count;
+    uint32_t *pids = NULL;
+    size_t count = 0;
 
     assert_non_null(folder);
     while ((entry = readdir(folder)) != NULL) {
         const uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
         if (pid != 0) {
-            await_truth(pid);
+            pids = realloc(pids, (count + 1) * sizeof(*pids));
+            assert_non_null(pids);
+            pids[count++] = pid;
         }
     }
     closedir(folder);
-    /* Of those up to now: amid a storm more are told meanwhile, perhaps for ever. */
+    for (size_t i = 0; i < count; i++) {
+        await_truth(pids[i]);
+    }
+    free(pids);
     count = world.count;
     for (size_t i = 0; i < count; i++) {
         if (world.lives[i].pid != 0) {
@@ -1155,15 +1185,6 @@ freeze__calls_after_it__in_no_books_and_no_counter(void **state)
 }
 
 /* ---- books ---- */
-
-static uint64_t
-now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /*
  * The kernel counts each processor's time, whatever runs there, so what is expected lies between
