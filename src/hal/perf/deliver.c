@@ -481,6 +481,7 @@ check_tight(struct perf *perf, struct perf_ring *ring)
     }
     ring->tight = false;
     if (!perf->features.read_lost) {
+        perf->lost_by_ns = perf_now_ns(perf);
         perf->resync = true;
         return;
     }
@@ -496,7 +497,10 @@ check_tight(struct perf *perf, struct perf_ring *ring)
             }
         }
     }
-    tell_lost(perf, ring, lost, perf->last_ns);
+    if (lost > ring->lost_told) {
+        perf->lost_by_ns = perf_now_ns(perf);
+        tell_lost(perf, ring, lost, perf->last_ns);
+    }
 }
 
 /* See what is in the rings now. */
@@ -545,6 +549,8 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
     perf_reap_closed(perf, bound_ns);
     if (is_resync_due(perf)) {
         resync_all(perf);
+        /* What is still to come of before then may tell of a beginning whose end was lost. */
+        perf->resync = perf->resync || perf->lost_by_ns > bound_ns;
     }
     perf->delivered_ns = bound_ns;
     perf->delivering = false;

@@ -33,6 +33,10 @@
  */
 enum { ROUNDS_UNMARKED = 1, ROUNDS_MAX = 50 };
 
+/* So many rounds in which nothing new showed will do where threads come and go faster than they can be listed. A listing
+ * misses one only if others end at the wrong moment. */
+enum { PARTIAL_ROUNDS = 10 };
+
 /*
  * Breakpoints are few: x86 has four, and most other machines no fewer. A thread that had more of them than there are could make no
  * other thread, and the kernel, which counts them by the thread that they were made for, does not always notice. So we keep
@@ -41,6 +45,10 @@ enum { ROUNDS_UNMARKED = 1, ROUNDS_MAX = 50 };
  */
 enum { REGISTERS = 4, ATTEMPTS_SURE = 20, ATTEMPTS_MAX = 30 };
 static const uint64_t OPENING_SURE_NS = 5000000000, OPENING_MAX_NS = 10000000000;
+
+/* How long all waiting for threads that never get a processor may take together. A virtual processor may stand still for
+ * tenths of a second, amid a call. */
+static const uint64_t PATIENCE_NS = 2000000000;
 
 /* ---- events ---- */
 
@@ -315,7 +323,8 @@ roll_add_children(struct perf_roll *roll, uint32_t pid)
     struct perf_tids children = {0};
     int result = perf_procfs_children(pid, &children);
 
-    for (size_t i = 0; result == 0 && i < children.count; i++) {
+    roll->partial = roll->partial || result > 0;
+    for (size_t i = 0; result >= 0 && i < children.count; i++) {
         if (!perf_tids_hold(&roll->pids, children.items[i])) {
             result = perf_tids_add(&roll->pids, children.items[i]);
         }
@@ -404,7 +413,8 @@ open_new_thread(struct perf *perf, struct perf_target *target,
     return result < 0 ? result : 1;
 }
 
-/* The threads of a process, which may be none; marks give way. Returns 0, 1 if some may be missing, or negative errno. */
+/* The threads of a process, which may be none; marks give way. Returns 0, 1 if some may be missing, or negative
+ * errno. */
 static int
 list_threads(struct perf *perf, struct perf_roll *roll, uint32_t pid,
              struct perf_tids *tids)
@@ -413,23 +423,24 @@ list_threads(struct perf *perf, struct perf_roll *roll, uint32_t pid,
 
     if ((result == -EMFILE || result == -ENFILE) &&
         perf_heirs_give_up(perf, &roll->heirs)) {
+        tids->count = 0;
         result = perf_procfs_threads(pid, tids);
     }
     return result == -ESRCH ? 0 : result;
 }
 
-/* Open the threads of a process that are not done yet. Returns how many there are, or may be, or negative errno. */
+/* Open the threads of a process that are not done yet. Returns how many, or negative errno. */
 static int
 open_new_threads(struct perf *perf, struct perf_target *target,
                  const struct perf_selection *selection, struct perf_roll *roll,
                  uint32_t pid, bool suspect, struct perf_events *opened)
 {
     struct perf_tids tids = {0};
-    int fresh;
+    int fresh = 0;
     int result;
 
     result = list_threads(perf, roll, pid, &tids);
-    fresh = result > 0;
+    roll->partial = roll->partial || result > 0;
     perf_heirs_read(perf, &roll->heirs);
     for (size_t i = 0; result >= 0 && i < tids.count; i++) {
         if (perf_idmap_find(&roll->done, tids.items[i]) == NULL) {
@@ -452,6 +463,7 @@ open_round(struct perf *perf, struct perf_target *target,
 {
     int fresh = 0;
 
+    roll->partial = false;
     for (size_t i = 0; i < roll->pids.count; i++) {
         const uint32_t pid = roll->pids.items[i];
         int result = open_new_threads(perf, target, selection, roll, pid,
@@ -584,6 +596,7 @@ open_rounds(struct perf *perf, struct perf_target *target,
 {
     struct marks marks = {perf, &roll->heirs};
     size_t unsuspected = roll->pids.count;
+    int quiet_rounds = 0;
 
     for (int round = 0;; round++) {
         const size_t first = opened->count;
@@ -593,15 +606,16 @@ open_rounds(struct perf *perf, struct perf_target *target,
         if (fresh < 0) {
             return fresh;
         }
-        settled =
-            perf_settle_wait(&roll->settling, &perf->features, read_marks, &marks);
+        settled = perf_settle_wait(&roll->settling, &perf->features, &roll->patience_ns,
+                                   read_marks, &marks);
         perf_heirs_read(perf, &roll->heirs);
         drop_heirs(perf, roll, first, opened);
         fresh -= (int)judge_suspects(roll, settled);
         if (roll->doubtful_rounds > allowed) {
             return -ENOSPC;
         }
-        if (fresh == 0) {
+        quiet_rounds = fresh == 0 ? quiet_rounds + 1 : 0;
+        if (quiet_rounds > 0 && (!roll->partial || quiet_rounds >= PARTIAL_ROUNDS)) {
             return 0;
         }
         if (round >= ROUNDS_MAX && perf_now_ns(perf) >= roll->until_ns) {
@@ -629,6 +643,7 @@ perf_open_all(struct perf *perf, struct perf_target *target,
     int result;
 
     roll->until_ns = begun_ns + OPENING_MAX_NS;
+    roll->patience_ns = PATIENCE_NS;
     result = open_rounds(perf, target, selection, roll, wanted, opened);
     for (int i = 0; result == -ENOSPC && roll->suspected && i < ATTEMPTS_MAX &&
                     spent_ns < OPENING_MAX_NS;

@@ -36,6 +36,8 @@ struct perf_roll {
     bool marked;              /* all threads get marks from the beginning */
     bool suspected;           /* some have been opened, in any round */
     uint64_t until_ns;        /* when to give up, if new ones show all the time */
+    uint64_t patience_ns;     /* what is left of it (settle.h) */
+    bool partial;             /* in this round threads may be missing */
     bool follow;              /* children as well */
 };
 

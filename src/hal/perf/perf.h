@@ -60,6 +60,7 @@ struct perf {
     bool delivering;
     bool resync; /* records were lost */
     uint64_t resynced_ns;
+    uint64_t lost_by_ns;   /* losses up to then are known */
     uint64_t last_ns;      /* time of the newest record delivered */
     uint64_t frozen_ns;    /* hits after this are not taken; UINT64_MAX: all are */
     uint64_t delivered_ns; /* up to where the last delivery went */

@@ -11,9 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 65536, PATH_BYTES = 64, READINGS_MAX = 1000 };
+enum { READ_BYTES = 65536, PATH_BYTES = 64 };
 
-/* The kernel's PF_EXITING: on its way out, from the end of its last instruction in user mode on. */
+/* What changes meanwhile is read again: so often, and until so many entries have been read. */
+enum { READINGS_MAX = 100, ENTRIES_MAX = 20000 };
+
+/* The kernel's PF_EXITING: on its way out; it runs no program any more, and makes no other thread. */
 enum { FLAG_EXITING = 4 };
 
 /* What /proc/PID/task/TID/stat tells of a thread. */
@@ -161,6 +164,13 @@ read_stat(uint32_t pid, uint32_t tid, struct thread_stat *stat)
     return result;
 }
 
+/* Is it that we have too little, whatever /proc may say? */
+static bool
+is_shortage(int result)
+{
+    return result == -EMFILE || result == -ENFILE || result == -ENOMEM;
+}
+
 /*
  * Were these all threads of the process at one instant? A reading ends at a thread that ends while it is
  * there, or leaves one out, and then others are missing. But as many as the process had at an instant
@@ -172,10 +182,10 @@ is_complete(DIR *directory, uint32_t pid, const struct perf_tids *tids, size_t f
     struct thread_stat stat;
     const int result = read_stat(pid, pid, &stat);
 
-    if (result < 0) {
-        return result == -ESRCH ? 0 : result;
+    if (is_shortage(result)) {
+        return result;
     }
-    if (stat.threads != tids->count - first) {
+    if (result < 0 || stat.threads != tids->count - first) {
         return 0;
     }
     for (size_t i = first; i < tids->count; i++) {
@@ -195,6 +205,7 @@ perf_procfs_threads(uint32_t pid, struct perf_tids *tids)
     const size_t first = tids->count;
     char path[PATH_BYTES];
     DIR *directory;
+    size_t read = 0;
     int result = 0;
 
     snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
@@ -202,8 +213,9 @@ perf_procfs_threads(uint32_t pid, struct perf_tids *tids)
     if (directory == NULL) {
         return process_errno(errno);
     }
-    for (int i = 0; result == 0 && i < READINGS_MAX; i++) {
+    for (int i = 0; result == 0 && i < READINGS_MAX && read < ENTRIES_MAX; i++) {
         result = read_numbers(directory, tids, first);
+        read += tids->count - first;
         if (result == 0) {
             result = tids->count > first ? is_complete(directory, pid, tids, first) : 1;
         }
@@ -245,28 +257,37 @@ add_numbers(const char *text, struct perf_tids *pids)
     }
 }
 
+/* Those of one thread; nothing where the kernel cannot tell. Returns 0 or negative errno. */
+static int
+read_children(uint32_t pid, uint32_t tid, struct perf_tids *pids)
+{
+    char path[PATH_BYTES];
+    char *text;
+    int result;
+
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/children", pid,
+             tid);
+    result = read_text(path, &text);
+    if (result < 0) {
+        return is_shortage(result) ? result : 0;
+    }
+    result = add_numbers(text, pids);
+    free(text);
+    return result;
+}
+
 int
 perf_procfs_children(uint32_t pid, struct perf_tids *pids)
 {
     struct perf_tids tids = {0};
-    int result = 0;
+    const int whole = perf_procfs_threads(pid, &tids);
+    int result = is_shortage(whole) ? whole : 0;
 
-    if (perf_procfs_threads(pid, &tids) == -ENOMEM) {
-        result = -ENOMEM;
-    }
     for (size_t i = 0; result == 0 && i < tids.count; i++) {
-        char path[PATH_BYTES];
-        char *text;
-
-        snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/children", pid,
-                 tids.items[i]);
-        if (read_text(path, &text) == 0) {
-            result = add_numbers(text, pids);
-            free(text);
-        }
+        result = read_children(pid, tids.items[i], pids);
     }
     perf_tids_finish(&tids);
-    return result;
+    return result == 0 && whole > 0 ? whole : result;
 }
 
 void
@@ -388,10 +409,9 @@ perf_procfs_state(uint32_t pid, uint32_t tid)
     return read_stat(pid, tid, &stat) == 0 ? stat.state : 0;
 }
 
-/* Keep the threads that live. One on its way out maps nothing any more, and what tells of its end may have been
- * told before. */
+/* Keep the threads that live. What tells of the end of one that is ending may have been told before. */
 static void
-drop_ended(uint32_t pid, struct perf_tids *tids)
+drop_ending(uint32_t pid, struct perf_tids *tids)
 {
     size_t kept = 0;
 
@@ -406,34 +426,79 @@ drop_ended(uint32_t pid, struct perf_tids *tids)
     tids->count = kept;
 }
 
-int
-perf_procfs_read(uint32_t pid, struct perf_reading *reading)
+/* The mappings that one of these threads has; those that are ending go. Returns 0, 1 if none is left, or negative
+ * errno. */
+static int
+read_mappings_of(uint32_t pid, struct perf_tids *tids, struct perf_mappings *mappings)
 {
-    struct perf_tids *const tids = &reading->tids;
-    int result;
+    int result = 0;
 
-    *reading = (struct perf_reading){0};
-    result = perf_procfs_threads(pid, tids);
-    if (result < 0) {
-        return result;
-    }
-    perf_procfs_name(pid, reading->name, sizeof(reading->name));
-    if (tids->count > 1) {
-        drop_ended(pid, tids);
-    }
-    while (tids->count > 0) {
+    drop_ending(pid, tids);
+    while (tids->count > 0 && mappings->count == 0) {
         const uint32_t tid = tids->items[0];
 
-        result = thread_mappings(pid, tid, &reading->mappings);
-        if (result == 0 && reading->mappings.count > 0) {
-            return 0;
+        result = thread_mappings(pid, tid, mappings);
+        if (result == 0 && mappings->count > 0) {
+            break;
         }
-        drop_ended(pid, tids);
+        drop_ending(pid, tids);
         if (tids->count > 0 && tids->items[0] == tid) {
             return result == -ESRCH ? 0 : result; /* nothing: a kernel thread */
         }
     }
-    return perf_procfs_state(pid, pid) != 0 ? -ECHILD : -ESRCH;
+    return tids->count == 0;
+}
+
+/* Are all of these among those? */
+static bool
+is_part(const struct perf_tids *these, const struct perf_tids *those)
+{
+    for (size_t i = 0; i < these->count; i++) {
+        if (!perf_tids_hold(those, these->items[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Forgets what was in it. Returns 0 or -ENOMEM. */
+static int
+copy_tids(struct perf_tids *to, const struct perf_tids *from)
+{
+    int result = 0;
+
+    to->count = 0;
+    for (size_t i = 0; result == 0 && i < from->count; i++) {
+        result = perf_tids_add(to, from->items[i]);
+    }
+    return result;
+}
+
+int
+perf_procfs_read(uint32_t pid, struct perf_reading *reading)
+{
+    struct perf_tids *const tids = &reading->tids;
+    struct perf_tids ending = {0};
+    int result = 1;
+
+    *reading = (struct perf_reading){0};
+    for (int i = 0; result > 0 && i < READINGS_MAX; i++) {
+        tids->count = 0;
+        result = perf_procfs_threads(pid, tids);
+        if (result == 0 && is_part(tids, &ending)) {
+            /* All were ending before, so that none of them has made another since. */
+            result = perf_procfs_state(pid, pid) != 0 ? -ECHILD : -ESRCH;
+        }
+        if (result >= 0) {
+            result = copy_tids(&ending, tids);
+        }
+        if (result == 0) {
+            result = read_mappings_of(pid, tids, &reading->mappings);
+        }
+    }
+    perf_tids_finish(&ending);
+    perf_procfs_name(pid, reading->name, sizeof(reading->name));
+    return result > 0 ? -EAGAIN : result;
 }
 
 void

@@ -22,12 +22,13 @@ int perf_tids_add(struct perf_tids *tids, uint32_t tid);
 bool perf_tids_hold(const struct perf_tids *tids, uint32_t tid);
 void perf_tids_finish(struct perf_tids *tids);
 
-/* perf_procfs_threads - add the threads of a process. Returns 0; 1 if some may be missing, since they come and go faster than
- * they can be read; or negative errno: -ESRCH if there is no such process. */
+/* perf_procfs_threads - add the threads of a process. Returns 0; 1 if some may be missing,
+ * since they come and go faster than they can be read; or negative errno: -ESRCH if
+ * there is no such process. */
 int perf_procfs_threads(uint32_t pid, struct perf_tids *tids);
 
 /* perf_procfs_children - add the processes that threads of this one have forked and that live;
- * nothing where the kernel cannot tell. Returns 0 or -ENOMEM. */
+ * nothing where the kernel cannot tell. Returns 0; 1 if threads may be missing; or negative errno. */
 int perf_procfs_children(uint32_t pid, struct perf_tids *pids);
 
 /* perf_procfs_processes - add all processes that can be seen, kernel threads too. Returns 0 or
@@ -61,8 +62,8 @@ struct perf_reading {
  *
  *   reading  out: to be given to perf_reading_finish, whatever is returned
  *
- * Returns 0; -ESRCH if there is no such process; -ECHILD if it is ending, or has ended, and its parent has not
- * waited for it yet; -EACCES if the caller may not look: the mappings are missing; -ENOMEM or another negative errno.
+ * Returns 0; -ESRCH if there is no such process; -ECHILD if it is ending, or has ended, and its
+ * parent has not waited for it yet; -EAGAIN if its threads come and go faster than they can be read; -EACCES if the caller may not look: the mappings are missing; -ENOMEM or another negative errno.
  */
 int perf_procfs_read(uint32_t pid, struct perf_reading *reading);
 void perf_reading_finish(struct perf_reading *reading);

@@ -14,7 +14,7 @@ enum {
     ENOUGH_NS = 500000, /* far more than the creation of a thread takes */
     PAUSE_MIN_NS = 50000,
     PAUSE_MAX_NS = 5000000,
-    WAIT_MAX_NS = 2000000000
+    WAIT_MIN_NS = 200000000
 };
 
 static uint64_t
@@ -92,13 +92,15 @@ perf_settle_finish(struct perf_settling *settling)
 
 bool
 perf_settle_wait(struct perf_settling *settling, const struct perf_features *features,
-                 perf_settle_meanwhile *meanwhile, void *context)
+                 uint64_t *patience_ns, perf_settle_meanwhile *meanwhile, void *context)
 {
+    const uint64_t limit_ns = *patience_ns > WAIT_MIN_NS ? *patience_ns : WAIT_MIN_NS;
+    const uint64_t begun_ns = now_ns();
     struct timespec pause = {.tv_nsec = PAUSE_MIN_NS};
-    const uint64_t until_ns = now_ns() + WAIT_MAX_NS;
+    uint64_t spent_ns = 0;
     bool all;
 
-    while (settling->count > 0 && now_ns() < until_ns) {
+    while (settling->count > 0 && spent_ns < limit_ns) {
         size_t kept = 0;
 
         nanosleep(&pause, NULL);
@@ -116,7 +118,9 @@ perf_settle_wait(struct perf_settling *settling, const struct perf_features *fea
             }
         }
         settling->count = kept;
+        spent_ns = now_ns() - begun_ns;
     }
+    *patience_ns -= spent_ns < *patience_ns ? spent_ns : *patience_ns;
     all = settling->count == 0;
     perf_settle_finish(settling);
     return all;

@@ -30,11 +30,16 @@ int perf_settle_add(struct perf_settling *settling,
 /* What is to be done now and then while threads are waited for. */
 typedef void perf_settle_meanwhile(void *context);
 
-/* perf_settle_wait - until each may be taken to be done: two seconds at most, for one that never gets a processor. That
- * long since a virtual processor may stand still for tenths of a second, amid a call. None is left. Returns whether
- * all are. */
+/*
+ * perf_settle_wait - until each may be taken to be done. None is left.
+ *
+ *   patience_ns  in, out: for how long at most; but for two tenths of a second in any case. Gets less by
+ *                what was waited
+ *
+ * Returns whether all are; false: one never got a processor.
+ */
 bool perf_settle_wait(struct perf_settling *settling,
-                      const struct perf_features *features,
+                      const struct perf_features *features, uint64_t *patience_ns,
                       perf_settle_meanwhile *meanwhile, void *context);
 
 /* perf_settle_finish - do not wait. */

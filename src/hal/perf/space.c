@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORK_TWIN_NS = 1000000 };
+enum { FORK_TWIN_NS = 1000000, FORK_LATE_NS = 1000000000 };
 
 /* ---- telling ---- */
 
@@ -289,6 +289,12 @@ apply_process_start(struct perf_space *space, const struct perf_record *record)
             (process->parent_pid == record->parent_pid &&
              record->time_ns - process->start_ns < FORK_TWIN_NS)) {
             return; /* found in /proc already, or told by two events */
+        }
+        if (process->read_ns != 0 && process->parent_pid == 0 &&
+            record->time_ns - process->read_ns < FORK_LATE_NS) {
+            /* Found in /proc before its creator came to tell of it. */
+            process->parent_pid = record->parent_pid;
+            return;
         }
         perf_space_end(space, process, record->time_ns);
         /* The callback may have done much, but takes no process away. */

@@ -57,7 +57,8 @@ perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns, struct perf_cover
     const int result = perf_procfs_read(pid, &reading);
     int attached = 0;
 
-    if (result == 0 || (result == -EACCES && perf->wide_ns != 0)) {
+    if (result == 0 ||
+        (result == -EACCES && perf->wide_ns != 0 && reading.tids.count > 0)) {
         found.name = reading.name;
         found.tids = reading.tids.items;
         found.tid_count = reading.tids.count;

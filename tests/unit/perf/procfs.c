@@ -130,6 +130,7 @@ threads__own_process__holds_the_caller(void **state)
 static struct chains {
     atomic_bool over;
     atomic_int running;
+    atomic_bool broken; /* the next one could not be made */
 } chains;
 
 static void *
@@ -137,23 +138,26 @@ make_the_next(void *argument)
 {
     pthread_t next;
 
-    if (atomic_load(&chains.over) ||
-        pthread_create(&next, NULL, make_the_next, argument) != 0) {
-        atomic_fetch_sub(&chains.running, 1);
-        return NULL;
+    if (!atomic_load(&chains.over)) {
+        if (pthread_create(&next, NULL, make_the_next, argument) == 0) {
+            pthread_detach(next);
+            return NULL;
+        }
+        atomic_store(&chains.broken, true);
     }
-    pthread_detach(next);
+    atomic_fetch_sub(&chains.running, 1);
     return NULL;
 }
 
 static void
 threads__that_make_the_next_and_end__none_missing(void **state)
 {
-    enum { CHAINS = 3, READINGS = 3000 };
+    enum { CHAINS = 3, READINGS = 2000 };
     int whole = 0;
 
     (void)state;
     atomic_store(&chains.over, false);
+    atomic_store(&chains.broken, false);
     atomic_store(&chains.running, CHAINS);
     for (size_t i = 0; i < CHAINS; i++) {
         pthread_t first;
@@ -165,6 +169,7 @@ threads__that_make_the_next_and_end__none_missing(void **state)
         struct perf_tids tids = {0};
         const int result = perf_procfs_threads((uint32_t)getpid(), &tids);
 
+        assert_false(atomic_load(&chains.broken));
         assert_true(result >= 0);
         if (result == 0) {
             assert_true(tids.count >= 1 + CHAINS);
@@ -385,6 +390,40 @@ read__main_thread_ended__the_others_are_there(void **state)
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
+/* The threads that a reading has seen may all have ended before their mappings are read. */
+static void
+read__main_thread_ended_and_a_chain_goes_on__has_not_ended(void **state)
+{
+    enum { READINGS = 300 };
+    const pid_t child = fork();
+    int whole = 0;
+
+    (void)state;
+    if (child == 0) {
+        pthread_t first;
+
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        atomic_store(&chains.over, false);
+        if (pthread_create(&first, NULL, make_the_next, NULL) != 0) {
+            _exit(1);
+        }
+        syscall(SYS_exit, 0);
+    }
+    assert_true(child > 0);
+    await_state(child, 'Z');
+    for (int i = 0; i < READINGS; i++) {
+        struct perf_reading reading;
+        const int result = perf_procfs_read((uint32_t)child, &reading);
+
+        assert_true(result == 0 || result == -EAGAIN);
+        whole += result == 0;
+        perf_reading_finish(&reading);
+    }
+    assert_true(whole > 0);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
 static void
 read__kernel_thread__has_no_mappings(void **state)
 {
@@ -421,6 +460,7 @@ main(void)
         cmocka_unit_test(read__ended_and_not_waited_for__told_apart),
         cmocka_unit_test(read__ending__told_as_ended),
         cmocka_unit_test(read__main_thread_ended__the_others_are_there),
+        cmocka_unit_test(read__main_thread_ended_and_a_chain_goes_on__has_not_ended),
         cmocka_unit_test(read__kernel_thread__has_no_mappings),
     };
 

@@ -3,6 +3,7 @@
 #include "cmocka_all.h"
 #include "fake_ke.h"
 
+#include "hal/perf/descriptor.h"
 #include "hal/perf/settle.h"
 #include "hal/perf/target.h"
 
@@ -11,7 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { RUN_NS = 500000 };
+enum { RUN_NS = 500000, LITTLE_PATIENCE_NS = 300000000 };
+static const uint64_t PATIENCE_NS = 10000000000;
 
 static struct perf_features features;
 
@@ -80,13 +82,15 @@ static bool
 waits_for(uint32_t tid)
 {
     struct perf_settling settling = {0};
+    uint64_t patience_ns = PATIENCE_NS;
     unsigned pauses = 0;
 
     assert_int_equal(perf_settle_add(&settling, &features, (uint32_t)getpid(), tid), 0);
     if (settling.count == 0) {
         return false;
     }
-    assert_true(perf_settle_wait(&settling, &features, count_pause, &pauses));
+    assert_true(
+        perf_settle_wait(&settling, &features, &patience_ns, count_pause, &pauses));
     assert_true(pauses > 0);
     return true;
 }
@@ -105,6 +109,7 @@ static void
 settle__a_thread_that_runs__waits_until_it_has_run(void **state)
 {
     struct perf_settling settling = {0};
+    uint64_t patience_ns = PATIENCE_NS;
     unsigned pauses = 0;
     int kept;
 
@@ -116,11 +121,38 @@ settle__a_thread_that_runs__waits_until_it_has_run(void **state)
     assert_int_equal(settling.count, 1);
     assert_true(settling.items[0].fd >= 0);
     kept = dup(settling.items[0].fd);
-    assert_true(perf_settle_wait(&settling, &features, count_pause, &pauses));
+    assert_true(
+        perf_settle_wait(&settling, &features, &patience_ns, count_pause, &pauses));
     assert_true(pauses > 0);
     assert_int_equal(settling.count, 0);
+    assert_true(patience_ns < PATIENCE_NS);
     assert_true(running_ns(kept) >= RUN_NS);
     close(kept);
+    other_end();
+}
+
+/* Nothing tells that it has run: so it never has. */
+static void
+settle__a_thread_that_never_runs__given_up_when_patience_is(void **state)
+{
+    struct perf_settling settling = {0};
+    uint64_t patience_ns = LITTLE_PATIENCE_NS;
+    unsigned pauses = 0;
+
+    (void)state;
+    other_begin(run);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(perf_settle_add(&settling, &features, (uint32_t)getpid(),
+                                         atomic_load(&other.tid)),
+                         0);
+        assert_int_equal(settling.count, 1);
+        perf_descriptor_close(settling.items[0].fd);
+        settling.items[0].fd = -1;
+        assert_false(
+            perf_settle_wait(&settling, &features, &patience_ns, count_pause, &pauses));
+        assert_int_equal(settling.count, 0);
+        assert_int_equal(patience_ns, 0);
+    }
     other_end();
 }
 
@@ -151,20 +183,24 @@ settle__own_thread_and_one_that_is_gone__not_waited_for(void **state)
 /* The linker has the back end call this instead (--wrap). */
 bool __real_perf_settle_wait(struct perf_settling *settling,
                              const struct perf_features *wait_features,
-                             perf_settle_meanwhile *meanwhile, void *context);
+                             uint64_t *patience_ns, perf_settle_meanwhile *meanwhile,
+                             void *context);
 bool __wrap_perf_settle_wait(struct perf_settling *settling,
                              const struct perf_features *wait_features,
-                             perf_settle_meanwhile *meanwhile, void *context);
+                             uint64_t *patience_ns, perf_settle_meanwhile *meanwhile,
+                             void *context);
 
 static size_t waits;
 
 bool
 __wrap_perf_settle_wait(struct perf_settling *settling,
                         const struct perf_features *wait_features,
-                        perf_settle_meanwhile *meanwhile, void *context)
+                        uint64_t *patience_ns, perf_settle_meanwhile *meanwhile,
+                        void *context)
 {
     waits += settling->count > 0;
-    return __real_perf_settle_wait(settling, wait_features, meanwhile, context);
+    return __real_perf_settle_wait(settling, wait_features, patience_ns, meanwhile,
+                                   context);
 }
 
 static struct _KE_SYSTEM ke;
@@ -253,6 +289,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settle__a_thread_that_runs__waits_until_it_has_run),
+        cmocka_unit_test(settle__a_thread_that_never_runs__given_up_when_patience_is),
         cmocka_unit_test(settle__a_thread_that_sleeps__not_waited_for),
         cmocka_unit_test(settle__own_thread_and_one_that_is_gone__not_waited_for),
         cmocka_unit_test(start__thread_that_runs__waited_for_once_for_all_processors),

@@ -584,6 +584,33 @@ attach__records_older_than_the_reading__change_nothing(void **state)
     assert_int_equal(fake_count(&world->ke, NTPROF_PROCESS_EXIT, SHELL), 1);
 }
 
+/* Its creator was held up between the moment that it could be seen and that of telling it. */
+static void
+fork__told_after_the_reading__is_the_same_process(void **state)
+{
+    struct world *world = *state;
+    struct perf_mappings mappings = {0};
+    const uint32_t tid = CHILD;
+    const struct perf_found found = {.pid = CHILD,
+                                     .name = "sh",
+                                     .tids = &tid,
+                                     .tid_count = 1,
+                                     .mappings = &mappings,
+                                     .read_ns = world->now_ns};
+
+    watch_all(world);
+    assert_int_equal(perf_space_attach(&world->space, &found, 7, NULL), 0);
+    EXPECT(world, {NTPROF_PROCESS_START, CHILD, 0, 0});
+    fork_process(world, CHILD, SHELL);
+    assert_int_equal(world->ke.count, 0);
+
+    /* Another one, whose number it has: its end was lost. */
+    world->now_ns += 10000000;
+    fork_process(world, CHILD, SHELL);
+    EXPECT(world, {NTPROF_PROCESS_EXIT, CHILD, 0, 0},
+           {NTPROF_PROCESS_START, CHILD, 0, 0});
+}
+
 #define space_test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -611,6 +638,7 @@ main(void)
         space_test(all__program_of_an_unknown_process__starts_without_a_cover),
         space_test(all__numbers_of_nobody__nothing_told),
         space_test(attach__records_older_than_the_reading__change_nothing),
+        space_test(fork__told_after_the_reading__is_the_same_process),
     };
 
     return cmocka_run_group_tests_name("space", tests, NULL, NULL);
