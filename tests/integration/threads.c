@@ -8,7 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS = 16, CALLS = 50, SLOT = 12, CROWD = 100, CHAINS = 2 };
+enum {
+    THREADS = 16,
+    CALLS = 50,
+    SLOT = 12,
+    CROWD = 100,
+    CHAINS = 2,
+    STORM_CALLS = 300
+};
 
 static ULONG *counters; /* of SLOT_COUNT, made by each test */
 static ULONG *more;     /* the same for a second profile */
@@ -17,6 +24,24 @@ static void
 clear(void)
 {
     counters = guarded_counters(SLOT_COUNT);
+}
+
+/* Calls in storms, and those of them that were counted. */
+struct account {
+    uint64_t calls;
+    uint64_t counted;
+};
+
+/* Who gets no processor amid a storm loses records: that is told, and nothing else is missing. */
+static void
+assert_counted_or_lost(struct account *account, KPROFILE_SOURCE source,
+                       const ULONG *of_source, size_t slot, uint64_t calls)
+{
+    account->calls += calls;
+    account->counted += of_source[slot];
+    assert_only(of_source, SLOT_COUNT, slot, of_source[slot]);
+    assert_int_equal(account->counted + read_books(session, source).lost,
+                     account->calls);
 }
 
 static void *
@@ -115,7 +140,8 @@ static void *
 storm_drop(void *argument)
 {
     (void)argument;
-    if (atomic_load(&storm.counting)) {
+    /* No more than are wanted: who is to end the storm may not get a processor for long. */
+    if (atomic_load(&storm.counting) && atomic_load(&storm.calls) < STORM_CALLS) {
         call_slot(SLOT, 3);
         call_slot(SLOT + 1, 3);
         atomic_fetch_add(&storm.calls, 3);
@@ -162,6 +188,7 @@ static void
 threads__made_and_ended_while_starting__none_lost_or_doubled(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
+    struct account account = {0};
 
     (void)state;
     for (int round = 0; round < 10; round++) {
@@ -172,15 +199,15 @@ threads__made_and_ended_while_starting__none_lost_or_doubled(void **state)
         storm_begin(clouds);
         profile = start_slots(NtCurrentProcess(), counters, source);
         atomic_store(&storm.counting, true);
-        while (atomic_load(&storm.calls) < 300) {
+        while (atomic_load(&storm.calls) < STORM_CALLS) {
             sched_yield();
         }
         storm_end(clouds);
         assert_success(NtStopProfile(profile));
-        assert_only(counters, SLOT_COUNT, SLOT, (ULONG)atomic_load(&storm.calls));
+        assert_counted_or_lost(&account, source, counters, SLOT,
+                               atomic_load(&storm.calls));
         assert_success(NtClose(profile));
     }
-    read_books(session, source);
 }
 
 /* A storm of chains: each thread makes the next one and ends. */
@@ -237,7 +264,7 @@ static void
 threads__that_beget_the_next_and_end_while_starting__none_lost_or_doubled(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
-    uint64_t calls = 0;
+    struct account account = {0};
 
     (void)state;
     for (int round = 0; round < 10; round++) {
@@ -247,15 +274,15 @@ threads__that_beget_the_next_and_end_while_starting__none_lost_or_doubled(void *
         chains_begin();
         profile = start_slots(NtCurrentProcess(), counters, source);
         atomic_store(&storm.counting, true);
-        while (atomic_load(&storm.calls) < 300 && atomic_load(&chains_refused) == 0) {
+        while (atomic_load(&storm.calls) < STORM_CALLS &&
+               atomic_load(&chains_refused) == 0) {
             sched_yield();
         }
         chains_end();
         assert_int_equal(atomic_load(&chains_refused), 0);
         assert_success(NtStopProfile(profile));
-        assert_only(counters, SLOT_COUNT, SLOT, (ULONG)atomic_load(&storm.calls));
-        calls += atomic_load(&storm.calls);
-        assert_exact_books(session, source, calls, calls);
+        assert_counted_or_lost(&account, source, counters, SLOT,
+                               atomic_load(&storm.calls));
         assert_success(NtClose(profile));
     }
 }
@@ -264,11 +291,12 @@ static void
 threads__that_beget_the_next_while_two_sources_start__none_lost_or_doubled(void **state)
 {
     const KPROFILE_SOURCE sources[] = {slot_source(SLOT), slot_source(SLOT + 1)};
+    struct account accounts[2] = {{0}};
 
     (void)state;
     for (int round = 0; round < 5; round++) {
         HANDLE profiles[2];
-        ULONG calls;
+        uint64_t calls;
 
         clear();
         more = guarded_counters(SLOT_COUNT);
@@ -276,16 +304,17 @@ threads__that_beget_the_next_while_two_sources_start__none_lost_or_doubled(void 
         profiles[0] = start_slots(NtCurrentProcess(), counters, sources[0]);
         profiles[1] = start_slots(NtCurrentProcess(), more, sources[1]);
         atomic_store(&storm.counting, true);
-        while (atomic_load(&storm.calls) < 300 && atomic_load(&chains_refused) == 0) {
+        while (atomic_load(&storm.calls) < STORM_CALLS &&
+               atomic_load(&chains_refused) == 0) {
             sched_yield();
         }
         chains_end();
         assert_int_equal(atomic_load(&chains_refused), 0);
-        calls = (ULONG)atomic_load(&storm.calls);
+        calls = atomic_load(&storm.calls);
         assert_success(NtStopProfile(profiles[0]));
         assert_success(NtStopProfile(profiles[1]));
-        assert_only(counters, SLOT_COUNT, SLOT, calls);
-        assert_only(more, SLOT_COUNT, SLOT + 1, calls);
+        assert_counted_or_lost(&accounts[0], sources[0], counters, SLOT, calls);
+        assert_counted_or_lost(&accounts[1], sources[1], more, SLOT + 1, calls);
         assert_success(NtClose(profiles[0]));
         assert_success(NtClose(profiles[1]));
     }
@@ -386,7 +415,7 @@ storm_peer(const struct peer *test, void *argument)
     peer_tell(test, 1);
     peer_hear(test);
     atomic_store(&storm.counting, true);
-    while (atomic_load(&storm.calls) < 300) {
+    while (atomic_load(&storm.calls) < STORM_CALLS) {
         sched_yield();
     }
     storm_end(clouds);
@@ -399,6 +428,7 @@ static void
 threads__of_another_process_while_starting__none_lost_or_doubled(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
+    struct account account = {0};
 
     (void)state;
     for (int round = 0; round < 5; round++) {
@@ -415,19 +445,19 @@ threads__of_another_process_while_starting__none_lost_or_doubled(void **state)
         peer_tell(&peer, 1);
         calls = peer_hear(&peer);
         assert_success(NtStopProfile(profile));
-        assert_only(counters, SLOT_COUNT, SLOT, (ULONG)calls);
+        assert_counted_or_lost(&account, source, counters, SLOT, calls);
         peer_tell(&peer, 1);
         peer_finish(&peer);
         assert_success(NtClose(profile));
         assert_success(NtClose(process));
     }
-    read_books(session, source);
 }
 
 static void
 threads__of_a_watched_process_while_watching__none_lost_or_doubled(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
+    struct account account = {0};
 
     (void)state;
     for (int round = 0; round < 5; round++) {
@@ -447,11 +477,10 @@ threads__of_a_watched_process_while_watching__none_lost_or_doubled(void **state)
         peer_tell(&peer, 1);
         peer_finish(&peer);
         assert_success(NtStopProfile(profile));
-        assert_only(counters, SLOT_COUNT, SLOT, (ULONG)calls);
+        assert_counted_or_lost(&account, source, counters, SLOT, calls);
         assert_success(NtClose(profile));
         assert_success(NtClose(process));
     }
-    read_books(session, source);
 }
 
 /* Profiles started and stopped by many threads at once. */
