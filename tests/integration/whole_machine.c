@@ -1192,31 +1192,27 @@ freeze__calls_after_it__in_no_books_and_no_counter(void **state)
  * it depends on how fast anything was.
  */
 static void
-watch_all__of_time__books_have_all_of_it(void **state)
+assert_books_have_all(uint32_t interval, uint64_t calls)
 {
-    const ntprof_source_interval interval = {.source = "time", .interval = 10000};
-    const uint64_t interval_ns = 1000000;
+    const ntprof_source_interval asked = {.source = "time", .interval = interval};
+    const uint64_t interval_ns = (uint64_t)interval * 100;
     ntprof_session_info info = {.size = sizeof(info)};
     ntprof_source_info books;
     uint64_t called_ns, began_ns, read_ns, done_ns;
 
-    (void)state;
-    if (!is_allowed()) {
-        return;
-    }
-    reopen_polled(&interval);
+    reopen_polled(&asked);
     called_ns = now_ns();
     watch_all(ProfileTime);
     began_ns = now_ns();
     do {
-        call_slot(SLOT, 1000);
-        usleep(1000); /* both: work, and a processor that idles perhaps */
+        call_slot(SLOT, calls);
+        usleep(calls > 0 ? 1000 : 300000); /* a processor that idles perhaps, too */
     } while (now_ns() - began_ns < 300000000);
     read_ns = now_ns();
     books = read_books(session, ProfileTime);
     done_ns = now_ns();
     assert_success(ntprof_session_get_info(session, &info));
-    assert_int_equal(books.interval_granted, 10000);
+    assert_int_equal(books.interval_granted, interval);
     assert_true(books.taken > 0);
     assert_int_equal(books.counted, 0);
     assert_true((books.expected + info.processors) * interval_ns >=
@@ -1226,6 +1222,25 @@ watch_all__of_time__books_have_all_of_it(void **state)
                     books.throttled * interval_ns);
     if (books.kernel_included) {
         assert_int_equal(books.excluded, 0);
+    }
+}
+
+static void
+watch_all__of_time__books_have_all_of_it(void **state)
+{
+    (void)state;
+    if (is_allowed()) {
+        assert_books_have_all(10000, 1000);
+    }
+}
+
+/* The kernel throttles by its ticks, and a processor that idles has none. */
+static void
+watch_all__of_time_while_idle__books_have_all_of_it(void **state)
+{
+    (void)state;
+    if (is_allowed()) {
+        assert_books_have_all(1000, 0);
     }
 }
 
@@ -1335,6 +1350,7 @@ main(void)
         world_test(watch_all__interval_changed__the_new_one_counts),
         world_test(freeze__calls_after_it__in_no_books_and_no_counter),
         world_test(watch_all__of_time__books_have_all_of_it),
+        world_test(watch_all__of_time_while_idle__books_have_all_of_it),
         world_test(watch_all__of_time__the_kernels_half_is_counted),
     };
 

@@ -48,7 +48,7 @@ perf_tally_close_stretch(struct perf_tally *tally, const struct perf_counts *ope
     tally->done_events += counts.events;
     tally->done_expected += counts.events / period;
     tally->done_throttled +=
-        throttled_hits(tally->throttled_ns, &counts, period, is_time);
+        throttled_hits(tally->throttled_ns + open->silent_ns, &counts, period, is_time);
     tally->events = 0;
     tally->running_ns = 0;
     tally->throttled_ns = 0;

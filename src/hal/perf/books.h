@@ -32,7 +32,8 @@ struct perf_tally {
 struct perf_counts {
     uint64_t events;
     uint64_t running_ns;
-    uint64_t lost; /* since they were opened */
+    uint64_t silent_ns; /* throttled, of events whose clock tells it */
+    uint64_t lost;      /* since they were opened */
 };
 
 struct perf_books {
@@ -71,8 +72,9 @@ void perf_books_settle(const struct perf_tally *tally, const struct perf_counts 
                        bool kernel_included, struct perf_books *books);
 
 /*
- * Throttles that have begun. The kernel lets an event be silent until the next tick at most, so one
- * whose end does not show (its task ended, or does not run) counts PERF_THROTTLE_MAX_NS.
+ * Throttles of threads' events that have begun. The kernel lets an event be silent until the next tick at most, so one
+ * whose end does not show (its task ended, or does not run) counts PERF_THROTTLE_MAX_NS. A processor that idles has
+ * no next tick: of its events the clock tells (silent_ns).
  */
 #define PERF_THROTTLE_MAX_NS 10000000u
 

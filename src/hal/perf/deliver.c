@@ -316,7 +316,7 @@ deliver_record(struct perf *perf, struct perf_ring *ring,
         deliver_lost(perf, ring, event, &record);
         break;
     case PERF_RECORD_THROTTLE:
-        if (event != NULL && event->source != NULL) {
+        if (event != NULL && event->source != NULL && !event->tells_silence) {
             perf_throttles_begin(&perf->throttles, record.stream_id, record.time_ns,
                                  &event->source->tally);
         }

@@ -180,6 +180,9 @@ perf_event_read_counts(const struct perf_event *event,
     }
     counts->events = reading.value - event->base.events;
     counts->running_ns = reading.running_ns - event->base.running_ns;
+    if (event->tells_silence && counts->running_ns > counts->events) {
+        counts->silent_ns = counts->running_ns - counts->events;
+    }
     counts->lost = reading.lost;
 }
 

@@ -182,6 +182,7 @@ close_stretch(struct perf *perf, struct perf_source *source)
                 perf_event_read_counts(event, &perf->features, &one);
                 sum.events += one.events;
                 sum.running_ns += one.running_ns;
+                sum.silent_ns += one.silent_ns;
                 event->base.events += one.events;
                 event->base.running_ns += one.running_ns;
             }

@@ -142,6 +142,8 @@ event_open(struct perf *perf, struct perf_target *target, struct perf_source *so
     event->scope = scope_of(target);
     event->side_band = side_band;
     event->source = source;
+    event->tells_silence = source != NULL && source->unit == NTPROF_UNIT_100NS &&
+                           target->pid == 0 && perf->cgroup_fd < 0;
     event->target = target;
     event->until_ns = UINT64_MAX;
     result = perf_events_add(opened, event);

@@ -138,6 +138,7 @@ perf_source_counts(const struct perf *perf, const struct perf_source *source,
                 perf_event_read_counts(event, &perf->features, &one);
                 counts->events += one.events;
                 counts->running_ns += one.running_ns;
+                counts->silent_ns += one.silent_ns;
                 counts->lost += one.lost;
             }
         }

@@ -30,6 +30,7 @@ perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
 
         tally->events += counts.events;
         tally->running_ns += counts.running_ns;
+        tally->throttled_ns += counts.silent_ns;
         tally->lost += counts.lost;
         event->booked = counts;
     }

@@ -161,6 +161,22 @@ throttles__end_never_shows__counts_the_longest(void **state)
     perf_throttles_finish(&throttles);
 }
 
+/* A processor's clock that stood still for as long as others tell by records. */
+static void
+settle__clock_that_stood_still__throttled(void **state)
+{
+    const struct perf_tally tally = {.throttled_ns = 5000};
+    const struct perf_counts open = {
+        .events = 100000, .running_ns = 120000, .silent_ns = 20000};
+    struct perf_books books;
+
+    (void)state;
+    perf_books_settle(&tally, &open, 1000, true, 90, true, &books);
+    assert_int_equal(books.expected, 125);
+    assert_int_equal(books.throttled, 25);
+    assert_int_equal(books.missed, 10);
+}
+
 int
 main(void)
 {
@@ -168,6 +184,7 @@ main(void)
         cmocka_unit_test(settle__rows__add_up),
         cmocka_unit_test(settle__threads_that_ended__unfinished_before_missed),
         cmocka_unit_test(settle__after_change_of_interval__each_stretch_by_its_own),
+        cmocka_unit_test(settle__clock_that_stood_still__throttled),
         cmocka_unit_test(throttled__other_than_time__by_the_rate_of_events),
         cmocka_unit_test(throttles__begin_and_end__time_between),
         cmocka_unit_test(throttles__end_never_shows__counts_the_longest),
