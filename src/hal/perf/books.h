@@ -74,7 +74,8 @@ void perf_books_settle(const struct perf_tally *tally, const struct perf_counts 
 /*
  * Throttles of threads' events that have begun. The kernel lets an event be silent until the next tick at most, so one
  * whose end does not show (its task ended, or does not run) counts PERF_THROTTLE_MAX_NS. A processor that idles has
- * no next tick: of its events the clock tells (silent_ns).
+ * no next tick: what the clock of its event lacks at the end was throttled (silent_ns), but for a last part that the
+ * kernel adds when it is read, which shows as missed.
  */
 #define PERF_THROTTLE_MAX_NS 10000000u
 

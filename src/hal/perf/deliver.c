@@ -410,6 +410,8 @@ resync_process(struct perf *perf, uint32_t pid, struct perf_tids *pids)
         perf_space_resync(&perf->space, process, reading.tids.items, reading.tids.count,
                           &reading.mappings, perf->last_ns);
         adopt_children(perf, process, pids);
+    } else if (result == -EAGAIN) {
+        perf->resync = true;
     }
     perf_reading_finish(&reading);
 }

@@ -29,7 +29,7 @@ struct perf_event {
     uint64_t until_ns;  /* hits after this are not its own; UINT64_MAX while open */
     uint64_t untimely;  /* hits before from_ns, after until_ns, and after a freeze */
     uint64_t closed_ns; /* no record of it is younger */
-    bool tells_silence; /* a processor's clock, which stands still while throttled */
+    bool tells_silence; /* a processor's clock: what it lacks was throttled */
     bool doubtful;      /* may count what another counts already (witness.h) */
     bool behind;        /* a mark: behind all other events of its thread (heirs.h) */
     struct perf_counts booked; /* closed: what of it is in the books */

@@ -319,12 +319,18 @@ perf_roll_finish(struct perf *perf, struct perf_roll *roll)
     perf_tids_finish(&roll->pids);
 }
 
+/* Marks give way. */
 static int
-roll_add_children(struct perf_roll *roll, uint32_t pid)
+roll_add_children(struct perf *perf, struct perf_roll *roll, uint32_t pid)
 {
     struct perf_tids children = {0};
     int result = perf_procfs_children(pid, &children);
 
+    if ((result == -EMFILE || result == -ENFILE) &&
+        perf_heirs_give_up(perf, &roll->heirs)) {
+        children.count = 0;
+        result = perf_procfs_children(pid, &children);
+    }
     roll->partial = roll->partial || result > 0;
     for (size_t i = 0; result >= 0 && i < children.count; i++) {
         if (!perf_tids_hold(&roll->pids, children.items[i])) {
@@ -473,7 +479,7 @@ open_round(struct perf *perf, struct perf_target *target,
 
         if (result >= 0) {
             fresh += result;
-            result = roll->follow ? roll_add_children(roll, pid) : 0;
+            result = roll->follow ? roll_add_children(perf, roll, pid) : 0;
         }
         if (result < 0) {
             return result;

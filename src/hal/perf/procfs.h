@@ -62,8 +62,11 @@ struct perf_reading {
  *
  *   reading  out: to be given to perf_reading_finish, whatever is returned
  *
- * Returns 0; -ESRCH if there is no such process; -ECHILD if it is ending, or has ended, and its
- * parent has not waited for it yet; -EAGAIN if its threads come and go faster than they can be read; -EACCES if the caller may not look: the mappings are missing; -ENOMEM or another negative errno.
+ * Returns 0, though threads may be missing if they come and go faster than they can be
+ * read; -ESRCH if there is no such process; -ECHILD if it is ending, or has ended, and
+ * its parent has not waited for it yet; -EAGAIN if no thread lives long enough to be
+ * read; -EACCES if the caller may not look: the mappings are missing; -ENOMEM or
+ * another negative errno.
  */
 int perf_procfs_read(uint32_t pid, struct perf_reading *reading);
 void perf_reading_finish(struct perf_reading *reading);

@@ -249,18 +249,26 @@ perf_space_end(struct perf_space *space, struct perf_process *process, uint64_t 
 
 /* ---- records ---- */
 
-/* What a child begins with: the parent's name, mappings and wider covers. */
 static int
-inherit(struct perf_process *child, const struct perf_process *parent)
+inherit_covers(struct perf_process *child, const struct perf_process *parent)
 {
-    process_set_name(child, parent->name);
     for (size_t i = 0; i < parent->cover_count; i++) {
         if (parent->covers[i]->descendants &&
             perf_space_cover(child, parent->covers[i]) < 0) {
             return -ENOMEM;
         }
     }
-    return perf_mappings_copy(&child->mappings, &parent->mappings);
+    return 0;
+}
+
+/* What a child begins with: the parent's name, mappings and wider covers. */
+static int
+inherit(struct perf_process *child, const struct perf_process *parent)
+{
+    process_set_name(child, parent->name);
+    return inherit_covers(child, parent) < 0
+               ? -ENOMEM
+               : perf_mappings_copy(&child->mappings, &parent->mappings);
 }
 
 static bool
@@ -294,6 +302,10 @@ apply_process_start(struct perf_space *space, const struct perf_record *record)
             record->time_ns - process->read_ns < FORK_LATE_NS) {
             /* Found in /proc before its creator came to tell of it. */
             process->parent_pid = record->parent_pid;
+            process->start_ns = record->time_ns;
+            if (parent != NULL && inherit_covers(process, parent) < 0) {
+                space->dropped++;
+            }
             return;
         }
         perf_space_end(space, process, record->time_ns);

@@ -601,7 +601,9 @@ fork__told_after_the_reading__is_the_same_process(void **state)
     watch_all(world);
     assert_int_equal(perf_space_attach(&world->space, &found, 7, NULL), 0);
     EXPECT(world, {NTPROF_PROCESS_START, CHILD, 0, 0});
+    world->now_ns += 5000000;
     fork_process(world, CHILD, SHELL);
+    fork_process(world, CHILD, SHELL); /* told by two events */
     assert_int_equal(world->ke.count, 0);
 
     /* Another one, whose number it has: its end was lost. */
