@@ -118,6 +118,17 @@ close_fd:
     return result;
 }
 
+/* The same of a thread's file. */
+static int
+read_thread_text(uint32_t pid, uint32_t tid, const char *name, char **text)
+{
+    char path[PATH_BYTES];
+
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/%s", pid, tid,
+             name);
+    return read_text(path, text);
+}
+
 /* One reading of a folder whose numbers are processes or threads. */
 static int
 read_numbers(DIR *directory, struct perf_tids *tids, size_t first)
@@ -141,13 +152,10 @@ read_numbers(DIR *directory, struct perf_tids *tids, size_t first)
 static int
 read_stat(uint32_t pid, uint32_t tid, struct thread_stat *stat)
 {
-    char path[PATH_BYTES];
     const char *behind_name;
     char *text;
-    int result;
+    int result = read_thread_text(pid, tid, "stat", &text);
 
-    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/stat", pid, tid);
-    result = read_text(path, &text);
     if (result < 0) {
         return result;
     }
@@ -261,13 +269,9 @@ add_numbers(const char *text, struct perf_tids *pids)
 static int
 read_children(uint32_t pid, uint32_t tid, struct perf_tids *pids)
 {
-    char path[PATH_BYTES];
     char *text;
-    int result;
+    int result = read_thread_text(pid, tid, "children", &text);
 
-    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/children", pid,
-             tid);
-    result = read_text(path, &text);
     if (result < 0) {
         return is_shortage(result) ? result : 0;
     }
@@ -381,12 +385,9 @@ perf_procfs_parse_mappings(char *text, struct perf_mappings *mappings)
 static int
 thread_mappings(uint32_t pid, uint32_t tid, struct perf_mappings *mappings)
 {
-    char path[PATH_BYTES];
     char *text;
-    int result;
+    int result = read_thread_text(pid, tid, "maps", &text);
 
-    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/maps", pid, tid);
-    result = read_text(path, &text);
     if (result < 0) {
         return result;
     }
@@ -431,22 +432,20 @@ drop_ending(uint32_t pid, struct perf_tids *tids)
 static int
 read_mappings_of(uint32_t pid, struct perf_tids *tids, struct perf_mappings *mappings)
 {
-    int result = 0;
-
     drop_ending(pid, tids);
-    while (tids->count > 0 && mappings->count == 0) {
+    while (tids->count > 0) {
         const uint32_t tid = tids->items[0];
+        const int result = thread_mappings(pid, tid, mappings);
 
-        result = thread_mappings(pid, tid, mappings);
         if (result == 0 && mappings->count > 0) {
-            break;
+            return 0;
         }
         drop_ending(pid, tids);
         if (tids->count > 0 && tids->items[0] == tid) {
             return result == -ESRCH ? 0 : result; /* nothing: a kernel thread */
         }
     }
-    return tids->count == 0;
+    return 1;
 }
 
 /* Are all of these among those? */
