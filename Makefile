@@ -8,7 +8,7 @@ SECONDS ?= 60
 # Debian's meson first: a private Python on PATH may lack what another meson needs.
 MESON ?= $(firstword $(wildcard /usr/bin/meson) meson)
 
-.PHONY: all demo check bench fuzz install clean packages-build packages-check packages-bench
+.PHONY: all demo check check-long bench fuzz install clean packages-build packages-check packages-bench
 
 all: $(BUILD)/build.ninja
 	@$(MESON) compile -C $(BUILD)
@@ -38,6 +38,14 @@ check: packages-check
 	@$(MESON) configure $(BUILD) -Dtests=enabled
 	@$(MAKE) --no-print-directory all
 	@scripts/run_tests.sh $(BUILD)
+
+# Long tests, sanitizers as every user, SECONDS of model and fuzzing.
+check-long: SECONDS = 600
+check-long: packages-check
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MESON) configure $(BUILD) -Dtests=enabled
+	@$(MAKE) --no-print-directory all
+	@scripts/check_long.sh $(BUILD) $(SECONDS)
 
 bench: packages-bench
 	@$(MAKE) --no-print-directory all

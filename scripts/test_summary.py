@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Sums up a meson test log: cases passed and failed, and every skip with its reason.
 
-usage: test_summary.py [--strict] [--counts] LOG.json
+usage: test_summary.py [--strict] [--counts] [--again LOG.json] LOG.json
+       test_summary.py --failed LOG.json
 
 A skip's reason is what the test printed before it skipped. With --strict a skip counts as a
 failure unless it gives a reason and tests/may_skip.txt names it. With --counts the last line is
-"counts PASSED FAILED".
+"counts PASSED FAILED". --again names the log of a second run of programs that failed: their
+second result counts, and the first failure is printed as "unstable" and counted beside the
+others. --failed only prints the names of the programs that failed, or nothing if one of them
+crashed or a sanitizer reported an error: such a failure stands, whatever a second run does.
 """
 import argparse
 import fnmatch
@@ -37,19 +41,34 @@ def read_cases(output):
     return passed, failed, skips
 
 
-def tell_failure(name, test, cases):
-    """What failed in a test program, and the end of what it said: a log's tail must show why."""
+def describe_failure(name, test, cases):
+    """What failed in a test program, and its last words: a log's tail must show why."""
     said = [line.rstrip() for line in test.get("stderr", "").splitlines() if line.strip()]
     return [f"{name}: {test['result']}", *(f"  case {case}" for case in cases),
             *(f"  | {line}" for line in said[-SAID_LINES:])]
 
 
-def read_log(path):
+def read_tests(path):
+    """{name of a program: its entry in the log}"""
+    tests = [json.loads(line) for line in open(path, encoding="utf-8")]
+    return {test["name"].split(" / ")[-1]: test for test in tests}
+
+
+def failed_programs(tests):
+    return [name for name, test in tests.items() if test["result"] not in (*GOOD, "SKIP")]
+
+
+def crashed(test):
+    output = test.get("stdout", "") + test.get("stderr", "")
+    return test["returncode"] < 0 or test["returncode"] > 128 or any(
+        text in output for text in ("Sanitizer: ", "runtime error: ", "Assertion `"))
+
+
+def read_results(tests):
+    """(cases passed, cases failed, [(skipped case, reason)], [text of a failure])"""
     passed, failed, skips, bad = 0, 0, [], []
-    for line in open(path, encoding="utf-8"):
-        test = json.loads(line)
+    for name, test in tests.items():
         output = test.get("stdout", "")
-        name = test["name"].split(" / ")[-1]
         p, cases, s = read_cases(output)
         f = len(cases)
         if test["result"] == "SKIP":
@@ -57,7 +76,7 @@ def read_log(path):
             s = [("", said[-1].strip() if said else "")]
         elif test["result"] not in GOOD:
             f = max(f, 1)
-            bad += tell_failure(name, test, cases)
+            bad += describe_failure(name, test, cases)
         elif p + f + len(s) == 0:
             p = 1
         passed += p
@@ -77,10 +96,22 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--strict", action="store_true")
     parser.add_argument("--counts", action="store_true")
+    parser.add_argument("--again", metavar="LOG")
+    parser.add_argument("--failed", action="store_true")
     parser.add_argument("log")
     options = parser.parse_args()
 
-    passed, failed, skips, bad = read_log(options.log)
+    tests = read_tests(options.log)
+    if options.failed:
+        failed = failed_programs(tests)
+        if not any(crashed(tests[name]) for name in failed):
+            print(*failed, sep="\n")
+        return 0
+    second = read_tests(options.again) if options.again else {}
+    unstable = [name for name in failed_programs(tests)
+                if name in second and name not in failed_programs(second)]
+    first_failures = read_results({name: tests[name] for name in unstable})[3]
+    passed, failed, skips, bad = read_results({**tests, **second})
     patterns = read_patterns(MAY_SKIP)
     print(f"skipped: {len(skips) or 'none'}")
     for name, reason in skips:
@@ -89,9 +120,12 @@ def main():
         if options.strict and not (reason and allowed):
             failed += 1
             bad.append(f"{name}: must not skip (tests/may_skip.txt)")
+    for text in first_failures:
+        print(f"unstable: {text}")
     for text in bad:
         print(f"failed: {text}")
-    print(f"tests: {passed} passed, {failed} failed, {len(skips)} skipped")
+    print(f"tests: {passed} passed, {failed} failed, {len(skips)} skipped"
+          + (f", {len(unstable)} unstable (failed, then passed alone)" if unstable else ""))
     if options.counts:
         print(f"counts {passed} {failed}")
     return 1 if failed else 0

@@ -320,13 +320,22 @@ select_tests(const struct CMUnitTest *tests, size_t count, struct CMUnitTest *se
     return kept;
 }
 
+/* NTPROF_TEST_USERS=caller leaves the ordinary user out, as in harness.py. */
+static bool
+runs_as_user(void)
+{
+    const char *const users = getenv("NTPROF_TEST_USERS");
+
+    return is_root() && (users == NULL || strcmp(users, "caller") != 0);
+}
+
 static int
 run_selected(const char *group, struct CMUnitTest *tests, size_t count)
 {
     int status = 0;
     int failed;
 
-    if (is_root()) {
+    if (runs_as_user()) {
         const pid_t child = fork();
 
         if (child == 0) {

@@ -5,7 +5,8 @@ Every class that is made with @for_each_user runs as the caller and, if that is 
 ordinary user. Build folders may be out of that user's reach, so what is run is copied first.
 
 From the environment, set by meson.build: NTPROF (the command), NTPROF_LIBRARY (what it needs),
-NTPROF_PROGRAMS (a list of test programs), NTPROF_SCHEMA (of its JSON).
+NTPROF_PROGRAMS (a list of test programs), NTPROF_SCHEMA (of its JSON). NTPROF_TEST_USERS=caller
+leaves the ordinary user out: for sanitizer runs, in which that shows nothing new.
 """
 import gzip
 import json
@@ -166,7 +167,7 @@ class CommandTest(unittest.TestCase):
 def for_each_user(case):
     """A class decorator: makes the variant for an ordinary user, beside the class."""
     module = sys.modules[case.__module__]
-    if is_root():
+    if is_root() and os.environ.get("NTPROF_TEST_USERS") != "caller":
         name = case.__name__ + "AsUser"
         variant = type(name, (case,), {"user": USER, "__module__": case.__module__})
         setattr(module, name, variant)

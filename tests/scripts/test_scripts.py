@@ -263,6 +263,39 @@ class TestSummary(Folder):
     def test_program_without_cases__counts_once(self):
         self.assertIn("counts 1 0", self.summary({"name": "x", "stdout": "", "result": "OK"})[1])
 
+    def again(self, second):
+        out = "[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\n[  FAILED  ] b\n"
+        path = self.write("second.json", json.dumps({"name": "p / x", **second}) + "\n")
+        return self.summary({"name": "p / x", "stdout": out, "result": "FAIL"},
+                            options=("--counts", "--again", str(path)))
+
+    def test_second_run_passes__counted_and_first_failure_named(self):
+        out = "[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\n[       OK ] b\n"
+        status, text = self.again({"stdout": out, "result": "OK"})
+        self.assertEqual(status, 0)
+        self.assertIn("counts 2 0", text)
+        self.assertIn("unstable: x: FAIL\nunstable:   case b\n", text)
+        self.assertIn(", 1 unstable", text)
+
+    def test_second_run_fails__is_a_failure(self):
+        out = "[ RUN      ] a\n[  FAILED  ] a\n"
+        status, text = self.again({"stdout": out, "result": "FAIL"})
+        self.assertEqual(status, 1)
+        self.assertIn("counts 0 1", text)
+        self.assertNotIn("unstable", text)
+
+    def failed(self, **test):
+        return self.summary({"name": "x", "result": "FAIL", "returncode": 1, **test},
+                            {"name": "y", "result": "OK", "returncode": 0}, options=("--failed",))[1]
+
+    def test_failed_programs__named_for_a_second_run(self):
+        self.assertEqual(self.failed(), "x\n")
+
+    def test_crash_or_report_of_a_sanitizer__no_second_run(self):
+        self.assertEqual(self.failed(returncode=-11), "")
+        self.assertEqual(self.failed(stderr="==1==ERROR: AddressSanitizer: heap-use"), "")
+        self.assertEqual(self.failed(stderr="x.c:1:2: runtime error: overflow"), "")
+
 
 class InstallPackages(Folder):
     """With commands of its own on PATH: dpkg-query knows what `installed` says."""

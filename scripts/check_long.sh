@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What takes too long for each change: the long tests, both sanitizer builds with every user and
+# repetition, and fuzzing. Usage: check_long.sh BUILD [SECONDS of fuzzing, 600]
+set -u
+
+cd "$(dirname "$0")/.." || exit 1
+build=${1:-build}
+seconds=${2:-600}
+failed=
+
+step() { # NAME COMMAND...
+    local name=$1 start=$SECONDS
+    shift
+    echo "== $name"
+    if "$@"; then
+        echo "== $name: passed ($((SECONDS - start)) s)"
+    else
+        echo "== $name: FAILED ($((SECONDS - start)) s)"
+        failed+=" [$name]"
+    fi
+}
+
+step 'long tests' scripts/run_tests.sh "$build" --suite long
+step 'ASan and UBSan' scripts/run_sanitized.sh "$build-asan" address,undefined \
+    --no-suite browser --no-suite scripts
+step 'TSan' scripts/run_sanitized.sh "$build-tsan" thread --suite threads --no-suite integration
+step 'model' "$build/tests/model/sim-model" --seconds "$seconds"
+step 'fuzzing' scripts/fuzz.sh "$seconds"
+[ -z "$failed" ] || { echo "check-long: failed:$failed"; exit 1; }
+echo 'check-long: all passed'
