@@ -127,6 +127,7 @@ class Before(Limited):
         return True
 
     def test_all_breakpoint_registers_taken__said(self):
+        self.need_breakpoints()
         worker = self.start_worker()
         held = []
         self.addCleanup(lambda: [os.close(one) for one in held])
@@ -147,6 +148,7 @@ class Before(Limited):
                                      "--duration", "100ms").returncode == 0, "a free register")
 
     def test_more_breakpoints_than_registers__said_before_the_command_starts(self):
+        self.need_breakpoints()
         sources = ",".join(f"breakpoint:{0x10000 + 16 * i:#x}"
                            for i in range(bpf_objects.BREAKPOINTS + 1))
         result = self.profile("-e", sources, "-c", "1", "--", "touch", "started")

@@ -186,6 +186,21 @@ class OtherCommands(CommandTest):
         self.assertEqual(perf["kernel"], not self.is_user())
         self.assertEqual("perf_event_paranoid" in perf["reason"], self.is_user())
 
+    def test_breakpoints_that_never_fire__said_everywhere(self):
+        environment = {**harness.bare_environment(), "NTPROF_TEST_BREAKPOINTS": "never"}
+        why = "opens, but never fires: this machine does not pass debug registers through"
+        result = self.profile("-e", "breakpoint:0x401136", "--", "touch", "started",
+                              env=environment)
+        self.assertEqual(result.returncode, 125)
+        self.assertIn(f"-e breakpoint:0x401136: {why}", text(result.stderr))
+        self.assert_nothing_left()
+        sources = text(self.ntprof("sources", env=environment).stdout)
+        self.assertRegex(sources, rf"(?m)^breakpoint:0xADDRESS .* no: {why}$")
+        told = json.loads(self.ntprof("sources", "--json", env=environment).stdout)["sources"]
+        self.assertIn(("breakpoint:0xADDRESS", False, why),
+                      [(one["name"], one["supported"], one["reason"]) for one in told])
+        self.assertIn(why, text(self.ntprof("doctor", env=environment).stdout))
+
     def test_report_of_bad_files__125_and_one_line(self):
         self.profile("-q", "--", "sh", "-c", f"exec {harness.BURN}")
         whole = (self.folder / "ntprof.pb.gz").read_bytes()

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
+
+#include "breakpoints.h"
 #include "guarded.h"
 
 #include <dirent.h>
@@ -427,6 +429,7 @@ breakpoint_at(ntprof_session *where, uint64_t address)
     assert_success(ntprof_source_lookup(where, name, &source));
     assert_success(ntprof_source_get(where, source, &info));
     if (!info.supported) {
+        need_breakpoints();
         skip_because(info.reason);
     }
     return source;

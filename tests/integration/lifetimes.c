@@ -4,6 +4,7 @@
  * have too: used again, or in another pid namespace.
  * rules: handle-process, handle-process-reused
  */
+#include "breakpoints.h"
 #include "fixture.h"
 #include "guarded.h"
 
@@ -261,6 +262,8 @@ use_number_again(void *argument)
 static void
 pid__used_again__the_new_process_does_not_count(void **state)
 {
+    need_breakpoints();
+
     (void)state;
     if (!is_root()) {
         return; /* as root, who may choose numbers */
@@ -305,6 +308,8 @@ count_namesake(void *argument)
 static void
 session__in_a_pid_namespace__counts_what_it_names_there(void **state)
 {
+    need_breakpoints();
+
     struct peer outside;
 
     (void)state;
@@ -417,6 +422,8 @@ count_further_below(void *argument)
 static void
 session__in_a_pid_namespace__counts_or_refuses_those_below(void **state)
 {
+    need_breakpoints();
+
     (void)state;
     if (!is_root()) {
         return; /* as root, who may make namespaces */

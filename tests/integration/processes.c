@@ -3,6 +3,7 @@
  * processes.c - other processes, their children, their images: each hit goes where it belongs, and
  * a profile started in a notification misses nothing.
  */
+#include "breakpoints.h"
 #include "fixture.h"
 #include "guarded.h"
 
@@ -647,6 +648,8 @@ run_libraries(const char *const *paths)
 static void
 dlopen__whose_constructor_is_hot__no_call_is_missed(void **state)
 {
+    need_breakpoints();
+
     static const ULONG counts[] = {1000};
     const char *const paths[] = {program_path("LIBRARY_1000"), NULL};
 
@@ -660,6 +663,8 @@ dlopen__whose_constructor_is_hot__no_call_is_missed(void **state)
 static void
 dlopen__another_library_in_the_same_place__each_has_its_own_hits(void **state)
 {
+    need_breakpoints();
+
     static const ULONG counts[] = {1000, 30, 1000, 30};
     const char *const one = program_path("LIBRARY_1000");
     const char *const other = program_path("LIBRARY_30");

@@ -3,6 +3,7 @@
  * segments.c - profiles of code segments, by code that really runs in 32-bit and 16-bit segments of
  * its own: exactly by breakpoints, and by the clock.
  */
+#include "breakpoints.h"
 #include "fixture.h"
 #include "guarded.h"
 #include "programs/segment_code.h"
@@ -530,6 +531,8 @@ program_end(struct peer *peer)
 static void
 attached__process_and_a_thread_that_comes__count_in_its_segments(void **state)
 {
+    need_breakpoints();
+
     struct peer peer;
     KPROFILE_SOURCE source_32;
     KPROFILE_SOURCE source_16;

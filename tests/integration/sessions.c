@@ -3,6 +3,7 @@
  * sessions.c - sessions that are polled, several at once, in forked children; losses and refusals
  * that are told.
  */
+#include "breakpoints.h"
 #include "fixture.h"
 #include "guarded.h"
 
@@ -88,6 +89,8 @@ call_many(const struct peer *test, void *argument)
 static void
 polled_session__ring_above_its_watermark__wakes_the_poller(void **state)
 {
+    need_breakpoints();
+
     struct pollfd descriptor = {.events = POLLIN};
     ULONG *const counters = ntprof_buffer_alloc(PAGE_BYTES);
     struct peer peer;
@@ -257,6 +260,8 @@ lost_records__of_a_mapping__are_told_and_made_up_for(void **state)
 static void
 two_sessions__on_one_process__count_independently(void **state)
 {
+    need_breakpoints();
+
     ntprof_session *const first = session;
     ntprof_session *second;
     ntprof_session_options options = {.size = sizeof(options), .backend = backend};
@@ -402,6 +407,8 @@ use_session_of_parent(const struct peer *test, void *argument)
 static void
 session__in_a_forked_child__is_refused_and_the_childs_own_works(void **state)
 {
+    need_breakpoints();
+
     ULONG *const counters = guarded_counters(SLOT_COUNT);
     const KPROFILE_SOURCE source = slot_source(SLOT);
     struct peer peer;

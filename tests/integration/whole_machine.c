@@ -7,6 +7,7 @@
  * lives and what is mapped, which finds what contradicts what came before. Exact counts come from
  * addresses that only the test's own processes run.
  */
+#include "breakpoints.h"
 #include "fixture.h"
 #include "guarded.h"
 
@@ -1016,6 +1017,8 @@ run_when_told(const struct peer *test, void *argument)
 static void
 watch_all__beside_a_watch_of_one__programs_and_ends_are_told_once(void **state)
 {
+    need_breakpoints();
+
     struct command command = {.program = program_path("PAGE_CALLER"),
                               .address = own_address()};
     const struct life *life;

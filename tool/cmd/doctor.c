@@ -2,6 +2,7 @@
 /* cmd/doctor.c - ntprof doctor: what works here for this user, what refuses the rest. */
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/sources.h"
 #include "util/json.h"
 
 #include <inttypes.h>
@@ -268,16 +269,10 @@ print_backends(bool json)
 }
 
 static void
-count_sources(unsigned *supported, unsigned *all)
+count_sources(ntprof_session *session, unsigned *supported, unsigned *all)
 {
-    ntprof_session *session;
     KPROFILE_SOURCE source;
 
-    *supported = 0;
-    *all = 0;
-    if (!NT_SUCCESS(ntprof_session_open(NULL, &session))) {
-        return;
-    }
     for (uint32_t i = 0; NT_SUCCESS(ntprof_source_next(session, i, &source)); i++) {
         ntprof_source_info info = {.size = sizeof(info)};
 
@@ -286,6 +281,27 @@ count_sources(unsigned *supported, unsigned *all)
             *supported += info.supported;
         }
     }
+}
+
+/* What only a session can say: which sources work. */
+static void
+add_sources(struct facts *facts, unsigned *supported, unsigned *all)
+{
+    ntprof_session *session;
+    ntprof_source_info info;
+    struct fact *fact;
+
+    *supported = 0;
+    *all = 0;
+    if (!NT_SUCCESS(ntprof_session_open(NULL, &session))) {
+        return;
+    }
+    count_sources(session, supported, all);
+    sources_query_breakpoints(session, &info);
+    fact = add_fact(facts, "breakpoints");
+    snprintf(fact->value, sizeof(fact->value), "%s", info.supported ? "work" : "no");
+    snprintf(fact->meaning, sizeof(fact->meaning), "%s",
+             info.supported ? "executions can be counted one by one" : info.reason);
     ntprof_session_close(session);
 }
 
@@ -310,8 +326,8 @@ cmd_doctor(int argc, char **argv)
                       : "Ways to get hits, best first\n");
     usable = print_backends(json);
     printf("%s", json ? "\n ],\"facts\":[" : "\nThis machine and user\n");
+    add_sources(&facts, &supported, &all);
     print_facts(&facts, json);
-    count_sources(&supported, &all);
     if (json) {
         printf("\n ],\"sources_supported\":%u,\"sources\":%u,\"works\":%s}\n",
                supported, all, usable ? "true" : "false");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/sources.c - ntprof sources: what can interrupt here, and why the rest cannot. */
+#include "cmd/sources.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "util/json.h"
@@ -59,10 +60,30 @@ print_json(const ntprof_source_info *info, bool first)
     buffer_finish(&json);
 }
 
+void
+sources_query_breakpoints(ntprof_session *session, ntprof_source_info *info)
+{
+    char name[48];
+    KPROFILE_SOURCE source;
+    NTSTATUS status;
+
+    *info = (ntprof_source_info){.size = sizeof(*info)};
+    snprintf(name, sizeof(name), "breakpoint:0x%" PRIxPTR, (uintptr_t)print_row);
+    status = ntprof_source_lookup(session, name, &source);
+    if (NT_SUCCESS(status)) {
+        status = ntprof_source_get(session, source, info);
+    }
+    if (!NT_SUCCESS(status)) {
+        snprintf(info->reason, sizeof(info->reason), "%s", ntprof_status_text(status));
+    }
+    snprintf(info->name, sizeof(info->name), "breakpoint:0xADDRESS");
+}
+
 static void
 print_sources(ntprof_session *session, bool json)
 {
     KPROFILE_SOURCE source;
+    ntprof_source_info info;
 
     if (json) {
         printf("{\"schema\":\"ntprof.sources\",\"version\":1,\"sources\":[");
@@ -71,8 +92,7 @@ print_sources(ntprof_session *session, bool json)
                "WORKS");
     }
     for (uint32_t i = 0; NT_SUCCESS(ntprof_source_next(session, i, &source)); i++) {
-        ntprof_source_info info = {.size = sizeof(info)};
-
+        info = (ntprof_source_info){.size = sizeof(info)};
         if (!NT_SUCCESS(ntprof_source_get(session, source, &info))) {
             continue;
         }
@@ -82,14 +102,15 @@ print_sources(ntprof_session *session, bool json)
             print_row(&info);
         }
     }
+    sources_query_breakpoints(session, &info);
     if (json) {
+        print_json(&info, false);
         printf("\n]}\n");
     } else {
-        printf("\nAlso breakpoint:0xADDRESS (executions of the instruction there) and "
-               "raw:0xCONFIG (an event "
-               "of the PMU).\nIntervals: microseconds of processor time for source "
-               "time, else "
-               "events for a hit.\n");
+        print_row(&info);
+        printf("\nbreakpoint: executions of the instruction at an address. Also "
+               "raw:0xCONFIG (an event of the PMU).\nIntervals: microseconds of "
+               "processor time for source time, else events for a hit.\n");
     }
 }
 

@@ -16,6 +16,7 @@
 
 #include "hal/bpf/bell.h"
 #include "hal/bpf/index.h"
+#include "hal/perf/firing.h"
 #include "hal/perf/guest.h"
 
 #include <ntprof/hal.h>
@@ -49,6 +50,7 @@ struct bpf {
     struct bpf_kernel kernel;
     struct bpf_index index;
     struct perf_sources sources;
+    struct perf_firing firing;
     struct bpf_event *
         witnesses; /* with a cgroup, by processor: of all processes, count time alone */
     struct bpf_slot slots[BPF_SLOTS];

@@ -218,6 +218,9 @@ bpf_probe_source(struct bpf *bpf, struct perf_source *source)
         source->kernel_included = false;
         perf_refusal_explain(result, PERF_SCOPE_ALL, source->reason,
                              sizeof(source->reason), remedy, sizeof(remedy));
+    } else if (result == 0) {
+        source->supported = perf_firing_probe(&bpf->firing, source, source->reason,
+                                              sizeof(source->reason));
     }
 }
 

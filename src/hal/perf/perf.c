@@ -103,6 +103,9 @@ perf_probe_source(struct perf *perf, struct perf_source *source)
         source->kernel_included = false;
         perf_refusal_explain(result, PERF_SCOPE_SELF, source->reason,
                              sizeof(source->reason), remedy, sizeof(remedy));
+    } else if (result == 0) {
+        source->supported = perf_firing_probe(&perf->firing, source, source->reason,
+                                              sizeof(source->reason));
     }
 }
 

@@ -14,6 +14,7 @@
 #define HAL_PERF_PERF_H
 
 #include "hal/perf/event.h"
+#include "hal/perf/firing.h"
 #include "hal/perf/merge.h"
 #include "hal/perf/refusal.h"
 #include "hal/perf/space.h"
@@ -29,6 +30,7 @@ struct perf {
     int cgroup_fd;           /* hits of what runs in this cgroup alone; -1: of all */
     struct perf_features features;
     struct perf_sources sources;
+    struct perf_firing firing;
     struct perf_space space;
     struct perf_throttles throttles;
 

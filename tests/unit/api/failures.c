@@ -5,6 +5,8 @@
  *
  * Linked with --wrap for the calls below, which reaches our own objects alone.
  */
+#include "breakpoints.h"
+
 #include <ntprof/ntprof.h>
 
 #include <dirent.h>
@@ -283,6 +285,8 @@ fail_each(uint32_t flags)
 static void
 polled_session__each_call_fails_in_turn__nothing_left(void **state)
 {
+    need_breakpoints();
+
     (void)state;
     fail_each(NTPROF_SESSION_POLLED);
 }
@@ -290,6 +294,8 @@ polled_session__each_call_fails_in_turn__nothing_left(void **state)
 static void
 session_with_thread__each_call_fails_in_turn__nothing_left(void **state)
 {
+    need_breakpoints();
+
     (void)state;
     fail_each(0);
 }

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "breakpoints.h"
 #include "hal/backend.h"
 #include "hal/bpf/bpf.h"
 #include "ke/ke.h"
@@ -277,6 +278,8 @@ read_books(KPROFILE_SOURCE source, KE_BOOKS *hits)
 static void
 breakpoint__of_own_process__counted_at_once_and_exactly(void **state)
 {
+    need_breakpoints();
+
     const ULONG64 online = online_processors();
     struct kernel_profile made;
     KPROFILE_SOURCE source;
@@ -307,6 +310,8 @@ breakpoint__of_own_process__counted_at_once_and_exactly(void **state)
 static void
 breakpoint__profile_of_all__counts_another_process(void **state)
 {
+    need_breakpoints();
+
     const ULONG64 online = online_processors();
     struct kernel_profile all;
     struct kernel_profile own;
@@ -336,6 +341,8 @@ breakpoint__profile_of_all__counts_another_process(void **state)
 static void
 sources__second_while_the_first_runs__each_its_own(void **state)
 {
+    need_breakpoints();
+
     const ULONG64 online = online_processors();
     struct kernel_profile first;
     struct kernel_profile second;
@@ -360,6 +367,8 @@ sources__second_while_the_first_runs__each_its_own(void **state)
 static void
 breakpoint__interval_of_ten__one_in_ten(void **state)
 {
+    need_breakpoints();
+
     const ULONG64 online = online_processors();
     struct kernel_profile made;
     KPROFILE_SOURCE source;
@@ -411,6 +420,8 @@ time__one_second_of_work__books_add_up(void **state)
 static void
 process__runs_a_new_program__counts_no_more_and_is_told(void **state)
 {
+    need_breakpoints();
+
     const ULONG64 online = online_processors();
     struct kernel_profile made;
     KPROCESS process;

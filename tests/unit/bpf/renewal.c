@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "breakpoints.h"
 #include "hal/bpf/bpf.h"
 #include "own_page.h"
 
@@ -107,6 +108,7 @@ begin(void)
     if (fixture.bpf == NULL) {
         skip();
     }
+    need_breakpoints();
     assert_int_equal(bpf_start(fixture.bpf, fixture.source, fixture.processor), 0);
 }
 
@@ -315,6 +317,8 @@ stop__processor_away__nothing_left(void **state)
 static void
 start__processor_away__refused_then_counts(void **state)
 {
+    need_breakpoints();
+
     (void)state;
     if (fixture.bpf == NULL) {
         skip();

@@ -4,6 +4,7 @@
  *
  * Every test runs twice: as who runs the tests, and, where that is root, as an ordinary user.
  */
+#include "breakpoints.h"
 #include "fake_ke.h"
 
 #include "hal/backend.h"
@@ -265,6 +266,8 @@ burn(unsigned long rounds)
 static void
 start__breakpoint_interval_1__every_call_is_one_hit(void **state)
 {
+    need_breakpoints();
+
     int times = 1000;
     struct child child = child_start(call_target, &times);
     struct fixture fixture;
@@ -298,6 +301,8 @@ start__breakpoint_interval_1__every_call_is_one_hit(void **state)
 static void
 stop__then_more_calls__no_more_hits(void **state)
 {
+    need_breakpoints();
+
     int times = 50;
     struct fixture fixture;
     KPROFILE_SOURCE source;
@@ -328,6 +333,8 @@ stop__then_more_calls__no_more_hits(void **state)
 static void
 set_interval__while_running__new_interval_counts(void **state)
 {
+    need_breakpoints();
+
     int times = 100;
     struct fixture fixture;
     KPROFILE_SOURCE source;
@@ -388,6 +395,8 @@ late_comer(void *argument)
 static void
 attach__four_threads__each_hit_once(void **state)
 {
+    need_breakpoints();
+
     struct fixture fixture;
     struct crew crew;
     pthread_t threads[3];
@@ -628,6 +637,8 @@ exit_after_forking(void *argument)
 static void
 watch__200_forks__each_told_and_counted(void **state)
 {
+    need_breakpoints();
+
     struct child child = child_start(exit_after_forking, NULL);
     struct fixture fixture;
     KPROFILE_SOURCE source;
@@ -652,6 +663,8 @@ watch__200_forks__each_told_and_counted(void **state)
 static void
 watch__without_descendants__children_neither_told_nor_counted(void **state)
 {
+    need_breakpoints();
+
     struct child child = child_start(exit_after_forking, NULL);
     struct fixture fixture;
     KPROFILE_SOURCE source;
@@ -701,6 +714,8 @@ fork_then_call(void *argument)
 static void
 set_interval__children_inherited__reaches_them(void **state)
 {
+    need_breakpoints();
+
     int pipes[4];
     struct child child;
     struct fixture fixture;
@@ -734,6 +749,8 @@ set_interval__children_inherited__reaches_them(void **state)
 static void
 watch__small_rings__loss_told_and_mappings_found_again(void **state)
 {
+    need_breakpoints();
+
     struct child child = child_start(exit_after_forking, NULL);
     struct fixture fixture;
     KPROFILE_SOURCE source;
@@ -879,6 +896,8 @@ assert_hits_tell(const struct fixture *fixture, KPROFILE_SOURCE source, pid_t pi
 static void
 selectors__process_that_runs__each_hit_tells_its_segment(void **state)
 {
+    need_breakpoints();
+
     int times = 300;
     struct child child = child_start(call_target, &times);
     struct fixture fixture;
@@ -900,6 +919,8 @@ selectors__process_that_runs__each_hit_tells_its_segment(void **state)
 static void
 selectors__all_processes__each_hit_tells_its_segment(void **state)
 {
+    need_breakpoints();
+
     int times = 300;
     struct child child;
     struct fixture fixture;
@@ -957,6 +978,8 @@ begets(void *argument)
 static void
 selectors__watch_with_descendants__inherited_hits_tell_too(void **state)
 {
+    need_breakpoints();
+
     int times = 100;
     struct child child = child_start(begets, &times);
     struct fixture fixture;
@@ -1081,6 +1104,8 @@ watch__out_of_descriptors__says_so(void **state)
 static void
 descriptor__half_a_ring_full__polls_readable(void **state)
 {
+    need_breakpoints();
+
     /* A hit takes 40 bytes. */
     cpu_set_t one;
     cpu_set_t before;
@@ -1278,6 +1303,8 @@ first_event_id(const struct fixture *fixture, uint32_t processor)
 static void
 watch_all__hits__are_for_both_lists(void **state)
 {
+    need_breakpoints();
+
     struct fixture fixture;
     KPROFILE_SOURCE source;
     int times = 30;
@@ -1304,6 +1331,8 @@ watch_all__hits__are_for_both_lists(void **state)
 static void
 watch_all__events_of_a_processor_ended__noticed_and_made_again(void **state)
 {
+    need_breakpoints();
+
     const uint32_t last = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) - 1;
     struct fixture fixture;
     KPROFILE_SOURCE source;
@@ -1355,6 +1384,8 @@ watch_all__events_of_a_processor_ended__noticed_and_made_again(void **state)
 static void
 watch_all__processor_that_comes_later__noticed(void **state)
 {
+    need_breakpoints();
+
     const uint32_t last = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) - 1;
     struct fixture fixture;
     KPROFILE_SOURCE source;
@@ -1398,6 +1429,8 @@ fork_and_exit(void)
 static void
 watch_all__small_rings__loss_told_and_truth_found_again(void **state)
 {
+    need_breakpoints();
+
     struct child before = child_start(exit_after_forking, NULL);
     struct child unseen;
     struct fixture fixture;
