@@ -5,6 +5,9 @@ from figures import QUICK, ratios, say, show, show_at_most, turns
 SIZES = (2_500, 10_000) if QUICK else (250_000, 1_000_000)
 IMAGES = 1000
 MERGED = 10
+HITS = 20_000  # of each row: those of a pair take longest to tell from chance
+DIFF_ROWS = 2_000 if QUICK else 200_000
+DIFF_LIMIT_S = 2
 TURNS = 1 if QUICK else 3
 ONE_IMAGE = "libpart7.so.1"
 FORMATS = ("pprof", "callgrind", "speedscope", "folded", "json", "csv", "html", "openmetrics")
@@ -23,6 +26,22 @@ def profiles_of(commands, size):
     for seed, path in enumerate(paths, 1):
         commands.run([commands.rows, str(size), str(IMAGES), path, str(seed)])
     return paths
+
+
+def show_diffs(commands):
+    """diff, where no row is cheap to tell from chance."""
+    paths = [str(commands.folder / f"hits-{seed}.pb.gz") for seed in (1, 2)]
+    for seed, path in enumerate(paths, 1):
+        commands.run([commands.rows, str(DIFF_ROWS), str(IMAGES), path, str(seed), str(HITS)])
+    diffs = {"diff": [], "diff --normalize": ["--normalize"]}
+    actions = {
+        name: lambda options=options: commands.run(
+            [commands.ntprof, "diff", "--by", "address", *options, *paths], stdout=str(commands.folder / "output"))
+        for name, options in diffs.items()}
+    results = turns(actions, TURNS)
+    for name in diffs:
+        show_at_most(f"{name} of {DIFF_ROWS:,} rows with {HITS:,} hits: time",
+                     [turn[name].wall_ns / 1e9 for turn in results], DIFF_LIMIT_S, "s")
 
 
 def commands_of(folder, profiles):
@@ -64,3 +83,4 @@ def figure_large(commands):
     for name, size in actions:
         if size == many:
             show_command(name, results)
+    show_diffs(commands)

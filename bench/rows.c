@@ -2,11 +2,12 @@
 /*
  * rows.c - writes a profile of as many rows as wanted, the same ones each time.
  *
- *   rows ROWS IMAGES FILE [SEED]
+ *   rows ROWS IMAGES FILE [SEED [HITS]]
  *
  * Each image has its share of the rows at addresses 16 bytes apart, a function for every eight of them
- * with three source lines, and hits that fall off steeply, as those of real programs do. Some functions
- * have no name. Four processes; two sources, time and page-faults.
+ * with three source lines, and hits that fall off steeply, as those of real programs do. With HITS each
+ * row has about so many instead. Some functions have no name. Four processes; two sources, time and
+ * page-faults.
  */
 #include "profile/pprof.h"
 #include "util/number.h"
@@ -22,6 +23,7 @@ struct wanted {
     uint64_t rows;
     uint64_t images;
     uint64_t seed;
+    uint64_t hits; /* of each row, and up to an eighth more; 0: they fall off steeply */
 };
 
 static void
@@ -99,6 +101,13 @@ add_function(struct profile *profile, uint64_t image, uint64_t number)
     return index;
 }
 
+static uint64_t
+hits_of_row(const struct wanted *wanted, uint64_t noise)
+{
+    return wanted->hits > 0 ? wanted->hits + noise % (wanted->hits / 8 + 1)
+                            : 1 + (UINT64_C(1000) >> (noise % 16));
+}
+
 static void
 add_image_rows(struct profile *profile, const struct wanted *wanted, uint64_t number,
                uint64_t *random)
@@ -117,8 +126,7 @@ add_image_rows(struct profile *profile, const struct wanted *wanted, uint64_t nu
         place.line =
             (uint32_t)(row / ROWS_A_FUNCTION * 20 + row % ROWS_A_FUNCTION / 3 + 2);
         place.process = (uint32_t)(noise >> 32) % PROCESSES;
-        require(profile_add_hits_at(profile, &place, 0,
-                                    1 + (UINT64_C(1000) >> (noise % 16))),
+        require(profile_add_hits_at(profile, &place, 0, hits_of_row(wanted, noise)),
                 "out of memory");
         if (noise % 8 == 0) {
             require(profile_add_hits_at(profile, &place, 1, 1 + noise % 5),
@@ -156,10 +164,11 @@ main(int argc, char **argv)
     struct pprof_error error;
     struct profile *profile;
 
-    if (argc < 4 || argc > 5 || !number_parse_count(argv[1], &wanted.rows) ||
+    if (argc < 4 || argc > 6 || !number_parse_count(argv[1], &wanted.rows) ||
         !number_parse_count(argv[2], &wanted.images) || wanted.images == 0 ||
-        (argc == 5 && !number_parse_count(argv[4], &wanted.seed))) {
-        fprintf(stderr, "usage: rows ROWS IMAGES FILE [SEED]\n");
+        (argc >= 5 && !number_parse_count(argv[4], &wanted.seed)) ||
+        (argc == 6 && !number_parse_count(argv[5], &wanted.hits))) {
+        fprintf(stderr, "usage: rows ROWS IMAGES FILE [SEED [HITS]]\n");
         return 2;
     }
     profile = make(&wanted);
