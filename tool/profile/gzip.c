@@ -82,32 +82,49 @@ gzip_is(const void *bytes, size_t size)
     return size >= 2 && magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
-/*
- * Expands one member; *at and *left move behind it. NULL if it is whole.
- */
+/* What is being expanded. */
+struct expansion {
+    const uint8_t *bytes;
+    size_t size, done;
+    uint64_t limit;
+};
+
+/* NULL as long as the output is no larger than it may be. */
 static const char *
-expand_member(z_stream *stream, const uint8_t **at, size_t *left, size_t whole,
-              struct buffer *out)
+check_size(const struct expansion *expansion, const struct buffer *out)
+{
+    if (out->size > GZIP_BOMB_BYTES && out->size / GZIP_BOMB_RATIO > expansion->done) {
+        return "it expands to more than 100 times its size and over 64 MiB";
+    }
+    return out->size > expansion->limit
+               ? "it expands to more than memory is allowed for"
+               : NULL;
+}
+
+/* Expands one member. NULL if it is whole. */
+static const char *
+expand_member(z_stream *stream, struct expansion *expansion, struct buffer *out)
 {
     int status = Z_OK;
 
     while (status == Z_OK) {
         uint8_t *room = buffer_reserve(out, STEP_BYTES);
-        const uInt given = turn(*left);
+        const uInt given = turn(expansion->size - expansion->done);
+        const char *why;
 
         if (room == NULL) {
             return "out of memory";
         }
-        stream->next_in = (Bytef *)(uintptr_t)*at;
+        stream->next_in = (Bytef *)(uintptr_t)(expansion->bytes + expansion->done);
         stream->avail_in = given;
         stream->next_out = room;
         stream->avail_out = STEP_BYTES;
         status = inflate(stream, Z_NO_FLUSH);
         out->size += STEP_BYTES - stream->avail_out;
-        *at += given - stream->avail_in;
-        *left -= given - stream->avail_in;
-        if (out->size > GZIP_BOMB_BYTES && out->size / GZIP_BOMB_RATIO > whole) {
-            return "it expands to more than 100 times its size and over 1 GiB";
+        expansion->done += given - stream->avail_in;
+        why = check_size(expansion, out);
+        if (why != NULL) {
+            return why;
         }
     }
     switch (status) {
@@ -123,23 +140,22 @@ expand_member(z_stream *stream, const uint8_t **at, size_t *left, size_t whole,
 }
 
 const char *
-gzip_expand(const void *bytes, size_t size, struct buffer *out)
+gzip_expand(const void *bytes, size_t size, uint64_t limit, struct buffer *out)
 {
+    struct expansion expansion = {.bytes = bytes, .size = size, .limit = limit};
     z_stream stream = {0};
-    const uint8_t *at = bytes;
-    size_t left = size;
     const char *why = NULL;
 
     if (inflateInit2(&stream, WINDOW_BITS_GZIP) != Z_OK) {
         return "out of memory";
     }
-    while (why == NULL && left > 0) {
-        if (!gzip_is(at, left)) {
+    while (why == NULL && expansion.done < size) {
+        if (!gzip_is(expansion.bytes + expansion.done, size - expansion.done)) {
             why = "there are bytes after its end";
             break;
         }
         inflateReset(&stream);
-        why = expand_member(&stream, &at, &left, size, out);
+        why = expand_member(&stream, &expansion, out);
     }
     inflateEnd(&stream);
     return why;

@@ -37,7 +37,15 @@ bool pprof_check_writable(const char *path, struct pprof_error *error);
  * NULL then. */
 struct profile *pprof_read(const char *path, struct pprof_error *error);
 
-/* The same from memory, gzipped or not. Bounded memory whatever the bytes say. */
+/*
+ * What a profile may take in memory while it is decoded, expanded bytes and tables together: the base and
+ * so many times the size of the file, never more than the maximum. Profiles of ours take 25 times.
+ */
+#define PPROF_MEMORY_BASE (UINT64_C(256) << 20)
+#define PPROF_MEMORY_RATIO 64
+#define PPROF_MEMORY_MAX (UINT64_C(4) << 30)
+
+/* The same from memory, gzipped or not. */
 struct profile *pprof_decode(const void *bytes, size_t size, struct pprof_error *error);
 
 #endif

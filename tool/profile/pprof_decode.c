@@ -4,9 +4,8 @@
  * as far as a flat profile goes (the leaf of each stack, with what it was inlined into).
  *
  * The bytes are hostile. They are walked three times, since fields may come in any
- * order: tables of names first, then locations, then samples. Every table entry costs
- * the file at least four bytes, so memory stays within a small multiple of its expanded
- * size.
+ * order: tables of names first, then locations, then samples. An entry may be two bytes in the file and
+ * much more in memory, so every entry is counted against memory_left as it is decoded.
  */
 #include "profile/gzip.h"
 #include "profile/pprof.h"
@@ -28,6 +27,9 @@ enum { SAMPLE_TYPES_MAX = 1024 };
 
 /* A column of values that belongs to no source, such as cpu/nanoseconds. */
 #define COLUMN_IGNORED UINT32_MAX
+
+/* What an index takes for an entry, and a row for the names of its process and thread that it may bring. */
+enum { ENTRY_BYTES = 24, ROW_NAMES_BYTES = 160 };
 
 /* Thread names up to this long have their numbers behind them: what one sample makes must
  * not be much longer than the sample. */
@@ -98,6 +100,7 @@ struct decoder {
     struct profile *profile;
     struct pprof_error *error;
     struct protobuf_reader bytes;
+    uint64_t memory_limit, memory_left; /* bytes, for all entries */
     /* Arrays in buffers, in the order of the file, then sorted by id. */
     struct buffer strings;   /* struct string_entry */
     struct buffer types;     /* struct value_type */
@@ -146,9 +149,25 @@ fail_broken(struct decoder *decoder, const char *what)
                 what);
 }
 
+/* Counts size bytes against the memory that decoding may take. */
+static bool
+take_memory(struct decoder *decoder, uint64_t size)
+{
+    if (size > decoder->memory_left) {
+        return fail(decoder,
+                    "it takes more memory than a file of its size may: %" PRIu64 " MiB",
+                    decoder->memory_limit >> 20);
+    }
+    decoder->memory_left -= size;
+    return true;
+}
+
 static bool
 append(struct decoder *decoder, struct buffer *table, const void *entry, size_t size)
 {
+    if (!take_memory(decoder, size)) {
+        return false;
+    }
     buffer_append(table, entry, size);
     return !table->failed || fail_memory(decoder);
 }
@@ -181,6 +200,10 @@ raw_string(struct decoder *decoder, uint64_t number)
         if (zero != NULL) {
             buffer_append_text(&decoder->text, "\\x00");
         }
+        if (decoder->text.size > decoder->memory_left) {
+            take_memory(decoder, decoder->text.size);
+            return NULL;
+        }
         at = end + (zero != NULL);
     }
     if (buffer_text(&decoder->text) == NULL) {
@@ -202,7 +225,7 @@ string(struct decoder *decoder, uint64_t number)
         return strings[number].interned;
     }
     text = raw_string(decoder, number);
-    if (text == NULL) {
+    if (text == NULL || !take_memory(decoder, decoder->text.size)) {
         return NULL;
     }
     if (decoder->ours) {
@@ -549,6 +572,9 @@ add_mappings(struct decoder *decoder)
         if (image.path == NULL || image.build_id == NULL) {
             return false;
         }
+        if (!take_memory(decoder, ENTRY_BYTES + sizeof(image))) {
+            return false;
+        }
         if (!profile_add_image(decoder->profile, &image, &mappings[i].image)) {
             return fail_memory(decoder);
         }
@@ -584,6 +610,9 @@ add_functions(struct decoder *decoder)
         }
         if (function.name[0] == '\0' && !decoder->ours) {
             function.name = function.system_name;
+        }
+        if (!take_memory(decoder, ENTRY_BYTES + sizeof(function))) {
+            return false;
         }
         if (!profile_add_function(decoder->profile, &function, &functions[i].index)) {
             return fail_memory(decoder);
@@ -642,8 +671,13 @@ set_location_lines(struct decoder *decoder, struct location *location)
                                             .line = lines[count - 1].line,
                                             .caller = location->caller};
 
-        if (frame.function != 0 &&
-            !profile_add_frame(decoder->profile, &frame, &location->caller)) {
+        if (frame.function == 0) {
+            continue;
+        }
+        if (!take_memory(decoder, ENTRY_BYTES + sizeof(frame))) {
+            return false;
+        }
+        if (!profile_add_frame(decoder->profile, &frame, &location->caller)) {
             return fail_memory(decoder);
         }
     }
@@ -1279,11 +1313,16 @@ add_values(struct decoder *decoder, const struct profile_place *place)
 {
     const uint64_t *values = (const void *)decoder->values.data;
     const size_t count = COUNT(decoder->values, *values);
+    const size_t rows = decoder->profile->row_count;
     /* What is called differently is another place: not all tools know addresses. */
     struct profile_row *row = profile_row_at(decoder->profile, place, true);
 
     if (row == NULL) {
         return fail_memory(decoder);
+    }
+    if (decoder->profile->row_count > rows &&
+        !take_memory(decoder, ENTRY_BYTES + sizeof(*row) + ROW_NAMES_BYTES)) {
+        return false;
     }
     for (size_t i = 0; i < count; i++) {
         if (decoder->column_source[i] == COLUMN_IGNORED) {
@@ -1492,13 +1531,24 @@ decoder_finish(struct decoder *decoder)
     buffer_finish(&decoder->values);
 }
 
-/* From bytes that are not compressed. */
+static uint64_t
+memory_for(size_t file_size)
+{
+    const uint64_t limit = PPROF_MEMORY_BASE + (uint64_t)file_size * PPROF_MEMORY_RATIO;
+
+    return limit < PPROF_MEMORY_MAX ? limit : PPROF_MEMORY_MAX;
+}
+
+/* From bytes that are not compressed, at most memory_limit of them. */
 static struct profile *
-decode_plain(const uint8_t *bytes, size_t size, struct pprof_error *error)
+decode_plain(const uint8_t *bytes, size_t size, uint64_t memory_limit,
+             struct pprof_error *error)
 {
     struct decoder decoder = {
         .error = error,
         .bytes = {bytes, bytes + size},
+        .memory_limit = memory_limit,
+        .memory_left = memory_limit - size,
         .no_image = HASH_INDEX_NONE,
         .clock_column = SIZE_MAX,
     };
@@ -1520,6 +1570,7 @@ decode_plain(const uint8_t *bytes, size_t size, struct pprof_error *error)
 struct profile *
 pprof_decode(const void *bytes, size_t size, struct pprof_error *error)
 {
+    const uint64_t memory_limit = memory_for(size);
     struct profile *profile = NULL;
     struct buffer expanded = {0};
     const char *why;
@@ -1529,16 +1580,16 @@ pprof_decode(const void *bytes, size_t size, struct pprof_error *error)
         return NULL;
     }
     if (!gzip_is(bytes, size)) {
-        return decode_plain(bytes, size, error);
+        return decode_plain(bytes, size, memory_limit, error);
     }
-    why = gzip_expand(bytes, size, &expanded);
+    why = gzip_expand(bytes, size, memory_limit, &expanded);
     if (why == NULL && expanded.size == 0) {
         why = "not a profile: it is empty";
     }
     if (why != NULL) {
         snprintf(error->text, sizeof(error->text), "%s", why);
     } else {
-        profile = decode_plain(expanded.data, expanded.size, error);
+        profile = decode_plain(expanded.data, expanded.size, memory_limit, error);
     }
     buffer_finish(&expanded);
     return profile;

@@ -18,8 +18,8 @@ enum { READ_STEP_BYTES = 64 * 1024 };
 
 #define NOUN "profile"
 
-/* What is read from a pipe or device, which tells no size. */
-#define STREAM_BYTES_MAX (UINT64_C(1) << 30)
+/* What is read of a file: its size may be a hole's, and a pipe or device tells none. */
+#define FILE_BYTES_MAX (UINT64_C(1) << 30)
 
 /* Always false, for return: "PATH: WHAT: reason of errno". */
 static bool
@@ -161,12 +161,6 @@ what_else(const struct buffer *file)
 static bool
 read_all(int fd, const char *path, struct buffer *file, struct pprof_error *error)
 {
-    struct stat status;
-    uint64_t limit = STREAM_BYTES_MAX;
-
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
-        limit = INT64_MAX;
-    }
     for (;;) {
         uint8_t *room = buffer_reserve(file, READ_STEP_BYTES);
         const ssize_t size = room != NULL ? read(fd, room, READ_STEP_BYTES) : 0;
@@ -184,9 +178,8 @@ read_all(int fd, const char *path, struct buffer *file, struct pprof_error *erro
         if (file->size > 0 && !may_be_profile(file)) {
             return fail_text(error, path, what_else(file));
         }
-        if (file->size > limit) {
-            return fail_text(error, path,
-                             "no end after 1 GiB; save it to a file first");
+        if (file->size > FILE_BYTES_MAX) {
+            return fail_text(error, path, "it is larger than 1 GiB");
         }
     }
 }

@@ -192,6 +192,7 @@ profile_add_image(struct profile *profile, const struct profile_image *image,
     }
     hash = hash_mix(hash_pointer(hash_pointer(0, added.path), added.build_id),
                     added.start);
+    hash = hash_mix(hash_mix(hash, added.limit), added.offset);
     while ((*index = hash_index_find(&private->by_image, hash, &probe)) !=
            HASH_INDEX_NONE) {
         assert(*index < profile->image_count && profile->images != NULL);
@@ -342,12 +343,17 @@ profile_add_thread(struct profile *profile, const char *name, uint32_t *index)
     return add_name(profile, &names, name, index);
 }
 
+/* Profiles of other tools may have all rows at one address. */
 static uint32_t
 hash_row(const struct profile_row *row)
 {
-    const uint32_t hash =
+    uint32_t hash =
         hash_mix(hash_mix(0, row->address), (uint64_t)row->image << 32 | row->process);
 
+    if (row->by_name) {
+        hash = hash_mix(hash, (uint64_t)row->function << 32 | row->line);
+        hash = hash_mix(hash, row->caller);
+    }
     if (row->thread == 0 && row->cpu_plus_1 == 0) {
         return hash;
     }
@@ -359,7 +365,7 @@ row_equal(const struct profile_row *a, const struct profile_row *b)
 {
     return a->address == b->address && a->image == b->image &&
            a->process == b->process && a->thread == b->thread &&
-           a->cpu_plus_1 == b->cpu_plus_1;
+           a->cpu_plus_1 == b->cpu_plus_1 && a->by_name == b->by_name;
 }
 
 /* Fills by_row again after rows have moved. */
@@ -414,7 +420,7 @@ same_name(const struct profile_row *a, const struct profile_row *b)
 
 /* The row with the keys of wanted, made if new. NULL: out of memory. */
 static struct profile_row *
-find_or_add_row(struct profile *profile, const struct profile_row *wanted, bool exact)
+find_or_add_row(struct profile *profile, const struct profile_row *wanted)
 {
     struct profile_private *private = profile->private;
     const uint32_t hash = hash_row(wanted);
@@ -426,7 +432,7 @@ find_or_add_row(struct profile *profile, const struct profile_row *wanted, bool 
            HASH_INDEX_NONE) {
         struct profile_row *row = &profile->rows[index];
 
-        if (row_equal(row, wanted) && (!exact || same_name(row, wanted))) {
+        if (row_equal(row, wanted) && (!row->by_name || same_name(row, wanted))) {
             return row;
         }
     }
@@ -456,6 +462,7 @@ profile_row_at(struct profile *profile, const struct profile_place *place, bool 
         .process = place->process,
         .thread = place->thread,
         .cpu_plus_1 = place->cpu_plus_1,
+        .by_name = exact,
     };
 
     if (place->image >= profile->image_count ||
@@ -465,7 +472,7 @@ profile_row_at(struct profile *profile, const struct profile_place *place, bool 
         place->caller >= profile->frame_count || !index_rows(profile)) {
         return NULL;
     }
-    return find_or_add_row(profile, &wanted, exact);
+    return find_or_add_row(profile, &wanted);
 }
 
 bool

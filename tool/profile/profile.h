@@ -68,6 +68,7 @@ struct profile_row {
     uint32_t process;    /* index into processes */
     uint32_t thread;     /* index into threads; 0: not told */
     uint32_t cpu_plus_1; /* number of the processor, plus 1; 0: not told */
+    bool by_name;        /* made as an exact one: its name finds it too */
     uint64_t *hits;      /* one per source */
 };
 
@@ -146,8 +147,8 @@ bool profile_add_hits_at(struct profile *profile, const struct profile_place *pl
 /*
  * The row with these keys, made without hits if it is new. With exact, code at one address that
  * is called differently has a row for each name, as where addresses are those of a run; else a row
- * keeps the name that it was made with. NULL: out of memory, or an index is none. Valid until
- * another row is made.
+ * keeps the name that it was made with. Rows of one image are all made in one of these ways. NULL: out of
+ * memory, or an index is none. Valid until another row is made.
  */
 struct profile_row *profile_row_at(struct profile *profile,
                                    const struct profile_place *place, bool exact);

@@ -109,6 +109,7 @@ hash_group(const struct grouper *grouper, const struct report_group *group)
     }
     if (group->function != NULL) {
         hash = hash_mix(hash, pointer_bits(group->function->name));
+        hash = hash_mix(hash, pointer_bits(group->function->system_name));
     }
     if (group->function != NULL && has_keys(grouper, BIT(REPORT_BY_LINE))) {
         hash = hash_mix(hash, pointer_bits(group->function->file));

@@ -138,8 +138,11 @@ compare_builds(struct pair_side *side)
     bool done = true;
 
     for (size_t i = 0; done && i < side->other->image_count; i++) {
-        done =
-            hash_index_add(&builds, hash_build(&side->other->images[i]), (uint32_t)i);
+        const struct profile_image *image = &side->other->images[i];
+
+        /* Once each: the same one again would make its chain of probes longer. */
+        done = find_build(side->other, &builds, image) ||
+               hash_index_add(&builds, hash_build(image), (uint32_t)i);
     }
     for (size_t i = 0; done && i < side->profile->image_count; i++) {
         const struct profile_image *image = &side->profile->images[i];

@@ -36,7 +36,7 @@ make_files(struct buffer *packed, struct buffer *plain)
     memset(plain, 0, sizeof(*plain));
     assert_true(pprof_encode(profile, &bytes, &size));
     profile_delete(profile);
-    assert_null(gzip_expand(bytes, size, plain));
+    assert_null(gzip_expand(bytes, size, UINT64_MAX, plain));
     buffer_append(packed, bytes, size);
     free(bytes);
 }
@@ -189,14 +189,14 @@ expand__many_members__joined(void **state)
         gzip_put(&writer, "abc", 3);
         assert_true(gzip_end(&writer));
     }
-    assert_null(gzip_expand(file.data, file.size, &plain));
+    assert_null(gzip_expand(file.data, file.size, UINT64_MAX, &plain));
     assert_int_equal(plain.size, 9);
     assert_memory_equal(plain.data, "abcabcabc", 9);
     buffer_finish(&file);
     buffer_finish(&plain);
 }
 
-/* A gibibyte of zeros in a megabyte of many members. */
+/* A gibibyte of zeros in a megabyte of many members: noticed after a part of it. */
 static void
 bomb__ratio__refused(void **state)
 {
@@ -204,6 +204,7 @@ bomb__ratio__refused(void **state)
     struct gzip_writer writer;
     struct buffer member = {0};
     struct buffer file = {0};
+    struct buffer plain = {0};
 
     (void)state;
     assert_true(gzip_begin(&writer, &member));
@@ -214,8 +215,93 @@ bomb__ratio__refused(void **state)
     }
     assert_true(file.size < sizeof(zeros) / 10);
     assert_refused(file.data, file.size, "expands to more than 100 times");
+    assert_non_null(gzip_expand(file.data, file.size, UINT64_MAX, &plain));
+    assert_true(plain.size < GZIP_BOMB_BYTES + (1 << 20));
+    plain.size = 0;
+    assert_non_null(gzip_expand(file.data, file.size, 1 << 20, &plain));
+    assert_true(plain.size < 2 << 20);
+    buffer_finish(&plain);
     buffer_finish(&file);
     buffer_finish(&member);
+}
+
+/* A profile that has an entry of a table count times, compressed. */
+static void
+make_repeated(struct buffer *file, uint32_t field, size_t count)
+{
+    struct gzip_writer writer;
+    struct buffer plain = {0};
+
+    memset(file, 0, sizeof(*file));
+    protobuf_put_bytes(&plain, PROFILE_SAMPLE_TYPE, "", 0);
+    protobuf_put_bytes(&plain, PROFILE_STRING_TABLE, "", 0);
+    for (size_t i = 0; i < count; i++) {
+        protobuf_put_bytes(&plain, field, "", 0);
+    }
+    assert_false(plain.failed);
+    assert_true(gzip_begin(&writer, file));
+    gzip_put(&writer, plain.data, plain.size);
+    assert_true(gzip_end(&writer));
+    buffer_finish(&plain);
+}
+
+/* Two bytes each in the file, many times that in memory; few enough bytes to be no bomb. */
+static void
+entries__more_than_memory_for_them__refused(void **state)
+{
+    static const uint32_t fields[] = {PROFILE_STRING_TABLE, PROFILE_MAPPING,
+                                      PROFILE_FUNCTION};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        struct buffer file;
+
+        make_repeated(&file, fields[i], 9000000);
+        assert_true(file.size < 1 << 20);
+        assert_refused(file.data, file.size, "more memory than a file of its size may");
+        buffer_finish(&file);
+    }
+}
+
+/* As tools write that know no addresses. Finding a row must not take longer the more there are. */
+static void
+functions__many_at_one_address__a_row_each(void **state)
+{
+    enum { FUNCTIONS = 100000 };
+    struct buffer file = {0};
+    struct pprof_error error;
+    struct profile *profile;
+
+    (void)state;
+    protobuf_put_bytes(&file, PROFILE_SAMPLE_TYPE, "", 0);
+    protobuf_put_bytes(&file, PROFILE_STRING_TABLE, "", 0);
+    for (uint64_t id = 1; id <= FUNCTIONS; id++) {
+        struct buffer part = {0};
+        struct buffer line = {0};
+        char name[24];
+
+        snprintf(name, sizeof(name), "f%u", (unsigned)id);
+        protobuf_put_bytes(&file, PROFILE_STRING_TABLE, name, strlen(name));
+        protobuf_put_number(&part, FUNCTION_ID, id);
+        protobuf_put_number(&part, FUNCTION_NAME, id);
+        protobuf_put_bytes(&file, PROFILE_FUNCTION, part.data, part.size);
+        part.size = 0;
+        protobuf_put_number(&line, LINE_FUNCTION_ID, id);
+        protobuf_put_number(&part, LOCATION_ID, id);
+        protobuf_put_bytes(&part, LOCATION_LINE, line.data, line.size);
+        protobuf_put_bytes(&file, PROFILE_LOCATION, part.data, part.size);
+        part.size = 0;
+        protobuf_put_number(&part, SAMPLE_LOCATION_ID, id);
+        protobuf_put_number(&part, SAMPLE_VALUE, 1);
+        protobuf_put_bytes(&file, PROFILE_SAMPLE, part.data, part.size);
+        buffer_finish(&part);
+        buffer_finish(&line);
+    }
+    profile = decode_copy(file.data, file.size, &error);
+    assert_non_null(profile);
+    assert_int_equal(profile->row_count, FUNCTIONS);
+    profile_delete(profile);
+    buffer_finish(&file);
 }
 
 /* Many samples that all name one huge string must not copy it each time. */
@@ -312,6 +398,8 @@ main(void)
         cmocka_unit_test(appended__second_file__refused),
         cmocka_unit_test(expand__many_members__joined),
         cmocka_unit_test(bomb__ratio__refused),
+        cmocka_unit_test(entries__more_than_memory_for_them__refused),
+        cmocka_unit_test(functions__many_at_one_address__a_row_each),
         cmocka_unit_test(huge_string__used_by_many__read_once),
         cmocka_unit_test(string__with_zero_inside__shown_escaped),
         cmocka_unit_test(varint__too_long_or_cut__broken),
