@@ -6,7 +6,7 @@
 _ntprof_sources()
 {
     "$1" sources --json 2>/dev/null |
-        sed -n 's/.*"name":"\([^"]*\)".*"supported":true.*/\1/p'
+        sed -n 's/.*"name":"\([^":]*\)".*"supported":true.*/\1/p'
 }
 
 # What a row of the table of command $1 can be.
@@ -57,7 +57,7 @@ _ntprof_value()
         -F | --frequency) COMPREPLY=($(compgen -W '997 5k max' -- "$cur")) ;;
         -G | --cgroup) _ntprof_cgroups ;;
         -o | --output | --report) _filedir ;;
-        --bucket) COMPREPLY=($(compgen -W '4 8 16 32 64 256 4k 1M' -- "$cur")) ;;
+        --bucket) COMPREPLY=($(compgen -W '1 4 8 16 32 64 256 4k 1M' -- "$cur")) ;;
         --per) COMPREPLY=($(compgen -W cpu -- "$cur")) ;;
         --hal) COMPREPLY=($(compgen -W 'bpf perf sim' -- "$cur")) ;;
         --by) _ntprof_list "$(_ntprof_keys "$1")" ;;

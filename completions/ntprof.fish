@@ -5,7 +5,7 @@
 # Sources that work here, as -e takes them.
 function __ntprof_sources
     ntprof sources --json 2>/dev/null |
-        string replace -rf '.*"name":"([^"]*)".*"supported":true.*' '$1'
+        string replace -rf '.*"name":"([^":]*)".*"supported":true.*' '$1'
 end
 
 # Functions with hits in ntprof.pb.gz.
@@ -94,7 +94,7 @@ complete -c ntprof -n $hits -s e -l event -x -a '(__ntprof_sources | __ntprof_li
 complete -c ntprof -n $hits -s F -l frequency -x -a '997 5k max' -d 'rate of source time'
 complete -c ntprof -n $hits -l interval -x -a '100us 250us 1ms 10ms' -d 'time between interrupts'
 complete -c ntprof -n $hits -s c -l count -x -d 'events for a hit'
-complete -c ntprof -n $hits -l bucket -x -a '4 8 16 32 64 256 4k 1M' -d 'code bytes for a counter'
+complete -c ntprof -n $hits -l bucket -x -a '1 4 8 16 32 64 256 4k 1M' -d 'code bytes for a counter'
 complete -c ntprof -n $hits -s C -l cpu -x -a '(seq 0 (math (nproc) - 1) | __ntprof_list)' -d 'only on these processors'
 complete -c ntprof -n $hits -l hal -x -a 'bpf perf sim' -d 'this way of getting hits, or none'
 complete -c ntprof -n $hits -s o -l output -r -F -d 'the profile'

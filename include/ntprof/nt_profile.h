@@ -107,7 +107,7 @@ enum { PROFILE_BUCKET_LOG2_MIN = 2, PROFILE_BUCKET_LOG2_MAX = 31 };
  *   BucketSize     in: log2 of the bucket's bytes, 2..31. In an x86 session 0 too: ProfileBase is
  *                  then the selector of a code segment, below 0x10000, and the region the first
  *                  ProfileSize bytes of it, in buckets of a size that BufferSize gives
- *                  (create-segment-*)
+ *                  (create-segment-*); 0..31 with NTPROF_SESSION_FINE_BUCKETS
  *   Buffer         in: ULONG counters, 4-byte aligned, kept by the caller until the profile
  *                  is closed; not zeroed by this call
  *   BufferSize     in: bytes, 1..; needs 4 bytes for each whole or partial bucket

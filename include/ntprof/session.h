@@ -30,7 +30,10 @@ enum {
     NTPROF_SESSION_USER_ONLY = 2,
     /* The caller is a 32-bit program of a 64-bit NT: NtCreateProfile's Affinity is cut to 32 bits
      * and extended with zeros, so that all ones mean processors 0 to 31. With NTPROF_ABI_X64. */
-    NTPROF_SESSION_WOW64 = 4
+    NTPROF_SESSION_WOW64 = 4,
+    /* ntprof's own, not NT's: BucketSize 0 and 1 too, buckets of one and two bytes, so that a hit's
+     * bucket is its instruction. With NTPROF_NT_NEWEST and NTPROF_ABI_X64. */
+    NTPROF_SESSION_FINE_BUCKETS = 8
 };
 
 /* ntprof_session_options.nt_version: whose rules hold. docs/behaviour.md, Versions. */

@@ -57,7 +57,9 @@ nt_explain_create(const EX_CREATE_PROFILE *Parameters, NTSTATUS Status)
         if (Parameters->BucketSize != 0 &&
             (Parameters->BucketSize < PROFILE_BUCKET_LOG2_MIN ||
              Parameters->BucketSize > PROFILE_BUCKET_LOG2_MAX)) {
-            return "BucketSize is the log2 of a bucket's bytes: 2 to 31";
+            return "BucketSize is the log2 of a bucket's bytes: 2 to 31, and 0 or 1 in "
+                   "a "
+                   "session with NTPROF_SESSION_FINE_BUCKETS";
         }
         if (Parameters->BucketSize == 0) {
             return "BucketSize 0 is for a code segment: in an x86 session, with a "

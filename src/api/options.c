@@ -6,8 +6,8 @@
 #include <string.h>
 
 enum {
-    OPTION_FLAGS =
-        NTPROF_SESSION_POLLED | NTPROF_SESSION_USER_ONLY | NTPROF_SESSION_WOW64
+    OPTION_FLAGS = NTPROF_SESSION_POLLED | NTPROF_SESSION_USER_ONLY |
+                   NTPROF_SESSION_WOW64 | NTPROF_SESSION_FINE_BUCKETS
 };
 
 static NTSTATUS
@@ -68,6 +68,14 @@ options_check_rules(const ntprof_session_options *options)
         return api_refuse(NULL, STATUS_INVALID_PARAMETER,
                           "NTPROF_SESSION_WOW64 is of a 64-bit NT: it needs "
                           "NTPROF_ABI_X64");
+    }
+    /* There BucketSize 0 is a code segment, and old checks divide by the smallest bucket. */
+    if ((options->flags & NTPROF_SESSION_FINE_BUCKETS) != 0 &&
+        (options->nt_version != NTPROF_NT_NEWEST || options->abi == NTPROF_ABI_X86 ||
+         !x64_host)) {
+        return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                          "NTPROF_SESSION_FINE_BUCKETS is not NT's: it needs "
+                          "NTPROF_NT_NEWEST and NTPROF_ABI_X64");
     }
     return STATUS_SUCCESS;
 }

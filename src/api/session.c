@@ -283,6 +283,7 @@ session_build(ntprof_session *session, const ntprof_session_options *options)
         .Version = options->nt_version,
         .Abi = options->abi,
         .Wow64 = (options->flags & NTPROF_SESSION_WOW64) != 0,
+        .FineBuckets = (options->flags & NTPROF_SESSION_FINE_BUCKETS) != 0,
     };
     HAL hal;
     NTSTATUS status = host_linux_create(&session->host);

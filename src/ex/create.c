@@ -98,7 +98,7 @@ ExpCheckRegion(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    if (P->BucketSize < PROFILE_BUCKET_LOG2_MIN ||
+    if (P->BucketSize < System->BucketSizeMinimum ||
         P->BucketSize > PROFILE_BUCKET_LOG2_MAX) {
         return STATUS_INVALID_PARAMETER;
     }

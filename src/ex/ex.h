@@ -19,9 +19,10 @@ struct _EX_VERSION;
 
 /* EX_OPTIONS - whose rules hold: as the members of ntprof_session_options. */
 typedef struct _EX_OPTIONS {
-    ULONG Version; /* 0: the newest, defects mended */
-    ULONG Abi;     /* EX_ABI_... */
-    BOOLEAN Wow64; /* the caller is 32-bit and NT is 64-bit: EX_ABI_X64 */
+    ULONG Version;       /* 0: the newest, defects mended */
+    ULONG Abi;           /* EX_ABI_... */
+    BOOLEAN Wow64;       /* the caller is 32-bit and NT is 64-bit: EX_ABI_X64 */
+    BOOLEAN FineBuckets; /* BucketSize 0 and 1 too: Version 0 and EX_ABI_X64 */
 } EX_OPTIONS;
 
 enum { EX_ABI_HOST = 0, EX_ABI_X64 = 1, EX_ABI_X86 = 2 };
@@ -43,6 +44,7 @@ typedef struct _KSYSTEM {
     const struct _EX_VERSION *Version;
     EX_ABI Abi;
     BOOLEAN Wow64;
+    ULONG BucketSizeMinimum; /* log2: PROFILE_BUCKET_LOG2_MIN, or 0 for fine buckets */
     OB_SYSTEM Ob;
     KE_SYSTEM Ke;
     PS_SYSTEM Ps;
@@ -59,7 +61,8 @@ typedef struct _KSYSTEM {
  *
  *   Options  in: NULL for defaults
  *
- * STATUS_INVALID_PARAMETER (unknown version or abi, x64 on a 32-bit host, Wow64 without x64),
+ * STATUS_INVALID_PARAMETER (unknown version or abi, x64 on a 32-bit host, Wow64 or FineBuckets
+ * without x64, FineBuckets with an old version),
  * STATUS_INSUFFICIENT_RESOURCES.
  */
 NTSTATUS ExInitializeSystem(KSYSTEM *System, const HOST *Host, const HAL *Hal,

@@ -106,12 +106,15 @@ ExpSetRules(KSYSTEM *System, const EX_OPTIONS *Options)
 
     System->Version = ExFindVersion(Options->Version);
     System->Wow64 = Options->Wow64;
-    if (System->Version == NULL || Options->Abi > EX_ABI_X86) {
+    System->BucketSizeMinimum = Options->FineBuckets ? 0 : PROFILE_BUCKET_LOG2_MIN;
+    if (System->Version == NULL || Options->Abi > EX_ABI_X86 ||
+        (Options->FineBuckets && Options->Version != 0)) {
         return STATUS_INVALID_PARAMETER;
     }
     if (Options->Abi == EX_ABI_X86 || (Options->Abi == EX_ABI_HOST && !Host64)) {
         ExpSetAbi32(System);
-        return System->Wow64 ? STATUS_INVALID_PARAMETER : STATUS_SUCCESS;
+        return System->Wow64 || Options->FineBuckets ? STATUS_INVALID_PARAMETER
+                                                     : STATUS_SUCCESS;
     }
     ExpSetAbi64(System);
     return Host64 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;

@@ -11,7 +11,8 @@
 
 #define KI_BUCKET_NONE (~(ULONG64)0)
 
-enum { KI_BUCKET_LOG2_MIN = 2, KI_BUCKET_LOG2_MAX = 31, KI_COUNTER_BYTES = 4 };
+/* The least is of sessions with fine buckets: NT's own is PROFILE_BUCKET_LOG2_MIN. */
+enum { KI_BUCKET_LOG2_MIN = 0, KI_BUCKET_LOG2_MAX = 31, KI_COUNTER_BYTES = 4 };
 
 /* KiBucketNumber - the same as KiBucketIndex for an address that is known to be inside. */
 static inline ULONG64

@@ -14,7 +14,7 @@ import validate_schema  # noqa: E402
 
 # Options, and words that the message must have.
 WRONG = [
-    (["--bucket", "3"], ["--bucket 3:", "power of two", "4"]),
+    (["--bucket", "3"], ["--bucket 3:", "power of two", "1"]),
     (["--bucket", "0"], ["--bucket 0:", "power of two"]),
     (["--bucket", "-4"], ["--bucket"]),
     (["--bucket", "99999999999999999999"], ["--bucket", "power of two"]),

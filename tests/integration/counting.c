@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* counting.c - exact counts on the real back end: buckets, overlap, start and stop, intervals. */
+#include "breakpoints.h"
 #include "fixture.h"
 #include "guarded.h"
 
@@ -229,6 +230,35 @@ buffers__of_each_kind__get_the_counts_and_keep_what_is_around(void **state)
     ntprof_buffer_free(allocated, (SLOT_COUNT + 2) * sizeof(ULONG));
 }
 
+/* rule: create-fine-buckets */
+static void
+fine_buckets__of_one_and_two_bytes__each_hit_at_its_instruction(void **state)
+{
+    const ntprof_session_options options = {.size = sizeof(options),
+                                            .backend = backend,
+                                            .flags = NTPROF_SESSION_FINE_BUCKETS};
+    ULONG *counters;
+
+    need_breakpoints();
+    (void)state;
+    fixture_reopen(&options);
+    counters = guarded_counters((size_t)SLOT_BYTES * 8);
+    for (ULONG log2 = 0; log2 < 2; log2++) {
+        const size_t count = (size_t)SLOT_BYTES * 8 >> log2;
+        const HANDLE profile = create_profile(NtCurrentProcess(), slot_address(0),
+                                              (uint64_t)SLOT_BYTES * 8, log2, counters,
+                                              count, slot_source(5));
+
+        assert_success(NtStartProfile(profile));
+        call_slot(5, 7);
+        call_slot(4, 3);
+        assert_success(NtStopProfile(profile));
+        assert_success(NtClose(profile));
+        assert_only(counters, count, (size_t)SLOT_BYTES * 5 >> log2, 7);
+        memset(counters, 0, (size_t)SLOT_BYTES * 8 * sizeof(ULONG));
+    }
+}
+
 static void
 counters__after_flush__show_hits_while_started(void **state)
 {
@@ -443,6 +473,7 @@ main(void)
         fixture_test(close__of_a_started_profile__stops_it),
         fixture_test(profiles__one_of_two_stopped__the_other_goes_on),
         fixture_test(buffers__of_each_kind__get_the_counts_and_keep_what_is_around),
+        fixture_test(fine_buckets__of_one_and_two_bytes__each_hit_at_its_instruction),
         fixture_test(counters__after_flush__show_hits_while_started),
         fixture_test(interval__of_ten__counts_each_tenth),
         fixture_test(interval__set_while_started__holds_from_then_on),

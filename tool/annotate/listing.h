@@ -14,8 +14,8 @@
  *    (listing_line.bracket) with the hits at its first line. Hits are never divided.
  *  - Buckets are sorted and do not overlap: those of a profile that do, such as buckets
  *    of two sizes, are one, with the hits of both.
- *  - Hits of source lines are those of buckets whose first byte is of that line. Where a
- *    bucket holds code of other lines too, they are counted as shared as well.
+ *  - Hits of source lines are those of buckets that are named for that line: the last
+ *    one that starts there (sym_image_lookup_bucket). Where a bucket holds code of other lines too, they are counted as shared as well.
  *  - In a listing of instructions source lines stand between them for reading, and have
  *    no hits: added up over the instructions (once for each bracket) hits are all hits.
  *  - All texts come from files and profiles that may be hostile: they hold any bytes but

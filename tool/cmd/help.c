@@ -55,7 +55,7 @@ static const char hit_options[] =
     "  -F, --frequency HZ       rate of source time: 997 (default), 5k, 1kHz, max\n"
     "      --interval TIME      instead of -F: 1ms, 250us\n"
     "  -c, --count EVENTS       events for a hit, for the other sources\n"
-    "      --bucket BYTES       code bytes for a counter: 4 (default), 8, 16 .. 1M\n"
+    "      --bucket BYTES       code bytes for a counter: 1 (default), 2, 4 .. 1M\n"
     "  -C, --cpu CPUS           only on these processors: 0,2-3\n"
     "      --hal NAME           this way of getting hits, or none: bpf, perf, sim\n";
 

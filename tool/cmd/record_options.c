@@ -248,9 +248,9 @@ parse_bucket(struct record_options *options, const char *text)
 {
     uint64_t bytes;
 
-    if (!number_parse_bytes(text, &bytes) || bytes < 4 || bytes > bucket_bytes_max ||
+    if (!number_parse_bytes(text, &bytes) || bytes < 1 || bytes > bucket_bytes_max ||
         (bytes & (bytes - 1)) != 0) {
-        return bad(options, "--bucket", text, "must be a power of two from 4 to 1M");
+        return bad(options, "--bucket", text, "must be a power of two from 1 to 1M");
     }
     options->bucket_bytes = (uint32_t)bytes;
     return true;
@@ -641,7 +641,7 @@ record_options_take(struct record_options *options, const struct record_syntax *
     choose_options(syntax, known);
     *options = (struct record_options){
         .syntax = syntax,
-        .bucket_bytes = 4,
+        .bucket_bytes = 1,
         .memory_max = memory_default,
         .output = CMD_FILE_DEFAULT,
         .rows = CMD_ROWS_DEFAULT,

@@ -88,7 +88,7 @@ recording_open_session(struct recording *recording)
     ntprof_session_options options = {
         .size = sizeof(options),
         .backend = recording->options->hal,
-        .flags = NTPROF_SESSION_POLLED |
+        .flags = NTPROF_SESSION_POLLED | NTPROF_SESSION_FINE_BUCKETS |
                  (recording->options->user_only ? NTPROF_SESSION_USER_ONLY : 0u),
         .intervals = intervals,
         .cgroup = recording->options->cgroup,

@@ -22,7 +22,7 @@ struct collector_options {
     ntprof_session *session; /* NTPROF_SESSION_POLLED: the collector delivers */
     const KPROFILE_SOURCE *sources;
     size_t source_count;
-    uint32_t bucket_bytes;          /* a power of two from 4 on */
+    uint32_t bucket_bytes;          /* a power of two */
     const GROUP_AFFINITY *affinity; /* NULL: all processors */
     uint16_t affinity_count;
     bool

@@ -309,12 +309,10 @@ namer_look_up(const struct namer *namer, uint64_t place, uint64_t bytes,
     *module = "";
     if (namer->elf != NULL) {
         found = sym_image_bucket(namer->elf, place, bytes, &address) &&
-                (sym_image_lookup_address(namer->elf, address, name) ||
-                 sym_image_lookup_address(namer->elf, address + (bytes - 1), name));
+                sym_image_lookup_bucket(namer->elf, address, bytes, name);
     } else {
         found = namer->map != NULL &&
-                (sym_map_lookup(namer->map, place, name, module) ||
-                 sym_map_lookup(namer->map, place + (bytes - 1), name, module));
+                sym_map_lookup_bucket(namer->map, place, bytes, name, module);
     }
     name->address = address;
     return found;

@@ -95,24 +95,14 @@ open_image(const struct work *work, const struct profile_image *image)
     return file;
 }
 
-/* A bucket may begin in the padding before its function, as when a profile is made. */
-static bool
-look_up(const struct work *work, struct sym_image *file, uint64_t address,
-        struct sym_name *name)
-{
-    const uint32_t bucket = work->profile->bucket_bytes;
-
-    return sym_image_lookup_address(file, address, name) ||
-           (bucket > 1 && sym_image_lookup_address(file, address + bucket - 1, name));
-}
-
 static bool
 name_row(const struct work *work, struct sym_image *file, struct profile_row *row)
 {
+    const uint32_t bucket = work->profile->bucket_bytes;
     struct profile_place place = {.function = row->function};
     struct sym_name name;
 
-    if (!look_up(work, file, row->address, &name) ||
+    if (!sym_image_lookup_bucket(file, row->address, bucket > 0 ? bucket : 1, &name) ||
         (row->function != 0 && name.line == 0)) {
         return true;
     }

@@ -466,6 +466,46 @@ sym_image_lookup_address(struct sym_image *image, uint64_t address,
     return count > 0 ? join_names(frames, count, named, name) : named;
 }
 
+/* The line that starts last in a bucket. */
+struct last_line {
+    uint64_t start;
+};
+
+static bool
+keep_last_line(void *context, uint64_t address, const char *file, uint32_t line)
+{
+    struct last_line *const last = context;
+
+    (void)file;
+    (void)line;
+    if (address > last->start) {
+        last->start = address;
+    }
+    return true;
+}
+
+bool
+sym_image_lookup_bucket(struct sym_image *image, uint64_t address, uint64_t bytes,
+                        struct sym_name *name)
+{
+    struct last_line last = {.start = address};
+    const struct sym_range *range;
+    bool found;
+
+    if (bytes > 1 && address <= UINT64_MAX - bytes) {
+        load(image);
+        range = sym_table_find_before(&image->table, address + bytes);
+        if (range != NULL && range->start > address) {
+            last.start = range->start;
+        }
+        (void)sym_image_line_rows(image, last.start, address + bytes, keep_last_line,
+                                  &last);
+    }
+    found = sym_image_lookup_address(image, last.start, name);
+    name->address = address;
+    return found;
+}
+
 /* --- code --- */
 
 struct sym_code

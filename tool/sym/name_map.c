@@ -37,6 +37,23 @@ sym_map_lookup(const struct sym_map *map, uint64_t address, struct sym_name *nam
     return true;
 }
 
+bool
+sym_map_lookup_bucket(const struct sym_map *map, uint64_t address, uint64_t bytes,
+                      struct sym_name *name, const char **module)
+{
+    const struct sym_range *last = NULL;
+    bool found;
+
+    if (bytes > 1 && address <= UINT64_MAX - bytes) {
+        last = sym_table_find_before(&map->table, address + bytes);
+    }
+    found = sym_map_lookup(
+        map, last != NULL && last->start > address ? last->start : address, name,
+        module);
+    name->address = address;
+    return found;
+}
+
 /* Reads on at *size; 1 at the end of the file, 0 if there is more, negative errno. */
 static int
 read_more(int fd, char **text, size_t *size, size_t *room, size_t limit)

@@ -99,6 +99,13 @@ bool sym_image_lookup(struct sym_image *image, uint64_t file_offset,
 bool sym_image_lookup_address(struct sym_image *image, uint64_t address,
                               struct sym_name *name);
 
+/*
+ * The same for a bucket: the code that starts last in [address, address + bytes) has its name, which is
+ * exact where bytes is 1; if none starts there, the code that covers the first byte.
+ */
+bool sym_image_lookup_bucket(struct sym_image *image, uint64_t address, uint64_t bytes,
+                             struct sym_name *name);
+
 /* Our own vdso, which is that of all 64-bit processes: the kernel has one copy. NULL: there is none. */
 struct sym_image *sym_image_open_vdso(void);
 
@@ -169,6 +176,10 @@ void sym_map_close(struct sym_map *map);
 /* module: "" or the kernel module that the symbol is in. */
 bool sym_map_lookup(const struct sym_map *map, uint64_t address, struct sym_name *name,
                     const char **module);
+
+/* The same for a bucket, as sym_image_lookup_bucket. */
+bool sym_map_lookup_bucket(const struct sym_map *map, uint64_t address, uint64_t bytes,
+                           struct sym_name *name, const char **module);
 
 /* Demangles C++ and Rust (v0 and legacy); malloc'd, or NULL if it is no mangled name. */
 char *sym_demangle(const char *mangled);

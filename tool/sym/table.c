@@ -388,6 +388,24 @@ sym_table_find(const struct sym_table *table, uint64_t address)
     return &table->ranges[low];
 }
 
+struct sym_range *
+sym_table_find_before(const struct sym_table *table, uint64_t end)
+{
+    size_t low = 0;
+    size_t high = table->range_count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (table->ranges[middle].start < end) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low == 0 ? NULL : &table->ranges[low - 1];
+}
+
 /* A forged name may be as long as the file. What is shown of it stays within reason. */
 #define NAME_BYTES_MAX (UINT32_C(1) << 16)
 

@@ -67,6 +67,9 @@ bool sym_table_build(struct sym_table *table, enum sym_overlap overlap);
 /* NULL if nothing covers address. */
 struct sym_range *sym_table_find(const struct sym_table *table, uint64_t address);
 
+/* The range that starts last below end; NULL if there is none. */
+struct sym_range *sym_table_find_before(const struct sym_table *table, uint64_t end);
+
 /*
  * The name for people (demangled, without symbol version; made at the first call) and the one in the
  * table (of a stub: the one for people). Both live as long as the table. False if memory ran out.

@@ -402,6 +402,28 @@ create__bucket_size__2_to_31(void **state)
     expect(&request, STATUS_INVALID_PARAMETER, "segment", 0);
 }
 
+/* rule: create-fine-buckets */
+static void
+create__fine_buckets__0_to_31_and_a_counter_for_each_byte(void **state)
+{
+    EX_CREATE_PROFILE request = machine_request();
+
+    (void)state;
+    machine.system.BucketSizeMinimum = 0;
+    request.ProfileSize = 4;
+    for (ULONG bucket = 0; bucket <= 32; bucket++) {
+        request.BucketSize = bucket;
+        request.BufferSize = 16;
+        expect(&request, bucket < 32 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER,
+               "bucket", bucket);
+        request.BufferSize = bucket == 0 ? 15 : 7;
+        if (bucket < 2) {
+            expect(&request, STATUS_BUFFER_TOO_SMALL, "bucket", bucket);
+        }
+    }
+    machine.system.BucketSizeMinimum = PROFILE_BUCKET_LOG2_MIN;
+}
+
 struct size_row {
     ULONG buffer;
     ULONG bucket;
@@ -844,6 +866,7 @@ main(void)
         TEST(create__all_faults__first_in_order_wins),
         TEST(create__buffer_size__at_least_one_byte),
         TEST(create__bucket_size__2_to_31),
+        TEST(create__fine_buckets__0_to_31_and_a_counter_for_each_byte),
         TEST(create__region_and_buffer_sizes__exact),
         TEST(create__huge_region__too_small_not_cut_off),
         TEST(create__region_end__below_top_of_memory),
