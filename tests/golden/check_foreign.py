@@ -131,6 +131,15 @@ def check_go_now(ntprof, folder):
     expect(busy > 0, f"no hit in the program's own functions: {hits}")
 
 
+def check_without_samples(ntprof, folder):
+    """A file of another tool that has no samples at all has no accounting either."""
+    path = folder / "nothing.pb"
+    path.write_bytes(b"\x0a\x04\x08\x01\x10\x02" + b"\x32\x00" + b"\x32\x07samples" + b"\x32\x05count")
+    text = ntprof("report", path)
+    expect("0 hits; the file has no accounting" in text, f"without samples: {text}")
+    expect("expected" not in text and "run longer\n" in text, f"without samples: {text}")
+
+
 def main():
     program = str(pathlib.Path(sys.argv[1]).resolve())
     has_go = shutil.which("go") is not None
@@ -144,6 +153,7 @@ def main():
             check_others(ntprof, folder, kind, path)
             if has_go:
                 check_against_go(ntprof, folder, path)
+        check_without_samples(ntprof, folder)
         if has_go:
             check_go_now(ntprof, folder)
     print(f"{len(KINDS)} files of other tools, {wrong} wrong"

@@ -237,7 +237,7 @@ put_source(struct buffer *json, const struct profile *profile, size_t index)
     json_put_bool_member(json, "time", report_is_time(source));
     json_put_bool_member(json, "exact", report_is_exact(source));
     json_put_real_member(json, "interval", report_interval(source));
-    json_put_bool_member(json, "books", report_has_books(source, total));
+    json_put_bool_member(json, "books", report_has_books(profile, source, total));
     put_member_number(json, "total", total);
     put_member_number(json, "asked", source->asked);
     put_member_number(json, "granted", source->granted);

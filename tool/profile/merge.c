@@ -27,6 +27,7 @@
 struct profile_merger {
     struct profile *first; /* nothing is added to it yet */
     struct profile *sum;
+    uint64_t *totals; /* hits of each source of the sum */
     struct hash_index by_image;
     struct pprof_error *error;
 };
@@ -50,6 +51,7 @@ profile_merger_delete(struct profile_merger *merger)
         profile_delete(merger->first);
         profile_delete(merger->sum);
         hash_index_finish(&merger->by_image);
+        free(merger->totals);
         free(merger);
     }
 }
@@ -422,12 +424,12 @@ add_hits(struct profile_merger *merger, struct profile_row *row, uint32_t source
 {
     char shown[80];
 
-    /* The format has 63 bits. */
-    if (hits > INT64_MAX || row->hits[source] > INT64_MAX - hits) {
-        return fail(merger,
-                    "hits of source %s in one place add up to more than a file holds",
+    /* The format has 63 bits, and so does what all rows add up to. */
+    if (hits > INT64_MAX - merger->totals[source]) {
+        return fail(merger, "the hits of source %s add up to more than a file holds",
                     text_show(shown, sizeof(shown), merger->sum->sources[source].name));
     }
+    merger->totals[source] += hits;
     row->hits[source] += hits;
     return true;
 }
@@ -620,8 +622,12 @@ begin_sum(struct profile_merger *merger, const struct profile *before,
         return fail_memory(merger);
     }
     merger->sum->bucket_bytes = before->bucket_bytes;
-    return declare_sources(merger, before) && declare_sources(merger, added) &&
-           add_content(merger, before);
+    if (!declare_sources(merger, before) || !declare_sources(merger, added)) {
+        return false;
+    }
+    free(merger->totals);
+    merger->totals = calloc(merger->sum->source_count + 1, sizeof(*merger->totals));
+    return merger->totals != NULL ? add_content(merger, before) : fail_memory(merger);
 }
 
 /* Sees to it that sum has all that came before, and the sources of what comes. */

@@ -118,6 +118,7 @@ struct decoder {
     size_t clock_column;   /* its values are time, a hit each clock_period; or none */
     uint64_t clock_period;
     uint32_t column_source[SAMPLE_TYPES_MAX];
+    uint64_t totals[SAMPLE_TYPES_MAX]; /* hits of each source */
     uint32_t no_image; /* for locations without mapping; HASH_INDEX_NONE until needed */
     bool ours;
 };
@@ -838,28 +839,39 @@ read_source_word(struct profile_source *source, uint64_t *column, char *word)
     }
 }
 
-static void
-add_clamped(uint64_t *sum, uint64_t more)
+static bool
+fail_sum(struct decoder *decoder, const char *what, uint32_t source)
 {
-    if (__builtin_add_overflow(*sum, more, sum)) {
-        *sum = UINT64_MAX;
-    }
+    char shown[80];
+
+    return fail(
+        decoder, "the %s of source %s add up to more than a file holds", what,
+        text_show(shown, sizeof(shown), decoder->profile->sources[source].name));
 }
 
 /* The same source once more, in a merged file: its books are added up. */
-static void
-add_books(struct profile_source *sum, const struct profile_source *more)
+static bool
+add_books(struct decoder *decoder, uint32_t source, const struct profile_source *more)
 {
-    add_clamped(&sum->expected, more->expected);
-    add_clamped(&sum->taken, more->taken);
-    add_clamped(&sum->counted, more->counted);
-    add_clamped(&sum->outside, more->outside);
-    add_clamped(&sum->lost, more->lost);
-    add_clamped(&sum->throttled, more->throttled);
-    add_clamped(&sum->missed, more->missed);
-    add_clamped(&sum->unfinished, more->unfinished);
-    add_clamped(&sum->excluded, more->excluded);
+    struct profile_source *const sum = &decoder->profile->sources[source];
+    const struct {
+        uint64_t *sum;
+        uint64_t more;
+    } books[] = {
+        {&sum->expected, more->expected}, {&sum->taken, more->taken},
+        {&sum->counted, more->counted},   {&sum->outside, more->outside},
+        {&sum->lost, more->lost},         {&sum->throttled, more->throttled},
+        {&sum->missed, more->missed},     {&sum->unfinished, more->unfinished},
+        {&sum->excluded, more->excluded},
+    };
+
+    for (size_t i = 0; i < sizeof(books) / sizeof(books[0]); i++) {
+        if (__builtin_add_overflow(*books[i].sum, books[i].more, books[i].sum)) {
+            return fail_sum(decoder, "books", source);
+        }
+    }
     sum->kernel_included &= more->kernel_included;
+    return true;
 }
 
 /* Words: the name, then key=value. Keys that are not known are for later versions. */
@@ -891,8 +903,7 @@ read_source_comment(struct decoder *decoder, char *line)
         return fail_memory(decoder);
     }
     if (decoder->profile->source_count == before) {
-        add_books(&decoder->profile->sources[index], &source);
-        return true;
+        return add_books(decoder, index, &source);
     }
     if (decoder->column_source[column] != COLUMN_IGNORED) {
         return fail(decoder, "damaged: two sources share one column of values");
@@ -1307,6 +1318,29 @@ nowhere(struct decoder *decoder, struct location *location)
     return location;
 }
 
+/* Adds a value of column to row. */
+static bool
+add_value(struct decoder *decoder, struct profile_row *row, size_t column,
+          uint64_t value)
+{
+    const uint32_t source = decoder->column_source[column];
+    const uint64_t hits =
+        column == decoder->clock_column ? value / decoder->clock_period : value;
+
+    if (value > INT64_MAX) {
+        return fail(decoder,
+                    "sample %" PRIu64 " is negative: a difference of two "
+                    "profiles cannot be shown",
+                    decoder->samples);
+    }
+    if (hits > INT64_MAX - decoder->totals[source]) {
+        return fail_sum(decoder, "hits", source);
+    }
+    decoder->totals[source] += hits;
+    row->hits[source] += hits;
+    return true;
+}
+
 /* Adds decoder->values at place. */
 static bool
 add_values(struct decoder *decoder, const struct profile_place *place)
@@ -1325,18 +1359,10 @@ add_values(struct decoder *decoder, const struct profile_place *place)
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        if (decoder->column_source[i] == COLUMN_IGNORED) {
-            continue;
+        if (decoder->column_source[i] != COLUMN_IGNORED &&
+            !add_value(decoder, row, i, values[i])) {
+            return false;
         }
-        if (values[i] > INT64_MAX) {
-            return fail(decoder,
-                        "sample %" PRIu64 " is negative: a difference of two "
-                        "profiles cannot be shown",
-                        decoder->samples);
-        }
-        add_clamped(&row->hits[decoder->column_source[i]],
-                    i == decoder->clock_column ? values[i] / decoder->clock_period
-                                               : values[i]);
     }
     return true;
 }

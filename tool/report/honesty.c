@@ -12,9 +12,12 @@
 #define UNFINISHED_PERCENT_MAX 5.0
 
 bool
-report_has_books(const struct profile_source *source, uint64_t total)
+report_has_books(const struct profile *profile, const struct profile_source *source,
+                 uint64_t total)
 {
-    return source->expected > 0 || source->taken > 0 || total == 0;
+    /* Without hits its back end tells a profile of ours from one of another tool. */
+    return source->expected > 0 || source->taken > 0 ||
+           (total == 0 && profile->hal != NULL && profile->hal[0] != '\0');
 }
 
 static bool
@@ -29,7 +32,8 @@ report_is_complete(const struct profile *profile, const struct profile_source *s
     return !has_gaps(profile) && source->taken > 0 &&
            source->expected == source->taken && source->lost == 0 &&
            source->throttled == 0 && source->missed == 0 && source->unfinished == 0 &&
-           source->excluded == 0 && source->taken == source->counted + source->outside;
+           source->excluded == 0 && source->counted <= source->taken &&
+           source->outside == source->taken - source->counted;
 }
 
 /* An interval as people think of it: a rate for time, else every so many events. */
@@ -150,13 +154,14 @@ put_source(struct buffer *line, const struct profile *profile,
            const struct profile_source *source, uint64_t total)
 {
     text_escape(line, source->name);
-    if (!report_has_books(source, total)) {
+    if (!report_has_books(profile, source, total)) {
         if (source->granted > 0) {
             buffer_append_text(line, " ");
             put_interval(line, source, (double)source->granted);
         }
-        buffer_print(line, "; %" PRIu64 " hits; the file does not say what is missing",
-                     total);
+        buffer_print(
+            line, "; %" PRIu64 " hit%s; the file has no accounting of what is missing",
+            total, total == 1 ? "" : "s");
         return;
     }
     buffer_append_text(line, " ");
@@ -182,10 +187,11 @@ put_back_end(struct buffer *line, const struct profile *profile)
 }
 
 static void
-put_warning(struct buffer *line, const struct profile_source *source, uint64_t total)
+put_warning(struct buffer *line, const struct profile *profile,
+            const struct profile_source *source, uint64_t total)
 {
-    const char *finer =
-        report_is_time(source) ? "with a higher -F" : "with a smaller -c";
+    const char *const finer =
+        report_is_time(source) ? " or with a higher -F" : " or with a smaller -c";
 
     if (total >= REPORT_FEW_HITS) {
         return;
@@ -197,7 +203,8 @@ put_warning(struct buffer *line, const struct profile_source *source, uint64_t t
         buffer_print(line, "only %" PRIu64 " hit%s of ", total, total > 1 ? "s" : "");
     }
     text_escape(line, source->name);
-    buffer_print(line, ": too few hits to mean anything: run longer or %s\n", finer);
+    buffer_print(line, ": too few hits to mean anything: run longer%s\n",
+                 report_has_books(profile, source, total) ? finer : "");
 }
 
 /* Hits of the first source without a function; most_at is the image with the most of them.
@@ -298,7 +305,7 @@ report_print_honesty(FILE *out, const struct profile *profile,
         buffer_append_text(&line, "\n");
     }
     for (size_t i = 0; i < profile->source_count; i++) {
-        put_warning(&line, &profile->sources[i], groups->totals[i]);
+        put_warning(&line, profile, &profile->sources[i], groups->totals[i]);
     }
     put_wide_buckets(&line, groups);
     if (profile->source_count > 0) {

@@ -14,7 +14,8 @@ enum { REPORT_FEW_HITS = 100 };
 enum { REPORT_UNNAMED_PERCENT = 20 };
 
 /* Did the run write books? Foreign profiles have none. */
-bool report_has_books(const struct profile_source *source, uint64_t total);
+bool report_has_books(const struct profile *profile,
+                      const struct profile_source *source, uint64_t total);
 
 /* No hit that should have been is missing, and nothing was left out. */
 bool report_is_complete(const struct profile *profile,

@@ -467,10 +467,10 @@ merge__sums_beyond_the_format__refused(void **state)
     struct profile *other = fixture_small();
 
     (void)state;
-    other->rows[0].hits[0] = INT64_MAX - 149;
-    assert_refused(fixture_small(), other, "hits of source time in one place");
+    other->rows[0].hits[0] = INT64_MAX - 249;
+    assert_refused(fixture_small(), other, "the hits of source time add up");
     other = fixture_small();
-    other->rows[0].hits[0] = INT64_MAX - 150;
+    other->rows[0].hits[0] = INT64_MAX - 250;
     profile_delete(add(fixture_small(), other));
     other = fixture_small();
     other->sources[0].taken = UINT64_MAX - 199;

@@ -344,6 +344,32 @@ huge_string__used_by_many__read_once(void **state)
 }
 
 static void
+sums__beyond_the_format__refused(void **state)
+{
+    struct buffer file = {0};
+    struct buffer sample = {0};
+    struct pprof_error error;
+    struct profile *profile;
+
+    (void)state;
+    protobuf_put_bytes(&file, PROFILE_SAMPLE_TYPE, "", 0);
+    protobuf_put_bytes(&file, PROFILE_STRING_TABLE, "", 0);
+    protobuf_put_number(&sample, SAMPLE_VALUE, INT64_MAX);
+    protobuf_put_bytes(&file, PROFILE_SAMPLE, sample.data, sample.size);
+    profile = decode_copy(file.data, file.size, &error);
+    assert_non_null(profile);
+    assert_int_equal(profile->rows[0].hits[0], INT64_MAX);
+    profile_delete(profile);
+    sample.size = 0;
+    protobuf_put_number(&sample, SAMPLE_VALUE, 1);
+    protobuf_put_bytes(&sample, SAMPLE_LABEL, "", 0);
+    protobuf_put_bytes(&file, PROFILE_SAMPLE, sample.data, sample.size);
+    assert_refused(file.data, file.size, "add up to more than a file holds");
+    buffer_finish(&file);
+    buffer_finish(&sample);
+}
+
+static void
 string__with_zero_inside__shown_escaped(void **state)
 {
     struct buffer file = {0};
@@ -401,6 +427,7 @@ main(void)
         cmocka_unit_test(entries__more_than_memory_for_them__refused),
         cmocka_unit_test(functions__many_at_one_address__a_row_each),
         cmocka_unit_test(huge_string__used_by_many__read_once),
+        cmocka_unit_test(sums__beyond_the_format__refused),
         cmocka_unit_test(string__with_zero_inside__shown_escaped),
         cmocka_unit_test(varint__too_long_or_cut__broken),
     };
