@@ -46,27 +46,50 @@ look_around(struct sym_map *map)
     sym_map_close(map);
 }
 
-/* The kernel's symbols again, read from a file and thinned out. */
-static void
-thin_out(const uint8_t *data, size_t size)
+static const uint64_t places[] = {
+    0, 0x10, 0x1000, 0x1234, 0xffffffff81000010, UINT64_MAX - 64};
+
+static const struct sym_wanted wanted = {places, sizeof(places) / sizeof(places[0]), 8};
+
+static int
+write_file(const uint8_t *data, size_t size)
 {
-    static const uint64_t places[] = {0, 0x10, 0x1234, 0xffffffff81000010,
-                                      UINT64_MAX - 64};
-    const struct sym_wanted wanted = {places, sizeof(places) / sizeof(places[0]), 8};
-    const int fd = memfd_create("kallsyms", MFD_CLOEXEC);
-    char *thinned;
-    uint64_t begin;
-    uint64_t end;
+    const int fd = memfd_create("names", MFD_CLOEXEC);
 
     if (fd < 0 || write(fd, data, size) != (ssize_t)size ||
         lseek(fd, 0, SEEK_SET) != 0) {
         abort();
     }
-    thinned = sym_kernel_thin(fd, &wanted);
+    return fd;
+}
+
+/* The kernel's symbols again, read from a file and thinned out. */
+static void
+thin_out(const uint8_t *data, size_t size)
+{
+    const int fd = write_file(data, size);
+    char *thinned = sym_kernel_thin(fd, &wanted);
+    uint64_t begin;
+    uint64_t end;
+
     close(fd);
     if (thinned != NULL) {
         look_around(sym_map_parse_kernel(thinned, NULL, &begin, &end));
     }
+}
+
+/* Each line that stays names a place. */
+static void
+read_perf(const uint8_t *data, size_t size)
+{
+    const int fd = write_file(data, size);
+    struct sym_map *const map = sym_map_read_perf(fd, size, &wanted);
+
+    close(fd);
+    if (map == NULL || map->table.range_count > 4 * wanted.count) {
+        abort();
+    }
+    look_around(map);
 }
 
 int
@@ -76,7 +99,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t begin;
     uint64_t end;
 
-    look_around(sym_map_parse((const char *)data, size));
+    read_perf(data, size);
     free(sym_demangle(text));
     look_around(sym_map_parse_kernel(copy_text(data, size), text, &begin,
                                      &end)); /* changes text */

@@ -169,6 +169,16 @@ look_at_kernel(void)
 }
 
 static void
+look_at_perf_map(void)
+{
+    struct sym_perf_file file;
+
+    if (sym_perf_file_open((uint32_t)getpid(), &file) == 0) {
+        close(file.fd);
+    }
+}
+
+static void
 look_at_cgroup(const char *name)
 {
     char error[512] = "";
@@ -210,7 +220,7 @@ read_by_command(void)
 
     look_at_kernel();
     (void)usage_bytes();
-    sym_map_close(sym_map_open_perf((uint32_t)getpid()));
+    look_at_perf_map();
     look_at_cgroup("nowhere");
     look_at_processors(letter, some);
     look_at_processors(word, cpu);

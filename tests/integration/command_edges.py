@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """ntprof run at its edges: files that clash or wait, JIT code anywhere, lost records of mappings."""
+import json
 import os
 import platform
 import subprocess
@@ -22,6 +23,37 @@ with open(path, "x") as file:
 print(path, flush=True)
 for _ in range(40):
     ctypes.CFUNCTYPE(None)(base)()
+"""
+
+# The same in four processes for 200 ms of processor time each, whose perf maps are one file of argv[1] bytes, by
+# hard links.
+JITS = """
+import ctypes, mmap, os, sys, time
+loop = bytes.fromhex("48c7c00000400048ffc875fbc3")
+memory = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=7)
+memory.write(loop)
+base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+shared = "/tmp/perf-%d.map" % os.getpid()
+with open(shared, "x") as file:
+    file.truncate(int(sys.argv[1]))
+    file.seek(0, 2)
+    file.write("\\n%x 20 jitted_loop\\n" % base)
+paths = [shared]
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        break
+    paths.append("/tmp/perf-%d.map" % child)
+    os.link(shared, paths[-1])
+else:
+    child = 1
+    print(*paths, flush=True)
+begin = time.process_time()
+while time.process_time() - begin < 0.2:
+    ctypes.CFUNCTYPE(None)(base)()
+if child:
+    for _ in range(3):
+        os.wait()
 """
 
 # Executable mappings, faster than they can be told.
@@ -81,6 +113,31 @@ class Mappings(CommandTest):
                 result = self.profile("--", "/usr/bin/python3", "-S", "-c", JIT, flags)
                 os.unlink(text(result.stdout).strip())
                 self.assertIn("jitted_loop", text(result.stderr))
+
+    def run_jits(self, size):
+        """What was said, and the rows of JIT code."""
+        result = self.profile("-o", "p", "--", "/usr/bin/python3", "-S", "-c", JITS, str(size))
+        for path in text(result.stdout).split("\n")[0].split():
+            os.unlink(path)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        shown = self.ntprof("report", "--json", "--rows", "0", "--by", "image,function", "p")
+        rows = [row for row in json.loads(shown.stdout)["rows"] if row["image"].startswith("[anon:")]
+        return text(result.stderr), rows
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the code is for x86-64")
+    def test_perf_maps_that_are_one_file__it_is_read_once_for_all(self):
+        said, rows = self.run_jits(100 << 20)
+        named = {row["image"] for row in rows if row["function"] == "jitted_loop"}
+        self.assertEqual(len(named), 4, said)
+        self.assertNotIn("perf map", said)
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the code is for x86-64")
+    def test_perf_map_of_more_than_is_read__said_and_all_else_is_there(self):
+        said, rows = self.run_jits(257 << 20)
+        self.assertEqual(len({row["image"] for row in rows}), 4, said)
+        self.assertNotIn("jitted_loop", {row["function"] for row in rows})
+        self.assertEqual(said.count("is not read: all perf maps together have more than 256 MiB"), 4, said)
+        self.assertIn("the perf maps of 4 processes were not read", said)
 
     def test_storm_of_mappings__books_add_up_and_lost_records_are_no_hits(self):
         report = self.report_json("--", "/usr/bin/python3", "-S", "-c", MAPS)

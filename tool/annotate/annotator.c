@@ -140,7 +140,7 @@ try_path(struct image_file *file, const char *path)
         return false;
     }
     if (fd < 0) {
-        refuse(file, path, fd == -EINVAL ? "it is no regular file" : strerror(-fd));
+        refuse(file, path, sym_open_error(fd));
         return true;
     }
     image = sym_image_open(fd, path, "");

@@ -122,6 +122,15 @@ put_gaps(FILE *out, const struct collector_gaps *gaps, uint64_t untold, bool int
             "raise it",
             gaps->unnamed, plural(gaps->unnamed, "", "s"));
     }
+    if (gaps->refused_maps != 0) {
+        add(out, &first,
+            "the perf map%s of %" PRIu64 " process%s %s not read: hits of %s JIT code "
+            "have no names",
+            plural(gaps->refused_maps, "", "s"), gaps->refused_maps,
+            plural(gaps->refused_maps, "", "es"),
+            plural(gaps->refused_maps, "was", "were"),
+            plural(gaps->refused_maps, "its", "their"));
+    }
     if (interim) {
         add(out, &first, "taken while it went on: what came later is not in here");
     } else if (gaps->running != 0) {

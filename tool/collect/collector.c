@@ -1025,10 +1025,12 @@ snapshot_fill(struct collector *collector, struct profile *profile, enum snapsho
         naming_end(collector->naming);
     }
     profile->bucket_bytes = collector->options.bucket_bytes;
+    complete = complete && naming_begin(collector->naming, images, count, profile);
     for (size_t i = 0; complete && i < count; i++) {
         complete = snapshot_image(collector, profile, kind, images[i], i);
     }
     gaps->unnamed = naming_unnamed(collector->naming);
+    gaps->refused_maps = naming_refused_maps(collector->naming);
     free(images);
     return complete;
 }

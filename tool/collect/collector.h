@@ -51,6 +51,7 @@ struct collector_gaps {
         refused; /* mappings left out because of memory_max: hits there are outside */
     uint64_t
         unnamed; /* JIT maps given up because of memory_max, and not there to be read again */
+    uint64_t refused_maps; /* perf maps that are there and were not read */
 };
 
 struct collector;

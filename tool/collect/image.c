@@ -2,6 +2,8 @@
 /* image.c - images, and the counters of each. */
 #include "collect/image.h"
 
+#include "sym/open_regular.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -93,7 +95,6 @@ static int
 open_mapped(const char *path, const struct image *image, bool any_device)
 {
     struct stat st;
-    char link[64];
     int fd = -1;
     /* The process chose the name, and what is there by now: to open a device may have effects. */
     const int place = open(path, O_PATH | O_CLOEXEC);
@@ -104,11 +105,10 @@ open_mapped(const char *path, const struct image *image, bool any_device)
     if (fstat(place, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == image->inode &&
         (any_device || (major(st.st_dev) == image->device_major &&
                         minor(st.st_dev) == image->device_minor))) {
-        snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
-        fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        fd = sym_open_found(place);
     }
     close(place);
-    return fd;
+    return fd < 0 ? -1 : fd;
 }
 
 /* Where the file of a mapping may be found. */

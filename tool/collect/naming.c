@@ -3,9 +3,12 @@
 #include "collect/naming.h"
 #include "collect/place.h"
 #include "collect/usage.h"
+#include "sym/open_regular.h"
 #include "sym/sym.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -27,7 +30,8 @@ struct namer {
     bool given_up;  /* map was there once */
     bool kernel;
     bool partial;  /* map names the counts alone that it was read for */
-    bool noted;    /* why names of elf are missing was said */
+    bool noted;    /* why names are missing was said */
+    bool refused;  /* there is a perf map that was not read */
     uint64_t hits; /* of the image when map was read */
     time_t read_s; /* CLOCK_MONOTONIC: when map was read */
 };
@@ -40,11 +44,15 @@ struct naming {
     bool ending;         /* no image is to stay open */
     uint64_t memory_max; /* bytes of the process; 0: no limit */
     uint64_t unnamed;    /* JIT maps that were given up and are not there any more */
+    uint64_t maps_left; /* bytes of perf maps that may still be read for this profile */
     struct sym_settings symbols;
 };
 
 /* Rows between two reports of progress. */
 enum { PROGRESS_ROWS = 256 };
+
+/* Of all perf maps that one profile needs; it takes a second or two. Node writes some megabytes. */
+#define PERF_MAPS_BYTES_MAX (UINT64_C(256) << 20)
 
 struct naming *
 naming_new(uint64_t memory_max, const struct sym_settings *symbols)
@@ -78,6 +86,17 @@ uint64_t
 naming_unnamed(const struct naming *naming)
 {
     return naming->unnamed;
+}
+
+uint64_t
+naming_refused_maps(const struct naming *naming)
+{
+    uint64_t refused = 0;
+
+    for (size_t i = 0; i < naming->count; i++) {
+        refused += naming->namers[i].refused;
+    }
+    return refused;
 }
 
 /* Files are read again from their descriptors; the kernel's symbols are small and stay. */
@@ -221,6 +240,15 @@ namer_open(const struct naming *naming, struct namer *namer, struct image *image
     }
 }
 
+/* Bytes that are counted together. */
+static uint64_t
+counted_bytes(const struct profile *profile)
+{
+    const uint64_t most = UINT64_C(1) << COUNTED_LOG2_MAX;
+
+    return profile->bucket_bytes < most ? profile->bucket_bytes : most;
+}
+
 static uint64_t
 sum_hits(const struct counts *counts)
 {
@@ -231,6 +259,219 @@ sum_hits(const struct counts *counts)
     }
     return hits;
 }
+
+/* --- perf maps --- */
+
+/* jit - code of a process without a file, and its perf map. */
+struct jit {
+    struct namer *namer;
+    const struct image *image;
+    struct sym_perf_file file;
+};
+
+static void
+say_map(const struct naming *naming, struct jit *jit, const char *why)
+{
+    const struct sym_settings *const symbols = &naming->symbols;
+    char note[300];
+
+    jit->namer->refused = true;
+    if (symbols->say == NULL || jit->namer->noted) {
+        return;
+    }
+    jit->namer->noted = true;
+    snprintf(note, sizeof(note), "the perf map of process %" PRIu32 " is not read: %s",
+             jit->image->pid, why);
+    symbols->say(symbols->context, note);
+}
+
+/* Is there a perf map that is not what it should be? Of processes that may not be looked at nobody knows. */
+static bool
+is_refused(int error)
+{
+    return error == -EPERM || error == -EMEDIUMTYPE || error == -EXDEV ||
+           error == -ELOOP || error == -EINVAL;
+}
+
+/* False if the process has none, or one that is not to be read. */
+static bool
+jit_open(const struct naming *naming, struct jit *jit)
+{
+    const int error = sym_perf_file_open(jit->image->pid, &jit->file);
+
+    if (error == -EPERM) {
+        say_map(naming, jit, "it is neither the process's user's nor root's");
+    } else if (is_refused(error)) {
+        say_map(naming, jit, sym_open_error(error));
+    }
+    return error == 0;
+}
+
+static bool
+same_file(const struct sym_perf_file *left, const struct sym_perf_file *right)
+{
+    return left->device == right->device && left->inode == right->inode;
+}
+
+static int
+compare_jits(const void *left, const void *right)
+{
+    const struct sym_perf_file *const a = &((const struct jit *)left)->file;
+    const struct sym_perf_file *const b = &((const struct jit *)right)->file;
+
+    if (a->device != b->device) {
+        return a->device < b->device ? -1 : 1;
+    }
+    return (a->inode > b->inode) - (a->inode < b->inode);
+}
+
+static size_t
+add_places(const struct counts *counts, uint64_t *places)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < counts->count; i++) {
+        /* Many counts of one place differ in their program. */
+        if (count == 0 || places[count - 1] != counts->items[i].place) {
+            places[count++] = counts->items[i].place;
+        }
+    }
+    return count;
+}
+
+/* The map of all of them, which share the file of the first, open. NULL with errno. */
+static struct sym_map *
+read_shared(const struct jit *jits, size_t count, uint64_t bytes)
+{
+    struct sym_wanted wanted = {.bytes = bytes};
+    struct sym_map *map = NULL;
+    uint64_t *places;
+    size_t room = 1;
+
+    for (size_t i = 0; i < count; i++) {
+        room += jits[i].image->totals.count + jits[i].image->taken.count;
+    }
+    places = calloc(room, sizeof(*places));
+    for (size_t i = 0; places != NULL && i < count; i++) {
+        wanted.count += add_places(&jits[i].image->totals, places + wanted.count);
+        wanted.count += add_places(&jits[i].image->taken, places + wanted.count);
+    }
+    wanted.places = places;
+    if (places != NULL) {
+        map = sym_map_read_perf(jits[0].file.fd, jits[0].file.size, &wanted);
+    }
+    free(places);
+    return map;
+}
+
+static void
+jit_take(struct jit *jit, struct sym_map *map)
+{
+    sym_map_close(jit->namer->map);
+    jit->namer->map = map;
+    jit->namer->given_up = false;
+    jit->namer->refused = false;
+}
+
+/* Reads a file once for all whose perf map it is; the first one has it open. What cannot be read leaves the names
+ * from before. */
+static void
+read_for_all(struct naming *naming, struct jit *jits, size_t count, uint64_t bytes)
+{
+    struct sym_map *map = NULL;
+    const char *why = "all perf maps together have more than 256 MiB";
+
+    if (jits[0].file.size <= naming->maps_left) {
+        naming->maps_left -= jits[0].file.size;
+        map = read_shared(jits, count, bytes);
+        why = errno == ESTALE ? "it got shorter meanwhile" : strerror(errno);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (map != NULL) {
+            jit_take(&jits[i], i == 0 ? map : sym_map_share(map));
+        } else {
+            say_map(naming, &jits[i], why);
+        }
+    }
+}
+
+/* Has it hits whose names are not read yet? */
+static bool
+jit_begin(struct naming *naming, const struct image *image, size_t number,
+          struct jit *jit)
+{
+    const uint64_t hits = sum_hits(&image->totals) + sum_hits(&image->taken);
+    struct namer *const namer = &naming->namers[number];
+
+    if (image->kind != IMAGE_ANONYMOUS || image->pid == 0 ||
+        (hits == namer->hits && !namer->given_up)) {
+        return false;
+    }
+    namer->hits = hits;
+    *jit = (struct jit){namer, image, {.fd = -1}};
+    return jit_open(naming, jit);
+}
+
+/* Those of one file, from the first on: it is opened again, since all at once would be too many. */
+static void
+read_group(struct naming *naming, struct jit *jits, size_t count, uint64_t bytes)
+{
+    const struct sym_perf_file known = jits[0].file;
+
+    if (!jit_open(naming, &jits[0])) {
+        return;
+    }
+    if (same_file(&known, &jits[0].file)) {
+        read_for_all(naming, jits, count, bytes);
+    } else {
+        say_map(naming, &jits[0], "it was replaced meanwhile");
+    }
+    close(jits[0].file.fd);
+}
+
+bool
+naming_begin(struct naming *naming, struct image *const *images, size_t count,
+             const struct profile *profile)
+{
+    struct jit *const jits = calloc(count + 1, sizeof(*jits));
+    size_t found = 0;
+    size_t end;
+
+    naming->maps_left = PERF_MAPS_BYTES_MAX;
+    if (jits == NULL || (count > 0 && naming_get(naming, count - 1) == NULL)) {
+        free(jits);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (jit_begin(naming, images[i], i, &jits[found])) {
+            close(jits[found++].file.fd);
+        }
+    }
+    qsort(jits, found, sizeof(*jits), compare_jits);
+    for (size_t first = 0; first < found; first = end) {
+        for (end = first + 1;
+             end < found && same_file(&jits[first].file, &jits[end].file); end++) {
+        }
+        read_group(naming, &jits[first], end - first, counted_bytes(profile));
+    }
+    free(jits);
+    return true;
+}
+
+/* Was given up for want of memory since: it is read again, for its process only. */
+static void
+read_again(struct naming *naming, struct namer *namer, const struct image *image,
+           uint64_t bytes)
+{
+    struct jit jit = {namer, image, {.fd = -1}};
+
+    if (jit_open(naming, &jit)) {
+        read_for_all(naming, &jit, 1, bytes);
+        close(jit.file.fd);
+    }
+}
+
+/* --- the kernel --- */
 
 /* At the end no more names are needed than those of counts. */
 static struct sym_map *
@@ -255,23 +496,17 @@ open_kernel(const struct naming *naming, const struct counts *counts, uint64_t b
     return map;
 }
 
-/* Names that come while the code runs: a JIT's, and those of kernel modules. What can be read no
- * more, such as the map of a process that has gone, stays as it was. */
+/* Names that come while the code runs: a JIT's, and those of kernel modules. */
 static void
-namer_read_map(const struct naming *naming, struct namer *namer,
-               const struct image *image, const struct counts *counts, uint64_t bytes)
+namer_read_map(struct naming *naming, struct namer *namer, const struct image *image,
+               const struct counts *counts, uint64_t bytes)
 {
     struct sym_map *map = NULL;
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (image->kind == IMAGE_ANONYMOUS) {
-        const uint64_t hits = sum_hits(&image->totals) + sum_hits(&image->taken);
-
-        if (image->pid != 0 && (hits != namer->hits || namer->given_up)) {
-            map = sym_map_open_perf(image->pid);
-        }
-        namer->hits = hits;
+    if (image->kind == IMAGE_ANONYMOUS && image->pid != 0 && namer->given_up) {
+        read_again(naming, namer, image, bytes);
     } else if (image->kind == IMAGE_KERNEL) {
         namer->kernel = true;
         if (namer->read_s == 0 || namer->partial ||
@@ -285,15 +520,6 @@ namer_read_map(const struct naming *naming, struct namer *namer,
         namer->map = map;
     }
     namer->missed = false;
-}
-
-/* Bytes that are counted together. */
-static uint64_t
-counted_bytes(const struct profile *profile)
-{
-    const uint64_t most = UINT64_C(1) << COUNTED_LOG2_MAX;
-
-    return profile->bucket_bytes < most ? profile->bucket_bytes : most;
 }
 
 /* Address and, if it returns true, name of what was counted at a place. It may begin in the padding before its

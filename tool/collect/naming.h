@@ -39,6 +39,15 @@ void naming_end(struct naming *naming);
 bool naming_add_source(struct profile *profile, const ntprof_source_info *info);
 
 /*
+ * Before the rows of a profile: reads the perf maps of processes with hits since then, each file once, also if
+ * several processes share it, and 256 MiB of them at most. False: out of memory.
+ *
+ *   images  their numbers are their places here
+ */
+bool naming_begin(struct naming *naming, struct image *const *images, size_t count,
+                  const struct profile *profile);
+
+/*
  * Adds counts of an image as rows, with address, function and line: link-time addresses of
  * files, the module's name for kernel code. Buckets grow to the profile's bucket_bytes. Leaves the
  * image's descriptor as it is. False: out of memory.
@@ -51,5 +60,8 @@ bool naming_add_rows(struct naming *naming, struct profile *profile,
 
 /* JIT maps that were given up for want of memory and could not be read again. */
 uint64_t naming_unnamed(const struct naming *naming);
+
+/* Processes whose perf map is there and was not read: said why, once each. */
+uint64_t naming_refused_maps(const struct naming *naming);
 
 #endif

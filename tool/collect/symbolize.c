@@ -73,7 +73,7 @@ open_image(const struct work *work, const struct profile_image *image)
     }
     fd = sym_open_regular("", image->path);
     if (fd < 0) {
-        say(work, image, strerror(-fd));
+        say(work, image, sym_open_error(fd));
         return NULL;
     }
     file = sym_image_open(fd, image->path, "");

@@ -9,10 +9,21 @@
 #include <string.h>
 #include <unistd.h>
 
+struct sym_map *
+sym_map_share(struct sym_map *map)
+{
+    map->shares++;
+    return map;
+}
+
 void
 sym_map_close(struct sym_map *map)
 {
     if (map == NULL) {
+        return;
+    }
+    if (map->shares > 0) {
+        map->shares--;
         return;
     }
     sym_table_finish(&map->table);

@@ -13,6 +13,7 @@ struct sym_map {
     struct sym_table table;
     const char **modules; /* [0] is ""; strings are owned by the table */
     size_t module_count;
+    unsigned int shares; /* users beside the first */
 };
 
 /*

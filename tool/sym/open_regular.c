@@ -1,46 +1,158 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * open_regular.c - opens regular files only, inside a given root.
+ * open_regular.c - opens regular files only, inside a given root, of file systems that hold files.
  */
 #include "sym/open_regular.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+/* File systems without a block device of their own that hold what was written there. Magic numbers that
+ * linux/magic.h of Debian 12 does not have stand as such. */
+static const uint32_t file_systems[] = {
+    TMPFS_MAGIC,
+    RAMFS_MAGIC,
+    OVERLAYFS_SUPER_MAGIC,
+    BTRFS_SUPER_MAGIC,
+    NFS_SUPER_MAGIC,
+    CIFS_SUPER_MAGIC,
+    SMB2_SUPER_MAGIC,
+    SMB_SUPER_MAGIC,
+    V9FS_MAGIC,
+    FUSE_SUPER_MAGIC,
+    CEPH_SUPER_MAGIC,
+    AFS_SUPER_MAGIC,
+    AFS_FS_MAGIC,
+    CODA_SUPER_MAGIC,
+    ECRYPTFS_SUPER_MAGIC,
+    HUGETLBFS_MAGIC,
+    EROFS_SUPER_MAGIC_V1,
+    SQUASHFS_MAGIC,
+    JFFS2_SUPER_MAGIC,
+    0x24051905 /* ubifs */,
+    0x2fc12fc1 /* zfs */,
+    0xca451a4e /* bcachefs */,
+    0x0bd00bd0 /* lustre */,
+    0x47504653 /* gpfs */,
+    0x61756673 /* aufs */,
+    0x786f4256 /* vboxsf */,
+    0xbacbacbc /* vmhgfs */,
+    0x00c0ffee /* hostfs */,
+    0x01161970 /* gfs2 */,
+    0x7461636f /* ocfs2 */,
+};
+
+/* Files of /proc, /sys and the like do something when they are read: /proc/kmsg empties the kernel's log. */
+static bool
+holds_files(int place, const struct stat *status)
+{
+    struct statfs system;
+
+    if (major(status->st_dev) != 0) {
+        return true; /* a disk, or what stands for one */
+    }
+    if (fstatfs(place, &system) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(file_systems) / sizeof(file_systems[0]); i++) {
+        if ((uint32_t)system.f_type == file_systems[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int
+open_how(int folder, const char *path, int flags, uint64_t resolve)
+{
+    struct open_how how = {
+        .flags = (unsigned int)(O_PATH | O_CLOEXEC | flags),
+        .resolve = resolve | RESOLVE_NO_MAGICLINKS,
+    };
+    const long place = syscall(SYS_openat2, folder, path, &how, sizeof(how));
+
+    return place < 0 ? -errno : (int)place;
+}
 
 /* Opens a place, not the file: opening with O_PATH has no effect on devices and pipes. */
 static int
 open_place(const char *root, const char *path, int flags)
 {
-    struct open_how how = {
-        .flags = (unsigned int)(O_PATH | O_CLOEXEC | flags),
-        .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-    };
-    long place;
+    int place;
     int folder;
-    int error;
 
     if (root[0] == '\0') {
         place = open(path, O_PATH | O_CLOEXEC | flags);
-        return place < 0 ? -errno : (int)place;
+        return place < 0 ? -errno : place;
     }
 
     folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) {
         return -errno;
     }
-    place = syscall(SYS_openat2, folder, path, &how, sizeof(how));
-    error = errno;
+    place = open_how(folder, path, flags, RESOLVE_IN_ROOT);
     close(folder);
-    return place < 0 ? -error : (int)place;
+    return place;
 }
 
+/* Where there is no openat2, a mount is seen by its device only. */
 static int
-reopen_for_reading(int place)
+open_same_device(int folder, const char *name)
+{
+    const int place = openat(folder, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+    struct stat above;
+    struct stat status;
+
+    if (place < 0) {
+        return -errno;
+    }
+    if (fstat(folder, &above) != 0 || fstat(place, &status) != 0 ||
+        above.st_dev != status.st_dev) {
+        close(place);
+        return -EXDEV;
+    }
+    return place;
+}
+
+/* The last component is what it is called: neither a link nor what was mounted over it. */
+static int
+open_place_plain(const char *root, const char *path)
+{
+    const char *const name = strrchr(path, '/') + 1;
+    char above[64];
+    int folder;
+    int place;
+
+    if ((size_t)(name - path) >= sizeof(above)) {
+        return -ENAMETOOLONG;
+    }
+    memcpy(above, path, (size_t)(name - path));
+    above[name - path] = '\0';
+    folder = open_place(root, above, O_DIRECTORY);
+    if (folder < 0) {
+        return folder;
+    }
+    place = open_how(folder, name, O_NOFOLLOW, RESOLVE_BENEATH | RESOLVE_NO_XDEV);
+    if (place == -ENOSYS) {
+        place = open_same_device(folder, name);
+    }
+    close(folder);
+    return place;
+}
+
+int
+sym_open_found(int place)
 {
     struct stat status;
     char link[64];
@@ -52,21 +164,23 @@ reopen_for_reading(int place)
     if (!S_ISREG(status.st_mode)) {
         return S_ISLNK(status.st_mode) ? -ELOOP : -EINVAL;
     }
+    if (!holds_files(place, &status)) {
+        return -EMEDIUMTYPE;
+    }
     snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
-    fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     return fd < 0 ? -errno : fd;
 }
 
 static int
-open_checked(const char *root, const char *path, int flags)
+open_and_close(int place)
 {
-    const int place = open_place(root, path, flags);
     int fd;
 
     if (place < 0) {
         return place;
     }
-    fd = reopen_for_reading(place);
+    fd = sym_open_found(place);
     close(place);
     return fd;
 }
@@ -74,11 +188,28 @@ open_checked(const char *root, const char *path, int flags)
 int
 sym_open_regular(const char *root, const char *path)
 {
-    return open_checked(root, path, 0);
+    return open_and_close(open_place(root, path, 0));
 }
 
 int
-sym_open_regular_nofollow(const char *root, const char *path)
+sym_open_regular_plain(const char *root, const char *path)
 {
-    return open_checked(root, path, O_NOFOLLOW);
+    return open_and_close(open_place_plain(root, path));
+}
+
+const char *
+sym_open_error(int error)
+{
+    switch (-error) {
+    case EMEDIUMTYPE:
+        return "it is on a file system that holds no files, such as /proc";
+    case EXDEV:
+        return "another file is mounted over it";
+    case ELOOP:
+        return "it is a symbolic link";
+    case EINVAL:
+        return "it is no regular file";
+    default:
+        return strerror(-error);
+    }
 }

@@ -15,11 +15,18 @@
  *   root  folder that stands for "/", or "" for our own root
  *   path  absolute path below root
  *
- * The descriptor (close-on-exec), or negative errno: -EINVAL if it is no regular file.
+ * The descriptor (close-on-exec), or negative errno: -EINVAL if it is no regular file, -EMEDIUMTYPE if
+ * its file system is one like /proc and /sys, whose files may do something when they are read.
  */
 int sym_open_regular(const char *root, const char *path);
 
-/* The same without following a link in the last component: -ELOOP. */
-int sym_open_regular_nofollow(const char *root, const char *path);
+/* The same of what has that name itself: -ELOOP if it is a link, -EXDEV if something is mounted there. */
+int sym_open_regular_plain(const char *root, const char *path);
+
+/* The same of a file that was opened with O_PATH, which stays open. */
+int sym_open_found(int place);
+
+/* What a negative errno of those means, for people. */
+const char *sym_open_error(int error);
 
 #endif

@@ -5,9 +5,13 @@
  * Lines are "START SIZE name with spaces", numbers in base 16. A line that is none is passed over:
  * a process may have been killed while it wrote one. Where lines overlap the later one holds, as code
  * is thrown away and its place used again.
+ *
+ * So the file is read from its end: the first line that covers a point then is the one that holds, and no other
+ * one of it is looked at again. Memory follows the points that are wanted, whatever the file's size.
  */
 #include "sym/name_map.h"
 #include "sym/open_regular.h"
+#include "util/buffer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,8 +20,123 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Node writes some megabytes. A forged file may be without end. */
-#define PERF_MAP_BYTES_MAX ((size_t)1 << 28)
+#define CHUNK_BYTES ((size_t)1 << 16)
+
+/* Of a longer line only the beginning is kept. */
+#define LINE_BYTES_MAX ((size_t)1024)
+
+/* kept_line - one that holds for a point at least. */
+struct kept_line {
+    uint64_t start;
+    uint64_t end;
+    size_t name; /* where it begins in names */
+};
+
+/*
+ * reader - what is looked for, and found so far. next leads from a point to the first one from it on that no line
+ * was found for: itself, or over others.
+ */
+struct reader {
+    uint64_t *points; /* by address, each once */
+    uint32_t *next;   /* of count + 1 */
+    size_t count;
+    struct buffer lines; /* of struct kept_line, the last of the file first */
+    struct buffer names;
+};
+
+static int
+compare_points(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left;
+    const uint64_t b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* A bucket is named by its first byte, or its last one. */
+static bool
+reader_begin(struct reader *reader, const struct sym_wanted *wanted)
+{
+    size_t count = 0;
+
+    *reader = (struct reader){.points = NULL};
+    if (wanted->count > UINT32_MAX / 4) {
+        return false;
+    }
+    reader->points = calloc(2 * wanted->count + 1, sizeof(*reader->points));
+    reader->next = calloc(2 * wanted->count + 1, sizeof(*reader->next));
+    if (reader->points == NULL || reader->next == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < wanted->count; i++) {
+        reader->points[count++] = wanted->places[i];
+        reader->points[count++] = wanted->places[i] + (wanted->bytes - 1);
+    }
+    qsort(reader->points, count, sizeof(*reader->points), compare_points);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || reader->points[i] != reader->points[i - 1]) {
+            reader->points[reader->count++] = reader->points[i];
+        }
+    }
+    for (size_t i = 0; i <= reader->count; i++) {
+        reader->next[i] = (uint32_t)i;
+    }
+    return true;
+}
+
+static void
+reader_finish(struct reader *reader)
+{
+    free(reader->points);
+    free(reader->next);
+    buffer_finish(&reader->lines);
+    buffer_finish(&reader->names);
+}
+
+/* The first point from address on. */
+static size_t
+find_point(const struct reader *reader, uint64_t address)
+{
+    size_t first = 0;
+    size_t end = reader->count;
+
+    while (first < end) {
+        const size_t middle = first + (end - first) / 2;
+
+        if (reader->points[middle] < address) {
+            first = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    return first;
+}
+
+/* The first point from a point on that no line was found for; the way there gets shorter. */
+static size_t
+find_open(struct reader *reader, size_t point)
+{
+    while (reader->next[point] != point) {
+        reader->next[point] = reader->next[reader->next[point]];
+        point = reader->next[point];
+    }
+    return point;
+}
+
+/* Has a line of that range something to name? Then it holds there. */
+static bool
+take_points(struct reader *reader, uint64_t start, uint64_t end)
+{
+    size_t point = find_open(reader, find_point(reader, start));
+    bool any = false;
+
+    while (point < reader->count && reader->points[point] < end) {
+        reader->next[point] = (uint32_t)point + 1;
+        point = find_open(reader, point);
+        any = true;
+    }
+    return any;
+}
 
 static bool
 skip_blanks(const char **text)
@@ -30,81 +149,143 @@ skip_blanks(const char **text)
     return *text > start;
 }
 
-/* Adds the symbol of one line, which ends with a NUL. False if memory ran out. */
-static bool
-parse_line(struct sym_map *map, const char *line)
+/* A line, which ends with a NUL. */
+static void
+read_line(struct reader *reader, char *text, size_t size)
 {
-    struct sym_entry entry = {.rank = SYM_RANK_LOCAL, .sized = true};
-    uint64_t size;
+    struct kept_line kept = {.name = reader->names.size};
+    const char *line = text;
+    uint64_t length;
 
-    if (!sym_parse_hex(&line, &entry.start) || !skip_blanks(&line) ||
-        !sym_parse_hex(&line, &size) || !skip_blanks(&line) ||
-        size > UINT64_MAX - entry.start) {
-        return true;
+    if (size > LINE_BYTES_MAX) {
+        size = LINE_BYTES_MAX;
+        text[size] = '\0';
+    } else if (size > 0 && text[size - 1] == '\r') {
+        text[size - 1] = '\0';
     }
-    entry.end = entry.start + size;
-    entry.name = line;
-    return sym_table_add(&map->table, &entry);
+    if (!sym_parse_hex(&line, &kept.start) || !skip_blanks(&line) ||
+        !sym_parse_hex(&line, &length) || !skip_blanks(&line) || line[0] == '\0' ||
+        length > UINT64_MAX - kept.start) {
+        return;
+    }
+    kept.end = kept.start + length;
+    if (take_points(reader, kept.start, kept.end)) {
+        buffer_append(&reader->lines, &kept, sizeof(kept));
+        buffer_append(&reader->names, line, strlen(line) + 1);
+    }
 }
 
-static bool
-parse_text(struct sym_map *map, char *text, size_t size)
+/* The lines behind a newline, the last one first. Gives the size of what is before the first newline. */
+static size_t
+read_lines(struct reader *reader, char *text, size_t size)
 {
-    char *const end = text + size;
+    char *newline;
 
-    while (text < end) {
-        char *newline = memchr(text, '\n', (size_t)(end - text));
-        char *line_end = newline != NULL ? newline : end;
+    while ((newline = memrchr(text, '\n', size)) != NULL) {
+        char *const line = newline + 1;
 
-        *line_end = '\0';
-        if (line_end > text && line_end[-1] == '\r') {
-            line_end[-1] = '\0';
-        }
-        if (!parse_line(map, text)) {
-            return false;
-        }
-        text = newline != NULL ? newline + 1 : end;
+        text[size] = '\0';
+        read_line(reader, line, (size_t)(text + size - line));
+        size = (size_t)(newline - text);
     }
-    return true;
+    return size;
 }
 
-/* Takes text over, which has a NUL behind its size bytes. */
-static struct sym_map *
-parse_owned(char *text, size_t size)
+/* Exactly size bytes, or a negative errno. */
+static int
+read_at(int fd, char *to, size_t size, uint64_t offset)
 {
-    struct sym_map *map = calloc(1, sizeof(*map));
+    while (size > 0) {
+        const ssize_t got = pread(fd, to, size, (off_t)offset);
 
-    if (map == NULL) {
-        free(text);
-        errno = ENOMEM;
-        return NULL;
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return got < 0 ? -errno : -ESTALE;
+        }
+        to += got;
+        size -= (size_t)got;
+        offset += (uint64_t)got;
     }
-    if (!sym_table_own(&map->table, text) || !parse_text(map, text, size) ||
-        !sym_table_build(&map->table, SYM_OVERLAP_LATEST)) {
-        sym_map_close(map);
-        errno = ENOMEM;
-        return NULL;
+    return 0;
+}
+
+/* Behind what is read there is the beginning of the line that what was read before began within. */
+static int
+read_backwards(struct reader *reader, int fd, uint64_t size)
+{
+    char *const text = malloc(CHUNK_BYTES + LINE_BYTES_MAX + 2);
+    size_t left = 0;
+    int error = text == NULL ? -ENOMEM : 0;
+
+    while (error == 0 && size > 0) {
+        const size_t chunk = size < CHUNK_BYTES ? (size_t)size : CHUNK_BYTES;
+
+        size -= chunk;
+        memmove(text + chunk, text, left);
+        error = read_at(fd, text, chunk, size);
+        if (error == 0) {
+            left = read_lines(reader, text, chunk + left);
+            /* One byte more tells that the line is longer. */
+            left = left <= LINE_BYTES_MAX ? left : LINE_BYTES_MAX + 1;
+        }
     }
-    return map;
+    if (error == 0) {
+        text[left] = '\0';
+        read_line(reader, text, left);
+    }
+    free(text);
+    return error;
+}
+
+/* Ranges of lines that overlap become those that hold, with the names in the map's care. */
+static bool
+fill_map(struct reader *reader, struct sym_map *map)
+{
+    const struct kept_line *const lines = (const void *)reader->lines.data;
+    const char *const names = (const char *)reader->names.data;
+    bool complete;
+
+    if (reader->lines.failed || reader->names.failed) {
+        return false;
+    }
+    reader->names.data = NULL;
+    complete = names == NULL || sym_table_own(&map->table, (void *)(uintptr_t)names);
+    for (size_t i = reader->lines.size / sizeof(*lines); complete && i > 0; i--) {
+        const struct sym_entry entry = {
+            .start = lines[i - 1].start,
+            .end = lines[i - 1].end,
+            .name = names + lines[i - 1].name,
+            .rank = SYM_RANK_LOCAL,
+            .sized = true,
+        };
+
+        complete = sym_table_add(&map->table, &entry);
+    }
+    return complete && sym_table_build(&map->table, SYM_OVERLAP_LATEST);
 }
 
 struct sym_map *
-sym_map_parse(const char *bytes, size_t size)
+sym_map_read_perf(int fd, uint64_t size, const struct sym_wanted *wanted)
 {
-    char *text;
+    struct sym_map *map = calloc(1, sizeof(*map));
+    struct reader reader;
+    int error = -ENOMEM;
 
-    if (size > PERF_MAP_BYTES_MAX) {
-        errno = EFBIG;
+    if (reader_begin(&reader, wanted) && map != NULL) {
+        error = read_backwards(&reader, fd, size);
+        if (error == 0 && !fill_map(&reader, map)) {
+            error = -ENOMEM;
+        }
+    }
+    reader_finish(&reader);
+    if (error != 0) {
+        sym_map_close(map);
+        errno = -error;
         return NULL;
     }
-    text = malloc(size + 1);
-    if (text == NULL) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    memcpy(text, bytes, size);
-    text[size] = '\0';
-    return parse_owned(text, size);
+    return map;
 }
 
 /* target - what /proc/PID/status says of the process. */
@@ -156,68 +337,47 @@ find_target(uint32_t pid, struct target *target)
 
 /* A file of somebody else's could put any name on any address. */
 static int
-check_owner(int fd, uid_t uid)
+check_owner(int fd, uid_t uid, struct sym_perf_file *file)
 {
     struct stat status;
 
     if (fstat(fd, &status) != 0) {
         return -errno;
     }
+    *file = (struct sym_perf_file){fd, status.st_dev, status.st_ino,
+                                   (uint64_t)status.st_size};
     return status.st_uid == uid || status.st_uid == 0 ? 0 : -EPERM;
 }
 
 static int
-open_owned(const char *root, uint32_t pid, uid_t uid)
+open_owned(const char *root, uint32_t pid, uid_t uid, struct sym_perf_file *file)
 {
     char path[64];
     int error;
     int fd;
 
     snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
-    fd = sym_open_regular_nofollow(root, path);
+    fd = sym_open_regular_plain(root, path);
     if (fd < 0) {
         return fd;
     }
-    error = check_owner(fd, uid);
+    error = check_owner(fd, uid, file);
     if (error != 0) {
         close(fd);
-        return error;
     }
-    return fd;
+    return error;
 }
 
 /* Of a process that has ended the file is still there, in our root, for whom it ran as: us. */
-static int
-open_perf_map(uint32_t pid)
+int
+sym_perf_file_open(uint32_t pid, struct sym_perf_file *file)
 {
     struct target target;
     char root[64];
 
     if (!find_target(pid, &target)) {
-        return open_owned("", pid, geteuid());
+        return open_owned("", pid, geteuid(), file);
     }
     snprintf(root, sizeof(root), "/proc/%u/root", pid);
-    return open_owned(root, target.pid, target.uid);
-}
-
-struct sym_map *
-sym_map_open_perf(uint32_t pid)
-{
-    const int fd = open_perf_map(pid);
-    size_t size;
-    char *text;
-    int error;
-
-    if (fd < 0) {
-        errno = -fd;
-        return NULL;
-    }
-    text = sym_read_whole(fd, PERF_MAP_BYTES_MAX, &size);
-    error = errno;
-    close(fd);
-    if (text == NULL) {
-        errno = error;
-        return NULL;
-    }
-    return parse_owned(text, size);
+    return open_owned(root, target.pid, target.uid, file);
 }

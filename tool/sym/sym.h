@@ -146,22 +146,33 @@ bool sym_image_line_rows(struct sym_image *image, uint64_t start, uint64_t end,
 /* Names by address: a JIT's /tmp/perf-PID.map or the kernel's symbols. */
 struct sym_map;
 
-/*
- * Read the perf map of a process: /tmp/perf-PID.map in its root and with its own pid in its
- * namespace. Refuses a file that neither the target's user nor root owns. NULL with errno if there
- * is none.
- */
-struct sym_map *sym_map_open_perf(uint32_t pid);
-
-/* A perf map from memory, for tests and fuzzing. */
-struct sym_map *sym_map_parse(const char *bytes, size_t size);
-
-/* sym_wanted - what will be looked up: the bytes (at least 1) from each place on. Places are in order. */
+/* sym_wanted - what will be looked up: the bytes (at least 1) from each place on. Places are in order, but for perf maps. */
 struct sym_wanted {
     const uint64_t *places;
     size_t count;
     uint64_t bytes;
 };
+
+/* sym_perf_file - a perf map, open. The same file may be that of several processes, by hard links. */
+struct sym_perf_file {
+    int fd; /* the caller's */
+    uint64_t device;
+    uint64_t inode;
+    uint64_t size; /* at opening */
+};
+
+/*
+ * Open the perf map of a process: /tmp/perf-PID.map in its root and with its own pid in its namespace. 0 or
+ * negative errno: those of sym_open_regular_plain, or -EPERM if neither the target's user nor root owns it.
+ */
+int sym_perf_file_open(uint32_t pid, struct sym_perf_file *file);
+
+/*
+ * Read a perf map, of which only the lines that name what is wanted stay. Names are cut at some 1000 bytes. NULL
+ * with errno: -ESTALE if the file got shorter than size.
+ */
+struct sym_map *sym_map_read_perf(int fd, uint64_t size,
+                                  const struct sym_wanted *wanted);
 
 /*
  * /proc/kallsyms, text symbols with their module: all, or those that cover what is wanted, and then nothing else
@@ -171,7 +182,10 @@ struct sym_wanted {
 struct sym_map *sym_map_open_kernel(const struct sym_wanted *wanted, uint64_t *begin,
                                     uint64_t *end);
 
-void sym_map_close(struct sym_map *map);
+/* The map has one more user, each of which closes it. */
+struct sym_map *sym_map_share(struct sym_map *map);
+
+void sym_map_close(struct sym_map *map); /* NULL is allowed */
 
 /* module: "" or the kernel module that the symbol is in. */
 bool sym_map_lookup(const struct sym_map *map, uint64_t address, struct sym_name *name,
