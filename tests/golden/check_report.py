@@ -18,7 +18,7 @@ import tempfile
 import validate_schema
 
 HERE = pathlib.Path(__file__).parent
-KINDS = ["usual", "several", "user", "few", "hostile", "empty", "foreign", "events",
+KINDS = ["usual", "several", "user", "few", "hostile", "kernel", "empty", "foreign", "events",
          "threads", "wide"]
 
 # Name of the kept output: kind of profile, arguments.
@@ -52,6 +52,8 @@ CASES = {
     "few-function.txt": ("few", []),
     "empty-function.txt": ("empty", []),
     "foreign-function.txt": ("foreign", ["--rows", "1"]),
+    "kernel-function.txt": ("kernel", []),
+    "kernel-image.txt": ("kernel", ["--by", "image"]),
     "hostile-function.txt": ("hostile", []),
     "hostile-address.txt": ("hostile", ["--by", "address"]),
     "usual-function.json": ("usual", ["--json"]),

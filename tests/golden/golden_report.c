@@ -2,7 +2,7 @@
 /*
  * golden_report.c - makes the profile files that the golden tests show, and shows them.
  *
- *   golden-report make KIND FILE     KIND: usual, several, user, few, hostile, empty, foreign, events, threads, newer, long
+ *   golden-report make KIND FILE     KIND: usual, several, user, few, hostile, kernel, empty, foreign, events, threads, newer, long
  *   golden-report report|diff|merge ARGUMENT... as ntprof report and so on
  */
 #include "cmd/cmd.h"
@@ -328,6 +328,25 @@ make_hostile(void)
     return profile;
 }
 
+/* A busy kernel as a virtual machine shows it. */
+static struct profile *
+make_kernel(void)
+{
+    struct profile *profile = begin("");
+    const uint32_t source = add_source(profile, "time", 10000);
+    const uint32_t kernel =
+        add_image(profile, "[kernel]", "beef", UINT64_C(0xffffffff81000000), 0);
+
+    add_hits(profile, kernel, UINT64_C(0xffffffff81000010), "cat",
+             add_function(profile, "clear_page_erms", "clear_page_erms", "", 0), 0,
+             source, 700);
+    add_hits(profile, kernel, UINT64_C(0xffffffff81000020), "cat",
+             add_function(profile, "finish_task_switch.isra.0",
+                          "finish_task_switch.isra.0", "", 0),
+             0, source, 300);
+    return profile;
+}
+
 static struct profile *
 make_empty(void)
 {
@@ -394,8 +413,9 @@ make(const char *kind, const char *path)
     } kinds[] = {
         {"usual", make_usual},     {"several", make_several}, {"user", make_user},
         {"few", make_few},         {"hostile", make_hostile}, {"empty", make_empty},
-        {"foreign", make_foreign}, {"events", make_events},   {"threads", make_threads},
-        {"newer", make_newer},     {"long", make_long},       {"wide", make_wide},
+        {"kernel", make_kernel},   {"foreign", make_foreign}, {"events", make_events},
+        {"threads", make_threads}, {"newer", make_newer},     {"long", make_long},
+        {"wide", make_wide},
     };
     struct pprof_error error;
 

@@ -179,7 +179,7 @@ class Gmon(Export):
         hits = self.make("image", "p", program, 100000, f"{main}:200000", f"{main + 4}:3",
                          f"{other}:65535", f"{other + 8}:1")
         self.export("gmon", "-e", "time", "-o", "gmon.out", "p",
-                    said="1 buckets have more hits than 16 bits hold and are in several records")
+                    said="1 bucket has more hits than 16 bits hold and is in several records")
         shown = self.read(["gprof", "-p", "-b", program, "gmon.out"])
         self.assertIn("Each sample counts as 0.01 seconds", shown)
         self.assertEqual(self.flat(shown), {"main": 2000.03, "profile_sort": 655.36})
@@ -227,8 +227,7 @@ class Gmon(Export):
 
     def test_several_images__choice_asked_for(self):
         self.make_hard()
-        for words, said in [([], "--image chooses it: app ("),
-                            (["--image", "app"], "--image chooses it: /"),
+        for words, said in [(["--image", "app"], "--image chooses it: /"),
                             (["--image", "/usr/bin/app"], "--image chooses it: aaaa ("),
                             (["--image", "none"], "--image none: no image with hits has such a path"),
                             (["--image", "/usr/bin/a?p"], "--image chooses it: aaaa ("),
@@ -237,6 +236,15 @@ class Gmon(Export):
             self.assertEqual(result.returncode, 125)
             self.assertIn(said, text(result.stderr))
             self.assertEqual(text(result.stderr).count("\n"), 1)
+
+    def test_several_images__the_one_with_most_hits(self):
+        self.make("image", "p", "/none/most", 10000, "0x1000:5")
+        self.make("image", "q", "/none/less", 10000, "0x1000:1")
+        self.assertEqual(self.ntprof("merge", "-q", "-o", "both", "q", "p").returncode, 0)
+        self.export("gmon", "-e", "time", "-o", "out", "both",
+                    said="gmon: it holds one image: most, with most hits (--image chooses another); "
+                         "1 hit in other images is left out")
+        self.assertEqual(self.records("out"), [(0x1000, (5,), 1000, b"seconds")])
 
     def test_32_bit_image__addresses_of_32_bits(self):
         image = self.folder / "small"

@@ -76,8 +76,9 @@ put_gaps(FILE *out, const struct collector_gaps *gaps, uint64_t untold, bool int
     bool first = true;
 
     if (gaps->failures != 0) {
-        add(out, &first, "%" PRIu64 " mappings could not be profiled: %s",
-            gaps->failures, ntprof_status_text(gaps->first_failure));
+        add(out, &first, "%" PRIu64 " mapping%s could not be profiled: %s",
+            gaps->failures, gaps->failures == 1 ? "" : "s",
+            ntprof_status_text(gaps->first_failure));
     }
     if (untold != 0) {
         add(out, &first,

@@ -134,10 +134,12 @@ say_sum(const struct arguments *arguments, const struct profile *profile)
 {
     char shown[SHOWN_BYTES];
 
-    fprintf(stderr, "ntprof: merged %zu profile%s, %zu rows", arguments->file_count,
-            arguments->file_count == 1 ? "" : "s", profile->row_count);
+    fprintf(stderr, "ntprof: merged %zu profile%s, %zu row%s", arguments->file_count,
+            arguments->file_count == 1 ? "" : "s", profile->row_count,
+            profile->row_count == 1 ? "" : "s");
     for (size_t i = 0; i < profile->source_count; i++) {
-        fprintf(stderr, ", %" PRIu64 " hits of %s", count_hits(profile, i),
+        fprintf(stderr, ", %" PRIu64 " hit%s of %s", count_hits(profile, i),
+                count_hits(profile, i) == 1 ? "" : "s",
                 text_show(shown, sizeof(shown), profile->sources[i].name));
     }
     fprintf(stderr, ", into %s\n", text_show(shown, sizeof(shown), arguments->output));

@@ -142,8 +142,8 @@ top_tell_status(struct top *top)
     tell_targets(top, targets, sizeof(targets));
     snprintf(status->what, sizeof(status->what), "%s by %s", targets, top->hal);
     snprintf(status->books, sizeof(status->books),
-             "%" PRIu64 " hits, %.0f a second; outside %" PRIu64 ", missing %" PRIu64,
-             books->taken,
+             "%" PRIu64 " hit%s, %.0f a second; outside %" PRIu64 ", missing %" PRIu64,
+             books->taken, books->taken == 1 ? "" : "s",
              status->interval_s > 0 ? (double)recent / status->interval_s : 0,
              books->outside, books->missing);
 }

@@ -9,9 +9,11 @@
  * often as it takes. gprof's own sums are ints, so a bin ends there.
  */
 #include "export/export.h"
+#include "export/names.h"
 #include "export/one_image.h"
 
 #include "sym/open_regular.h"
+#include "util/text.h"
 
 #include <elf.h>
 #include <inttypes.h>
@@ -54,7 +56,8 @@ struct writer {
     const struct profile *profile;
     size_t source;
     struct one_image image;
-    struct bin *bins; /* by address */
+    const char *image_wanted; /* what --image says; NULL: nothing */
+    struct bin *bins;         /* by address */
     size_t bin_count;
     uint64_t width; /* bytes of code that a bin covers */
     size_t word_bytes;
@@ -315,7 +318,9 @@ static void
 note(const struct writer *writer, struct export_said *said)
 {
     const struct profile *profile = writer->profile;
+    const bool chosen_by_hits = writer->image_wanted == NULL;
     uint64_t others = 0;
+    char shown[128];
     size_t length;
 
     for (size_t i = 0; i < profile->image_count; i++) {
@@ -325,16 +330,27 @@ note(const struct writer *writer, struct export_said *said)
         return;
     }
     length = (size_t)snprintf(said->note, sizeof(said->note), "gmon:");
-    if (others > 0) {
+    if (others > 0 && chosen_by_hits) {
+        text_show(shown, sizeof(shown),
+                  export_image_name(&profile->images[writer->image.chosen]));
         length += (size_t)snprintf(said->note + length, sizeof(said->note) - length,
-                                   " %" PRIu64 " hits in other images are left out%s",
-                                   others, writer->repeated > 0 ? ";" : "");
+                                   " it holds one image: %s, with most hits (--image "
+                                   "chooses another);",
+                                   shown);
+    }
+    if (others > 0) {
+        length +=
+            (size_t)snprintf(said->note + length, sizeof(said->note) - length,
+                             " %" PRIu64 " hit%s in other images %s left out%s", others,
+                             others == 1 ? "" : "s", others == 1 ? "is" : "are",
+                             writer->repeated > 0 ? ";" : "");
     }
     if (writer->repeated > 0) {
         snprintf(said->note + length, sizeof(said->note) - length,
-                 " %" PRIu64 " buckets have more hits than 16 bits hold and are in "
+                 " %" PRIu64 " bucket%s more hits than 16 bits hold and %s in "
                  "several records, which gprof adds up (gprof -s does not)",
-                 writer->repeated);
+                 writer->repeated, writer->repeated == 1 ? " has" : "s have",
+                 writer->repeated == 1 ? "is" : "are");
     }
 }
 
@@ -344,6 +360,7 @@ put_all(struct writer *writer, const struct export_options *options,
 {
     const uint32_t bucket_bytes = writer->profile->bucket_bytes;
 
+    writer->image_wanted = options->image;
     if (!one_image_choose(&writer->image, writer->profile, options, said)) {
         return false;
     }

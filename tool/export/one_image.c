@@ -127,16 +127,12 @@ count_candidates(const struct one_image *choice)
     return count;
 }
 
-/* Of candidates: the last part of the path, if no name was given yet; then the path, or the build-id if
- * they all have one path. */
+/* Of candidates: the path, or the build-id if they all have one path. */
 static const char *
-what_tells_apart(const struct one_image *choice, uint32_t image, const char *name)
+what_tells_apart(const struct one_image *choice, uint32_t image)
 {
     const struct profile_image *const images = choice->profile->images;
 
-    if (name == NULL) {
-        return export_image_name(&images[image]);
-    }
     for (uint32_t i = 0; i < choice->profile->image_count; i++) {
         if (images[i].path != images[image].path && is_candidate(choice, i)) {
             return images[image].path;
@@ -147,7 +143,7 @@ what_tells_apart(const struct one_image *choice, uint32_t image, const char *nam
 
 /* Says which images there are to choose from, those with most hits first. */
 static bool
-fail_choice(const struct one_image *choice, const char *name, struct export_said *said)
+fail_choice(const struct one_image *choice, struct export_said *said)
 {
     enum { NAMED = 4 };
     const size_t count = count_candidates(choice);
@@ -163,10 +159,11 @@ fail_choice(const struct one_image *choice, const char *name, struct export_said
         if (image == UINT32_MAX) {
             return false;
         }
-        text_show(shown, sizeof(shown), what_tells_apart(choice, image, name));
-        length += (size_t)snprintf(said->error + length, sizeof(said->error) - length,
-                                   "%s %s (%" PRIu64 " hits)", i > 0 ? "," : "", shown,
-                                   choice->hits[image]);
+        text_show(shown, sizeof(shown), what_tells_apart(choice, image));
+        length +=
+            (size_t)snprintf(said->error + length, sizeof(said->error) - length,
+                             "%s %s (%" PRIu64 " hit%s)", i > 0 ? "," : "", shown,
+                             choice->hits[image], choice->hits[image] == 1 ? "" : "s");
     }
     if (count > NAMED) {
         snprintf(said->error + length, sizeof(said->error) - length, ", %zu more",
@@ -188,10 +185,10 @@ one_image_choose(struct one_image *choice, const struct profile *profile,
         return false;
     }
     count = count_candidates(choice);
-    if (count > 1) {
-        return fail_choice(choice, name, said);
+    if (count > 1 && name != NULL) {
+        return fail_choice(choice, said);
     }
-    if (count == 1) {
+    if (count > 0) {
         choice->chosen = next_candidate(choice, UINT32_MAX);
         return true;
     }

@@ -19,8 +19,8 @@ struct one_image {
 };
 
 /*
- * Chooses an image with hits of options->source: the one that options->image names, or the only one. False:
- * said->error tells why not, or memory ran out; finish it in any case.
+ * Chooses an image with hits of options->source: the one that options->image names, or the one with most of
+ * them. False: said->error tells why not, or memory ran out; finish it in any case.
  */
 bool one_image_choose(struct one_image *choice, const struct profile *profile,
                       const struct export_options *options, struct export_said *said);

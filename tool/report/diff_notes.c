@@ -19,8 +19,8 @@ put_side(struct buffer *line, const struct diff_source *source, unsigned side)
 {
     const struct profile_source *books = source->of->sides[side];
 
-    buffer_print(line, "%s %" PRIu64 " hits", SIDE_NAMES[side],
-                 source->of->totals[side]);
+    buffer_print(line, "%s %" PRIu64 " hit%s", SIDE_NAMES[side],
+                 source->of->totals[side], source->of->totals[side] == 1 ? "" : "s");
     if (!source->known) {
         return;
     }

@@ -130,8 +130,8 @@ put_verdict(struct buffer *line, const struct profile *profile,
         missing = UINT64_MAX;
     }
     if (missing > 0) {
-        buffer_print(line, ": %" PRIu64 " hits missing (%.2f%%)", missing,
-                     percent(missing, source->expected));
+        buffer_print(line, ": %" PRIu64 " hit%s missing (%.2f%%)", missing,
+                     missing == 1 ? "" : "s", percent(missing, source->expected));
     }
     if (missing == 0 && source->unfinished > 0) {
         put_unfinished(line, profile, source);
@@ -232,6 +232,9 @@ count_unnamed(const struct profile *profile, uint64_t *unnamed, size_t *most_at)
     return hits != NULL;
 }
 
+/* A function among so many first rows is looked at. */
+enum { FIRST_ROWS = 5 };
+
 /* A function begins at a multiple of 16 bytes, most often: larger buckets hold more than one. */
 enum { BUCKET_OF_ONE_FUNCTION_BYTES = 16 };
 
@@ -284,6 +287,63 @@ put_wide_buckets(struct buffer *line, const struct report_groups *groups)
     }
 }
 
+/* Functions of Linux that enable interrupts, by the beginnings of their names. */
+static bool
+enables_interrupts(const char *function)
+{
+    static const char *const names[] = {
+        "_raw_spin_unlock_irqrestore",
+        "_raw_spin_unlock_irq",
+        "__raw_spin_unlock_irqrestore",
+        "__raw_spin_unlock_irq",
+        "finish_task_switch",
+        "handle_softirqs",
+        "__do_softirq",
+        "pvm_irq_enable",
+        "pv_native_irq_enable",
+        "native_irq_enable",
+        "xen_irq_enable_direct",
+        "arch_local_irq_enable",
+        "arch_local_irq_restore",
+    };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const size_t length = strlen(names[i]);
+
+        /* The compiler's parts of a function: finish_task_switch.isra.0. */
+        if (strncmp(function, names[i], length) == 0 &&
+            (function[length] == '\0' || function[length] == '.')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The clock is software, so its interrupt waits while the kernel has them disabled. */
+static void
+put_enabling(struct buffer *line, const struct report_groups *groups)
+{
+    const struct profile *const profile = groups->profile;
+
+    if (profile->source_count == 0 || !report_is_time(&profile->sources[0]) ||
+        profile->hal == NULL || profile->hal[0] == '\0') {
+        return;
+    }
+    for (size_t i = 0; i < groups->count && i < FIRST_ROWS; i++) {
+        const struct report_group *const group = &groups->groups[i];
+
+        if (group->function != NULL && strcmp(group->image->path, "[kernel]") == 0 &&
+            report_group_hits(groups, group, 0) > 0 &&
+            enables_interrupts(group->function->name)) {
+            buffer_append_text(line, "ntprof: time with interrupts disabled shows at ");
+            text_escape(line, group->function->name);
+            buffer_append_text(line, ", which enables them: the clock's interrupt "
+                                     "waits until then\n");
+            return;
+        }
+    }
+}
+
 bool
 report_print_honesty(FILE *out, const struct profile *profile,
                      const struct report_groups *groups)
@@ -308,6 +368,7 @@ report_print_honesty(FILE *out, const struct profile *profile,
         put_warning(&line, profile, &profile->sources[i], groups->totals[i]);
     }
     put_wide_buckets(&line, groups);
+    put_enabling(&line, groups);
     if (profile->source_count > 0) {
         put_unnamed(&line, profile, groups->totals[0]);
     }

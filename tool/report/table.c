@@ -582,6 +582,31 @@ print_titles(struct table *table)
     return true;
 }
 
+/* Why there is no column of errors. */
+static void
+print_no_errors(const struct table *table)
+{
+    bool exact = true;
+    bool sure = false;
+
+    for (size_t i = 0; i < table->column_count; i++) {
+        if (table->columns[i].cell == ERROR) {
+            return;
+        }
+    }
+    for (size_t i = 0; i < table->shown; i++) {
+        const struct report_group *group = &table->groups->groups[i];
+        const size_t source = report_group_main_source(table->groups, group);
+
+        exact &= report_is_exact(&table->profile->sources[source]);
+        sure |= report_group_error(table->groups, group, source) > 0;
+    }
+    fprintf(table->out, "ntprof: +- is left out: %s\n",
+            exact  ? "every event is a hit, so shares are exact"
+            : sure ? "with so many hits shares are within 1%"
+                   : "each row is all hits of its source");
+}
+
 /* Sums of the number columns, and how much is not shown. */
 static bool
 print_total(struct table *table)
@@ -628,7 +653,11 @@ print_body(struct table *table)
             return false;
         }
     }
-    return table->groups->keys == 1u << REPORT_BY_SOURCE || print_total(table);
+    if (table->groups->keys != 1u << REPORT_BY_SOURCE && !print_total(table)) {
+        return false;
+    }
+    print_no_errors(table);
+    return true;
 }
 
 bool

@@ -123,8 +123,9 @@ put_idle(struct tui_pen *pen, const struct tui_table *table, size_t source)
     const uint64_t idle = table->looks > 0 ? table->idle_totals[source] : 0;
 
     if (idle > 0) {
-        tui_pen_print(pen, TUI_PLAIN, "; idle, left out: %" PRIu64 " hits (%.1f%%)",
-                      idle, share_of(idle, idle + table->total_sums[source]) * 100);
+        tui_pen_print(pen, TUI_PLAIN, "; idle, left out: %" PRIu64 " hit%s (%.1f%%)",
+                      idle, idle == 1 ? "" : "s",
+                      share_of(idle, idle + table->total_sums[source]) * 100);
     }
 }
 
@@ -315,7 +316,8 @@ draw_listing_head(const struct tui_screen *screen, const struct tui_canvas *canv
         if (known) {
             tui_pen_text(&books, TUI_PLAIN, 0, screen->source_names[source]);
         }
-        tui_pen_print(&books, TUI_PLAIN, ": %" PRIu64 " hits, %.2f%% of all", own,
+        tui_pen_print(&books, TUI_PLAIN, ": %" PRIu64 " hit%s, %.2f%% of all", own,
+                      own == 1 ? "" : "s",
                       share_of(own, known ? listing->totals[source] : 0) * 100);
         if (listing->note_count > 0) {
             tui_pen_text(&note, TUI_FAINT, 0, listing->notes[0].text);
