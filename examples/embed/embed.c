@@ -159,7 +159,7 @@ Start(HANDLE Process, ULONG64 Base, ULONG64 Size, ULONG *Counters, KAFFINITY Pro
                                           .ProfileSource = ProfileTime};
 
     Must(ExCreateProfile(&System, KernelMode, &Parameters, Processors));
-    Must(ExStartProfile(&System, Profile));
+    Must(ExStartProfile(&System, UserMode, Profile));
 }
 
 static void

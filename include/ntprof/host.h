@@ -31,7 +31,8 @@ typedef struct _MDL {
     /* Set by MapPages: not 0 if what is counted is the caller's at once, so that nobody has to flush. */
     ULONG Live;
     void *
-        MappedSystemVa; /* counters for StartVa, once mapped; stays valid and counts into the
+        MappedSystemVa; /* counters for StartVa, once mapped, not NULL unless ByteCount is
+                             0 (then a start fails with STATUS_INSUFFICIENT_RESOURCES); stays valid and counts into the
                              caller's buffer until unmapped whatever the caller does to its own
                              mapping */
     void *HostContext; /* the host's own */

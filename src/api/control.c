@@ -164,7 +164,7 @@ ntprof_session_watch(ntprof_session *session, HANDLE process,
                           why != NULL ? why : "session is NULL");
     }
     if (process != NULL) {
-        status = ExReferenceProcess(&session->system, process, &body);
+        status = ExReferenceProcess(&session->system, UserMode, process, &body);
     } else if ((session->backend->Hal->Capabilities & HAL_GLOBAL) == 0) {
         status = STATUS_NOT_SUPPORTED;
     }

@@ -127,7 +127,7 @@ NtStartProfile(HANDLE ProfileHandle)
     if (Session == NULL) {
         return Status;
     }
-    Status = ExStartProfile(&Session->system, ProfileHandle);
+    Status = ExStartProfile(&Session->system, UserMode, ProfileHandle);
     api_wake_thread(Session);
     return api_leave_because(Session, Status, "%s",
                              Status == STATUS_INSUFFICIENT_RESOURCES
@@ -145,7 +145,7 @@ NtStopProfile(HANDLE ProfileHandle)
     if (Session == NULL) {
         return Status;
     }
-    return api_leave(Session, ExStopProfile(&Session->system, ProfileHandle));
+    return api_leave(Session, ExStopProfile(&Session->system, UserMode, ProfileHandle));
 }
 
 NTSTATUS

@@ -226,7 +226,7 @@ ExpCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, EX_CREATE_PROFILE P,
         return Status;
     }
     if (P.Process != NULL) {
-        Status = ExReferenceProcess(System, P.Process, &Process);
+        Status = ExReferenceProcess(System, Mode, P.Process, &Process);
         if (!NT_SUCCESS(Status)) {
             return Status;
         }

@@ -28,12 +28,12 @@ ExpCheckDuplicate(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJE
 
 /* Which process a handle is for. Handles are the session's, so no other one has any. */
 static NTSTATUS
-ExpIsOwnProcess(KSYSTEM *System, HANDLE Handle, BOOLEAN *Own)
+ExpIsOwnProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle, BOOLEAN *Own)
 {
     const HOST *const Host = &System->Host;
     EPROCESS *Process;
     const NTSTATUS Status =
-        ExpReferenceProcess(System, Handle, PROCESS_DUP_HANDLE, &Process);
+        ExpReferenceProcess(System, Mode, Handle, PROCESS_DUP_HANDLE, &Process);
 
     if (!NT_SUCCESS(Status)) {
         return Status;
@@ -57,7 +57,7 @@ ExpReferenceHandle(KSYSTEM *System, HANDLE Handle, OB_HANDLE_FACTS *Facts)
         }
         return Status;
     }
-    Status = ExReferenceProcess(System, Handle, &Process);
+    Status = ExReferenceProcess(System, KernelMode, Handle, &Process);
     if (NT_SUCCESS(Status)) {
         *Facts = (OB_HANDLE_FACTS){.Body = Process,
                                    .GrantedAccess = System->ProcessType.ValidAccess};
@@ -77,10 +77,8 @@ ExpChooseAccess(const EX_DUPLICATE_OBJECT *P, const OB_HANDLE_FACTS *Source,
         return STATUS_SUCCESS;
     }
     ObQueryObject(Source->Body, &Object);
-    *Access = ObMapGenericAccess(Object.Type, P->DesiredAccess);
-    return (*Access & ~(Source->GrantedAccess & Object.Type->ValidAccess)) == 0
-               ? STATUS_SUCCESS
-               : STATUS_ACCESS_DENIED;
+    return ObMapDesiredAccess(Object.Type, P->DesiredAccess,
+                              Source->GrantedAccess & Object.Type->ValidAccess, Access);
 }
 
 static NTSTATUS
@@ -111,7 +109,8 @@ ExpDuplicateObject(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJ
 {
     OB_HANDLE_FACTS Source;
     BOOLEAN TargetIsOwn;
-    NTSTATUS Status = ExpIsOwnProcess(System, P->TargetProcessHandle, &TargetIsOwn);
+    NTSTATUS Status =
+        ExpIsOwnProcess(System, Mode, P->TargetProcessHandle, &TargetIsOwn);
 
     if (!NT_SUCCESS(Status)) {
         return Status;
@@ -141,7 +140,7 @@ ExDuplicateObject(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJE
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    Status = ExpIsOwnProcess(System, P->SourceProcessHandle, &SourceIsOwn);
+    Status = ExpIsOwnProcess(System, Mode, P->SourceProcessHandle, &SourceIsOwn);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }

@@ -97,8 +97,8 @@ NTSTATUS ExCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode,
 NTSTATUS ExCreateProfile310(KSYSTEM *System, KPROCESSOR_MODE Mode,
                             const EX_CREATE_PROFILE *P);
 
-NTSTATUS ExStartProfile(KSYSTEM *System, HANDLE ProfileHandle);
-NTSTATUS ExStopProfile(KSYSTEM *System, HANDLE ProfileHandle);
+NTSTATUS ExStartProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE ProfileHandle);
+NTSTATUS ExStopProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE ProfileHandle);
 NTSTATUS ExQueryIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode,
                                 KPROFILE_SOURCE ProfileSource, ULONG64 Interval);
 NTSTATUS ExSetIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Interval,
@@ -133,7 +133,8 @@ NTSTATUS ExQueryObject(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
  * ExReferenceProcess - the process behind a handle (or pseudo handle) with
  * PROCESS_QUERY_INFORMATION; the caller owes ObDereferenceObject.
  */
-NTSTATUS ExReferenceProcess(KSYSTEM *System, HANDLE Handle, EPROCESS **Process);
+NTSTATUS ExReferenceProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
+                            EPROCESS **Process);
 
 /*
  * ExBeforeNotification, ExAfterNotification - keep process objects in step with the stream of a

@@ -15,7 +15,7 @@ typedef struct _EPROFILE {
     ULONG BufferSize;
     ULONG BucketSize;        /* log2 */
     KPROFILE *ProfileObject; /* while started */
-    void *LockedBuffer;      /* system address while started; NULL: not started */
+    void *LockedBuffer;      /* system address while started */
     ULONG Segment;           /* code selector; 0: the region is in the address space */
     KPROFILE_SOURCE ProfileSource;
     KAFFINITY AffinityMask;  /* as given, where it is acted on by each start alone */
@@ -47,8 +47,8 @@ NTSTATUS ExpGiveHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
                        ULONG64 HandleAddress);
 
 /* ExpReferenceProcess - as ExReferenceProcess, with any access. */
-NTSTATUS ExpReferenceProcess(KSYSTEM *System, HANDLE Handle, ACCESS_MASK DesiredAccess,
-                             EPROCESS **Process);
+NTSTATUS ExpReferenceProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
+                             ACCESS_MASK DesiredAccess, EPROCESS **Process);
 
 /*
  * ExpReferenceHandle - any handle of the session, or the pseudo handle; the caller owes

@@ -93,14 +93,16 @@ ExpReferenceProcessId(KSYSTEM *System, ULONG64 ProcessId, BOOLEAN Watched,
 }
 
 NTSTATUS
-ExReferenceProcess(KSYSTEM *System, HANDLE Handle, EPROCESS **Process)
+ExReferenceProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
+                   EPROCESS **Process)
 {
-    return ExpReferenceProcess(System, Handle, PROCESS_QUERY_INFORMATION, Process);
+    return ExpReferenceProcess(System, Mode, Handle, PROCESS_QUERY_INFORMATION,
+                               Process);
 }
 
 NTSTATUS
-ExpReferenceProcess(KSYSTEM *System, HANDLE Handle, ACCESS_MASK DesiredAccess,
-                    EPROCESS **Process)
+ExpReferenceProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
+                    ACCESS_MASK DesiredAccess, EPROCESS **Process)
 {
     void *Body;
     NTSTATUS Status;
@@ -111,7 +113,7 @@ ExpReferenceProcess(KSYSTEM *System, HANDLE Handle, ACCESS_MASK DesiredAccess,
 
         return ExpReferenceProcessId(System, ProcessId, FALSE, Process);
     }
-    Status = ObReferenceObjectByHandle(&System->Ob, Handle, &System->ProcessType,
+    Status = ObReferenceObjectByHandle(&System->Ob, Handle, &System->ProcessType, Mode,
                                        DesiredAccess, &Body);
     if (NT_SUCCESS(Status)) {
         *Process = Body;
@@ -123,7 +125,7 @@ NTSTATUS
 ExOpenProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 ProcessHandle,
               ACCESS_MASK DesiredAccess, ULONG64 ProcessId)
 {
-    const ACCESS_MASK Access = ObMapGenericAccess(&System->ProcessType, DesiredAccess);
+    ACCESS_MASK Access;
     EPROCESS *Process;
     NTSTATUS Status = ExpEnter(System, TRUE);
 
@@ -143,6 +145,10 @@ ExOpenProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 ProcessHandle,
     }
     if (Mode == UserMode) {
         Status = PsCheckAccess(&System->Ps, Process);
+    }
+    if (NT_SUCCESS(Status)) {
+        Status = ObMapDesiredAccess(&System->ProcessType, DesiredAccess,
+                                    System->ProcessType.ValidAccess, &Access);
     }
     if (NT_SUCCESS(Status)) {
         Status = ExpOpenHandle(System, Mode, Process, Access, ProcessHandle);

@@ -2,8 +2,9 @@
 /*
  * ex/start.c - takes an executive profile from stopped to running, and back. docs/behaviour.md, Start.
  *
- * Invariant: LockedBuffer is not NULL exactly while ProfileObject exists, its MDL is locked and
- * mapped, it is linked into ke and the profile is in KSYSTEM.StartedProfiles. Level: passive.
+ * Invariant: ProfileObject is not NULL exactly while its MDL is locked and mapped, it is linked into
+ * ke and the profile is in KSYSTEM.StartedProfiles: the profile is started. LockedBuffer may be NULL
+ * then if there are no counters. Level: passive.
  */
 #include "ex/exp.h"
 #include "ke/bucket.h"
@@ -128,7 +129,7 @@ ExpStartProfile(KSYSTEM *System, EPROFILE *Profile)
     if (ExNoticeHalt(System)) {
         return STATUS_SYSTEM_SHUTDOWN; /* by its last hits */
     }
-    if (Profile->LockedBuffer != NULL) {
+    if (Profile->ProfileObject != NULL) {
         return STATUS_PROFILING_NOT_STOPPED;
     }
     if (System->Version->StartLimitPerProcessor != 0 &&
@@ -167,7 +168,7 @@ ExpStopProfile(KSYSTEM *System, EPROFILE *Profile)
 {
     KPROFILE *const Kernel = Profile->ProfileObject;
 
-    if (Profile->LockedBuffer == NULL) {
+    if (Kernel == NULL) {
         return STATUS_PROFILING_NOT_STARTED;
     }
     KeStopProfile(&System->Ke, Kernel);
@@ -182,7 +183,7 @@ ExpStopProfile(KSYSTEM *System, EPROFILE *Profile)
 
 /* NtStartProfile and NtStopProfile: the same but for the work on the object. */
 static NTSTATUS
-ExpOnProfile(KSYSTEM *System, HANDLE ProfileHandle,
+ExpOnProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE ProfileHandle,
              NTSTATUS (*Work)(KSYSTEM *System, EPROFILE *Profile))
 {
     void *Profile;
@@ -198,7 +199,7 @@ ExpOnProfile(KSYSTEM *System, HANDLE ProfileHandle,
         return STATUS_OBJECT_TYPE_MISMATCH;
     }
     Status = ObReferenceObjectByHandle(&System->Ob, ProfileHandle, &System->ProfileType,
-                                       PROFILE_CONTROL, &Profile);
+                                       Mode, PROFILE_CONTROL, &Profile);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
@@ -208,15 +209,15 @@ ExpOnProfile(KSYSTEM *System, HANDLE ProfileHandle,
 }
 
 NTSTATUS
-ExStartProfile(KSYSTEM *System, HANDLE ProfileHandle)
+ExStartProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE ProfileHandle)
 {
-    return ExpOnProfile(System, ProfileHandle, ExpStartProfile);
+    return ExpOnProfile(System, Mode, ProfileHandle, ExpStartProfile);
 }
 
 NTSTATUS
-ExStopProfile(KSYSTEM *System, HANDLE ProfileHandle)
+ExStopProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE ProfileHandle)
 {
-    return ExpOnProfile(System, ProfileHandle, ExpStopProfile);
+    return ExpOnProfile(System, Mode, ProfileHandle, ExpStopProfile);
 }
 
 void

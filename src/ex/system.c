@@ -17,7 +17,7 @@ ExpDeleteProfile(void *DeleteContext, void *Body)
     KSYSTEM *const System = DeleteContext;
     EPROFILE *const Profile = Body;
 
-    if (Profile->LockedBuffer != NULL) {
+    if (Profile->ProfileObject != NULL) {
         (void)ExpStopProfile(System, Profile);
     }
     ObDereferenceObject(&System->Ob, Profile->Process);

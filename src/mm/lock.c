@@ -20,6 +20,11 @@ MmLockAndMap(const HOST *Host, MDL *Mdl, ULONG64 Buffer, ULONG Bytes, ULONG64 Mo
         Host->Table->UnlockPages(Host->Context, Mdl);
         return STATUS_INSUFFICIENT_RESOURCES;
     }
+    /* A host that hands back the caller's address must not have counters at NULL. */
+    if (Mdl->MappedSystemVa == NULL && Bytes != 0) {
+        MmUnmapAndUnlock(Host, Mdl);
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
     return STATUS_SUCCESS;
 }
 

@@ -125,7 +125,7 @@ ObOpenHandle(OB_SYSTEM *Ob, void *Body, ACCESS_MASK GrantedAccess, HANDLE *Handl
 
 NTSTATUS
 ObReferenceObjectByHandle(OB_SYSTEM *Ob, HANDLE Handle, const OBJECT_TYPE *Type,
-                          ACCESS_MASK DesiredAccess, void **Body)
+                          KPROCESSOR_MODE Mode, ACCESS_MASK DesiredAccess, void **Body)
 {
     const OBP_ENTRY *const Entry = ObpDecode(Ob, Handle);
 
@@ -135,7 +135,7 @@ ObReferenceObjectByHandle(OB_SYSTEM *Ob, HANDLE Handle, const OBJECT_TYPE *Type,
     if (ObpHeader(Entry->Body)->Type != Type) {
         return STATUS_OBJECT_TYPE_MISMATCH;
     }
-    if ((DesiredAccess & ~Entry->GrantedAccess) != 0) {
+    if (Mode != KernelMode && (DesiredAccess & ~Entry->GrantedAccess) != 0) {
         return STATUS_ACCESS_DENIED;
     }
     ObReferenceObject(Entry->Body);

@@ -9,6 +9,7 @@
 #define OB_OB_H
 
 #include "host/host.h"
+#include "se/se.h"
 
 typedef struct _OBJECT_TYPE {
     const char *Name;
@@ -60,13 +61,15 @@ NTSTATUS ObOpenHandle(OB_SYSTEM *Ob, void *Body, ACCESS_MASK GrantedAccess,
 /*
  * ObReferenceObjectByHandle - the object behind a handle, with a reference for the caller.
  *
+ *   Mode  in: whose request it is; kernel mode has any access
+ *
  * STATUS_INVALID_HANDLE        not an open handle
  * STATUS_OBJECT_TYPE_MISMATCH  another type
- * STATUS_ACCESS_DENIED         DesiredAccess was not granted
+ * STATUS_ACCESS_DENIED         user mode, and DesiredAccess was not granted
  */
 NTSTATUS ObReferenceObjectByHandle(OB_SYSTEM *Ob, HANDLE Handle,
-                                   const OBJECT_TYPE *Type, ACCESS_MASK DesiredAccess,
-                                   void **Body);
+                                   const OBJECT_TYPE *Type, KPROCESSOR_MODE Mode,
+                                   ACCESS_MASK DesiredAccess, void **Body);
 
 /* ObSetHandleAttributes - what is remembered of an open handle: OBJ_INHERIT or 0. */
 void ObSetHandleAttributes(OB_SYSTEM *Ob, HANDLE Handle, ULONG Attributes);
@@ -93,7 +96,17 @@ void ObQueryObject(const void *Body, OB_OBJECT_FACTS *Facts);
 /* ObCloseHandle - STATUS_INVALID_HANDLE. */
 NTSTATUS ObCloseHandle(OB_SYSTEM *Ob, HANDLE Handle);
 
-/* ObMapGenericAccess - replace generic bits by what the type maps them to. */
-ACCESS_MASK ObMapGenericAccess(const OBJECT_TYPE *Type, ACCESS_MASK Access);
+/*
+ * ObMapDesiredAccess - what a request for access comes to.
+ *
+ *   Desired  in: rights, generic rights (replaced by what the type maps them to), MAXIMUM_ALLOWED
+ *            (replaced by Most)
+ *   Most     in: all that may be granted
+ *   Granted  out
+ *
+ * STATUS_ACCESS_DENIED if that is more than Most.
+ */
+NTSTATUS ObMapDesiredAccess(const OBJECT_TYPE *Type, ACCESS_MASK Desired,
+                            ACCESS_MASK Most, ACCESS_MASK *Granted);
 
 #endif

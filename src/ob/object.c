@@ -59,18 +59,29 @@ ObQueryObject(const void *Body, OB_OBJECT_FACTS *Facts)
                                .HandleCount = Header->HandleCount};
 }
 
-ACCESS_MASK
-ObMapGenericAccess(const OBJECT_TYPE *Type, ACCESS_MASK Access)
+NTSTATUS
+ObMapDesiredAccess(const OBJECT_TYPE *Type, ACCESS_MASK Desired, ACCESS_MASK Most,
+                   ACCESS_MASK *Granted)
 {
-    static const ACCESS_MASK Generic[] = {0x80000000u, 0x40000000u, 0x20000000u,
-                                          0x10000000u};
-    const ACCESS_MASK Mapped[] = {Type->GenericRead, Type->GenericWrite,
-                                  Type->GenericExecute, Type->GenericAll};
+    const struct {
+        ACCESS_MASK Asked;
+        ACCESS_MASK Mapped;
+    } Rows[] = {
+        {0x80000000u, Type->GenericRead},
+        {0x40000000u, Type->GenericWrite},
+        {0x20000000u, Type->GenericExecute},
+        {0x10000000u, Type->GenericAll},
+        {0x02000000u, Most}, /* MAXIMUM_ALLOWED */
+    };
 
-    for (ULONG i = 0; i < 4; i++) {
-        if ((Access & Generic[i]) != 0) {
-            Access = (Access & ~Generic[i]) | Mapped[i];
+    for (ULONG i = 0; i < sizeof(Rows) / sizeof(Rows[0]); i++) {
+        if ((Desired & Rows[i].Asked) != 0) {
+            Desired = (Desired & ~Rows[i].Asked) | Rows[i].Mapped;
         }
     }
-    return Access;
+    if ((Desired & ~Most) != 0) {
+        return STATUS_ACCESS_DENIED;
+    }
+    *Granted = Desired;
+    return STATUS_SUCCESS;
 }

@@ -171,11 +171,11 @@ check_top(void)
     HANDLE profile;
 
     expect("top", (ULONG)create(0xFFFFFF00, 0xFF, 4, &profile), 0);
-    expect("start", (ULONG)ExStartProfile(&System, profile), 0);
+    expect("start", (ULONG)ExStartProfile(&System, UserMode, profile), 0);
     expect("last byte", hit(0xFFFFFFFE, 0, 0), 1);
     expect("behind it", hit(0xFFFFFFFF, 0, 0), 0);
     expect("first byte", hit(0xFFFFFF00, 0, 0), 1);
-    expect("stop", (ULONG)ExStopProfile(&System, profile), 0);
+    expect("stop", (ULONG)ExStopProfile(&System, UserMode, profile), 0);
     expect("last counter", counters[15], 1);
     expect("first counter", counters[0], 1);
     expect("close", (ULONG)ExClose(&System, profile), 0);
@@ -188,7 +188,7 @@ check_segment(void)
 
     if (IS_X86) {
         expect("segment", (ULONG)create(SELECTOR, 0x100, 0, &profile), 0);
-        expect("start", (ULONG)ExStartProfile(&System, profile), 0);
+        expect("start", (ULONG)ExStartProfile(&System, UserMode, profile), 0);
         expect("offset inside", hit(0x7000000, SELECTOR, 0x10), 1);
         expect("other segment", hit(0x7000000, SELECTOR + 8, 0x10), 0);
         expect("address of that value", hit(0x10, 0, 0), 0);

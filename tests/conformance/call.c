@@ -80,13 +80,13 @@ gather_target(struct world *world, struct call_arguments *arguments)
 static NTSTATUS
 make_start(struct world *world, struct call_arguments *arguments)
 {
-    return ExStartProfile(&world->machine.system, arguments->target);
+    return ExStartProfile(&world->machine.system, world_mode(world), arguments->target);
 }
 
 static NTSTATUS
 make_stop(struct world *world, struct call_arguments *arguments)
 {
-    return ExStopProfile(&world->machine.system, arguments->target);
+    return ExStopProfile(&world->machine.system, world_mode(world), arguments->target);
 }
 
 static NTSTATUS

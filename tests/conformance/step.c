@@ -159,15 +159,17 @@ profile_of(struct world *world, const struct step *step)
 static void
 do_start(struct world *world, struct step *step)
 {
-    check_status(world, step,
-                 ExStartProfile(&world->machine.system, profile_of(world, step)));
+    check_status(
+        world, step,
+        ExStartProfile(&world->machine.system, UserMode, profile_of(world, step)));
 }
 
 static void
 do_stop(struct world *world, struct step *step)
 {
-    check_status(world, step,
-                 ExStopProfile(&world->machine.system, profile_of(world, step)));
+    check_status(
+        world, step,
+        ExStopProfile(&world->machine.system, UserMode, profile_of(world, step)));
 }
 
 static void
@@ -446,9 +448,9 @@ profile_body(struct world *world)
     KSYSTEM *const system = &world->machine.system;
     void *body = NULL;
 
-    if (!NT_SUCCESS(
-            ObReferenceObjectByHandle(&system->Ob, world_handle(world, "profile"),
-                                      &system->ProfileType, PROFILE_CONTROL, &body))) {
+    if (!NT_SUCCESS(ObReferenceObjectByHandle(
+            &system->Ob, world_handle(world, "profile"), &system->ProfileType, UserMode,
+            PROFILE_CONTROL, &body))) {
         world_fail(world, "there is no profile");
         return NULL;
     }
@@ -490,7 +492,7 @@ look_access(struct world *world, struct step *step)
             void *body;
 
             if (NT_SUCCESS(ObReferenceObjectByHandle(&system->Ob, handle, types[i],
-                                                     1u << bit, &body))) {
+                                                     UserMode, 1u << bit, &body))) {
                 access |= 1u << bit;
                 ObDereferenceObject(&system->Ob, body);
             }

@@ -426,8 +426,9 @@ open_again(struct world *world, HANDLE profile, ACCESS_MASK access)
     HANDLE handle = NULL;
     void *body;
 
-    if (!NT_SUCCESS(ObReferenceObjectByHandle(
-            ob, profile, &world->machine.system.ProfileType, PROFILE_CONTROL, &body))) {
+    if (!NT_SUCCESS(ObReferenceObjectByHandle(ob, profile,
+                                              &world->machine.system.ProfileType,
+                                              UserMode, PROFILE_CONTROL, &body))) {
         world_fail(world, "no profile to open again");
         return NULL;
     }

@@ -493,7 +493,8 @@ void
 driver_draw_duplicate(struct driver *d, struct model_duplicate_call *c)
 {
     static const ACCESS_MASK accesses[] = {
-        0, 1, 0x400, 0x40, 0x80000000, 0xF0001, 0x10000000, 0x100000, 0x440, 2};
+        0,     1, 0x400,      0x40,       0x80000000, 0xF0001,    0x10000000, 0x100000,
+        0x440, 2, 0x02000000, 0x02000001, 0x82000000, 0x01000000, 0xFFFFFFFF};
     static const ULONG options[] = {0, 0, 0, 2, 2, 3, 1, 6, 4, 7, 8, 0x80000000};
     static const ULONG attributes[] = {0, 0, 0, 2, 0x40, 0x100};
 

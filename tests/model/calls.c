@@ -106,16 +106,18 @@ driver_start(struct driver *d, uint64_t handle)
     driver_trace(d, "start 0x%" PRIx64, handle);
     expected = model_start(d->model, handle);
     take_memory(d, expected);
-    driver_settle(d, DRIVER_START, expected,
-                  ExStartProfile(&d->machine.system, (HANDLE)(uintptr_t)handle));
+    driver_settle(
+        d, DRIVER_START, expected,
+        ExStartProfile(&d->machine.system, UserMode, (HANDLE)(uintptr_t)handle));
 }
 
 void
 driver_stop(struct driver *d, uint64_t handle)
 {
     driver_trace(d, "stop 0x%" PRIx64, handle);
-    driver_settle(d, DRIVER_STOP, model_stop(d->model, handle),
-                  ExStopProfile(&d->machine.system, (HANDLE)(uintptr_t)handle));
+    driver_settle(
+        d, DRIVER_STOP, model_stop(d->model, handle),
+        ExStopProfile(&d->machine.system, UserMode, (HANDLE)(uintptr_t)handle));
 }
 
 static void

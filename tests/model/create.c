@@ -385,7 +385,7 @@ check_process(struct request *r)
     if (r->call->process == 0) {
         return STATUS_SUCCESS;
     }
-    status = model_find_process_object(r->model, r->call->process,
+    status = model_find_process_object(r->model, r->call->kernel_mode, r->call->process,
                                        PROCESS_QUERY_INFORMATION, &r->process);
     switch (status) {
     case STATUS_INVALID_HANDLE:

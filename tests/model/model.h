@@ -263,9 +263,11 @@ struct model_region *model_find_region(struct model *model, uint64_t address,
 struct model_handle *model_find_handle(struct model *model, uint64_t value);
 struct model_handle *model_make_handle(struct model *model);
 
-/* model_find_process_object - the process behind a handle or pseudo handle, with that access. */
-NTSTATUS model_find_process_object(struct model *model, uint64_t handle,
-                                   ACCESS_MASK access, struct model_process **process);
+/* model_find_process_object - the process behind a handle or pseudo handle, with that access unless
+ * the call comes from kernel mode. */
+NTSTATUS model_find_process_object(struct model *model, bool kernel_mode,
+                                   uint64_t handle, ACCESS_MASK access,
+                                   struct model_process **process);
 
 /* model_stop_profile - it is started. */
 void model_stop_profile(struct model_profile *profile);

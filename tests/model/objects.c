@@ -51,8 +51,8 @@ model_name_handle(struct model *model, struct model_handle *handle, uint64_t val
 }
 
 NTSTATUS
-model_find_process_object(struct model *model, uint64_t value, ACCESS_MASK access,
-                          struct model_process **process)
+model_find_process_object(struct model *model, bool kernel_mode, uint64_t value,
+                          ACCESS_MASK access, struct model_process **process)
 {
     const struct model_handle *const handle = model_find_handle(model, value);
 
@@ -66,7 +66,7 @@ model_find_process_object(struct model *model, uint64_t value, ACCESS_MASK acces
     if (handle->process == NULL) {
         return STATUS_OBJECT_TYPE_MISMATCH;
     }
-    if ((handle->access & access) != access) {
+    if (!kernel_mode && (handle->access & access) != access) {
         return STATUS_ACCESS_DENIED;
     }
     *process = handle->process;
@@ -200,11 +200,11 @@ resolve(struct model *model, uint64_t value, struct model_handle *source)
 }
 
 static NTSTATUS
-check_duplicate_process(struct model *model, uint64_t handle,
+check_duplicate_process(struct model *model, bool kernel_mode, uint64_t handle,
                         struct model_process **process)
 {
-    const NTSTATUS status =
-        model_find_process_object(model, handle, PROCESS_DUP_HANDLE, process);
+    const NTSTATUS status = model_find_process_object(model, kernel_mode, handle,
+                                                      PROCESS_DUP_HANDLE, process);
 
     switch (status) {
     case STATUS_INVALID_HANDLE:
@@ -251,11 +251,13 @@ check_duplicate_processes(struct model *model, const struct model_duplicate_call
         model_find_process(model, model->options.own_pid);
     struct model_process *source = NULL;
     struct model_process *target = NULL;
-    NTSTATUS status = check_duplicate_process(model, c->source_process, &source);
+    NTSTATUS status =
+        check_duplicate_process(model, c->kernel_mode, c->source_process, &source);
 
     *own = status == STATUS_SUCCESS && source == caller;
     if (status == STATUS_SUCCESS) {
-        status = check_duplicate_process(model, c->target_process, &target);
+        status =
+            check_duplicate_process(model, c->kernel_mode, c->target_process, &target);
     }
     if (status == STATUS_SUCCESS && (source != caller || target != caller)) {
         model_reach(model, MODEL_DUPLICATE_FOREIGN);
@@ -272,12 +274,13 @@ map_access(const struct model_handle *source, ACCESS_MASK access)
     static const GENERIC_MAPPING of_process = {0x20410, 0x20BEB, 0x121001, 0x1FFFFF};
     const GENERIC_MAPPING *const map =
         source->profile != NULL ? &of_profile : &of_process;
-    ACCESS_MASK mapped = access & 0x0FFFFFFF;
+    ACCESS_MASK mapped = access & 0x0DFFFFFF;
 
     mapped |= (access & 0x80000000) != 0 ? map->GenericRead : 0;
     mapped |= (access & 0x40000000) != 0 ? map->GenericWrite : 0;
     mapped |= (access & 0x20000000) != 0 ? map->GenericExecute : 0;
     mapped |= (access & 0x10000000) != 0 ? map->GenericAll : 0;
+    mapped |= (access & 0x02000000) != 0 ? source->access : 0; /* MAXIMUM_ALLOWED */
     return mapped;
 }
 

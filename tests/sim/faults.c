@@ -98,7 +98,7 @@ check_created(void)
     const HANDLE handle = machine_read_handle(&machine, MACHINE_HANDLE);
 
     assert_int_equal(machine.system.ProfileCount, 1);
-    assert_int_equal(ExStartProfile(&machine.system, handle), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&machine.system, UserMode, handle), STATUS_SUCCESS);
     assert_int_equal(machine_hit(&machine, MACHINE_CODE), 1);
 }
 
@@ -122,7 +122,7 @@ check_created_for_process(void)
 {
     const HANDLE handle = machine_read_handle(&machine, MACHINE_HANDLE);
 
-    assert_int_equal(ExStartProfile(&machine.system, handle), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&machine.system, UserMode, handle), STATUS_SUCCESS);
     assert_int_equal(
         sim_hit(machine.sim, ProfileTime, 0, MACHINE_OTHER_PID, MACHINE_CODE), 1);
 }
@@ -147,7 +147,7 @@ prepare_profile(void)
 static NTSTATUS
 start_first(void)
 {
-    return ExStartProfile(&machine.system, profiles[0]);
+    return ExStartProfile(&machine.system, UserMode, profiles[0]);
 }
 
 static void
@@ -155,7 +155,8 @@ check_started(void)
 {
     assert_int_equal(machine.system.StartedCount, 1);
     assert_int_equal(machine_hit(&machine, MACHINE_CODE), 1);
-    assert_int_equal(ExStopProfile(&machine.system, profiles[0]), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, profiles[0]),
+                     STATUS_SUCCESS);
     machine_check_undone(&machine);
 }
 
@@ -442,8 +443,10 @@ stop_and_close__every_call_fails__succeed(void **state)
     start_three();
     host_sim_fail(machine.host, HOST_SIM_ANY_CALL, 1, true);
     sim_fail_start(machine.sim, 1, HAL_STATUS);
-    assert_int_equal(ExStopProfile(&machine.system, profiles[0]), STATUS_SUCCESS);
-    assert_int_equal(ExStopProfile(&machine.system, profiles[1]), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, profiles[0]),
+                     STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, profiles[1]),
+                     STATUS_SUCCESS);
     assert_int_equal(ExClose(&machine.system, profiles[2]), STATUS_SUCCESS);
     machine_check_undone(&machine);
     assert_int_equal(ExClose(&machine.system, profiles[0]), STATUS_SUCCESS);
@@ -492,7 +495,8 @@ start_at_map(struct machine *m, const ntprof_notification *notification)
     request.Process = machine_read_handle(m, MACHINE_HANDLE);
     request.ProfileBase = notification->base;
     if (NT_SUCCESS(ExCreateProfileEx(&m->system, UserMode, &request))) {
-        (void)ExStartProfile(&m->system, machine_read_handle(m, MACHINE_HANDLE));
+        (void)ExStartProfile(&m->system, UserMode,
+                             machine_read_handle(m, MACHINE_HANDLE));
     }
 }
 

@@ -424,9 +424,9 @@ watch_all__hit__counts_once_in_each_list(void **state)
     assert_int_equal(
         sim_hit(machine.sim, ProfileTime, 0, MACHINE_OTHER_PID, MACHINE_CODE), 1);
     assert_int_equal(sim_hit(machine.sim, ProfileTime, 0, 0, MACHINE_CODE), 1);
-    assert_int_equal(ExStopProfile(&machine.system, own), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, own), STATUS_SUCCESS);
     assert_int_equal(machine_hit(&machine, MACHINE_CODE), 1);
-    assert_int_equal(ExStopProfile(&machine.system, global), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, global), STATUS_SUCCESS);
     assert_int_equal(machine_hit(&machine, MACHINE_CODE), 0);
     KeQueryBooks(&machine.system.Ke, ProfileTime, &books);
     assert_int_equal(books.Taken, 5);
@@ -604,7 +604,7 @@ queue__full__hits_lost_and_told(void **state)
         (void)machine_hit(&machine, MACHINE_CODE);
     }
     assert_int_equal(books_of(&machine, ProfileTime).Lost, 15);
-    assert_int_equal(ExStopProfile(&machine.system, handle), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, handle), STATUS_SUCCESS);
     assert_int_equal(machine_counter(&machine, 0), 10);
     assert_int_equal(books_of(&machine, ProfileTime).Expected, 25);
     machine_close(&machine);

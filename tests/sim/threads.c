@@ -163,10 +163,12 @@ churn_once(struct churn *churn)
     KSYSTEM *const system = &churn->machine->system;
 
     if (churn->started[slot]) {
-        assert_int_equal(ExStopProfile(system, churn->profiles[slot]), STATUS_SUCCESS);
+        assert_int_equal(ExStopProfile(system, UserMode, churn->profiles[slot]),
+                         STATUS_SUCCESS);
         churn->sums[slot] = slot_sum(churn->machine, slot);
     } else {
-        assert_int_equal(ExStartProfile(system, churn->profiles[slot]), STATUS_SUCCESS);
+        assert_int_equal(ExStartProfile(system, UserMode, churn->profiles[slot]),
+                         STATUS_SUCCESS);
     }
     churn->started[slot] = !churn->started[slot];
     churn->rounds++;

@@ -149,8 +149,8 @@ duplicate__access__at_most_the_source_handles(void **state)
         {0x80000000, STATUS_ACCESS_DENIED, 0}, /* generic read: READ_CONTROL too */
         {0x10000000, STATUS_ACCESS_DENIED, 0},
         {PROFILE_ALL_ACCESS, STATUS_ACCESS_DENIED, 0},
-        {0x00100001, STATUS_ACCESS_DENIED, 0}, /* SYNCHRONIZE */
-        {0x02000000, STATUS_ACCESS_DENIED, 0},
+        {0x00100001, STATUS_ACCESS_DENIED, 0},         /* SYNCHRONIZE */
+        {0x02000000, STATUS_SUCCESS, PROFILE_CONTROL}, /* MAXIMUM_ALLOWED */
         {0xFFFFFFFF, STATUS_ACCESS_DENIED, 0},
     };
 

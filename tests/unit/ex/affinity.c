@@ -61,7 +61,7 @@ create(const GROUP_AFFINITY *groups, USHORT count)
 static void
 check_started_on(HANDLE handle, const ULONG64 *words)
 {
-    assert_int_equal(ExStartProfile(&machine.system, handle), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&machine.system, UserMode, handle), STATUS_SUCCESS);
     for (ULONG i = 0; i < 192; i++) {
         const bool expected = (words[i / 64] >> (i % 64) & 1) != 0;
 

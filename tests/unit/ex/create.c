@@ -770,13 +770,14 @@ create__success__handle_is_for_control_alone(void **state)
 
     (void)state;
     assert_int_equal(ObReferenceObjectByHandle(&machine.system.Ob, handle,
-                                               &machine.system.ProfileType, 1, &body),
+                                               &machine.system.ProfileType, UserMode, 1,
+                                               &body),
                      STATUS_SUCCESS);
     ObDereferenceObject(&machine.system.Ob, body);
     for (unsigned bit = 1; bit < 32; bit++) {
         assert_int_equal(ObReferenceObjectByHandle(&machine.system.Ob, handle,
                                                    &machine.system.ProfileType,
-                                                   1u << bit, &body),
+                                                   UserMode, 1u << bit, &body),
                          STATUS_ACCESS_DENIED);
     }
     assert_int_equal(ExClose(&machine.system, handle), STATUS_SUCCESS);
@@ -808,7 +809,7 @@ create__process_handle_closed_afterwards__profile_lives(void **state)
     handle = machine_create(&machine, &request);
     assert_int_equal(ExClose(&machine.system, process_handle), STATUS_SUCCESS);
     assert_int_equal(ExClose(&machine.system, powerless_handle), STATUS_SUCCESS);
-    assert_int_equal(ExStartProfile(&machine.system, handle), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&machine.system, UserMode, handle), STATUS_SUCCESS);
     assert_int_equal(
         sim_hit(machine.sim, ProfileTime, 0, MACHINE_OTHER_PID, MACHINE_CODE), 1);
     assert_int_equal(ExClose(&machine.system, handle), STATUS_SUCCESS);

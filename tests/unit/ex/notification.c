@@ -138,7 +138,7 @@ stream__process_opened_before__same_one_until_told(void **state)
     assert_int_equal(hit(PID), 1);
     sim_exit(machine.sim, PID);
     assert_int_equal(hit(PID), 0);
-    assert_int_equal(ExStopProfile(&machine.system, profile), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, profile), STATUS_SUCCESS);
     assert_int_equal(machine_counter(&machine, 0), 2);
 }
 
@@ -169,8 +169,8 @@ exec__started_profiles__old_ones_silent_new_ones_count(void **state)
     assert_int_equal(hit(PID), 0);
     young = start_profile(&machine, PID, 1);
     assert_int_equal(hit(PID), 1);
-    assert_int_equal(ExStopProfile(&machine.system, old), STATUS_SUCCESS);
-    assert_int_equal(ExStartProfile(&machine.system, old), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, old), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&machine.system, UserMode, old), STATUS_SUCCESS);
     assert_int_equal(hit(PID), 2);
     assert_int_equal(ExClose(&machine.system, young), STATUS_SUCCESS);
     assert_int_equal(machine_counter(&machine, 0), 2);
@@ -192,7 +192,7 @@ exec__process_not_watched__old_profile_silent_new_counts(void **state)
     assert_int_equal(sim_started(machine.sim), 0);
     (void)start_profile(&machine, PID, 1);
     assert_int_equal(hit(PID), 1);
-    assert_int_equal(ExStopProfile(&machine.system, old), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, old), STATUS_SUCCESS);
     assert_int_equal(hit(PID), 1);
     assert_int_equal(machine_counter(&machine, 0), 1);
     assert_int_equal(machine_counter(&machine, 16), 2);
@@ -220,7 +220,8 @@ exit__pid_used_again__old_handles_mean_the_old_one(void **state)
     request.Buffer -= 128;
     (void)machine_create_started(&machine, &request);
     assert_int_equal(hit(PID), 1);
-    assert_int_equal(ExStopProfile(&machine.system, old_profile), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, old_profile),
+                     STATUS_SUCCESS);
     assert_int_equal(hit(PID), 1);
     assert_int_equal(machine_counter(&machine, 0), 1);
     assert_int_equal(machine_counter(&machine, 16), 3);
@@ -317,7 +318,7 @@ follow(struct machine *m, const ntprof_notification *notification)
         follower->profile = start_profile(m, notification->pid, 0);
     }
     if (notification->kind == NTPROF_PROCESS_EXIT && follower->stop_at_exit) {
-        follower->stop_status = ExStopProfile(&m->system, follower->profile);
+        follower->stop_status = ExStopProfile(&m->system, UserMode, follower->profile);
     }
 }
 
@@ -374,7 +375,8 @@ callback__profile_left_started_at_exit__stop_later_succeeds(void **state)
     assert_int_equal(hit(PID), 1);
     sim_exit(machine.sim, PID);
     assert_int_equal(sim_started(machine.sim), 0);
-    assert_int_equal(ExStopProfile(&machine.system, follower.profile), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, follower.profile),
+                     STATUS_SUCCESS);
     assert_int_equal(machine_counter(&machine, 0), 1);
 }
 

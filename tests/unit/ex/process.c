@@ -46,13 +46,13 @@ check_access(ACCESS_MASK asked, ACCESS_MASK granted, ACCESS_MASK not_granted)
     assert_int_equal(open_process(MACHINE_HANDLE, asked, PID), STATUS_SUCCESS);
     handle = machine_read_handle(&machine, MACHINE_HANDLE);
     assert_int_equal(ObReferenceObjectByHandle(&machine.system.Ob, handle,
-                                               &machine.system.ProcessType, granted,
-                                               &body),
+                                               &machine.system.ProcessType, UserMode,
+                                               granted, &body),
                      STATUS_SUCCESS);
     ObDereferenceObject(&machine.system.Ob, body);
     assert_int_equal(ObReferenceObjectByHandle(&machine.system.Ob, handle,
-                                               &machine.system.ProcessType, not_granted,
-                                               &body),
+                                               &machine.system.ProcessType, UserMode,
+                                               not_granted, &body),
                      STATUS_ACCESS_DENIED);
     assert_int_equal(ExClose(&machine.system, handle), STATUS_SUCCESS);
 }
@@ -109,14 +109,15 @@ open__own_pid_twice__same_process(void **state)
         handles[i] = machine_open_process(&machine, MACHINE_PID);
         assert_int_equal(ObReferenceObjectByHandle(&machine.system.Ob, handles[i],
                                                    &machine.system.ProcessType,
-                                                   PROCESS_QUERY_INFORMATION,
+                                                   UserMode, PROCESS_QUERY_INFORMATION,
                                                    &bodies[i]),
                          STATUS_SUCCESS);
     }
     assert_ptr_not_equal(handles[0], handles[1]);
     assert_ptr_equal(bodies[0], bodies[1]);
-    assert_int_equal(ExReferenceProcess(&machine.system, NtCurrentProcess(), &current),
-                     STATUS_SUCCESS);
+    assert_int_equal(
+        ExReferenceProcess(&machine.system, UserMode, NtCurrentProcess(), &current),
+        STATUS_SUCCESS);
     assert_ptr_equal(current, bodies[0]);
     for (size_t i = 0; i < 2; i++) {
         ObDereferenceObject(&machine.system.Ob, bodies[i]);
@@ -161,16 +162,18 @@ profile__its_process_ended__stop_succeeds_start_too_no_interrupts(void **state)
     const HANDLE profile = create_for(process);
 
     (void)state;
-    assert_int_equal(ExStartProfile(&machine.system, profile), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&machine.system, UserMode, profile),
+                     STATUS_SUCCESS);
     assert_int_equal(hit(), 1);
     end_process();
     assert_int_equal(hit(), 0);
-    assert_int_equal(ExStopProfile(&machine.system, profile), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, profile), STATUS_SUCCESS);
     /* It exists and may be started; it gets no more samples. nt.md 14, 13. */
-    assert_int_equal(ExStartProfile(&machine.system, profile), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&machine.system, UserMode, profile),
+                     STATUS_SUCCESS);
     assert_int_equal(sim_started(machine.sim), 0);
-    assert_int_equal(ExStopProfile(&machine.system, profile), STATUS_SUCCESS);
-    assert_int_equal(ExStopProfile(&machine.system, profile),
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, profile), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, profile),
                      STATUS_PROFILING_NOT_STARTED);
     /* A profile can still be made for it through the handle. */
     (void)create_for(process);
@@ -188,11 +191,12 @@ profile__pid_used_again_before_start__other_process_not_measured(void **state)
     (void)state;
     end_process();
     begin_process();
-    assert_int_equal(ExStartProfile(&machine.system, profile), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&machine.system, UserMode, profile),
+                     STATUS_SUCCESS);
     assert_int_equal(sim_started(machine.sim), 0);
     assert_int_equal(hit(), 0);
     assert_int_equal(machine_counter(&machine, 0), 0);
-    assert_int_equal(ExStopProfile(&machine.system, profile), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, profile), STATUS_SUCCESS);
 }
 
 /* The old one's profile is started all the time; both must stay apart. */
@@ -206,7 +210,8 @@ profile__pid_used_again_while_started__each_counts_its_own(void **state)
     HANDLE profile;
 
     (void)state;
-    assert_int_equal(ExStartProfile(&machine.system, old_profile), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&machine.system, UserMode, old_profile),
+                     STATUS_SUCCESS);
     assert_int_equal(hit(), 1);
     end_process();
     begin_process();
@@ -216,14 +221,16 @@ profile__pid_used_again_while_started__each_counts_its_own(void **state)
     profile = machine_create_started(&machine, &request);
     assert_int_equal(hit(), 1);
     assert_int_equal(hit(), 1);
-    assert_int_equal(ExStopProfile(&machine.system, old_profile), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, old_profile),
+                     STATUS_SUCCESS);
     assert_int_equal(hit(), 1);
     assert_int_equal(machine_counter(&machine, 0), 1);
     assert_int_equal(machine_counter(&machine, 16), 3);
     /* And once more with both. */
-    assert_int_equal(ExStartProfile(&machine.system, old_profile), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&machine.system, UserMode, old_profile),
+                     STATUS_SUCCESS);
     assert_int_equal(hit(), 1);
-    assert_int_equal(ExStopProfile(&machine.system, profile), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, profile), STATUS_SUCCESS);
     assert_int_equal(hit(), 0);
     assert_int_equal(machine_counter(&machine, 0), 1);
 }
@@ -249,7 +256,7 @@ profile__its_process_ended_hits_queued__all_counted(void **state)
     assert_int_equal(ExOpenProcess(&queued.system, UserMode, MACHINE_HANDLE,
                                    PROCESS_QUERY_INFORMATION, PID),
                      STATUS_INVALID_CID);
-    assert_int_equal(ExStopProfile(&queued.system, profile), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&queued.system, UserMode, profile), STATUS_SUCCESS);
     assert_int_equal(machine_counter(&queued, 0), 3);
     machine_close(&queued);
 }

@@ -34,13 +34,13 @@ teardown(void **state)
 static NTSTATUS
 start(HANDLE handle)
 {
-    return ExStartProfile(&machine.system, handle);
+    return ExStartProfile(&machine.system, UserMode, handle);
 }
 
 static NTSTATUS
 stop(HANDLE handle)
 {
-    return ExStopProfile(&machine.system, handle);
+    return ExStopProfile(&machine.system, UserMode, handle);
 }
 
 /* rules: start-handle, stop-handle, handle-pseudo-type */
@@ -55,7 +55,8 @@ start_stop__bad_handles__object_manager_status(void **state)
 
     (void)state;
     assert_int_equal(ObReferenceObjectByHandle(&machine.system.Ob, closed,
-                                               &machine.system.ProfileType, 1, &body),
+                                               &machine.system.ProfileType, UserMode, 1,
+                                               &body),
                      STATUS_SUCCESS);
     assert_int_equal(ObOpenHandle(&machine.system.Ob, body, 0x000F0000, &powerless),
                      STATUS_SUCCESS);
@@ -155,7 +156,8 @@ start__kernel_object__type_size_and_mdl_behind(void **state)
 
     (void)state;
     assert_int_equal(ObReferenceObjectByHandle(&machine.system.Ob, handle,
-                                               &machine.system.ProfileType, 1, &body),
+                                               &machine.system.ProfileType, UserMode, 1,
+                                               &body),
                      STATUS_SUCCESS);
     profile = body;
     assert_non_null(profile->ProfileObject);
@@ -263,6 +265,45 @@ stop__counts_that_memory_did_not_take__in_the_books_of_the_source(void **state)
     }
     KeQueryBooks(&machine.system.Ke, ProfileTotalCycles, &books);
     assert_int_equal(books.Unwritten, 0);
+    machine.system.Host.Table = host_sim_host(machine.host).Table;
+}
+
+/* As examples/embed: the caller's address is handed back, NULL too. */
+static NTSTATUS
+map_to_null(void *context, MDL *mdl)
+{
+    const NTSTATUS status = host_sim_host(context).Table->MapPages(context, mdl);
+
+    mdl->MappedSystemVa = NULL;
+    return status;
+}
+
+/* rule: start-null-mapping */
+static void
+start__mapped_at_null__started_once_if_empty_else_refused(void **state)
+{
+    EX_CREATE_PROFILE request = machine_request();
+    HOST_TABLE table = *machine.system.Host.Table;
+    HANDLE handle;
+
+    (void)state;
+    table.MapPages = map_to_null;
+    machine.system.Host.Table = &table;
+    handle = machine_create(&machine, &request);
+    assert_int_equal(start(handle), STATUS_INSUFFICIENT_RESOURCES);
+    assert_int_equal(stop(handle), STATUS_PROFILING_NOT_STARTED);
+    assert_int_equal(host_sim_balance(machine.host).locks, 0);
+
+    request.ProfileSize = 0; /* nothing to lock or to count */
+    handle = machine_create(&machine, &request);
+    assert_int_equal(start(handle), STATUS_SUCCESS);
+    assert_int_equal(start(handle), STATUS_PROFILING_NOT_STOPPED);
+    assert_int_equal(stop(handle), STATUS_SUCCESS);
+    assert_int_equal(stop(handle), STATUS_PROFILING_NOT_STARTED);
+    assert_int_equal(start(handle), STATUS_SUCCESS); /* ended by its last close */
+    assert_int_equal(ExClose(&machine.system, handle), STATUS_SUCCESS);
+    assert_int_equal(host_sim_balance(machine.host).locks, 0);
+    assert_int_equal(host_sim_balance(machine.host).mappings, 0);
     machine.system.Host.Table = host_sim_host(machine.host).Table;
 }
 
@@ -503,17 +544,17 @@ start_stop__hits_queued__counted_in_the_order_of_time(void **state)
     second = machine_create(&queued, &request);
     (void)machine_hit(&queued, MACHINE_CODE);
     /* It happened before the start, although it is delivered with it. */
-    assert_int_equal(ExStartProfile(&queued.system, second), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&queued.system, UserMode, second), STATUS_SUCCESS);
     (void)machine_hit(&queued, MACHINE_CODE);
     assert_int_equal(machine_counter(&queued, 0), 1);
-    assert_int_equal(ExStopProfile(&queued.system, first), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&queued.system, UserMode, first), STATUS_SUCCESS);
     (void)machine_hit(&queued, MACHINE_CODE);
-    assert_int_equal(ExStopProfile(&queued.system, second), STATUS_SUCCESS);
+    assert_int_equal(ExStopProfile(&queued.system, UserMode, second), STATUS_SUCCESS);
     (void)machine_hit(&queued, MACHINE_CODE);
     assert_int_equal(machine_counter(&queued, 0), 2);
     assert_int_equal(machine_counter(&queued, 16), 2);
     /* The last close counts what happened before it, too. */
-    assert_int_equal(ExStartProfile(&queued.system, second), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&queued.system, UserMode, second), STATUS_SUCCESS);
     (void)machine_hit(&queued, MACHINE_CODE);
     assert_int_equal(ExClose(&queued.system, second), STATUS_SUCCESS);
     assert_int_equal(machine_counter(&queued, 16), 3);
@@ -564,7 +605,8 @@ close__one_of_two_handles__goes_on_until_the_last(void **state)
 
     (void)state;
     assert_int_equal(ObReferenceObjectByHandle(&machine.system.Ob, first,
-                                               &machine.system.ProfileType, 1, &body),
+                                               &machine.system.ProfileType, UserMode, 1,
+                                               &body),
                      STATUS_SUCCESS);
     assert_int_equal(ObOpenHandle(&machine.system.Ob, body, 1, &second),
                      STATUS_SUCCESS);
@@ -638,18 +680,21 @@ check_limit(KAFFINITY active, ULONG64 limit)
     for (ULONG64 i = 0; i < limit + 2; i++) {
         request.ProfileBase = MACHINE_CODE + i % 64 * 256;
         handles[i] = machine_create(&limited, &request);
-        assert_int_equal(ExStartProfile(&limited.system, handles[i]),
+        assert_int_equal(ExStartProfile(&limited.system, UserMode, handles[i]),
                          i < limit ? STATUS_SUCCESS : STATUS_PROFILING_AT_LIMIT);
     }
     assert_int_equal(limited.system.StartedCount, limit);
     /* A failed start does not count; a stop or a close makes room for one. */
-    assert_int_equal(ExStopProfile(&limited.system, handles[0]), STATUS_SUCCESS);
-    assert_int_equal(ExStartProfile(&limited.system, handles[limit]), STATUS_SUCCESS);
-    assert_int_equal(ExStartProfile(&limited.system, handles[0]),
+    assert_int_equal(ExStopProfile(&limited.system, UserMode, handles[0]),
+                     STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&limited.system, UserMode, handles[limit]),
+                     STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&limited.system, UserMode, handles[0]),
                      STATUS_PROFILING_AT_LIMIT);
     assert_int_equal(ExClose(&limited.system, handles[1]), STATUS_SUCCESS);
-    assert_int_equal(ExStartProfile(&limited.system, handles[0]), STATUS_SUCCESS);
-    assert_int_equal(ExStartProfile(&limited.system, handles[limit + 1]),
+    assert_int_equal(ExStartProfile(&limited.system, UserMode, handles[0]),
+                     STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&limited.system, UserMode, handles[limit + 1]),
                      STATUS_PROFILING_AT_LIMIT);
     machine_close(&limited);
     free(handles);
@@ -694,6 +739,7 @@ main(void)
         TEST(start__kernel_object__type_size_and_mdl_behind),
         TEST(start__large_buffer__only_needed_counters_locked),
         TEST(start__buffer_gone_since_create__violation_and_again_later),
+        TEST(start__mapped_at_null__started_once_if_empty_else_refused),
         TEST(flush__live_buffers_and_others__the_others_each_once),
         TEST(stop__counts_that_memory_did_not_take__in_the_books_of_the_source),
         TEST(start__more_than_an_mdl_describes__insufficient_resources),

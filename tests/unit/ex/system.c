@@ -23,14 +23,15 @@ system__two_at_once__do_not_see_each_other(void **state)
         machine_open(&machines[i], NULL);
         handles[i] = machine_create(&machines[i], &request);
     }
-    assert_int_equal(ExStartProfile(&machines[0].system, handles[0]), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&machines[0].system, UserMode, handles[0]),
+                     STATUS_SUCCESS);
     assert_int_equal(machines[1].system.StartedCount, 0);
     assert_int_equal(sim_started(machines[1].sim), 0);
     assert_int_equal(machine_hit(&machines[0], MACHINE_CODE), 1);
     assert_int_equal(machine_hit(&machines[1], MACHINE_CODE), 0);
     assert_int_equal(machine_counter(&machines[0], 0), 1);
     assert_int_equal(machine_counter(&machines[1], 0), 0);
-    assert_int_equal(ExStopProfile(&machines[1].system, handles[1]),
+    assert_int_equal(ExStopProfile(&machines[1].system, UserMode, handles[1]),
                      STATUS_PROFILING_NOT_STARTED);
     /* A handle opened more in one means nothing in the other. */
     handles[0] = machine_open_process(&machines[0], MACHINE_OTHER_PID);
@@ -48,7 +49,8 @@ system__two_at_once__do_not_see_each_other(void **state)
     assert_int_equal(books.Taken, 0);
     /* The end of one is not the other's. */
     machine_close(&machines[0]);
-    assert_int_equal(ExStartProfile(&machines[1].system, handles[1]), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&machines[1].system, UserMode, handles[1]),
+                     STATUS_SUCCESS);
     assert_int_equal(machine_hit(&machines[1], MACHINE_CODE), 1);
     machine_close(&machines[1]);
 }

@@ -118,7 +118,8 @@ machine_create_started(struct machine *machine, const EX_CREATE_PROFILE *request
 {
     const HANDLE handle = machine_create(machine, request);
 
-    assert_int_equal(ExStartProfile(&machine->system, handle), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&machine->system, UserMode, handle),
+                     STATUS_SUCCESS);
     return handle;
 }
 

@@ -99,7 +99,8 @@ make_handle(int number)
 static NTSTATUS
 reference(HANDLE handle, ACCESS_MASK access, void **body)
 {
-    return ObReferenceObjectByHandle(&fixture.ob, handle, &fixture.type, access, body);
+    return ObReferenceObjectByHandle(&fixture.ob, handle, &fixture.type, UserMode,
+                                     access, body);
 }
 
 static void
@@ -211,7 +212,7 @@ handle__other_type__mismatch_before_access(void **state)
 
     (void)state;
     assert_int_equal(ObReferenceObjectByHandle(&fixture.ob, handle, &fixture.other_type,
-                                               0xFFFFFFFF, &body),
+                                               UserMode, 0xFFFFFFFF, &body),
                      STATUS_OBJECT_TYPE_MISMATCH);
     assert_null(body);
 }

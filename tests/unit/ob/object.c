@@ -139,17 +139,45 @@ object__made_and_deleted__type_counts_now_and_most(void **state)
     host_sim_delete(sim);
 }
 
+/* rule: handle-access */
 static void
-generic_access__each_bit__mapped_and_cleared(void **state)
+desired_access__generic_maximum_and_too_much__mapped_or_denied(void **state)
 {
+    enum { ALL = 0x000F0007, MAXIMUM_ALLOWED = 0x02000000 };
+    static const struct {
+        ACCESS_MASK desired;
+        ACCESS_MASK most;
+        ACCESS_MASK granted;
+        bool denied;
+    } rows[] = {
+        {0, ALL, 0, false},
+        {1, ALL, 1, false},
+        {0x80000000, ALL, 0x00020001, false},
+        {0x40000000, ALL, 0x00020002, false},
+        {0x20000000, ALL, 0x00020004, false},
+        {0x10000000, ALL, 0x000F0007, false},
+        {0xC0000004, ALL, 0x00020007, false},
+        {MAXIMUM_ALLOWED, ALL, ALL, false},
+        {MAXIMUM_ALLOWED, 1, 1, false},
+        {MAXIMUM_ALLOWED, 0, 0, false},
+        {MAXIMUM_ALLOWED | 1, 1, 1, false},
+        {MAXIMUM_ALLOWED | 0x80000000, ALL, ALL, false},
+        {MAXIMUM_ALLOWED | 2, 1, 0, true},
+        {MAXIMUM_ALLOWED | 0x10000000, 1, 0, true},
+        {0x400, ALL, 0, true},
+        {0x01000000, ALL, 0, true},
+        {0xFFFFFFFF, ALL, 0, true},
+    };
+
     (void)state;
-    assert_int_equal(ObMapGenericAccess(&type, 0), 0);
-    assert_int_equal(ObMapGenericAccess(&type, 0x400), 0x400);
-    assert_int_equal(ObMapGenericAccess(&type, 0x80000000), 0x00020001);
-    assert_int_equal(ObMapGenericAccess(&type, 0x40000000), 0x00020002);
-    assert_int_equal(ObMapGenericAccess(&type, 0x20000000), 0x00020004);
-    assert_int_equal(ObMapGenericAccess(&type, 0x10000000), 0x000F0007);
-    assert_int_equal(ObMapGenericAccess(&type, 0xC0000400), 0x00020403);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        ACCESS_MASK granted = 0x5A5A5A5A;
+
+        assert_int_equal(
+            ObMapDesiredAccess(&type, rows[i].desired, rows[i].most, &granted),
+            rows[i].denied ? STATUS_ACCESS_DENIED : STATUS_SUCCESS);
+        assert_int_equal(granted, rows[i].denied ? 0x5A5A5A5A : rows[i].granted);
+    }
 }
 
 int
@@ -160,7 +188,8 @@ main(void)
         cmocka_unit_test(object__references__last_one_deletes),
         cmocka_unit_test(object__no_memory__refused_output_untouched),
         cmocka_unit_test(object__made_and_deleted__type_counts_now_and_most),
-        cmocka_unit_test(generic_access__each_bit__mapped_and_cleared),
+        cmocka_unit_test(
+            desired_access__generic_maximum_and_too_much__mapped_or_denied),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
