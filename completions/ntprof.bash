@@ -13,7 +13,7 @@ _ntprof_sources()
 _ntprof_keys()
 {
     echo function line image address bucket process thread cpu
-    [[ $1 == report ]] && echo source
+    [[ $1 != diff ]] && echo source
 }
 
 # Functions with hits in ntprof.pb.gz, of names that shells can take.
@@ -90,7 +90,8 @@ _ntprof_program()
                 return
                 ;;
             -[eFcCo] | --event | --frequency | --count | --cpu | --output | --interval | \
-                --bucket | --hal | --per | --every | --max-memory | --rows | --report) ((i++)) ;;
+                --bucket | --hal | --per | --every | --max-memory | --by | --rows | \
+                --report) ((i++)) ;;
             -*) ;;
             *)
                 echo "$i"
@@ -110,7 +111,7 @@ _ntprof()
         version'
     local hits='-e --event -F --frequency --interval -c --count --bucket -C --cpu --hal
         -o --output --max-memory --no-lines --help'
-    local record="$hits --per --every --debuginfod --rows --json --report -q --quiet"
+    local record="$hits --per --every --debuginfod --by --rows --json --report -q --quiet"
     local profiles='@(pb|pb.gz|pprof)?(.old)'
     local options= files=
 
@@ -165,6 +166,8 @@ _ntprof()
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
     elif [[ $command == help ]]; then
         COMPREPLY=($(compgen -W "$commands" -- "$cur"))
+    elif [[ $command == attach ]]; then
+        _ntprof_pids
     elif [[ $files ]]; then
         _filedir "$files"
         if [[ $command == annotate ]]; then

@@ -39,7 +39,7 @@ function __ntprof_program_index
                 echo (math $i + 1)
                 return
             case -e -F -c -C -o --event --frequency --count --cpu --output --interval \
-                --bucket --hal --per --every --max-memory --rows --report
+                --bucket --hal --per --every --max-memory --by --rows --report
                 set i (math $i + 1)
             case '-*'
             case '*'
@@ -109,6 +109,7 @@ complete -c ntprof -n $recording -l report -r -F -d 'table or JSON into a file'
 complete -c ntprof -n $recording -s q -l quiet -d 'no table, only errors'
 
 complete -c ntprof -n '__ntprof_is attach top' -s p -l pid -x -a '(__fish_complete_pids | __ntprof_list)' -d 'the processes'
+complete -c ntprof -n '__ntprof_is attach' -f -a '(__fish_complete_pids | __ntprof_list)'
 complete -c ntprof -n '__ntprof_is attach system top' -l duration -x -a '10s 30s 5m 1h' -d 'stop after it'
 complete -c ntprof -n '__ntprof_is system top' -l kernel -d 'the kernel alone'
 complete -c ntprof -n '__ntprof_is system top' -l user -d 'user mode alone'
@@ -118,7 +119,7 @@ complete -c ntprof -n '__ntprof_is top' -s d -l delay -x -a '500ms 1s 2s 10s' -d
 
 # What reads profiles.
 set -l keys function line image address bucket process thread cpu
-complete -c ntprof -n '__ntprof_is report' -l by -x -a '(string split " " "'"$keys"' source" | __ntprof_list)' -d 'what a row is'
+complete -c ntprof -n '__ntprof_is run attach system report' -l by -x -a '(string split " " "'"$keys"' source" | __ntprof_list)' -d 'what a row is'
 complete -c ntprof -n '__ntprof_is diff' -l by -x -a '(string split " " "'"$keys"'" | __ntprof_list)' -d 'what a row is'
 complete -c ntprof -n '__ntprof_is report diff annotate' -l image -r -F -d 'only images called so'
 complete -c ntprof -n '__ntprof_is report diff' -l process -x -d 'only processes called so'

@@ -5,11 +5,15 @@
 #include "util/text.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <locale.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const struct {
     const char *name;
@@ -35,9 +39,75 @@ finish(int status)
     return cmd_fail(NULL, "cannot write to standard output: %s", strerror(errno));
 }
 
+/* What people type who know perf, and what they want then. */
+static const struct {
+    const char *word;
+    const char *instead;
+} foreign_words[] = {
+    {"record", CMD_PLACES_NOT_CALLERS "; to profile a command: ntprof run -- COMMAND, "
+                                      "what runs already: ntprof attach PID, the "
+                                      "machine: ntprof system"},
+    {"stat",
+     "to count events of a command: ntprof run -e SOURCE --by source -- COMMAND; "
+     "ntprof sources lists what can be counted"},
+    {"-g", CMD_PLACES_NOT_CALLERS "; without it: ntprof run -- COMMAND"},
+    {"--call-graph", CMD_PLACES_NOT_CALLERS "; without it: ntprof run -- COMMAND"},
+};
+
+static const char *
+find_instead(const char *word)
+{
+    const size_t length = strcspn(word, "=");
+
+    for (size_t i = 0; i < sizeof(foreign_words) / sizeof(foreign_words[0]); i++) {
+        if (strlen(foreign_words[i].word) == length &&
+            strncmp(word, foreign_words[i].word, length) == 0) {
+            return foreign_words[i].instead;
+        }
+    }
+    return NULL;
+}
+
+static bool
+is_program(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+           access(path, X_OK) == 0;
+}
+
+/* Is there a program of this name in a folder of PATH? An empty folder is the current one. */
+static bool
+is_on_path(const char *name)
+{
+    const char *folder = getenv("PATH");
+    char path[PATH_MAX];
+
+    while (folder != NULL && name[0] != '\0') {
+        const size_t length = strcspn(folder, ":");
+        const int size = snprintf(path, sizeof(path), "%.*s%s%s", (int)length, folder,
+                                  length > 0 ? "/" : "", name);
+
+        if (size > 0 && (size_t)size < sizeof(path) && is_program(path)) {
+            return true;
+        }
+        folder = folder[length] == ':' ? folder + length + 1 : NULL;
+    }
+    return false;
+}
+
+/* The first word is no command: is it a program that is to run? */
+static bool
+is_to_run(const char *word)
+{
+    return word[0] != '-' && (strchr(word, '/') != NULL || is_on_path(word));
+}
+
 int
 main(int argc, char **argv)
 {
+    const char *instead;
     char shown[80];
 
     setlocale(LC_CTYPE, "");
@@ -56,6 +126,17 @@ main(int argc, char **argv)
             }
             return finish(commands[i].run(argc - 1, argv + 1));
         }
+    }
+    instead = find_instead(argv[1]);
+    if (instead != NULL) {
+        return cmd_fail(NULL, "%s: %s", text_show(shown, sizeof(shown), argv[1]),
+                        instead);
+    }
+    if (is_to_run(argv[1])) {
+        text_show(shown, sizeof(shown), argv[1]);
+        fprintf(stderr, "ntprof: running %s, short for: ntprof run -- %s\n", shown,
+                shown);
+        return finish(cmd_run(argc, argv));
     }
     return cmd_fail(
         NULL,

@@ -99,6 +99,14 @@ class Ends(Attach):
         self.assertIsNone(worker.poll())
         self.assert_nothing_left(FILE)
 
+    def test_process_without_an_option__the_same(self):
+        worker = self.start_worker()
+        result = self.ntprof("attach", worker.pid, "--duration", "500ms", "--by", "process", "--json")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        report = json.loads(result.stdout)
+        self.assertEqual(report["by"], "process")
+        self.assertLessEqual(len(report["rows"]), 1)
+
     def test_signal__deliver_and_succeed(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number):
@@ -270,10 +278,13 @@ class Refused(Attach):
                       "99999999999999999999", "1.5"):
             with self.subTest(words):
                 self.assert_refused(["-p", words], "-p", f"-p {words}:" if words else "-p '':", "1234,5678")
-        self.assert_refused([], "-p PID")
+        self.assert_refused([], "ntprof attach PID")
         self.assert_refused(["-p"], "-p", "value")
-        self.assert_refused(["1234"], "1234: only options", "ntprof help attach")
-        self.assert_refused(["-p", "1", "--", "true"], "true: only options")
+        self.assert_refused(["server"], "server: must be process ids")
+        self.assert_refused(["-p", "1", "--", "true"], "true: must be process ids")
+        self.assert_refused(["1", "1"], "1: 1 is given twice")
+        self.assert_refused(["1", "--by", "thread"], "--by thread: ntprof counts by program")
+        self.assert_refused(["1", "--by", "cpu"], "--by cpu: needs --per cpu")
 
     def test_given_twice__is_named(self):
         pid = os.getpid()

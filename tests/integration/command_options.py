@@ -57,6 +57,9 @@ WRONG = [
     (["--rows", "-1"], ["--rows -1:", "0 (all)"]),
     (["--rows", "many"], ["--rows"]),
     (["--rows"], ["--rows: needs a value"]),
+    (["--by", "colour"], ["--by colour: allowed are function", "source"]),
+    (["--by", "thread"], ["--by thread:", "--by process"]),
+    (["--by", "function,cpu"], ["--by cpu: needs --per cpu"]),
     (["-o"], ["-o", "value"]),
     (["--no-such-option"], ["--no-such-option: no such option", "ntprof help run"]),
     (["-Z"], ["-Z: no such option", "ntprof help run"]),
@@ -121,6 +124,49 @@ class OtherCommands(CommandTest):
             self.assertEqual(result.returncode, 125)
             self.assertEqual(len(said.splitlines()), 1, said)
             self.assertNotIn("\x1b", said)
+
+    def test_words_of_perf__told_what_to_type_instead(self):
+        for words, wanted in ((["record", "-g", "true"], "record: ntprof counts places, not callers; "),
+                              (["stat", "true"], "ntprof run -e SOURCE --by source -- COMMAND"),
+                              (["-g", "true"], "-g: ntprof counts places, not callers; "),
+                              (["--call-graph=dwarf"], "ntprof counts places, not callers; "),
+                              (["run", "-g", "--", "true"], "run: -g: ntprof counts places, not callers"),
+                              (["system", "--call-graph", "fp"], "system: --call-graph: ntprof counts places"),
+                              (["report", "-g"], "report: -g: ntprof counts places, not callers")):
+            with self.subTest(words):
+                result = self.ntprof(*words)
+                said = text(result.stderr)
+                self.assertEqual((result.returncode, result.stdout), (125, b""), said)
+                self.assertIn(wanted, said)
+                self.assertEqual(len(said.splitlines()), 1, said)
+
+    def test_program_as_first_word__is_run(self):
+        (self.folder / "program").write_text("#!/bin/sh\necho \"$@\"\nexit 7\n")
+        (self.folder / "program").chmod(0o755)
+        for words, path in ((["./program", "-F", "two words"], None), (["program", "-F", "two words"], ".:/usr/bin")):
+            with self.subTest(words):
+                environment = dict(harness.bare_environment(), **({"PATH": path} if path else {}))
+                result = self.ntprof(*words, env=environment)
+                self.assertEqual((result.returncode, result.stdout), (7, b"-F two words\n"), text(result.stderr))
+                said = text(result.stderr).splitlines()
+                self.assertEqual(said[0], f"ntprof: running {words[0]}, short for: ntprof run -- {words[0]}")
+                self.assertTrue((self.folder / "ntprof.pb.gz").exists())
+                (self.folder / "ntprof.pb.gz").unlink()
+        result = self.ntprof("./none")
+        self.assertEqual(result.returncode, 127)
+        self.assertIn("cannot run ./none: No such file", text(result.stderr))
+        # Neither a folder nor what cannot be executed is a program.
+        (self.folder / "data").write_text("no program\n")
+        (self.folder / "folder").mkdir()
+        for name in ("data", "folder"):
+            result = self.ntprof(name, env=dict(harness.bare_environment(), PATH="."))
+            self.assertEqual(result.returncode, 125)
+            self.assertIn(f"no command named '{name}'", text(result.stderr))
+
+    def test_keys__of_the_table(self):
+        result = self.profile("--by", "process,image", "--json", "--report", "r.json", "--", "true")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assertEqual(json.loads((self.folder / "r.json").read_text())["by"], "process,image")
 
     def test_help_and_version__on_standard_output(self):
         for words in (["help"], ["help", "run"], ["run", "--help"], ["--help"], ["version"],

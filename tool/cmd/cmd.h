@@ -21,6 +21,9 @@ enum {
 /* Rows of a table unless --rows says otherwise. */
 enum { CMD_ROWS_DEFAULT = 20 };
 
+/* The answer to who asks for call stacks. */
+#define CMD_PLACES_NOT_CALLERS "ntprof counts places, not callers"
+
 #define CMD_FILE_DEFAULT "ntprof.pb.gz"
 
 int cmd_run(int argc, char **argv);

@@ -80,6 +80,10 @@ refuse_option(const struct options_syntax *syntax, int answer, const char *word)
     if (optopt == 0 && is_ambiguous(syntax, word)) {
         return refuse(syntax, word, "short for more than one option");
     }
+    if (optopt == 'g' || strncmp(word, "--call-graph", strlen("--call-graph")) == 0) {
+        return refuse(syntax, optopt != 0 ? letter : word,
+                      CMD_PLACES_NOT_CALLERS ": leave it out");
+    }
     /* A letter may stand among others, in a word that is not read to its end. */
     return refuse(syntax, optopt != 0 ? letter : word, "no such option");
 }

@@ -4,6 +4,7 @@
 #include "cmd/cgroup.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/view_options.h"
 #include "util/number.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@ enum {
     OPT_INTERVAL = OPTION_OWN,
     OPT_BUCKET,
     OPT_HAL,
+    OPT_BY,
     OPT_ROWS,
     OPT_JSON,
     OPT_REPORT,
@@ -48,6 +50,7 @@ static const struct {
     {{"interval", required_argument, NULL, OPT_INTERVAL}, ALL},
     {{"bucket", required_argument, NULL, OPT_BUCKET}, ALL},
     {{"hal", required_argument, NULL, OPT_HAL}, ALL},
+    {{"by", required_argument, NULL, OPT_BY}, WITH_TABLE},
     {{"rows", required_argument, NULL, OPT_ROWS}, WITH_TABLE},
     {{"json", no_argument, NULL, OPT_JSON}, WITH_TABLE},
     {{"report", required_argument, NULL, OPT_REPORT}, WITH_TABLE},
@@ -504,6 +507,8 @@ parse_option(void *context, int option, char *text)
     case 'o':
         options->output = text;
         return true;
+    case OPT_BY:
+        return view_options_keys(options->syntax->command, text, true, &options->by);
     case OPT_ROWS:
         return options_count(options->syntax->command, "--rows", text, "all",
                              &options->rows);
@@ -571,6 +576,20 @@ choose_options(const struct record_syntax *syntax, struct option *chosen)
     chosen[count] = (struct option){0};
 }
 
+/* What rows can be told apart is known before anything is recorded. */
+static bool
+check_keys(const struct record_options *options)
+{
+    if (report_has_key(&options->by, REPORT_BY_THREAD)) {
+        return bad(options, "--by", "thread",
+                   "ntprof counts by program; use --by process");
+    }
+    if (report_has_key(&options->by, REPORT_BY_CPU) && !options->per_cpu) {
+        return bad(options, "--by", "cpu", "needs --per cpu");
+    }
+    return true;
+}
+
 static bool
 check_together(const struct record_options *options)
 {
@@ -590,9 +609,21 @@ check_together(const struct record_options *options)
         return false;
     }
     if (options->syntax->pids && !options->syntax->screen && options->pid_count == 0) {
-        cmd_fail(options->syntax->command, "no process given; try: ntprof %s -p PID",
+        cmd_fail(options->syntax->command, "no process given; try: ntprof %s PID",
                  options->syntax->command);
         return false;
+    }
+    return true;
+}
+
+/* Processes may be named without -p. */
+static bool
+take_pids(struct record_options *options, const struct options_words *words)
+{
+    for (size_t i = 0; !options->syntax->program && i < words->count; i++) {
+        if (!parse_pids(options, words->list[i])) {
+            return false;
+        }
     }
     return true;
 }
@@ -621,7 +652,8 @@ complete(const struct given *given, const struct options_words *words)
 
     return parse_sources(options, given->sources != NULL ? given->sources : "time") &&
            parse_intervals(options, given) && take_program(options, words) &&
-           check_together(options) && list_cpus(options);
+           take_pids(options, words) && check_together(options) &&
+           check_keys(options) && list_cpus(options);
 }
 
 bool
@@ -633,6 +665,7 @@ record_options_take(struct record_options *options, const struct record_syntax *
         .command = syntax->command,
         .known = known,
         .program = syntax->program,
+        .words_max = syntax->pids && !syntax->screen ? SIZE_MAX : 0,
         .set = parse_option,
     };
     struct given given = {.options = options};

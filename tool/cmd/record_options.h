@@ -7,6 +7,7 @@
 #define CMD_RECORD_OPTIONS_H
 
 #include "cmd/names.h"
+#include "report/report.h"
 
 #include <ntprof/ntprof.h>
 #include <stdbool.h>
@@ -19,7 +20,7 @@ enum { RECORD_SOURCES_MAX = 16, RECORD_GROUPS_MAX = 128 };
 struct record_syntax {
     const char *command; /* "run": in messages */
     bool program;  /* words after the options: a program to run; else there are none */
-    bool pids;     /* -p, of which one is needed */
+    bool pids;     /* -p, of which one is needed; words are processes too */
     bool duration; /* --duration */
     bool machine;  /* --kernel, --user, -G */
     bool screen;   /* a live one: -a, -d, and -p is not needed; nothing of tables */
@@ -49,6 +50,7 @@ struct record_options {
     bool user_only;       /* user mode alone */
     char *cgroup;         /* directory of the one that is profiled; NULL: all */
     struct names_options names;
+    struct report_keys by;
     size_t rows;
     bool json;
     bool quiet;

@@ -526,6 +526,7 @@ recording_print(const struct recording *recording, const struct profile *profile
 {
     struct report_options options = {
         .format = recording->options->json ? REPORT_JSON : REPORT_TABLE,
+        .keys = recording->options->by,
         .rows = recording->options->rows,
     };
 

@@ -34,18 +34,19 @@ set_format(struct view_options *view, const char *command, enum report_format fo
     return true;
 }
 
-static bool
-set_keys(struct view_options *view, const char *command, const char *value)
+bool
+view_options_keys(const char *command, const char *value, bool by_source,
+                  struct report_keys *keys)
 {
     char allowed[200];
 
-    if (report_keys_parse(value, &view->report.keys)) {
+    if (report_keys_parse(value, keys)) {
         return true;
     }
     snprintf(allowed, sizeof(allowed),
              "allowed are function, line, image, address, bucket, process, thread, "
              "cpu%s, each once; several with commas: process,function",
-             view->by_source ? ", source" : "");
+             by_source ? ", source" : "");
     return cmd_refuse_value(command, "--by", value, allowed);
 }
 
@@ -73,7 +74,7 @@ view_options_set(struct view_options *view, const char *command, int option,
     case VIEW_ROWS:
         return options_count(command, "--rows", value, "all", &view->report.rows);
     case VIEW_BY:
-        return set_keys(view, command, value);
+        return view_options_keys(command, value, view->by_source, &view->report.keys);
     case VIEW_IMAGE:
         return add_filter(view, command, REPORT_FILTER_IMAGE, value);
     case VIEW_PROCESS:

@@ -36,6 +36,10 @@ struct view_options {
     bool by_source;                /* a row may be one of a source: in messages */
 };
 
+/* The value of --by. False after an error line. */
+bool view_options_keys(const char *command, const char *value, bool by_source,
+                       struct report_keys *keys);
+
 void view_options_init(struct view_options *view, bool by_source);
 void view_options_finish(struct view_options *view);
 

@@ -21,6 +21,4 @@ size_t report_rows_shown(const struct report_options *options, size_t count);
 
 const char *report_key_name(enum report_key key);
 
-bool report_has_key(const struct report_keys *keys, enum report_key key);
-
 #endif

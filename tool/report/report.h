@@ -64,6 +64,8 @@ struct report_options {
  * twice. */
 bool report_keys_parse(const char *text, struct report_keys *keys);
 
+bool report_has_key(const struct report_keys *keys, enum report_key key);
+
 /*
  * Can the profile be shown so? False if it does not tell what a key asks for, or a
  * filter lets nothing through; why is then said in at most size bytes.
