@@ -22,7 +22,8 @@ enum { NTPROF_UNIT_100NS = 0, NTPROF_UNIT_EVENTS = 1 };
  *
  * The books add up: taken = counted + outside, and expected = taken + lost + throttled +
  * missed + unfinished + excluded (expected is what the kernel's own event count gives). What was
- * counted and did not reach a buffer is in unwritten.
+ * counted and did not reach a buffer is in unwritten. The name of a uprobe whose image does not fit is
+ * "uprobe:..." with the end of its path.
  */
 typedef struct ntprof_source_info {
     size_t size;
@@ -64,7 +65,8 @@ typedef struct ntprof_source_info {
  *
  *   session  in: open session
  *   text     in: "time", "page-faults", "cycles", "ProfileTime", "breakpoint:0xADDRESS",
- *            "raw:0xCONFIG" ... (see `ntprof sources`); not case-sensitive
+ *            "uprobe:IMAGE+0xOFFSET", "raw:0xCONFIG" ... (see `ntprof sources`); not case-sensitive
+ *            but in IMAGE
  *   source   out
  *
  * STATUS_INVALID_PARAMETER       an argument is NULL, or a parameter in text is bad
@@ -72,6 +74,10 @@ typedef struct ntprof_source_info {
  * STATUS_INSUFFICIENT_RESOURCES  too many sources
  *
  * A source that this machine lacks is found; its info says why it is not supported.
+ *
+ * A uprobe counts executions of the instruction at an offset in a file, in whatever process that is
+ * profiled maps it. It takes root, and back end perf; there may be any number, and no debug registers are
+ * needed. Its event in the kernel goes with the session.
  */
 NTSTATUS ntprof_source_lookup(struct ntprof_session *session, const char *text,
                               KPROFILE_SOURCE *source);

@@ -28,8 +28,8 @@ ntprof_source_lookup(ntprof_session *session, const char *text, KPROFILE_SOURCE 
     case STATUS_INVALID_PARAMETER:
         return api_leave_because(
             session, status,
-            "\"%.64s\": what is behind the colon is no number that "
-            "the source can have",
+            "\"%.64s\": what is behind the colon is not what the source "
+            "takes",
             text);
     default:
         return api_leave_because(session, status,

@@ -144,7 +144,7 @@ recording_explain_source(const struct recording *recording, const char *name,
         break;
     case STATUS_INVALID_PARAMETER:
         snprintf(why, sizeof(why),
-                 "what is behind the colon is no number that the source can have");
+                 "what is behind the colon is not what the source takes");
         break;
     default: /* it may quote the name */
         text_show(why, sizeof(why),

@@ -201,6 +201,11 @@ bpf_probe_source(struct bpf *bpf, struct perf_source *source)
         return;
     }
     source->probed = true;
+    if (source->uprobe != NULL) {
+        snprintf(source->reason, sizeof(source->reason),
+                 "back end bpf counts no uprobes: back end perf does");
+        return;
+    }
     if (bpf->kernel_included) {
         result = try_source(source, true);
         source->kernel_included = result != -EACCES && result != -EPERM;

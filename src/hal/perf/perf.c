@@ -21,6 +21,9 @@
  * kernel.perf_event_mlock_kb of 516 allows each processor. */
 enum { RING_PAGES_MAX = 128, RING_PAGES_MIN = 2, PROCESSORS_MAX = 65536 };
 
+/* The kernel's ENOTSUPP, which is no errno of C: an instruction that cannot be stepped over. */
+enum { UPROBE_UNSUPPORTED = 524 };
+
 /* For watches of all processes: of one processor at most, and of all together unless that were less
  * than the above. */
 enum { WIDE_RING_PAGES_MAX = 512, WIDE_PAGES_TOTAL = 8192 };
@@ -76,6 +79,30 @@ try_source(const struct perf *perf, const struct perf_source *source, bool kerne
     return 0;
 }
 
+/* One that cannot be made, or be put on that instruction, has its reason. */
+static void
+probe_uprobe(const struct perf *perf, struct perf_source *source)
+{
+    int result;
+
+    source->reason[0] = 0;
+    result = perf_uprobe_make(source->uprobe, &source->config, source->reason,
+                              sizeof(source->reason));
+    if (result == 0) {
+        result = try_source(perf, source, false);
+        perf_uprobe_tried(source->uprobe, result == 0);
+        if (result < 0) {
+            snprintf(source->reason, sizeof(source->reason),
+                     "the kernel puts no uprobe on the instruction there (is it the "
+                     "first byte of one?): %s",
+                     result == -UPROBE_UNSUPPORTED ? "not supported"
+                                                   : strerror(-result));
+        }
+    }
+    (void)perf_source_answer(source, result);
+    source->supported = result == 0; /* without an event there is nothing to start */
+}
+
 void
 perf_probe_source(struct perf *perf, struct perf_source *source)
 {
@@ -86,6 +113,10 @@ perf_probe_source(struct perf *perf, struct perf_source *source)
         return;
     }
     source->probed = true;
+    if (source->uprobe != NULL) {
+        probe_uprobe(perf, source);
+        return;
+    }
     if (perf->kernel) {
         result = try_source(perf, source, true);
         source->kernel_included = result != -EACCES && result != -EPERM;

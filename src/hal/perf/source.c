@@ -94,8 +94,9 @@ set_time_limits(struct perf_source *source, long sample_rate_max)
 static void
 set_event_limits(struct perf_source *source)
 {
-    const bool pmu =
-        source->type != PERF_TYPE_SOFTWARE && source->type != PERF_TYPE_BREAKPOINT;
+    const bool pmu = source->type != PERF_TYPE_SOFTWARE &&
+                     source->type != PERF_TYPE_BREAKPOINT &&
+                     source->type != PERF_TYPE_TRACEPOINT;
 
     source->unit = NTPROF_UNIT_EVENTS;
     source->interval_minimum = pmu ? PMU_MINIMUM : 1;
@@ -157,6 +158,7 @@ void
 perf_sources_finish(struct perf_sources *sources)
 {
     for (size_t i = 0; i < sources->count; i++) {
+        perf_uprobe_delete(sources->items[i]->uprobe);
         free(sources->items[i]);
     }
     free(sources->items);
@@ -242,12 +244,99 @@ lookup_parameter(struct perf_sources *sources, const char *prefix, uint32_t type
     return 0;
 }
 
+static struct perf_source *
+find_uprobe(const struct perf_sources *sources, const struct perf_uprobe *uprobe)
+{
+    for (size_t i = 0; i < sources->count; i++) {
+        const struct perf_uprobe *const one = sources->items[i]->uprobe;
+
+        if (one != NULL && one->offset == uprobe->offset &&
+            strcmp(one->image, uprobe->image) == 0) {
+            return sources->items[i];
+        }
+    }
+    return NULL;
+}
+
+/* The end of a path that does not fit tells more than its beginning. */
+static void
+name_uprobe(char *name, size_t size, const struct perf_uprobe *uprobe)
+{
+    const size_t rest =
+        (size_t)snprintf(name, size, "uprobe:+0x%" PRIx64, uprobe->offset);
+    const size_t room = size - 1 - rest;
+    const size_t length = strlen(uprobe->image);
+    const char *image = uprobe->image;
+    const char *dots = "";
+
+    if (length > room) {
+        dots = "...";
+        image += length - (room - strlen(dots));
+        while ((*image & 0xC0) == 0x80) {
+            image++; /* not amid a character */
+        }
+    }
+    snprintf(name, size, "uprobe:%s%.*s+0x%" PRIx64, dots, (int)room, image,
+             uprobe->offset);
+}
+
+/* Find or make that of an instruction; uprobe is the new source's, or NULL is left there. */
+static int
+add_uprobe(struct perf_sources *sources, struct perf_uprobe **uprobe,
+           struct perf_source **source)
+{
+    char name[sizeof((*source)->name)];
+    const struct row row = {.number = sources->next_number,
+                            .name = name,
+                            .nt_name = "",
+                            .type = PERF_TYPE_TRACEPOINT};
+
+    *source = find_uprobe(sources, *uprobe);
+    if (*source != NULL) {
+        return 0;
+    }
+    if (sources->next_number > NUMBER_LAST) {
+        return -ENOSPC;
+    }
+    name_uprobe(name, sizeof(name), *uprobe);
+    *source = add(sources, &row, 0);
+    if (*source == NULL) {
+        return -ENOMEM;
+    }
+    (*source)->uprobe = *uprobe;
+    *uprobe = NULL;
+    sources->next_number++;
+    return 0;
+}
+
+static int
+lookup_uprobe(struct perf_sources *sources, const char *parameter,
+              struct perf_source **source)
+{
+    const char *const plus = strrchr(parameter, '+');
+    struct perf_uprobe *uprobe;
+    uint64_t offset;
+    int result;
+
+    if (plus == NULL || plus == parameter || parse_parameter(plus + 1, &offset) < 0) {
+        return -EINVAL;
+    }
+    uprobe = perf_uprobe_create(parameter, (size_t)(plus - parameter), offset);
+    if (uprobe == NULL) {
+        return -ENOMEM;
+    }
+    result = add_uprobe(sources, &uprobe, source);
+    perf_uprobe_delete(uprobe);
+    return result;
+}
+
 int
 perf_sources_lookup(struct perf_sources *sources, const char *text,
                     struct perf_source **source)
 {
     static const char breakpoint[] = "breakpoint:";
     static const char raw[] = "raw:";
+    static const char uprobe[] = "uprobe:";
     struct perf_source *found = NULL;
     int result = 0;
 
@@ -257,6 +346,8 @@ perf_sources_lookup(struct perf_sources *sources, const char *text,
     } else if (strncasecmp(text, raw, sizeof(raw) - 1) == 0) {
         result = lookup_parameter(sources, raw, PERF_TYPE_RAW, text + sizeof(raw) - 1,
                                   &found);
+    } else if (strncasecmp(text, uprobe, sizeof(uprobe) - 1) == 0) {
+        result = lookup_uprobe(sources, text + sizeof(uprobe) - 1, &found);
     } else {
         found = find_name(sources, text);
         result = found != NULL ? 0 : -ENOENT;

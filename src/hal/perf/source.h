@@ -9,6 +9,7 @@
 #define HAL_PERF_SOURCE_H
 
 #include "hal/perf/books.h"
+#include "hal/perf/uprobe.h"
 
 #include <linux/perf_event.h>
 #include <ntprof/source.h>
@@ -16,7 +17,7 @@
 
 struct perf_source {
     KPROFILE_SOURCE number;
-    char name[48];
+    char name[48];    /* of a uprobe whose image does not fit: the end of its path */
     char nt_name[48]; /* "" for ntprof's own */
     uint32_t unit;    /* NTPROF_UNIT_... */
     bool kernel_only; /* counts only in kernel mode */
@@ -25,6 +26,7 @@ struct perf_source {
     uint32_t type;
     uint64_t config;
     uint64_t breakpoint_address; /* PERF_TYPE_BREAKPOINT */
+    struct perf_uprobe *uprobe; /* owned; NULL: none. config is there once it is made */
 
     uint64_t interval;
     uint64_t interval_asked; /* 0: nobody asked */
@@ -63,8 +65,8 @@ struct perf_source *perf_sources_find(const struct perf_sources *sources,
                                       KPROFILE_SOURCE number);
 
 /*
- * perf_sources_lookup - by name, NT name, "breakpoint:0xADDRESS" or "raw:0xCONFIG"; the latter
- * two are made when they are first named. Case does not matter.
+ * perf_sources_lookup - by name, NT name, "breakpoint:0xADDRESS", "raw:0xCONFIG" or "uprobe:IMAGE+OFFSET";
+ * the latter three are made when they are first named. Case does not matter but in IMAGE.
  *
  * Returns 0; -EINVAL for a bad parameter; -ENOENT; -ENOMEM; -ENOSPC with no number left.
  */

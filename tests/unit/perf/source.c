@@ -85,9 +85,21 @@ static void
 lookup__bad_parameter__refused(void **state)
 {
     static const char *const texts[] = {
-        "breakpoint:",   "breakpoint:x", "breakpoint:0x", "breakpoint:-1",
-        "breakpoint: 1", "raw:0x12g",    "raw:1 ",        "raw:0x10000000000000000",
+        "breakpoint:",
+        "breakpoint:x",
+        "breakpoint:0x",
+        "breakpoint:-1",
+        "breakpoint: 1",
+        "raw:0x12g",
+        "raw:1 ",
+        "raw:0x10000000000000000",
         "RAW:",
+        "uprobe:",
+        "uprobe:/bin/true",
+        "uprobe:+1",
+        "uprobe:/bin/true+",
+        "uprobe:/bin/true+x",
+        "uprobe:/bin/true+-1",
     };
     struct perf_sources *sources = *state;
     const size_t count = sources->count;
@@ -99,6 +111,33 @@ lookup__bad_parameter__refused(void **state)
         assert_null(source);
     }
     assert_int_equal(sources->count, count);
+}
+
+static void
+lookup__uprobe__named_by_its_image_and_offset(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *name;
+    } rows[] = {
+        {"uprobe:/bin/true+0x40", "uprobe:/bin/true+0x40"},
+        {"Uprobe:/bin/a+b c:d+64", "uprobe:/bin/a+b c:d+0x40"},
+        {"uprobe:/opt/some/very/long/path/to/a/program+0x40",
+         "uprobe:...some/very/long/path/to/a/program+0x40"},
+    };
+    struct perf_sources *sources = *state;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct perf_source *source = NULL;
+        struct perf_source *again = NULL;
+
+        assert_int_equal(perf_sources_lookup(sources, rows[i].text, &source), 0);
+        assert_int_equal(perf_sources_lookup(sources, rows[i].text, &again), 0);
+        assert_ptr_equal(source, again);
+        assert_int_equal(source->interval, 1);
+        assert_int_equal(source->uprobe->offset, 0x40);
+        assert_string_equal(source->name, rows[i].name);
+    }
 }
 
 static void
@@ -201,6 +240,7 @@ main(void)
         source_test(lookup__no_such_name__output_untouched),
         source_test(lookup__bad_parameter__refused),
         source_test(lookup__parameter__one_source_for_one_value),
+        source_test(lookup__uprobe__named_by_its_image_and_offset),
         source_test(set_interval__outside_limits__clamped_and_remembered),
         source_test(init__sample_rate_limit__bounds_time),
     };
