@@ -223,6 +223,15 @@ PLANTED = {b"FUNCTION________________": b"\033[31m\033]0;t\a\n\xff<b>;\",%n \xc2
            b"SOURCE____________.c": b"\033[2J\n\xff<script>;.c\xe2\x80\xae"}
 
 
+# Runs 200 ms of processor time.
+WORK = """
+#include <time.h>
+volatile unsigned long sum;
+__attribute__((noinline)) void work(void) { for (int i = 0; i < 1000000; i++) sum += i; }
+int main(void) { while (clock() < CLOCKS_PER_SEC / 5) work(); return 0; }
+"""
+
+
 class RealProgram(Hostile):
     """Hostile symbols, and names of source, file and process, of a program that runs."""
 
@@ -255,6 +264,55 @@ class RealProgram(Hostile):
             self.assertIn(b"<b>;", listing)
         for form in FORMS[2:]:
             self.assertEqual(harmful(self.succeed("export", "--format", form, "p")), [], form)
+
+
+class Bombs(Hostile):
+    """Programs whose debug information is small in the file and large when it is read."""
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "work.c").write_text(WORK)
+        self.build("gcc", "-O1", "-g", "-gdwarf-4", "-o", "app", "work.c")
+
+    def build(self, *words):
+        result = self.run_bare(list(words))
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+
+    def replace(self, file, section=".debug_line"):
+        """The file becomes that section, packed."""
+        self.build("objcopy", "--update-section", f"{section}={file}", "app")
+        self.build("objcopy", "--compress-debug-sections=zlib", "app")
+        self.assertLess((self.folder / "app").stat().st_size, 1_000_000)
+
+    def recorded(self):
+        """What was said, and the rows by function and line."""
+        result = self.profile("-o", "p", "--", self.folder / "app")
+        self.assertEqual((result.returncode, harmful(result.stderr)), (0, []), text(result.stderr))
+        rows = self.json("report.schema.json", "report", "--json", "--rows", "0", "--by", "line", "p")["rows"]
+        return text(result.stderr), rows
+
+    def test_line_program_of_many_rows__functions_alone_and_said(self):
+        self.build("objcopy", "--dump-section", ".debug_line=lines", "app")
+        table = bytearray((self.folder / "lines").read_bytes())
+        length, = struct.unpack_from("<I", table)
+        table[4 + length:4 + length] = b"\x20" * 10_000_000
+        struct.pack_into("<I", table, 0, length + 10_000_000)
+        (self.folder / "lines").write_bytes(table)
+        self.replace("lines")
+        said, rows = self.recorded()
+        self.assertIn("code has function names only", said)
+        self.assertIn("1 image would have cost too much memory or time", said)
+        self.assertTrue([row for row in rows if row["function"] == "work"], rows)
+        self.assertEqual([row for row in rows if row["function"] == "work" and row["file"]], [])
+
+    def test_section_that_unpacks_to_more_than_memory__functions_alone_and_said(self):
+        with open(self.folder / "strings", "wb") as strings:
+            strings.truncate(140 << 20)
+        self.replace("strings", ".debug_str")
+        result = self.profile("--max-memory", "256M", "-o", "p", "--", self.folder / "app")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assertIn("code has function names only", text(result.stderr))
+        self.assertIn("work", self.functions("p"))
 
 
 COMMANDS = {

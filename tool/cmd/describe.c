@@ -123,6 +123,13 @@ put_gaps(FILE *out, const struct collector_gaps *gaps, uint64_t untold, bool int
             "raise it",
             gaps->unnamed, plural(gaps->unnamed, "", "s"));
     }
+    if (gaps->bounded_images != 0) {
+        add(out, &first,
+            "%" PRIu64
+            " image%s would have cost too much memory or time to read: names "
+            "or lines are missing",
+            gaps->bounded_images, plural(gaps->bounded_images, "", "s"));
+    }
     if (gaps->refused_maps != 0) {
         add(out, &first,
             "the perf map%s of %" PRIu64 " process%s %s not read: hits of %s JIT code "

@@ -1031,6 +1031,7 @@ snapshot_fill(struct collector *collector, struct profile *profile, enum snapsho
     }
     gaps->unnamed = naming_unnamed(collector->naming);
     gaps->refused_maps = naming_refused_maps(collector->naming);
+    gaps->bounded_images = naming_bounded_images(collector->naming);
     free(images);
     return complete;
 }

@@ -51,7 +51,8 @@ struct collector_gaps {
         refused; /* mappings left out because of memory_max: hits there are outside */
     uint64_t
         unnamed; /* JIT maps given up because of memory_max, and not there to be read again */
-    uint64_t refused_maps; /* perf maps that are there and were not read */
+    uint64_t refused_maps;   /* perf maps that are there and were not read */
+    uint64_t bounded_images; /* images whose names or lines would have cost too much */
 };
 
 struct collector;

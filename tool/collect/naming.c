@@ -3,6 +3,7 @@
 #include "collect/naming.h"
 #include "collect/place.h"
 #include "collect/usage.h"
+#include "sym/budget.h"
 #include "sym/open_regular.h"
 #include "sym/sym.h"
 
@@ -32,6 +33,7 @@ struct namer {
     bool partial;  /* map names the counts alone that it was read for */
     bool noted;    /* why names are missing was said */
     bool refused;  /* there is a perf map that was not read */
+    bool bounded;  /* something of elf would have cost too much */
     uint64_t hits; /* of the image when map was read */
     time_t read_s; /* CLOCK_MONOTONIC: when map was read */
 };
@@ -46,13 +48,32 @@ struct naming {
     uint64_t unnamed;    /* JIT maps that were given up and are not there any more */
     uint64_t maps_left; /* bytes of perf maps that may still be read for this profile */
     struct sym_settings symbols;
+    struct sym_clock clock; /* of one profile's names */
 };
+
+/* What names of one image may take: half of all memory, and no less than programs of some size need. */
+enum { IMAGE_MEMORY_SHARE = 2, IMAGE_MEMORY_MIN_MIB = 64 };
+
+/* Processor time for all names of one profile. */
+enum { NAMES_SECONDS = 30 };
 
 /* Rows between two reports of progress. */
 enum { PROGRESS_ROWS = 256 };
 
 /* Of all perf maps that one profile needs; it takes a second or two. Node writes some megabytes. */
 #define PERF_MAPS_BYTES_MAX (UINT64_C(256) << 20)
+
+static uint64_t
+image_memory(uint64_t memory_max)
+{
+    const uint64_t least = (uint64_t)IMAGE_MEMORY_MIN_MIB << 20;
+    const uint64_t share = memory_max / IMAGE_MEMORY_SHARE;
+
+    if (memory_max == 0) {
+        return 0;
+    }
+    return share > least ? share : least;
+}
 
 struct naming *
 naming_new(uint64_t memory_max, const struct sym_settings *symbols)
@@ -65,6 +86,10 @@ naming_new(uint64_t memory_max, const struct sym_settings *symbols)
     }
     if (naming != NULL && symbols != NULL) {
         naming->symbols = *symbols;
+    }
+    if (naming != NULL) {
+        naming->symbols.memory_max = image_memory(memory_max);
+        naming->symbols.clock = &naming->clock;
     }
     return naming;
 }
@@ -429,6 +454,17 @@ read_group(struct naming *naming, struct jit *jits, size_t count, uint64_t bytes
     close(jits[0].file.fd);
 }
 
+uint64_t
+naming_bounded_images(const struct naming *naming)
+{
+    uint64_t bounded = 0;
+
+    for (size_t i = 0; i < naming->count; i++) {
+        bounded += naming->namers[i].bounded;
+    }
+    return bounded;
+}
+
 bool
 naming_begin(struct naming *naming, struct image *const *images, size_t count,
              const struct profile *profile)
@@ -438,6 +474,7 @@ naming_begin(struct naming *naming, struct image *const *images, size_t count,
     size_t end;
 
     naming->maps_left = PERF_MAPS_BYTES_MAX;
+    sym_clock_start(&naming->clock, NAMES_SECONDS);
     if (jits == NULL || (count > 0 && naming_get(naming, count - 1) == NULL)) {
         free(jits);
         return false;
@@ -635,6 +672,9 @@ static void
 say_note(const struct naming *naming, struct namer *namer)
 {
     const struct sym_settings *const symbols = &naming->symbols;
+
+    namer->bounded =
+        namer->bounded || (namer->elf != NULL && sym_image_is_bounded(namer->elf));
 
     if (symbols->say != NULL && namer->elf != NULL && !namer->noted &&
         sym_image_note(namer->elf)[0] != '\0') {

@@ -19,7 +19,8 @@ struct sym_settings;
  * NULL: out of memory.
  *
  *   memory_max  bytes of the whole process; 0: no limit. From half of it on what was read is given
- *               up again, and read anew the next time that it is needed
+ *               up again, and read anew the next time that it is needed; names of one image may take half
+ *               of it, or 64 MiB
  *   symbols     copied; NULL: all zero
  */
 struct naming *naming_new(uint64_t memory_max, const struct sym_settings *symbols);
@@ -40,7 +41,8 @@ bool naming_add_source(struct profile *profile, const ntprof_source_info *info);
 
 /*
  * Before the rows of a profile: reads the perf maps of processes with hits since then, each file once, also if
- * several processes share it, and 256 MiB of them at most. False: out of memory.
+ * several processes share it, and 256 MiB of them at most. From then on all names may take 30 s of the thread's
+ * processor time. False: out of memory.
  *
  *   images  their numbers are their places here
  */
@@ -60,6 +62,9 @@ bool naming_add_rows(struct naming *naming, struct profile *profile,
 
 /* JIT maps that were given up for want of memory and could not be read again. */
 uint64_t naming_unnamed(const struct naming *naming);
+
+/* Images of which something would have cost too much memory or time: said, once each. */
+uint64_t naming_bounded_images(const struct naming *naming);
 
 /* Processes whose perf map is there and was not read: said why, once each. */
 uint64_t naming_refused_maps(const struct naming *naming);

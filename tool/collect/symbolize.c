@@ -8,6 +8,7 @@
 #include "collect/symbolize.h"
 
 #include "collect/place.h"
+#include "sym/budget.h"
 #include "sym/open_regular.h"
 
 #include <errno.h>
@@ -17,6 +18,9 @@
 
 /* Rows between two reports of progress. */
 enum { PROGRESS_ROWS = 256 };
+
+/* Processor time for all names, as when a profile is made. */
+enum { NAMES_SECONDS = 30 };
 
 /* work - the profile, and its rows in the order of their images. */
 struct work {
@@ -190,8 +194,13 @@ bool
 symbolize(struct profile *profile, const struct sym_settings *settings,
           struct symbolize_books *books)
 {
-    struct work work = {.profile = profile, .settings = settings, .books = books};
+    struct sym_settings limited = *settings;
+    struct work work = {.profile = profile, .settings = &limited, .books = books};
+    struct sym_clock clock;
     bool complete;
+
+    sym_clock_start(&clock, NAMES_SECONDS);
+    limited.clock = &clock;
 
     *books = (struct symbolize_books){.rows = 0};
     work.order = calloc(profile->row_count + 1, sizeof(*work.order));

@@ -17,6 +17,9 @@
 #define DEBUG_FOLDER "/usr/lib/debug"
 #define LINK_BYTES_MAX (UINT64_C(1) << 16)
 
+/* A sparse file may have more than anybody can read. */
+#define CRC_BYTES_MAX ((off_t)1 << 32)
+
 /* search - one image's search, so that a candidate is judged by one call. */
 struct search {
     const struct sym_elf *image;
@@ -46,11 +49,13 @@ static bool
 crc_fits(int fd, uint32_t expected)
 {
     unsigned char *block = malloc(65536);
+    struct stat status;
     uLong crc = crc32(0, NULL, 0);
     off_t at = 0;
     ssize_t got = 0;
 
-    if (block == NULL) {
+    if (block == NULL || fstat(fd, &status) != 0 || status.st_size > CRC_BYTES_MAX) {
+        free(block);
         return false;
     }
     while ((got = pread(fd, block, 65536, at)) > 0) {

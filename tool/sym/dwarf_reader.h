@@ -68,6 +68,7 @@ struct sym_dwarf_entry {
     struct sym_dwarf_value str_offsets_base;
     struct sym_dwarf_value rnglists_base;
     struct sym_dwarf_value gnu_ranges_base;
+    struct sym_dwarf_value stmt_list;
 };
 
 /* sym_dwarf_part - of a section: what belongs to one unit of a package, else all. */
@@ -90,6 +91,8 @@ struct sym_dwarf_unit {
     bool root_read;
     bool split_sought;
     bool lines_read;    /* by libdw */
+    bool lines_refused; /* they would cost too much */
+    bool first_abbrev;  /* the root has the first one of its table */
     const char *folder; /* of the compilation, or NULL; set with root_read */
     const struct sym_dwarf_abbrevs *abbrevs; /* NULL until needed */
     uint64_t low_pc;
@@ -121,7 +124,8 @@ struct sym_dwarf {
         *supplement; /* borrowed: the file that DW_FORM_GNU_ref_alt leads to */
 };
 
-/* Takes the sections over, also on failure. NULL: out of memory, or no unit at all. */
+/* Takes the sections over, also on failure. NULL: out of memory or budget, or no unit at all. What is read of
+ * them is taken from their budget. */
 struct sym_dwarf *sym_dwarf_open(struct sym_dwarf_sections *sections, bool split);
 
 void sym_dwarf_close(struct sym_dwarf *dwarf); /* NULL is allowed */
@@ -148,7 +152,7 @@ struct sym_dwarf_value sym_dwarf_read_value(const struct sym_dwarf_unit *unit,
                                             struct sym_dwarf_cursor *cursor,
                                             uint64_t form, uint64_t implicit);
 
-/* NULL if it is no string, or one that does not end. Lives as long as the file's sections. */
+/* NULL if it is no string, or none that ends within 64 KiB. Lives as long as the file's sections. */
 const char *sym_dwarf_string(const struct sym_dwarf_unit *unit,
                              const struct sym_dwarf_value *value);
 

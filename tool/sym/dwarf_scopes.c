@@ -32,7 +32,10 @@ push_parent(struct walk *walk)
 {
     if (walk->depth == walk->room) {
         const size_t room = walk->room == 0 ? 64 : walk->room * 2;
-        uint32_t *larger = reallocarray(walk->parents, room, sizeof(*larger));
+        uint32_t *larger = sym_budget_take(walk->unit->dwarf->sections.budget,
+                                           (room - walk->room) * sizeof(*larger))
+                               ? reallocarray(walk->parents, room, sizeof(*larger))
+                               : NULL;
 
         if (larger == NULL) {
             walk->no_memory = true;
@@ -56,6 +59,11 @@ append_scope(struct walk *walk, const struct sym_dwarf_entry *entry)
 {
     struct sym_dwarf_scopes *scopes = walk->scopes;
 
+    if (!sym_budget_take(walk->unit->dwarf->sections.budget,
+                         2 * sizeof(*scopes->items))) {
+        walk->no_memory = true;
+        return false;
+    }
     if (scopes->count == scopes->room) {
         const size_t room = scopes->room == 0 ? 64 : scopes->room * 2;
         struct sym_dwarf_scope *larger =
@@ -199,8 +207,10 @@ read_scopes(struct sym_dwarf_unit *unit)
     if (scopes == NULL) {
         return NULL;
     }
+    scopes->places.budget = unit->dwarf->sections.budget;
     walk_entries(&walk);
     free(walk.parents);
+    sym_budget_give(unit->dwarf->sections.budget, walk.room * sizeof(*walk.parents));
     if (walk.no_memory || !sym_table_build(&scopes->places, SYM_OVERLAP_LATEST)) {
         sym_table_finish(&scopes->places); /* and is not tried again at each address */
     }

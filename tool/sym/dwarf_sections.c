@@ -72,10 +72,15 @@ struct layout {
 _Static_assert(SYM_DWARF_SECTIONS *SECTION_NAME_BYTES < LAYOUT_NAMES_BYTES,
                "names have room");
 
+/* Who packs what does not get smaller? It is read at once. */
+#define PACKED_MORE_MAX 65536
+
 static bool
 claims_too_much(const struct piece *piece, uint64_t ratio)
 {
-    return piece->size / ratio > piece->end - piece->at;
+    const uint64_t packed = piece->end - piece->at;
+
+    return piece->size / ratio > packed || packed > piece->size + PACKED_MORE_MAX;
 }
 
 /* An Elf_Chdr in our byte order, in the wide form. Not by libelf, which reads the whole section for it. */
@@ -349,21 +354,28 @@ native_byte_order(const struct sym_elf *file)
 
 bool
 sym_dwarf_sections_copy(const struct sym_elf *file, bool split,
-                        struct sym_dwarf_sections *sections, char *why, size_t why_size)
+                        struct sym_budget *budget, struct sym_dwarf_sections *sections,
+                        char *why, size_t why_size)
 {
     struct layout layout = {.why = why, .why_size = why_size};
 
-    *sections = (struct sym_dwarf_sections){.image = NULL};
+    *sections = (struct sym_dwarf_sections){.image = NULL, .budget = budget};
     why[0] = '\0';
     if (!native_byte_order(file) || !plan(file, split, &layout)) {
         return false;
     }
-    sections->image = calloc(1, (size_t)layout.total);
-    if (sections->image == NULL) {
-        snprintf(why, why_size, "there is no memory for its debug sections");
+    if (!sym_budget_take(budget, layout.total)) {
+        snprintf(why, why_size, "its debug sections have %llu MiB",
+                 (unsigned long long)(layout.total >> 20));
         return false;
     }
     sections->image_bytes = (size_t)layout.total;
+    sections->image = calloc(1, sections->image_bytes);
+    if (sections->image == NULL) {
+        snprintf(why, why_size, "there is no memory for its debug sections");
+        sym_dwarf_sections_finish(sections);
+        return false;
+    }
     write_header(sections->image);
     if (!write_sections(file, &layout, sections)) {
         sym_dwarf_sections_finish(sections);
@@ -376,5 +388,6 @@ void
 sym_dwarf_sections_finish(struct sym_dwarf_sections *sections)
 {
     free(sections->image);
+    sym_budget_give(sections->budget, sections->image_bytes);
     *sections = (struct sym_dwarf_sections){.image = NULL};
 }

@@ -9,6 +9,7 @@
 #ifndef SYM_DWARF_SECTIONS_H
 #define SYM_DWARF_SECTIONS_H
 
+#include "sym/budget.h"
 #include "sym/elf_file.h"
 
 enum sym_dwarf_section_id {
@@ -36,17 +37,21 @@ struct sym_dwarf_sections {
     char *image; /* owned: an ELF file of all that is there */
     size_t image_bytes;
     struct sym_dwarf_section items[SYM_DWARF_SECTIONS];
+    struct sym_budget
+        *budget; /* they and what is made of them are taken from it; may be NULL */
 };
 
 /*
  * Copies. The file may be closed after.
  *
+ *   budget borrowed by sections
  *   split  sections of split units (".debug_info.dwo") instead of ordinary ones
  *   why    out: "" or, for people, why a file that has such sections cannot be used
  *
  * False if there is no .debug_info, with what it needs, in native byte order and readable.
  */
 bool sym_dwarf_sections_copy(const struct sym_elf *file, bool split,
+                             struct sym_budget *budget,
                              struct sym_dwarf_sections *sections, char *why,
                              size_t why_size);
 

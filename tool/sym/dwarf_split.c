@@ -36,16 +36,19 @@ struct sym_dwarf_split {
     uint64_t refused;
     char first[PATH_MAX]; /* name of the first that was missing or refused */
     char note[PATH_MAX + 200];
+    struct sym_budget *budget;
 };
 
 struct sym_dwarf_split *
-sym_dwarf_split_new(const char *root, const char *image, const char *debug)
+sym_dwarf_split_new(const char *root, const char *image, const char *debug,
+                    struct sym_budget *budget)
 {
     struct sym_dwarf_split *split = calloc(1, sizeof(*split));
 
     if (split == NULL) {
         return NULL;
     }
+    split->budget = budget;
     split->root = strdup(root);
     split->image = strdup(image);
     split->debug = strdup(debug);
@@ -86,7 +89,8 @@ read_file(struct sym_dwarf_split *split, int fd)
     if (sym_elf_open(&file, fd) != 0) {
         return NULL;
     }
-    if (sym_dwarf_sections_copy(&file, true, &sections, why, sizeof(why))) {
+    if (sym_dwarf_sections_copy(&file, true, split->budget, &sections, why,
+                                sizeof(why))) {
         if (sections.image_bytes > SPLIT_BYTES_MAX - split->bytes) {
             sym_dwarf_sections_finish(&sections);
         } else {
@@ -421,7 +425,7 @@ seek(struct sym_dwarf_split *split, struct sym_dwarf_unit *unit)
     const char *name;
     const char *folder;
 
-    if (!sym_dwarf_root(unit, &root)) {
+    if (!sym_budget_in_time(split->budget) || !sym_dwarf_root(unit, &root)) {
         return;
     }
     name = sym_dwarf_string(unit, &root.dwo_name);

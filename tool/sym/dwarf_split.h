@@ -18,7 +18,8 @@ struct sym_dwarf_split;
  * NULL: out of memory.
  */
 struct sym_dwarf_split *sym_dwarf_split_new(const char *root, const char *image,
-                                            const char *debug);
+                                            const char *debug,
+                                            struct sym_budget *budget);
 
 /* Before the file of the skeletons is closed, or after. NULL is allowed. */
 void sym_dwarf_split_delete(struct sym_dwarf_split *split);

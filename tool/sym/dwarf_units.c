@@ -67,6 +67,9 @@ can_be_read(const struct sym_dwarf_unit *unit)
            (unit->address_bytes == 4 || unit->address_bytes == 8);
 }
 
+/* Of a unit: ours, and libdw's of the same. */
+#define UNIT_COST (sizeof(struct sym_dwarf_unit) + 512)
+
 static bool
 append_unit(struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit)
 {
@@ -94,7 +97,8 @@ read_headers(struct sym_dwarf *dwarf)
     struct sym_dwarf_unit unit;
 
     for (uint64_t at = 0; at < size && read_header(dwarf, at, &unit); at = unit.end) {
-        if (can_be_read(&unit) && !append_unit(dwarf, &unit)) {
+        if (!sym_budget_take(dwarf->sections.budget, UNIT_COST) ||
+            (can_be_read(&unit) && !append_unit(dwarf, &unit))) {
             return false;
         }
     }
@@ -112,6 +116,7 @@ sym_dwarf_open(struct sym_dwarf_sections *sections, bool split)
     }
     dwarf->sections = *sections;
     dwarf->is_split = split;
+    dwarf->places.budget = dwarf->sections.budget;
     *sections = (struct sym_dwarf_sections){.image = NULL};
     dwarf->abbrevs_budget =
         4 * dwarf->sections.items[SYM_DWARF_ABBREV].size + UINT64_C(65536);
@@ -272,6 +277,7 @@ fill_abbrevs(struct sym_dwarf *dwarf, struct sym_dwarf_abbrevs *table)
 
     while (read_abbrev(&cursor, &abbrev) && abbrev.code != 0) {
         if ((uint64_t)(cursor.at - begin) > dwarf->abbrevs_budget ||
+            !sym_budget_take(dwarf->sections.budget, 2 * sizeof(abbrev)) ||
             !append_abbrev(table, &room, &abbrev)) {
             return false;
         }
@@ -358,6 +364,7 @@ find_abbrev(struct sym_dwarf_unit *unit, uint64_t code, struct sym_dwarf_abbrev 
             unit->dwarf, unit->abbrevs_at + unit->parts[SYM_DWARF_ABBREV].offset);
 
         if (!unit->root_read && read_abbrev(&cursor, abbrev) && abbrev->code == code) {
+            unit->first_abbrev = true;
             return true;
         }
         unit->abbrevs = find_abbrevs(
@@ -417,6 +424,8 @@ place_of(struct sym_dwarf_entry *entry, uint64_t attribute)
         return &entry->rnglists_base;
     case DW_AT_GNU_ranges_base:
         return &entry->gnu_ranges_base;
+    case DW_AT_stmt_list:
+        return &entry->stmt_list;
     default:
         return NULL;
     }
@@ -460,7 +469,7 @@ sym_dwarf_next_entry(struct sym_dwarf_unit *unit, struct sym_dwarf_cursor *curso
     struct sym_dwarf_abbrev abbrev;
 
     *entry = (struct sym_dwarf_entry){.tag = 0};
-    if (cursor->failed) {
+    if (cursor->failed || !sym_budget_step(unit->dwarf->sections.budget)) {
         return false;
     }
     entry->offset = (uint64_t)(begin - info);

@@ -137,17 +137,25 @@ sym_dwarf_read_value(const struct sym_dwarf_unit *unit, struct sym_dwarf_cursor 
 
 /* --- strings --- */
 
+/* Longer names are forged: one that is as long as the file could be that of each function. */
+#define STRING_BYTES_MAX ((size_t)1 << 16)
+
 static const char *
 string_at(const struct sym_dwarf *dwarf, enum sym_dwarf_section_id id, uint64_t offset)
 {
     const struct sym_dwarf_section *section;
+    size_t left;
 
     if (dwarf == NULL) {
         return NULL;
     }
     section = &dwarf->sections.items[id];
-    if (offset >= section->size ||
-        memchr(section->bytes + offset, 0, (size_t)(section->size - offset)) == NULL) {
+    if (offset >= section->size) {
+        return NULL;
+    }
+    left = (size_t)(section->size - offset);
+    if (memchr(section->bytes + offset, 0,
+               left < STRING_BYTES_MAX ? left : STRING_BYTES_MAX) == NULL) {
         return NULL;
     }
     return (const char *)section->bytes + offset;
@@ -301,7 +309,7 @@ take_range(const struct list *list, uint64_t base, uint64_t start, uint64_t end)
 static bool
 spend_range(struct sym_dwarf *dwarf)
 {
-    if (dwarf->ranges_budget == 0) {
+    if (dwarf->ranges_budget == 0 || !sym_budget_step(dwarf->sections.budget)) {
         return false;
     }
     dwarf->ranges_budget--;

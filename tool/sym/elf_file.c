@@ -59,6 +59,12 @@ integer_at(const unsigned char *bytes, size_t size, bool big_endian)
     return value;
 }
 
+uint64_t
+sym_elf_integer(const struct sym_elf *file, const unsigned char *bytes, size_t size)
+{
+    return integer_at(bytes, size, file->big_endian);
+}
+
 /*
  * How many sections libelf would take the file to have: e_shnum, or if that is 0 the size field of
  * the first section header. It allocates several hundred bytes for each, so this is judged first.
@@ -88,7 +94,7 @@ claimed_section_count(const struct sym_elf *file, const unsigned char *header)
 }
 
 static bool
-header_is_sane(const struct sym_elf *file)
+header_is_sane(struct sym_elf *file)
 {
     unsigned char header[sizeof(Elf64_Ehdr)] = {0};
 
@@ -102,6 +108,8 @@ header_is_sane(const struct sym_elf *file)
         !sym_elf_read(file, 0, header, sizeof(header))) {
         return false;
     }
+    file->wide = header[EI_CLASS] == ELFCLASS64;
+    file->big_endian = header[EI_DATA] == ELFDATA2MSB;
     return claimed_section_count(file, header) <= SYM_ELF_SECTIONS_MAX;
 }
 
@@ -148,7 +156,7 @@ load_sections(struct sym_elf *file)
     }
     file->section_count = count;
     if (elf_getshdrstrndx(file->elf, &names) == 0) {
-        file->section_names = sym_elf_section_copy(file, names, SYM_ELF_TABLE_BYTES_MAX,
+        file->section_names = sym_elf_section_copy(file, names, SYM_ELF_NAMES_BYTES_MAX,
                                                    &file->section_names_size);
     }
     return 0;
@@ -325,12 +333,13 @@ size_t
 sym_elf_build_id(const struct sym_elf *file,
                  unsigned char id[SYM_ELF_BUILD_ID_BYTES_MAX])
 {
+    unsigned int looked_at = 0;
     size_t size = 0;
 
     for (size_t i = 0; i < file->segment_count && size == 0; i++) {
         const GElf_Phdr *segment = &file->segments[i];
 
-        if (segment->p_type == PT_NOTE) {
+        if (segment->p_type == PT_NOTE && looked_at++ < SYM_ELF_NOTES_MAX) {
             size = build_id_at(file, segment->p_offset, segment->p_filesz,
                                segment->p_align, id);
         }
@@ -338,7 +347,8 @@ sym_elf_build_id(const struct sym_elf *file,
     for (size_t i = 1; i < file->section_count && size == 0; i++) {
         const GElf_Shdr *section = &file->sections[i];
 
-        if (section->sh_type == SHT_NOTE && sym_elf_section_in_file(file, i)) {
+        if (section->sh_type == SHT_NOTE && sym_elf_section_in_file(file, i) &&
+            looked_at++ < SYM_ELF_NOTES_MAX) {
             size = build_id_at(file, section->sh_offset, section->sh_size,
                                section->sh_addralign, id);
         }

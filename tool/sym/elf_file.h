@@ -19,7 +19,9 @@
 #define SYM_ELF_SECTIONS_MAX (1u << 17)
 #define SYM_ELF_SEGMENTS_MAX (1u << 12)
 #define SYM_ELF_TABLE_BYTES_MAX (UINT64_C(1) << 30)
+#define SYM_ELF_NAMES_BYTES_MAX (UINT64_C(1) << 24)
 #define SYM_ELF_NOTE_BYTES_MAX (UINT64_C(1) << 16)
+#define SYM_ELF_NOTES_MAX 256u
 #define SYM_ELF_BUILD_ID_BYTES_MAX 64u
 
 struct sym_elf {
@@ -28,6 +30,8 @@ struct sym_elf {
     const unsigned char *bytes;
     uint64_t size;
     uint16_t machine;
+    bool wide; /* 64-bit */
+    bool big_endian;
     GElf_Shdr *sections; /* a copy: no call per look */
     size_t section_count;
     char *section_names; /* NUL-terminated copy */
@@ -46,6 +50,10 @@ void sym_elf_close(struct sym_elf *file);
 
 /* Exactly size bytes at offset, or false. */
 bool sym_elf_read(const struct sym_elf *file, uint64_t offset, void *to, size_t size);
+
+/* An unsigned integer of the file's byte order, of 1 to 8 bytes. */
+uint64_t sym_elf_integer(const struct sym_elf *file, const unsigned char *bytes,
+                         size_t size);
 
 /* Index of the first section of that name, type PROGBITS or the like; 0 if none. */
 size_t sym_elf_find_section(const struct sym_elf *file, const char *name);

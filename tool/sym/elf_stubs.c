@@ -13,7 +13,7 @@
 
 #define STUB_BYTES 16u
 #define AARCH64_HEADER_BYTES 32u
-#define SECTION_BYTES_MAX (UINT64_C(1) << 26)
+#define SECTION_BYTES_MAX (UINT64_C(1) << 24)
 
 struct slot {
     uint64_t address; /* of the word in the global offset table */

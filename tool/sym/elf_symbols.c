@@ -7,26 +7,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Symbols that are read at once. */
+enum { SYMBOLS_AT_ONCE = 1024 };
+
 /* symbol_source - a symbol table and what it refers to. */
 struct symbol_source {
     const struct sym_elf *file;
-    Elf_Data *symbols;
-    Elf_Data *wide_indices; /* SHT_SYMTAB_SHNDX, or NULL */
-    const char *strings;    /* NUL-terminated copy, the table's from now on */
+    uint64_t symbols; /* where they begin in the file */
+    uint64_t count;
+    uint64_t wide_indices; /* the same, of wide_count */
+    uint64_t wide_count;
+    const char *strings; /* NUL-terminated copy, the table's from now on */
     size_t strings_size;
 };
-
-/* The decoded table of a section, or NULL. Bounds are checked before libelf allocates. */
-static Elf_Data *
-section_data(const struct sym_elf *file, size_t index)
-{
-    if (!sym_elf_section_in_file(file, index) ||
-        file->sections[index].sh_size > SYM_ELF_TABLE_BYTES_MAX ||
-        (file->sections[index].sh_flags & SHF_COMPRESSED) != 0) {
-        return NULL;
-    }
-    return elf_getdata(elf_getscn(file->elf, index), NULL);
-}
 
 static size_t
 find_section_of_type(const struct sym_elf *file, uint32_t type)
@@ -39,16 +32,19 @@ find_section_of_type(const struct sym_elf *file, uint32_t type)
     return 0;
 }
 
-static Elf_Data *
-find_wide_indices(const struct sym_elf *file, size_t symbols)
+static void
+find_wide_indices(struct symbol_source *source, size_t symbols)
 {
+    const struct sym_elf *const file = source->file;
+
     for (size_t i = 1; i < file->section_count; i++) {
         if (file->sections[i].sh_type == SHT_SYMTAB_SHNDX &&
-            file->sections[i].sh_link == symbols) {
-            return section_data(file, i);
+            file->sections[i].sh_link == symbols && sym_elf_section_in_file(file, i)) {
+            source->wide_indices = file->sections[i].sh_offset;
+            source->wide_count = file->sections[i].sh_size / sizeof(Elf32_Word);
+            return;
         }
     }
-    return NULL;
 }
 
 /* "$x", "$d" and the like mark where code and data begin on ARM and RISC-V; ".L" is a local label. */
@@ -138,25 +134,97 @@ add_symbol(const struct symbol_source *source, const GElf_Sym *symbol, Elf32_Wor
     return sym_table_add(table, &entry);
 }
 
-static int
-add_all(const struct symbol_source *source, struct sym_table *table)
+/* The symbol at bytes as the file has it. */
+static GElf_Sym
+decode_symbol(const struct sym_elf *file, const unsigned char *bytes)
 {
-    const size_t entry_size = gelf_fsize(source->file->elf, ELF_T_SYM, 1, EV_CURRENT);
-    const size_t count = entry_size == 0 ? 0 : source->symbols->d_size / entry_size;
+    GElf_Sym symbol;
 
-    for (size_t i = 0; i < count && i <= INT32_MAX; i++) {
-        GElf_Sym symbol;
-        Elf32_Word wide = 0;
+    if (file->wide) {
+        symbol.st_name = (Elf64_Word)sym_elf_integer(file, bytes, 4);
+        symbol.st_info = bytes[4];
+        symbol.st_other = bytes[5];
+        symbol.st_shndx = (Elf64_Section)sym_elf_integer(file, bytes + 6, 2);
+        symbol.st_value = sym_elf_integer(file, bytes + 8, 8);
+        symbol.st_size = sym_elf_integer(file, bytes + 16, 8);
+    } else {
+        symbol.st_name = (Elf64_Word)sym_elf_integer(file, bytes, 4);
+        symbol.st_value = sym_elf_integer(file, bytes + 4, 4);
+        symbol.st_size = sym_elf_integer(file, bytes + 8, 4);
+        symbol.st_info = bytes[12];
+        symbol.st_other = bytes[13];
+        symbol.st_shndx = (Elf64_Section)sym_elf_integer(file, bytes + 14, 2);
+    }
+    return symbol;
+}
 
-        if (gelf_getsymshndx(source->symbols, source->wide_indices, (int)i, &symbol,
-                             &wide) == NULL) {
-            break;
-        }
-        if (!add_symbol(source, &symbol, wide, table)) {
+/* Symbols from first on, at most as many as are read at once. 0, or a negative errno. */
+static int
+add_some(const struct symbol_source *source, uint64_t first, uint64_t count,
+         struct sym_table *table)
+{
+    const struct sym_elf *const file = source->file;
+    const size_t size = file->wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+    unsigned char symbols[SYMBOLS_AT_ONCE * sizeof(Elf64_Sym)];
+    unsigned char wide[SYMBOLS_AT_ONCE * sizeof(Elf32_Word)] = {0};
+    uint64_t wide_count = 0;
+
+    if (first < source->wide_count) {
+        wide_count = source->wide_count - first;
+        wide_count = wide_count < count ? wide_count : count;
+    }
+    if (!sym_elf_read(file, source->symbols + first * size, symbols, count * size) ||
+        !sym_elf_read(file, source->wide_indices + first * sizeof(Elf32_Word), wide,
+                      wide_count * sizeof(Elf32_Word))) {
+        return -EIO;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        const GElf_Sym symbol = decode_symbol(file, symbols + i * size);
+        const uint64_t index =
+            sym_elf_integer(file, wide + i * sizeof(Elf32_Word), sizeof(Elf32_Word));
+
+        if (!add_symbol(source, &symbol, (Elf32_Word)index, table)) {
             return -ENOMEM;
         }
     }
-    return 1;
+    return 0;
+}
+
+/* What cannot be read ends the table; what stands before is used. */
+static int
+add_all(const struct symbol_source *source, struct sym_table *table)
+{
+    int error = 0;
+
+    for (uint64_t at = 0; error == 0 && at < source->count; at += SYMBOLS_AT_ONCE) {
+        const uint64_t left = source->count - at;
+
+        error = add_some(source, at, left < SYMBOLS_AT_ONCE ? left : SYMBOLS_AT_ONCE,
+                         table);
+    }
+    return error == -ENOMEM ? error : 1;
+}
+
+/* Names are taken from the budget: 0, 1 if there are none, or a negative errno. */
+static int
+copy_strings(struct symbol_source *source, size_t index, struct sym_table *table)
+{
+    const struct sym_elf *const file = source->file;
+    char *strings;
+
+    if (!sym_elf_section_in_file(file, index)) {
+        return 1;
+    }
+    if (!sym_table_take(table, file->sections[index].sh_size)) {
+        return -ENOMEM;
+    }
+    strings = sym_elf_section_copy(file, index, SYM_ELF_TABLE_BYTES_MAX,
+                                   &source->strings_size);
+    if (strings == NULL) {
+        return 1;
+    }
+    source->strings = strings;
+    return sym_table_own(table, strings) ? 0 : -ENOMEM;
 }
 
 int
@@ -164,25 +232,27 @@ sym_elf_add_symbols(const struct sym_elf *file, uint32_t section_type,
                     struct sym_table *table)
 {
     const size_t index = find_section_of_type(file, section_type);
+    const size_t size = file->wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
     struct symbol_source source = {.file = file};
-    char *strings;
+    const bool refused = table->budget != NULL && table->budget->refused;
+    int error;
 
-    if (index == 0) {
+    if (index == 0 || (file->sections[index].sh_flags & SHF_COMPRESSED) != 0) {
         return 0;
     }
-    strings = sym_elf_section_copy(file, file->sections[index].sh_link,
-                                   SYM_ELF_TABLE_BYTES_MAX, &source.strings_size);
-    if (strings == NULL) {
+    error = copy_strings(&source, file->sections[index].sh_link, table);
+    if (error > 0) {
         return 0;
     }
-    if (!sym_table_own(table, strings)) {
-        return -ENOMEM;
+    if (error == 0) {
+        source.symbols = file->sections[index].sh_offset;
+        source.count = file->sections[index].sh_size / size;
+        find_wide_indices(&source, index);
+        error = add_all(&source, table);
     }
-    source.strings = strings;
-    source.symbols = section_data(file, index);
-    if (source.symbols == NULL || source.symbols->d_buf == NULL) {
-        return 0;
+    if (error == -ENOMEM && table->budget != NULL && table->budget->refused &&
+        !refused) {
+        return -EFBIG;
     }
-    source.wide_indices = find_wide_indices(file, index);
-    return add_all(&source, table);
+    return error;
 }

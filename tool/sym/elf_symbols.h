@@ -10,7 +10,7 @@
 
 /*
  * Each adds to the table what it finds; names are copied. 1 if there was a table, 0 if there was
- * none or nobody can read it, -ENOMEM.
+ * none or nobody can read it, -ENOMEM, -EFBIG if it is more than the table's budget has.
  *
  *   section_type  SHT_SYMTAB or SHT_DYNSYM
  */

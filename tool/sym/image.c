@@ -41,10 +41,13 @@ struct sym_image {
     size_t segment_count;
     bool loaded;
     bool has_symbols;
+    bool symbols_refused; /* a table would take too much memory */
     struct sym_table table;
     struct sym_lines *lines;
     struct sym_settings settings;
+    struct sym_budget budget;
     char note[512];
+    char bound[512]; /* what was too much, for people */
 };
 
 static int
@@ -120,6 +123,9 @@ finish_open(struct sym_image *image)
 {
     const int error =
         image->path == NULL || image->root == NULL ? -ENOMEM : read_headers(image);
+
+    sym_budget_begin(&image->budget, 0, NULL);
+    image->table.budget = &image->budget;
 
     if (error != 0) {
         sym_image_close(image);
@@ -212,6 +218,7 @@ void
 sym_image_configure(struct sym_image *image, const struct sym_settings *settings)
 {
     image->settings = *settings;
+    sym_budget_begin(&image->budget, settings->memory_max, settings->clock);
 }
 
 const char *
@@ -229,15 +236,30 @@ count_found(struct sym_image *image, int found)
     return found;
 }
 
+/* Adds a table; one that takes too much is left out whole. */
+static int
+add_table(struct sym_image *image, const struct sym_elf *file, uint32_t type)
+{
+    int found = sym_elf_add_symbols(file, type, &image->table);
+
+    if (found == -EFBIG) {
+        sym_table_finish(&image->table);
+        image->has_symbols = false;
+        image->symbols_refused = true;
+        found = 0;
+    }
+    return found;
+}
+
 /* Adds the names of the best full table: the image's own, its debug file's, the compressed one. */
 static int
 add_full_table(struct sym_image *image, const struct sym_elf *file,
                const struct sym_elf *debug)
 {
-    int found = sym_elf_add_symbols(file, SHT_SYMTAB, &image->table);
+    int found = add_table(image, file, SHT_SYMTAB);
 
     if (found == 0 && debug != NULL) {
-        found = sym_elf_add_symbols(debug, SHT_SYMTAB, &image->table);
+        found = add_table(image, debug, SHT_SYMTAB);
     }
     if (found == 0) {
         found = sym_elf_add_mini_debuginfo(file, &image->table);
@@ -252,11 +274,11 @@ load_tables(struct sym_image *image, const struct sym_elf *file,
     int found = add_full_table(image, file, debug);
 
     if (found >= 0) {
-        found =
-            count_found(image, sym_elf_add_symbols(file, SHT_DYNSYM, &image->table));
+        found = count_found(image, add_table(image, file, SHT_DYNSYM));
     }
     if (found >= 0) {
         found = sym_elf_add_stubs(file, &image->table);
+        found = found < 0 && image->budget.refused ? 0 : found; /* without some stubs */
     }
     if (found < 0 || !sym_table_build(&image->table, SYM_OVERLAP_INNERMOST)) {
         sym_table_finish(&image->table);
@@ -279,10 +301,11 @@ static void
 load_lines(struct sym_image *image, const struct sym_elf *file,
            const struct sym_elf *debug, const struct sym_debug_file *found)
 {
-    struct sym_lines_source source = {file, image->root, image->path, image->path,
-                                      image->settings.download};
+    struct sym_lines_source source = {
+        file,          image->root, image->path, image->path, image->settings.download,
+        &image->budget};
 
-    if (image->settings.no_lines) {
+    if (image->settings.no_lines || !sym_budget_in_time(&image->budget)) {
         return;
     }
     image->lines = sym_lines_open(&source, image->note, sizeof(image->note));
@@ -331,6 +354,9 @@ load(struct sym_image *image)
         return;
     }
     image->loaded = true;
+    if (!sym_budget_in_time(&image->budget)) {
+        return;
+    }
     error = open_elf(image, &file);
     if (error != 0 || file.size != image->size) {
         snprintf(image->note, sizeof(image->note),
@@ -351,10 +377,41 @@ sym_image_has_symbols(struct sym_image *image)
     return image->has_symbols;
 }
 
+bool
+sym_image_is_bounded(const struct sym_image *image)
+{
+    return image->budget.refused || image->budget.late;
+}
+
+/* What was too much, in words. */
+static const char *
+describe_bound(struct sym_image *image)
+{
+    if (image->budget.late) {
+        snprintf(
+            image->bound, sizeof(image->bound),
+            "no time is left for the names of %s: reading those of all images took "
+            "as long as it may",
+            image->path);
+    } else {
+        snprintf(image->bound, sizeof(image->bound),
+                 "%s of %s would take more than %llu MiB: %s; a larger --max-memory "
+                 "allows more",
+                 image->symbols_refused ? "the symbol table" : "the debug information",
+                 image->path, (unsigned long long)(image->budget.bytes >> 20),
+                 image->symbols_refused ? "it is left out"
+                                        : "code has function names only");
+    }
+    return image->bound;
+}
+
 const char *
 sym_image_note(struct sym_image *image)
 {
     load(image);
+    if (sym_image_is_bounded(image)) {
+        return describe_bound(image);
+    }
     if (image->note[0] == '\0' && image->lines != NULL) {
         return sym_lines_note(image->lines);
     }

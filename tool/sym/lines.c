@@ -9,6 +9,7 @@
 
 #include "sym/debug_file.h"
 #include "sym/dwarf_split.h"
+#include "sym/line_cost.h"
 #include "util/buffer.h"
 #include "util/string_set.h"
 
@@ -20,6 +21,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+/* libdw looks through a unit's table of abbreviations up to that of its root, and keeps them. */
+#define ABBREV_COST 64
 
 /* Deeper chains are forged: the outer end is cut off. */
 #define FRAMES_MAX 512
@@ -34,6 +38,9 @@
 /* A row takes a byte of the section at least, so the section is decoded so often at most; then all is kept. */
 #define PASSES_MAX 8
 
+/* libdw makes 48 bytes of each 16. */
+#define ARANGES_COST 3
+
 /* half - a file of debug information, as we and as libdw have it open. */
 struct half {
     struct sym_dwarf *units;
@@ -47,6 +54,8 @@ struct sym_lines {
     struct sym_dwarf_split *split;
     uintptr_t stack_low;  /* of the stack that was looked at last; 0: none was */
     uintptr_t stack_high; /* behind its end */
+    struct sym_budget *budget;
+    uint64_t taken;       /* of it, for what libdw holds */
     size_t rows;          /* that libdw holds */
     uint64_t rows_before; /* that it held and does not any more */
     /* Of files, joined with the folder of their compilation: copies, since libdw's may go. */
@@ -87,13 +96,14 @@ half_begin_lines(struct half *half)
 
 /* False if there is nothing to read; why is "" or says why not. */
 static bool
-half_open(const struct sym_elf *file, struct half *half, char *why, size_t why_size)
+half_open(const struct sym_elf *file, struct sym_budget *budget, struct half *half,
+          char *why, size_t why_size)
 {
     struct sym_dwarf_sections sections;
     const struct sym_dwarf_sections *kept;
 
     *half = (struct half){.units = NULL};
-    if (!sym_dwarf_sections_copy(file, false, &sections, why, why_size)) {
+    if (!sym_dwarf_sections_copy(file, false, budget, &sections, why, why_size)) {
         return false;
     }
     half->units = sym_dwarf_open(&sections, false);
@@ -101,6 +111,10 @@ half_open(const struct sym_elf *file, struct half *half, char *why, size_t why_s
         return false;
     }
     kept = &half->units->sections;
+    if (!sym_budget_take(budget, ARANGES_COST * kept->items[SYM_DWARF_ARANGES].size)) {
+        half_close(half);
+        return false;
+    }
     half->elf = elf_memory(kept->image, kept->image_bytes);
     if (!half_begin_lines(half)) {
         half_close(half);
@@ -121,7 +135,7 @@ open_supplement(struct sym_lines *lines, const struct sym_lines_source *source,
     sym_debug_file_open_supplement(source->file, source->path, source->root,
                                    source->download, &found, why, sizeof(why));
     if (found.fd >= 0 && sym_elf_open(&file, found.fd) == 0) {
-        if (half_open(&file, &lines->supplement, why, sizeof(why))) {
+        if (half_open(&file, source->budget, &lines->supplement, why, sizeof(why))) {
             lines->own.units->supplement = lines->supplement.units;
             dwarf_setalt(lines->own.lines, lines->supplement.lines);
         }
@@ -141,14 +155,16 @@ open_all(struct sym_lines *lines, const struct sym_lines_source *source, char *n
 {
     char why[256];
 
-    if (!half_open(source->file, &lines->own, why, sizeof(why))) {
+    lines->budget = source->budget;
+    if (!half_open(source->file, source->budget, &lines->own, why, sizeof(why))) {
         if (why[0] != '\0') {
             snprintf(note, note_size, "no lines from %s: %s", source->path, why);
         }
         return false;
     }
     open_supplement(lines, source, note, note_size);
-    lines->split = sym_dwarf_split_new(source->root, source->image, source->path);
+    lines->split =
+        sym_dwarf_split_new(source->root, source->image, source->path, source->budget);
     return lines->split != NULL;
 }
 
@@ -287,6 +303,36 @@ run_decoder(struct sym_lines *lines, Dwarf_Die *root)
     return start_decoder(root, &thread) && pthread_join(thread, NULL) == 0;
 }
 
+/* Takes what libdw will need for the unit's lines, before it reads any. */
+static bool
+take_lines(struct sym_lines *lines, struct sym_dwarf_unit *unit)
+{
+    const struct sym_dwarf_sections *const sections = &lines->own.units->sections;
+    struct sym_dwarf_entry root;
+    uint64_t cost = 0;
+
+    if (!sym_dwarf_root(unit, &root) ||
+        (root.comp_dir.form != 0 && unit->folder == NULL)) {
+        return false;
+    }
+    if (root.stmt_list.form != 0) {
+        cost = sym_line_cost(sections, root.stmt_list.number, unit->address_bytes,
+                             unit->folder == NULL ? 0 : strlen(unit->folder),
+                             sym_budget_left(lines->budget));
+    }
+    if (cost == SYM_LINE_COST_UNKNOWN) {
+        return false;
+    }
+    if (!unit->first_abbrev && unit->abbrevs != NULL) {
+        cost += unit->abbrevs->count * ABBREV_COST;
+    }
+    if (!sym_budget_take(lines->budget, cost)) {
+        return false;
+    }
+    lines->taken += cost;
+    return true;
+}
+
 /* Has libdw read the unit's lines once, which it keeps. */
 static bool
 read_lines(struct sym_lines *lines, struct sym_dwarf_unit *unit, Dwarf_Die *root)
@@ -294,8 +340,12 @@ read_lines(struct sym_lines *lines, struct sym_dwarf_unit *unit, Dwarf_Die *root
     Dwarf_Lines *rows;
     size_t count;
 
-    if (unit->lines_read) {
-        return true;
+    if (unit->lines_read || unit->lines_refused) {
+        return unit->lines_read;
+    }
+    if (!take_lines(lines, unit)) {
+        unit->lines_refused = true;
+        return false;
     }
     unit->lines_read = run_decoder(lines, root);
     if (unit->lines_read && dwarf_getsrclines(root, &rows, &count) == 0) {
@@ -324,6 +374,8 @@ forget_rows(struct sym_lines *lines)
     }
     lines->rows_before += lines->rows;
     lines->rows = 0;
+    sym_budget_give(lines->budget, lines->taken);
+    lines->taken = 0;
     if (half_begin_lines(&lines->own) && lines->supplement.lines != NULL) {
         dwarf_setalt(lines->own.lines, lines->supplement.lines);
     }
@@ -345,6 +397,7 @@ full_path(const struct place *place, const char *file)
     struct sym_lines *lines = place->lines;
     const char *folder = place->unit->folder;
     uint32_t number;
+    size_t known;
 
     if (file == NULL) {
         return "";
@@ -359,7 +412,14 @@ full_path(const struct place *place, const char *file)
     if (buffer_text(&lines->path) == NULL) {
         return "";
     }
+    if (!sym_budget_take(lines->budget, lines->path.size)) {
+        return "";
+    }
+    known = lines->paths.count;
     number = string_set_add(&lines->paths, buffer_text(&lines->path), lines->path.size);
+    if (lines->paths.count == known) {
+        sym_budget_give(lines->budget, lines->path.size);
+    }
     return number == HASH_INDEX_NONE ? "" : lines->paths.texts[number];
 }
 
@@ -428,7 +488,7 @@ sym_lines_find(struct sym_lines *lines, uint64_t address, struct sym_frame **fra
     size_t count = 0;
 
     *frames = lines->frames;
-    if (!find_place(lines, address, &place)) {
+    if (!sym_budget_in_time(lines->budget) || !find_place(lines, address, &place)) {
         return 0;
     }
     functions = sym_dwarf_split_find(lines->split, place.unit);

@@ -22,10 +22,12 @@ struct sym_lines_source {
     const char *image;          /* path of the image below root */
     struct sym_download
         *download; /* for the file that it shares with others; may be NULL */
+    struct sym_budget *budget; /* of the image, which outlives lines */
 };
 
 /*
- * NULL if there is no debug information, if it is too large, or memory ran out.
+ * NULL if there is no debug information, if it is too large, or memory or the budget ran out. What is read later is
+ * taken from the budget too; what is too much has no lines.
  *
  *   note  kept if nothing is to be said, else for people: why there are none, or not all
  */

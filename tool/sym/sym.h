@@ -13,12 +13,15 @@
 #include <stdint.h>
 
 struct sym_image;
+struct sym_clock;
 struct sym_download;
 
 /* sym_settings - how far names are looked for. All zero: lines, and no download. */
 struct sym_settings {
     bool no_lines;                 /* functions by the symbol tables alone */
     struct sym_download *download; /* NULL: debug files of this machine alone */
+    uint64_t memory_max;           /* bytes for one image; 0: 1 GiB */
+    struct sym_clock *clock;       /* of all images; NULL: no limit */
     /* Told now and then while names are read; may be NULL. what is hostile. */
     void (*progress)(void *context, const char *what, uint64_t done, uint64_t total);
     /* Told why names of an image are missing; may be NULL. note is hostile. */
@@ -73,6 +76,9 @@ const char *sym_image_build_id(const struct sym_image *image);
 
 /* Was any symbol table found? */
 bool sym_image_has_symbols(struct sym_image *image);
+
+/* Did something of it cost too much memory or time? Then names or lines are missing. */
+bool sym_image_is_bounded(const struct sym_image *image);
 
 /* "" or, for people, why names are missing: a debug file refused, memory short. */
 const char *sym_image_note(struct sym_image *image);

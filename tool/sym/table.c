@@ -13,14 +13,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An entry while the array grows, its place in the heap, and the two ranges that it may become. */
+#define ENTRY_COST (2 * sizeof(struct sym_entry) + 4 + 2 * sizeof(struct sym_range))
+
 /* Indices are 32 bits wide, and a range array holds two per symbol. */
 #define ENTRIES_MAX (UINT32_MAX / 4)
+
+bool
+sym_table_take(struct sym_table *table, uint64_t bytes)
+{
+    if (!sym_budget_take(table->budget, bytes)) {
+        return false;
+    }
+    table->taken += bytes;
+    return true;
+}
 
 bool
 sym_table_add(struct sym_table *table, const struct sym_entry *entry)
 {
     if (entry->start >= entry->end || entry->name[0] == '\0') {
         return true;
+    }
+    if (!sym_table_take(table, ENTRY_COST)) {
+        return false;
     }
     if (table->entry_count == table->entry_room) {
         const size_t room = table->entry_room == 0 ? 1024 : table->entry_room * 2;
@@ -505,5 +521,6 @@ sym_table_finish(struct sym_table *table)
     free(table->owned);
     free(table->ranges);
     free(table->entries);
-    *table = (struct sym_table){0};
+    sym_budget_give(table->budget, table->taken);
+    *table = (struct sym_table){.budget = table->budget};
 }

@@ -9,6 +9,8 @@
 #ifndef SYM_TABLE_H
 #define SYM_TABLE_H
 
+#include "sym/budget.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,12 +54,17 @@ struct sym_table {
     size_t range_count;
     void **owned;
     size_t owned_count;
+    struct sym_budget *budget; /* what entries and ranges are taken from; may be NULL */
+    uint64_t taken;            /* of it */
 };
 
-/* A table is {0} at first. All that return bool: false if memory ran out. */
+/* A table is {0} at first, but for its budget. All that return bool: false if memory or the budget ran out. */
 
 /* Empty ranges and empty names are passed over. */
 bool sym_table_add(struct sym_table *table, const struct sym_entry *entry);
+
+/* Takes bytes of the budget for what is given to the table. */
+bool sym_table_take(struct sym_table *table, uint64_t bytes);
 
 /* Takes malloc'd memory over, also on failure. */
 bool sym_table_own(struct sym_table *table, void *memory);
@@ -77,6 +84,7 @@ struct sym_range *sym_table_find_before(const struct sym_table *table, uint64_t 
 bool sym_range_name(struct sym_range *range, const char **name,
                     const char **system_name);
 
+/* Gives back to the budget, which stays. */
 void sym_table_finish(struct sym_table *table);
 
 #endif

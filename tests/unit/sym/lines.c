@@ -7,6 +7,8 @@
  */
 #include "fixture.h"
 
+#include "sym/budget.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -482,6 +484,95 @@ lines__more_than_are_kept__each_right_again(void **state)
     sym_image_close(image);
 }
 
+/* In an image that may take so much. */
+static struct sym_image *
+open_within(uint64_t memory_max, struct sym_clock *clock)
+{
+    const struct sym_settings settings = {.memory_max = memory_max, .clock = clock};
+    struct sym_image *const image = open_app();
+
+    sym_image_configure(image, &settings);
+    return image;
+}
+
+/* 300,000 rows, which libdw would hold in 34 MB. */
+static void
+lines__more_than_memory_allows__function_names_and_a_note(void **state)
+{
+    struct sym_clock clock;
+    struct sym_image *image;
+    struct sym_name name;
+    uint64_t start;
+    uint64_t end;
+
+    (void)state;
+    fixture_write(fixture_path("many.c"), many_text, strlen(many_text));
+    build("gcc -g -DPASTE=many_x -c many.c && gcc -g " SOURCES " many.o -o app");
+    find_function("many_x", &start, &end);
+    image = open_within(UINT64_C(16) << 20, NULL);
+    assert_true(sym_image_lookup_address(image, start + 1000, &name));
+    assert_string_equal(name.name, "many_x");
+    assert_int_equal(name.line, 0);
+    assert_true(sym_image_is_bounded(image));
+    assert_non_null(strstr(sym_image_note(image), "code has function names only"));
+    /* Another unit of the image has what it needs. */
+    find_function("outer", &start, &end);
+    assert_true(sym_image_lookup_address(image, start, &name));
+    assert_true(name.line > 0);
+    sym_image_close(image);
+
+    image = open_within(UINT64_C(64) << 20, NULL);
+    assert_string_equal(strrchr(check_many(image, "many_x"), '/'), "/many.c");
+    assert_false(sym_image_is_bounded(image));
+    assert_string_equal(sym_image_note(image), "");
+    sym_image_close(image);
+
+    sym_clock_start(&clock, 0);
+    image = open_within(0, &clock);
+    assert_false(sym_image_lookup_address(image, start, &name));
+    assert_non_null(strstr(sym_image_note(image), "no time is left"));
+    sym_image_close(image);
+}
+
+/* 100,000 functions in a table that would take 20 MB. */
+static void
+symbols__more_than_memory_allows__left_out_and_said(void **state)
+{
+    FILE *const code = fopen(fixture_path("many.s"), "w");
+    struct sym_image *image;
+    struct sym_name name;
+    uint64_t start;
+    uint64_t end;
+
+    (void)state;
+    assert_non_null(code);
+    fprintf(code, ".text\n");
+    for (int i = 0; i < 100000; i++) {
+        fprintf(code, "f%d: nop\n.type f%d, @function\n.size f%d, 1\n", i, i, i);
+    }
+    fprintf(code, ".section .note.GNU-stack,\"\",@progbits\n");
+    assert_int_equal(fclose(code), 0);
+    build("gcc -c many.s && gcc -O1 -rdynamic " SOURCES " many.o -o app");
+    find_function("f77777", &start, &end);
+    image = open_within(UINT64_C(8) << 20, NULL);
+    assert_false(sym_image_lookup_address(image, start, &name));
+    assert_non_null(strstr(sym_image_note(image), "symbol table"));
+    assert_true(sym_image_is_bounded(image));
+    /* The dynamic table is small. */
+    find_function("main", &start, &end);
+    assert_true(sym_image_lookup_address(image, start, &name));
+    assert_string_equal(name.name, "main");
+    assert_true(sym_image_has_symbols(image));
+    sym_image_close(image);
+
+    find_function("f77777", &start, &end);
+    image = open_within(UINT64_C(64) << 20, NULL);
+    assert_true(sym_image_lookup_address(image, start, &name));
+    assert_string_equal(name.name, "f77777");
+    assert_string_equal(sym_image_note(image), "");
+    sym_image_close(image);
+}
+
 /* Run again as a program of its own, since a stack is measured out at exec. */
 static void
 stack__of_128_kib__enough(void **state)
@@ -526,6 +617,8 @@ main(int argc, char **argv)
         IN_FOLDER(packed__stream_damaged__said),
         IN_FOLDER(settings__no_lines__functions_alone),
         IN_FOLDER(lines__more_than_are_kept__each_right_again),
+        IN_FOLDER(lines__more_than_memory_allows__function_names_and_a_note),
+        IN_FOLDER(symbols__more_than_memory_allows__left_out_and_said),
         IN_FOLDER(stack__of_128_kib__enough),
     };
 

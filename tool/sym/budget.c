@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* budget.c - what names may cost. */
+#include "sym/budget.h"
+
+#include <stddef.h>
+#include <time.h>
+
+#define BYTES_DEFAULT (UINT64_C(1) << 30)
+
+/* Each of some 100 ns, or of a microsecond at most. */
+enum { STEPS_PER_LOOK = 1024 };
+
+static uint64_t
+thread_time_ns(void)
+{
+    struct timespec now;
+
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0) {
+        return 0;
+    }
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+void
+sym_clock_start(struct sym_clock *clock, unsigned int seconds)
+{
+    clock->end_ns = thread_time_ns() + seconds * UINT64_C(1000000000);
+}
+
+void
+sym_budget_begin(struct sym_budget *budget, uint64_t bytes, struct sym_clock *clock)
+{
+    *budget = (struct sym_budget){.bytes = bytes == 0 ? BYTES_DEFAULT : bytes,
+                                  .clock = clock};
+    budget->left = budget->bytes;
+}
+
+bool
+sym_budget_take(struct sym_budget *budget, uint64_t bytes)
+{
+    if (budget == NULL) {
+        return true;
+    }
+    if (bytes > budget->left) {
+        budget->refused = true;
+        return false;
+    }
+    budget->left -= bytes;
+    return true;
+}
+
+void
+sym_budget_give(struct sym_budget *budget, uint64_t bytes)
+{
+    if (budget != NULL) {
+        budget->left += bytes;
+    }
+}
+
+uint64_t
+sym_budget_left(const struct sym_budget *budget)
+{
+    return budget == NULL ? UINT64_MAX : budget->left;
+}
+
+bool
+sym_budget_in_time(struct sym_budget *budget)
+{
+    if (budget == NULL || budget->clock == NULL ||
+        thread_time_ns() <= budget->clock->end_ns) {
+        return true;
+    }
+    budget->late = true;
+    return false;
+}
+
+bool
+sym_budget_step(struct sym_budget *budget)
+{
+    if (budget == NULL || ++budget->steps < STEPS_PER_LOOK) {
+        return true;
+    }
+    budget->steps = 0;
+    return sym_budget_in_time(budget);
+}
