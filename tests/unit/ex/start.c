@@ -664,6 +664,94 @@ finish_system__hits_queued__counted(void **state)
     machine_give_up(&queued);
 }
 
+/* ---- Sources beyond 15 bits ---- */
+
+static void
+has_any_source(void *context, KPROFILE_SOURCE source, HAL_SOURCE *information)
+{
+    (void)context;
+    (void)source;
+    *information = (HAL_SOURCE){.Supported = TRUE, .Interval = 10000};
+}
+
+static NTSTATUS
+start_any_source(void *context, KPROFILE_SOURCE source, ULONG processor, ULONG64 pid)
+{
+    (void)context;
+    (void)source;
+    (void)processor;
+    (void)pid;
+    return STATUS_SUCCESS;
+}
+
+static void
+stop_any_source(void *context, KPROFILE_SOURCE source, ULONG processor, ULONG64 pid)
+{
+    (void)start_any_source(context, source, processor, pid);
+}
+
+/* What a started profile keeps of a source, on a machine that has all there are. */
+static KPROFILE_SOURCE
+kept_source(ULONG version, KPROFILE_SOURCE source)
+{
+    const struct machine_options options = {.ex.Version = version};
+    EX_CREATE_PROFILE request = machine_request();
+    struct machine any;
+    HAL_TABLE table;
+    KPROFILE_SOURCE kept;
+    HANDLE handle;
+    void *body;
+
+    machine_open(&any, &options);
+    table = *any.system.Hal.Table;
+    table.QuerySource = has_any_source;
+    table.StartProfileInterrupt = start_any_source;
+    table.StopProfileInterrupt = stop_any_source;
+    table.BeginProfileInterrupts = NULL;
+    any.system.Hal.Table = any.system.Ke.Hal.Table = &table;
+    request.ProfileSource = source;
+    assert_int_equal(ExCreateProfile(&any.system, UserMode, &request, ~(KAFFINITY)0),
+                     STATUS_SUCCESS);
+    handle = machine_read_handle(&any, MACHINE_HANDLE);
+    assert_int_equal(ExStartProfile(&any.system, UserMode, handle), STATUS_SUCCESS);
+    assert_int_equal(ObReferenceObjectByHandle(&any.system.Ob, handle,
+                                               &any.system.ProfileType, UserMode, 1,
+                                               &body),
+                     STATUS_SUCCESS);
+    kept = ((EPROFILE *)body)->ProfileObject->Source;
+    ObDereferenceObject(&any.system.Ob, body);
+    assert_int_equal(ExClose(&any.system, handle), STATUS_SUCCESS);
+    machine_close(&any);
+    return kept;
+}
+
+/* rules: start-source-narrowed, hit-source-width */
+static void
+start__source_beyond_15_bits__narrowed_with_its_sign_up_to_6_1(void **state)
+{
+    static const struct {
+        KPROFILE_SOURCE source;
+        KPROFILE_SOURCE narrowed;
+    } rows[] = {
+        {0x7FFF, 0x7FFF},         {0x8000, 0xFFFF8000},
+        {0xFFFF, 0xFFFFFFFF},     {0x10000, 0},
+        {0x17FFF, 0x7FFF},        {0x18000, 0xFFFF8000},
+        {0x7FFF8001, 0xFFFF8001},
+    };
+    static const ULONG narrow[] = {351, 400, 502, 600, 601};
+    static const ULONG wide[] = {0, 602, 603, 1507, 1809};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (size_t v = 0; v < sizeof(narrow) / sizeof(narrow[0]); v++) {
+            assert_int_equal(kept_source(narrow[v], rows[i].source), rows[i].narrowed);
+        }
+        for (size_t v = 0; v < sizeof(wide) / sizeof(wide[0]); v++) {
+            assert_int_equal(kept_source(wide[v], rows[i].source), rows[i].source);
+        }
+    }
+}
+
 /* ---- The limit ---- */
 
 static void
@@ -740,6 +828,7 @@ main(void)
         TEST(start__large_buffer__only_needed_counters_locked),
         TEST(start__buffer_gone_since_create__violation_and_again_later),
         TEST(start__mapped_at_null__started_once_if_empty_else_refused),
+        TEST(start__source_beyond_15_bits__narrowed_with_its_sign_up_to_6_1),
         TEST(flush__live_buffers_and_others__the_others_each_once),
         TEST(stop__counts_that_memory_did_not_take__in_the_books_of_the_source),
         TEST(start__more_than_an_mdl_describes__insufficient_resources),
