@@ -48,30 +48,52 @@ nt_parameters(const HANDLE *ProfileHandle, HANDLE Process, const void *ProfileBa
     };
 }
 
-/* Which of the parameters it was; "" if the status says. */
+/* By the check that failed; "" if the status or a lower layer says it. */
 static const char *
-nt_explain_create(const EX_CREATE_PROFILE *Parameters, NTSTATUS Status)
+nt_explain_create(const ntprof_session *Session, NTSTATUS Status)
 {
-    switch (Status) {
-    case STATUS_INVALID_PARAMETER:
-        if (Parameters->BucketSize != 0 &&
-            (Parameters->BucketSize < PROFILE_BUCKET_LOG2_MIN ||
-             Parameters->BucketSize > PROFILE_BUCKET_LOG2_MAX)) {
-            return "BucketSize is the log2 of a bucket's bytes: 2 to 31, and 0 or 1 in "
-                   "a "
-                   "session with NTPROF_SESSION_FINE_BUCKETS";
-        }
-        if (Parameters->BucketSize == 0) {
-            return "BucketSize 0 is for a code segment: in an x86 session, with a "
-                   "selector "
-                   "below 0x10000 as ProfileBase, and a Process unless that is 0";
-        }
-        return "the affinity names no processor, or one that is not active, or a group "
-               "that is not there, or its Reserved members are not 0";
-    case STATUS_DATATYPE_MISALIGNMENT:
-        return Parameters->Buffer % sizeof(ULONG) != 0
-                   ? "Buffer is no multiple of 4"
-                   : "AffinityArray is no multiple of 4";
+    const bool Misaligned = Status == STATUS_DATATYPE_MISALIGNMENT;
+
+    if (NT_SUCCESS(Status)) {
+        return "";
+    }
+    switch (Session->system.FailedCheck) {
+    case EX_CHECK_PARAMETER_WIDTH:
+        return "ProfileBase, ProfileSize or Affinity has bits above the 32 of an x86 "
+               "session";
+    case EX_CHECK_BUFFER_SIZE:
+        return "BufferSize is 0";
+    case EX_CHECK_SEGMENT_BUFFER:
+        return "BufferSize has no whole counter to divide the segment among";
+    case EX_CHECK_BUCKET:
+        return Session->system.BucketSizeMinimum == 0
+                   ? "BucketSize is the log2 of a bucket's bytes: 0 to 31"
+                   : "BucketSize is the log2 of a bucket's bytes: 2 to 31; 0 is for "
+                     "a code segment, in an x86 session with a selector below "
+                     "0x10000 as ProfileBase";
+    case EX_CHECK_SEGMENT_BUCKET:
+        return "BucketSize 0 with a code selector as ProfileBase: ProfileSize is less "
+               "than the number of counters, or BufferSize less than one";
+    case EX_CHECK_COUNTERS:
+        return "BufferSize has fewer 4-byte counters than ProfileSize has buckets";
+    case EX_CHECK_REGION:
+        return "ProfileBase + ProfileSize goes to the end of the address space or "
+               "beyond";
+    case EX_CHECK_HANDLE_ADDRESS:
+        return "ProfileHandle is no memory that can be written";
+    case EX_CHECK_BUFFER_ADDRESS:
+        return Misaligned ? "Buffer is no multiple of 4"
+                          : "Buffer is no memory that can be written";
+    case EX_CHECK_ARRAY_ADDRESS:
+        return Misaligned ? "AffinityArray is no multiple of 4"
+                          : "AffinityArray is no memory that can be read";
+    case EX_CHECK_AFFINITY:
+        return Status == STATUS_ACCESS_VIOLATION
+                   ? "AffinityArray is no memory that can be read"
+                   : "the affinity names no processor, or one that is not active, or a "
+                     "group that is not there, or its Reserved members are not 0";
+    case EX_CHECK_SEGMENT_PROCESS:
+        return "a code segment is profiled in one Process, and that is NULL";
     default:
         return "";
     }
@@ -95,8 +117,7 @@ NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
     Parameters.GroupCount = GroupCount;
     Parameters.AffinityArray = nt_address(AffinityArray);
     Status = ExCreateProfileEx(&Session->system, UserMode, &Parameters);
-    return api_leave_because(Session, Status, "%s",
-                             nt_explain_create(&Parameters, Status));
+    return api_leave_because(Session, Status, "%s", nt_explain_create(Session, Status));
 }
 
 NTSTATUS
@@ -114,8 +135,7 @@ NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
         return Status;
     }
     Status = ExCreateProfile(&Session->system, UserMode, &Parameters, Affinity);
-    return api_leave_because(Session, Status, "%s",
-                             nt_explain_create(&Parameters, Status));
+    return api_leave_because(Session, Status, "%s", nt_explain_create(Session, Status));
 }
 
 NTSTATUS
@@ -319,8 +339,7 @@ ntprof_NtCreateProfile310(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBa
         return Status;
     }
     Status = ExCreateProfile310(&Session->system, UserMode, &Parameters);
-    return api_leave_because(Session, Status, "%s",
-                             nt_explain_create(&Parameters, Status));
+    return api_leave_because(Session, Status, "%s", nt_explain_create(Session, Status));
 }
 
 NTSTATUS

@@ -55,7 +55,8 @@ ExpConvertSegment(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
     }
     if (Counters == 0) {
         if (System->Version->RefusesShortSegmentBuffer) {
-            return STATUS_INVALID_PARAMETER_7;
+            return ExpCheck(System, EX_CHECK_SEGMENT_BUFFER,
+                            STATUS_INVALID_PARAMETER_7);
         }
         return System->Version->RefusesEmptyBuffer ? STATUS_SUCCESS
                                                    : ExpDivideByZero(System);
@@ -88,11 +89,13 @@ static NTSTATUS
 ExpCheckRegion(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
 {
     const ULONG64 AddressMask = System->Abi.AddressMask;
+    const BOOLEAN IsSegment =
+        System->Abi.Segments && P->BucketSize == 0 && P->ProfileBase < EXP_SELECTORS;
     HAL_SOURCE Source;
     NTSTATUS Status;
 
     if (P->BufferSize == 0 && System->Version->RefusesEmptyBuffer) {
-        return STATUS_INVALID_PARAMETER_7;
+        return ExpCheck(System, EX_CHECK_BUFFER_SIZE, STATUS_INVALID_PARAMETER_7);
     }
     Status = ExpConvertSegment(System, P, Segment);
     if (!NT_SUCCESS(Status)) {
@@ -100,20 +103,22 @@ ExpCheckRegion(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
     }
     if (P->BucketSize < System->BucketSizeMinimum ||
         P->BucketSize > PROFILE_BUCKET_LOG2_MAX) {
-        return STATUS_INVALID_PARAMETER;
+        return ExpCheck(System, IsSegment ? EX_CHECK_SEGMENT_BUCKET : EX_CHECK_BUCKET,
+                        STATUS_INVALID_PARAMETER);
     }
     if (!ExpBucketsFit(System, P)) {
-        return STATUS_BUFFER_TOO_SMALL;
+        return ExpCheck(System, EX_CHECK_COUNTERS, STATUS_BUFFER_TOO_SMALL);
     }
     /* As NT has it, a region that ends exactly at the top of the address space fails too. */
     if (((P->ProfileBase + P->ProfileSize) & AddressMask) < P->ProfileSize) {
-        return STATUS_BUFFER_OVERFLOW;
+        return ExpCheck(System, EX_CHECK_REGION, STATUS_BUFFER_OVERFLOW);
     }
     if (!System->Version->ChecksSource) {
         return STATUS_SUCCESS;
     }
     System->Hal.Table->QuerySource(System->Hal.Context, P->ProfileSource, &Source);
-    return Source.Supported ? STATUS_SUCCESS : STATUS_NOT_SUPPORTED;
+    return ExpCheck(System, EX_CHECK_SOURCE,
+                    Source.Supported ? STATUS_SUCCESS : STATUS_NOT_SUPPORTED);
 }
 
 /* Check 8: the addresses of a user-mode caller. */
@@ -128,15 +133,20 @@ ExpProbeAddresses(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE
     if (Mode == KernelMode) {
         return STATUS_SUCCESS;
     }
-    Status = ExpProbeHandle(System, Mode, P->ProfileHandle);
+    Status = ExpCheck(System, EX_CHECK_HANDLE_ADDRESS,
+                      ExpProbeHandle(System, Mode, P->ProfileHandle));
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    Status = MmProbeForWrite(&System->Host, P->Buffer, P->BufferSize, sizeof(ULONG));
+    Status = ExpCheck(
+        System, EX_CHECK_BUFFER_ADDRESS,
+        MmProbeForWrite(&System->Host, P->Buffer, P->BufferSize, sizeof(ULONG)));
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    return MmProbeForRead(&System->Host, P->AffinityArray, ArrayBytes, sizeof(ULONG));
+    return ExpCheck(
+        System, EX_CHECK_ARRAY_ADDRESS,
+        MmProbeForRead(&System->Host, P->AffinityArray, ArrayBytes, sizeof(ULONG)));
 }
 
 /* Checks 10 to 12: all processes, and kernel space. */
@@ -150,13 +160,16 @@ ExpCheckRights(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P
     NTSTATUS Status = STATUS_SUCCESS;
 
     if (P->Process == NULL && Segment != 0) {
-        return STATUS_INVALID_PARAMETER;
+        return ExpCheck(System, EX_CHECK_SEGMENT_PROCESS, STATUS_INVALID_PARAMETER);
     }
     if (P->Process == NULL && P->ProfileBase <= System->Abi.HighestUserAddress) {
-        Status = SeCheckSystemProfilePrivilege(Host, Mode);
+        Status = ExpCheck(System, EX_CHECK_PRIVILEGE,
+                          SeCheckSystemProfilePrivilege(Host, Mode));
     }
     if (NT_SUCCESS(Status) && Last >= System->Abi.SystemRangeStart) {
-        Status = SeCheckRestrictedCaller(Host, Mode, System->Version->RestrictedRule);
+        Status = ExpCheck(
+            System, EX_CHECK_KERNEL_SPACE,
+            SeCheckRestrictedCaller(Host, Mode, System->Version->RestrictedRule));
     }
     return Status;
 }
@@ -211,7 +224,8 @@ ExpCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, EX_CREATE_PROFILE P,
     NTSTATUS Status;
 
     if (((P.ProfileBase | P.ProfileSize) & ~System->Abi.AddressMask) != 0) {
-        return STATUS_INVALID_PARAMETER; /* no caller of this word size can ask for it */
+        /* No caller of this word size can ask for it. */
+        return ExpCheck(System, EX_CHECK_PARAMETER_WIDTH, STATUS_INVALID_PARAMETER);
     }
     Status = ExpCheckRegion(System, &P, &Segment);
     if (!NT_SUCCESS(Status)) {
@@ -221,19 +235,23 @@ ExpCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, EX_CREATE_PROFILE P,
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    Status = ExpBuildAffinity(System, Mode, &P, OwnGroup, Affinity, Words);
+    Status = ExpCheck(System, EX_CHECK_AFFINITY,
+                      ExpBuildAffinity(System, Mode, &P, OwnGroup, Affinity, Words));
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
     if (P.Process != NULL) {
-        Status = ExReferenceProcess(System, Mode, P.Process, &Process);
+        Status = ExpCheck(System, EX_CHECK_PROCESS,
+                          ExReferenceProcess(System, Mode, P.Process, &Process));
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
     }
     Status = ExpCheckRights(System, Mode, &P, Segment);
     if (NT_SUCCESS(Status)) {
-        Status = ExpMakeProfile(System, Mode, &P, Process, Segment, Affinity, Words);
+        Status = ExpCheck(
+            System, EX_CHECK_RESOURCES,
+            ExpMakeProfile(System, Mode, &P, Process, Segment, Affinity, Words));
     }
     ObDereferenceObject(&System->Ob, Process);
     return Status;
@@ -244,6 +262,7 @@ ExCreateProfileEx(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE
 {
     const NTSTATUS Status = ExpEnter(System, System->Version->HasGroups);
 
+    System->FailedCheck = EX_CHECK_NONE;
     return NT_SUCCESS(Status) ? ExpCreateProfile(System, Mode, *P, NULL) : Status;
 }
 
@@ -256,11 +275,12 @@ ExCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *
     GROUP_AFFINITY Group = {.Mask = Affinity};
     const NTSTATUS Status = ExpEnter(System, System->Version->HasSources);
 
+    System->FailedCheck = EX_CHECK_NONE;
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
     if (Affinity != ~(KAFFINITY)0 && (Affinity & ~System->Abi.AddressMask) != 0) {
-        return STATUS_INVALID_PARAMETER; /* no caller of this word size can ask for it */
+        return ExpCheck(System, EX_CHECK_PARAMETER_WIDTH, STATUS_INVALID_PARAMETER);
     }
     if (System->Wow64) {
         Group.Mask = (ULONG)Affinity; /* the 32-bit caller's, extended with zeros */
@@ -283,6 +303,7 @@ ExCreateProfile310(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFIL
     EX_CREATE_PROFILE Old = *P;
     const NTSTATUS Status = ExpEnter(System, !System->Version->HasSources);
 
+    System->FailedCheck = EX_CHECK_NONE;
     Old.ProfileSource = ProfileTime;
     Old.Affinity = 0;
     return NT_SUCCESS(Status) ? ExpCreateProfile(System, Mode, Old, &Group) : Status;

@@ -27,6 +27,28 @@ typedef struct _EX_OPTIONS {
 
 enum { EX_ABI_HOST = 0, EX_ABI_X64 = 1, EX_ABI_X86 = 2 };
 
+/* EX_CHECK - the check of a create call that failed, for who explains its status. */
+typedef enum _EX_CHECK {
+    EX_CHECK_NONE,
+    EX_CHECK_PARAMETER_WIDTH, /* a number that a 32-bit caller cannot pass */
+    EX_CHECK_BUFFER_SIZE,     /* no buffer */
+    EX_CHECK_SEGMENT_BUFFER,  /* too few counters to divide a segment among */
+    EX_CHECK_BUCKET,          /* BucketSize */
+    EX_CHECK_SEGMENT_BUCKET,  /* the bucket that a segment and its counters come to */
+    EX_CHECK_COUNTERS,        /* fewer counters than buckets */
+    EX_CHECK_REGION,          /* its end */
+    EX_CHECK_SOURCE,
+    EX_CHECK_HANDLE_ADDRESS,
+    EX_CHECK_BUFFER_ADDRESS,
+    EX_CHECK_ARRAY_ADDRESS,
+    EX_CHECK_AFFINITY,
+    EX_CHECK_PROCESS,
+    EX_CHECK_SEGMENT_PROCESS, /* a segment of all processes */
+    EX_CHECK_PRIVILEGE,
+    EX_CHECK_KERNEL_SPACE,
+    EX_CHECK_RESOURCES
+} EX_CHECK;
+
 /* EX_ABI - what the word size of the simulated NT decides. */
 typedef struct _EX_ABI {
     ULONG Number; /* EX_ABI_X64 or EX_ABI_X86 */
@@ -53,6 +75,7 @@ typedef struct _KSYSTEM {
     LIST_ENTRY StartedProfiles; /* EPROFILEs; those whose MDL is live last */
     ULONG64 StartedCount;
     ULONG64 ProfileCount;
+    EX_CHECK FailedCheck;         /* of the last create call that failed at one */
     ULONG AlignmentFixupInterval; /* what was last set; 0 */
 } KSYSTEM;
 

@@ -46,6 +46,16 @@ NTSTATUS ExpOpenHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, void *Body,
 NTSTATUS ExpGiveHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
                        ULONG64 HandleAddress);
 
+/* ExpCheck - the status of a check, which is remembered if it failed. */
+static inline NTSTATUS
+ExpCheck(KSYSTEM *System, EX_CHECK Check, NTSTATUS Status)
+{
+    if (!NT_SUCCESS(Status)) {
+        System->FailedCheck = Check;
+    }
+    return Status;
+}
+
 /* ExpReferenceProcess - as ExReferenceProcess, with any access. */
 NTSTATUS ExpReferenceProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
                              ACCESS_MASK DesiredAccess, EPROCESS **Process);

@@ -327,6 +327,57 @@ run_injected(struct world *world, const struct call *call,
     }
 }
 
+/* What a failed create is explained by must be what one of the row's rules is about. */
+static void
+check_explained(struct world *world, NTSTATUS status)
+{
+    static const char *const subjects[][5] = {
+        [EX_CHECK_NONE] = {NULL},
+        [EX_CHECK_PARAMETER_WIDTH] = {"create-32-bit-parameters",
+                                      "create-affinity-width"},
+        [EX_CHECK_BUFFER_SIZE] = {"create-buffer-size-zero"},
+        [EX_CHECK_SEGMENT_BUFFER] = {"create-segment-short-buffer"},
+        [EX_CHECK_BUCKET] = {"create-bucket-range", "create-segment-none"},
+        [EX_CHECK_SEGMENT_BUCKET] = {"create-segment"},
+        [EX_CHECK_COUNTERS] = {"create-buffer-too-small", "create-buffer-partial",
+                               "create-segment-rounding"},
+        [EX_CHECK_REGION] = {"create-region"},
+        [EX_CHECK_SOURCE] = {"create-source"},
+        [EX_CHECK_HANDLE_ADDRESS] = {"create-handle-pointer"},
+        [EX_CHECK_BUFFER_ADDRESS] = {"create-buffer-pointer",
+                                     "create-buffer-alignment"},
+        [EX_CHECK_ARRAY_ADDRESS] = {"create-affinity-pointer",
+                                    "create-affinity-alignment"},
+        [EX_CHECK_AFFINITY] = {"create-affinity", "create-wow64-affinity"},
+        [EX_CHECK_PROCESS] = {"create-process", "handle-", "create-no-memory"},
+        [EX_CHECK_SEGMENT_PROCESS] = {"create-segment-global"},
+        [EX_CHECK_PRIVILEGE] = {"create-global", "create-rights-unknown",
+                                "create-kernel-space"},
+        [EX_CHECK_KERNEL_SPACE] = {"create-restricted", "create-kernel-space",
+                                   "create-rights-unknown"},
+        [EX_CHECK_RESOURCES] = {"create-no-memory", "create-handle-fault"},
+    };
+    const struct table_words *const named = &world->test->row->rules;
+    const EX_CHECK check = world->machine.system.FailedCheck;
+
+    if (status == STATUS_SYSTEM_SHUTDOWN || status == STATUS_INVALID_SYSTEM_SERVICE) {
+        if (check != EX_CHECK_NONE) {
+            world_fail(world, "explained by check %d", (int)check);
+        }
+        return;
+    }
+    for (size_t i = 0; i < 5 && subjects[check][i] != NULL; i++) {
+        for (size_t k = 0; k < named->count; k++) {
+            if (strncmp(named->items[k], subjects[check][i],
+                        strlen(subjects[check][i])) == 0) {
+                return;
+            }
+        }
+    }
+    world_fail(world, "explained by check %d, which no rule of the row is about",
+               (int)check);
+}
+
 static void
 run_plain(struct world *world, const struct call *call,
           struct call_arguments *arguments, struct result *result)
@@ -353,6 +404,9 @@ run_plain(struct world *world, const struct call *call,
         check_succeeded(world, call, arguments);
     } else {
         check_failed(world, call, arguments);
+        if (strcmp(call->name, "create") == 0) {
+            check_explained(world, status);
+        }
     }
     run_effects(world);
 }

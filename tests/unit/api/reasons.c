@@ -109,6 +109,34 @@ create__parameters__named(void **state)
     assert_null(profile);
 }
 
+/* Each of these was explained by what it is not. */
+static void
+create__in_x86_session__check_that_failed_is_named(void **state)
+{
+    const void *const selector = (const void *)0x1F;
+    HANDLE profile = NULL;
+
+    (void)state;
+    ntprof_session_close(session);
+    open_with((ntprof_session_options){.abi = NTPROF_ABI_X86});
+    assert_words(NtCreateProfile(&profile, SELF, (PVOID)(uintptr_t)0x100000000, 64, 2,
+                                 counters, 64, ProfileTime, ~(KAFFINITY)0),
+                 STATUS_INVALID_PARAMETER, "x86");
+    assert_words(NtCreateProfile(&profile, SELF, (PVOID)(uintptr_t)selector, 64, 0,
+                                 counters, 64, ProfileTime, 0),
+                 STATUS_INVALID_PARAMETER, "affinity");
+    assert_words(NtCreateProfile(&profile, SELF, (PVOID)(uintptr_t)selector, 4, 0,
+                                 counters, 64, ProfileTime, ~(KAFFINITY)0),
+                 STATUS_INVALID_PARAMETER, "ProfileSize is less");
+    assert_words(NtCreateProfile(&profile, NULL, (PVOID)(uintptr_t)selector, 64, 0,
+                                 counters, 64, ProfileTime, ~(KAFFINITY)0),
+                 STATUS_INVALID_PARAMETER, "one Process");
+    assert_words(NtCreateProfile(&profile, SELF, (PVOID)(uintptr_t)selector, 64, 1,
+                                 counters, 64, ProfileTime, ~(KAFFINITY)0),
+                 STATUS_INVALID_PARAMETER, "2 to 31");
+    assert_null(profile);
+}
+
 static void
 create__address_that_faults__told(void **state)
 {
@@ -469,6 +497,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(create__parameters__named),
+        TEST(create__in_x86_session__check_that_failed_is_named),
         TEST(create__address_that_faults__told),
         TEST(create__handle_without_access__told),
         TEST(create__source_not_there__told),
