@@ -76,6 +76,14 @@ typedef struct ntprof_notification {
  * ntprof_session_poll/flush), one call at a time. It may make any Nt call on its session: a
  * profile started here misses no hit that happened after the event, and counts none from
  * before it. It must not close the session.
+ *
+ * It must return: not leave by longjmp, an exception or pthread_exit, and not call the
+ * session on another stack than its own. A session whose notification was left is lost.
+ * Its next call on the same thread, from above on the stack, or any call if the thread
+ * ended, notices that: it and all later ones fail (calls of NT with STATUS_INVALID_HANDLE,
+ * others with STATUS_INVALID_PARAMETER), ntprof_session_error tells why, and
+ * ntprof_session_close leaves its memory. Until it is noticed, other threads that use the
+ * session wait.
  */
 typedef void ntprof_notify(void *context, const ntprof_notification *notification);
 

@@ -26,7 +26,9 @@ struct ntprof_session {
     pid_t owner; /* set at open: a forked child has the memory but not the rings */
     ntprof_notify *notify;
     void *notify_context;
-    ntprof_log *log; /* set at open */
+    void *notify_frame; /* of the stack that calls notify; NULL while it does not run */
+    bool abandoned;     /* notify was left by longjmp or pthread_exit; atomic */
+    ntprof_log *log;    /* set at open */
     void *log_context;
     pthread_t thread; /* set at open, if threaded */
     bool threaded;    /* set at open */
@@ -44,8 +46,15 @@ struct ntprof_session {
 /* The calling thread's session, or the default one, opened if need be; NULL with *status. */
 ntprof_session *api_current_session(NTSTATUS *status);
 
+/*
+ * Locks a session; it is unlocked with pthread_mutex_unlock. False, without a lock: it was abandoned. Whoever
+ * gets the lock while a notification runs is its thread: with a stack that lies above it, it left by
+ * longjmp. A thread that ended there left a lock that tells so.
+ */
+bool api_lock(ntprof_session *session);
+
 /* Locks a session for a call, for which the back end has no error yet. False, without a lock, in
- * a forked child that has not its own. */
+ * a forked child that has not its own, or if it was abandoned. */
 bool api_enter(ntprof_session *session);
 
 /*

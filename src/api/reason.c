@@ -49,6 +49,10 @@ api_refuse(const ntprof_session *session, NTSTATUS status, const char *format, .
     if (session != NULL && session->owner != getpid()) {
         reason_say("the session is of the process that forked this one, which can open "
                    "one of its own: ntprof_session_open");
+    } else if (session != NULL &&
+               __atomic_load_n(&session->abandoned, __ATOMIC_RELAXED)) {
+        reason_say("a notification of the session did not return, but was left by "
+                   "longjmp or pthread_exit: it has stopped for good");
     }
     return status;
 }

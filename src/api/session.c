@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +40,44 @@ api_copy_out(void *to, const void *from, size_t bytes, size_t least)
     return true;
 }
 
+static void
+session_abandon(ntprof_session *session)
+{
+    __atomic_store_n(&session->abandoned, true, __ATOMIC_RELAXED);
+}
+
+bool
+api_lock(ntprof_session *session)
+{
+    const int failure = pthread_mutex_lock(&session->lock);
+
+    if (failure != 0) {
+        session_abandon(session);
+        if (failure == EOWNERDEAD) {
+            /* From here on nobody gets it. */
+            pthread_mutex_unlock(&session->lock);
+        }
+        return false;
+    }
+    if (session->notify_frame != NULL &&
+        (uintptr_t)__builtin_frame_address(0) > (uintptr_t)session->notify_frame) {
+        session_abandon(session);
+    }
+    if (!session->abandoned) {
+        return true;
+    }
+    /* Also what the delivery had that was left: fails when none is left to give back. */
+    while (pthread_mutex_unlock(&session->lock) == 0) {
+    }
+    return false;
+}
+
 bool
 api_enter(ntprof_session *session)
 {
-    if (session->owner != getpid()) {
+    if (session->owner != getpid() || !api_lock(session)) {
         return false;
     }
-    pthread_mutex_lock(&session->lock);
     session->backend->ClearError(session->backend_context);
     host_linux_forget_refusal(&session->host);
     return true;
@@ -71,6 +103,7 @@ session_notify(void *context, const ntprof_notification *notification)
 {
     ntprof_session *const session = context;
     ntprof_session *const before = thread_session;
+    void *const frame_before = session->notify_frame;
 
     if (notification->kind == HAL_UNWATCHED_EXEC) {
         ExEndAddressSpace(&session->system, notification->pid);
@@ -79,7 +112,9 @@ session_notify(void *context, const ntprof_notification *notification)
     ExBeforeNotification(&session->system, notification);
     if (session->notify != NULL) {
         thread_session = session;
+        session->notify_frame = __builtin_frame_address(0);
         session->notify(session->notify_context, notification);
+        session->notify_frame = frame_before;
         thread_session = before;
     }
     ExAfterNotification(&session->system, notification);
@@ -212,6 +247,8 @@ session_init_lock(ntprof_session *session)
         return api_lack("no lock", -ENOMEM);
     }
     pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    /* A notification that ends its thread would leave it locked for ever. */
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
     failure = pthread_mutex_init(&session->lock, &attributes);
     pthread_mutexattr_destroy(&attributes);
     return failure == 0 ? STATUS_SUCCESS : api_lack("no lock", -failure);
@@ -385,6 +422,10 @@ ntprof_session_close(ntprof_session *session)
     if (session->owner != getpid()) {
         return; /* a forked child: thread, rings and lock are the parent's; memory stays */
     }
+    if (!api_lock(session)) {
+        return; /* in the middle of a delivery for ever; memory stays */
+    }
+    pthread_mutex_unlock(&session->lock);
     api_stop_thread(session);
     session->notify = NULL; /* its context may be gone; hits are still delivered */
     ExFinishSystem(&session->system);

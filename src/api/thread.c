@@ -79,7 +79,9 @@ thread_main(void *argument)
         int wait_ms;
         uint64_t count;
 
-        pthread_mutex_lock(&session->lock);
+        if (!api_lock(session)) {
+            return NULL;
+        }
         if (session->closing) {
             pthread_mutex_unlock(&session->lock);
             return NULL;

@@ -341,6 +341,110 @@ watch_all__simulated__all_processes_are_told(void **state)
     ntprof_session_close(session);
 }
 
+/* ---- notifications that do not return ---- */
+
+static jmp_buf outside;
+
+/* They keep their memory, which stays known here. */
+static ntprof_session *lost[2];
+
+static void
+jump(void *context, const ntprof_notification *notification)
+{
+    (void)context;
+    (void)notification;
+    longjmp(outside, 1);
+}
+
+static void
+end_thread(void *context, const ntprof_notification *notification)
+{
+    (void)context;
+    (void)notification;
+    pthread_exit(NULL);
+}
+
+/* A session that watches a process, of which there are things to tell from now on. */
+static ntprof_session *
+open_with(ntprof_notify *notify)
+{
+    const ntprof_watch_options options = {.size = sizeof(options)};
+    const ntprof_session_options polled = {
+        .size = sizeof(polled), .backend = "sim", .flags = NTPROF_SESSION_POLLED};
+    ntprof_session *session;
+
+    assert_int_equal(ntprof_session_open(&polled, &session), STATUS_SUCCESS);
+    ntprof_session_use(session);
+    assert_int_equal(ntprof_session_watch(session, NtCurrentProcess(), &options),
+                     STATUS_SUCCESS);
+    ntprof_session_use(NULL);
+    assert_int_equal(ntprof_session_set_notify(session, notify, NULL), STATUS_SUCCESS);
+    return session;
+}
+
+enum { POLLS = 10000 };
+
+static void *
+poll_often(void *session)
+{
+    for (int i = 0; i < POLLS; i++) {
+        assert_int_equal(ntprof_session_poll(session, NULL), STATUS_SUCCESS);
+    }
+    return NULL;
+}
+
+static void *
+assert_lost(void *argument)
+{
+    ntprof_session *const session = argument;
+    HANDLE process;
+
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(ntprof_session_flush(session), STATUS_INVALID_PARAMETER);
+        assert_non_null(strstr(ntprof_session_error(session), "longjmp"));
+    }
+    ntprof_session_use(session);
+    assert_int_equal(NtOpenProcess(&process, PROCESS_QUERY_INFORMATION, NULL, NULL),
+                     STATUS_INVALID_HANDLE);
+    assert_non_null(strstr(ntprof_session_error(session), "longjmp"));
+    ntprof_session_use(NULL);
+    return NULL;
+}
+
+static void
+run_in_thread(void *(*run)(void *), void *argument)
+{
+    pthread_t thread;
+
+    assert_int_equal(pthread_create(&thread, NULL, run, argument), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void
+notification__left_by_longjmp__later_calls_fail(void **state)
+{
+    (void)state;
+    lost[0] = open_with(jump);
+    if (setjmp(outside) == 0) {
+        (void)poll_often(lost[0]);
+        fail_msg("the notification returned");
+    }
+    (void)assert_lost(lost[0]);
+    run_in_thread(assert_lost, lost[0]);
+    ntprof_session_close(lost[0]);
+}
+
+static void
+notification__left_by_thread_exit__later_calls_fail(void **state)
+{
+    (void)state;
+    lost[1] = open_with(end_thread);
+    run_in_thread(poll_often, lost[1]);
+    (void)assert_lost(lost[1]);
+    run_in_thread(assert_lost, lost[1]);
+    ntprof_session_close(lost[1]);
+}
+
 static void
 watch_all__bad_options__refused_and_nobody_told(void **state)
 {
@@ -400,6 +504,8 @@ main(void)
         cmocka_unit_test(error__session_of_the_parent__says_so),
         cmocka_unit_test(error__privilege_not_held__says_what_to_do),
         cmocka_unit_test(watch_all__simulated__all_processes_are_told),
+        cmocka_unit_test(notification__left_by_longjmp__later_calls_fail),
+        cmocka_unit_test(notification__left_by_thread_exit__later_calls_fail),
         cmocka_unit_test(watch_all__bad_options__refused_and_nobody_told),
     };
 
