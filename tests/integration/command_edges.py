@@ -25,6 +25,23 @@ for _ in range(40):
     ctypes.CFUNCTYPE(None)(base)()
 """
 
+# The same code, in a file that is no ELF file: of its folder, of memory, of a path that is longer than Linux tells.
+RAW = """
+import ctypes, mmap, os, sys, time
+loop = bytes.fromhex("48c7c00000400048ffc875fbc3")
+if sys.argv[1] == "deep":
+    for _ in range(20):
+        os.mkdir("d" * 250)
+        os.chdir("d" * 250)
+file = os.memfd_create("code") if sys.argv[1] == "memfd" else os.open("raw", os.O_RDWR | os.O_CREAT, 0o700)
+os.write(file, loop.ljust(4096, b"\\0"))
+memory = mmap.mmap(file, 4096, flags=mmap.MAP_PRIVATE, prot=7)
+base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+begin = time.process_time()
+while time.process_time() - begin < 0.3:
+    ctypes.CFUNCTYPE(None)(base)()
+"""
+
 # The same in four processes for 200 ms of processor time each, whose perf maps are one file of argv[1] bytes, by
 # hard links.
 JITS = """
@@ -113,6 +130,17 @@ class Mappings(CommandTest):
                 result = self.profile("--", "/usr/bin/python3", "-S", "-c", JIT, flags)
                 os.unlink(text(result.stdout).strip())
                 self.assertIn("jitted_loop", text(result.stderr))
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the code is for x86-64")
+    def test_code_in_files_that_are_no_elf_files__said_what_they_are(self):
+        for kind, said in {"file": "it has neither symbols nor a build-id",
+                           "memfd": "it is memory that a program put code into",
+                           "deep": "Linux does not tell which file has a path of more than 4000 bytes"}.items():
+            with self.subTest(kind):
+                result = self.profile("-o", "p", "--", "/usr/bin/python3", "-S", "-c", RAW, kind)
+                self.assertEqual(result.returncode, 0, text(result.stderr))
+                self.assertIn(said, text(result.stderr))
+                self.assertNotIn("debug package", text(result.stderr))
 
     def run_jits(self, size):
         """What was said, and the rows of JIT code."""

@@ -5,12 +5,14 @@
 profile-maker's kind `hard` has hostile names of everything that has one: functions, source files, images,
 build-ids, processes, threads, sources, the command line, the notes.
 """
+import bz2
 import csv
 import ctypes
 import fcntl
 import html.parser
 import io
 import json
+import lzma
 import os
 import pathlib
 import pty
@@ -18,6 +20,7 @@ import re
 import struct
 import sys
 import termios
+import zipfile
 
 import harness
 from harness import text, wait_for
@@ -355,6 +358,20 @@ class Files(Hostile):
                     self.assertIn(name.split("\033")[0][:100], said)
         self.assertEqual((self.folder / "sum").read_text(), "old")
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), kept)
+
+    def test_files_of_other_kinds__it_is_said_what_they_are(self):
+        (self.folder / "whole").write_bytes(b"x")
+        with zipfile.ZipFile(self.folder / "zip", "w") as archive:
+            archive.write(self.folder / "whole", "whole")
+        kinds = {"zstd": b"\x28\xb5\x2f\xfd\x04\0", "xz": lzma.compress(b"x"), "bzip2": bz2.compress(b"x"),
+                 "ELF": b"\x7fELF\2\1\1", "perf record": b"PERFILE2\x68\0\0\0"}
+        for kind, content in kinds.items():
+            (self.folder / kind).write_bytes(content)
+        for kind in ("zip", *kinds):
+            with self.subTest(kind):
+                said = self.refused("report", kind)
+                self.assertIn(f"{kind} file" if kind != "perf record" else "file of perf record", said)
+                self.assertIn(", not a profile", said)
 
     def test_profiles_that_do_not_fit__said_and_nothing_is_written(self):
         self.make("image", "good", "/usr/bin/app", 10000, "0x1000:5")

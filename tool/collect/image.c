@@ -317,7 +317,7 @@ image_set_find(struct image_set *set, const ntprof_notification *map,
 {
     struct image wanted = {.fd = -1, .taken_fd = -1, .root = -1, .taken_root = -1};
     struct image *image;
-    char anonymous[32];
+    char anonymous[48];
     bool added;
 
     if (strcmp(map->name, "[vdso]") == 0) {
@@ -325,7 +325,9 @@ image_set_find(struct image_set *set, const ntprof_notification *map,
         wanted.kind = IMAGE_VDSO;
         wanted.path = (char *)(map->base > UINT32_MAX ? "[vdso]" : "[vdso32]");
     } else if (is_anonymous(map)) {
-        snprintf(anonymous, sizeof(anonymous), "[anon:%" PRIu32 "]", map->pid);
+        /* Linux tells no path that has no room in a page, nor which file that is. */
+        snprintf(anonymous, sizeof(anonymous), "[anon:%" PRIu32 "%s]", map->pid,
+                 strcmp(map->name, "//toolong") == 0 ? ":path-too-long" : "");
         wanted.kind = IMAGE_ANONYMOUS;
         wanted.pid = map->pid;
         wanted.path = anonymous;

@@ -127,6 +127,38 @@ pprof_check_rewritable(const char *path, struct pprof_error *error)
 
 /* --- reading --- */
 
+/* What files of other kinds begin with, and what is to be said of them. */
+static const struct {
+    char bytes[9];
+    uint8_t size;
+    const char *what;
+} other_kinds[] = {
+    {"PK\003\004", 4, "a zip file, not a profile; unpack it first"},
+    {"\x28\xb5\x2f\xfd", 4,
+     "a zstd file, not a profile; unpack it first: zstd -d FILE"},
+    {"\xfd"
+     "7zXZ",
+     5, "an xz file, not a profile; unpack it first: xz -d FILE"},
+    {"BZh", 3, "a bzip2 file, not a profile; unpack it first: bzip2 -d FILE"},
+    {"\x7f"
+     "ELF",
+     4, "a program or library (ELF file), not a profile"},
+    {"PERFILE2", 8, "a file of perf record, not a profile; read it with perf report"},
+};
+
+/* NULL: none of them. */
+static const char *
+find_other_kind(const struct buffer *file)
+{
+    for (size_t i = 0; i < sizeof(other_kinds) / sizeof(other_kinds[0]); i++) {
+        if (file->size >= other_kinds[i].size &&
+            memcmp(file->data, other_kinds[i].bytes, other_kinds[i].size) == 0) {
+            return other_kinds[i].what;
+        }
+    }
+    return NULL;
+}
+
 /* The first field of a profile that is not compressed has number 1..15 and type 0 or 2.
  */
 static bool
@@ -134,6 +166,9 @@ may_be_profile(const struct buffer *file)
 {
     const uint8_t first = file->size > 0 ? file->data[0] : 0;
 
+    if (find_other_kind(file) != NULL) {
+        return false;
+    }
     return (first == 0x1f && (file->size < 2 || file->data[1] == 0x8b)) ||
            (first >= 0x08 && first < 0x80 && ((first & 7) == 0 || (first & 7) == 2));
 }
@@ -148,6 +183,9 @@ what_else(const struct buffer *file)
     static const uint8_t words64[16] = {[8] = 3};
     static const uint8_t words32[8] = {[4] = 3};
 
+    if (find_other_kind(file) != NULL) {
+        return find_other_kind(file);
+    }
     if ((file->size >= sizeof(words64) &&
          memcmp(file->data, words64, sizeof(words64)) == 0) ||
         (file->size >= sizeof(words32) &&

@@ -238,11 +238,16 @@ enum { FIRST_ROWS = 5 };
 /* A function begins at a multiple of 16 bytes, most often: larger buckets hold more than one. */
 enum { BUCKET_OF_ONE_FUNCTION_BYTES = 16 };
 
+static bool
+has_beginning(const char *text, const char *beginning)
+{
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
 /* Many rows of bare addresses: what would give them names. */
 static void
 put_unnamed(struct buffer *line, const struct profile *profile, uint64_t total)
 {
-    static const char jit[] = "[anon:";
     const struct profile_image *image;
     uint64_t unnamed;
     size_t most_at;
@@ -261,12 +266,24 @@ put_unnamed(struct buffer *line, const struct profile *profile, uint64_t total)
     buffer_print(line, "ntprof: %.0f%% of the hits have no names, most of them in ",
                  percent(unnamed, total));
     report_image_name(image, line);
-    if (strncmp(image->path, jit, strlen(jit)) == 0) {
-        buffer_append_text(
-            line, ": have the JIT write a perf map, such as node --perf-basic-prof\n");
+    if (has_beginning(image->path, "[anon:") &&
+        strstr(image->path, ":path-too-long") != NULL) {
+        buffer_append_text(line, ": Linux does not tell which file has a path of more "
+                                 "than 4000 bytes, use a shorter one\n");
+    } else if (has_beginning(image->path, "[anon:")) {
+        buffer_append_text(line, ": no perf map of it was read; a JIT writes one, such "
+                                 "as node with --perf-basic-prof\n");
+    } else if (has_beginning(image->path, "/memfd:")) {
+        buffer_append_text(line,
+                           ": it is memory that a program put code into (a memfd), "
+                           "which has no symbols\n");
     } else if (image->named && profile->bucket_bytes > BUCKET_OF_ONE_FUNCTION_BYTES) {
         buffer_append_text(line, ": no function is at an end of its buckets, record "
                                  "with a smaller --bucket\n");
+    } else if (image->build_id[0] == '\0') {
+        buffer_append_text(line,
+                           ": it has neither symbols nor a build-id, and may be no "
+                           "ELF file\n");
     } else {
         buffer_append_text(line,
                            ": its symbols were stripped, install its debug package\n");

@@ -44,6 +44,32 @@ find_anonymous(struct image_set *set, uint32_t pid)
     return image_set_find(set, &map, NULL, 0);
 }
 
+/* What Linux tells of a file whose path has no room in a page. */
+static void
+path_too_long__is_an_image_of_its_own(void **state)
+{
+    const ntprof_notification map = {
+        .size = sizeof(map),
+        .kind = NTPROF_IMAGE_MAP,
+        .pid = 1,
+        .name = "//toolong",
+        .base = base,
+        .length = length,
+        .image_flags = NTPROF_IMAGE_ANONYMOUS,
+    };
+    struct image_set set;
+    struct image *image;
+
+    (void)state;
+    image_set_init(&set, SOURCES, BUCKET_LOG2);
+    image = image_set_find(&set, &map, NULL, 0);
+    assert_non_null(image);
+    assert_int_equal(image->kind, IMAGE_ANONYMOUS);
+    assert_string_equal(image->path, "[anon:1:path-too-long]");
+    assert_ptr_not_equal(find_anonymous(&set, 1), image);
+    image_set_finish(&set);
+}
+
 static struct image_segment *
 find_segment(struct image_set *set, struct image *image, uint32_t program)
 {
@@ -533,6 +559,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(path_too_long__is_an_image_of_its_own),
         cmocka_unit_test(image_set_find__name_is_no_file_any_more__it_is_not_opened),
         cmocka_unit_test(image_segment_find__full__what_is_new_is_refused_and_counted),
         cmocka_unit_test(image_fold__counters_near_their_end__sum_is_exact),
