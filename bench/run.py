@@ -412,13 +412,8 @@ def figure_delay(commands):
 def system_actions(commands, hz, seconds):
     work = commands.work_command(seconds, PROCESSORS)
     actions = {"bare": lambda: commands.run(work)}
-    for hal in HALS:
-        command = [commands.ntprof, "system", "--hal", hal, "-F", str(hz), "-o", f"system-{hal}.pb.gz"]
-        try:
-            commands.run([*command, "--duration", "100ms"])
-            actions[hal] = lambda command=command: commands.run_beside(command, work)
-        except Failed as failure:
-            say(f"hal/{hal} is left out: {failure}")
+    command = [commands.ntprof, "system", "-F", str(hz), "-o", "system.pb.gz"]
+    actions["ntprof"] = lambda: commands.run_beside(command, work)
     if commands.perf:
         actions["perf record"] = lambda: system_perf(commands, hz, work)
     return actions
@@ -445,39 +440,32 @@ def figure_system(commands):
     shorter = system_actions(commands, 10000, SYSTEM_SECONDS / 3)
     del shorter["bare"]
     shorter = turns(shorter, SYSTEM_TURNS)
-    hals = [hal for hal in HALS if hal in actions]
-    tools = [*hals, "perf record"] if commands.perf else hals
-    names = {hal: f"ntprof system --hal {hal}" for hal in hals}
-    for tool in tools:
-        show(f"slowdown: {names.get(tool, 'perf record -a')}",
-             ratios(results, lambda took: took.work_wall_ns, tool, "bare"))
-        show(f"processor time: {names.get(tool, 'perf record -a')}",
-             [result[tool].cpu_ns / 1e6 for result in results], "ms")
-        show(f"written: {names.get(tool, 'perf record -a')}",
-             [result[tool].written_bytes / 1e3 for result in results], "kB")
+    names = {"ntprof": "ntprof system"} | ({"perf record": "perf record -a"} if commands.perf else {})
+    for tool, name in names.items():
+        show(f"slowdown: {name}", ratios(results, lambda took: took.work_wall_ns, tool, "bare"))
+        show(f"processor time: {name}", [result[tool].cpu_ns / 1e6 for result in results], "ms")
+        show(f"written: {name}", [result[tool].written_bytes / 1e3 for result in results], "kB")
     if commands.perf:
         show("processor time: perf report",
              [result["perf record"].work["report_ns"] / 1e6 for result in results], "ms")
     further = {tool: [(long[tool].cpu_ns - short[tool].cpu_ns) / (long[tool].work_wall_ns - short[tool].work_wall_ns)
-                      for long, short in zip(results, shorter)] for tool in tools}
-    for tool in tools:
-        show(f"each further second: {names.get(tool, 'perf record -a')}", [1e3 * cost for cost in further[tool]],
-             "ms")
-    for hal in hals if commands.perf else ():
-        show_below(f"each further second: hal/{hal} / perf record",
-                   [own / perf for own, perf in zip(further[hal], further["perf record"])], 0.1)
-    for hal in hals if commands.perf else ():
-        slowdowns = ratios(results, lambda took: took.work_wall_ns, hal, "perf record")
+                      for long, short in zip(results, shorter)] for tool in names}
+    for tool, name in names.items():
+        show(f"each further second: {name}", [1e3 * cost for cost in further[tool]], "ms")
+    if commands.perf:
+        show_below("each further second: ntprof / perf record",
+                   [own / perf for own, perf in zip(further["ntprof"], further["perf record"])], 0.1)
+        slowdowns = ratios(results, lambda took: took.work_wall_ns, "ntprof", "perf record")
         noise = (max(slowdowns) - min(slowdowns)) / 2
-        show(f"slowdown: hal/{hal} / perf record", slowdowns, "", f"<= 1.00 +{noise:.3f}",
+        show("slowdown: ntprof / perf record", slowdowns, "", f"<= 1.00 +{noise:.3f}",
              lambda median, noise=noise: median <= 1 + noise)
-        show_below(f"processor time: hal/{hal} / perf record",
-                   ratios(results, lambda took: took.cpu_ns, hal, "perf record"), 0.1)
-        show(f"processor time: hal/{hal} / perf record and report",
-             [result[hal].cpu_ns / (result["perf record"].cpu_ns + result["perf record"].work["report_ns"])
+        show_below("processor time: ntprof / perf record",
+                   ratios(results, lambda took: took.cpu_ns, "ntprof", "perf record"), 0.1)
+        show("processor time: ntprof / perf record and report",
+             [result["ntprof"].cpu_ns / (result["perf record"].cpu_ns + result["perf record"].work["report_ns"])
               for result in results])
-        show_below(f"written: hal/{hal} / perf record",
-                   ratios(results, lambda took: took.written_bytes, hal, "perf record"), 0.01)
+        show_below("written: ntprof / perf record",
+                   ratios(results, lambda took: took.written_bytes, "ntprof", "perf record"), 0.01)
 
 
 # ---- table: from command to finished table ----

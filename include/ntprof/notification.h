@@ -33,10 +33,7 @@ enum {
      * A bare munmap() is not told by Linux; it shows when something takes its place. */
     NTPROF_IMAGE_UNMAP = 6,
     /* Records were lost (count is set): notifications may be missing. */
-    NTPROF_RECORDS_LOST = 7,
-    /* A hit of a watched process, at base, that no started profile matches, with NTPROF_WATCH_HITS: told
-     * before it is counted, so that a profile which is started now has it. */
-    NTPROF_HIT_OUTSIDE = 8
+    NTPROF_RECORDS_LOST = 7
 };
 
 /* image_flags */
@@ -53,13 +50,13 @@ typedef struct ntprof_notification {
     size_t size;   /* sizeof(ntprof_notification) */
     uint32_t kind; /* NTPROF_PROCESS_START.. */
     uint32_t pid;  /* process, as the session's opener sees it */
-    /* CLOCK_MONOTONIC_RAW; back end bpf: CLOCK_MONOTONIC; sim: simulated time */
+    /* CLOCK_MONOTONIC_RAW; back end sim: simulated time */
     uint64_t time_ns;
     uint32_t parent_pid; /* NTPROF_PROCESS_START */
     uint32_t tid;        /* thread that did it, 0 if unknown */
     const char *name;    /* of the process, or mapping's path or [name]; hostile */
     /* NTPROF_IMAGE_MAP and NTPROF_IMAGE_UNMAP */
-    uint64_t base;         /* first byte, in the process; NTPROF_HIT_OUTSIDE: address */
+    uint64_t base;         /* first byte, in the process */
     uint64_t length;       /* bytes; base + length does not wrap */
     uint64_t file_offset;  /* of base in the file, bytes */
     uint32_t device_major; /* the mapped inode; all 0 if anonymous */

@@ -210,13 +210,7 @@ NTSTATUS ntprof_session_set_notify(ntprof_session *session, ntprof_notify *callb
 enum {
     NTPROF_WATCH_DESCENDANTS = 1, /* and all that it forks from now on */
     NTPROF_WATCH_ON_EXEC =
-        2, /* begin when it next execs: a child about to run a command */
-    /*
-     * NTPROF_HIT_OUTSIDE is told from now on, of all watches of the session: so profiles can be made for
-     * what is hit, and not for all that is mapped. The session tells hits that come in its order of
-     * time; one that back end bpf finds in a profile is not among them. Not for back end sim.
-     */
-    NTPROF_WATCH_HITS = 4
+        2 /* begin when it next execs: a child about to run a command */
 };
 
 typedef struct ntprof_watch_options {
@@ -234,7 +228,7 @@ typedef struct ntprof_watch_options {
  * of time.
  *
  *   process  in: handle with PROCESS_QUERY_INFORMATION; NULL: all processes of the machine
- *   options  in: NULL for none; with process NULL, of the flags NTPROF_WATCH_HITS alone
+ *   options  in: NULL for none; with process NULL, without flags
  *
  * The sources run from now on, so a profile started in a notification misses nothing. Hits
  * that no started profile matches are counted as outside.
@@ -260,7 +254,8 @@ typedef struct ntprof_watch_options {
  *
  * STATUS_INVALID_PARAMETER, STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH,
  * STATUS_ACCESS_DENIED           also: Linux refuses events on that process
- * STATUS_NOT_SUPPORTED           a source is not there, or the back end cannot watch (all)
+ * STATUS_NOT_SUPPORTED           a source is not there, or the back end watches no process (as
+ *                                "bpf", which counts profile objects) or not all
  * STATUS_PRIVILEGE_NOT_HELD      process NULL: Linux refuses events on all processes
  * STATUS_PROCESS_IS_TERMINATING
  * STATUS_INSUFFICIENT_RESOURCES  descriptors or ring memory

@@ -106,11 +106,11 @@ NTSTATUS ntprof_source_next(struct ntprof_session *session, uint32_t index,
 /* ntprof_backend_info - a way to get hits, and whether this caller can use it here. */
 typedef struct ntprof_backend_info {
     size_t size;
-    char name[16];   /* "perf", "sim" ... */
-    uint32_t usable; /* 0 or 1 */
-    uint32_t kernel; /* 1: may count in kernel mode */
-    uint32_t global; /* 1: may count all processes */
-    uint32_t reserved;
+    char name[16];    /* "perf", "sim" ... */
+    uint32_t usable;  /* 0 or 1 */
+    uint32_t kernel;  /* 1: may count in kernel mode */
+    uint32_t global;  /* 1: may count all processes */
+    uint32_t watches; /* 1: ntprof_session_watch tells of processes */
     char reason[256]; /* why not usable, or not fully: which setting refuses */
     char remedy[256]; /* what would allow it */
 } ntprof_backend_info;

@@ -106,8 +106,7 @@ control_watch(ntprof_session *session, const EPROCESS *process,
 static const char *
 control_refuse_options(HANDLE process, const ntprof_watch_options *options)
 {
-    const unsigned known =
-        NTPROF_WATCH_DESCENDANTS | NTPROF_WATCH_ON_EXEC | NTPROF_WATCH_HITS;
+    const unsigned known = NTPROF_WATCH_DESCENDANTS | NTPROF_WATCH_ON_EXEC;
 
     if (options->size < sizeof(*options)) {
         return "ntprof_watch_options.size is less than sizeof(ntprof_watch_options)";
@@ -115,9 +114,8 @@ control_refuse_options(HANDLE process, const ntprof_watch_options *options)
     if ((options->flags & ~known) != 0) {
         return "ntprof_watch_options.flags has bits that are none of NTPROF_WATCH_...";
     }
-    if (process == NULL && (options->flags & ~(unsigned)NTPROF_WATCH_HITS) != 0) {
-        return "a watch of all processes (process NULL) takes no flags but "
-               "NTPROF_WATCH_HITS";
+    if (process == NULL && options->flags != 0) {
+        return "a watch of all processes (process NULL) takes no flags";
     }
     if (options->reserved != 0) {
         return "ntprof_watch_options.reserved must be 0";
@@ -131,8 +129,13 @@ control_refuse_options(HANDLE process, const ntprof_watch_options *options)
 
 /* What the layers below do not put in words. */
 static const char *
-control_explain_watch(NTSTATUS status)
+control_explain_watch(const ntprof_session *session, NTSTATUS status)
 {
+    if (session->backend->Watch == NULL) {
+        return "the session's back end counts profile objects and watches no process: "
+               "open the session with another one; ntprof_backend_next says which "
+               "watch";
+    }
     switch (status) {
     case STATUS_INVALID_PARAMETER:
         return "affinity names a group or processor that is not active, no processor, "
@@ -163,7 +166,9 @@ ntprof_session_watch(ntprof_session *session, HANDLE process,
         return api_refuse(session, STATUS_INVALID_PARAMETER, "%s",
                           why != NULL ? why : "session is NULL");
     }
-    if (process != NULL) {
+    if (session->backend->Watch == NULL) {
+        status = STATUS_NOT_SUPPORTED;
+    } else if (process != NULL) {
         status = ExReferenceProcess(&session->system, UserMode, process, &body);
     } else if ((session->backend->Hal->Capabilities & HAL_GLOBAL) == 0) {
         status = STATUS_NOT_SUPPORTED;
@@ -175,7 +180,8 @@ ntprof_session_watch(ntprof_session *session, HANDLE process,
         }
         api_wake_thread(session);
     }
-    return api_leave_because(session, status, "%s", control_explain_watch(status));
+    return api_leave_because(session, status, "%s",
+                             control_explain_watch(session, status));
 }
 
 NTSTATUS

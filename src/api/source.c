@@ -144,6 +144,7 @@ ntprof_backend_next(uint32_t index, ntprof_backend_info *info)
     full.usable = probe.Usable;
     full.kernel = probe.Kernel;
     full.global = probe.Global;
+    full.watches = HalBackends[at]->Watch != NULL;
     memcpy(full.reason, probe.Reason, sizeof(full.reason));
     memcpy(full.remedy, probe.Remedy, sizeof(full.remedy));
     return api_copy_out(info, &full, sizeof(full), least) ? STATUS_SUCCESS

@@ -59,7 +59,7 @@ HalExplainFailure(const HAL_OPEN *Open, const char *Reason, const char *Remedy)
 }
 
 typedef struct _HAL_WATCH {
-    ULONG64 ProcessId; /* 0: all processes, without flags but NTPROF_WATCH_HITS */
+    ULONG64 ProcessId; /* 0: all processes, without flags */
     ULONG Flags;       /* NTPROF_WATCH_... */
     ULONG SourceCount;
     const KPROFILE_SOURCE *Sources;
@@ -117,6 +117,7 @@ typedef struct _HAL_BACKEND {
     void (*Probe)(HAL_PROBE *Probe);
     NTSTATUS (*Open)(const HAL_OPEN *Open, void **Context);
     void (*Close)(void *Context);
+    /* NULL: it counts profile objects, and tells of no process. */
     NTSTATUS (*Watch)(void *Context, const HAL_WATCH *Watch);
     NTSTATUS (*LookupSource)(void *Context, const char *Text, KPROFILE_SOURCE *Source);
     /* STATUS_NOT_FOUND past the last. */

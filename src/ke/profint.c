@@ -102,15 +102,3 @@ KeProfileInterruptWithSource(KE_SYSTEM *Ke, const KE_HIT *Hit)
     KiKeepBooks(Ke, Hit, Matches);
     return Matches;
 }
-
-ULONG
-KiProfileInterruptOrAsk(KE_SYSTEM *Ke, const KE_HIT *Hit, KI_ASK *Ask, void *Context)
-{
-    ULONG Matches = KiCountHit(Ke, Hit);
-
-    if (Matches == 0 && Ask(Context, Hit)) {
-        Matches = KiCountHit(Ke, Hit);
-    }
-    KiKeepBooks(Ke, Hit, Matches);
-    return Matches;
-}

@@ -42,18 +42,6 @@ void KiNoteOverrun(KI_OVERRUN *Overrun, KPROFILE *Profile, ULONG64 Number);
 /* KiReportOverrun - halts. */
 void KiReportOverrun(KE_SYSTEM *Ke, const KI_OVERRUN *Overrun);
 
-/* KI_ASK - a hit matches nothing that is started: has a profile been started for it by now? */
-typedef BOOLEAN KI_ASK(void *Context, const KE_HIT *Hit);
-
-/*
- * KiProfileInterruptOrAsk - as KeProfileInterruptWithSource, for who delivers hits: one that matches
- * nothing is asked about before it is in any books, and looked for again if the answer is TRUE.
- *
- * Level: passive, unlike all else here; Ask may start and stop profiles.
- */
-ULONG KiProfileInterruptOrAsk(KE_SYSTEM *Ke, const KE_HIT *Hit, KI_ASK *Ask,
-                              void *Context);
-
 static inline ULONG
 KiSourceHash(KPROFILE_SOURCE Source)
 {

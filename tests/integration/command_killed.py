@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """SIGKILL of ntprof at random moments: nothing of it is left, and what it profiled is unharmed.
 
-From the environment: NTPROF_KILLS, how many times for each command and back end; a few unless set.
+From the environment: NTPROF_KILLS, how many times for each command; a few unless set.
 """
 import os
 import pathlib
@@ -11,12 +11,11 @@ import signal
 import subprocess
 import time
 
-import bpf_objects
+import breakpoint_registers
 import harness
 from harness import CommandTest, for_each_user, is_alive, text, wait_for
 
 KILLS = int(os.environ.get("NTPROF_KILLS", "5"))
-HALS = ("perf", "bpf")
 FILE = "ntprof.pb.gz"
 
 # A killed one has run no longer, however busy the machine is.
@@ -56,14 +55,14 @@ print(wrong, done > 0, threading.active_count())
 
 
 def descriptors():
-    """(pid, descriptor, is it ours) of each perf event and BPF object that some process has open. Ours are
+    """(pid, descriptor, is it ours) of each perf event that some process has open. Ours are
     those of ntprof of this test; others may be at work on the same machine."""
     found = set()
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             ours = os.readlink(process / "exe").startswith(str(harness.stage()))
             for link in (process / "fd").iterdir():
-                if "perf_event" in os.readlink(link) or "bpf" in os.readlink(link):
+                if "perf_event" in os.readlink(link):
                     found.add((process.name, link.name, ours))
         except OSError:
             pass  # it has ended, or is another user's
@@ -80,16 +79,9 @@ class Killed(CommandTest):
         super().setUp()
         self.seed = random.randrange(1 << 32)
         self.random = random.Random(self.seed)
-        self.objects = bpf_objects.ids()
-        self.own = set()  # what those had that were killed
 
     def assert_nothing_is_left(self):
-        """Objects go some time after their last descriptor: the kernel frees them later."""
         wait_for(lambda: not any(ours for _, _, ours in descriptors()), "the end of descriptors")
-        wait_for(lambda: not self.own & bpf_objects.ids(), f"the end of BPF objects: {self.own}")
-        objects = bpf_objects.ids() - self.objects
-        wait_for(lambda: not objects & bpf_objects.ids() or others_are_at_work(),
-                 f"the end of BPF objects: {objects}")
 
     def assert_registers_are_free(self, pid):
         """Each breakpoint register of a process, and of each processor, can be had: no event is left
@@ -100,8 +92,8 @@ class Killed(CommandTest):
                                                 [(-1, cpu) for cpu in os.sched_getaffinity(0)]):
             opened = []
             try:
-                for _ in range(bpf_objects.BREAKPOINTS):
-                    opened.append(bpf_objects.open_breakpoint(target, processor))
+                for _ in range(breakpoint_registers.BREAKPOINTS):
+                    opened.append(breakpoint_registers.open_breakpoint(target, processor))
             finally:
                 for descriptor in opened:
                     os.close(descriptor)
@@ -120,7 +112,6 @@ class Killed(CommandTest):
             until_s = 0.1
         time.sleep(self.random.uniform(0, until_s))
         running = child.poll() is None
-        self.own |= bpf_objects.of_process(child.pid)
         child.kill()
         child.wait()
         return running
@@ -137,8 +128,8 @@ class Killed(CommandTest):
             "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
             "stderr": subprocess.DEVNULL, "start_new_session": True, **given}))
 
-    def kill_run(self, hal):
-        words = self.arguments("run", "-q", "--hal", hal, "--every", "100ms", "--", *COMMAND)
+    def kill_run(self):
+        words = self.arguments("run", "-q", "--every", "100ms", "--", *COMMAND)
         until_s = self.time_of(words)
         answers = 0
         for number in range(KILLS):
@@ -152,9 +143,8 @@ class Killed(CommandTest):
             self.assertIn(answer, (b"", ANSWER))
             answers += answer == ANSWER
             wait_for(lambda: not self.group_lives(child.pid), "the end of all that it started")
-        if hal == "perf" or not self.is_user():
-            self.assertGreaterEqual(answers, KILLS // 2)
-        print(f"run, {hal}: killed {KILLS} times, {answers} commands had begun and were right")
+        self.assertGreaterEqual(answers, KILLS // 2)
+        print(f"run: killed {KILLS} times, {answers} commands had begun and were right")
 
     def group_lives(self, group):
         try:
@@ -184,12 +174,11 @@ class Killed(CommandTest):
         wait_for(lambda: self.tries(self.assert_registers_are_free, worker.pid) or
                  others_are_at_work(), "free registers")
         links = [os.readlink(link) for link in pathlib.Path(f"/proc/{worker.pid}/fd").iterdir()]
-        self.assertFalse([link for link in links if "perf" in link or "bpf" in link], links)
+        self.assertFalse([link for link in links if "perf" in link], links)
         said = worker.communicate(timeout=harness.TIME_LIMIT_S)
         self.assertEqual(said, (b"0 True 1\n", b""))
         self.assertEqual(worker.returncode, 0)
-        print(f"{words[0]}, {words[words.index('--hal') + 1]}: killed {KILLS} times, {running} of "
-              f"them at work, with {len(self.own)} BPF objects so far")
+        print(f"{words[0]}: killed {KILLS} times, {running} of them at work")
 
     def tries(self, function, *arguments):
         try:
@@ -204,27 +193,24 @@ class Killed(CommandTest):
             self.assert_profile_file(self.folder / FILE)
 
     def test_run__command_has_the_right_answer_or_never_began(self):
-        for hal in HALS:
-            with self.subTest(hal, seed=self.seed):
-                self.kill_run(hal)
-                self.assert_nothing_is_left()
-                self.assert_file_is_whole()
+        with self.subTest(seed=self.seed):
+            self.kill_run()
+            self.assert_nothing_is_left()
+            self.assert_file_is_whole()
 
     def test_attach__target_is_unharmed(self):
-        for hal in HALS:
-            with self.subTest(hal, seed=self.seed):
-                self.kill_watching("attach", "-p", "PID", "--hal", hal, *self.events())
-                self.assert_nothing_is_left()
-                self.assert_file_is_whole()
+        with self.subTest(seed=self.seed):
+            self.kill_watching("attach", "-p", "PID", *self.events())
+            self.assert_nothing_is_left()
+            self.assert_file_is_whole()
 
     def test_system__processes_are_unharmed(self):
         if self.is_user():
             return  # it may not, as command_system.py has it
-        for hal in HALS:
-            with self.subTest(hal, seed=self.seed):
-                self.kill_watching("system", "--hal", hal, *self.events())
-                self.assert_nothing_is_left()
-                self.assert_file_is_whole()
+        with self.subTest(seed=self.seed):
+            self.kill_watching("system", *self.events())
+            self.assert_nothing_is_left()
+            self.assert_file_is_whole()
 
     def test_next_run__works(self):
         """Whatever a killed one left behind, such as locked memory, is no hindrance."""

@@ -57,7 +57,7 @@ class Filter(CommandTest):
         told, = (one for one in json.loads(result.stdout)["backends"] if one["name"] == name)
         return told
 
-    def test_no_bpf__doctor_and_run_name_what_refuses(self):
+    def test_no_bpf__doctor_names_what_refuses(self):
         wanted = {errno.EPERM: "seccomp filter refuses bpf", errno.ENOSYS: "bpf is not there",
                   errno.ENOMEM: "control group", errno.EMFILE: "RLIMIT_NOFILE",
                   errno.EINVAL: "older than 5.10"}
@@ -72,19 +72,25 @@ class Filter(CommandTest):
                 said = text(self.refused("bpf", error, "doctor").stdout)
                 self.assertIn(words, said)
                 self.assertIn("Profiling works", said)  # by another
-                result = self.refused("bpf", error, "run", "--hal", "bpf", "--", "touch", "started")
-                self.assertEqual(result.returncode, 125)
-                self.assertIn(words, text(result.stderr))
+
+    def test_hal_that_watches_nothing__refused_in_one_line_with_those_that_do(self):
+        self.assertFalse(self.backend("bpf")["watches"])
+        self.assertTrue(self.backend("perf")["watches"])
+        for words in (["run", "--hal", "bpf", "--", "touch", "started"],
+                      ["attach", "--hal=bpf", "-p", str(os.getpid())], ["system", "--hal", "bpf"],
+                      ["top", "--hal", "bpf"]):
+            with self.subTest(words[0]):
+                result = self.ntprof(*words)
+                said = text(result.stderr)
+                self.assertEqual(result.returncode, 125, said)
+                self.assertEqual(len(said.splitlines()), 1, said)
+                self.assertIn("watches no process; there are perf", said)
                 self.assert_nothing_left()
 
-    def test_bpf_as_it_is__doctor_says_what_run_does(self):
-        told = self.backend("bpf")
-        result = self.profile("--hal", "bpf", "-q", "-o", "/dev/null", "--", "true")
-        said = text(result.stderr)
-        self.assertEqual(result.returncode == 0, told["usable"], said)
-        if not told["usable"]:
-            self.assertIn(told["reason"], said)
-            self.assertIn("CAP_BPF", text(self.ntprof("doctor").stdout))
+    def test_doctor__no_back_end_that_watches__does_not_work(self):
+        """However well bpf works: commands do not use it."""
+        told = json.loads(self.refused("perf_event_open", errno.EPERM, "doctor", "--json").stdout)
+        self.assertFalse(told["works"])
 
     def test_no_memfd_or_pidfd__works_or_says_what_fails(self):
         for call in ("memfd_create", "pidfd_open"):

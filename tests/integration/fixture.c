@@ -34,7 +34,7 @@ static const struct kind {
     bool for_few; /* an ordinary user needs capabilities for it */
 } kinds[] = {
     {"perf", FIXTURE_WATCHES | FIXTURE_RINGS | FIXTURE_LINEAR, false},
-    {"bpf", FIXTURE_EVENTS_OF_ALL | FIXTURE_MAPS | FIXTURE_WATCHES, true},
+    {"bpf", FIXTURE_EVENTS_OF_ALL | FIXTURE_MAPS, true},
 };
 
 static const struct kind *kind = &kinds[0];

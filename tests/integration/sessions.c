@@ -737,6 +737,38 @@ perf_event_open__refused_by_a_filter__session_says_what_refuses(void **state)
     }
 }
 
+/* A session that counts in the interrupt has nobody to tell of processes. */
+static void
+watch__back_end_counts_profile_objects__refused_and_said(void **state)
+{
+    (void)state;
+    assert_status(ntprof_session_watch(session, NULL, NULL), STATUS_NOT_SUPPORTED);
+    assert_non_null(strstr(ntprof_session_error(session), "watches no process"));
+    assert_status(ntprof_session_watch(session, NtCurrentProcess(), NULL),
+                  STATUS_NOT_SUPPORTED);
+    assert_non_null(strstr(ntprof_session_error(session), "watches no process"));
+}
+
+static void
+freeze__started_profile__calls_after_it_do_not_count(void **state)
+{
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
+    const KPROFILE_SOURCE source = slot_source(SLOT);
+    HANDLE profile;
+
+    (void)state;
+    profile = start_slots(NtCurrentProcess(), counters, source);
+    call_slot(SLOT, 30);
+    assert_success(ntprof_session_freeze(session));
+    call_slot(SLOT, 500);
+    assert_success(ntprof_session_flush(session));
+    assert_only(counters, SLOT_COUNT, SLOT, 30);
+    assert_exact_books(session, source, 30, 30);
+    assert_success(NtStopProfile(profile));
+    assert_only(counters, SLOT_COUNT, SLOT, 30);
+    assert_success(NtClose(profile));
+}
+
 int
 main(void)
 {
@@ -759,6 +791,9 @@ main(void)
             FIXTURE_RINGS),
         fixture_test(descriptors__used_up__start_fails_and_it_is_said),
         fixture_test(perf_event_open__refused_by_a_filter__session_says_what_refuses),
+        fixture_test_of(watch__back_end_counts_profile_objects__refused_and_said,
+                        FIXTURE_EVENTS_OF_ALL),
+        fixture_test(freeze__started_profile__calls_after_it_do_not_count),
     };
 
     return fixture_run("sessions", tests, sizeof(tests) / sizeof(tests[0]));

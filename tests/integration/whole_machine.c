@@ -765,81 +765,6 @@ watch_all__500_short_processes__every_hit_is_counted(void **state)
     assert_success(NtClose(profile));
 }
 
-/* A profile with the first hit, which must be told once and counted all the same. */
-static void
-first_hits_notify(void *context, const ntprof_notification *notification)
-{
-    uint32_t *const told = context;
-
-    if (notification->kind == NTPROF_HIT_OUTSIDE &&
-        notification->base - shorts.address < PAGE_BYTES) {
-        const ntprof_notification page = {
-            .pid = notification->pid, .base = shorts.address, .length = PAGE_BYTES};
-
-        ++*told;
-        shorts_begin(&page);
-    } else if (notification->kind == NTPROF_RECORDS_LOST ||
-               notification->kind == NTPROF_IMAGE_UNMAP) {
-        shorts_notify(NULL, notification);
-    }
-}
-
-static void
-watch_all__profiles_made_at_first_hits__every_hit_is_counted(void **state)
-{
-    uint32_t told = 0;
-    ntprof_watch_options options = {
-        .size = sizeof(options), .flags = NTPROF_WATCH_HITS, .source_count = 1};
-
-    (void)state;
-    if (!is_allowed()) {
-        return;
-    }
-    fixture_reopen(NULL); /* its thread delivers */
-    memset(&shorts, 0, sizeof(shorts));
-    shorts.address = own_address();
-    shorts.source = breakpoint_at(session, shorts.address);
-    shorts.counters = guarded_counters(SHORT_LIVES);
-    options.sources = &shorts.source;
-    ntprof_session_set_notify(session, first_hits_notify, &told);
-    assert_success(ntprof_session_watch(session, NULL, &options));
-
-    assert_true(spawn_callers(SHORT_LIVES, 8, shorts.address, SHORT_CALLS));
-    assert_success(ntprof_session_flush(session));
-    ntprof_session_set_notify(session, NULL, NULL);
-    assert_success(shorts.failure);
-    assert_int_equal(told, SHORT_LIVES);
-    assert_int_equal(shorts.count, SHORT_LIVES);
-    for (size_t i = 0; i < SHORT_LIVES; i++) {
-        assert_null(shorts.profiles[i]);
-        assert_int_equal(shorts.counters[i], SHORT_CALLS);
-    }
-    assert_exact_books(session, shorts.source, SHORT_LIVES * SHORT_CALLS,
-                       SHORT_LIVES * SHORT_CALLS);
-}
-
-/* Who did not ask is not told, however many hits there are. */
-static void
-watch_all__without_the_flag__hits_are_not_told(void **state)
-{
-    uint32_t told = 0;
-
-    (void)state;
-    if (!is_allowed()) {
-        return;
-    }
-    memset(&shorts, 0, sizeof(shorts));
-    shorts.address = own_address();
-    shorts.source = breakpoint_at(session, shorts.address);
-    ntprof_session_set_notify(session, first_hits_notify, &told);
-    watch_all(shorts.source);
-    assert_true(spawn_callers(5, 1, shorts.address, SHORT_CALLS));
-    assert_success(ntprof_session_flush(session));
-    ntprof_session_set_notify(session, NULL, NULL);
-    assert_int_equal(told, 0);
-    assert_exact_books(session, shorts.source, 5 * SHORT_CALLS, 0);
-}
-
 /* Forks, runs programs and ends without a pause, until the test says so. */
 static int
 make_a_storm(const struct peer *test, void *argument)
@@ -983,12 +908,8 @@ watch_all__beside_other_watches_and_profiles__each_hit_counts_once(void **state)
     assert_world();
     assert_only(counters, SLOT_COUNT, SLOT, 7308);
     assert_only(late, SLOT_COUNT, SLOT, 3000);
-    if (fixture_has(FIXTURE_EVENTS_OF_ALL)) {
-        assert_exact_books(session, source, 17308, 7308);
-    } else {
-        /* Before the watch of all, each list had events of its own, and the watch of one too. */
-        assert_exact_books(session, source, 17308 + 8, 7308 + 8 - 3);
-    }
+    /* Before the watch of all, each list had events of its own, and the watch of one too. */
+    assert_exact_books(session, source, 17308 + 8, 7308 + 8 - 3);
     end_caller(&watched);
     end_caller(&profiled);
     assert_success(NtClose(after));
@@ -1285,56 +1206,10 @@ watch_all__of_time__the_kernels_half_is_counted(void **state)
     assert_success(NtClose(user));
 }
 
-static int
-call_once_told(const struct peer *test, void *argument)
-{
-    (void)argument;
-    call_slot(SLOT, peer_hear(test));
-    return 0;
-}
-
-/* Watch all, without a descriptor left for it. */
-static NTSTATUS
-watch_all_without_descriptors(void)
-{
-    struct rlimit old;
-    struct rlimit none;
-    NTSTATUS status;
-
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-    none = (struct rlimit){0, old.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    status = ntprof_session_watch(session, NULL, NULL);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
-    return status;
-}
-
-static void
-watch_all__refused_beside_a_watch_of_one__books_have_that_one_alone(void **state)
-{
-    KPROFILE_SOURCE source;
-    struct peer peer;
-
-    (void)state;
-    if (!fixture_has(FIXTURE_EVENTS_OF_ALL)) {
-        return; /* raises the limit again for its events */
-    }
-    source = slot_source(SLOT);
-    peer_start(&peer, call_once_told, NULL);
-    watch_peer(&peer, 0, source);
-    assert_false(NT_SUCCESS(watch_all_without_descriptors()));
-    peer_tell(&peer, 5);
-    peer_finish(&peer);
-    call_slot(SLOT, 300);
-    assert_success(ntprof_session_flush(session));
-    assert_int_equal(read_books(session, source).taken, 5);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        world_test(watch_all__refused_beside_a_watch_of_one__books_have_that_one_alone),
         world_test(watch_all__without_the_privilege__refused_with_the_reason),
         world_test(watch_all__flags_of_one_process__refused),
         world_test(watch_all__source_not_there__refused_before_all_else),
@@ -1342,8 +1217,6 @@ main(void)
         world_test(watch_all__kernel_threads__have_names_and_no_mappings),
         world_test(watch_all__what_has_ended_already__is_not_told),
         world_test(watch_all__500_short_processes__every_hit_is_counted),
-        world_test(watch_all__profiles_made_at_first_hits__every_hit_is_counted),
-        world_test(watch_all__without_the_flag__hits_are_not_told),
         world_test(watch_all__amid_a_storm_of_processes__nothing_contradicts),
         world_test(watch_all__beside_other_watches_and_profiles__each_hit_counts_once),
         world_test(watch_all__beside_a_watch_of_one__programs_and_ends_are_told_once),

@@ -224,20 +224,24 @@ print_facts(const struct facts *facts, bool json)
 static void
 print_backend(const ntprof_backend_info *info, bool json, bool first)
 {
+    const char *const work =
+        info->watches ? "works: your processes"
+                      : "works for profile objects of programs, not for commands: "
+                        "your processes";
+
     if (json) {
         printf("%s\n  {\"name\":", first ? "" : ",");
         print_json_text(info->name);
-        printf(",\"usable\":%s,\"kernel\":%s,\"global\":%s,\"reason\":",
-               info->usable ? "true" : "false", info->kernel ? "true" : "false",
-               info->global ? "true" : "false");
+        printf(",\"usable\":%s,\"watches\":%s,\"kernel\":%s,\"global\":%s,\"reason\":",
+               info->usable ? "true" : "false", info->watches ? "true" : "false",
+               info->kernel ? "true" : "false", info->global ? "true" : "false");
         print_json_text(info->reason);
         printf(",\"remedy\":");
         print_json_text(info->remedy);
         printf("}");
         return;
     }
-    printf("  %-8s %s%s%s\n", info->name,
-           info->usable ? "works: your processes" : "refused",
+    printf("  %-8s %s%s%s\n", info->name, info->usable ? work : "refused",
            info->usable && info->kernel ? ", kernel code" : "",
            info->usable && info->global ? ", all processes" : "");
     if (info->reason[0] != '\0') {
@@ -249,7 +253,7 @@ print_backend(const ntprof_backend_info *info, bool json, bool first)
     }
 }
 
-/* Returns whether any back end but the simulated one works. That one shows nothing of this machine: it is for who
+/* Returns whether any back end but the simulated one works for commands. That one shows nothing of this machine: it is for who
  * asks for all. */
 static bool
 print_backends(bool json)
@@ -263,7 +267,7 @@ print_backends(bool json)
         if (json || !simulated) {
             print_backend(&info, json, i == 0);
         }
-        usable = usable || (info.usable && !simulated);
+        usable = usable || (info.usable && info.watches && !simulated);
     }
     return usable;
 }

@@ -58,7 +58,7 @@ static const char hit_options[] =
     "  -c, --count EVENTS       events for a hit, for the other sources\n"
     "      --bucket BYTES       code bytes for a counter: 1 (default), 2, 4 .. 1M\n"
     "  -C, --cpu CPUS           only on these processors: 0,2-3\n"
-    "      --hal NAME           this way of getting hits, or none: bpf, perf, sim\n";
+    "      --hal NAME           this way of getting hits, or none: perf, sim\n";
 
 static const char memory_options[] =
     "      --max-memory SIZE    keep to it (default 1G), say what was left out\n"

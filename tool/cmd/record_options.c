@@ -383,21 +383,43 @@ list_cpus(struct record_options *options)
     return parse_cpus(options, list);
 }
 
+/* The back ends that watch processes, each with a blank before it. */
+static void
+list_hals(char *list, size_t room)
+{
+    ntprof_backend_info info = {.size = sizeof(info)};
+    size_t length = 0;
+
+    list[0] = '\0';
+    for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {
+        if (info.watches != 0 && length + 1 + strlen(info.name) < room) {
+            length += (size_t)sprintf(list + length, " %s", info.name);
+        }
+    }
+}
+
 static bool
 parse_hal(struct record_options *options, const char *text)
 {
-    ntprof_backend_info info = {.size = offsetof(ntprof_backend_info, usable)};
-    char allowed[200] = "no such HAL; there are";
+    ntprof_backend_info name = {.size = offsetof(ntprof_backend_info, usable)};
+    ntprof_backend_info info = {.size = sizeof(info)};
+    const char *what = "no such HAL";
+    char allowed[128];
+    char why[256];
 
-    for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {
-        if (strcmp(info.name, text) == 0) {
+    for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &name)); i++) {
+        if (strcmp(name.name, text) != 0) {
+            continue; /* not tried, which takes time */
+        }
+        if (NT_SUCCESS(ntprof_backend_next(i, &info)) && info.watches != 0) {
             options->hal = text;
             return true;
         }
-        strncat(allowed, " ", sizeof(allowed) - strlen(allowed) - 1);
-        strncat(allowed, info.name, sizeof(allowed) - strlen(allowed) - 1);
+        what = "it counts profile objects of programs and watches no process";
     }
-    return bad(options, "--hal", text, allowed);
+    list_hals(allowed, sizeof(allowed));
+    snprintf(why, sizeof(why), "%s; there are%s", what, allowed);
+    return bad(options, "--hal", text, why);
 }
 
 static bool

@@ -360,7 +360,7 @@ recording_watch_handle(struct recording *recording, HANDLE process, uint32_t fla
     const struct record_options *const given = recording->options;
     const ntprof_watch_options options = {
         .size = sizeof(options),
-        .flags = flags | collector_watch_flags(recording->collector),
+        .flags = flags,
         .source_count = (uint32_t)given->source_count,
         .sources = recording->sources,
         .affinity = given->affinity_count != 0 ? given->affinity : NULL,

@@ -5,10 +5,6 @@
  * Invariant: a process is in the table from its start notification to its exit's; each of its
  * mappings has a started profile a source, or none if that failed. Processes and images change
  * within deliveries alone, which the lock of delivery keeps out.
- *
- * Where counters take their memory from the start (dense), a mapping is cut in pieces, and each gets profiles with
- * its first hit, which the session tells before it counts it: most pieces of most processes never have one, and a
- * process that forks and runs another program at once has none at all.
  */
 #include "collect/collector.h"
 #include "collect/delivery.h"
@@ -27,22 +23,15 @@ enum { SEGMENTS_UNMEASURED = 64 };
 /* Bits of a group's mask of processors. */
 enum { CPUS_A_GROUP = 8 * sizeof(KAFFINITY) };
 
-/* Pieces are cut where places are multiples of their size, so that all mappings of an image have the same. */
 struct mapping {
     uint64_t base;
     uint64_t length;
     struct image *image;
-    uint64_t place;      /* of base in the image */
-    uint32_t program;    /* whose hits these are */
-    uint32_t piece_log2; /* of a piece's bytes */
-    HANDLE **
-        pieces; /* of each, profiles: one a source, for each processor, NULL where none could be made.
-                      * NULL: not tried */
+    uint64_t place;   /* of base in the image */
+    uint32_t program; /* whose hits these are */
+    /* One a source, for each processor; NULL where none could be made. */
+    HANDLE *profiles;
 };
-
-/* Pieces of a mapping where counters take their memory from the start, which are larger if they would be too
- * many. */
-enum { PIECE_LOG2 = 18, PIECES_MAX = 1024 };
 
 struct process {
     struct process *next;
@@ -88,28 +77,23 @@ bucket_log2(uint32_t bucket_bytes)
     return log2;
 }
 
-/* Is there room for counters of what is new? Those that the kernel has for us may take half of it: symbols have the
- * other half, whether they need it now or later. */
+/* Is there room for counters of what is new? */
 static void
 collector_measure(struct collector *collector)
 {
     const uint64_t limit = collector->options.memory_max;
-    ntprof_session_info info = {.size = sizeof(info)};
 
-    (void)ntprof_session_get_info(collector->options.session, &info);
     collector->measured = collector->images.made;
-    collector->images.full =
-        limit != 0 &&
-        (usage_bytes() + info.counter_bytes > limit || info.counter_bytes > limit / 2);
+    collector->images.full = limit != 0 && usage_bytes() > limit;
 }
 
-/* After so many segments, or each that takes its memory at once. */
+/* After so many segments. */
 static void
 collector_measure_new(struct collector *collector)
 {
     const struct image_set *const set = &collector->images;
 
-    if (set->made - collector->measured >= (set->dense ? 1 : SEGMENTS_UNMEASURED)) {
+    if (set->made - collector->measured >= SEGMENTS_UNMEASURED) {
         collector_measure(collector);
     }
 }
@@ -171,12 +155,6 @@ collector_new(const struct collector_options *options)
     }
     ntprof_session_set_notify(options->session, collector_notify, collector);
     return collector;
-}
-
-uint32_t
-collector_watch_flags(const struct collector *collector)
-{
-    return collector->images.dense ? NTPROF_WATCH_HITS : 0;
 }
 
 static void
@@ -245,93 +223,34 @@ program_on_cpu(const struct collector *collector, uint32_t program, uint32_t cpu
     return program * collector->cpu_count + cpu_at;
 }
 
-/* Number of the piece that has a place of the mapping. */
-static size_t
-mapping_piece_of(const struct mapping *mapping, uint64_t place)
-{
-    return (size_t)((place >> mapping->piece_log2) -
-                    (mapping->place >> mapping->piece_log2));
-}
-
-static size_t
-mapping_piece_count(const struct mapping *mapping)
-{
-    return mapping_piece_of(mapping, mapping->place + (mapping->length - 1)) + 1;
-}
-
-/* So that all of it is one piece, unless it is to be cut. */
-static uint32_t
-mapping_piece_log2(const struct mapping *mapping, bool cut)
-{
-    uint32_t log2 = cut ? PIECE_LOG2 : 63;
-
-    while (log2 < 63 && mapping->length >> log2 > PIECES_MAX) {
-        log2++;
-    }
-    return log2;
-}
-
-static void
-profiles_close(const struct collector *collector, HANDLE *profiles)
-{
-    for (size_t i = 0; profiles != NULL && i < profile_count(collector); i++) {
-        if (profiles[i] != NULL) {
-            NtClose(profiles[i]);
-        }
-    }
-    free(profiles);
-}
-
 static void
 mapping_close(const struct collector *collector, struct mapping *mapping)
 {
-    const size_t count = mapping->pieces != NULL ? mapping_piece_count(mapping) : 0;
-
-    for (size_t i = 0; i < count; i++) {
-        profiles_close(collector, mapping->pieces[i]);
+    for (size_t i = 0; mapping->profiles != NULL && i < profile_count(collector); i++) {
+        if (mapping->profiles[i] != NULL) {
+            NtClose(mapping->profiles[i]);
+        }
     }
-    free(mapping->pieces);
-}
-
-/* piece - a part of a mapping. */
-struct piece {
-    uint64_t base;
-    uint64_t length;
-    uint64_t place; /* of base in the image */
-};
-
-static struct piece
-mapping_get_piece(const struct mapping *mapping, size_t number)
-{
-    const uint64_t cut = mapping->place >> mapping->piece_log2;
-    const uint64_t size = UINT64_C(1) << mapping->piece_log2;
-    const uint64_t skipped =
-        number == 0 ? 0 : ((cut + number) << mapping->piece_log2) - mapping->place;
-    const uint64_t place = mapping->place + skipped;
-    const uint64_t left = mapping->length - skipped;
-    const uint64_t most = size - (place & (size - 1));
-
-    return (struct piece){.base = mapping->base + skipped,
-                          .length = left < most ? left : most,
-                          .place = place};
+    free(mapping->profiles);
 }
 
 /* One profile object, started. NULL if that fails. */
 static HANDLE
-piece_start_source(struct collector *collector, const struct process *process,
-                   const struct piece *piece, const struct image_segment *segment,
-                   uint32_t cpu_at, size_t source)
+mapping_start_source(struct collector *collector, const struct process *process,
+                     const struct mapping *mapping, const struct image_segment *segment,
+                     uint32_t cpu_at, size_t source)
 {
     const struct collector_options *const options = &collector->options;
     const uint32_t cpu = collector->cpus != NULL ? collector->cpus[cpu_at] : 0;
     const GROUP_AFFINITY one = {.Mask = (KAFFINITY)1 << cpu % CPUS_A_GROUP,
                                 .Group = (uint16_t)(cpu / CPUS_A_GROUP)};
     const bool all = collector->cpus == NULL;
-    const uint64_t buckets = ((piece->length - 1) >> segment->log2) + 1;
+    const uint64_t buckets = ((mapping->length - 1) >> segment->log2) + 1;
     HANDLE profile;
     NTSTATUS status = NtCreateProfileEx(
-        &profile, process->handle, (PVOID)(uintptr_t)piece->base, (SIZE_T)piece->length,
-        segment->log2, image_segment_counter(segment, source, piece->place),
+        &profile, process->handle, (PVOID)(uintptr_t)mapping->base,
+        (SIZE_T)mapping->length, segment->log2,
+        image_segment_counter(segment, source, mapping->place),
         (ULONG)(buckets * sizeof(ULONG)), options->sources[source],
         all ? options->affinity_count : 1, all ? options->affinity : &one);
 
@@ -377,15 +296,14 @@ collector_fail_for_memory(struct collector *collector)
     }
 }
 
-/* Counters of a piece on a processor, and a profile a source that counts in them. False: no counters. */
+/* Counters of a mapping on a processor, and a profile a source that counts in them. False: no counters. */
 static bool
-piece_start_cpu(struct collector *collector, const struct process *process,
-                const struct mapping *mapping, size_t number, uint32_t cpu_at)
+mapping_start_cpu(struct collector *collector, const struct process *process,
+                  const struct mapping *mapping, uint32_t cpu_at)
 {
     const size_t sources = collector->options.source_count;
-    const struct piece piece = mapping_get_piece(mapping, number);
     const struct image_segment *const segment = image_segment_find(
-        &collector->images, mapping->image, piece.place, piece.length,
+        &collector->images, mapping->image, mapping->place, mapping->length,
         program_on_cpu(collector, mapping->program, cpu_at));
 
     if (segment == NULL) {
@@ -393,77 +311,48 @@ piece_start_cpu(struct collector *collector, const struct process *process,
         return false;
     }
     for (size_t i = 0; i < sources; i++) {
-        mapping->pieces[number][cpu_at * sources + i] =
-            piece_start_source(collector, process, &piece, segment, cpu_at, i);
+        mapping->profiles[cpu_at * sources + i] =
+            mapping_start_source(collector, process, mapping, segment, cpu_at, i);
     }
     return true;
 }
 
-/* The places of a piece's profiles, and before the first one those of all pieces. */
-static bool
-mapping_add_piece(const struct collector *collector, struct mapping *mapping,
-                  size_t number)
-{
-    if (mapping->pieces == NULL) {
-        mapping->pieces =
-            calloc(mapping_piece_count(mapping), sizeof(*mapping->pieces));
-    }
-    if (mapping->pieces == NULL) {
-        return false;
-    }
-    mapping->pieces[number] =
-        calloc(profile_count(collector), sizeof(*mapping->pieces[number]));
-    return mapping->pieces[number] != NULL;
-}
-
-/* Counters of a piece, and profiles that count in them; if it has not been tried yet. False: no counters. */
+/* Counters of a mapping, and profiles that count in them. False: no counters. */
 static bool
 mapping_start(struct collector *collector, const struct process *process,
-              struct mapping *mapping, size_t number)
+              struct mapping *mapping)
 {
     bool any = false;
 
-    if (mapping->pieces != NULL && mapping->pieces[number] != NULL) {
-        return true;
-    }
-    if (!mapping_add_piece(collector, mapping, number)) {
+    mapping->profiles = calloc(profile_count(collector), sizeof(*mapping->profiles));
+    if (mapping->profiles == NULL) {
         collector_fail_for_memory(collector);
         return false;
     }
     for (uint32_t i = 0; i < collector->cpu_count; i++) {
-        any = piece_start_cpu(collector, process, mapping, number, i) || any;
+        any = mapping_start_cpu(collector, process, mapping, i) || any;
     }
     return any;
 }
 
-/* Starts profiles for a mapping of a process; unless they wait for hits. */
+/* Starts profiles for a mapping of a process. */
 static void
 process_profile(struct collector *collector, struct process *process,
-                struct mapping *mapping)
+                const struct mapping *mapping)
 {
-    const bool waits = collector->images.dense;
     struct mapping *added = NULL;
 
     if (mapping->length == 0) {
         return;
     }
-    mapping->piece_log2 = mapping_piece_log2(mapping, waits);
     if (mapping->image != NULL) {
         added = process_add_mapping(process, mapping);
     }
     if (added == NULL) {
         collector_fail_for_memory(collector);
-    } else if (!waits && !mapping_start(collector, process, added, 0)) {
+    } else if (!mapping_start(collector, process, added)) {
         process_remove_mapping(collector, process, process->mapping_count - 1);
     }
-}
-
-/* The program that kernel hits of a process are told under. Counters that take their memory from the
- * start are too large for one set a program. */
-static uint32_t
-kernel_program(const struct collector *collector, const struct process *process)
-{
-    return collector->images.dense ? collector->machine.program : process->program;
 }
 
 /* Are there counters for the kernel, of both kinds and on each processor? */
@@ -501,9 +390,9 @@ process_pair_kernel(struct collector *collector, struct process *process, size_t
     }
     for (size_t i = 0; i < profile_count(collector); i++) {
         for (size_t at = 0; at < 2; at++) {
-            HANDLE *const profile = &mappings[at].pieces[0][i];
+            HANDLE *const profile = &mappings[at].profiles[i];
 
-            if (mappings[1 - at].pieces[0][i] == NULL && *profile != NULL) {
+            if (mappings[1 - at].profiles[i] == NULL && *profile != NULL) {
                 NtClose(*profile);
                 *profile = NULL;
             }
@@ -512,7 +401,7 @@ process_pair_kernel(struct collector *collector, struct process *process, size_t
 }
 
 /* The map first: a hit that only it has counted is looked for in vain, one that it has not
- * counted would be lost. Counters that wait for hits need none. */
+ * counted would be lost. */
 static void
 process_profile_kernel(struct collector *collector, struct process *process)
 {
@@ -521,36 +410,29 @@ process_profile_kernel(struct collector *collector, struct process *process)
     struct mapping mapping = {.base = kernel_range.begin,
                               .length = kernel_range.length,
                               .place = kernel_range.begin,
-                              .program = kernel_program(collector, process)};
+                              .program = process->program};
 
     if (!collector->options.kernel) {
         return;
     }
-    if (!set->dense && !kernel_has_counters(collector, mapping.program)) {
+    if (!kernel_has_counters(collector, mapping.program)) {
         collector_fail_for_memory(collector);
         return;
     }
-    if (!set->dense) {
-        mapping.image = image_set_kernel(set, IMAGE_KERNEL_MAP);
-        process_profile(collector, process, &mapping);
-    }
+    mapping.image = image_set_kernel(set, IMAGE_KERNEL_MAP);
+    process_profile(collector, process, &mapping);
     mapping.image = image_set_kernel(set, IMAGE_KERNEL);
     process_profile(collector, process, &mapping);
-    if (!set->dense) {
-        process_pair_kernel(collector, process, first);
-    }
+    process_pair_kernel(collector, process, first);
 }
 
-/* How counters are to be laid out for the back end. */
+/* The kernel's hits of all processes together are those of a program of their own. */
 static bool
 collector_prepare(struct collector *collector)
 {
     const struct collector_options *const options = &collector->options;
-    ntprof_session_info info = {.size = sizeof(info)};
 
-    ntprof_session_get_info(options->session, &info);
-    collector->images.dense = strcmp(info.backend, "bpf") == 0;
-    return (!collector->images.dense && !options->machine) || !options->kernel ||
+    return !options->machine || !options->kernel ||
            collector_program(collector, "[kernel]", &collector->machine.program);
 }
 
@@ -604,39 +486,6 @@ notify_map(struct collector *collector, const ntprof_notification *map)
         .program = process->program,
     };
     process_profile(collector, process, &mapping);
-}
-
-/* The mapping at an address; the last of them, should one be told to be gone yet. */
-static struct mapping *
-process_find_mapping(const struct process *process, uint64_t address)
-{
-    for (size_t i = process != NULL ? process->mapping_count : 0; i > 0; i--) {
-        struct mapping *const mapping = &process->mappings[i - 1];
-
-        if (address - mapping->base < mapping->length) {
-            return mapping;
-        }
-    }
-    return NULL;
-}
-
-/* Of a piece whose profiles waited for it. */
-static void
-notify_hit(struct collector *collector, const ntprof_notification *hit)
-{
-    const struct process *process = *process_slot(collector, hit->pid);
-    struct mapping *mapping = process_find_mapping(process, hit->base);
-
-    if (mapping == NULL) {
-        process = &collector->machine;
-        mapping = process_find_mapping(process, hit->base);
-    }
-    if (mapping != NULL && collector->images.dense) {
-        collector_measure_new(collector);
-        (void)mapping_start(
-            collector, process, mapping,
-            mapping_piece_of(mapping, mapping->place + (hit->base - mapping->base)));
-    }
 }
 
 static void
@@ -792,9 +641,6 @@ collector_notify(void *context, const ntprof_notification *notification)
     case NTPROF_IMAGE_UNMAP:
         notify_unmap(collector, notification);
         break;
-    case NTPROF_HIT_OUTSIDE:
-        notify_hit(collector, notification);
-        break;
     case NTPROF_RECORDS_LOST:
         collector->gaps.records_lost += notification->count;
         break;
@@ -893,23 +739,12 @@ collector_ask(struct collector *collector, uint32_t source)
 /*
  * Books, and the counters that belong to them, into fresh. Asking for books delivers what has happened until
  * then, so each source is folded before the next one is asked; nothing else delivers meanwhile.
- *
- * Where hits count at any time they do so between the two as well: so that no row has hits that are in no
- * books, counters come first. Once the session is frozen, it makes no difference.
  */
 static bool
 collector_read(struct collector *collector)
 {
-    const bool counters_first = collector->images.dense;
-
-    if (counters_first) {
-        /* What waits for its turn counts now, not between the two: at the beginning that is much. */
-        (void)ntprof_session_flush(collector->options.session);
-    }
     for (uint32_t i = 0; i < collector->options.source_count; i++) {
-        if ((counters_first && !collector_fold_source(collector, i)) ||
-            !collector_ask(collector, i) ||
-            (!counters_first && !collector_fold_source(collector, i))) {
+        if (!collector_ask(collector, i) || !collector_fold_source(collector, i)) {
             return false;
         }
     }

@@ -5,8 +5,7 @@
  *
  * One profile object for each executable mapping of each watched process and source, and for each processor
  * if those are told apart. It is made
- * within the notification of the mapping, or, where counters take their memory from the start, of its first
- * hit; so no hit that came after is missed.
+ * within the notification of the mapping, so no hit that came after is missed.
  *
  * Order: new, watch, start, snapshots and folds, stop, the last snapshot, delete.
  */
@@ -61,9 +60,6 @@ struct collector;
  * collector. */
 struct collector *collector_new(const struct collector_options *options);
 
-/* NTPROF_WATCH_... that watches of the session need. */
-uint32_t collector_watch_flags(const struct collector *collector);
-
 /* NULL is allowed. */
 void collector_delete(struct collector *collector);
 
@@ -84,9 +80,8 @@ enum { COLLECTOR_FOLD_S = 60 };
 
 /*
  * Makes a profile of all that happened so far: sources with their books, rows with names. The books
- * of a source and its rows are of one moment; where hits count at any time, books can have a few that are in
- * no row yet, until collector_stop. Collecting goes on. NULL: out of memory; nothing is lost.
- * One thread at a time.
+ * of a source and its rows are of one moment. Collecting goes on. NULL: out of memory; nothing is lost. One
+ * thread at a time.
  */
 struct profile *collector_snapshot(struct collector *collector,
                                    struct collector_gaps *gaps);

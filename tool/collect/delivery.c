@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Files are opened when a mapping of them is delivered: sooner than the session must, so that programs that live
- * shorter are still there, or who started them, or their container. Back end bpf wakes by itself for them. */
+ * shorter are still there, or who started them, or their container. */
 static const int wait_most_ms = 50;
 
 /* Should the session refuse to deliver, it is asked again after this time, not at once. */
@@ -51,15 +51,6 @@ deliver(struct delivery *delivery, int *wait_ms)
     return go_on;
 }
 
-static bool
-wakes_for_mappings(ntprof_session *session)
-{
-    ntprof_session_info info = {.size = sizeof(info)};
-
-    (void)ntprof_session_get_info(session, &info);
-    return strcmp(info.backend, "bpf") == 0;
-}
-
 static void *
 delivery_main(void *argument)
 {
@@ -68,12 +59,11 @@ delivery_main(void *argument)
         {.fd = delivery->wake_fd, .events = POLLIN},
         {.fd = ntprof_session_fd(delivery->session), .events = POLLIN},
     };
-    const bool wakes = wakes_for_mappings(delivery->session);
     int wait_ms = 0;
 
     pthread_setname_np(pthread_self(), "ntprof");
     while (deliver(delivery, &wait_ms)) {
-        if (wait_ms < 0 || (wait_ms > wait_most_ms && !wakes)) {
+        if (wait_ms < 0 || wait_ms > wait_most_ms) {
             wait_ms = wait_most_ms;
         }
         (void)poll(fds, 2, wait_ms);

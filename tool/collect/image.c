@@ -23,7 +23,6 @@ static const uint32_t kernel_map_log2 = 21;
 
 /* Counters of one segment and source: what is more gets larger buckets. */
 static const uint64_t segment_bytes_max = UINT64_C(1) << 31;
-static const uint64_t segment_bytes_max_dense = UINT64_C(1) << 25;
 
 /* Times that opening an image is tried, each for another process that maps it. */
 enum { MISSES_MAX = 8 };
@@ -389,8 +388,7 @@ segment_new(const struct image_set *set, const struct image *image, uint64_t beg
         image->kind == IMAGE_KERNEL_MAP ? kernel_map_log2 : set->bucket_log2;
     segment->begin = begin;
     segment->length = length;
-    while (segment_counter_bytes(length, segment->log2) >
-           (set->dense ? segment_bytes_max_dense : segment_bytes_max)) {
+    while (segment_counter_bytes(length, segment->log2) > segment_bytes_max) {
         segment->log2++;
     }
     segment->bytes = (size_t)segment_counter_bytes(length, segment->log2);
@@ -594,12 +592,8 @@ static bool
 fold_segment(struct image_set *set, struct image *image,
              const struct image_segment *segment, uint32_t source)
 {
-    const struct image_segment *map;
+    const struct image_segment *const map = find_map(set, image, segment);
 
-    if (set->dense) {
-        return fold_counters(image, segment, source, 0, segment->bytes);
-    }
-    map = find_map(set, image, segment);
     return map != NULL ? fold_mapped(image, segment, source, map)
                        : fold_used(image, segment, source, 0, segment->bytes);
 }

@@ -77,12 +77,9 @@ struct image_set {
     size_t files_open; /* images with opened set */
     size_t files_max;  /* no more are opened: profiling needs descriptors too */
     uint64_t unopened; /* images that were left without names for that */
-    /* Counters take their memory from the start, and not as they are hit, as in back ends that count
-     * in the kernel: so images with much code get larger buckets. */
-    bool dense;
-    bool full;        /* memory is short: no counters are made any more */
-    uint64_t made;    /* segments so far */
-    uint64_t refused; /* times that counters or an image were not made, being full */
+    bool full;         /* memory is short: no counters are made any more */
+    uint64_t made;     /* segments so far */
+    uint64_t refused;  /* times that counters or an image were not made, being full */
 };
 
 enum {

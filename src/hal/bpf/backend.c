@@ -5,7 +5,7 @@
  */
 #include "hal/backend.h"
 
-#include "hal/bpf/watch.h"
+#include "hal/bpf/bpf.h"
 #include "hal/perf/border.h"
 #include "hal/perf/procfs.h"
 #include "ke/profint.h"
@@ -129,7 +129,6 @@ flush(void *context)
     struct bpf_backend *const backend = context;
 
     notice_halt(backend);
-    bpf_stream_flush(backend->bpf);
     bpf_notice(backend->bpf);
 }
 
@@ -335,9 +334,6 @@ open_backend(const HAL_OPEN *open, void **context)
     backend->notify_context = open->NotifyContext;
     backend->bpf->ended = tell_end;
     backend->bpf->ended_context = backend;
-    backend->bpf->ke = open->Ke;
-    backend->bpf->notify = open->Notify;
-    backend->bpf->notify_context = open->NotifyContext;
     *context = backend;
     return STATUS_SUCCESS;
 }
@@ -349,50 +345,6 @@ close_backend(void *context)
 
     bpf_delete(backend->bpf);
     free(backend);
-}
-
-/* Each of them supported, or the first that is not is told. */
-static NTSTATUS
-find_sources(struct bpf *bpf, const HAL_WATCH *request, struct perf_source **sources)
-{
-    for (ULONG i = 0; i < request->SourceCount; i++) {
-        sources[i] = find_source(bpf, request->Sources[i]);
-        if (sources[i] == NULL) {
-            return STATUS_NOT_SUPPORTED;
-        }
-        if (!sources[i]->supported) {
-            snprintf(bpf->error, sizeof(bpf->error), "cannot count %s: %s",
-                     sources[i]->name, sources[i]->reason);
-            return STATUS_NOT_SUPPORTED;
-        }
-    }
-    return STATUS_SUCCESS;
-}
-
-static NTSTATUS
-watch(void *context, const HAL_WATCH *request)
-{
-    const struct bpf_backend *const backend = context;
-    struct bpf *const bpf = backend->bpf;
-    struct perf_source **const sources =
-        calloc((size_t)request->SourceCount + 1, sizeof(struct perf_source *));
-    NTSTATUS status;
-    int result;
-
-    if (sources == NULL) {
-        return STATUS_INSUFFICIENT_RESOURCES;
-    }
-    status = find_sources(bpf, request, sources);
-    if (NT_SUCCESS(status)) {
-        result = bpf_watch(bpf, (uint32_t)request->ProcessId, request->Flags, sources,
-                           request->SourceCount, request->Processors,
-                           ((size_t)request->ProcessorCount + 63) / 64);
-        status = request->ProcessId == 0 && (result == -EACCES || result == -EPERM)
-                     ? STATUS_PRIVILEGE_NOT_HELD
-                     : perf_border_status(result);
-    }
-    free(sources);
-    return status;
 }
 
 static NTSTATUS
@@ -471,29 +423,14 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
 {
     const struct bpf_backend *const backend = context;
 
-    const struct perf *const stream = backend->bpf->stream;
-
     *statistics = (HAL_STATISTICS){
         .Processes = backend->bpf->index.table.count,
         .Unnumbered = count_unnumbered(backend->bpf),
         .CounterBytes = bpf_pools_bytes(&backend->bpf->index.pools),
     };
-    if (stream == NULL) {
-        return;
-    }
-    statistics->Processes = stream->space.processes.count;
-    statistics->Late = stream->late;
-    statistics->Unread = stream->unread + backend->bpf->below;
-    for (uint32_t i = 0; i < stream->processor_limit; i++) {
-        if (stream->rings[i] != NULL) {
-            statistics->RingBytes += stream->rings[i]->size_bytes;
-        }
-    }
-    statistics->RingBytes += stream->guest_ring_count * BPF_RING_DATA_BYTES;
-    statistics->RingBytes += bpf_bells_bytes(&backend->bpf->bells);
 }
 
-/* Readable when a process with profiles has ended, or the stream has much to tell. */
+/* Readable when a process with profiles has ended. */
 static int
 descriptor(void *context)
 {
@@ -516,20 +453,17 @@ deliver(void *context)
 {
     struct bpf_backend *const backend = context;
     const uint64_t now = now_ns();
-    int wait_ms;
 
     notice_halt(backend);
-    wait_ms = bpf_stream_deliver(backend->bpf);
     bpf_notice(backend->bpf);
     if (backend->bpf->open_events == 0) {
-        return wait_ms;
+        return -1;
     }
     if (now - backend->renewed_ns >= RENEWAL_NS) {
         backend->renewed_ns = now;
         bpf_renew(backend->bpf);
-        bpf_bells_renew(&backend->bpf->bells);
     }
-    return wait_ms >= 0 ? wait_ms : DELIVERY_MS;
+    return DELIVERY_MS;
 }
 
 static void
@@ -560,11 +494,10 @@ const HAL_BACKEND HalBpfBackend = {
     .Name = "bpf",
     .Hal = &bpf_table,
     .Pages = &bpf_pages,
-    .ByName = TRUE, /* its events are all processors': docs/decisions/0012 */
+    .ByName = TRUE, /* its events are all processors', and it watches no process */
     .Probe = probe,
     .Open = open_backend,
     .Close = close_backend,
-    .Watch = watch,
     .LookupSource = lookup_source,
     .NextSource = next_source,
     .QueryBooks = query_books,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* hal/bpf/bpf.c - the session's state: the kernel's objects, processes and their ends. */
-#include "hal/bpf/watch.h"
+#include "hal/bpf/bpf.h"
 #include "hal/perf/descriptor.h"
 #include "hal/perf/procfs.h"
 #include "hal/perf/refusal.h"
@@ -67,8 +67,10 @@ forget_process(struct bpf *bpf, uint32_t pid)
     }
 }
 
-bool
-bpf_is_below(const struct bpf *bpf, uint32_t pid)
+/* Is a process in a pid namespace below the session's, as far as /proc tells? The kernel tells programs the numbers
+ * of those in the session's own alone, unless that is the first, where all have one. */
+static bool
+is_below(const struct bpf *bpf, uint32_t pid)
 {
     const uint64_t own = bpf_control_of(&bpf->kernel)->namespace_inode;
     char path[64];
@@ -81,7 +83,7 @@ bpf_is_below(const struct bpf *bpf, uint32_t pid)
 static int
 check_namespace(struct bpf *bpf, uint32_t pid)
 {
-    if (!bpf_is_below(bpf, pid)) {
+    if (!is_below(bpf, pid)) {
         return 0;
     }
     snprintf(bpf->error, sizeof(bpf->error),
@@ -108,7 +110,7 @@ bpf_prepare(struct bpf *bpf, uint32_t pid)
                  "too many processes have profiles: no place is left for %u", pid);
         return -ENOSPC;
     }
-    if (!bpf_process_is_idle(process) || bpf_is_watched(bpf, pid)) {
+    if (!bpf_process_is_idle(process)) {
         return 0;
     }
     __atomic_store_n(&process->ended, BPF_RUNNING,
@@ -134,16 +136,6 @@ bpf_publish(struct bpf *bpf, uint32_t pid, const ULONG roots[KI_TREES])
     }
 }
 
-/* Its last hits may be in the stream still. */
-static void
-tell_end(struct bpf *bpf, uint32_t pid)
-{
-    if (!bpf_is_watched(bpf, pid)) {
-        bpf_stream_flush(bpf);
-        bpf->ended(bpf->ended_context, pid);
-    }
-}
-
 /* The programs have seen to it that nothing counts; the core is told. */
 static void
 notice_programs(struct bpf *bpf)
@@ -158,7 +150,7 @@ notice_programs(struct bpf *bpf)
     }
     bpf->ends_seen = ends;
     while ((process = bpf_table_next_ended(&bpf->index.table, &at)) != NULL) {
-        tell_end(bpf, process->pid);
+        bpf->ended(bpf->ended_context, process->pid);
     }
 }
 
@@ -173,10 +165,8 @@ notice_ends(struct bpf *bpf)
         for (int i = 0; i < count; i++) {
             const uint32_t pid = ends[i].data.u32;
 
-            if (pid != 0) { /* else it is the stream's */
-                tell_end(bpf, pid);
-                forget_process(bpf, pid); /* should it have profiles still */
-            }
+            bpf->ended(bpf->ended_context, pid);
+            forget_process(bpf, pid); /* should it have profiles still */
         }
     }
 }
@@ -184,7 +174,7 @@ notice_ends(struct bpf *bpf)
 void
 bpf_notice(struct bpf *bpf)
 {
-    if (bpf->noticing || (bpf->stream != NULL && bpf->stream->delivering)) {
+    if (bpf->noticing) {
         return;
     }
     bpf->noticing = true;
@@ -315,7 +305,6 @@ bpf_create(bpf_call *call, bool user_only, struct bpf **created,
     }
     bpf->exec_link = -1;
     bpf->exit_link = -1;
-    bpf->mapped_link = -1;
     bpf->epoll_fd = -1;
     bpf->cgroup_fd = -1;
     result = make_kernel(bpf, call, refusal);
@@ -382,9 +371,7 @@ bpf_delete(struct bpf *bpf)
     }
     close_link(bpf->exec_link);
     close_link(bpf->exit_link);
-    close_link(bpf->mapped_link);
     close_events(bpf);
-    bpf_stream_close(bpf);
     for (size_t i = 0; i < bpf->watched.capacity; i++) {
         if (bpf->watched.entries[i].value != NULL) {
             close((int)((intptr_t)bpf->watched.entries[i].value - 1));

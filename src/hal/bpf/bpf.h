@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/bpf/bpf.h - one session's counting back end: events, and the program that counts their hits.
+ * hal/bpf/bpf.h - one session's counting back end: events, and the program that counts their hits in profile
+ * objects. It watches no process: see docs/performance.md for what that would cost and gain.
  *
  * Invariants:
  *   - a source that somebody needs on a processor has one event there, for all processes, whose hits
  *     run the program; the program finds out whose they are;
- *   - a process with profiles is in the table, and its end is waited for (where descriptors last), unless
- *     it is watched: then the stream tells (watch.h);
+ *   - a process with profiles is in the table, and its end is waited for (where descriptors last);
  *   - nothing that sources run for makes bpf() calls but for more memory.
  *
  * All calls are serialised by the caller.
@@ -14,10 +14,10 @@
 #ifndef HAL_BPF_BPF_H
 #define HAL_BPF_BPF_H
 
-#include "hal/bpf/bell.h"
 #include "hal/bpf/index.h"
+#include "hal/perf/books.h"
 #include "hal/perf/firing.h"
-#include "hal/perf/guest.h"
+#include "hal/perf/idmap.h"
 
 #include <ntprof/hal.h>
 
@@ -35,8 +35,6 @@ struct bpf_slot {
     struct perf_source *source;
     struct bpf_event *events;     /* by processor */
     struct perf_counts last_read; /* by bpf_query_hits */
-    uint64_t last_elsewhere;
-    uint64_t elsewhere; /* of those that came in the stream */
 };
 
 typedef void bpf_ended(void *context, uint32_t pid);
@@ -57,26 +55,12 @@ struct bpf {
     uint32_t slot_count;
     uint64_t open_events;
     bool frozen; /* no event runs any more */
-    bool held;   /* none that was opened since runs yet */
     int exec_link;
     int exit_link;
     int epoll_fd;
     struct perf_idmap watched; /* pid to its pidfd and one more */
     uint64_t ends_seen;
     bool noticing;
-
-    /* Watches: watch.h */
-    struct _KE_SYSTEM *ke; /* gets the hits that were noted */
-    perf_notify *notify;
-    void *notify_context;
-    struct perf *stream; /* NULL: nobody is watched */
-    struct perf_guest guest;
-    void *rings;
-    struct bpf_bells bells; /* for when it sleeps */
-    int mapped_link;        /* -1: not attached */
-    uint64_t settled_ns;    /* when the last watch had been told of whom it watches */
-    uint64_t below;         /* watched processes whose hits cannot be told apart */
-
     char error[768]; /* why the last call failed */
 };
 
@@ -88,10 +72,6 @@ void bpf_delete(struct bpf *bpf);
 
 /* bpf_fail - keep why a call failed. Returns error. */
 int bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what);
-
-/* bpf_is_below - is a process in a pid namespace below the session's, as far as /proc tells? The kernel tells
- * programs the numbers of those in the session's own alone, unless that is the first, where all have one. */
-bool bpf_is_below(const struct bpf *bpf, uint32_t pid);
 
 /* bpf_prepare - a place for a process; ends are noticed from now on. Returns 0 or negative errno. */
 int bpf_prepare(struct bpf *bpf, uint32_t pid);
@@ -124,10 +104,6 @@ void bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t inte
  * nothing of that runs, too, so there the processor's witness tells. */
 void bpf_renew(struct bpf *bpf);
 
-/* bpf_hold - let events that are opened from now on wait for bpf_release, which runs all. */
-void bpf_hold(struct bpf *bpf);
-void bpf_release(struct bpf *bpf);
-
 /* bpf_freeze - stop all events for good; when it returns, no hit is handled any more. What they counted stays. */
 void bpf_freeze(struct bpf *bpf);
 
@@ -135,9 +111,6 @@ void bpf_freeze(struct bpf *bpf);
  * make expected has been taken. */
 void bpf_query_hits(struct bpf *bpf, const struct perf_source *source,
                     uint64_t *counted, uint64_t *outside);
-
-/* bpf_want - as bpf_start, but a processor that is not online may come later. */
-int bpf_want(struct bpf *bpf, struct perf_source *source, uint32_t processor);
 
 /* bpf_find_slot - the source's slot; bpf->slot_count if it has none. */
 uint32_t bpf_find_slot(const struct bpf *bpf, const struct perf_source *source);

@@ -130,9 +130,8 @@ event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event 
 static void
 event_run(const struct bpf *bpf, const struct bpf_event *event)
 {
-    if (!bpf->frozen && !bpf->held) {
+    if (!bpf->frozen) {
         (void)ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0);
-        bpf_bells_ring(&bpf->bells); /* more hits may come than before */
     }
 }
 
@@ -281,12 +280,6 @@ take_slot(struct bpf *bpf, struct perf_source *source, uint32_t *slot)
     for (uint32_t i = 0; i < processors; i++) {
         events[i] = (struct bpf_event){.fd = -1, .link = -1};
     }
-    if (bpf->stream != NULL &&
-        perf_bring_event(bpf->stream, bpf_noted_id(bpf_cookie(source->number, *slot)),
-                         source) < 0) {
-        free(events);
-        return -ENOMEM;
-    }
     bpf->slots[*slot] = (struct bpf_slot){.source = source, .events = events};
     bpf->slot_count++;
     return 0;
@@ -334,21 +327,6 @@ bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor)
     return 0;
 }
 
-int
-bpf_want(struct bpf *bpf, struct perf_source *source, uint32_t processor)
-{
-    uint32_t slot = 0;
-    int result = bpf_start(bpf, source, processor);
-
-    if (result == -ENODEV && processor < bpf->kernel.processors) {
-        result = find_event(bpf, source, processor, &slot);
-        if (result == 0) {
-            bpf->slots[slot].events[processor].users++; /* bpf_renew opens it */
-        }
-    }
-    return result;
-}
-
 void
 bpf_stop(struct bpf *bpf, const struct perf_source *source, uint32_t processor)
 {
@@ -365,25 +343,6 @@ bpf_stop(struct bpf *bpf, const struct perf_source *source, uint32_t processor)
     if (event->users == 0 && event->fd >= 0) {
         event_close(bpf, slot, event);
         bpf_kernel_wait(&bpf->kernel);
-    }
-}
-
-void
-bpf_hold(struct bpf *bpf)
-{
-    bpf->held = true;
-}
-
-void
-bpf_release(struct bpf *bpf)
-{
-    bpf->held = false;
-    for (uint32_t slot = 0; slot < bpf->slot_count; slot++) {
-        for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
-            if (bpf->slots[slot].events[i].fd >= 0) {
-                event_run(bpf, &bpf->slots[slot].events[i]);
-            }
-        }
     }
 }
 
@@ -449,29 +408,8 @@ bpf_query_hits(struct bpf *bpf, const struct perf_source *source, uint64_t *coun
     slot = &bpf->slots[at];
     sum_counts(bpf, at, &slot->last_read);
     bpf_index_query(&bpf->index, at, &books);
-    slot->last_read.lost = books.lost;
-    slot->last_elsewhere = books.elsewhere + slot->elsewhere;
     *counted = books.counted;
     *outside = books.outside;
-}
-
-/*
- * What was elsewhere was not asked for: it is taken off what was expected. So is its part of what was
- * missed, of which nobody can say where it would have been; in doubt it is the caller's.
- */
-static void
-leave_out_elsewhere(uint64_t elsewhere, uint64_t taken, uint64_t period,
-                    struct perf_books *books)
-{
-    const double all = (double)taken + (double)books->lost + (double)elsewhere;
-    const double part = (double)elsewhere / all;
-    const uint64_t missed =
-        elsewhere != 0 ? (uint64_t)(part * (double)books->missed) : 0;
-    const uint64_t hits = elsewhere + missed;
-
-    books->missed -= missed;
-    books->expected -= missed;
-    books->events -= hits < books->events / period ? hits * period : books->events;
 }
 
 void
@@ -482,18 +420,13 @@ bpf_settle(const struct bpf *bpf, const struct perf_source *source, uint64_t tak
     const uint64_t period = perf_source_period(source);
     struct perf_tally tally = source->tally;
     struct perf_counts open = {0};
-    uint64_t elsewhere = 0;
 
     if (slot < bpf->slot_count) {
         open = bpf->slots[slot].last_read;
-        elsewhere = bpf->slots[slot].last_elsewhere;
     }
     tally.throttled_ns = throttled_ns(source, &open);
-    tally.untimely =
-        elsewhere; /* as little the caller's as hits from before it asked */
     perf_books_settle(&tally, &open, period, is_time(source), taken,
                       source->kernel_included, books);
-    leave_out_elsewhere(elsewhere, taken, period, books);
 }
 
 /* ---- intervals ---- */

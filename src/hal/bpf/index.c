@@ -158,7 +158,5 @@ bpf_index_query(const struct bpf_index *index, uint32_t slot, struct bpf_books *
 
         sum->counted += __atomic_load_n(&books->counted, __ATOMIC_RELAXED);
         sum->outside += __atomic_load_n(&books->outside, __ATOMIC_RELAXED);
-        sum->elsewhere += __atomic_load_n(&books->elsewhere, __ATOMIC_RELAXED);
-        sum->lost += __atomic_load_n(&books->lost, __ATOMIC_RELAXED);
     }
 }

@@ -92,12 +92,9 @@ kind_of(const struct bpf_kernel *kernel, enum bpf_map map)
     case BPF_MAP_CHUNKS:
         return (struct map_kind){BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t),
                                  KI_POOL_CHUNKS, 0, "nt_chunks"};
-    case BPF_MAP_POOLS:
+    default:
         return (struct map_kind){BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t),
                                  BPF_POOLS, 0, "nt_pools"};
-    default:
-        return (struct map_kind){BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t), 1, 0,
-                                 "nt_rings"};
     }
 }
 
@@ -109,19 +106,12 @@ inner_kind(enum bpf_map outer, uint32_t elements)
                             .elements = elements,
                             .flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP};
 
-    switch (outer) {
-    case BPF_MAP_CHUNKS:
+    if (outer == BPF_MAP_CHUNKS) {
         kind.value_bytes = KI_NODE_BYTES;
         kind.name = "nt_chunk";
-        break;
-    case BPF_MAP_POOLS:
+    } else {
         kind.value_bytes = BPF_PAGE_BYTES;
         kind.name = "nt_pool";
-        break;
-    default:
-        kind.value_bytes = sizeof(struct bpf_ring);
-        kind.name = "nt_ring";
-        break;
     }
     return kind;
 }
@@ -534,11 +524,7 @@ load_all(struct bpf_kernel *kernel, enum bpf_purpose purpose,
     if (result == 0) {
         result = load_program(kernel, BPF_PROGRAM_EXEC, raw, refusal);
     }
-    if (result == 0) {
-        result = load_program(kernel, BPF_PROGRAM_EXIT, raw, refusal);
-    }
-    return result == 0 ? load_program(kernel, BPF_PROGRAM_MAPPED, raw, refusal)
-                       : result;
+    return result == 0 ? load_program(kernel, BPF_PROGRAM_EXIT, raw, refusal) : result;
 }
 
 /* ---- all of it ---- */
@@ -638,12 +624,6 @@ int
 bpf_kernel_attach_exit(const struct bpf_kernel *kernel)
 {
     return attach_tracepoint(kernel, "sched_process_exit", BPF_PROGRAM_EXIT);
-}
-
-int
-bpf_kernel_attach_mapped(const struct bpf_kernel *kernel)
-{
-    return attach_tracepoint(kernel, "vm_unmapped_area", BPF_PROGRAM_MAPPED);
 }
 
 int

@@ -27,7 +27,6 @@ enum bpf_program {
     BPF_PROGRAM_SAMPLE, /* counts a hit; for perf events */
     BPF_PROGRAM_EXEC,   /* a process runs a new program */
     BPF_PROGRAM_EXIT,   /* a thread ends */
-    BPF_PROGRAM_MAPPED, /* a process looks for room to map something */
     BPF_PROGRAM_REPLAY, /* counts a hit that it is told; for tests */
     BPF_PROGRAMS
 };
@@ -104,7 +103,7 @@ bpf_processors_of(const struct bpf_kernel *kernel)
 /*
  * bpf_kernel_add_map - make a map of elements for one of the arrays of maps, map it, and put it there.
  *
- *   into    in: BPF_MAP_CHUNKS, BPF_MAP_POOLS or BPF_MAP_RINGS
+ *   into    in: BPF_MAP_CHUNKS or BPF_MAP_POOLS
  *   at      in: its place
  *   memory  out: mapped; the caller's to unmap
  *
@@ -125,10 +124,6 @@ int bpf_kernel_attach_event(const struct bpf_kernel *kernel, int event_fd,
  * negative errno. */
 int bpf_kernel_attach_exec(const struct bpf_kernel *kernel);
 int bpf_kernel_attach_exit(const struct bpf_kernel *kernel);
-
-/* bpf_kernel_attach_mapped - so does each search for room. Returns a link or negative errno: nothing else
- * depends on it. */
-int bpf_kernel_attach_mapped(const struct bpf_kernel *kernel);
 
 /* bpf_kernel_replay - tell the program one hit. Returns 0 or negative errno. */
 int bpf_kernel_replay(const struct bpf_kernel *kernel,

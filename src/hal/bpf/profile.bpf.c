@@ -30,16 +30,11 @@
 enum {
     SURE_STEPS =
         4, /* from a root down: more than 20000 profiles if they were started in order */
-    VISITS = 256,  /* nodes in one call */
-    CALLS = 64,    /* in one hit: more than 16000 nodes */
-    NOWHERE = 0,   /* no process's place */
-    LDT = 4,       /* in a selector: a segment of the process's own table */
-    USER_MODE = 3, /* in a selector: the level */
-
-    /* Of <linux/perf_event.h> */
-    RECORD_SAMPLE = 9,
-    RECORD_MISC_USER = 2,
-    REGISTERS_64 = 2
+    VISITS = 256, /* nodes in one call */
+    CALLS = 64,   /* in one hit: more than 16000 nodes */
+    NOWHERE = 0,  /* no process's place */
+    LDT = 4,      /* in a selector: a segment of the process's own table */
+    USER_MODE = 3 /* in a selector: the level */
 };
 
 /* The helpers used, by the numbers of <linux/bpf.h>. */
@@ -51,14 +46,12 @@ static long (*const get_ns_pid_tgid)(ULONG64 device, ULONG64 inode,
     (void *)BPF_FUNC_get_ns_current_pid_tgid;
 static ULONG (*const get_processor)(void) = (void *)BPF_FUNC_get_smp_processor_id;
 static ULONG64 (*const get_cookie)(void *context) = (void *)BPF_FUNC_get_attach_cookie;
-static ULONG64 (*const get_ns)(void) = (void *)BPF_FUNC_ktime_get_ns;
 
 /* Maps that are looked into; the loader knows what they are. */
 char map_processors[1] SECTION("map.processors");
 char map_sets[1] SECTION("map.sets");
 char map_chunks[1] SECTION("map.chunks");
 char map_pools[1] SECTION("map.pools");
-char map_rings[1] SECTION("map.rings");
 
 /* Maps of one value, at addresses that the loader fills in. */
 union bpf_shared shared SECTION("value.shared");
@@ -419,12 +412,6 @@ search_all(struct bpf_processor *own, ULONG running_on)
     report_overrun(own);
 }
 
-INLINE int
-is_watched(const struct bpf_process *process)
-{
-    return (READ_ONCE(process->state) & BPF_PROCESS_WATCHED) != 0;
-}
-
 INLINE void
 end_process(struct bpf_process *process)
 {
@@ -444,9 +431,6 @@ is_another(const struct bpf_processor *own, const struct bpf_process *process)
 INLINE int
 is_of_process(const struct bpf_processor *own, struct bpf_process *process)
 {
-    if (is_watched(process)) {
-        return 1; /* it is in step */
-    }
     if (READ_ONCE(process->ended) == BPF_ENDED) {
         return 0;
     }
@@ -506,79 +490,9 @@ leave(struct bpf_processor *own)
 #endif
 }
 
-/* ---- hits that are noted ---- */
-
-/* Must the hit wait for its turn? told_ns was read before the program entered: what a session publishes
- * before it is seen by the search. */
-INLINE int
-must_wait(const struct bpf_processor *own, const struct bpf_process *process, ULONG pid,
-          ULONG watch, ULONG64 told_ns)
-{
-    if ((watch & BPF_WATCH_ON) == 0) {
-        return 0;
-    }
-    if ((watch & BPF_WATCH_ALL_HITS) != 0) {
-        return 1;
-    }
-    if (pid == 0) {
-        return 0; /* idle, or none that could be told of */
-    }
-    return process == 0 || (READ_ONCE(process->state) & BPF_PROCESS_KNOWN) == 0 ||
-           READ_ONCE(process->changed_ns) > told_ns || is_another(own, process);
-}
-
-INLINE void
-publish(struct bpf_ring *ring, ULONG64 head)
-{
-#if defined(BPF_TARGET_X86_64)
-    /* Stores are seen in order, once the compiler leaves them so. */
-    __asm__ volatile("" ::: "memory");
-    WRITE_ONCE(ring->head, head + BPF_NOTED_BYTES);
-#else
-    /* Uses the result, which makes it a full barrier. */
-    ring->behind[0] = __sync_fetch_and_add(&ring->head, BPF_NOTED_BYTES);
-    (void)head;
-#endif
-}
-
-/* Returns whether there was room. */
-INLINE int
-note(const struct bpf_processor *own, ULONG running_on, ULONG pid, ULONG64 offset)
-{
-    const ULONG first = 0;
-    const int is_nowhere =
-        (own->selector & LDT) != 0 && (own->cookie & BPF_COOKIE_LINEAR) == 0;
-    void *const rings = map_lookup(map_rings, &first);
-    struct bpf_ring *const ring = rings != 0 ? map_lookup(rings, &running_on) : 0;
-    struct bpf_noted *noted;
-    ULONG64 head;
-
-    if (ring == 0) {
-        return 0;
-    }
-    head = ring->head;
-    if (head - READ_ONCE(ring->tail) > BPF_RING_DATA_BYTES - BPF_NOTED_BYTES) {
-        return 0;
-    }
-    noted = &ring->noted[head / BPF_NOTED_BYTES & (BPF_RING_HITS - 1)];
-    noted->type = RECORD_SAMPLE;
-    noted->misc = RECORD_MISC_USER;
-    noted->bytes = BPF_NOTED_BYTES;
-    noted->id = bpf_noted_id(own->cookie);
-    noted->address = is_nowhere ? BPF_NOWHERE : own->places[KI_TREE_ADDRESSES];
-    noted->pid = pid;
-    noted->tid = 0;
-    noted->time_ns = get_ns();
-    noted->registers = REGISTERS_64;
-    noted->offset = offset;
-    noted->selector = own->selector;
-    publish(ring, head);
-    return 1;
-}
-
 /* ---- books ---- */
 
-enum outcome { COUNTED, OUTSIDE, ELSEWHERE, NOTED, LOST, UNDECIDED };
+enum outcome { COUNTED, OUTSIDE, UNDECIDED };
 
 INLINE void
 keep_books(struct bpf_processor *own, enum outcome outcome)
@@ -587,41 +501,15 @@ keep_books(struct bpf_processor *own, enum outcome outcome)
 
     if (outcome == COUNTED) {
         WRITE_ONCE(books->counted, books->counted + 1);
-    } else if (outcome == OUTSIDE) {
+    } else {
         WRITE_ONCE(books->outside, books->outside + 1);
-    } else if (outcome == ELSEWHERE) {
-        WRITE_ONCE(books->elsewhere, books->elsewhere + 1);
-    } else if (outcome == LOST) {
-        WRITE_ONCE(books->lost, books->lost + 1);
     }
-}
-
-/* Did nobody ask for the process, while others are watched? */
-INLINE int
-is_elsewhere(const struct bpf_processor *own, const struct bpf_process *process,
-             ULONG watch)
-{
-    return (watch & BPF_WATCH_ON) != 0 && (watch & BPF_WATCH_EVERYBODY) == 0 &&
-           own->roots[0] == 0 && own->roots[1] == 0 && own->roots[2] == 0 &&
-           own->roots[3] == 0 && (process == 0 || !is_watched(process));
 }
 
 INLINE int
 is_in_kernel(const struct bpf_processor *own)
 {
     return own->places[KI_TREE_ADDRESSES] >> 63 != 0;
-}
-
-/* Is a hit that matches nothing told? It may be in what was mapped, or made code, just now. Who is not in the
- * table has no number, or is what a processor runs that has nothing to run. */
-INLINE int
-is_told(const struct bpf_processor *own, const struct bpf_process *process, ULONG watch)
-{
-    if ((watch & BPF_WATCH_ON) == 0) {
-        return 0;
-    }
-    return process != 0 ? is_watched(process)
-                        : (watch & BPF_WATCH_EVERYBODY) != 0 && is_in_kernel(own);
 }
 
 /* ---- the usual hit ---- */
@@ -713,14 +601,12 @@ count_usual(struct bpf_processor *own, const struct bpf_process *process)
 
 INLINE enum outcome
 count(struct bpf_processor *own, ULONG running_on, struct bpf_process *process,
-      ULONG pid, ULONG watch)
+      ULONG pid)
 {
-    const ULONG64 offset = own->places[KI_TREE_SEGMENTS];
-
     if (process != 0) {
         const enum outcome outcome = count_usual(own, process);
 
-        if (outcome == COUNTED || (outcome == OUTSIDE && watch == 0)) {
+        if (outcome != UNDECIDED) {
             return outcome;
         }
     }
@@ -728,12 +614,6 @@ count(struct bpf_processor *own, ULONG running_on, struct bpf_process *process,
     search_all(own, running_on);
     if (own->matches != 0) {
         return COUNTED;
-    }
-    if (is_elsewhere(own, process, watch)) {
-        return ELSEWHERE;
-    }
-    if (is_told(own, process, watch)) {
-        return note(own, running_on, pid, offset) ? NOTED : LOST;
     }
     if (pid == 0 && !is_in_kernel(own)) {
         own->unnumbered++;
@@ -745,22 +625,12 @@ count(struct bpf_processor *own, ULONG running_on, struct bpf_process *process,
 INLINE void
 handle(struct bpf_processor *own, ULONG running_on, ULONG pid)
 {
-    const ULONG watch = READ_ONCE(control.watch);
-    const ULONG64 told_ns = READ_ONCE(control.told_ns);
-    struct bpf_process *process;
     enum outcome outcome = OUTSIDE;
 
     enter(own);
     own->overrun_profile = 0;
     if (READ_ONCE(control.halted) == 0) {
-        process = process_of_hit(pid);
-        if (!must_wait(own, process, pid, watch, told_ns)) {
-            outcome = count(own, running_on, process, pid, watch);
-        } else if (note(own, running_on, pid, own->places[KI_TREE_SEGMENTS])) {
-            outcome = NOTED;
-        } else {
-            outcome = LOST;
-        }
+        outcome = count(own, running_on, process_of_hit(pid), pid);
     }
     keep_books(own, outcome);
     leave(own);
@@ -877,13 +747,7 @@ exec(void *context)
 
     (void)context;
     if (process != 0) {
-        WRITE_ONCE(process->changed_ns, get_ns());
-        if (!is_watched(process)) {
-            end_process(process);
-        } else if (READ_ONCE(process->ended) == BPF_FIRST_ENDED) {
-            /* Another thread ran the program, and is the first one now. */
-            WRITE_ONCE(process->ended, BPF_RUNNING);
-        }
+        end_process(process);
     }
     return 0;
 }
@@ -902,27 +766,8 @@ exit(void *context)
         return 0;
     }
     process = find_process(current_process(pid_tgid));
-    if (process == 0) {
-        return 0;
-    }
-    WRITE_ONCE(process->changed_ns, get_ns());
-    if (READ_ONCE(process->ended) == BPF_RUNNING) {
+    if (process != 0 && READ_ONCE(process->ended) == BPF_RUNNING) {
         WRITE_ONCE(process->ended, BPF_FIRST_ENDED);
-    }
-    return 0;
-}
-
-/* Raw tracepoint vm_unmapped_area: the process is about to map something, perhaps where something else
- * was that is not there any more, and has profiles still. */
-SECTION("program.mapped")
-int
-mapped(void *context)
-{
-    struct bpf_process *const process = find_process(current_process(get_pid_tgid()));
-
-    (void)context;
-    if (process != 0) {
-        WRITE_ONCE(process->changed_ns, get_ns());
     }
     return 0;
 }

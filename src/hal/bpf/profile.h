@@ -21,7 +21,6 @@ enum bpf_map {
     BPF_MAP_CHUNKS,     /* maps of the nodes of one later chunk, by chunk */
     BPF_MAP_FLAT,       /* one struct bpf_flat */
     BPF_MAP_POOLS, /* maps of the counter pages of all pools but the first, by pool */
-    BPF_MAP_RINGS, /* one map of struct bpf_ring by processor, once there is a watch */
     BPF_MAPS
 };
 
@@ -46,7 +45,6 @@ enum {
     BPF_FLAT_PAGES = 256, /* of the first pool, which is there from the start */
     BPF_FLAT_COUNTERS = BPF_FLAT_PAGES * BPF_PAGE_COUNTERS,
     BPF_POOLS = 1024,
-    BPF_RING_HITS = 16384,
     BPF_SETS = 4096 /* of processors above the 64th; number 0 is none */
 };
 
@@ -60,17 +58,6 @@ enum { BPF_LOCATION_POOL_SHIFT = 52, BPF_LOCATION_SET_SHIFT = 40 };
 _Static_assert(BPF_SETS <= 1 << (BPF_LOCATION_POOL_SHIFT - BPF_LOCATION_SET_SHIFT) &&
                    BPF_POOLS <= 1 << (64 - BPF_LOCATION_POOL_SHIFT),
                "a location has room for all pools and sets");
-
-/* bpf_control.watch */
-enum {
-    BPF_WATCH_ON = 1,       /* hits of processes that are not in step are noted */
-    BPF_WATCH_ALL_HITS = 2, /* all are: somebody is just being told of */
-    BPF_WATCH_EVERYBODY = 4 /* all processes are watched */
-};
-
-/* bpf_process.state. Hits of who is known are counted as long as it is in step: what it last changed has
- * been told. */
-enum { BPF_PROCESS_KNOWN = 1, BPF_PROCESS_WATCHED = 2 };
 
 /* What an event's cookie is: its source, and the slot of its books. And whether the event itself knows the
  * linear address, as one on an instruction does; the frame has a segment's offset. */
@@ -88,15 +75,13 @@ bpf_cookie(ULONG source, ULONG slot)
 struct bpf_control {
     /* What each hit reads is in one cache line. */
     ULONG global_roots[KI_TREES];
-    ULONG halted;    /* hits that asked for a halt: above 0 nothing counts any more */
-    ULONG watch;     /* BPF_WATCH_... */
-    ULONG64 told_ns; /* up to when all that happened has been told */
+    ULONG halted; /* hits that asked for a halt: above 0 nothing counts any more */
+    ULONG set_words;
     ULONG64 one_cookie; /* of all events, with BPF_COOKIE_ONE; 0: they differ */
     /* The session's pid namespace, in which processes are told; 0: the first. */
     ULONG64 namespace_device;
     ULONG64 namespace_inode;
-    ULONG set_words;
-    ULONG halt_known;     /* halt_... are written */
+    ULONG64 halt_known;   /* halt_... are written */
     ULONG64 halt_profile; /* the KPROFILE whose counters a hit would have been behind */
     ULONG64 halt_number;
     ULONG64 ends; /* processes of the table that are BPF_ENDED */
@@ -105,12 +90,8 @@ struct bpf_control {
 /* A place of the table: free if pid is 0; the search goes on at places whose process is gone. */
 struct bpf_process {
     ULONG pid;
-    USHORT ended; /* BPF_... */
-    USHORT state; /* BPF_PROCESS_... */
+    ULONG ended; /* BPF_... */
     ULONG roots[KI_TREES];
-    ULONG64
-    changed_ns; /* when it last ran a new program, or looked for room to map something */
-    ULONG64 padding; /* no place is in two cache lines */
 };
 
 /* bpf_process.ended. No hit in user mode is the first thread's once that has ended: one that seems to be
@@ -167,8 +148,6 @@ enum { BPF_TREES = 2 * KI_TREES }; /* of the process, then of all */
 struct bpf_books {
     ULONG64 counted;
     ULONG64 outside;
-    ULONG64 elsewhere; /* of processes that nobody asked for, while some are watched */
-    ULONG64 lost;      /* not noted: the ring was full */
 };
 
 /*
@@ -210,51 +189,6 @@ struct bpf_processor {
 
     KI_SEARCH search;
 } __attribute__((aligned(64))); /* no cache line is two processors' */
-
-/*
- * A hit that is not counted at once but noted, for its turn among what the session is told: a sample with
- * registers as the kernel writes it (hal/perf/record.h), so that the same code reads both.
- */
-struct bpf_noted {
-    ULONG type;
-    USHORT misc;
-    USHORT bytes;
-    ULONG64 id; /* bpf_noted_id */
-    ULONG64 address;
-    ULONG pid;
-    ULONG tid; /* 0 */
-    ULONG64 time_ns;
-    ULONG64 registers;
-    ULONG64 offset;
-    ULONG64 selector; /* 0: not told */
-};
-
-enum { BPF_NOTED_BYTES = 64, BPF_RING_DATA_BYTES = BPF_RING_HITS * BPF_NOTED_BYTES };
-_Static_assert(sizeof(struct bpf_noted) == BPF_NOTED_BYTES,
-               "hits fill a ring without a rest");
-
-/* No address of any machine: that of a hit in a segment whose base is not told. */
-#define BPF_NOWHERE ((ULONG64)1 << 63)
-
-/* Of hits with a cookie. The kernel's own ids are counted from 1 on. */
-static inline ULONG64
-bpf_noted_id(ULONG64 cookie)
-{
-    return (ULONG64)1 << 63 | (cookie & ~BPF_COOKIE_LINEAR);
-}
-
-/* A ring of them, as the kernel's are: head and tail where struct perf_event_mmap_page has them. The
- * program of its processor alone writes head, the session alone tail. */
-enum { BPF_RING_HEAD_AT = 1024 };
-struct bpf_ring {
-    ULONG64 before[BPF_RING_HEAD_AT / 8];
-    ULONG64 head;
-    ULONG64 tail;
-    ULONG64 behind[(BPF_PAGE_BYTES - BPF_RING_HEAD_AT) / 8 - 2];
-    struct bpf_noted noted[BPF_RING_HITS];
-};
-_Static_assert(sizeof(struct bpf_ring) == BPF_PAGE_BYTES + BPF_RING_DATA_BYTES,
-               "the data begin at the second page");
 
 struct bpf_page {
     ULONG counters[BPF_PAGE_COUNTERS];

@@ -71,7 +71,6 @@ bpf_table_take(struct bpf_table *table, uint32_t pid, bool *fresh)
     process = &table->places[at];
     /* The number last: who finds it finds a process that has nothing and has not ended. */
     __atomic_store_n(&process->ended, BPF_RUNNING, __ATOMIC_RELAXED);
-    __atomic_store_n(&process->changed_ns, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&process->pid, pid, __ATOMIC_RELEASE);
     table->taken[at] = true;
     table->count++;
@@ -85,7 +84,7 @@ give_back_if_nobodys(struct bpf_table *table, const struct bpf_process *process)
 {
     const size_t at = (size_t)(process - table->places);
 
-    if (table->taken[at] && process->state == 0 && bpf_process_is_idle(process)) {
+    if (table->taken[at] && bpf_process_is_idle(process)) {
         table->taken[at] = false;
         table->count--;
     }
@@ -99,36 +98,6 @@ bpf_table_publish(struct bpf_table *table, struct bpf_process *process,
         __atomic_store_n(&process->roots[tree], roots[tree], __ATOMIC_RELEASE);
     }
     give_back_if_nobodys(table, process);
-}
-
-bool
-bpf_table_know(struct bpf_table *table, uint32_t pid, bool watched, uint64_t now_ns)
-{
-    const USHORT state =
-        watched ? BPF_PROCESS_KNOWN | BPF_PROCESS_WATCHED : BPF_PROCESS_KNOWN;
-    bool fresh;
-    struct bpf_process *const process = bpf_table_take(table, pid, &fresh);
-
-    if (process == NULL) {
-        return false;
-    }
-    /* What it changed before cannot have been seen: nobody knew it. */
-    __atomic_store_n(&process->changed_ns, now_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&process->state, state, __ATOMIC_RELEASE);
-    return true;
-}
-
-bool
-bpf_table_forget(struct bpf_table *table, uint32_t pid)
-{
-    struct bpf_process *const process = bpf_table_find(table, pid);
-
-    if (process == NULL || process->state == 0) {
-        return false;
-    }
-    __atomic_store_n(&process->state, 0, __ATOMIC_RELEASE);
-    give_back_if_nobodys(table, process);
-    return true;
 }
 
 struct bpf_process *

@@ -3,10 +3,10 @@
  * hal/bpf/table.h - the processes that have profiles, as the program finds them: by number, in the number's place
  * in front, or else in one of BPF_PROBES places of the table.
  *
- * Invariants: a process is in one place; a place whose roots and state are all 0 is nobody's, and is
+ * Invariants: a process is in one place; a place whose roots are all 0 is nobody's, and is
  * taken again by the next that hashes there, but in front by the same number alone. A session that changes
  * a place waits for the programs that may have found it (bpf_kernel_wait) before it gives it to another
- * process: ke does, after each removal, and who forgets one does.
+ * process: ke does, after each removal.
  */
 #ifndef HAL_BPF_TABLE_H
 #define HAL_BPF_TABLE_H
@@ -33,15 +33,6 @@ struct bpf_process *bpf_table_take(struct bpf_table *table, uint32_t pid, bool *
 /* bpf_table_find - NULL if it has none. */
 struct bpf_process *bpf_table_find(const struct bpf_table *table, uint32_t pid);
 
-/* bpf_table_know - the program counts a process's hits, as long as they are not older than now_ns, from when all
- * until then has been told; in a place taken now if it has none. watched: on someone's behalf. False if all of
- * its places are others'. */
-bool bpf_table_know(struct bpf_table *table, uint32_t pid, bool watched,
-                    uint64_t now_ns);
-
-/* bpf_table_forget - no longer; without roots the place is given back. Was anything known? */
-bool bpf_table_forget(struct bpf_table *table, uint32_t pid);
-
 static inline bool
 bpf_process_is_idle(const struct bpf_process *process)
 {
@@ -49,8 +40,7 @@ bpf_process_is_idle(const struct bpf_process *process)
            process->roots[KI_TREE_SEGMENTS] == 0;
 }
 
-/* bpf_table_publish - the program searches these roots from now on; all 0 gives the place of one who is
- * not known back. */
+/* bpf_table_publish - the program searches these roots from now on; all 0 gives the place back. */
 void bpf_table_publish(struct bpf_table *table, struct bpf_process *process,
                        const ULONG roots[KI_TREES]);
 

@@ -270,7 +270,6 @@ watch(void *context, const HAL_WATCH *request)
             goto free_sources;
         }
     }
-    perf->tells_hits |= (request->Flags & NTPROF_WATCH_HITS) != 0;
     status = watch_sources(perf, request, sources);
 free_sources:
     free(sources);

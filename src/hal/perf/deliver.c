@@ -8,7 +8,6 @@
  * all handlers first.
  */
 #include "hal/backend.h"
-#include "hal/perf/guest.h"
 #include "hal/perf/procfs.h"
 #include "hal/perf/target.h"
 #include "hal/perf/wide.h"
@@ -52,34 +51,6 @@ note_time(struct perf *perf, uint64_t time_ns)
     }
 }
 
-/* Number 0 is told as a process by a watch of all. */
-static bool
-is_told_of(const struct perf *perf, uint32_t pid)
-{
-    return pid != 0 ? perf_space_find(&perf->space, pid) != NULL : perf->wide_ns != 0;
-}
-
-BOOLEAN
-perf_tell_hit(void *context, const KE_HIT *hit)
-{
-    const struct perf *const perf = context;
-    const ntprof_notification notification = {
-        .size = sizeof(notification),
-        .kind = NTPROF_HIT_OUTSIDE,
-        .pid = (uint32_t)hit->ProcessId,
-        .time_ns = perf->last_ns,
-        .name = "",
-        .base = hit->Address,
-        .count = 1,
-    };
-
-    if (perf->space.notify == NULL || !is_told_of(perf, notification.pid)) {
-        return FALSE;
-    }
-    perf->space.notify(perf->space.context, &notification);
-    return TRUE;
-}
-
 /* A hit that its event has counted, and that is not to be taken. */
 static void
 note_untimely(struct perf_event *event)
@@ -119,13 +90,7 @@ deliver_sample(struct perf *perf, struct perf_ring *ring,
     hit.Address = sample->ip;
     hit.Selector = perf_sample_selector(&sample->header, &hit.Offset);
     hit.Scope = event->scope;
-    if (perf->guest != NULL) {
-        perf->guest->hit(perf->guest->context, &hit);
-    } else if (perf->tells_hits) {
-        (void)KiProfileInterruptOrAsk(perf->ke, &hit, perf_tell_hit, perf);
-    } else {
-        KeProfileInterruptWithSource(perf->ke, &hit);
-    }
+    KeProfileInterruptWithSource(perf->ke, &hit);
 }
 
 /* Tell what was lost and not told yet, and have /proc asked what is so. */
@@ -170,31 +135,14 @@ is_exec(const struct perf_record *record)
            (record->misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
 }
 
-/* The watch that waits for a process to run a program. */
-static struct perf_cover *
-find_waiting(const struct perf *perf, const struct perf_record *record)
-{
-    for (struct perf_target *target = perf->targets; target != NULL;
-         target = target->next) {
-        if (target->on_exec && target->pid == record->pid && is_exec(record)) {
-            return &target->cover;
-        }
-    }
-    return NULL;
-}
-
 /* What a process that is not known, and runs a program, is watched by. */
 static struct perf_cover *
-cover_of(const struct perf *perf, const struct perf_event *event,
-         const struct perf_record *record)
+cover_of(const struct perf_event *event, const struct perf_record *record)
 {
     struct perf_target *target = event != NULL ? event->target : NULL;
 
     if (target == NULL || !target->watch) {
         return NULL;
-    }
-    if (perf->guest != NULL) {
-        return find_waiting(perf, record); /* no watch has events of its own */
     }
     if (target->on_exec && target->pid == record->pid && is_exec(record)) {
         return &target->cover;
@@ -291,12 +239,9 @@ deliver_side_band(struct perf *perf, const struct perf_event *event,
         !perf_is_wide_event(event)) {
         return;
     }
-    perf_space_apply(&perf->space, record, cover_of(perf, event, record));
+    perf_space_apply(&perf->space, record, cover_of(event, record));
     note_exec(perf, record);
     tell_unwatched_exec(perf, record);
-    if (perf->guest != NULL && record->type == PERF_RECORD_EXIT) {
-        perf->guest->exited(perf->guest->context, record->pid);
-    }
 }
 
 static void
@@ -444,7 +389,7 @@ is_resync_due(struct perf *perf)
         return false;
     }
     if (perf->side_band_ns != 0) {
-        const uint64_t now_ns = perf_now_ns(perf);
+        const uint64_t now_ns = perf_now_ns();
 
         if (now_ns - perf->resynced_ns < WIDE_RESYNC_NS) {
             return false;
@@ -483,7 +428,7 @@ check_tight(struct perf *perf, struct perf_ring *ring)
     }
     ring->tight = false;
     if (!perf->features.read_lost) {
-        perf->lost_by_ns = perf_now_ns(perf);
+        perf->lost_by_ns = perf_now_ns();
         perf->resync = true;
         return;
     }
@@ -500,7 +445,7 @@ check_tight(struct perf *perf, struct perf_ring *ring)
         }
     }
     if (lost > ring->lost_told) {
-        perf->lost_by_ns = perf_now_ns(perf);
+        perf->lost_by_ns = perf_now_ns();
         tell_lost(perf, ring, lost, perf->last_ns);
     }
 }
@@ -520,7 +465,6 @@ gather(struct perf *perf)
             perf_merge_add(&perf->merge, ring);
         }
     }
-    perf_guest_gather(perf);
 }
 
 static void
@@ -569,7 +513,7 @@ is_pressing(const struct perf *perf)
             return true;
         }
     }
-    return perf_guest_is_pressing(perf);
+    return false;
 }
 
 /* A ring whose owner ended would poll readable for ever, and wake nobody. */
@@ -593,7 +537,7 @@ int
 perf_deliver(struct perf *perf)
 {
     /* Before the heads are read: what is written later may be older than what is seen. */
-    const uint64_t now_ns = perf_now_ns(perf);
+    const uint64_t now_ns = perf_now_ns();
 
     if (perf->delivering || perf->ring_pages == 0) {
         return -1;
@@ -610,7 +554,7 @@ perf_deliver(struct perf *perf)
 void
 perf_flush(struct perf *perf)
 {
-    const uint64_t now_ns = perf_now_ns(perf);
+    const uint64_t now_ns = perf_now_ns();
 
     if (perf->delivering || perf->ring_pages == 0) {
         return;

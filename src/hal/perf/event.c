@@ -78,7 +78,7 @@ fill_attr(struct perf_event_attr *attr, const struct perf_event_request *request
         .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
         .sample_id_all = 1,
         .use_clockid = 1,
-        .clockid = features->monotonic ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_RAW,
+        .clockid = CLOCK_MONOTONIC_RAW,
         .watermark = 1,
         .exclude_hv = 1,
         .exclude_kernel = !request->kernel,

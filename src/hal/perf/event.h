@@ -49,7 +49,6 @@ struct perf_features {
     bool inherit_thread; /* 5.13: events that follow threads but not children */
     bool read_lost;      /* 6.0: events that tell what they lost */
     bool user_registers; /* wanted, and x86: samples that tell their code segment */
-    bool monotonic;      /* times are of CLOCK_MONOTONIC, not of CLOCK_MONOTONIC_RAW */
 };
 
 /* What to open. */

@@ -107,7 +107,7 @@ reopen(struct perf *perf, struct perf_target *target,
         }
     }
     if (result == 0) {
-        result = perf_events_begin(perf, target, &opened, &from_ns);
+        result = perf_events_begin(target, &opened, &from_ns);
     }
     if (result == 0) {
         close_before(perf, target, selection->sources[0], selection->side_band, before,

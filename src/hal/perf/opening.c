@@ -194,13 +194,12 @@ perf_open_mark(struct perf *perf, struct perf_target *target,
 }
 
 int
-perf_events_begin(const struct perf *perf, struct perf_target *target,
-                  struct perf_events *opened, uint64_t *from_ns)
+perf_events_begin(struct perf_target *target, struct perf_events *opened,
+                  uint64_t *from_ns)
 {
     const size_t before = target->events.count;
 
-    *from_ns = perf_now_ns(perf);
-
+    *from_ns = perf_now_ns();
     for (size_t i = 0; i < opened->count; i++) {
         if (perf_events_add(&target->events, opened->items[i]) < 0) {
             target->events.count = before;
@@ -626,7 +625,7 @@ open_rounds(struct perf *perf, struct perf_target *target,
         if (quiet_rounds > 0 && (!roll->partial || quiet_rounds >= PARTIAL_ROUNDS)) {
             return 0;
         }
-        if (round >= ROUNDS_MAX && perf_now_ns(perf) >= roll->until_ns) {
+        if (round >= ROUNDS_MAX && perf_now_ns() >= roll->until_ns) {
             return -EAGAIN;
         }
         if (round == ROUNDS_UNMARKED && !roll->marked) {
@@ -646,7 +645,7 @@ perf_open_all(struct perf *perf, struct perf_target *target,
     const size_t pids_before = roll->pids.count;
     const unsigned allowed = allowed_rounds(perf, target, selection);
     const unsigned wanted = allowed == UINT_MAX ? allowed : 0;
-    const uint64_t begun_ns = perf_now_ns(perf);
+    const uint64_t begun_ns = perf_now_ns();
     uint64_t spent_ns = 0;
     int result;
 
@@ -664,7 +663,7 @@ perf_open_all(struct perf *perf, struct perf_target *target,
         roll->marked = true;
         result =
             open_rounds(perf, target, selection, roll, sure ? wanted : allowed, opened);
-        spent_ns = perf_now_ns(perf) - begun_ns;
+        spent_ns = perf_now_ns() - begun_ns;
     }
     if (result < 0) {
         return result == -ENOSPC && roll->suspected ? -EAGAIN : result;
@@ -696,7 +695,7 @@ perf_open_process(struct perf *perf, struct perf_target *target,
         }
     }
     if (result == 0) {
-        result = perf_events_begin(perf, target, &opened, from_ns);
+        result = perf_events_begin(target, &opened, from_ns);
     }
     if (result < 0) {
         perf_events_forget_from(perf, &opened, 0);

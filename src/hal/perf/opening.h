@@ -91,8 +91,8 @@ int perf_open_process(struct perf *perf, struct perf_target *target,
  *
  *   from_ns  out: the moment of it
  */
-int perf_events_begin(const struct perf *perf, struct perf_target *target,
-                      struct perf_events *opened, uint64_t *from_ns);
+int perf_events_begin(struct perf_target *target, struct perf_events *opened,
+                      uint64_t *from_ns);
 
 /* perf_events_forget_from - undo opening: those from the first-th on, before they began. */
 void perf_events_forget_from(struct perf *perf, struct perf_events *events,

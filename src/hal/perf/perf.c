@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* hal/perf/perf.c - the session's state: rings, sources, intervals. */
 #include "hal/perf/descriptor.h"
-#include "hal/perf/guest.h"
 
 #include "hal/perf/procfs.h"
 #include "hal/perf/target.h"
@@ -29,12 +28,11 @@ enum { UPROBE_UNSUPPORTED = 524 };
 enum { WIDE_RING_PAGES_MAX = 512, WIDE_PAGES_TOTAL = 8192 };
 
 uint64_t
-perf_now_ns(const struct perf *perf)
+perf_now_ns(void)
 {
     struct timespec now;
 
-    clock_gettime(perf->features.monotonic ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_RAW,
-                  &now);
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -144,7 +142,7 @@ perf_probe_source(struct perf *perf, struct perf_source *source)
 void
 perf_freeze(struct perf *perf)
 {
-    const uint64_t now_ns = perf_now_ns(perf);
+    const uint64_t now_ns = perf_now_ns();
 
     perf->frozen_ns = now_ns < perf->frozen_ns ? now_ns : perf->frozen_ns;
     for (const struct perf_target *target = perf->targets; target != NULL;
@@ -470,7 +468,6 @@ perf_delete(struct perf *perf)
         perf_target_delete(perf, target);
     }
     perf_reap_closed(perf, UINT64_MAX);
-    perf_guest_finish(perf);
     perf_space_finish(&perf->space);
     drop_rings(perf);
     close(perf->epoll_fd);

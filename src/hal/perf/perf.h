@@ -21,8 +21,6 @@
 
 #include <ntprof/hal.h>
 
-struct perf_guest;
-
 struct perf {
     struct _KE_SYSTEM *ke;
     bool kernel;             /* hits in kernel mode are wanted and allowed */
@@ -52,12 +50,6 @@ struct perf {
     uint64_t noticed_ns;   /* when processors were last looked at for it */
     uint64_t wide_ns;      /* watches of all processes: since when; 0: none */
     uint64_t unread;       /* processes that could not be read for them */
-    bool tells_hits;       /* of watched processes, in no profile */
-
-    const struct perf_guest *guest; /* guest.h; NULL: none */
-    struct perf_ring *guest_rings;
-    uint32_t guest_ring_count;
-    struct perf_event *guest_events; /* list, by next_closed */
 
     bool delivering;
     bool resync; /* records were lost */
@@ -78,7 +70,7 @@ perf_set_words(const struct perf *perf)
 }
 
 /* perf_now_ns - the clock of all records. */
-uint64_t perf_now_ns(const struct perf *perf);
+uint64_t perf_now_ns(void);
 
 /* perf_fail - keep why a call failed: "cannot WHAT: reason; remedy". Returns error. */
 int perf_fail(struct perf *perf, int error, enum perf_scope scope, const char *format,
@@ -123,10 +115,6 @@ int perf_refuse_source(struct perf *perf, const struct perf_source *source);
 
 /* perf_deliver - what is due. Returns ms until the next call, -1 for none. */
 int perf_deliver(struct perf *perf);
-
-/* perf_tell_hit - KI_ASK of a back end over notifications: tells a hit of a watched process, or of pid 0 with a
- * watch of all. */
-BOOLEAN perf_tell_hit(void *context, const KE_HIT *hit);
 
 /* perf_flush - everything that happened before the call; nothing from within a delivery. */
 void perf_flush(struct perf *perf);

@@ -38,7 +38,7 @@ perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
     event->fd = -1;
     event->target = NULL;
     event->until_ns = until_ns;
-    event->closed_ns = perf_now_ns(perf);
+    event->closed_ns = perf_now_ns();
     event->next_closed = perf->closed;
     perf->closed = event;
 }
@@ -143,7 +143,7 @@ perf_target_create(uint32_t pid)
 void
 perf_target_delete(struct perf *perf, struct perf_target *target)
 {
-    const uint64_t now_ns = perf_now_ns(perf);
+    const uint64_t now_ns = perf_now_ns();
 
     for (size_t i = 0; i < target->events.count; i++) {
         perf_event_close(perf, target->events.items[i], now_ns, true);
@@ -352,7 +352,7 @@ perf_stop(struct perf *perf, struct perf_source *source, uint32_t processor,
     }
     /* Without one a watch covers it, and goes on. */
     if (target != NULL) {
-        perf_target_close(perf, target, source, processor, perf_now_ns(perf));
+        perf_target_close(perf, target, source, processor, perf_now_ns());
         perf_target_drop_if_empty(perf, target);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* hal/perf/watch.c - watches: processes whose notifications are wanted, with their hits. */
-#include "hal/perf/guest.h"
 #include "hal/perf/opening.h"
+#include "hal/perf/perf.h"
 #include "hal/perf/wide.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns, struct perf_cover
 {
     struct perf_reading reading;
     struct perf_found found = {
-        .pid = pid, .mappings = &reading.mappings, .read_ns = perf_now_ns(perf)};
+        .pid = pid, .mappings = &reading.mappings, .read_ns = perf_now_ns()};
     const int result = perf_procfs_read(pid, &reading);
     int attached = 0;
 
@@ -164,30 +164,6 @@ watch_begin(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 }
 
 int
-perf_follow(struct perf *perf, uint32_t pid, bool descendants, bool on_exec)
-{
-    static const uint64_t no_processors[1];
-    struct perf_target *target;
-    int result;
-
-    result = perf_watch_create(perf, pid, NULL, 0, no_processors, 0, &target);
-    if (result < 0) {
-        return result;
-    }
-    target->cover.descendants = descendants;
-    target->on_exec = on_exec;
-    result = perf_hear_all(perf);
-    if (result == 0) {
-        result = watch_begin(perf, target, perf_now_ns(perf));
-    }
-    if (result < 0) {
-        perf_target_delete(perf, target);
-        return perf_fail(perf, result, PERF_SCOPE_PROCESS, "watch process %u", pid);
-    }
-    return 0;
-}
-
-int
 perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
            struct perf_source *const *sources, size_t source_count,
            const uint64_t *processors, size_t processor_words)
@@ -215,7 +191,7 @@ perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
         perf->wide_ns == 0 && perf_space_find(&perf->space, pid) == NULL;
     selection.skip_covered = true;
 
-    from_ns = perf_now_ns(perf);
+    from_ns = perf_now_ns();
     result = perf_open_process(perf, target, &selection, &from_ns);
     if (result == -ENOENT) {
         result = 0; /* other watches do all of it */

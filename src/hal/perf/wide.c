@@ -133,7 +133,7 @@ open_everywhere(struct perf *perf, struct perf_target *target, bool side_band,
         }
     }
     if (result == 0) {
-        result = perf_events_begin(perf, target, &opened, from_ns);
+        result = perf_events_begin(target, &opened, from_ns);
     }
     if (result < 0) {
         perf_events_forget_from(perf, &opened, 0);
@@ -201,31 +201,6 @@ adopt_target(struct perf *perf, struct perf_target *target, uint64_t from_ns)
         perf->side_band_ns = from_ns;
         perf->noticed_ns = from_ns;
     }
-}
-
-int
-perf_hear_all(struct perf *perf)
-{
-    static const uint64_t no_processors[1];
-    struct perf_target *target;
-    uint64_t from_ns = 0;
-    int result;
-
-    if (perf->side_band_ns != 0) {
-        return 0;
-    }
-    perf_widen_rings(perf);
-    result = perf_watch_create(perf, 0, NULL, 0, no_processors, 0, &target);
-    if (result < 0) {
-        return result;
-    }
-    result = open_everywhere(perf, target, true, &from_ns);
-    if (result < 0) {
-        perf_target_delete(perf, target);
-        return result;
-    }
-    adopt_target(perf, target, from_ns);
-    return 0;
 }
 
 int
@@ -315,7 +290,7 @@ reopen_on(struct perf *perf, struct perf_target *target, struct perf_ring *ring,
 
     result = perf_open_on(perf, target, &selection, ring, 0, &opened);
     if (result == 0) {
-        result = perf_events_begin(perf, target, &opened, &from_ns);
+        result = perf_events_begin(target, &opened, &from_ns);
     }
     if (result < 0) {
         perf_events_forget_from(perf, &opened, 0);

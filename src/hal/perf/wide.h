@@ -22,10 +22,6 @@ int perf_watch_all(struct perf *perf, struct perf_source *const *sources,
                    size_t source_count, const uint64_t *processors,
                    size_t processor_words);
 
-/* perf_hear_all - have all processors' side band, as a watch of all has, without telling of anybody. Returns
- * 0 or negative errno. */
-int perf_hear_all(struct perf *perf);
-
 /* perf_is_wide - has a watch of all processes an event of this source on this processor? */
 bool perf_is_wide(const struct perf *perf, const struct perf_source *source,
                   uint32_t processor);

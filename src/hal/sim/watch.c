@@ -93,18 +93,6 @@ fill_watch(struct sim *sim, struct sim_watch *watch, const struct sim_watch *bef
     }
 }
 
-/* Its hits count in the interrupt, where nobody can be asked. */
-static NTSTATUS
-check_flags(struct sim *sim, const HAL_WATCH *wanted)
-{
-    if ((wanted->Flags & NTPROF_WATCH_HITS) != 0) {
-        snprintf(sim->error, sizeof(sim->error),
-                 "the simulated machine tells no hits: NTPROF_WATCH_HITS");
-        return STATUS_NOT_SUPPORTED;
-    }
-    return STATUS_SUCCESS;
-}
-
 static NTSTATUS
 check_sources(struct sim *sim, const HAL_WATCH *wanted)
 {
@@ -231,11 +219,8 @@ sim_finish_watches(struct sim *sim)
 NTSTATUS
 sim_watch(struct sim *sim, const HAL_WATCH *wanted)
 {
-    NTSTATUS status = check_flags(sim, wanted);
+    NTSTATUS status = check_sources(sim, wanted);
 
-    if (NT_SUCCESS(status)) {
-        status = check_sources(sim, wanted);
-    }
     if (!NT_SUCCESS(status)) {
         return status;
     }

@@ -462,8 +462,6 @@ watch_all__bad_options__refused_and_nobody_told(void **state)
         .size = sizeof(off), .affinity = &nowhere, .affinity_count = 1};
     const ntprof_watch_options lacking = {
         .size = sizeof(lacking), .source_count = 1, .sources = &missing};
-    const ntprof_watch_options hits = {.size = sizeof(hits),
-                                       .flags = NTPROF_WATCH_HITS};
     struct told told = {0};
     ntprof_session *session;
 
@@ -474,8 +472,6 @@ watch_all__bad_options__refused_and_nobody_told(void **state)
         assert_int_equal(ntprof_session_watch(session, NULL, &bad[i]),
                          STATUS_INVALID_PARAMETER);
     }
-    assert_int_equal(ntprof_session_watch(session, NULL, &hits), STATUS_NOT_SUPPORTED);
-    assert_non_null(strstr(ntprof_session_error(session), "NTPROF_WATCH_HITS"));
     assert_int_equal(ntprof_session_freeze(session), STATUS_NOT_SUPPORTED);
     assert_non_null(strstr(ntprof_session_error(session), "sim"));
     assert_int_equal(ntprof_session_freeze(NULL), STATUS_INVALID_PARAMETER);

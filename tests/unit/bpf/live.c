@@ -17,7 +17,6 @@
 #include "own_page.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -463,81 +462,6 @@ process__runs_a_new_program__counts_no_more_and_is_told(void **state)
     close(to_child[1]);
 }
 
-static void *
-run_cat(void *argument)
-{
-    char *const arguments[] = {(char *)"cat", NULL};
-
-    (void)argument;
-    (void)execv("/bin/cat", arguments);
-    _exit(1);
-}
-
-/* A child whose second thread, not the first, becomes cat: what is written comes back. */
-static pid_t
-fork_thread_that_runs_cat(int *to_child, int *from_child)
-{
-    int in[2];
-    int out[2];
-    pid_t child;
-
-    assert_int_equal(pipe(in), 0);
-    assert_int_equal(pipe(out), 0);
-    child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        pthread_t thread;
-        char byte;
-
-        (void)read(in[0], &byte, 1);
-        (void)dup2(in[0], STDIN_FILENO);
-        (void)dup2(out[1], STDOUT_FILENO);
-        close(in[1]);
-        if (pthread_create(&thread, NULL, run_cat, NULL) == 0) {
-            pause();
-        }
-        _exit(1);
-    }
-    close(in[0]);
-    close(out[1]);
-    *to_child = in[1];
-    *from_child = out[0];
-    return child;
-}
-
-/* Else all its hits would be taken for those of another process with the number. */
-static void
-process__another_thread_runs_a_program__the_first_one_has_not_ended(void **state)
-{
-    struct bpf_refusal refusal;
-    struct bpf *bpf;
-    int to_child;
-    int from_child;
-    int status;
-    pid_t child;
-    char byte;
-
-    (void)state;
-    skip_unless_open();
-    assert_int_equal(bpf_create(bpf_call_kernel, false, &bpf, &refusal), 0);
-    child = fork_thread_that_runs_cat(&to_child, &from_child);
-    assert_true(bpf_table_know(&bpf->index.table, (uint32_t)child, true, 1));
-    assert_int_equal(write(to_child, "ab", 2), 2);
-    assert_int_equal(read(from_child, &byte, 1), 1);
-    assert_int_equal(byte, 'b');
-    assert_true(bpf_table_find(&bpf->index.table, (uint32_t)child)->changed_ns > 1);
-    assert_int_equal(bpf_table_find(&bpf->index.table, (uint32_t)child)->ended,
-                     BPF_RUNNING);
-    close(to_child);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-    /* Now it has. */
-    assert_int_equal(bpf_table_find(&bpf->index.table, (uint32_t)child)->ended,
-                     BPF_FIRST_ENDED);
-    close(from_child);
-    bpf_delete(bpf);
-}
-
 static void
 process__ends__is_told(void **state)
 {
@@ -623,7 +547,6 @@ main(void)
         live_test(breakpoint__interval_of_ten__one_in_ten),
         live_test(time__one_second_of_work__books_add_up),
         live_test(process__runs_a_new_program__counts_no_more_and_is_told),
-        live_test(process__another_thread_runs_a_program__the_first_one_has_not_ended),
         live_test(process__ends__is_told),
         live_test(process__has_ended__no_start),
         live_test(start__processor_that_is_not_there__refused_and_nothing_open),

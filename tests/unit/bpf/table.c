@@ -178,67 +178,6 @@ take__in_the_table__stays_there(void **state)
 }
 
 static void
-know__who_has_nothing__keeps_its_place_until_forgotten(void **state)
-{
-    struct bpf_table *const table = *state;
-    const struct bpf_process *process;
-
-    assert_true(bpf_table_know(table, 77, true, 1000));
-    process = bpf_table_find(table, 77);
-    assert_non_null(process);
-    assert_int_equal(process->state, BPF_PROCESS_KNOWN | BPF_PROCESS_WATCHED);
-    assert_int_equal(process->changed_ns, 1000);
-    assert_true(bpf_process_is_idle(process));
-
-    /* Profiles that come and go do not give it back. */
-    bpf_table_publish(table, bpf_table_find(table, 77), some_roots);
-    assert_false(bpf_process_is_idle(process));
-    bpf_table_publish(table, bpf_table_find(table, 77), no_roots);
-    assert_ptr_equal(bpf_table_find(table, 77), process);
-    assert_int_equal(table->count, 1);
-
-    assert_true(bpf_table_forget(table, 77));
-    assert_null(bpf_table_find(table, 77));
-    assert_int_equal(table->count, 0);
-    assert_int_equal(process->state, 0);
-    assert_false(bpf_table_forget(table, 77));
-}
-
-static void
-forget__who_has_profiles__keeps_its_place_until_they_stop(void **state)
-{
-    struct bpf_table *const table = *state;
-    bool fresh;
-    struct bpf_process *const process = bpf_table_take(table, 77, &fresh);
-
-    bpf_table_publish(table, process, some_roots);
-    assert_true(bpf_table_know(table, 77, false, 5));
-    assert_int_equal(process->state, BPF_PROCESS_KNOWN);
-    assert_true(bpf_table_forget(table, 77));
-    assert_ptr_equal(bpf_table_find(table, 77), process);
-    assert_int_equal(process->roots[0], some_roots[0]);
-    bpf_table_publish(table, process, no_roots);
-    assert_null(bpf_table_find(table, 77));
-    assert_int_equal(table->count, 0);
-}
-
-static void
-know__all_places_others__refused_and_nothing_changes(void **state)
-{
-    struct bpf_table *const table = *state;
-
-    for (uint32_t i = 0; i < CHOICES; i++) {
-        assert_true(bpf_table_know(table, 9 + i * PLACES, true, 1));
-    }
-    assert_false(bpf_table_know(table, 9 + CHOICES * PLACES, true, 1));
-    assert_int_equal(table->count, CHOICES);
-    assert_true(bpf_table_forget(table, 9 + PLACES));
-    assert_true(bpf_table_know(table, 9 + CHOICES * PLACES, true, 2));
-    /* Whoever gets a place has changed nothing yet but for that. */
-    assert_int_equal(bpf_table_find(table, 9 + CHOICES * PLACES)->changed_ns, 2);
-}
-
-static void
 next_ended__of_those_taken__each_once(void **state)
 {
     struct bpf_table *const table = *state;
@@ -262,27 +201,10 @@ next_ended__of_those_taken__each_once(void **state)
     assert_int_equal(gone->ended, BPF_RUNNING);
 }
 
-/* There may be thousands of them, that stay as they are. */
-static void
-next_ended__known_and_without_profiles__none(void **state)
-{
-    struct bpf_table *const table = *state;
-    uint32_t at = 0;
-
-    assert_true(bpf_table_know(table, 100, false, 5));
-    bpf_table_find(table, 100)->ended = BPF_ENDED;
-    assert_null(bpf_table_next_ended(table, &at));
-    bpf_table_publish(table, bpf_table_find(table, 100), some_roots);
-    at = 0;
-    assert_ptr_equal(bpf_table_next_ended(table, &at), bpf_table_find(table, 100));
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(next_ended__known_and_without_profiles__none,
-                                        setup, teardown),
         cmocka_unit_test_setup_teardown(take__twice__the_same_place, setup, teardown),
         cmocka_unit_test_setup_teardown(
             publish__no_roots__the_place_is_free_and_others_are_found, setup, teardown),
@@ -294,12 +216,6 @@ main(void)
             teardown),
         cmocka_unit_test_setup_teardown(take__in_the_table__stays_there, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(
-            know__who_has_nothing__keeps_its_place_until_forgotten, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            forget__who_has_profiles__keeps_its_place_until_they_stop, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            know__all_places_others__refused_and_nothing_changes, setup, teardown),
         cmocka_unit_test_setup_teardown(next_ended__of_those_taken__each_once, setup,
                                         teardown),
     };

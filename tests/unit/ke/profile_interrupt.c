@@ -234,69 +234,6 @@ books__hits_inside_and_outside__add_up(void **state)
     assert_int_equal(books.Taken, 0);
 }
 
-struct asked {
-    int times;
-    int starts; /* a profile, then */
-    KPROFILE profile;
-};
-
-static BOOLEAN
-ask(void *context, const KE_HIT *hit)
-{
-    struct asked *const asked = context;
-    KE_BOOKS books;
-
-    KeQueryBooks(fixture.ke, ProfileTime, &books);
-    assert_int_equal(books.Taken, 0); /* not yet */
-    assert_int_equal(hit->Address, 0x500000);
-    asked->times++;
-    if (asked->starts != 0) {
-        assert_int_equal(KeStartProfile(fixture.ke, &asked->profile), STATUS_SUCCESS);
-    }
-    return asked->starts != 0;
-}
-
-/* Asked about only if it matches nothing; then it counts in what is started for it, and is in the books once. */
-static void
-profile_interrupt_or_ask__table__asked_counted_and_booked_once(void **state)
-{
-    static const struct {
-        ULONG64 address;
-        int starts;
-        int asked;
-        ULONG counted;
-    } rows[] = {
-        {0x401000, 1, 0, 1},
-        {0x500000, 0, 1, 0},
-        {0x500000, 1, 1, 1},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const KE_HIT hit = {ProfileTime,      0, PID, rows[i].address, 0,
-                            KE_SCOPE_PROCESS, 0};
-        ULONG *const counters = guarded_counters(16);
-        struct asked asked = {.starts = rows[i].starts,
-                              .profile = profile_of(&fixture.process, counters)};
-        KE_BOOKS books;
-
-        asked.profile.RangeBase = 0x500000;
-        assert_int_equal(KiProfileInterruptOrAsk(fixture.ke, &hit, ask, &asked),
-                         rows[i].counted);
-        assert_int_equal(asked.times, rows[i].asked);
-        assert_int_equal(sum(counters), rows[i].asked != 0 ? rows[i].counted : 0);
-        KeQueryBooks(fixture.ke, ProfileTime, &books);
-        assert_int_equal(books.Taken, 1);
-        assert_int_equal(books.Counted, rows[i].counted);
-        assert_int_equal(books.Outside, 1 - rows[i].counted);
-        if (asked.times != 0 && asked.starts != 0) {
-            KeStopProfile(fixture.ke, &asked.profile);
-        }
-        teardown(NULL);
-        setup(state);
-    }
-}
-
 /* As many sources as the table holds, with numbers that collide; then one more. */
 static void
 sources__table_full__books_kept_one_more_refused(void **state)
@@ -331,9 +268,6 @@ main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(
             profile_interrupt__overlapping_profiles__every_one_counts, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            profile_interrupt_or_ask__table__asked_counted_and_booked_once, setup,
-            teardown),
         cmocka_unit_test_setup_teardown(books__hits_inside_and_outside__add_up, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(

@@ -27,19 +27,6 @@ KeProfileInterruptWithSource(struct _KE_SYSTEM *ke, const KE_HIT *hit)
     return 0;
 }
 
-/* As ke/profint.h has it, which has another KE_SYSTEM. Nothing is ever started here, so each hit is asked about. */
-typedef BOOLEAN KI_ASK(void *context, const KE_HIT *hit);
-ULONG KiProfileInterruptOrAsk(struct _KE_SYSTEM *ke, const KE_HIT *hit, KI_ASK *ask,
-                              void *context);
-
-ULONG
-KiProfileInterruptOrAsk(struct _KE_SYSTEM *ke, const KE_HIT *hit, KI_ASK *ask,
-                        void *context)
-{
-    (void)ask(context, hit);
-    return KeProfileInterruptWithSource(ke, hit);
-}
-
 void
 fake_notify(void *context, const ntprof_notification *notification)
 {

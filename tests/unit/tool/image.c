@@ -459,9 +459,9 @@ image_set_find__name_is_no_file_any_more__it_is_not_opened(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-/* All pages exist: neighbours are looked at together, each counts for itself. */
+/* Neighbours are looked at together, each counts for itself. */
 static void
-image_fold__dense__every_counter_found_and_others_untouched(void **state)
+image_fold__neighbours__every_counter_found_and_others_untouched(void **state)
 {
     const uint64_t places[] = {base, base + 4, base + 12, base + 4096,
                                base + length - 4};
@@ -472,7 +472,6 @@ image_fold__dense__every_counter_found_and_others_untouched(void **state)
 
     (void)state;
     image_set_init(&set, SOURCES, BUCKET_LOG2);
-    set.dense = true;
     image = find_anonymous(&set, 1);
     segment = find_segment(&set, image, 0);
     for (size_t i = 0; i < count; i++) {
@@ -490,7 +489,7 @@ image_fold__dense__every_counter_found_and_others_untouched(void **state)
 
 /* The last one may have no neighbour. */
 static void
-image_fold__dense_and_odd__the_last_counter_found(void **state)
+image_fold__odd_length__the_last_counter_found(void **state)
 {
     struct image_set set;
     struct image *image;
@@ -498,7 +497,6 @@ image_fold__dense_and_odd__the_last_counter_found(void **state)
 
     (void)state;
     image_set_init(&set, SOURCES, BUCKET_LOG2);
-    set.dense = true;
     image = find_anonymous(&set, 1);
     segment = image_segment_find(&set, image, base, 20, 0);
     assert_non_null(segment);
@@ -576,8 +574,9 @@ main(void)
         cmocka_unit_test(
             image_set_find__more_images_than_there_may_be__refused_and_known_ones_found),
         cmocka_unit_test(image_set_find__no_descriptors_left_for_images__counted),
-        cmocka_unit_test(image_fold__dense__every_counter_found_and_others_untouched),
-        cmocka_unit_test(image_fold__dense_and_odd__the_last_counter_found),
+        cmocka_unit_test(
+            image_fold__neighbours__every_counter_found_and_others_untouched),
+        cmocka_unit_test(image_fold__odd_length__the_last_counter_found),
         cmocka_unit_test(
             image_set_find__generation_told_later__same_image_if_it_is_the_files),
     };
