@@ -61,7 +61,8 @@ recording_unknown_source(const struct recording *recording)
     for (size_t i = recording->options->source_count; i > 0; i--) {
         const char *const name = recording->options->sources[i - 1];
 
-        if (!NT_SUCCESS(ntprof_source_lookup(session, name, &source))) {
+        if (!function_source_is(name) &&
+            !NT_SUCCESS(ntprof_source_lookup(session, name, &source))) {
             unknown = name;
         }
     }
@@ -80,10 +81,46 @@ recording_fail_source(const struct recording *recording, const char *name,
     return cmd_refuse_value(recording->command, "-e", name, advice);
 }
 
+/* Those that are functions by what counts them. Else it is printed why not. */
+static bool
+recording_find_functions(struct recording *recording)
+{
+    const struct record_options *const given = recording->options;
+    char why[512];
+
+    for (size_t i = 0; i < given->source_count; i++) {
+        if (function_source_is(given->sources[i]) &&
+            !function_source_resolve(&recording->functions[i], given->sources[i],
+                                     given->program != NULL ? given->program[0] : NULL,
+                                     given->pids, given->pid_count, why, sizeof(why))) {
+            return cmd_refuse_value(recording->command, "-e", given->sources[i], why);
+        }
+        recording->source_names[i] =
+            recording->functions[i].uprobe != NULL ? given->sources[i] : NULL;
+    }
+    return true;
+}
+
+/* Which of the session's sources may be meant: two of a function. Gives how many there are. */
+static size_t
+recording_source_names(const struct recording *recording, size_t at,
+                       const char *names[2])
+{
+    const struct function_source *const function = &recording->functions[at];
+
+    names[0] = recording->options->sources[at];
+    if (function->uprobe == NULL) {
+        return 1;
+    }
+    names[0] = function->uprobe;
+    names[1] = function->breakpoint;
+    return function->breakpoint[0] != '\0' ? 2 : 1;
+}
+
 static bool
 recording_open_session(struct recording *recording)
 {
-    ntprof_source_interval intervals[RECORD_SOURCES_MAX];
+    ntprof_source_interval intervals[2 * RECORD_SOURCES_MAX];
     /* Polled: the collector delivers, so that it can keep deliveries out. */
     ntprof_session_options options = {
         .size = sizeof(options),
@@ -101,9 +138,12 @@ recording_open_session(struct recording *recording)
                                       ? recording->options->interval_100ns
                                       : recording->options->events;
 
-        if (interval != 0) {
+        const char *names[2];
+        const size_t count = recording_source_names(recording, i, names);
+
+        for (size_t j = 0; interval != 0 && j < count; j++) {
             intervals[options.interval_count++] =
-                (ntprof_source_interval){.source = name, .interval = interval};
+                (ntprof_source_interval){.source = names[j], .interval = interval};
         }
     }
     status = ntprof_session_open(&options, &recording->session);
@@ -154,13 +194,50 @@ recording_explain_source(const struct recording *recording, const char *name,
     return recording_fail_source(recording, name, why);
 }
 
+/* A function by a uprobe if the caller may have one, else by a breakpoint. Always one of them, for a reason. */
+static const char *
+recording_choose_source(const struct recording *recording, size_t at)
+{
+    const char *names[2];
+    const size_t count = recording_source_names(recording, at, names);
+    ntprof_source_info info = {.size = sizeof(info)};
+    KPROFILE_SOURCE source;
+
+    for (size_t i = 0; i < count; i++) {
+        if (NT_SUCCESS(ntprof_source_lookup(recording->session, names[i], &source)) &&
+            NT_SUCCESS(ntprof_source_get(recording->session, source, &info)) &&
+            info.supported) {
+            return names[i];
+        }
+    }
+    return names[count - 1];
+}
+
+/* Why neither a uprobe nor a breakpoint counts a function. Always false, for return. */
+static bool
+recording_fail_function(const struct recording *recording, size_t at, const char *why)
+{
+    const bool address = recording->functions[at].breakpoint[0] != '\0';
+    char advice[700];
+
+    snprintf(advice, sizeof(advice), "%s%s", why,
+             address
+                 ? "; as root, uprobes do without"
+                 : "; or by a breakpoint, which needs its address: attach to it, or "
+                   "link the program at a fixed one (-no-pie)");
+    return cmd_refuse_value(recording->command, "-e", recording->options->sources[at],
+                            advice);
+}
+
 static bool
 recording_find_source(struct recording *recording, size_t at)
 {
+    const bool function = recording->functions[at].uprobe != NULL;
     const char *const name = recording->options->sources[at];
     ntprof_source_info info = {.size = sizeof(info)};
     NTSTATUS status =
-        ntprof_source_lookup(recording->session, name, &recording->sources[at]);
+        ntprof_source_lookup(recording->session, recording_choose_source(recording, at),
+                             &recording->sources[at]);
 
     if (!NT_SUCCESS(status)) {
         return recording_explain_source(recording, name, status);
@@ -171,6 +248,9 @@ recording_find_source(struct recording *recording, size_t at)
         }
     }
     status = ntprof_source_get(recording->session, recording->sources[at], &info);
+    if (NT_SUCCESS(status) && !info.supported && function) {
+        return recording_fail_function(recording, at, info.reason);
+    }
     if (!NT_SUCCESS(status) || !info.supported) {
         return recording_fail_source(recording, name,
                                      NT_SUCCESS(status) ? info.reason
@@ -326,7 +406,7 @@ recording_open(struct recording *recording, const struct record_options *given,
         return false;
     }
     raise_file_limit();
-    if (!recording_open_session(recording)) {
+    if (!recording_find_functions(recording) || !recording_open_session(recording)) {
         return false;
     }
     for (size_t i = 0; i < recording->options->source_count; i++) {
@@ -336,6 +416,7 @@ recording_open(struct recording *recording, const struct record_options *given,
     }
     options.session = recording->session;
     options.sources = recording->sources;
+    options.names = recording->source_names;
     options.bucket_bytes = recording->options->bucket_bytes;
     options.affinity = recording->options->affinity;
     options.affinity_count = recording->options->affinity_count;
@@ -647,6 +728,9 @@ recording_close(struct recording *recording)
     spare_close(&recording->spare);
     collector_delete(recording->collector);
     names_close(&recording->names);
+    for (size_t i = 0; i < RECORD_SOURCES_MAX; i++) {
+        function_source_finish(&recording->functions[i]);
+    }
     ntprof_session_use(NULL);
     ntprof_session_close(recording->session);
 }

@@ -9,6 +9,7 @@
 #ifndef CMD_RECORDING_H
 #define CMD_RECORDING_H
 
+#include "cmd/function_source.h"
 #include "cmd/keeper.h"
 #include "cmd/record_options.h"
 #include "collect/collector.h"
@@ -22,7 +23,10 @@ struct recording {
     const char *command; /* for messages */
     ntprof_session *session;
     KPROFILE_SOURCE sources[RECORD_SOURCES_MAX];
-    bool kernel; /* some source counts in the kernel */
+    struct function_source functions[RECORD_SOURCES_MAX]; /* of those that are */
+    const char
+        *source_names[RECORD_SOURCES_MAX]; /* that profiles have for them; or NULL */
+    bool kernel;                           /* some source counts in the kernel */
     struct collector *collector;
     struct keeper keeper;
     struct names names;

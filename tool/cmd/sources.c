@@ -110,8 +110,8 @@ print_sources(ntprof_session *session, bool json)
         print_row(&info);
         printf("\nbreakpoint: executions of the instruction at an address. Also "
                "raw:0xCONFIG (an event of the PMU),\nand for root "
-               "uprobe:IMAGE+0xOFFSET (executions of the instruction there in a "
-               "file).\nIntervals: microseconds of "
+               "uprobe:IMAGE+0xOFFSET (the same in a file); "
+               "function:NAME for either.\nIntervals: microseconds of "
                "processor time for source time, else events for a hit.\n");
     }
 }

@@ -12,6 +12,7 @@
 #include "collect/naming.h"
 #include "collect/usage.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -729,11 +730,20 @@ collector_fold(struct collector *collector)
 static bool
 collector_ask(struct collector *collector, uint32_t source)
 {
+    const char *const *const names = collector->options.names;
     ntprof_source_info *const info = &collector->books[source];
 
     info->size = sizeof(*info);
-    return NT_SUCCESS(ntprof_source_get(collector->options.session,
-                                        collector->options.sources[source], info));
+    if (!NT_SUCCESS(ntprof_source_get(collector->options.session,
+                                      collector->options.sources[source], info))) {
+        return false;
+    }
+    /* A name that does not fit would be another one's too. */
+    if (names != NULL && names[source] != NULL &&
+        strlen(names[source]) < sizeof(info->name)) {
+        snprintf(info->name, sizeof(info->name), "%s", names[source]);
+    }
+    return true;
 }
 
 /*

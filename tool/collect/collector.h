@@ -20,6 +20,8 @@ struct sym_settings;
 struct collector_options {
     ntprof_session *session; /* NTPROF_SESSION_POLLED: the collector delivers */
     const KPROFILE_SOURCE *sources;
+    const char *const
+        *names; /* what a source is called instead of by the session, or NULL */
     size_t source_count;
     uint32_t bucket_bytes;          /* a power of two */
     const GROUP_AFFINITY *affinity; /* NULL: all processors */

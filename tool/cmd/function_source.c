@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * function_source.c - see function_source.h.
+ *
+ * A uprobe is known by the file alone. A breakpoint needs the address in the process, which is known of a
+ * program that is linked at a fixed one, and of what a running process has mapped.
+ */
+#include "cmd/function_source.h"
+
+#include "sym/function.h"
+#include "util/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+static const char prefix[] = "function:";
+
+bool
+function_source_is(const char *text)
+{
+    return strncasecmp(text, prefix, sizeof(prefix) - 1) == 0;
+}
+
+/* A regular file; -1 with errno. */
+static int
+open_image(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+
+    if (fd >= 0 && (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))) {
+        close(fd);
+        errno = EINVAL;
+        return -1;
+    }
+    return fd;
+}
+
+/* Where execvp finds a program. */
+static bool
+find_program(const char *program, char *path, size_t size)
+{
+    const char *folder = getenv("PATH");
+
+    if (strchr(program, '/') != NULL) {
+        return snprintf(path, size, "%s", program) < (int)size;
+    }
+    folder = folder != NULL ? folder : "/bin:/usr/bin";
+    for (;;) {
+        const size_t length = strcspn(folder, ":");
+        struct stat status;
+
+        if (snprintf(path, size, "%.*s%s%s", (int)length, folder, length > 0 ? "/" : "",
+                     program) < (int)size &&
+            stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+            access(path, X_OK) == 0) {
+            return true;
+        }
+        if (folder[length] == '\0') {
+            return false;
+        }
+        folder += length + 1;
+    }
+}
+
+/* All processes run the program of the first one? */
+static bool
+same_program(const uint32_t *pids, size_t count)
+{
+    struct stat first;
+
+    for (size_t i = 0; i < count; i++) {
+        struct stat status;
+        char path[40];
+
+        snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", pids[i]);
+        if (stat(path, i == 0 ? &first : &status) < 0 ||
+            (i > 0 &&
+             (status.st_dev != first.st_dev || status.st_ino != first.st_ino))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The image that is meant, and the name in it. */
+static bool
+find_image(const char *text, const char *program, const uint32_t *pids,
+           size_t pid_count, char *path, size_t path_size, const char **name, char *why,
+           size_t why_size)
+{
+    const char *const image_end = text[0] == '/' ? strchr(text, ':') : NULL;
+
+    *name = text;
+    if (image_end != NULL) {
+        *name = image_end + 1;
+        return snprintf(path, path_size, "%.*s", (int)(image_end - text), text) <
+               (int)path_size;
+    }
+    if (program != NULL) {
+        if (find_program(program, path, path_size)) {
+            return true;
+        }
+        snprintf(why, why_size, "there is no program to find it in");
+    } else if (pid_count == 0) {
+        snprintf(why, why_size, "say in which image: function:/IMAGE:NAME");
+    } else if (same_program(pids, pid_count)) {
+        snprintf(path, path_size, "/proc/%" PRIu32 "/exe", pids[0]);
+        return true;
+    } else {
+        snprintf(
+            why, why_size,
+            "the processes run different programs, or are gone; say in which image: "
+            "function:/IMAGE:NAME");
+    }
+    return false;
+}
+
+/* Where a running process has a byte of a file mapped to be executed; 0: nowhere. */
+static uint64_t
+mapped_at(uint32_t pid, int image, uint64_t offset)
+{
+    struct stat status;
+    char path[40];
+    char *line = NULL;
+    size_t room = 0;
+    uint64_t found = 0;
+    FILE *maps;
+
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+    maps = fopen(path, "re");
+    while (maps != NULL && found == 0 && fstat(image, &status) == 0 &&
+           getline(&line, &room, maps) > 0) {
+        uint64_t begin;
+        uint64_t end;
+        uint64_t from;
+        uint64_t inode;
+        unsigned device[2];
+        char access[5];
+
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64,
+                   &begin, &end, access, &from, &device[0], &device[1], &inode) == 7 &&
+            access[2] == 'x' && inode == status.st_ino &&
+            makedev(device[0], device[1]) == status.st_dev && offset >= from &&
+            offset - from < end - begin) {
+            found = begin + (offset - from);
+        }
+    }
+    free(line);
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    return found;
+}
+
+/* Where all processes have it, if that is one place. */
+static uint64_t
+common_address(const uint32_t *pids, size_t count, int image, uint64_t offset)
+{
+    uint64_t common = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t address = mapped_at(pids[i], image, offset);
+
+        if (address == 0 || (i > 0 && address != common)) {
+            return 0;
+        }
+        common = address;
+    }
+    return common;
+}
+
+/* Where the image can be looked up. */
+static bool
+find_function(int image, const char *path, const char *name, struct sym_function *found,
+              char *why, size_t why_size)
+{
+    const int result = sym_find_function(image, path, name, found);
+    char shown[128];
+
+    text_show(shown, sizeof(shown), path);
+    if (result == -ENOEXEC) {
+        snprintf(why, why_size,
+                 "%s is no ELF program (a script?); say in which image: "
+                 "function:/IMAGE:NAME",
+                 shown);
+    } else if (result < 0) {
+        snprintf(why, why_size, "%s cannot be read: %s", shown, strerror(-result));
+    } else if (found->count == 0) {
+        snprintf(
+            why, why_size,
+            "%s has no function of this name in its symbol tables; one of a library: "
+            "function:/LIBRARY:NAME",
+            shown);
+    } else if (found->count > 1) {
+        snprintf(why, why_size,
+                 "%s has %zu functions of this name; say which by "
+                 "uprobe:IMAGE+0xOFFSET",
+                 shown, found->count);
+    }
+    return result == 0 && found->count == 1;
+}
+
+bool
+function_source_resolve(struct function_source *source, const char *text,
+                        const char *program, const uint32_t *pids, size_t pid_count,
+                        char *why, size_t why_size)
+{
+    struct sym_function found;
+    const char *name;
+    char path[PATH_MAX];
+    uint64_t address;
+    int image;
+    bool resolved;
+
+    *source = (struct function_source){0};
+    snprintf(why, why_size, "the path of the image is too long");
+    if (!find_image(text + sizeof(prefix) - 1, program, pids, pid_count, path,
+                    sizeof(path), &name, why, why_size)) {
+        return false;
+    }
+    image = open_image(path);
+    if (image < 0) {
+        snprintf(why, why_size, "the image cannot be opened: %s",
+                 errno == EINVAL ? "it is no regular file" : strerror(errno));
+        return false;
+    }
+    resolved = find_function(image, path, name, &found, why, why_size);
+    if (resolved) {
+        address = found.fixed ? found.address
+                              : common_address(pids, pid_count, image, found.offset);
+        if (address != 0) {
+            snprintf(source->breakpoint, sizeof(source->breakpoint),
+                     "breakpoint:0x%" PRIx64, address);
+        }
+        if (asprintf(&source->uprobe, "uprobe:%s+0x%" PRIx64, path, found.offset) < 0) {
+            source->uprobe = NULL;
+            resolved = false;
+            snprintf(why, why_size, "out of memory");
+        }
+    }
+    close(image);
+    return resolved;
+}
+
+void
+function_source_finish(struct function_source *source)
+{
+    free(source->uprobe);
+    source->uprobe = NULL;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * function.h - where in an ELF image a function begins. The image is hostile.
+ */
+#ifndef SYM_FUNCTION_H
+#define SYM_FUNCTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sym_function {
+    uint64_t offset;  /* in the file, of its first byte */
+    uint64_t address; /* link-time */
+    bool fixed;       /* the image is always mapped there: no PIE, no library */
+    size_t
+        count; /* functions of that name at different addresses; the rest is of one of them */
+};
+
+/*
+ * Look for a function in the symbol tables of an image and of its debug file.
+ *
+ *   fd    the file; borrowed
+ *   path  where it is, for the search of debug files
+ *   name  as in the table, or demangled, with or without parameters
+ *
+ * 0, also if count is 0; -ENOEXEC if it is no ELF file, -ENOMEM, or another negative errno.
+ */
+int sym_find_function(int fd, const char *path, const char *name,
+                      struct sym_function *found);
+
+#endif
