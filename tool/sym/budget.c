@@ -7,6 +7,9 @@
 
 #define BYTES_DEFAULT (UINT64_C(1) << 30)
 
+/* One image leaves time for others. */
+enum { IMAGE_SHARE = 3 };
+
 /* Each of some 100 ns, or of a microsecond at most. */
 enum { STEPS_PER_LOOK = 1024 };
 
@@ -25,6 +28,7 @@ void
 sym_clock_start(struct sym_clock *clock, unsigned int seconds)
 {
     clock->end_ns = thread_time_ns() + seconds * UINT64_C(1000000000);
+    clock->image_ns = seconds * UINT64_C(1000000000) / IMAGE_SHARE;
 }
 
 void
@@ -66,8 +70,17 @@ sym_budget_left(const struct sym_budget *budget)
 bool
 sym_budget_in_time(struct sym_budget *budget)
 {
-    if (budget == NULL || budget->clock == NULL ||
-        thread_time_ns() <= budget->clock->end_ns) {
+    uint64_t now_ns;
+
+    if (budget == NULL || budget->clock == NULL) {
+        return true;
+    }
+    now_ns = thread_time_ns();
+    if (budget->begun != budget->clock->end_ns) {
+        budget->begun = budget->clock->end_ns;
+        budget->image_end_ns = now_ns + budget->clock->image_ns;
+    }
+    if (now_ns <= budget->clock->end_ns && now_ns <= budget->image_end_ns) {
         return true;
     }
     budget->late = true;

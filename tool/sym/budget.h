@@ -13,7 +13,8 @@
 
 /* sym_clock - until when names may be read. */
 struct sym_clock {
-    uint64_t end_ns; /* of the thread's processor time */
+    uint64_t end_ns;   /* of the thread's processor time */
+    uint64_t image_ns; /* for one image, from when it is looked at first */
 };
 
 struct sym_budget {
@@ -23,9 +24,11 @@ struct sym_budget {
     bool late;               /* the time was up */
     unsigned int steps;      /* since the clock was looked at */
     struct sym_clock *clock; /* NULL: time has no limit */
+    uint64_t begun;          /* end_ns of the clock that image_end_ns is for */
+    uint64_t image_end_ns;
 };
 
-/* So many seconds from now on, of the thread that calls. */
+/* So many seconds from now on, of the thread that calls; a third of them for one image at most. */
 void sym_clock_start(struct sym_clock *clock, unsigned int seconds);
 
 /*

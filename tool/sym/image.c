@@ -353,10 +353,10 @@ load(struct sym_image *image)
     if (image->loaded) {
         return;
     }
-    image->loaded = true;
     if (!sym_budget_in_time(&image->budget)) {
         return;
     }
+    image->loaded = true;
     error = open_elf(image, &file);
     if (error != 0 || file.size != image->size) {
         snprintf(image->note, sizeof(image->note),
@@ -390,8 +390,8 @@ describe_bound(struct sym_image *image)
     if (image->budget.late) {
         snprintf(
             image->bound, sizeof(image->bound),
-            "no time is left for the names of %s: reading those of all images took "
-            "as long as it may",
+            "no time is left for the names of %s: they, or those of all images, took "
+            "as long as they may",
             image->path);
     } else {
         snprintf(image->bound, sizeof(image->bound),
