@@ -9,336 +9,76 @@
 #define EXP_2_GB_MDL (0x80000000ull - 4096)
 #define EXP_4_GB_MDL (0x100000000ull - 4096)
 
-/* Intervals of NT's HALs: 8192 times a second to once; for counters 4096 events. */
-#define EXP_NT_INTERVALS                                     \
-    .LeastTimeInterval = 1221, .MostTimeInterval = 10000000, \
-    .LeastEventInterval = 0x1000
+/* The newest one, with defects mended, comes after all that were published. */
+#define EXP_NEWEST 0xFFFFFFFFu
+
+/* Has version At a rule of versions First to Last, or of all from First on? */
+#define EXP_IN(At, First, Last) ((At) >= (First) && (At) <= (Last))
+#define EXP_SINCE(At, First) EXP_IN(At, First, EXP_NEWEST)
+
+#define EXP_RESTRICTED(At)                                       \
+    (EXP_SINCE(At, 1507)    ? HOST_RESTRICTED_BY_ACCESS_CHECK    \
+     : EXP_IN(At, 603, 603) ? HOST_RESTRICTED_BY_INTEGRITY_LEVEL \
+                            : 0)
+
+#define EXP_MDL_BYTES(At, Old) \
+    (EXP_SINCE(At, 601) ? EXP_4_GB_MDL : EXP_IN(At, 600, 600) ? EXP_2_GB_MDL : (Old))
+
+/*
+ * A version by its rules: one row a rule, with its first and its last version. At is the
+ * place in the order of versions, which is the order of their numbers. Intervals are those
+ * of NT's HALs: 8192 times a second to once; for counters 4096 events.
+ */
+/* clang-format off */
+#define EXP_VERSION_AT(At, Public, Text)                            \
+    {                                                               \
+        .Number = (Public),                                         \
+        .Name = (Text),                                             \
+        .HasSources = EXP_SINCE(At, 351),                           \
+        .HasGroups = EXP_SINCE(At, 601),                            \
+        .RefusesEmptyBuffer = EXP_SINCE(At, 404),                   \
+        .RefusesShortSegmentBuffer = EXP_IN(At, 404, 502),          \
+        .ForgetsPartialBucket = EXP_IN(At, 310, 1607),              \
+        .ChecksSource = EXP_SINCE(At, 602),                         \
+        .RestrictedRule = EXP_RESTRICTED(At),                       \
+        .InactiveMeansAll = EXP_IN(At, 404, 600),                   \
+        .NarrowsSource = EXP_IN(At, 310, 601),                      \
+        .LimitInside = EXP_IN(At, 602, 1803),                       \
+        .LocksWholeBuffer = EXP_IN(At, 310, 1809),                  \
+        .StartLimitPerProcessor = EXP_SINCE(At, 601) ? 8192 : 0,    \
+        .MostMdlBytes32 = EXP_MDL_BYTES(At, EXP_OLD_MDL_32),        \
+        .MostMdlBytes64 = EXP_MDL_BYTES(At, EXP_OLD_MDL_64),        \
+        .ProfileIrql32 = EXP_SINCE(At, 600) ? 31 : 27,              \
+        .SplitsIn32Bits = EXP_IN(At, 310, 1809),                    \
+        .SetNeedsPrivilege = EXP_SINCE(At, 602),                    \
+        .LeastTimeInterval = EXP_IN(At, 310, 1809) ? 1221 : 0,      \
+        .MostTimeInterval = EXP_IN(At, 310, 1809) ? 10000000 : 0,   \
+        .LeastEventInterval = EXP_IN(At, 310, 1809) ? 0x1000 : 0,   \
+    }
+/* clang-format on */
+#define EXP_VERSION(Number, Text) EXP_VERSION_AT(Number, Number, Text)
 
 static const EX_VERSION ExpVersions[] = {
-    {
-        .Number = 0,
-        .Name = "newest",
-        .HasSources = TRUE,
-        .HasGroups = TRUE,
-        .RefusesEmptyBuffer = TRUE,
-        .ChecksSource = TRUE,
-        .RestrictedRule = HOST_RESTRICTED_BY_ACCESS_CHECK,
-        .StartLimitPerProcessor = 8192,
-        .MostMdlBytes32 = EXP_4_GB_MDL,
-        .MostMdlBytes64 = EXP_4_GB_MDL,
-        .ProfileIrql32 = 31,
-        .SetNeedsPrivilege = TRUE,
-    },
-    {
-        .Number = 1809,
-        .Name = "1809",
-        .HasSources = TRUE,
-        .HasGroups = TRUE,
-        .RefusesEmptyBuffer = TRUE,
-        .ChecksSource = TRUE,
-        .RestrictedRule = HOST_RESTRICTED_BY_ACCESS_CHECK,
-        .LocksWholeBuffer = TRUE,
-        .StartLimitPerProcessor = 8192,
-        .MostMdlBytes32 = EXP_4_GB_MDL,
-        .MostMdlBytes64 = EXP_4_GB_MDL,
-        .ProfileIrql32 = 31,
-        .SplitsIn32Bits = TRUE,
-        .SetNeedsPrivilege = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 1803,
-        .Name = "1803",
-        .HasSources = TRUE,
-        .HasGroups = TRUE,
-        .RefusesEmptyBuffer = TRUE,
-        .ChecksSource = TRUE,
-        .RestrictedRule = HOST_RESTRICTED_BY_ACCESS_CHECK,
-        .LimitInside = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .StartLimitPerProcessor = 8192,
-        .MostMdlBytes32 = EXP_4_GB_MDL,
-        .MostMdlBytes64 = EXP_4_GB_MDL,
-        .ProfileIrql32 = 31,
-        .SplitsIn32Bits = TRUE,
-        .SetNeedsPrivilege = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 1709,
-        .Name = "1709",
-        .HasSources = TRUE,
-        .HasGroups = TRUE,
-        .RefusesEmptyBuffer = TRUE,
-        .ChecksSource = TRUE,
-        .RestrictedRule = HOST_RESTRICTED_BY_ACCESS_CHECK,
-        .LimitInside = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .StartLimitPerProcessor = 8192,
-        .MostMdlBytes32 = EXP_4_GB_MDL,
-        .MostMdlBytes64 = EXP_4_GB_MDL,
-        .ProfileIrql32 = 31,
-        .SplitsIn32Bits = TRUE,
-        .SetNeedsPrivilege = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 1703,
-        .Name = "1703",
-        .HasSources = TRUE,
-        .HasGroups = TRUE,
-        .RefusesEmptyBuffer = TRUE,
-        .ChecksSource = TRUE,
-        .RestrictedRule = HOST_RESTRICTED_BY_ACCESS_CHECK,
-        .LimitInside = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .StartLimitPerProcessor = 8192,
-        .MostMdlBytes32 = EXP_4_GB_MDL,
-        .MostMdlBytes64 = EXP_4_GB_MDL,
-        .ProfileIrql32 = 31,
-        .SplitsIn32Bits = TRUE,
-        .SetNeedsPrivilege = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 1607,
-        .Name = "1607",
-        .HasSources = TRUE,
-        .HasGroups = TRUE,
-        .RefusesEmptyBuffer = TRUE,
-        .ForgetsPartialBucket = TRUE,
-        .ChecksSource = TRUE,
-        .RestrictedRule = HOST_RESTRICTED_BY_ACCESS_CHECK,
-        .LimitInside = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .StartLimitPerProcessor = 8192,
-        .MostMdlBytes32 = EXP_4_GB_MDL,
-        .MostMdlBytes64 = EXP_4_GB_MDL,
-        .ProfileIrql32 = 31,
-        .SplitsIn32Bits = TRUE,
-        .SetNeedsPrivilege = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 1511,
-        .Name = "1511",
-        .HasSources = TRUE,
-        .HasGroups = TRUE,
-        .RefusesEmptyBuffer = TRUE,
-        .ForgetsPartialBucket = TRUE,
-        .ChecksSource = TRUE,
-        .RestrictedRule = HOST_RESTRICTED_BY_ACCESS_CHECK,
-        .LimitInside = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .StartLimitPerProcessor = 8192,
-        .MostMdlBytes32 = EXP_4_GB_MDL,
-        .MostMdlBytes64 = EXP_4_GB_MDL,
-        .ProfileIrql32 = 31,
-        .SplitsIn32Bits = TRUE,
-        .SetNeedsPrivilege = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 1507,
-        .Name = "10.0",
-        .HasSources = TRUE,
-        .HasGroups = TRUE,
-        .RefusesEmptyBuffer = TRUE,
-        .ForgetsPartialBucket = TRUE,
-        .ChecksSource = TRUE,
-        .RestrictedRule = HOST_RESTRICTED_BY_ACCESS_CHECK,
-        .LimitInside = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .StartLimitPerProcessor = 8192,
-        .MostMdlBytes32 = EXP_4_GB_MDL,
-        .MostMdlBytes64 = EXP_4_GB_MDL,
-        .ProfileIrql32 = 31,
-        .SplitsIn32Bits = TRUE,
-        .SetNeedsPrivilege = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 603,
-        .Name = "6.3",
-        .HasSources = TRUE,
-        .HasGroups = TRUE,
-        .RefusesEmptyBuffer = TRUE,
-        .ForgetsPartialBucket = TRUE,
-        .ChecksSource = TRUE,
-        .RestrictedRule = HOST_RESTRICTED_BY_INTEGRITY_LEVEL,
-        .LimitInside = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .StartLimitPerProcessor = 8192,
-        .MostMdlBytes32 = EXP_4_GB_MDL,
-        .MostMdlBytes64 = EXP_4_GB_MDL,
-        .ProfileIrql32 = 31,
-        .SplitsIn32Bits = TRUE,
-        .SetNeedsPrivilege = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 602,
-        .Name = "6.2",
-        .HasSources = TRUE,
-        .HasGroups = TRUE,
-        .RefusesEmptyBuffer = TRUE,
-        .ForgetsPartialBucket = TRUE,
-        .ChecksSource = TRUE,
-        .LimitInside = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .StartLimitPerProcessor = 8192,
-        .MostMdlBytes32 = EXP_4_GB_MDL,
-        .MostMdlBytes64 = EXP_4_GB_MDL,
-        .ProfileIrql32 = 31,
-        .SplitsIn32Bits = TRUE,
-        .SetNeedsPrivilege = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 601,
-        .Name = "6.1",
-        .HasSources = TRUE,
-        .HasGroups = TRUE,
-        .RefusesEmptyBuffer = TRUE,
-        .ForgetsPartialBucket = TRUE,
-        .NarrowsSource = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .StartLimitPerProcessor = 8192,
-        .MostMdlBytes32 = EXP_4_GB_MDL,
-        .MostMdlBytes64 = EXP_4_GB_MDL,
-        .ProfileIrql32 = 31,
-        .SplitsIn32Bits = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 600,
-        .Name = "6.0",
-        .HasSources = TRUE,
-        .RefusesEmptyBuffer = TRUE,
-        .ForgetsPartialBucket = TRUE,
-        .InactiveMeansAll = TRUE,
-        .NarrowsSource = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .MostMdlBytes32 = EXP_2_GB_MDL,
-        .MostMdlBytes64 = EXP_2_GB_MDL,
-        .ProfileIrql32 = 31,
-        .SplitsIn32Bits = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 502,
-        .Name = "5.2",
-        .HasSources = TRUE,
-        .RefusesEmptyBuffer = TRUE,
-        .RefusesShortSegmentBuffer = TRUE,
-        .ForgetsPartialBucket = TRUE,
-        .InactiveMeansAll = TRUE,
-        .NarrowsSource = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .MostMdlBytes32 = EXP_OLD_MDL_32,
-        .MostMdlBytes64 = EXP_OLD_MDL_64,
-        .ProfileIrql32 = 27,
-        .SplitsIn32Bits = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 501,
-        .Name = "5.1",
-        .HasSources = TRUE,
-        .RefusesEmptyBuffer = TRUE,
-        .RefusesShortSegmentBuffer = TRUE,
-        .ForgetsPartialBucket = TRUE,
-        .InactiveMeansAll = TRUE,
-        .NarrowsSource = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .MostMdlBytes32 = EXP_OLD_MDL_32,
-        .MostMdlBytes64 = EXP_OLD_MDL_64,
-        .ProfileIrql32 = 27,
-        .SplitsIn32Bits = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 500,
-        .Name = "5.0",
-        .HasSources = TRUE,
-        .RefusesEmptyBuffer = TRUE,
-        .RefusesShortSegmentBuffer = TRUE,
-        .ForgetsPartialBucket = TRUE,
-        .InactiveMeansAll = TRUE,
-        .NarrowsSource = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .MostMdlBytes32 = EXP_OLD_MDL_32,
-        .MostMdlBytes64 = EXP_OLD_MDL_64,
-        .ProfileIrql32 = 27,
-        .SplitsIn32Bits = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 404,
-        .Name = "4.0 SP4",
-        .HasSources = TRUE,
-        .RefusesEmptyBuffer = TRUE,
-        .RefusesShortSegmentBuffer = TRUE,
-        .ForgetsPartialBucket = TRUE,
-        .InactiveMeansAll = TRUE,
-        .NarrowsSource = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .MostMdlBytes32 = EXP_OLD_MDL_32,
-        .MostMdlBytes64 = EXP_OLD_MDL_64,
-        .ProfileIrql32 = 27,
-        .SplitsIn32Bits = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 400,
-        .Name = "4.0",
-        .HasSources = TRUE,
-        .ForgetsPartialBucket = TRUE,
-        .NarrowsSource = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .MostMdlBytes32 = EXP_OLD_MDL_32,
-        .MostMdlBytes64 = EXP_OLD_MDL_64,
-        .ProfileIrql32 = 27,
-        .SplitsIn32Bits = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 351,
-        .Name = "3.51",
-        .HasSources = TRUE,
-        .ForgetsPartialBucket = TRUE,
-        .NarrowsSource = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .MostMdlBytes32 = EXP_OLD_MDL_32,
-        .MostMdlBytes64 = EXP_OLD_MDL_64,
-        .ProfileIrql32 = 27,
-        .SplitsIn32Bits = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 350,
-        .Name = "3.50",
-        .ForgetsPartialBucket = TRUE,
-        .NarrowsSource = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .MostMdlBytes32 = EXP_OLD_MDL_32,
-        .MostMdlBytes64 = EXP_OLD_MDL_64,
-        .ProfileIrql32 = 27,
-        .SplitsIn32Bits = TRUE,
-        EXP_NT_INTERVALS,
-    },
-    {
-        .Number = 310,
-        .Name = "3.10",
-        .ForgetsPartialBucket = TRUE,
-        .NarrowsSource = TRUE,
-        .LocksWholeBuffer = TRUE,
-        .MostMdlBytes32 = EXP_OLD_MDL_32,
-        .MostMdlBytes64 = EXP_OLD_MDL_64,
-        .ProfileIrql32 = 27,
-        .SplitsIn32Bits = TRUE,
-        EXP_NT_INTERVALS,
-    },
+    EXP_VERSION_AT(EXP_NEWEST, 0, "newest"),
+    EXP_VERSION(1809, "1809"),
+    EXP_VERSION(1803, "1803"),
+    EXP_VERSION(1709, "1709"),
+    EXP_VERSION(1703, "1703"),
+    EXP_VERSION(1607, "1607"),
+    EXP_VERSION(1511, "1511"),
+    EXP_VERSION(1507, "10.0"),
+    EXP_VERSION(603, "6.3"),
+    EXP_VERSION(602, "6.2"),
+    EXP_VERSION(601, "6.1"),
+    EXP_VERSION(600, "6.0"),
+    EXP_VERSION(502, "5.2"),
+    EXP_VERSION(501, "5.1"),
+    EXP_VERSION(500, "5.0"),
+    EXP_VERSION(404, "4.0 SP4"),
+    EXP_VERSION(400, "4.0"),
+    EXP_VERSION(351, "3.51"),
+    EXP_VERSION(350, "3.50"),
+    EXP_VERSION(310, "3.10"),
 };
 
 const EX_VERSION *
