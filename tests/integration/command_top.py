@@ -111,17 +111,6 @@ class Top(CommandTest):
         wait_for(lambda: not children_of(self.shell), "that nothing of it is left")
         return self.tmux("capture-pane", "-p", "-J")
 
-    def wait_given_back(self, keepers):
-        """After it was killed. The shell may be quicker than its keeper, and asks again then."""
-        for keeper in keepers:
-            wait_for(lambda: not is_alive(keeper), "the end of its keeper")
-        wait_for(lambda: not children_of(self.shell), "the shell's words")
-        self.press("Enter")
-        self.turn += 1
-        self.type(f"clear; stty -a >after; echo over{self.turn}")
-        self.press("Enter")
-        self.wait_left()
-
     def assert_ended_well(self):
         said = self.wait_left()
         self.assertIn("status=0", said)
@@ -388,29 +377,6 @@ class Leaves(Top):
         said = self.wait_left()
         self.assertIn("ntprof: perf", said)
 
-    def test_killed__terminal_is_given_back(self):
-        for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGQUIT):
-            with self.subTest(number):
-                self.start_with_worker()
-                top = self.top_pid()
-                keepers = children_of(top)
-                self.assertEqual(len(keepers), 1)
-                if number == signal.SIGQUIT:
-                    self.press("C-\\")
-                else:
-                    os.kill(top, number)
-                self.wait_given_back(keepers)
-
-    def test_killed_in_a_listing_or_while_a_filter_is_typed__the_same(self):
-        for keys in (["Enter"], ["/"], ["?"]):
-            with self.subTest(keys):
-                self.start_with_worker()
-                self.press(*keys)
-                keepers = children_of(self.top_pid())
-                self.assertEqual(len(keepers), 1)
-                os.kill(self.top_pid(), signal.SIGKILL)
-                self.wait_given_back(keepers)
-
     def test_stopped_and_continued__comes_back_to_its_screen(self):
         self.start_with_worker()
         top = self.top_pid()
@@ -431,10 +397,8 @@ class Leaves(Top):
     def test_terminal_closed__nothing_is_left(self):
         worker = self.start_with_worker()
         top = self.top_pid()
-        keepers = children_of(top)
         self.tmux("kill-session")
-        for pid in [top, *keepers]:
-            wait_for(lambda pid=pid: not is_alive(pid), "its end")
+        wait_for(lambda: not is_alive(top), "its end")
         self.assertIsNone(worker.poll())
 
 

@@ -35,7 +35,6 @@ static const uint64_t slow_ns = 500000000;
 struct waiting {
     struct ending ending;
     int signal_fd; /* of SIGWINCH and SIGTSTP */
-    struct tui_keeper keeper;
     struct tui_display *display;
     struct top_worker worker;
     bool working; /* it has a job, of this kind and since then: */
@@ -364,7 +363,7 @@ show_screen(struct top *top, struct waiting *waiting)
 {
     char why[300];
 
-    waiting->display = tui_display_open(&waiting->keeper, why, sizeof(why));
+    waiting->display = tui_display_open(why, sizeof(why));
     if (waiting->display == NULL) {
         cmd_fail("top", "%s", why);
         return false;
@@ -426,13 +425,8 @@ top_record(struct top *top, struct waiting *waiting, char **words)
 static bool
 top_prepare(struct waiting *waiting)
 {
-    int failure = tui_keeper_start(&waiting->keeper, STDOUT_FILENO);
+    int failure = ending_prepare(&waiting->ending);
 
-    if (failure != 0) {
-        cmd_fail("top", "cannot keep the terminal's settings: %s", strerror(-failure));
-        return false;
-    }
-    failure = ending_prepare(&waiting->ending);
     if (failure == 0) {
         failure = prepare_signals(waiting);
     }
@@ -453,7 +447,6 @@ top(const struct record_options *options, char **words)
         cmd_fail("top", "out of memory");
         return false;
     }
-    waiting.keeper.fd = -1;
     waiting.worker.done_fd = -1;
     state->options = options;
     state->recording.options = options;
@@ -463,7 +456,6 @@ top(const struct record_options *options, char **words)
     tui_screen_finish(&state->screen);
     recording_close(&state->recording);
     targets_close(&state->targets);
-    tui_keeper_stop(&waiting.keeper);
     if (waiting.signal_fd >= 0) {
         close(waiting.signal_fd);
     }

@@ -7,7 +7,6 @@
 #ifndef TUI_DISPLAY_H
 #define TUI_DISPLAY_H
 
-#include "tui/keeper.h"
 #include "tui/screen.h"
 
 struct tui_display;
@@ -15,12 +14,8 @@ struct tui_display;
 /* Could the terminal show a screen? False: why says why not, in one line. */
 bool tui_display_check(char *why, size_t size);
 
-/*
- * Takes standard input and output, which are a terminal. NULL: why says why not, in one line.
- *
- *   keeper  told of what has to be undone; outlives the display
- */
-struct tui_display *tui_display_open(struct tui_keeper *keeper, char *why, size_t size);
+/* Takes standard input and output, which are a terminal. NULL: why says why not, in one line. */
+struct tui_display *tui_display_open(char *why, size_t size);
 
 /* Leaves the terminal as it was. NULL is allowed. */
 void tui_display_close(struct tui_display *display);

@@ -24,11 +24,7 @@
 
 struct tui_display {
     SCREEN *screen;
-    struct tui_keeper *keeper;
     chtype styles[TUI_STYLES];
-    struct termios ours;
-    char undo[TUI_KEEPER_BYTES_MAX];
-    size_t undo_size;
 };
 
 /* Milliseconds after which an escape is the key of that name, and not the begin of another key. */
@@ -119,36 +115,6 @@ tui_display_check(char *why, size_t size)
     return can;
 }
 
-/* Where tputs writes to, which takes a function without a context. */
-static struct tui_display *undo_of;
-
-static int
-add_undo(int byte)
-{
-    if (undo_of->undo_size < sizeof(undo_of->undo)) {
-        undo_of->undo[undo_of->undo_size++] = (char)byte;
-    }
-    return byte;
-}
-
-/* What leaves the screen: colours and attributes off, the cursor shown, keys plain, the main screen. */
-static void
-find_undo(struct tui_display *display)
-{
-    static const char *const names[] = {"sgr0", "op", "cnorm", "rmkx", "rmcup"};
-
-    undo_of = display;
-    display->undo_size = 0;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *const text = capability(names[i]);
-
-        if (text[0] != '\0') {
-            tputs(text, 1, add_undo);
-        }
-    }
-    undo_of = NULL;
-}
-
 static bool
 colors_wanted(void)
 {
@@ -197,17 +163,8 @@ take_terminal(void)
     (void)curs_set(0);
 }
 
-static void
-tell_keeper(struct tui_display *display)
-{
-    if (tcgetattr(STDIN_FILENO, &display->ours) == 0) {
-        tui_keeper_enter(display->keeper, &display->ours, display->undo,
-                         display->undo_size);
-    }
-}
-
 struct tui_display *
-tui_display_open(struct tui_keeper *keeper, char *why, size_t size)
+tui_display_open(char *why, size_t size)
 {
     struct tui_display *const display = calloc(1, sizeof(*display));
     struct sigaction actions[CURSES_SIGNALS];
@@ -219,15 +176,11 @@ tui_display_open(struct tui_keeper *keeper, char *why, size_t size)
         free(display);
         return NULL;
     }
-    display->keeper = keeper;
-    find_undo(display);
     close_description();
     use_env(FALSE);
     keep_actions(actions);
-    tell_keeper(display);
     display->screen = newterm(NULL, stdout, stdin);
     if (display->screen == NULL) {
-        tui_keeper_leave(keeper);
         free(display);
         return refuse(why, size, "curses cannot use this terminal");
     }
@@ -235,24 +188,22 @@ tui_display_open(struct tui_keeper *keeper, char *why, size_t size)
     set_escdelay(ESCAPE_MS);
     take_terminal();
     choose_styles(display);
-    tell_keeper(display);
     return display;
 }
 
 void
 tui_display_leave(struct tui_display *display)
 {
+    (void)display;
     endwin();
-    tui_keeper_leave(display->keeper);
 }
 
 void
 tui_display_enter(struct tui_display *display)
 {
-    tell_keeper(display);
+    (void)display;
     clearok(curscr, TRUE);
     refresh();
-    tell_keeper(display);
 }
 
 void

@@ -14,9 +14,8 @@ tui_display_check(char *why, size_t size)
 }
 
 struct tui_display *
-tui_display_open(struct tui_keeper *keeper, char *why, size_t size)
+tui_display_open(char *why, size_t size)
 {
-    (void)keeper;
     (void)tui_display_check(why, size);
     return NULL;
 }

@@ -13,7 +13,6 @@
 static void
 display__built_without_curses__says_what_to_install(void **state)
 {
-    struct tui_keeper keeper = {.fd = -1};
     char why[200] = "";
     char again[200] = "";
 
@@ -22,7 +21,7 @@ display__built_without_curses__says_what_to_install(void **state)
     assert_non_null(strstr(why, "without ncurses"));
     assert_non_null(strstr(why, "libncurses-dev"));
     assert_null(strchr(why, '\n'));
-    assert_null(tui_display_open(&keeper, again, sizeof(again)));
+    assert_null(tui_display_open(again, sizeof(again)));
     assert_string_equal(again, why);
     tui_display_close(NULL);
 }
