@@ -15,7 +15,8 @@
  *  - Buckets are sorted and do not overlap: those of a profile that do, such as buckets
  *    of two sizes, are one, with the hits of both.
  *  - Hits of source lines are those of buckets that are named for that line: the last
- *    one that starts there (sym_image_lookup_bucket). Where a bucket holds code of other lines too, they are counted as shared as well.
+ *    one that starts there (sym_image_lookup_bucket). Where a bucket holds code of other
+ *    lines too, they are counted as shared as well.
  *  - In a listing of instructions source lines stand between them for reading, and have
  *    no hits: added up over the instructions (once for each bracket) hits are all hits.
  *  - All texts come from files and profiles that may be hostile: they hold any bytes but
