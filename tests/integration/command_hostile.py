@@ -9,6 +9,7 @@ import bz2
 import csv
 import ctypes
 import fcntl
+import gzip
 import html.parser
 import io
 import json
@@ -267,6 +268,40 @@ class RealProgram(Hostile):
             self.assertIn(b"<b>;", listing)
         for form in FORMS[2:]:
             self.assertEqual(harmful(self.succeed("export", "--format", form, "p")), [], form)
+
+
+class ProfileBombs(Hostile):
+    """Profiles that are small in the file and large in memory: refused, in little of it."""
+
+    TYPE = b"\x0a\x04\x08\x01\x10\x02"  # samples, count
+    STRINGS = b"\x32\x00" + b"\x32\x07samples" + b"\x32\x05count"
+    PEAK_KB = 1_200_000  # with a sanitizer, too; without a bound some GB
+
+    def assert_refused(self, name, why):
+        for words in (["report"], ["merge", "-q", "-o", "sum"], ["export", "--format", "csv"], ["diff", name]):
+            child = self.start(self.arguments(*words, name))
+            said = text(child.stderr.read())
+            shown = child.stdout.read()
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual((child.returncode, said.count("\n"), shown), (125, 1, b""), said)
+            self.assertIn(why, said)
+            self.assertLess(usage.ru_maxrss, self.PEAK_KB)
+
+    def test_entries_of_two_bytes__counted_as_they_are_read(self):
+        for name, entry in (("strings", b"\x32\x00"), ("mappings", b"\x1a\x00"), ("functions", b"\x2a\x00")):
+            plain = self.TYPE + self.STRINGS + entry * 9_000_000
+            (self.folder / name).write_bytes(gzip.compress(plain, 1))
+            self.assert_refused(name, "more memory than a file of its size may")
+
+    def test_zeros__refused_while_they_unpack(self):
+        (self.folder / "zeros").write_bytes(gzip.compress(bytes(1 << 24), 1) * 200)
+        self.assert_refused("zeros", "expands to more than 100 times its size")
+
+    def test_hits_beyond_63_bits__refused(self):
+        sample = b"\x12\x0a\x10" + b"\xff" * 8 + b"\x7f"  # 2^63 - 1
+        (self.folder / "sums").write_bytes(self.TYPE + self.STRINGS + sample * 3)
+        self.assert_refused("sums", "add up to more than a file holds")
 
 
 class Bombs(Hostile):
