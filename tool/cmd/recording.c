@@ -322,7 +322,7 @@ recording_open_report(struct recording *recording)
         recording->report = stdout;
         return true;
     }
-    if (S_ISREG(status.st_mode)) {
+    if (!S_ISCHR(status.st_mode)) {
         return recording_open_report_file(recording, path);
     }
     recording->report = fopen(path, "we");

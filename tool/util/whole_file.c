@@ -9,18 +9,18 @@
 
 #include "util/text.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum {
-    LINKS_MAX = 40, /* as the kernel's own limit */
     NAMES_TRIED = 100,
     NAME_BYTES_KEPT = 200, /* of FILE in .FILE.XXXXXX, to stay below NAME_MAX */
     STREAM_BYTES = 64 * 1024,
@@ -64,84 +64,16 @@ is_standard(const char *path)
 
 /* --- names --- */
 
-/* Bytes of path up to and with the last slash; 0: none. */
-static size_t
-folder_length(const char *path)
-{
-    const char *slash = strrchr(path, '/');
+/* ".NAME." and this many letters: the name of a new file until it is renamed. */
+enum { RANDOM_LETTERS = 6 };
 
-    return slash != NULL ? (size_t)(slash - path) + 1 : 0;
-}
-
-/* The folder of path, to be opened; malloc'd. */
+/* A name in name's folder that nobody has yet; malloc'd. */
 static char *
-folder_of(const char *path)
-{
-    const size_t length = folder_length(path);
-
-    return length == 0 ? strdup(".") : strndup(path, length);
-}
-
-/*
- * Where path leads if it is a symbolic link (also to what does not exist yet): the file
- * that is to be replaced, with the link kept. malloc'd; NULL with errno.
- */
-static char *
-follow_links(const char *path)
-{
-    char *current = strdup(path);
-
-    for (int i = 0; current != NULL; i++) {
-        char target[PATH_MAX];
-        const ssize_t length = readlink(current, target, sizeof(target) - 1);
-        char *next = NULL;
-
-        if (length < 0) {
-            return current; /* no link, or nothing there */
-        }
-        if (i == LINKS_MAX) {
-            free(current);
-            errno = ELOOP;
-            return NULL;
-        }
-        target[length] = '\0';
-        if (asprintf(&next, "%.*s%s",
-                     target[0] == '/' ? 0 : (int)folder_length(current), current,
-                     target) < 0) {
-            next = NULL;
-        }
-        free(current);
-        current = next;
-    }
-    errno = ENOMEM;
-    return NULL;
-}
-
-/* Devices, pipes and sockets keep their place in the file system. */
-static bool
-is_in_place(const char *path)
-{
-    struct stat status;
-
-    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) &&
-           !S_ISDIR(status.st_mode);
-}
-
-/* The file that is replaced, or what is written in place: the text of a link to an open pipe is no name. */
-static char *
-find_target(const char *path)
-{
-    return is_in_place(path) ? strdup(path) : follow_links(path);
-}
-
-/* A name beside path that nobody has yet: FOLDER/.NAME.XXXXXX; malloc'd. */
-static char *
-temporary_name(const char *path)
+temporary_name(const char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
-    const size_t folder = folder_length(path);
-    unsigned char random[6] = {0};
-    char *name = NULL;
+    unsigned char random[RANDOM_LETTERS] = {0};
+    char *made = NULL;
 
     if (getrandom(random, sizeof(random), GRND_NONBLOCK) < (ssize_t)sizeof(random)) {
         const unsigned pid = (unsigned)getpid();
@@ -151,11 +83,103 @@ temporary_name(const char *path)
     for (size_t i = 0; i < sizeof(random); i++) {
         random[i] = (unsigned char)letters[random[i] % 32];
     }
-    if (asprintf(&name, "%.*s.%.*s.%.6s", (int)folder, path, NAME_BYTES_KEPT,
-                 path + folder, (const char *)random) < 0) {
+    if (asprintf(&made, ".%.*s.%.6s", NAME_BYTES_KEPT, name, (const char *)random) <
+        0) {
         return NULL;
     }
-    return name;
+    return made;
+}
+
+static bool
+is_temporary_name(const char *name, const char *found)
+{
+    const size_t kept = strnlen(name, NAME_BYTES_KEPT);
+
+    return found[0] == '.' && strncmp(found + 1, name, kept) == 0 &&
+           found[1 + kept] == '.' &&
+           strspn(found + kept + 2, "abcdefghijklmnopqrstuvwxyz012345") ==
+               RANDOM_LETTERS &&
+           found[kept + 2 + RANDOM_LETTERS] == '\0';
+}
+
+/*
+ * A writer has a lock on its new file for as long as it lives: one without is left of a writer that was
+ * killed, and is removed. What cannot be removed does no harm.
+ */
+static void
+remove_if_dead(int folder, const char *name)
+{
+    struct stat status;
+    int fd;
+
+    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(status.st_mode) || status.st_uid != geteuid()) {
+        return;
+    }
+    fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            (void)unlinkat(folder, name, 0);
+        }
+        close(fd);
+    }
+}
+
+static void
+remove_left_over(const struct file_place *place)
+{
+    const int fd = openat(place->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *const entries = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+
+    if (entries == NULL) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return;
+    }
+    while ((entry = readdir(entries)) != NULL) {
+        if (is_temporary_name(place->name, entry->d_name)) {
+            remove_if_dead(place->folder, entry->d_name);
+        }
+    }
+    closedir(entries);
+}
+
+/* --- what is written in place --- */
+
+/* Is it open as standard input, output or error already? */
+static bool
+is_standard_stream(const struct stat *status)
+{
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        struct stat own;
+
+        if (fstat(fd, &own) == 0 && own.st_dev == status->st_dev &&
+            own.st_ino == status->st_ino) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Devices and pipes keep their place; a pipe of another user could make us wait for ever, or read along. */
+static bool
+may_write_in_place(const struct stat *status, const char **why)
+{
+    if (S_ISCHR(status->st_mode)) {
+        return true;
+    }
+    if (!S_ISFIFO(status->st_mode)) {
+        *why = S_ISBLK(status->st_mode) ? "is a block device; name a file"
+                                        : "is a socket; name a file";
+        return false;
+    }
+    if (status->st_uid != geteuid() && !is_standard_stream(status)) {
+        *why = "is a pipe of another user: not written; name a file";
+        return false;
+    }
+    return true;
 }
 
 /* --- the new file --- */
@@ -179,21 +203,36 @@ write_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
-/* A new file with a temporary name beside path; *name is malloc'd. -1 with errno. */
+/* Locked as remove_if_dead wants it. False: it took the file for left over just before. */
+static bool
+lock_new_file(int fd)
+{
+    struct stat status;
+
+    return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &status) == 0 &&
+           status.st_nlink > 0;
+}
+
+/* A new file with a temporary name; *name is malloc'd. -1 with errno. */
 static int
-open_named(const char *path, char **name)
+open_named(const struct file_place *place, char **name)
 {
     for (int i = 0; i < NAMES_TRIED; i++) {
         int fd;
 
-        *name = temporary_name(path);
+        *name = temporary_name(place->name);
         if (*name == NULL) {
             errno = ENOMEM;
             return -1;
         }
-        fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0) {
+        fd = openat(place->folder, *name,
+                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (fd >= 0 && lock_new_file(fd)) {
             return fd;
+        }
+        if (fd >= 0) {
+            close(fd);
+            errno = EEXIST;
         }
         free(*name);
         *name = NULL;
@@ -204,32 +243,30 @@ open_named(const char *path, char **name)
     return -1;
 }
 
-/* A file without a name in path's folder, which can be read too. -1: not possible here. */
+/* A file without a name in the folder, which can be read too. -1: not possible here. */
 static int
-open_nameless(const char *path)
+open_nameless(const struct file_place *place)
 {
-    char *folder = folder_of(path);
-    int fd = -1;
+    const int fd = openat(place->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
 
-    if (folder != NULL) {
-        fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+        (void)flock(fd, LOCK_EX | LOCK_NB);
     }
-    free(folder);
     return fd;
 }
 
 /* Gives the nameless file a temporary name. NULL: not possible here. */
 static char *
-link_nameless(int fd, const char *path)
+link_nameless(int fd, const struct file_place *place)
 {
     char magic[64];
 
     snprintf(magic, sizeof(magic), "/proc/self/fd/%d", fd);
     for (int i = 0; i < NAMES_TRIED; i++) {
-        char *name = temporary_name(path);
+        char *name = temporary_name(place->name);
 
         if (name == NULL ||
-            linkat(AT_FDCWD, magic, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0) {
+            linkat(AT_FDCWD, magic, place->folder, name, AT_SYMLINK_FOLLOW) == 0) {
             return name;
         }
         free(name);
@@ -266,10 +303,14 @@ copy_bytes(int from, int to)
 static bool
 copy_nameless(struct whole_file *file)
 {
-    const int fd = open_named(file->target, &file->temporary);
+    struct stat status;
+    const int fd = open_named(&file->place, &file->temporary);
 
     if (fd < 0) {
         return false;
+    }
+    if (fstat(file->fd, &status) == 0) {
+        (void)fchmod(fd, status.st_mode & 0777);
     }
     if (!copy_bytes(file->fd, fd)) {
         close(fd);
@@ -285,7 +326,7 @@ static bool
 name_new_file(struct whole_file *file)
 {
     if (file->temporary == NULL) {
-        file->temporary = link_nameless(file->fd, file->target);
+        file->temporary = link_nameless(file->fd, &file->place);
     }
     return file->temporary != NULL || copy_nameless(file);
 }
@@ -342,31 +383,74 @@ finish(struct whole_file *file)
     if (file->fd >= 0 && file->fd != STDOUT_FILENO) {
         close(file->fd);
     }
+    if (file->lock_fd >= 0) {
+        close(file->lock_fd);
+    }
     if (file->temporary != NULL) {
-        unlink(file->temporary);
+        unlinkat(file->place.folder, file->temporary, 0);
     }
     free(file->temporary);
-    free(file->target);
+    file_place_finish(&file->place);
     memset(file, 0, sizeof(*file));
+    file->place.folder = -1;
+    file->lock_fd = -1;
     file->fd = -1;
     errno = number;
 }
 
-static bool
-open_target(struct whole_file *file)
+/* The new file may be read by whoever could read the old one, and nobody else. */
+static void
+keep_mode(const struct whole_file *file, const struct stat *old)
 {
-    file->target = find_target(file->path);
-    if (file->target == NULL) {
+    (void)fchmod(file->fd, old->st_mode & 0777);
+}
+
+/* What is there is opened by its place, so that nothing else is by now. */
+static int
+open_in_place(const struct file_place *place, const char **why)
+{
+    const int held = openat(place->folder, place->name,
+                            O_PATH | O_CLOEXEC | (place->magic ? 0 : O_NOFOLLOW));
+    struct stat status;
+    char path[64];
+    int fd = -1;
+
+    if (held >= 0 && fstat(held, &status) == 0 && may_write_in_place(&status, why)) {
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", held);
+        fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    }
+    if (held >= 0) {
+        const int number = errno;
+
+        close(held);
+        errno = number;
+    }
+    return fd;
+}
+
+/* *why: in words, or NULL for errno. */
+static bool
+open_target(struct whole_file *file, const char **why, char *text, size_t text_bytes)
+{
+    struct stat status;
+    bool there;
+
+    if (!file_place_find(&file->place, file->path, text, text_bytes)) {
+        *why = text[0] != '\0' ? text : NULL;
         return false;
     }
-    if (is_in_place(file->target)) {
+    there = file_place_status(&file->place, &status);
+    if (there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
         file->in_place = true;
-        file->fd = open(file->target, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        file->fd = open_in_place(&file->place, why);
         return file->fd >= 0;
     }
-    file->fd = open_nameless(file->target);
+    file->fd = open_nameless(&file->place);
     if (file->fd < 0) {
-        file->fd = open_named(file->target, &file->temporary);
+        file->fd = open_named(&file->place, &file->temporary);
+    }
+    if (file->fd >= 0 && there && S_ISREG(status.st_mode)) {
+        keep_mode(file, &status);
     }
     return file->fd >= 0;
 }
@@ -376,18 +460,23 @@ whole_file_open(struct whole_file *file, const char *path, const char *noun,
                 struct whole_file_error *error)
 {
     const bool standard = is_standard(path);
+    const char *why = NULL;
+    char text[400];
 
     *file = (struct whole_file){
         .noun = noun,
         .path = standard ? STANDARD_OUTPUT : path,
+        .place.folder = -1,
+        .lock_fd = -1,
         .in_place = standard,
         .fd = standard ? STDOUT_FILENO : -1,
     };
-    if ((standard || open_target(file)) && open_stream(file)) {
+    if ((standard || open_target(file, &why, text, sizeof(text))) &&
+        open_stream(file)) {
         return true;
     }
-    if (file->target == NULL && !standard) {
-        fail_errno(error, path, "cannot follow the link");
+    if (why != NULL) {
+        fail_text(error, path, why);
     } else {
         fail_errno(error, file->path, "cannot write the %s", noun);
     }
@@ -402,89 +491,92 @@ whole_file_discard(struct whole_file *file)
 }
 
 /*
- * Has path's file under the name old too. Where links are not allowed path is renamed:
- * then *moved is set, and it is missing for a moment.
+ * Has the file under the name old too. Where links are not allowed it is renamed: then *moved is set, and
+ * it is missing for a moment.
  */
 static bool
-keep_old(const char *path, const char *old, bool *moved)
+keep_old(const struct file_place *place, const char *old, bool *moved)
 {
-    char *name = temporary_name(path);
-    bool kept;
+    const int folder = place->folder;
+    bool kept = false;
 
-    if (name == NULL) {
-        errno = ENOMEM;
-        return false;
-    }
-    if (link(path, name) != 0) {
-        kept = rename(path, old) == 0;
-        *moved = kept;
-    } else {
+    for (int i = 0; i < NAMES_TRIED; i++) {
+        char *const name = temporary_name(place->name);
         int number;
 
-        kept = rename(name, old) == 0;
+        if (name == NULL) {
+            errno = ENOMEM;
+            return false;
+        }
+        if (linkat(folder, place->name, folder, name, 0) != 0) {
+            free(name);
+            kept = renameat(folder, place->name, folder, old) == 0;
+            *moved = kept;
+            return kept;
+        }
+        kept = renameat(folder, name, folder, old) == 0;
         number = errno;
-        unlink(name); /* still there if old was a link to the same file already */
+        unlinkat(folder, name,
+                 0); /* there if old was a link to the same file already */
+        free(name);
         errno = number;
+        /* Another run may have taken the name for left over. */
+        if (kept || number != ENOENT) {
+            break;
+        }
     }
-    free(name);
     return kept;
 }
 
-static bool
-is_folder(const char *path)
-{
-    struct stat status;
-
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-/* Keeps what target's name leads to as target.old. *moved as in keep_old. */
+/* Keeps what is there as NAME.old. *moved as in keep_old. */
 static bool
 keep(const struct whole_file *file, bool *moved, struct whole_file_error *error)
 {
+    struct stat status;
     char *old = NULL;
     bool kept;
 
-    if (access(file->target, F_OK) != 0) {
+    if (!file_place_status(&file->place, &status)) {
         return true;
     }
-    if (is_folder(file->target)) {
-        return fail_text(error, file->target, "is a folder; name a file");
+    if (S_ISDIR(status.st_mode)) {
+        return fail_text(error, file->path, "is a folder; name a file");
     }
-    if (asprintf(&old, "%s.old", file->target) < 0) {
-        return fail_text(error, file->target, "out of memory");
+    if (asprintf(&old, "%s.old", file->place.name) < 0) {
+        return fail_text(error, file->path, "out of memory");
     }
-    kept = keep_old(file->target, old, moved) ||
+    kept = keep_old(&file->place, old, moved) ||
            fail_errno(error, old, "cannot keep the old %s there", file->noun);
     free(old);
     return kept;
 }
 
-/* Takes the move to target.old back. */
+/* Takes the move to NAME.old back. */
 static void
-move_back(const struct whole_file *file)
+move_back(const struct file_place *place)
 {
     char *old = NULL;
 
-    if (asprintf(&old, "%s.old", file->target) >= 0) {
-        rename(old, file->target);
+    if (asprintf(&old, "%s.old", place->name) >= 0) {
+        renameat(place->folder, old, place->folder, place->name);
         free(old);
     }
 }
 
-/* Puts the new file, which has a name, in the place of target. */
+/* Puts the new file, which has a name, in its place. */
 static bool
 rename_new_file(struct whole_file *file, bool keep_it, struct whole_file_error *error)
 {
+    const struct file_place *const place = &file->place;
     bool moved = false;
 
     if (keep_it && !keep(file, &moved, error)) {
         return false;
     }
-    if (rename(file->temporary, file->target) != 0) {
-        fail_errno(error, file->target, "cannot rename the new %s to it", file->noun);
+    if (renameat(place->folder, file->temporary, place->folder, place->name) != 0) {
+        fail_errno(error, file->path, "cannot rename the new %s to it", file->noun);
         if (moved) {
-            move_back(file);
+            move_back(place);
         }
         return false;
     }
@@ -504,6 +596,8 @@ complete(struct whole_file *file)
     }
     fd = file->fd;
     file->fd = -1;
+    /* Its lock lasts until it is renamed. */
+    file->lock_fd = file->in_place ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
     return fd == STDOUT_FILENO || close(fd) == 0;
 }
 
@@ -539,67 +633,90 @@ check_standard(const char *noun, struct whole_file_error *error)
            fail_errno(error, STANDARD_OUTPUT, "cannot write the %s", noun);
 }
 
-/* Makes a file beside path and takes it away; one without a name, should we be killed. */
+/* Makes a file in the folder and takes it away; one without a name, should we be killed. */
 static bool
-check_folder(const char *path, struct whole_file_error *error)
+check_folder(const struct file_place *place, const char *path,
+             struct whole_file_error *error)
 {
     char *name;
-    int fd = open_nameless(path);
+    int fd = open_nameless(place);
 
     if (fd >= 0) {
         close(fd);
         return true;
     }
-    fd = open_named(path, &name);
+    fd = open_named(place, &name);
     if (fd < 0) {
         return fail_errno(error, path, "no file can be made in its folder");
     }
     close(fd);
-    unlink(name);
+    unlinkat(place->folder, name, 0);
     free(name);
     return true;
 }
 
 static bool
-check_target(const char *path, const char *noun, struct whole_file_error *error)
+check_place(const struct file_place *place, const char *path, const char *noun,
+            struct whole_file_error *error)
+{
+    const char *why = NULL;
+    struct stat status;
+
+    if (!file_place_status(place, &status)) {
+        return errno == ENOENT ? check_folder(place, path, error)
+                               : fail_errno(error, path, "cannot write the %s", noun);
+    }
+    if (S_ISDIR(status.st_mode)) {
+        return fail_text(error, path, "is a folder; name a file");
+    }
+    if (S_ISREG(status.st_mode)) {
+        return check_folder(place, path, error);
+    }
+    if (!may_write_in_place(&status, &why)) {
+        return fail_text(error, path, why);
+    }
+    return faccessat(place->folder, place->name, W_OK, AT_EACCESS) == 0 ||
+           fail_errno(error, path, "cannot write the %s", noun);
+}
+
+static bool
+fail_place(struct whole_file_error *error, const char *path, const char *noun,
+           const char *why)
 {
     struct stat status;
 
     if (path[0] == '\0') {
         return fail_text(error, path, "an empty name");
     }
-    if (stat(path, &status) != 0) {
-        if (errno != ENOENT) {
-            return fail_errno(error, path, "cannot write the %s", noun);
-        }
-        return path[strlen(path) - 1] == '/'
-                   ? fail_text(error, path, "there is no such folder")
-                   : check_folder(path, error);
+    if (errno == EISDIR) {
+        return fail_text(error, path,
+                         stat(path, &status) == 0 ? "is a folder; name a file"
+                                                  : "there is no such folder");
     }
-    if (S_ISDIR(status.st_mode)) {
-        return fail_text(error, path, "is a folder; name a file");
+    if (errno == ENOENT) {
+        return fail_errno(error, path, "no file can be made in its folder");
     }
-    if (!S_ISREG(status.st_mode)) {
-        return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 ||
-               fail_errno(error, path, "cannot write the %s", noun);
-    }
-    return check_folder(path, error);
+    return why[0] != '\0' ? fail_text(error, path, why)
+                          : fail_errno(error, path, "cannot write the %s", noun);
 }
 
 bool
 whole_file_check(const char *path, const char *noun, struct whole_file_error *error)
 {
-    char *target;
+    struct file_place place;
+    char why[400];
     bool good;
 
     if (is_standard(path)) {
         return check_standard(noun, error);
     }
-    target = find_target(path);
-    if (target == NULL) {
-        return fail_errno(error, path, "cannot follow the link");
+    if (!file_place_find(&place, path, why, sizeof(why))) {
+        return fail_place(error, path, noun, why);
     }
-    good = check_target(target, noun, error);
-    free(target);
+    good = check_place(&place, path, noun, error);
+    if (good && !place.magic) {
+        remove_left_over(&place);
+    }
+    file_place_finish(&place);
     return good;
 }

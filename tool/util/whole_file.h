@@ -5,12 +5,15 @@
  * What is written goes into a new file beside the one that is to be replaced: without a name where the
  * system has such (so that a writer who is killed meanwhile leaves nothing), else .FILE.XXXXXX. At the end
  * the one without a name has such a name too, between its link and its rename: who is killed just then
- * leaves .FILE.XXXXXX, whole, and the same of the old file while it is kept. Until whole_file_replace FILE is
- * what it was. Symbolic links are followed and stay. Devices and pipes are written in
- * place, and so is standard output, called "-".
+ * leaves .FILE.XXXXXX, whole, and the same of the old file while it is kept; the next whole_file_check of FILE
+ * removes it. Until whole_file_replace FILE is what it was, and its mode is kept. Symbolic links are followed
+ * (file_place.h) and stay. Devices, and pipes of the caller, are written in place, and so is standard output,
+ * called "-".
  */
 #ifndef UTIL_WHOLE_FILE_H
 #define UTIL_WHOLE_FILE_H
+
+#include "util/file_place.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,14 +25,15 @@ struct whole_file_error {
 
 /* whole_file - one that is being written; it stays where it is. All but stream is whole_file.c's own. */
 struct whole_file {
-    FILE *stream;     /* write here; that it failed is told at the end */
-    const char *noun; /* what is written, for messages */
-    const char *path; /* as the user knows it */
-    char *target;     /* what is replaced, links followed */
-    char *temporary;  /* name of the new file, NULL while it has none */
-    int fd;           /* of the new file */
-    bool in_place;    /* fd is what path names: nothing is replaced */
-    int write_errno;  /* of the first write that failed, 0: none did */
+    FILE *stream;            /* write here; that it failed is told at the end */
+    const char *noun;        /* what is written, for messages */
+    const char *path;        /* as the user knows it */
+    struct file_place place; /* of what is replaced */
+    char *temporary;         /* name of the new file, NULL while it has none */
+    int fd;                  /* of the new file */
+    int lock_fd;             /* the same while it is renamed, for its lock; -1 */
+    bool in_place;           /* fd is what path names: nothing is replaced */
+    int write_errno;         /* of the first write that failed, 0: none did */
 };
 
 /*

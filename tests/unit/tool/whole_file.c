@@ -16,8 +16,10 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,8 +27,6 @@ int __real_linkat(int from_folder, const char *from, int to_folder, const char *
                   int flags);
 int __wrap_linkat(int from_folder, const char *from, int to_folder, const char *to,
                   int flags);
-int __real_link(const char *from, const char *to);
-int __wrap_link(const char *from, const char *to);
 
 static bool links_refused;
 
@@ -39,16 +39,6 @@ __wrap_linkat(int from_folder, const char *from, int to_folder, const char *to,
         return -1;
     }
     return __real_linkat(from_folder, from, to_folder, to, flags);
-}
-
-int
-__wrap_link(const char *from, const char *to)
-{
-    if (links_refused) {
-        errno = EPERM;
-        return -1;
-    }
-    return __real_link(from, to);
 }
 
 static int
@@ -236,6 +226,132 @@ open__link_to_a_pipe__written_in_place(void **state)
     close(ends[1]);
 }
 
+enum { OTHER_USER = 65533 };
+
+static void
+need_root(void)
+{
+    if (geteuid() != 0) {
+        print_message("only root can make links of another user\n");
+        skip();
+    }
+}
+
+static void
+assert_refused(const char *path, const char *words)
+{
+    struct whole_file_error error;
+    struct whole_file file;
+
+    assert_false(whole_file_check(path, "text", &error));
+    assert_non_null(strstr(error.text, words));
+    assert_false(whole_file_open(&file, path, "text", &error));
+    assert_non_null(strstr(error.text, words));
+}
+
+/* Whatever fs.protected_symlinks is: as root it may be off, and the folder need not be sticky. */
+static void
+links_of_others__in_a_shared_folder__refused(void **state)
+{
+    struct whole_file_error error;
+    struct whole_file file;
+
+    need_root();
+    (void)state;
+    for (mode_t sticky = 0; sticky <= S_ISVTX; sticky += S_ISVTX) {
+        assert_int_equal(chmod(".", 0777 | sticky), 0);
+        write_text(&file, "precious", "one");
+        assert_true(whole_file_replace(&file, false, &error));
+        assert_int_equal(chmod("precious", 0600), 0);
+        assert_int_equal(symlink("precious", "trap"), 0);
+        assert_int_equal(lchown("trap", OTHER_USER, OTHER_USER), 0);
+        assert_refused("trap", "trap is a link of another user (uid 65533)");
+        assert_int_equal(symlink("/tmp", "way"), 0); /* on the way, too */
+        assert_int_equal(lchown("way", OTHER_USER, OTHER_USER), 0);
+        assert_refused("way/x", "way is a link of another user");
+        assert_int_equal(symlink("trap", "own"), 0);
+        assert_refused("own", "trap is a link of another user");
+        assert_holds("precious", "one");
+
+        /* The caller's own link is followed, and stays. */
+        assert_int_equal(unlink("own"), 0);
+        assert_int_equal(symlink("precious", "own"), 0);
+        write_text(&file, "own", "two");
+        assert_true(whole_file_replace(&file, true, &error));
+        assert_holds("precious", "two");
+        assert_holds("precious.old", "one");
+        assert_int_equal(count_entries(), 5);
+        assert_int_equal(system("rm precious* trap way own"), 0);
+    }
+    /* Where nobody else may write, a link is of whoever owns the folder. */
+    assert_int_equal(chmod(".", 0755), 0);
+    assert_int_equal(symlink("f", "trusted"), 0);
+    assert_int_equal(lchown("trusted", OTHER_USER, OTHER_USER), 0);
+    write_text(&file, "trusted", "one");
+    assert_true(whole_file_replace(&file, false, &error));
+    assert_holds("f", "one");
+}
+
+static void
+pipe__of_another_user__refused_before_it_is_opened(void **state)
+{
+    struct whole_file_error error;
+
+    need_root();
+    (void)state;
+    assert_int_equal(mkfifo("pipe", 0666), 0);
+    assert_true(whole_file_check("pipe", "text", &error)); /* our own */
+    assert_int_equal(chown("pipe", OTHER_USER, OTHER_USER), 0);
+    assert_refused("pipe", "is a pipe of another user");
+}
+
+static void
+replaced_file__its_mode_is_kept(void **state)
+{
+    static const mode_t modes[] = {0600, 0640, 0644, 0400, 0664};
+    struct whole_file_error error;
+    struct whole_file file;
+    struct stat status;
+
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof(modes) / sizeof(modes[0]); i++) {
+        links_refused = i % 2 != 0; /* also if it is copied */
+        unlink("f");
+        write_text(&file, "f", "one");
+        assert_true(whole_file_replace(&file, false, &error));
+        assert_int_equal(chmod("f", modes[i / 2]), 0);
+        write_text(&file, "f", "two");
+        assert_true(whole_file_replace(&file, false, &error));
+        assert_int_equal(stat("f", &status), 0);
+        assert_int_equal(status.st_mode & 07777, modes[i / 2]);
+        assert_holds("f", "two");
+    }
+}
+
+/* rule of whole_file.h: a writer that lives has its file locked. */
+static void
+left_over_file__of_a_dead_writer__removed_by_the_next(void **state)
+{
+    struct whole_file_error error;
+    int live;
+
+    (void)state;
+    assert_int_equal(close(creat(".f.abcdef", 0600)), 0);
+    assert_int_equal(close(creat(".f.abcdeF", 0600)), 0); /* not such a name */
+    assert_int_equal(close(creat(".g.abcdef", 0600)), 0);
+    live = creat(".f.zyxwvu", 0600);
+    assert_int_equal(flock(live, LOCK_EX), 0);
+    assert_true(whole_file_check("f", "text", &error));
+    assert_int_equal(access(".f.abcdef", F_OK), -1);
+    assert_int_equal(access(".f.abcdeF", F_OK), 0);
+    assert_int_equal(access(".g.abcdef", F_OK), 0);
+    assert_int_equal(access(".f.zyxwvu", F_OK), 0);
+    assert_int_equal(close(live), 0);
+    assert_true(whole_file_check("f", "text", &error));
+    assert_int_equal(access(".f.zyxwvu", F_OK), -1);
+    assert_int_equal(count_entries(), 2);
+}
+
 #define IN_FOLDER(test) \
     cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
@@ -249,6 +365,10 @@ main(void)
         IN_FOLDER(replace__folder_in_its_place__said_and_nothing_left),
         IN_FOLDER(replace__write_failed_early__first_reason_told),
         IN_FOLDER(open__link_to_a_pipe__written_in_place),
+        IN_FOLDER(links_of_others__in_a_shared_folder__refused),
+        IN_FOLDER(pipe__of_another_user__refused_before_it_is_opened),
+        IN_FOLDER(replaced_file__its_mode_is_kept),
+        IN_FOLDER(left_over_file__of_a_dead_writer__removed_by_the_next),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* file_place.c - walks a path component by component, as the kernel does, and asks of each link whose it is. */
+#include "util/file_place.h"
+
+#include "util/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { LINKS_MAX = 40 /* as the kernel's own limit */ };
+
+/* walk - what is left of the path, and the folder that it goes on from. */
+struct walk {
+    int folder;
+    char *rest; /* malloc'd */
+    int links;
+    char *why;
+    size_t why_bytes;
+};
+
+void
+file_place_finish(struct file_place *place)
+{
+    const int number = errno;
+
+    if (place->folder >= 0) {
+        close(place->folder);
+    }
+    free(place->name);
+    *place = (struct file_place){.folder = -1};
+    errno = number;
+}
+
+bool
+file_place_status(const struct file_place *place, struct stat *status)
+{
+    return fstatat(place->folder, place->name, status,
+                   place->magic ? 0 : AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static bool
+is_procfs(int fd)
+{
+    struct statfs system;
+
+    return fstatfs(fd, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
+/* Goes into a folder, which replaces the one before. */
+static bool
+enter(struct walk *walk, const char *name)
+{
+    const int folder =
+        openat(walk->folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (folder < 0) {
+        return false;
+    }
+    close(walk->folder);
+    walk->folder = folder;
+    return true;
+}
+
+static bool
+may_follow(const struct walk *walk, const char *name, const struct stat *link)
+{
+    struct stat folder;
+    char shown[256];
+
+    if (fstat(walk->folder, &folder) != 0) {
+        return false;
+    }
+    if ((folder.st_mode & (S_IWGRP | S_IWOTH)) == 0 || link->st_uid == geteuid() ||
+        link->st_uid == folder.st_uid) {
+        return true;
+    }
+    snprintf(
+        walk->why, walk->why_bytes,
+        "%s is a link of another user (uid %u) in a folder where others may write: "
+        "not followed; remove it or name another file",
+        text_show(shown, sizeof(shown), name), (unsigned)link->st_uid);
+    errno = EACCES;
+    return false;
+}
+
+/* Puts what a link says before the rest of the path. */
+static bool
+follow(struct walk *walk, const char *name, const char *behind)
+{
+    char target[PATH_MAX];
+    const ssize_t length = readlinkat(walk->folder, name, target, sizeof(target) - 1);
+    char *joined = NULL;
+
+    if (length < 0) {
+        return false;
+    }
+    if (++walk->links > LINKS_MAX) {
+        errno = ELOOP;
+        return false;
+    }
+    target[length] = '\0';
+    if (asprintf(&joined, "%s%s", target, behind) < 0) {
+        errno = ENOMEM;
+        return false;
+    }
+    free(walk->rest);
+    walk->rest = joined;
+    return target[0] != '/' || enter(walk, "/");
+}
+
+/* One step. *last: walk->folder and *name are the place; the name is malloc'd. */
+static bool
+step(struct walk *walk, char **name, bool *last, bool *magic)
+{
+    const char *const begin = walk->rest + strspn(walk->rest, "/");
+    const size_t length = strcspn(begin, "/");
+    const char *const behind = begin + length;
+    struct stat status;
+    bool done = false;
+
+    *name = strndup(begin, length);
+    if (*name == NULL) {
+        errno = ENOMEM;
+        return false;
+    }
+    *last = *behind == '\0';
+    if (length == 0 ||
+        (*last && (strcmp(*name, ".") == 0 || strcmp(*name, "..") == 0))) {
+        errno = EISDIR;
+        return false;
+    }
+    if (fstatat(walk->folder, *name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        return *last && errno == ENOENT;
+    }
+    if (S_ISLNK(status.st_mode)) {
+        /* A link to something open that is no file on a disk: its text is no name. */
+        if (*last && is_procfs(walk->folder) &&
+            fstatat(walk->folder, *name, &status, 0) == 0 && !S_ISREG(status.st_mode)) {
+            *magic = true;
+            return true;
+        }
+        done = may_follow(walk, *name, &status) && follow(walk, *name, behind);
+        *last = false;
+    } else if (*last) {
+        return true;
+    } else {
+        done = enter(walk, *name);
+        if (done) {
+            memmove(walk->rest, behind, strlen(behind) + 1);
+        }
+    }
+    free(*name);
+    *name = NULL;
+    return done;
+}
+
+bool
+file_place_find(struct file_place *place, const char *path, char *why, size_t why_bytes)
+{
+    struct walk walk = {.rest = strdup(path), .why = why, .why_bytes = why_bytes};
+    bool last = false;
+    bool good;
+
+    *place = (struct file_place){.folder = -1};
+    why[0] = '\0';
+    walk.folder = open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    good = walk.folder >= 0 && walk.rest != NULL;
+    while (good && !last) {
+        good = step(&walk, &place->name, &last, &place->magic);
+    }
+    place->folder = walk.folder;
+    if (!good) {
+        file_place_finish(place);
+    }
+    free(walk.rest);
+    return good;
+}
