@@ -104,6 +104,7 @@ parse_frequency(struct record_options *options, const char *text)
     if (!number_parse_hz(text, &hz) || hz == 0) {
         return bad(options, "-F", text, "not a rate; such as 997, 5k, 1kHz or max");
     }
+    options->rate_max = hz == NUMBER_HZ_MAX;
     options->interval_100ns = hz >= second_100ns ? 1 : (second_100ns + hz / 2) / hz;
     return true;
 }

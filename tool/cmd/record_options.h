@@ -32,6 +32,7 @@ struct record_options {
     const char *sources[RECORD_SOURCES_MAX]; /* into source_text */
     size_t source_count;
     uint64_t interval_100ns; /* of source time */
+    bool rate_max;           /* what the machine bears instead, if it can be measured */
     uint64_t events;         /* for a hit of the other sources; 0: their defaults */
     uint32_t bucket_bytes;
     GROUP_AFFINITY affinity[RECORD_GROUPS_MAX];

@@ -11,6 +11,7 @@
 
 #include "cmd/function_source.h"
 #include "cmd/keeper.h"
+#include "cmd/rate.h"
 #include "cmd/record_options.h"
 #include "collect/collector.h"
 #include "profile/pprof.h"
@@ -26,6 +27,7 @@ struct recording {
     struct function_source functions[RECORD_SOURCES_MAX]; /* of those that are */
     const char
         *source_names[RECORD_SOURCES_MAX]; /* that profiles have for them; or NULL */
+    struct rate rate;                      /* with -F max, if it could be measured */
     bool kernel;                           /* some source counts in the kernel */
     struct collector *collector;
     struct keeper keeper;
