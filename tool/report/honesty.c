@@ -32,8 +32,8 @@ report_is_complete(const struct profile *profile, const struct profile_source *s
     return !has_gaps(profile) && source->taken > 0 &&
            source->expected == source->taken && source->lost == 0 &&
            source->throttled == 0 && source->missed == 0 && source->unfinished == 0 &&
-           source->excluded == 0 && source->counted <= source->taken &&
-           source->outside == source->taken - source->counted;
+           source->excluded == 0 && source->outside == 0 &&
+           source->counted == source->taken;
 }
 
 /* An interval as people think of it: a rate for time, else every so many events. */
@@ -102,15 +102,32 @@ put_unfinished(struct buffer *line, const struct profile *profile,
     const double share = percent(source->unfinished, source->expected);
 
     if (share < UNFINISHED_PERCENT_MAX) {
+        const char *const rest = source->outside > 0 ? "nothing lost"
+                                 : has_gaps(profile) ? "all of what was followed"
+                                                     : "complete";
+
         buffer_print(line, ": %s but for %" PRIu64 " cut short at the end of threads",
-                     has_gaps(profile) ? "all of what was followed" : "complete",
-                     source->unfinished);
+                     rest, source->unfinished);
     } else {
         buffer_print(
             line,
             ": nothing lost, but %.0f%% of the intervals ended with their threads: "
             "short-lived ones need a shorter interval",
             share);
+    }
+}
+
+/* Hits that were taken and are in no row. */
+static void
+put_outside(struct buffer *line, const struct profile_source *source)
+{
+    if (source->outside > 0) {
+        buffer_print(line,
+                     "; %" PRIu64
+                     " hit%s (%.2f%%) in no row: in code that moved or was "
+                     "not reported, or that was left out",
+                     source->outside, source->outside == 1 ? "" : "s",
+                     percent(source->outside, source->taken));
     }
 }
 
@@ -142,8 +159,12 @@ put_verdict(struct buffer *line, const struct profile *profile,
             "%s user mode only: %" PRIu64
             " hits in kernel mode, or cut short at the end of threads, not seen",
             missing > 0 ? ";" : ":", source->excluded);
-    } else if (missing == 0 && has_gaps(profile)) {
+    } else if (missing == 0 && has_gaps(profile) && source->outside == 0) {
         buffer_append_text(line, ": all of what was followed");
+    } else if (missing == 0 && source->expected == source->taken &&
+               source->counted <= source->taken && source->outside > 0 &&
+               source->outside == source->taken - source->counted) {
+        buffer_append_text(line, ": nothing lost");
     } else if (missing == 0 && source->taken > 0) {
         buffer_append_text(line, ": the books do not add up");
     }
@@ -169,6 +190,7 @@ put_source(struct buffer *line, const struct profile *profile,
     buffer_append_text(line, "; ");
     put_books(line, source);
     put_verdict(line, profile, source);
+    put_outside(line, source);
 }
 
 static void

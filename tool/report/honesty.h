@@ -17,7 +17,7 @@ enum { REPORT_UNNAMED_PERCENT = 20 };
 bool report_has_books(const struct profile *profile,
                       const struct profile_source *source, uint64_t total);
 
-/* No hit that should have been is missing, and nothing was left out. */
+/* No hit that should have been is missing, each is in a row, and nothing was left out. */
 bool report_is_complete(const struct profile *profile,
                         const struct profile_source *source);
 
