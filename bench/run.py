@@ -5,8 +5,8 @@
 usage: run.py --ntprof EXE --work EXE --measure EXE --drain EXE --calls EXE --hits EXE --walk EXE
               --breakpoint EXE --rows EXE --folder FOLDER --compiler COMMAND [FIGURE...]
 
-Figures: cost growth drain calls hits whole delay system table start shares reading large page; all if
-none is named. FOLDER keeps a large program that is compiled once, by COMMAND. What is compared runs in
+Figures: cost growth drain calls hits whole delay system table start shares reading large page places;
+all if none is named. FOLDER keeps a large program that is compiled once, by COMMAND. What is compared runs in
 turns within one run, on the same work, and ratios are made within a turn. In the
 environment: BENCH_QUICK=1 makes runs short and few: to see that everything works, not to quote;
 BENCH_SECONDS=N is how long the machine is watched, for tries too; BENCH_HALS=perf leaves out back
@@ -567,10 +567,41 @@ def figure_shares(commands):
         shares_one(commands, hz)
 
 
+# ---- places: what a counter for each byte of code takes in memory ----
+
+
+def places_actions(commands, bucket):
+    """{command: action} with these words for --bucket; top in a terminal of its own."""
+    work = commands.work_command(WORK_SECONDS, PROCESSORS)
+    actions = {"run": lambda: commands.run_ntprof(10000, WORK_SECONDS, PROCESSORS, bucket)}
+    if os.geteuid() == 0:
+        options = ["-F", "10000", *bucket]
+        top = shlex.join([commands.ntprof, "top", "--duration", f"{WORK_SECONDS}s", *options])
+        actions["system"] = lambda: commands.run_beside(
+            [commands.ntprof, "system", "-o", "places.pb.gz", *options], work)
+        actions["top"] = lambda: commands.run(["env", "TERM=vt100", "script", "-qec", top, "/dev/null"],
+                                              stdout="/dev/null")
+    return actions
+
+
+def figure_places(commands):
+    say("peak resident memory with buckets of one byte, the default, and of four.")
+    four = places_actions(commands, ("--bucket", "4"))
+    one = places_actions(commands, ())
+    for name in one:
+        results = turns({"one byte": one[name], "four bytes": four[name]}, LONG_TURNS)
+        for size in ("one byte", "four bytes"):
+            show(f"peak of {name}, buckets of {size}",
+                 [turn[size].resident_bytes / 1e6 for turn in results], "MB")
+        show_at_most(f"peak of {name}: one byte / four bytes",
+                     ratios(results, lambda took: took.resident_bytes, "one byte", "four bytes"), 1.3)
+
+
 FIGURES = {"cost": figure_cost, "growth": figure_growth, "drain": figure_drain,
            "calls": figure_calls, "hits": figure_hits, "whole": figure_whole, "delay": figure_delay,
            "system": figure_system, "table": figure_table, "start": figure_start, "shares": figure_shares,
-           "reading": reading.figure_reading, "large": large.figure_large, "page": page.figure_page}
+           "reading": reading.figure_reading, "large": large.figure_large, "page": page.figure_page,
+           "places": figure_places}
 
 WITHOUT_WORK = {"calls", "hits", "whole", "delay", "reading", "large", "page"}
 
