@@ -280,14 +280,13 @@ counters__after_flush__show_hits_while_started(void **state)
 static KPROFILE_SOURCE
 reopen_with_interval(size_t slot, uint64_t interval)
 {
-    char name[48];
+    char name[64];
     const ntprof_source_interval wanted = {.source = name, .interval = interval};
     const ntprof_session_options options = {
         .size = sizeof(options), .intervals = &wanted, .interval_count = 1};
     size_t processor;
 
-    snprintf(name, sizeof(name), "breakpoint:0x%llx",
-             (unsigned long long)slot_address(slot));
+    name_source_at(name, sizeof(name), slot_address(slot));
     fixture_reopen(&options);
     assert_int_equal(usable_processors(&processor, 1), 1);
     pin_to(processor);

@@ -4,6 +4,7 @@
  * STATUS_INSUFFICIENT_RESOURCES and names the limit. It never says that rights are missing which are not.
  * rules: create-rights-unknown, set-privilege-unknown, start-hal-fails
  */
+#include "breakpoints.h"
 #include "fixture.h"
 #include "guarded.h"
 
@@ -99,12 +100,11 @@ watch_self(ntprof_session *where)
 static void
 try_profile(struct trial *trial, const struct usual *usual)
 {
-    char name[40];
+    char name[64];
     KPROFILE_SOURCE source;
     HANDLE profile;
 
-    snprintf(name, sizeof(name), "breakpoint:0x%llx",
-             (unsigned long long)slot_address(SLOT));
+    name_source_at(name, sizeof(name), slot_address(SLOT));
     if (!works(trial, "ntprof_source_lookup",
                ntprof_source_lookup(trial->session, name, &source), STATUS_SUCCESS) ||
         !works(trial, "NtCreateProfileEx",
@@ -282,6 +282,8 @@ run(peer_body *body, unsigned limit)
 static void
 session__low_limit__works_or_names_it(void **state)
 {
+    need_breakpoints();
+
     (void)state;
     for (unsigned limit = FEWEST; limit <= MOST; limit++) {
         run(live_with_limit, limit);
@@ -329,6 +331,8 @@ lack_for_a_while(const struct peer *test, void *argument)
 static void
 session__descriptors_lack_for_a_while__works_afterwards(void **state)
 {
+    need_breakpoints();
+
     (void)state;
     run(lack_for_a_while, MOST_TAKEN);
 }

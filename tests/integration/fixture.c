@@ -418,14 +418,55 @@ write_slots(void *page)
     __builtin___clear_cache(to, to + (size_t)SLOT_BYTES * SLOT_COUNT);
 }
 
+uint64_t
+code_offset(uint64_t address)
+{
+    FILE *const maps = fopen("/proc/self/maps", "re");
+    char line[4096];
+    uint64_t found = 0;
+
+    assert_non_null(maps);
+    while (found == 0 && fgets(line, sizeof(line), maps) != NULL) {
+        uint64_t begin;
+        uint64_t end;
+        uint64_t offset;
+
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &begin, &end,
+                   &offset) == 3 &&
+            address >= begin && address < end) {
+            found = address - begin + offset;
+        }
+    }
+    fclose(maps);
+    assert_int_not_equal(found, 0);
+    return found;
+}
+
+static bool
+is_slot(uint64_t address)
+{
+    return address - slot_address(0) < (uint64_t)SLOT_BYTES * SLOT_COUNT;
+}
+
+void
+name_source_at(char *name, size_t size, uint64_t address)
+{
+    if (!breakpoints_fire() && is_root() && is_slot(address) &&
+        strcmp(backend, "perf") == 0) {
+        snprintf(name, size, "uprobe:/proc/self/exe+0x%" PRIx64, code_offset(address));
+    } else {
+        snprintf(name, size, "breakpoint:0x%" PRIx64, address);
+    }
+}
+
 KPROFILE_SOURCE
 breakpoint_at(ntprof_session *where, uint64_t address)
 {
     ntprof_source_info info = {.size = sizeof(info)};
     KPROFILE_SOURCE source;
-    char name[48];
+    char name[64];
 
-    snprintf(name, sizeof(name), "breakpoint:0x%" PRIx64, address);
+    name_source_at(name, sizeof(name), address);
     assert_success(ntprof_source_lookup(where, name, &source));
     assert_success(ntprof_source_get(where, source, &info));
     if (!info.supported) {

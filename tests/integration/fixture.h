@@ -90,7 +90,14 @@ void call_address(uint64_t address, uint64_t times);
 void call_slot(size_t slot, uint64_t times);
 uint64_t slot_address(size_t slot);
 
-/* The source "breakpoint:0xADDRESS"; skips the test where there are no breakpoints. */
+/* Where in this program's file an address of its code is. */
+uint64_t code_offset(uint64_t address);
+
+/* Of the source that counts executions of the instruction there: "breakpoint:0xADDRESS"; where breakpoints
+ * do not fire, as root over perf, a uprobe if it is in a slot. */
+void name_source_at(char *name, size_t size, uint64_t address);
+
+/* That source; skips the test where there is none. */
 KPROFILE_SOURCE breakpoint_at(ntprof_session *where, uint64_t address);
 KPROFILE_SOURCE slot_source(size_t slot);
 

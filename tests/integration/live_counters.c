@@ -8,6 +8,7 @@
  * rules: start-live, start-adds, start-again, stop-final, close-last-stops,
  * start-lock-holds
  */
+#include "breakpoints.h"
 #include "fixture.h"
 #include "guarded.h"
 
@@ -385,15 +386,16 @@ added__pages_and_parts_of_pages__each_exact(void **state)
 static void
 sessions__of_two_back_ends_on_one_buffer__sum_exact(void **state)
 {
+    need_breakpoints();
+
     struct guarded memory = guarded_make(1, MAP_PRIVATE);
     ULONG *const counters = (ULONG *)(void *)memory.pages;
     const ntprof_session_options options = {.size = sizeof(options), .backend = "perf"};
     KPROFILE_SOURCE source = slot_source(SLOT); /* skips here, if anywhere */
-    char name[48];
+    char name[64];
 
     (void)state;
-    snprintf(name, sizeof(name), "breakpoint:0x%llx",
-             (unsigned long long)slot_address(SLOT));
+    name_source_at(name, sizeof(name), slot_address(SLOT));
     for (ULONG round = 0; round < 4; round++) {
         const ULONG before = value(&counters[COUNTER]);
         ntprof_session *second;
@@ -813,12 +815,11 @@ start_many_without_bpf(const struct peer *test, void *argument)
     ntprof_session_info info = {.size = sizeof(info)};
     KPROFILE_SOURCE source;
     ntprof_session *own;
-    char name[48];
+    char name[64];
     int64_t begin_ms;
 
     (void)test;
-    snprintf(name, sizeof(name), "breakpoint:0x%llx",
-             (unsigned long long)slot_address(SLOT));
+    name_source_at(name, sizeof(name), slot_address(SLOT));
     if (!NT_SUCCESS(ntprof_session_open(&options, &own)) ||
         !NT_SUCCESS(ntprof_source_lookup(own, name, &source)) ||
         !NT_SUCCESS(ntprof_session_get_info(own, &info))) {

@@ -362,7 +362,7 @@ use_session_of_parent(const struct peer *test, void *argument)
     ULONG *const counters = guarded_counters(SLOT_COUNT);
     ntprof_session_info info = {.size = sizeof(info)};
     const HANDLE inherited = argument;
-    char name[48];
+    char name[64];
     KPROFILE_SOURCE source;
     HANDLE profile;
 
@@ -386,8 +386,7 @@ use_session_of_parent(const struct peer *test, void *argument)
         return 4;
     }
     ntprof_session_use(session);
-    snprintf(name, sizeof(name), "breakpoint:0x%llx",
-             (unsigned long long)slot_address(SLOT));
+    name_source_at(name, sizeof(name), slot_address(SLOT));
     if (!NT_SUCCESS(ntprof_source_lookup(session, name, &source)) ||
         !NT_SUCCESS(NtCreateProfileEx(&profile, NtCurrentProcess(),
                                       (PVOID)(uintptr_t)slot_address(0),
@@ -529,11 +528,10 @@ count_in_new_session(uint64_t *ring_bytes, const char **error)
     ntprof_session *one;
     KPROFILE_SOURCE source;
     HANDLE profile;
-    char name[48];
+    char name[64];
     NTSTATUS status;
 
-    snprintf(name, sizeof(name), "breakpoint:0x%llx",
-             (unsigned long long)slot_address(SLOT));
+    name_source_at(name, sizeof(name), slot_address(SLOT));
     if (counters == NULL || !NT_SUCCESS(open_another(&one))) {
         return STATUS_UNSUCCESSFUL;
     }
@@ -591,6 +589,8 @@ exhaust_ring_memory(const struct peer *test, void *argument)
 static void
 ring_memory__short__rings_shrink_until_it_is_said_that_there_is_none(void **state)
 {
+    need_breakpoints();
+
     ntprof_session_info info = {.size = sizeof(info)};
     ULONG *const counters = guarded_counters(SLOT_COUNT);
     struct peer peer;

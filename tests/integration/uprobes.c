@@ -18,36 +18,11 @@
 
 enum { SLOT = 40, CALLS = 100, THREADS = 3 };
 
-/* Where in this program's file an address of its code is. */
-static uint64_t
-file_offset(uint64_t address)
-{
-    FILE *const maps = fopen("/proc/self/maps", "re");
-    char line[4096];
-    uint64_t found = 0;
-
-    assert_non_null(maps);
-    while (found == 0 && fgets(line, sizeof(line), maps) != NULL) {
-        uint64_t begin;
-        uint64_t end;
-        uint64_t offset;
-
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &begin, &end,
-                   &offset) == 3 &&
-            address >= begin && address < end) {
-            found = address - begin + offset;
-        }
-    }
-    fclose(maps);
-    assert_int_not_equal(found, 0);
-    return found;
-}
-
 static void
 name_of(char *text, size_t size, size_t slot)
 {
     snprintf(text, size, "uprobe:/proc/self/exe+0x%" PRIx64,
-             file_offset(slot_address(slot)));
+             code_offset(slot_address(slot)));
 }
 
 static KPROFILE_SOURCE
