@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uprobes.c - executions of an instruction of a file, counted exactly and without debug registers; what
- * it takes; nothing is left in the kernel.
+ * uprobes.c - executions of an instruction of a file, counted exactly and without debug
+ * registers; what it takes; nothing is left in the kernel.
  */
 #include "fixture.h"
 #include "guarded.h"
@@ -59,7 +59,8 @@ usable_uprobe_of(size_t slot)
     return source;
 }
 
-/* So many events of a process's sessions does the kernel have. tracefs may be mounted nowhere. */
+/* So many events of a process's sessions does the kernel have. tracefs may be mounted
+ * nowhere. */
 static int
 events_left(pid_t pid)
 {
@@ -177,7 +178,7 @@ call_and_fork(const struct peer *test, void *argument)
     return status;
 }
 
-/* As in NT, a profile of a process has none of what its children do; their forks work. */
+/* As in NT, a profile of a process has none of what its children do. Forks work. */
 static void
 two_processes__each_counts_its_own(void **state)
 {

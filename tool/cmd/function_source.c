@@ -2,8 +2,9 @@
 /*
  * function_source.c - see function_source.h.
  *
- * A uprobe is known by the file alone. A breakpoint needs the address in the process, which is known of a
- * program that is linked at a fixed one, and of what a running process has mapped.
+ * A uprobe is known by the file alone. A breakpoint needs the address in the process,
+ * which is known of a program that is linked at a fixed one, and of what a running process
+ * has mapped.
  */
 #include "cmd/function_source.h"
 

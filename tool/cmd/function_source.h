@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function_source.h - "function:NAME" of -e: the uprobe and the breakpoint that count its executions.
+ * function_source.h - "function:NAME" of -e: the uprobe and the breakpoint that count its
+ * executions.
  */
 #ifndef CMD_FUNCTION_SOURCE_H
 #define CMD_FUNCTION_SOURCE_H
@@ -20,7 +21,8 @@ bool function_source_is(const char *text);
 /*
  * function_source_resolve - find the function.
  *
- *   text     in: "function:NAME", in the program or in that of the first process; "function:/IMAGE:NAME"
+ *   text     in: "function:NAME", in the program or that of the processes;
+ *            "function:/IMAGE:NAME"
  *   program  in: what is to be run, as execvp takes it; or NULL
  *   pids     in: processes that run already, pid_count of them
  *   why      out: why it is not found, for people

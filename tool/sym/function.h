@@ -13,8 +13,7 @@ struct sym_function {
     uint64_t offset;  /* in the file, of its first byte */
     uint64_t address; /* link-time */
     bool fixed;       /* the image is always mapped there: no PIE, no library */
-    size_t
-        count; /* functions of that name at different addresses; the rest is of one of them */
+    size_t count;     /* functions of that name: the rest is of one of them */
 };
 
 /*
@@ -24,7 +23,8 @@ struct sym_function {
  *   path  where it is, for the search of debug files
  *   name  as in the table, or demangled, with or without parameters
  *
- * 0, also if count is 0; -ENOEXEC if it is no ELF file, -ENOMEM, or another negative errno.
+ * 0, also if count is 0; -ENOEXEC if it is no ELF file, -ENOMEM, or another negative
+ * errno.
  */
 int sym_find_function(int fd, const char *path, const char *name,
                       struct sym_function *found);

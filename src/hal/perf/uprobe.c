@@ -19,7 +19,8 @@
 
 #define GROUP "ntprof"
 
-/* An event is in use until the kernel has let go of the last thread's: so often, so long apart. */
+/* An event is in use until the kernel has let go of the last thread's: so often, so long
+ * apart. */
 enum { REMOVE_ATTEMPTS = 40, REMOVE_PAUSE_NS = 5000000 };
 
 /* Of uprobe_events, for what dead ones left. */
@@ -27,7 +28,8 @@ enum { LIST_BYTES_MAX = 1 << 18 };
 
 /* ---- tracefs ---- */
 
-/* Where it is mounted, or an instance that is mounted nowhere. A descriptor or negative errno. */
+/* Where it is mounted, or an instance that is mounted nowhere. A descriptor or negative
+ * errno. */
 static int
 open_tracefs(void)
 {
@@ -243,7 +245,7 @@ make_event(struct perf_uprobe *uprobe, int tracefs, int image, uint64_t *id)
     return 0;
 }
 
-/* A page of a file on a file system without execution is not mapped: then it is not tried. */
+/* A page of a file on a file system without execution is not mapped, and not tried. */
 static void
 map_instruction(struct perf_uprobe *uprobe, int image)
 {
