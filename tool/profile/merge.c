@@ -169,26 +169,13 @@ add_books(struct profile_merger *merger, struct profile_source *sum,
           const struct profile_source *more)
 {
     const double events = counted_events(sum) + counted_events(more);
-    const struct {
-        uint64_t *sum;
-        uint64_t more;
-    } books[] = {
-        {&sum->expected, more->expected}, {&sum->taken, more->taken},
-        {&sum->counted, more->counted},   {&sum->outside, more->outside},
-        {&sum->lost, more->lost},         {&sum->throttled, more->throttled},
-        {&sum->missed, more->missed},     {&sum->unfinished, more->unfinished},
-        {&sum->excluded, more->excluded},
-    };
     char shown[80];
 
-    for (size_t i = 0; i < sizeof(books) / sizeof(books[0]); i++) {
-        if (__builtin_add_overflow(*books[i].sum, books[i].more, books[i].sum)) {
-            return fail(merger, "the books of source %s add up to more than 64 bits",
-                        text_show(shown, sizeof(shown), sum->name));
-        }
+    if (!profile_source_add(sum, more)) {
+        return fail(merger, "the books of source %s add up to more than 64 bits",
+                    text_show(shown, sizeof(shown), sum->name));
     }
     sum->measured = sum->taken > 0 ? events / (double)sum->taken : 0;
-    sum->kernel_included &= more->kernel_included;
     /* Whoever asked for different rates got the same one. */
     sum->asked = sum->asked == more->asked ? sum->asked : sum->granted;
     return true;

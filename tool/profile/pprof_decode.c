@@ -853,25 +853,8 @@ fail_sum(struct decoder *decoder, const char *what, uint32_t source)
 static bool
 add_books(struct decoder *decoder, uint32_t source, const struct profile_source *more)
 {
-    struct profile_source *const sum = &decoder->profile->sources[source];
-    const struct {
-        uint64_t *sum;
-        uint64_t more;
-    } books[] = {
-        {&sum->expected, more->expected}, {&sum->taken, more->taken},
-        {&sum->counted, more->counted},   {&sum->outside, more->outside},
-        {&sum->lost, more->lost},         {&sum->throttled, more->throttled},
-        {&sum->missed, more->missed},     {&sum->unfinished, more->unfinished},
-        {&sum->excluded, more->excluded},
-    };
-
-    for (size_t i = 0; i < sizeof(books) / sizeof(books[0]); i++) {
-        if (__builtin_add_overflow(*books[i].sum, books[i].more, books[i].sum)) {
-            return fail_sum(decoder, "books", source);
-        }
-    }
-    sum->kernel_included &= more->kernel_included;
-    return true;
+    return profile_source_add(&decoder->profile->sources[source], more) ||
+           fail_sum(decoder, "books", source);
 }
 
 /* Words: the name, then key=value. Keys that are not known are for later versions. */

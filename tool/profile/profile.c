@@ -146,6 +146,29 @@ hash_pointer(uint32_t hash, const void *pointer)
 }
 
 bool
+profile_source_add(struct profile_source *sum, const struct profile_source *more)
+{
+    const struct {
+        uint64_t *sum;
+        uint64_t more;
+    } members[] = {
+        {&sum->expected, more->expected}, {&sum->taken, more->taken},
+        {&sum->counted, more->counted},   {&sum->outside, more->outside},
+        {&sum->lost, more->lost},         {&sum->throttled, more->throttled},
+        {&sum->missed, more->missed},     {&sum->unfinished, more->unfinished},
+        {&sum->excluded, more->excluded},
+    };
+
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        if (__builtin_add_overflow(*members[i].sum, members[i].more, members[i].sum)) {
+            return false;
+        }
+    }
+    sum->kernel_included &= more->kernel_included;
+    return true;
+}
+
+bool
 profile_add_source(struct profile *profile, const struct profile_source *source,
                    uint32_t *index)
 {

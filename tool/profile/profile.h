@@ -107,6 +107,9 @@ void profile_delete(struct profile *profile); /* NULL is allowed */
 /* Interns a copy; equal strings give equal pointers. NULL when out of memory. */
 const char *profile_string(struct profile *profile, const char *text);
 
+/* Adds the accounting of one more recording of a source. False: it would not fit into 64 bits, and sum is undefined. */
+bool profile_source_add(struct profile_source *sum, const struct profile_source *more);
+
 /* Each adds (or finds an equal one) and gives its index; strings are copied. */
 bool profile_add_source(struct profile *profile, const struct profile_source *source,
                         uint32_t *index);

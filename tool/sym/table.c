@@ -384,27 +384,6 @@ sym_table_build(struct sym_table *table, enum sym_overlap overlap)
 }
 
 struct sym_range *
-sym_table_find(const struct sym_table *table, uint64_t address)
-{
-    size_t low = 0;
-    size_t high = table->range_count;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (table->ranges[middle].end <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == table->range_count || table->ranges[low].start > address) {
-        return NULL;
-    }
-    return &table->ranges[low];
-}
-
-struct sym_range *
 sym_table_find_before(const struct sym_table *table, uint64_t end)
 {
     size_t low = 0;
@@ -420,6 +399,15 @@ sym_table_find_before(const struct sym_table *table, uint64_t end)
         }
     }
     return low == 0 ? NULL : &table->ranges[low - 1];
+}
+
+struct sym_range *
+sym_table_find(const struct sym_table *table, uint64_t address)
+{
+    struct sym_range *const range =
+        address == UINT64_MAX ? NULL : sym_table_find_before(table, address + 1);
+
+    return range != NULL && range->end > address ? range : NULL;
 }
 
 /* A forged name may be as long as the file. What is shown of it stays within reason. */

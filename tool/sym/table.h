@@ -71,11 +71,11 @@ bool sym_table_own(struct sym_table *table, void *memory);
 
 bool sym_table_build(struct sym_table *table, enum sym_overlap overlap);
 
-/* NULL if nothing covers address. */
-struct sym_range *sym_table_find(const struct sym_table *table, uint64_t address);
-
 /* The range that starts last below end; NULL if there is none. */
 struct sym_range *sym_table_find_before(const struct sym_table *table, uint64_t end);
+
+/* NULL if nothing covers address. */
+struct sym_range *sym_table_find(const struct sym_table *table, uint64_t address);
 
 /*
  * The name for people (demangled, without symbol version; made at the first call) and the one in the
