@@ -312,7 +312,7 @@ class Missing(AnnotateTest):
         profile = self.profile_of(program, {address: HITS})
         for make, words in ((lambda: program.write_text("#!/bin/sh\n"), "no program or library"),
                             (lambda: os.mkfifo(program), "no regular file"),
-                            (lambda: program.symlink_to(program), "symbolic links"),
+                            (lambda: program.symlink_to(program), "symbolic link"),
                             (program.mkdir, "no regular file")):
             program.unlink()
             make()

@@ -206,7 +206,7 @@ sym_open_error(int error)
     case EXDEV:
         return "another file is mounted over it";
     case ELOOP:
-        return "it is a symbolic link";
+        return "it is a symbolic link in a circle, or where none is followed";
     case EINVAL:
         return "it is no regular file";
     default:
