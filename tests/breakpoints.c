@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-__attribute__((noinline, noclone)) static void
+__attribute__((noinline)) static void
 called(void)
 {
     __asm__ volatile("" ::: "memory");

@@ -166,12 +166,11 @@ ntprof_session_watch(ntprof_session *session, HANDLE process,
         return api_refuse(session, STATUS_INVALID_PARAMETER, "%s",
                           why != NULL ? why : "session is NULL");
     }
-    if (session->backend->Watch == NULL) {
+    if (session->backend->Watch == NULL ||
+        (process == NULL && (session->backend->Hal->Capabilities & HAL_GLOBAL) == 0)) {
         status = STATUS_NOT_SUPPORTED;
     } else if (process != NULL) {
         status = ExReferenceProcess(&session->system, UserMode, process, &body);
-    } else if ((session->backend->Hal->Capabilities & HAL_GLOBAL) == 0) {
-        status = STATUS_NOT_SUPPORTED;
     }
     if (NT_SUCCESS(status)) {
         status = control_watch(session, body, options);

@@ -19,7 +19,7 @@ enum {
 };
 
 /* Executed for its breakpoint only. */
-__attribute__((noinline, noclone)) static void
+__attribute__((noinline)) static void
 breakpoint_here(void)
 {
     __asm__ volatile("" ::: "memory");
