@@ -174,7 +174,12 @@ class Gmon(Export):
     @needs("gprof", "nm")
     def test_gprof__has_functions_and_hits(self):
         program = harness.program("profile-maker")
-        main, other = self.addresses("main", "profile_sort")
+        main, = self.addresses("main")
+        # gprof divides a bin between the functions that share it: one that begins where a bin does.
+        shown = self.read(["nm", "-S", program]).splitlines()
+        name, other = next((line.split()[3], int(line.split()[0], 16)) for line in shown
+                           if line.split()[2:3] == ["T"] and int(line.split()[1], 16) >= 32
+                           and int(line.split()[0], 16) > main and (int(line.split()[0], 16) - main) % 4 == 0)
         # 200,000 is more than 16 bits hold, and 65,535 is just what they do.
         hits = self.make("image", "p", program, 100000, f"{main}:200000", f"{main + 4}:3",
                          f"{other}:65535", f"{other + 8}:1")
@@ -182,11 +187,11 @@ class Gmon(Export):
                     said="1 bucket has more hits than 16 bits hold and is in several records")
         shown = self.read(["gprof", "-p", "-b", program, "gmon.out"])
         self.assertIn("Each sample counts as 0.01 seconds", shown)
-        self.assertEqual(self.flat(shown), {"main": 2000.03, "profile_sort": 655.36})
+        self.assertEqual(self.flat(shown), {"main": 2000.03, name: 655.36})
         self.assertEqual(round(sum(self.flat(shown).values()) * 100), hits[0])
         self.export("gmon", "-e", "page-faults", "-o", "gmon.out", "p", said="gmon: 2 buckets have more hits")
         shown = self.read(["gprof", "-p", "-b", program, "gmon.out"])
-        self.assertEqual(self.flat(shown), {"main": 400006, "profile_sort": 131072})
+        self.assertEqual(self.flat(shown), {"main": 400006, name: 131072})
         self.assertEqual(sum(self.flat(shown).values()), hits[1])
 
     @staticmethod

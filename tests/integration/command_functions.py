@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """-e function:NAME and -e uprobe:IMAGE+OFFSET: calls of a function, each counted, in all that is profiled."""
 import json
+import pathlib
 import shutil
 import subprocess
 
@@ -134,7 +135,10 @@ class Breakpoints(Functions):
 
     def test_attach__each_call(self):
         self.need_breakpoints()
-        self.assert_exact(self.attach("function:counted", self.start_waiting(caller())), ALL - CALLS)
+        # The last ones run after an exec, elsewhere unless addresses are not random (setarch -R).
+        fixed = int(pathlib.Path("/proc/self/personality").read_text(), 16) & 0x0040000
+        calls = ALL if fixed else ALL - CALLS
+        self.assert_exact(self.attach("function:counted", self.start_waiting(caller())), calls)
 
     def test_address_unknown__says_what_it_takes(self):
         said = self.refused("run", "-e", "function:counted", "--", caller(), CALLS)
