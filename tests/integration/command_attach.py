@@ -120,6 +120,18 @@ class Ends(Attach):
                 self.assertIsNone(worker.poll())
                 (self.folder / FILE).unlink()
 
+    def test_all_other_signals_that_would_end_it__deliver_and_succeed(self):
+        worker = self.start_worker()
+        for name in ("SIGQUIT", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGUSR1", "SIGUSR2", "SIGABRT", "SIGXCPU",
+                     "SIGPWR", "SIGIO", "SIGRTMIN", "SIGRTMAX"):
+            with self.subTest(name):
+                child = self.start_attach("-p", str(worker.pid))
+                child.send_signal(getattr(signal, name))
+                said = text(child.communicate(timeout=harness.TIME_LIMIT_S)[1])
+                self.assertEqual(child.returncode, 0, said)
+                self.assertNotIn("went on", self.report()["gaps"])
+                (self.folder / FILE).unlink()
+
     def test_ignored_sighup__stays_ignored_as_under_nohup(self):
         worker = self.start_worker()
         child = self.start_attach("-p", str(worker.pid), preexec_fn=lambda: signal.signal(

@@ -165,9 +165,9 @@ class Limits(CommandTest):
                 self.assertTrue(result.stderr)
 
 
-@for_each_user
-class SetUid(CommandTest):
-    def test_set_uid_program__its_loss_is_said_or_it_is_profiled(self):
+class SetUidProgram(CommandTest):
+    def make_burner(self):
+        """A set-uid program of root, and words that keep it busy and have it say who it is."""
         if not harness.is_root():
             self.skipTest("root must make a set-uid program")
         program = self.folder / "burner"
@@ -176,9 +176,14 @@ class SetUid(CommandTest):
         os.chmod(program, 0o4755)
         if os.statvfs(self.folder).f_flag & os.ST_NOSUID:
             self.skipTest("set-uid programs do not work in the folder for temporary files")
-        result = self.profile("--", str(program), "-S", "-c",
-                              "import os\nfor n in range(40): sum(range(200000))\n"
-                              "print(os.geteuid())")
+        return [str(program), "-S", "-c", "import os\nfor n in range(40): sum(range(200000))\n"
+                "print(os.geteuid())"]
+
+
+@for_each_user
+class SetUid(SetUidProgram):
+    def test_set_uid_program__its_loss_is_said_or_it_is_profiled(self):
+        result = self.profile("--", *self.make_burner())
         said = text(result.stderr)
         self.assertEqual(result.returncode, 0, said)
         self.assertEqual(result.stdout, b"0\n")
@@ -187,6 +192,17 @@ class SetUid(CommandTest):
             self.assertRegex(said, "set-uid|other user|privilege")
         else:
             self.assertIn("burner", said)
+
+
+class SetUidOfRoot(SetUidProgram):
+    def test_set_uid_program_that_root_starts_as_another_user__true_reason_is_said(self):
+        words = self.make_burner()
+        result = self.profile("--", "setpriv", "--reuid", str(harness.USER), "--clear-groups", *words)
+        said = text(result.stderr)
+        self.assertEqual((result.returncode, result.stdout), (0, b"0\n"), said)
+        self.assertIn("1 program could not be followed", said)
+        self.assertIn("Linux ends the counters of such a process, also root's", said)
+        self.assertNotIn("run ntprof as root", said)
 
 
 @for_each_user

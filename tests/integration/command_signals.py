@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """ntprof run: signals, ends that come early, and processes that stay."""
+import fcntl
 import os
 import pathlib
 import pty
 import select
 import signal
+import socket
 import time
 
 import harness
@@ -24,9 +26,68 @@ os.write(1, b"caught %d\n" % caught[0])
 sys.exit(42)
 """
 
+# Says each signal that comes, each once; ends at SIGTERM.
+LISTENER = r"""
+import os, signal, sys
+numbers = {int(word) for word in sys.argv[1:]} | {signal.SIGTERM}
+signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+os.write(1, b"ready %d\n" % os.getpid())
+number = 0
+while number != signal.SIGTERM:
+    number = signal.sigwait(numbers)
+    os.write(1, b"caught %d\n" % number)
+sys.exit(42)
+"""
+
+# What ends a process that does not handle it, but for those that Ctrl-C and the like are.
+OTHERS = [getattr(signal, name) for name in
+          ("SIGALRM", "SIGVTALRM", "SIGPROF", "SIGUSR1", "SIGUSR2", "SIGABRT", "SIGXCPU", "SIGPWR", "SIGIO",
+           "SIGRTMIN", "SIGRTMAX")]
+
 
 @for_each_user
 class Signals(CommandTest):
+    def start_listener(self):
+        child = self.start_profile("--report", "table", "--", "/usr/bin/python3", "-S", "-c", LISTENER,
+                                   *(str(int(number)) for number in OTHERS))
+        line = child.stdout.readline().split()
+        self.assertEqual(line[:1], [b"ready"], text(child.stderr.read() if not line else b""))
+        return child
+
+    def assert_caught(self, child, number):
+        self.assertEqual(child.stdout.readline(), b"caught %d\n" % number, child.poll())
+
+    def test_all_signals_that_would_end_it__are_forwarded(self):
+        child = self.start_listener()
+        for number in (*OTHERS, signal.SIGTERM):
+            with self.subTest(number):
+                child.send_signal(number)
+                self.assert_caught(child, number)
+        self.assertEqual(child.wait(harness.TIME_LIMIT_S), 42)
+        self.assert_report()
+
+    def test_signal_of_the_kernel_for_a_descriptor__is_forwarded(self):
+        child = self.start_listener()
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            fcntl.fcntl(ours, fcntl.F_SETOWN, child.pid)
+            fcntl.fcntl(ours, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+            theirs.send(b"x")
+            self.assert_caught(child, signal.SIGIO)
+        child.send_signal(signal.SIGTERM)  # the close may send one more before it
+        self.assertTrue(child.stdout.read().endswith(b"caught %d\n" % signal.SIGTERM))
+        self.assertEqual(child.wait(harness.TIME_LIMIT_S), 42)
+        self.assert_report()
+
+    def test_signal_that_kills_the_command__kills_ntprof_after_the_report(self):
+        for number in (signal.SIGALRM, signal.SIGUSR1, signal.SIGRTMIN):
+            with self.subTest(number):
+                child, _ = self.start_worker()
+                child.send_signal(number)
+                self.assertEqual(child.wait(harness.TIME_LIMIT_S), -number)
+                self.assert_report()
+                (self.folder / "ntprof.pb.gz").unlink()
+
     def start_worker(self, *names, options=("--report", "table"), **given):
         child = self.start_profile(*options, "--", "/usr/bin/python3", "-S", "-c", WORKER,
                                    *names, **given)
@@ -54,6 +115,23 @@ class Signals(CommandTest):
         child.send_signal(signal.SIGTERM)
         self.assertEqual(child.wait(harness.TIME_LIMIT_S), -signal.SIGTERM)
         self.assert_report()
+
+    def test_signals_after_the_end_of_the_command__profile_is_whole(self):
+        os.mkfifo(self.folder / "fifo", 0o666)
+        if self.user is not None:
+            os.chown(self.folder / "fifo", self.user, self.user)
+        child = self.start_profile("-q", "-o", "fifo", "--", "echo", "over")
+        self.assertEqual(child.stdout.readline(), b"over\n")
+        wait_for(lambda: not harness.children_of(child.pid), "the end of the command")
+        status = pathlib.Path(f"/proc/{child.pid}/status")
+        for number in OTHERS * 2:
+            child.send_signal(number)
+            wait_for(lambda: "ShdPnd:\t0000000000000000" in status.read_text(), "that it has come")
+            self.assertIsNone(child.poll(), number)
+        data = (self.folder / "fifo").read_bytes()
+        self.assertEqual(child.wait(harness.TIME_LIMIT_S), 0)
+        (self.folder / "copy").write_bytes(data)
+        self.assert_profile_file(self.folder / "copy")
 
     def test_ignored_sighup__stays_ignored_as_under_nohup(self):
         child, worker = self.start_worker(

@@ -365,7 +365,7 @@ class Shows(Top):
 @for_each_user
 class Leaves(Top):
     def test_signals_that_end_it__table_is_left_in_order(self):
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGALRM):
             with self.subTest(number):
                 self.start_with_worker()
                 os.kill(self.top_pid(), number)

@@ -6,21 +6,18 @@
  * child is not reaped, so that no other process is ever hit.
  */
 #include "cmd/child.h"
+#include "cmd/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static const int handled_signals[] = {SIGINT, SIGQUIT, SIGTERM,
-                                      SIGHUP, SIGUSR1, SIGUSR2};
-
-enum { HANDLED = sizeof(handled_signals) / sizeof(handled_signals[0]) };
 
 /* Errors of write() instead, until the command is about to begin. */
 static const int ignored_signals[] = {SIGPIPE, SIGXFSZ};
@@ -29,7 +26,8 @@ enum { IGNORED = sizeof(ignored_signals) / sizeof(ignored_signals[0]) };
 
 static struct rlimit saved_files;
 static struct sigaction saved_ignored[IGNORED];
-static struct sigaction saved_actions[HANDLED];
+static sigset_t handled_signals;
+static struct sigaction saved_actions[NSIG];
 static sigset_t saved_mask;
 static volatile sig_atomic_t target_pid;
 
@@ -44,7 +42,22 @@ child_prepare(void)
     }
 }
 
-/* The terminal sends its signals to the command too; what a process sends to us is passed on. */
+/*
+ * What a process sends to us is passed on. So is what the kernel sends for timers and descriptors, which are
+ * those of whoever became us. But what the terminal sends comes to the command too, SIGXCPU is about our own
+ * time, and abort() is our own.
+ */
+static bool
+is_for_command(int signal_number, const siginfo_t *info)
+{
+    if (info->si_code <= 0) {
+        return signal_number != SIGABRT || info->si_code != SI_TKILL;
+    }
+    return signal_number == SIGALRM || signal_number == SIGVTALRM ||
+           signal_number == SIGPROF || signal_number == SIGIO ||
+           signal_number >= SIGRTMIN;
+}
+
 static void
 forward_signal(int signal_number, siginfo_t *info, void *context)
 {
@@ -52,53 +65,66 @@ forward_signal(int signal_number, siginfo_t *info, void *context)
     const pid_t pid = (pid_t)target_pid;
 
     (void)context;
-    if (pid > 0 && info->si_code <= 0) {
+    if (pid > 0 && is_for_command(signal_number, info)) {
         kill(pid, signal_number);
     }
     errno = saved_errno;
 }
 
+/* What is ignored, as under nohup, stays so for us and the command. */
+static void
+handle_set(const sigset_t *set, unsigned flags)
+{
+    struct sigaction action = {.sa_sigaction = forward_signal,
+                               .sa_flags = (int)(SA_SIGINFO | flags)};
+
+    sigfillset(&action.sa_mask);
+    for (int i = 1; i < NSIG; i++) {
+        if (sigismember(set, i) == 1 && saved_actions[i].sa_handler != SIG_IGN) {
+            sigaction(i, &action, NULL);
+        }
+    }
+}
+
 static void
 handle_signals(void)
 {
-    struct sigaction action = {.sa_sigaction = forward_signal,
-                               .sa_flags = SA_SIGINFO | SA_RESTART};
+    sigset_t insistent;
+    sigset_t others;
 
-    sigfillset(&action.sa_mask);
-    for (size_t i = 0; i < HANDLED; i++) {
-        sigaction(handled_signals[i], NULL, &saved_actions[i]);
-        /* What is ignored, as under nohup, stays so for us and the command. */
-        if (saved_actions[i].sa_handler != SIG_IGN) {
-            sigaction(handled_signals[i], &action, NULL);
+    signals_insistent(&insistent);
+    signals_others(&others);
+    sigorset(&handled_signals, &insistent, &others);
+    for (int i = 1; i < NSIG; i++) {
+        if (sigismember(&handled_signals, i) == 1) {
+            sigaction(i, NULL, &saved_actions[i]);
         }
     }
+    handle_set(&handled_signals, SA_RESTART);
 }
 
 static void
 restore_signals(void)
 {
-    for (size_t i = 0; i < HANDLED; i++) {
-        sigaction(handled_signals[i], &saved_actions[i], NULL);
+    for (int i = 1; i < NSIG; i++) {
+        if (sigismember(&handled_signals, i) == 1) {
+            sigaction(i, &saved_actions[i], NULL);
+        }
     }
 }
 
 /*
- * After the command's end. One signal of each kind is overlooked, since it may be the command's
- * own that comes to the whole group, or its double: the report still comes. But it ends waiting
- * (for the reader of a FIFO), and the next one ends us.
+ * After the command's end, while the report comes. One signal of each insistent kind is overlooked,
+ * since it may be the command's own that comes to the whole group, or its double. But it ends
+ * waiting (for the reader of a FIFO), and the next one ends us. All others are overlooked.
  */
 static void
 handle_signals_once(void)
 {
-    struct sigaction action = {.sa_sigaction = forward_signal,
-                               .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND)};
+    sigset_t insistent;
 
-    sigfillset(&action.sa_mask);
-    for (size_t i = 0; i < HANDLED; i++) {
-        if (saved_actions[i].sa_handler != SIG_IGN) {
-            sigaction(handled_signals[i], &action, NULL);
-        }
-    }
+    signals_insistent(&insistent);
+    handle_set(&insistent, SA_RESETHAND);
 }
 
 /* In the child: nothing but async-signal-safe calls, since the session has a thread. */

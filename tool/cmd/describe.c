@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The words with blanks between; a command line may have a hundred thousand of them. */
 char *
@@ -87,10 +88,14 @@ put_gaps(FILE *out, const struct collector_gaps *gaps, uint64_t untold, bool int
             untold);
     }
     if (gaps->unfollowed != 0) {
+        /* Linux ends the events of a process that starts one with rights of others. */
         add(out, &first,
             "%" PRIu64 " program%s could not be followed, being set-uid or "
-            "unreadable; to allow it, run ntprof as root",
-            gaps->unfollowed, plural(gaps->unfollowed, "", "s"));
+            "unreadable%s",
+            gaps->unfollowed, plural(gaps->unfollowed, "", "s"),
+            geteuid() == 0 ? " for the user who started it: Linux ends the counters of "
+                             "such a process, also root's; ntprof system counts it"
+                           : "; to allow it, run ntprof as root");
     }
     if (gaps->unread != 0) {
         add(out, &first,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ending.c - waiting for what ends a recording. */
 #include "cmd/ending.h"
+#include "cmd/signals.h"
 #include "util/clock.h"
 
 #include <errno.h>
@@ -10,27 +11,29 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
-
 /* Errors of write() instead. */
 static const int ignored_signals[] = {SIGPIPE, SIGXFSZ};
 
 int
 ending_prepare(struct ending *ending)
 {
+    sigset_t insistent;
+    sigset_t others;
     sigset_t awaited;
 
     for (size_t i = 0; i < sizeof(ignored_signals) / sizeof(ignored_signals[0]); i++) {
         signal(ignored_signals[i], SIG_IGN);
     }
-    sigemptyset(&awaited);
-    for (size_t i = 0; i < sizeof(ending_signals) / sizeof(ending_signals[0]); i++) {
+    signals_insistent(&insistent);
+    signals_others(&others);
+    sigorset(&awaited, &insistent, &others);
+    for (int i = 1; i < NSIG; i++) {
         struct sigaction action;
 
         /* Blocked, an ignored signal would come through all the same. */
-        sigaction(ending_signals[i], NULL, &action);
-        if (action.sa_handler != SIG_IGN) {
-            sigaddset(&awaited, ending_signals[i]);
+        if (sigismember(&awaited, i) == 1 && sigaction(i, NULL, &action) == 0 &&
+            action.sa_handler == SIG_IGN) {
+            sigdelset(&awaited, i);
         }
     }
     sigprocmask(SIG_BLOCK, &awaited, &ending->old_mask);
@@ -116,6 +119,8 @@ void
 ending_release(struct ending *ending)
 {
     struct signalfd_siginfo taken;
+    sigset_t others;
+    sigset_t mask;
 
     if (ending->signal_fd < 0) {
         return;
@@ -125,5 +130,7 @@ ending_release(struct ending *ending)
     }
     close(ending->signal_fd);
     ending->signal_fd = -1;
-    sigprocmask(SIG_SETMASK, &ending->old_mask, NULL);
+    signals_others(&others);
+    sigorset(&mask, &ending->old_mask, &others);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
 }

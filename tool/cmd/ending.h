@@ -16,7 +16,7 @@ struct ending {
 };
 
 /*
- * From now on Ctrl-C, SIGTERM and SIGHUP are waited for and do not end us, but what is ignored, as under
+ * From now on the signals of signals.h are waited for and do not end us, but what is ignored, as under
  * nohup, stays so; and what would end us in the middle of writing is an error instead. 0 or a negative errno.
  */
 int ending_prepare(struct ending *ending);
@@ -33,7 +33,7 @@ int ending_prepare(struct ending *ending);
 int ending_wait(const struct ending *ending, const int *fds, size_t count,
                 uint64_t duration_ns);
 
-/* From now on those signals end us: what has come until now is done with. */
+/* From now on the insistent signals end us: what has come until now is done with. The others stay blocked. */
 void ending_release(struct ending *ending);
 
 #endif
