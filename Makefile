@@ -8,7 +8,7 @@ SECONDS ?= 60
 # Debian's meson first: a private Python on PATH may lack what another meson needs.
 MESON ?= $(firstword $(wildcard /usr/bin/meson) meson)
 
-.PHONY: all demo check check-long bench fuzz install clean packages-build packages-check packages-bench
+.PHONY: all demo check check-long attack bench fuzz install clean packages-build packages-check packages-bench
 
 all: $(BUILD)/build.ninja
 	@$(MESON) compile -C $(BUILD)
@@ -46,6 +46,13 @@ check-long: packages-check
 	@$(MESON) configure $(BUILD) -Dtests=enabled
 	@$(MAKE) --no-print-directory all
 	@scripts/check_long.sh $(BUILD) $(SECONDS)
+
+# What others may do to the installed command, as root and as an ordinary user.
+attack: packages-check
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MESON) configure $(BUILD) -Dtests=enabled
+	@$(MAKE) --no-print-directory all
+	@scripts/attack.sh $(BUILD)
 
 bench: packages-bench
 	@$(MAKE) --no-print-directory all

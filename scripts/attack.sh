@@ -1,0 +1,280 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Does to the installed command what other users and hostile files did to it once, as root and as an
+# ordinary user, and prints a line for each. Needs root, and a build folder that is built.
+#
+# usage: attack.sh [--quick] BUILD [PATTERN]   rows whose names have PATTERN; quick ones only
+#
+# A row is a function row_NN_... or long_NN_...; it runs in a folder of its own as one user, ntprof being on
+# PATH, and fails by its exit status. Their numbers are of the trial that found them; 10 and 12 are in unit tests
+# (unit-api-session) and in ntprof-run(1), 13 is a figure of bench/. Bounds of time and memory are those that the manual pages state.
+set -u
+
+cd "$(dirname "$0")/.." || exit 1
+quick=
+if [ "${1:-}" = --quick ]; then
+    quick=yes
+    shift
+fi
+build=$(realpath "${1:-build}")
+pattern=${2:-}
+[ "$(id -u)" -eq 0 ] || { echo 'attack.sh: only root can be two users'; exit 77; }
+
+user=65534  # who attacks, and runs ntprof beside root
+other=65533 # who attacks an ordinary user
+place=$(mktemp -d /tmp/ntprof-attack-XXXXXX)
+trap 'rm -rf "$place"' EXIT
+chmod 755 "$place"
+meson=/usr/bin/meson
+[ -x $meson ] || meson=meson
+$meson install -C "$build" --no-rebuild --destdir "$place/installed" >"$place/install.log" 2>&1 ||
+    { cat "$place/install.log"; exit 1; }
+ntprof=$(find "$place/installed" -name ntprof -path '*/bin/*' -type f | head -n 1)
+library=$(dirname "$(find "$place/installed" -name 'libntprof.so.0' | head -n 1)")
+export PATH=${ntprof%/*}:$PATH LD_LIBRARY_PATH=$library LC_ALL=C.UTF-8
+export ntprof user other
+
+cat >"$place/work.c" <<'C'
+/* Works for 0.1 s of processor time. */
+#include <time.h>
+volatile unsigned sum;
+__attribute__((noinline)) static void work(void)
+{
+    for (unsigned i = 0; i < 1000000; i++) {
+        sum += i;
+    }
+}
+int main(void)
+{
+    while (clock() < CLOCKS_PER_SEC / 10) {
+        work();
+    }
+    return 0;
+}
+C
+gcc -O1 -g -gdwarf-4 -o "$place/work" "$place/work.c" || exit 1
+maker=$place/profile-maker
+cp "$build/tests/integration/profile-maker" "$maker" 2>/dev/null || maker=
+export place maker
+
+fail() { echo "$*"; exit 1; }
+
+# refused WORDS COMMAND...: the command fails with these words in what it says.
+refused() {
+    local words=$1 said
+    shift
+    if said=$("$@" 2>&1 >/dev/null); then
+        fail "not refused: $*"
+    fi
+    grep -q -- "$words" <<<"$said" || fail "expected \"$words\": $said"
+}
+
+# bounded SECONDS KILOBYTES COMMAND...: its status, unless it takes more.
+bounded() {
+    python3 - "$@" <<'P'
+import os, resource, subprocess, sys, time
+seconds, kilobytes, command = float(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
+try:
+    status = subprocess.run(command, timeout=seconds).returncode
+except subprocess.TimeoutExpired:
+    sys.exit(f"took more than {seconds} s: {command}")
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+if peak > kilobytes:
+    sys.exit(f"took {peak} kB, more than {kilobytes}: {command}")
+sys.exit(status)
+P
+}
+
+# become USER COMMAND...: as that user.
+become() { setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"; }
+
+# --- what root prepares, before the row runs as whoever; $1: that user, $2: the attacker ---
+
+prepare_01_link() {
+    chmod 777 . && echo precious >precious && chown "$1:$1" precious && chmod 600 precious &&
+        become "$2" ln -s precious ntprof.pb.gz && become "$2" ln -s precious table
+}
+row_01_link() {
+    refused 'link of another user' ntprof run -o ntprof.pb.gz -- true
+    refused 'link of another user' ntprof run -o mine.pb.gz --report table -- true
+    [ "$(cat precious)" = precious ] && [ "$(stat -c %a precious)" = 600 ] || fail 'changed'
+}
+
+prepare_02_pipe() { chmod 777 . && become "$2" mkfifo -m 666 ntprof.pb.gz; }
+row_02_pipe() {
+    refused 'pipe of another user' timeout 30 ntprof run -- true
+    mkfifo own && { cat own >copy & } && ntprof run -q -o own -- true && wait && [ -s copy ] || fail 'own pipe'
+    ntprof run -q -o /dev/stdout -- true | cat >copy && [ -s copy ] || fail '/dev/stdout'
+}
+
+row_08_killed_writer() {
+    echo left >.ntprof.pb.gz.abcdef
+    ntprof run -q -- true && [ ! -e .ntprof.pb.gz.abcdef ] || fail 'left over'
+}
+
+row_09_mode() {
+    ntprof run -q -- true && chmod 600 ntprof.pb.gz && ntprof run -q -- true &&
+        [ "$(stat -c %a ntprof.pb.gz)" = 600 ] || fail "mode $(stat -c %a ntprof.pb.gz)"
+}
+
+row_03_line_program() {
+    cp "$place/work" app && objcopy --dump-section .debug_line=lines app
+    python3 - <<'P'
+import struct
+table = bytearray(open("lines", "rb").read())
+length, = struct.unpack_from("<I", table)
+table[4 + length:4 + length] = b"\x20" * 10_000_000
+struct.pack_into("<I", table, 0, length + 10_000_000)
+open("lines", "wb").write(table)
+P
+    objcopy --update-section .debug_line=lines app && objcopy --compress-debug-sections=zlib app
+    bounded 60 600000 ntprof run --max-memory 256M -- ./app >said 2>&1 || fail "$(cat said)"
+    grep -q 'function names only' said && ntprof report | grep -q work || fail "$(cat said)"
+}
+
+row_04_perf_map() {
+    cat >jit.py <<'P'
+import mmap, os, sys, time
+path = f"/tmp/perf-{os.getpid()}.map"
+with open(path, "w") as out:
+    line = "7000000000000000 10 f\n" * 1000
+    for _ in range(int(sys.argv[1])):
+        out.write(line)
+end = time.process_time() + 0.2
+while time.process_time() < end:
+    pass
+P
+    bounded 120 900000 ntprof run --max-memory 256M -- python3 jit.py 2000 >said 2>&1 || fail "$(cat said)"
+    rm -f /tmp/perf-[0-9]*.map
+}
+
+row_05_mounted_map() {
+    [ "$(id -u)" -eq 0 ] || return 77
+    cat >jit.sh <<'S'
+touch /tmp/perf-$$.map && mount --bind /proc/kmsg /tmp/perf-$$.map
+end=$((SECONDS + 1)); while [ $SECONDS -lt $end ]; do :; done
+umount /tmp/perf-$$.map; rm -f /tmp/perf-$$.map
+S
+    bounded 60 900000 ntprof run -- unshare -m bash jit.sh >said 2>&1 || fail "$(cat said)"
+}
+
+make_profile() { # NAME HOW: what is small in a file and large in memory
+    python3 - "$@" <<'P'
+import gzip, sys
+start = b"\x0a\x04\x08\x01\x10\x02\x32\x00\x32\x07samples\x32\x05count"
+how = {"strings": lambda: gzip.compress(start + b"\x32\x00" * 9_000_000, 1),
+       "mappings": lambda: gzip.compress(start + b"\x1a\x00" * 9_000_000, 1),
+       "zeros": lambda: gzip.compress(bytes(1 << 24), 1) * 200,
+       "sums": lambda: start + (b"\x12\x0a\x10" + b"\xff" * 8 + b"\x7f") * 3,
+       "zip": lambda: b"PK\x03\x04" + bytes(100), "zstd": lambda: b"\x28\xb5\x2f\xfd" + bytes(100),
+       "foreign": lambda: start}
+open(sys.argv[1], "wb").write(how[sys.argv[1]]())
+P
+}
+row_06_bombs() {
+    for name in strings mappings zeros; do
+        make_profile $name
+        refused 'ntprof: report: ' bounded 60 900000 ntprof report $name
+    done
+}
+row_14_foreign() {
+    make_profile sums
+    refused 'add up to more than' ntprof report sums
+}
+row_16_messages() {
+    make_profile zip
+    make_profile zstd
+    refused 'zip' ntprof report zip
+    refused 'zstd' ntprof report zstd
+}
+
+long_07_diff() {
+    [ -n "$maker" ] || return 77
+    local rows=() i
+    for ((i = 0; i < 50000; i++)); do
+        rows+=("$((4096 + 16 * i)):$((i % 5000 + 1))")
+    done
+    "$maker" image old /bin/app 10000 "${rows[@]}" && "$maker" image new /bin/app 10000 "${rows[@]}" || return 1
+    bounded 30 2000000 ntprof diff --by address old new >table || fail 'diff'
+}
+
+row_11_moved_code() {
+    cat >moved.c <<'C'
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+int main(void)
+{
+    unsigned char code[] = {0xb9, 0x40, 0x42, 0x0f, 0, 0xff, 0xc9, 0x75, 0xfc, 0xc3};
+    char *old = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(old, code, sizeof(code));
+    mprotect(old, 4096, PROT_READ | PROT_EXEC);
+    void (*moved)(void) = (void (*)(void))mremap(old, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, old + (1 << 24));
+    while (clock() < CLOCKS_PER_SEC / 5) {
+        moved();
+    }
+    return 0;
+}
+C
+    [ "$(uname -m)" = x86_64 ] || return 77
+    gcc -o moved moved.c && ntprof run -- ./moved >said 2>&1 || fail "$(cat said)"
+    ! grep -q ': complete$' said || fail "called complete: $(grep expected said)"
+}
+
+row_18_first_instruction() {
+    cat >odd.c <<'C'
+__asm__(".text\n.p2align 4\nbefore:\n ret\n.type before, @function\n.size before, 1\n"
+        ".globl odd\n.type odd, @function\nodd:\n mov $300000000, %ecx\n1: dec %ecx\n jnz 1b\n ret\n.size odd, . - odd\n");
+void odd(void);
+int main(void) { odd(); return 0; }
+C
+    [ "$(uname -m)" = x86_64 ] || return 77
+    gcc -o odd odd.c && ntprof run -q -- ./odd && ntprof report --by function >table || fail 'no table'
+    grep -q ' odd ' table && ! grep -q ' before ' table || fail "$(head -5 table)"
+}
+
+# --- running them ---
+
+tried=0
+failed=0
+skipped=0
+
+try() { # ROW USER ATTACKER
+    local row=$1 who=$2 attacker=$3 folder name status
+    name=${row}_$([ "$who" -eq 0 ] && echo root || echo user)
+    folder=$(mktemp -d "$place/row-XXXXXX")
+    chown "$who:$who" "$folder"
+    if declare -F "prepare_${row#*_}" >/dev/null; then
+        (cd "$folder" && "prepare_${row#*_}" "$who" "$attacker") || { echo "FAIL $name: not prepared"; failed=$((failed + 1)); return; }
+    fi
+    (cd "$folder" && timeout 300 setpriv --reuid "$who" --regid "$who" --clear-groups \
+        bash -c "$row" </dev/null) >"$place/said" 2>&1
+    status=$?
+    if [ $status -eq 77 ]; then
+        skipped=$((skipped + 1))
+        echo "skip $name"
+        return
+    fi
+    tried=$((tried + 1))
+    if [ $status -eq 0 ]; then
+        echo "pass $name"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $name: $(tail -n 3 "$place/said" | tr '\n' ' ')"
+    fi
+    rm -rf "$folder"
+}
+
+export build
+while read -r row; do
+    export -f "${row?}"
+done < <(declare -F | awk '$3 ~ /^(row_|long_|fail$|refused$|bounded$|make_profile$|become$)/ { print $3 }')
+while read -r row; do
+    case $row in *"$pattern"*) ;; *) continue ;; esac
+    case $quick:$row in yes:long_*) continue ;; esac
+    try "$row" 0 $user
+    try "$row" $user $other
+done < <(declare -F | awk '$3 ~ /^(row|long)_/ { print $3 }')
+echo "$tried tried, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
