@@ -80,6 +80,7 @@ fill_attr(struct perf_event_attr *attr, const struct perf_event_request *request
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC_RAW,
         .watermark = 1,
+        .wakeup_watermark = request->wakeup_bytes,
         .exclude_hv = 1,
         .exclude_kernel = !request->kernel,
         .disabled = request->on_exec,

@@ -60,7 +60,9 @@ struct perf_event_request {
     bool inherit;  /* to threads and children made from now on */
     bool threads_only;
     bool on_exec; /* begins by itself at the next exec; else when it is opened */
-    bool cgroup;  /* of all, but while a cgroup's threads run: pid is its descriptor */
+    uint32_t
+        wakeup_bytes; /* unread in the ring of this event when it wakes: 0: half of it */
+    bool cgroup; /* of all, but while a cgroup's threads run: pid is its descriptor */
 };
 
 /* perf_features_probe - find out by trying. selectors: code segments are wanted. */

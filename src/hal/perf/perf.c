@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +24,8 @@ enum { RING_PAGES_MAX = 128, RING_PAGES_MIN = 2, PROCESSORS_MAX = 65536 };
 /* The kernel's ENOTSUPP, which is no errno of C: an instruction that cannot be stepped over. */
 enum { UPROBE_UNSUPPORTED = 524 };
 
-/* For watches of all processes: of one processor at most, and of all together unless that were less
- * than the above. */
+/* For whoever may lock memory without a limit, and for watches of all processes: of one processor at
+ * most, and of all together unless that were less than the above. */
 enum { WIDE_RING_PAGES_MAX = 512, WIDE_PAGES_TOTAL = 8192 };
 
 uint64_t
@@ -183,7 +184,11 @@ int
 perf_create_ring(const struct perf *perf, uint32_t processor, size_t pages,
                  struct perf_ring **created)
 {
-    const struct perf_event_request request = {0};
+    /* A large ring is for storms, and no reason to sleep longer. */
+    const struct perf_event_request request = {
+        .wakeup_bytes = pages > RING_PAGES_MAX
+                            ? RING_PAGES_MAX / 2 * (uint32_t)sysconf(_SC_PAGESIZE)
+                            : 0};
     struct perf_ring *ring;
     int fd;
     int result;
@@ -312,6 +317,14 @@ make_rings_of(struct perf *perf, size_t pages)
     return result;
 }
 
+/* A storm of hits must find room until it is delivered. Of others the kernel takes what goes beyond
+ * perf_event_mlock_kb from RLIMIT_MEMLOCK, which counters need. */
+static bool
+may_lock_memory(void)
+{
+    return perf_refusal_holds(CAP_IPC_LOCK) && perf_refusal_is_first_namespace();
+}
+
 int
 perf_make_rings(struct perf *perf)
 {
@@ -319,6 +332,9 @@ perf_make_rings(struct perf *perf)
 
     if (perf->ring_pages != 0) {
         return 0;
+    }
+    if (may_lock_memory()) {
+        perf_widen_rings(perf);
     }
     for (size_t pages = perf->ring_pages_wanted; pages >= RING_PAGES_MIN; pages /= 2) {
         result = make_rings_of(perf, pages);
@@ -340,6 +356,7 @@ perf_widen_rings(struct perf *perf)
 {
     const size_t processors = perf->processor_limit;
 
+    /* Nor if somebody wants small ones. */
     if (perf->ring_pages != 0 || perf->ring_pages_wanted != RING_PAGES_MAX) {
         return;
     }

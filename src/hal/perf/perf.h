@@ -95,7 +95,8 @@ int perf_create_ring(const struct perf *perf, uint32_t processor, size_t pages,
                      struct perf_ring **created);
 void perf_delete_ring(struct perf_ring *ring);
 
-/* perf_widen_rings - larger ones, unless they are there: before a watch of all processes, which reads
+/* perf_widen_rings - larger ones, unless they are there: for who may lock memory without a limit, and before a
+ * watch of all processes, which reads
  * /proc while they fill. Bounded for all processors together. */
 void perf_widen_rings(struct perf *perf);
 
