@@ -442,6 +442,76 @@ report_group_rows(const struct profile *profile, const struct report_options *op
     return done;
 }
 
+/* What a row says of hits that are in no mapping that ntprof knows. */
+static const struct profile_image no_image = {
+    .path = "[no image]", .build_id = "", .named = true};
+static const struct profile_function no_function = {
+    .name = "[no image]", .system_name = "", .file = ""};
+
+/* Before the first group that has fewer hits of the first source that any has. */
+static size_t
+place_of_last(const struct report_groups *groups)
+{
+    const struct report_group *const last = &groups->groups[groups->count - 1];
+    size_t at = 0;
+
+    while (at < groups->count - 1) {
+        for (size_t i = 0; i < groups->profile->source_count; i++) {
+            const uint64_t hits = report_group_hits(groups, &groups->groups[at], i);
+            const uint64_t own = report_group_hits(groups, last, i);
+
+            if (hits != own) {
+                if (hits < own) {
+                    return at;
+                }
+                break;
+            }
+        }
+        at++;
+    }
+    return at;
+}
+
+bool
+report_groups_add_outside(struct report_groups *groups)
+{
+    const struct profile *const profile = groups->profile;
+    const struct report_group wanted = {.function = &no_function,
+                                        .image = &no_image,
+                                        .process = "[no image]",
+                                        .thread = ""};
+    struct grouper grouper = {.profile = profile,
+                              .groups = groups,
+                              .width = profile->source_count,
+                              .capacity = groups->count};
+    struct report_group added;
+    uint64_t outside = 0;
+    size_t at;
+
+    for (size_t i = 0; i < profile->source_count; i++) {
+        add_clamped(&outside, profile->sources[i].outside);
+    }
+    if (outside == 0 || groups->filtered ||
+        report_groups_by(groups, REPORT_BY_SOURCE)) {
+        return true;
+    }
+    if (append_group(&grouper, &wanted) == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < profile->source_count; i++) {
+        hits_of(groups, &groups->groups[groups->count - 1])[i] =
+            profile->sources[i].outside;
+        add_clamped(&groups->totals[i], profile->sources[i].outside);
+        add_clamped(&groups->selected[i], profile->sources[i].outside);
+    }
+    at = place_of_last(groups);
+    added = groups->groups[groups->count - 1];
+    memmove(&groups->groups[at + 1], &groups->groups[at],
+            (groups->count - 1 - at) * sizeof(added));
+    groups->groups[at] = added;
+    return true;
+}
+
 void
 report_groups_finish(struct report_groups *groups)
 {

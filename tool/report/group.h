@@ -39,6 +39,14 @@ struct report_groups {
 bool report_group_rows(const struct profile *profile,
                        const struct report_options *options,
                        struct report_groups *groups);
+
+/*
+ * Adds a row "[no image]" in its place, if sources have hits in no row (outside), and adds those to the
+ * totals, so that shares are of all hits. For a table of all rows: not by source, nor filtered. False: out of
+ * memory.
+ */
+bool report_groups_add_outside(struct report_groups *groups);
+
 void report_groups_finish(struct report_groups *groups);
 
 /* Is key one of those that rows were added up by? */

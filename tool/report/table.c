@@ -152,6 +152,9 @@ put_bucket(const struct table *table, const struct report_group *group,
 {
     const uint64_t end = report_group_bucket_end(table->groups, group);
 
+    if (!group->has_address) {
+        return; /* of hits in no row */
+    }
     buffer_print(out, "0x%" PRIx64, group->address);
     if (end != 0) {
         buffer_print(out, "-0x%" PRIx64, end);
@@ -248,7 +251,9 @@ put_name(struct table *table, const struct report_group *group, enum cell cell)
         put_named(text, group->image->path);
         break;
     case ADDRESS:
-        buffer_print(text, "0x%" PRIx64, group->address);
+        if (group->has_address) {
+            buffer_print(text, "0x%" PRIx64, group->address);
+        }
         break;
     case BUCKET:
         put_bucket(table, group, text);

@@ -390,6 +390,32 @@ ratios__few_hits__none(void **state)
     profile_delete(profile);
 }
 
+/* Hits in no row have one of their own, where it belongs, and count in all shares. */
+static void
+outside__hits_in_no_row__have_one_and_count_in_shares(void **state)
+{
+    const struct report_options options = {.keys = {{REPORT_BY_FUNCTION}, 1}};
+    struct profile *profile = make_profile();
+    struct report_groups groups;
+    size_t count;
+
+    (void)state;
+    assert_true(report_group_rows(profile, &options, &groups));
+    count = groups.count;
+    assert_true(report_groups_add_outside(&groups)); /* there are none */
+    assert_int_equal(groups.count, count);
+    profile->sources[0].outside = 100; /* as many as are in rows: 80 and less each */
+    assert_true(report_groups_add_outside(&groups));
+    assert_int_equal(groups.count, count + 1);
+    assert_string_equal(groups.groups[0].function->name, "[no image]");
+    assert_int_equal(report_group_hits(&groups, &groups.groups[0], 0), 100);
+    assert_int_equal(report_group_hits(&groups, &groups.groups[0], 1), 0);
+    assert_true(report_group_share(&groups, &groups.groups[0], 0) == 0.5);
+    assert_int_equal(sum_of(&groups, 0), 200);
+    report_groups_finish(&groups);
+    profile_delete(profile);
+}
+
 int
 main(void)
 {
@@ -409,6 +435,7 @@ main(void)
         cmocka_unit_test(check__threads_and_processors__asked_for_and_not_there),
         cmocka_unit_test(ratios__what_makes_sense__found),
         cmocka_unit_test(ratios__few_hits__none),
+        cmocka_unit_test(outside__hits_in_no_row__have_one_and_count_in_shares),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
