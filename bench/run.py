@@ -3,10 +3,10 @@
 """The benchmarks: what ntprof costs, beside perf and beside nothing.
 
 usage: run.py --ntprof EXE --work EXE --measure EXE --drain EXE --calls EXE --hits EXE --walk EXE
-              --breakpoint EXE --rows EXE --folder FOLDER --compiler COMMAND [FIGURE...]
+              --breakpoint EXE --rows EXE --storm EXE --folder FOLDER --compiler COMMAND [FIGURE...]
 
-Figures: cost growth drain calls hits whole delay system table start shares reading large page places;
-all if none is named. FOLDER keeps a large program that is compiled once, by COMMAND. What is compared runs in
+Figures: cost growth drain calls hits whole delay system table start shares reading large page places
+lost; all if none is named. FOLDER keeps a large program that is compiled once, by COMMAND. What is compared runs in
 turns within one run, on the same work, and ratios are made within a turn. In the
 environment: BENCH_QUICK=1 makes runs short and few: to see that everything works, not to quote;
 BENCH_SECONDS=N is how long the machine is watched, for tries too; BENCH_HALS=perf leaves out back
@@ -24,6 +24,7 @@ import sys
 
 import figures
 import large
+import lost
 import page
 import reading
 import shares
@@ -601,9 +602,9 @@ FIGURES = {"cost": figure_cost, "growth": figure_growth, "drain": figure_drain,
            "calls": figure_calls, "hits": figure_hits, "whole": figure_whole, "delay": figure_delay,
            "system": figure_system, "table": figure_table, "start": figure_start, "shares": figure_shares,
            "reading": reading.figure_reading, "large": large.figure_large, "page": page.figure_page,
-           "places": figure_places}
+           "places": figure_places, "lost": lost.figure_lost}
 
-WITHOUT_WORK = {"calls", "hits", "whole", "delay", "reading", "large", "page"}
+WITHOUT_WORK = {"calls", "hits", "whole", "delay", "reading", "large", "page", "lost"}
 
 
 def read_line(path, key):
@@ -641,7 +642,7 @@ def run_figure(commands, name):
 
 def main():
     parser = argparse.ArgumentParser()
-    programs = ("drain", "calls", "hits", "walk", "breakpoint", "rows")
+    programs = ("drain", "calls", "hits", "walk", "breakpoint", "rows", "storm")
     for name in ("ntprof", "work", "measure", *programs):
         parser.add_argument(f"--{name}", required=True, type=os.path.abspath)
     parser.add_argument("--folder", required=True, type=pathlib.Path, dest="kept")
