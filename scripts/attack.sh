@@ -222,6 +222,19 @@ C
     ! grep -q ': complete$' said || fail "called complete: $(grep expected said)"
 }
 
+row_17_signals() {
+    local signal child
+    for signal in ALRM USR1 VTALRM XCPU PWR HUP TERM RTMIN; do
+        rm -f ntprof.pb.gz started
+        ntprof run -q -- sh -c 'touch started; exec sleep 30' 2>said &
+        child=$!
+        until [ -e started ]; do sleep 0.01; done
+        kill -s $signal $child
+        wait $child
+        [ -s ntprof.pb.gz ] || fail "SIG$signal: no profile: $(cat said)"
+    done
+}
+
 row_18_first_instruction() {
     cat >odd.c <<'C'
 __asm__(".text\n.p2align 4\nbefore:\n ret\n.type before, @function\n.size before, 1\n"
