@@ -7,7 +7,8 @@
 #
 # A row is a function row_NN_... or long_NN_...; it runs in a folder of its own as one user, ntprof being on
 # PATH, and fails by its exit status. Their numbers are of the trial that found them; 10 and 12 are in unit tests
-# (unit-api-session) and in ntprof-run(1), 13 is a figure of bench/. Bounds of time and memory are those that the manual pages state.
+# (unit-api-session) and in ntprof-run(1), 13 is a figure of bench/. Bounds of time and memory are those that the
+# manual pages state.
 set -u
 
 cd "$(dirname "$0")/.." || exit 1
