@@ -476,10 +476,11 @@ bool
 report_groups_add_outside(struct report_groups *groups)
 {
     const struct profile *const profile = groups->profile;
-    const struct report_group wanted = {.function = &no_function,
-                                        .image = &no_image,
-                                        .process = "[no image]",
-                                        .thread = ""};
+    const struct report_group wanted = {
+        .function = &no_function,
+        .image = &no_image,
+        .process = report_groups_by(groups, REPORT_BY_PROCESS) ? "[no image]" : "",
+        .thread = ""};
     struct grouper grouper = {.profile = profile,
                               .groups = groups,
                               .width = profile->source_count,

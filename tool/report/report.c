@@ -189,10 +189,9 @@ report_print(FILE *out, const struct profile *profile,
              const struct report_options *options)
 {
     struct report_groups groups;
-    const bool done =
-        report_group_rows(profile, options, &groups) &&
-        (options->format != REPORT_TABLE || report_groups_add_outside(&groups)) &&
-        print_groups(out, &groups, options);
+    const bool done = report_group_rows(profile, options, &groups) &&
+                      report_groups_add_outside(&groups) &&
+                      print_groups(out, &groups, options);
 
     report_groups_finish(&groups);
     return done && fflush(out) == 0 && !ferror(out);

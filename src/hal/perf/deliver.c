@@ -24,6 +24,10 @@ enum { SLACK_NS = 5000000, WAIT_MS = 250, UNWOKEN_MS = 10 };
  * record may have been dropped. */
 enum { TIGHT_BYTES = 8192 };
 
+/* Mappings of one process are read again for its hits at most that often, and all such readings
+ * take at most one part of REREAD_SHARE of the time. */
+enum { REREAD_NS = 100000000, REREAD_SHARE = 20 };
+
 /* To read all processes of a machine takes a while, in which more may be lost. */
 #define WIDE_RESYNC_NS 1000000000u
 
@@ -61,6 +65,35 @@ note_untimely(struct perf_event *event)
     }
 }
 
+/*
+ * A hit in user code of a followed process that is in no mapping that records reported, as after
+ * mremap: ask /proc. Reading takes at most a REREAD_SHARE of the time, so a program that executes
+ * where /proc shows nothing either costs no more than that.
+ */
+static void
+read_unreported(struct perf *perf, const struct perf_sample *sample)
+{
+    struct perf_process *const process = perf_space_find(&perf->space, sample->pid);
+    struct perf_mappings mappings = {0};
+    uint64_t now_ns;
+
+    if (process == NULL || (int64_t)sample->ip < 0 ||
+        perf_mappings_find(&process->mappings, sample->ip) != NULL) {
+        return;
+    }
+    now_ns = perf_now_ns();
+    if (now_ns < perf->reread_after_ns || now_ns - process->reread_ns < REREAD_NS) {
+        return;
+    }
+    process->reread_ns = now_ns;
+    if (perf_procfs_mappings(process->pid, &mappings) == 0) {
+        perf_space_add_unreported(&perf->space, process, &mappings, sample->ip,
+                                  sample->time_ns);
+    }
+    perf_mappings_finish(&mappings);
+    perf->reread_after_ns = now_ns + (perf_now_ns() - now_ns) * (REREAD_SHARE + 1);
+}
+
 static void
 deliver_sample(struct perf *perf, struct perf_ring *ring,
                const struct perf_sample *sample)
@@ -84,6 +117,7 @@ deliver_sample(struct perf *perf, struct perf_ring *ring,
             return;
         }
     }
+    read_unreported(perf, sample);
     hit.Source = event->source->number;
     hit.Processor = ring->processor;
     hit.ProcessId = sample->pid;

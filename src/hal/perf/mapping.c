@@ -125,6 +125,25 @@ perf_mappings_copy(struct perf_mappings *to, const struct perf_mappings *from)
     return 0;
 }
 
+const struct perf_mapping *
+perf_mappings_find(const struct perf_mappings *mappings, uint64_t address)
+{
+    const size_t index = first_above(mappings, address);
+
+    return index < mappings->count && mappings->items[index].base <= address
+               ? &mappings->items[index]
+               : NULL;
+}
+
+bool
+perf_mappings_overlap(const struct perf_mappings *mappings, uint64_t base,
+                      uint64_t length)
+{
+    const size_t index = first_above(mappings, base);
+
+    return index < mappings->count && mappings->items[index].base < base + length;
+}
+
 /* Generations are known from records, not from /proc. */
 static bool
 same_image(const struct perf_image *one, const struct perf_image *other)

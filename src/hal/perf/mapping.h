@@ -52,6 +52,14 @@ int perf_mappings_insert(struct perf_mappings *mappings, struct perf_mapping map
 /* perf_mappings_copy - to: empty. Returns 0 or -ENOMEM (then to is still empty). */
 int perf_mappings_copy(struct perf_mappings *to, const struct perf_mappings *from);
 
+/* perf_mappings_find - the mapping that has this address, or NULL. */
+const struct perf_mapping *perf_mappings_find(const struct perf_mappings *mappings,
+                                              uint64_t address);
+
+/* perf_mappings_overlap - is any of [base, base + length) mapped? */
+bool perf_mappings_overlap(const struct perf_mappings *mappings, uint64_t base,
+                           uint64_t length);
+
 /* perf_mappings_hold - is exactly this mapping among them? */
 bool perf_mappings_hold(const struct perf_mappings *mappings,
                         const struct perf_mapping *mapping);

@@ -51,6 +51,8 @@ struct perf {
     uint64_t wide_ns;      /* watches of all processes: since when; 0: none */
     uint64_t unread;       /* processes that could not be read for them */
 
+    uint64_t reread_after_ns; /* mappings of running processes are read again only then */
+
     bool delivering;
     bool resync; /* records were lost */
     uint64_t resynced_ns;

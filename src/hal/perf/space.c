@@ -645,3 +645,21 @@ perf_space_resync(struct perf_space *space, struct perf_process *process,
     perf_mappings_finish(&known);
     perf_mappings_finish(mappings);
 }
+
+void
+perf_space_add_unreported(struct perf_space *space, struct perf_process *process,
+                          struct perf_mappings *mappings, uint64_t address,
+                          uint64_t time_ns)
+{
+    for (size_t i = 0; i < mappings->count; i++) {
+        const struct perf_mapping *const mapping = &mappings->items[i];
+
+        if (address - mapping->base < mapping->length ||
+            !perf_mappings_overlap(&process->mappings, mapping->base,
+                                   mapping->length)) {
+            mapping->image->references++;
+            map(space, process, *mapping, time_ns, 0);
+        }
+    }
+    perf_mappings_finish(mappings);
+}

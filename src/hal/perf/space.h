@@ -39,7 +39,8 @@ struct perf_process {
     uint32_t pid;
     uint32_t parent_pid;
     uint64_t start_ns;
-    uint64_t read_ns; /* found in /proc then; 0: told by records from its start on */
+    uint64_t read_ns;   /* found in /proc then; 0: told by records from its start on */
+    uint64_t reread_ns; /* /proc was last asked for an address that is in no mapping */
     char name[64];
     struct perf_thread *threads; /* list, newest first */
     struct perf_mappings mappings;
@@ -112,6 +113,18 @@ void perf_space_apply(struct perf_space *space, const struct perf_record *record
 void perf_space_resync(struct perf_space *space, struct perf_process *process,
                        const uint32_t *tids, size_t tid_count,
                        struct perf_mappings *mappings, uint64_t time_ns);
+
+/*
+ * perf_space_add_unreported - the process executed at an address that is in no mapping: add what
+ * Linux does not report, such as code that mremap moved. Added are the mapping that has the
+ * address and those that overlap none known. None is removed: records still to come may be older
+ * than the reading, and hits in what is unmapped by now may be among them.
+ *
+ *   mappings  in: as read now; emptied
+ */
+void perf_space_add_unreported(struct perf_space *space, struct perf_process *process,
+                               struct perf_mappings *mappings, uint64_t address,
+                               uint64_t time_ns);
 
 /* perf_space_end - a process is gone, whatever its records said. It is not valid any more. */
 void perf_space_end(struct perf_space *space, struct perf_process *process,

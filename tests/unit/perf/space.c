@@ -474,6 +474,30 @@ resync__after_a_loss__only_what_changed_is_told(void **state)
     assert_int_equal(fake_count(&world->ke, NTPROF_PROCESS_EXIT, SHELL), 1);
 }
 
+/* The shell has 0x10000 to 0x14000 and 0x70000 to 0x78000. */
+static void
+add_unreported__code_moved__what_has_it_and_what_is_free_is_added(void **state)
+{
+    struct world *world = *state;
+    struct perf_mappings now = {0};
+    struct perf_process *shell;
+
+    begin_shell(world);
+    shell = perf_space_find(&world->space, SHELL);
+    perf_mappings_insert(&now, mapping(0x12000, 0x4000, 3, "/bin/moved"));
+    perf_mappings_insert(&now, mapping(0x70000, 0x1000, 4, "/lib/later.so"));
+    perf_mappings_insert(&now, mapping(0xA0000, 0x1000, 5, "/lib/free.so"));
+    perf_space_add_unreported(&world->space, shell, &now, 0x15000, world->now_ns);
+    EXPECT(world, {NTPROF_IMAGE_UNMAP, SHELL, 0x10000, 0x4000},
+           {NTPROF_IMAGE_MAP, SHELL, 0x10000, 0x2000},
+           {NTPROF_IMAGE_MAP, SHELL, 0x12000, 0x4000},
+           {NTPROF_IMAGE_MAP, SHELL, 0xA0000, 0x1000});
+    assert_int_equal(now.count, 0);
+    assert_ptr_equal(perf_mappings_find(&shell->mappings, 0x16000), NULL);
+    assert_int_equal(perf_mappings_find(&shell->mappings, 0x15FFF)->base, 0x12000);
+    assert_ptr_equal(perf_mappings_find(&shell->mappings, UINT64_MAX), NULL);
+}
+
 /* ---- all processes ---- */
 
 /* As the records of a watch of all come: no cover goes with them. */
@@ -636,6 +660,7 @@ main(void)
         space_test(map__data__ignored),
         space_test(attach__known_process__cover_added_nothing_told),
         space_test(resync__after_a_loss__only_what_changed_is_told),
+        space_test(add_unreported__code_moved__what_has_it_and_what_is_free_is_added),
         space_test(all__parent_not_known__child_begins_without_mappings),
         space_test(all__program_of_an_unknown_process__starts_without_a_cover),
         space_test(all__numbers_of_nobody__nothing_told),
