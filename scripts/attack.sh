@@ -224,6 +224,14 @@ C
     ! grep -q 'no row.*complete$' said || fail "called complete: $(grep expected said)"
 }
 
+row_15_set_uid() {
+    cp "$place/work" owned && chmod 4755 owned && chmod 755 . || return 1
+    [ "$(id -u)" -eq 0 ] || return 77
+    ntprof run -- setpriv --reuid $user --regid $user --clear-groups ./owned >said 2>&1 || fail "$(cat said)"
+    grep -q '1 program could not be followed.*Linux ends the counters of such a process, also root' said ||
+        fail "another reason: $(grep warning said)"
+}
+
 row_17_signals() {
     local signal child
     for signal in ALRM USR1 VTALRM XCPU PWR HUP TERM RTMIN; do
