@@ -32,19 +32,22 @@ LAYERS = {
             "host/host.h", "hal/hal.h"],
            CORE_PUBLIC | {"hal.h", "host.h", "notification.h"}, False),
     "hal": (["rtl/*"], ANY, False),
-    "hal/*": (["rtl/*", "hal/*", "hal/perf/*", "ke/profint.h", "ke/bucket.h", "ke/pool.h"], ANY, True),
+    "hal/linux": (["rtl/*", "hal/*"], ANY, True),
+    "hal/sim": (["rtl/*", "hal/*", "ke/profint.h", "ke/bucket.h", "ke/index.h", "ke/pool.h"], ANY, True),
+    "hal/*": (["rtl/*", "hal/*", "hal/linux/*", "ke/profint.h", "ke/bucket.h", "ke/index.h", "ke/pool.h"],
+              ANY, True),
     "host": (["rtl/*"], {"host.h", "nt_types.h", "nt_status.h"}, False),
     "host/*": (["rtl/*", "host/host.h"], ANY, True),
-    "api": (["rtl/*", "*/{layer}.h", "ex/version.h", "hal/backend.h", "hal/perf/refusal.h", "host/linux/linux.h",
+    "api": (["rtl/*", "*/{layer}.h", "ex/version.h", "hal/backend.h", "hal/linux/refusal.h", "host/linux/linux.h",
              "host/sim/sim.h", "hal/sim/sim.h"], ANY, True),
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 
 def layer_of(path):
-    """'ke' for ke/x.c, 'hal/*' for hal/perf/x.c."""
-    parts = path.parts[:-1]
-    return parts[0] if len(parts) == 1 else parts[0] + "/*"
+    """'ke' for ke/x.c, 'hal/*' for hal/perf/x.c, unless hal/perf has a rule of its own."""
+    folder = "/".join(path.parts[:-1])
+    return folder if folder in LAYERS or "/" not in folder else path.parts[0] + "/*"
 
 
 def allows(patterns, header):

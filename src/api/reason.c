@@ -7,7 +7,7 @@
  */
 #include "api/api.h"
 #include "ex/version.h"
-#include "hal/perf/refusal.h"
+#include "hal/linux/refusal.h"
 #include "host/linux/linux.h"
 
 #include <errno.h>

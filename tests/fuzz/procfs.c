@@ -5,12 +5,12 @@
  * An input is texts that end with a NUL, one for each of the files below and in their order; what it has
  * no text for is not there. The readers open their files as always; the linker has them ask here first.
  */
-#include "hal/perf/procfs.h"
+#include "hal/linux/procfs.h"
 #include "cmd/cgroup.h"
 #include "cmd/record_options.h"
 #include "collect/usage.h"
+#include "hal/linux/refusal.h"
 #include "hal/perf/perf.h"
-#include "hal/perf/refusal.h"
 #include "host/linux/linuxp.h"
 #include "sym/sym.h"
 

@@ -6,9 +6,9 @@
  * the second where the data is cut in two rings. What must hold is checked: mappings sorted and
  * apart, no process without a thread, and as many mappings told as there are.
  */
-#include "hal/perf/merge.h"
-#include "hal/perf/procfs.h"
-#include "hal/perf/space.h"
+#include "hal/linux/merge.h"
+#include "hal/linux/process_table.h"
+#include "hal/linux/procfs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { RINGS = 2, RING_BYTES_MIN = 64 };
 
 struct world {
-    struct perf_space space;
-    struct perf_cover cover;
+    struct process_table table;
+    struct perf_watcher watcher;
     struct perf_ring rings[RINGS];
     struct perf_merge_entry entries[RINGS];
     struct perf_merge merge;
@@ -90,13 +90,13 @@ check_world(const struct world *world)
 {
     size_t mappings = 0;
 
-    for (size_t i = 0; i < world->space.processes.capacity; i++) {
-        if (world->space.processes.entries[i].value != NULL) {
-            check_process(world->space.processes.entries[i].value, &mappings);
+    for (size_t i = 0; i < world->table.by_pid.capacity; i++) {
+        if (world->table.by_pid.entries[i].value != NULL) {
+            check_process(world->table.by_pid.entries[i].value, &mappings);
         }
     }
     check(world->mapped == (int64_t)mappings);
-    check(world->alive == (int64_t)world->space.processes.count);
+    check(world->alive == (int64_t)world->table.by_pid.count);
 }
 
 static uint64_t
@@ -145,7 +145,7 @@ deliver(struct world *world)
             if (header->type == PERF_RECORD_SAMPLE) {
                 look_at_sample(header);
             } else if (perf_record_parse(header, header->size, &record) == 0) {
-                perf_space_apply(&world->space, &record, &world->cover);
+                process_table_apply(&world->table, &record, &world->watcher);
             }
             perf_ring_skip(ring, header);
         }
@@ -165,10 +165,10 @@ resync(struct world *world, const uint8_t *data, size_t size)
     check(text != NULL);
     memcpy(text, data, size);
     if (perf_procfs_parse_mappings(text, &mappings) == 0) {
-        struct perf_process *process = perf_space_find(&world->space, 1);
+        struct perf_process *process = process_table_find(&world->table, 1);
 
         if (process != NULL) {
-            perf_space_resync(&world->space, process, tids, 2, &mappings, 1);
+            process_table_resync(&world->table, process, tids, 2, &mappings, 1);
         } else {
             const struct perf_found found = {.pid = 1,
                                              .name = "forged",
@@ -177,7 +177,7 @@ resync(struct world *world, const uint8_t *data, size_t size)
                                              .mappings = &mappings,
                                              .read_ns = size > 0 ? data[size - 1] : 0};
 
-            perf_space_attach(&world->space, &found, 1, NULL);
+            process_table_attach(&world->table, &found, 1, NULL);
         }
     }
     free(text);
@@ -186,7 +186,7 @@ resync(struct world *world, const uint8_t *data, size_t size)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct world world = {.cover.descendants = true};
+    struct world world = {.watcher.descendants = true};
     const uint64_t position = size > 0 ? data[0] : 0;
     size_t cut;
 
@@ -194,7 +194,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     cut = (size - 2) * data[1] / 255 / 8 * 8;
-    perf_space_init(&world.space, told, &world);
+    process_table_init(&world.table, told, &world);
     world.merge.entries = world.entries;
     make_ring(&world.rings[0], data + 2, cut, position);
     make_ring(&world.rings[1], data + 2 + cut, size - 2 - cut, position / 2);
@@ -206,7 +206,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     resync(&world, data + 2, size - 2);
     check_world(&world);
 
-    perf_space_finish(&world.space);
+    process_table_finish(&world.table);
     for (size_t i = 0; i < RINGS; i++) {
         free((void *)(uintptr_t)world.rings[i].data);
         free(world.rings[i].scratch);

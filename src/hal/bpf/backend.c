@@ -6,8 +6,8 @@
 #include "hal/backend.h"
 
 #include "hal/bpf/bpf.h"
-#include "hal/perf/border.h"
-#include "hal/perf/procfs.h"
+#include "hal/linux/procfs.h"
+#include "hal/linux/status.h"
 #include "ke/profint.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ start_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
     if (pid == 0 && (result == -EACCES || result == -EPERM)) {
         return STATUS_PRIVILEGE_NOT_HELD;
     }
-    return perf_border_status(result);
+    return perf_status_of(result);
 }
 
 static void
@@ -90,7 +90,7 @@ query_source(void *context, KPROFILE_SOURCE number, HAL_SOURCE *information)
         snprintf(backend->bpf->error, sizeof(backend->bpf->error),
                  "cannot count %s: %s", source->name, source->reason);
     }
-    perf_border_describe(source, information);
+    perf_status_describe_source(source, information);
 }
 
 static void
@@ -167,7 +167,7 @@ locate_counters(void *context, const ULONG *buffer, ULONG words,
 {
     const struct bpf_backend *const backend = context;
 
-    return perf_border_status(
+    return perf_status_of(
         bpf_index_locate(&backend->bpf->index, buffer, words, processors, location));
 }
 
@@ -176,7 +176,7 @@ prepare_process(void *context, ULONG64 pid)
 {
     const struct bpf_backend *const backend = context;
 
-    return perf_border_status(bpf_prepare(backend->bpf, (uint32_t)pid));
+    return perf_status_of(bpf_prepare(backend->bpf, (uint32_t)pid));
 }
 
 static void
@@ -274,7 +274,7 @@ create_and_tell(bool user_only, struct bpf **bpf, HAL_PROBE *probed)
 
     *probed = (HAL_PROBE){0};
     if (result < 0) {
-        probed->Shortage = perf_border_status(result) == STATUS_INSUFFICIENT_RESOURCES;
+        probed->Shortage = perf_status_of(result) == STATUS_INSUFFICIENT_RESOURCES;
         snprintf(probed->Reason, sizeof(probed->Reason), "%s", refusal.reason);
         snprintf(probed->Remedy, sizeof(probed->Remedy), "%s", refusal.remedy);
         return result;
@@ -326,7 +326,7 @@ open_backend(const HAL_OPEN *open, void **context)
                              open->Probe != NULL ? open->Probe : &unasked);
     if (result < 0) {
         free(backend);
-        return perf_border_status(result);
+        return perf_status_of(result);
     }
     backend->bpf->cgroup_fd = open->CgroupFd != NULL ? *open->CgroupFd : -1;
     backend->ke = open->Ke;
@@ -352,7 +352,7 @@ lookup_source(void *context, const char *text, KPROFILE_SOURCE *number)
 {
     const struct bpf_backend *const backend = context;
 
-    return perf_border_lookup(&backend->bpf->sources, text, number);
+    return perf_status_lookup_source(&backend->bpf->sources, text, number);
 }
 
 static NTSTATUS
@@ -360,7 +360,7 @@ next_source(void *context, ULONG index, KPROFILE_SOURCE *number)
 {
     const struct bpf_backend *const backend = context;
 
-    return perf_border_next(&backend->bpf->sources, index, number);
+    return perf_status_next_source(&backend->bpf->sources, index, number);
 }
 
 static uint64_t
@@ -413,7 +413,7 @@ query_books(void *context, KPROFILE_SOURCE number, ULONG64 taken, HAL_BOOKS *ans
         return STATUS_NOT_FOUND;
     }
     bpf_settle(backend->bpf, source, taken, &books);
-    perf_border_books(source, &books, answer);
+    perf_status_answer_statistics(source, &books, answer);
     tell_cut(backend->bpf, answer);
     return STATUS_SUCCESS;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* hal/bpf/bpf.c - the session's state: the kernel's objects, processes and their ends. */
 #include "hal/bpf/bpf.h"
-#include "hal/perf/descriptor.h"
-#include "hal/perf/procfs.h"
-#include "hal/perf/refusal.h"
+#include "hal/linux/descriptor.h"
+#include "hal/linux/procfs.h"
+#include "hal/linux/refusal.h"
 
 #include <errno.h>
 #include <stdio.h>

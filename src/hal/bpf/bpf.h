@@ -15,9 +15,9 @@
 #define HAL_BPF_BPF_H
 
 #include "hal/bpf/index.h"
-#include "hal/perf/books.h"
-#include "hal/perf/firing.h"
-#include "hal/perf/idmap.h"
+#include "hal/linux/firing.h"
+#include "hal/linux/idmap.h"
+#include "hal/linux/statistics.h"
 
 #include <ntprof/hal.h>
 

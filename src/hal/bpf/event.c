@@ -2,9 +2,9 @@
 /* hal/bpf/event.c - events of all processes: opening, closing, intervals, and what they counted. */
 #include "hal/bpf/bpf.h"
 
-#include "hal/perf/descriptor.h"
-#include "hal/perf/event.h"
-#include "hal/perf/refusal.h"
+#include "hal/linux/descriptor.h"
+#include "hal/linux/event.h"
+#include "hal/linux/refusal.h"
 
 #include <errno.h>
 #include <ntprof/session.h>
@@ -425,8 +425,8 @@ bpf_settle(const struct bpf *bpf, const struct perf_source *source, uint64_t tak
         open = bpf->slots[slot].last_read;
     }
     tally.throttled_ns = throttled_ns(source, &open);
-    perf_books_settle(&tally, &open, period, is_time(source), taken,
-                      source->kernel_included, books);
+    perf_statistics_add_up(&tally, &open, period, is_time(source), taken,
+                           source->kernel_included, books);
 }
 
 /* ---- intervals ---- */
@@ -440,8 +440,8 @@ close_stretch(struct bpf *bpf, uint32_t slot)
 
     sum_counts(bpf, slot, &sum);
     source->tally.throttled_ns = throttled_ns(source, &sum);
-    perf_tally_close_stretch(&source->tally, &sum, perf_source_period(source),
-                             is_time(source));
+    perf_tally_close_period(&source->tally, &sum, perf_source_period(source),
+                            is_time(source));
     for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
         struct bpf_event *const event = &bpf->slots[slot].events[i];
         struct perf_counts one;

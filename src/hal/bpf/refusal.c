@@ -2,8 +2,8 @@
 /* hal/bpf/refusal.c - from errno, settings and rights to a sentence. */
 #include "hal/bpf/kernel.h"
 
-#include "hal/perf/procfs.h"
-#include "hal/perf/refusal.h"
+#include "hal/linux/procfs.h"
+#include "hal/linux/refusal.h"
 
 #include <errno.h>
 #include <stdio.h>

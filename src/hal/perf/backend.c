@@ -5,11 +5,11 @@
  */
 #include "hal/backend.h"
 
-#include "hal/perf/border.h"
-#include "hal/perf/descriptor.h"
+#include "hal/linux/descriptor.h"
+#include "hal/linux/status.h"
 #include "hal/perf/perf.h"
 #include "hal/perf/target.h"
-#include "hal/perf/wide.h"
+#include "hal/perf/whole_machine.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ start_status(int result, ULONG64 pid)
 {
     return pid == 0 && (result == -EACCES || result == -EPERM)
                ? STATUS_PRIVILEGE_NOT_HELD
-               : perf_border_status(result);
+               : perf_status_of(result);
 }
 
 static NTSTATUS
@@ -88,7 +88,7 @@ query_source(void *context, KPROFILE_SOURCE number, HAL_SOURCE *information)
         if (!source->supported) {
             (void)perf_refuse_source(context, source); /* should the call fail for it */
         }
-        perf_border_describe(source, information);
+        perf_status_describe_source(source, information);
     }
 }
 
@@ -171,7 +171,7 @@ probe(HAL_PROBE *probed)
     result = try_time(time, false, 0, -1);
     probed->Usable = result == 0;
     if (result < 0) {
-        probed->Shortage = perf_border_status(result) == STATUS_INSUFFICIENT_RESOURCES;
+        probed->Shortage = perf_status_of(result) == STATUS_INSUFFICIENT_RESOURCES;
         perf_refusal_explain(result, PERF_SCOPE_SELF, probed->Reason,
                              sizeof(probed->Reason), probed->Remedy,
                              sizeof(probed->Remedy));
@@ -222,7 +222,7 @@ open_backend(const HAL_OPEN *open, void **context)
                              sizeof(remedy));
         HalExplainFailure(open, reason, remedy);
     }
-    return perf_border_status(result);
+    return perf_status_of(result);
 }
 
 static void
@@ -244,13 +244,13 @@ watch_sources(struct perf *perf, const HAL_WATCH *request,
         result = perf_watch_all(perf, sources, request->SourceCount,
                                 request->Processors, words);
         return result == -EACCES || result == -EPERM ? STATUS_PRIVILEGE_NOT_HELD
-                                                     : perf_border_status(result);
+                                                     : perf_status_of(result);
     }
     result = perf_watch(perf, (uint32_t)request->ProcessId,
                         (request->Flags & NTPROF_WATCH_DESCENDANTS) != 0,
                         (request->Flags & NTPROF_WATCH_ON_EXEC) != 0, sources,
                         request->SourceCount, request->Processors, words);
-    return perf_border_status(result);
+    return perf_status_of(result);
 }
 
 static NTSTATUS
@@ -281,7 +281,7 @@ lookup_source(void *context, const char *text, KPROFILE_SOURCE *number)
 {
     struct perf *const perf = context;
 
-    return perf_border_lookup(&perf->sources, text, number);
+    return perf_status_lookup_source(&perf->sources, text, number);
 }
 
 static NTSTATUS
@@ -289,7 +289,7 @@ next_source(void *context, ULONG index, KPROFILE_SOURCE *number)
 {
     const struct perf *const perf = context;
 
-    return perf_border_next(&perf->sources, index, number);
+    return perf_status_next_source(&perf->sources, index, number);
 }
 
 static NTSTATUS
@@ -305,10 +305,10 @@ query_books(void *context, KPROFILE_SOURCE number, ULONG64 taken, HAL_BOOKS *ans
         return STATUS_NOT_FOUND;
     }
     perf_source_counts(perf, source, &open);
-    perf_books_settle(&source->tally, &open, perf_source_period(source), is_time, taken,
-                      source->kernel_included, &books);
+    perf_statistics_add_up(&source->tally, &open, perf_source_period(source), is_time,
+                           taken, source->kernel_included, &books);
 
-    perf_border_books(source, &books, answer);
+    perf_status_answer_statistics(source, &books, answer);
     return STATUS_SUCCESS;
 }
 
@@ -318,7 +318,7 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
     const struct perf *perf = context;
 
     *statistics = (HAL_STATISTICS){
-        .Processes = perf->space.processes.count,
+        .Processes = perf->processes.by_pid.count,
         .Late = perf->late,
         .Unread = perf->unread,
     };

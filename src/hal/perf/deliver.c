@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hal/perf/deliver.c - takes records off the rings in order of time: hits to ke, the rest to the
- * space.
+ * process table.
  *
  * A record's time is taken before the record can be seen, so what is younger than SLACK_NS waits in
  * its ring: an older one may still turn up in another. A flush needs no slack: it has the kernel end
  * all handlers first.
  */
 #include "hal/backend.h"
-#include "hal/perf/procfs.h"
+#include "hal/linux/procfs.h"
 #include "hal/perf/target.h"
-#include "hal/perf/wide.h"
+#include "hal/perf/whole_machine.h"
 #include "hal/perf/witness.h"
 #include "ke/profint.h"
 
@@ -73,7 +73,8 @@ note_untimely(struct perf_event *event)
 static void
 read_unreported(struct perf *perf, const struct perf_sample *sample)
 {
-    struct perf_process *const process = perf_space_find(&perf->space, sample->pid);
+    struct perf_process *const process =
+        process_table_find(&perf->processes, sample->pid);
     struct perf_mappings mappings = {0};
     uint64_t now_ns;
 
@@ -87,8 +88,8 @@ read_unreported(struct perf *perf, const struct perf_sample *sample)
     }
     process->reread_ns = now_ns;
     if (perf_procfs_mappings(process->pid, &mappings) == 0) {
-        perf_space_add_unreported(&perf->space, process, &mappings, sample->ip,
-                                  sample->time_ns);
+        process_table_add_unreported(&perf->processes, process, &mappings, sample->ip,
+                                     sample->time_ns);
     }
     perf_mappings_finish(&mappings);
     perf->reread_after_ns = now_ns + (perf_now_ns() - now_ns) * (REREAD_SHARE + 1);
@@ -144,8 +145,8 @@ tell_lost(struct perf *perf, struct perf_ring *ring, uint64_t lost, uint64_t tim
     }
     ring->lost_told = lost;
     perf->resync = true;
-    if (perf->space.notify != NULL) {
-        perf->space.notify(perf->space.context, &notification);
+    if (perf->processes.notify != NULL) {
+        perf->processes.notify(perf->processes.context, &notification);
     }
 }
 
@@ -170,7 +171,7 @@ is_exec(const struct perf_record *record)
 }
 
 /* What a process that is not known, and runs a program, is watched by. */
-static struct perf_cover *
+static struct perf_watcher *
 cover_of(const struct perf_event *event, const struct perf_record *record)
 {
     struct perf_target *target = event != NULL ? event->target : NULL;
@@ -179,9 +180,9 @@ cover_of(const struct perf_event *event, const struct perf_record *record)
         return NULL;
     }
     if (target->on_exec && target->pid == record->pid && is_exec(record)) {
-        return &target->cover;
+        return &target->watcher;
     }
-    return target->cover.descendants ? &target->cover : NULL;
+    return target->watcher.descendants ? &target->watcher : NULL;
 }
 
 /* Commands that were waited for have begun. */
@@ -226,17 +227,17 @@ note_inheritance(const struct perf *perf, const struct perf_event *event,
         return;
     }
     if (target->pid != 0) {
-        if (!target->watch || perf->wide_ns == 0) {
+        if (!target->watch || perf->machine_ns == 0) {
             target_inherits(target);
         }
         return;
     }
-    parent = perf_space_find(&perf->space, record->parent_pid);
-    for (size_t i = 0; parent != NULL && i < parent->cover_count; i++) {
-        const struct perf_target *const cover = (const void *)parent->covers[i];
+    parent = process_table_find(&perf->processes, record->parent_pid);
+    for (size_t i = 0; parent != NULL && i < parent->watcher_count; i++) {
+        const struct perf_target *const watcher = (const void *)parent->watchers[i];
 
-        if (cover->cover.descendants || record->pid == record->parent_pid) {
-            target_inherits(cover);
+        if (watcher->watcher.descendants || record->pid == record->parent_pid) {
+            target_inherits(watcher);
         }
     }
 }
@@ -254,9 +255,9 @@ tell_unwatched_exec(struct perf *perf, const struct perf_record *record)
         .name = "",
     };
 
-    if (is_exec(record) && perf_space_find(&perf->space, record->pid) == NULL &&
-        perf->space.notify != NULL) {
-        perf->space.notify(perf->space.context, &notification);
+    if (is_exec(record) && process_table_find(&perf->processes, record->pid) == NULL &&
+        perf->processes.notify != NULL) {
+        perf->processes.notify(perf->processes.context, &notification);
     }
 }
 
@@ -270,10 +271,10 @@ deliver_side_band(struct perf *perf, const struct perf_event *event,
         perf_witness_forget_thread(perf, record->tid);
     }
     if (perf->side_band_ns != 0 && record->time_ns >= perf->side_band_ns &&
-        !perf_is_wide_event(event)) {
+        !perf_is_machine_event(event)) {
         return;
     }
-    perf_space_apply(&perf->space, record, cover_of(event, record));
+    process_table_apply(&perf->processes, record, cover_of(event, record));
     note_exec(perf, record);
     tell_unwatched_exec(perf, record);
 }
@@ -339,10 +340,10 @@ deliver_run(struct perf *perf, struct perf_ring *ring, uint64_t until_ns)
 /* ---- after a loss ---- */
 
 static int
-list_processes(const struct perf_space *space, struct perf_tids *pids)
+list_processes(const struct process_table *table, struct perf_tids *pids)
 {
-    for (size_t i = 0; i < space->processes.capacity; i++) {
-        const struct perf_process *process = space->processes.entries[i].value;
+    for (size_t i = 0; i < table->by_pid.capacity; i++) {
+        const struct perf_process *process = table->by_pid.entries[i].value;
 
         if (process != NULL && perf_tids_add(pids, process->pid) < 0) {
             return -ENOMEM;
@@ -357,17 +358,17 @@ adopt_children(struct perf *perf, const struct perf_process *parent,
                struct perf_tids *pids)
 {
     const size_t before = pids->count;
-    struct perf_cover *cover = NULL;
+    struct perf_watcher *watcher = NULL;
 
-    for (size_t i = 0; i < parent->cover_count && cover == NULL; i++) {
-        cover = parent->covers[i]->descendants ? parent->covers[i] : NULL;
+    for (size_t i = 0; i < parent->watcher_count && watcher == NULL; i++) {
+        watcher = parent->watchers[i]->descendants ? parent->watchers[i] : NULL;
     }
-    if (cover == NULL || perf_procfs_children(parent->pid, pids) < 0) {
+    if (watcher == NULL || perf_procfs_children(parent->pid, pids) < 0) {
         return;
     }
     for (size_t i = before; i < pids->count; i++) {
-        if (perf_space_find(&perf->space, pids->items[i]) == NULL) {
-            (void)perf_attach(perf, pids->items[i], perf->last_ns, cover);
+        if (process_table_find(&perf->processes, pids->items[i]) == NULL) {
+            (void)perf_attach(perf, pids->items[i], perf->last_ns, watcher);
         }
     }
 }
@@ -375,7 +376,7 @@ adopt_children(struct perf *perf, const struct perf_process *parent,
 static void
 resync_process(struct perf *perf, uint32_t pid, struct perf_tids *pids)
 {
-    struct perf_process *process = perf_space_find(&perf->space, pid);
+    struct perf_process *process = process_table_find(&perf->processes, pid);
     struct perf_reading reading;
     int result;
 
@@ -384,10 +385,10 @@ resync_process(struct perf *perf, uint32_t pid, struct perf_tids *pids)
     }
     result = perf_procfs_read(pid, &reading);
     if (result == -ESRCH || result == -ECHILD) {
-        perf_space_end(&perf->space, process, perf->last_ns);
+        process_table_end(&perf->processes, process, perf->last_ns);
     } else if (result == 0) {
-        perf_space_resync(&perf->space, process, reading.tids.items, reading.tids.count,
-                          &reading.mappings, perf->last_ns);
+        process_table_resync(&perf->processes, process, reading.tids.items,
+                             reading.tids.count, &reading.mappings, perf->last_ns);
         adopt_children(perf, process, pids);
     } else if (result == -EAGAIN) {
         perf->resync = true;
@@ -403,15 +404,15 @@ resync_all(struct perf *perf)
     struct perf_tids pids = {0};
 
     perf->resync = false;
-    perf->space.dropped = 0;
-    if (list_processes(&perf->space, &pids) == 0) {
+    perf->processes.dropped = 0;
+    if (list_processes(&perf->processes, &pids) == 0) {
         for (size_t i = 0; i < pids.count; i++) {
             resync_process(perf, pids.items[i], &pids);
         }
     }
     perf_tids_finish(&pids);
-    if (perf->wide_ns != 0) {
-        perf_wide_resync(perf);
+    if (perf->machine_ns != 0) {
+        perf_machine_resync(perf);
     }
 }
 
@@ -419,7 +420,7 @@ resync_all(struct perf *perf)
 static bool
 is_resync_due(struct perf *perf)
 {
-    if (!perf->resync && perf->space.dropped == 0) {
+    if (!perf->resync && perf->processes.dropped == 0) {
         return false;
     }
     if (perf->side_band_ns != 0) {
@@ -578,7 +579,7 @@ perf_deliver(struct perf *perf)
     }
     check_owners(perf);
     deliver_until(perf, is_pressing(perf) ? now_ns : now_ns - SLACK_NS);
-    perf_wide_notice(perf, now_ns);
+    perf_machine_notice(perf, now_ns);
     if (perf->targets == NULL && perf->closed == NULL) {
         return -1;
     }

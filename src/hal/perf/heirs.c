@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* hal/perf/heirs.c - opens marks and reads what they tell. */
 #include "hal/perf/heirs.h"
+#include "hal/linux/record.h"
 #include "hal/perf/opening.h"
-#include "hal/perf/record.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -19,12 +19,13 @@ roll_add_covered(struct perf *perf, struct perf_target *target, struct perf_roll
 {
     int result = perf_tids_add(&roll->pids, target->pid);
 
-    for (size_t i = 0; result == 0 && i < perf->space.processes.capacity; i++) {
-        const struct perf_process *process = perf->space.processes.entries[i].value;
+    for (size_t i = 0; result == 0 && i < perf->processes.by_pid.capacity; i++) {
+        const struct perf_process *process = perf->processes.by_pid.entries[i].value;
 
-        for (size_t n = 0; process != NULL && result == 0 && n < process->cover_count;
+        for (size_t n = 0; process != NULL && result == 0 && n < process->watcher_count;
              n++) {
-            if (process->covers[n] == &target->cover && process->pid != target->pid) {
+            if (process->watchers[n] == &target->watcher &&
+                process->pid != target->pid) {
                 result = perf_tids_add(&roll->pids, process->pid);
             }
         }
@@ -140,7 +141,7 @@ reopen_target(struct perf *perf, struct perf_target *target, struct perf_source 
         .source_count = 1,
         .processor_words = perf_set_words(perf),
     };
-    struct perf_roll roll = {.follow = target->cover.descendants};
+    struct perf_roll roll = {.follow = target->watcher.descendants};
     uint64_t *processors = NULL;
     bool side_band = false;
     int result = -EAGAIN;
@@ -188,8 +189,8 @@ close_stretch(struct perf *perf, struct perf_source *source)
             }
         }
     }
-    perf_tally_close_stretch(&source->tally, &sum, perf_source_period(source),
-                             source->unit == NTPROF_UNIT_100NS);
+    perf_tally_close_period(&source->tally, &sum, perf_source_period(source),
+                            source->unit == NTPROF_UNIT_100NS);
 }
 
 void

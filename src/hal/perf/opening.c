@@ -14,9 +14,9 @@
  * events of such threads when it switches from one to the other.
  */
 #include "hal/perf/opening.h"
-#include "hal/perf/descriptor.h"
+#include "hal/linux/descriptor.h"
 
-#include "hal/perf/wide.h"
+#include "hal/perf/whole_machine.h"
 #include "hal/perf/witness.h"
 
 #include <errno.h>
@@ -120,7 +120,7 @@ event_open(struct perf *perf, struct perf_target *target, struct perf_source *so
         .side_band = side_band,
         .switches = source == NULL && !side_band,
         .inherit = target->pid != 0,
-        .threads_only = !target->cover.descendants,
+        .threads_only = !target->watcher.descendants,
         .on_exec = target->on_exec,
     };
     struct perf_event *event;
@@ -222,7 +222,7 @@ is_counted(const struct perf *perf, const struct perf_target *target,
            const struct perf_source *source, uint32_t processor)
 {
     return target->pid != 0 ? perf_is_covered(perf, source, processor, target->pid)
-                            : perf_is_wide(perf, source, processor);
+                            : perf_is_machine_watched(perf, source, processor);
 }
 
 /* As perf_open_on, but what was opened before a failure is in opened. */

@@ -5,8 +5,8 @@
 #ifndef HAL_PERF_OPENING_H
 #define HAL_PERF_OPENING_H
 
+#include "hal/linux/procfs.h"
 #include "hal/perf/heirs.h"
-#include "hal/perf/procfs.h"
 #include "hal/perf/settle.h"
 #include "hal/perf/target.h"
 

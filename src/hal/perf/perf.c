@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* hal/perf/perf.c - the session's state: rings, sources, intervals. */
-#include "hal/perf/descriptor.h"
+#include "hal/linux/descriptor.h"
 
-#include "hal/perf/procfs.h"
+#include "hal/linux/procfs.h"
 #include "hal/perf/target.h"
 
 #include <errno.h>
@@ -456,7 +456,7 @@ perf_create(struct _KE_SYSTEM *ke, perf_notify *notify, void *context, bool user
     if (result < 0) {
         goto close_epoll;
     }
-    perf_space_init(&perf->space, notify, context);
+    process_table_init(&perf->processes, notify, context);
     *created = perf;
     return 0;
 
@@ -485,7 +485,7 @@ perf_delete(struct perf *perf)
         perf_target_delete(perf, target);
     }
     perf_reap_closed(perf, UINT64_MAX);
-    perf_space_finish(&perf->space);
+    process_table_finish(&perf->processes);
     drop_rings(perf);
     close(perf->epoll_fd);
     perf_idmap_finish(&perf->events);

@@ -5,7 +5,7 @@
  * Invariants:
  *   - every open event writes into the ring of its processor, and its id is in events;
  *   - a thread is counted by one event for each source and processor: a process that a watch
- *     covers gets no events of its own (target.h), and none has where one of all does (wide.h);
+ *     watches gets no events of its own (target.h), and none has where one of all does (whole_machine.h);
  *   - between deliveries everything at or before last_ns has been delivered, late records apart.
  *
  * All calls are serialised by the caller; a notification may call back from within a delivery.
@@ -13,11 +13,11 @@
 #ifndef HAL_PERF_PERF_H
 #define HAL_PERF_PERF_H
 
-#include "hal/perf/event.h"
-#include "hal/perf/firing.h"
-#include "hal/perf/merge.h"
-#include "hal/perf/refusal.h"
-#include "hal/perf/space.h"
+#include "hal/linux/event.h"
+#include "hal/linux/firing.h"
+#include "hal/linux/merge.h"
+#include "hal/linux/process_table.h"
+#include "hal/linux/refusal.h"
 
 #include <ntprof/hal.h>
 
@@ -29,7 +29,7 @@ struct perf {
     struct perf_features features;
     struct perf_sources sources;
     struct perf_firing firing;
-    struct perf_space space;
+    struct process_table processes;
     struct perf_throttles throttles;
 
     struct perf_ring **rings; /* by processor; NULL: none */
@@ -48,10 +48,11 @@ struct perf {
 
     uint64_t side_band_ns; /* all processors' side band is there: since when; 0: not */
     uint64_t noticed_ns;   /* when processors were last looked at for it */
-    uint64_t wide_ns;      /* watches of all processes: since when; 0: none */
+    uint64_t machine_ns;   /* watches of all processes: since when; 0: none */
     uint64_t unread;       /* processes that could not be read for them */
 
-    uint64_t reread_after_ns; /* mappings of running processes are read again only then */
+    uint64_t
+        reread_after_ns; /* mappings of running processes are read again only then */
 
     bool delivering;
     bool resync; /* records were lost */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* hal/perf/settle.c - waits until threads are done with creating others. */
 #include "hal/perf/settle.h"
-#include "hal/perf/descriptor.h"
-#include "hal/perf/procfs.h"
+#include "hal/linux/descriptor.h"
+#include "hal/linux/procfs.h"
 
 #include <errno.h>
 #include <stdlib.h>

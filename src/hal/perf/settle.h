@@ -9,7 +9,7 @@
 #ifndef HAL_PERF_SETTLE_H
 #define HAL_PERF_SETTLE_H
 
-#include "hal/perf/event.h"
+#include "hal/linux/event.h"
 
 /* Threads that are waited for. All zero: none. */
 struct perf_settling {

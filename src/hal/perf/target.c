@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/perf/target.c - sets of events: what covers what, and what started profiles need. */
-#include "hal/perf/descriptor.h"
+/* hal/perf/target.c - sets of events: who watches what, and what started profiles need. */
+#include "hal/linux/descriptor.h"
 #include "hal/perf/opening.h"
 
 #include <errno.h>
@@ -104,11 +104,11 @@ bool
 perf_is_covered(const struct perf *perf, const struct perf_source *source,
                 uint32_t processor, uint32_t pid)
 {
-    const struct perf_process *process = perf_space_find(&perf->space, pid);
+    const struct perf_process *process = process_table_find(&perf->processes, pid);
 
     if (process != NULL) {
-        for (size_t i = 0; i < process->cover_count; i++) {
-            if (perf_watch_covers((const struct perf_target *)process->covers[i],
+        for (size_t i = 0; i < process->watcher_count; i++) {
+            if (perf_watch_covers((const struct perf_target *)process->watchers[i],
                                   source, processor)) {
                 return true;
             }
@@ -350,7 +350,7 @@ perf_stop(struct perf *perf, struct perf_source *source, uint32_t processor,
     if (processor < perf->processor_limit) {
         perf->starting[processor / 64] &= ~((uint64_t)1 << processor % 64);
     }
-    /* Without one a watch covers it, and goes on. */
+    /* Without one a watch counts it, and continues. */
     if (target != NULL) {
         perf_target_close(perf, target, source, processor, perf_now_ns());
         perf_target_drop_if_empty(perf, target);

@@ -2,10 +2,10 @@
 /*
  * hal/perf/target.h - who is measured: sets of events.
  *
- * A watch covers a process, and perhaps its descendants, with some sources on some processors, until
+ * A watch counts a process, and perhaps its descendants, with some sources on some processors, until
  * the session ends; its events carry the side band. A private target is what a started profile
  * needs beyond that: one process, or all of them, without notifications. A watch of all
- * processes is in wide.h.
+ * processes is in whole_machine.h.
  */
 #ifndef HAL_PERF_TARGET_H
 #define HAL_PERF_TARGET_H
@@ -13,7 +13,8 @@
 #include "hal/perf/perf.h"
 
 struct perf_target {
-    struct perf_cover cover; /* first: a cover in the space is its target */
+    struct perf_watcher
+        watcher; /* first: a watcher in the process table is its target */
     struct perf_target *next;
     uint32_t pid; /* 0: all processes */
     int pidfd;    /* private targets: tells a reused pid; -1: none */
@@ -23,7 +24,7 @@ struct perf_target {
     unsigned
         doubtful; /* how many events too many its threads may have for one thing (witness.h) */
 
-    /* Watches: what they cover. */
+    /* Watches: what they count. */
     struct perf_source **sources;
     size_t source_count;
     uint64_t *processors; /* set, bit n % 64 of word n / 64 */
@@ -48,13 +49,13 @@ int perf_watch_create(struct perf *perf, uint32_t pid,
  * perf_attach - read a process that runs and tell of it, unless it is known.
  *
  *   time_ns  in: of what is told
- *   cover    in: what watches it; may be NULL
+ *   watcher    in: what watches it; may be NULL
  *
  * Returns 0, also if it is known; -ESRCH or -ECHILD if it has ended; -EACCES if its mappings cannot be
  * read: then it is told without them if all processes are watched, else not; negative errno.
  */
 int perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
-                struct perf_cover *cover);
+                struct perf_watcher *watcher);
 
 /*
  * perf_start, perf_begin, perf_stop - see HAL_TABLE.StartProfileInterrupt. pid 0: all processes.
@@ -88,7 +89,7 @@ void perf_target_close(struct perf *perf, struct perf_target *target,
 /* perf_target_drop_if_empty - forget a private target without events. */
 void perf_target_drop_if_empty(struct perf *perf, struct perf_target *target);
 
-/* perf_target_has_source - does the watch cover this source? */
+/* perf_target_has_source - does the watch count this source? */
 bool perf_target_has_source(const struct perf_target *target,
                             const struct perf_source *source);
 

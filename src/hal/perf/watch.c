@@ -2,14 +2,14 @@
 /* hal/perf/watch.c - watches: processes whose notifications are wanted, with their hits. */
 #include "hal/perf/opening.h"
 #include "hal/perf/perf.h"
-#include "hal/perf/wide.h"
+#include "hal/perf/whole_machine.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Keep what a watch covers. */
+/* Keep what a watch counts. */
 static int
 watch_fill(struct perf_target *target, struct perf_source *const *sources,
            size_t source_count, const uint64_t *processors, size_t processor_words)
@@ -49,7 +49,8 @@ take_over_private(struct perf *perf, const struct perf_target *watch, uint64_t f
 }
 
 int
-perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns, struct perf_cover *cover)
+perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
+            struct perf_watcher *watcher)
 {
     struct perf_reading reading;
     struct perf_found found = {
@@ -58,11 +59,11 @@ perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns, struct perf_cover
     int attached = 0;
 
     if (result == 0 ||
-        (result == -EACCES && perf->wide_ns != 0 && reading.tids.count > 0)) {
+        (result == -EACCES && perf->machine_ns != 0 && reading.tids.count > 0)) {
         found.name = reading.name;
         found.tids = reading.tids.items;
         found.tid_count = reading.tids.count;
-        attached = perf_space_attach(&perf->space, &found, time_ns, cover);
+        attached = process_table_attach(&perf->processes, &found, time_ns, watcher);
     }
     perf_reading_finish(&reading);
     return attached < 0 && attached != -EEXIST ? attached : result;
@@ -77,9 +78,9 @@ watch_announce(struct perf *perf, struct perf_target *target, uint64_t from_ns)
     int result;
 
     perf->delivering = true;
-    result = perf_attach(perf, target->pid, from_ns, &target->cover);
+    result = perf_attach(perf, target->pid, from_ns, &target->watcher);
     perf->delivering = delivering;
-    if (result == -EACCES && perf->wide_ns != 0) {
+    if (result == -EACCES && perf->machine_ns != 0) {
         return 0;
     }
     return result == -ECHILD ? -ESRCH : result;
@@ -89,9 +90,9 @@ watch_announce(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 static int
 watch_known(struct perf *perf, struct perf_target *target)
 {
-    struct perf_process *process = perf_space_find(&perf->space, target->pid);
+    struct perf_process *process = process_table_find(&perf->processes, target->pid);
 
-    return process != NULL ? perf_space_cover(process, &target->cover) : 0;
+    return process != NULL ? process_table_add_watcher(process, &target->watcher) : 0;
 }
 
 int
@@ -181,14 +182,14 @@ perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
     if (result < 0) {
         return result;
     }
-    target->cover.descendants = descendants;
+    target->watcher.descendants = descendants;
     target->on_exec = on_exec;
     selection.sources = target->sources;
     selection.source_count = target->source_count;
     selection.processors = target->processors;
     selection.processor_words = target->processor_words;
     selection.side_band =
-        perf->wide_ns == 0 && perf_space_find(&perf->space, pid) == NULL;
+        perf->machine_ns == 0 && process_table_find(&perf->processes, pid) == NULL;
     selection.skip_covered = true;
 
     from_ns = perf_now_ns();

@@ -103,7 +103,7 @@ begin(void **state)
     assert_int_equal(perf_make_rings(perf), 0);
     target = perf_target_create((uint32_t)getpid());
     assert_non_null(target);
-    target->cover.descendants = true;
+    target->watcher.descendants = true;
     return 0;
 }
 

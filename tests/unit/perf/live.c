@@ -458,7 +458,7 @@ attach__four_threads__each_hit_once(void **state)
     assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_EXIT, (uint32_t)pid), 1);
     assert_int_equal(fake_count(&fixture.ke, NTPROF_IMAGE_UNMAP, (uint32_t)pid),
                      fake_count(&fixture.ke, NTPROF_IMAGE_MAP, (uint32_t)pid));
-    assert_int_equal(fixture.perf->space.processes.count, 0);
+    assert_int_equal(fixture.perf->processes.by_pid.count, 0);
     fixture_close(&fixture);
 }
 
@@ -525,7 +525,7 @@ watch__shell_command__told_in_order(void **state)
     assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_EXIT, 0), starts);
     assert_int_equal(fake_count(&fixture.ke, NTPROF_IMAGE_UNMAP, 0),
                      fake_count(&fixture.ke, NTPROF_IMAGE_MAP, 0));
-    assert_int_equal(fixture.perf->space.processes.count, 0);
+    assert_int_equal(fixture.perf->processes.by_pid.count, 0);
     close(child.to);
     fixture_close(&fixture);
 }
@@ -655,7 +655,7 @@ watch__200_forks__each_told_and_counted(void **state)
     assert_int_equal(fake_hits(&fixture.ke, source, 0), 400);
     assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_START, 0), 201);
     assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_EXIT, 0), 200);
-    assert_int_equal(fixture.perf->space.processes.count, 1);
+    assert_int_equal(fixture.perf->processes.by_pid.count, 1);
     child_end(&child);
     fixture_close(&fixture);
 }
@@ -776,7 +776,7 @@ watch__small_rings__loss_told_and_mappings_found_again(void **state)
     assert_int_equal(books.Expected, fake_hits(&fixture.ke, source, 0) + books.Lost +
                                          books.Throttled + books.Missed +
                                          books.Unfinished + books.Excluded);
-    assert_int_equal(fixture.perf->space.processes.count, 0);
+    assert_int_equal(fixture.perf->processes.by_pid.count, 0);
     assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_EXIT, 0),
                      fake_count(&fixture.ke, NTPROF_PROCESS_START, 0));
     assert_int_equal(fake_count(&fixture.ke, NTPROF_IMAGE_UNMAP, 0),
@@ -1180,7 +1180,7 @@ watch__set_uid_command__ends_at_its_exec(void **state)
         assert_int_equal(fixture.ke.seen[2].kind, NTPROF_PROCESS_EXIT);
         assert_int_equal(fixture.ke.count, 3);
     }
-    assert_int_equal(fixture.perf->space.processes.count, 0);
+    assert_int_equal(fixture.perf->processes.by_pid.count, 0);
     close(down[0]);
     close(down[1]);
     fixture_close(&fixture);
@@ -1254,7 +1254,7 @@ watch_all(struct fixture *fixture, KPROFILE_SOURCE source)
     assert_non_null(strstr(HalPerfBackend.Error(fixture->perf), "all processes"));
     assert_int_equal(fixture->ke.count, 0);
     assert_null(fixture->perf->targets);
-    assert_int_equal(fixture->perf->wide_ns, 0);
+    assert_int_equal(fixture->perf->machine_ns, 0);
     return false;
 }
 
@@ -1449,7 +1449,7 @@ watch_all__small_rings__loss_told_and_truth_found_again(void **state)
         fixture_close(&fixture);
         return;
     }
-    assert_non_null(perf_space_find(&fixture.perf->space, (uint32_t)before.pid));
+    assert_non_null(process_table_find(&fixture.perf->processes, (uint32_t)before.pid));
     for (int i = 0; i < 500; i++) {
         fork_and_exit();
     }
@@ -1464,8 +1464,8 @@ watch_all__small_rings__loss_told_and_truth_found_again(void **state)
         fork_and_exit(); /* a LOST record comes with the next that finds room */
         fixture.hal->Flush(fixture.perf);
     }
-    assert_null(perf_space_find(&fixture.perf->space, (uint32_t)before.pid));
-    process = perf_space_find(&fixture.perf->space, (uint32_t)unseen.pid);
+    assert_null(process_table_find(&fixture.perf->processes, (uint32_t)before.pid));
+    process = process_table_find(&fixture.perf->processes, (uint32_t)unseen.pid);
     assert_non_null(process);
     assert_true(process->mappings.count > 0);
     assert_int_equal(

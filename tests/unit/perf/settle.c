@@ -3,7 +3,7 @@
 #include "cmocka_all.h"
 #include "fake_ke.h"
 
-#include "hal/perf/descriptor.h"
+#include "hal/linux/descriptor.h"
 #include "hal/perf/settle.h"
 #include "hal/perf/target.h"
 

@@ -4,7 +4,7 @@
 #include "crafted.h"
 #include "fake_ke.h"
 
-#include "hal/perf/descriptor.h"
+#include "hal/linux/descriptor.h"
 #include "hal/perf/target.h"
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ setup(void **state)
                                .targets = &world.target,
                                .frozen_ns = UINT64_MAX};
     world.perf.merge.entries = world.merge;
-    perf_space_init(&world.perf.space, NULL, NULL);
+    process_table_init(&world.perf.processes, NULL, NULL);
     return 0;
 }
 
@@ -59,7 +59,7 @@ teardown(void **state)
     perf_events_finish(&world.target.events);
     perf_idmap_finish(&world.perf.events);
     perf_idmap_finish(&world.perf.witnesses);
-    perf_space_finish(&world.perf.space);
+    process_table_finish(&world.perf.processes);
     fake_clear(&world.ke);
     return 0;
 }

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/linux/event.c - perf_event_open with what all events of the back end have in common. */
+#include "hal/linux/event.h"
+
+#include "hal/linux/descriptor.h"
+#include "hal/linux/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The user registers that tell in which code segment a hit was, and where in it. */
+#if defined(__x86_64__) || defined(__i386__)
+#include <asm/perf_regs.h>
+enum { SELECTOR_REGISTERS = 1u << PERF_REG_X86_IP | 1u << PERF_REG_X86_CS };
+#else
+enum { SELECTOR_REGISTERS = 0 };
+#endif
+
+/* PERF_FORMAT_LOST by its number: headers older than the kernel do not name it. */
+enum { READ_LOST = 1u << 4 };
+
+/* What read() gives. */
+struct reading {
+    uint64_t value;
+    uint64_t enabled_ns;
+    uint64_t running_ns;
+    uint64_t lost; /* with read_lost only */
+};
+
+static int
+try_event_open(struct perf_event_attr *attr, int pid, int processor, bool cgroup)
+{
+    const unsigned long flags =
+        PERF_FLAG_FD_CLOEXEC | (cgroup ? PERF_FLAG_PID_CGROUP : 0u);
+    const long fd = syscall(SYS_perf_event_open, attr, pid, processor, -1, flags);
+
+    return fd < 0 ? -errno : (int)fd;
+}
+
+static bool
+raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= limit.rlim_max) {
+        return false;
+    }
+    limit.rlim_cur = limit.rlim_max;
+    return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+int
+perf_call_event_open(struct perf_event_attr *attr, int pid, int processor, bool cgroup)
+{
+    int fd = try_event_open(attr, pid, processor, cgroup);
+
+    if (fd == -EMFILE && raise_descriptor_limit()) {
+        fd = try_event_open(attr, pid, processor, cgroup);
+    }
+    return cgroup && fd == -ENOENT ? -EBADF : perf_descriptor_own(fd);
+}
+
+static void
+fill_attr(struct perf_event_attr *attr, const struct perf_event_request *request,
+          const struct perf_features *features)
+{
+    *attr = (struct perf_event_attr){
+        .type = PERF_TYPE_SOFTWARE,
+        .config = PERF_COUNT_SW_DUMMY,
+        .size = sizeof(*attr),
+        .sample_type = PERF_SAMPLE_LAYOUT,
+        .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+        .sample_id_all = 1,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC_RAW,
+        .watermark = 1,
+        .wakeup_watermark = request->wakeup_bytes,
+        .exclude_hv = 1,
+        .exclude_kernel = !request->kernel,
+        .disabled = request->on_exec,
+        .enable_on_exec = request->on_exec,
+        .inherit = request->inherit,
+        .inherit_thread =
+            request->inherit && request->threads_only && features->inherit_thread,
+        .mmap = request->side_band,
+        .mmap2 = request->side_band,
+        .comm = request->side_band,
+        .comm_exec = request->side_band,
+        .task = request->side_band || request->switches,
+        .context_switch = request->switches,
+    };
+    if (features->read_lost) {
+        attr->read_format |= READ_LOST;
+    }
+    if (features->user_registers) {
+        attr->sample_type |= PERF_SAMPLE_REGS_USER;
+        attr->sample_regs_user = SELECTOR_REGISTERS;
+    }
+    if (request->source != NULL) {
+        perf_source_attr(request->source, attr);
+    }
+}
+
+/* Does the kernel know these features? For the calling thread, which anyone may measure. */
+static bool
+can_open(bool inherit, const struct perf_features *features)
+{
+    const struct perf_event_request request = {.inherit = inherit,
+                                               .threads_only = inherit};
+    struct perf_event_attr attr;
+    int fd;
+
+    fill_attr(&attr, &request, features);
+    fd = try_event_open(&attr, 0, -1, false);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd >= 0;
+}
+
+void
+perf_features_probe(struct perf_features *features, bool selectors)
+{
+    *features = (struct perf_features){.inherit_thread = true};
+    features->inherit_thread = can_open(true, features);
+    features->read_lost = true;
+    features->read_lost = can_open(false, features);
+    features->user_registers = selectors && SELECTOR_REGISTERS != 0;
+    features->user_registers = features->user_registers && can_open(false, features);
+}
+
+int
+perf_event_open_fd(const struct perf_event_request *request,
+                   const struct perf_features *features, int pid, int processor)
+{
+    struct perf_event_attr attr;
+
+    fill_attr(&attr, request, features);
+    return perf_call_event_open(&attr, pid, processor, request->cgroup);
+}
+
+static bool
+read_event(const struct perf_event *event, const struct perf_features *features,
+           struct reading *reading)
+{
+    const size_t bytes =
+        features->read_lost ? sizeof(*reading) : offsetof(struct reading, lost);
+
+    *reading = (struct reading){0};
+    return event->fd >= 0 && read(event->fd, reading, bytes) == (ssize_t)bytes;
+}
+
+bool
+perf_event_grows(struct perf_event *event, const struct perf_features *features)
+{
+    const uint64_t before_ns = event->enabled_ns;
+    struct reading reading;
+
+    if (!read_event(event, features, &reading)) {
+        return false;
+    }
+    event->enabled_ns = reading.enabled_ns;
+    return reading.enabled_ns > before_ns;
+}
+
+void
+perf_event_read_counts(const struct perf_event *event,
+                       const struct perf_features *features, struct perf_counts *counts)
+{
+    struct reading reading;
+
+    *counts = (struct perf_counts){0};
+    if (!read_event(event, features, &reading)) {
+        return;
+    }
+    counts->events = reading.value - event->base.events;
+    counts->running_ns = reading.running_ns - event->base.running_ns;
+    if (event->tells_silence && counts->running_ns > counts->events) {
+        counts->silent_ns = counts->running_ns - counts->events;
+    }
+    counts->lost = reading.lost;
+}
+
+int
+perf_events_add(struct perf_events *events, struct perf_event *event)
+{
+    if (events->count == events->capacity) {
+        const size_t capacity = events->capacity == 0 ? 16 : events->capacity * 2;
+        struct perf_event **items =
+            realloc(events->items, capacity * sizeof(struct perf_event *));
+
+        if (items == NULL) {
+            return -ENOMEM;
+        }
+        events->items = items;
+        events->capacity = capacity;
+    }
+    events->items[events->count++] = event;
+    return 0;
+}
+
+void
+perf_events_finish(struct perf_events *events)
+{
+    free(events->items);
+    *events = (struct perf_events){0};
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/linux/mapping.c - sorted ranges with shared images. */
+#include "hal/linux/mapping.h"
+
+#include <errno.h>
+#include <ntprof/notification.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct perf_image *
+perf_image_create(const char *name, uint32_t device_major, uint32_t device_minor,
+                  uint64_t inode, uint64_t inode_generation)
+{
+    const size_t bytes = strlen(name) + 1;
+    struct perf_image *image = malloc(sizeof(*image) + bytes);
+
+    if (image == NULL) {
+        return NULL;
+    }
+    *image = (struct perf_image){
+        .references = 1,
+        .flags = inode == 0 ? NTPROF_IMAGE_ANONYMOUS : 0,
+        .device_major = device_major,
+        .device_minor = device_minor,
+        .inode = inode,
+        .inode_generation = inode_generation,
+    };
+    memcpy(image->name, name, bytes);
+    return image;
+}
+
+void
+perf_image_release(struct perf_image *image)
+{
+    if (--image->references == 0) {
+        free(image);
+    }
+}
+
+static uint64_t
+end_of(const struct perf_mapping *mapping)
+{
+    return mapping->base + mapping->length;
+}
+
+/* Index of the first mapping that ends above address. */
+static size_t
+first_above(const struct perf_mappings *mappings, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = mappings->count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (end_of(&mappings->items[middle]) > address) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+static int
+reserve(struct perf_mappings *mappings, size_t count)
+{
+    struct perf_mapping *items;
+    size_t capacity = mappings->capacity;
+
+    if (count <= capacity) {
+        return 0;
+    }
+    while (capacity < count) {
+        capacity = capacity == 0 ? 16 : capacity * 2;
+    }
+    items = realloc(mappings->items, capacity * sizeof(*items));
+    if (items == NULL) {
+        return -ENOMEM;
+    }
+    mappings->items = items;
+    mappings->capacity = capacity;
+    return 0;
+}
+
+int
+perf_mappings_insert(struct perf_mappings *mappings, struct perf_mapping mapping)
+{
+    const size_t index = first_above(mappings, mapping.base);
+    struct perf_mapping *place;
+    int result;
+
+    if (index < mappings->count && mappings->items[index].base < end_of(&mapping)) {
+        result = -EINVAL;
+        goto release_image;
+    }
+    result = reserve(mappings, mappings->count + 1);
+    if (result < 0) {
+        goto release_image;
+    }
+    place = mappings->items + index;
+    memmove(place + 1, place, (mappings->count - index) * sizeof(*place));
+    *place = mapping;
+    mappings->count++;
+    return 0;
+
+release_image:
+    perf_image_release(mapping.image);
+    return result;
+}
+
+int
+perf_mappings_copy(struct perf_mappings *to, const struct perf_mappings *from)
+{
+    const int result = reserve(to, from->count);
+
+    if (result < 0) {
+        return result;
+    }
+    for (size_t i = 0; i < from->count; i++) {
+        to->items[i] = from->items[i];
+        to->items[i].image->references++;
+    }
+    to->count = from->count;
+    return 0;
+}
+
+const struct perf_mapping *
+perf_mappings_find(const struct perf_mappings *mappings, uint64_t address)
+{
+    const size_t index = first_above(mappings, address);
+
+    return index < mappings->count && mappings->items[index].base <= address
+               ? &mappings->items[index]
+               : NULL;
+}
+
+bool
+perf_mappings_overlap(const struct perf_mappings *mappings, uint64_t base,
+                      uint64_t length)
+{
+    const size_t index = first_above(mappings, base);
+
+    return index < mappings->count && mappings->items[index].base < base + length;
+}
+
+/* Generations are known from records, not from /proc. */
+static bool
+same_image(const struct perf_image *one, const struct perf_image *other)
+{
+    return one->inode == other->inode && one->device_major == other->device_major &&
+           one->device_minor == other->device_minor &&
+           (one->inode_generation == other->inode_generation ||
+            one->inode_generation == 0 || other->inode_generation == 0) &&
+           strcmp(one->name, other->name) == 0;
+}
+
+bool
+perf_mappings_hold(const struct perf_mappings *mappings,
+                   const struct perf_mapping *mapping)
+{
+    const size_t index = first_above(mappings, mapping->base);
+    const struct perf_mapping *found;
+
+    if (index == mappings->count) {
+        return false;
+    }
+    found = &mappings->items[index];
+    return found->base == mapping->base && found->length == mapping->length &&
+           (found->file_offset == mapping->file_offset ||
+            (found->image->flags & NTPROF_IMAGE_ANONYMOUS) != 0) &&
+           same_image(found->image, mapping->image);
+}
+
+/* The pieces of [first, last] outside [base, end), with references of their own. */
+static size_t
+pieces_outside(const struct perf_mapping *first, const struct perf_mapping *last,
+               uint64_t base, uint64_t end, struct perf_mapping left[2])
+{
+    size_t count = 0;
+
+    if (first->base < base) {
+        left[count] = *first;
+        left[count].length = base - first->base;
+        left[count++].image->references++;
+    }
+    if (end_of(last) > end) {
+        left[count] = *last;
+        left[count].base = end;
+        left[count].length = end_of(last) - end;
+        left[count].file_offset += end - last->base;
+        left[count++].image->references++;
+    }
+    return count;
+}
+
+int
+perf_mappings_cut(struct perf_mappings *mappings, uint64_t base, uint64_t length,
+                  struct perf_mappings *gone, struct perf_mapping left[2],
+                  size_t *left_count)
+{
+    const uint64_t end = base + length;
+    const size_t first = first_above(mappings, base);
+    size_t behind = first;
+    size_t pieces;
+    struct perf_mapping *items;
+
+    *left_count = 0;
+    while (behind < mappings->count && mappings->items[behind].base < end) {
+        behind++;
+    }
+    if (behind == first) {
+        return 0;
+    }
+    if (reserve(gone, behind - first) < 0 ||
+        reserve(mappings, mappings->count + 1) < 0) {
+        perf_mappings_finish(gone);
+        return -ENOMEM;
+    }
+    items = mappings->items;
+    pieces = pieces_outside(&items[first], &items[behind - 1], base, end, left);
+    gone->count = behind - first;
+    memcpy(gone->items, &items[first], gone->count * sizeof(*items));
+
+    memmove(&items[first + pieces], &items[behind],
+            (mappings->count - behind) * sizeof(*items));
+    memcpy(&items[first], left, pieces * sizeof(*items));
+    mappings->count = mappings->count - gone->count + pieces;
+    *left_count = pieces;
+    return 0;
+}
+
+void
+perf_mappings_finish(struct perf_mappings *mappings)
+{
+    for (size_t i = 0; i < mappings->count; i++) {
+        perf_image_release(mappings->items[i].image);
+    }
+    free(mappings->items);
+    *mappings = (struct perf_mappings){0};
+}

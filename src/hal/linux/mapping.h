@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/linux/mapping.h - what a process has mapped executable: ranges sorted by base that do not
+ * overlap, each with a shared image.
+ */
+#ifndef HAL_LINUX_MAPPING_H
+#define HAL_LINUX_MAPPING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is mapped; shared by all mappings of it. */
+struct perf_image {
+    size_t references;
+    uint32_t flags; /* NTPROF_IMAGE_... */
+    uint32_t device_major;
+    uint32_t device_minor;
+    uint64_t inode;
+    uint64_t inode_generation; /* 0: not known */
+    char name[];
+};
+
+struct perf_mapping {
+    uint64_t base;
+    uint64_t length; /* base + length does not wrap */
+    uint64_t file_offset;
+    struct perf_image *image;
+};
+
+/* Owns a reference on each image. All zero: empty. */
+struct perf_mappings {
+    struct perf_mapping *items;
+    size_t count;
+    size_t capacity;
+};
+
+/* perf_image_create - with one reference; anonymous without an inode. NULL without memory. */
+struct perf_image *perf_image_create(const char *name, uint32_t device_major,
+                                     uint32_t device_minor, uint64_t inode,
+                                     uint64_t inode_generation);
+
+/* perf_image_release - give a reference back. */
+void perf_image_release(struct perf_image *image);
+
+/*
+ * perf_mappings_insert - add a mapping that overlaps none; takes over the image's reference, also
+ * on failure. Returns 0, -ENOMEM, or -EINVAL if it overlaps one.
+ */
+int perf_mappings_insert(struct perf_mappings *mappings, struct perf_mapping mapping);
+
+/* perf_mappings_copy - to: empty. Returns 0 or -ENOMEM (then to is still empty). */
+int perf_mappings_copy(struct perf_mappings *to, const struct perf_mappings *from);
+
+/* perf_mappings_find - the mapping that has this address, or NULL. */
+const struct perf_mapping *perf_mappings_find(const struct perf_mappings *mappings,
+                                              uint64_t address);
+
+/* perf_mappings_overlap - is any of [base, base + length) mapped? */
+bool perf_mappings_overlap(const struct perf_mappings *mappings, uint64_t base,
+                           uint64_t length);
+
+/* perf_mappings_hold - is exactly this mapping among them? */
+bool perf_mappings_hold(const struct perf_mappings *mappings,
+                        const struct perf_mapping *mapping);
+
+/*
+ * perf_mappings_cut - take a range out.
+ *
+ *   gone        out: the mappings that overlapped it, whole; was empty
+ *   left        out: the pieces of them that remain mapped
+ *   left_count  out: 0..2
+ *
+ * Returns 0 or -ENOMEM (nothing changed).
+ */
+int perf_mappings_cut(struct perf_mappings *mappings, uint64_t base, uint64_t length,
+                      struct perf_mappings *gone, struct perf_mapping left[2],
+                      size_t *left_count);
+
+/* perf_mappings_finish - drop all. */
+void perf_mappings_finish(struct perf_mappings *mappings);
+
+#endif

@@ -1,0 +1,669 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/linux/process_table.c - applies records to the table of processes and tells what changed. */
+#include "hal/linux/process_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FORK_TWIN_NS = 1000000, FORK_LATE_NS = 1000000000 };
+
+/* ---- telling ---- */
+
+static void
+tell(struct process_table *table, ntprof_notification *notification)
+{
+    if (table->notify == NULL) {
+        return;
+    }
+    notification->size = sizeof(*notification);
+    if (notification->name == NULL) {
+        notification->name = "";
+    }
+    table->notify(table->context, notification);
+}
+
+static void
+tell_process(struct process_table *table, uint32_t kind,
+             const struct perf_process *process, uint64_t time_ns, uint32_t tid)
+{
+    ntprof_notification notification = {
+        .kind = kind,
+        .pid = process->pid,
+        .tid = tid,
+        .time_ns = time_ns,
+        .name = process->name,
+    };
+
+    if (kind == NTPROF_PROCESS_START) {
+        notification.parent_pid = process->parent_pid;
+    }
+    tell(table, &notification);
+}
+
+static void
+tell_mapping(struct process_table *table, uint32_t kind,
+             const struct perf_process *process, const struct perf_mapping *mapping,
+             uint64_t time_ns, uint32_t tid)
+{
+    const struct perf_image *image = mapping->image;
+    ntprof_notification notification = {
+        .kind = kind,
+        .pid = process->pid,
+        .tid = tid,
+        .time_ns = time_ns,
+        .name = image->name,
+        .base = mapping->base,
+        .length = mapping->length,
+        .file_offset = mapping->file_offset,
+        .device_major = image->device_major,
+        .device_minor = image->device_minor,
+        .inode = image->inode,
+        .inode_generation = image->inode_generation,
+        .image_flags = image->flags,
+    };
+
+    tell(table, &notification);
+}
+
+/* ---- threads ---- */
+
+static void
+thread_unlink(struct perf_thread *thread)
+{
+    if (thread->previous != NULL) {
+        thread->previous->next = thread->next;
+    } else {
+        thread->process->threads = thread->next;
+    }
+    if (thread->next != NULL) {
+        thread->next->previous = thread->previous;
+    }
+}
+
+/* Both numbers make the key: a tid whose end was lost may be another process's by now. */
+static uint64_t
+thread_key(uint32_t pid, uint32_t tid)
+{
+    return (uint64_t)pid << 32 | tid;
+}
+
+static struct perf_thread *
+thread_find(const struct process_table *table, uint32_t pid, uint32_t tid)
+{
+    return perf_idmap_find(&table->by_tid, thread_key(pid, tid));
+}
+
+static void
+thread_remove(struct process_table *table, struct perf_thread *thread)
+{
+    perf_idmap_remove(&table->by_tid, thread_key(thread->process->pid, thread->tid));
+    thread_unlink(thread);
+    free(thread);
+}
+
+static int
+thread_add(struct process_table *table, struct perf_process *process, uint32_t tid)
+{
+    struct perf_thread *thread;
+    int result;
+
+    if (thread_find(table, process->pid, tid) != NULL) {
+        return 0;
+    }
+    thread = calloc(1, sizeof(*thread));
+    if (thread == NULL) {
+        return -ENOMEM;
+    }
+    result = perf_idmap_put(&table->by_tid, thread_key(process->pid, tid), thread);
+    if (result < 0) {
+        free(thread);
+        return result;
+    }
+    thread->tid = tid;
+    thread->process = process;
+    thread->next = process->threads;
+    if (thread->next != NULL) {
+        thread->next->previous = thread;
+    }
+    process->threads = thread;
+    return 0;
+}
+
+static void
+threads_clear(struct process_table *table, struct perf_process *process)
+{
+    while (process->threads != NULL) {
+        thread_remove(table, process->threads);
+    }
+}
+
+/* ---- processes ---- */
+
+static void
+process_free(struct perf_process *process)
+{
+    perf_mappings_finish(&process->mappings);
+    free(process->watchers);
+    free(process);
+}
+
+static void
+process_set_name(struct perf_process *process, const char *name)
+{
+    const size_t length = strnlen(name, sizeof(process->name) - 1);
+
+    memcpy(process->name, name, length);
+    process->name[length] = 0;
+}
+
+/* A process with one thread and no mapping; nothing is told yet. */
+static struct perf_process *
+process_create(struct process_table *table, uint32_t pid, uint32_t tid,
+               uint64_t time_ns)
+{
+    struct perf_process *process = calloc(1, sizeof(*process));
+
+    if (process == NULL) {
+        return NULL;
+    }
+    process->pid = pid;
+    process->start_ns = time_ns;
+    if (thread_add(table, process, tid) < 0) {
+        goto free_process;
+    }
+    if (perf_idmap_put(&table->by_pid, pid, process) < 0) {
+        goto clear_threads;
+    }
+    return process;
+
+clear_threads:
+    threads_clear(table, process);
+free_process:
+    process_free(process);
+    return NULL;
+}
+
+/* Forget a process that was created but not told of. */
+static void
+process_discard(struct process_table *table, struct perf_process *process)
+{
+    perf_idmap_remove(&table->by_pid, process->pid);
+    threads_clear(table, process);
+    process_free(process);
+}
+
+static void
+unmap_all(struct process_table *table, struct perf_process *process, uint64_t time_ns,
+          uint32_t tid)
+{
+    struct perf_mappings gone = process->mappings;
+
+    /* Taken out first: a callback that looks sees the process without them. */
+    process->mappings = (struct perf_mappings){0};
+    for (size_t i = 0; i < gone.count; i++) {
+        tell_mapping(table, NTPROF_IMAGE_UNMAP, process, &gone.items[i], time_ns, tid);
+    }
+    perf_mappings_finish(&gone);
+}
+
+static void
+tell_start(struct process_table *table, const struct perf_process *process,
+           uint64_t time_ns, uint32_t tid)
+{
+    tell_process(table, NTPROF_PROCESS_START, process, time_ns, tid);
+    for (size_t i = 0; i < process->mappings.count; i++) {
+        tell_mapping(table, NTPROF_IMAGE_MAP, process, &process->mappings.items[i],
+                     time_ns, tid);
+    }
+}
+
+int
+process_table_add_watcher(struct perf_process *process, struct perf_watcher *watcher)
+{
+    struct perf_watcher **watchers;
+
+    for (size_t i = 0; i < process->watcher_count; i++) {
+        if (process->watchers[i] == watcher) {
+            return 0;
+        }
+    }
+    watchers = realloc(process->watchers,
+                       (process->watcher_count + 1) * sizeof(*process->watchers));
+    if (watchers == NULL) {
+        return -ENOMEM;
+    }
+    process->watchers = watchers;
+    process->watchers[process->watcher_count++] = watcher;
+    return 0;
+}
+
+void
+process_table_end(struct process_table *table, struct perf_process *process,
+                  uint64_t time_ns)
+{
+    perf_idmap_remove(&table->by_pid, process->pid);
+    threads_clear(table, process);
+    unmap_all(table, process, time_ns, 0);
+    tell_process(table, NTPROF_PROCESS_EXIT, process, time_ns, 0);
+    process_free(process);
+}
+
+/* ---- records ---- */
+
+static int
+inherit_covers(struct perf_process *child, const struct perf_process *parent)
+{
+    for (size_t i = 0; i < parent->watcher_count; i++) {
+        if (parent->watchers[i]->descendants &&
+            process_table_add_watcher(child, parent->watchers[i]) < 0) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+/* What a child begins with: the parent's name, mappings and wider watchers. */
+static int
+inherit(struct perf_process *child, const struct perf_process *parent)
+{
+    process_set_name(child, parent->name);
+    return inherit_covers(child, parent) < 0
+               ? -ENOMEM
+               : perf_mappings_copy(&child->mappings, &parent->mappings);
+}
+
+static bool
+covers_children(const struct perf_process *process)
+{
+    for (size_t i = 0; i < process->watcher_count; i++) {
+        if (process->watchers[i]->descendants) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A child of a watched process begins. */
+static void
+apply_process_start(struct process_table *table, const struct perf_record *record)
+{
+    const struct perf_process *parent = process_table_find(table, record->parent_pid);
+    struct perf_process *process = process_table_find(table, record->pid);
+
+    if (!table->all && (parent == NULL || !covers_children(parent))) {
+        return;
+    }
+    if (process != NULL) {
+        if (record->time_ns < process->read_ns ||
+            (process->parent_pid == record->parent_pid &&
+             record->time_ns - process->start_ns < FORK_TWIN_NS)) {
+            return; /* found in /proc already, or told by two events */
+        }
+        if (process->read_ns != 0 && process->parent_pid == 0 &&
+            record->time_ns - process->read_ns < FORK_LATE_NS) {
+            /* Found in /proc before its creator came to tell of it. */
+            process->parent_pid = record->parent_pid;
+            process->start_ns = record->time_ns;
+            if (parent != NULL && inherit_covers(process, parent) < 0) {
+                table->dropped++;
+            }
+            return;
+        }
+        process_table_end(table, process, record->time_ns);
+        /* The callback may have done much, but takes no process away. */
+    }
+    process = process_create(table, record->pid, record->tid, record->time_ns);
+    if (process == NULL) {
+        table->dropped++;
+        return;
+    }
+    process->parent_pid = record->parent_pid;
+    if (parent != NULL && inherit(process, parent) < 0) {
+        process_discard(table, process);
+        table->dropped++;
+        return;
+    }
+    tell_start(table, process, record->time_ns, record->tid);
+}
+
+static void
+apply_fork(struct process_table *table, const struct perf_record *record)
+{
+    struct perf_process *process;
+
+    if (record->pid != record->parent_pid) {
+        apply_process_start(table, record);
+        return;
+    }
+    process = process_table_find(table, record->pid);
+    if (process != NULL && thread_add(table, process, record->tid) < 0) {
+        table->dropped++;
+    }
+}
+
+static void
+apply_exit(struct process_table *table, const struct perf_record *record)
+{
+    struct perf_thread *thread = thread_find(table, record->pid, record->tid);
+    struct perf_process *process;
+
+    if (thread == NULL) {
+        return;
+    }
+    process = thread->process;
+    thread_remove(table, thread);
+    if (process->threads == NULL) {
+        process_table_end(table, process, record->time_ns);
+    }
+}
+
+/* A process not known yet runs a program: the one that was to be watched from its exec on. */
+static struct perf_process *
+begin_at_exec(struct process_table *table, const struct perf_record *record,
+              struct perf_watcher *watcher)
+{
+    struct perf_process *process;
+
+    process = process_create(table, record->pid, record->tid, record->time_ns);
+    if (process == NULL) {
+        return NULL;
+    }
+    if (watcher != NULL && process_table_add_watcher(process, watcher) < 0) {
+        process_discard(table, process);
+        return NULL;
+    }
+    process_set_name(process, record->name);
+    tell_start(table, process, record->time_ns, record->tid);
+    return process;
+}
+
+/* After an exec the other threads are gone, and the one that did it has the main thread's number.
+ * It is added first: a process never is without a thread. */
+static void
+keep_only_thread(struct process_table *table, struct perf_process *process,
+                 uint32_t tid)
+{
+    struct perf_thread *next;
+
+    if (thread_add(table, process, tid) < 0) {
+        table->dropped++;
+        return;
+    }
+    for (struct perf_thread *thread = process->threads; thread != NULL; thread = next) {
+        next = thread->next;
+        if (thread->tid != tid) {
+            thread_remove(table, thread);
+        }
+    }
+}
+
+static void
+apply_exec(struct process_table *table, const struct perf_record *record,
+           struct perf_watcher *watcher)
+{
+    struct perf_process *process = process_table_find(table, record->pid);
+
+    if (process == NULL) {
+        if (watcher == NULL && !table->all) {
+            return;
+        }
+        process = begin_at_exec(table, record, watcher);
+        if (process == NULL) {
+            table->dropped++;
+            return;
+        }
+    }
+    unmap_all(table, process, record->time_ns, record->tid);
+    keep_only_thread(table, process, record->tid);
+    process_set_name(process, record->name);
+    tell_process(table, NTPROF_PROCESS_EXEC, process, record->time_ns, record->tid);
+}
+
+static void
+apply_comm(struct process_table *table, const struct perf_record *record,
+           struct perf_watcher *watcher)
+{
+    struct perf_process *process;
+
+    if ((record->misc & PERF_RECORD_MISC_COMM_EXEC) != 0) {
+        apply_exec(table, record, watcher);
+        return;
+    }
+    process = process_table_find(table, record->pid);
+    if (process == NULL || record->tid != record->pid ||
+        strncmp(process->name, record->name, sizeof(process->name) - 1) == 0) {
+        return;
+    }
+    process_set_name(process, record->name);
+    tell_process(table, NTPROF_PROCESS_NAME, process, record->time_ns, record->tid);
+}
+
+/* Unmap what [base, base + length) overlaps, and map again what is left of it. */
+static void
+make_room(struct process_table *table, struct perf_process *process, uint64_t base,
+          uint64_t length, uint64_t time_ns, uint32_t tid)
+{
+    struct perf_mappings gone = {0};
+    struct perf_mapping left[2];
+    size_t left_count;
+
+    if (perf_mappings_cut(&process->mappings, base, length, &gone, left, &left_count) <
+        0) {
+        table->dropped++;
+        return;
+    }
+    for (size_t i = 0; i < gone.count; i++) {
+        tell_mapping(table, NTPROF_IMAGE_UNMAP, process, &gone.items[i], time_ns, tid);
+    }
+    for (size_t i = 0; i < left_count; i++) {
+        tell_mapping(table, NTPROF_IMAGE_MAP, process, &left[i], time_ns, tid);
+    }
+    perf_mappings_finish(&gone);
+}
+
+/* Map, unless the very same is there. Takes over the image's reference. */
+static void
+map(struct process_table *table, struct perf_process *process,
+    struct perf_mapping mapping, uint64_t time_ns, uint32_t tid)
+{
+    if (perf_mappings_hold(&process->mappings, &mapping)) {
+        perf_image_release(mapping.image);
+        return;
+    }
+    make_room(table, process, mapping.base, mapping.length, time_ns, tid);
+    if (perf_mappings_insert(&process->mappings, mapping) < 0) {
+        table->dropped++;
+        return;
+    }
+    tell_mapping(table, NTPROF_IMAGE_MAP, process, &mapping, time_ns, tid);
+}
+
+static void
+apply_mmap2(struct process_table *table, const struct perf_record *record)
+{
+    struct perf_process *process = process_table_find(table, record->pid);
+    struct perf_mapping mapping = {
+        .base = record->base,
+        .length = record->length,
+        .file_offset = record->file_offset,
+    };
+
+    if (process == NULL || (record->misc & PERF_RECORD_MISC_MMAP_DATA) != 0) {
+        return;
+    }
+    mapping.image =
+        perf_image_create(record->name, record->device_major, record->device_minor,
+                          record->inode, record->inode_generation);
+    if (mapping.image == NULL) {
+        table->dropped++;
+        return;
+    }
+    map(table, process, mapping, record->time_ns, record->tid);
+}
+
+/* ---- for other files ---- */
+
+void
+process_table_init(struct process_table *table, perf_notify *notify, void *context)
+{
+    *table = (struct process_table){.notify = notify, .context = context};
+}
+
+void
+process_table_finish(struct process_table *table)
+{
+    for (size_t i = 0; i < table->by_pid.capacity; i++) {
+        struct perf_process *process = table->by_pid.entries[i].value;
+
+        if (process != NULL) {
+            threads_clear(table, process);
+            process_free(process);
+        }
+    }
+    perf_idmap_finish(&table->by_pid);
+    perf_idmap_finish(&table->by_tid);
+}
+
+struct perf_process *
+process_table_find(const struct process_table *table, uint32_t pid)
+{
+    return perf_idmap_find(&table->by_pid, pid);
+}
+
+int
+process_table_attach(struct process_table *table, const struct perf_found *found,
+                     uint64_t time_ns, struct perf_watcher *watcher)
+{
+    struct perf_process *process = process_table_find(table, found->pid);
+
+    if (process != NULL) {
+        perf_mappings_finish(found->mappings);
+        return watcher == NULL || process_table_add_watcher(process, watcher) == 0
+                   ? -EEXIST
+                   : -ENOMEM;
+    }
+    process = process_create(table, found->pid, found->tids[0], time_ns);
+    if (process == NULL) {
+        goto no_memory;
+    }
+    for (size_t i = 1; i < found->tid_count; i++) {
+        if (thread_add(table, process, found->tids[i]) < 0) {
+            goto discard_process;
+        }
+    }
+    if (watcher != NULL && process_table_add_watcher(process, watcher) < 0) {
+        goto discard_process;
+    }
+    process_set_name(process, found->name);
+    process->read_ns = found->read_ns;
+    process->mappings = *found->mappings;
+    *found->mappings = (struct perf_mappings){0};
+    tell_start(table, process, time_ns, 0);
+    return 0;
+
+discard_process:
+    process_discard(table, process);
+no_memory:
+    perf_mappings_finish(found->mappings);
+    return -ENOMEM;
+}
+
+/* The kernel's numbers for processes out of the session's pid namespace, and for ends of threads. */
+static bool
+is_nobody(uint32_t pid)
+{
+    return pid == 0 || pid == UINT32_MAX;
+}
+
+/* Does a record only repeat what was read of its process? Not so of threads: one that ended
+ * while it was read may have been seen. */
+static bool
+is_read_already(const struct process_table *table, const struct perf_record *record)
+{
+    const struct perf_process *const process = process_table_find(table, record->pid);
+
+    return process != NULL && record->time_ns < process->read_ns;
+}
+
+void
+process_table_apply(struct process_table *table, const struct perf_record *record,
+                    struct perf_watcher *watcher)
+{
+    table->last_ns = record->time_ns;
+    if (is_nobody(record->pid)) {
+        return;
+    }
+    switch (record->type) {
+    case PERF_RECORD_COMM:
+        if (!is_read_already(table, record)) {
+            apply_comm(table, record, watcher);
+        }
+        break;
+    case PERF_RECORD_FORK:
+        apply_fork(table, record);
+        break;
+    case PERF_RECORD_EXIT:
+        apply_exit(table, record);
+        break;
+    case PERF_RECORD_MMAP2:
+        if (!is_read_already(table, record)) {
+            apply_mmap2(table, record);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+void
+process_table_resync(struct process_table *table, struct perf_process *process,
+                     const uint32_t *tids, size_t tid_count,
+                     struct perf_mappings *mappings, uint64_t time_ns)
+{
+    struct perf_mappings known = {0};
+
+    keep_only_thread(table, process, tids[0]);
+    for (size_t i = 1; i < tid_count; i++) {
+        if (thread_add(table, process, tids[i]) < 0) {
+            table->dropped++;
+        }
+    }
+
+    if (perf_mappings_copy(&known, &process->mappings) < 0) {
+        table->dropped++;
+        perf_mappings_finish(mappings);
+        return;
+    }
+    /* What is no more, then what is new; map() leaves alone what stays. */
+    for (size_t i = 0; i < known.count; i++) {
+        if (!perf_mappings_hold(mappings, &known.items[i])) {
+            make_room(table, process, known.items[i].base, known.items[i].length,
+                      time_ns, 0);
+        }
+    }
+    for (size_t i = 0; i < mappings->count; i++) {
+        mappings->items[i].image->references++;
+        map(table, process, mappings->items[i], time_ns, 0);
+    }
+    perf_mappings_finish(&known);
+    perf_mappings_finish(mappings);
+}
+
+void
+process_table_add_unreported(struct process_table *table, struct perf_process *process,
+                             struct perf_mappings *mappings, uint64_t address,
+                             uint64_t time_ns)
+{
+    for (size_t i = 0; i < mappings->count; i++) {
+        const struct perf_mapping *const mapping = &mappings->items[i];
+
+        if (address - mapping->base < mapping->length ||
+            !perf_mappings_overlap(&process->mappings, mapping->base,
+                                   mapping->length)) {
+            mapping->image->references++;
+            map(table, process, *mapping, time_ns, 0);
+        }
+    }
+    perf_mappings_finish(mappings);
+}

@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/linux/procfs.c - reads /proc whole, then parses text that nobody can change any more. */
+#include "hal/linux/procfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { READ_BYTES = 65536, PATH_BYTES = 64 };
+
+/* What changes meanwhile is read again: so often, and until so many entries have been read. */
+enum { READINGS_MAX = 100, ENTRIES_MAX = 20000 };
+
+/* The kernel's PF_EXITING: on its way out; it runs no program any more, and makes no other thread. */
+enum { FLAG_EXITING = 4 };
+
+/* What /proc/PID/task/TID/stat tells of a thread. */
+struct thread_stat {
+    char state;
+    uint32_t flags;
+    size_t threads; /* of its process */
+};
+
+int
+perf_tids_add(struct perf_tids *tids, uint32_t tid)
+{
+    if (tids->count == tids->capacity) {
+        const size_t capacity = tids->capacity == 0 ? 16 : tids->capacity * 2;
+        uint32_t *items = realloc(tids->items, capacity * sizeof(*items));
+
+        if (items == NULL) {
+            return -ENOMEM;
+        }
+        tids->items = items;
+        tids->capacity = capacity;
+    }
+    tids->items[tids->count++] = tid;
+    return 0;
+}
+
+bool
+perf_tids_hold(const struct perf_tids *tids, uint32_t tid)
+{
+    for (size_t i = 0; i < tids->count; i++) {
+        if (tids->items[i] == tid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+perf_tids_finish(struct perf_tids *tids)
+{
+    free(tids->items);
+    *tids = (struct perf_tids){0};
+}
+
+/* A missing file below /proc/PID means a missing process. */
+static int
+process_errno(int error)
+{
+    return error == ENOENT ? -ESRCH : -error;
+}
+
+/* All of a file as text that ends in a NUL; *text is the caller's to free. */
+static int
+read_text(const char *path, char **text)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char *buffer = NULL;
+    size_t used = 0;
+    size_t capacity = 0;
+    int result;
+
+    if (fd < 0) {
+        return process_errno(errno);
+    }
+    for (;;) {
+        ssize_t got;
+
+        if (capacity - used < READ_BYTES + 1) {
+            char *larger = realloc(buffer, capacity + 4 * READ_BYTES);
+
+            if (larger == NULL) {
+                result = -ENOMEM;
+                goto close_fd;
+            }
+            buffer = larger;
+            capacity += 4 * READ_BYTES;
+        }
+        got = read(fd, buffer + used, READ_BYTES);
+        if (got == 0) {
+            break;
+        }
+        if (got < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            result = process_errno(errno);
+            goto close_fd;
+        }
+        used += (size_t)got;
+    }
+    close(fd);
+    buffer[used] = 0;
+    *text = buffer;
+    return 0;
+
+close_fd:
+    close(fd);
+    free(buffer);
+    return result;
+}
+
+/* The same of a thread's file. */
+static int
+read_thread_text(uint32_t pid, uint32_t tid, const char *name, char **text)
+{
+    char path[PATH_BYTES];
+
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/%s", pid, tid,
+             name);
+    return read_text(path, text);
+}
+
+/* One reading of a folder whose numbers are processes or threads. */
+static int
+read_numbers(DIR *directory, struct perf_tids *tids, size_t first)
+{
+    const struct dirent *entry;
+    int result = 0;
+
+    rewinddir(directory);
+    tids->count = first;
+    while (result == 0 && (entry = readdir(directory)) != NULL) {
+        const unsigned long tid = strtoul(entry->d_name, NULL, 10);
+
+        if (tid != 0) {
+            result = perf_tids_add(tids, (uint32_t)tid);
+        }
+    }
+    return result;
+}
+
+/* Returns 0 or negative errno: -ESRCH if there is no such thread. */
+static int
+read_stat(uint32_t pid, uint32_t tid, struct thread_stat *stat)
+{
+    const char *behind_name;
+    char *text;
+    int result = read_thread_text(pid, tid, "stat", &text);
+
+    if (result < 0) {
+        return result;
+    }
+    /* "12 (name) S ...": the name may have anything in it. */
+    behind_name = strrchr(text, ')');
+    if (behind_name == NULL ||
+        sscanf(behind_name + 1,
+               " %c %*s %*s %*s %*s %*s %" SCNu32
+               " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %zu",
+               &stat->state, &stat->flags, &stat->threads) != 3) {
+        result = -EIO;
+    }
+    free(text);
+    return result;
+}
+
+/* Is it that we have too little, whatever /proc may say? */
+static bool
+is_shortage(int result)
+{
+    return result == -EMFILE || result == -ENFILE || result == -ENOMEM;
+}
+
+/*
+ * Were these all threads of the process at one instant? A reading ends at a thread that ends while it is
+ * there, or leaves one out, and then others are missing. But as many as the process had at an instant
+ * behind the reading, all of which are still there after it, were all. Returns 1 if so, 0, or negative errno.
+ */
+static int
+is_complete(DIR *directory, uint32_t pid, const struct perf_tids *tids, size_t first)
+{
+    struct thread_stat stat;
+    const int result = read_stat(pid, pid, &stat);
+
+    if (is_shortage(result)) {
+        return result;
+    }
+    if (result < 0 || stat.threads != tids->count - first) {
+        return 0;
+    }
+    for (size_t i = first; i < tids->count; i++) {
+        char name[PATH_BYTES];
+
+        snprintf(name, sizeof(name), "%" PRIu32, tids->items[i]);
+        if (faccessat(dirfd(directory), name, F_OK, 0) != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int
+perf_procfs_threads(uint32_t pid, struct perf_tids *tids)
+{
+    const size_t first = tids->count;
+    char path[PATH_BYTES];
+    DIR *directory;
+    size_t read = 0;
+    int result = 0;
+
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
+    directory = opendir(path);
+    if (directory == NULL) {
+        return process_errno(errno);
+    }
+    for (int i = 0; result == 0 && i < READINGS_MAX && read < ENTRIES_MAX; i++) {
+        result = read_numbers(directory, tids, first);
+        read += tids->count - first;
+        if (result == 0) {
+            result = tids->count > first ? is_complete(directory, pid, tids, first) : 1;
+        }
+    }
+    closedir(directory);
+    return result < 0 ? result : result == 0;
+}
+
+int
+perf_procfs_processes(struct perf_tids *pids)
+{
+    DIR *const directory = opendir("/proc");
+    int result;
+
+    if (directory == NULL) {
+        return -errno;
+    }
+    result = read_numbers(directory, pids, pids->count);
+    closedir(directory);
+    return result;
+}
+
+/* Adds the numbers in a text such as "12 13 ". */
+static int
+add_numbers(const char *text, struct perf_tids *pids)
+{
+    char *end;
+
+    for (;;) {
+        const unsigned long number = strtoul(text, &end, 10);
+
+        if (end == text) {
+            return 0;
+        }
+        if (perf_tids_add(pids, (uint32_t)number) < 0) {
+            return -ENOMEM;
+        }
+        text = end;
+    }
+}
+
+/* Those of one thread; nothing where the kernel cannot tell. Returns 0 or negative errno. */
+static int
+read_children(uint32_t pid, uint32_t tid, struct perf_tids *pids)
+{
+    char *text;
+    int result = read_thread_text(pid, tid, "children", &text);
+
+    if (result < 0) {
+        return is_shortage(result) ? result : 0;
+    }
+    result = add_numbers(text, pids);
+    free(text);
+    return result;
+}
+
+int
+perf_procfs_children(uint32_t pid, struct perf_tids *pids)
+{
+    struct perf_tids tids = {0};
+    const int whole = perf_procfs_threads(pid, &tids);
+    int result = is_shortage(whole) ? whole : 0;
+
+    for (size_t i = 0; result == 0 && i < tids.count; i++) {
+        result = read_children(pid, tids.items[i], pids);
+    }
+    perf_tids_finish(&tids);
+    return result == 0 && whole > 0 ? whole : result;
+}
+
+void
+perf_procfs_name(uint32_t pid, char *name, size_t bytes)
+{
+    char path[PATH_BYTES];
+    char *text;
+
+    name[0] = 0;
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
+    if (read_text(path, &text) < 0) {
+        return;
+    }
+    text[strcspn(text, "\n")] = 0;
+    snprintf(name, bytes, "%s", text);
+    free(text);
+}
+
+/* The kernel writes a newline in a path as \012; perf's records have it as it is. */
+static void
+unescape_newlines(char *text)
+{
+    char *to = text;
+
+    for (const char *from = text; *from != 0;) {
+        if (strncmp(from, "\\012", 4) == 0) {
+            *to++ = '\n';
+            from += 4;
+        } else {
+            *to++ = *from++;
+        }
+    }
+    *to = 0;
+}
+
+/* One line: "base-end rwxp offset major:minor inode   path". */
+static int
+parse_line(char *line, struct perf_mappings *mappings)
+{
+    uint64_t base, end, offset, inode;
+    uint32_t device_major, device_minor;
+    char access[5];
+    int name_at = 0;
+    char *name;
+    struct perf_image *image;
+    int result;
+
+    if (sscanf(line,
+               "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %" SCNx32 ":%" SCNx32
+               " %" SCNu64 " %n",
+               &base, &end, access, &offset, &device_major, &device_minor, &inode,
+               &name_at) < 7 ||
+        name_at == 0 || end <= base || strchr(access, 'x') == NULL) {
+        return 0;
+    }
+    name = line + name_at;
+    unescape_newlines(name);
+    image = perf_image_create(*name != 0 ? name : "//anon", device_major, device_minor,
+                              inode, 0);
+    if (image == NULL) {
+        return -ENOMEM;
+    }
+    result = perf_mappings_insert(mappings, (struct perf_mapping){.base = base,
+                                                                  .length = end - base,
+                                                                  .file_offset = offset,
+                                                                  .image = image});
+    /* Read while it changed, two lines may overlap: the first one stays. */
+    return result == -EINVAL ? 0 : result;
+}
+
+int
+perf_procfs_parse_mappings(char *text, struct perf_mappings *mappings)
+{
+    char *line = text;
+
+    while (*line != 0) {
+        char *end = line + strcspn(line, "\n");
+        const bool last = *end == 0;
+
+        *end = 0;
+        if (parse_line(line, mappings) < 0) {
+            perf_mappings_finish(mappings);
+            return -ENOMEM;
+        }
+        line = last ? end : end + 1;
+    }
+    return 0;
+}
+
+/* The mappings of a process, as its thread has them: one that ended has none. */
+static int
+thread_mappings(uint32_t pid, uint32_t tid, struct perf_mappings *mappings)
+{
+    char *text;
+    int result = read_thread_text(pid, tid, "maps", &text);
+
+    if (result < 0) {
+        return result;
+    }
+    result = perf_procfs_parse_mappings(text, mappings);
+    free(text);
+    return result;
+}
+
+int
+perf_procfs_mappings(uint32_t pid, struct perf_mappings *mappings)
+{
+    return thread_mappings(pid, pid, mappings);
+}
+
+char
+perf_procfs_state(uint32_t pid, uint32_t tid)
+{
+    struct thread_stat stat;
+
+    return read_stat(pid, tid, &stat) == 0 ? stat.state : 0;
+}
+
+/* Keep the threads that live. What tells of the end of one that is ending may have been told before. */
+static void
+drop_ending(uint32_t pid, struct perf_tids *tids)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < tids->count; i++) {
+        struct thread_stat stat;
+        const int result = read_stat(pid, tids->items[i], &stat);
+
+        if (result != -ESRCH && (result < 0 || (stat.flags & FLAG_EXITING) == 0)) {
+            tids->items[kept++] = tids->items[i];
+        }
+    }
+    tids->count = kept;
+}
+
+/* The mappings that one of these threads has; those that are ending go. Returns 0, 1 if none is left, or negative
+ * errno. */
+static int
+read_mappings_of(uint32_t pid, struct perf_tids *tids, struct perf_mappings *mappings)
+{
+    drop_ending(pid, tids);
+    while (tids->count > 0) {
+        const uint32_t tid = tids->items[0];
+        const int result = thread_mappings(pid, tid, mappings);
+
+        if (result == 0 && mappings->count > 0) {
+            return 0;
+        }
+        drop_ending(pid, tids);
+        if (tids->count > 0 && tids->items[0] == tid) {
+            return result == -ESRCH ? 0 : result; /* nothing: a kernel thread */
+        }
+    }
+    return 1;
+}
+
+/* Are all of these among those? */
+static bool
+is_part(const struct perf_tids *these, const struct perf_tids *those)
+{
+    for (size_t i = 0; i < these->count; i++) {
+        if (!perf_tids_hold(those, these->items[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Forgets what was in it. Returns 0 or -ENOMEM. */
+static int
+copy_tids(struct perf_tids *to, const struct perf_tids *from)
+{
+    int result = 0;
+
+    to->count = 0;
+    for (size_t i = 0; result == 0 && i < from->count; i++) {
+        result = perf_tids_add(to, from->items[i]);
+    }
+    return result;
+}
+
+int
+perf_procfs_read(uint32_t pid, struct perf_reading *reading)
+{
+    struct perf_tids *const tids = &reading->tids;
+    struct perf_tids ending = {0};
+    int result = 1;
+
+    *reading = (struct perf_reading){0};
+    for (int i = 0; result > 0 && i < READINGS_MAX; i++) {
+        tids->count = 0;
+        result = perf_procfs_threads(pid, tids);
+        if (result == 0 && is_part(tids, &ending)) {
+            /* All were ending before, so that none of them has made another since. */
+            result = perf_procfs_state(pid, pid) != 0 ? -ECHILD : -ESRCH;
+        }
+        if (result >= 0) {
+            result = copy_tids(&ending, tids);
+        }
+        if (result == 0) {
+            result = read_mappings_of(pid, tids, &reading->mappings);
+        }
+    }
+    perf_tids_finish(&ending);
+    perf_procfs_name(pid, reading->name, sizeof(reading->name));
+    return result > 0 ? -EAGAIN : result;
+}
+
+void
+perf_reading_finish(struct perf_reading *reading)
+{
+    perf_tids_finish(&reading->tids);
+    perf_mappings_finish(&reading->mappings);
+}
+
+long
+perf_procfs_setting(const char *name, long fallback)
+{
+    char path[PATH_BYTES * 2];
+    char *text;
+    char *end;
+    long value;
+
+    snprintf(path, sizeof(path), "/proc/sys/%s", name);
+    if (read_text(path, &text) < 0) {
+        return fallback;
+    }
+    value = strtol(text, &end, 10);
+    if (end == text) {
+        value = fallback;
+    }
+    free(text);
+    return value;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/linux/record.h - the kernel's records, checked and in one form.
+ *
+ * All events of the back end use one sample_type, but for user registers behind the sample, so
+ * a sample begins in one form and every other record ends in the same trailer. Bytes are hostile:
+ * whatever they say about lengths is checked against the record's own size, which the ring has
+ * checked against the ring.
+ */
+#ifndef HAL_LINUX_RECORD_H
+#define HAL_LINUX_RECORD_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What every event of the back end asks for; the layouts below depend on it. */
+#define PERF_SAMPLE_LAYOUT \
+    (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
+
+/* A sample, as it lies in the ring. */
+struct perf_sample {
+    struct perf_event_header header;
+    uint64_t id;
+    uint64_t ip;
+    uint32_t pid;
+    uint32_t tid;
+    uint64_t time_ns;
+};
+_Static_assert(sizeof(struct perf_sample) == 40, "PERF_SAMPLE_LAYOUT without padding");
+
+/* Behind a sample whose event asked for user registers (PERF_SAMPLE_REGS_USER); an abi of
+ * PERF_SAMPLE_REGS_ABI_NONE ends it. */
+struct perf_sample_registers {
+    uint64_t abi;
+    uint64_t ip; /* as the processor has it: the offset in the code segment */
+    uint64_t cs; /* the selector in 16 bits, and flags above them where FRED is */
+};
+_Static_assert(sizeof(struct perf_sample_registers) == 24, "registers without padding");
+
+/* The end of every other record (sample_id_all). */
+struct perf_trailer {
+    uint32_t pid;
+    uint32_t tid;
+    uint64_t time_ns;
+    uint64_t id;
+};
+_Static_assert(sizeof(struct perf_trailer) == 24, "PERF_SAMPLE_LAYOUT without padding");
+
+/* A record that is no sample. Which members hold depends on type; name is NUL-terminated and
+ * points into the record's bytes. */
+struct perf_record {
+    uint32_t type; /* PERF_RECORD_... */
+    uint16_t misc;
+    uint64_t time_ns;
+    uint64_t id; /* of the event that wrote it */
+    uint32_t pid;
+    uint32_t tid;
+    uint32_t parent_pid; /* FORK, EXIT */
+    const char *name;    /* COMM, MMAP2; never NULL */
+    uint64_t base;       /* MMAP2 */
+    uint64_t length;
+    uint64_t file_offset;
+    uint32_t device_major;
+    uint32_t device_minor;
+    uint64_t inode;
+    uint64_t inode_generation;
+    uint64_t count;     /* LOST, LOST_SAMPLES */
+    uint64_t stream_id; /* THROTTLE, UNTHROTTLE */
+};
+
+/*
+ * perf_record_time - time of a record, 0 if it is too short to have one.
+ *
+ *   bytes  the record, 8-byte aligned
+ *   size   as in its header, at least sizeof(struct perf_event_header)
+ */
+static inline uint64_t
+perf_record_time(const void *bytes, size_t size)
+{
+    const struct perf_event_header *header = (const struct perf_event_header *)bytes;
+    const uint8_t *end = (const uint8_t *)bytes + size;
+
+    if (header->type == PERF_RECORD_SAMPLE) {
+        const struct perf_sample *sample = (const struct perf_sample *)bytes;
+
+        return size >= sizeof(*sample) ? sample->time_ns : 0;
+    }
+    if (size < sizeof(*header) + sizeof(struct perf_trailer)) {
+        return 0;
+    }
+    return ((const struct perf_trailer *)(const void *)(end -
+                                                        sizeof(struct perf_trailer)))
+        ->time_ns;
+}
+
+/* perf_sample_is_whole - does a sample have the size of its form? */
+bool perf_sample_is_whole(const struct perf_event_header *sample);
+
+/*
+ * perf_sample_selector - the code segment that a whole sample was taken in.
+ *
+ *   offset  out: of the instruction in that segment; 0 if no segment is told
+ *
+ * Returns the selector; 0 if none is told: no registers, or not user mode.
+ */
+uint32_t perf_sample_selector(const struct perf_event_header *sample, uint64_t *offset);
+
+/*
+ * perf_record_parse - bring a record that is no sample into one form.
+ *
+ *   bytes, size  as above
+ *   record       out: complete, or untouched
+ *
+ * Returns 0; -EBADMSG if the record contradicts itself; -ENOTSUP if its type is of no interest.
+ */
+int perf_record_parse(const void *bytes, size_t size, struct perf_record *record);
+
+#endif

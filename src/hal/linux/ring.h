@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/linux/ring.h - one processor's ring of records.
+ *
+ * The kernel writes up to head, we read up to tail. Records are looked at in place; only one that
+ * wraps round the end of the ring is copied. A record's bytes stay valid until the ring's tail is
+ * published, so names in them may be used while the record is being handled.
+ *
+ * Invariant: tail <= head <= tail + size, tail and size multiples of 8.
+ */
+#ifndef HAL_LINUX_RING_H
+#define HAL_LINUX_RING_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct perf_event;
+
+struct perf_ring {
+    struct perf_event_mmap_page *page; /* NULL for a ring over plain bytes */
+    const uint8_t *data;
+    uint64_t size_bytes; /* a power of two */
+    uint64_t head;       /* as of the last perf_ring_update */
+    uint64_t tail;
+    uint64_t corrupt; /* records given up because their sizes were impossible */
+    bool tight;       /* was nearly full: records may have been lost */
+    /* Records lost: as LOST records say, as told so far, and as closed events say. */
+    uint64_t lost_records;
+    uint64_t lost_told;
+    uint64_t lost_closed;
+    uint32_t processor;
+    bool watched; /* watches of all processes have their events on this processor */
+    int owner_fd; /* the event whose ring it is; -1 without a kernel */
+
+    uint8_t *scratch;              /* 64 kB for a record that wraps */
+    struct perf_event *last_event; /* whose sample was seen last: saves looking it up */
+};
+
+/*
+ * perf_ring_map - map the ring of an event.
+ *
+ *   ring       out
+ *   fd         in: owner event; closed by perf_ring_unmap after success
+ *   pages      in: data pages, a power of two
+ *
+ * Returns 0 or the negative errno of mmap (-EPERM: above perf_event_mlock_kb).
+ */
+int perf_ring_map(struct perf_ring *ring, int fd, uint32_t processor, size_t pages);
+
+/* perf_ring_unmap - give memory and event back. */
+void perf_ring_unmap(struct perf_ring *ring);
+
+/*
+ * perf_ring_over - make a ring over plain bytes, for tests and fuzzing.
+ *
+ *   scratch  in: 65536 bytes, 8-byte aligned
+ *   size     in: a power of two, at least 8
+ */
+void perf_ring_over(struct perf_ring *ring, const void *data, uint64_t size,
+                    uint8_t *scratch);
+
+/* perf_ring_update - see what the kernel has written up to now. Returns the bytes unread. */
+uint64_t perf_ring_update(struct perf_ring *ring);
+
+/* perf_ring_is_filling - is so much unread that waiting for order might lose records? */
+static inline bool
+perf_ring_is_filling(struct perf_ring *ring)
+{
+    return perf_ring_update(ring) > ring->size_bytes / 4 * 3;
+}
+
+/* perf_ring_publish - let the kernel write over what was read. */
+void perf_ring_publish(struct perf_ring *ring);
+
+/* Slow path of perf_ring_peek: a record that wraps, or nonsense. */
+const struct perf_event_header *perf_ring_peek_slow(struct perf_ring *ring);
+
+/*
+ * perf_ring_peek - the record at tail, whole and contiguous; NULL if there is none. A record
+ * whose size cannot be makes all up to head unreadable: it is skipped and counted in corrupt.
+ */
+static inline const struct perf_event_header *
+perf_ring_peek(struct perf_ring *ring)
+{
+    const uint64_t unread = ring->head - ring->tail;
+    const uint64_t offset = ring->tail & (ring->size_bytes - 1);
+    const struct perf_event_header *header = (const void *)(ring->data + offset);
+
+    if (unread < sizeof(*header)) {
+        return NULL;
+    }
+    if (header->size < sizeof(*header) || header->size % 8 != 0 ||
+        header->size > unread || header->size > ring->size_bytes - offset) {
+        return perf_ring_peek_slow(ring);
+    }
+    return header;
+}
+
+/* perf_ring_skip - go past the record that perf_ring_peek gave. */
+static inline void
+perf_ring_skip(struct perf_ring *ring, const struct perf_event_header *header)
+{
+    ring->tail += header->size;
+}
+
+#endif

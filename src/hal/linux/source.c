@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/linux/source.c - the table of sources, and those made by name. */
+#include "hal/linux/source.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/hw_breakpoint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { NS_PER_100NS = 100, NUMBER_LAST = 0xFFFF };
+
+/* The kernel makes every cpu-clock period below 10 us 10 us, and says nothing. */
+enum {
+    TIME_MINIMUM_NS = 10000,
+    TIME_DEFAULT_100NS = 10000,
+    TIME_MAXIMUM_100NS = 10000000
+};
+enum { PMU_MINIMUM = 0x1000, PMU_DEFAULT = 0x10000 };
+#define INTERVAL_MAXIMUM 0xFFFFFFFFu
+
+#define CACHE_READ(cache, result)                 \
+    ((cache) | PERF_COUNT_HW_CACHE_OP_READ << 8 | \
+     PERF_COUNT_HW_CACHE_RESULT_##result << 16)
+#define L1D PERF_COUNT_HW_CACHE_L1D
+#define L1I PERF_COUNT_HW_CACHE_L1I
+
+struct row {
+    KPROFILE_SOURCE number;
+    const char *name;
+    const char *nt_name;
+    uint32_t type;
+    uint64_t config;
+    bool kernel_only;
+};
+
+static const struct row rows[] = {
+    {ProfileTime, "time", "ProfileTime", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK,
+     false},
+    {ProfileAlignmentFixup, "alignment-faults", "ProfileAlignmentFixup",
+     PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS, false},
+    {ProfileTotalIssues, "instructions", "ProfileTotalIssues", PERF_TYPE_HARDWARE,
+     PERF_COUNT_HW_INSTRUCTIONS, false},
+    {ProfilePipelineDry, "stalled-cycles-frontend", "ProfilePipelineDry",
+     PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, false},
+    {ProfilePipelineFrozen, "stalled-cycles-backend", "ProfilePipelineFrozen",
+     PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND, false},
+    {ProfileBranchInstructions, "branches", "ProfileBranchInstructions",
+     PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, false},
+    {ProfileDcacheMisses, "l1d-misses", "ProfileDcacheMisses", PERF_TYPE_HW_CACHE,
+     CACHE_READ(L1D, MISS), false},
+    {ProfileIcacheMisses, "l1i-misses", "ProfileIcacheMisses", PERF_TYPE_HW_CACHE,
+     CACHE_READ(L1I, MISS), false},
+    {ProfileCacheMisses, "cache-misses", "ProfileCacheMisses", PERF_TYPE_HARDWARE,
+     PERF_COUNT_HW_CACHE_MISSES, false},
+    {ProfileBranchMispredictions, "branch-misses", "ProfileBranchMispredictions",
+     PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, false},
+    {ProfileTotalCycles, "cycles", "ProfileTotalCycles", PERF_TYPE_HARDWARE,
+     PERF_COUNT_HW_CPU_CYCLES, false},
+    {ProfileIcacheIssues, "l1i-loads", "ProfileIcacheIssues", PERF_TYPE_HW_CACHE,
+     CACHE_READ(L1I, ACCESS), false},
+    {ProfileDcacheAccesses, "l1d-loads", "ProfileDcacheAccesses", PERF_TYPE_HW_CACHE,
+     CACHE_READ(L1D, ACCESS), false},
+    {ProfilePageFaults, "page-faults", "", PERF_TYPE_SOFTWARE,
+     PERF_COUNT_SW_PAGE_FAULTS, false},
+    {ProfileMinorFaults, "minor-faults", "", PERF_TYPE_SOFTWARE,
+     PERF_COUNT_SW_PAGE_FAULTS_MIN, false},
+    {ProfileMajorFaults, "major-faults", "", PERF_TYPE_SOFTWARE,
+     PERF_COUNT_SW_PAGE_FAULTS_MAJ, false},
+    {ProfileContextSwitches, "context-switches", "", PERF_TYPE_SOFTWARE,
+     PERF_COUNT_SW_CONTEXT_SWITCHES, true},
+    {ProfileMigrations, "migrations", "", PERF_TYPE_SOFTWARE,
+     PERF_COUNT_SW_CPU_MIGRATIONS, true},
+};
+
+static void
+set_time_limits(struct perf_source *source, long sample_rate_max)
+{
+    const uint64_t rate = sample_rate_max > 0 ? (uint64_t)sample_rate_max : 100000;
+    const uint64_t rate_ns = (1000000000 + rate - 1) / rate;
+    const uint64_t minimum_ns = rate_ns > TIME_MINIMUM_NS ? rate_ns : TIME_MINIMUM_NS;
+
+    source->unit = NTPROF_UNIT_100NS;
+    source->interval_minimum = (minimum_ns + NS_PER_100NS - 1) / NS_PER_100NS;
+    source->interval_maximum = TIME_MAXIMUM_100NS;
+    source->interval_default = TIME_DEFAULT_100NS;
+    if (source->interval_default < source->interval_minimum) {
+        source->interval_default = source->interval_minimum;
+    }
+}
+
+static void
+set_event_limits(struct perf_source *source)
+{
+    const bool pmu = source->type != PERF_TYPE_SOFTWARE &&
+                     source->type != PERF_TYPE_BREAKPOINT &&
+                     source->type != PERF_TYPE_TRACEPOINT;
+
+    source->unit = NTPROF_UNIT_EVENTS;
+    source->interval_minimum = pmu ? PMU_MINIMUM : 1;
+    source->interval_default = pmu ? PMU_DEFAULT : 1;
+    source->interval_maximum = INTERVAL_MAXIMUM;
+}
+
+/* Add a source; limits come from its type. NULL without memory. */
+static struct perf_source *
+add(struct perf_sources *sources, const struct row *row, long sample_rate_max)
+{
+    struct perf_source *source;
+
+    if (sources->count == sources->capacity) {
+        const size_t capacity = sources->capacity == 0 ? 32 : sources->capacity * 2;
+        struct perf_source **items =
+            realloc(sources->items, capacity * sizeof(struct perf_source *));
+
+        if (items == NULL) {
+            return NULL;
+        }
+        sources->items = items;
+        sources->capacity = capacity;
+    }
+    source = calloc(1, sizeof(*source));
+    if (source == NULL) {
+        return NULL;
+    }
+    source->number = row->number;
+    source->type = row->type;
+    source->config = row->config;
+    source->kernel_only = row->kernel_only;
+    snprintf(source->name, sizeof(source->name), "%s", row->name);
+    snprintf(source->nt_name, sizeof(source->nt_name), "%s", row->nt_name);
+    if (row->number == ProfileTime) {
+        set_time_limits(source, sample_rate_max);
+    } else {
+        set_event_limits(source);
+    }
+    source->interval = source->interval_default;
+    sources->items[sources->count++] = source;
+    return source;
+}
+
+int
+perf_sources_init(struct perf_sources *sources, long sample_rate_max)
+{
+    *sources = (struct perf_sources){.next_number = ProfileDynamicBase};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (add(sources, &rows[i], sample_rate_max) == NULL) {
+            perf_sources_finish(sources);
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+void
+perf_sources_finish(struct perf_sources *sources)
+{
+    for (size_t i = 0; i < sources->count; i++) {
+        perf_uprobe_delete(sources->items[i]->uprobe);
+        free(sources->items[i]);
+    }
+    free(sources->items);
+    *sources = (struct perf_sources){0};
+}
+
+struct perf_source *
+perf_sources_find(const struct perf_sources *sources, KPROFILE_SOURCE number)
+{
+    for (size_t i = 0; i < sources->count; i++) {
+        if (sources->items[i]->number == number) {
+            return sources->items[i];
+        }
+    }
+    return NULL;
+}
+
+static struct perf_source *
+find_name(const struct perf_sources *sources, const char *name)
+{
+    for (size_t i = 0; i < sources->count; i++) {
+        struct perf_source *source = sources->items[i];
+
+        if (strcasecmp(source->name, name) == 0 ||
+            (source->nt_name[0] != 0 && strcasecmp(source->nt_name, name) == 0)) {
+            return source;
+        }
+    }
+    return NULL;
+}
+
+/* The number behind a prefix such as "raw:": hexadecimal with 0x, or decimal. */
+static int
+parse_parameter(const char *text, uint64_t *value)
+{
+    char *end;
+    unsigned long long number;
+
+    if (*text < '0' || *text > '9') {
+        return -EINVAL;
+    }
+    errno = 0;
+    number = strtoull(text, &end, *text == '0' && (text[1] | 0x20) == 'x' ? 16 : 10);
+    if (errno != 0 || *end != 0) {
+        return -EINVAL;
+    }
+    *value = number;
+    return 0;
+}
+
+/* Find or make a source that takes a parameter. */
+static int
+lookup_parameter(struct perf_sources *sources, const char *prefix, uint32_t type,
+                 const char *parameter, struct perf_source **source)
+{
+    char name[sizeof((*source)->name)];
+    struct row row = {.name = name, .nt_name = "", .type = type};
+    uint64_t value;
+    int result;
+
+    result = parse_parameter(parameter, &value);
+    if (result < 0) {
+        return result;
+    }
+    snprintf(name, sizeof(name), "%s0x%" PRIx64, prefix, value);
+    *source = find_name(sources, name);
+    if (*source != NULL) {
+        return 0;
+    }
+    if (sources->next_number > NUMBER_LAST) {
+        return -ENOSPC;
+    }
+    row.number = sources->next_number;
+    row.config = type == PERF_TYPE_RAW ? value : 0;
+    *source = add(sources, &row, 0);
+    if (*source == NULL) {
+        return -ENOMEM;
+    }
+    if (type == PERF_TYPE_BREAKPOINT) {
+        (*source)->breakpoint_address = value;
+    }
+    sources->next_number++;
+    return 0;
+}
+
+static struct perf_source *
+find_uprobe(const struct perf_sources *sources, const struct perf_uprobe *uprobe)
+{
+    for (size_t i = 0; i < sources->count; i++) {
+        const struct perf_uprobe *const one = sources->items[i]->uprobe;
+
+        if (one != NULL && one->offset == uprobe->offset &&
+            strcmp(one->image, uprobe->image) == 0) {
+            return sources->items[i];
+        }
+    }
+    return NULL;
+}
+
+/* The end of a path that does not fit tells more than its beginning. */
+static void
+name_uprobe(char *name, size_t size, const struct perf_uprobe *uprobe)
+{
+    const size_t rest =
+        (size_t)snprintf(name, size, "uprobe:+0x%" PRIx64, uprobe->offset);
+    const size_t room = size - 1 - rest;
+    const size_t length = strlen(uprobe->image);
+    const char *image = uprobe->image;
+    const char *dots = "";
+
+    if (length > room) {
+        dots = "...";
+        image += length - (room - strlen(dots));
+        while ((*image & 0xC0) == 0x80) {
+            image++; /* not amid a character */
+        }
+    }
+    snprintf(name, size, "uprobe:%s%.*s+0x%" PRIx64, dots, (int)room, image,
+             uprobe->offset);
+}
+
+/* Find or make that of an instruction; uprobe is the new source's, or NULL is left there. */
+static int
+add_uprobe(struct perf_sources *sources, struct perf_uprobe **uprobe,
+           struct perf_source **source)
+{
+    char name[sizeof((*source)->name)];
+    const struct row row = {.number = sources->next_number,
+                            .name = name,
+                            .nt_name = "",
+                            .type = PERF_TYPE_TRACEPOINT};
+
+    *source = find_uprobe(sources, *uprobe);
+    if (*source != NULL) {
+        return 0;
+    }
+    if (sources->next_number > NUMBER_LAST) {
+        return -ENOSPC;
+    }
+    name_uprobe(name, sizeof(name), *uprobe);
+    *source = add(sources, &row, 0);
+    if (*source == NULL) {
+        return -ENOMEM;
+    }
+    (*source)->uprobe = *uprobe;
+    *uprobe = NULL;
+    sources->next_number++;
+    return 0;
+}
+
+static int
+lookup_uprobe(struct perf_sources *sources, const char *parameter,
+              struct perf_source **source)
+{
+    const char *const plus = strrchr(parameter, '+');
+    struct perf_uprobe *uprobe;
+    uint64_t offset;
+    int result;
+
+    if (plus == NULL || plus == parameter || parse_parameter(plus + 1, &offset) < 0) {
+        return -EINVAL;
+    }
+    uprobe = perf_uprobe_create(parameter, (size_t)(plus - parameter), offset);
+    if (uprobe == NULL) {
+        return -ENOMEM;
+    }
+    result = add_uprobe(sources, &uprobe, source);
+    perf_uprobe_delete(uprobe);
+    return result;
+}
+
+int
+perf_sources_lookup(struct perf_sources *sources, const char *text,
+                    struct perf_source **source)
+{
+    static const char breakpoint[] = "breakpoint:";
+    static const char raw[] = "raw:";
+    static const char uprobe[] = "uprobe:";
+    struct perf_source *found = NULL;
+    int result = 0;
+
+    if (strncasecmp(text, breakpoint, sizeof(breakpoint) - 1) == 0) {
+        result = lookup_parameter(sources, breakpoint, PERF_TYPE_BREAKPOINT,
+                                  text + sizeof(breakpoint) - 1, &found);
+    } else if (strncasecmp(text, raw, sizeof(raw) - 1) == 0) {
+        result = lookup_parameter(sources, raw, PERF_TYPE_RAW, text + sizeof(raw) - 1,
+                                  &found);
+    } else if (strncasecmp(text, uprobe, sizeof(uprobe) - 1) == 0) {
+        result = lookup_uprobe(sources, text + sizeof(uprobe) - 1, &found);
+    } else {
+        found = find_name(sources, text);
+        result = found != NULL ? 0 : -ENOENT;
+    }
+    if (result == 0) {
+        *source = found;
+    }
+    return result;
+}
+
+void
+perf_source_set_interval(struct perf_source *source, uint64_t interval)
+{
+    source->interval_asked = interval;
+    if (interval < source->interval_minimum) {
+        interval = source->interval_minimum;
+    } else if (interval > source->interval_maximum) {
+        interval = source->interval_maximum;
+    }
+    source->interval = interval;
+}
+
+uint64_t
+perf_source_period(const struct perf_source *source)
+{
+    return source->unit == NTPROF_UNIT_100NS ? source->interval * NS_PER_100NS
+                                             : source->interval;
+}
+
+bool
+perf_source_answer(struct perf_source *source, int result)
+{
+    const bool unanswered = result == -EMFILE || result == -ENFILE || result == -ENOMEM;
+
+    source->probed = !unanswered;
+    source->supported = result == 0 || unanswered;
+    return source->supported;
+}
+
+void
+perf_source_attr(const struct perf_source *source, struct perf_event_attr *attr)
+{
+    attr->type = source->type;
+    attr->config = source->config;
+    attr->sample_period = perf_source_period(source);
+    if (source->type == PERF_TYPE_BREAKPOINT) {
+        attr->config = 0;
+        attr->bp_type = HW_BREAKPOINT_X;
+        attr->bp_addr = source->breakpoint_address;
+        /* What the kernel wants for an execution breakpoint on every machine. */
+        attr->bp_len = sizeof(long);
+    }
+}

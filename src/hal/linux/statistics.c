@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/linux/statistics.c - arithmetic of hits expected, taken and not taken. */
+#include "hal/linux/statistics.h"
+
+#include <stdlib.h>
+
+__extension__ typedef unsigned __int128 wide;
+
+/* a * b / c without overflow on the way; c is not 0. */
+static uint64_t
+scale(uint64_t a, uint64_t b, uint64_t c)
+{
+    const wide scaled = (wide)a * b / c;
+
+    return scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
+}
+
+/* Hits that would have been made while throttled. */
+static uint64_t
+throttled_hits(uint64_t throttled_ns, const struct perf_counts *counts, uint64_t period,
+               bool is_time)
+{
+    if (is_time) {
+        return throttled_ns / period;
+    }
+    /* At the rate at which events came while they were counted. */
+    return counts->running_ns == 0
+               ? 0
+               : scale(throttled_ns, counts->events, counts->running_ns) / period;
+}
+
+/* What was counted in the stretch that runs. */
+static struct perf_counts
+stretch_counts(const struct perf_tally *tally, const struct perf_counts *open)
+{
+    return (struct perf_counts){
+        .events = tally->events + open->events,
+        .running_ns = tally->running_ns + open->running_ns,
+    };
+}
+
+void
+perf_tally_close_period(struct perf_tally *tally, const struct perf_counts *open,
+                        uint64_t period, bool is_time)
+{
+    const struct perf_counts counts = stretch_counts(tally, open);
+
+    tally->done_events += counts.events;
+    tally->done_expected += counts.events / period;
+    tally->done_throttled +=
+        throttled_hits(tally->throttled_ns + open->silent_ns, &counts, period, is_time);
+    tally->events = 0;
+    tally->running_ns = 0;
+    tally->throttled_ns = 0;
+}
+
+/* The kernel counts every record that found no room, of a mapping or a thread too: what is more
+ * than the hits that could have been is none. */
+static void
+limit_lost(struct perf_books *books, uint64_t rest)
+{
+    const uint64_t room = books->expected > rest ? books->expected - rest : 0;
+
+    if (books->lost > room) {
+        books->lost = room;
+    }
+}
+
+void
+perf_statistics_add_up(const struct perf_tally *tally, const struct perf_counts *open,
+                       uint64_t period, bool is_time, uint64_t taken,
+                       bool kernel_included, struct perf_books *books)
+{
+    struct perf_tally closed = *tally;
+    uint64_t rest;
+    uint64_t difference;
+
+    perf_tally_close_period(&closed, open, period, is_time);
+    *books = (struct perf_books){
+        .events = closed.done_events,
+        .throttled = closed.done_throttled,
+        .lost = closed.lost + open->lost,
+    };
+    books->expected = closed.done_expected + books->throttled;
+    books->expected -=
+        tally->untimely < books->expected ? tally->untimely : books->expected;
+    rest = taken + books->throttled;
+    limit_lost(books, rest);
+    rest += books->lost;
+    if (books->expected < rest) {
+        books->expected = rest;
+    }
+    difference = books->expected - rest;
+    if (is_time && !kernel_included) {
+        books->excluded = difference;
+    } else if (period > 1) {
+        books->unfinished =
+            difference < tally->instances ? difference : tally->instances;
+    }
+    books->missed = difference - books->excluded - books->unfinished;
+}
+
+static void
+remove_at(struct perf_throttles *throttles, size_t index, uint64_t end_ns)
+{
+    const struct perf_throttle *throttle = &throttles->items[index];
+    uint64_t length_ns = end_ns > throttle->begin_ns ? end_ns - throttle->begin_ns : 0;
+
+    if (length_ns > PERF_THROTTLE_MAX_NS) {
+        length_ns = PERF_THROTTLE_MAX_NS;
+    }
+    throttle->tally->throttled_ns += length_ns;
+    throttles->items[index] = throttles->items[--throttles->count];
+}
+
+void
+perf_throttles_expire(struct perf_throttles *throttles, uint64_t time_ns)
+{
+    for (size_t i = throttles->count; i-- > 0;) {
+        if (time_ns > throttles->items[i].begin_ns + PERF_THROTTLE_MAX_NS) {
+            remove_at(throttles, i, time_ns);
+        }
+    }
+}
+
+void
+perf_throttles_begin(struct perf_throttles *throttles, uint64_t stream_id,
+                     uint64_t time_ns, struct perf_tally *tally)
+{
+    perf_throttles_end(throttles, stream_id, time_ns);
+    perf_throttles_expire(throttles, time_ns);
+    if (throttles->count == throttles->capacity) {
+        const size_t capacity = throttles->capacity == 0 ? 16 : throttles->capacity * 2;
+        struct perf_throttle *items =
+            realloc(throttles->items, capacity * sizeof(*items));
+
+        if (items == NULL) {
+            return; /* the hits show as missed instead */
+        }
+        throttles->items = items;
+        throttles->capacity = capacity;
+    }
+    throttles->items[throttles->count++] = (struct perf_throttle){
+        .stream_id = stream_id, .begin_ns = time_ns, .tally = tally};
+}
+
+void
+perf_throttles_end(struct perf_throttles *throttles, uint64_t stream_id,
+                   uint64_t time_ns)
+{
+    for (size_t i = 0; i < throttles->count; i++) {
+        if (throttles->items[i].stream_id == stream_id) {
+            remove_at(throttles, i, time_ns);
+            return;
+        }
+    }
+}
+
+void
+perf_throttles_finish(struct perf_throttles *throttles)
+{
+    free(throttles->items);
+    *throttles = (struct perf_throttles){0};
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/linux/uprobe.c - see uprobe.h. */
+#include "hal/linux/uprobe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GROUP "ntprof"
+
+/* An event is in use until the kernel has let go of the last thread's: so often, so long
+ * apart. */
+enum { REMOVE_ATTEMPTS = 40, REMOVE_PAUSE_NS = 5000000 };
+
+/* Of uprobe_events, for what dead ones left. */
+enum { LIST_BYTES_MAX = 1 << 18 };
+
+/* ---- tracefs ---- */
+
+/* Where it is mounted, or an instance that is mounted nowhere. A descriptor or negative
+ * errno. */
+static int
+open_tracefs(void)
+{
+    int fd = open("/sys/kernel/tracing", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int context;
+
+    if (fd >= 0 && faccessat(fd, "uprobe_events", F_OK, 0) == 0) {
+        return fd;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    context = fsopen("tracefs", FSOPEN_CLOEXEC);
+    if (context < 0) {
+        return -errno;
+    }
+    fd = fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0
+             ? fsmount(context, FSMOUNT_CLOEXEC, 0)
+             : -1;
+    if (fd < 0) {
+        fd = -errno;
+    }
+    close(context);
+    return fd;
+}
+
+static int
+write_command(int tracefs, const char *command)
+{
+    const size_t length = strlen(command);
+    const int fd = openat(tracefs, "uprobe_events", O_WRONLY | O_APPEND | O_CLOEXEC);
+    int result = 0;
+
+    if (fd < 0) {
+        return -errno;
+    }
+    if (write(fd, command, length) != (ssize_t)length) {
+        result = -errno;
+    }
+    close(fd);
+    return result;
+}
+
+/* As text, of which what is over size - 1 is left out. False if there is none. */
+static bool
+read_text(int tracefs, const char *path, char *text, size_t size)
+{
+    const int fd = openat(tracefs, path, O_RDONLY | O_CLOEXEC);
+    size_t length = 0;
+    ssize_t got;
+
+    if (fd < 0) {
+        return false;
+    }
+    do {
+        got = read(fd, text + length, size - 1 - length);
+        length += got > 0 ? (size_t)got : 0;
+    } while (got > 0 && length < size - 1);
+    close(fd);
+    text[length] = '\0';
+    return length > 0;
+}
+
+static int
+remove_event(int tracefs, const char *event)
+{
+    char command[96];
+
+    snprintf(command, sizeof(command), "-:" GROUP "/%s\n", event);
+    return write_command(tracefs, command);
+}
+
+/* Numbers of processes mean nothing in other namespaces. */
+static uint64_t
+pid_namespace(void)
+{
+    struct stat status;
+
+    return stat("/proc/self/ns/pid", &status) == 0 ? (uint64_t)status.st_ino : 0;
+}
+
+static void
+remove_of_dead(int tracefs)
+{
+    const uint64_t namespace = pid_namespace();
+    char *const list = malloc(LIST_BYTES_MAX);
+    char *rest = list;
+    char *line;
+
+    if (list == NULL || !read_text(tracefs, "uprobe_events", list, LIST_BYTES_MAX)) {
+        free(list);
+        return;
+    }
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        uint64_t maker_namespace;
+        uint64_t number;
+        char event[64];
+        int pid;
+
+        if (sscanf(line, "p:" GROUP "/u%" SCNu64 "_%d_%" SCNx64 " ", &maker_namespace,
+                   &pid, &number) == 3 &&
+            maker_namespace == namespace && pid > 0 && kill(pid, 0) < 0 &&
+            errno == ESRCH) {
+            snprintf(event, sizeof(event), "u%" PRIu64 "_%d_%016" PRIx64,
+                     maker_namespace, pid, number);
+            (void)remove_event(tracefs, event);
+        }
+    }
+    free(list);
+}
+
+/* ---- one ---- */
+
+struct perf_uprobe *
+perf_uprobe_create(const char *image, size_t image_bytes, uint64_t offset)
+{
+    struct perf_uprobe *uprobe = calloc(1, sizeof(*uprobe));
+
+    if (uprobe == NULL) {
+        return NULL;
+    }
+    uprobe->offset = offset;
+    uprobe->image = strndup(image, image_bytes);
+    if (uprobe->image == NULL) {
+        free(uprobe);
+        return NULL;
+    }
+    return uprobe;
+}
+
+/* A descriptor, or negative errno with the reason. */
+static int
+open_image(const struct perf_uprobe *uprobe, char *reason, size_t reason_bytes)
+{
+    const int fd = open(uprobe->image, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    int result;
+
+    if (fd < 0 || fstat(fd, &status) < 0) {
+        result = -errno;
+        snprintf(reason, reason_bytes, "the image cannot be opened: %s",
+                 strerror(-result));
+    } else if (!S_ISREG(status.st_mode)) {
+        result = -EINVAL;
+        snprintf(reason, reason_bytes, "the image is no regular file");
+    } else if (uprobe->offset >= (uint64_t)status.st_size) {
+        result = -EINVAL;
+        snprintf(reason, reason_bytes, "the offset is behind the end of the image");
+    } else {
+        return fd;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return result;
+}
+
+static void
+explain(int error, char *reason, size_t reason_bytes)
+{
+    switch (-error) {
+    case EACCES:
+    case EPERM:
+        snprintf(reason, reason_bytes,
+                 "uprobes take root with CAP_SYS_ADMIN outside of user namespaces: run "
+                 "ntprof as root, or count a breakpoint:0xADDRESS");
+        break;
+    case ENOENT:
+    case ENODEV:
+    case ENOSYS:
+        snprintf(reason, reason_bytes,
+                 "the kernel has no uprobe_events (CONFIG_UPROBE_EVENTS, and Linux 5.2 "
+                 "where tracefs is not mounted)");
+        break;
+    default:
+        snprintf(reason, reason_bytes, "the kernel makes no uprobe: %s",
+                 strerror(-error));
+        break;
+    }
+}
+
+static int
+make_event(struct perf_uprobe *uprobe, int tracefs, int image, uint64_t *id)
+{
+    char command[192];
+    char path[96];
+    char text[32];
+    uint64_t number;
+    int result;
+
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number)) {
+        return -EAGAIN;
+    }
+    uprobe->owner = getpid();
+    snprintf(uprobe->event, sizeof(uprobe->event), "u%" PRIu64 "_%d_%016" PRIx64,
+             pid_namespace(), (int)uprobe->owner, number);
+    /* By the descriptor: the kernel would take a path apart at spaces and colons. */
+    snprintf(command, sizeof(command),
+             "p:" GROUP "/%s /proc/self/fd/%d:0x%" PRIx64 "\n", uprobe->event, image,
+             uprobe->offset);
+    result = write_command(tracefs, command);
+    if (result < 0) {
+        uprobe->event[0] = '\0';
+        return result;
+    }
+    snprintf(path, sizeof(path), "events/" GROUP "/%s/id", uprobe->event);
+    if (!read_text(tracefs, path, text, sizeof(text))) {
+        (void)remove_event(tracefs, uprobe->event);
+        uprobe->event[0] = '\0';
+        return -ENOENT;
+    }
+    *id = strtoull(text, NULL, 10);
+    return 0;
+}
+
+/* A page of a file on a file system without execution is not mapped, and not tried. */
+static void
+map_instruction(struct perf_uprobe *uprobe, int image)
+{
+    const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t offset = uprobe->offset / page_bytes * page_bytes;
+    void *const page = mmap(NULL, page_bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, image,
+                            (off_t)offset);
+
+    uprobe->page = page != MAP_FAILED ? page : NULL;
+}
+
+int
+perf_uprobe_make(struct perf_uprobe *uprobe, uint64_t *id, char *reason,
+                 size_t reason_bytes)
+{
+    int image = open_image(uprobe, reason, reason_bytes);
+    int tracefs;
+    int result;
+
+    if (image < 0) {
+        return image;
+    }
+    tracefs = open_tracefs();
+    result = tracefs;
+    if (tracefs >= 0) {
+        remove_of_dead(tracefs);
+        result = make_event(uprobe, tracefs, image, id);
+        close(tracefs);
+    }
+    if (result < 0) {
+        explain(result, reason, reason_bytes);
+    } else {
+        map_instruction(uprobe, image);
+    }
+    close(image);
+    return result;
+}
+
+static void
+remove_own(struct perf_uprobe *uprobe)
+{
+    const struct timespec pause = {.tv_nsec = REMOVE_PAUSE_NS};
+    int tracefs;
+    int result;
+
+    if (uprobe->event[0] == '\0' || uprobe->owner != getpid()) {
+        return;
+    }
+    tracefs = open_tracefs();
+    if (tracefs < 0) {
+        return;
+    }
+    result = remove_event(tracefs, uprobe->event);
+    /* What is left after that goes when this process is dead and another makes one. */
+    for (int i = 0; result == -EBUSY && i < REMOVE_ATTEMPTS; i++) {
+        nanosleep(&pause, NULL);
+        result = remove_event(tracefs, uprobe->event);
+    }
+    uprobe->event[0] = '\0';
+    close(tracefs);
+}
+
+void
+perf_uprobe_tried(struct perf_uprobe *uprobe, bool works)
+{
+    if (uprobe->page != NULL) {
+        munmap(uprobe->page, (size_t)sysconf(_SC_PAGESIZE));
+        uprobe->page = NULL;
+    }
+    if (!works) {
+        remove_own(uprobe);
+    }
+}
+
+void
+perf_uprobe_delete(struct perf_uprobe *uprobe)
+{
+    if (uprobe == NULL) {
+        return;
+    }
+    perf_uprobe_tried(uprobe, false);
+    free(uprobe->image);
+    free(uprobe);
+}
