@@ -150,7 +150,7 @@ class Commands:
         return self.run([self.perf, "report", "--stdio", "-i", "bench-0.data"], stdout="/dev/null")
 
     def ntprof_json(self, hz, seconds, threads=1):
-        """The report of a run of ntprof: rows by function, and the books of its source."""
+        """The report of a run of ntprof: rows by function, and the statistics of its source."""
         self.run_ntprof(hz, seconds, threads, ("--rows", "0", "--json", "--report", "bench.json"))
         return json.loads((self.folder / "bench.json").read_text())
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drain.c - what it costs to deliver one hit: from a record in a ring to a counter and the books.
+ * drain.c - what it costs to deliver one hit: from a record in a ring to a counter and the statistics.
  *
  *   drain ROUNDS STORM_MS
  *
@@ -11,7 +11,7 @@
  * those that `ntprof run` would start for this process: one for each mapping with code.
  *
  * Prints a line for each round: kind, hits, ns. The library's internals are linked in for the number
- * of hits: asking a session for its books would deliver more of them.
+ * of hits: asking a session for its statistics would deliver more of them.
  */
 #include "api/api.h"
 #include "ke/ke.h"
@@ -262,10 +262,10 @@ drain_open(struct drain *drain, const char *source)
 static uint64_t
 drain_taken(const struct drain *drain)
 {
-    KE_BOOKS books;
+    KE_STATISTICS statistics;
 
-    KeQueryBooks(&drain->session->system.Ke, drain->source, &books);
-    return books.Taken;
+    KeQueryStatistics(&drain->session->system.Ke, drain->source, &statistics);
+    return statistics.Taken;
 }
 
 /* One storm, and the timed delivery of what it left in the rings. */

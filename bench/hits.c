@@ -186,7 +186,7 @@ regions_of(const struct hits *hits, size_t profiles)
     return hits->same ? 1 : profiles;
 }
 
-/* ---- the kernel's books of programs ---- */
+/* ---- the kernel's statistics of programs ---- */
 
 struct run_time {
     uint64_t ns;
@@ -287,7 +287,7 @@ make_lines(size_t pieces)
 
 /*
  * The least that can be done: ask whose hit it is, and increment a counter whose place follows from the
- * address, with neither a search nor books.
+ * address, with neither a search nor statistics.
  */
 static int
 load_direct(const struct hits *hits, size_t pieces, int lines)

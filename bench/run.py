@@ -194,12 +194,12 @@ def drain_costs(commands):
 def figure_drain(commands):
     for kind, costs in drain_costs(commands).items():
         show_at_most(f"drain cost of a hit, storm by {kind}", costs, 20, "ns")
-    books = [commands.ntprof_json(10000, SHORT_SECONDS / 2, PROCESSORS)["sources"][0]
+    statistics = [commands.ntprof_json(10000, SHORT_SECONDS / 2, PROCESSORS)["sources"][0]
              for _ in range(LONG_TURNS)]
     for key in ("taken", "throttled", "missed"):
-        show(f"hits {key} at 10 kHz, {PROCESSORS} processors busy", [book[key] for book in books])
-    show(f"hits lost at 10 kHz, {PROCESSORS} processors busy", [book["lost"] for book in books], "",
-         "none", lambda _: all(book["lost"] == 0 for book in books))
+        show(f"hits {key} at 10 kHz, {PROCESSORS} processors busy", [book[key] for book in statistics])
+    show(f"hits lost at 10 kHz, {PROCESSORS} processors busy", [book["lost"] for book in statistics], "",
+         "none", lambda _: all(book["lost"] == 0 for book in statistics))
 
 
 # ---- calls: what create, start, stop and close cost while many profiles are started ----
@@ -305,7 +305,7 @@ def hits_spread(commands, hals):
     for count in HIT_PROFILES if "bpf" in hals else ():
         show(f"counting without a search, {count:,} counters", [result["direct"][count] for result in results], "ns")
     for count in HIT_PROFILES if "bpf" in hals else ():
-        show(f"what the search and the books add, {count:,} profiles",
+        show(f"what the search and the statistics add, {count:,} profiles",
              [result["bpf"][count] - result["direct"][count] for result in results], "ns")
     if "bpf" in hals:
         show("of these hits were in a profile, all rows",

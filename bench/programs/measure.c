@@ -89,7 +89,7 @@ report(const char *path, uint64_t begun_ns, pid_t pid)
     int status;
     FILE *file;
 
-    /* It stays a zombie until its books are read. */
+    /* It stays a zombie until its statistics are read. */
     while (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) < 0) {
         if (errno != EINTR) {
             return fail("waitid");

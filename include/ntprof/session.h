@@ -189,7 +189,7 @@ typedef struct ntprof_session_info {
 } ntprof_session_info;
 
 /*
- * ntprof_session_get_info - the session as it is now. Books are per source:
+ * ntprof_session_get_info - the session as it is now. Statistics are per source:
  * ntprof_source_get.
  *
  * STATUS_INVALID_PARAMETER  an argument is NULL or info->size is too small
@@ -274,8 +274,8 @@ NTSTATUS ntprof_session_watch(ntprof_session *session, HANDLE process,
 NTSTATUS ntprof_session_flush(ntprof_session *session);
 
 /*
- * ntprof_session_freeze - take no hits any more: when it returns, books and counters stay as they are, but for
- * hits from before that a flush still delivers. So books and counters can be read of one moment, while what is
+ * ntprof_session_freeze - take no hits any more: when it returns, statistics and counters stay as they are, but for
+ * hits from before that a flush still delivers. So statistics and counters can be read of one moment, while what is
  * profiled runs on; and there is no way back. What happened to processes before is told; what happens to them later may be or
  * not.
  *

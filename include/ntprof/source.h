@@ -18,9 +18,9 @@ struct ntprof_session;
 enum { NTPROF_UNIT_100NS = 0, NTPROF_UNIT_EVENTS = 1 };
 
 /*
- * ntprof_source_info - a source of a session, and its books.
+ * ntprof_source_info - a source of a session, and its statistics.
  *
- * The books add up: taken = counted + outside, and expected = taken + lost + throttled +
+ * The statistics add up: taken = counted + outside, and expected = taken + lost + throttled +
  * missed + unfinished + excluded (expected is what the kernel's own event count gives). What was
  * counted and did not reach a buffer is in unwritten. The name of a uprobe whose image does not fit is
  * "uprobe:..." with the end of its path.
@@ -83,7 +83,7 @@ NTSTATUS ntprof_source_lookup(struct ntprof_session *session, const char *text,
                               KPROFILE_SOURCE *source);
 
 /*
- * ntprof_source_get - one source and its books, after delivering all that happened so far, also to
+ * ntprof_source_get - one source and its statistics, after delivering all that happened so far, also to
  * every started profile's buffer.
  *
  * STATUS_INVALID_PARAMETER  an argument is NULL or info->size is too small

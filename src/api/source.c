@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api/source.c - sources with their books, and back ends. */
+/* api/source.c - sources with their statistics, and back ends. */
 #include "api/api.h"
 
 #include <stddef.h>
@@ -56,32 +56,32 @@ ntprof_source_next(ntprof_session *session, uint32_t index, KPROFILE_SOURCE *sou
 }
 
 static void
-source_fill(ntprof_source_info *info, const HAL_SOURCE *hal, const HAL_BOOKS *books,
-            const KE_BOOKS *hits)
+source_fill(ntprof_source_info *info, const HAL_SOURCE *hal,
+            const HAL_SOURCE_STATISTICS *statistics, const KE_STATISTICS *hits)
 {
-    info->unit = books->Unit;
+    info->unit = statistics->Unit;
     info->supported = hal->Supported;
-    info->kernel_included = books->KernelIncluded;
-    memcpy(info->name, books->Name, sizeof(info->name));
-    memcpy(info->nt_name, books->NtName, sizeof(info->nt_name));
-    memcpy(info->reason, books->Reason, sizeof(info->reason));
-    info->interval_asked = books->IntervalAsked;
+    info->kernel_included = statistics->KernelIncluded;
+    memcpy(info->name, statistics->Name, sizeof(info->name));
+    memcpy(info->nt_name, statistics->NtName, sizeof(info->nt_name));
+    memcpy(info->reason, statistics->Reason, sizeof(info->reason));
+    info->interval_asked = statistics->IntervalAsked;
     info->interval_granted = hal->Interval;
     info->interval_default = hal->DefaultInterval;
     info->interval_minimum = hal->MinimumInterval;
     info->interval_maximum = hal->MaximumInterval;
     info->interval_measured =
-        hits->Taken != 0 ? (double)books->Events / (double)hits->Taken : 0;
-    info->expected = books->Expected;
+        hits->Taken != 0 ? (double)statistics->Events / (double)hits->Taken : 0;
+    info->expected = statistics->Expected;
     info->taken = hits->Taken;
     info->counted = hits->Counted;
     info->outside = hits->Outside;
     info->unwritten = hits->Unwritten;
-    info->lost = books->Lost;
-    info->throttled = books->Throttled;
-    info->missed = books->Missed;
-    info->unfinished = books->Unfinished;
-    info->excluded = books->Excluded;
+    info->lost = statistics->Lost;
+    info->throttled = statistics->Throttled;
+    info->missed = statistics->Missed;
+    info->unfinished = statistics->Unfinished;
+    info->excluded = statistics->Excluded;
 }
 
 NTSTATUS
@@ -92,8 +92,8 @@ ntprof_source_get(ntprof_session *session, KPROFILE_SOURCE source,
     const size_t least = offsetof(ntprof_source_info, unwritten);
     ntprof_source_info full = {.source = source};
     HAL_SOURCE hal;
-    HAL_BOOKS books = {0};
-    KE_BOOKS hits;
+    HAL_SOURCE_STATISTICS statistics = {0};
+    KE_STATISTICS hits;
     NTSTATUS status;
 
     if (info != NULL && info->size < least) {
@@ -106,12 +106,12 @@ ntprof_source_get(ntprof_session *session, KPROFILE_SOURCE source,
         return api_refuse(session, STATUS_INVALID_PARAMETER, "an argument is NULL");
     }
     ExFlushProfiles(&session->system);
-    KeQueryBooks(&session->system.Ke, source, &hits);
-    status = session->backend->QueryBooks(session->backend_context, source, hits.Taken,
-                                          &books);
+    KeQueryStatistics(&session->system.Ke, source, &hits);
+    status = session->backend->QuerySourceStatistics(session->backend_context, source,
+                                                     hits.Taken, &statistics);
     if (NT_SUCCESS(status)) {
         session->backend->Hal->QuerySource(session->backend_context, source, &hal);
-        source_fill(&full, &hal, &books, &hits);
+        source_fill(&full, &hal, &statistics, &hits);
         (void)api_copy_out(info, &full, sizeof(full), least);
     }
     return api_leave_because(session, status, "back end %s has no source %u",

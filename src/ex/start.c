@@ -108,7 +108,7 @@ ExpListStarted(KSYSTEM *System, EPROFILE *Profile)
     System->StartedCount++;
 }
 
-/* What the caller's memory did not take is in the books. */
+/* What the caller's memory did not take is in the statistics. */
 static void
 ExpGiveBackBuffer(KSYSTEM *System, KPROFILE *Kernel)
 {

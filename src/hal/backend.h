@@ -67,8 +67,8 @@ typedef struct _HAL_WATCH {
     const ULONG64 *Processors; /* set to sample on: bit n%64 of word n/64 */
 } HAL_WATCH;
 
-/* HAL_BOOKS - what the back end knows of a source; ke knows taken, counted and outside. */
-typedef struct _HAL_BOOKS {
+/* HAL_SOURCE_STATISTICS - what the back end knows of a source; ke knows taken, counted and outside. */
+typedef struct _HAL_SOURCE_STATISTICS {
     char Name[48];
     char NtName[48];
     char Reason[192];
@@ -82,7 +82,7 @@ typedef struct _HAL_BOOKS {
     ULONG64 Missed;
     ULONG64 Unfinished;
     ULONG64 Excluded;
-} HAL_BOOKS;
+} HAL_SOURCE_STATISTICS;
 
 typedef struct _HAL_STATISTICS {
     ULONG64 Processes;
@@ -123,8 +123,9 @@ typedef struct _HAL_BACKEND {
     /* STATUS_NOT_FOUND past the last. */
     NTSTATUS (*NextSource)(void *Context, ULONG Index, KPROFILE_SOURCE *Source);
     /* STATUS_NOT_FOUND for an unknown source. Taken is what ke has taken of it. */
-    NTSTATUS(*QueryBooks)
-    (void *Context, KPROFILE_SOURCE Source, ULONG64 Taken, HAL_BOOKS *Books);
+    NTSTATUS(*QuerySourceStatistics)
+    (void *Context, KPROFILE_SOURCE Source, ULONG64 Taken,
+     HAL_SOURCE_STATISTICS *Statistics);
     void (*QueryStatistics)(void *Context, HAL_STATISTICS *Statistics);
     int (*Descriptor)(
         void *Context); /* polls readable when there is something to deliver; -1 */

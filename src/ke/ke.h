@@ -90,15 +90,15 @@ typedef struct _KE_HALT {
     ULONG64 Parameters[4];
 } KE_HALT;
 
-/* KE_BOOKS - hits of a source: Taken = Counted + Outside. */
-typedef struct _KE_BOOKS {
+/* KE_STATISTICS - hits of a source: Taken = Counted + Outside. */
+typedef struct _KE_STATISTICS {
     ULONG64 Taken;
     ULONG64 Counted; /* matched at least one started profile */
     ULONG64 Outside; /* matched none */
     /* Of the counts that Counted made, one for each match: those that the callers' memory did not take
      * (MDL.Unwritten). */
     ULONG64 Unwritten;
-} KE_BOOKS;
+} KE_STATISTICS;
 
 enum { KE_PROCESS_BUCKETS = 4096, KE_SOURCE_SLOTS = 256 };
 
@@ -106,7 +106,7 @@ typedef struct _KE_SYSTEM {
     HOST Host;
     HAL Hal;
     /* What each hit reads stands together. */
-    ULONG Processors; /* books are kept for each, and one more for all above */
+    ULONG Processors; /* statistics are kept for each, and one more for all above */
     /* Atomic: 0, then 1 (Halt is being written), then 2. Hits count at 0 alone. */
     ULONG HaltState;
     KPROCESS **ProcessTable; /* KE_PROCESS_BUCKETS chains, published */
@@ -168,13 +168,14 @@ void KeHalt(KE_SYSTEM *Ke, const KE_HALT *Halt);
 /* KeQueryHalt - FALSE while nothing has stopped; Halt may be NULL. Level: interrupt. */
 BOOLEAN KeQueryHalt(const KE_SYSTEM *Ke, KE_HALT *Halt);
 
-/* KeRegisterSource - keep books of Source. STATUS_INSUFFICIENT_RESOURCES. */
+/* KeRegisterSource - counts of Source. STATUS_INSUFFICIENT_RESOURCES. */
 NTSTATUS KeRegisterSource(KE_SYSTEM *Ke, KPROFILE_SOURCE Source);
 
 /* KeNoteUnwritten - counts of Source that were lost on the way to their buffer. */
 void KeNoteUnwritten(KE_SYSTEM *Ke, KPROFILE_SOURCE Source, ULONG64 Counts);
 
-/* KeQueryBooks - all zero for a source that nobody registered. */
-void KeQueryBooks(const KE_SYSTEM *Ke, KPROFILE_SOURCE Source, KE_BOOKS *Books);
+/* KeQueryStatistics - all zero for a source that nobody registered. */
+void KeQueryStatistics(const KE_SYSTEM *Ke, KPROFILE_SOURCE Source,
+                       KE_STATISTICS *Statistics);
 
 #endif

@@ -71,7 +71,7 @@ KiReportOverrun(KE_SYSTEM *Ke, const KI_OVERRUN *Overrun)
     KeHalt(Ke, &Halt);
 }
 
-/* In all that match, without books. */
+/* In all that match, without statistics. */
 static ULONG
 KiCountHit(KE_SYSTEM *Ke, const KE_HIT *Hit)
 {
@@ -99,6 +99,6 @@ KeProfileInterruptWithSource(KE_SYSTEM *Ke, const KE_HIT *Hit)
 {
     const ULONG Matches = KiCountHit(Ke, Hit);
 
-    KiKeepBooks(Ke, Hit, Matches);
+    KiKeepStatistics(Ke, Hit, Matches);
     return Matches;
 }

@@ -11,20 +11,20 @@
 #include "ke/ke.h"
 #include "rtl/atomics.h"
 
-/* KI_PROCESSOR_BOOKS - one processor's books, which it alone writes; the last are shared by all
+/* KI_PROCESSOR_STATISTICS - one processor's statistics, which it alone writes; the last are shared by all
  * processors above the range. */
-typedef struct _KI_PROCESSOR_BOOKS {
+typedef struct _KI_PROCESSOR_STATISTICS {
     ULONG64 Taken;
     ULONG64 Counted;
     ULONG64 Outside;
     ULONG64 Padding[5]; /* a cache line each */
-} KI_PROCESSOR_BOOKS;
+} KI_PROCESSOR_STATISTICS;
 
 typedef struct _KI_SOURCE {
     KPROFILE_SOURCE Source;
     ULONG Processors;
-    ULONG64 Unwritten;          /* passive calls alone */
-    KI_PROCESSOR_BOOKS Books[]; /* Processors, and one for all above */
+    ULONG64 Unwritten;                    /* passive calls alone */
+    KI_PROCESSOR_STATISTICS Statistics[]; /* Processors, and one for all above */
 } KI_SOURCE;
 
 /*
@@ -176,24 +176,24 @@ KiCountInProcess(KE_SYSTEM *Ke, const KPROCESS *Process, const KE_HIT *Hit)
     return Matches;
 }
 
-/* KiKeepBooks - Taken = Counted + Outside, on the hit's own processor. */
+/* KiKeepStatistics - Taken = Counted + Outside, on the hit's own processor. */
 static inline void
-KiKeepBooks(const KE_SYSTEM *Ke, const KE_HIT *Hit, ULONG Matches)
+KiKeepStatistics(const KE_SYSTEM *Ke, const KE_HIT *Hit, ULONG Matches)
 {
     KI_SOURCE *const Source = KiFindSource(Ke, Hit->Source);
-    KI_PROCESSOR_BOOKS *Books;
+    KI_PROCESSOR_STATISTICS *Statistics;
 
     if (Source == NULL) {
         return;
     }
     if (Hit->Processor < Source->Processors) {
-        Books = &Source->Books[Hit->Processor];
-        RtlAddOwned(&Books->Taken, 1);
-        RtlAddOwned(Matches != 0 ? &Books->Counted : &Books->Outside, 1);
+        Statistics = &Source->Statistics[Hit->Processor];
+        RtlAddOwned(&Statistics->Taken, 1);
+        RtlAddOwned(Matches != 0 ? &Statistics->Counted : &Statistics->Outside, 1);
     } else {
-        Books = &Source->Books[Source->Processors];
-        RtlAddShared(&Books->Taken, 1);
-        RtlAddShared(Matches != 0 ? &Books->Counted : &Books->Outside, 1);
+        Statistics = &Source->Statistics[Source->Processors];
+        RtlAddShared(&Statistics->Taken, 1);
+        RtlAddShared(Matches != 0 ? &Statistics->Counted : &Statistics->Outside, 1);
     }
 }
 

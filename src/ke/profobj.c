@@ -72,7 +72,7 @@ KeStartProfile(KE_SYSTEM *Ke, KPROFILE *Profile)
     KPROCESS *const Process = Profile->Process;
     NTSTATUS Status;
 
-    /* Books are for sources that interrupt: those that a version lets start although there are none
+    /* Statistics are for sources that interrupt: those that a version lets start although there are none
      * such would use up the slots. */
     if (Profile->AffinityWords != 0) {
         Status = KeRegisterSource(Ke, Profile->Source);

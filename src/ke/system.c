@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ke/system.c - one instance of ke, and the books of its sources. Level: passive. */
+/* ke/system.c - one instance of ke, and the statistics of its sources. Level: passive. */
 #include "ke/ki.h"
 #include "ke/profint.h"
 
@@ -25,7 +25,8 @@ KeInitializeSystem(KE_SYSTEM *Ke, const HOST *Host, const HAL *Hal, ULONG Profil
 static SIZE_T
 KiSourceBytes(ULONG Processors)
 {
-    return sizeof(KI_SOURCE) + ((SIZE_T)Processors + 1) * sizeof(KI_PROCESSOR_BOOKS);
+    return sizeof(KI_SOURCE) +
+           ((SIZE_T)Processors + 1) * sizeof(KI_PROCESSOR_STATISTICS);
 }
 
 void
@@ -86,20 +87,22 @@ KeNoteUnwritten(KE_SYSTEM *Ke, KPROFILE_SOURCE Source, ULONG64 Counts)
 }
 
 void
-KeQueryBooks(const KE_SYSTEM *Ke, KPROFILE_SOURCE Source, KE_BOOKS *Books)
+KeQueryStatistics(const KE_SYSTEM *Ke, KPROFILE_SOURCE Source,
+                  KE_STATISTICS *Statistics)
 {
     const KI_SOURCE *const Found = KiFindSource(Ke, Source);
     const HAL_COUNTING *const Counting = Ke->Hal.Table->Counting;
 
-    *Books = (KE_BOOKS){.Unwritten = Found != NULL ? Found->Unwritten : 0};
+    *Statistics = (KE_STATISTICS){.Unwritten = Found != NULL ? Found->Unwritten : 0};
     if (Counting != NULL) {
-        Counting->QueryHits(Ke->Hal.Context, Source, &Books->Counted, &Books->Outside);
-        Books->Taken = Books->Counted + Books->Outside;
+        Counting->QueryHits(Ke->Hal.Context, Source, &Statistics->Counted,
+                            &Statistics->Outside);
+        Statistics->Taken = Statistics->Counted + Statistics->Outside;
     }
     for (ULONG i = 0; Found != NULL && i <= Found->Processors; i++) {
-        Books->Taken += RtlReadNumber(&Found->Books[i].Taken);
-        Books->Counted += RtlReadNumber(&Found->Books[i].Counted);
-        Books->Outside += RtlReadNumber(&Found->Books[i].Outside);
+        Statistics->Taken += RtlReadNumber(&Found->Statistics[i].Taken);
+        Statistics->Counted += RtlReadNumber(&Found->Statistics[i].Counted);
+        Statistics->Outside += RtlReadNumber(&Found->Statistics[i].Outside);
     }
 }
 

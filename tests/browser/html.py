@@ -174,15 +174,15 @@ class Table(PageTest):
         self.assertEqual([rows[0][2], rows[0][1], rows[0][3]], ["outer_loop", "19", "390"])
         self.assertIn("cache misses", page.run("document.querySelector('#grid [aria-sort]').textContent"))
 
-    def test_books__stand_on_the_page(self):
+    def test_statistics__stand_on_the_page(self):
         page = self.show(small())
-        self.assertIn("expected 819, taken 815, outside 3, lost 4", page.text("#honesty"))
+        self.assertIn("expected 819, taken 815, outside 3, lost 4", page.text("#summary"))
         page.key("b")
         page.settle()
-        cells = page.run("""[...document.querySelectorAll('#books-table tbody tr')]
+        cells = page.run("""[...document.querySelectorAll('#statistics-table tbody tr')]
             .map((row) => [...row.children].map((cell) => cell.textContent))""")
         self.assertEqual(cells[0][:6], ["time", "819", "815", "812", "3", "4"])
-        self.assertGreater(page.box("#books-table")[3], 20)
+        self.assertGreater(page.box("#statistics-table")[3], 20)
 
     def test_empty_profile__says_so(self):
         page = self.show(profiles.Profile())

@@ -89,7 +89,7 @@ class Profile:
         yield b"ntprof.format 1"
         yield b"ntprof.command " + escape(self.command)
         yield b"ntprof.hal perf"
-        yield b"ntprof.honesty "
+        yield b"ntprof.limits "
         yield b"ntprof.gaps "
         yield b"ntprof.bucket_bytes %d" % self.bucket_bytes
         for column, name in enumerate(self.sources):

@@ -275,16 +275,17 @@ gather_hit(struct world *world, struct call_arguments *arguments)
 static NTSTATUS
 make_hit(struct world *world, struct call_arguments *arguments)
 {
-    KE_BOOKS after;
+    KE_STATISTICS after;
 
-    KeQueryBooks(&world->machine.system.Ke, arguments->source, &arguments->books);
+    KeQueryStatistics(&world->machine.system.Ke, arguments->source,
+                      &arguments->statistics);
     arguments->counted = sim_hit_segment(
         world->machine.sim, arguments->source, arguments->processor, arguments->number,
         arguments->address, arguments->selector, arguments->offset);
-    KeQueryBooks(&world->machine.system.Ke, arguments->source, &after);
-    arguments->books.Taken = after.Taken - arguments->books.Taken;
-    arguments->books.Counted = after.Counted - arguments->books.Counted;
-    arguments->books.Outside = after.Outside - arguments->books.Outside;
+    KeQueryStatistics(&world->machine.system.Ke, arguments->source, &after);
+    arguments->statistics.Taken = after.Taken - arguments->statistics.Taken;
+    arguments->statistics.Counted = after.Counted - arguments->statistics.Counted;
+    arguments->statistics.Outside = after.Outside - arguments->statistics.Outside;
     return STATUS_SUCCESS;
 }
 
@@ -293,14 +294,14 @@ static const char *
 hit_outcome(const struct call_arguments *arguments)
 {
     static const char *const counted[] = {"OUTSIDE", "COUNTED", "COUNTED*2"};
-    const KE_BOOKS *const books = &arguments->books;
+    const KE_STATISTICS *const statistics = &arguments->statistics;
 
-    if (books->Taken == 0 && arguments->counted == 0) {
+    if (statistics->Taken == 0 && arguments->counted == 0) {
         return "NOT-MADE";
     }
-    if (books->Taken != 1 || books->Counted != (arguments->counted != 0) ||
-        books->Outside != (arguments->counted == 0) || arguments->counted > 2) {
-        return "BOOKS-WRONG";
+    if (statistics->Taken != 1 || statistics->Counted != (arguments->counted != 0) ||
+        statistics->Outside != (arguments->counted == 0) || arguments->counted > 2) {
+        return "STATISTICS-WRONG";
     }
     return counted[arguments->counted];
 }

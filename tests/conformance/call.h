@@ -23,7 +23,7 @@ struct call_arguments {
     ULONG selector;
     uint64_t offset;
     ULONG counted; /* a hit's */
-    KE_BOOKS books;
+    KE_STATISTICS statistics;
 };
 
 enum { CALL_REQUEST = 1, CALL_PREPARES = 2, CALL_EVERY_FORM = 4, CALL_HIT = 8 };

@@ -577,19 +577,19 @@ look_halt_detail(struct world *world, struct step *step)
 }
 
 static void
-look_books(struct world *world, struct step *step)
+look_statistics(struct world *world, struct step *step)
 {
-    KE_BOOKS books;
+    KE_STATISTICS statistics;
 
-    KeQueryBooks(&world->machine.system.Ke,
-                 (KPROFILE_SOURCE)world_number(world, "source"), &books);
-    check(world, step, books.Taken, books.Counted + books.Outside);
+    KeQueryStatistics(&world->machine.system.Ke,
+                      (KPROFILE_SOURCE)world_number(world, "source"), &statistics);
+    check(world, step, statistics.Taken, statistics.Counted + statistics.Outside);
     if (strcmp(step->name, "taken") == 0) {
-        check_argument(world, step, books.Taken);
+        check_argument(world, step, statistics.Taken);
     } else if (strcmp(step->name, "counted") == 0) {
-        check_argument(world, step, books.Counted);
+        check_argument(world, step, statistics.Counted);
     } else {
-        check_argument(world, step, books.Outside);
+        check_argument(world, step, statistics.Outside);
     }
 }
 
@@ -681,9 +681,9 @@ static const struct {
     {"at", look_halt_detail},
     {"irql", look_halt_detail},
     {"write", look_halt_detail},
-    {"taken", look_books},
-    {"counted", look_books},
-    {"outside", look_books},
+    {"taken", look_statistics},
+    {"counted", look_statistics},
+    {"outside", look_statistics},
     {"u16", look_memory},
     {"u32", look_memory},
     {"u64", look_memory},

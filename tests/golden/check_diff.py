@@ -129,7 +129,7 @@ class Checker:
         self.run("make", "long", "long")
         result = self.run("diff", "--all", "--rows", "0", "--by", "image,process", "long", "long")
         lengths = [len(line) for line in result.stdout.splitlines()]
-        # The titles, its row, the other one, the sum, and the line of honesty that names the source.
+        # The titles, its row, the other one, the sum, and the summary line that names the source.
         self.expect(result.returncode == 0 and [length > 1000 for length in lengths]
                     == [False, True, False, False, True], f"long: {lengths}")
 

@@ -52,7 +52,7 @@ def main():
         hostile = pprof(folder, "-top", "-sample_index=0", "hostile")
         if "\033" in hostile:
             sys.exit(f"an escape came through:\n{hostile!r}")
-        # Written anew by pprof and read by us, the books are still there; two runs add up.
+        # Written anew by pprof and read by us, the statistics are still there; two runs add up.
         pprof(folder, "-proto", "-output", "merged", "usual", "usual")
         shown = subprocess.run([program, "report", "merged"], cwd=folder, check=True,
                                capture_output=True, text=True).stdout

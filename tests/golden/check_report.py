@@ -180,7 +180,7 @@ class Checker:
             result = self.run("report", "--rows", "0", "--by", keys, "long")
             lengths = sorted(map(len, result.stdout.splitlines()), reverse=True)
             self.expect(result.returncode == 0 and lengths[0] >= 100000, f"long by {keys}: {lengths[:3]}")
-            # Whole names are in its own row, the titles, and the line of honesty alone.
+            # Whole names are in its own row, the titles, and the summary line alone.
             self.expect(lengths[4] < 1000, f"long by {keys}: {lengths[:6]}")
 
     def check_csv(self, name, output):

@@ -86,14 +86,14 @@ add_hits(struct profile *profile, uint32_t image, uint64_t address, const char *
 }
 
 static struct profile *
-begin(const char *honesty)
+begin(const char *summary)
 {
     struct profile *profile = profile_new();
 
     require(profile != NULL, "profile");
     profile->command = strdup("python3 work.py --fast 'a b'");
     profile->hal = strdup("perf");
-    profile->honesty = strdup(honesty);
+    profile->limits = strdup(summary);
     profile->gaps = strdup("");
     profile->time_ns = UINT64_C(1700000000123456789);
     profile->duration_ns = UINT64_C(5012345678);
@@ -357,7 +357,7 @@ make_empty(void)
     return profile;
 }
 
-/* Not quite foreign, but without books, as those are. */
+/* Not quite foreign, but without statistics, as those are. */
 static struct profile *
 make_foreign(void)
 {
@@ -366,7 +366,7 @@ make_foreign(void)
 
     source->expected = source->taken = source->counted = source->outside = 0;
     profile->hal[0] = '\0';
-    profile->honesty[0] = '\0';
+    profile->limits[0] = '\0';
     return profile;
 }
 

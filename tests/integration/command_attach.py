@@ -72,7 +72,7 @@ class Attach(CommandTest):
         result = self.ntprof("report", "--json", "--rows", "0", *words, FILE)
         self.assertEqual(result.returncode, 0, text(result.stderr))
         report = json.loads(result.stdout)
-        self.assert_books(report)
+        self.assert_statistics(report)
         return report
 
     def hits(self, report):
@@ -268,7 +268,7 @@ class Covers(Attach):
             self.assertEqual(child.wait(harness.TIME_LIMIT_S), 0, text(child.stderr.read()))
             result = self.ntprof("report", "--json", "--rows", "0", name)
             report = json.loads(result.stdout)
-            self.assert_books(report)
+            self.assert_statistics(report)
             self.assertGreater(report["sources"][0]["taken"], 20)
 
 

@@ -29,7 +29,7 @@ class Profiled(CommandTest):
         result = self.ntprof("report", "--json", "--rows", "0", *words, FILE)
         self.assertEqual(result.returncode, 0, text(result.stderr))
         report = json.loads(result.stdout)
-        self.assert_books(report)
+        self.assert_statistics(report)
         return report
 
     def functions(self, process):

@@ -174,7 +174,7 @@ class Mappings(CommandTest):
         result = self.profile("-o", "p", "--", "/usr/bin/python3", "-S", "-c", MOVED, "once")
         self.assertEqual(result.returncode, 0, text(result.stderr))
         report = json.loads(self.ntprof("report", "--json", "--by", "image", "p").stdout)
-        self.assert_books(report)
+        self.assert_statistics(report)
         source, = report["sources"]
         moved = sum(row["hits"] for row in report["rows"] if row["image"].startswith("[anon:"))
         self.assertGreater(moved, source["taken"] / 2, text(result.stderr))
@@ -189,7 +189,7 @@ class Mappings(CommandTest):
             self.assertRegex(line, r"; \d+ hits? \([\d.]+%\) in no row: in code that moved")
             self.assertNotIn("complete", line)
         report = json.loads(self.ntprof("report", "--json", "p").stdout)
-        self.assert_books(report)
+        self.assert_statistics(report)
         source, = report["sources"]
         self.assertGreater(source["outside"], 0)
         self.assertFalse(source["complete"])
@@ -219,9 +219,9 @@ class Mappings(CommandTest):
         self.assertEqual(said.count("is not read: all perf maps together have more than 256 MiB"), 4, said)
         self.assertIn("the perf maps of 4 processes were not read", said)
 
-    def test_storm_of_mappings__books_add_up_and_lost_records_are_no_hits(self):
+    def test_storm_of_mappings__statistics_add_up_and_lost_records_are_no_hits(self):
         report = self.report_json("--", "/usr/bin/python3", "-S", "-c", MAPS)
-        self.assert_books(report)
+        self.assert_statistics(report)
         source, = report["sources"]
         # A hit takes a millisecond; the records of the mappings are many more.
         self.assertLessEqual(source["expected"], 1000 * report["duration_ns"] / 1e9 * 2 + 100)

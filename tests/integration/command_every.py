@@ -75,20 +75,20 @@ class Every(CommandTest):
                 for row in report["rows"]}
 
     def assert_grows(self, reports):
-        """No row is ever less than it was, and each file's rows are its books' counted hits."""
+        """No row is ever less than it was, and each file's rows are its statistics' counted hits."""
         before = {}
-        books = None
+        statistics = None
         for report in reports:
-            self.assert_books(report)
+            self.assert_statistics(report)
             source, = report["sources"]
             rows = self.rows(report)
             self.assertEqual(sum(rows.values()), source["counted"], source)
             for key, hits in before.items():
                 self.assertGreaterEqual(rows.get(key, 0), hits, key)
-            if books is not None:
+            if statistics is not None:
                 for part in ("expected", "taken", "counted", "outside"):
-                    self.assertGreaterEqual(source[part], books[part], part)
-            before, books = rows, source
+                    self.assertGreaterEqual(source[part], statistics[part], part)
+            before, statistics = rows, source
 
     def start_worker(self, *options, **given):
         child = self.start_profile(*options, "--", *WORKER, stdin=subprocess.PIPE, **given)
@@ -154,7 +154,7 @@ class Files(Every):
         self.assertGreater(named, 0)
         self.assert_nothing_left(FILE)
 
-    def test_two_sources__each_has_its_own_books_at_each_time(self):
+    def test_two_sources__each_has_its_own_statistics_at_each_time(self):
         child = self.start_profile("--every", "100ms", "-e", "time,page-faults", "-c", "1", "--",
                                    "/usr/bin/python3", "-S", "-c", "import os\n"
                                    f"while os.path.exists({str(self.go)!r}): b'x' * 3000000")
@@ -163,7 +163,7 @@ class Files(Every):
         self.assertGreaterEqual(len(contents), 6)
         for content in contents:
             report = self.read(content, "--by", "source")
-            self.assert_books(report)
+            self.assert_statistics(report)
             hits = {row["source"]: row["hits"] for row in report["rows"]}
             for source in report["sources"]:
                 self.assertEqual(hits.get(source["name"], 0), source["counted"], source["name"])

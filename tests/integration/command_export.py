@@ -390,12 +390,12 @@ class Openmetrics(Export):
         self.assertEqual(few[3].labels["function"], "[other]")
         self.assertIn(escaped(HOSTILE), {sample.labels["function"] for sample in everything})
 
-    def test_books_and_intervals__as_in_the_profile(self):
+    def test_statistics_and_intervals__as_in_the_profile(self):
         hits = self.make_hard()
         families = self.families()
-        books = {sample.labels["book"]: sample.value for sample in families["ntprof_book_hits"].samples
+        statistics = {sample.labels["book"]: sample.value for sample in families["ntprof_book_hits"].samples
                  if sample.labels["source"] == "time"}
-        self.assertEqual((books["counted"], books["taken"], books["expected"], books["lost"]),
+        self.assertEqual((statistics["counted"], statistics["taken"], statistics["expected"], statistics["lost"]),
                          (hits[0], hits[0] + 3, hits[0] + 8, 5))
         interval = families["ntprof_interval_seconds"].samples
         self.assertEqual([(sample.labels["kind"], sample.value) for sample in interval],

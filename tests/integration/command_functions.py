@@ -39,7 +39,7 @@ class Functions(CommandTest):
         return [(row["function"], row["hits"]) for row in report["rows"]]
 
     def assert_exact(self, report, hits):
-        self.assert_books(report)
+        self.assert_statistics(report)
         source = report["sources"][0]
         self.assertEqual([source[name] for name in ("expected", "taken", "counted", "lost")],
                          [hits, hits, hits, 0], source)
@@ -117,7 +117,7 @@ class Uprobes(Functions):
         _, errors = child.communicate(timeout=harness.TIME_LIMIT_S)
         self.assertEqual(child.returncode, 0, text(errors))
         report = json.loads(report.read_text())
-        self.assert_books(report)
+        self.assert_statistics(report)
         self.assertEqual(self.rows(report), [("counted", ALL)])
 
     def test_no_instruction__refused(self):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Limits and settings that get in the way of a recording: before it begins, and while it goes on.
 
-Each ends well or with a line that says what refused; the books stay true, and what was profiled is unharmed.
+Each ends well or with a line that says what refused; the statistics stay true, and what was profiled is unharmed.
 Settings of the machine are changed for moments only and put back.
 """
 import errno
@@ -31,7 +31,7 @@ class Limited(CommandTest):
         result = self.ntprof("report", "--json", "--rows", "0", FILE)
         self.assertEqual(result.returncode, 0, text(result.stderr))
         report = json.loads(result.stdout)
-        self.assert_books(report)
+        self.assert_statistics(report)
         self.assertEqual(sum(row["hits"] for row in report["rows"]), report["sources"][0]["counted"])
         return report
 
@@ -245,7 +245,7 @@ class Settings(Limited):
                 _, report = self.end(child)
                 self.assertGreater(report["sources"][0]["taken"], before)
 
-    def test_processor_time_lowered__books_stay_true(self):
+    def test_processor_time_lowered__statistics_stay_true(self):
         worker = self.start_worker()
         for words in self.recordings(worker):
             with self.subTest(words):

@@ -12,7 +12,7 @@ from harness import CommandTest, for_each_user, text
 
 LIGHT = ["/usr/bin/python3", "-S", "-c", "for _ in range(20): sum(range(200000))"]
 HEAVY = ["/usr/bin/python3", "-S", "-c", "for _ in range(200): sum(range(200000))"]
-BOOKS = ("expected", "taken", "counted", "outside", "lost", "throttled", "missed", "unfinished",
+STATISTICS = ("expected", "taken", "counted", "outside", "lost", "throttled", "missed", "unfinished",
          "excluded")
 
 
@@ -54,15 +54,15 @@ def added(*parts):
 
 @for_each_user
 class Merge(ProfilesTest):
-    def test_runs__hits_and_books_add_up(self):
+    def test_runs__hits_and_statistics_add_up(self):
         self.record("a", LIGHT)
         self.record("b", HEAVY)
         self.succeed("merge", "-o", "sum", "a", "b")
         self.assertEqual(self.rows("sum"), added(self.rows("a"), self.rows("b")))
         summed = self.report("sum")
-        self.assert_books(summed)
+        self.assert_statistics(summed)
         parts = [self.report(name) for name in "ab"]
-        for book in BOOKS:
+        for book in STATISTICS:
             self.assertEqual(summed["sources"][0][book],
                              sum(part["sources"][0][book] for part in parts), book)
         self.assertEqual(summed["duration_ns"], sum(part["duration_ns"] for part in parts))

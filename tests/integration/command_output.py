@@ -92,7 +92,7 @@ class Table(CommandTest):
         self.assert_profile_file(self.folder / FILE)
         self.assert_nothing_left(FILE)
 
-    def test_honesty__books_rate_and_back_end_are_told(self):
+    def test_summary__statistics_rate_and_back_end_are_told(self):
         result = self.profile("-F", "500", "--", *BURN)
         line = [line for line in text(result.stderr).splitlines()
                 if line.startswith("ntprof: perf")]
@@ -118,7 +118,7 @@ class Json(CommandTest):
             with self.subTest(words):
                 report = self.report_json(*words, "--", *BURN)
                 check_schema(self.schema, report)
-                self.assert_books(report)
+                self.assert_statistics(report)
                 self.assertEqual(report["schema"], "ntprof.report")
                 self.assertEqual(report["row_count"], len(report["rows"]))
                 hits = sum(row["hits"] for row in report["rows"])
@@ -139,7 +139,7 @@ class Json(CommandTest):
             rows = json.loads(result.stdout)["rows"]
             check_schema(self.schema, json.loads(result.stdout))
             self.assertEqual(sum(row["hits"] for row in rows), report["sources"][0]["counted"])
-            self.assert_books(report)
+            self.assert_statistics(report)
             # Only taskset itself may have run elsewhere, before it moved.
             pinned = sum(row["hits"] for row in rows if row["cpu"] == cpu)
             self.assertGreater(pinned, sum(row["hits"] for row in rows) * 0.8, rows)
@@ -186,14 +186,14 @@ class Sources(CommandTest):
         report = self.report_json("-e", "page-faults", "-c", "1", "--", "/usr/bin/python3", "-S",
                                   "-c", script)
         source, = report["sources"]
-        self.assert_books(report)
+        self.assert_statistics(report)
         self.assertEqual(source["name"], "page-faults")
         self.assertEqual(source["granted"], 1)
         self.assertGreaterEqual(source["taken"], 500)
 
-    def test_two_sources__both_have_books_and_columns(self):
+    def test_two_sources__both_have_statistics_and_columns(self):
         report = self.report_json("-e", "time,page-faults", "-c", "10", "-F", "2k", "--", *BURN)
-        self.assert_books(report)
+        self.assert_statistics(report)
         self.assertEqual([source["name"] for source in report["sources"]],
                          ["time", "page-faults"])
         for number, name in enumerate(("time", "page-faults")):
@@ -212,7 +212,7 @@ class Sources(CommandTest):
         self.assertGreaterEqual(source["asked"] / 10, 3 * float(said[2]) - 0.3)
         self.assertGreaterEqual(source["granted"], source["asked"])
         self.assertGreater(source["taken"], 0)
-        self.assert_books(report)
+        self.assert_statistics(report)
 
     def test_interval__is_the_same_as_a_rate(self):
         for words in (["-F", "500"], ["--interval", "2ms"], ["--interval", "2000us"]):

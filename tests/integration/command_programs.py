@@ -38,7 +38,7 @@ class ProgramTest(CommandTest):
 class OneProcess(ProgramTest):
     def test_work_of_three_to_one__has_these_shares(self):
         report = self.report_json("--", program("shares"), "800")
-        self.assert_books(report)
+        self.assert_statistics(report)
         shares = self.shares(report)
         both = shares["right_three_units"] + shares["right_one_unit"]
         self.assertGreater(both, 0.7)
@@ -60,7 +60,7 @@ class OneProcess(ProgramTest):
 
     def test_many_threads__every_ones_work_is_seen(self):
         report = self.report_json("--", program("many_threads"))
-        self.assert_books(report)
+        self.assert_statistics(report)
         shares = self.shares(report)
         for letter in "abcdefgh":
             self.assertGreater(shares.get(f"worker_{letter}", 0), 0.01, shares)
@@ -68,7 +68,7 @@ class OneProcess(ProgramTest):
 
     def test_busy_constructor_of_a_loaded_library__is_seen(self):
         report = self.report_json("--", program("loader"), program("hot_library.so"), "5")
-        self.assert_books(report)
+        self.assert_statistics(report)
         self.assertGreater(self.shares(report)["hot_constructor"], 0.7)
         self.assertGreater(self.shares(report, "image")[program("hot_library.so")], 0.7)
         self.assertEqual(report["sources"][0]["lost"], 0)
@@ -81,7 +81,7 @@ class OneProcess(ProgramTest):
     def test_python__has_names_or_offsets_for_all_hits(self):
         report = self.report_json("--", "/usr/bin/python3", "-S", "-c",
                                   "for _ in range(100): sum(range(200000))")
-        self.assert_books(report)
+        self.assert_statistics(report)
         source, = report["sources"]
         self.assertEqual(sum(row["hits"] for row in report["rows"]), source["counted"])
         self.assertFalse([row for row in report["rows"] if not row["function"]])
@@ -96,7 +96,7 @@ class OneProcess(ProgramTest):
 
     def test_kernel__is_seen_by_root_only(self):
         report = self.report_json("--", "dd", "if=/dev/zero", "of=copy", "bs=1M", "count=300")
-        self.assert_books(report)
+        self.assert_statistics(report)
         images = self.shares(report, "image")
         if self.is_user():
             self.assertNotIn("[kernel]", images)
@@ -147,7 +147,7 @@ class Images(ProgramTest):
         shutil.copy(program("shares"), copy)
         shutil.copy(program("shares_namesake"), self.folder / "other")
         report = self.report_json("--", "sh", "-c", f"{self.begun}; mv other program; wait")
-        self.assert_books(report)
+        self.assert_statistics(report)
         names = self.shares(report)
         self.assertFalse([name for name in names if name.startswith("wrong_")], names)
         mine = sum(share for name, share in names.items()
@@ -158,7 +158,7 @@ class Images(ProgramTest):
         copy = self.folder / "program"
         shutil.copy(program("shares"), copy)
         report = self.report_json("--", "sh", "-c", f"{self.begun}; rm program; wait")
-        self.assert_books(report)
+        self.assert_statistics(report)
         mine = sum(share for name, share in self.shares(report).items()
                    if name.startswith(("right_", "program")))
         self.assertGreater(mine, 0.5, self.shares(report))
@@ -194,7 +194,7 @@ class Namespaces(ProgramTest):
         report = self.report_json("--", *unshare, "sh", "-c",
                                   f"mount --bind {program('shares_namesake')} program && "
                                   "exec ./program 400")
-        self.assert_books(report)
+        self.assert_statistics(report)
         names = self.shares(report)
         self.assertFalse([name for name in names if name.startswith("right_")], names)
         mine = sum(share for name, share in names.items()
@@ -212,7 +212,7 @@ class Processes(ProgramTest):
                  f"s += (i * b) % {n + 3} ? i ^ b : a - i; return s; }}" for n in range(700)]
         (self.folder / "big.c").write_text("\n".join(lines) + "\nint main(void) { return 0; }\n")
         report = self.report_json("-F", "5k", "--", gcc, "-O2", "big.c", "-o", "big")
-        self.assert_books(report)
+        self.assert_statistics(report)
         self.assertTrue((self.folder / "big").exists())
         processes = self.shares(self.report_by("process"), "process")
         self.assertGreater(processes.get("cc1", 0), 0.4, processes)
@@ -225,7 +225,7 @@ class Processes(ProgramTest):
         for _ in range(5):
             report = self.report_json("-e", "time,page-faults", "-c", "1", "--", "sh", "-c",
                                       "for i in $(seq 1000); do /bin/true; done")
-            self.assert_books(report)
+            self.assert_statistics(report)
             faults = report["sources"][1]
             self.assertEqual(faults["name"], "page-faults")
             self.assertEqual(faults["taken"] + faults["lost"], faults["expected"])
@@ -254,7 +254,7 @@ class Processes(ProgramTest):
         parent_only = script.replace("range(30)", "range(0)")
         busy = self.report_json("--", "/usr/bin/python3", "-S", "-c", script)
         idle = self.report_json("--", "/usr/bin/python3", "-S", "-c", parent_only)
-        self.assert_books(busy)
+        self.assert_statistics(busy)
         self.assertEqual(busy["sources"][0]["lost"], 0)
         self.assertGreater(busy["sources"][0]["counted"], 3 * idle["sources"][0]["counted"] // 2)
 
@@ -266,7 +266,7 @@ class Processes(ProgramTest):
         self.addCleanup(harness.kill_quietly, child)
         self.assertTrue(harness.is_alive(child))
         report = json.loads((self.folder / "report.json").read_text())
-        self.assert_books(report)
+        self.assert_statistics(report)
         self.assertGreater(self.shares(report).get("right_three_units", 0), 0.4)
 
 
@@ -286,7 +286,7 @@ class Jit(ProgramTest):
         report = self.report_json("--", "sh", "-c", f"echo $$ >pid; exec {node} "
                                   "--perf-basic-prof work.js")
         pid = int((self.folder / "pid").read_text())
-        self.assert_books(report)
+        self.assert_statistics(report)
         self.addCleanup(pathlib.Path(f"/tmp/perf-{pid}.map").unlink, missing_ok=True)
         names = self.shares(report)
         mine = sum(share for name, share in names.items() if "busyScriptFunction" in name)

@@ -131,13 +131,13 @@ class Limits(CommandTest):
             self.assertEqual(first.returncode, 1)  # read at the end of its input
             self.assert_profile_file(self.folder / "first.pb.gz")
 
-    def test_two_at_once__both_have_their_own_books(self):
+    def test_two_at_once__both_have_their_own_statistics(self):
         ends = [self.start_profile("--json", "--report", f"{name}.json", "-o", f"{name}.pb.gz",
                                    "--", *BURN) for name in ("one", "two")]
         for end, name in zip(ends, ("one", "two")):
             self.assertEqual(end.wait(harness.TIME_LIMIT_S), 0)
             report = json.loads((self.folder / f"{name}.json").read_text())
-            self.assert_books(report)
+            self.assert_statistics(report)
             self.assertGreater(report["sources"][0]["taken"], 20)
 
     def test_few_descriptors__works_or_says_it(self):
@@ -211,9 +211,9 @@ class OtherProfilers(CommandTest):
         inner = self.arguments("run", "--json", "--rows", "0", "--report", "inner.json",
                                "-o", "inner.pb.gz", "--", *BURN)
         outer = self.report_json("--", *inner)
-        self.assert_books(outer)
+        self.assert_statistics(outer)
         report = json.loads((self.folder / "inner.json").read_text())
-        self.assert_books(report)
+        self.assert_statistics(report)
         for one in (outer, report):
             self.assertGreater(one["sources"][0]["taken"], 20)
 
@@ -224,7 +224,7 @@ class OtherProfilers(CommandTest):
             self.skipTest("no perf that works here")
         report = self.report_json("--", perf, "record", "-q", "-e", "cpu-clock:u", "-o",
                                   "perf.data", *BURN)
-        self.assert_books(report)
+        self.assert_statistics(report)
         self.assertGreater(report["sources"][0]["taken"], 20)
         self.assertGreater((self.folder / "perf.data").stat().st_size, 1000)
 

@@ -50,12 +50,12 @@ class Whole(CommandTest):
         result = self.ntprof("report", "--json", "--rows", "0", *words, FILE)
         self.assertEqual(result.returncode, 0, text(result.stderr))
         report = json.loads(result.stdout)
-        self.assert_books(report)
+        self.assert_statistics(report)
         self.assert_rows(sum(row["hits"] for row in report["rows"]), report["sources"][0])
         return report
 
     def assert_rows(self, hits, source):
-        """Rows and books are of one moment."""
+        """Rows and statistics are of one moment."""
         self.assertEqual(hits, source["counted"])
 
     def hits(self, key, value, *words):

@@ -223,7 +223,7 @@ class Shows(Top):
         result = self.ntprof("report", "--json", "--rows", "0", FILE)
         self.assertEqual(result.returncode, 0, text(result.stderr))
         report = json.loads(result.stdout)
-        self.assert_books(report)
+        self.assert_statistics(report)
         source = report["sources"][0]
         self.assertEqual(source["taken"], self.header_hits(lines))
         self.assertEqual(sum(row["hits"] for row in report["rows"]), source["counted"])

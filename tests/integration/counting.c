@@ -61,7 +61,7 @@ buckets__overlapping_regions__each_counts_by_its_own_buckets(void **state)
             assert_only(placed[i], COUNTERS, (size_t)placings[i].index, 11);
         }
     }
-    assert_exact_books(session, source, 11, 11);
+    assert_exact_statistics(session, source, 11, 11);
 }
 
 static void
@@ -77,7 +77,7 @@ buckets__address_in_no_region__is_outside(void **state)
     call_slot(7, 9);
     assert_success(NtStopProfile(profile));
     assert_int_equal(sum_counters(counters, 4), 0);
-    assert_exact_books(session, source, 9, 0);
+    assert_exact_statistics(session, source, 9, 0);
     assert_success(NtClose(profile));
 }
 
@@ -116,8 +116,8 @@ sources__two_breakpoints_and_disjoint_regions__keep_apart(void **state)
     assert_int_equal(sum_counters(counters[1], SLOT_COUNT), 0);
     assert_int_equal(sum_counters(counters[2], SLOT_COUNT), 0);
     assert_only(counters[3], SLOT_COUNT, 200 - 128, 500);
-    assert_exact_books(session, low, 200, 200);
-    assert_exact_books(session, high, 500, 500);
+    assert_exact_statistics(session, low, 200, 200);
+    assert_exact_statistics(session, high, 500, 500);
 }
 
 static void
@@ -143,7 +143,7 @@ start_stop__many_rounds__counts_accumulate_and_none_after_stop(void **state)
     assert_success(NtClose(profile));
     call_slot(9, 5);
     assert_only(counters, SLOT_COUNT, 9, 350);
-    assert_exact_books(session, source, 350, 350);
+    assert_exact_statistics(session, source, 350, 350);
 }
 
 static void
@@ -161,7 +161,7 @@ close__of_a_started_profile__stops_it(void **state)
     assert_success(ntprof_session_flush(session));
     assert_only(counters, SLOT_COUNT, 9, 4);
     assert_status(NtStopProfile(profile), STATUS_INVALID_HANDLE);
-    assert_exact_books(session, source, 4, 4);
+    assert_exact_statistics(session, source, 4, 4);
 }
 
 static void
@@ -182,7 +182,7 @@ profiles__one_of_two_stopped__the_other_goes_on(void **state)
     assert_success(NtStopProfile(profiles[1]));
     assert_only(first, SLOT_COUNT, 1, 110);
     assert_only(second, SLOT_COUNT, 1, 1100);
-    assert_exact_books(session, source, 1110, 1110);
+    assert_exact_statistics(session, source, 1110, 1110);
     assert_success(NtClose(profiles[0]));
     assert_success(NtClose(profiles[1]));
 }
@@ -314,7 +314,7 @@ interval__of_ten__counts_each_tenth(void **state)
     call_slot(6, 998);
     assert_success(NtStopProfile(profile));
     assert_only(counters, SLOT_COUNT, 6, 100);
-    assert_exact_books(session, source, 100, 100);
+    assert_exact_statistics(session, source, 100, 100);
     assert_success(NtClose(profile));
 }
 
@@ -336,7 +336,7 @@ interval__set_while_started__holds_from_then_on(void **state)
     call_slot(6, 200);
     assert_success(NtStopProfile(profile));
     assert_only(counters, SLOT_COUNT, 6, 20 + 200 / second);
-    assert_exact_books(session, source, 20 + 200 / second, 20 + 200 / second);
+    assert_exact_statistics(session, source, 20 + 200 / second, 20 + 200 / second);
     assert_success(NtClose(profile));
 }
 
@@ -377,7 +377,7 @@ page_faults__of_fresh_pages__one_hit_each_where_they_were_touched(void **state)
     assert_success(NtStopProfile(profile));
     assert_success(NtClose(profile));
     assert_int_equal(sum_counters(counters, COUNTERS), pages);
-    read_books(session, ProfilePageFaults);
+    read_statistics(session, ProfilePageFaults);
     munmap(memory, pages * page_bytes);
 }
 
@@ -413,11 +413,11 @@ time__in_a_busy_function__hits_are_there_and_not_elsewhere(void **state)
     profiles[1] = start_slots(NtCurrentProcess(), idle, ProfileTime);
     do {
         burn_time(1000000);
-        info = read_books(session, ProfileTime);
+        info = read_statistics(session, ProfileTime);
     } while (info.counted < 50);
     assert_success(NtStopProfile(profiles[0]));
     assert_success(NtStopProfile(profiles[1]));
-    info = read_books(session, ProfileTime);
+    info = read_statistics(session, ProfileTime);
     assert_int_equal(sum_counters(busy, COUNTERS), info.counted);
     assert_int_equal(sum_counters(idle, SLOT_COUNT), 0);
     assert_true(info.counted > 10);
@@ -453,11 +453,11 @@ kernel_region__with_the_right_only__counts_system_calls(void **state)
         for (int i = 0; i < 10000; i++) {
             (void)getppid();
         }
-        info = read_books(session, ProfileTime);
+        info = read_statistics(session, ProfileTime);
     } while (info.counted < 20);
     assert_success(NtStopProfile(profile));
     assert_int_equal(sum_counters(counters, KERNEL_BUCKETS),
-                     read_books(session, ProfileTime).counted);
+                     read_statistics(session, ProfileTime).counted);
     assert_success(NtClose(profile));
 }
 

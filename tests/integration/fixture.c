@@ -546,7 +546,7 @@ assert_only(const ULONG *counters, size_t count, size_t index, ULONG value)
 }
 
 ntprof_source_info
-read_books(ntprof_session *where, KPROFILE_SOURCE source)
+read_statistics(ntprof_session *where, KPROFILE_SOURCE source)
 {
     ntprof_source_info info = {.size = sizeof(info)};
 
@@ -558,17 +558,17 @@ read_books(ntprof_session *where, KPROFILE_SOURCE source)
 }
 
 void
-assert_exact_books(ntprof_session *where, KPROFILE_SOURCE source, uint64_t taken,
-                   uint64_t counted)
+assert_exact_statistics(ntprof_session *where, KPROFILE_SOURCE source, uint64_t taken,
+                        uint64_t counted)
 {
-    assert_books_beside(where, source, taken, counted, 0);
+    assert_statistics_beside(where, source, taken, counted, 0);
 }
 
 void
-assert_books_beside(ntprof_session *where, KPROFILE_SOURCE source, uint64_t own,
-                    uint64_t counted, uint64_t beside)
+assert_statistics_beside(ntprof_session *where, KPROFILE_SOURCE source, uint64_t own,
+                         uint64_t counted, uint64_t beside)
 {
-    const ntprof_source_info info = read_books(where, source);
+    const ntprof_source_info info = read_statistics(where, source);
     const uint64_t taken = own + (fixture_has(FIXTURE_EVENTS_OF_ALL) ? beside : 0);
 
     assert_int_equal(info.taken, taken);

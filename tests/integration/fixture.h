@@ -50,7 +50,7 @@ enum {
     FIXTURE_WATCHES = 1, /* ntprof_session_watch */
     FIXTURE_RINGS =
         2, /* hits wait in memory, which may be short, until they are delivered */
-    /* A source's books have the hits of all processes, profiles or not. */
+    /* A source's statistics have the hits of all processes, profiles or not. */
     FIXTURE_EVENTS_OF_ALL = 4,
     /* Counters are in the kernel's own pages, which are there and stay, and no limit knows. */
     FIXTURE_MAPS = 16,
@@ -123,16 +123,16 @@ uint64_t sum_counters(const ULONG *counters, size_t count);
 /* All counters are 0 but this one. */
 void assert_only(const ULONG *counters, size_t count, size_t index, ULONG value);
 
-/* The books of a source, which must add up. */
-ntprof_source_info read_books(ntprof_session *where, KPROFILE_SOURCE source);
+/* The statistics of a source, which must add up. */
+ntprof_source_info read_statistics(ntprof_session *where, KPROFILE_SOURCE source);
 
 /* They add up, and say that exactly so many hits were made and none went missing. */
-void assert_exact_books(ntprof_session *where, KPROFILE_SOURCE source, uint64_t taken,
-                        uint64_t counted);
+void assert_exact_statistics(ntprof_session *where, KPROFILE_SOURCE source,
+                             uint64_t taken, uint64_t counted);
 
-/* The same where processes without profiles have made more, which are in the books of events of all. */
-void assert_books_beside(ntprof_session *where, KPROFILE_SOURCE source, uint64_t own,
-                         uint64_t counted, uint64_t beside);
+/* The same where processes without profiles have made more, which are in the statistics of events of all. */
+void assert_statistics_beside(ntprof_session *where, KPROFILE_SOURCE source,
+                              uint64_t own, uint64_t counted, uint64_t beside);
 
 /* ---- processors and processes ---- */
 

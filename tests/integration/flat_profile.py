@@ -75,7 +75,7 @@ class FlatProfile:
 
     def write(self, path):
         comments = ["flat bucket profile, no call stacks", "ntprof.format 1", "ntprof.command app",
-                    "ntprof.hal perf", "ntprof.honesty ", "ntprof.gaps ",
+                    "ntprof.hal perf", "ntprof.limits ", "ntprof.gaps ",
                     f"ntprof.bucket_bytes {self.bucket_bytes}",
                     "ntprof.source time nt_name=ProfileTime unit=100ns column=0 kernel_included=1 "
                     "asked=10000 granted=10000 measured=10000"]

@@ -163,7 +163,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(result.returncode, 0, text(result.stderr))
         return json.loads(report.read_text())
 
-    def assert_books(self, report):
+    def assert_statistics(self, report):
         for source in report["sources"]:
             self.assertEqual(source["taken"], source["counted"] + source["outside"], source)
             parts = ("taken", "lost", "throttled", "missed", "unfinished", "excluded")

@@ -454,7 +454,7 @@ process__ends_while_started__counters_stay(void **state)
     assert_success(NtStopProfile(profile));
     assert_only(counters, SLOT_COUNT, SLOT, 9);
     /* Whether other processes' hits are in them depends on when the end is noticed. */
-    assert_int_equal(read_books(session, source).counted, 9);
+    assert_int_equal(read_statistics(session, source).counted, 9);
     assert_success(NtClose(profile));
     assert_success(NtClose(process));
 }

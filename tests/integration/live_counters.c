@@ -677,7 +677,7 @@ stop__under_load_on_all_processors__nothing_counted_late(void **state)
     const size_t rounds = count_stops();
     struct hammer hammers[HAMMERS];
     struct stops stops = {0};
-    ntprof_source_info books;
+    ntprof_source_info statistics;
     bool done = false;
     HANDLE keeper;
     uint64_t calls;
@@ -692,7 +692,7 @@ stop__under_load_on_all_processors__nothing_counted_late(void **state)
     stop_and_close(keeper);
     calls = end_hammers(hammers, count, &done);
     (void)setpriority(PRIO_PROCESS, 0, 0);
-    books = read_books(session, source);
+    statistics = read_statistics(session, source);
     print_message("%zu stops under %zu hammers: %llu calls, %llu counted, %llu stops "
                   "while counting, %llu late\n",
                   rounds, count, (unsigned long long)calls,
@@ -701,7 +701,7 @@ stop__under_load_on_all_processors__nothing_counted_late(void **state)
     assert_int_equal(stops.late, 0);
     /* On a single processor no hammer runs while this thread does. */
     assert_true(stops.counted > 0 || count == 1);
-    assert_true(stops.counted <= books.counted);
+    assert_true(stops.counted <= statistics.counted);
 }
 
 /* ---- starts without calls of the kernel's ---- */

@@ -201,7 +201,7 @@ profile__of_another_process__counts_its_hits_and_not_ours(void **state)
     peer_finish(&peer);
     assert_success(NtStopProfile(profile));
     assert_only(counters, SLOT_COUNT, SLOT, 42);
-    assert_books_beside(session, source, 42, 42, 500);
+    assert_statistics_beside(session, source, 42, 42, 500);
     assert_success(NtClose(profile));
     assert_success(NtClose(process));
 }
@@ -228,7 +228,7 @@ profile__of_a_process_that_ended__counts_nothing(void **state)
     call_slot(SLOT, 3);
     assert_success(NtStopProfile(profile));
     assert_int_equal(sum_counters(counters, SLOT_COUNT), 0);
-    assert_exact_books(session, source, 0, 0);
+    assert_exact_statistics(session, source, 0, 0);
     assert_success(NtClose(profile));
     assert_success(NtClose(process));
     assert_status(NtOpenProcess(&none, PROCESS_QUERY_INFORMATION, NULL, &nobody),
@@ -343,7 +343,7 @@ fork__of_a_watched_process__each_process_has_its_own_hits(void **state)
     assert_log(counts, 3);
     assert_int_equal(seen.starts, 3);
     assert_int_equal(seen.exits, 3);
-    assert_exact_books(session, seen.source, 342, 342);
+    assert_exact_statistics(session, seen.source, 342, 342);
 }
 
 static void
@@ -425,7 +425,7 @@ exec__of_a_watched_process__hits_before_and_after_keep_apart(void **state)
     assert_log(counts, 2);
     assert_int_equal(seen.execs, 1);
     assert_int_equal(seen.exits, 1);
-    assert_exact_books(session, seen.source, 503, 503);
+    assert_exact_statistics(session, seen.source, 503, 503);
 }
 
 static void
@@ -442,7 +442,7 @@ watch__on_exec__begins_with_the_program(void **state)
     peer_tell(&peer, 1);
     peer_finish(&peer);
     assert_log(counts, 1);
-    assert_exact_books(session, seen.source, 500, 500);
+    assert_exact_statistics(session, seen.source, 500, 500);
 }
 
 static int
@@ -508,7 +508,7 @@ fork__many_short_children__none_is_missed(void **state)
     assert_int_equal(seen.losses, 0);
     assert_int_equal(seen.count, 301);
     assert_int_equal(pooled[0], 600);
-    assert_exact_books(session, seen.source, 600, 600);
+    assert_exact_statistics(session, seen.source, 600, 600);
 }
 
 /* ---- code that comes and goes ---- */
@@ -541,7 +541,7 @@ jit__code_made_executable_by_mprotect__nothing_is_missed(void **state)
     assert_log(counts, 1);
     assert_int_equal(seen.records[0].base, FIXED_ADDRESS);
     assert_int_equal(seen.records[0].flags, NTPROF_IMAGE_ANONYMOUS);
-    assert_exact_books(session, seen.source, 77, 77);
+    assert_exact_statistics(session, seen.source, 77, 77);
 }
 
 /* Code in a file without a name, mapped twice: where it is written and where it runs. */
@@ -593,7 +593,7 @@ jit__code_mapped_again_and_again__each_mapping_has_its_hits(void **state)
                          seen.records[2].counter[0],
                      30);
     assert_int_equal(seen.records[0].flags, 0);
-    assert_exact_books(session, seen.source, 30, 30);
+    assert_exact_statistics(session, seen.source, 30, 30);
 }
 
 /* ---- libraries ---- */
@@ -657,7 +657,7 @@ dlopen__whose_constructor_is_hot__no_call_is_missed(void **state)
     run_libraries(paths);
     assert_log(counts, 1);
     assert_non_null(strstr(seen.records[0].name, "caller_1000"));
-    assert_exact_books(session, seen.source, 1000, 1000);
+    assert_exact_statistics(session, seen.source, 1000, 1000);
 }
 
 static void
@@ -677,7 +677,7 @@ dlopen__another_library_in_the_same_place__each_has_its_own_hits(void **state)
         assert_non_null(
             strstr(seen.records[i].name, i % 2 == 0 ? "caller_1000" : "caller_30."));
     }
-    assert_exact_books(session, seen.source, 2060, 2060);
+    assert_exact_statistics(session, seen.source, 2060, 2060);
 }
 
 int

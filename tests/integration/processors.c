@@ -62,7 +62,7 @@ affinity__a_profile_for_each_of_two_processors__each_counts_its_own(void **state
     assert_only(counters[0], SLOT_COUNT, 5, 30);
     assert_only(counters[1], SLOT_COUNT, 5, 80);
     assert_only(counters[2], SLOT_COUNT, 5, 110);
-    assert_exact_books(session, source, 110, 110);
+    assert_exact_statistics(session, source, 110, 110);
 }
 
 static void
@@ -82,7 +82,7 @@ affinity__of_one_processor__hits_on_the_other_are_not_taken(void **state)
     call_slot(5, 6);
     assert_success(NtClose(profile));
     assert_only(counters, SLOT_COUNT, 5, 6);
-    assert_exact_books(session, source, 6, 6);
+    assert_exact_statistics(session, source, 6, 6);
 }
 
 static void
@@ -179,7 +179,7 @@ global_profile__with_the_privilege_only__counts_all_processes(void **state)
     assert_success(NtStopProfile(profiles[1]));
     assert_only(all, SLOT_COUNT, 11, 1320);
     assert_only(own, SLOT_COUNT, 11, 5000);
-    read_books(session, source);
+    read_statistics(session, source);
     assert_success(NtClose(profiles[0]));
     assert_success(NtClose(profiles[1]));
 }

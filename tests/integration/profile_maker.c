@@ -103,7 +103,7 @@ begin(const char *command, const char *gaps)
     require(profile != NULL, "profile");
     profile->command = strdup(command);
     profile->hal = strdup("perf");
-    profile->honesty = strdup(command);
+    profile->limits = strdup(command);
     profile->gaps = strdup(gaps);
     profile->time_ns = UINT64_C(1700000000123456789);
     profile->duration_ns = UINT64_C(5012345678);

@@ -218,8 +218,8 @@ segments__breakpoints__each_execution_in_the_bucket_of_its_offset(void **state)
         assert_placed(&of_32[i], &placings[i], placings[i].index_32, 1234);
         assert_placed(&of_16[i], &placings[i], placings[i].index_16, 567);
     }
-    assert_exact_books(session, source_32, 1234, 1234);
-    assert_exact_books(session, source_16, 567, 567);
+    assert_exact_statistics(session, source_32, 1234, 1234);
+    assert_exact_statistics(session, source_16, 567, 567);
 }
 
 /* rule: create-segment-bucket */
@@ -295,7 +295,7 @@ hits__in_a_segment__count_by_offset_there_and_by_linear_address(void **state)
     assert_none(&flat[1]);
     assert_none(&addresses[0]);
     assert_only_at(&addresses[1], LOOP_32_SECOND, 321);
-    assert_exact_books(session, source, 321, 321);
+    assert_exact_statistics(session, source, 321, 321);
 }
 
 /* In flat segments the offset is the address. rules: create-segment-bucket, hit-segment */
@@ -327,7 +327,7 @@ hits__in_flat_segments__count_by_their_address(void **state)
         assert_only(own.buffer.counters, 4, 3, 99);
         assert_none(&others);
         assert_none(&low);
-        assert_exact_books(session, source, 99, 99);
+        assert_exact_statistics(session, source, 99, 99);
     }
 }
 
@@ -357,7 +357,7 @@ hits__in_a_segment_in_an_x64_session__count_by_linear_address_alone(void **state
     running_stop(&linear);
     assert_none(&low);
     assert_only_at(&linear, LOOP_16, 77);
-    assert_exact_books(session, source, 77, 77);
+    assert_exact_statistics(session, source, 77, 77);
 }
 
 /* rule: create-segment-global */
@@ -491,7 +491,7 @@ time__in_both_segments__hits_are_in_their_loops_and_never_at_low_addresses(void 
     running_stop(&low);
     running_stop(&linear);
 
-    info = read_books(session, ProfileTime);
+    info = read_statistics(session, ProfileTime);
     assert_none(&low);
     assert_int_equal(loop_counter(&segment_32, LOOP_32),
                      buffer_sum(&segment_32.buffer));
@@ -588,7 +588,7 @@ attached__process_and_a_thread_that_comes__count_in_its_segments(void **state)
     assert_only_at(&segment_32, LOOP_32, 230);
     assert_only_at(&segment_16, LOOP_16, 4);
     assert_only_at(&own, LOOP_32, 1);
-    assert_exact_books(session, source_32, 231, 231);
+    assert_exact_statistics(session, source_32, 231, 231);
     assert_success(NtClose(process));
     program_end(&peer);
 }
@@ -623,7 +623,7 @@ watched__command_and_its_child__count_in_their_segments(void **state)
     running_stop(&of_child);
     assert_only_at(&of_parent, LOOP_32, 60);
     assert_only_at(&of_child, LOOP_32, 7);
-    assert_exact_books(session, source, 67, 67);
+    assert_exact_statistics(session, source, 67, 67);
     assert_success(NtClose(parent));
     assert_success(NtClose(child));
     program_end(&peer);

@@ -64,7 +64,7 @@ polled_session__descriptor_and_poll__deliver_all(void **state)
     poll_until(&counters[SLOT], 5003);
     assert_success(NtStopProfile(profile));
     assert_only(counters, SLOT_COUNT, SLOT, 5003);
-    assert_exact_books(session, source, 5003, 5003);
+    assert_exact_statistics(session, source, 5003, 5003);
     assert_success(NtClose(profile));
     ntprof_buffer_free(counters, PAGE_BYTES);
 }
@@ -120,7 +120,7 @@ polled_session__ring_above_its_watermark__wakes_the_poller(void **state)
 /* ---- losses ---- */
 
 static void
-polled_session__never_polled__losses_are_in_the_books(void **state)
+polled_session__never_polled__losses_are_in_the_statistics(void **state)
 {
     const bool may_lose = fixture_has(FIXTURE_RINGS);
     KPROFILE_SOURCE source;
@@ -137,7 +137,7 @@ polled_session__never_polled__losses_are_in_the_books(void **state)
     profile = start_slots(NtCurrentProcess(), counters, source);
     call_slot(SLOT, 160000);
     assert_success(ntprof_session_flush(session));
-    info = read_books(session, source);
+    info = read_statistics(session, source);
     assert_int_equal(info.lost > 0, may_lose);
     assert_true(info.taken > 0);
     assert_int_equal(info.expected, 160000);
@@ -148,7 +148,7 @@ polled_session__never_polled__losses_are_in_the_books(void **state)
     call_slot(SLOT, 1000);
     assert_success(NtStopProfile(profile));
     assert_only(counters, SLOT_COUNT, SLOT, (ULONG)info.taken + 1000);
-    assert_int_equal(read_books(session, source).lost, info.lost);
+    assert_int_equal(read_statistics(session, source).lost, info.lost);
     assert_success(NtClose(profile));
 }
 
@@ -250,8 +250,8 @@ lost_records__of_a_mapping__are_told_and_made_up_for(void **state)
     assert_success(ntprof_session_flush(session));
     assert_success(NtClose(resync.profile));
     assert_int_equal(resync.counter[0], 70);
-    assert_exact_books(session, sources[1], 70, 70);
-    assert_true(read_books(session, sources[0]).lost > 0);
+    assert_exact_statistics(session, sources[1], 70, 70);
+    assert_true(read_statistics(session, sources[0]).lost > 0);
     assert_success(NtClose(process));
 }
 
@@ -283,12 +283,12 @@ two_sessions__on_one_process__count_independently(void **state)
     assert_success(NtStopProfile(profiles[0]));
     call_slot(SLOT, 1000);
     assert_only(counters[0], SLOT_COUNT, SLOT, 110);
-    assert_exact_books(first, sources[0], 110, 110);
+    assert_exact_statistics(first, sources[0], 110, 110);
     ntprof_session_use(second);
     /* A handle is its session's. */
     assert_success(NtStopProfile(profiles[1]));
     assert_only(counters[1], SLOT_COUNT, SLOT, 1100);
-    assert_exact_books(second, sources[1], 1100, 1100);
+    assert_exact_statistics(second, sources[1], 1100, 1100);
     ntprof_session_close(second);
     ntprof_session_use(first);
     assert_success(NtClose(profiles[0]));
@@ -422,7 +422,7 @@ session__in_a_forked_child__is_refused_and_the_childs_own_works(void **state)
     call_slot(SLOT, 2);
     assert_success(NtStopProfile(profile));
     assert_only(counters, SLOT_COUNT, SLOT, 3);
-    assert_books_beside(session, source, 3, 3, 6);
+    assert_statistics_beside(session, source, 3, 3, 6);
     assert_success(NtClose(profile));
 }
 
@@ -492,7 +492,7 @@ interval__below_what_the_kernel_does__is_clamped_and_told(void **state)
 
     (void)state;
     fixture_reopen(&options);
-    info = read_books(session, ProfileTime);
+    info = read_statistics(session, ProfileTime);
     assert_int_equal(info.interval_asked, 1);
     assert_true(info.interval_minimum > 1);
     assert_int_equal(info.interval_granted, info.interval_minimum);
@@ -763,7 +763,7 @@ freeze__started_profile__calls_after_it_do_not_count(void **state)
     call_slot(SLOT, 500);
     assert_success(ntprof_session_flush(session));
     assert_only(counters, SLOT_COUNT, SLOT, 30);
-    assert_exact_books(session, source, 30, 30);
+    assert_exact_statistics(session, source, 30, 30);
     assert_success(NtStopProfile(profile));
     assert_only(counters, SLOT_COUNT, SLOT, 30);
     assert_success(NtClose(profile));
@@ -776,7 +776,7 @@ main(void)
         fixture_test(polled_session__descriptor_and_poll__deliver_all),
         fixture_test_of(polled_session__ring_above_its_watermark__wakes_the_poller,
                         FIXTURE_RINGS),
-        fixture_test(polled_session__never_polled__losses_are_in_the_books),
+        fixture_test(polled_session__never_polled__losses_are_in_the_statistics),
         fixture_test_of(lost_records__of_a_mapping__are_told_and_made_up_for,
                         FIXTURE_RINGS),
         fixture_test(two_sessions__on_one_process__count_independently),

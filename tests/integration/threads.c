@@ -40,7 +40,7 @@ assert_counted_or_lost(struct account *account, KPROFILE_SOURCE source,
     account->calls += calls;
     account->counted += of_source[slot];
     assert_only(of_source, SLOT_COUNT, slot, of_source[slot]);
-    assert_int_equal(account->counted + read_books(session, source).lost,
+    assert_int_equal(account->counted + read_statistics(session, source).lost,
                      account->calls);
 }
 
@@ -97,7 +97,7 @@ threads__that_exist__all_are_counted(void **state)
     }
     assert_success(NtStopProfile(profile));
     assert_only(counters, SLOT_COUNT, SLOT, THREADS * CALLS);
-    assert_exact_books(session, source, THREADS * CALLS, THREADS * CALLS);
+    assert_exact_statistics(session, source, THREADS * CALLS, THREADS * CALLS);
     assert_success(NtClose(profile));
     pthread_barrier_destroy(&barrier);
 }
@@ -123,8 +123,8 @@ threads__to_come__all_are_counted(void **state)
     call_and_beget((void *)(uintptr_t)10);
     assert_success(NtStopProfile(profile));
     assert_only(counters, SLOT_COUNT, SLOT, 20 * THREADS * CALLS + 10 * CALLS);
-    assert_exact_books(session, source, 20 * THREADS * CALLS + 10 * CALLS,
-                       20 * THREADS * CALLS + 10 * CALLS);
+    assert_exact_statistics(session, source, 20 * THREADS * CALLS + 10 * CALLS,
+                            20 * THREADS * CALLS + 10 * CALLS);
     assert_success(NtClose(profile));
 }
 
@@ -401,7 +401,7 @@ threads__made_while_starting_that_stay__none_lost_or_doubled(void **state)
         assert_only(counters, SLOT_COUNT, SLOT, (ULONG)atomic_load(&crowd.calls));
         assert_success(NtClose(profile));
     }
-    read_books(session, source);
+    read_statistics(session, source);
 }
 
 /* The same in another process: the words are "ready", "count", "stop", and the calls made. */
@@ -526,7 +526,7 @@ profiles__started_and_stopped_by_many_threads__own_calls_always_count(void **sta
         pthread_join(threads[i], &result);
         assert_ptr_equal(result, &source);
     }
-    read_books(session, source);
+    read_statistics(session, source);
 }
 
 int

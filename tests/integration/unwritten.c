@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unwritten.c - a caller takes its buffer away from a started profile: what can no longer be added is
- * in the books, to the hit.
- * rules: start-lock-holds, stop-unwritten, hit-books
+ * in the statistics, to the hit.
+ * rules: start-lock-holds, stop-unwritten, hit-statistics
  */
 #include "fixture.h"
 #include "guarded.h"
@@ -35,8 +35,8 @@ hit(size_t slot)
 static void
 assert_unwritten(KPROFILE_SOURCE source, uint64_t counted, uint64_t unwritten)
 {
-    assert_exact_books(session, source, counted, counted);
-    assert_int_equal(read_books(session, source).unwritten, unwritten);
+    assert_exact_statistics(session, source, counted, counted);
+    assert_int_equal(read_statistics(session, source).unwritten, unwritten);
 }
 
 static void
@@ -57,7 +57,7 @@ stop__buffer_protected__unwritten_counts_are_told(void **state)
     assert_only(counters, SLOT_COUNT, SLOT, CALLS);
     assert_unwritten(source, 2 * CALLS, CALLS);
 
-    /* The books go on, and the profile works where it can be written. */
+    /* The statistics go on, and the profile works where it can be written. */
     assert_int_equal(mprotect(memory.pages, page(), PROT_READ | PROT_WRITE), 0);
     assert_success(NtStartProfile(profile));
     hit(SLOT);

@@ -102,7 +102,7 @@ own_calls__each_counted_once(void **state)
     assert_success(NtStopProfile(profile));
     call_slot(SLOT, CALLS);
     assert_only(counters, SLOT_COUNT, SLOT, CALLS);
-    assert_exact_books(session, source, CALLS, CALLS);
+    assert_exact_statistics(session, source, CALLS, CALLS);
     assert_success(NtClose(profile));
 }
 

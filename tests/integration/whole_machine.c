@@ -760,8 +760,8 @@ watch_all__500_short_processes__every_hit_is_counted(void **state)
         assert_null(shorts.profiles[i]);
         assert_int_equal(shorts.counters[i], SHORT_CALLS);
     }
-    assert_exact_books(session, shorts.source, SHORT_LIVES * SHORT_CALLS,
-                       SHORT_LIVES * SHORT_CALLS);
+    assert_exact_statistics(session, shorts.source, SHORT_LIVES * SHORT_CALLS,
+                            SHORT_LIVES * SHORT_CALLS);
     assert_success(NtClose(profile));
 }
 
@@ -909,7 +909,7 @@ watch_all__beside_other_watches_and_profiles__each_hit_counts_once(void **state)
     assert_only(counters, SLOT_COUNT, SLOT, 7308);
     assert_only(late, SLOT_COUNT, SLOT, 3000);
     /* Before the watch of all, each list had events of its own, and the watch of one too. */
-    assert_exact_books(session, source, 17308 + 8, 7308 + 8 - 3);
+    assert_exact_statistics(session, source, 17308 + 8, 7308 + 8 - 3);
     end_caller(&watched);
     end_caller(&profiled);
     assert_success(NtClose(after));
@@ -964,7 +964,7 @@ watch_all__beside_a_watch_of_one__programs_and_ends_are_told_once(void **state)
     assert_int_equal(life->starts, 1);
     assert_int_equal(life->execs, 1);
     assert_false(life->live);
-    assert_exact_books(session, source, 60, 0);
+    assert_exact_statistics(session, source, 60, 0);
 }
 
 /* What the watch of all does not count, others count as ever. */
@@ -992,15 +992,15 @@ watch_all__of_another_source__watches_of_one_go_on(void **state)
     have_it_call(&peer, 50);
     assert_world();
     assert_only(counters, SLOT_COUNT, SLOT, 54);
-    assert_exact_books(session, source, 54, 54);
-    assert_exact_books(session, other, 0, 0);
+    assert_exact_statistics(session, source, 54, 54);
+    assert_exact_statistics(session, other, 0, 0);
 
     /* Another one of all adds the source. */
     watch_all(source);
     have_it_call(&peer, 600);
     assert_world();
     assert_only(counters, SLOT_COUNT, SLOT, 654);
-    assert_exact_books(session, source, 654, 654);
+    assert_exact_statistics(session, source, 654, 654);
     end_caller(&peer);
     assert_world();
     assert_success(NtClose(profile));
@@ -1042,7 +1042,7 @@ watch_all__on_one_processor__profiles_count_on_both(void **state)
     }
     assert_success(ntprof_session_flush(session));
     assert_only(counters, SLOT_COUNT, SLOT, 570);
-    assert_exact_books(session, source, 1570, 570);
+    assert_exact_statistics(session, source, 1570, 570);
     assert_success(NtClose(profile));
 }
 
@@ -1072,12 +1072,12 @@ watch_all__interval_changed__the_new_one_counts(void **state)
     end_caller(&peer);
     assert_world();
     assert_only(counters, SLOT_COUNT, SLOT, 48);
-    assert_exact_books(session, source, 48, 48);
+    assert_exact_statistics(session, source, 48, 48);
     assert_success(NtClose(profile));
 }
 
 static void
-freeze__calls_after_it__in_no_books_and_no_counter(void **state)
+freeze__calls_after_it__in_no_statistics_and_no_counter(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
     ULONG *const counters = guarded_counters(SLOT_COUNT);
@@ -1098,7 +1098,7 @@ freeze__calls_after_it__in_no_books_and_no_counter(void **state)
     have_it_call(&peer, 70);
     assert_success(ntprof_session_flush(session));
     assert_only(counters, SLOT_COUNT, SLOT, 40);
-    assert_exact_books(session, source, 40, 40);
+    assert_exact_statistics(session, source, 40, 40);
     assert_success(NtStopProfile(profile));
     assert_success(NtStartProfile(profile));
     have_it_call(&peer, 5);
@@ -1108,7 +1108,7 @@ freeze__calls_after_it__in_no_books_and_no_counter(void **state)
     assert_success(NtClose(profile));
 }
 
-/* ---- books ---- */
+/* ---- statistics ---- */
 
 /*
  * The kernel counts each processor's time, whatever runs there, so what is expected lies between
@@ -1116,11 +1116,11 @@ freeze__calls_after_it__in_no_books_and_no_counter(void **state)
  * it depends on how fast anything was.
  */
 static void
-assert_books_have_all(uint32_t interval, uint64_t calls)
+assert_statistics_have_all(uint32_t interval, uint64_t calls)
 {
     const ntprof_source_interval asked = {.source = "time", .interval = interval};
     ntprof_session_info info = {.size = sizeof(info)};
-    ntprof_source_info books;
+    ntprof_source_info statistics;
     uint64_t called_ns, began_ns, read_ns, done_ns, interval_ns;
 
     reopen_polled(&asked);
@@ -1132,38 +1132,38 @@ assert_books_have_all(uint32_t interval, uint64_t calls)
         usleep(calls > 0 ? 1000 : 300000); /* a processor that idles perhaps, too */
     } while (now_ns() - began_ns < 300000000);
     read_ns = now_ns();
-    books = read_books(session, ProfileTime);
+    statistics = read_statistics(session, ProfileTime);
     done_ns = now_ns();
     assert_success(ntprof_session_get_info(session, &info));
-    assert_true(books.interval_granted >= interval);
-    interval_ns = (uint64_t)books.interval_granted * 100;
-    assert_true(books.taken > 0);
-    assert_int_equal(books.counted, 0);
-    assert_true((books.expected + info.processors) * interval_ns >=
+    assert_true(statistics.interval_granted >= interval);
+    interval_ns = (uint64_t)statistics.interval_granted * 100;
+    assert_true(statistics.taken > 0);
+    assert_int_equal(statistics.counted, 0);
+    assert_true((statistics.expected + info.processors) * interval_ns >=
                 (read_ns - began_ns) / 100 * 99 * info.processors);
-    assert_true(books.expected * interval_ns <=
+    assert_true(statistics.expected * interval_ns <=
                 (done_ns - called_ns) / 100 * 101 * info.processors);
-    if (books.kernel_included) {
-        assert_int_equal(books.excluded, 0);
+    if (statistics.kernel_included) {
+        assert_int_equal(statistics.excluded, 0);
     }
 }
 
 static void
-watch_all__of_time__books_have_all_of_it(void **state)
+watch_all__of_time__statistics_have_all_of_it(void **state)
 {
     (void)state;
     if (is_allowed()) {
-        assert_books_have_all(10000, 1000);
+        assert_statistics_have_all(10000, 1000);
     }
 }
 
 /* The kernel throttles by its ticks, and a processor that idles has none. */
 static void
-watch_all__of_time_while_idle__books_have_all_of_it(void **state)
+watch_all__of_time_while_idle__statistics_have_all_of_it(void **state)
 {
     (void)state;
     if (is_allowed()) {
-        assert_books_have_all(1000, 0);
+        assert_statistics_have_all(1000, 0);
     }
 }
 
@@ -1172,7 +1172,7 @@ static void
 watch_all__of_time__the_kernels_half_is_counted(void **state)
 {
     ULONG *const counters = guarded_counters(2);
-    ntprof_source_info books = {.size = sizeof(books)};
+    ntprof_source_info statistics = {.size = sizeof(statistics)};
     HANDLE kernel;
     HANDLE user;
 
@@ -1180,8 +1180,8 @@ watch_all__of_time__the_kernels_half_is_counted(void **state)
     if (!is_allowed()) {
         return;
     }
-    assert_success(ntprof_source_get(session, ProfileTime, &books));
-    if (!books.kernel_included || sizeof(void *) == 4) {
+    assert_success(ntprof_source_get(session, ProfileTime, &statistics));
+    if (!statistics.kernel_included || sizeof(void *) == 4) {
         skip_because("kernel mode is not counted here");
     }
     watch_all(ProfileTime);
@@ -1199,9 +1199,9 @@ watch_all__of_time__the_kernels_half_is_counted(void **state)
     } while (counters[0] == 0 || counters[1] == 0);
     assert_success(NtStopProfile(kernel));
     assert_success(NtStopProfile(user));
-    books = read_books(session, ProfileTime);
-    assert_true(books.counted >= counters[0] + counters[1]);
-    assert_int_equal(books.excluded, 0);
+    statistics = read_statistics(session, ProfileTime);
+    assert_true(statistics.counted >= counters[0] + counters[1]);
+    assert_int_equal(statistics.excluded, 0);
     assert_success(NtClose(kernel));
     assert_success(NtClose(user));
 }
@@ -1223,9 +1223,9 @@ main(void)
         world_test(watch_all__of_another_source__watches_of_one_go_on),
         world_test(watch_all__on_one_processor__profiles_count_on_both),
         world_test(watch_all__interval_changed__the_new_one_counts),
-        world_test(freeze__calls_after_it__in_no_books_and_no_counter),
-        world_test(watch_all__of_time__books_have_all_of_it),
-        world_test(watch_all__of_time_while_idle__books_have_all_of_it),
+        world_test(freeze__calls_after_it__in_no_statistics_and_no_counter),
+        world_test(watch_all__of_time__statistics_have_all_of_it),
+        world_test(watch_all__of_time_while_idle__statistics_have_all_of_it),
         world_test(watch_all__of_time__the_kernels_half_is_counted),
     };
 

@@ -190,7 +190,7 @@ enum model_words {
     X(HIT_END_OUTSIDE, 310, 601, ANY, "hit-region, before 6.2")                        \
     X(HIT_END_OUTSIDE_AGAIN, 1809, 1810, ANY, "hit-region, from 1809")                 \
     X(HIT_SEVERAL, 310, 1810, ANY, "hit-all-match")                                    \
-    X(HIT_OUTSIDE, 310, 1810, ANY, "hit-books, outside")                               \
+    X(HIT_OUTSIDE, 310, 1810, ANY, "hit-statistics, outside")                               \
     X(HIT_GLOBAL, 310, 1810, ANY, "hit-all-match, of all processes")                   \
     X(HIT_KERNEL, 310, 1810, X64, "hit-all-match, kernel address")                   \
     X(HIT_COUNTER_WRAPS, 310, 1810, ANY, "hit-atomic, wraps")                          \

@@ -250,20 +250,20 @@ driver_deliver(struct driver *driver)
 /* ---- All else ---- */
 
 static void
-compare_books(struct driver *driver)
+compare_statistics(struct driver *driver)
 {
     for (const struct model_source *s = driver->model->sources; s != NULL;
          s = s->next) {
-        KE_BOOKS books;
+        KE_STATISTICS statistics;
 
-        KeQueryBooks(&driver->machine.system.Ke, s->number, &books);
-        if (books.Taken != s->taken || books.Counted != s->counted ||
-            books.Outside != s->outside) {
+        KeQueryStatistics(&driver->machine.system.Ke, s->number, &statistics);
+        if (statistics.Taken != s->taken || statistics.Counted != s->counted ||
+            statistics.Outside != s->outside) {
             driver_differ(driver,
-                          "books of source 0x%x: expected %" PRIu64 " %" PRIu64
+                          "statistics of source 0x%x: expected %" PRIu64 " %" PRIu64
                           " %" PRIu64 ", got %" PRIu64 " %" PRIu64 " %" PRIu64,
-                          s->number, s->taken, s->counted, s->outside, books.Taken,
-                          books.Counted, books.Outside);
+                          s->number, s->taken, s->counted, s->outside, statistics.Taken,
+                          statistics.Counted, statistics.Outside);
         }
     }
 }
@@ -311,7 +311,7 @@ compare_complaints(struct driver *driver)
     }
 }
 
-/* Hits that wait change memory and books later, and nothing else: a halt does not wait. */
+/* Hits that wait change memory and statistics later, and nothing else: a halt does not wait. */
 static void
 compare(struct driver *driver)
 {
@@ -320,7 +320,7 @@ compare(struct driver *driver)
     }
     compare_halt(driver);
     compare_objects(driver);
-    compare_books(driver);
+    compare_statistics(driver);
     compare_memory(driver);
     compare_complaints(driver);
 }

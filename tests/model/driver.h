@@ -2,7 +2,7 @@
 /*
  * driver.h - makes the same random calls, interrupts and changes of the world on the core and on
  * the model, and compares all that can be seen after each step: statuses, the caller's memory with
- * all counters, books, halts, objects, locks and interrupts.
+ * all counters, statistics, halts, objects, locks and interrupts.
  */
 #ifndef TESTS_MODEL_DRIVER_H
 #define TESTS_MODEL_DRIVER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulated machine itself: the same seed gives the same trace, books add up whatever goes
+ * The simulated machine itself: the same seed gives the same trace, statistics add up whatever goes
  * wrong, and notifications come in an order that can be believed.
  */
 #include <setjmp.h>
@@ -98,28 +98,29 @@ trace__queued_or_at_once__same_hash(void **state)
 }
 
 static void
-check_books(struct machine *machine, KPROFILE_SOURCE source)
+check_statistics(struct machine *machine, KPROFILE_SOURCE source)
 {
-    KE_BOOKS taken;
-    HAL_BOOKS books;
+    KE_STATISTICS taken;
+    HAL_SOURCE_STATISTICS statistics;
 
-    KeQueryBooks(&machine->system.Ke, source, &taken);
-    assert_int_equal(
-        HalSimBackend.QueryBooks(machine->sim, source, taken.Taken, &books),
-        STATUS_SUCCESS);
+    KeQueryStatistics(&machine->system.Ke, source, &taken);
+    assert_int_equal(HalSimBackend.QuerySourceStatistics(machine->sim, source,
+                                                         taken.Taken, &statistics),
+                     STATUS_SUCCESS);
     assert_int_equal(taken.Taken, taken.Counted + taken.Outside);
-    assert_int_equal(books.Expected, taken.Taken + books.Lost + books.Throttled +
-                                         books.Missed + books.Excluded);
+    assert_int_equal(statistics.Expected, taken.Taken + statistics.Lost +
+                                              statistics.Throttled + statistics.Missed +
+                                              statistics.Excluded);
     assert_true(taken.Taken > 10);
 }
 
-struct books_row {
+struct statistics_row {
     const char *what;
     struct sim_options options;
     struct sim_faults faults;
 };
 
-static const struct books_row books_rows[] = {
+static const struct statistics_row statistics_rows[] = {
     {"all well", {.seed = 1, .scripted = true}, {0}},
     {"user only", {.seed = 2, .scripted = true, .user_only = true}, {0}},
     {"lost", {.seed = 3, .scripted = true}, {.lost_per_mille = 100}},
@@ -132,50 +133,53 @@ static const struct books_row books_rows[] = {
 };
 
 static void
-books__whatever_goes_wrong__add_up(void **state)
+statistics__whatever_goes_wrong__add_up(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(books_rows) / sizeof(books_rows[0]); i++) {
+    for (size_t i = 0; i < sizeof(statistics_rows) / sizeof(statistics_rows[0]); i++) {
         struct machine machine;
 
-        print_message("%s\n", books_rows[i].what);
-        run_script(&books_rows[i].options, &books_rows[i].faults, &machine);
-        check_books(&machine, ProfileTime);
-        check_books(&machine, ProfileCacheMisses);
+        print_message("%s\n", statistics_rows[i].what);
+        run_script(&statistics_rows[i].options, &statistics_rows[i].faults, &machine);
+        check_statistics(&machine, ProfileTime);
+        check_statistics(&machine, ProfileCacheMisses);
         machine_close(&machine);
     }
 }
 
-static HAL_BOOKS
-books_of(struct machine *machine, KPROFILE_SOURCE source)
+static HAL_SOURCE_STATISTICS
+statistics_of(struct machine *machine, KPROFILE_SOURCE source)
 {
-    HAL_BOOKS books;
+    HAL_SOURCE_STATISTICS statistics;
 
-    assert_int_equal(HalSimBackend.QueryBooks(machine->sim, source, 0, &books),
-                     STATUS_SUCCESS);
-    return books;
+    assert_int_equal(
+        HalSimBackend.QuerySourceStatistics(machine->sim, source, 0, &statistics),
+        STATUS_SUCCESS);
+    return statistics;
 }
 
 static void
-books__each_kind_of_loss__told_apart(void **state)
+statistics__each_kind_of_loss__told_apart(void **state)
 {
     struct machine machine;
-    HAL_BOOKS books;
+    HAL_SOURCE_STATISTICS statistics;
 
     (void)state;
-    run_script(&books_rows[2].options, &books_rows[2].faults, &machine);
-    books = books_of(&machine, ProfileTime);
-    assert_true(books.Lost > 0 && books.Throttled == 0 && books.Missed == 0);
-    assert_int_equal(books.Excluded, 0);
+    run_script(&statistics_rows[2].options, &statistics_rows[2].faults, &machine);
+    statistics = statistics_of(&machine, ProfileTime);
+    assert_true(statistics.Lost > 0 && statistics.Throttled == 0 &&
+                statistics.Missed == 0);
+    assert_int_equal(statistics.Excluded, 0);
     machine_close(&machine);
-    run_script(&books_rows[3].options, &books_rows[3].faults, &machine);
-    books = books_of(&machine, ProfileTime);
-    assert_true(books.Lost == 0 && books.Throttled > 0 && books.Missed == 0);
+    run_script(&statistics_rows[3].options, &statistics_rows[3].faults, &machine);
+    statistics = statistics_of(&machine, ProfileTime);
+    assert_true(statistics.Lost == 0 && statistics.Throttled > 0 &&
+                statistics.Missed == 0);
     machine_close(&machine);
-    run_script(&books_rows[1].options, &books_rows[1].faults, &machine);
-    books = books_of(&machine, ProfileTime);
-    assert_true(books.Lost == 0 && books.Excluded > 0);
-    assert_false(books.KernelIncluded);
+    run_script(&statistics_rows[1].options, &statistics_rows[1].faults, &machine);
+    statistics = statistics_of(&machine, ProfileTime);
+    assert_true(statistics.Lost == 0 && statistics.Excluded > 0);
+    assert_false(statistics.KernelIncluded);
     machine_close(&machine);
 }
 
@@ -409,7 +413,7 @@ watch_all__hit__counts_once_in_each_list(void **state)
 {
     EX_CREATE_PROFILE request = machine_request();
     struct machine machine;
-    KE_BOOKS books;
+    KE_STATISTICS statistics;
     HANDLE own;
     HANDLE global;
 
@@ -428,15 +432,15 @@ watch_all__hit__counts_once_in_each_list(void **state)
     assert_int_equal(machine_hit(&machine, MACHINE_CODE), 1);
     assert_int_equal(ExStopProfile(&machine.system, UserMode, global), STATUS_SUCCESS);
     assert_int_equal(machine_hit(&machine, MACHINE_CODE), 0);
-    KeQueryBooks(&machine.system.Ke, ProfileTime, &books);
-    assert_int_equal(books.Taken, 5);
-    assert_int_equal(books.Counted, 4);
+    KeQueryStatistics(&machine.system.Ke, ProfileTime, &statistics);
+    assert_int_equal(statistics.Taken, 5);
+    assert_int_equal(statistics.Counted, 4);
     machine_close(&machine);
 }
 
 /* Processes come, act and go by their scripts; the machine never rests, since what idles stays. */
 static void
-watch_all__scripted_lives__believable_order_and_books(void **state)
+watch_all__scripted_lives__believable_order_and_statistics(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 10; seed++) {
@@ -453,8 +457,8 @@ watch_all__scripted_lives__believable_order_and_books(void **state)
             assert_true(HalSimBackend.Deliver(machine.sim) >= 0);
         }
         assert_true(order.count > 4);
-        check_books(&machine, ProfileTime);
-        check_books(&machine, ProfileCacheMisses);
+        check_statistics(&machine, ProfileTime);
+        check_statistics(&machine, ProfileCacheMisses);
         machine_close(&machine);
     }
 }
@@ -518,10 +522,10 @@ hit__source_not_started_there__not_made(void **state)
         sim_hit(machine.sim, ProfileTotalCycles, 1, MACHINE_PID, MACHINE_CODE), 0);
     assert_int_equal(
         sim_hit(machine.sim, ProfileTime, 1, MACHINE_OTHER_PID, MACHINE_CODE), 0);
-    assert_int_equal(books_of(&machine, ProfileTime).Expected, 0);
+    assert_int_equal(statistics_of(&machine, ProfileTime).Expected, 0);
     assert_int_equal(sim_hit(machine.sim, ProfileTime, 1, MACHINE_PID, MACHINE_CODE),
                      1);
-    assert_int_equal(books_of(&machine, ProfileTime).Expected, 1);
+    assert_int_equal(statistics_of(&machine, ProfileTime).Expected, 1);
     assert_int_equal(sim_hit(machine.sim, ProfileTime, 99999, MACHINE_PID, 0), 0);
     machine_close(&machine);
 }
@@ -551,19 +555,20 @@ step__period__as_the_interval_says(void **state)
     assert_int_equal(sim_step(machine.sim, 8000), 8000);
     assert_int_equal(sim_now_ns(machine.sim) - begin_ns, 2000 * 122100);
     /* Events: 100 ns for each hit, at the interval that held. */
-    assert_int_equal(books_of(&machine, ProfileTime).Expected, 4 + 4000 + 8 + 8000);
+    assert_int_equal(statistics_of(&machine, ProfileTime).Expected,
+                     4 + 4000 + 8 + 8000);
     machine_close(&machine);
 }
 
 /* Every hit of a run lands in the profile that spans all of memory but its last byte. */
 static void
-step__profile_of_everything__books_equal_counters(void **state)
+step__profile_of_everything__statistics_equal_counters(void **state)
 {
     EX_CREATE_PROFILE request = machine_request();
     const struct machine_options options = {
         .sim = {.seed = 9, .background_processes = 4}};
     struct machine machine;
-    KE_BOOKS books;
+    KE_STATISTICS statistics;
 
     (void)state;
     machine_open(&machine, &options);
@@ -575,15 +580,15 @@ step__profile_of_everything__books_equal_counters(void **state)
     request.Buffer = MACHINE_BUFFER + MACHINE_BUFFER_BYTES - request.BufferSize;
     (void)machine_create_started(&machine, &request);
     assert_int_equal(sim_step(machine.sim, 5000), 5000);
-    KeQueryBooks(&machine.system.Ke, ProfileTime, &books);
+    KeQueryStatistics(&machine.system.Ke, ProfileTime, &statistics);
     {
         uint64_t sum = 0;
 
         for (size_t i = 0; i < request.BufferSize / 4; i++) {
             sum += machine_counter(&machine, i);
         }
-        assert_int_equal(books.Taken, 5000);
-        assert_int_equal(books.Counted, sum);
+        assert_int_equal(statistics.Taken, 5000);
+        assert_int_equal(statistics.Counted, sum);
         assert_true(sum > 500 && sum < 4500);
     }
     machine_close(&machine);
@@ -603,10 +608,10 @@ queue__full__hits_lost_and_told(void **state)
     for (int i = 0; i < 25; i++) {
         (void)machine_hit(&machine, MACHINE_CODE);
     }
-    assert_int_equal(books_of(&machine, ProfileTime).Lost, 15);
+    assert_int_equal(statistics_of(&machine, ProfileTime).Lost, 15);
     assert_int_equal(ExStopProfile(&machine.system, UserMode, handle), STATUS_SUCCESS);
     assert_int_equal(machine_counter(&machine, 0), 10);
-    assert_int_equal(books_of(&machine, ProfileTime).Expected, 25);
+    assert_int_equal(statistics_of(&machine, ProfileTime).Expected, 25);
     machine_close(&machine);
 }
 
@@ -648,20 +653,22 @@ sources__walk__each_found_by_number_and_names(void **state)
     struct machine machine;
     KPROFILE_SOURCE source;
     KPROFILE_SOURCE found;
-    HAL_BOOKS books;
+    HAL_SOURCE_STATISTICS statistics;
     ULONG count = 0;
 
     (void)state;
     machine_open(&machine, NULL);
     while (NT_SUCCESS(HalSimBackend.NextSource(machine.sim, count, &source))) {
-        assert_int_equal(HalSimBackend.QueryBooks(machine.sim, source, 0, &books),
-                         STATUS_SUCCESS);
-        assert_int_equal(HalSimBackend.LookupSource(machine.sim, books.Name, &found),
-                         STATUS_SUCCESS);
+        assert_int_equal(
+            HalSimBackend.QuerySourceStatistics(machine.sim, source, 0, &statistics),
+            STATUS_SUCCESS);
+        assert_int_equal(
+            HalSimBackend.LookupSource(machine.sim, statistics.Name, &found),
+            STATUS_SUCCESS);
         assert_int_equal(found, source);
-        if (books.NtName[0] != '\0') {
+        if (statistics.NtName[0] != '\0') {
             assert_int_equal(
-                HalSimBackend.LookupSource(machine.sim, books.NtName, &found),
+                HalSimBackend.LookupSource(machine.sim, statistics.NtName, &found),
                 STATUS_SUCCESS);
             assert_int_equal(found, source);
         }
@@ -672,8 +679,9 @@ sources__walk__each_found_by_number_and_names(void **state)
                      STATUS_NOT_FOUND);
     assert_int_equal(HalSimBackend.LookupSource(machine.sim, "TIME", &found),
                      STATUS_SUCCESS);
-    assert_int_equal(HalSimBackend.QueryBooks(machine.sim, 999, 0, &books),
-                     STATUS_NOT_FOUND);
+    assert_int_equal(
+        HalSimBackend.QuerySourceStatistics(machine.sim, 999, 0, &statistics),
+        STATUS_NOT_FOUND);
     machine_close(&machine);
 }
 
@@ -683,8 +691,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trace__same_seed__same_hash),
         cmocka_unit_test(trace__queued_or_at_once__same_hash),
-        cmocka_unit_test(books__whatever_goes_wrong__add_up),
-        cmocka_unit_test(books__each_kind_of_loss__told_apart),
+        cmocka_unit_test(statistics__whatever_goes_wrong__add_up),
+        cmocka_unit_test(statistics__each_kind_of_loss__told_apart),
         cmocka_unit_test(notifications__scripted_life__believable_order),
         cmocka_unit_test(watch__on_exec__silent_until_then),
         cmocka_unit_test(watch__without_descendants__children_not_told),
@@ -692,11 +700,11 @@ main(void)
         cmocka_unit_test(watch_all__who_lives_and_who_comes__all_are_told),
         cmocka_unit_test(watch_all__process_made_by_a_start__told_at_the_next_delivery),
         cmocka_unit_test(watch_all__hit__counts_once_in_each_list),
-        cmocka_unit_test(watch_all__scripted_lives__believable_order_and_books),
+        cmocka_unit_test(watch_all__scripted_lives__believable_order_and_statistics),
         cmocka_unit_test(image__mapped_over_another__that_one_unmapped_first),
         cmocka_unit_test(hit__source_not_started_there__not_made),
         cmocka_unit_test(step__period__as_the_interval_says),
-        cmocka_unit_test(step__profile_of_everything__books_equal_counters),
+        cmocka_unit_test(step__profile_of_everything__statistics_equal_counters),
         cmocka_unit_test(queue__full__hits_lost_and_told),
         cmocka_unit_test(queue__records_lost__count_told_once),
         cmocka_unit_test(sources__walk__each_found_by_number_and_names),

@@ -818,7 +818,7 @@ storm_sum(const struct storm *storm)
     return sum;
 }
 
-/* Closes what is still open; all books of handles and profiles must then be even. */
+/* Closes what is still open; all statistics of handles and profiles must then be even. */
 static void
 storm_settle(struct storm *storm, const struct worker *sum)
 {
@@ -876,7 +876,7 @@ storm_run(struct storm *storm, ULONG hitters)
 }
 
 static ntprof_source_info
-time_books(ntprof_session *session)
+time_statistics(ntprof_session *session)
 {
     ntprof_source_info info = {.size = sizeof(info)};
 
@@ -884,7 +884,7 @@ time_books(ntprof_session *session)
     return info;
 }
 
-/* rules: hit-atomic, hit-books, stop-final, close-last-stops, handle-bad-values */
+/* rules: hit-atomic, hit-statistics, stop-final, close-last-stops, handle-bad-values */
 static void
 calls__many_profiles_while_hit_on_two_processors__every_hit_counted(void **state)
 {
@@ -899,7 +899,7 @@ calls__many_profiles_while_hit_on_two_processors__every_hit_counted(void **state
         active_processor(storm.session, 0) != active_processor(storm.session, 1);
     struct worker sum;
     HANDLE handle;
-    ntprof_source_info books;
+    ntprof_source_info statistics;
 
     (void)state;
     /* From now on the machine knows the process. */
@@ -909,9 +909,9 @@ calls__many_profiles_while_hit_on_two_processors__every_hit_counted(void **state
     sum = storm_run(&storm, two ? HITTERS : 1);
     storm_settle(&storm, &sum);
     assert_int_equal(*counter, (ULONG)sum.counted);
-    books = time_books(storm.session);
-    assert_int_equal(books.taken, books.counted + books.outside);
-    assert_true(books.counted <= sum.counted);
+    statistics = time_statistics(storm.session);
+    assert_int_equal(statistics.taken, statistics.counted + statistics.outside);
+    assert_true(statistics.counted <= sum.counted);
     assert_int_equal(hit(storm.session, active_processor(storm.session, 0)), 0);
     assert_null(sim_complaint(storm.session->backend_context));
     close_session(storm.session);
@@ -923,7 +923,8 @@ calls__many_profiles_while_hit_on_two_processors__every_hit_counted(void **state
  * at once: one in each place, and one that each worker is closing.
  */
 static void
-calls__many_profiles_while_a_thread_delivers__counters_and_books_agree(void **state)
+calls__many_profiles_while_a_thread_delivers__counters_and_statistics_agree(
+    void **state)
 {
     const size_t bytes = WIDE_COUNTERS * sizeof(ULONG);
     const bool wide = sizeof(void *) == 8;
@@ -933,7 +934,7 @@ calls__many_profiles_while_a_thread_delivers__counters_and_books_agree(void **st
                           .base = NULL,
                           .bucket_log2 = WIDE_LOG2};
     struct worker sum;
-    ntprof_source_info books;
+    ntprof_source_info statistics;
     uint64_t counted;
 
     (void)state;
@@ -943,10 +944,10 @@ calls__many_profiles_while_a_thread_delivers__counters_and_books_agree(void **st
     sum = storm_run(&storm, 0);
     storm_settle(&storm, &sum);
     counted = storm_sum(&storm);
-    books = time_books(storm.session);
-    assert_int_equal(books.taken, books.counted + books.outside);
-    assert_true(counted >= books.counted);
-    assert_true(counted <= books.counted * (PLACES + WORKERS));
+    statistics = time_statistics(storm.session);
+    assert_int_equal(statistics.taken, statistics.counted + statistics.outside);
+    assert_true(counted >= statistics.counted);
+    assert_true(counted <= statistics.counted * (PLACES + WORKERS));
     assert_null(sim_complaint(storm.session->backend_context));
     close_session(storm.session);
     ntprof_buffer_free(storm.counters, bytes);
@@ -1015,7 +1016,7 @@ main(void)
         cmocka_unit_test(
             calls__many_profiles_while_hit_on_two_processors__every_hit_counted),
         cmocka_unit_test(
-            calls__many_profiles_while_a_thread_delivers__counters_and_books_agree),
+            calls__many_profiles_while_a_thread_delivers__counters_and_statistics_agree),
         cmocka_unit_test(default_session__first_calls_of_many_threads__one_session),
     };
 

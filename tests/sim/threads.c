@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Interrupts on several processors at once while profiles start and stop: no hit is lost or counted
- * twice, no counter changes after its stop, and the books are exact. Run it under TSan, too.
+ * twice, no counter changes after its stop, and the statistics are exact. Run it under TSan, too.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -198,25 +198,26 @@ run_workers(struct machine *machine, struct worker *workers, struct churn *churn
 }
 
 static void
-check_books(struct machine *machine, const struct worker *sum)
+check_statistics(struct machine *machine, const struct worker *sum)
 {
-    KE_BOOKS books;
-    HAL_BOOKS hal_books;
+    KE_STATISTICS statistics;
+    HAL_SOURCE_STATISTICS hal_source_statistics;
 
-    KeQueryBooks(&machine->system.Ke, ProfileTime, &books);
-    assert_int_equal(books.Taken, WORKERS * HITS);
-    assert_int_equal(books.Counted, sum->matched);
-    assert_int_equal(books.Outside, WORKERS * HITS - sum->matched);
-    assert_int_equal(
-        HalSimBackend.QueryBooks(machine->sim, ProfileTime, books.Taken, &hal_books),
-        STATUS_SUCCESS);
-    assert_int_equal(hal_books.Expected, books.Taken);
-    KeQueryBooks(&machine->system.Ke, ProfileTotalCycles, &books);
-    assert_int_equal(books.Taken, books.Counted + books.Outside);
-    assert_int_equal(
-        HalSimBackend.QueryBooks(machine->sim, ProfileTotalCycles, 0, &hal_books),
-        STATUS_SUCCESS);
-    assert_int_equal(hal_books.Expected, books.Taken);
+    KeQueryStatistics(&machine->system.Ke, ProfileTime, &statistics);
+    assert_int_equal(statistics.Taken, WORKERS * HITS);
+    assert_int_equal(statistics.Counted, sum->matched);
+    assert_int_equal(statistics.Outside, WORKERS * HITS - sum->matched);
+    assert_int_equal(HalSimBackend.QuerySourceStatistics(machine->sim, ProfileTime,
+                                                         statistics.Taken,
+                                                         &hal_source_statistics),
+                     STATUS_SUCCESS);
+    assert_int_equal(hal_source_statistics.Expected, statistics.Taken);
+    KeQueryStatistics(&machine->system.Ke, ProfileTotalCycles, &statistics);
+    assert_int_equal(statistics.Taken, statistics.Counted + statistics.Outside);
+    assert_int_equal(HalSimBackend.QuerySourceStatistics(
+                         machine->sim, ProfileTotalCycles, 0, &hal_source_statistics),
+                     STATUS_SUCCESS);
+    assert_int_equal(hal_source_statistics.Expected, statistics.Taken);
 }
 
 static void
@@ -255,11 +256,11 @@ run_once(uint64_t seed)
     assert_int_equal(slot_sum(&machine, 0), sum.in_base);
     assert_int_equal(time_counters, sum.counters);
     assert_int_equal(cycle_counters, sum.other);
-    check_books(&machine, &sum);
+    check_statistics(&machine, &sum);
     machine_close(&machine);
 }
 
-/* rules: hit-atomic, stop-final, hit-books */
+/* rules: hit-atomic, stop-final, hit-statistics */
 static void
 interrupts__while_profiles_start_and_stop__every_count_exact(void **state)
 {
@@ -269,8 +270,8 @@ interrupts__while_profiles_start_and_stop__every_count_exact(void **state)
     }
 }
 
-/* ---- Processors that came after the system was made share one place in the books ---- */
-/* rule: hit-books-processors */
+/* ---- Processors that came after the system was made share one place in the statistics ---- */
+/* rule: hit-statistics-processors */
 
 static void *
 hit_beyond(void *context)
@@ -286,12 +287,12 @@ hit_beyond(void *context)
 }
 
 static void
-books__processors_above_the_range_at_once__none_lost(void **state)
+statistics__processors_above_the_range_at_once__none_lost(void **state)
 {
     struct machine machine;
     struct worker workers[WORKERS];
     pthread_barrier_t barrier;
-    KE_BOOKS books;
+    KE_STATISTICS statistics;
 
     (void)state;
     machine_open(&machine, NULL);
@@ -306,9 +307,9 @@ books__processors_above_the_range_at_once__none_lost(void **state)
     for (ULONG i = 0; i < WORKERS; i++) {
         pthread_join(workers[i].thread, NULL);
     }
-    KeQueryBooks(&machine.system.Ke, ProfileTime, &books);
-    assert_int_equal(books.Taken, WORKERS * DIRECT_HITS);
-    assert_int_equal(books.Outside, WORKERS * DIRECT_HITS);
+    KeQueryStatistics(&machine.system.Ke, ProfileTime, &statistics);
+    assert_int_equal(statistics.Taken, WORKERS * DIRECT_HITS);
+    assert_int_equal(statistics.Outside, WORKERS * DIRECT_HITS);
     pthread_barrier_destroy(&barrier);
     machine_close(&machine);
 }
@@ -316,12 +317,12 @@ books__processors_above_the_range_at_once__none_lost(void **state)
 /* ---- Sources become known while interrupts of them are made ---- */
 
 static void
-sources__registered_while_hit__books_count_from_then_on(void **state)
+sources__registered_while_hit__statistics_count_from_then_on(void **state)
 {
     struct machine machine;
     struct worker worker;
     pthread_barrier_t barrier;
-    KE_BOOKS books;
+    KE_STATISTICS statistics;
 
     (void)state;
     machine_open(&machine, NULL);
@@ -334,9 +335,9 @@ sources__registered_while_hit__books_count_from_then_on(void **state)
     }
     assert_int_equal(KeRegisterSource(&machine.system.Ke, ProfileTime), STATUS_SUCCESS);
     pthread_join(worker.thread, NULL);
-    KeQueryBooks(&machine.system.Ke, ProfileTime, &books);
-    assert_in_range(books.Taken, 0, DIRECT_HITS);
-    assert_int_equal(books.Taken, books.Outside);
+    KeQueryStatistics(&machine.system.Ke, ProfileTime, &statistics);
+    assert_in_range(statistics.Taken, 0, DIRECT_HITS);
+    assert_int_equal(statistics.Taken, statistics.Outside);
     pthread_barrier_destroy(&barrier);
     machine_close(&machine);
 }
@@ -346,8 +347,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interrupts__while_profiles_start_and_stop__every_count_exact),
-        cmocka_unit_test(books__processors_above_the_range_at_once__none_lost),
-        cmocka_unit_test(sources__registered_while_hit__books_count_from_then_on),
+        cmocka_unit_test(statistics__processors_above_the_range_at_once__none_lost),
+        cmocka_unit_test(sources__registered_while_hit__statistics_count_from_then_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,7 @@ add_files(const struct arguments *arguments, struct profile_merger *merger)
     return done;
 }
 
-/* Books tell what was counted, but not all files have some. */
+/* Statistics tell what was counted, but not all files have some. */
 static uint64_t
 count_hits(const struct profile *profile, size_t source)
 {

@@ -513,12 +513,12 @@ recording_describe(const struct recording *recording, struct profile *profile,
     gaps->unnumbered = info.unnumbered;
     profile->command = describe_command(recording->words);
     profile->hal = strdup(info.backend);
-    profile->honesty = describe_limits(&info);
+    profile->limits = describe_limits(&info);
     profile->gaps = describe_gaps(gaps, profile, interim);
     profile->time_ns = recording->start_ns;
     profile->duration_ns =
         interim ? clock_now_ns() - recording->begun_ns : recording->duration_ns;
-    if (profile->command == NULL || profile->hal == NULL || profile->honesty == NULL ||
+    if (profile->command == NULL || profile->hal == NULL || profile->limits == NULL ||
         profile->gaps == NULL) {
         profile_delete(profile);
         return NULL;
@@ -650,7 +650,7 @@ recording_conclude(struct recording *recording)
         cmd_fail(recording->command, "out of memory: nothing can be said of the hits");
         return false;
     }
-    printed = report_print_books(recording->report, profile) &&
+    printed = report_print_statistics(recording->report, profile) &&
               fflush(recording->report) == 0;
     profile_delete(profile);
     return printed;

@@ -96,14 +96,14 @@ print(const struct profile *profile, const struct report_options *options)
 static bool
 add_names(struct profile *profile, const struct arguments *arguments)
 {
-    struct symbolize_books books;
+    struct symbolize_statistics statistics;
     struct pprof_error error;
     struct names names;
     bool done = names_open(&names, "report", &arguments->names, false);
 
     if (done) {
         names_begin(&names);
-        done = symbolize(profile, &names.settings, &books) ||
+        done = symbolize(profile, &names.settings, &statistics) ||
                fail(arguments->file, "out of memory for its names");
         names_end(&names);
     }

@@ -13,8 +13,8 @@
 #include "cmd/top_worker.h"
 #include "tui/screen.h"
 
-/* top_books - what a look found of one source. */
-struct top_books {
+/* top_statistics - what a look found of one source. */
+struct top_statistics {
     uint64_t taken;
     uint64_t outside;
     uint64_t missing; /* lost, throttled or missed */
@@ -29,7 +29,7 @@ struct top {
     struct targets targets;
     struct tui_screen screen;
     char hal[600]; /* the back end, and what it may not do here */
-    struct top_books books[RECORD_SOURCES_MAX];
+    struct top_statistics statistics[RECORD_SOURCES_MAX];
     /* The listing that is shown, and what it is of: */
     struct profile *profile;
     struct listing *listing;

@@ -80,12 +80,12 @@ top_run(void *context, struct top_job *job)
 }
 
 static void
-keep_books(struct top *top, const struct profile *recent)
+keep_statistics(struct top *top, const struct profile *recent)
 {
     for (size_t i = 0; i < recent->source_count; i++) {
         const struct profile_source *const source = &recent->sources[i];
 
-        top->books[i] = (struct top_books){
+        top->statistics[i] = (struct top_statistics){
             .taken = source->taken,
             .outside = source->outside,
             .missing = source->lost + source->throttled + source->missed,
@@ -133,7 +133,7 @@ top_tell_status(struct top *top)
 {
     struct tui_status *const status = &top->screen.status;
     const size_t source = top->screen.source;
-    const struct top_books *const books = &top->books[source];
+    const struct top_statistics *const statistics = &top->statistics[source];
     const struct tui_table *const table = &top->screen.tables[TUI_IMAGES];
     const uint64_t recent =
         table->looks > 0 ? table->recent_sums[source] + table->idle_recent[source] : 0;
@@ -141,11 +141,11 @@ top_tell_status(struct top *top)
 
     tell_targets(top, targets, sizeof(targets));
     snprintf(status->what, sizeof(status->what), "%s by %s", targets, top->hal);
-    snprintf(status->books, sizeof(status->books),
+    snprintf(status->statistics, sizeof(status->statistics),
              "%" PRIu64 " hit%s, %.0f a second; outside %" PRIu64 ", missing %" PRIu64,
-             books->taken, books->taken == 1 ? "" : "s",
+             statistics->taken, statistics->taken == 1 ? "" : "s",
              status->interval_s > 0 ? (double)recent / status->interval_s : 0,
-             books->outside, books->missing);
+             statistics->outside, statistics->missing);
 }
 
 static void
@@ -158,7 +158,7 @@ show_look(struct top *top, struct top_job *job)
     }
     status->interval_s = job->interval_s;
     status->cost = job->cost;
-    keep_books(top, job->profile);
+    keep_statistics(top, job->profile);
     if (!tui_screen_take(&top->screen, job->profile)) {
         tui_screen_say(&top->screen, "out of memory: some rows are missing");
     }

@@ -62,8 +62,8 @@ struct collector {
     struct process
         machine; /* of no pid: has the kernel's mappings, for all processes */
     bool began;  /* a process was told, so the watch has */
-    ntprof_source_info *books;  /* one a source: the last ones, once ended */
-    bool ended;                 /* books and fresh counts are all that there will be */
+    ntprof_source_info *statistics; /* one a source: the last ones, once ended */
+    bool ended; /* statistics and fresh counts are all that there will be */
     struct collector_gaps gaps; /* but for running, which a snapshot counts */
 };
 
@@ -144,8 +144,9 @@ collector_new(const struct collector_options *options)
                    bucket_log2(options->bucket_bytes));
     collector_measure(collector);
     collector->naming = naming_new(options->memory_max, options->symbols);
-    collector->books = calloc(options->source_count + 1, sizeof(*collector->books));
-    if (collector->naming == NULL || collector->books == NULL) {
+    collector->statistics =
+        calloc(options->source_count + 1, sizeof(*collector->statistics));
+    if (collector->naming == NULL || collector->statistics == NULL) {
         collector_delete(collector);
         return NULL;
     }
@@ -687,7 +688,7 @@ collector_delete(struct collector *collector)
     free(collector->machine.mappings);
     image_set_finish(&collector->images);
     naming_delete(collector->naming);
-    free(collector->books);
+    free(collector->statistics);
     free(collector->cpus);
     for (uint32_t i = 0; i < collector->program_count; i++) {
         free(collector->programs[i]);
@@ -731,7 +732,7 @@ static bool
 collector_ask(struct collector *collector, uint32_t source)
 {
     const char *const *const names = collector->options.names;
-    ntprof_source_info *const info = &collector->books[source];
+    ntprof_source_info *const info = &collector->statistics[source];
 
     info->size = sizeof(*info);
     if (!NT_SUCCESS(ntprof_source_get(collector->options.session,
@@ -747,7 +748,7 @@ collector_ask(struct collector *collector, uint32_t source)
 }
 
 /*
- * Books, and the counters that belong to them, into fresh. Asking for books delivers what has happened until
+ * Statistics, and the counters that belong to them, into fresh. Asking for statistics delivers what has happened until
  * then, so each source is folded before the next one is asked; nothing else delivers meanwhile.
  */
 static bool
@@ -795,7 +796,7 @@ snapshot_sources(struct collector *collector, struct profile *profile,
         collector->ended || kind == SNAPSHOT_REPEAT || collector_read(collector);
 
     for (size_t i = 0; complete && i < collector->options.source_count; i++) {
-        complete = naming_add_source(profile, &collector->books[i]);
+        complete = naming_add_source(profile, &collector->statistics[i]);
     }
     return complete;
 }

@@ -81,7 +81,7 @@ bool collector_fold(struct collector *collector);
 enum { COLLECTOR_FOLD_S = 60 };
 
 /*
- * Makes a profile of all that happened so far: sources with their books, rows with names. The books
+ * Makes a profile of all that happened so far: sources with their statistics, rows with names. The statistics
  * of a source and its rows are of one moment. Collecting goes on. NULL: out of memory; nothing is lost. One
  * thread at a time.
  */
@@ -90,7 +90,7 @@ struct profile *collector_snapshot(struct collector *collector,
 
 /*
  * The same of what came since the last snapshot, of whichever kind: rows of that alone, at a cost that
- * follows them and not all that there was before. The books are of all. When it gives NULL, its hits are in
+ * follows them and not all that there was before. The statistics are of all. When it gives NULL, its hits are in
  * the next one or, if they were named already, in snapshots of all.
  */
 struct profile *collector_recent(struct collector *collector,

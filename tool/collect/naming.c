@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* naming.c - addresses, functions and books for what was counted. */
+/* naming.c - addresses, functions and statistics for what was counted. */
 #include "collect/naming.h"
 #include "collect/place.h"
 #include "collect/usage.h"

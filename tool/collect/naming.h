@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * naming.h - from what was counted to a profile that people can read: addresses, functions, lines and
- * the books of the sources.
+ * the statistics of the sources.
  *
  * A naming keeps what it read, or the way to read it again, so that a profile can be made again and again,
  * also of images whose process or file has gone meanwhile. One thread.
@@ -36,7 +36,7 @@ void naming_tell_cpus(struct naming *naming, const uint32_t *cpus, uint32_t coun
 /* Each image is asked for once more, or hardly more often: what was read of it does not stay after its rows. */
 void naming_end(struct naming *naming);
 
-/* Adds a source of the session as a column, with its books. False: out of memory. */
+/* Adds a source of the session as a column, with its statistics. False: out of memory. */
 bool naming_add_source(struct profile *profile, const ntprof_source_info *info);
 
 /*

@@ -26,7 +26,7 @@ enum { NAMES_SECONDS = 30 };
 struct work {
     struct profile *profile;
     const struct sym_settings *settings;
-    struct symbolize_books *books;
+    struct symbolize_statistics *statistics;
     uint32_t *order;
     size_t count;
 };
@@ -56,7 +56,7 @@ say(const struct work *work, const struct profile_image *image, const char *why)
 {
     char note[800];
 
-    work->books->images++;
+    work->statistics->images++;
     snprintf(note, sizeof(note), "nothing is added for %s: %s", image->path, why);
     if (work->settings->say != NULL) {
         work->settings->say(work->settings->context, note);
@@ -116,7 +116,7 @@ name_row(const struct work *work, struct sym_image *file, struct profile_row *ro
     row->function = place.function;
     row->line = place.line;
     row->caller = place.caller;
-    work->books->named++;
+    work->statistics->named++;
     return true;
 }
 
@@ -192,17 +192,18 @@ name_images(struct work *work)
 
 bool
 symbolize(struct profile *profile, const struct sym_settings *settings,
-          struct symbolize_books *books)
+          struct symbolize_statistics *statistics)
 {
     struct sym_settings limited = *settings;
-    struct work work = {.profile = profile, .settings = &limited, .books = books};
+    struct work work = {
+        .profile = profile, .settings = &limited, .statistics = statistics};
     struct sym_clock clock;
     bool complete;
 
     sym_clock_start(&clock, NAMES_SECONDS);
     limited.clock = &clock;
 
-    *books = (struct symbolize_books){.rows = 0};
+    *statistics = (struct symbolize_statistics){.rows = 0};
     work.order = calloc(profile->row_count + 1, sizeof(*work.order));
     if (work.order == NULL) {
         return false;
@@ -212,7 +213,7 @@ symbolize(struct profile *profile, const struct sym_settings *settings,
             work.order[work.count++] = (uint32_t)i;
         }
     }
-    books->rows = work.count;
+    statistics->rows = work.count;
     qsort_r(work.order, work.count, sizeof(*work.order), compare_rows, profile->rows);
     complete = name_images(&work);
     free(work.order);

@@ -9,8 +9,8 @@
 #include "profile/profile.h"
 #include "sym/sym.h"
 
-/* symbolize_books - rows, and what became of them. */
-struct symbolize_books {
+/* symbolize_statistics - rows, and what became of them. */
+struct symbolize_statistics {
     uint64_t rows;   /* that had no name, or no line */
     uint64_t named;  /* have a name now, or more of one */
     uint64_t images; /* not found, or of another build; each was said */
@@ -18,6 +18,6 @@ struct symbolize_books {
 
 /* Names that are there stay. What is not found is told to settings->say. False: out of memory. */
 bool symbolize(struct profile *profile, const struct sym_settings *settings,
-               struct symbolize_books *books);
+               struct symbolize_statistics *statistics);
 
 #endif

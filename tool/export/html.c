@@ -9,7 +9,7 @@
 #include "export/html_page.h"
 
 #include "export/export.h"
-#include "report/honesty.h"
+#include "report/summary.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 
 /* The lines under a report, in memory of their own. NULL: out of memory. */
 static char *
-honesty_text(const struct profile *profile)
+summary_text(const struct profile *profile)
 {
     char *text = NULL;
     size_t size = 0;
@@ -29,7 +29,7 @@ honesty_text(const struct profile *profile)
     if (out == NULL) {
         return NULL;
     }
-    done = report_print_books(out, profile);
+    done = report_print_statistics(out, profile);
     if (fclose(out) != 0 || !done) {
         free(text);
         return NULL;
@@ -41,15 +41,15 @@ static bool
 write_data(FILE *out, const struct profile *profile)
 {
     struct buffer json = {0};
-    char *const honesty = honesty_text(profile);
-    const bool done = honesty != NULL && html_put_profile(&json, profile, honesty);
+    char *const summary = summary_text(profile);
+    const bool done = summary != NULL && html_put_profile(&json, profile, summary);
 
     if (done) {
         fputs(DATA_BEGIN, out);
         fwrite(json.data, 1, json.size, out);
         fputs(DATA_END, out);
     }
-    free(honesty);
+    free(summary);
     buffer_finish(&json);
     return done;
 }

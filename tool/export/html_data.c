@@ -2,7 +2,7 @@
 #include "export/html_data.h"
 
 #include "report/estimate.h"
-#include "report/honesty.h"
+#include "report/summary.h"
 #include "util/json.h"
 #include "util/string_set.h"
 #include "util/text.h"
@@ -237,7 +237,8 @@ put_source(struct buffer *json, const struct profile *profile, size_t index)
     json_put_bool_member(json, "time", report_is_time(source));
     json_put_bool_member(json, "exact", report_is_exact(source));
     json_put_real_member(json, "interval", report_interval(source));
-    json_put_bool_member(json, "books", report_has_books(profile, source, total));
+    json_put_bool_member(json, "statistics",
+                         report_has_statistics(profile, source, total));
     put_member_number(json, "total", total);
     put_member_number(json, "asked", source->asked);
     put_member_number(json, "granted", source->granted);
@@ -255,7 +256,7 @@ put_source(struct buffer *json, const struct profile *profile, size_t index)
 }
 
 static void
-put_head(struct page *page, const char *honesty)
+put_head(struct page *page, const char *summary)
 {
     const struct profile *const profile = page->profile;
     struct buffer *const json = page->json;
@@ -268,7 +269,7 @@ put_head(struct page *page, const char *honesty)
     put_member_number(json, "duration_ns", profile->duration_ns);
     put_member_number(json, "bucket_bytes", profile->bucket_bytes);
     buffer_append_text(json, "\n\"lines\":[");
-    for (const char *line = honesty; *line != '\0';) {
+    for (const char *line = summary; *line != '\0';) {
         const size_t size = strcspn(line, "\n");
 
         put_escaped(json, line, size);
@@ -472,13 +473,13 @@ put_texts(struct page *page)
 
 bool
 html_put_profile(struct buffer *json, const struct profile *profile,
-                 const char *honesty)
+                 const char *summary)
 {
     struct page page = {.json = json, .profile = profile};
 
     page.failed = !order_rows(&page);
     if (!page.failed) {
-        put_head(&page, honesty);
+        put_head(&page, summary);
         put_images(&page);
         put_names(&page, "processes", profile->processes, profile->process_count);
         put_names(&page, "threads", profile->threads, profile->thread_count);

@@ -35,10 +35,10 @@ void html_put_base64(struct buffer *json, const struct buffer *bytes);
 /*
  * The profile as one JSON object. False: out of memory.
  *
- *   honesty  the lines under a report, one text with newlines, escaped already
+ *   summary  the lines under a report, one text with newlines, escaped already
  */
 bool html_put_profile(struct buffer *json, const struct profile *profile,
-                      const char *honesty);
+                      const char *summary);
 
 /* A listing as one JSON object; lines that listing_fold hid are left out and counted. */
 void html_put_listing(struct buffer *json, const struct listing *listing);

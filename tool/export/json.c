@@ -66,7 +66,7 @@ put_head(struct writer *writer)
     buffer_append_text(json, "{\"schema\":\"ntprof.profile\",\"version\":1,\n");
     json_put_text_member(json, "command", profile->command);
     json_put_text_member(json, "hal", profile->hal);
-    json_put_text_member(json, "honesty", profile->honesty);
+    json_put_text_member(json, "limits", profile->limits);
     json_put_text_member(json, "gaps", profile->gaps);
     json_put_number_member(json, "time_ns", profile->time_ns);
     json_put_number_member(json, "duration_ns", profile->duration_ns);

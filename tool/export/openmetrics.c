@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * openmetrics.c - what a monitoring system scrapes: hits of each source by function, its books, its interval.
+ * openmetrics.c - what a monitoring system scrapes: hits of each source by function, its statistics, its interval.
  *
  * The number of series is bounded: of each source the functions with most hits have one each, all others
  * share one, and the sum is all hits. Code without a name is one function an image, so that a
@@ -239,7 +239,7 @@ put_all_hits(struct writer *writer)
     return true;
 }
 
-/* --- books and intervals --- */
+/* --- statistics and intervals --- */
 
 static void
 put_book(struct writer *writer, const struct profile_source *source, const char *book,
@@ -252,7 +252,7 @@ put_book(struct writer *writer, const struct profile_source *source, const char 
 }
 
 static void
-put_books(struct writer *writer)
+put_statistics(struct writer *writer)
 {
     put_family(writer, "ntprof_book_hits", "counter", NULL,
                "Hits by what became of them; taken is counted and outside, expected is "
@@ -320,7 +320,7 @@ export_openmetrics(FILE *out, const struct profile *profile,
 
     (void)said;
     if (done) {
-        put_books(&writer);
+        put_statistics(&writer);
         put_intervals(&writer, "ntprof_interval_seconds", "seconds", true);
         put_intervals(&writer, "ntprof_interval_events", "events", false);
         put_seconds(&writer, "ntprof_start_time_seconds",

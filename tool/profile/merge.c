@@ -131,7 +131,7 @@ has_sources(const struct profile *sum, const struct profile *profile)
     return true;
 }
 
-/* The sources of profile that the sum lacks, with empty books. */
+/* The sources of profile that the sum lacks, with empty statistics. */
 static bool
 declare_sources(struct profile_merger *merger, const struct profile *profile)
 {
@@ -165,14 +165,14 @@ counted_events(const struct profile_source *source)
 }
 
 static bool
-add_books(struct profile_merger *merger, struct profile_source *sum,
-          const struct profile_source *more)
+add_statistics(struct profile_merger *merger, struct profile_source *sum,
+               const struct profile_source *more)
 {
     const double events = counted_events(sum) + counted_events(more);
     char shown[80];
 
     if (!profile_source_add(sum, more)) {
-        return fail(merger, "the books of source %s add up to more than 64 bits",
+        return fail(merger, "the statistics of source %s add up to more than 64 bits",
                     text_show(shown, sizeof(shown), sum->name));
     }
     sum->measured = sum->taken > 0 ? events / (double)sum->taken : 0;
@@ -192,7 +192,7 @@ add_sources(struct profile_merger *merger, const struct profile *profile,
         struct profile_source *known = find_source(sum, from->name);
 
         if (known == NULL || !check_source(merger, known, from) ||
-            !add_books(merger, known, from)) {
+            !add_statistics(merger, known, from)) {
             return false;
         }
         if (known->nt_name[0] == '\0' && from->nt_name[0] != '\0') {
@@ -530,7 +530,7 @@ add_texts(struct profile_merger *merger, const struct profile *profile)
 
     return join_texts(merger, &sum->command, profile->command, COMMAND_SEPARATOR) &&
            join_texts(merger, &sum->hal, profile->hal, HAL_SEPARATOR) &&
-           join_texts(merger, &sum->honesty, profile->honesty, SENTENCE_SEPARATOR) &&
+           join_texts(merger, &sum->limits, profile->limits, SENTENCE_SEPARATOR) &&
            join_texts(merger, &sum->gaps, profile->gaps, SENTENCE_SEPARATOR);
 }
 

@@ -849,12 +849,13 @@ fail_sum(struct decoder *decoder, const char *what, uint32_t source)
         text_show(shown, sizeof(shown), decoder->profile->sources[source].name));
 }
 
-/* The same source once more, in a merged file: its books are added up. */
+/* The same source once more, in a merged file: its statistics are added up. */
 static bool
-add_books(struct decoder *decoder, uint32_t source, const struct profile_source *more)
+add_statistics(struct decoder *decoder, uint32_t source,
+               const struct profile_source *more)
 {
     return profile_source_add(&decoder->profile->sources[source], more) ||
-           fail_sum(decoder, "books", source);
+           fail_sum(decoder, "statistics", source);
 }
 
 /* Words: the name, then key=value. Keys that are not known are for later versions. */
@@ -886,7 +887,7 @@ read_source_comment(struct decoder *decoder, char *line)
         return fail_memory(decoder);
     }
     if (decoder->profile->source_count == before) {
-        return add_books(decoder, index, &source);
+        return add_statistics(decoder, index, &source);
     }
     if (decoder->column_source[column] != COLUMN_IGNORED) {
         return fail(decoder, "damaged: two sources share one column of values");
@@ -913,8 +914,7 @@ read_comment(struct decoder *decoder, char *comment)
     return keep_text(decoder, &profile->command,
                      behind_key(comment, COMMENT_COMMAND)) &&
            keep_text(decoder, &profile->hal, behind_key(comment, COMMENT_HAL)) &&
-           keep_text(decoder, &profile->honesty,
-                     behind_key(comment, COMMENT_HONESTY)) &&
+           keep_text(decoder, &profile->limits, behind_key(comment, COMMENT_LIMITS)) &&
            keep_text(decoder, &profile->gaps, behind_key(comment, COMMENT_GAPS));
 }
 
@@ -1501,7 +1501,7 @@ fill_texts(struct decoder *decoder)
 
     return keep_text(decoder, &profile->command, nothing) &&
            keep_text(decoder, &profile->hal, nothing) &&
-           keep_text(decoder, &profile->honesty, nothing) &&
+           keep_text(decoder, &profile->limits, nothing) &&
            keep_text(decoder, &profile->gaps, nothing);
 }
 

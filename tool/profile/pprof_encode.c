@@ -468,7 +468,7 @@ put_comments(struct encoder *encoder)
     put_comment(encoder);
     put_comment_text(encoder, COMMENT_COMMAND, profile->command);
     put_comment_text(encoder, COMMENT_HAL, profile->hal);
-    put_comment_text(encoder, COMMENT_HONESTY, profile->honesty);
+    put_comment_text(encoder, COMMENT_LIMITS, profile->limits);
     put_comment_text(encoder, COMMENT_GAPS, profile->gaps);
     buffer_print(&encoder->text, "%s %" PRIu32, COMMENT_BUCKET_BYTES,
                  profile->bucket_bytes);

@@ -61,7 +61,7 @@ enum {
 #define COMMENT_FORMAT "ntprof.format"
 #define COMMENT_COMMAND "ntprof.command"
 #define COMMENT_HAL "ntprof.hal"
-#define COMMENT_HONESTY "ntprof.honesty"
+#define COMMENT_LIMITS "ntprof.limits"
 #define COMMENT_GAPS "ntprof.gaps"
 #define COMMENT_BUCKET_BYTES "ntprof.bucket_bytes"
 #define COMMENT_SOURCE "ntprof.source"

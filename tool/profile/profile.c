@@ -86,7 +86,7 @@ profile_delete(struct profile *profile)
     }
     free(profile->command);
     free(profile->hal);
-    free(profile->honesty);
+    free(profile->limits);
     free(profile->gaps);
     free(profile->sources);
     free(profile->images);

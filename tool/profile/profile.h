@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* profile_source - one column of hits, and its books (units as in <ntprof/source.h>).
+/* profile_source - one column of hits, and its statistics (units as in <ntprof/source.h>).
  */
 struct profile_source {
     const char *name; /* "time", "page-faults" ... */
@@ -75,7 +75,7 @@ struct profile_row {
 struct profile {
     char *command;    /* command line, for people */
     char *hal;        /* back end used */
-    char *honesty;    /* why no better back end, what rights left out; may be "" */
+    char *limits;     /* why no better back end, what rights left out; may be "" */
     char *gaps;       /* what was not profiled at all; may be "" */
     uint64_t time_ns; /* start, UTC */
     uint64_t duration_ns;

@@ -17,7 +17,7 @@ static const char *const SIDE_NAMES[] = {"old", "new"};
 static void
 put_side(struct buffer *line, const struct diff_source *source, unsigned side)
 {
-    const struct profile_source *books = source->of->sides[side];
+    const struct profile_source *statistics = source->of->sides[side];
 
     buffer_print(line, "%s %" PRIu64 " hit%s", SIDE_NAMES[side],
                  source->of->totals[side], source->of->totals[side] == 1 ? "" : "s");
@@ -25,7 +25,7 @@ put_side(struct buffer *line, const struct diff_source *source, unsigned side)
         return;
     }
     buffer_append_text(line, " of ");
-    if (report_is_time(books)) {
+    if (report_is_time(statistics)) {
         report_put_time(line, source->intervals[side]);
     } else {
         report_put_events(line, source->intervals[side]);
@@ -36,11 +36,11 @@ put_side(struct buffer *line, const struct diff_source *source, unsigned side)
 static void
 put_missing(struct buffer *line, const struct diff_source *source, unsigned side)
 {
-    const struct profile_source *books = source->of->sides[side];
-    uint64_t missing = books->lost;
+    const struct profile_source *statistics = source->of->sides[side];
+    uint64_t missing = statistics->lost;
 
-    if (__builtin_add_overflow(missing, books->throttled, &missing) ||
-        __builtin_add_overflow(missing, books->missed, &missing)) {
+    if (__builtin_add_overflow(missing, statistics->throttled, &missing) ||
+        __builtin_add_overflow(missing, statistics->missed, &missing)) {
         missing = UINT64_MAX;
     }
     if (missing > 0) {

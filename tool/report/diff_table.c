@@ -7,7 +7,7 @@
 #include "report/diffp.h"
 #include "report/estimate.h"
 #include "report/fit.h"
-#include "report/honesty.h"
+#include "report/summary.h"
 
 #include "util/text.h"
 

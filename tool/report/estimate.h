@@ -20,7 +20,7 @@ bool report_is_time(const struct profile_source *source);
 
 /*
  * What a hit stands for, in ns or events: the interval granted, and more where hits are
- * missing, by as much as the books say: granted * (taken + lost + throttled + missed) / taken.
+ * missing, by as much as the statistics say: granted * (taken + lost + throttled + missed) / taken.
  * 0: not known.
  */
 double report_interval(const struct profile_source *source);

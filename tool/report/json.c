@@ -5,7 +5,7 @@
 #include "report/estimate.h"
 #include "report/filter.h"
 #include "report/formats.h"
-#include "report/honesty.h"
+#include "report/summary.h"
 
 #include "util/json.h"
 
@@ -15,7 +15,7 @@
 enum { FLUSH_BYTES = 64 * 1024 };
 
 static void
-put_books(struct buffer *json, const struct profile_source *source)
+put_statistics(struct buffer *json, const struct profile_source *source)
 {
     json_put_number_member(json, "asked", source->asked);
     json_put_number_member(json, "granted", source->granted);
@@ -58,7 +58,7 @@ put_source(struct buffer *json, const struct report_groups *groups, size_t index
     json_put_text_member(json, "name", source->name);
     json_put_text_member(json, "nt_name", source->nt_name);
     json_put_text_member(json, "unit", source->unit);
-    put_books(json, source);
+    put_statistics(json, source);
     json_put_bool_member(json, "kernel_included", source->kernel_included);
     json_put_bool_member(json, "complete", report_is_complete(profile, source));
     json_put_number_member(json, "hits", groups->totals[index]);
@@ -111,7 +111,7 @@ put_head(struct buffer *json, const struct report_groups *groups,
     buffer_append_text(json, "{\"schema\":\"ntprof.report\",\"version\":1,\n");
     json_put_text_member(json, "command", profile->command);
     json_put_text_member(json, "hal", profile->hal);
-    json_put_text_member(json, "honesty", profile->honesty);
+    json_put_text_member(json, "limits", profile->limits);
     json_put_text_member(json, "gaps", profile->gaps);
     json_put_number_member(json, "time_ns", profile->time_ns);
     json_put_number_member(json, "duration_ns", profile->duration_ns);

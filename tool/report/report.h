@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.h - a profile as a table, JSON or CSV, and the line of honesty.
+ * report.h - a profile as a table, JSON or CSV, and the summary line.
  *
  * Hostile names are made harmless here: control characters and invalid UTF-8 are
  * escaped in all of them, so that no name can drive a terminal.
@@ -74,7 +74,7 @@ bool report_check(const struct profile *profile, const struct report_options *op
                   char *why, size_t size);
 
 /*
- * Prints the report. The table ends with the line of honesty: HAL used and why no
+ * Prints the report. The table ends with the summary line: HAL used and why no
  * better one, rate asked and measured, hits expected, taken, outside, lost; "complete"
  * only when it is; a warning when there were too few hits. False if memory ran out or
  * out failed.
@@ -83,6 +83,6 @@ bool report_print(FILE *out, const struct profile *profile,
                   const struct report_options *options);
 
 /* The lines under the table alone. False as above. */
-bool report_print_books(FILE *out, const struct profile *profile);
+bool report_print_statistics(FILE *out, const struct profile *profile);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table.c - a report for people: columns as wide as what they show, books underneath.
+ * table.c - a report for people: columns as wide as what they show, statistics underneath.
  *
  * Cells are text made one at a time, first to find the widths, then to print.
  */
 #include "report/estimate.h"
 #include "report/fit.h"
 #include "report/formats.h"
-#include "report/honesty.h"
+#include "report/summary.h"
 
 #include "util/text.h"
 
@@ -677,7 +677,7 @@ report_print_table(FILE *out, const struct report_groups *groups,
         .shown = report_rows_shown(options, groups->count),
     };
     const bool done =
-        print_body(&table) && report_print_honesty(out, groups->profile, groups);
+        print_body(&table) && report_print_summary(out, groups->profile, groups);
 
     free(table.columns);
     buffer_finish(&table.text);

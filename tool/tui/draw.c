@@ -103,7 +103,8 @@ draw_title(const struct tui_screen *screen, const struct tui_canvas *canvas,
 }
 
 static void
-draw_books(const struct tui_screen *screen, const struct tui_canvas *canvas, int line)
+draw_statistics(const struct tui_screen *screen, const struct tui_canvas *canvas,
+                int line)
 {
     struct tui_pen pen = pen_on(screen, canvas, line);
 
@@ -111,7 +112,7 @@ draw_books(const struct tui_screen *screen, const struct tui_canvas *canvas, int
         tui_pen_text(&pen, TUI_PLAIN, 0, screen->source_names[screen->source]);
         tui_pen_text(&pen, TUI_PLAIN, 0, ": ");
     }
-    tui_pen_text(&pen, TUI_PLAIN, 0, screen->status.books);
+    tui_pen_text(&pen, TUI_PLAIN, 0, screen->status.statistics);
     tui_pen_print(&pen, TUI_PLAIN, "; ntprof itself: %.1f%% of a processor",
                   screen->status.cost * 100);
 }
@@ -199,7 +200,7 @@ draw_head(const struct tui_screen *screen, const struct tui_canvas *canvas)
 
     if (head == 4) {
         draw_title(screen, canvas, "ntprof top");
-        draw_books(screen, canvas, 1);
+        draw_statistics(screen, canvas, 1);
         draw_state(screen, canvas, 2);
     }
     if (head > 0) {
@@ -307,16 +308,16 @@ draw_listing_head(const struct tui_screen *screen, const struct tui_canvas *canv
         const bool known = source < listing->source_count;
         const uint64_t own = known ? listing->own[source] : 0;
         struct tui_pen title = pen_on(screen, canvas, 0);
-        struct tui_pen books = pen_on(screen, canvas, 1);
+        struct tui_pen statistics = pen_on(screen, canvas, 1);
         struct tui_pen note = pen_on(screen, canvas, 2);
 
         tui_pen_text(&title, TUI_TITLE, 0, state_of(screen));
         tui_pen_text(&title, TUI_TITLE, 0, listing->title);
         tui_pen_fill(&title, TUI_TITLE);
         if (known) {
-            tui_pen_text(&books, TUI_PLAIN, 0, screen->source_names[source]);
+            tui_pen_text(&statistics, TUI_PLAIN, 0, screen->source_names[source]);
         }
-        tui_pen_print(&books, TUI_PLAIN, ": %" PRIu64 " hit%s, %.2f%% of all", own,
+        tui_pen_print(&statistics, TUI_PLAIN, ": %" PRIu64 " hit%s, %.2f%% of all", own,
                       own == 1 ? "" : "s",
                       share_of(own, known ? listing->totals[source] : 0) * 100);
         if (listing->note_count > 0) {

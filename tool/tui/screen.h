@@ -50,12 +50,12 @@ enum { TUI_FILTER_MAX = 200, TUI_MESSAGE_MAX = 400 };
 
 /* tui_status - what the top of the screen tells besides the rows; strings are trusted to be printable. */
 struct tui_status {
-    char what[800];    /* "process 1234 by perf" */
-    char books[200];   /* hits of the chosen source: taken, outside, lost */
-    double interval_s; /* of the last look */
-    double cost;       /* of ntprof itself: processors, 0.01 is 1% of one */
-    bool looking;      /* a look is under way: paused, one more comes */
-    bool slow;         /* for long */
+    char what[800];       /* "process 1234 by perf" */
+    char statistics[200]; /* hits of the chosen source: taken, outside, lost */
+    double interval_s;    /* of the last look */
+    double cost;          /* of ntprof itself: processors, 0.01 is 1% of one */
+    bool looking;         /* a look is under way: paused, one more comes */
+    bool slow;            /* for long */
 };
 
 struct tui_screen {

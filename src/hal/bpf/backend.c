@@ -389,7 +389,7 @@ count_cut(const struct bpf *bpf)
 }
 
 static void
-tell_cut(const struct bpf *bpf, HAL_BOOKS *answer)
+tell_cut(const struct bpf *bpf, HAL_SOURCE_STATISTICS *answer)
 {
     const uint64_t cut = count_cut(bpf);
 
@@ -403,17 +403,18 @@ tell_cut(const struct bpf *bpf, HAL_BOOKS *answer)
 }
 
 static NTSTATUS
-query_books(void *context, KPROFILE_SOURCE number, ULONG64 taken, HAL_BOOKS *answer)
+query_source_statistics(void *context, KPROFILE_SOURCE number, ULONG64 taken,
+                        HAL_SOURCE_STATISTICS *answer)
 {
     const struct bpf_backend *const backend = context;
     struct perf_source *const source = find_source(backend->bpf, number);
-    struct perf_books books;
+    struct perf_statistics statistics;
 
     if (source == NULL) {
         return STATUS_NOT_FOUND;
     }
-    bpf_settle(backend->bpf, source, taken, &books);
-    perf_status_answer_statistics(source, &books, answer);
+    bpf_settle(backend->bpf, source, taken, &statistics);
+    perf_status_answer_statistics(source, &statistics, answer);
     tell_cut(backend->bpf, answer);
     return STATUS_SUCCESS;
 }
@@ -500,7 +501,7 @@ const HAL_BACKEND HalBpfBackend = {
     .Close = close_backend,
     .LookupSource = lookup_source,
     .NextSource = next_source,
-    .QueryBooks = query_books,
+    .QuerySourceStatistics = query_source_statistics,
     .QueryStatistics = query_statistics,
     .Descriptor = descriptor,
     .Deliver = deliver,

@@ -26,11 +26,11 @@ struct bpf_event {
     int fd; /* -1: not open */
     int link;
     uint64_t users;          /* starts that were not stopped */
-    struct perf_counts base; /* counts at the beginning of the stretch */
+    struct perf_counts base; /* counts at the beginning of the period */
     uint64_t enabled_ns;     /* when it was last looked at */
 };
 
-/* A source that was started at least once. Its place is the slot of its books. */
+/* A source that was started at least once. Its place is the slot of its statistics. */
 struct bpf_slot {
     struct perf_source *source;
     struct bpf_event *events;     /* by processor */
@@ -115,8 +115,8 @@ void bpf_query_hits(struct bpf *bpf, const struct perf_source *source,
 /* bpf_find_slot - the source's slot; bpf->slot_count if it has none. */
 uint32_t bpf_find_slot(const struct bpf *bpf, const struct perf_source *source);
 
-/* bpf_settle - the books, as of the last bpf_query_hits. */
+/* bpf_settle - the statistics, as of the last bpf_query_hits. */
 void bpf_settle(const struct bpf *bpf, const struct perf_source *source, uint64_t taken,
-                struct perf_books *books);
+                struct perf_statistics *statistics);
 
 #endif

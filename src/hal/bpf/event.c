@@ -381,7 +381,7 @@ is_time(const struct perf_source *source)
     return source->unit == NTPROF_UNIT_100NS;
 }
 
-/* The clock stands still while the kernel lets no hit be made: how long that was in the stretch. Of
+/* The clock stands still while the kernel lets no hit be made: how long that was in the period. Of
  * other sources nothing tells; what they miss is in what they counted. */
 static uint64_t
 throttled_ns(const struct perf_source *source, const struct perf_counts *open)
@@ -397,7 +397,7 @@ bpf_query_hits(struct bpf *bpf, const struct perf_source *source, uint64_t *coun
                uint64_t *outside)
 {
     const uint32_t at = bpf_find_slot(bpf, source);
-    struct bpf_books books;
+    struct bpf_statistics statistics;
     struct bpf_slot *slot;
 
     *counted = 0;
@@ -407,14 +407,14 @@ bpf_query_hits(struct bpf *bpf, const struct perf_source *source, uint64_t *coun
     }
     slot = &bpf->slots[at];
     sum_counts(bpf, at, &slot->last_read);
-    bpf_index_query(&bpf->index, at, &books);
-    *counted = books.counted;
-    *outside = books.outside;
+    bpf_index_query(&bpf->index, at, &statistics);
+    *counted = statistics.counted;
+    *outside = statistics.outside;
 }
 
 void
 bpf_settle(const struct bpf *bpf, const struct perf_source *source, uint64_t taken,
-           struct perf_books *books)
+           struct perf_statistics *statistics)
 {
     const uint32_t slot = bpf_find_slot(bpf, source);
     const uint64_t period = perf_source_period(source);
@@ -426,14 +426,14 @@ bpf_settle(const struct bpf *bpf, const struct perf_source *source, uint64_t tak
     }
     tally.throttled_ns = throttled_ns(source, &open);
     perf_statistics_add_up(&tally, &open, period, is_time(source), taken,
-                           source->kernel_included, books);
+                           source->kernel_included, statistics);
 }
 
 /* ---- intervals ---- */
 
-/* Begin another stretch: reckon what was counted, and count from here. */
+/* Begin another period: reckon what was counted, and count from here. */
 static void
-close_stretch(struct bpf *bpf, uint32_t slot)
+close_period(struct bpf *bpf, uint32_t slot)
 {
     struct perf_source *const source = bpf->slots[slot].source;
     struct perf_counts sum;
@@ -494,7 +494,7 @@ bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
             (void)ioctl(bpf->slots[slot].events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
         }
     }
-    close_stretch(bpf, slot);
+    close_period(bpf, slot);
     source->interval = changed.interval;
     for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
         if (bpf->slots[slot].events[i].fd >= 0) {

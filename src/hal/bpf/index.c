@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/bpf/index.c - nodes, sets of processors, roots and books in the maps. */
+/* hal/bpf/index.c - nodes, sets of processors, roots and statistics in the maps. */
 #include "hal/bpf/index.h"
 
 #include <errno.h>
@@ -136,7 +136,7 @@ bpf_index_locate(struct bpf_index *index, const ULONG *counter, uint32_t words,
     return result;
 }
 
-/* ---- roots and books ---- */
+/* ---- roots and statistics ---- */
 
 void
 bpf_index_publish_all(const struct bpf_index *index, const ULONG roots[KI_TREES])
@@ -149,14 +149,15 @@ bpf_index_publish_all(const struct bpf_index *index, const ULONG roots[KI_TREES]
 }
 
 void
-bpf_index_query(const struct bpf_index *index, uint32_t slot, struct bpf_books *sum)
+bpf_index_query(const struct bpf_index *index, uint32_t slot,
+                struct bpf_statistics *sum)
 {
-    *sum = (struct bpf_books){0};
+    *sum = (struct bpf_statistics){0};
     for (uint32_t i = 0; i < index->kernel->processors; i++) {
-        const struct bpf_books *const books =
-            &bpf_processors_of(index->kernel)[i].books[slot];
+        const struct bpf_statistics *const statistics =
+            &bpf_processors_of(index->kernel)[i].statistics[slot];
 
-        sum->counted += __atomic_load_n(&books->counted, __ATOMIC_RELAXED);
-        sum->outside += __atomic_load_n(&books->outside, __ATOMIC_RELAXED);
+        sum->counted += __atomic_load_n(&statistics->counted, __ATOMIC_RELAXED);
+        sum->outside += __atomic_load_n(&statistics->outside, __ATOMIC_RELAXED);
     }
 }

@@ -37,8 +37,8 @@ int bpf_index_locate(struct bpf_index *index, const ULONG *counter, uint32_t wor
 /* bpf_index_publish_all - the roots of what is in all processes. */
 void bpf_index_publish_all(const struct bpf_index *index, const ULONG roots[KI_TREES]);
 
-/* bpf_index_query - hits of the source whose books are in a slot. */
+/* bpf_index_query - hits of the source whose statistics are in a slot. */
 void bpf_index_query(const struct bpf_index *index, uint32_t slot,
-                     struct bpf_books *books);
+                     struct bpf_statistics *statistics);
 
 #endif

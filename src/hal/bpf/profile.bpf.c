@@ -490,19 +490,20 @@ leave(struct bpf_processor *own)
 #endif
 }
 
-/* ---- books ---- */
+/* ---- statistics ---- */
 
 enum outcome { COUNTED, OUTSIDE, UNDECIDED };
 
 INLINE void
-keep_books(struct bpf_processor *own, enum outcome outcome)
+keep_statistics(struct bpf_processor *own, enum outcome outcome)
 {
-    struct bpf_books *const books = &own->books[own->cookie & (BPF_SLOTS - 1)];
+    struct bpf_statistics *const statistics =
+        &own->statistics[own->cookie & (BPF_SLOTS - 1)];
 
     if (outcome == COUNTED) {
-        WRITE_ONCE(books->counted, books->counted + 1);
+        WRITE_ONCE(statistics->counted, statistics->counted + 1);
     } else {
-        WRITE_ONCE(books->outside, books->outside + 1);
+        WRITE_ONCE(statistics->outside, statistics->outside + 1);
     }
 }
 
@@ -632,7 +633,7 @@ handle(struct bpf_processor *own, ULONG running_on, ULONG pid)
     if (READ_ONCE(control.halted) == 0) {
         outcome = count(own, running_on, process_of_hit(pid), pid);
     }
-    keep_books(own, outcome);
+    keep_statistics(own, outcome);
     leave(own);
 }
 

@@ -59,7 +59,7 @@ _Static_assert(BPF_SETS <= 1 << (BPF_LOCATION_POOL_SHIFT - BPF_LOCATION_SET_SHIF
                    BPF_POOLS <= 1 << (64 - BPF_LOCATION_POOL_SHIFT),
                "a location has room for all pools and sets");
 
-/* What an event's cookie is: its source, and the slot of its books. And whether the event itself knows the
+/* What an event's cookie is: its source, and the slot of its statistics. And whether the event itself knows the
  * linear address, as one on an instruction does; the frame has a segment's offset. */
 #define BPF_COOKIE_LINEAR ((ULONG64)1 << 31)
 /* In bpf_control.one_cookie, so that it is never 0. To ask the kernel for an event's cookie costs a hit as much as
@@ -145,7 +145,7 @@ struct bpf_flat {
 
 enum { BPF_TREES = 2 * KI_TREES }; /* of the process, then of all */
 
-struct bpf_books {
+struct bpf_statistics {
     ULONG64 counted;
     ULONG64 outside;
 };
@@ -185,7 +185,7 @@ struct bpf_processor {
     ULONG64 overrun_number;
     ULONG64 overrun_sequence;
 
-    struct bpf_books books[BPF_SLOTS];
+    struct bpf_statistics statistics[BPF_SLOTS];
 
     KI_SEARCH search;
 } __attribute__((aligned(64))); /* no cache line is two processors' */

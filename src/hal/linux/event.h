@@ -32,9 +32,9 @@ struct perf_event {
     bool tells_silence; /* a processor's clock: what it lacks was throttled */
     bool doubtful;      /* may count what another counts already (witness.h) */
     bool behind;        /* a mark: behind all other events of its thread (heirs.h) */
-    struct perf_counts booked; /* closed: what of it is in the books */
-    struct perf_counts base;   /* counts at the beginning of the stretch */
-    uint64_t enabled_ns;       /* for how long, when it was last asked */
+    struct perf_counts accounted; /* closed: what of it is in the statistics */
+    struct perf_counts base;      /* counts at the beginning of the period */
+    uint64_t enabled_ns;          /* for how long, when it was last asked */
     struct perf_event *next_closed;
 };
 
@@ -90,7 +90,7 @@ int perf_call_event_open(struct perf_event_attr *attr, int pid, int processor,
 int perf_event_open_fd(const struct perf_event_request *request,
                        const struct perf_features *features, int pid, int processor);
 
-/* perf_event_read_counts - what it counted in this stretch (and lost since it was opened). Reading
+/* perf_event_read_counts - what it counted in this period (and lost since it was opened). Reading
  * interrupts the processor where it runs, so no handler of this event from before is still at
  * work afterwards. Zero if it cannot be read. */
 void perf_event_read_counts(const struct perf_event *event,

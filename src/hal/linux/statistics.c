@@ -29,9 +29,9 @@ throttled_hits(uint64_t throttled_ns, const struct perf_counts *counts, uint64_t
                : scale(throttled_ns, counts->events, counts->running_ns) / period;
 }
 
-/* What was counted in the stretch that runs. */
+/* What was counted in the period that runs. */
 static struct perf_counts
-stretch_counts(const struct perf_tally *tally, const struct perf_counts *open)
+period_counts(const struct perf_tally *tally, const struct perf_counts *open)
 {
     return (struct perf_counts){
         .events = tally->events + open->events,
@@ -43,7 +43,7 @@ void
 perf_tally_close_period(struct perf_tally *tally, const struct perf_counts *open,
                         uint64_t period, bool is_time)
 {
-    const struct perf_counts counts = stretch_counts(tally, open);
+    const struct perf_counts counts = period_counts(tally, open);
 
     tally->done_events += counts.events;
     tally->done_expected += counts.events / period;
@@ -57,47 +57,47 @@ perf_tally_close_period(struct perf_tally *tally, const struct perf_counts *open
 /* The kernel counts every record that found no room, of a mapping or a thread too: what is more
  * than the hits that could have been is none. */
 static void
-limit_lost(struct perf_books *books, uint64_t rest)
+limit_lost(struct perf_statistics *statistics, uint64_t rest)
 {
-    const uint64_t room = books->expected > rest ? books->expected - rest : 0;
+    const uint64_t room = statistics->expected > rest ? statistics->expected - rest : 0;
 
-    if (books->lost > room) {
-        books->lost = room;
+    if (statistics->lost > room) {
+        statistics->lost = room;
     }
 }
 
 void
 perf_statistics_add_up(const struct perf_tally *tally, const struct perf_counts *open,
                        uint64_t period, bool is_time, uint64_t taken,
-                       bool kernel_included, struct perf_books *books)
+                       bool kernel_included, struct perf_statistics *statistics)
 {
     struct perf_tally closed = *tally;
     uint64_t rest;
     uint64_t difference;
 
     perf_tally_close_period(&closed, open, period, is_time);
-    *books = (struct perf_books){
+    *statistics = (struct perf_statistics){
         .events = closed.done_events,
         .throttled = closed.done_throttled,
         .lost = closed.lost + open->lost,
     };
-    books->expected = closed.done_expected + books->throttled;
-    books->expected -=
-        tally->untimely < books->expected ? tally->untimely : books->expected;
-    rest = taken + books->throttled;
-    limit_lost(books, rest);
-    rest += books->lost;
-    if (books->expected < rest) {
-        books->expected = rest;
+    statistics->expected = closed.done_expected + statistics->throttled;
+    statistics->expected -=
+        tally->untimely < statistics->expected ? tally->untimely : statistics->expected;
+    rest = taken + statistics->throttled;
+    limit_lost(statistics, rest);
+    rest += statistics->lost;
+    if (statistics->expected < rest) {
+        statistics->expected = rest;
     }
-    difference = books->expected - rest;
+    difference = statistics->expected - rest;
     if (is_time && !kernel_included) {
-        books->excluded = difference;
+        statistics->excluded = difference;
     } else if (period > 1) {
-        books->unfinished =
+        statistics->unfinished =
             difference < tally->instances ? difference : tally->instances;
     }
-    books->missed = difference - books->excluded - books->unfinished;
+    statistics->missed = difference - statistics->excluded - statistics->unfinished;
 }
 
 static void

@@ -2,7 +2,7 @@
 /*
  * hal/linux/statistics.h - what the kernel counted for a source, and how it adds up with what was taken.
  *
- * Counts are native: nanoseconds for ProfileTime, else events. A stretch is the time during which
+ * Counts are native: nanoseconds for ProfileTime, else events. A period is the time during which
  * the interval stayed the same; a change of interval closes it, so that hits expected before it
  * are not reckoned with the new interval.
  */
@@ -22,13 +22,13 @@ struct perf_tally {
     uint64_t instances;
     uint64_t untimely; /* hits made while their events were not to count */
     uint64_t lost;     /* hits that closed events and LOST records told of */
-    /* The stretch that runs */
+    /* The period that runs */
     uint64_t events; /* of events closed meanwhile; open ones are added by the reader */
     uint64_t running_ns;   /* for how long those were counting */
     uint64_t throttled_ns; /* how long the kernel let no hit be made */
 };
 
-/* What open events have counted since the stretch began. */
+/* What open events have counted since the period began. */
 struct perf_counts {
     uint64_t events;
     uint64_t running_ns;
@@ -36,7 +36,7 @@ struct perf_counts {
     uint64_t lost;      /* since they were opened */
 };
 
-struct perf_books {
+struct perf_statistics {
     uint64_t events;
     uint64_t expected;
     uint64_t lost;
@@ -47,7 +47,7 @@ struct perf_books {
 };
 
 /*
- * perf_tally_close_period - reckon the stretch with its period and begin another.
+ * perf_tally_close_period - reckon the period with its period and begin another.
  *
  *   open      in: what open events have counted in it; their lost is not added
  *   period    in: native, not 0
@@ -57,20 +57,20 @@ void perf_tally_close_period(struct perf_tally *tally, const struct perf_counts 
                              uint64_t period, bool is_time);
 
 /*
- * perf_statistics_add_up - make the books of a source.
+ * perf_statistics_add_up - make the statistics of a source.
  *
  *   taken            in: hits delivered
  *   kernel_included  in: no hit is left out for being in kernel mode
  *
  * Only the clock counts on in kernel mode when no hit may be made there, so only its hits can be
- * excluded. books->expected = taken + lost + throttled + missed + unfinished + excluded holds
+ * excluded. statistics->expected = taken + lost + throttled + missed + unfinished + excluded holds
  * always: where periods begun but not ended make more hits than events give, expected is what was
- * seen. Records lost that were no hits (of mappings, of threads) are not in books->lost.
+ * seen. Records lost that were no hits (of mappings, of threads) are not in statistics->lost.
  */
 void perf_statistics_add_up(const struct perf_tally *tally,
                             const struct perf_counts *open, uint64_t period,
                             bool is_time, uint64_t taken, bool kernel_included,
-                            struct perf_books *books);
+                            struct perf_statistics *statistics);
 
 /*
  * Throttles of threads' events that have begun. The kernel lets an event be silent until the next tick at most, so one

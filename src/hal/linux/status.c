@@ -73,20 +73,21 @@ perf_status_next_source(const struct perf_sources *sources, ULONG index,
 
 void
 perf_status_answer_statistics(const struct perf_source *source,
-                              const struct perf_books *books, HAL_BOOKS *answer)
+                              const struct perf_statistics *statistics,
+                              HAL_SOURCE_STATISTICS *answer)
 {
-    *answer = (HAL_BOOKS){
+    *answer = (HAL_SOURCE_STATISTICS){
         .Unit = source->unit,
         .KernelIncluded = source->kernel_included,
         .IntervalAsked = source->interval_asked,
-        .Events =
-            source->unit == NTPROF_UNIT_100NS ? books->events / 100 : books->events,
-        .Expected = books->expected,
-        .Lost = books->lost,
-        .Throttled = books->throttled,
-        .Missed = books->missed,
-        .Unfinished = books->unfinished,
-        .Excluded = books->excluded,
+        .Events = source->unit == NTPROF_UNIT_100NS ? statistics->events / 100
+                                                    : statistics->events,
+        .Expected = statistics->expected,
+        .Lost = statistics->lost,
+        .Throttled = statistics->throttled,
+        .Missed = statistics->missed,
+        .Unfinished = statistics->unfinished,
+        .Excluded = statistics->excluded,
     };
     snprintf(answer->Name, sizeof(answer->Name), "%s", source->name);
     snprintf(answer->NtName, sizeof(answer->NtName), "%s", source->nt_name);

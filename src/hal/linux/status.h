@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hal/linux/status.h - what every back end over Linux's events answers the session and the core: negative
- * errno as NTSTATUS, sources, books.
+ * errno as NTSTATUS, sources, statistics.
  */
 #ifndef HAL_LINUX_STATUS_H
 #define HAL_LINUX_STATUS_H
@@ -24,8 +24,9 @@ NTSTATUS perf_status_lookup_source(struct perf_sources *sources, const char *tex
 NTSTATUS perf_status_next_source(const struct perf_sources *sources, ULONG index,
                                  KPROFILE_SOURCE *number);
 
-/* perf_status_answer_statistics - a source's names, and books in its unit. */
+/* perf_status_answer_statistics - a source's names, and statistics in its unit. */
 void perf_status_answer_statistics(const struct perf_source *source,
-                                   const struct perf_books *books, HAL_BOOKS *answer);
+                                   const struct perf_statistics *statistics,
+                                   HAL_SOURCE_STATISTICS *answer);
 
 #endif

@@ -293,22 +293,23 @@ next_source(void *context, ULONG index, KPROFILE_SOURCE *number)
 }
 
 static NTSTATUS
-query_books(void *context, KPROFILE_SOURCE number, ULONG64 taken, HAL_BOOKS *answer)
+query_source_statistics(void *context, KPROFILE_SOURCE number, ULONG64 taken,
+                        HAL_SOURCE_STATISTICS *answer)
 {
     struct perf *perf = context;
     struct perf_source *source = find_source(perf, number);
     const bool is_time = source != NULL && source->unit == NTPROF_UNIT_100NS;
     struct perf_counts open;
-    struct perf_books books;
+    struct perf_statistics statistics;
 
     if (source == NULL) {
         return STATUS_NOT_FOUND;
     }
     perf_source_counts(perf, source, &open);
     perf_statistics_add_up(&source->tally, &open, perf_source_period(source), is_time,
-                           taken, source->kernel_included, &books);
+                           taken, source->kernel_included, &statistics);
 
-    perf_status_answer_statistics(source, &books, answer);
+    perf_status_answer_statistics(source, &statistics, answer);
     return STATUS_SUCCESS;
 }
 
@@ -374,7 +375,7 @@ const HAL_BACKEND HalPerfBackend = {
     .Watch = watch,
     .LookupSource = lookup_source,
     .NextSource = next_source,
-    .QueryBooks = query_books,
+    .QuerySourceStatistics = query_source_statistics,
     .QueryStatistics = query_statistics,
     .Descriptor = descriptor,
     .Deliver = deliver,

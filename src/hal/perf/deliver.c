@@ -59,7 +59,7 @@ note_time(struct perf *perf, uint64_t time_ns)
 static void
 note_untimely(struct perf_event *event)
 {
-    if (event->fd >= 0 || event->booked.events > 0) {
+    if (event->fd >= 0 || event->accounted.events > 0) {
         event->source->tally.untimely++;
         event->untimely++;
     }

@@ -167,9 +167,9 @@ reopen_target(struct perf *perf, struct perf_target *target, struct perf_source 
     perf_roll_finish(perf, &roll);
 }
 
-/* Begin another stretch: reckon what was counted, and count from here. */
+/* Begin another period: reckon what was counted, and count from here. */
 static void
-close_stretch(struct perf *perf, struct perf_source *source)
+close_period(struct perf *perf, struct perf_source *source)
 {
     struct perf_counts sum = {0};
 
@@ -204,7 +204,7 @@ perf_set_interval(struct perf *perf, struct perf_source *source, uint64_t interv
     if (changed.interval == before) {
         return;
     }
-    close_stretch(perf, source);
+    close_period(perf, source);
     source->interval = changed.interval;
     for (struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {

@@ -64,7 +64,7 @@ perf_event_forget(struct perf *perf, struct perf_event *event)
     free(event);
 }
 
-/* Give an open descriptor its ring and its place in the books. Takes fd over on success. */
+/* Give an open descriptor its ring and its place in the statistics. Takes fd over on success. */
 static int
 event_adopt(struct perf *perf, const struct perf_ring *ring, int fd,
             struct perf_event *event)

@@ -32,7 +32,7 @@ perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
         tally->running_ns += counts.running_ns;
         tally->throttled_ns += counts.silent_ns;
         tally->lost += counts.lost;
-        event->booked = counts;
+        event->accounted = counts;
     }
     perf_descriptor_close(event->fd);
     event->fd = -1;

@@ -116,7 +116,7 @@ bool perf_set_holds(const uint64_t *set, size_t words, uint32_t number);
  * perf_event_close - close an event and keep it until its records are gone from the rings.
  *
  *   until_ns  in: hits after it are not its own
- *   count     in: what it counted goes into the books
+ *   count     in: what it counted goes into the statistics
  */
 void perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
                       bool count);

@@ -50,10 +50,10 @@ end_redundant(struct perf *perf, struct perf_event *event, uint64_t time_ns)
     }
     /* Closed before its records were looked at. */
     event->until_ns = time_ns;
-    subtract(&tally->events, event->booked.events);
-    subtract(&tally->running_ns, event->booked.running_ns);
-    subtract(&tally->lost, event->booked.lost);
-    event->booked = (struct perf_counts){0};
+    subtract(&tally->events, event->accounted.events);
+    subtract(&tally->running_ns, event->accounted.running_ns);
+    subtract(&tally->lost, event->accounted.lost);
+    event->accounted = (struct perf_counts){0};
 }
 
 int

@@ -312,7 +312,8 @@ next_source(void *context, ULONG index, KPROFILE_SOURCE *source)
 }
 
 static NTSTATUS
-query_books(void *context, KPROFILE_SOURCE number, ULONG64 taken, HAL_BOOKS *books)
+query_source_statistics(void *context, KPROFILE_SOURCE number, ULONG64 taken,
+                        HAL_SOURCE_STATISTICS *statistics)
 {
     struct sim *const sim = context;
     const int row = sim_source_row_of(number);
@@ -323,7 +324,7 @@ query_books(void *context, KPROFILE_SOURCE number, ULONG64 taken, HAL_BOOKS *boo
         return STATUS_NOT_FOUND;
     }
     tally = sim_tally_of(sim, row);
-    *books = (HAL_BOOKS){
+    *statistics = (HAL_SOURCE_STATISTICS){
         .Unit = number == ProfileTime ? NTPROF_UNIT_100NS : NTPROF_UNIT_EVENTS,
         .KernelIncluded = !sim->options.user_only,
         .IntervalAsked = sim->sources[row].interval_asked,
@@ -334,10 +335,12 @@ query_books(void *context, KPROFILE_SOURCE number, ULONG64 taken, HAL_BOOKS *boo
         .Missed = tally.missed,
         .Excluded = tally.excluded,
     };
-    snprintf(books->Name, sizeof(books->Name), "%s", sim_source_rows[row].name);
-    snprintf(books->NtName, sizeof(books->NtName), "%s", sim_source_rows[row].nt_name);
+    snprintf(statistics->Name, sizeof(statistics->Name), "%s",
+             sim_source_rows[row].name);
+    snprintf(statistics->NtName, sizeof(statistics->NtName), "%s",
+             sim_source_rows[row].nt_name);
     if (!sim->sources[row].supported) {
-        snprintf(books->Reason, sizeof(books->Reason),
+        snprintf(statistics->Reason, sizeof(statistics->Reason),
                  "the simulated machine does not have it");
     }
     return STATUS_SUCCESS;
@@ -421,7 +424,7 @@ const HAL_BACKEND HalSimBackend = {
     .Watch = watch,
     .LookupSource = lookup_source,
     .NextSource = next_source,
-    .QueryBooks = query_books,
+    .QuerySourceStatistics = query_source_statistics,
     .QueryStatistics = query_statistics,
     .Descriptor = descriptor,
     .Deliver = deliver,

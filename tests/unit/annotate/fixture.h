@@ -31,7 +31,7 @@ fixture_profile(uint32_t bucket_bytes)
     assert_non_null(profile);
     profile->command = strdup("");
     profile->hal = strdup("");
-    profile->honesty = strdup("");
+    profile->limits = strdup("");
     profile->gaps = strdup("");
     profile->bucket_bytes = bucket_bytes;
     assert_true(profile_add_source(profile, &source, &index));

@@ -318,7 +318,7 @@ watch_all__simulated__all_processes_are_told(void **state)
     const ntprof_watch_options options = {
         .size = sizeof(options), .source_count = 1, .sources = &source};
     ntprof_session_info info = {.size = sizeof(info)};
-    ntprof_source_info books = {.size = sizeof(books)};
+    ntprof_source_info statistics = {.size = sizeof(statistics)};
     struct told told = {0};
     ntprof_session *session;
 
@@ -334,9 +334,10 @@ watch_all__simulated__all_processes_are_told(void **state)
     for (int i = 0; i < 10; i++) {
         assert_int_equal(ntprof_session_poll(session, NULL), STATUS_SUCCESS);
     }
-    assert_int_equal(ntprof_source_get(session, ProfileTime, &books), STATUS_SUCCESS);
-    assert_true(books.taken > 0);
-    assert_int_equal(books.taken, books.outside);
+    assert_int_equal(ntprof_source_get(session, ProfileTime, &statistics),
+                     STATUS_SUCCESS);
+    assert_true(statistics.taken > 0);
+    assert_int_equal(statistics.taken, statistics.outside);
     assert_int_equal(told.losses, 0);
     ntprof_session_close(session);
 }

@@ -256,20 +256,21 @@ counter_of(const struct kernel_profile *made, size_t slot)
     return __atomic_load_n(&made->profile.Buffer[slot], __ATOMIC_RELAXED);
 }
 
-static HAL_BOOKS
-read_books(KPROFILE_SOURCE source, KE_BOOKS *hits)
+static HAL_SOURCE_STATISTICS
+read_statistics(KPROFILE_SOURCE source, KE_STATISTICS *hits)
 {
-    HAL_BOOKS books;
+    HAL_SOURCE_STATISTICS statistics;
 
-    KeQueryBooks(&fixture.ke, source, hits);
-    assert_int_equal(
-        HalBpfBackend.QueryBooks(fixture.context, source, hits->Taken, &books),
-        STATUS_SUCCESS);
+    KeQueryStatistics(&fixture.ke, source, hits);
+    assert_int_equal(HalBpfBackend.QuerySourceStatistics(fixture.context, source,
+                                                         hits->Taken, &statistics),
+                     STATUS_SUCCESS);
     assert_int_equal(hits->Taken, hits->Counted + hits->Outside);
-    assert_int_equal(books.Expected, hits->Taken + books.Lost + books.Throttled +
-                                         books.Missed + books.Unfinished +
-                                         books.Excluded);
-    return books;
+    assert_int_equal(statistics.Expected, hits->Taken + statistics.Lost +
+                                              statistics.Throttled + statistics.Missed +
+                                              statistics.Unfinished +
+                                              statistics.Excluded);
+    return statistics;
 }
 
 /* ---- tests ---- */
@@ -282,8 +283,8 @@ breakpoint__of_own_process__counted_at_once_and_exactly(void **state)
     const ULONG64 online = online_processors();
     struct kernel_profile made;
     KPROFILE_SOURCE source;
-    KE_BOOKS hits;
-    HAL_BOOKS books;
+    KE_STATISTICS hits;
+    HAL_SOURCE_STATISTICS statistics;
 
     (void)state;
     skip_unless_open();
@@ -295,15 +296,15 @@ breakpoint__of_own_process__counted_at_once_and_exactly(void **state)
     for (size_t i = 0; i < COUNTERS; i++) {
         assert_int_equal(counter_of(&made, i), i == 3 ? MANY : 0);
     }
-    books = read_books(source, &hits);
+    statistics = read_statistics(source, &hits);
     assert_int_equal(hits.Counted, MANY);
     assert_int_equal(hits.Outside, 0);
-    assert_int_equal(books.Events, MANY);
-    assert_int_equal(books.Missed, 0);
+    assert_int_equal(statistics.Events, MANY);
+    assert_int_equal(statistics.Missed, 0);
     stop_profile(&made);
-    books = read_books(source, &hits);
+    statistics = read_statistics(source, &hits);
     assert_int_equal(hits.Counted, MANY);
-    assert_int_equal(books.Events, MANY);
+    assert_int_equal(statistics.Events, MANY);
 }
 
 static void
@@ -371,8 +372,8 @@ breakpoint__interval_of_ten__one_in_ten(void **state)
     const ULONG64 online = online_processors();
     struct kernel_profile made;
     KPROFILE_SOURCE source;
-    KE_BOOKS hits;
-    HAL_BOOKS books;
+    KE_STATISTICS hits;
+    HAL_SOURCE_STATISTICS statistics;
 
     (void)state;
     skip_unless_open();
@@ -386,34 +387,34 @@ breakpoint__interval_of_ten__one_in_ten(void **state)
     HalBpfBackend.Hal->SetInterval(fixture.context, source, 1);
     call_slot(5, 20); /* the nine do not count towards another hit */
     assert_int_equal(counter_of(&made, 5), MANY / 10 + 20);
-    books = read_books(source, &hits);
-    assert_int_equal(books.Events, MANY + 29);
+    statistics = read_statistics(source, &hits);
+    assert_int_equal(statistics.Events, MANY + 29);
     assert_int_equal(hits.Taken, MANY / 10 + 20);
-    assert_int_equal(books.Missed, 0);
+    assert_int_equal(statistics.Missed, 0);
     stop_profile(&made);
 }
 
 static void
-time__one_second_of_work__books_add_up(void **state)
+time__one_second_of_work__statistics_add_up(void **state)
 {
     const ULONG64 online = online_processors();
     struct kernel_profile made;
-    KE_BOOKS hits;
-    HAL_BOOKS books;
+    KE_STATISTICS hits;
+    HAL_SOURCE_STATISTICS statistics;
 
     (void)state;
     skip_unless_open();
     start_profile(&made, &fixture.ke.Global, ProfileTime, &online);
     usleep(300000);
-    books = read_books(ProfileTime, &hits);
+    statistics = read_statistics(ProfileTime, &hits);
     assert_true(hits.Taken > 0);
     assert_true(hits.Outside > 0);
-    assert_true(books.Expected >= hits.Taken);
+    assert_true(statistics.Expected >= hits.Taken);
     stop_profile(&made);
     print_message("time: expected %llu taken %llu missed %llu throttled %llu\n",
-                  (unsigned long long)books.Expected, (unsigned long long)hits.Taken,
-                  (unsigned long long)books.Missed,
-                  (unsigned long long)books.Throttled);
+                  (unsigned long long)statistics.Expected,
+                  (unsigned long long)hits.Taken, (unsigned long long)statistics.Missed,
+                  (unsigned long long)statistics.Throttled);
 }
 
 static void
@@ -545,7 +546,7 @@ main(void)
         live_test(breakpoint__profile_of_all__counts_another_process),
         live_test(sources__second_while_the_first_runs__each_its_own),
         live_test(breakpoint__interval_of_ten__one_in_ten),
-        live_test(time__one_second_of_work__books_add_up),
+        live_test(time__one_second_of_work__statistics_add_up),
         live_test(process__runs_a_new_program__counts_no_more_and_is_told),
         live_test(process__ends__is_told),
         live_test(process__has_ended__no_start),

@@ -148,13 +148,13 @@ renew_twice(void)
     bpf_renew(fixture.bpf);
 }
 
-static struct perf_books
+static struct perf_statistics
 settle(uint64_t taken)
 {
-    struct perf_books books;
+    struct perf_statistics statistics;
 
-    bpf_settle(fixture.bpf, fixture.source, taken, &books);
-    return books;
+    bpf_settle(fixture.bpf, fixture.source, taken, &statistics);
+    return statistics;
 }
 
 /* ---- tests ---- */
@@ -179,7 +179,7 @@ renew__event_that_runs__left_alone(void **state)
 static void
 renew__processor_back__counts_again(void **state)
 {
-    struct perf_books books;
+    struct perf_statistics statistics;
 
     (void)state;
     begin();
@@ -190,9 +190,9 @@ renew__processor_back__counts_again(void **state)
     call_to_have(3, 8);
     assert_int_equal(fixture.bpf->open_events, 1);
     assert_int_equal(fixture.source->tally.instances, 2);
-    books = settle(8);
-    assert_int_equal(books.events, 8);
-    assert_int_equal(books.missed, 0);
+    statistics = settle(8);
+    assert_int_equal(statistics.events, 8);
+    assert_int_equal(statistics.missed, 0);
     bpf_stop(fixture.bpf, fixture.source, fixture.processor);
     call_to_have(4, 8);
     assert_int_equal(fixture.bpf->open_events, 0);

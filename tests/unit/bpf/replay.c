@@ -169,11 +169,11 @@ query_hits(void *Context, KPROFILE_SOURCE Source, ULONG64 *Counted, ULONG64 *Out
 {
     const struct both *const both = Context;
 
-    struct bpf_books books;
+    struct bpf_statistics statistics;
 
-    bpf_index_query(&both->index, Source, &books);
-    *Counted = books.counted;
-    *Outside = books.outside;
+    bpf_index_query(&both->index, Source, &statistics);
+    *Counted = statistics.counted;
+    *Outside = statistics.outside;
 }
 
 static const HAL_COUNTING counting = {
@@ -222,7 +222,7 @@ both_open(struct both *both)
     assert_int_equal(bpf_index_init(&both->index, &both->kernel), 0);
     assert_int_equal(KeInitializeSystem(&both->host, &host, &delivering, 15), 0);
     assert_int_equal(KeInitializeSystem(&both->bpf, &host, &counts_itself, 15), 0);
-    /* The host keeps no books of sources that nobody asked for. */
+    /* The host keeps no statistics of sources that nobody asked for. */
     for (KPROFILE_SOURCE source = 0; source < SOURCES; source++) {
         assert_int_equal(KeRegisterSource(&both->host, source), STATUS_SUCCESS);
     }
@@ -346,13 +346,13 @@ hit(struct both *both, const KE_HIT *told)
 }
 
 static void
-check_books(struct both *both, KPROFILE_SOURCE source)
+check_statistics(struct both *both, KPROFILE_SOURCE source)
 {
-    KE_BOOKS host;
-    KE_BOOKS bpf;
+    KE_STATISTICS host;
+    KE_STATISTICS bpf;
 
-    KeQueryBooks(&both->host, source, &host);
-    KeQueryBooks(&both->bpf, source, &bpf);
+    KeQueryStatistics(&both->host, source, &host);
+    KeQueryStatistics(&both->bpf, source, &bpf);
     assert_int_equal(bpf.Taken, host.Taken);
     assert_int_equal(bpf.Counted, host.Counted);
     assert_int_equal(bpf.Outside, host.Outside);
@@ -517,7 +517,7 @@ run_once(enum shape shape, uint64_t seed, bool usual)
         }
     }
     for (KPROFILE_SOURCE source = 0; source < SOURCES; source++) {
-        check_books(&run->both, source);
+        check_statistics(&run->both, source);
     }
     both_close(&run->both);
     free(run);
@@ -577,7 +577,7 @@ overrun__random__the_halt_that_the_host_has(void **state)
             assert_true(KeQueryHalt(&run->both.bpf, &got));
             assert_memory_equal(&got, &expected, sizeof(got));
         }
-        /* Halted, both count nothing and keep their books. */
+        /* Halted, both count nothing and keep their statistics. */
         for (int i = 0; i < 50; i++) {
             draw_hit(run);
         }
@@ -587,7 +587,7 @@ overrun__random__the_halt_that_the_host_has(void **state)
             }
         }
         for (KPROFILE_SOURCE source = 0; source < SOURCES; source++) {
-            check_books(&run->both, source);
+            check_statistics(&run->both, source);
         }
         both_close(&run->both);
     }
@@ -760,7 +760,7 @@ crowd_stop(struct crowd *crowd)
         KeFinishProcess(&crowd->both.host, &crowd->host[i]);
         KeFinishProcess(&crowd->both.bpf, &crowd->bpf[i]);
     }
-    check_books(&crowd->both, 0);
+    check_statistics(&crowd->both, 0);
     both_close(&crowd->both);
 }
 
@@ -814,7 +814,7 @@ profiles__of_more_processors_than_a_word__only_their_own(void **state)
         assert_int_equal(twin.bpf_counters[0], processor >= 70);
     }
     twin_stop(both, &twin);
-    check_books(both, 0);
+    check_statistics(both, 0);
     both_close(both);
     free(both);
 }
@@ -857,7 +857,7 @@ hits__recorded__counted_as_by_the_host(void **state)
     for (size_t i = 0; i < count; i++) {
         twin_stop(both, &twins[i]);
     }
-    check_books(both, 0);
+    check_statistics(both, 0);
     both_close(both);
     free(twins);
     free(both);

@@ -384,7 +384,7 @@ static void
 start__no_memory_for_process__others_unharmed(void **state)
 {
     (void)state;
-    host_sim_fail(machine.host, HOST_SIM_ALLOCATE, 2, true); /* after the books */
+    host_sim_fail(machine.host, HOST_SIM_ALLOCATE, 2, true); /* after the statistics */
     watch(&machine, PID, NTPROF_WATCH_DESCENDANTS);
     host_sim_clear_failures(machine.host);
     assert_int_equal(open_process(&machine, PID), STATUS_INVALID_CID);

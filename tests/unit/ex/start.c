@@ -235,13 +235,13 @@ lossy_unmap(void *context, MDL *mdl)
     mdl->Unwritten = 3;
 }
 
-/* rules: stop-unwritten, hit-books */
+/* rules: stop-unwritten, hit-statistics */
 static void
-stop__counts_that_memory_did_not_take__in_the_books_of_the_source(void **state)
+stop__counts_that_memory_did_not_take__in_the_statistics_of_the_source(void **state)
 {
     const EX_CREATE_PROFILE request = machine_request();
     const HANDLE handle = machine_create_started(&machine, &request);
-    KE_BOOKS books;
+    KE_STATISTICS statistics;
 
     (void)state;
     lossy_table = *machine.system.Host.Table;
@@ -251,20 +251,20 @@ stop__counts_that_memory_did_not_take__in_the_books_of_the_source(void **state)
         for (int i = 0; i < 5; i++) {
             assert_int_equal(machine_hit(&machine, MACHINE_CODE), 1);
         }
-        KeQueryBooks(&machine.system.Ke, ProfileTime, &books);
-        assert_int_equal(books.Unwritten, 3 * (round - 1)); /* they may yet be */
+        KeQueryStatistics(&machine.system.Ke, ProfileTime, &statistics);
+        assert_int_equal(statistics.Unwritten, 3 * (round - 1)); /* they may yet be */
         assert_int_equal(round == 1 ? stop(handle) : ExClose(&machine.system, handle),
                          STATUS_SUCCESS);
-        KeQueryBooks(&machine.system.Ke, ProfileTime, &books);
-        assert_int_equal(books.Unwritten, 3 * round);
-        assert_int_equal(books.Counted, 5 * round);
-        assert_int_equal(books.Taken, books.Counted + books.Outside);
+        KeQueryStatistics(&machine.system.Ke, ProfileTime, &statistics);
+        assert_int_equal(statistics.Unwritten, 3 * round);
+        assert_int_equal(statistics.Counted, 5 * round);
+        assert_int_equal(statistics.Taken, statistics.Counted + statistics.Outside);
         if (round == 1) {
             assert_int_equal(start(handle), STATUS_SUCCESS);
         }
     }
-    KeQueryBooks(&machine.system.Ke, ProfileTotalCycles, &books);
-    assert_int_equal(books.Unwritten, 0);
+    KeQueryStatistics(&machine.system.Ke, ProfileTotalCycles, &statistics);
+    assert_int_equal(statistics.Unwritten, 0);
     machine.system.Host.Table = host_sim_host(machine.host).Table;
 }
 
@@ -830,7 +830,7 @@ main(void)
         TEST(start__mapped_at_null__started_once_if_empty_else_refused),
         TEST(start__source_beyond_15_bits__narrowed_with_its_sign_up_to_6_1),
         TEST(flush__live_buffers_and_others__the_others_each_once),
-        TEST(stop__counts_that_memory_did_not_take__in_the_books_of_the_source),
+        TEST(stop__counts_that_memory_did_not_take__in_the_statistics_of_the_source),
         TEST(start__more_than_an_mdl_describes__insufficient_resources),
         TEST(start__two_faults__first_in_order_wins),
         TEST(start__hal_cannot_begin__nothing_left),

@@ -16,7 +16,7 @@ system__two_at_once__do_not_see_each_other(void **state)
     const EX_CREATE_PROFILE request = machine_request();
     struct machine machines[2];
     HANDLE handles[2];
-    KE_BOOKS books;
+    KE_STATISTICS statistics;
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
@@ -45,8 +45,8 @@ system__two_at_once__do_not_see_each_other(void **state)
     assert_int_equal(
         *(ULONG *)host_sim_at(machines[1].host, MACHINE_INTERVAL, sizeof(ULONG)),
         10000);
-    KeQueryBooks(&machines[1].system.Ke, ProfileTime, &books);
-    assert_int_equal(books.Taken, 0);
+    KeQueryStatistics(&machines[1].system.Ke, ProfileTime, &statistics);
+    assert_int_equal(statistics.Taken, 0);
     /* The end of one is not the other's. */
     machine_close(&machines[0]);
     assert_int_equal(ExStartProfile(&machines[1].system, UserMode, handles[1]),

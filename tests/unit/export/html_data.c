@@ -159,11 +159,11 @@ begin(void)
 
 /* The data of the profile, which is deleted. */
 static char *
-data_with(struct profile *profile, const char *honesty)
+data_with(struct profile *profile, const char *summary)
 {
     struct buffer json = {0};
 
-    assert_true(html_put_profile(&json, profile, honesty));
+    assert_true(html_put_profile(&json, profile, summary));
     assert_non_null(buffer_text(&json));
     profile_delete(profile);
     return (char *)json.data;
@@ -239,7 +239,7 @@ profile__more_hits_than_64_bits__total_at_its_limit(void **state)
 }
 
 static void
-profile__line_of_honesty_too_long__cut(void **state)
+profile__line_of_summary_too_long__cut(void **state)
 {
     char *const line = malloc(HTML_TEXT_BYTES_MAX + 3);
     char *data;
@@ -333,7 +333,7 @@ main(void)
         cmocka_unit_test(profile__rows_out_of_order__sorted_with_steps_between),
         cmocka_unit_test(profile__addresses_too_far_apart_for_doubles__in_segments),
         cmocka_unit_test(profile__more_hits_than_64_bits__total_at_its_limit),
-        cmocka_unit_test(profile__line_of_honesty_too_long__cut),
+        cmocka_unit_test(profile__line_of_summary_too_long__cut),
         cmocka_unit_test(profile__nothing_in_it__empty_columns),
         cmocka_unit_test(listing__lines__short_arrays_and_hidden_ones_counted),
     };

@@ -136,13 +136,13 @@ hit_segment(ULONG64 address, ULONG selector, ULONG64 offset)
     return KeProfileInterruptWithSource(fixture.ke, &at);
 }
 
-static KE_BOOKS
-books(void)
+static KE_STATISTICS
+statistics(void)
 {
-    KE_BOOKS books;
+    KE_STATISTICS statistics;
 
-    KeQueryBooks(fixture.ke, ProfileTime, &books);
-    return books;
+    KeQueryStatistics(fixture.ke, ProfileTime, &statistics);
+    return statistics;
 }
 
 static void
@@ -279,9 +279,9 @@ halt__hits_afterwards__outside_and_not_counted(void **state)
         assert_int_equal(hit(CODE), 0);
     }
     assert_int_equal(fixture.counters[0], 1);
-    assert_int_equal(books().Taken, 4);
-    assert_int_equal(books().Counted, 1);
-    assert_int_equal(books().Outside, 3);
+    assert_int_equal(statistics().Taken, 4);
+    assert_int_equal(statistics().Counted, 1);
+    assert_int_equal(statistics().Outside, 3);
     stop(&profile);
 }
 
@@ -335,7 +335,7 @@ check_overrun(const struct overrun_row *row)
     assert_int_equal(halt.Parameters[2], 1);
     assert_int_equal(halt.Parameters[3],
                      (ULONG64)(uintptr_t)&KeProfileInterruptWithSource);
-    assert_int_equal(books().Outside, 1);
+    assert_int_equal(statistics().Outside, 1);
     stop(&profile);
 }
 
@@ -383,8 +383,8 @@ overrun__others_match__they_count(void **state)
     assert_int_equal(hit(CODE + 4), 1);
     assert_int_equal(fixture.counters[1], 1);
     assert_true(KeQueryHalt(fixture.ke, NULL));
-    assert_int_equal(books().Counted, 1);
-    assert_int_equal(books().Outside, 0);
+    assert_int_equal(statistics().Counted, 1);
+    assert_int_equal(statistics().Outside, 0);
     assert_int_equal(hit(CODE), 0);
     assert_int_equal(fixture.counters[0], 0);
     check_canaries("short one");
@@ -573,8 +573,8 @@ segment__address_profiles__count_linear_addresses_alone(void **state)
     assert_int_equal(fixture.counters[0], 0);
     assert_int_equal(linear.kernel.Buffer[1], 1);
     assert_int_equal(segment.kernel.Buffer[4], 1);
-    assert_int_equal(books().Taken, 1);
-    assert_int_equal(books().Counted, 1);
+    assert_int_equal(statistics().Taken, 1);
+    assert_int_equal(statistics().Counted, 1);
     stop(&low);
     stop(&linear);
     stop(&segment);

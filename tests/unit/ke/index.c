@@ -302,7 +302,7 @@ static void
 run_shape(enum shape shape, uint64_t seed)
 {
     struct run *const run = calloc(1, sizeof(*run));
-    KE_BOOKS books;
+    KE_STATISTICS statistics;
 
     assert_non_null(run);
     print_message("shape %d, seed %llu\n", (int)shape, (unsigned long long)seed);
@@ -320,8 +320,8 @@ run_shape(enum shape shape, uint64_t seed)
             stop_one(run, i);
         }
     }
-    KeQueryBooks(&run->machine.system.Ke, ProfileTime, &books);
-    assert_int_equal(books.Taken, books.Counted + books.Outside);
+    KeQueryStatistics(&run->machine.system.Ke, ProfileTime, &statistics);
+    assert_int_equal(statistics.Taken, statistics.Counted + statistics.Outside);
     check_index(&run->machine.system.Ke, &run->process, 0);
     KeFinishProcess(&run->machine.system.Ke, &run->process);
     assert_int_equal(run->machine.system.Ke.Pool.Chunks, 0);
@@ -550,7 +550,7 @@ index__no_memory_at_any_start__others_count_and_stop(void **state)
                NT_SUCCESS(many_start(many, started, 0x10000 + started, 1))) {
             started++;
         }
-        /* The first three: books, nodes, and the count of interrupts. */
+        /* The first three: statistics, nodes, and the count of interrupts. */
         assert_int_equal(started != 0, nth > 3);
         check_index(ke, &many->process, started);
         for (size_t i = 0; i < started; i++) {

@@ -224,7 +224,7 @@ finish_process__index_grown__memory_given_back(void **state)
         KeStopProfile(fixture.ke, &profiles[i]);
     }
     KeFinishProcess(fixture.ke, &process);
-    /* The books of the source stay. */
+    /* The statistics of the source stay. */
     assert_int_equal(host_sim_balance(fixture.machine.host).allocations, before + 1);
 }
 

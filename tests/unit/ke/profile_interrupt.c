@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The profile interrupt: a hit counts in a profile exactly if source, processor, process, selector
- * and address all match; and the books of what was taken add up. docs/behaviour.md, Hits.
+ * and address all match; and the statistics of what was taken add up. docs/behaviour.md, Hits.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -182,7 +182,7 @@ profile_interrupt__overlapping_profiles__every_one_counts(void **state)
     ULONG *const counters[3] = {guarded_counters(16), guarded_counters(16),
                                 guarded_counters(16)};
     KPROFILE profiles[3];
-    KE_BOOKS books;
+    KE_STATISTICS statistics;
 
     (void)state;
     for (size_t i = 0; i < 3; i++) {
@@ -196,21 +196,21 @@ profile_interrupt__overlapping_profiles__every_one_counts(void **state)
     assert_int_equal(counters[2][0], 1);
     assert_int_equal(fixture.own[8], 1);
     assert_int_equal(fixture.global[8], 1);
-    KeQueryBooks(fixture.ke, ProfileTime, &books);
-    assert_int_equal(books.Taken, 1);
-    assert_int_equal(books.Counted, 1);
+    KeQueryStatistics(fixture.ke, ProfileTime, &statistics);
+    assert_int_equal(statistics.Taken, 1);
+    assert_int_equal(statistics.Counted, 1);
     for (size_t i = 0; i < 3; i++) {
         KeStopProfile(fixture.ke, &profiles[i]);
     }
 }
 
-/* taken = counted + outside, with processors that the books have no place for among them. */
-/* rule: hit-books */
+/* taken = counted + outside, with processors that the statistics have no place for among them. */
+/* rule: hit-statistics */
 static void
-books__hits_inside_and_outside__add_up(void **state)
+statistics__hits_inside_and_outside__add_up(void **state)
 {
     static const ULONG processors[] = {0, 1, 63, 64, 127, 128, 4096, 0xFFFFFFFF};
-    KE_BOOKS books;
+    KE_STATISTICS statistics;
     ULONG64 matched = 0;
 
     (void)state;
@@ -225,20 +225,20 @@ books__hits_inside_and_outside__add_up(void **state)
 
         matched += KeProfileInterruptWithSource(fixture.ke, &hit) != 0;
     }
-    KeQueryBooks(fixture.ke, ProfileTime, &books);
-    assert_int_equal(books.Taken, 800);
-    assert_int_equal(books.Counted, matched);
-    assert_int_equal(books.Outside, 800 - matched);
+    KeQueryStatistics(fixture.ke, ProfileTime, &statistics);
+    assert_int_equal(statistics.Taken, 800);
+    assert_int_equal(statistics.Counted, matched);
+    assert_int_equal(statistics.Outside, 800 - matched);
     assert_true(matched > 0 && matched < 800);
-    KeQueryBooks(fixture.ke, ProfileTotalCycles, &books);
-    assert_int_equal(books.Taken, 0);
+    KeQueryStatistics(fixture.ke, ProfileTotalCycles, &statistics);
+    assert_int_equal(statistics.Taken, 0);
 }
 
 /* As many sources as the table holds, with numbers that collide; then one more. */
 static void
-sources__table_full__books_kept_one_more_refused(void **state)
+sources__table_full__statistics_kept_one_more_refused(void **state)
 {
-    KE_BOOKS books;
+    KE_STATISTICS statistics;
 
     (void)state;
     for (ULONG i = 1; i < KE_SOURCE_SLOTS; i++) {
@@ -250,9 +250,9 @@ sources__table_full__books_kept_one_more_refused(void **state)
         const KE_HIT hit = {i * 0x4000, 0, PID, 1, 0, KE_SCOPE_BOTH, 0};
 
         assert_int_equal(KeProfileInterruptWithSource(fixture.ke, &hit), 0);
-        KeQueryBooks(fixture.ke, hit.Source, &books);
-        assert_int_equal(books.Taken, i < KE_SOURCE_SLOTS ? 1 : 0);
-        assert_int_equal(books.Outside, books.Taken);
+        KeQueryStatistics(fixture.ke, hit.Source, &statistics);
+        assert_int_equal(statistics.Taken, i < KE_SOURCE_SLOTS ? 1 : 0);
+        assert_int_equal(statistics.Outside, statistics.Taken);
     }
 }
 
@@ -268,10 +268,10 @@ main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(
             profile_interrupt__overlapping_profiles__every_one_counts, setup, teardown),
-        cmocka_unit_test_setup_teardown(books__hits_inside_and_outside__add_up, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(statistics__hits_inside_and_outside__add_up,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(
-            sources__table_full__books_kept_one_more_refused, setup, teardown),
+            sources__table_full__statistics_kept_one_more_refused, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* books.c - hits expected, taken and not taken always add up. */
+/* statistics.c - hits expected, taken and not taken always add up. */
 #include "cmocka_all.h"
 
 #include "hal/linux/statistics.h"
@@ -13,7 +13,7 @@ settle__rows__add_up(void **state)
         uint64_t throttled_ns;
         uint64_t taken;
         bool kernel;
-        struct perf_books books;
+        struct perf_statistics statistics;
     } rows[] = {
         /* events lost throttled taken kernel -> events expected lost throttled missed unfin. excl. */
         {0, 0, 0, 0, true, {0, 0, 0, 0, 0, 0, 0}},
@@ -38,20 +38,21 @@ settle__rows__add_up(void **state)
                                          .throttled_ns = rows[i].throttled_ns};
         const struct perf_counts open = {.events = rows[i].events,
                                          .running_ns = rows[i].events};
-        struct perf_books books;
+        struct perf_statistics statistics;
 
         perf_statistics_add_up(&tally, &open, 1000, true, rows[i].taken, rows[i].kernel,
-                               &books);
-        assert_int_equal(books.events, rows[i].books.events);
-        assert_int_equal(books.expected, rows[i].books.expected);
-        assert_int_equal(books.lost, rows[i].books.lost);
-        assert_int_equal(books.throttled, rows[i].books.throttled);
-        assert_int_equal(books.missed, rows[i].books.missed);
-        assert_int_equal(books.unfinished, rows[i].books.unfinished);
-        assert_int_equal(books.excluded, rows[i].books.excluded);
-        assert_int_equal(books.expected, rows[i].taken + books.lost + books.throttled +
-                                             books.missed + books.unfinished +
-                                             books.excluded);
+                               &statistics);
+        assert_int_equal(statistics.events, rows[i].statistics.events);
+        assert_int_equal(statistics.expected, rows[i].statistics.expected);
+        assert_int_equal(statistics.lost, rows[i].statistics.lost);
+        assert_int_equal(statistics.throttled, rows[i].statistics.throttled);
+        assert_int_equal(statistics.missed, rows[i].statistics.missed);
+        assert_int_equal(statistics.unfinished, rows[i].statistics.unfinished);
+        assert_int_equal(statistics.excluded, rows[i].statistics.excluded);
+        assert_int_equal(statistics.expected,
+                         rows[i].taken + statistics.lost + statistics.throttled +
+                             statistics.missed + statistics.unfinished +
+                             statistics.excluded);
     }
 }
 
@@ -60,26 +61,26 @@ settle__threads_that_ended__unfinished_before_missed(void **state)
 {
     const struct perf_tally tally = {.instances = 4};
     const struct perf_counts open = {.events = 100000, .running_ns = 100000};
-    struct perf_books books;
+    struct perf_statistics statistics;
 
     (void)state;
-    perf_statistics_add_up(&tally, &open, 1000, true, 97, true, &books);
-    assert_int_equal(books.unfinished, 3);
-    assert_int_equal(books.missed, 0);
-    perf_statistics_add_up(&tally, &open, 1000, true, 90, true, &books);
-    assert_int_equal(books.unfinished, 4);
-    assert_int_equal(books.missed, 6);
+    perf_statistics_add_up(&tally, &open, 1000, true, 97, true, &statistics);
+    assert_int_equal(statistics.unfinished, 3);
+    assert_int_equal(statistics.missed, 0);
+    perf_statistics_add_up(&tally, &open, 1000, true, 90, true, &statistics);
+    assert_int_equal(statistics.unfinished, 4);
+    assert_int_equal(statistics.missed, 6);
 
     /* Each event is a hit: nothing can be unfinished. */
-    perf_statistics_add_up(&tally, &open, 1, false, 99997, true, &books);
-    assert_int_equal(books.unfinished, 0);
-    assert_int_equal(books.missed, 3);
+    perf_statistics_add_up(&tally, &open, 1, false, 99997, true, &statistics);
+    assert_int_equal(statistics.unfinished, 0);
+    assert_int_equal(statistics.missed, 3);
 
     /* Events other than the clock do not count in kernel mode when no hit may be made there. */
-    perf_statistics_add_up(&tally, &open, 1000, false, 90, false, &books);
-    assert_int_equal(books.unfinished, 4);
-    assert_int_equal(books.missed, 6);
-    assert_int_equal(books.excluded, 0);
+    perf_statistics_add_up(&tally, &open, 1000, false, 90, false, &statistics);
+    assert_int_equal(statistics.unfinished, 4);
+    assert_int_equal(statistics.missed, 6);
+    assert_int_equal(statistics.excluded, 0);
 }
 
 static void
@@ -88,16 +89,16 @@ settle__after_change_of_interval__each_stretch_by_its_own(void **state)
     struct perf_tally tally = {.events = 500, .lost = 1};
     const struct perf_counts first = {.events = 9500};
     const struct perf_counts second = {.events = 10000, .lost = 2};
-    struct perf_books books;
+    struct perf_statistics statistics;
 
     (void)state;
     perf_tally_close_period(&tally, &first, 100, true);
     assert_int_equal(tally.events, 0);
-    perf_statistics_add_up(&tally, &second, 1000, true, 100, true, &books);
-    assert_int_equal(books.events, 20000);
-    assert_int_equal(books.expected, 110);
-    assert_int_equal(books.lost, 3);
-    assert_int_equal(books.missed, 7);
+    perf_statistics_add_up(&tally, &second, 1000, true, 100, true, &statistics);
+    assert_int_equal(statistics.events, 20000);
+    assert_int_equal(statistics.expected, 110);
+    assert_int_equal(statistics.lost, 3);
+    assert_int_equal(statistics.missed, 7);
 }
 
 static void
@@ -108,16 +109,16 @@ throttled__other_than_time__by_the_rate_of_events(void **state)
     const struct perf_counts open = {.events = 1000000, .running_ns = 2000000};
     const struct perf_counts still = {.events = 0, .running_ns = 0};
     const struct perf_counts huge = {.events = UINT64_MAX, .running_ns = 1};
-    struct perf_books books;
+    struct perf_statistics statistics;
 
     (void)state;
-    perf_statistics_add_up(&tally, &open, 1000, false, 1000, true, &books);
-    assert_int_equal(books.throttled, 500);
-    assert_int_equal(books.expected, 1500);
-    perf_statistics_add_up(&tally, &still, 1000, false, 0, true, &books);
-    assert_int_equal(books.throttled, 0);
-    perf_statistics_add_up(&tally, &huge, 1000, false, 0, true, &books);
-    assert_int_equal(books.throttled, UINT64_MAX / 1000);
+    perf_statistics_add_up(&tally, &open, 1000, false, 1000, true, &statistics);
+    assert_int_equal(statistics.throttled, 500);
+    assert_int_equal(statistics.expected, 1500);
+    perf_statistics_add_up(&tally, &still, 1000, false, 0, true, &statistics);
+    assert_int_equal(statistics.throttled, 0);
+    perf_statistics_add_up(&tally, &huge, 1000, false, 0, true, &statistics);
+    assert_int_equal(statistics.throttled, UINT64_MAX / 1000);
 }
 
 static void
@@ -168,13 +169,13 @@ settle__clock_that_stood_still__throttled(void **state)
     const struct perf_tally tally = {.throttled_ns = 5000};
     const struct perf_counts open = {
         .events = 100000, .running_ns = 120000, .silent_ns = 20000};
-    struct perf_books books;
+    struct perf_statistics statistics;
 
     (void)state;
-    perf_statistics_add_up(&tally, &open, 1000, true, 90, true, &books);
-    assert_int_equal(books.expected, 125);
-    assert_int_equal(books.throttled, 25);
-    assert_int_equal(books.missed, 10);
+    perf_statistics_add_up(&tally, &open, 1000, true, 90, true, &statistics);
+    assert_int_equal(statistics.expected, 125);
+    assert_int_equal(statistics.throttled, 25);
+    assert_int_equal(statistics.missed, 10);
 }
 
 int
@@ -190,5 +191,5 @@ main(void)
         cmocka_unit_test(throttles__end_never_shows__counts_the_longest),
     };
 
-    return cmocka_run_group_tests_name("books", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("statistics", tests, NULL, NULL);
 }

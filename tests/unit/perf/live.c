@@ -306,7 +306,7 @@ stop__then_more_calls__no_more_hits(void **state)
     int times = 50;
     struct fixture fixture;
     KPROFILE_SOURCE source;
-    HAL_BOOKS books;
+    HAL_SOURCE_STATISTICS statistics;
 
     (void)state;
     fixture_open(&fixture);
@@ -321,12 +321,14 @@ stop__then_more_calls__no_more_hits(void **state)
     assert_int_equal(fake_hits(&fixture.ke, source, 0), times);
     assert_null(fixture.perf->closed);
 
-    assert_int_equal(
-        HalPerfBackend.QueryBooks(fixture.perf, source, (ULONG64)times, &books),
-        STATUS_SUCCESS);
-    assert_int_equal(books.Events, times);
-    assert_int_equal(books.Expected, times);
-    assert_int_equal(books.Lost + books.Throttled + books.Missed + books.Excluded, 0);
+    assert_int_equal(HalPerfBackend.QuerySourceStatistics(fixture.perf, source,
+                                                          (ULONG64)times, &statistics),
+                     STATUS_SUCCESS);
+    assert_int_equal(statistics.Events, times);
+    assert_int_equal(statistics.Expected, times);
+    assert_int_equal(statistics.Lost + statistics.Throttled + statistics.Missed +
+                         statistics.Excluded,
+                     0);
     fixture_close(&fixture);
 }
 
@@ -338,7 +340,7 @@ set_interval__while_running__new_interval_counts(void **state)
     int times = 100;
     struct fixture fixture;
     KPROFILE_SOURCE source;
-    HAL_BOOKS books;
+    HAL_SOURCE_STATISTICS statistics;
     HAL_SOURCE information;
 
     (void)state;
@@ -356,10 +358,10 @@ set_interval__while_running__new_interval_counts(void **state)
     fixture.hal->Flush(fixture.perf);
     assert_int_equal(fake_hits(&fixture.ke, source, 0), 100);
 
-    HalPerfBackend.QueryBooks(fixture.perf, source, 100, &books);
-    assert_int_equal(books.Events, 200);
-    assert_int_equal(books.Expected, 100);
-    assert_int_equal(books.IntervalAsked, 1000);
+    HalPerfBackend.QuerySourceStatistics(fixture.perf, source, 100, &statistics);
+    assert_int_equal(statistics.Events, 200);
+    assert_int_equal(statistics.Expected, 100);
+    assert_int_equal(statistics.IntervalAsked, 1000);
     fixture_close(&fixture);
 }
 
@@ -573,7 +575,7 @@ start_at_map(struct _KE_SYSTEM *ke, const struct seen *seen)
     struct reaction *reaction = ke->react_context;
 
     if (seen->kind == NTPROF_IMAGE_MAP) {
-        HAL_BOOKS books;
+        HAL_SOURCE_STATISTICS statistics;
         NTSTATUS status;
 
         reaction->fixture->hal->Flush(reaction->fixture->perf);
@@ -583,8 +585,8 @@ start_at_map(struct _KE_SYSTEM *ke, const struct seen *seen)
                     status == STATUS_PROCESS_IS_TERMINATING);
         reaction->fixture->hal->StopProfileInterrupt(reaction->fixture->perf,
                                                      reaction->source, 0, seen->pid);
-        assert_int_equal(HalPerfBackend.QueryBooks(reaction->fixture->perf,
-                                                   reaction->source, 0, &books),
+        assert_int_equal(HalPerfBackend.QuerySourceStatistics(
+                             reaction->fixture->perf, reaction->source, 0, &statistics),
                          STATUS_SUCCESS);
         reaction->starts++;
     }
@@ -754,7 +756,7 @@ watch__small_rings__loss_told_and_mappings_found_again(void **state)
     struct child child = child_start(exit_after_forking, NULL);
     struct fixture fixture;
     KPROFILE_SOURCE source;
-    HAL_BOOKS books;
+    HAL_SOURCE_STATISTICS statistics;
 
     (void)state;
     child_await(&child);
@@ -770,12 +772,13 @@ watch__small_rings__loss_told_and_mappings_found_again(void **state)
     child_end(&child);
     fixture.hal->Flush(fixture.perf);
     assert_true(fake_count(&fixture.ke, NTPROF_RECORDS_LOST, 0) > 0);
-    HalPerfBackend.QueryBooks(fixture.perf, source, fake_hits(&fixture.ke, source, 0),
-                              &books);
-    assert_true(books.Lost > 0);
-    assert_int_equal(books.Expected, fake_hits(&fixture.ke, source, 0) + books.Lost +
-                                         books.Throttled + books.Missed +
-                                         books.Unfinished + books.Excluded);
+    HalPerfBackend.QuerySourceStatistics(
+        fixture.perf, source, fake_hits(&fixture.ke, source, 0), &statistics);
+    assert_true(statistics.Lost > 0);
+    assert_int_equal(statistics.Expected,
+                     fake_hits(&fixture.ke, source, 0) + statistics.Lost +
+                         statistics.Throttled + statistics.Missed +
+                         statistics.Unfinished + statistics.Excluded);
     assert_int_equal(fixture.perf->processes.by_pid.count, 0);
     assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_EXIT, 0),
                      fake_count(&fixture.ke, NTPROF_PROCESS_START, 0));
@@ -1207,11 +1210,11 @@ start__processor_that_is_not_online__starts_and_counts_nothing(void **state)
 }
 
 static void
-query_books__time__adds_up(void **state)
+query_statistics__time__adds_up(void **state)
 {
     struct fixture fixture;
     KPROFILE_SOURCE source;
-    HAL_BOOKS books;
+    HAL_SOURCE_STATISTICS statistics;
     size_t taken;
 
     (void)state;
@@ -1226,14 +1229,15 @@ query_books__time__adds_up(void **state)
     fixture.hal->Flush(fixture.perf);
     taken = fake_hits(&fixture.ke, source, 0);
     assert_true(taken > 0);
-    HalPerfBackend.QueryBooks(fixture.perf, source, taken, &books);
-    assert_int_equal(books.IntervalAsked, 1);
-    assert_true(books.Expected >= taken);
-    assert_int_equal(books.Expected, taken + books.Lost + books.Throttled +
-                                         books.Missed + books.Unfinished +
-                                         books.Excluded);
-    assert_true(books.Missed == 0 || books.KernelIncluded);
-    assert_true(books.Excluded == 0 || !books.KernelIncluded);
+    HalPerfBackend.QuerySourceStatistics(fixture.perf, source, taken, &statistics);
+    assert_int_equal(statistics.IntervalAsked, 1);
+    assert_true(statistics.Expected >= taken);
+    assert_int_equal(statistics.Expected, taken + statistics.Lost +
+                                              statistics.Throttled + statistics.Missed +
+                                              statistics.Unfinished +
+                                              statistics.Excluded);
+    assert_true(statistics.Missed == 0 || statistics.KernelIncluded);
+    assert_true(statistics.Excluded == 0 || !statistics.KernelIncluded);
     fixture_close(&fixture);
 }
 
@@ -1336,7 +1340,7 @@ watch_all__events_of_a_processor_ended__noticed_and_made_again(void **state)
     const uint32_t last = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) - 1;
     struct fixture fixture;
     KPROFILE_SOURCE source;
-    HAL_BOOKS books;
+    HAL_SOURCE_STATISTICS statistics;
     uint64_t before;
     size_t taken;
 
@@ -1368,14 +1372,16 @@ watch_all__events_of_a_processor_ended__noticed_and_made_again(void **state)
     assert_true(first_event_id(&fixture, last) != before);
     call_target_on(last, 4000);
     assert_int_equal(own_hits(&fixture, source), 4020);
-    /* The books are of all processes: another test's code may be at the same address. */
+    /* The statistics are of all processes: another test's code may be at the same address. */
     taken = fake_hits(&fixture.ke, source, 0);
-    assert_int_equal(HalPerfBackend.QueryBooks(fixture.perf, source, taken, &books),
-                     STATUS_SUCCESS);
-    assert_in_range(books.Expected, 4020, UINT64_MAX);
-    assert_int_equal(books.Expected, taken + books.Lost + books.Throttled +
-                                         books.Missed + books.Unfinished +
-                                         books.Excluded);
+    assert_int_equal(
+        HalPerfBackend.QuerySourceStatistics(fixture.perf, source, taken, &statistics),
+        STATUS_SUCCESS);
+    assert_in_range(statistics.Expected, 4020, UINT64_MAX);
+    assert_int_equal(statistics.Expected, taken + statistics.Lost +
+                                              statistics.Throttled + statistics.Missed +
+                                              statistics.Unfinished +
+                                              statistics.Excluded);
     fixture_close(&fixture);
 }
 
@@ -1487,17 +1493,18 @@ sources__unsupported__says_why(void **state)
     fixture_open(&fixture);
     while (HalPerfBackend.NextSource(fixture.perf, index++, &source) ==
            STATUS_SUCCESS) {
-        HAL_BOOKS books;
+        HAL_SOURCE_STATISTICS statistics;
         HAL_SOURCE information;
 
         fixture.hal->QuerySource(fixture.perf, source, &information);
-        HalPerfBackend.QueryBooks(fixture.perf, source, 0, &books);
-        assert_int_equal(information.Supported, books.Reason[0] == 0);
+        HalPerfBackend.QuerySourceStatistics(fixture.perf, source, 0, &statistics);
+        assert_int_equal(information.Supported, statistics.Reason[0] == 0);
         assert_true(information.DefaultInterval >= information.MinimumInterval);
         if (!information.Supported) {
             assert_int_not_equal(start_on(&fixture, source, 0, (ULONG64)getpid()),
                                  STATUS_SUCCESS);
-            assert_non_null(strstr(HalPerfBackend.Error(fixture.perf), books.Name));
+            assert_non_null(
+                strstr(HalPerfBackend.Error(fixture.perf), statistics.Name));
         }
     }
     assert_true(index > 15);
@@ -1527,7 +1534,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(descriptor__half_a_ring_full__polls_readable),
     cmocka_unit_test(watch__set_uid_command__ends_at_its_exec),
     cmocka_unit_test(start__processor_that_is_not_online__starts_and_counts_nothing),
-    cmocka_unit_test(query_books__time__adds_up),
+    cmocka_unit_test(query_statistics__time__adds_up),
     cmocka_unit_test(watch_all__hits__are_for_both_lists),
     cmocka_unit_test(watch_all__events_of_a_processor_ended__noticed_and_made_again),
     cmocka_unit_test(watch_all__processor_that_comes_later__noticed),

@@ -251,9 +251,9 @@ hits__event_and_its_successor__both_are_counted(void **state)
     assert_int_equal(world.source.tally.untimely, 2);
 }
 
-/* Stopped before the hits were delivered: what the younger has counted leaves the books. */
+/* Stopped before the hits were delivered: what the younger has counted leaves the statistics. */
 static void
-books__closed_before_delivery__redundant_counts_are_taken_out(void **state)
+statistics__closed_before_delivery__redundant_counts_are_taken_out(void **state)
 {
     struct perf_event *const older = open_event(1);
     struct perf_event *const younger = open_event(2);
@@ -268,7 +268,7 @@ books__closed_before_delivery__redundant_counts_are_taken_out(void **state)
     perf_event_close(&world.perf, younger, 5000, true);
     world.source.tally.events = 4;
     world.source.tally.running_ns = 60;
-    younger->booked = (struct perf_counts){.events = 2, .running_ns = 30};
+    younger->accounted = (struct perf_counts){.events = 2, .running_ns = 30};
     assert_int_equal(deliver(), 2);
     assert_int_equal(world.source.tally.events, 2);
     assert_int_equal(world.source.tally.running_ns, 30);
@@ -276,7 +276,7 @@ books__closed_before_delivery__redundant_counts_are_taken_out(void **state)
 
 /* Hits before the common beginning were taken out of what is expected: with their event they come back. */
 static void
-books__untimely_hits_of_a_redundant_event__leave_with_it(void **state)
+statistics__untimely_hits_of_a_redundant_event__leave_with_it(void **state)
 {
     (void)state;
     open_event(1);
@@ -309,10 +309,11 @@ main(void)
         cmocka_unit_test_setup_teardown(hits__event_and_its_successor__both_are_counted,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
-            books__closed_before_delivery__redundant_counts_are_taken_out, setup,
+            statistics__closed_before_delivery__redundant_counts_are_taken_out, setup,
             teardown),
         cmocka_unit_test_setup_teardown(
-            books__untimely_hits_of_a_redundant_event__leave_with_it, setup, teardown),
+            statistics__untimely_hits_of_a_redundant_event__leave_with_it, setup,
+            teardown),
     };
 
     return cmocka_run_group_tests_name("perf_witness", tests, NULL, NULL);

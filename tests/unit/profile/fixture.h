@@ -81,12 +81,12 @@ fixture_process(struct profile *profile, const char *name)
 }
 
 static inline void
-fixture_books(struct profile *profile, uint32_t source, uint64_t taken)
+fixture_statistics(struct profile *profile, uint32_t source, uint64_t taken)
 {
-    struct profile_source *books = &profile->sources[source];
+    struct profile_source *statistics = &profile->sources[source];
 
-    books->expected = books->taken = books->counted = taken;
-    books->measured = (double)books->granted * 1.0009765625;
+    statistics->expected = statistics->taken = statistics->counted = taken;
+    statistics->measured = (double)statistics->granted * 1.0009765625;
 }
 
 /* One source, two images, three rows, 200 hits. */
@@ -102,7 +102,7 @@ fixture_small(void)
     assert_non_null(profile);
     profile->command = strdup("work --hard");
     profile->hal = strdup("perf");
-    profile->honesty = strdup("bpf: no right to load programs");
+    profile->limits = strdup("bpf: no right to load programs");
     profile->gaps = strdup("2 programs could not be followed");
     profile->time_ns = UINT64_C(1700000000123456789);
     profile->duration_ns = UINT64_C(2000000001);
@@ -118,7 +118,7 @@ fixture_small(void)
                                  fixture_function(profile, "rest", "rest"), 0, time,
                                  30));
     assert_true(profile_add_hits(profile, library, 0x2344, worker, 0, 0, time, 20));
-    fixture_books(profile, time, 200);
+    fixture_statistics(profile, time, 200);
     return profile;
 }
 
@@ -215,7 +215,7 @@ fixture_assert_equal(const struct profile *a, const struct profile *b)
     }
     assert_string_equal(a->command, b->command);
     assert_string_equal(a->hal, b->hal);
-    assert_string_equal(a->honesty, b->honesty);
+    assert_string_equal(a->limits, b->limits);
     assert_string_equal(a->gaps, b->gaps);
     assert_int_equal(a->time_ns, b->time_ns);
     assert_int_equal(a->duration_ns, b->duration_ns);

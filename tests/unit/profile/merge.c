@@ -77,7 +77,7 @@ assert_same(const struct profile *a, const struct profile *b)
     fixture_assert_sources_equal(a, b);
     assert_string_equal(a->command, b->command);
     assert_string_equal(a->hal, b->hal);
-    assert_string_equal(a->honesty, b->honesty);
+    assert_string_equal(a->limits, b->limits);
     assert_string_equal(a->gaps, b->gaps);
     assert_int_equal(a->time_ns, b->time_ns);
     assert_int_equal(a->duration_ns, b->duration_ns);
@@ -180,7 +180,7 @@ merge__none__said(void **state)
 }
 
 static void
-merge__twice_the_same__doubles_hits_and_books(void **state)
+merge__twice_the_same__doubles_hits_and_statistics(void **state)
 {
     struct profile *sum = add(fixture_small(), fixture_small());
     const struct profile_source *time = &sum->sources[0];
@@ -245,9 +245,9 @@ variant(unsigned number)
 
     made->command = profile->command;
     made->hal = profile->hal;
-    made->honesty = profile->honesty;
+    made->limits = profile->limits;
     made->gaps = profile->gaps;
-    profile->command = profile->hal = profile->honesty = profile->gaps = NULL;
+    profile->command = profile->hal = profile->limits = profile->gaps = NULL;
     profile_delete(profile);
     made->time_ns = 1000 - number;
     made->duration_ns = 10 + number;
@@ -275,10 +275,10 @@ variant(unsigned number)
     made->images[program].limit += 0x1000 * number;
     made->images[program].start -= 0x100 * number;
     made->images[program].offset -= 0x100 * number;
-    fixture_books(made, time, 21 + number);
+    fixture_statistics(made, time, 21 + number);
     made->sources[time].lost = number;
     made->sources[time].expected += number;
-    fixture_books(made, other, 102);
+    fixture_statistics(made, other, 102);
     return made;
 }
 
@@ -403,7 +403,7 @@ as_it_ran(uint64_t base, const char *build_id)
 
     profile->command = strdup("");
     profile->hal = strdup("");
-    profile->honesty = strdup("");
+    profile->limits = strdup("");
     profile->gaps = strdup("");
     profile->images[image].start = base + 0x1000;
     profile->images[image].limit = base + 0x9000;
@@ -474,7 +474,7 @@ merge__sums_beyond_the_format__refused(void **state)
     profile_delete(add(fixture_small(), other));
     other = fixture_small();
     other->sources[0].taken = UINT64_MAX - 199;
-    assert_refused(fixture_small(), other, "books of source time");
+    assert_refused(fixture_small(), other, "statistics of source time");
     other = fixture_small();
     other->duration_ns = INT64_MAX;
     assert_refused(fixture_small(), other, "durations");
@@ -535,7 +535,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merge__one_profile__is_that_profile),
         cmocka_unit_test(merge__none__said),
-        cmocka_unit_test(merge__twice_the_same__doubles_hits_and_books),
+        cmocka_unit_test(merge__twice_the_same__doubles_hits_and_statistics),
         cmocka_unit_test(merge__other_texts__all_kept_once),
         cmocka_unit_test(merge__bracketed_otherwise__same_sum),
         cmocka_unit_test(merge__same_build_elsewhere__one_image_that_covers_both),

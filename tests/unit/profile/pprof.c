@@ -64,7 +64,7 @@ round_trip__no_rows__equal(void **state)
     fixture_source(profile, "time", "100ns", 10000);
     profile->command = strdup("");
     profile->hal = strdup("");
-    profile->honesty = strdup("");
+    profile->limits = strdup("");
     profile->gaps = strdup("");
     assert_comes_back(profile);
 }
@@ -82,7 +82,7 @@ round_trip__hostile_names__equal(void **state)
     assert_non_null(profile);
     profile->command = strdup(HOSTILE_NAME);
     profile->hal = strdup("ntprof.hal " HOSTILE_NAME);
-    profile->honesty = strdup("ntprof.source x column=0\nntprof.format 9");
+    profile->limits = strdup("ntprof.source x column=0\nntprof.format 9");
     profile->gaps = strdup("");
     source = fixture_source(profile, HOSTILE_NAME " lost=7", "a b=c", 1);
     image = fixture_image(profile, HOSTILE_NAME, "not hex \xff");
@@ -104,7 +104,7 @@ round_trip__several_sources__own_columns(void **state)
     (void)state;
     profile->command = strdup("c");
     profile->hal = strdup("perf");
-    profile->honesty = strdup("");
+    profile->limits = strdup("");
     profile->gaps = strdup("");
     faults = fixture_source(profile, "page-faults", "events", 1);
     time = fixture_source(profile, "time", "100ns", 10030);
@@ -762,9 +762,9 @@ foreign__mistakes__said_in_words(void **state)
     }
 }
 
-/* What `go tool pprof -proto a b` makes of two runs: comments of both, books to be added. */
+/* What `go tool pprof -proto a b` makes of two runs: comments of both, statistics to be added. */
 static void
-merged__two_runs__books_added(void **state)
+merged__two_runs__statistics_added(void **state)
 {
     static const char *const comments[] = {
         "ntprof.format 1",
@@ -826,7 +826,7 @@ main(void)
         cmocka_unit_test(foreign__column_to_show_first__is_first_and_others_are_told),
         cmocka_unit_test(foreign__two_columns_of_one_name__the_first_counts),
         cmocka_unit_test(foreign__mistakes__said_in_words),
-        cmocka_unit_test(merged__two_runs__books_added),
+        cmocka_unit_test(merged__two_runs__statistics_added),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@ begin(const char *source, uint64_t interval)
     assert_non_null(profile);
     profile->command = strdup("work");
     profile->hal = strdup("perf");
-    profile->honesty = strdup("");
+    profile->limits = strdup("");
     profile->gaps = strdup("");
     profile->bucket_bytes = 4;
     profile->duration_ns = 1000000000;

@@ -42,7 +42,7 @@ interval__hits_missing__each_stands_for_more(void **state)
     struct profile_source source = {.name = "time", .unit = "100ns", .granted = 10000};
 
     (void)state;
-    assert_near(report_interval(&source), 1e6, 0); /* no books: as granted */
+    assert_near(report_interval(&source), 1e6, 0); /* no statistics: as granted */
     source.taken = 90;
     source.outside = 40; /* outside, but taken */
     source.excluded = 7; /* another mode's, not missing */
@@ -160,8 +160,8 @@ make_profile(void)
     assert_true(profile_add_hits(profile, twin, 0x1200, walk, index, 12, time, 10));
     assert_true(profile_add_hits(profile, tool, 0x1300, run, main, 40, faults, 4));
     assert_true(profile_add_hits(profile, kernel, 0x5000, walk, 0, 0, time, 10));
-    fixture_books(profile, time, 100);
-    fixture_books(profile, faults, 4);
+    fixture_statistics(profile, time, 100);
+    fixture_statistics(profile, faults, 4);
     return profile;
 }
 

@@ -30,7 +30,7 @@ setup(void **state)
     assert_true(tui_screen_take(&screen, look));
     profile_delete(look);
     screen.status = (struct tui_status){.what = "all processes by perf",
-                                        .books = "100 hits",
+                                        .statistics = "100 hits",
                                         .interval_s = 2,
                                         .cost = 0.012};
     return 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page.js - head, books, controls and keys, and the beginning of it all. The scripts of this folder are one,
+ * page.js - head, statistics, controls and keys, and the beginning of it all. The scripts of this folder are one,
  * put together by scripts/make_page.py in the order in which meson.build names them. Plain JavaScript, no
  * network, no markup made of strings: names come in by textContent alone.
  */
-/* ---- head and books ---- */
+/* ---- head and statistics ---- */
 
-const BOOKS = ["expected", "taken", "counted", "outside", "lost", "throttled", "missed", "unfinished", "excluded"];
+const STATISTICS = ["expected", "taken", "counted", "outside", "lost", "throttled", "missed", "unfinished", "excluded"];
 
 function showHead() {
   const command = data.command || "profile";
@@ -26,16 +26,16 @@ function showHead() {
   $("facts").textContent = facts.join("  ·  ");
 }
 
-function showBooks() {
+function showStatistics() {
   const good = sources.length > 0 && sources.every((source) => source.complete);
   document.querySelector(".dot").classList.toggle("good", good);
   const warnings = data.lines.filter((line) => line.startsWith("ntprof: warning")).length;
-  document.querySelector("#books .more").textContent = "books" +
+  document.querySelector("#statistics .more").textContent = "statistics" +
     (warnings > 0 ? `, ${warnings} ${warnings === 1 ? "warning" : "warnings"}` : "");
-  $("honesty").textContent = (data.lines[0] || "No source, no books.").replace(/^ntprof: /, "");
-  const table = $("books-table");
+  $("limits").textContent = (data.lines[0] || "No source, no statistics.").replace(/^ntprof: /, "");
+  const table = $("statistics-table");
   const head = make("tr");
-  for (const title of ["source", ...BOOKS]) head.append(make("th", "", title));
+  for (const title of ["source", ...STATISTICS]) head.append(make("th", "", title));
   const top = make("thead");
   top.append(head);
   const body = make("tbody");
@@ -44,7 +44,7 @@ function showBooks() {
     const name = make("th", "", source.name.slice(0, NAME_SHOWN));
     name.scope = "row";
     row.append(name);
-    for (const key of BOOKS) row.append(make("td", "", source.books ? exact(source[key]) : "–"));
+    for (const key of STATISTICS) row.append(make("td", "", source.statistics ? exact(source[key]) : "–"));
     body.append(row);
   }
   table.append(top, body);
@@ -142,7 +142,7 @@ const KEYS = {
   g: () => setBy(nextOf(Object.keys(KINDS), state.by)),
   s: () => { if (sources.length > 1) setSource((state.source + 1) % sources.length); },
   c: () => { state.tab = nextOf(["code", "source", "buckets"], codeView); showCode(); },
-  b: () => { $("books").open = !$("books").open; },
+  b: () => { $("statistics").open = !$("statistics").open; },
   t: () => setTheme(isDark() ? "light" : "dark"),
   Escape: () => { if (document.activeElement === grid) picture.zoomAll(); else showTable(); },
 };
@@ -274,7 +274,7 @@ function begin() {
   rowPixels = pixelsOf("--row");
   codePixels = pixelsOf("--code-row");
   showHead();
-  showBooks();
+  showStatistics();
   addControls();
   addKeys();
   addPictureEvents();

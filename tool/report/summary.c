@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/honesty.h"
+#include "report/summary.h"
 
 #include "report/estimate.h"
 #include "util/text.h"
@@ -12,8 +12,8 @@
 #define UNFINISHED_PERCENT_MAX 5.0
 
 bool
-report_has_books(const struct profile *profile, const struct profile_source *source,
-                 uint64_t total)
+report_has_statistics(const struct profile *profile,
+                      const struct profile_source *source, uint64_t total)
 {
     /* Without hits its back end tells a profile of ours from one of another tool. */
     return source->expected > 0 || source->taken > 0 ||
@@ -77,7 +77,7 @@ put_part(struct buffer *line, const char *name, uint64_t hits)
 }
 
 static void
-put_books(struct buffer *line, const struct profile_source *source)
+put_statistics(struct buffer *line, const struct profile_source *source)
 {
     buffer_print(line,
                  "expected %" PRIu64 ", taken %" PRIu64 ", outside %" PRIu64
@@ -166,7 +166,7 @@ put_verdict(struct buffer *line, const struct profile *profile,
                source->outside == source->taken - source->counted) {
         buffer_append_text(line, ": nothing lost");
     } else if (missing == 0 && source->taken > 0) {
-        buffer_append_text(line, ": the books do not add up");
+        buffer_append_text(line, ": the statistics do not add up");
     }
 }
 
@@ -175,7 +175,7 @@ put_source(struct buffer *line, const struct profile *profile,
            const struct profile_source *source, uint64_t total)
 {
     text_escape(line, source->name);
-    if (!report_has_books(profile, source, total)) {
+    if (!report_has_statistics(profile, source, total)) {
         if (source->granted > 0) {
             buffer_append_text(line, " ");
             put_interval(line, source, (double)source->granted);
@@ -188,7 +188,7 @@ put_source(struct buffer *line, const struct profile *profile,
     buffer_append_text(line, " ");
     put_rates(line, source);
     buffer_append_text(line, "; ");
-    put_books(line, source);
+    put_statistics(line, source);
     put_verdict(line, profile, source);
     put_outside(line, source);
 }
@@ -200,9 +200,9 @@ put_back_end(struct buffer *line, const struct profile *profile)
         return;
     }
     text_escape(line, profile->hal);
-    if (profile->honesty != NULL && profile->honesty[0] != '\0') {
+    if (profile->limits != NULL && profile->limits[0] != '\0') {
         buffer_append_text(line, " (");
-        text_escape(line, profile->honesty);
+        text_escape(line, profile->limits);
         buffer_append_text(line, ")");
     }
     buffer_append_text(line, ": ");
@@ -226,7 +226,7 @@ put_warning(struct buffer *line, const struct profile *profile,
     }
     text_escape(line, source->name);
     buffer_print(line, ": too few hits to mean anything: run longer%s\n",
-                 report_has_books(profile, source, total) ? finer : "");
+                 report_has_statistics(profile, source, total) ? finer : "");
 }
 
 /* Hits of the first source without a function; most_at is the image with the most of them.
@@ -384,7 +384,7 @@ put_enabling(struct buffer *line, const struct report_groups *groups)
 }
 
 bool
-report_print_honesty(FILE *out, const struct profile *profile,
+report_print_summary(FILE *out, const struct profile *profile,
                      const struct report_groups *groups)
 {
     struct buffer line = {0};

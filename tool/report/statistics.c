@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* books.c - the lines under a report's table, for who has shown the rows already. */
-#include "report/honesty.h"
+/* statistics.c - the lines under a report's table, for who has shown the rows already. */
+#include "report/summary.h"
 
 bool
-report_print_books(FILE *out, const struct profile *profile)
+report_print_statistics(FILE *out, const struct profile *profile)
 {
     const struct report_options by_source = {.keys = {{REPORT_BY_SOURCE}, 1}};
     struct report_groups groups;
     const bool done = report_group_rows(profile, &by_source, &groups) &&
-                      report_print_honesty(out, profile, &groups);
+                      report_print_summary(out, profile, &groups);
 
     report_groups_finish(&groups);
     return done && !ferror(out);
