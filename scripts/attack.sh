@@ -60,17 +60,17 @@ export place maker
 
 fail() { echo "$*"; exit 1; }
 
-# refused WORDS COMMAND...: the command fails with these words in what it says.
+# refused WORDS COMMAND...: the command fails with these words in what it says, and within its bounds.
 refused() {
-    local words=$1 said
+    local words=$1 said status=0
     shift
-    if said=$("$@" 2>&1 >/dev/null); then
-        fail "not refused: $*"
-    fi
+    said=$("$@" 2>&1 >/dev/null) || status=$?
+    [ $status -ne 0 ] || fail "not refused: $*"
+    [ $status -ne 99 ] || fail "$said"
     grep -q -- "$words" <<<"$said" || fail "expected \"$words\": $said"
 }
 
-# bounded SECONDS KILOBYTES COMMAND...: its status, unless it takes more.
+# bounded SECONDS KILOBYTES COMMAND...: its status, or 99 if it takes more.
 bounded() {
     python3 - "$@" <<'P'
 import os, resource, subprocess, sys, time
@@ -78,10 +78,12 @@ seconds, kilobytes, command = float(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 try:
     status = subprocess.run(command, timeout=seconds).returncode
 except subprocess.TimeoutExpired:
-    sys.exit(f"took more than {seconds} s: {command}")
+    print(f"took more than {seconds} s: {command}", file=sys.stderr)
+    sys.exit(99)
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 if peak > kilobytes:
-    sys.exit(f"took {peak} kB, more than {kilobytes}: {command}")
+    print(f"took {peak} kB, more than {kilobytes}: {command}", file=sys.stderr)
+    sys.exit(99)
 sys.exit(status)
 P
 }
@@ -101,21 +103,61 @@ row_01_link() {
     [ "$(cat precious)" = precious ] && [ "$(stat -c %a precious)" = 600 ] || fail 'changed'
 }
 
+# The caller's own link is exchanged for the attacker's all the time: never is the one judged, the other followed.
+prepare_01_exchanged_link() {
+    chmod 777 . && echo precious >precious && chown "$1:$1" precious && chmod 600 precious || return
+    become "$1" ln -s mine ours && become "$2" ln -s precious theirs || return
+    become "$2" timeout 60 python3 - >/dev/null 2>&1 <<'P' &
+import ctypes, os
+libc = ctypes.CDLL(None)
+while not os.path.exists("done"):
+    libc.renameat2(-100, b"ours", -100, b"theirs", 2)
+P
+}
+row_01_exchanged_link() {
+    local i
+    ntprof run -q -o profile -- true || fail 'no profile'
+    for ((i = 0; i < 100; i++)); do
+        ntprof merge -o ours profile >/dev/null 2>&1
+    done
+    touch done
+    [ "$(cat precious)" = precious ] || fail 'another file was replaced'
+}
+
+# A link that appears while the program runs: what was recorded is kept beside it.
+prepare_01_late_link() {
+    chmod 777 . || return
+    (until [ -e started ]; do sleep 0.01; done; become "$2" ln -s /dev/null late) >/dev/null 2>&1 &
+}
+row_01_late_link() {
+    ntprof run -q -o late -- sh -c 'touch started; until [ -L late ]; do sleep 0.01; done' 2>said
+    ls late.[0-9]* >/dev/null 2>&1 || fail "no profile: $(cat said)"
+    grep -q 'the profile is in late' said || fail "$(cat said)"
+}
+
 prepare_02_pipe() { chmod 777 . && become "$2" mkfifo -m 666 ntprof.pb.gz; }
 row_02_pipe() {
     refused 'pipe of another user' timeout 30 ntprof run -- true
     mkfifo own && { cat own >copy & } && ntprof run -q -o own -- true && wait && [ -s copy ] || fail 'own pipe'
     ntprof run -q -o /dev/stdout -- true | cat >copy && [ -s copy ] || fail '/dev/stdout'
+    refused 'pipe of another user' timeout 30 ntprof report ntprof.pb.gz
 }
 
 row_08_killed_writer() {
-    echo left >.ntprof.pb.gz.abcdef
-    ntprof run -q -- true && [ ! -e .ntprof.pb.gz.abcdef ] || fail 'left over'
+    echo left >.ntprof.pb.gz.ntprof-abcdef
+    echo own >.ntprof.pb.gz.backup
+    ntprof run -q -- true && [ ! -e .ntprof.pb.gz.ntprof-abcdef ] || fail 'left over'
+    [ -e .ntprof.pb.gz.backup ] || fail 'a file of the user is gone'
 }
 
+prepare_09_mode() { chmod 1777 . && become "$2" touch theirs && become "$2" chmod 666 theirs; }
 row_09_mode() {
     ntprof run -q -- true && chmod 600 ntprof.pb.gz && ntprof run -q -- true &&
         [ "$(stat -c %a ntprof.pb.gz)" = 600 ] || fail "mode $(stat -c %a ntprof.pb.gz)"
+    umask 077
+    ntprof run -q -o theirs -- true 2>said || [ "$(id -u)" -ne 0 ] || fail "$(cat said)"
+    # Only root may replace it: the folder is sticky.
+    [ "$(id -u)" -ne 0 ] || [ "$(stat -c %a theirs)" = 600 ] || fail "the mode of another user: $(stat -c %a theirs)"
 }
 
 row_03_line_program() {
@@ -133,30 +175,67 @@ P
     grep -q 'function names only' said && ntprof report | grep -q work || fail "$(cat said)"
 }
 
-row_04_perf_map() {
-    cat >jit.py <<'P'
-import mmap, os, sys, time
-path = f"/tmp/perf-{os.getpid()}.map"
-with open(path, "w") as out:
-    line = "7000000000000000 10 f\n" * 1000
-    for _ in range(int(sys.argv[1])):
-        out.write(line)
-end = time.process_time() + 0.2
-while time.process_time() < end:
-    pass
-P
-    bounded 120 900000 ntprof run --max-memory 256M -- python3 jit.py 2000 >said 2>&1 || fail "$(cat said)"
-    rm -f /tmp/perf-[0-9]*.map
+# A program of machine code without a file, whose perf map has so many MiB; 0: it is there already.
+make_jit() {
+    [ "$(uname -m)" = x86_64 ] || return 77
+    cat >jit.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+    unsigned char code[] = {0xb9, 0x40, 0x42, 0x0f, 0, 0xff, 0xc9, 0x75, 0xfc, 0xc3};
+    char *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char path[64];
+    FILE *map;
+    memcpy(page, code, sizeof(code));
+    mprotect(page, 4096, PROT_READ | PROT_EXEC);
+    sprintf(path, "/tmp/perf-%d.map", getpid());
+    for (long lines = count > 1 ? atol(words[1]) << 15 : 0; lines > 0; lines = 0) {
+        map = fopen(path, "wx");
+        while (map != NULL && lines-- > 0) {
+            fprintf(map, "7000%012lx 10 function\n", lines);
+        }
+        puts(path);
+        if (map == NULL || fclose(map) != 0) {
+            return 1;
+        }
+    }
+    while (clock() < CLOCKS_PER_SEC * 2) {
+        ((void (*)(void))page)();
+    }
+    return 0;
+}
+C
+    gcc -o jit jit.c
 }
 
+row_04_perf_map() {
+    make_jit || return
+    bounded 60 900000 ntprof run --max-memory 256M -- ./jit 300 >path 2>said || fail "$(cat said)"
+    rm -f "$(cat path)"
+    grep -q 'perf maps together have more than 256 MiB' said || fail "read, or not tried: $(cat said)"
+}
+
+# An unprivileged program that root profiles, in a mount namespace of its own.
 row_05_mounted_map() {
     [ "$(id -u)" -eq 0 ] || return 77
-    cat >jit.sh <<'S'
-touch /tmp/perf-$$.map && mount --bind /proc/kmsg /tmp/perf-$$.map
-end=$((SECONDS + 1)); while [ $SECONDS -lt $end ]; do :; done
-umount /tmp/perf-$$.map; rm -f /tmp/perf-$$.map
+    make_jit || return
+    chmod 755 . jit
+    become $user unshare -Urm true 2>said || return 77
+    cat >mounted.sh <<'S'
+touch /tmp/perf-$$.map && mount --bind /proc/kmsg /tmp/perf-$$.map && echo $$ && exec ./jit
 S
-    bounded 60 900000 ntprof run -- unshare -m bash jit.sh >said 2>&1 || fail "$(cat said)"
+    become $user unshare -Urm sh mounted.sh >pid 2>said &
+    until [ -s pid ] || ! kill -0 $!; do sleep 0.01; done
+    [ -s pid ] || return 77
+    bounded 60 900000 ntprof attach --duration 500ms -p "$(cat pid)" >said 2>&1 || fail "$(cat said)"
+    kill $!
+    rm -f "/tmp/perf-$(cat pid).map"
+    grep -q 'another file is mounted over it' said || fail "read, or not tried: $(cat said)"
 }
 
 make_profile() { # NAME HOW: what is small in a file and large in memory
@@ -177,6 +256,15 @@ row_06_bombs() {
         make_profile $name
         refused 'ntprof: report: ' bounded 60 900000 ntprof report $name
     done
+}
+row_06_symbols() {
+    python3 - >many.s <<'P'
+print(".text\n.globl main\n.type main,@function\nmain: xor %eax,%eax\nret\n.section .note.GNU-stack")
+print(".text\n" + "\n".join(f".type f{i},@function\nf{i}: nop\n.size f{i},1" for i in range(400000)))
+P
+    [ "$(uname -m)" = x86_64 ] || return 77
+    gcc -o many many.s || return
+    refused 'take more than --max-memory' bounded 30 300000 ntprof run --max-memory 16M -e function:none -- ./many
 }
 row_14_foreign() {
     make_profile sums
@@ -292,7 +380,7 @@ try() { # ROW USER ATTACKER
 export build
 while read -r row; do
     export -f "${row?}"
-done < <(declare -F | awk '$3 ~ /^(row_|long_|fail$|refused$|bounded$|make_profile$|become$)/ { print $3 }')
+done < <(declare -F | awk '$3 ~ /^(row_|long_|fail$|refused$|bounded$|make_profile$|make_jit$|become$)/ { print $3 }')
 while read -r row; do
     case $row in *"$pattern"*) ;; *) continue ;; esac
     case $quick:$row in yes:long_*) continue ;; esac

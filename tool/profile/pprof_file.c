@@ -222,18 +222,42 @@ read_all(int fd, const char *path, struct buffer *file, struct pprof_error *erro
     }
 }
 
+/* To open a pipe waits for its writer: for ever, if that is another user's. */
+static int
+open_file(const char *path, struct pprof_error *error)
+{
+    const int place = open(path, O_PATH | O_CLOEXEC);
+    struct stat status;
+    char link[64];
+    int fd = -1;
+
+    if (place < 0 || fstat(place, &status) != 0) {
+        fail_errno(error, path, "cannot open it");
+    } else if (S_ISFIFO(status.st_mode) && status.st_uid != geteuid()) {
+        fail_text(error, path, "is a pipe of another user: not read");
+    } else {
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
+        fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (fd < 0) {
+            fail_errno(error, path, "cannot open it");
+        }
+    }
+    if (place >= 0) {
+        close(place);
+    }
+    return fd;
+}
+
 struct profile *
 pprof_read(const char *path, struct pprof_error *error)
 {
     const bool standard = is_standard(path);
-    const int fd =
-        standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    const int fd = standard ? STDIN_FILENO : open_file(path, error);
     struct profile *profile = NULL;
     struct pprof_error inner;
     struct buffer file = {0};
 
     if (fd < 0) {
-        fail_errno(error, path, "cannot open it");
         return NULL;
     }
     if (read_all(fd, path, &file, error)) {

@@ -76,6 +76,18 @@ boot_copy_open(const char *folder)
     return fd;
 }
 
+/* Has the name the file still? Another run takes a file for left over that is being written. */
+static int
+is_new(int place, int fd)
+{
+    struct stat named;
+    struct stat own;
+
+    return fstatat(place, new_name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fstat(fd, &own) == 0 && named.st_dev == own.st_dev &&
+           named.st_ino == own.st_ino;
+}
+
 int
 boot_copy_begin(const char *folder)
 {
@@ -106,12 +118,12 @@ boot_copy_end(const char *folder, int fd, int good)
     const int place = fd < 0 ? -1 : open_folder(folder);
     char name[96];
 
-    if (place >= 0 &&
-        (!good || close(fd) != 0 || name_of_boot(name, sizeof(name)) != 0 ||
+    if (place >= 0 && is_new(place, fd) &&
+        (!good || name_of_boot(name, sizeof(name)) != 0 ||
          renameat(place, new_name, place, name) != 0)) {
         (void)unlinkat(place, new_name, 0);
     }
-    if (fd >= 0 && (place < 0 || !good)) {
+    if (fd >= 0) {
         close(fd);
     }
     if (place >= 0) {

@@ -82,7 +82,11 @@ open_how(int folder, const char *path, int flags, uint64_t resolve)
     };
     const long place = syscall(SYS_openat2, folder, path, &how, sizeof(how));
 
-    return place < 0 ? -errno : (int)place;
+    if (place < 0) {
+        /* openat2 itself never fails with EPERM: a sandbox refuses what it does not know. */
+        return errno == EPERM ? -ENOSYS : -errno;
+    }
+    return (int)place;
 }
 
 /* Opens a place, not the file: opening with O_PATH has no effect on devices and pipes. */

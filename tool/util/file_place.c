@@ -21,6 +21,8 @@ struct walk {
     int folder;
     char *rest; /* malloc'd */
     int links;
+    dev_t device; /* of what a last link of procfs led to */
+    ino_t inode;  /* 0: there was none */
     char *why;
     size_t why_bytes;
 };
@@ -53,12 +55,12 @@ is_procfs(int fd)
     return fstatfs(fd, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Goes into a folder, which replaces the one before. */
+/* Goes into a folder, which replaces the one before. flags: O_NOFOLLOW or 0. */
 static bool
-enter(struct walk *walk, const char *name)
+enter(struct walk *walk, const char *name, int flags)
 {
     const int folder =
-        openat(walk->folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        openat(walk->folder, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
 
     if (folder < 0) {
         return false;
@@ -90,12 +92,13 @@ may_follow(const struct walk *walk, const char *name, const struct stat *link)
     return false;
 }
 
-/* Puts what a link says before the rest of the path. */
+/* Puts what a link says before the rest of the path. The link is held open, so that what was judged is
+ * what is read. */
 static bool
-follow(struct walk *walk, const char *name, const char *behind)
+follow(struct walk *walk, int link, const char *behind)
 {
     char target[PATH_MAX];
-    const ssize_t length = readlinkat(walk->folder, name, target, sizeof(target) - 1);
+    const ssize_t length = readlinkat(link, "", target, sizeof(target) - 1);
     char *joined = NULL;
 
     if (length < 0) {
@@ -112,7 +115,69 @@ follow(struct walk *walk, const char *name, const char *behind)
     }
     free(walk->rest);
     walk->rest = joined;
-    return target[0] != '/' || enter(walk, "/");
+    return target[0] != '/' || enter(walk, "/", O_NOFOLLOW);
+}
+
+static void
+go_on_behind(struct walk *walk, const char *behind)
+{
+    memmove(walk->rest, behind, strlen(behind) + 1);
+}
+
+/*
+ * Links of procfs lead to what is open, whatever their text is: /proc/PID/root to another process's root.
+ * A folder is entered as the kernel does it. The last one names either a file that has a path here, or
+ * something open that has none, such as a pipe: *magic.
+ */
+static bool
+follow_procfs(struct walk *walk, int link, const char *name, const char *behind,
+              bool *magic)
+{
+    struct stat status;
+
+    if (*behind != '\0') {
+        const bool done = enter(walk, name, 0);
+
+        if (done) {
+            go_on_behind(walk, behind);
+        }
+        return done;
+    }
+    if (fstatat(walk->folder, name, &status, 0) != 0) {
+        return false;
+    }
+    *magic = !S_ISREG(status.st_mode);
+    walk->device = status.st_dev;
+    walk->inode = status.st_ino;
+    return *magic || follow(walk, link, behind);
+}
+
+/* A component that is there, opened with O_PATH. *last: it is the place. */
+static bool
+step_into(struct walk *walk, int found, const char *name, const char *behind,
+          bool *last, bool *magic)
+{
+    struct stat status;
+    bool done;
+
+    if (fstat(found, &status) != 0) {
+        return false;
+    }
+    if (S_ISLNK(status.st_mode)) {
+        done = is_procfs(walk->folder)
+                   ? follow_procfs(walk, found, name, behind, magic)
+                   : may_follow(walk, name, &status) && follow(walk, found, behind);
+        *last = *magic;
+        return done;
+    }
+    if (*last) {
+        return true;
+    }
+    done = enter(walk, name, O_NOFOLLOW);
+    if (done) {
+        go_on_behind(walk, behind);
+    }
+    return done;
 }
 
 /* One step. *last: walk->folder and *name are the place; the name is malloc'd. */
@@ -122,8 +187,8 @@ step(struct walk *walk, char **name, bool *last, bool *magic)
     const char *const begin = walk->rest + strspn(walk->rest, "/");
     const size_t length = strcspn(begin, "/");
     const char *const behind = begin + length;
-    struct stat status;
-    bool done = false;
+    bool done;
+    int found;
 
     *name = strndup(begin, length);
     if (*name == NULL) {
@@ -136,29 +201,34 @@ step(struct walk *walk, char **name, bool *last, bool *magic)
         errno = EISDIR;
         return false;
     }
-    if (fstatat(walk->folder, *name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    found = openat(walk->folder, *name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (found < 0) {
         return *last && errno == ENOENT;
     }
-    if (S_ISLNK(status.st_mode)) {
-        /* A link to something open that is no file on a disk: its text is no name. */
-        if (*last && is_procfs(walk->folder) &&
-            fstatat(walk->folder, *name, &status, 0) == 0 && !S_ISREG(status.st_mode)) {
-            *magic = true;
-            return true;
-        }
-        done = may_follow(walk, *name, &status) && follow(walk, *name, behind);
-        *last = false;
-    } else if (*last) {
-        return true;
-    } else {
-        done = enter(walk, *name);
-        if (done) {
-            memmove(walk->rest, behind, strlen(behind) + 1);
-        }
+    done = step_into(walk, found, *name, behind, last, magic);
+    close(found);
+    if (!done || !*last) {
+        free(*name);
+        *name = NULL;
     }
-    free(*name);
-    *name = NULL;
     return done;
+}
+
+/* A link of procfs led to a file: is this its path? In another mount namespace it may be another's. */
+static bool
+is_what_was_open(const struct walk *walk, const struct file_place *place)
+{
+    struct stat status;
+
+    if (walk->inode == 0 || place->magic ||
+        (file_place_status(place, &status) && status.st_dev == walk->device &&
+         status.st_ino == walk->inode)) {
+        return true;
+    }
+    snprintf(walk->why, walk->why_bytes,
+             "leads to an open file that has no path here: name a file");
+    errno = EXDEV;
+    return false;
 }
 
 bool
@@ -176,6 +246,7 @@ file_place_find(struct file_place *place, const char *path, char *why, size_t wh
         good = step(&walk, &place->name, &last, &place->magic);
     }
     place->folder = walk.folder;
+    good = good && is_what_was_open(&walk, place);
     if (!good) {
         file_place_finish(place);
     }

@@ -64,7 +64,8 @@ is_standard(const char *path)
 
 /* --- names --- */
 
-/* ".NAME." and this many letters: the name of a new file until it is renamed. */
+/* The name of a new file until it is renamed: ".NAME", this mark, and so many letters. */
+static const char temporary_mark[] = ".ntprof-";
 enum { RANDOM_LETTERS = 6 };
 
 /* A name in name's folder that nobody has yet; malloc'd. */
@@ -83,8 +84,8 @@ temporary_name(const char *name)
     for (size_t i = 0; i < sizeof(random); i++) {
         random[i] = (unsigned char)letters[random[i] % 32];
     }
-    if (asprintf(&made, ".%.*s.%.6s", NAME_BYTES_KEPT, name, (const char *)random) <
-        0) {
+    if (asprintf(&made, ".%.*s%s%.6s", NAME_BYTES_KEPT, name, temporary_mark,
+                 (const char *)random) < 0) {
         return NULL;
     }
     return made;
@@ -94,12 +95,13 @@ static bool
 is_temporary_name(const char *name, const char *found)
 {
     const size_t kept = strnlen(name, NAME_BYTES_KEPT);
+    const size_t mark = sizeof(temporary_mark) - 1;
+    const char *const random = found + 1 + kept + mark;
 
     return found[0] == '.' && strncmp(found + 1, name, kept) == 0 &&
-           found[1 + kept] == '.' &&
-           strspn(found + kept + 2, "abcdefghijklmnopqrstuvwxyz012345") ==
-               RANDOM_LETTERS &&
-           found[kept + 2 + RANDOM_LETTERS] == '\0';
+           strncmp(found + 1 + kept, temporary_mark, mark) == 0 &&
+           strspn(random, "abcdefghijklmnopqrstuvwxyz012345") == RANDOM_LETTERS &&
+           random[RANDOM_LETTERS] == '\0';
 }
 
 /*
@@ -398,11 +400,17 @@ finish(struct whole_file *file)
     errno = number;
 }
 
-/* The new file may be read by whoever could read the old one, and nobody else. */
+/* The caller's own file keeps its mode. That of another user only takes rights away: in a shared folder
+ * anyone could have made it, open to all. */
 static void
 keep_mode(const struct whole_file *file, const struct stat *old)
 {
-    (void)fchmod(file->fd, old->st_mode & 0777);
+    struct stat new;
+
+    if (fstat(file->fd, &new) == 0) {
+        (void)fchmod(file->fd, old->st_mode & 0777 &
+                                   (old->st_uid == geteuid() ? 0777 : new.st_mode));
+    }
 }
 
 /* What is there is opened by its place, so that nothing else is by now. */

@@ -3,9 +3,9 @@
  * whole_file.h - files that are written whole or not at all.
  *
  * What is written goes into a new file beside the one that is to be replaced: without a name where the
- * system has such (so that a writer who is killed meanwhile leaves nothing), else .FILE.XXXXXX. At the end
+ * system has such (so that a writer who is killed meanwhile leaves nothing), else .FILE.ntprof-XXXXXX. At the end
  * the one without a name has such a name too, between its link and its rename: who is killed just then
- * leaves .FILE.XXXXXX, whole, and the same of the old file while it is kept; the next whole_file_check of FILE
+ * leaves .FILE.ntprof-XXXXXX, whole, and the same of the old file while it is kept; the next whole_file_check of FILE
  * removes it. Until whole_file_replace FILE is what it was, and its mode is kept. Symbolic links are followed
  * (file_place.h) and stay. Devices, and pipes of the caller, are written in place, and so is standard output,
  * called "-".

@@ -17,10 +17,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int __real_linkat(int from_folder, const char *from, int to_folder, const char *to,
@@ -328,6 +335,144 @@ replaced_file__its_mode_is_kept(void **state)
     }
 }
 
+/* In a folder for all another user may have made the old one, open to everybody. */
+static void
+replaced_file__of_another_user__its_mode_is_not_taken(void **state)
+{
+    struct whole_file_error error;
+    struct whole_file file;
+    struct stat status;
+    const mode_t mask = umask(027);
+
+    need_root();
+    (void)state;
+    assert_int_equal(close(creat("f", 0600)), 0);
+    assert_int_equal(chown("f", OTHER_USER, OTHER_USER), 0);
+    assert_int_equal(chmod("f", 0606), 0);
+    write_text(&file, "f", "one");
+    assert_true(whole_file_replace(&file, false, &error));
+    umask(mask);
+    assert_int_equal(stat("f", &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0600);
+    assert_int_equal(status.st_uid, 0);
+}
+
+static atomic_bool exchange;
+
+static void *
+exchange_links(void *unused)
+{
+    while (exchange) {
+        renameat2(AT_FDCWD, "out", AT_FDCWD, "trap", RENAME_EXCHANGE);
+    }
+    return unused;
+}
+
+/* The link that is judged is the one that is followed. */
+static void
+link_of_ones_own__exchanged_for_another_users__that_is_never_followed(void **state)
+{
+    struct whole_file_error error;
+    struct whole_file file;
+    pthread_t thread;
+    int followed = 0;
+
+    need_root();
+    (void)state;
+    assert_int_equal(chmod(".", 0777), 0);
+    write_text(&file, "precious", "one");
+    assert_true(whole_file_replace(&file, false, &error));
+    assert_int_equal(symlink("mine", "out"), 0);
+    assert_int_equal(symlink("precious", "trap"), 0);
+    assert_int_equal(lchown("trap", OTHER_USER, OTHER_USER), 0);
+    exchange = true;
+    assert_int_equal(pthread_create(&thread, NULL, exchange_links, NULL), 0);
+    for (int i = 0; i < 2000; i++) {
+        if (whole_file_open(&file, "out", "text", &error)) {
+            fputs("two", file.stream);
+            followed += whole_file_replace(&file, false, &error);
+        }
+    }
+    exchange = false;
+    pthread_join(thread, NULL);
+    print_message("followed %d of 2000 times\n", followed);
+    assert_holds("precious", "one");
+}
+
+/* /proc/PID/root is another process's root, whatever the link's text is. */
+static void
+path_through_the_root_of_a_process__leads_there(void **state)
+{
+    struct whole_file_error error;
+    struct whole_file file;
+    char path[PATH_MAX + 32];
+    char folder[PATH_MAX];
+
+    (void)state;
+    assert_non_null(getcwd(folder, sizeof(folder)));
+    snprintf(path, sizeof(path), "/proc/self/cwd/f");
+    write_text(&file, path, "one");
+    assert_true(whole_file_replace(&file, false, &error));
+    assert_holds("f", "one");
+    snprintf(path, sizeof(path), "/proc/self/root%s/g", folder);
+    write_text(&file, path, "two");
+    assert_true(whole_file_replace(&file, false, &error));
+    assert_holds("g", "two");
+}
+
+static int
+in_another_root(pid_t *child)
+{
+    int go[2];
+    char byte;
+
+    assert_int_equal(pipe(go), 0);
+    *child = fork();
+    if (*child == 0) {
+        const bool made = unshare(CLONE_NEWNS) == 0 &&
+                          mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+                          mount("none", "/mnt", "tmpfs", 0, NULL) == 0;
+
+        byte = made ? 'y' : 'n';
+        if (write(go[1], &byte, 1) == 1) {
+            pause();
+        }
+        _exit(0);
+    }
+    assert_int_equal(read(go[0], &byte, 1), 1);
+    close(go[0]);
+    close(go[1]);
+    return byte == 'y';
+}
+
+/* Where a mount covers the folder in that process's namespace only. */
+static void
+path_through_the_root_of_another_namespace__nothing_is_written_here(void **state)
+{
+    struct whole_file_error error;
+    struct whole_file file;
+    char path[64];
+    pid_t child;
+    bool made;
+
+    need_root();
+    (void)state;
+    made = in_another_root(&child);
+    if (made) {
+        snprintf(path, sizeof(path), "/proc/%d/root/mnt/ntprof-test", (int)child);
+        write_text(&file, path, "one");
+        assert_true(whole_file_replace(&file, false, &error));
+        assert_holds(path, "one");
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    assert_int_equal(access("/mnt/ntprof-test", F_OK), -1);
+    if (!made) {
+        print_message("no mount namespace here\n");
+        skip();
+    }
+}
+
 /* rule of whole_file.h: a writer that lives has its file locked. */
 static void
 left_over_file__of_a_dead_writer__removed_by_the_next(void **state)
@@ -336,20 +481,21 @@ left_over_file__of_a_dead_writer__removed_by_the_next(void **state)
     int live;
 
     (void)state;
-    assert_int_equal(close(creat(".f.abcdef", 0600)), 0);
-    assert_int_equal(close(creat(".f.abcdeF", 0600)), 0); /* not such a name */
-    assert_int_equal(close(creat(".g.abcdef", 0600)), 0);
-    live = creat(".f.zyxwvu", 0600);
+    assert_int_equal(close(creat(".f.ntprof-abcdef", 0600)), 0);
+    assert_int_equal(close(creat(".f.ntprof-abcdeF", 0600)), 0); /* not such a name */
+    assert_int_equal(close(creat(".g.ntprof-abcdef", 0600)), 0);
+    assert_int_equal(close(creat(".f.backup", 0600)), 0); /* a name that people use */
+    live = creat(".f.ntprof-zyxwvu", 0600);
     assert_int_equal(flock(live, LOCK_EX), 0);
     assert_true(whole_file_check("f", "text", &error));
-    assert_int_equal(access(".f.abcdef", F_OK), -1);
-    assert_int_equal(access(".f.abcdeF", F_OK), 0);
-    assert_int_equal(access(".g.abcdef", F_OK), 0);
-    assert_int_equal(access(".f.zyxwvu", F_OK), 0);
+    assert_int_equal(access(".f.ntprof-abcdef", F_OK), -1);
+    assert_int_equal(access(".f.ntprof-abcdeF", F_OK), 0);
+    assert_int_equal(access(".g.ntprof-abcdef", F_OK), 0);
+    assert_int_equal(access(".f.ntprof-zyxwvu", F_OK), 0);
     assert_int_equal(close(live), 0);
     assert_true(whole_file_check("f", "text", &error));
-    assert_int_equal(access(".f.zyxwvu", F_OK), -1);
-    assert_int_equal(count_entries(), 2);
+    assert_int_equal(access(".f.ntprof-zyxwvu", F_OK), -1);
+    assert_int_equal(count_entries(), 3);
 }
 
 #define IN_FOLDER(test) \
@@ -368,6 +514,11 @@ main(void)
         IN_FOLDER(links_of_others__in_a_shared_folder__refused),
         IN_FOLDER(pipe__of_another_user__refused_before_it_is_opened),
         IN_FOLDER(replaced_file__its_mode_is_kept),
+        IN_FOLDER(replaced_file__of_another_user__its_mode_is_not_taken),
+        IN_FOLDER(
+            link_of_ones_own__exchanged_for_another_users__that_is_never_followed),
+        IN_FOLDER(path_through_the_root_of_a_process__leads_there),
+        IN_FOLDER(path_through_the_root_of_another_namespace__nothing_is_written_here),
         IN_FOLDER(left_over_file__of_a_dead_writer__removed_by_the_next),
     };
 
