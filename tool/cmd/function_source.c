@@ -182,10 +182,10 @@ common_address(const uint32_t *pids, size_t count, int image, uint64_t offset)
 
 /* Where the image can be looked up. */
 static bool
-find_function(int image, const char *path, const char *name, struct sym_function *found,
-              char *why, size_t why_size)
+find_function(int image, const char *path, const char *name, uint64_t memory_max,
+              struct sym_function *found, char *why, size_t why_size)
 {
-    const int result = sym_find_function(image, path, name, found);
+    const int result = sym_find_function(image, path, name, memory_max, found);
     char shown[128];
 
     text_show(shown, sizeof(shown), path);
@@ -193,6 +193,16 @@ find_function(int image, const char *path, const char *name, struct sym_function
         snprintf(why, why_size,
                  "%s is no ELF program (a script?); say in which image: "
                  "function:/IMAGE:NAME",
+                 shown);
+    } else if (result == -ETIME) {
+        snprintf(why, why_size,
+                 "it is not found in %d s of processor time in the symbols of %s; say "
+                 "where it is by uprobe:IMAGE+0xOFFSET",
+                 SYM_FUNCTION_SECONDS, shown);
+    } else if (result == -EFBIG) {
+        snprintf(why, why_size,
+                 "the symbols of %s take more than --max-memory allows, 1 GiB without "
+                 "it",
                  shown);
     } else if (result < 0) {
         snprintf(why, why_size, "%s cannot be read: %s", shown, strerror(-result));
@@ -211,17 +221,35 @@ find_function(int image, const char *path, const char *name, struct sym_function
     return result == 0 && found->count == 1;
 }
 
+/* What counts a function that was found. The uprobe is of the file that is open, whatever has its path by
+ * then. */
+static bool
+name_sources(struct function_source *source, const struct sym_function *found,
+             const uint32_t *pids, size_t pid_count)
+{
+    const uint64_t address =
+        found->fixed ? found->address
+                     : common_address(pids, pid_count, source->image, found->offset);
+
+    if (address != 0) {
+        snprintf(source->breakpoint, sizeof(source->breakpoint),
+                 "breakpoint:0x%" PRIx64, address);
+    }
+    if (asprintf(&source->uprobe, "uprobe:/proc/self/fd/%d+0x%" PRIx64, source->image,
+                 found->offset) < 0) {
+        source->uprobe = NULL;
+    }
+    return source->uprobe != NULL;
+}
+
 bool
 function_source_resolve(struct function_source *source, const char *text,
                         const char *program, const uint32_t *pids, size_t pid_count,
-                        char *why, size_t why_size)
+                        uint64_t memory_max, char *why, size_t why_size)
 {
     struct sym_function found;
     const char *name;
     char path[PATH_MAX];
-    uint64_t address;
-    int image;
-    bool resolved;
 
     *source = (struct function_source){0};
     snprintf(why, why_size, "the path of the image is too long");
@@ -229,33 +257,30 @@ function_source_resolve(struct function_source *source, const char *text,
                     sizeof(path), &name, why, why_size)) {
         return false;
     }
-    image = open_image(path);
-    if (image < 0) {
+    source->image = open_image(path);
+    if (source->image < 0) {
         snprintf(why, why_size, "the image cannot be opened: %s",
                  errno == EINVAL ? "it is no regular file" : strerror(errno));
+        source->image = 0;
         return false;
     }
-    resolved = find_function(image, path, name, &found, why, why_size);
-    if (resolved) {
-        address = found.fixed ? found.address
-                              : common_address(pids, pid_count, image, found.offset);
-        if (address != 0) {
-            snprintf(source->breakpoint, sizeof(source->breakpoint),
-                     "breakpoint:0x%" PRIx64, address);
+    if (find_function(source->image, path, name, memory_max, &found, why, why_size)) {
+        if (name_sources(source, &found, pids, pid_count)) {
+            return true;
         }
-        if (asprintf(&source->uprobe, "uprobe:%s+0x%" PRIx64, path, found.offset) < 0) {
-            source->uprobe = NULL;
-            resolved = false;
-            snprintf(why, why_size, "out of memory");
-        }
+        snprintf(why, why_size, "out of memory");
     }
-    close(image);
-    return resolved;
+    close(source->image);
+    *source = (struct function_source){0};
+    return false;
 }
 
 void
 function_source_finish(struct function_source *source)
 {
-    free(source->uprobe);
-    source->uprobe = NULL;
+    if (source->uprobe != NULL) {
+        close(source->image);
+        free(source->uprobe);
+    }
+    *source = (struct function_source){0};
 }

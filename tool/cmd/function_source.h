@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 struct function_source {
-    char *uprobe;        /* "uprobe:IMAGE+0xOFFSET"; NULL: not a function */
+    char *uprobe; /* "uprobe:IMAGE+0xOFFSET", by the descriptor; NULL: not a function */
     char breakpoint[40]; /* "breakpoint:0xADDRESS"; "": the address is not known */
+    int image;           /* open as long as uprobe is there */
 };
 
 /* function_source_is - is it "function:..."? */
@@ -25,11 +26,13 @@ bool function_source_is(const char *text);
  *            "function:/IMAGE:NAME"
  *   program  in: what is to be run, as execvp takes it; or NULL
  *   pids     in: processes that run already, pid_count of them
+ *   memory_max  in: bytes that its symbols may take; 0: 1 GiB
  *   why      out: why it is not found, for people
  */
 bool function_source_resolve(struct function_source *source, const char *text,
                              const char *program, const uint32_t *pids,
-                             size_t pid_count, char *why, size_t why_size);
+                             size_t pid_count, uint64_t memory_max, char *why,
+                             size_t why_size);
 
 void function_source_finish(struct function_source *source);
 

@@ -92,7 +92,8 @@ recording_find_functions(struct recording *recording)
         if (function_source_is(given->sources[i]) &&
             !function_source_resolve(&recording->functions[i], given->sources[i],
                                      given->program != NULL ? given->program[0] : NULL,
-                                     given->pids, given->pid_count, why, sizeof(why))) {
+                                     given->pids, given->pid_count, given->memory_max,
+                                     why, sizeof(why))) {
             return cmd_refuse_value(recording->command, "-e", given->sources[i], why);
         }
         recording->source_names[i] =
@@ -707,6 +708,30 @@ recording_say_rate(const struct recording *recording)
     }
 }
 
+/* The file cannot be where it was to be, as another user may have seen to since the run began. What was
+ * recorded is kept beside it: in another file of this name and the process's number. */
+static bool
+recording_write_beside(struct recording *recording, const struct profile *profile,
+                       const char *why)
+{
+    struct pprof_error error;
+    char *path = NULL;
+    char shown[256];
+    bool written;
+
+    if (strcmp(recording->options->output, "-") == 0 ||
+        asprintf(&path, "%s.%d", recording->options->output, (int)getpid()) < 0) {
+        return false;
+    }
+    written = pprof_write(profile, path, &error);
+    if (written) {
+        cmd_fail(recording->command, "-o: %s; the profile is in %s", why,
+                 text_show(shown, sizeof(shown), path));
+    }
+    free(path);
+    return written;
+}
+
 bool
 recording_deliver(struct recording *recording)
 {
@@ -732,7 +757,7 @@ recording_deliver(struct recording *recording)
         recording_say_where(recording);
     }
     printed = recording_end_report(recording, printed);
-    if (!written) {
+    if (!written && !recording_write_beside(recording, profile, error.text)) {
         cmd_fail(recording->command, "-o: %s", error.text);
     }
     profile_delete(profile);

@@ -2,6 +2,7 @@
 /* function.c - see function.h. */
 #include "sym/function.h"
 
+#include "sym/budget.h"
 #include "sym/debug_file.h"
 #include "sym/elf_symbols.h"
 #include "sym/sym.h"
@@ -76,7 +77,8 @@ place(const struct sym_elf *file, uint64_t address, uint64_t *offset)
     return false;
 }
 
-static void
+/* False: the time is up. */
+static bool
 look(const struct sym_elf *file, const struct sym_table *table, const char *name,
      bool demangle, struct sym_function *found)
 {
@@ -84,6 +86,10 @@ look(const struct sym_elf *file, const struct sym_table *table, const char *name
         const struct sym_entry *const entry = &table->entries[i];
         uint64_t offset;
 
+        if (demangle ? !sym_budget_in_time(table->budget)
+                     : !sym_budget_step(table->budget)) {
+            return false;
+        }
         if (found->count > 0 && entry->start == found->address) {
             continue;
         }
@@ -95,13 +101,25 @@ look(const struct sym_elf *file, const struct sym_table *table, const char *name
             found->count++;
         }
     }
+    return true;
+}
+
+/* By the names as they are, else as people write them. */
+static bool
+look_twice(const struct sym_elf *file, const struct sym_table *table, const char *name,
+           struct sym_function *found)
+{
+    return look(file, table, name, false, found) &&
+           (found->count > 0 || look(file, table, name, true, found));
 }
 
 int
-sym_find_function(int fd, const char *path, const char *name,
+sym_find_function(int fd, const char *path, const char *name, uint64_t bytes,
                   struct sym_function *found)
 {
-    struct sym_table table = {0};
+    struct sym_clock clock;
+    struct sym_budget budget;
+    struct sym_table table = {.budget = &budget};
     struct sym_elf file;
     GElf_Ehdr header;
     int result = sym_elf_open(&file, fd);
@@ -110,13 +128,17 @@ sym_find_function(int fd, const char *path, const char *name,
     if (result != 0) {
         return result;
     }
+    sym_clock_start(&clock, SYM_FUNCTION_SECONDS);
+    clock.image_ns = UINT64_MAX / 2; /* there is one only */
+    sym_budget_begin(&budget, bytes, &clock);
     found->fixed = gelf_getehdr(file.elf, &header) != NULL && header.e_type == ET_EXEC;
     result = add_names(&file, path, &table);
-    if (result == 0) {
-        look(&file, &table, name, false, found);
-        if (found->count == 0) {
-            look(&file, &table, name, true, found);
-        }
+    if (result == 0 && !look_twice(&file, &table, name, found)) {
+        result = -ETIME;
+    } else if (budget.late) {
+        result = -ETIME;
+    } else if (budget.refused) {
+        result = -EFBIG;
     }
     sym_table_finish(&table);
     sym_elf_close(&file);

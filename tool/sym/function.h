@@ -22,11 +22,14 @@ struct sym_function {
  *   fd    the file; borrowed
  *   path  where it is, for the search of debug files
  *   name  as in the table, or demangled, with or without parameters
+ *   bytes what the tables may take; 0: 1 GiB
  *
- * 0, also if count is 0; -ENOEXEC if it is no ELF file, -ENOMEM, or another negative
- * errno.
+ * 0, also if count is 0; -ENOEXEC if it is no ELF file, -ENOMEM, -EFBIG if its tables are larger than
+ * bytes, -ETIME after SYM_FUNCTION_SECONDS of processor time, or another negative errno.
  */
-int sym_find_function(int fd, const char *path, const char *name,
+enum { SYM_FUNCTION_SECONDS = 10 };
+
+int sym_find_function(int fd, const char *path, const char *name, uint64_t bytes,
                       struct sym_function *found);
 
 #endif
