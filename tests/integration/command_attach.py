@@ -92,7 +92,7 @@ class Ends(Attach):
         self.assertEqual(result.stdout, b"")
         report = self.report("--by", "address")
         self.assertGreater(self.hits(report), 20)
-        self.assertEqual(self.hits(report), report["sources"][0]["counted"])
+        self.assertEqual(self.hits(report), report["sources"][0]["taken"])
         self.assertEqual(report["hal"], self.hal)
         self.assertEqual(report["command"], " ".join(self.arguments(*words)[1:]))
         self.assertEqual(report["gaps"], "")

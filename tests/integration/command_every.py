@@ -82,7 +82,7 @@ class Every(CommandTest):
             self.assert_statistics(report)
             source, = report["sources"]
             rows = self.rows(report)
-            self.assertEqual(sum(rows.values()), source["counted"], source)
+            self.assertEqual(sum(rows.values()), source["taken"], source)
             for key, hits in before.items():
                 self.assertGreaterEqual(rows.get(key, 0), hits, key)
             if statistics is not None:

@@ -32,7 +32,7 @@ class Limited(CommandTest):
         self.assertEqual(result.returncode, 0, text(result.stderr))
         report = json.loads(result.stdout)
         self.assert_statistics(report)
-        self.assertEqual(sum(row["hits"] for row in report["rows"]), report["sources"][0]["counted"])
+        self.assertEqual(sum(row["hits"] for row in report["rows"]), report["sources"][0]["taken"])
         return report
 
     def start_recording(self, *words, **given):

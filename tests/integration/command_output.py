@@ -122,7 +122,7 @@ class Json(CommandTest):
                 self.assertEqual(report["schema"], "ntprof.report")
                 self.assertEqual(report["row_count"], len(report["rows"]))
                 hits = sum(row["hits"] for row in report["rows"])
-                self.assertEqual(hits, report["sources"][0]["counted"])
+                self.assertEqual(hits, report["sources"][0]["taken"])
                 self.assertGreater(hits, 0)
 
     def test_report_of_file__is_the_same(self):
@@ -138,7 +138,7 @@ class Json(CommandTest):
             result = self.ntprof("report", "--json", "--by", "cpu,process", FILE)
             rows = json.loads(result.stdout)["rows"]
             check_schema(self.schema, json.loads(result.stdout))
-            self.assertEqual(sum(row["hits"] for row in rows), report["sources"][0]["counted"])
+            self.assertEqual(sum(row["hits"] for row in rows), report["sources"][0]["taken"])
             self.assert_statistics(report)
             # Only taskset itself may have run elsewhere, before it moved.
             pinned = sum(row["hits"] for row in rows if row["cpu"] == cpu)
@@ -198,7 +198,7 @@ class Sources(CommandTest):
                          ["time", "page-faults"])
         for number, name in enumerate(("time", "page-faults")):
             total = sum(row["by_source"][name] for row in report["rows"])
-            self.assertEqual(total, report["sources"][number]["counted"])
+            self.assertEqual(total, report["sources"][number]["taken"])
             self.assertGreater(total, 0)
 
     def test_max__is_the_rate_that_the_machine_bears_and_said(self):

@@ -83,7 +83,7 @@ class OneProcess(ProgramTest):
                                   "for _ in range(100): sum(range(200000))")
         self.assert_statistics(report)
         source, = report["sources"]
-        self.assertEqual(sum(row["hits"] for row in report["rows"]), source["counted"])
+        self.assertEqual(sum(row["hits"] for row in report["rows"]), source["taken"])
         self.assertFalse([row for row in report["rows"] if not row["function"]])
         images = [pathlib.Path(image).name for image in self.shares(report, "image")]
         self.assertTrue([name for name in images if "python3" in name], images)

@@ -56,7 +56,7 @@ class Whole(CommandTest):
 
     def assert_rows(self, hits, source):
         """Rows and statistics are of one moment."""
-        self.assertEqual(hits, source["counted"])
+        self.assertEqual(hits, source["taken"])
 
     def hits(self, key, value, *words):
         return sum(row["hits"] for row in self.report(*words)["rows"] if row[key] == value)
@@ -112,13 +112,16 @@ class System(Whole):
                 self.assertEqual(result.returncode, 0, text(result.stderr))
                 kernel = self.hits("process", "[kernel]", "--by", "process")
                 rows = self.report("--by", "process")["rows"]
-                others = sum(row["hits"] for row in rows) - kernel
+                left_out = sum(row["hits"] for row in rows if row["process"] == "[user mode]")
+                others = sum(row["hits"] for row in rows) - kernel - left_out
                 if words == ("--user",):
                     self.assertEqual(kernel, 0)
                 else:
                     self.assertGreater(kernel, 20)
                 if words == ("--kernel",):
                     self.assertEqual(others, 0)
+                    self.assertEqual(left_out, self.report()["sources"][0]["outside"])
+                    self.assertNotIn("in no row", text(result.stderr))
 
     def test_one_processor__half_of_what_two_have(self):
         began = time.monotonic()

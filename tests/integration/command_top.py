@@ -226,7 +226,7 @@ class Shows(Top):
         self.assert_statistics(report)
         source = report["sources"][0]
         self.assertEqual(source["taken"], self.header_hits(lines))
-        self.assertEqual(sum(row["hits"] for row in report["rows"]), source["counted"])
+        self.assertEqual(sum(row["hits"] for row in report["rows"]), source["taken"])
         shown = [line.split() for line in lines[FIRST_ROW:LINES - 1] if line.strip()]
         self.assertEqual(sum(int(words[3]) for words in shown), source["counted"])
         self.assertIn("went on", report["gaps"])

@@ -32,6 +32,9 @@ begin(struct listing *listing, const struct profile *profile,
     for (size_t i = 0; i < profile->row_count; i++) {
         listing_add_clamped(listing->totals, profile->rows[i].hits, sources);
     }
+    for (size_t i = 0; i < sources; i++) {
+        listing_add_clamped(&listing->totals[i], &profile->sources[i].outside, 1);
+    }
     return true;
 }
 

@@ -796,7 +796,8 @@ snapshot_sources(struct collector *collector, struct profile *profile,
         collector->ended || kind == SNAPSHOT_REPEAT || collector_read(collector);
 
     for (size_t i = 0; complete && i < collector->options.source_count; i++) {
-        complete = naming_add_source(profile, &collector->statistics[i]);
+        complete = naming_add_source(profile, &collector->statistics[i],
+                                     !collector->options.user);
     }
     return complete;
 }

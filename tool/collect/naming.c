@@ -188,13 +188,15 @@ naming_get(struct naming *naming, size_t number)
 }
 
 bool
-naming_add_source(struct profile *profile, const ntprof_source_info *info)
+naming_add_source(struct profile *profile, const ntprof_source_info *info,
+                  bool user_left_out)
 {
     const struct profile_source column = {
         .name = info->name,
         .nt_name = info->nt_name,
         .unit = info->unit == NTPROF_UNIT_100NS ? "100ns" : "events",
         .kernel_included = info->kernel_included != 0,
+        .user_left_out = user_left_out,
         .asked = info->interval_asked,
         .granted = info->interval_granted,
         .measured = info->interval_measured,

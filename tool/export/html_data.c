@@ -233,6 +233,7 @@ put_source(struct buffer *json, const struct profile *profile, size_t index)
     put_member_text(json, "nt_name", source->nt_name);
     put_member_text(json, "unit", source->unit);
     json_put_bool_member(json, "kernel_included", source->kernel_included);
+    json_put_bool_member(json, "user_left_out", source->user_left_out);
     json_put_bool_member(json, "complete", report_is_complete(profile, source));
     json_put_bool_member(json, "time", report_is_time(source));
     json_put_bool_member(json, "exact", report_is_exact(source));

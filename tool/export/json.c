@@ -94,6 +94,7 @@ put_source(struct buffer *json, const struct profile_source *source)
     json_put_number_member(json, "unfinished", source->unfinished);
     json_put_number_member(json, "excluded", source->excluded);
     json_put_bool_member(json, "kernel_included", source->kernel_included);
+    json_put_bool_member(json, "user_left_out", source->user_left_out);
 }
 
 static void

@@ -142,6 +142,7 @@ declare_sources(struct profile_merger *merger, const struct profile *profile)
             .nt_name = from->nt_name,
             .unit = from->unit,
             .kernel_included = from->kernel_included,
+            .user_left_out = from->user_left_out,
             .asked = from->asked,
             .granted = from->granted,
         };

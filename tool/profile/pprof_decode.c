@@ -832,6 +832,8 @@ read_source_word(struct profile_source *source, uint64_t *column, char *word)
         source->measured = strtod(value, NULL);
     } else if (strcmp(word, "kernel_included") == 0) {
         source->kernel_included = parse_number(value) != 0;
+    } else if (strcmp(word, "user_left_out") == 0) {
+        source->user_left_out = parse_number(value) != 0;
     } else if (strcmp(word, "nt_name") == 0) {
         source->nt_name = value;
     } else if (strcmp(word, "unit") == 0) {
@@ -877,6 +879,9 @@ read_source_comment(struct decoder *decoder, char *line)
      * interned. */
     for (char *word; (word = strtok_r(NULL, " ", &rest)) != NULL;) {
         read_source_word(&source, &column, word);
+    }
+    if (source.outside > source.taken) {
+        return fail(decoder, "damaged: a source has more hits outside than taken");
     }
     text_unescape(name);
     source.name = name;

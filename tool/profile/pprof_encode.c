@@ -444,8 +444,8 @@ put_comment_source(struct encoder *encoder, size_t index, size_t column)
     text_escape_word(line, source->nt_name);
     buffer_append_text(line, " unit=");
     text_escape_word(line, source->unit);
-    buffer_print(line, " column=%zu kernel_included=%d", column,
-                 source->kernel_included);
+    buffer_print(line, " column=%zu kernel_included=%d user_left_out=%d", column,
+                 source->kernel_included, source->user_left_out);
     buffer_print(line, " asked=%" PRIu64 " granted=%" PRIu64 " measured=%.17g",
                  source->asked, source->granted, source->measured);
     buffer_print(line, " expected=%" PRIu64 " taken=%" PRIu64 " counted=%" PRIu64,

@@ -165,6 +165,7 @@ profile_source_add(struct profile_source *sum, const struct profile_source *more
         }
     }
     sum->kernel_included &= more->kernel_included;
+    sum->user_left_out &= more->user_left_out;
     return true;
 }
 

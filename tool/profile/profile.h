@@ -22,6 +22,7 @@ struct profile_source {
     const char *nt_name;
     const char *unit; /* of intervals: "100ns" or "events" */
     bool kernel_included;
+    bool user_left_out; /* by choice: what is outside is all that ran in user mode */
     uint64_t asked, granted;
     double measured;
     uint64_t expected, taken, counted, outside, lost, throttled, missed, unfinished,

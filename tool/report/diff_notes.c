@@ -21,15 +21,18 @@ put_side(struct buffer *line, const struct diff_source *source, unsigned side)
 
     buffer_print(line, "%s %" PRIu64 " hit%s", SIDE_NAMES[side],
                  source->of->totals[side], source->of->totals[side] == 1 ? "" : "s");
-    if (!source->known) {
-        return;
+    if (source->known) {
+        buffer_append_text(line, " of ");
+        if (report_is_time(statistics)) {
+            report_put_time(line, source->intervals[side]);
+        } else {
+            report_put_events(line, source->intervals[side]);
+            buffer_append_text(line,
+                               source->intervals[side] > 1 ? " events" : " event");
+        }
     }
-    buffer_append_text(line, " of ");
-    if (report_is_time(statistics)) {
-        report_put_time(line, source->intervals[side]);
-    } else {
-        report_put_events(line, source->intervals[side]);
-        buffer_append_text(line, source->intervals[side] > 1 ? " events" : " event");
+    if (statistics->outside > 0) {
+        buffer_print(line, " (%" PRIu64 " in no row)", statistics->outside);
     }
 }
 

@@ -442,11 +442,28 @@ report_group_rows(const struct profile *profile, const struct report_options *op
     return done;
 }
 
-/* What a row says of hits that are in no mapping that ntprof knows. */
+/* What a row says of hits that are in no mapping that ntprof knows, or of those that were left
+ * out. */
 static const struct profile_image no_image = {
     .path = "[no image]", .build_id = "", .named = true};
 static const struct profile_function no_function = {
     .name = "[no image]", .system_name = "", .file = ""};
+static const struct profile_image user_mode = {
+    .path = "[user mode]", .build_id = "", .named = true};
+static const struct profile_function user_function = {
+    .name = "[user mode]", .system_name = "", .file = ""};
+
+/* Did all hits that are outside happen in user mode, which was left out? */
+static bool
+is_user_left_out(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->source_count; i++) {
+        if (profile->sources[i].outside > 0 && !profile->sources[i].user_left_out) {
+            return false;
+        }
+    }
+    return true;
+}
 
 /* Before the first group that has fewer hits of the first source that any has. */
 static size_t
@@ -472,45 +489,99 @@ place_of_last(const struct report_groups *groups)
     return at;
 }
 
+/* The last group goes where it belongs. */
+static void
+move_last(struct report_groups *groups)
+{
+    const struct report_group added = groups->groups[groups->count - 1];
+    const size_t at = place_of_last(groups);
+
+    memmove(&groups->groups[at + 1], &groups->groups[at],
+            (groups->count - 1 - at) * sizeof(added));
+    groups->groups[at] = added;
+}
+
+/* A row for what is outside of all sources (source NULL), or of one. */
+static bool
+add_outside_row(struct report_groups *groups, const struct profile_source *source)
+{
+    const struct profile *const profile = groups->profile;
+    const bool user = is_user_left_out(profile);
+    const struct profile_image *const image = user ? &user_mode : &no_image;
+    const struct report_group wanted = {
+        .function = user ? &user_function : &no_function,
+        .image = image,
+        .process = report_groups_by(groups, REPORT_BY_PROCESS) ? image->path : "",
+        .thread = "",
+        .source = source};
+    struct grouper grouper = {.profile = profile,
+                              .groups = groups,
+                              .width = source != NULL ? 1 : profile->source_count,
+                              .capacity = groups->count};
+    struct report_group *added = append_group(&grouper, &wanted);
+
+    if (added == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < profile->source_count; i++) {
+        if (source == NULL) {
+            hits_of(groups, added)[i] = profile->sources[i].outside;
+        } else if (source == &profile->sources[i]) {
+            *hits_of(groups, added) = profile->sources[i].outside;
+        }
+    }
+    move_last(groups);
+    return true;
+}
+
+/* By source alone a row is all of it. */
+static bool
+add_to_source(struct report_groups *groups, const struct profile_source *source)
+{
+    for (size_t i = 0; i < groups->count; i++) {
+        if (groups->groups[i].source == source) {
+            add_clamped(hits_of(groups, &groups->groups[i]), source->outside);
+            return true;
+        }
+    }
+    return add_outside_row(groups, source);
+}
+
+static bool
+add_outside_by_source(struct report_groups *groups)
+{
+    const struct profile *const profile = groups->profile;
+    const bool alone = groups->keys == BIT(REPORT_BY_SOURCE);
+
+    for (size_t i = 0; i < profile->source_count; i++) {
+        const struct profile_source *const source = &profile->sources[i];
+
+        if (source->outside > 0 && !(alone ? add_to_source(groups, source)
+                                           : add_outside_row(groups, source))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool
 report_groups_add_outside(struct report_groups *groups)
 {
     const struct profile *const profile = groups->profile;
-    const struct report_group wanted = {
-        .function = &no_function,
-        .image = &no_image,
-        .process = report_groups_by(groups, REPORT_BY_PROCESS) ? "[no image]" : "",
-        .thread = ""};
-    struct grouper grouper = {.profile = profile,
-                              .groups = groups,
-                              .width = profile->source_count,
-                              .capacity = groups->count};
-    struct report_group added;
-    uint64_t outside = 0;
-    size_t at;
+    bool outside = false;
 
     for (size_t i = 0; i < profile->source_count; i++) {
-        add_clamped(&outside, profile->sources[i].outside);
+        outside = outside || profile->sources[i].outside > 0;
+        add_clamped(&groups->totals[i], profile->sources[i].outside);
+        if (!groups->filtered) {
+            add_clamped(&groups->selected[i], profile->sources[i].outside);
+        }
     }
-    if (outside == 0 || groups->filtered ||
-        report_groups_by(groups, REPORT_BY_SOURCE)) {
+    if (!outside || groups->filtered) {
         return true;
     }
-    if (append_group(&grouper, &wanted) == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < profile->source_count; i++) {
-        hits_of(groups, &groups->groups[groups->count - 1])[i] =
-            profile->sources[i].outside;
-        add_clamped(&groups->totals[i], profile->sources[i].outside);
-        add_clamped(&groups->selected[i], profile->sources[i].outside);
-    }
-    at = place_of_last(groups);
-    added = groups->groups[groups->count - 1];
-    memmove(&groups->groups[at + 1], &groups->groups[at],
-            (groups->count - 1 - at) * sizeof(added));
-    groups->groups[at] = added;
-    return true;
+    return report_groups_by(groups, REPORT_BY_SOURCE) ? add_outside_by_source(groups)
+                                                      : add_outside_row(groups, NULL);
 }
 
 void

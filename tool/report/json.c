@@ -60,6 +60,7 @@ put_source(struct buffer *json, const struct report_groups *groups, size_t index
     json_put_text_member(json, "unit", source->unit);
     put_statistics(json, source);
     json_put_bool_member(json, "kernel_included", source->kernel_included);
+    json_put_bool_member(json, "user_left_out", source->user_left_out);
     json_put_bool_member(json, "complete", report_is_complete(profile, source));
     json_put_number_member(json, "hits", groups->totals[index]);
     json_put_number_member(json, "selected", groups->selected[index]);

@@ -315,6 +315,11 @@ add_row(struct pair_side *side, const struct profile_row *row)
 static bool
 add_rows(struct pair_side *side)
 {
+    /* Shares are of all hits, those in no row too. */
+    for (size_t i = 0; i < side->pair->source_count; i++) {
+        add_clamped(&side->pair->sources[i].totals[side->side],
+                    side->profile->sources[side->columns[i]].outside);
+    }
     for (size_t i = 0; i < side->profile->row_count; i++) {
         if (!add_row(side, &side->profile->rows[i])) {
             return false;

@@ -32,8 +32,9 @@ report_is_complete(const struct profile *profile, const struct profile_source *s
     return !has_gaps(profile) && source->taken > 0 &&
            source->expected == source->taken && source->lost == 0 &&
            source->throttled == 0 && source->missed == 0 && source->unfinished == 0 &&
-           source->excluded == 0 && source->outside == 0 &&
-           source->counted == source->taken;
+           source->excluded == 0 && (source->outside == 0 || source->user_left_out) &&
+           source->counted <= source->taken &&
+           source->outside == source->taken - source->counted;
 }
 
 /* An interval as people think of it: a rate for time, else every so many events. */
@@ -122,12 +123,12 @@ static void
 put_outside(struct buffer *line, const struct profile_source *source)
 {
     if (source->outside > 0) {
-        buffer_print(line,
-                     "; %" PRIu64
-                     " hit%s (%.2f%%) in no row: in code that moved or was "
-                     "not reported, or that was left out",
-                     source->outside, source->outside == 1 ? "" : "s",
-                     percent(source->outside, source->taken));
+        buffer_print(line, "; %" PRIu64 " hit%s (%.2f%%) %s", source->outside,
+                     source->outside == 1 ? "" : "s",
+                     percent(source->outside, source->taken),
+                     source->user_left_out
+                         ? "in user mode, left out by --kernel"
+                         : "in no row: in code that moved or was not reported");
     }
 }
 

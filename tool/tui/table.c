@@ -38,7 +38,7 @@ table_begin(struct tui_table *table, const struct profile *recent)
     if (table->recent_sums != NULL) {
         return recent->source_count == table->source_count;
     }
-    table->recent_sums = calloc(recent->source_count + 1, 4 * sizeof(uint64_t));
+    table->recent_sums = calloc(recent->source_count + 1, 5 * sizeof(uint64_t));
     if (table->recent_sums == NULL) {
         return false;
     }
@@ -46,6 +46,7 @@ table_begin(struct tui_table *table, const struct profile *recent)
     table->total_sums = table->recent_sums + table->source_count;
     table->idle_recent = table->total_sums + table->source_count;
     table->idle_totals = table->idle_recent + table->source_count;
+    table->outside = table->idle_totals + table->source_count;
     return true;
 }
 
@@ -180,6 +181,21 @@ table_add_idle(struct tui_table *table, const uint64_t *hits)
     }
 }
 
+/* Shares are of all hits, those in no row too. */
+static void
+table_add_outside(struct tui_table *table, const struct profile *recent)
+{
+    for (size_t i = 0; i < table->source_count; i++) {
+        const uint64_t outside = recent->sources[i].outside;
+        const uint64_t more =
+            outside > table->outside[i] ? outside - table->outside[i] : 0;
+
+        table->outside[i] = outside;
+        table->recent_sums[i] = add_hits(table->recent_sums[i], more);
+        table->total_sums[i] = add_hits(table->total_sums[i], more);
+    }
+}
+
 bool
 tui_table_take(struct tui_table *table, const struct profile *recent)
 {
@@ -207,6 +223,7 @@ tui_table_take(struct tui_table *table, const struct profile *recent)
         }
         table_add(table, at, row->hits);
     }
+    table_add_outside(table, recent);
     return true;
 }
 

@@ -33,12 +33,14 @@ struct tui_table {
     struct tui_row *rows;
     size_t count;
     size_t capacity;
-    uint64_t *recent;      /* source_count for each row */
-    uint64_t *totals;      /* the same */
-    uint64_t *recent_sums; /* one per source; the three below are in its block */
+    uint64_t *recent; /* source_count for each row */
+    uint64_t *totals; /* the same */
+    uint64_t *
+        recent_sums; /* one per source, those in no row too; the four below are in its block */
     uint64_t *total_sums;
     uint64_t *idle_recent;
     uint64_t *idle_totals;
+    uint64_t *outside; /* in no row, at the last look */
     uint64_t looks;
     struct string_set strings; /* hostile */
     struct hash_index index;

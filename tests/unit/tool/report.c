@@ -416,6 +416,61 @@ outside__hits_in_no_row__have_one_and_count_in_shares(void **state)
     profile_delete(profile);
 }
 
+/* By source alone a row is all hits of it; by source and more each has a row of its own. */
+static void
+outside__by_source__in_its_row_or_beside_it(void **state)
+{
+    const struct report_options alone = {.keys = {{REPORT_BY_SOURCE}, 1}};
+    const struct report_options both = {
+        .keys = {{REPORT_BY_SOURCE, REPORT_BY_FUNCTION}, 2}};
+    struct profile *profile = make_profile();
+    struct report_groups groups;
+    size_t count;
+
+    (void)state;
+    profile->sources[0].outside = 100;
+    profile->sources[0].user_left_out = true;
+    assert_true(report_group_rows(profile, &alone, &groups));
+    count = groups.count;
+    assert_true(report_groups_add_outside(&groups));
+    assert_int_equal(groups.count, count);
+    assert_int_equal(sum_of(&groups, 0), 200);
+    assert_true(report_group_share(&groups, &groups.groups[0], 0) == 1);
+    report_groups_finish(&groups);
+
+    assert_true(report_group_rows(profile, &both, &groups));
+    count = groups.count;
+    assert_true(report_groups_add_outside(&groups));
+    assert_int_equal(groups.count, count + 1);
+    assert_string_equal(groups.groups[0].function->name, "[user mode]");
+    assert_ptr_equal(groups.groups[0].source, &profile->sources[0]);
+    assert_int_equal(sum_of(&groups, 0), 200);
+    report_groups_finish(&groups);
+    profile_delete(profile);
+}
+
+/* What a filter lets through is a share of all hits, those in no row too. */
+static void
+outside__filtered__no_row_and_shares_of_all(void **state)
+{
+    static const struct report_filter kernel[] = {FILTER(IMAGE, "[kernel]")};
+    const struct report_options options = {.filters = kernel, .filter_count = 1};
+    struct profile *profile = make_profile();
+    struct report_groups groups;
+    size_t count;
+
+    (void)state;
+    profile->sources[0].outside = 100;
+    assert_true(report_group_rows(profile, &options, &groups));
+    count = groups.count;
+    assert_true(report_groups_add_outside(&groups));
+    assert_int_equal(groups.count, count);
+    assert_int_equal(groups.totals[0], 200);
+    assert_true(groups.selected[0] < 100);
+    report_groups_finish(&groups);
+    profile_delete(profile);
+}
+
 int
 main(void)
 {
@@ -436,6 +491,8 @@ main(void)
         cmocka_unit_test(ratios__what_makes_sense__found),
         cmocka_unit_test(ratios__few_hits__none),
         cmocka_unit_test(outside__hits_in_no_row__have_one_and_count_in_shares),
+        cmocka_unit_test(outside__by_source__in_its_row_or_beside_it),
+        cmocka_unit_test(outside__filtered__no_row_and_shares_of_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
