@@ -138,7 +138,7 @@ function hitsOf(source) {
       row += next();
       hits[row] = next();
     }
-    let total = 0;
+    let total = Number(sources[source].outside); // shares are of all hits, those in no row too
     for (let row = 0; row < rowCount; row++) total += hits[row];
     hitsBySource[source] = { hits, total };
   }

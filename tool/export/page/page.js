@@ -32,7 +32,7 @@ function showStatistics() {
   const warnings = data.lines.filter((line) => line.startsWith("ntprof: warning")).length;
   document.querySelector("#statistics .more").textContent = "statistics" +
     (warnings > 0 ? `, ${warnings} ${warnings === 1 ? "warning" : "warnings"}` : "");
-  $("limits").textContent = (data.lines[0] || "No source, no statistics.").replace(/^ntprof: /, "");
+  $("summary").textContent = (data.lines[0] || "No source, no statistics.").replace(/^ntprof: /, "");
   const table = $("statistics-table");
   const head = make("tr");
   for (const title of ["source", ...STATISTICS]) head.append(make("th", "", title));
