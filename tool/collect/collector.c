@@ -731,20 +731,11 @@ collector_fold(struct collector *collector)
 static bool
 collector_ask(struct collector *collector, uint32_t source)
 {
-    const char *const *const names = collector->options.names;
     ntprof_source_info *const info = &collector->statistics[source];
 
     info->size = sizeof(*info);
-    if (!NT_SUCCESS(ntprof_source_get(collector->options.session,
-                                      collector->options.sources[source], info))) {
-        return false;
-    }
-    /* A name that does not fit would be another one's too. */
-    if (names != NULL && names[source] != NULL &&
-        strlen(names[source]) < sizeof(info->name)) {
-        snprintf(info->name, sizeof(info->name), "%s", names[source]);
-    }
-    return true;
+    return NT_SUCCESS(ntprof_source_get(collector->options.session,
+                                        collector->options.sources[source], info));
 }
 
 /*
@@ -792,11 +783,15 @@ static bool
 snapshot_sources(struct collector *collector, struct profile *profile,
                  enum snapshot kind)
 {
+    const char *const *const names = collector->options.names;
     bool complete =
         collector->ended || kind == SNAPSHOT_REPEAT || collector_read(collector);
 
     for (size_t i = 0; complete && i < collector->options.source_count; i++) {
-        complete = naming_add_source(profile, &collector->statistics[i],
+        const ntprof_source_info *const info = &collector->statistics[i];
+        const char *const name = names != NULL ? names[i] : NULL;
+
+        complete = naming_add_source(profile, info, name != NULL ? name : info->name,
                                      !collector->options.user);
     }
     return complete;

@@ -189,10 +189,10 @@ naming_get(struct naming *naming, size_t number)
 
 bool
 naming_add_source(struct profile *profile, const ntprof_source_info *info,
-                  bool user_left_out)
+                  const char *name, bool user_left_out)
 {
     const struct profile_source column = {
-        .name = info->name,
+        .name = name,
         .nt_name = info->nt_name,
         .unit = info->unit == NTPROF_UNIT_100NS ? "100ns" : "events",
         .kernel_included = info->kernel_included != 0,

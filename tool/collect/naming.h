@@ -38,7 +38,7 @@ void naming_end(struct naming *naming);
 
 /* Adds a source of the session as a column, with its statistics. False: out of memory. */
 bool naming_add_source(struct profile *profile, const ntprof_source_info *info,
-                       bool user_left_out);
+                       const char *name, bool user_left_out);
 
 /*
  * Before the rows of a profile: reads the perf maps of processes with hits since then, each file once, also if
