@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * breakpoint.c - a function whose each call is one hit: what all of a hit's handling takes of the
- * caller's time, and when the caller's counter shows it.
+ * breakpoint.c - a function whose each call is one hit: what all of a hit's handling
+ * takes of the caller's time, and when the caller's counter shows it.
  *
  *   breakpoint cost HOW CALLS
  *   breakpoint delay BACKEND MEMORY CALLS
  *
- *   HOW      "none"; "event": a bare event of the kernel's, of which nobody is told; else the back end
- *            that counts each call
+ *   HOW      "none"; "event": a bare event of the kernel's, of which nobody is told;
+ *            else the back end that counts each call
  *   MEMORY   "pages": the counters are whole pages; "small": four of them in a page
  *   CALLS    cost: rounded up to whole batches
  *
- * The function is at 0x10000000, so that others can set a breakpoint on it: `perf record -c 1 -e
- * mem:0x10000000:x -- breakpoint cost none 1000`. Calls come in batches with a pause, or the kernel
- * would take them for a storm and stop the event.
+ * The function is at 0x10000000, so that others can set a breakpoint on it: `perf
+ * record -c 1 -e mem:0x10000000:x -- breakpoint cost none 1000`. Calls come in batches
+ * with a pause, or the kernel would take them for a storm and stop the event.
  *
- * Cost prints one line as bench/programs/work.c does, with the hits that were counted, the median of the
- * batches' processor time (who takes the processor away is not in it), and the session's own time. Delay
- * prints a line for each call; 0 ns: when the call returned, the counter had been incremented already.
+ * Cost prints one line as bench/programs/work.c does, with the hits that were counted,
+ * the median of the batches' processor time (who takes the processor away is not in
+ * it), and the session's own time. Delay prints a line for each call; 0 ns: when the
+ * call returned, the counter had been incremented already.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -152,7 +153,8 @@ open_event(struct breakpoint *breakpoint)
 static NTSTATUS
 start_profile(struct breakpoint *breakpoint)
 {
-    /* So many bytes of code, of four for each counter, need as many bytes of counters. */
+    /* So many bytes of code, of four for each counter, need as many bytes of counters.
+     */
     const ULONG bytes = breakpoint->pages ? (ULONG)sysconf(_SC_PAGESIZE) : 16;
     KPROFILE_SOURCE source;
     HANDLE profile;

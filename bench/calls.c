@@ -4,19 +4,21 @@
  *
  *   calls BACKEND TURNS MEMORY PROCESSES LIVE...
  *
- *   BACKEND    "sim": a simulated machine, polled and so at rest, without a thread or an interrupt that
- *              disturbs; else a real one, whose clock hits meanwhile
- *   MEMORY     "shared": buffers of ntprof_buffer_alloc, a page each; "slices": pages of one such
- *              buffer; "pages": whole pages of the program's own; "plain": small ones in one array
+ *   BACKEND    "sim": a simulated machine, polled and so at rest, without a thread or
+ *              an interrupt that disturbs; else a real one, whose clock hits meanwhile
+ *   MEMORY     "shared": buffers of ntprof_buffer_alloc, a page each; "slices": pages
+ *              of one such buffer; "pages": whole pages of the program's own; "plain":
+ *              small ones in one array
  *   PROCESSES  1: all profiles are of this process; else of so many that do nothing
  *   LIVE       how many profiles are started while calls are timed, in ascending order
  *
- * Regions lie one behind the other. Some of the started profiles, spread over all, are the ones that are
- * stopped and started again; another is created and closed. Each turn goes through all of LIVE.
+ * Regions lie one behind the other. Some of the started profiles, spread over all, are
+ * the ones that are stopped and started again; another is created and closed. Each turn
+ * goes through all of LIVE.
  *
- * Prints lines for each LIVE and turn: name, LIVE, ns. Of a pair of calls it is the median of batches,
- * of start and of stop alone the median of calls; of all-start and all-stop it is all of the last
- * LIVE's calls together.
+ * Prints lines for each LIVE and turn: name, LIVE, ns. Of a pair of calls it is the
+ * median of batches, of start and of stop alone the median of calls; of all-start and
+ * all-stop it is all of the last LIVE's calls together.
  */
 #include <inttypes.h>
 #include <ntprof/ntprof.h>
@@ -304,7 +306,8 @@ open_processes(struct calls *calls)
     return STATUS_SUCCESS;
 }
 
-/* All of it is used before, as memory of a program is: a page without contents is never copied. */
+/* All of it is used before, as memory of a program is: a page without contents is never
+ * copied. */
 static ULONG *
 make_memory(const struct memory_kind *kind, size_t bytes)
 {

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drain.c - what it costs to deliver one hit: from a record in a ring to a counter and the statistics.
+ * drain.c - what it costs to deliver one hit: from a record in a ring to a counter and
+ * the statistics.
  *
  *   drain ROUNDS STORM_MS
  *
- * Each round, a thread on each processor makes a storm of hits; then the events are stopped, the
- * records age until they are due, and the processor time of one ntprof_session_poll is taken. Two
- * storms: the clock, whose hits spread over code while the data of the threads push the profiler's own
- * out of the caches, and then a breakpoint, whose hits all fall into one counter. The profiles are
- * those that `ntprof run` would start for this process: one for each mapping with code.
+ * Each round, a thread on each processor makes a storm of hits; then the events are
+ * stopped, the records age until they are due, and the processor time of one
+ * ntprof_session_poll is taken. Two storms: the clock, whose hits spread over code
+ * while the data of the threads push the profiler's own out of the caches, and then a
+ * breakpoint, whose hits all fall into one counter. The profiles are those that `ntprof
+ * run` would start for this process: one for each mapping with code.
  *
- * Prints a line for each round: kind, hits, ns. The library's internals are linked in for the number
- * of hits: asking a session for its statistics would deliver more of them.
+ * Prints a line for each round: kind, hits, ns. The library's internals are linked in
+ * for the number of hits: asking a session for its statistics would deliver more of
+ * them.
  */
 #include "api/api.h"
 #include "ke/ke.h"

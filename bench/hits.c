@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hits.c - what one hit costs among so many started profiles: in the interrupt, or when it is delivered.
+ * hits.c - what one hit costs among so many started profiles: in the interrupt, or when
+ * it is delivered.
  *
  *   hits BACKEND SHAPE PROFILES...
  *
- *   BACKEND   "bpf": time of the session's program, as the kernel keeps it, and before that the time
- *             of an empty program, which is that of the kernel's own clock, and that of one that does the
- *             least that can be done; "perf": processor time of ntprof_session_poll
+ *   BACKEND   "bpf": time of the session's program, as the kernel keeps it, and before
+ *             that the time of an empty program, which is that of the kernel's own
+ *             clock, and that of one that does the least that can be done; "perf":
+ *             processor time of ntprof_session_poll
  *   SHAPE     "spread": each profile has a region of its own; "same": all have the same
  *   PROFILES  how many are started, in ascending order
  *
- * A worker jumps at random among as many pieces of code as there are regions, and the clock hits it,
- * fast. So each hit is in another profile than the one before, whose part of the index and whose counters,
- * a cache line for each profile, nothing has touched for long. The counters are live: no deliveries bring
- * other memory up to date. All is on one processor.
+ * A worker jumps at random among as many pieces of code as there are regions, and the
+ * clock hits it, fast. So each hit is in another profile than the one before, whose
+ * part of the index and whose counters, a cache line for each profile, nothing has
+ * touched for long. The counters are live: no deliveries bring other memory up to date.
+ * All is on one processor.
  *
- * Prints a line for each of PROFILES, or several: kind, profiles, hits, ns, and by how much the counters
- * grew. The first of several touches memory that nothing has touched.
+ * Prints a line for each of PROFILES, or several: kind, profiles, hits, ns, and by how
+ * much the counters grew. The first of several touches memory that nothing has touched.
  */
 #include <inttypes.h>
 #include <linux/bpf.h>
@@ -232,7 +235,8 @@ read_run_time(int fd, struct run_time *time)
     return type == BPF_PROG_TYPE_PERF_EVENT;
 }
 
-/* The session's program for events: the only one that this process has. -1: there is none. */
+/* The session's program for events: the only one that this process has. -1: there is
+ * none. */
 static int
 find_program(void)
 {
@@ -286,8 +290,8 @@ make_lines(size_t pieces)
 }
 
 /*
- * The least that can be done: ask whose hit it is, and increment a counter whose place follows from the
- * address, with neither a search nor statistics.
+ * The least that can be done: ask whose hit it is, and increment a counter whose place
+ * follows from the address, with neither a search nor statistics.
  */
 static int
 load_direct(const struct hits *hits, size_t pieces, int lines)
@@ -514,7 +518,8 @@ measure_profiles(struct hits *hits, const size_t *profiles, size_t count, bool c
 
 /* ---- all of it ---- */
 
-/* Whoever else wants the processor would be hit in our worker's place. Without the right to it, as it is. */
+/* Whoever else wants the processor would be hit in our worker's place. Without the
+ * right to it, as it is. */
 static void
 prefer(pthread_t thread, int priority)
 {

@@ -4,10 +4,10 @@
  *
  *   rows ROWS IMAGES FILE [SEED [HITS]]
  *
- * Each image has its share of the rows at addresses 16 bytes apart, a function for every eight of them
- * with three source lines, and hits that fall off steeply, as those of real programs do. With HITS each
- * row has about so many instead. Some functions have no name. Four processes; two sources, time and
- * page-faults.
+ * Each image has its share of the rows at addresses 16 bytes apart, a function for
+ * every eight of them with three source lines, and hits that fall off steeply, as those
+ * of real programs do. With HITS each row has about so many instead. Some functions
+ * have no name. Four processes; two sources, time and page-faults.
  */
 #include "profile/pprof.h"
 #include "util/number.h"

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk.c - the core's counting routine beside the obvious one: a walk along the list of all started
- * profiles, comparing each, as the counting routines of NT and of ReactOS do.
+ * walk.c - the core's counting routine beside the obvious one: a walk along the list of
+ * all started profiles, comparing each, as the counting routines of NT and of ReactOS
+ * do.
  *
  *   walk PROFILES HITS WALKED_HITS
  *
- * Both count the same hits, at random, each in one of the profiles, whose regions lie one behind the other; the
- * walk, which takes long, only the first WALKED_HITS of them. Afterwards the counters of these are
- * compared. Prints lines: kind, profiles, hits, ns.
+ * Both count the same hits, at random, each in one of the profiles, whose regions lie
+ * one behind the other; the walk, which takes long, only the first WALKED_HITS of them.
+ * Afterwards the counters of these are compared. Prints lines: kind, profiles, hits,
+ * ns.
  *
  * The core is linked in and called as a HAL calls it: nothing but the routine is timed.
  */

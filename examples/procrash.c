@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * procrash.c - two published ways to make old NT write outside a profile's counters, contained.
+ * procrash.c - two published ways to make old NT write outside a profile's counters,
+ * contained.
  *
  *   procrash 1|2 [--nt VERSION] [--abi x64|x86] [--corrupt]
  *
- *   1  NT 3.10 to 1607: the check of the buffer's size forgets a partial bucket at the end
+ *   1  NT 3.10 to 1607: the check of the buffer's size forgets a partial bucket at the
+ *      end
  *   2  NT 6.2 to 1803: the end of the region is taken as inside
  *
- * The one counter is at the very end of a page, and no page is behind it: NT stops with a bug check.
- * With --corrupt it is in the middle of a page, and NT corrupts memory in silence. Here nothing
- * outside the counter is written: the session says what NT would have done, and stops. VERSION is as
- * ntprof_nt_version_lookup takes it, newest if not given.
+ * The one counter is at the very end of a page, and no page is behind it: NT stops with
+ * a bug check. With --corrupt it is in the middle of a page, and NT corrupts memory in
+ * silence. Here nothing outside the counter is written: the session says what NT would
+ * have done, and stops. VERSION is as ntprof_nt_version_lookup takes it, newest if not
+ * given.
  *
- * Exit status: 0 if what was published for this version happened, 1 if not, 2 for usage. Written from
- * the published description alone (docs/behaviour.md, B); public headers only.
+ * Exit status: 0 if what was published for this version happened, 1 if not, 2 for
+ * usage. Written from the published description alone (docs/behaviour.md, B); public
+ * headers only.
  */
 #include <ntprof/ntprof.h>
 
@@ -35,8 +39,9 @@ enum {
     LOW_ADDRESS = 0x10000000 /* a 32-bit program of NT could have it */
 };
 
-/* What is executed: a step that returns at once, and a loop that goes round as often as it is told.
- * The step's one instruction, and the loop's first, are where breakpoints are. */
+/* What is executed: a step that returns at once, and a loop that goes round as often as
+ * it is told. The step's one instruction, and the loop's first, are where breakpoints
+ * are. */
 __asm__(".pushsection .text\n"
         "code_step:\n"
         "    ret\n"
@@ -227,7 +232,8 @@ open_session(struct procrash *crash)
     return true;
 }
 
-/* A breakpoint hits at each execution of one instruction, so nothing is left to chance. */
+/* A breakpoint hits at each execution of one instruction, so nothing is left to chance.
+ */
 static bool
 find_breakpoint(const struct procrash *crash, const char *address,
                 KPROFILE_SOURCE *source)

@@ -58,7 +58,8 @@ work(void)
     return sum;
 }
 
-/* Hits of the function that begins at start: from there to the next function, or the end. */
+/* Hits of the function that begins at start: from there to the next function, or the
+ * end. */
 static ULONG64
 hits_of(const ULONG *counters, const char *start, const char *other)
 {

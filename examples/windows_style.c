@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * windows_style.c - a program as they are written for Windows: it profiles a section of its own code,
- * with NT's names, types and order of calls and nothing else. C and C++; public headers only.
+ * windows_style.c - a program as they are written for Windows: it profiles a section of
+ * its own code, with NT's names, types and order of calls and nothing else. C and C++;
+ * public headers only.
  *
- *   cc -O2 windows_style.c -o windows_style $(pkg-config --cflags --libs ntprof) && ./windows_style
+ *   cc -O2 windows_style.c -o windows_style $(pkg-config --cflags --libs ntprof) &&
+ *   ./windows_style
  *
- * It needs no right. Setting an interval does; without it the program says so and goes on.
+ * It needs no right. Setting an interval does; without it the program says so and goes
+ * on.
  */
 #include <ntprof/ntprof.h>
 
@@ -18,7 +21,8 @@
 #define ENOUGH_HITS 20
 #define MOST_ROUNDS 200
 
-/* On Windows: #pragma code_seg(".profiled"). The linker gives the section's ends here. */
+/* On Windows: #pragma code_seg(".profiled"). The linker gives the section's ends here.
+ */
 #define PROFILED __attribute__((section("profiled"), noinline))
 #ifdef __cplusplus
 extern "C" {
@@ -165,7 +169,8 @@ total(const PROFILE *profile)
     return sum;
 }
 
-/* Zero the buffer, start, work, stop, copy; longer slices until there is something to see. */
+/* Zero the buffer, start, work, stop, copy; longer slices until there is something to
+ * see. */
 static BOOLEAN
 run_profile(PROFILE *profile)
 {

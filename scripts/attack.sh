@@ -336,7 +336,8 @@ row_17_signals() {
 row_18_first_instruction() {
     cat >odd.c <<'C'
 __asm__(".text\n.p2align 4\nbefore:\n ret\n.type before, @function\n.size before, 1\n"
-        ".globl odd\n.type odd, @function\nodd:\n mov $300000000, %ecx\n1: dec %ecx\n jnz 1b\n ret\n.size odd, . - odd\n");
+        ".globl odd\n.type odd, @function\n"
+        "odd:\n mov $300000000, %ecx\n1: dec %ecx\n jnz 1b\n ret\n.size odd, . - odd\n");
 void odd(void);
 int main(void) { odd(); return 0; }
 C
@@ -357,7 +358,11 @@ try() { # ROW USER ATTACKER
     folder=$(mktemp -d "$place/row-XXXXXX")
     chown "$who:$who" "$folder"
     if declare -F "prepare_${row#*_}" >/dev/null; then
-        (cd "$folder" && "prepare_${row#*_}" "$who" "$attacker") || { echo "FAIL $name: not prepared"; failed=$((failed + 1)); return; }
+        if ! (cd "$folder" && "prepare_${row#*_}" "$who" "$attacker"); then
+            echo "FAIL $name: not prepared"
+            failed=$((failed + 1))
+            return
+        fi
     fi
     (cd "$folder" && timeout 300 setpriv --reuid "$who" --regid "$who" --clear-groups \
         bash -c "$row" </dev/null) >"$place/said" 2>&1

@@ -8,7 +8,8 @@ Section 3: each function of include/ntprof/*.h has a page, by its own name, whos
 each parameter, constant and member is told; statuses stand in the header's order, and rules are rules of
 docs/behaviour.md; each page has threads and an example. Examples compile without a warning ($CC or cc).
 Section 5: labels and comments are those of tool/profile/pprof_fields.h, as in docs/format.md; keys of
-a source those that pprof_encode.c writes, members of JSON those of docs/schema. What is installed under several names is what the pages say.
+a source those that pprof_encode.c writes, members of JSON those of docs/schema. What is installed under several
+names is what the pages say.
 
 With --examples the programs among the examples are written to FOLDER, and nothing is checked.
 """

@@ -2,8 +2,9 @@
 /*
  * children.c - children of a test program end with it.
  *
- * A failed assertion leaves a test at once, and a child that waits for the test would go on for ever,
- * holding the pipe that whoever runs the tests reads. Linked into every program with cmocka.
+ * A failed assertion leaves a test at once, and a child that waits for the test would
+ * go on for ever, holding the pipe that whoever runs the tests reads. Linked into every
+ * program with cmocka.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -2,9 +2,10 @@
 /*
  * forking.c - with AddressSanitizer: forks while no other thread allocates.
  *
- * The sanitizer's allocator in gcc 12 knows nothing of fork(): a child that is made while another thread has a lock
- * of the allocator's waits for that lock for ever, as soon as it allocates. A session's thread sleeps nearly always, so
- * a fork waits for a moment at which all others do.
+ * The sanitizer's allocator in gcc 12 knows nothing of fork(): a child that is made
+ * while another thread has a lock of the allocator's waits for that lock for ever, as
+ * soon as it allocates. A session's thread sleeps nearly always, so a fork waits for a
+ * moment at which all others do.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -63,7 +64,8 @@ others_sleep(void)
     return sleep;
 }
 
-/* Of threads that are never at rest, as in a storm, none is waited for longer than about a second. */
+/* Of threads that are never at rest, as in a storm, none is waited for longer than
+ * about a second. */
 static void
 wait_for_others(void)
 {
@@ -74,6 +76,7 @@ wait_for_others(void)
 
 static void __attribute__((constructor)) fork_in_peace(void)
 {
-    /* What a program registers later, and locks before its forks, is done before this. */
+    /* What a program registers later, and locks before its forks, is done before this.
+     */
     (void)pthread_atfork(wait_for_others, NULL, NULL);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guarded.h - memory for tests, between two pages that cannot be touched: who reads or writes one
- * byte behind the end or before the beginning dies at once.
+ * guarded.h - memory for tests, between two pages that cannot be touched: who reads or
+ * writes one byte behind the end or before the beginning dies at once.
  *
- * Every test that passes real memory to a profile takes it from here. (host_sim_map has guards of
- * its own, the library makes what ntprof_buffer_alloc gives, and the examples that are run as tests
- * are programs of users, with memory of malloc's, which a sanitizer guards.) A failure to make
- * memory fails the test.
+ * Every test that passes real memory to a profile takes it from here. (host_sim_map has
+ * guards of its own, the library makes what ntprof_buffer_alloc gives, and the examples
+ * that are run as tests are programs of users, with memory of malloc's, which a
+ * sanitizer guards.) A failure to make memory fails the test.
  */
 #ifndef TESTS_GUARDED_H
 #define TESTS_GUARDED_H
@@ -30,7 +30,8 @@ ULONG *guarded_counters(size_t counters);
 /* guarded_counters_behind - one that begins right behind a guard page. */
 ULONG *guarded_counters_behind(size_t counters);
 
-/* guarded_finish - gives back all buffers. Profiles must be stopped: for the end of a test. */
+/* guarded_finish - gives back all buffers. Profiles must be stopped: for the end of a
+ * test. */
 void guarded_finish(void);
 
 /* ---- pages ---- */
@@ -53,8 +54,8 @@ ULONG *guarded_end(const struct guarded *memory, size_t counters);
 enum { GUARDED_ROOM = 2 * 0x10000 };
 
 /*
- * guarded_within - counters in a part of an area, which end where a page of it begins that cannot be
- * touched until guarded_give_back.
+ * guarded_within - counters in a part of an area, which end where a page of it begins
+ * that cannot be touched until guarded_give_back.
  *
  *   area      a test's own memory, of counters and GUARDED_ROOM bytes or more
  */

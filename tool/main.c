@@ -77,7 +77,8 @@ is_program(const char *path)
            access(path, X_OK) == 0;
 }
 
-/* Is there a program of this name in a folder of PATH? An empty folder is the current one. */
+/* Is there a program of this name in a folder of PATH? An empty folder is the current
+ * one. */
 static bool
 is_on_path(const char *name)
 {
@@ -111,7 +112,8 @@ main(int argc, char **argv)
     char shown[80];
 
     setlocale(LC_CTYPE, "");
-    /* One arena for all threads: what libdw gave back in one is not unmapped, to be faulted in by the next. */
+    /* One arena for all threads: what libdw gave back in one is not unmapped, to be
+     * faulted in by the next. */
     (void)mallopt(M_ARENA_MAX, 1);
     if (argc < 2) {
         return cmd_fail(NULL,
@@ -119,8 +121,8 @@ main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
-            /* A file size limit is a reason not to write, not an end without a word. What
-             * run starts must not know of it: it sees to that signal itself. */
+            /* A file size limit is a reason not to write, not an end without a word.
+             * What run starts must not know of it: it sees to that signal itself. */
             if (commands[i].run != cmd_run) {
                 signal(SIGXFSZ, SIG_IGN);
             }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * measure.c - runs a command and writes what it took, with all that it waited for, to a file.
+ * measure.c - runs a command and writes what it took, with all that it waited for, to a
+ * file.
  *
  *   measure RESULT UID COMMAND [ARGUMENT...]
  *
- * RESULT gets one line: wall and processor time, the largest resident memory and the bytes written
- * (all that went through write calls, temporary files and pipes included). UID 0 changes nothing; any
- * other makes the command an ordinary user's. A program of its own because it is small: a command's
- * peak memory counts from before its exec, so it is never below its parent's.
+ * RESULT gets one line: wall and processor time, the largest resident memory and the
+ * bytes written (all that went through write calls, temporary files and pipes
+ * included). UID 0 changes nothing; any other makes the command an ordinary user's. A
+ * program of its own because it is small: a command's peak memory counts from before
+ * its exec, so it is never below its parent's.
  */
 #include <errno.h>
 #include <grp.h>
@@ -43,7 +45,8 @@ timeval_ns(struct timeval time)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_usec * 1000u;
 }
 
-/* Bytes that a process which ended, and all that it waited for, wrote. 0 if Linux does not tell. */
+/* Bytes that a process which ended, and all that it waited for, wrote. 0 if Linux does
+ * not tell. */
 static uint64_t
 bytes_written(pid_t pid)
 {

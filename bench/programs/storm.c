@@ -3,7 +3,8 @@
  * storm.c - what makes more hits or mappings at once than a profiler may bear.
  *
  * usage: storm faults PROCESSES PAGES   each process touches so many fresh pages
- *        storm mappings COUNT           maps so many executable pages, then works for 3 s
+ *        storm mappings COUNT           maps so many executable pages, then works for 3
+ *                                       s
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * work.c - the work that is profiled: a fixed number of rounds over several kinds of functions.
+ * work.c - the work that is profiled: a fixed number of rounds over several kinds of
+ * functions.
  *
  *   work ROUNDS [THREADS]
  *
- * Each thread does all ROUNDS. Prints one line: what it took, wall and processor time, and a number
- * that depends on all of the work. The wall time begins in main, so that it is the program's alone.
+ * Each thread does all ROUNDS. Prints one line: what it took, wall and processor time,
+ * and a number that depends on all of the work. The wall time begins in main, so that
+ * it is the program's alone.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * embed.c - the core of ntprof in a tiny kernel of its own: two processors with a timer, two
- * processes, and the two tables that the core asks for. README.md beside this file says more.
+ * embed.c - the core of ntprof in a tiny kernel of its own: two processors with a
+ * timer, two processes, and the two tables that the core asks for. README.md beside
+ * this file says more.
  *
- * The core calls these tables and nothing else; libc is here for memory and for printing.
+ * The core calls these tables and nothing else; libc is here for memory and for
+ * printing.
  */
 #include "ex/ex.h"
 
@@ -23,7 +25,8 @@ static BOOLEAN Started[PROCESSORS][PROCESSES + 1]; /* by pid; 0: all processes *
 
 /* ---- host: a kernel without paging, whose only caller is itself ---- */
 
-/* All memory is there and has one address: nothing to lock, and nothing to keep in step. */
+/* All memory is there and has one address: nothing to lock, and nothing to keep in
+ * step. */
 static NTSTATUS
 HostpLockOrMap(void *Context, MDL *Mdl)
 {
@@ -41,7 +44,8 @@ HostpOpenProcess(void *Context, ULONG64 ProcessId, HOST_PROCESS *Process)
     return STATUS_SUCCESS;
 }
 
-/* Plain answers, one a line. What the table leaves out is for user-mode callers alone. */
+/* Plain answers, one a line. What the table leaves out is for user-mode callers alone.
+ */
 /* clang-format off */
 static void *HostpAllocate(void *Context, SIZE_T Bytes) { return calloc(1, Bytes); }
 static void HostpFree(void *Context, void *Memory, SIZE_T Bytes) { free(Memory); }
@@ -90,7 +94,8 @@ HalpQuerySource(void *Context, KPROFILE_SOURCE Source, HAL_SOURCE *Information)
     *Information = (HAL_SOURCE){IsTime, 10000, 10000, 10000, 10000}; /* 100 ns: 1 ms */
 }
 
-/* The timer has one rate. Hits are delivered as they happen, and never during a call below. */
+/* The timer has one rate. Hits are delivered as they happen, and never during a call
+ * below. */
 /* clang-format off */
 static void HalpKeepRate(void *Context, KPROFILE_SOURCE Source, ULONG64 Interval) {}
 static void HalpNothingIsDue(void *Context) {}
@@ -121,7 +126,8 @@ HalpTimerInterrupt(ULONG Processor, ULONG64 ProgramCounter)
     }
 }
 
-/* ---- the kernel at work: three of four ticks in a process, the fourth in its idle loop ---- */
+/* ---- the kernel at work: three of four ticks in a process, the fourth in its idle
+ * loop ---- */
 
 static void
 Tick(ULONG Number)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal.h - the contract between the core and what makes profile interrupts. Freestanding.
+ * hal.h - the contract between the core and what makes profile interrupts.
+ * Freestanding.
  *
  * Down: one HAL_TABLE per back end. Up: KeProfileInterruptWithSource for each hit, by a
  * delivering HAL; a counting HAL counts by itself from ke's index.
@@ -44,9 +45,9 @@ typedef struct _KE_HIT {
 /*
  * KeProfileInterruptWithSource - count a hit in every started profile that matches it.
  *
- * Returns the number of counters incremented. Level: interrupt (no lock, no allocation, no call
- * out). Calls for one processor must not overlap; calls for several may, also with starts and
- * stops. docs/behaviour.md, Hits.
+ * Returns the number of counters incremented. Level: interrupt (no lock, no allocation,
+ * no call out). Calls for one processor must not overlap; calls for several may, also
+ * with starts and stops. docs/behaviour.md, Hits.
  */
 ULONG KeProfileInterruptWithSource(struct _KE_SYSTEM *Ke, const KE_HIT *Hit);
 
@@ -60,25 +61,26 @@ typedef struct _HAL_SOURCE {
 } HAL_SOURCE;
 
 /*
- * HAL_COUNTING - what ke tells a HAL that counts by itself, beside the calls that all have. Such a
- * HAL searches ke's index (ke/index.h) in its own interrupts. A hit that it would rather have counted
- * in its turn among what it notifies, it delivers as others do. Level: passive.
+ * HAL_COUNTING - what ke tells a HAL that counts by itself, beside the calls that all
+ * have. Such a HAL searches ke's index (ke/index.h) in its own interrupts. A hit that
+ * it would rather have counted in its turn among what it notifies, it delivers as
+ * others do. Level: passive.
  */
 typedef struct _HAL_COUNTING {
     ULONG Size; /* sizeof(HAL_COUNTING) */
     ULONG Reserved;
 
     /*
-     * Memory for the index's nodes of one chunk (ke/pool.h), at a whole cache line, where the HAL finds
-     * them by their numbers; what is in it is anything. NULL if there is none. Free gives it back; the
-     * chunk may be asked for again.
+     * Memory for the index's nodes of one chunk (ke/pool.h), at a whole cache line,
+     * where the HAL finds them by their numbers; what is in it is anything. NULL if
+     * there is none. Free gives it back; the chunk may be asked for again.
      */
     void *(*AllocateNodes)(void *Context, ULONG Chunk, SIZE_T Bytes);
     void (*FreeNodes)(void *Context, ULONG Chunk, void *Nodes, SIZE_T Bytes);
 
     /*
-     * Where counters are, as the HAL's interrupts find them, with what they ask of a profile
-     * beside its range: *Location goes into the index as it is.
+     * Where counters are, as the HAL's interrupts find them, with what they ask of a
+     * profile beside its range: *Location goes into the index as it is.
      *
      *   Buffer    in: first counter, as the host mapped it; NULL: there are none
      *   Affinity  in: the profile's, AffinityWords words of 64 processors
@@ -90,9 +92,10 @@ typedef struct _HAL_COUNTING {
      ULONG64 *Location);
 
     /*
-     * Hits of ProcessId, or of all for 0, are searched for from these roots (KI_TREES) on; all 0: not
-     * at all. Comes after Prepare but for 0, and with zeros last: then another process may have
-     * the number. Prepare: STATUS_INSUFFICIENT_RESOURCES, STATUS_PROCESS_IS_TERMINATING.
+     * Hits of ProcessId, or of all for 0, are searched for from these roots (KI_TREES)
+     * on; all 0: not at all. Comes after Prepare but for 0, and with zeros last: then
+     * another process may have the number. Prepare: STATUS_INSUFFICIENT_RESOURCES,
+     * STATUS_PROCESS_IS_TERMINATING.
      */
     NTSTATUS (*PrepareProcess)(void *Context, ULONG64 ProcessId);
     void (*PublishRoots)(void *Context, ULONG64 ProcessId, const ULONG *Roots);
@@ -107,10 +110,11 @@ typedef struct _HAL_TABLE {
     ULONG Capabilities;
 
     /*
-     * Start or stop interrupts of Source on Processor while threads of ProcessId run there; 0: of
-     * all processes. ke calls Start for the first started profile that needs them and Stop after
-     * the last. Start may fail (Linux refuses an event); NT's cannot. Stop returns when no
-     * interrupt that this Start asked for is being handled any more. Level: passive.
+     * Start or stop interrupts of Source on Processor while threads of ProcessId run
+     * there; 0: of all processes. ke calls Start for the first started profile that
+     * needs them and Stop after the last. Start may fail (Linux refuses an event); NT's
+     * cannot. Stop returns when no interrupt that this Start asked for is being handled
+     * any more. Level: passive.
      */
     /* clang-format off */
     NTSTATUS (*StartProfileInterrupt)(void *Context, KPROFILE_SOURCE Source,
@@ -120,9 +124,9 @@ typedef struct _HAL_TABLE {
                                  ULONG64 ProcessId);
 
     /*
-     * Comes after the Starts of one profile, of which there may be none: interrupts that they put off begin on
-     * all those processors now. May fail as Start does; then each of them is stopped. NULL: none is put
-     * off. Level: passive.
+     * Comes after the Starts of one profile, of which there may be none: interrupts
+     * that they put off begin on all those processors now. May fail as Start does; then
+     * each of them is stopped. NULL: none is put off. Level: passive.
      */
     /* clang-format off */
     NTSTATUS (*BeginProfileInterrupts)(void *Context, KPROFILE_SOURCE Source,
@@ -135,12 +139,14 @@ typedef struct _HAL_TABLE {
     /* HalSetSystemInformation, class 0, on all processors: clamps, never fails. */
     void (*SetInterval)(void *Context, KPROFILE_SOURCE Source, ULONG64 Interval);
 
-    /* Deliver every hit that happened before the call; nothing within a delivery, which is in the
-     * order of time by itself. Comes before each start and stop. Level: passive. */
+    /* Deliver every hit that happened before the call; nothing within a delivery, which
+     * is in the order of time by itself. Comes before each start and stop. Level:
+     * passive. */
     void (*Flush)(void *Context);
 
-    /* Return when every call of KeProfileInterruptWithSource that began before has returned; ke
-     * frees what it has unlinked after it. Not needed within a delivery. Level: passive. */
+    /* Return when every call of KeProfileInterruptWithSource that began before has
+     * returned; ke frees what it has unlinked after it. Not needed within a delivery.
+     * Level: passive. */
     void (*Synchronize)(void *Context);
 
     /* With HAL_COUNTS_ITSELF, else NULL. */

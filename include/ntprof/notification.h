@@ -15,22 +15,25 @@ extern "C" {
 
 enum {
     /* A process came to be: forked (parent_pid), or watched from now on (parent_pid 0).
-     * One NTPROF_IMAGE_MAP for each mapping that it begins with follows. pid 0 is no process, but
-     * what idle processors run: ntprof_session_watch, all processes. */
+     * One NTPROF_IMAGE_MAP for each mapping that it begins with follows. pid 0 is no
+     * process, but what idle processors run: ntprof_session_watch, all processes. */
     NTPROF_PROCESS_START = 1,
-    /* It runs a new program; NTPROF_IMAGE_UNMAP for each mapping came before; name is set. */
+    /* It runs a new program; NTPROF_IMAGE_UNMAP for each mapping came before; name is
+     * set. */
     NTPROF_PROCESS_EXEC = 2,
     /* The main thread's name changed; name is set. */
     NTPROF_PROCESS_NAME = 3,
-    /* The last thread ended; NTPROF_IMAGE_UNMAP for each mapping came before. Right after
-     * NTPROF_PROCESS_EXEC, without a mapping between: it lives, but runs a set-user-ID program
-     * with more rights than the session's opener, and Linux measures it no more. */
+    /* The last thread ended; NTPROF_IMAGE_UNMAP for each mapping came before. Right
+     * after NTPROF_PROCESS_EXEC, without a mapping between: it lives, but runs a
+     * set-user-ID program with more rights than the session's opener, and Linux
+     * measures it no more. */
     NTPROF_PROCESS_EXIT = 4,
     /* Memory that can be executed was mapped, or made executable. */
     NTPROF_IMAGE_MAP = 5,
-    /* A mapping is gone: replaced by another, or its process ended or ran a new program.
-     * A mapping replaced in part is unmapped whole and what is left of it mapped again.
-     * A bare munmap() is not told by Linux; it shows when something takes its place. */
+    /* A mapping is gone: replaced by another, or its process ended or ran a new
+     * program. A mapping replaced in part is unmapped whole and what is left of it
+     * mapped again. A bare munmap() is not told by Linux; it shows when something takes
+     * its place. */
     NTPROF_IMAGE_UNMAP = 6,
     /* Records were lost (count is set): notifications may be missing. */
     NTPROF_RECORDS_LOST = 7
@@ -70,17 +73,17 @@ typedef struct ntprof_notification {
 
 /*
  * ntprof_notify - called on the thread that delivers (the session's own, or the one in
- * ntprof_session_poll/flush), one call at a time. It may make any Nt call on its session: a
- * profile started here misses no hit that happened after the event, and counts none from
- * before it. It must not close the session.
+ * ntprof_session_poll/flush), one call at a time. It may make any Nt call on its
+ * session: a profile started here misses no hit that happened after the event, and
+ * counts none from before it. It must not close the session.
  *
  * It must return: not leave by longjmp, an exception or pthread_exit, and not call the
  * session on another stack than its own. A session whose notification was left is lost.
  * Its next call on the same thread, from above on the stack, or any call if the thread
- * ended, notices that: it and all later ones fail (calls of NT with STATUS_INVALID_HANDLE,
- * others with STATUS_INVALID_PARAMETER), ntprof_session_error tells why, and
- * ntprof_session_close leaves its memory. Until it is noticed, other threads that use the
- * session wait.
+ * ended, notices that: it and all later ones fail (calls of NT with
+ * STATUS_INVALID_HANDLE, others with STATUS_INVALID_PARAMETER), ntprof_session_error
+ * tells why, and ntprof_session_close leaves its memory. Until it is noticed, other
+ * threads that use the session wait.
  */
 typedef void ntprof_notify(void *context, const ntprof_notification *notification);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nt_names_begin.h - with NTPROF_PREFIXED, NT's names get the prefix ntprof_ from here to
- * nt_names_end.h; without it, nothing. For the other headers: see ntprof.h.
+ * nt_names_begin.h - with NTPROF_PREFIXED, NT's names get the prefix ntprof_ from here
+ * to nt_names_end.h; without it, nothing. For the other headers: see ntprof.h.
  *
- * Included many times, so it has no guard. Both files have the same names in the same order.
+ * Included many times, so it has no guard. Both files have the same names in the same
+ * order.
  */
 #ifdef NTPROF_PREFIXED
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nt_names_check.h - the first header that a unit includes decides whether NT's names have the prefix
- * ntprof_; both in one unit would be two sets of types, of which guards let only the first in. For the
- * other headers, each time that they are included: so it has no guard.
+ * nt_names_check.h - the first header that a unit includes decides whether NT's names
+ * have the prefix ntprof_; both in one unit would be two sets of types, of which guards
+ * let only the first in. For the other headers, each time that they are included: so it
+ * has no guard.
  */
 #ifdef NTPROF_PREFIXED
 #ifdef NTPROF_NAMES_PLAIN

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* nt_names_end.h - whatever nt_names_begin.h renamed has its own meaning again, if it had any. */
+/* nt_names_end.h - whatever nt_names_begin.h renamed has its own meaning again, if it
+ * had any. */
 #ifdef NTPROF_PREFIXED
 
 #pragma pop_macro("UCHAR")

@@ -2,17 +2,18 @@
 /*
  * nt_profile.h - NT's profile calls, with NT's names and argument order.
  *
- * Each call works on the calling thread's session (ntprof_session_use), else on a default
- * session that opens by itself at the first call. All calls may be made by any thread, and
- * by a notification callback, but not by a signal handler: it may have interrupted a thread
- * that holds the session's lock. Level: passive (they may block).
+ * Each call works on the calling thread's session (ntprof_session_use), else on a
+ * default session that opens by itself at the first call. All calls may be made by any
+ * thread, and by a notification callback, but not by a signal handler: it may have
+ * interrupted a thread that holds the session's lock. Level: passive (they may block).
  *
- * A call that fails changes nothing and leaves its outputs untouched. Statuses are listed
- * in the order in which they are checked, by the rules of the newest version with all known
- * defects mended; ntprof_session_options.nt_version picks another's, and docs/behaviour.md says
- * what differs. Rule ids name its rows. Any call but NtClose gives STATUS_SYSTEM_SHUTDOWN first of
- * all once the session has halted (ntprof_session_info.halt), and STATUS_INVALID_SYSTEM_SERVICE in
- * a session of a version that lacks it.
+ * A call that fails changes nothing and leaves its outputs untouched. Statuses are
+ * listed in the order in which they are checked, by the rules of the newest version
+ * with all known defects mended; ntprof_session_options.nt_version picks another's, and
+ * docs/behaviour.md says what differs. Rule ids name its rows. Any call but NtClose
+ * gives STATUS_SYSTEM_SHUTDOWN first of all once the session has halted
+ * (ntprof_session_info.halt), and STATUS_INVALID_SYSTEM_SERVICE in a session of a
+ * version that lacks it.
  */
 #ifndef NTPROF_NT_PROFILE_H
 #define NTPROF_NT_PROFILE_H
@@ -26,7 +27,8 @@
 extern "C" {
 #endif
 
-/* KPROFILE_SOURCE - NT's numbers; from 0x1000 on ntprof's own. See <ntprof/source.h>. */
+/* KPROFILE_SOURCE - NT's numbers; from 0x1000 on ntprof's own. See <ntprof/source.h>.
+ */
 typedef ULONG KPROFILE_SOURCE;
 
 enum {
@@ -69,7 +71,8 @@ enum {
 /* Log2 of the smallest (4 bytes) and of the largest (2 GB) bucket. */
 enum { PROFILE_BUCKET_LOG2_MIN = 2, PROFILE_BUCKET_LOG2_MAX = 31 };
 
-/* Access rights. NtCurrentProcess - the pseudo handle of the calling process; never closed. */
+/* Access rights. NtCurrentProcess - the pseudo handle of the calling process; never
+ * closed. */
 #ifdef NTPROF_PREFIXED
 #define ntprof_PROFILE_CONTROL 0x0001u
 #define ntprof_PROFILE_ALL_ACCESS 0x000F0001u
@@ -104,35 +107,35 @@ enum { PROFILE_BUCKET_LOG2_MIN = 2, PROFILE_BUCKET_LOG2_MAX = 31 };
  *   Process        in: handle with PROCESS_QUERY_INFORMATION, or NULL for all processes
  *   ProfileBase    in: first byte of the region
  *   ProfileSize    in: bytes, 0..; a region of 0 bytes never counts
- *   BucketSize     in: log2 of the bucket's bytes, 2..31. In an x86 session 0 too: ProfileBase is
- *                  then the selector of a code segment, below 0x10000, and the region the first
- *                  ProfileSize bytes of it, in buckets of a size that BufferSize gives
- *                  (create-segment-*); 0..31 with NTPROF_SESSION_FINE_BUCKETS
- *   Buffer         in: ULONG counters, 4-byte aligned, kept by the caller until the profile
- *                  is closed; not zeroed by this call
+ *   BucketSize     in: log2 of the bucket's bytes, 2..31. In an x86 session 0 too:
+ *                  ProfileBase is then the selector of a code segment, below 0x10000,
+ *                  and the region the first ProfileSize bytes of it, in buckets of a
+ *                  size that BufferSize gives (create-segment-*); 0..31 with
+ *                  NTPROF_SESSION_FINE_BUCKETS
+ *   Buffer         in: ULONG counters, 4-byte aligned, kept by the caller until the
+ *                  profile is closed; not zeroed by this call
  *   BufferSize     in: bytes, 1..; needs 4 bytes for each whole or partial bucket
  *   ProfileSource  in: what interrupts
  *   GroupCount     in: elements of AffinityArray; 0 for all active processors
  *   AffinityArray  in: the processors, each active; ignored if GroupCount is 0
  *
- * STATUS_INVALID_PARAMETER_7        BufferSize is 0
- * STATUS_INVALID_PARAMETER          BucketSize outside 2..31, and no segment
- * STATUS_BUFFER_TOO_SMALL           fewer counters than buckets (exact, in 64 bits)
- * STATUS_BUFFER_OVERFLOW            ProfileBase + ProfileSize wraps, or is exactly 2^width
- * STATUS_NOT_SUPPORTED              the HAL does not have ProfileSource
- * STATUS_ACCESS_VIOLATION           ProfileHandle is no user memory that can be written
+ * STATUS_INVALID_PARAMETER_7 BufferSize is 0 STATUS_INVALID_PARAMETER BucketSize
+ * outside 2..31, and no segment STATUS_BUFFER_TOO_SMALL fewer counters than buckets
+ * (exact, in 64 bits) STATUS_BUFFER_OVERFLOW ProfileBase + ProfileSize wraps, or is
+ * exactly 2^width STATUS_NOT_SUPPORTED the HAL does not have ProfileSource
+ * STATUS_ACCESS_VIOLATION ProfileHandle is no user memory that can be written
  * STATUS_DATATYPE_MISALIGNMENT, STATUS_ACCESS_VIOLATION
- *                                   Buffer is not 4-byte aligned; no user memory that can be
- *                                   written
+ *                                   Buffer is not 4-byte aligned; no user memory that
+ *                                   can be written
  * STATUS_DATATYPE_MISALIGNMENT, STATUS_ACCESS_VIOLATION
- *                                   AffinityArray is not 4-byte aligned; no user memory that
- *                                   can be read
+ *                                   AffinityArray is not 4-byte aligned; no user memory
+ *                                   that can be read
  * STATUS_INVALID_PARAMETER          bad Group, empty Mask, inactive processor, Reserved
  * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED
  *                                   Process
- * STATUS_PRIVILEGE_NOT_HELD         Process is NULL, ProfileBase a user address, and the
+ * STATUS_PRIVILEGE_NOT_HELD Process is NULL, ProfileBase a user address, and the
  *                                   caller may not open processor-wide events
- * STATUS_ACCESS_DENIED              the region reaches into kernel space and the caller may
+ * STATUS_ACCESS_DENIED the region reaches into kernel space and the caller may
  *                                   not measure the kernel
  * STATUS_INSUFFICIENT_RESOURCES     no memory for object or handle
  *
@@ -146,10 +149,11 @@ NTSTATUS NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileB
 /*
  * NtCreateProfile - the same for the processors of the caller's current group.
  *
- *   Affinity  in: bit n is processor n of the group; all ones for its active processors; 0 is
- *             STATUS_INVALID_PARAMETER
+ *   Affinity  in: bit n is processor n of the group; all ones for its active
+ *             processors; 0 is STATUS_INVALID_PARAMETER
  *
- * Parameters and statuses otherwise as NtCreateProfileEx. Source: docs/behaviour.md, Create.
+ * Parameters and statuses otherwise as NtCreateProfileEx. Source: docs/behaviour.md,
+ * Create.
  */
 NTSTATUS NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
                          SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer,
@@ -161,43 +165,47 @@ NTSTATUS NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBas
  *
  *   ProfileHandle  in: profile handle with access PROFILE_CONTROL
  *
- * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED  the handle
- * STATUS_PROFILING_NOT_STOPPED   already started
- * STATUS_PROFILING_AT_LIMIT      8192 x active processors are started in this session
- * STATUS_INSUFFICIENT_RESOURCES  no memory for the kernel profile; more of the buffer is
+ * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED the handle
+ * STATUS_PROFILING_NOT_STOPPED already started STATUS_PROFILING_AT_LIMIT 8192 x active
+ * processors are started in this session STATUS_INSUFFICIENT_RESOURCES no memory for
+ * the kernel profile; more of the buffer is
  *                                needed than an MDL can describe
  * STATUS_ACCESS_VIOLATION, STATUS_WORKING_SET_QUOTA  the buffer cannot be locked
  * STATUS_INSUFFICIENT_RESOURCES  the buffer cannot be mapped
  * STATUS_ACCESS_DENIED, STATUS_PRIVILEGE_NOT_HELD, STATUS_INSUFFICIENT_RESOURCES,
  * STATUS_PROCESS_IS_TERMINATING, STATUS_NOT_SUPPORTED
- *                                the HAL cannot start the source: for this process, for all
- *                                processes, for want of descriptors or memory, because the
- *                                process is ending, for another reason. NT has no such
- *                                failure; Linux may refuse an event (decisions/0003)
+ *                                the HAL cannot start the source: for this process, for
+ *                                all processes, for want of descriptors or memory,
+ *                                because the process is ending, for another reason. NT
+ *                                has no such failure; Linux may refuse an event
+ *                                (decisions/0003)
  *
- * Whole pages of Buffer that are private memory, and memory of ntprof_buffer_alloc, are live:
- * a hit is there as soon as it is counted. To all else (parts of pages, stacks, files, memory
- * shared already) hits are added at stop, at ntprof_source_get and ntprof_session_flush, and while
- * started at least twice a second by the session's thread, or by ntprof_session_poll.
+ * Whole pages of Buffer that are private memory, and memory of ntprof_buffer_alloc, are
+ * live: a hit is there as soon as it is counted. To all else (parts of pages, stacks,
+ * files, memory shared already) hits are added at stop, at ntprof_source_get and
+ * ntprof_session_flush, and while started at least twice a second by the session's
+ * thread, or by ntprof_session_poll.
  *
- * Back end perf opens the process's first interrupts of a source here. So that no thread is missed, it waits
- * until those that run, and may be creating others, have run for half a millisecond more, once for all processors;
- * threads that get none meanwhile may make that a few tenths of a second.
+ * Back end perf opens the process's first interrupts of a source here. So that no
+ * thread is missed, it waits until those that run, and may be creating others, have run
+ * for half a millisecond more, once for all processors; threads that get none meanwhile
+ * may make that a few tenths of a second.
  *
- * While started, live pages are the library's. What the caller writes there in the very instant of
- * start or stop is lost. It must not give them to madvise: back ends that count in the interrupt
- * cannot bring a page back that was discarded, and who touches it has SIGBUS. A child forked
- * meanwhile has a copy of its own, as of any private memory. Each buffer may leave its process two
- * mappings more behind it after the stop (of vm.max_map_count), until the caller unmaps it; memory
- * of ntprof_buffer_alloc leaves none.
- * Source: docs/behaviour.md, Start.
+ * While started, live pages are the library's. What the caller writes there in the very
+ * instant of start or stop is lost. It must not give them to madvise: back ends that
+ * count in the interrupt cannot bring a page back that was discarded, and who touches
+ * it has SIGBUS. A child forked meanwhile has a copy of its own, as of any private
+ * memory. Each buffer may leave its process two mappings more behind it after the stop
+ * (of vm.max_map_count), until the caller unmaps it; memory of ntprof_buffer_alloc
+ * leaves none. Source: docs/behaviour.md, Start.
  */
 NTSTATUS NtStartProfile(HANDLE ProfileHandle);
 
 /*
- * NtStopProfile - stop counting. When it returns no counter changes any more, and every hit
- * that happened before the call is counted. Success also if the caller has taken away memory that is
- * not live, or protects it: what could not be added is in ntprof_source_info.unwritten.
+ * NtStopProfile - stop counting. When it returns no counter changes any more, and every
+ * hit that happened before the call is counted. Success also if the caller has taken
+ * away memory that is not live, or protects it: what could not be added is in
+ * ntprof_source_info.unwritten.
  *
  * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED  the handle
  * STATUS_PROFILING_NOT_STARTED   not started
@@ -214,16 +222,16 @@ NTSTATUS NtStopProfile(HANDLE ProfileHandle);
  * STATUS_DATATYPE_MISALIGNMENT   Interval is not 4-byte aligned
  * STATUS_ACCESS_VIOLATION        Interval is no user memory that can be written
  *
- * Any source succeeds. If the memory vanishes between probe and write: STATUS_SUCCESS, as
- * published. Source: docs/behaviour.md, Intervals.
+ * Any source succeeds. If the memory vanishes between probe and write: STATUS_SUCCESS,
+ * as published. Source: docs/behaviour.md, Intervals.
  */
 NTSTATUS NtQueryIntervalProfile(KPROFILE_SOURCE ProfileSource, ULONG *Interval);
 
 /*
  * NtSetIntervalProfile - ask for an interval; note the order of the arguments.
  *
- *   Interval  in: unit as in the query; what the source cannot do is clamped, not refused:
- *             query afterwards
+ *   Interval  in: unit as in the query; what the source cannot do is clamped, not
+ *             refused: query afterwards
  *
  * STATUS_PRIVILEGE_NOT_HELD   the caller may not open processor-wide events
  *
@@ -241,7 +249,8 @@ NTSTATUS NtSetIntervalProfile(ULONG Interval, KPROFILE_SOURCE ProfileSource);
 NTSTATUS NtClose(HANDLE Handle);
 
 /*
- * NtOpenProcess - open a process by its pid; a pid that is used again is another process.
+ * NtOpenProcess - open a process by its pid; a pid that is used again is another
+ * process.
  *
  *   ProcessHandle     out: the handle, with the access asked for
  *   DesiredAccess     in: PROCESS_QUERY_INFORMATION is the access that profiles need
@@ -256,8 +265,8 @@ NTSTATUS NtClose(HANDLE Handle);
  * STATUS_ACCESS_DENIED         Linux does not let the caller look into that process
  * STATUS_INSUFFICIENT_RESOURCES
  *
- * Within a notification a process is found until its exit has been notified, although it may
- * have ended in the meantime.
+ * Within a notification a process is found until its exit has been notified, although
+ * it may have ended in the meantime.
  */
 NTSTATUS NtOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
                        const OBJECT_ATTRIBUTES *ObjectAttributes,
@@ -292,20 +301,21 @@ NTSTATUS NtOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
  *   SourceHandle         in: any handle of the session, or the pseudo handle
  *   TargetProcessHandle  in: as SourceProcessHandle
  *   TargetHandle         out: the new handle; need not be aligned
- *   DesiredAccess        in: what to grant, generic bits too; at most what SourceHandle has
- *   HandleAttributes     in: 0 or OBJ_INHERIT, which is remembered: Linux inherits no handles
- *   Options              in: DUPLICATE_...; with CLOSE_SOURCE SourceHandle is closed if it is open,
- *                        also when the call fails at TargetProcessHandle or later; not if
- *                        SourceProcessHandle is another process
+ *   DesiredAccess        in: what to grant, generic bits too; at most what SourceHandle
+ *                        has
+ *   HandleAttributes     in: 0 or OBJ_INHERIT, which is remembered: Linux inherits no
+ *                        handles
+ *   Options              in: DUPLICATE_...; with CLOSE_SOURCE SourceHandle is closed if
+ *                        it is open, also when the call fails at TargetProcessHandle or
+ *                        later; not if SourceProcessHandle is another process
  *
  * STATUS_ACCESS_VIOLATION       TargetHandle is no user memory that can be written
  * STATUS_INVALID_PARAMETER      unknown bits in Options or HandleAttributes
  * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED
  *                               SourceProcessHandle, then TargetProcessHandle
- * STATUS_NOT_SUPPORTED          one of them is another process, which has no handles here
- * STATUS_INVALID_HANDLE         SourceHandle
- * STATUS_ACCESS_DENIED          DesiredAccess is more than SourceHandle has
- * STATUS_INSUFFICIENT_RESOURCES
+ * STATUS_NOT_SUPPORTED one of them is another process, which has no handles here
+ * STATUS_INVALID_HANDLE SourceHandle STATUS_ACCESS_DENIED DesiredAccess is more than
+ * SourceHandle has STATUS_INSUFFICIENT_RESOURCES
  *
  * Source: docs/behaviour.md, Handles.
  */
@@ -333,7 +343,8 @@ typedef struct _OBJECT_BASIC_INFORMATION {
     LONG64 CreationTime;
 } OBJECT_BASIC_INFORMATION;
 
-/* OBJECT_TYPE_INFORMATION - NT's; the name follows it. What has no meaning here is 0. */
+/* OBJECT_TYPE_INFORMATION - NT's; the name follows it. What has no meaning here is 0.
+ */
 typedef struct _OBJECT_TYPE_INFORMATION {
     UNICODE_STRING TypeName; /* Buffer is behind the structure */
     ULONG TotalNumberOfObjects;
@@ -363,16 +374,19 @@ typedef struct _OBJECT_TYPE_INFORMATION {
 /*
  * NtQueryObject - facts of a handle's object, or of its type.
  *
- *   Handle                   in: any handle of the session, or the pseudo handle; no access is
- *                            needed
+ *   Handle                   in: any handle of the session, or the pseudo handle; no
+ *                            access is needed
  *   ObjectInformationClass   in: ObjectBasicInformation or ObjectTypeInformation
  *   ObjectInformation        out: the structure
- *   ObjectInformationLength  in: bytes; exactly the structure's for basic information, at least
- *                            structure and name with its zero for type information
- *   ReturnLength             out, may be NULL: bytes needed; also set with INFO_LENGTH_MISMATCH
+ *   ObjectInformationLength  in: bytes; exactly the structure's for basic information,
+ *                            at least structure and name with its zero for type
+ *                            information
+ *   ReturnLength             out, may be NULL: bytes needed; also set with
+ *                            INFO_LENGTH_MISMATCH
  *
  * STATUS_DATATYPE_MISALIGNMENT, STATUS_ACCESS_VIOLATION
- *                               ObjectInformation, then ReturnLength: 4-byte aligned, writable
+ *                               ObjectInformation, then ReturnLength: 4-byte aligned,
+ *                               writable
  * STATUS_INVALID_INFO_CLASS
  * STATUS_INVALID_HANDLE
  * STATUS_INFO_LENGTH_MISMATCH
@@ -384,10 +398,11 @@ NTSTATUS NtQueryObject(HANDLE Handle, OBJECT_INFORMATION_CLASS ObjectInformation
                        ULONG *ReturnLength);
 
 /*
- * ntprof_NtCreateProfile310, ntprof_NtQueryIntervalProfile310, ntprof_NtSetIntervalProfile310 -
- * the calls as NT 3.10 and 3.50 had them: no source and no affinity, so ProfileTime on all
- * processors. Parameters and statuses otherwise as the calls above, whose present forms these two
- * versions lack. STATUS_INVALID_SYSTEM_SERVICE in a session of another version.
+ * ntprof_NtCreateProfile310, ntprof_NtQueryIntervalProfile310,
+ * ntprof_NtSetIntervalProfile310 - the calls as NT 3.10 and 3.50 had them: no source
+ * and no affinity, so ProfileTime on all processors. Parameters and statuses otherwise
+ * as the calls above, whose present forms these two versions lack.
+ * STATUS_INVALID_SYSTEM_SERVICE in a session of another version.
  */
 NTSTATUS ntprof_NtCreateProfile310(HANDLE *ProfileHandle, HANDLE Process,
                                    PVOID ProfileBase, SIZE_T ProfileSize,

@@ -154,7 +154,8 @@
 #define STATUS_SYSTEM_SHUTDOWN ((NTSTATUS)0xC00002EB)
 #endif
 
-/* NT_SUCCESS - success or information; warnings such as STATUS_BUFFER_OVERFLOW fail it. */
+/* NT_SUCCESS - success or information; warnings such as STATUS_BUFFER_OVERFLOW fail it.
+ */
 #ifndef NT_SUCCESS
 #define NT_SUCCESS(Status) ((NTSTATUS)(Status) >= 0)
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.h - sessions: one instance of the NT profile facility each, with a host and a HAL.
+ * session.h - sessions: one instance of the NT profile facility each, with a host and a
+ * HAL.
  *
- * Lifetime: open, any calls by any threads, close. Level of all calls: passive.
- * A session is of the process that opened it. In a child forked from that one it counts nothing: its
- * Nt calls give STATUS_INVALID_HANDLE and its other calls STATUS_INVALID_PARAMETER, closing it
- * leaves the parent's alone, and the child may open its own (the default session does).
- * Option and info structs begin with their own size; new members are added at the end.
+ * Lifetime: open, any calls by any threads, close. Level of all calls: passive. A
+ * session is of the process that opened it. In a child forked from that one it counts
+ * nothing: its Nt calls give STATUS_INVALID_HANDLE and its other calls
+ * STATUS_INVALID_PARAMETER, closing it leaves the parent's alone, and the child may
+ * open its own (the default session does). Option and info structs begin with their own
+ * size; new members are added at the end.
  */
 #ifndef NTPROF_SESSION_H
 #define NTPROF_SESSION_H
@@ -28,11 +30,13 @@ enum {
     NTPROF_SESSION_POLLED = 1,
     /* Never hits in kernel mode, although the caller may see them. */
     NTPROF_SESSION_USER_ONLY = 2,
-    /* The caller is a 32-bit program of a 64-bit NT: NtCreateProfile's Affinity is cut to 32 bits
-     * and extended with zeros, so that all ones mean processors 0 to 31. With NTPROF_ABI_X64. */
+    /* The caller is a 32-bit program of a 64-bit NT: NtCreateProfile's Affinity is cut
+     * to 32 bits and extended with zeros, so that all ones mean processors 0 to 31.
+     * With NTPROF_ABI_X64. */
     NTPROF_SESSION_WOW64 = 4,
-    /* ntprof's own, not NT's: BucketSize 0 and 1 too, buckets of one and two bytes, so that a hit's
-     * bucket is its instruction. With NTPROF_NT_NEWEST and NTPROF_ABI_X64. */
+    /* ntprof's own, not NT's: BucketSize 0 and 1 too, buckets of one and two bytes, so
+     * that a hit's bucket is its instruction. With NTPROF_NT_NEWEST and NTPROF_ABI_X64.
+     */
     NTPROF_SESSION_FINE_BUCKETS = 8
 };
 
@@ -61,8 +65,9 @@ enum {
 };
 
 /*
- * ntprof_session_options.abi: the word size of the simulated NT, whatever the host's. It governs
- * ProfileBase and ProfileSize, where kernel space begins, segment profiles and MDL limits.
+ * ntprof_session_options.abi: the word size of the simulated NT, whatever the host's.
+ * It governs ProfileBase and ProfileSize, where kernel space begins, segment profiles
+ * and MDL limits.
  */
 enum {
     NTPROF_ABI_HOST = 0, /* x64 on a 64-bit host, x86 on a 32-bit one */
@@ -95,10 +100,10 @@ typedef struct ntprof_session_options {
     uint32_t abi;      /* NTPROF_ABI_... */
     uint32_t reserved; /* must be 0 */
     /*
-     * Directory of a cgroup, of version 2 or of the hierarchy with perf_event; NULL: none. Hits are
-     * of what runs in it and below alone, by the moment of the hit; processes are told as ever. Back end
-     * perf can do so only where all processes are watched or profiled: what else would need
-     * events is STATUS_NOT_SUPPORTED.
+     * Directory of a cgroup, of version 2 or of the hierarchy with perf_event; NULL:
+     * none. Hits are of what runs in it and below alone, by the moment of the hit;
+     * processes are told as ever. Back end perf can do so only where all processes are
+     * watched or profiled: what else would need events is STATUS_NOT_SUPPORTED.
      */
     const char *cgroup;
 } ntprof_session_options;
@@ -109,10 +114,12 @@ typedef struct ntprof_session_options {
  *   options  in: NULL for defaults
  *   session  out
  *
- * STATUS_INVALID_PARAMETER       session NULL, size too small, unknown back end, version, abi or
- *                                flag, reserved not 0, WOW64 in an x86 session, x64 on a 32-bit host, an interval
- *                                for an unknown source or of 0, cgroup no directory of a
- *                                cgroup file system, or in a simulation
+ * STATUS_INVALID_PARAMETER session NULL, size too small, unknown back end, version, abi
+ * or
+ *                                flag, reserved not 0, WOW64 in an x86 session, x64 on
+ *                                a 32-bit host, an interval for an unknown source or of
+ *                                0, cgroup no directory of a cgroup file system, or in
+ *                                a simulation
  * STATUS_NOT_FOUND               cgroup cannot be opened
  * STATUS_NOT_SUPPORTED           no back end, or not the one asked for, can be used:
  *                                ntprof_backend_next says why
@@ -124,22 +131,24 @@ NTSTATUS ntprof_session_open(const ntprof_session_options *options,
                              ntprof_session **session);
 
 /*
- * ntprof_session_close - stop and close all that the session has; handles die with it. What
- * happened before is counted, but nothing is notified any more. Waits for its thread. NULL is
- * allowed. Not from a notification; no other thread may be using the session.
+ * ntprof_session_close - stop and close all that the session has; handles die with it.
+ * What happened before is counted, but nothing is notified any more. Waits for its
+ * thread. NULL is allowed. Not from a notification; no other thread may be using the
+ * session.
  */
 void ntprof_session_close(ntprof_session *session);
 
 /*
- * ntprof_session_use - make the calling thread's Nt calls go to this session; NULL for the
- * default session. Notification callbacks use their own session already.
+ * ntprof_session_use - make the calling thread's Nt calls go to this session; NULL for
+ * the default session. Notification callbacks use their own session already.
  */
 void ntprof_session_use(ntprof_session *session);
 
 /*
  * ntprof_nt_version_lookup - the version with this name.
  *
- *   text     in: "newest", "3.10" ... "4.0 SP4" ... "10.0", "1511" ... "1809"; not case-sensitive
+ *   text     in: "newest", "3.10" ... "4.0 SP4" ... "10.0", "1511" ... "1809"; not
+ *            case-sensitive
  *   version  out: NTPROF_NT_...
  *
  * STATUS_INVALID_PARAMETER  an argument is NULL
@@ -148,9 +157,9 @@ void ntprof_session_use(ntprof_session *session);
 NTSTATUS ntprof_nt_version_lookup(const char *text, uint32_t *version);
 
 /*
- * ntprof_session_info.halt: a session with a defective version's rules stops where NT would have
- * written behind the counters. Nothing is written there; all profiles are stopped, and every call
- * but NtClose gives STATUS_SYSTEM_SHUTDOWN.
+ * ntprof_session_info.halt: a session with a defective version's rules stops where NT
+ * would have written behind the counters. Nothing is written there; all profiles are
+ * stopped, and every call but NtClose gives STATUS_SYSTEM_SHUTDOWN.
  */
 enum {
     NTPROF_HALT_NONE = 0,
@@ -177,13 +186,13 @@ typedef struct ntprof_session_info {
     uint32_t halt;        /* NTPROF_HALT_... */
     uint32_t bug_check;   /* its code: 0x0A; 0 for corruption */
     uint32_t reserved;
-    uint64_t bug_check_parameters
-        [4];         /* 0x0A and corruption: address that NT would have written, as
-                                         the caller has it; IRQL; 1 for a write; address of
-                                         the instruction */
+    /* 0x0A and corruption: address that NT would have written, as the caller has it;
+     * IRQL; 1 for a write; address of the instruction */
+    uint64_t bug_check_parameters[4];
     uint64_t unread; /* processes that a watch of all could not read, or not whole */
-    /* Back end bpf: hits in user mode, outside, of processes that cannot be told apart: those that have no pid in
-     * the session's pid namespace and, unless that is the first, those in a namespace below it. */
+    /* Back end bpf: hits in user mode, outside, of processes that cannot be told apart:
+     * those that have no pid in the session's pid namespace and, unless that is the
+     * first, those in a namespace below it. */
     uint64_t unnumbered;
     uint64_t counter_bytes; /* memory that the kernel has for counters: back end bpf */
 } ntprof_session_info;
@@ -224,37 +233,39 @@ typedef struct ntprof_watch_options {
 } ntprof_watch_options;
 
 /*
- * ntprof_session_watch - be notified of a process, or of all, with the hits in the same order
- * of time.
+ * ntprof_session_watch - be notified of a process, or of all, with the hits in the same
+ * order of time.
  *
- *   process  in: handle with PROCESS_QUERY_INFORMATION; NULL: all processes of the machine
+ *   process  in: handle with PROCESS_QUERY_INFORMATION; NULL: all processes of the
+ *            machine
  *   options  in: NULL for none; with process NULL, without flags
  *
- * The sources run from now on, so a profile started in a notification misses nothing. Hits
- * that no started profile matches are counted as outside.
+ * The sources run from now on, so a profile started in a notification misses nothing.
+ * Hits that no started profile matches are counted as outside.
  *
- * All processes: each process that runs already is told at once, as one that is watched from now
- * on, then whatever comes. Each hit counts once in the profiles of its process and once in those
- * of all processes; other watches and started profiles do not make it count again. Told as
- * processes are also:
+ * All processes: each process that runs already is told at once, as one that is watched
+ * from now on, then whatever comes. Each hit counts once in the profiles of its process
+ * and once in those of all processes; other watches and started profiles do not make it
+ * count again. Told as processes are also:
  *   - kernel threads: their processes have no mappings;
- *   - pid 0, "swapper": what a processor runs when it has nothing to run. It never ends, and no
- *     process can be opened for it: profiles of all processes count its hits.
- * A process that cannot be read is counted in ntprof_session_info.unread: one that ended while
- * it was being read is not told, one that the caller may not read is told with its name and
- * without mappings. One that /proc hides (hidepid) is told when it next runs a program; its
- * hits until then have a pid that was never told.
+ *   - pid 0, "swapper": what a processor runs when it has nothing to run. It never
+ *     ends, and no process can be opened for it: profiles of all processes count its
+ *     hits.
+ * A process that cannot be read is counted in ntprof_session_info.unread: one that
+ * ended while it was being read is not told, one that the caller may not read is told
+ * with its name and without mappings. One that /proc hides (hidepid) is told when it
+ * next runs a program; its hits until then have a pid that was never told.
  *
- * "All" are all of the machine, in any pid namespace. A session in a pid namespace of its own
- * is told of processes in it and below, by the pids that they have there; hits of all others have
- * pid 0, which is "(others)" there.
+ * "All" are all of the machine, in any pid namespace. A session in a pid namespace of
+ * its own is told of processes in it and below, by the pids that they have there; hits
+ * of all others have pid 0, which is "(others)" there.
  *
- * Processors that come online later are sampled from a second later at most, if options->affinity
- * is NULL or has them.
+ * Processors that come online later are sampled from a second later at most, if
+ * options->affinity is NULL or has them.
  *
  * STATUS_INVALID_PARAMETER, STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH,
- * STATUS_ACCESS_DENIED           also: Linux refuses events on that process
- * STATUS_NOT_SUPPORTED           a source is not there, or the back end watches no process (as
+ * STATUS_ACCESS_DENIED also: Linux refuses events on that process STATUS_NOT_SUPPORTED
+ * a source is not there, or the back end watches no process (as
  *                                "bpf", which counts profile objects) or not all
  * STATUS_PRIVILEGE_NOT_HELD      process NULL: Linux refuses events on all processes
  * STATUS_PROCESS_IS_TERMINATING
@@ -266,18 +277,19 @@ NTSTATUS ntprof_session_watch(ntprof_session *session, HANDLE process,
                               const ntprof_watch_options *options);
 
 /*
- * ntprof_session_flush - deliver everything that happened before the call, and bring every
- * started profile's buffer up to date.
+ * ntprof_session_flush - deliver everything that happened before the call, and bring
+ * every started profile's buffer up to date.
  *
  * STATUS_INVALID_PARAMETER  session is NULL
  */
 NTSTATUS ntprof_session_flush(ntprof_session *session);
 
 /*
- * ntprof_session_freeze - take no hits any more: when it returns, statistics and counters stay as they are, but for
- * hits from before that a flush still delivers. So statistics and counters can be read of one moment, while what is
- * profiled runs on; and there is no way back. What happened to processes before is told; what happens to them later may be or
- * not.
+ * ntprof_session_freeze - take no hits any more: when it returns, statistics and
+ * counters stay as they are, but for hits from before that a flush still delivers. So
+ * statistics and counters can be read of one moment, while what is profiled runs on;
+ * and there is no way back. What happened to processes before is told; what happens to
+ * them later may be or not.
  *
  * STATUS_INVALID_PARAMETER  session is NULL
  * STATUS_NOT_SUPPORTED      the back end is simulated: nothing happens between calls
@@ -285,36 +297,39 @@ NTSTATUS ntprof_session_flush(ntprof_session *session);
 NTSTATUS ntprof_session_freeze(ntprof_session *session);
 
 /*
- * ntprof_session_fd - descriptor that polls readable when there is something to deliver, for
- * NTPROF_SESSION_POLLED; owned by the session. -1 if the back end has none.
+ * ntprof_session_fd - descriptor that polls readable when there is something to
+ * deliver, for NTPROF_SESSION_POLLED; owned by the session. -1 if the back end has
+ * none.
  */
 int ntprof_session_fd(ntprof_session *session);
 
 /*
  * ntprof_session_poll - deliver what is due; does not wait.
  *
- *   wait_ms  out, may be NULL: call again after this many ms even if the descriptor stays
- *            quiet; -1 for no such need
+ *   wait_ms  out, may be NULL: call again after this many ms even if the descriptor
+ *            stays quiet; -1 for no such need
  *
  * STATUS_INVALID_PARAMETER  session is NULL
  */
 NTSTATUS ntprof_session_poll(ntprof_session *session, int *wait_ms);
 
 /*
- * ntprof_session_error - why the calling thread's last call on this session that failed did so: one
- * sentence that names what refused, on what, and what would help; "" if the status says it all.
+ * ntprof_session_error - why the calling thread's last call on this session that failed
+ * did so: one sentence that names what refused, on what, and what would help; "" if the
+ * status says it all.
  *
- *   session  in: NULL for the thread's last failing call of all, whichever session it was on: after
- *            ntprof_session_open, which failed and made none, and for the default session
+ *   session  in: NULL for the thread's last failing call of all, whichever session it
+ *            was on: after ntprof_session_open, which failed and made none, and for the
+ *            default session
  *
  * Valid until the thread's next call that fails.
  */
 const char *ntprof_session_error(ntprof_session *session);
 
 /*
- * ntprof_buffer_alloc - zeroed counters, page-aligned, that are live in every HAL. Pages that
- * are never hit take no memory, unless the back end counts in the interrupt. A forked child shares
- * them, unless that is so: then it has a copy.
+ * ntprof_buffer_alloc - zeroed counters, page-aligned, that are live in every HAL.
+ * Pages that are never hit take no memory, unless the back end counts in the interrupt.
+ * A forked child shares them, unless that is so: then it has a copy.
  *
  *   bytes  in: 1..; rounded up to whole pages
  *
@@ -322,8 +337,8 @@ const char *ntprof_session_error(ntprof_session *session);
  */
 ULONG *ntprof_buffer_alloc(size_t bytes);
 
-/* ntprof_buffer_free - give it back, with the bytes asked for. NULL is allowed. A started
- * profile keeps the pages that it counts in. */
+/* ntprof_buffer_free - give it back, with the bytes asked for. NULL is allowed. A
+ * started profile keeps the pages that it counts in. */
 void ntprof_buffer_free(ULONG *buffer, size_t bytes);
 
 /*
@@ -332,12 +347,13 @@ void ntprof_buffer_free(ULONG *buffer, size_t bytes);
  *   buffer, bytes  in: from ntprof_buffer_alloc
  *   from           in: offset in bytes
  *
- * Returns the offset, at least from, of the next page's part that may hold counts, or bytes if there
- * is none. Any thread.
+ * Returns the offset, at least from, of the next page's part that may hold counts, or
+ * bytes if there is none. Any thread.
  */
 size_t ntprof_buffer_next(const ULONG *buffer, size_t bytes, size_t from);
 
-/* ntprof_status_name - "STATUS_..." or "unknown status". ntprof_status_text - in words. */
+/* ntprof_status_name - "STATUS_..." or "unknown status". ntprof_status_text - in words.
+ */
 const char *ntprof_status_name(NTSTATUS status);
 const char *ntprof_status_text(NTSTATUS status);
 

@@ -20,10 +20,10 @@ enum { NTPROF_UNIT_100NS = 0, NTPROF_UNIT_EVENTS = 1 };
 /*
  * ntprof_source_info - a source of a session, and its statistics.
  *
- * The statistics add up: taken = counted + outside, and expected = taken + lost + throttled +
- * missed + unfinished + excluded (expected is what the kernel's own event count gives). What was
- * counted and did not reach a buffer is in unwritten. The name of a uprobe whose image does not fit is
- * "uprobe:..." with the end of its path.
+ * The statistics add up: taken = counted + outside, and expected = taken + lost +
+ * throttled + missed + unfinished + excluded (expected is what the kernel's own event
+ * count gives). What was counted and did not reach a buffer is in unwritten. The name
+ * of a uprobe whose image does not fit is "uprobe:..." with the end of its path.
  */
 typedef struct ntprof_source_info {
     size_t size;
@@ -47,16 +47,17 @@ typedef struct ntprof_source_info {
     uint64_t lost;            /* dropped by the kernel because a ring was full */
     uint64_t throttled;       /* not made because the kernel limited the rate */
     uint64_t missed;          /* not made for another reason, such as late timers */
-    uint64_t
-        unfinished;    /* intervals that a thread or the measurement ended in the middle
-                                 of: at most one for each thread and processor */
-    uint64_t excluded; /* in kernel mode without the right to see it; where that
-                                    right is missing, missed hits cannot be told apart and
-                                    are in here */
-    /* Counts of stopped profiles that their buffers did not take, because the caller had unmapped,
-     * replaced or write-protected that memory when they were to be added. The increments of all buffers
-     * and these are one for each profile that a hit in counted matched. Whole pages take part in the
-     * counting themselves: what is in them stays in them. */
+    /* intervals that a thread or the measurement ended in the middle of: at most one
+     * for each thread and processor */
+    uint64_t unfinished;
+    /* in kernel mode without the right to see it; where that right is missing, missed
+     * hits cannot be told apart and are in here */
+    uint64_t excluded;
+    /* Counts of stopped profiles that their buffers did not take, because the caller
+     * had unmapped, replaced or write-protected that memory when they were to be added.
+     * The increments of all buffers and these are one for each profile that a hit in
+     * counted matched. Whole pages take part in the counting themselves: what is in
+     * them stays in them. */
     uint64_t unwritten;
 } ntprof_source_info;
 
@@ -64,9 +65,9 @@ typedef struct ntprof_source_info {
  * ntprof_source_lookup - the source with this name; makes it if it takes parameters.
  *
  *   session  in: open session
- *   text     in: "time", "page-faults", "cycles", "ProfileTime", "breakpoint:0xADDRESS",
- *            "uprobe:IMAGE+0xOFFSET", "raw:0xCONFIG" ... (see `ntprof sources`); not case-sensitive
- *            but in IMAGE
+ *   text     in: "time", "page-faults", "cycles", "ProfileTime",
+ *            "breakpoint:0xADDRESS", "uprobe:IMAGE+0xOFFSET", "raw:0xCONFIG" ... (see
+ *            `ntprof sources`); not case-sensitive but in IMAGE
  *   source   out
  *
  * STATUS_INVALID_PARAMETER       an argument is NULL, or a parameter in text is bad
@@ -75,16 +76,17 @@ typedef struct ntprof_source_info {
  *
  * A source that this machine lacks is found; its info says why it is not supported.
  *
- * A uprobe counts executions of the instruction at an offset in a file, in whatever process that is
- * profiled maps it. It takes root, and back end perf; there may be any number, and no debug registers are
- * needed. Its event in the kernel goes with the session.
+ * A uprobe counts executions of the instruction at an offset in a file, in whatever
+ * process that is profiled maps it. It takes root, and back end perf; there may be any
+ * number, and no debug registers are needed. Its event in the kernel goes with the
+ * session.
  */
 NTSTATUS ntprof_source_lookup(struct ntprof_session *session, const char *text,
                               KPROFILE_SOURCE *source);
 
 /*
- * ntprof_source_get - one source and its statistics, after delivering all that happened so far, also to
- * every started profile's buffer.
+ * ntprof_source_get - one source and its statistics, after delivering all that happened
+ * so far, also to every started profile's buffer.
  *
  * STATUS_INVALID_PARAMETER  an argument is NULL or info->size is too small
  * STATUS_NOT_FOUND          not a source that the session knows
@@ -118,7 +120,8 @@ typedef struct ntprof_backend_info {
 /*
  * ntprof_backend_next - walk the back ends in the order in which they are tried.
  *
- * A size of offsetof(ntprof_backend_info, usable) asks for the name alone, and nothing is tried.
+ * A size of offsetof(ntprof_backend_info, usable) asks for the name alone, and nothing
+ * is tried.
  *
  * STATUS_INVALID_PARAMETER, STATUS_NOT_FOUND (past the last)
  */

@@ -2,9 +2,10 @@
 /*
  * api/api.h - sessions: the only place that knows all layers.
  *
- * One recursive lock a session: an Nt call holds it throughout, and so does the delivery of hits and
- * notifications, whose callback may make Nt calls. So passive calls of the core and deliveries
- * are serialised, and a notification sees the same state as the hits around it.
+ * One recursive lock a session: an Nt call holds it throughout, and so does the
+ * delivery of hits and notifications, whose callback may make Nt calls. So passive
+ * calls of the core and deliveries are serialised, and a notification sees the same
+ * state as the hits around it.
  */
 #ifndef API_API_H
 #define API_API_H
@@ -43,22 +44,25 @@ struct ntprof_session {
     char limits[512];
 };
 
-/* The calling thread's session, or the default one, opened if need be; NULL with *status. */
+/* The calling thread's session, or the default one, opened if need be; NULL with
+ * *status. */
 ntprof_session *api_current_session(NTSTATUS *status);
 
 /*
- * Locks a session; it is unlocked with pthread_mutex_unlock. False, without a lock: it was abandoned. Whoever
- * gets the lock while a notification runs is its thread: with a stack that lies above it, it left by
- * longjmp. A thread that ended there left a lock that tells so.
+ * Locks a session; it is unlocked with pthread_mutex_unlock. False, without a lock: it
+ * was abandoned. Whoever gets the lock while a notification runs is its thread: with a
+ * stack that lies above it, it left by longjmp. A thread that ended there left a lock
+ * that tells so.
  */
 bool api_lock(ntprof_session *session);
 
-/* Locks a session for a call, for which the back end has no error yet. False, without a lock, in
- * a forked child that has not its own, or if it was abandoned. */
+/* Locks a session for a call, for which the back end has no error yet. False, without a
+ * lock, in a forked child that has not its own, or if it was abandoned. */
 bool api_enter(ntprof_session *session);
 
 /*
- * api_refuse - a call fails before it has the session's lock, or has none: session is NULL.
+ * api_refuse - a call fails before it has the session's lock, or has none: session is
+ * NULL.
  *
  *   format  in: why; a session that is not this process's is told instead
  *
@@ -67,21 +71,24 @@ bool api_enter(ntprof_session *session);
 NTSTATUS api_refuse(const ntprof_session *session, NTSTATUS status, const char *format,
                     ...) __attribute__((format(printf, 3, 4)));
 
-/* api_lack - a call without a session fails for want of memory or descriptors, as error (a negative errno)
- * says. Returns STATUS_INSUFFICIENT_RESOURCES. */
+/* api_lack - a call without a session fails for want of memory or descriptors, as error
+ * (a negative errno) says. Returns STATUS_INSUFFICIENT_RESOURCES. */
 NTSTATUS api_lack(const char *what, int error);
 
 /* api_leave - unlock. If status is a failure, its reason is kept. Returns status. */
 NTSTATUS api_leave(ntprof_session *session, NTSTATUS status);
 
-/* api_leave_because - the same; format is why it failed, if nobody below says it better. */
+/* api_leave_because - the same; format is why it failed, if nobody below says it
+ * better. */
 NTSTATUS api_leave_because(ntprof_session *session, NTSTATUS status, const char *format,
                            ...) __attribute__((format(printf, 3, 4)));
 
-/* api_describe_halt - what the simulated NT came to, in a sentence; false while it runs. */
+/* api_describe_halt - what the simulated NT came to, in a sentence; false while it
+ * runs. */
 bool api_describe_halt(const ntprof_session *session, char *text, size_t size);
 
-/* api_read_options - to this library's size. from: NULL for defaults. STATUS_INVALID_PARAMETER. */
+/* api_read_options - to this library's size. from: NULL for defaults.
+ * STATUS_INVALID_PARAMETER. */
 NTSTATUS api_read_options(const ntprof_session_options *from,
                           ntprof_session_options *options);
 
@@ -96,8 +103,8 @@ NTSTATUS api_start_thread(ntprof_session *session);
 void api_wake_thread(ntprof_session *session);
 void api_stop_thread(ntprof_session *session);
 
-/* Copies a whole struct out to one that begins with its size, as far as the caller's reaches.
- * False if that is smaller than least, its first version. */
+/* Copies a whole struct out to one that begins with its size, as far as the caller's
+ * reaches. False if that is smaller than least, its first version. */
 bool api_copy_out(void *to, const void *from, size_t bytes, size_t least);
 
 _Static_assert((int)EX_ABI_X64 == (int)NTPROF_ABI_X64 &&

@@ -18,8 +18,8 @@ ntprof_session_set_notify(ntprof_session *session, ntprof_notify *callback,
     return api_leave(session, STATUS_SUCCESS);
 }
 
-/* The set of processors to watch on, one word a group. A watch of all processes takes in those that
- * become active later. */
+/* The set of processors to watch on, one word a group. A watch of all processes takes
+ * in those that become active later. */
 static NTSTATUS
 control_fill_processors(const ntprof_session *session, bool all,
                         const ntprof_watch_options *options, ULONG64 *words,

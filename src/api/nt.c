@@ -207,7 +207,8 @@ NtClose(HANDLE Handle)
     return api_leave(Session, ExClose(&Session->system, Handle));
 }
 
-/* The arguments of NtOpenProcess are the caller's memory too: copied before they are looked at. */
+/* The arguments of NtOpenProcess are the caller's memory too: copied before they are
+ * looked at. */
 static NTSTATUS
 nt_read_client(ntprof_session *Session, const OBJECT_ATTRIBUTES *ObjectAttributes,
                const CLIENT_ID *ClientId, ULONG64 *ProcessId)
@@ -368,8 +369,8 @@ ntprof_NtSetIntervalProfile310(ULONG Interval)
                      ExSetIntervalProfile310(&Session->system, UserMode, Interval));
 }
 
-/* The same functions under Zw names, as in user mode of NT, and under names that no other library
- * has. */
+/* The same functions under Zw names, as in user mode of NT, and under names that no
+ * other library has. */
 #define NT_ALIAS(Name, Nt) extern __typeof__(Nt) Name __attribute__((alias(#Nt)))
 #define NT_ALIASES(Name)          \
     NT_ALIAS(Zw##Name, Nt##Name); \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api/options.c - the options of a session: read as far as the caller's struct reaches, and checked. */
+/* api/options.c - the options of a session: read as far as the caller's struct reaches,
+ * and checked. */
 #include "api/api.h"
 #include "ex/version.h"
 
@@ -69,7 +70,8 @@ options_check_rules(const ntprof_session_options *options)
                           "NTPROF_SESSION_WOW64 is of a 64-bit NT: it needs "
                           "NTPROF_ABI_X64");
     }
-    /* There BucketSize 0 is a code segment, and old checks divide by the smallest bucket. */
+    /* There BucketSize 0 is a code segment, and old checks divide by the smallest
+     * bucket. */
     if ((options->flags & NTPROF_SESSION_FINE_BUCKETS) != 0 &&
         (options->nt_version != NTPROF_NT_NEWEST || options->abi == NTPROF_ABI_X86 ||
          !x64_host)) {

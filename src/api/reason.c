@@ -2,8 +2,9 @@
 /*
  * api/reason.c - why a call failed, in words, where its status does not say.
  *
- * The words are the calling thread's: another thread's failure must not change them. They come from
- * whoever knows most: the host or the back end that refused, else the entry point, else the status.
+ * The words are the calling thread's: another thread's failure must not change them.
+ * They come from whoever knows most: the host or the back end that refused, else the
+ * entry point, else the status.
  */
 #include "api/api.h"
 #include "ex/version.h"

@@ -2,8 +2,8 @@
 /*
  * api/session.c - opening, using and closing sessions.
  *
- * The only mutable globals of the library above the host: the default session, and each thread's
- * current one.
+ * The only mutable globals of the library above the host: the default session, and each
+ * thread's current one.
  */
 #include "api/api.h"
 #include "ex/version.h"
@@ -66,7 +66,8 @@ api_lock(ntprof_session *session)
     if (!session->abandoned) {
         return true;
     }
-    /* Also what the delivery had that was left: fails when none is left to give back. */
+    /* Also what the delivery had that was left: fails when none is left to give back.
+     */
     while (pthread_mutex_unlock(&session->lock) == 0) {
     }
     return false;
@@ -312,7 +313,8 @@ session_close_cgroup(const ntprof_session *session)
     }
 }
 
-/* Host, back end, core and thread, in this order; what was made is undone on failure. */
+/* Host, back end, core and thread, in this order; what was made is undone on failure.
+ */
 static NTSTATUS
 session_build(ntprof_session *session, const ntprof_session_options *options)
 {
@@ -420,7 +422,8 @@ ntprof_session_close(ntprof_session *session)
         thread_session = NULL;
     }
     if (session->owner != getpid()) {
-        return; /* a forked child: thread, rings and lock are the parent's; memory stays */
+        /* a forked child: thread, rings and lock are the parent's; memory stays */
+        return;
     }
     if (!api_lock(session)) {
         return; /* in the middle of a delivery for ever; memory stays */
@@ -442,8 +445,8 @@ ntprof_session_use(ntprof_session *session)
     thread_session = session;
 }
 
-/* Another thread may be opening the default session when one forks: the child would wait for it
- * for ever. So the lock is held over fork. */
+/* Another thread may be opening the default session when one forks: the child would
+ * wait for it for ever. So the lock is held over fork. */
 static void
 default_take_for_fork(void)
 {
@@ -459,17 +462,18 @@ default_leave_after_fork(void)
 static void
 default_prepare(void)
 {
-    /* The host's handlers must be there before: fork runs them in the opposite order, which is
-     * that of the locks. Without memory for ours a fork at the wrong moment may hang the child. */
+    /* The host's handlers must be there before: fork runs them in the opposite order,
+     * which is that of the locks. Without memory for ours a fork at the wrong moment
+     * may hang the child. */
     host_linux_prepare();
     (void)pthread_atfork(default_take_for_fork, default_leave_after_fork,
                          default_leave_after_fork);
 }
 
 /*
- * At load, before any thread can use the library. Later would be too late for a fork under way: it
- * has run the handlers of its start, a thread registers ours and takes the lock, and the child
- * never runs what would give it back.
+ * At load, before any thread can use the library. Later would be too late for a fork
+ * under way: it has run the handlers of its start, a thread registers ours and takes
+ * the lock, and the child never runs what would give it back.
  */
 __attribute__((constructor)) static void
 default_prepare_at_load(void)

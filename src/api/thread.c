@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* api/thread.c - the thread of a session, which delivers when the back end has something. */
+/* api/thread.c - the thread of a session, which delivers when the back end has
+ * something. */
 #include "api/api.h"
 
 #include <errno.h>
@@ -10,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Between two times; the header of NtStartProfile states what comes of it and of deliveries. */
+/* Between two times; the header of NtStartProfile states what comes of it and of
+ * deliveries. */
 enum { FLUSH_MS = 100 };
 
 static uint64_t
@@ -32,8 +34,9 @@ clock_ms(void)
 }
 
 /*
- * Buffers that are not live are brought up to date with deliveries, though not with each of many: to
- * look through all started profiles takes time. What comes too early waits; the last one does not.
+ * Buffers that are not live are brought up to date with deliveries, though not with
+ * each of many: to look through all started profiles takes time. What comes too early
+ * waits; the last one does not.
  */
 static int
 deliver_to_buffers(ntprof_session *session, int wait_ms)

@@ -50,8 +50,8 @@ ExpReadGroups(KSYSTEM *System, KPROCESSOR_MODE Mode, GROUP_AFFINITY *To, ULONG64
 }
 
 /*
- * How many of Left elements to read at once: those of one page, which can all be read or none. A bad
- * element counts for what it is, although one behind it cannot be read.
+ * How many of Left elements to read at once: those of one page, which can all be read
+ * or none. A bad element counts for what it is, although one behind it cannot be read.
  */
 static ULONG
 ExpGroupsAtOnce(const HOST *Host, ULONG64 From, ULONG Left)

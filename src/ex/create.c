@@ -41,7 +41,8 @@ ExpDivideByZero(KSYSTEM *System)
     return STATUS_SYSTEM_SHUTDOWN;
 }
 
-/* Check 2: BucketSize 0 and a small ProfileBase are a segment, whose buckets NT chooses. */
+/* Check 2: BucketSize 0 and a small ProfileBase are a segment, whose buckets NT
+ * chooses. */
 static NTSTATUS
 ExpConvertSegment(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
 {
@@ -61,8 +62,8 @@ ExpConvertSegment(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
         return System->Version->RefusesEmptyBuffer ? STATUS_SUCCESS
                                                    : ExpDivideByZero(System);
     }
-    /* As published, in 32 bits: a region smaller than the counters wraps to 32, which check 3
-     * refuses; the rounding may leave a bucket too few, which check 4 finds. */
+    /* As published, in 32 bits: a region smaller than the counters wraps to 32, which
+     * check 3 refuses; the rounding may leave a bucket too few, which check 4 finds. */
     BytesEach = (ULONG)P->ProfileSize / Counters;
     P->BucketSize = ExpLog2(BytesEach - 1) + 1;
     if (P->BucketSize < PROFILE_BUCKET_LOG2_MIN) {
@@ -73,7 +74,8 @@ ExpConvertSegment(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
     return STATUS_SUCCESS;
 }
 
-/* Check 4. The defective one compares quarters of buckets with bytes, and loses the last part. */
+/* Check 4. The defective one compares quarters of buckets with bytes, and loses the
+ * last part. */
 static BOOLEAN
 ExpBucketsFit(const KSYSTEM *System, const EX_CREATE_PROFILE *P)
 {
@@ -109,7 +111,8 @@ ExpCheckRegion(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
     if (!ExpBucketsFit(System, P)) {
         return ExpCheck(System, EX_CHECK_COUNTERS, STATUS_BUFFER_TOO_SMALL);
     }
-    /* As NT has it, a region that ends exactly at the top of the address space fails too. */
+    /* As NT has it, a region that ends exactly at the top of the address space fails
+     * too. */
     if (((P->ProfileBase + P->ProfileSize) & AddressMask) < P->ProfileSize) {
         return ExpCheck(System, EX_CHECK_REGION, STATUS_BUFFER_OVERFLOW);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ex/duplicate.c - NtDuplicateObject: another handle to the same object. docs/behaviour.md, Handles.
+ * ex/duplicate.c - NtDuplicateObject: another handle to the same object.
+ * docs/behaviour.md, Handles.
  *
  * Level: passive. The functions below stand in the order in which they are called.
  */
@@ -145,7 +146,8 @@ ExDuplicateObject(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJE
         return Status;
     }
     Status = ExpDuplicateObject(System, Mode, P, SourceIsOwn);
-    /* If it is open, whatever came before; but it may be the number of another's handle. */
+    /* If it is open, whatever came before; but it may be the number of another's
+     * handle. */
     if ((P->Options & DUPLICATE_CLOSE_SOURCE) != 0 && SourceIsOwn) {
         (void)ExClose(System, P->SourceHandle);
     }

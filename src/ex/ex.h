@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ex/ex.h - one whole NT profile facility (KSYSTEM), and the services behind the Nt calls.
+ * ex/ex.h - one whole NT profile facility (KSYSTEM), and the services behind the Nt
+ * calls.
  *
- * Level: passive. Calls for one KSYSTEM are serialised by the caller, which may call again from
- * within a delivery (a notification). Parameters and statuses: <ntprof/nt_profile.h>.
+ * Level: passive. Calls for one KSYSTEM are serialised by the caller, which may call
+ * again from within a delivery (a notification). Parameters and statuses:
+ * <ntprof/nt_profile.h>.
  */
 #ifndef EX_EX_H
 #define EX_EX_H
@@ -84,8 +86,8 @@ typedef struct _KSYSTEM {
  *
  *   Options  in: NULL for defaults
  *
- * STATUS_INVALID_PARAMETER (unknown version or abi, x64 on a 32-bit host, Wow64 or FineBuckets
- * without x64, FineBuckets with an old version),
+ * STATUS_INVALID_PARAMETER (unknown version or abi, x64 on a 32-bit host, Wow64 or
+ * FineBuckets without x64, FineBuckets with an old version),
  * STATUS_INSUFFICIENT_RESOURCES.
  */
 NTSTATUS ExInitializeSystem(KSYSTEM *System, const HOST *Host, const HAL *Hal,
@@ -94,7 +96,8 @@ NTSTATUS ExInitializeSystem(KSYSTEM *System, const HOST *Host, const HAL *Hal,
 /* ExFinishSystem - stop all profiles, close all handles. */
 void ExFinishSystem(KSYSTEM *System);
 
-/* EX_CREATE_PROFILE - the arguments of NtCreateProfileEx; caller's addresses as numbers. */
+/* EX_CREATE_PROFILE - the arguments of NtCreateProfileEx; caller's addresses as
+ * numbers. */
 typedef struct _EX_CREATE_PROFILE {
     ULONG64 ProfileHandle; /* address of a HANDLE */
     HANDLE Process;
@@ -160,27 +163,29 @@ NTSTATUS ExReferenceProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle
                             EPROCESS **Process);
 
 /*
- * ExBeforeNotification, ExAfterNotification - keep process objects in step with the stream of a
- * delivery; around the callback of each notification, in order.
+ * ExBeforeNotification, ExAfterNotification - keep process objects in step with the
+ * stream of a delivery; around the callback of each notification, in order.
  */
 void ExBeforeNotification(KSYSTEM *System, const ntprof_notification *Notification);
 void ExAfterNotification(KSYSTEM *System, const ntprof_notification *Notification);
 
-/* ExEndAddressSpace - a process runs a new program: profiles started before count no more. */
+/* ExEndAddressSpace - a process runs a new program: profiles started before count no
+ * more. */
 void ExEndAddressSpace(KSYSTEM *System, ULONG64 ProcessId);
 
 /* ExFlushProfiles - bring every started profile's buffer up to date. */
 void ExFlushProfiles(KSYSTEM *System);
 
-/* ExFlushBuffers - the same with what has been delivered, and without delivering more. */
+/* ExFlushBuffers - the same with what has been delivered, and without delivering more.
+ */
 void ExFlushBuffers(KSYSTEM *System);
 
 /* ExCountProcessors - active now. */
 ULONG ExCountProcessors(const KSYSTEM *System);
 
 /*
- * ExNoticeHalt - if the simulated NT has stopped (KeHalt), stop all profiles, once; TRUE then.
- * After each delivery of hits.
+ * ExNoticeHalt - if the simulated NT has stopped (KeHalt), stop all profiles, once;
+ * TRUE then. After each delivery of hits.
  */
 BOOLEAN ExNoticeHalt(KSYSTEM *System);
 

@@ -6,7 +6,8 @@
 #include "ex/ex.h"
 #include "ex/version.h"
 
-/* EPROFILE - the body of a profile object: the parameters, and what a start adds to them. */
+/* EPROFILE - the body of a profile object: the parameters, and what a start adds to
+ * them. */
 typedef struct _EPROFILE {
     EPROCESS *Process; /* referenced; NULL: all processes */
     ULONG64 RangeBase;
@@ -24,7 +25,8 @@ typedef struct _EPROFILE {
     ULONG64 Affinity[]; /* AffinityWords of 64 processors */
 } EPROFILE;
 
-/* ExpStartProfile, ExpStopProfile - on the object; see NtStartProfile, NtStopProfile. */
+/* ExpStartProfile, ExpStopProfile - on the object; see NtStartProfile, NtStopProfile.
+ */
 NTSTATUS ExpStartProfile(KSYSTEM *System, EPROFILE *Profile);
 NTSTATUS ExpStopProfile(KSYSTEM *System, EPROFILE *Profile);
 
@@ -37,12 +39,13 @@ NTSTATUS ExpStopProfile(KSYSTEM *System, EPROFILE *Profile);
  */
 NTSTATUS ExpEnter(KSYSTEM *System, BOOLEAN Known);
 
-/* ExpOpenHandle - a handle to Body, written to the caller's variable; closed again if that
- * faults. */
+/* ExpOpenHandle - a handle to Body, written to the caller's variable; closed again if
+ * that faults. */
 NTSTATUS ExpOpenHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, void *Body,
                        ACCESS_MASK GrantedAccess, ULONG64 HandleAddress);
 
-/* ExpGiveHandle - write an open handle to the caller's variable; closed if that faults. */
+/* ExpGiveHandle - write an open handle to the caller's variable; closed if that faults.
+ */
 NTSTATUS ExpGiveHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
                        ULONG64 HandleAddress);
 
@@ -77,10 +80,12 @@ NTSTATUS ExpWrite(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 To, const void 
 enum { EXP_MOST_GROUPS = 128 };
 
 /*
- * ExpBuildAffinity - the processors that a create call names, checked if the version does so.
+ * ExpBuildAffinity - the processors that a create call names, checked if the version
+ * does so.
  *
  *   P                 in: GroupCount and AffinityArray
- *   OwnGroup          in: NtCreateProfile's one group, used instead of the array; or NULL
+ *   OwnGroup          in: NtCreateProfile's one group, used instead of the array; or
+ *                     NULL
  *   Words, WordCount  out: the set, zeroed by the caller; one word a group
  *
  * STATUS_ACCESS_VIOLATION, STATUS_INVALID_PARAMETER.
@@ -89,7 +94,8 @@ NTSTATUS ExpBuildAffinity(KSYSTEM *System, KPROCESSOR_MODE Mode,
                           const EX_CREATE_PROFILE *P, const GROUP_AFFINITY *OwnGroup,
                           ULONG64 *Words, ULONG WordCount);
 
-/* ExpActOnAffinity - an unchecked mask becomes the processors that a start means by it. */
+/* ExpActOnAffinity - an unchecked mask becomes the processors that a start means by it.
+ */
 void ExpActOnAffinity(KSYSTEM *System, EPROFILE *Profile);
 
 #endif

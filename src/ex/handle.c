@@ -60,7 +60,8 @@ ExClose(KSYSTEM *System, HANDLE Handle)
     return ObCloseHandle(&System->Ob, Handle);
 }
 
-/* The active process of a pid, made if it is not known yet, with a reference for the caller. */
+/* The active process of a pid, made if it is not known yet, with a reference for the
+ * caller. */
 static NTSTATUS
 ExpReferenceProcessId(KSYSTEM *System, ULONG64 ProcessId, BOOLEAN Watched,
                       EPROCESS **Process)
@@ -170,14 +171,16 @@ ExpProcessEnds(KSYSTEM *System, ULONG64 ProcessId)
     }
 }
 
-/* The stream tells of a process: it holds one reference until the stream tells of its end. */
+/* The stream tells of a process: it holds one reference until the stream tells of its
+ * end. */
 static void
 ExpProcessStarts(KSYSTEM *System, const ntprof_notification *Notification)
 {
     EPROCESS *Process;
 
     if (Notification->parent_pid != 0) {
-        /* Forked just now: one of this pid that has not ended has, and its end was lost. */
+        /* Forked just now: one of this pid that has not ended has, and its end was
+         * lost. */
         ExpProcessEnds(System, Notification->pid);
     }
     /* Without memory, NtOpenProcess will not find it should it end soon. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ex/interval.c - NtQueryIntervalProfile and NtSetIntervalProfile. docs/behaviour.md, Intervals. */
+/* ex/interval.c - NtQueryIntervalProfile and NtSetIntervalProfile. docs/behaviour.md,
+ * Intervals. */
 #include "ex/exp.h"
 #include "mm/mm.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ex/query.c - NtQueryObject: facts of a handle, its object and its type. docs/behaviour.md, Handles.
+ * ex/query.c - NtQueryObject: facts of a handle, its object and its type.
+ * docs/behaviour.md, Handles.
  *
  * Level: passive. The functions below stand in the order in which they are called.
  */
@@ -77,7 +78,8 @@ ExpFillBasic(const OB_HANDLE_FACTS *Handle, const OB_OBJECT_FACTS *Object,
     };
 }
 
-/* Information is all zeros. Address is where the caller will find it, the name right behind it. */
+/* Information is all zeros. Address is where the caller will find it, the name right
+ * behind it. */
 static void
 ExpFillType(const OBJECT_TYPE *Type, ULONG64 Address,
             EXP_OBJECT_INFORMATION *Information)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ex/start.c - takes an executive profile from stopped to running, and back. docs/behaviour.md, Start.
+ * ex/start.c - takes an executive profile from stopped to running, and back.
+ * docs/behaviour.md, Start.
  *
- * Invariant: ProfileObject is not NULL exactly while its MDL is locked and mapped, it is linked into
- * ke and the profile is in KSYSTEM.StartedProfiles: the profile is started. LockedBuffer may be NULL
- * then if there are no counters. Level: passive.
+ * Invariant: ProfileObject is not NULL exactly while its MDL is locked and mapped, it
+ * is linked into ke and the profile is in KSYSTEM.StartedProfiles: the profile is
+ * started. LockedBuffer may be NULL then if there are no counters. Level: passive.
  */
 #include "ex/exp.h"
 #include "ke/bucket.h"
@@ -83,9 +84,9 @@ ExpFillKernelProfile(KSYSTEM *System, const EPROFILE *Profile, KPROFILE *Kernel)
 }
 
 /*
- * A process that ended unseen must not have another one with its pid interrupted in its name. What
- * else is started for it gets its last hits first; with them come notifications that change any
- * object, so nothing may have been looked at before.
+ * A process that ended unseen must not have another one with its pid interrupted in its
+ * name. What else is started for it gets its last hits first; with them come
+ * notifications that change any object, so nothing may have been looked at before.
  */
 static void
 ExpNoticeEnd(KSYSTEM *System, const EPROFILE *Profile)

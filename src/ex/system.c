@@ -2,7 +2,8 @@
 /* ex/system.c - one instance of the facility, and its object types. */
 #include "ex/exp.h"
 
-/* Type Profile: access as measured on 15 builds of NT; no SYNCHRONIZE. docs/behaviour.md, Handles. */
+/* Type Profile: access as measured on 15 builds of NT; no SYNCHRONIZE.
+ * docs/behaviour.md, Handles. */
 enum { EXP_PROFILE_GENERIC = 0x00020001, EXP_PROFILE_ALL = 0x000F0001 };
 
 /* OBJ_OPENLINK: neither type has links. */

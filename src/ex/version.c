@@ -3,7 +3,8 @@
 #include "ex/version.h"
 #include "host/host.h"
 
-/* How much an MDL describes: 65,535 bytes of it, pages of 4096 bytes; later all but a page. */
+/* How much an MDL describes: 65,535 bytes of it, pages of 4096 bytes; later all but a
+ * page. */
 #define EXP_OLD_MDL_32 (4096ull * (65535 - 0x1C) / 4)
 #define EXP_OLD_MDL_64 (4096ull * (65535 - 0x30) / 8)
 #define EXP_2_GB_MDL (0x80000000ull - 4096)
@@ -25,9 +26,9 @@
     (EXP_SINCE(At, 601) ? EXP_4_GB_MDL : EXP_IN(At, 600, 600) ? EXP_2_GB_MDL : (Old))
 
 /*
- * A version by its rules: one row a rule, with its first and its last version. At is the
- * place in the order of versions, which is the order of their numbers. Intervals are those
- * of NT's HALs: 8192 times a second to once; for counters 4096 events.
+ * A version by its rules: one row a rule, with its first and its last version. At is
+ * the place in the order of versions, which is the order of their numbers. Intervals
+ * are those of NT's HALs: 8192 times a second to once; for counters 4096 events.
  */
 /* clang-format off */
 #define EXP_VERSION_AT(At, Public, Text)                            \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ex/version.h - what differs between versions of NT: one table, asked by member, so that no code
- * compares version numbers. docs/behaviour.md, Versions.
+ * ex/version.h - what differs between versions of NT: one table, asked by member, so
+ * that no code compares version numbers. docs/behaviour.md, Versions.
  */
 #ifndef EX_VERSION_H
 #define EX_VERSION_H
@@ -14,8 +14,8 @@ typedef struct _EX_VERSION {
 
     /* Which calls there are. */
     BOOLEAN HasSources; /* source and affinity are arguments; else the calls of 3.10 */
-    BOOLEAN
-    HasGroups; /* NtCreateProfileEx; affinity is checked when a profile is created */
+    /* NtCreateProfileEx; affinity is checked when a profile is created */
+    BOOLEAN HasGroups;
 
     /* Create. */
     BOOLEAN RefusesEmptyBuffer;

@@ -2,9 +2,10 @@
 /*
  * hal/backend.h - what a back end offers to api, beside the HAL table that ke uses.
  *
- * Calls for one back end are never made at once: api holds the session's lock, which is also
- * held while hits and notifications are delivered. A notification's callback may call back into
- * ke and so into Start/Stop/Query, on the same thread, from within Deliver, Flush and Watch.
+ * Calls for one back end are never made at once: api holds the session's lock, which is
+ * also held while hits and notifications are delivered. A notification's callback may
+ * call back into ke and so into Start/Stop/Query, on the same thread, from within
+ * Deliver, Flush and Watch.
  */
 #ifndef HAL_BACKEND_H
 #define HAL_BACKEND_H
@@ -29,9 +30,11 @@ typedef struct _HAL_OPEN {
     void (*Notify)(void *NotifyContext, const ntprof_notification *Notification);
     void *NotifyContext;
     BOOLEAN UserOnly;
-    /* Directory of a cgroup whose hits alone count, open as long as the back end is; NULL: none. */
+    /* Directory of a cgroup whose hits alone count, open as long as the back end is;
+     * NULL: none. */
     const int *CgroupFd;
-    /* Hits in user mode tell their code segment and the offset in it, where there are any. */
+    /* Hits in user mode tell their code segment and the offset in it, where there are
+     * any. */
     BOOLEAN Selectors;
     ULONG64 SimulationSeed;
     HAL_PROBE *Probe; /* gets what Probe tells, or why Open fails; NULL: nobody asks */
@@ -67,7 +70,8 @@ typedef struct _HAL_WATCH {
     const ULONG64 *Processors; /* set to sample on: bit n%64 of word n/64 */
 } HAL_WATCH;
 
-/* HAL_SOURCE_STATISTICS - what the back end knows of a source; ke knows taken, counted and outside. */
+/* HAL_SOURCE_STATISTICS - what the back end knows of a source; ke knows taken, counted
+ * and outside. */
 typedef struct _HAL_SOURCE_STATISTICS {
     char Name[48];
     char NtName[48];
@@ -93,19 +97,22 @@ typedef struct _HAL_STATISTICS {
     ULONG64 CounterBytes; /* of HAL_PAGES, taken or not */
 } HAL_STATISTICS;
 
-/* A kind of notification for the core alone: a process that is not watched runs a new program. */
+/* A kind of notification for the core alone: a process that is not watched runs a new
+ * program. */
 enum { HAL_UNWATCHED_EXEC = 0x100 };
 
 /*
- * HAL_PAGES - memory for counters, of a back end that finds them nowhere else; see struct
- * host_page_source. Any thread. Returns of Take and Map: 0 or negative errno.
+ * HAL_PAGES - memory for counters, of a back end that finds them nowhere else; see
+ * struct host_page_source. Any thread. Returns of Take and Map: 0 or negative errno.
  */
 typedef struct _HAL_PAGES {
-    /* Zero and resident; at a whole page if it is a page or more, and then of whole pages. */
+    /* Zero and resident; at a whole page if it is a page or more, and then of whole
+     * pages. */
     int (*Take)(void *Context, size_t Bytes, void **Memory);
     /* What was taken. */
     void (*Give)(void *Context, void *Memory, size_t Bytes);
-    /* Another mapping of whole pages that were taken, all there; it outlives the back end. */
+    /* Another mapping of whole pages that were taken, all there; it outlives the back
+     * end. */
     int (*Map)(void *Context, const void *Memory, size_t Bytes, void **Mapping);
 } HAL_PAGES;
 
@@ -131,8 +138,8 @@ typedef struct _HAL_BACKEND {
         void *Context); /* polls readable when there is something to deliver; -1 */
     int (*Deliver)(
         void *Context); /* what is due; returns ms until the next call, or -1 */
-    /* Takes no hits from now on; what has been noted is still to be delivered. NULL: hits come in calls
-     * alone. */
+    /* Takes no hits from now on; what has been noted is still to be delivered. NULL:
+     * hits come in calls alone. */
     void (*Freeze)(void *Context);
     /* Why a call failed since ClearError: a sentence, or "". */
     const char *(*Error)(void *Context);

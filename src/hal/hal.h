@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/hal.h - the HAL contract as ke sees it. The contract itself is public: <ntprof/hal.h>.
+ * hal/hal.h - the HAL contract as ke sees it. The contract itself is public:
+ * <ntprof/hal.h>.
  */
 #ifndef HAL_HAL_H
 #define HAL_HAL_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host/host.h - the host as the core sees it. The contract itself is public: <ntprof/host.h>.
+ * host/host.h - the host as the core sees it. The contract itself is public:
+ * <ntprof/host.h>.
  */
 #ifndef HOST_HOST_H
 #define HOST_HOST_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ke/bucket.h - which counter an address belongs to, and whether a hit matches a profile: the
- * one arithmetic of all back ends. Compiles for the host, for 32 bits and for BPF; includes
- * nothing but types.
+ * ke/bucket.h - which counter an address belongs to, and whether a hit matches a
+ * profile: the one arithmetic of all back ends. Compiles for the host, for 32 bits and
+ * for BPF; includes nothing but types.
  */
 #ifndef KE_BUCKET_H
 #define KE_BUCKET_H
@@ -14,7 +14,8 @@
 /* The least is of sessions with fine buckets: NT's own is PROFILE_BUCKET_LOG2_MIN. */
 enum { KI_BUCKET_LOG2_MIN = 0, KI_BUCKET_LOG2_MAX = 31, KI_COUNTER_BYTES = 4 };
 
-/* KiBucketNumber - the same as KiBucketIndex for an address that is known to be inside. */
+/* KiBucketNumber - the same as KiBucketIndex for an address that is known to be inside.
+ */
 static inline ULONG64
 KiBucketNumber(ULONG64 Address, ULONG64 Base, ULONG Log2)
 {
@@ -40,8 +41,8 @@ KiBucketIndex(ULONG64 Address, ULONG64 Base, ULONG64 Size, ULONG Log2)
     return Offset < Size ? KiBucketNumber(Address, Base, Log2) : KI_BUCKET_NONE;
 }
 
-/* KiBucketCount - buckets of a region, the last and perhaps partial one included. Exact for all
- * values. Log2 is KI_BUCKET_LOG2_MIN..KI_BUCKET_LOG2_MAX. */
+/* KiBucketCount - buckets of a region, the last and perhaps partial one included. Exact
+ * for all values. Log2 is KI_BUCKET_LOG2_MIN..KI_BUCKET_LOG2_MAX. */
 static inline ULONG64
 KiBucketCount(ULONG64 Size, ULONG Log2)
 {
@@ -76,7 +77,8 @@ KiProcessorInSet(ULONG Processor, const ULONG64 *Set, ULONG Count)
 }
 
 /*
- * KiHitMatches - does a hit count in a profile whose region holds its address? Level: interrupt.
+ * KiHitMatches - does a hit count in a profile whose region holds its address? Level:
+ * interrupt.
  *
  *   Source, Segment         of the profile
  *   Processors              of the profile: the word of its set that HitProcessor is in

@@ -2,8 +2,8 @@
 /*
  * ke/index.c - the trees of a process, and publishing them. Level: passive.
  *
- * Invariant between calls: a profile that is started, not detached, and can count is in the tree of
- * its kind of its process, and no other is in any tree.
+ * Invariant between calls: a profile that is started, not detached, and can count is in
+ * the tree of its kind of its process, and no other is in any tree.
  */
 #include "ke/ki.h"
 #include "rtl/atomics.h"
@@ -28,7 +28,8 @@ KiSpanOf(const KPROFILE *Profile)
     return (KI_SPAN){Base, Base + Profile->RangeSize - (Profile->LimitInside ? 0 : 1)};
 }
 
-/* What a hit finds: the counters in our memory, or what a HAL that counts by itself makes of them. */
+/* What a hit finds: the counters in our memory, or what a HAL that counts by itself
+ * makes of them. */
 static NTSTATUS
 KiFillRange(KE_SYSTEM *Ke, const KPROFILE *Profile, KI_RANGE *Range)
 {
@@ -61,7 +62,8 @@ KiPrepareInsertion(KE_SYSTEM *Ke, const KPROCESS *Process, const KPROFILE *Profi
     if (NT_SUCCESS(Status)) {
         Status = KiFillRange(Ke, Profile, Range);
     }
-    /* Last: it is undone by publishing no roots, and those of a process may be there. */
+    /* Last: it is undone by publishing no roots, and those of a process may be there.
+     */
     if (NT_SUCCESS(Status) && Counting != NULL && Process->ProcessId != 0) {
         Status = Counting->PrepareProcess(Ke->Hal.Context, Process->ProcessId);
     }

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ke/index.h - which started profiles a place lies in: the nodes of the index and the search.
+ * ke/index.h - which started profiles a place lies in: the nodes of the index and the
+ * search.
  *
- * The ranges of a process are in search trees by base, whose leaves hold the ranges themselves. A
- * child's span in its parent is its least base and its greatest last place, so a search enters only
- * children that hold a match and the one way to the place: log of the ranges for itself, and at most
- * as much again for each range that the place lies in, however they overlap.
+ * The ranges of a process are in search trees by base, whose leaves hold the ranges
+ * themselves. A child's span in its parent is its least base and its greatest last
+ * place, so a search enters only children that hold a match and the one way to the
+ * place: log of the ranges for itself, and at most as much again for each range that
+ * the place lies in, however they overlap.
  *
- * A tree that hits can see never changes. A start or a stop makes new nodes from the root to the
- * changed leaf, and publishes the new root in one store: a hit sees all of it or nothing.
+ * A tree that hits can see never changes. A start or a stop makes new nodes from the
+ * root to the changed leaf, and publishes the new root in one store: a hit sees all of
+ * it or nothing.
  *
- * Nodes name each other by number, not by address, and who searches fetches them: the core from its
- * pool (ke/pool.h), a BPF program from a map. Includes nothing but types; compiles for the host, for
- * 32 bits and for BPF.
+ * Nodes name each other by number, not by address, and who searches fetches them: the
+ * core from its pool (ke/pool.h), a BPF program from a map. Includes nothing but types;
+ * compiles for the host, for 32 bits and for BPF.
  */
 #ifndef KE_INDEX_H
 #define KE_INDEX_H
@@ -31,8 +34,9 @@ enum {
 };
 
 /*
- * A place is an address, or a selector and an offset in its segment as one number, so that no
- * segment's profiles are in the way of another's. The two kinds have trees of their own.
+ * A place is an address, or a selector and an offset in its segment as one number, so
+ * that no segment's profiles are in the way of another's. The two kinds have trees of
+ * their own.
  */
 enum { KI_TREE_ADDRESSES, KI_TREE_SEGMENTS, KI_TREES };
 #define KI_OFFSET_MAX 0xFFFFFFFFu
@@ -43,15 +47,16 @@ KiSegmentPlace(ULONG Selector, ULONG64 Offset)
     return ((ULONG64)Selector << 32) + Offset;
 }
 
-/* KI_SPAN - places from Base to Last, which an end could not say at the top of memory. Behind a
- * node's entries stands one that no place is in and that ends a search: greatest base, last 0. */
+/* KI_SPAN - places from Base to Last, which an end could not say at the top of memory.
+ * Behind a node's entries stands one that no place is in and that ends a search:
+ * greatest base, last 0. */
 typedef struct _KI_SPAN {
     ULONG64 Base;
     ULONG64 Last;
 } KI_SPAN;
 
-/* KI_RANGE - what a hit needs to know of a profile that it is in: the profile itself would be one
- * more load to wait for. */
+/* KI_RANGE - what a hit needs to know of a profile that it is in: the profile itself
+ * would be one more load to wait for. */
 typedef struct _KI_RANGE {
     union {
         ULONG *Buffer;
@@ -64,7 +69,8 @@ typedef struct _KI_RANGE {
     ULONG Counters; /* whole ones that the buffer has */
 } KI_RANGE;
 
-/* KI_NODE - a leaf or an inner node. Entries are in the order of bases, equal ones of starts. */
+/* KI_NODE - a leaf or an inner node. Entries are in the order of bases, equal ones of
+ * starts. */
 typedef struct _KI_NODE {
     KI_SPAN Spans[KI_FANOUT];
     union {
@@ -75,8 +81,8 @@ typedef struct _KI_NODE {
         struct _KPROFILE *Profiles[KI_FANOUT]; /* leaf */
         ULONG64 ProfilesRoom[KI_FANOUT];
     };
-    /* For passive calls alone: Sequence of the profile, or of a child's first; and in free and
-     * retired nodes the number of the next one. */
+    /* For passive calls alone: Sequence of the profile, or of a child's first; and in
+     * free and retired nodes the number of the next one. */
     union {
         ULONG64 Sequences[KI_FANOUT];
         ULONG Next;
@@ -95,7 +101,8 @@ enum { KI_LINE_BYTES = 64 };
 _Static_assert(sizeof(KI_RANGE) == 32, "no range lies in two cache lines");
 _Static_assert(sizeof(KI_NODE) == KI_NODE_BYTES, "nodes are whole cache lines");
 
-/* KiFindSpan - the first entry from From on whose span holds Place, or KI_FANOUT. Level: interrupt. */
+/* KiFindSpan - the first entry from From on whose span holds Place, or KI_FANOUT.
+ * Level: interrupt. */
 static inline ULONG
 KiFindSpan(const KI_NODE *Node, ULONG64 Place, ULONG From)
 {
@@ -108,8 +115,9 @@ KiFindSpan(const KI_NODE *Node, ULONG64 Place, ULONG From)
 }
 
 /*
- * KiFetchNode - ask for what a search may read of a node, all at once: it is rarely in a cache, and to wait for
- * one cache line after the other is most of what a hit costs. Level: interrupt.
+ * KiFetchNode - ask for what a search may read of a node, all at once: it is rarely in
+ * a cache, and to wait for one cache line after the other is most of what a hit costs.
+ * Level: interrupt.
  */
 static inline void
 KiFetchNode(const KI_NODE *Node, BOOLEAN Leaf)
@@ -127,8 +135,9 @@ KiFetchNode(const KI_NODE *Node, BOOLEAN Leaf)
 }
 
 /*
- * KiDescend - the child that a search of an inner node goes on in, 0 if nothing below holds Place, or Number,
- * the node's own, if there may be several: that is for a KI_SEARCH. Level: interrupt.
+ * KiDescend - the child that a search of an inner node goes on in, 0 if nothing below
+ * holds Place, or Number, the node's own, if there may be several: that is for a
+ * KI_SEARCH. Level: interrupt.
  */
 static inline ULONG
 KiDescend(const KI_NODE *Node, ULONG Number, ULONG64 Place)
@@ -144,8 +153,8 @@ KiDescend(const KI_NODE *Node, ULONG Number, ULONG64 Place)
     return Node->Children[At];
 }
 
-/* KI_SEARCH - where to go on: Next, from entry From on, and then in the waiting nodes, the last first.
- * These are inner nodes on one way from the root, hence the bound. */
+/* KI_SEARCH - where to go on: Next, from entry From on, and then in the waiting nodes,
+ * the last first. These are inner nodes on one way from the root, hence the bound. */
 typedef struct _KI_SEARCH {
     ULONG64 Place;
     ULONG Next;
@@ -165,13 +174,15 @@ KiBeginSearch(KI_SEARCH *Search, ULONG Root, ULONG64 Place)
 }
 
 /*
- * KiNextNode - number of the node to look at now, or 0 at the end. In a leaf the caller finds all spans
- * that hold the place and calls KiLeaveLeaf; at an inner node it calls KiEnterChild. Level: interrupt.
+ * KiNextNode - number of the node to look at now, or 0 at the end. In a leaf the caller
+ * finds all spans that hold the place and calls KiLeaveLeaf; at an inner node it calls
+ * KiEnterChild. Level: interrupt.
  */
 static inline ULONG
 KiNextNode(KI_SEARCH *Search)
 {
-    /* Wraps if nothing waits: one compare for that, and for the verifier of BPF programs. */
+    /* Wraps if nothing waits: one compare for that, and for the verifier of BPF
+     * programs. */
     const ULONG Top = Search->Waiting - 1;
 
     if (Search->Next == 0 && Top < KI_DEPTH_MAX) {
@@ -188,8 +199,8 @@ KiLeaveLeaf(KI_SEARCH *Search)
     Search->Next = 0;
 }
 
-/* KiEnterChild - go on with the first child that may hold a match; the node waits if there may be
- * more behind it. Node is what KiNextNode told. Level: interrupt. */
+/* KiEnterChild - go on with the first child that may hold a match; the node waits if
+ * there may be more behind it. Node is what KiNextNode told. Level: interrupt. */
 static inline void
 KiEnterChild(KI_SEARCH *Search, const KI_NODE *Node)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ke/interrupt.c - which interrupts the started profiles need: counted by process, source and
- * processor, so that one profile's stop never takes another's interrupts. Level: passive.
+ * ke/interrupt.c - which interrupts the started profiles need: counted by process,
+ * source and processor, so that one profile's stop never takes another's interrupts.
+ * Level: passive.
  */
 #include "ke/bucket.h"
 #include "ke/ki.h"

@@ -3,10 +3,10 @@
  * ke/ke.h - kernel profile objects: which are started, what a hit counts in, and which
  * interrupts the HAL has to make for them.
  *
- * Passive calls for one KE_SYSTEM are serialised by the caller (api's session lock). Only
- * KeProfileInterruptWithSource may run at the same time, on any processor; it reads what passive
- * calls publish with one store and is waited for (HAL_TABLE.Synchronize) before anything that it
- * may still see is changed or freed.
+ * Passive calls for one KE_SYSTEM are serialised by the caller (api's session lock).
+ * Only KeProfileInterruptWithSource may run at the same time, on any processor; it
+ * reads what passive calls publish with one store and is waited for
+ * (HAL_TABLE.Synchronize) before anything that it may still see is changed or freed.
  */
 #ifndef KE_KE_H
 #define KE_KE_H
@@ -36,8 +36,8 @@ typedef struct _KPROCESS {
 } KPROCESS;
 
 /*
- * KPROFILE - a started profile. The MDL of its buffer stands right behind it in the same
- * allocation: KeProfileMdl.
+ * KPROFILE - a started profile. The MDL of its buffer stands right behind it in the
+ * same allocation: KeProfileMdl.
  */
 typedef struct _KPROFILE {
     SHORT Type; /* ProfileObject */
@@ -49,8 +49,8 @@ typedef struct _KPROFILE {
     ULONG BucketLog2;
     ULONG *Buffer;  /* system address of the first counter */
     ULONG Counters; /* whole ones that Buffer has; the MDL describes them */
-    /* Code selector of the segment that the region lies in, by offset; 0: the address space. No
-     * segment reaches beyond 32 bits. */
+    /* Code selector of the segment that the region lies in, by offset; 0: the address
+     * space. No segment reaches beyond 32 bits. */
     ULONG Segment;
     KPROFILE_SOURCE Source;
     BOOLEAN LimitInside; /* some versions' defect: the region's end counts as inside */
@@ -68,8 +68,8 @@ KeProfileMdl(KPROFILE *Profile)
 }
 
 /*
- * KE_HALT - what stopped the simulated NT: a hit whose counter is not in its buffer, which only the
- * defects of some versions allow. Nothing was written.
+ * KE_HALT - what stopped the simulated NT: a hit whose counter is not in its buffer,
+ * which only the defects of some versions allow. Nothing was written.
  */
 enum {
     KE_HALT_NONE = 0,
@@ -86,7 +86,8 @@ enum {
 typedef struct _KE_HALT {
     ULONG Kind; /* KE_HALT_... */
     ULONG Code; /* bug check; 0 for corruption */
-    /* 0x0A and corruption: caller's address of the counter, IRQL, 1 for a write, instruction's. */
+    /* 0x0A and corruption: caller's address of the counter, IRQL, 1 for a write,
+     * instruction's. */
     ULONG64 Parameters[4];
 } KE_HALT;
 
@@ -95,8 +96,8 @@ typedef struct _KE_STATISTICS {
     ULONG64 Taken;
     ULONG64 Counted; /* matched at least one started profile */
     ULONG64 Outside; /* matched none */
-    /* Of the counts that Counted made, one for each match: those that the callers' memory did not take
-     * (MDL.Unwritten). */
+    /* Of the counts that Counted made, one for each match: those that the callers'
+     * memory did not take (MDL.Unwritten). */
     ULONG64 Unwritten;
 } KE_STATISTICS;
 
@@ -119,8 +120,8 @@ typedef struct _KE_SYSTEM {
 } KE_SYSTEM;
 
 /*
- * KeInitializeSystem - make Ke ready. Host and Hal are copied; ProfileIrql is for KE_HALT alone.
- * STATUS_INSUFFICIENT_RESOURCES. Level: passive.
+ * KeInitializeSystem - make Ke ready. Host and Hal are copied; ProfileIrql is for
+ * KE_HALT alone. STATUS_INSUFFICIENT_RESOURCES. Level: passive.
  */
 NTSTATUS KeInitializeSystem(KE_SYSTEM *Ke, const HOST *Host, const HAL *Hal,
                             ULONG ProfileIrql);
@@ -135,33 +136,37 @@ void KeInitializeProcess(KPROCESS *Process, ULONG64 ProcessId);
 void KeFinishProcess(KE_SYSTEM *Ke, KPROCESS *Process);
 
 /*
- * KeFlushHits - deliver every hit that happened before the call. Notifications come with them, and
- * their callbacks may start, stop and close anything: call it before looking at a profile.
+ * KeFlushHits - deliver every hit that happened before the call. Notifications come
+ * with them, and their callbacks may start, stop and close anything: call it before
+ * looking at a profile.
  */
 void KeFlushHits(KE_SYSTEM *Ke);
 
 /*
- * KeStartProfile - link a filled-in KPROFILE so that hits count, and start its interrupts. After
- * KeFlushHits, or hits from before the start may count.
+ * KeStartProfile - link a filled-in KPROFILE so that hits count, and start its
+ * interrupts. After KeFlushHits, or hits from before the start may count.
  *
- * STATUS_INSUFFICIENT_RESOURCES, or the HAL's status; then nothing is linked or started.
+ * STATUS_INSUFFICIENT_RESOURCES, or the HAL's status; then nothing is linked or
+ * started.
  */
 NTSTATUS KeStartProfile(KE_SYSTEM *Ke, KPROFILE *Profile);
 
-/* KeStopProfile - undo it. When it returns, no hit touches Profile or its buffer any more. After
- * KeFlushHits, or hits from before the stop may be missing. */
+/* KeStopProfile - undo it. When it returns, no hit touches Profile or its buffer any
+ * more. After KeFlushHits, or hits from before the stop may be missing. */
 void KeStopProfile(KE_SYSTEM *Ke, KPROFILE *Profile);
 
-/* KeDetachProcess - the process runs a new program: its started profiles stay started but never
- * count again, and give their interrupts back. Called within the delivery of that event. */
+/* KeDetachProcess - the process runs a new program: its started profiles stay started
+ * but never count again, and give their interrupts back. Called within the delivery of
+ * that event. */
 void KeDetachProcess(KE_SYSTEM *Ke, KPROCESS *Process);
 
-/* KeEndProcess - the process ended: the same, also for profiles that are started from now on. */
+/* KeEndProcess - the process ended: the same, also for profiles that are started from
+ * now on. */
 void KeEndProcess(KE_SYSTEM *Ke, KPROCESS *Process);
 
 /*
- * KeHalt - stop counting for ever; the first call wins. Hits are taken as outside from now on.
- * Level: interrupt.
+ * KeHalt - stop counting for ever; the first call wins. Hits are taken as outside from
+ * now on. Level: interrupt.
  */
 void KeHalt(KE_SYSTEM *Ke, const KE_HALT *Halt);
 

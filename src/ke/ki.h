@@ -21,8 +21,8 @@ NTSTATUS KiStartInterrupts(KE_SYSTEM *Ke, const KPROFILE *Profile);
 void KiStopInterrupts(KE_SYSTEM *Ke, const KPROFILE *Profile);
 void KiFinishInterrupts(KE_SYSTEM *Ke, KPROCESS *Process);
 
-/* A change makes at most so many nodes: two for each of the way from the root, and a new root. A
- * removal makes no more than it retires. */
+/* A change makes at most so many nodes: two for each of the way from the root, and a
+ * new root. A removal makes no more than it retires. */
 enum { KI_UPDATE_NODES = 2 * KI_DEPTH_MAX + 1 };
 
 /*
@@ -45,9 +45,9 @@ void KiRecycleNodes(KE_SYSTEM *Ke);
 void KiFinishPool(KE_SYSTEM *Ke);
 
 /*
- * KiInsertIntoTree, KiRemoveFromTree - the root of a tree like that of Root, with or without one range.
- * The profile's sequence is greater than all in the tree; the range removed is there. The nodes were
- * reserved: neither can fail.
+ * KiInsertIntoTree, KiRemoveFromTree - the root of a tree like that of Root, with or
+ * without one range. The profile's sequence is greater than all in the tree; the range
+ * removed is there. The nodes were reserved: neither can fail.
  */
 ULONG KiInsertIntoTree(KI_POOL *Pool, ULONG Root, KI_SPAN Span, const KI_RANGE *Range,
                        KPROFILE *Profile);
@@ -56,8 +56,9 @@ ULONG KiRemoveFromTree(KI_POOL *Pool, ULONG Root, ULONG64 Base, ULONG64 Sequence
 /* KiFreeTree - free all its nodes. No hit may see it any more. */
 void KiFreeTree(KI_POOL *Pool, ULONG Root);
 
-/* KiInsertRange, KiRemoveRange - publish Process's index with or without Profile. Removing takes
- * no memory and so cannot fail; when it returns, no hit sees Profile any more. */
+/* KiInsertRange, KiRemoveRange - publish Process's index with or without Profile.
+ * Removing takes no memory and so cannot fail; when it returns, no hit sees Profile any
+ * more. */
 NTSTATUS KiInsertRange(KE_SYSTEM *Ke, KPROCESS *Process, KPROFILE *Profile);
 void KiRemoveRange(KE_SYSTEM *Ke, KPROCESS *Process, const KPROFILE *Profile);
 void KiRemoveAllRanges(KE_SYSTEM *Ke, KPROCESS *Process);

@@ -31,7 +31,8 @@ KiBareChunkBytes(ULONG Chunk)
     return (SIZE_T)(KiChunkNodes(Chunk) * sizeof(KI_NODE));
 }
 
-/* The memory of a chunk, where a HAL that counts by itself wants it. NULL if there is none. */
+/* The memory of a chunk, where a HAL that counts by itself wants it. NULL if there is
+ * none. */
 static void *
 KiAllocateChunk(KE_SYSTEM *Ke, ULONG Chunk)
 {

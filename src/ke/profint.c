@@ -46,9 +46,10 @@ KiCountInSegment(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit,
 }
 
 /*
- * NT maps the pages that the buffer is on: behind the counters but on the last of them it would
- * change memory of the caller's in silence, and on any other page fault. The address is told as the
- * caller has it: where a host maps the counters, or a copy of them, tells nothing.
+ * NT maps the pages that the buffer is on: behind the counters but on the last of them
+ * it would change memory of the caller's in silence, and on any other page fault. The
+ * address is told as the caller has it: where a host maps the counters, or a copy of
+ * them, tells nothing.
  */
 void
 KiReportOverrun(KE_SYSTEM *Ke, const KI_OVERRUN *Overrun)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ke/profint.h - the counting routine: what a profile interrupt does. docs/behaviour.md, Hits.
+ * ke/profint.h - the counting routine: what a profile interrupt does.
+ * docs/behaviour.md, Hits.
  *
  * Level: interrupt. It takes no lock, allocates nothing and calls nothing out.
  */
@@ -11,8 +12,8 @@
 #include "ke/ke.h"
 #include "rtl/atomics.h"
 
-/* KI_PROCESSOR_STATISTICS - one processor's statistics, which it alone writes; the last are shared by all
- * processors above the range. */
+/* KI_PROCESSOR_STATISTICS - one processor's statistics, which it alone writes; the last
+ * are shared by all processors above the range. */
 typedef struct _KI_PROCESSOR_STATISTICS {
     ULONG64 Taken;
     ULONG64 Counted;
@@ -28,8 +29,8 @@ typedef struct _KI_SOURCE {
 } KI_SOURCE;
 
 /*
- * KI_OVERRUN - where a hit would have been counted outside the counters, if anywhere. Of several
- * profiles it is the one that was started first.
+ * KI_OVERRUN - where a hit would have been counted outside the counters, if anywhere.
+ * Of several profiles it is the one that was started first.
  */
 typedef struct _KI_OVERRUN {
     KPROFILE *Profile; /* NULL: nowhere */
@@ -71,7 +72,8 @@ KiProcessHash(ULONG64 ProcessId)
     return (ULONG)ProcessId & (KE_PROCESS_BUCKETS - 1);
 }
 
-/* KiFindProcess - the process whose profiles the hits of ProcessId count in, or NULL. */
+/* KiFindProcess - the process whose profiles the hits of ProcessId count in, or NULL.
+ */
 static inline KPROCESS *
 KiFindProcess(const KE_SYSTEM *Ke, ULONG64 ProcessId)
 {
@@ -100,7 +102,8 @@ KiRangeMatches(const KI_NODE *Leaf, ULONG At, const KE_HIT *Hit, ULONG Segment)
                         Hit->Processor);
 }
 
-/* KiCountInLeaf - count a hit in each matching profile of one leaf of the pool; returns how many. */
+/* KiCountInLeaf - count a hit in each matching profile of one leaf of the pool; returns
+ * how many. */
 static inline ULONG
 KiCountInLeaf(const KI_POOL *Pool, const KI_NODE *Leaf, const KE_HIT *Hit,
               ULONG Segment, ULONG64 Place, KI_OVERRUN *Overrun)
@@ -153,11 +156,13 @@ KiCountAt(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit, ULONG Segment,
     return Root != 0 ? KiCountBelow(Pool, Root, Hit, Segment, Place, Overrun) : 0;
 }
 
-/* KiCountInSegment - count a hit in each matching profile of its segment; returns how many. */
+/* KiCountInSegment - count a hit in each matching profile of its segment; returns how
+ * many. */
 ULONG KiCountInSegment(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit,
                        KI_OVERRUN *Overrun);
 
-/* KiCountInProcess - count a hit in each matching profile of one list; returns how many. */
+/* KiCountInProcess - count a hit in each matching profile of one list; returns how
+ * many. */
 static inline ULONG
 KiCountInProcess(KE_SYSTEM *Ke, const KPROCESS *Process, const KE_HIT *Hit)
 {

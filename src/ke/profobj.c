@@ -2,9 +2,9 @@
 /*
  * ke/profobj.c - starting and stopping kernel profile objects. Level: passive.
  *
- * Invariant: a process is hashed while it has started profiles that are not detached, at most until
- * the last of all is stopped; the global one and one that has ended never are. A detached profile is
- * in no index and holds no interrupts.
+ * Invariant: a process is hashed while it has started profiles that are not detached,
+ * at most until the last of all is stopped; the global one and one that has ended never
+ * are. A detached profile is in no index and holds no interrupts.
  */
 #include "ke/ki.h"
 #include "ke/profint.h"
@@ -72,8 +72,8 @@ KeStartProfile(KE_SYSTEM *Ke, KPROFILE *Profile)
     KPROCESS *const Process = Profile->Process;
     NTSTATUS Status;
 
-    /* Statistics are for sources that interrupt: those that a version lets start although there are none
-     * such would use up the slots. */
+    /* Statistics are for sources that interrupt: those that a version lets start
+     * although there are none such would use up the slots. */
     if (Profile->AffinityWords != 0) {
         Status = KeRegisterSource(Ke, Profile->Source);
         if (!NT_SUCCESS(Status)) {

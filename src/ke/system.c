@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ke/system.c - one instance of ke, and the statistics of its sources. Level: passive. */
+/* ke/system.c - one instance of ke, and the statistics of its sources. Level: passive.
+ */
 #include "ke/ki.h"
 #include "ke/profint.h"
 

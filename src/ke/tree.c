@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ke/tree.c - trees with and without a range: the old tree stays whole, for hits that see it, and the
- * new one shares with it what lies beside the way to the change. Level: passive.
+ * ke/tree.c - trees with and without a range: the old tree stays whole, for hits that
+ * see it, and the new one shares with it what lies beside the way to the change. Level:
+ * passive.
  *
- * B+ trees, since their balance depends on nothing that who chooses the addresses could choose. Equal
- * bases are in the order of starts, so that each range has one place.
+ * B+ trees, since their balance depends on nothing that who chooses the addresses could
+ * choose. Equal bases are in the order of starts, so that each range has one place.
  *
- * A change takes the entries of the leaf, alters them, and packs them into new nodes; these replace the
- * old one's entry among those of the parent, and so on up to the root. What was read is retired.
+ * A change takes the entries of the leaf, alters them, and packs them into new nodes;
+ * these replace the old one's entry among those of the parent, and so on up to the
+ * root. What was read is retired.
  */
 #include "ke/ki.h"
 #include "rtl/memory.h"
@@ -31,7 +33,8 @@ typedef struct _KI_BUNDLE {
     KI_ENTRY Entries[2 * KI_FANOUT + 1];
 } KI_BUNDLE;
 
-/* KI_PATH - nodes from the root to a leaf, and the entry of each that the way goes through. */
+/* KI_PATH - nodes from the root to a leaf, and the entry of each that the way goes
+ * through. */
 typedef struct _KI_PATH {
     ULONG Depth;
     ULONG Numbers[KI_DEPTH_MAX];
@@ -136,7 +139,8 @@ KiReplaceEntries(KI_BUNDLE *Bundle, ULONG At, ULONG Removed, const KI_ENTRY *Ent
     Bundle->ChangedEnd = At + Added;
 }
 
-/* Makes a node of Count entries from First on; tells the entry that it is to its parent. */
+/* Makes a node of Count entries from First on; tells the entry that it is to its
+ * parent. */
 static KI_ENTRY
 KiMakeNode(KI_POOL *Pool, const KI_BUNDLE *Bundle, ULONG First, ULONG Count)
 {
@@ -166,8 +170,9 @@ KiMakeNode(KI_POOL *Pool, const KI_BUNDLE *Bundle, ULONG First, ULONG Count)
 }
 
 /*
- * How many of a bundle's entries go to its first node. Starts in the order of addresses, or against it, never
- * come back to what is behind them, so they leave it as full as can be: it makes trees lower.
+ * How many of a bundle's entries go to its first node. Starts in the order of
+ * addresses, or against it, never come back to what is behind them, so they leave it as
+ * full as can be: it makes trees lower.
  */
 static ULONG
 KiSplitBundle(const KI_BUNDLE *Bundle)
@@ -196,8 +201,9 @@ KiPackBundle(KI_POOL *Pool, const KI_BUNDLE *Bundle, KI_ENTRY Made[2])
 }
 
 /*
- * The bundle holds all of the child at At of Parent, but too little for a node: adds the neighbour
- * before or else behind it. Returns the first of the two entries of Parent that it now stands for.
+ * The bundle holds all of the child at At of Parent, but too little for a node: adds
+ * the neighbour before or else behind it. Returns the first of the two entries of
+ * Parent that it now stands for.
  */
 static ULONG
 KiJoinNeighbour(KI_POOL *Pool, const KI_NODE *Parent, ULONG At, KI_BUNDLE *Bundle)
@@ -213,7 +219,8 @@ KiJoinNeighbour(KI_POOL *Pool, const KI_NODE *Parent, ULONG At, KI_BUNDLE *Bundl
     return At - 1;
 }
 
-/* The tree in which a bundle stands for the leaf at the end of a path. Returns its root. */
+/* The tree in which a bundle stands for the leaf at the end of a path. Returns its
+ * root. */
 static ULONG
 KiRebuildPath(KI_POOL *Pool, const KI_PATH *Path, KI_BUNDLE *Bundle)
 {

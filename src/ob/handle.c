@@ -2,13 +2,13 @@
 /*
  * ob/handle.c - the handle table.
  *
- * A handle value holds the slot's number, times 4 and never 0, and above it the slot's generation,
- * which grows at each close: a handle that was closed stays invalid although its slot is used again
- * (until the generation comes round). The sign bit is clear, so that no handle looks like a pseudo
- * handle.
+ * A handle value holds the slot's number, times 4 and never 0, and above it the slot's
+ * generation, which grows at each close: a handle that was closed stays invalid
+ * although its slot is used again (until the generation comes round). The sign bit is
+ * clear, so that no handle looks like a pseudo handle.
  *
- * Invariant: free slots are linked from FirstFree; all others have a Body, whose PointerCount
- * includes them.
+ * Invariant: free slots are linked from FirstFree; all others have a Body, whose
+ * PointerCount includes them.
  */
 #include "ob/obp.h"
 #include "rtl/memory.h"

@@ -2,8 +2,8 @@
 /*
  * ob/ob.h - objects with a type and counted references, and handles to them.
  *
- * Level: passive; calls for one OB_SYSTEM are serialised by the caller. An object lives until its
- * last reference and its last handle are gone; then its type's Delete runs.
+ * Level: passive; calls for one OB_SYSTEM are serialised by the caller. An object lives
+ * until its last reference and its last handle are gone; then its type's Delete runs.
  */
 #ifndef OB_OB_H
 #define OB_OB_H
@@ -53,13 +53,14 @@ void ObReferenceObject(void *Body);
 /* ObDereferenceObject - NULL is allowed. */
 void ObDereferenceObject(OB_SYSTEM *Ob, void *Body);
 
-/* ObOpenHandle - a handle with GrantedAccess and no attributes, holding a reference of its own.
- * STATUS_INSUFFICIENT_RESOURCES. */
+/* ObOpenHandle - a handle with GrantedAccess and no attributes, holding a reference of
+ * its own. STATUS_INSUFFICIENT_RESOURCES. */
 NTSTATUS ObOpenHandle(OB_SYSTEM *Ob, void *Body, ACCESS_MASK GrantedAccess,
                       HANDLE *Handle);
 
 /*
- * ObReferenceObjectByHandle - the object behind a handle, with a reference for the caller.
+ * ObReferenceObjectByHandle - the object behind a handle, with a reference for the
+ * caller.
  *
  *   Mode  in: whose request it is; kernel mode has any access
  *
@@ -81,7 +82,8 @@ typedef struct _OB_HANDLE_FACTS {
     ULONG Attributes;
 } OB_HANDLE_FACTS;
 
-/* ObQueryHandle - takes no reference: Body lives as long as the handle. STATUS_INVALID_HANDLE. */
+/* ObQueryHandle - takes no reference: Body lives as long as the handle.
+ * STATUS_INVALID_HANDLE. */
 NTSTATUS ObQueryHandle(const OB_SYSTEM *Ob, HANDLE Handle, OB_HANDLE_FACTS *Facts);
 
 /* OB_OBJECT_FACTS - an object; its references include one for each handle. */
@@ -99,8 +101,8 @@ NTSTATUS ObCloseHandle(OB_SYSTEM *Ob, HANDLE Handle);
 /*
  * ObMapDesiredAccess - what a request for access comes to.
  *
- *   Desired  in: rights, generic rights (replaced by what the type maps them to), MAXIMUM_ALLOWED
- *            (replaced by Most)
+ *   Desired  in: rights, generic rights (replaced by what the type maps them to),
+ *            MAXIMUM_ALLOWED (replaced by Most)
  *   Most     in: all that may be granted
  *   Granted  out
  *

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ps/ps.h - process objects, found by pid. Level: passive; calls are serialised by the caller.
+ * ps/ps.h - process objects, found by pid. Level: passive; calls are serialised by the
+ * caller.
  *
- * A process is either seen in the HAL's stream of notifications (Watched), and then ends when the
- * stream says so although Linux may have forgotten it before; or it is known through the host, and
- * then ends when the host says so. A pid that is used again is another EPROCESS.
+ * A process is either seen in the HAL's stream of notifications (Watched), and then
+ * ends when the stream says so although Linux may have forgotten it before; or it is
+ * known through the host, and then ends when the host says so. A pid that is used again
+ * is another EPROCESS.
  */
 #ifndef PS_PS_H
 #define PS_PS_H
@@ -35,11 +37,12 @@ typedef struct _PS_SYSTEM {
 NTSTATUS PsInitializeSystem(PS_SYSTEM *Ps, const HOST *Host, KE_SYSTEM *Ke);
 void PsFinishSystem(PS_SYSTEM *Ps);
 
-/* PsFindProcess - the active process with this pid, ended in the meantime or not, or NULL. */
+/* PsFindProcess - the active process with this pid, ended in the meantime or not, or
+ * NULL. */
 EPROCESS *PsFindProcess(PS_SYSTEM *Ps, ULONG64 ProcessId);
 
-/* PsLookupProcess - the active process with this pid, or NULL; one that has ended in the meantime
- * is made inactive and not returned. No reference is taken. */
+/* PsLookupProcess - the active process with this pid, or NULL; one that has ended in
+ * the meantime is made inactive and not returned. No reference is taken. */
 EPROCESS *PsLookupProcess(PS_SYSTEM *Ps, ULONG64 ProcessId);
 
 /*
@@ -55,11 +58,12 @@ NTSTATUS PsInitializeProcess(PS_SYSTEM *Ps, EPROCESS *Process, ULONG64 ProcessId
 /* PsDeleteProcess - undo it; the body's memory is the caller's. */
 void PsDeleteProcess(PS_SYSTEM *Ps, EPROCESS *Process);
 
-/* PsEndProcess - it is gone: no longer found by pid, and none of its profiles counts again. */
+/* PsEndProcess - it is gone: no longer found by pid, and none of its profiles counts
+ * again. */
 void PsEndProcess(PS_SYSTEM *Ps, EPROCESS *Process);
 
-/* PsCheckAccess - may the caller look into it? STATUS_ACCESS_DENIED. What the caller was allowed
- * to watch it may look into. */
+/* PsCheckAccess - may the caller look into it? STATUS_ACCESS_DENIED. What the caller
+ * was allowed to watch it may look into. */
 NTSTATUS PsCheckAccess(PS_SYSTEM *Ps, const EPROCESS *Process);
 
 /* PsIsProcessGone - has it ended? */

@@ -7,19 +7,20 @@
 
 #include <ntprof/nt_types.h>
 
-/* Adds one to a counter that other processors and the caller may read or write. Wraps at 2^32.
- * Relaxed: counters order nothing. */
+/* Adds one to a counter that other processors and the caller may read or write. Wraps
+ * at 2^32. Relaxed: counters order nothing. */
 static inline void
 RtlIncrementCounter(ULONG *Counter)
 {
     (void)__atomic_fetch_add(Counter, 1, __ATOMIC_RELAXED);
 }
 
-/* Numbers of 64 bits are aligned to 8 bytes by who has them. On x86 their type alone is not, and
- * clang would call out for each access. */
+/* Numbers of 64 bits are aligned to 8 bytes by who has them. On x86 their type alone is
+ * not, and clang would call out for each access. */
 typedef ULONG64 __attribute__((aligned(8))) RTL_NUMBER;
 
-/* Adds to a number that one processor writes and others read: no lock, no torn value. */
+/* Adds to a number that one processor writes and others read: no lock, no torn value.
+ */
 static inline void
 RtlAddOwned(ULONG64 *Number, ULONG64 Amount)
 {
@@ -52,7 +53,8 @@ RtlExchangeIfZero(ULONG *Number, ULONG Value)
                                        __ATOMIC_RELAXED);
 }
 
-/* Pairs with RtlReadPublished: what was written before is seen by who reads the pointer. */
+/* Pairs with RtlReadPublished: what was written before is seen by who reads the
+ * pointer. */
 #define RtlPublish(Location, Value) \
     __atomic_store_n((Location), (Value), __ATOMIC_RELEASE)
 #define RtlReadPublished(Location) __atomic_load_n((Location), __ATOMIC_ACQUIRE)

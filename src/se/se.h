@@ -7,7 +7,8 @@
 
 #include "host/host.h"
 
-/* Who makes a request: an embedding kernel, or the library's caller. NT's KPROCESSOR_MODE. */
+/* Who makes a request: an embedding kernel, or the library's caller. NT's
+ * KPROCESSOR_MODE. */
 typedef UCHAR KPROCESSOR_MODE;
 enum { KernelMode = 0, UserMode = 1 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * default_abi.c - what a session has that asks for no abi: x64 in a 64-bit build of the core, x86 in a
- * 32-bit one. The core alone on a simulated host, without a test library, which 32 bits may not have:
- * scripts/check_freestanding.sh builds it for both.
- * rules: create-region-wraps, create-region-width, create-region-ends-below-top, create-segment,
- * create-segment-none, start-mdl-limit
+ * default_abi.c - what a session has that asks for no abi: x64 in a 64-bit build of the
+ * core, x86 in a 32-bit one. The core alone on a simulated host, without a test
+ * library, which 32 bits may not have: scripts/check_freestanding.sh builds it for
+ * both. rules: create-region-wraps, create-region-width, create-region-ends-below-top,
+ * create-segment, create-segment-none, start-mdl-limit
  */
 #include "ex/ex.h"
 #include "host/sim/host_sim.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout.c - sizes and offsets of the public structs on 64-bit hosts, and NT's numbers and
- * prototypes. A released struct only grows at its end; a change here is a change of the ABI.
+ * layout.c - sizes and offsets of the public structs on 64-bit hosts, and NT's numbers
+ * and prototypes. A released struct only grows at its end; a change here is a change of
+ * the ABI.
  */
 #include <ntprof/hal.h>
 #include <ntprof/host.h>

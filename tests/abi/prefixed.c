@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that has other definitions of NT's names, functions of its own among them, and uses the
- * library under its prefix. C and C++.
+ * A program that has other definitions of NT's names, functions of its own among them,
+ * and uses the library under its prefix. C and C++.
  */
 #include <setjmp.h>
 #include <stdarg.h>

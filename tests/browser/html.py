@@ -443,7 +443,8 @@ class Reach(PageTest):
     def test_roles_and_names__are_there(self):
         page = self.show(small())
         nameless = page.run("""[...document.querySelectorAll('button, select, input, [tabindex="0"]')]
-            .filter((element) => !(element.getAttribute('aria-label') || element.textContent.trim() || element.closest('label')))
+            .filter((element) => !(element.getAttribute('aria-label') || element.textContent.trim() ||
+                                   element.closest('label')))
             .map((element) => element.outerHTML)""")
         self.assertEqual(nameless, [])
         self.assertEqual(page.run("Number(grid.getAttribute('aria-rowcount'))"), 6)

@@ -94,7 +94,8 @@ class Profile:
         yield b"ntprof.bucket_bytes %d" % self.bucket_bytes
         for column, name in enumerate(self.sources):
             total = self.totals[column]
-            yield (b"ntprof.source %s nt_name=%s unit=%s column=%d kernel_included=1 asked=10000 granted=10000 measured=10012 "
+            yield (b"ntprof.source %s nt_name=%s unit=%s column=%d kernel_included=1 asked=10000 granted=10000 "
+                   b"measured=10012 "
                    b"expected=%d taken=%d counted=%d outside=3 lost=4 throttled=0 missed=0 unfinished=0 excluded=0" %
                    (word(name), b"ProfileTime" if name == b"time" else b"", b"100ns" if name == b"time" else b"events",
                     column, total + 7, total + 3, total))

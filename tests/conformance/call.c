@@ -366,8 +366,8 @@ const char *const call_kind_names[CALL_KINDS] = {
 };
 
 /*
- * All that a call may come out as. What is not here must not fail, or not be asked for: stopping
- * and closing need nothing that can fail.
+ * All that a call may come out as. What is not here must not fail, or not be asked for:
+ * stopping and closing need nothing that can fail.
  */
 static const struct call_failure failures[] = {
     {"create", HOST_SIM_ALLOCATE, 0, STATUS_INSUFFICIENT_RESOURCES, "create-no-memory"},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * call.h - the calls that tables are about: how each is made of a row's keys, what must hold when it
- * has succeeded, and what it may come out as when something that it asks for fails.
+ * call.h - the calls that tables are about: how each is made of a row's keys, what must
+ * hold when it has succeeded, and what it may come out as when something that it asks
+ * for fails.
  */
 #ifndef CONFORMANCE_CALL_H
 #define CONFORMANCE_CALL_H
@@ -48,7 +49,8 @@ const struct call *call_find(const char *name);
 const char *call_outcome(const struct call *call,
                          const struct call_arguments *arguments, NTSTATUS status);
 
-/* What can be made to fail: the calls of enum host_sim_call but for ANY_CALL, and one more. */
+/* What can be made to fail: the calls of enum host_sim_call but for ANY_CALL, and one
+ * more. */
 enum { CALL_HAL_START = HOST_SIM_ANY_CALL, CALL_KINDS };
 extern const char *const call_kind_names[CALL_KINDS];
 

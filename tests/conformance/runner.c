@@ -5,11 +5,12 @@
  * usage: conformance-runner RULES.md TABLE.txt...
  *        CONFORMANCE_ONLY=NAME  runs the rows of that name alone
  *
- * Each row is run for each of its versions and word sizes, each create call that the version has, and
- * each alternative of its values. Whatever comes out, memory that is not the call's to write, guards,
- * objects, locks, mappings and interrupts are checked. A case that succeeds is run again with each
- * thing that it asked for made to fail in turn: the status must be one that a rule publishes, nothing
- * may be left, and the same call must succeed afterwards. README.md describes tables.
+ * Each row is run for each of its versions and word sizes, each create call that the
+ * version has, and each alternative of its values. Whatever comes out, memory that is
+ * not the call's to write, guards, objects, locks, mappings and interrupts are checked.
+ * A case that succeeds is run again with each thing that it asked for made to fail in
+ * turn: the status must be one that a rule publishes, nothing may be left, and the same
+ * call must succeed afterwards. README.md describes tables.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -117,7 +118,8 @@ check_pairs(struct table *table, int line, const struct call *call,
     }
 }
 
-/* What one form of create has must not be given to another, where it would mean nothing. */
+/* What one form of create has must not be given to another, where it would mean
+ * nothing. */
 static void
 check_form(struct table *table, const struct table_row *row)
 {
@@ -231,8 +233,8 @@ run_before(struct world *world)
     }
 }
 
-/* A call that fails changes nothing: but a halt stops all that was started, DUPLICATE_CLOSE_SOURCE
- * closes, and the length that a query needs is told. */
+/* A call that fails changes nothing: but a halt stops all that was started,
+ * DUPLICATE_CLOSE_SOURCE closes, and the length that a query needs is told. */
 static void
 check_failed(struct world *world, const struct call *call,
              const struct call_arguments *arguments)
@@ -260,7 +262,8 @@ check_succeeded(struct world *world, const struct call *call,
     size_t range_count = call->outputs(arguments, ranges);
 
     if ((call->flags & CALL_HIT) != 0) {
-        /* Of the counters each is looked at by itself (counts=); what is behind them is here. */
+        /* Of the counters each is looked at by itself (counts=); what is behind them is
+         * here. */
         ranges[0] =
             (struct world_range){world->buffers[0], world->buffer_bytes[0] / 4 * 4};
         ranges[1] =
@@ -283,7 +286,8 @@ run_effects(struct world *world)
     }
 }
 
-/* What a row's step fails@KIND asked for and the call did not come to fails nothing later. */
+/* What a row's step fails@KIND asked for and the call did not come to fails nothing
+ * later. */
 static void
 end_failures(struct world *world)
 {
@@ -443,8 +447,8 @@ run_case(const struct world_case *test, const struct call *call,
 
 /* ---- All runs of a case ---- */
 
-/* After the first 64 of a kind, which only an array of a thousand groups needs, each 64th and the
- * last. */
+/* After the first 64 of a kind, which only an array of a thousand groups needs, each
+ * 64th and the last. */
 static uint64_t
 next_to_fail(uint64_t nth, uint64_t calls)
 {
@@ -453,8 +457,8 @@ next_to_fail(uint64_t nth, uint64_t calls)
     return next > calls && nth < calls ? calls : next;
 }
 
-/* Each call of one kind fails in turn, with each status that it may have: the first such call with
- * all of them, the others with one after the other. */
+/* Each call of one kind fails in turn, with each status that it may have: the first
+ * such call with all of them, the others with one after the other. */
 static bool
 run_failures_of(const struct world_case *test, const struct call *call, int kind,
                 uint64_t calls, struct totals *totals)

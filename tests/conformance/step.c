@@ -408,8 +408,8 @@ check_argument(struct world *world, const struct step *step, uint64_t value)
     check(world, step, value, argument(world, step));
 }
 
-/* counts=1,0,2: the whole counters of a buffer; those not named are 0. Behind them nothing has
- * changed: world_check_memory looks at it with the pattern. */
+/* counts=1,0,2: the whole counters of a buffer; those not named are 0. Behind them
+ * nothing has changed: world_check_memory looks at it with the pattern. */
 static void
 look_counts(struct world *world, struct step *step)
 {
@@ -441,7 +441,8 @@ look_counts(struct world *world, struct step *step)
     }
 }
 
-/* The object that a handle is for; its reference is given back at once: the handle has one. */
+/* The object that a handle is for; its reference is given back at once: the handle has
+ * one. */
 static EPROFILE *
 profile_body(struct world *world)
 {
@@ -507,7 +508,8 @@ look_locked(struct world *world, struct step *step)
     check_argument(world, step, host_sim_locked_bytes(world->machine.host));
 }
 
-/* on=MASK, on1=MASK: processors of group 0 and 1 on which the HAL makes the row's source. */
+/* on=MASK, on1=MASK: processors of group 0 and 1 on which the HAL makes the row's
+ * source. */
 static void
 look_on(struct world *world, struct step *step)
 {

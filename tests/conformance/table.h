@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table.h - reading conformance tables: README.md says what stands in them. All that is wrong with a
- * table is told with file and line before any row is run.
+ * table.h - reading conformance tables: README.md says what stands in them. All that is
+ * wrong with a table is told with file and line before any row is run.
  */
 #ifndef CONFORMANCE_TABLE_H
 #define CONFORMANCE_TABLE_H
@@ -59,7 +59,8 @@ struct table {
     unsigned faults; /* what is wrong with it; each was told */
 };
 
-/* table_read - false if it cannot be read at all or has faults. table_free in either case. */
+/* table_read - false if it cannot be read at all or has faults. table_free in either
+ * case. */
 bool table_read(struct table *table, const char *path);
 void table_free(struct table *table);
 

@@ -164,7 +164,8 @@ round_up(uint64_t bytes, uint64_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* The first profile's counters, zeroed: they end where their region does, so that a guard follows. */
+/* The first profile's counters, zeroed: they end where their region does, so that a
+ * guard follows. */
 static uint64_t
 need_buffer(struct world *world, uint64_t bytes)
 {
@@ -678,7 +679,8 @@ world_remember(struct world *world)
     (void)KeQueryHalt(&world->machine.system.Ke, &world->halt_before);
 }
 
-/* May the k-th byte of a region change? A kernel-mode caller names it by its real address. */
+/* May the k-th byte of a region change? A kernel-mode caller names it by its real
+ * address. */
 static bool
 is_excused(const struct world_region *region, uint64_t k,
            const struct world_range *ranges, size_t range_count)

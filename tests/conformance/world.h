@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * world.h - the machine that one case runs on: what the row's keys ask for, the caller's memory,
- * handles by name, and what must be the same after a call that fails.
+ * world.h - the machine that one case runs on: what the row's keys ask for, the
+ * caller's memory, handles by name, and what must be the same after a call that fails.
  *
- * Regions of memory and handles come to be when a value names them, so that a call under test
- * finds as little prepared as can be: each allocation that it may need is there to fail.
+ * Regions of memory and handles come to be when a value names them, so that a call
+ * under test finds as little prepared as can be: each allocation that it may need is
+ * there to fail.
  */
 #ifndef CONFORMANCE_WORLD_H
 #define CONFORMANCE_WORLD_H
@@ -18,7 +19,8 @@ enum { WORLD_MOST_INPUTS = 48, WORLD_MOST_REGIONS = 16, WORLD_MOST_HANDLES = 16 
 /* Which of the three create calls. */
 enum world_form { WORLD_EX, WORLD_NINE, WORLD_SEVEN };
 
-/* A case: a row for one version, word size and create call, with one value for each key. */
+/* A case: a row for one version, word size and create call, with one value for each
+ * key. */
 struct world_case {
     const struct table_row *row;
     int version; /* index in table_versions */
@@ -78,7 +80,8 @@ void world_open(struct world *world, const struct world_case *test);
 /* world_close - checks that nothing is left, whatever the case did. */
 void world_close(struct world *world);
 
-/* world_text - a key's value: the row's, the table's default, else what README.md says; NULL. */
+/* world_text - a key's value: the row's, the table's default, else what README.md says;
+ * NULL. */
 const char *world_text(struct world *world, const char *key);
 bool world_is(struct world *world, const char *key, const char *value);
 
@@ -86,14 +89,16 @@ bool world_is(struct world *world, const char *key, const char *value);
 uint64_t world_number(struct world *world, const char *key);
 uint64_t world_evaluate(struct world *world, const char *text);
 
-/* world_prepare - make the row's profile, and the second one if there is one: handles "profile" and
- * "profile2". The caller has every right meanwhile. */
+/* world_prepare - make the row's profile, and the second one if there is one: handles
+ * "profile" and "profile2". The caller has every right meanwhile. */
 void world_prepare(struct world *world);
 
-/* world_apply_rights - privilege and restriction as the row has them; prepared is done with all. */
+/* world_apply_rights - privilege and restriction as the row has them; prepared is done
+ * with all. */
 void world_apply_rights(struct world *world);
 
-/* world_request - the request of the row, or (second) of its keys that begin with "2.". */
+/* world_request - the request of the row, or (second) of its keys that begin with "2.".
+ */
 EX_CREATE_PROFILE world_request(struct world *world, bool second);
 
 /* world_create - by the call that the case is about. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * annotate.c - fuzz target: listings of forged programs with hits anywhere, and what objdump may print.
+ * annotate.c - fuzz target: listings of forged programs with hits anywhere, and what
+ * objdump may print.
  *
- * An input begins with a byte: with its lowest bit the rest is output of objdump. Else a byte of bucket size
- * (a power of two), one with the number of rows, and for each row four bytes of address from 0x400000, lowest
- * first, and one of line; what is left is the program.
+ * An input begins with a byte: with its lowest bit the rest is output of objdump. Else
+ * a byte of bucket size (a power of two), one with the number of rows, and for each row
+ * four bytes of address from 0x400000, lowest first, and one of line; what is left is
+ * the program.
  */
 #include "harmless.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.c - fuzz target: calls, interrupts and changes of the world, on the core and on the model of
- * it in tests/model, compared after each step.
+ * calls.c - fuzz target: calls, interrupts and changes of the world, on the core and on
+ * the model of it in tests/model, compared after each step.
  *
  * The first byte says whose rules hold; what is done is drawn from all others.
  */

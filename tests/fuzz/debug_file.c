@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug_file.c - fuzz target: what links in a forged image lead to: a debug file, a supplementary file,
- * split units, what a server sends.
+ * debug_file.c - fuzz target: what links in a forged image lead to: a debug file, a
+ * supplementary file, split units, what a server sends.
  *
- * An input is a list of files, each a byte of kind, three bytes of size, lowest first, and its bytes. A name
- * that is looked for is that of the file whose ending it has, wherever that may be.
+ * An input is a list of files, each a byte of kind, three bytes of size, lowest first,
+ * and its bytes. A name that is looked for is that of the file whose ending it has,
+ * wherever that may be.
  */
 #include "sym/download.h"
 #include "sym/elf_file.h"
@@ -19,7 +20,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Of an image with the bit, the CRC in its debuglink is made that of the debug file, which no fuzzer guesses. */
+/* Of an image with the bit, the CRC in its debuglink is made that of the debug file,
+ * which no fuzzer guesses. */
 enum {
     IMAGE,
     DEBUG,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf.c - fuzz target: units, functions, names and ranges of forged debug information.
+ * dwarf.c - fuzz target: units, functions, names and ranges of forged debug
+ * information.
  *
- * An input is a list of sections, each a byte of kind (16 and more: of the supplementary file, 32 and more:
- * of a file of split units), three bytes of size, lowest first, and its bytes.
+ * An input is a list of sections, each a byte of kind (16 and more: of the
+ * supplementary file, 32 and more: of a file of split units), three bytes of size,
+ * lowest first, and its bytes.
  */
 #include "sym/dwarf_reader.h"
 #include "sym/line_cost.h"

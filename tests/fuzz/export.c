@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export.c - hostile profile files in every form that they are exported to: text is harmless, and the hits of
- * folded stacks add up.
+ * export.c - hostile profile files in every form that they are exported to: text is
+ * harmless, and the hits of folded stacks add up.
  *
  * The first byte chooses source, image and rows; the rest is a profile as in pprof.c.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * harmless.h - what every text that ntprof prints must be, whatever names it was made of.
+ * harmless.h - what every text that ntprof prints must be, whatever names it was made
+ * of.
  */
 #ifndef FUZZ_HARMLESS_H
 #define FUZZ_HARMLESS_H
@@ -10,7 +11,8 @@
 #include <string.h>
 #include <wchar.h>
 
-/* A character that drives a terminal, turns the direction of writing, or ends a line elsewhere? */
+/* A character that drives a terminal, turns the direction of writing, or ends a line
+ * elsewhere? */
 static inline int
 is_harmful(wchar_t character)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf_map.c - fuzz target: a forged perf map; and the same bytes as the kernel's symbols and as a
- * mangled name.
+ * perf_map.c - fuzz target: a forged perf map; and the same bytes as the kernel's
+ * symbols and as a mangled name.
  */
 #include "sym/name_map.h"
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof.c - hostile profile files: what is read can be shown, written and read again unchanged.
+ * pprof.c - hostile profile files: what is read can be shown, written and read again
+ * unchanged.
  *
- * Inputs are profiles, gzip or not. A fuzzer seldom makes a valid gzip trailer, so plain ones do most.
+ * Inputs are profiles, gzip or not. A fuzzer seldom makes a valid gzip trailer, so
+ * plain ones do most.
  */
 #include "harmless.h"
 
@@ -155,7 +157,8 @@ known_profile(uint32_t bucket_bytes)
     return profile;
 }
 
-/* The sum has the hits of both and is written and read as any other, or is refused in words. Takes both. */
+/* The sum has the hits of both and is written and read as any other, or is refused in
+ * words. Takes both. */
 static void
 merge(struct profile *a, struct profile *b)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * procfs.c - fuzz target: forged files of /proc and /sys, through everything that reads them.
+ * procfs.c - fuzz target: forged files of /proc and /sys, through everything that reads
+ * them.
  *
- * An input is texts that end with a NUL, one for each of the files below and in their order; what it has
- * no text for is not there. The readers open their files as always; the linker has them ask here first.
+ * An input is texts that end with a NUL, one for each of the files below and in their
+ * order; what it has no text for is not there. The readers open their files as always;
+ * the linker has them ask here first.
  */
 #include "hal/linux/procfs.h"
 #include "cmd/cgroup.h"

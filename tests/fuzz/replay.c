@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay.c - runs a fuzz target over kept inputs, without a fuzzer: what was once found stays
- * mended, under every compiler and sanitizer.
+ * replay.c - runs a fuzz target over kept inputs, without a fuzzer: what was once found
+ * stays mended, under every compiler and sanitizer.
  *
  *   replay FOLDER...   each file in it, and an empty input
  */
@@ -24,8 +24,8 @@ read_file(const char *path, size_t *size)
     }
     if (fseek(file, 0, SEEK_END) == 0 && (end = ftell(file)) >= 0) {
         rewind(file);
-        /* One byte more, so that an empty file is no empty allocation; malloc, so that a
-         * sanitizer sees reads past the end. */
+        /* One byte more, so that an empty file is no empty allocation; malloc, so that
+         * a sanitizer sees reads past the end. */
         bytes = malloc((size_t)end + (end == 0));
         *size = bytes == NULL ? 0 : fread(bytes, 1, (size_t)end, file);
     }

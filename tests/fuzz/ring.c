@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring.c - fuzz target: forged rings of the kernel's records, through parser, merge and processes.
+ * ring.c - fuzz target: forged rings of the kernel's records, through parser, merge and
+ * processes.
  *
- * The first byte says where in its ring the data begins, in steps of 8 bytes, so that records wrap;
- * the second where the data is cut in two rings. What must hold is checked: mappings sorted and
- * apart, no process without a thread, and as many mappings told as there are.
+ * The first byte says where in its ring the data begins, in steps of 8 bytes, so that
+ * records wrap; the second where the data is cut in two rings. What must hold is
+ * checked: mappings sorted and apart, no process without a thread, and as many mappings
+ * told as there are.
  */
 #include "hal/linux/merge.h"
 #include "hal/linux/process_table.h"
@@ -107,7 +109,8 @@ next_time(struct perf_ring *ring)
     return header != NULL ? perf_record_time(header, header->size) : PERF_MERGE_EMPTY;
 }
 
-/* A sample of impossible size must not get through, and none be read past its own end. */
+/* A sample of impossible size must not get through, and none be read past its own end.
+ */
 static void
 look_at_sample(const struct perf_event_header *header)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * screen.c - fuzz target: any keys, any sizes of the terminal, any names, in any order, on the screen of
- * ntprof top. What is drawn keeps the rules of draw.h, and the cursor is within its window.
+ * screen.c - fuzz target: any keys, any sizes of the terminal, any names, in any order,
+ * on the screen of ntprof top. What is drawn keeps the rules of draw.h, and the cursor
+ * is within its window.
  */
 #include "../unit/tui/paper.h"
 

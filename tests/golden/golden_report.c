@@ -2,7 +2,8 @@
 /*
  * golden_report.c - makes the profile files that the golden tests show, and shows them.
  *
- *   golden-report make KIND FILE     KIND: usual, several, user, few, hostile, kernel, empty, foreign, events, threads, newer, long
+ *   golden-report make KIND FILE     KIND: usual, several, user, few, hostile, kernel,
+ *                                    empty, foreign, events, threads, newer, long
  *   golden-report report|diff|merge ARGUMENT... as ntprof report and so on
  */
 #include "cmd/cmd.h"
@@ -289,7 +290,8 @@ make_wide(void)
     return profile;
 }
 
-/* Names a hundred thousand bytes long of all that has a name, and many rows beside them. */
+/* Names a hundred thousand bytes long of all that has a name, and many rows beside
+ * them. */
 static struct profile *
 make_long(void)
 {
@@ -370,8 +372,8 @@ make_foreign(void)
     return profile;
 }
 
-/* The usual after a day's work: another build, taken at five times the rate. What takes as long has five
- * times the hits, more or less. */
+/* The usual after a day's work: another build, taken at five times the rate. What takes
+ * as long has five times the hits, more or less. */
 static struct profile *
 make_newer(void)
 {

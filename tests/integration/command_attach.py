@@ -306,7 +306,8 @@ class Refused(Attach):
     def test_times_that_are_none__are_named(self):
         for words in ("0s", "1", "-1s", "soon", "", "1e99h"):
             with self.subTest(words):
-                self.assert_refused(["-p", "1", "--duration", words], "--duration", f"--duration {words}:" if words else "'':")
+                self.assert_refused(["-p", "1", "--duration", words], "--duration",
+                                    f"--duration {words}:" if words else "'':")
 
     def test_no_such_process__is_named(self):
         ended = self.start(["true"])

@@ -163,7 +163,8 @@ class Mistakes(Functions):
             (["run", "-e", "function:counted", "--", script], "is no ELF program"),
             (["run", "-e", "function:counted", "--", "no-such-program"], "no program"),
             (["run", "-e", "function:/no/such:counted", "--", caller(), CALLS], "cannot be opened"),
-            (["run", "-e", "uprobe:/bin/true", "--", caller(), CALLS], "what is behind the colon is not what the source takes"),
+            (["run", "-e", "uprobe:/bin/true", "--", caller(), CALLS],
+             "what is behind the colon is not what the source takes"),
         ]
         for words, why in rows:
             with self.subTest(words=words):

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conformance.c - the same calls on the tested back end and on the simulated machine, which the tables of
- * tests/conformance hold to the rules: each status is the same, for each version and word size.
+ * conformance.c - the same calls on the tested back end and on the simulated machine,
+ * which the tables of tests/conformance hold to the rules: each status is the same, for
+ * each version and word size.
  *
- * What is drawn has faults in many arguments at once, so that the order of checks is compared as well.
- * Sources that only some machines have are left out.
+ * What is drawn has faults in many arguments at once, so that the order of checks is
+ * compared as well. Sources that only some machines have are left out.
  */
 #include "fixture.h"
 #include "guarded.h"
@@ -243,7 +244,8 @@ compare(struct side sides[2], const char *version)
     const struct request request = draw_request();
     const struct outcome live = try_on(&sides[0], &request);
     const struct outcome simulated = try_on(&sides[1], &request);
-    /* Whose privilege a create does not ask for, the kernel may ask for it at a start. */
+    /* Whose privilege a create does not ask for, the kernel may ask for it at a start.
+     */
     const size_t steps = request.process == ALL && !may_profile_all() ? 1 : STEPS;
     char text[512];
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* counting.c - exact counts on the real back end: buckets, overlap, start and stop, intervals. */
+/* counting.c - exact counts on the real back end: buckets, overlap, start and stop,
+ * intervals. */
 #include "breakpoints.h"
 #include "fixture.h"
 #include "guarded.h"
@@ -187,7 +188,8 @@ profiles__one_of_two_stopped__the_other_goes_on(void **state)
     assert_success(NtClose(profiles[1]));
 }
 
-/* Before the counters and, where no guard can be, behind them is what must stay as it was. */
+/* Before the counters and, where no guard can be, behind them is what must stay as it
+ * was. */
 static void
 buffers__of_each_kind__get_the_counts_and_keep_what_is_around(void **state)
 {
@@ -275,8 +277,8 @@ counters__after_flush__show_hits_while_started(void **state)
     assert_success(NtClose(profile));
 }
 
-/* A session whose breakpoint on the slot has an interval, and this thread on one processor: each
- * processor counts for itself. */
+/* A session whose breakpoint on the slot has an interval, and this thread on one
+ * processor: each processor counts for itself. */
 static KPROFILE_SOURCE
 reopen_with_interval(size_t slot, uint64_t interval)
 {
@@ -340,8 +342,8 @@ interval__set_while_started__holds_from_then_on(void **state)
     assert_success(NtClose(profile));
 }
 
-/* In a section of its own, so that it has a beginning and an end. A sanitizer's own accesses would
- * fault in pages of its shadow here. */
+/* In a section of its own, so that it has a beginning and an end. A sanitizer's own
+ * accesses would fault in pages of its shadow here. */
 __attribute__((noinline, section("page_toucher"), no_sanitize("address"),
                no_sanitize("undefined"), no_sanitize("thread"))) static void
 touch_pages(volatile char *memory, size_t pages, size_t page_bytes)

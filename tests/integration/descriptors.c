@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptors.c - what a session does with few file descriptors: each call works, or says
- * STATUS_INSUFFICIENT_RESOURCES and names the limit. It never says that rights are missing which are not.
- * rules: create-rights-unknown, set-privilege-unknown, start-hal-fails
+ * descriptors.c - what a session does with few file descriptors: each call works, or
+ * says STATUS_INSUFFICIENT_RESOURCES and names the limit. It never says that rights are
+ * missing which are not. rules: create-rights-unknown, set-privilege-unknown,
+ * start-hal-fails
  */
 #include "breakpoints.h"
 #include "fixture.h"
@@ -25,7 +26,8 @@ struct trial {
     unsigned wrong;
 };
 
-/* Did it work? If not, the reason must be the limit. usual: what it gives with many descriptors. */
+/* Did it work? If not, the reason must be the limit. usual: what it gives with many
+ * descriptors. */
 static bool
 works(struct trial *trial, const char *call, NTSTATUS status, NTSTATUS usual)
 {

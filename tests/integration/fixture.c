@@ -187,7 +187,8 @@ copy_file(const char *from, const char *to)
     return copied == 0;
 }
 
-/* The build folder may be out of an ordinary user's reach: puts the programs within it. */
+/* The build folder may be out of an ordinary user's reach: puts the programs within it.
+ */
 static bool
 stage_programs(void)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fixture.h - what the integration tests of the library share: every test runs with a session on
- * each real back end, once as the caller and once as an ordinary user.
+ * fixture.h - what the integration tests of the library share: every test runs with a
+ * session on each real back end, once as the caller and once as an ordinary user.
  *
- * Hits are made by calling slots: instructions at known addresses, on which breakpoints of interval
- * 1 make one hit for each call, so that counts are exact.
+ * Hits are made by calling slots: instructions at known addresses, on which breakpoints
+ * of interval 1 make one hit for each call, so that counts are exact.
  */
 #ifndef TESTS_INTEGRATION_FIXTURE_H
 #define TESTS_INTEGRATION_FIXTURE_H
@@ -22,17 +22,18 @@
 /* ---- running ---- */
 
 /*
- * fixture_run - run the tests of a program on the back end NTPROF_TEST_BACKEND; "perf" if that is
- * not set.
+ * fixture_run - run the tests of a program on the back end NTPROF_TEST_BACKEND; "perf"
+ * if that is not set.
  *
- * As root they run twice: as root, and before that in a child that has become an ordinary user; the
- * names of those end in "__as_user". Where no ordinary user can use the back end, the child keeps
- * CAP_BPF and CAP_PERFMON, no other, and they end in "__with_two_capabilities". Returns the exit
- * status of the program.
+ * As root they run twice: as root, and before that in a child that has become an
+ * ordinary user; the names of those end in "__as_user". Where no ordinary user can use
+ * the back end, the child keeps CAP_BPF and CAP_PERFMON, no other, and they end in
+ * "__with_two_capabilities". Returns the exit status of the program.
  */
 int fixture_run(const char *group, const struct CMUnitTest *tests, size_t count);
 
-/* Opens the session that tests use, before each; closes it and looks for leaks after. */
+/* Opens the session that tests use, before each; closes it and looks for leaks after.
+ */
 int fixture_setup(void **state);
 int fixture_teardown(void **state);
 
@@ -52,7 +53,8 @@ enum {
         2, /* hits wait in memory, which may be short, until they are delivered */
     /* A source's statistics have the hits of all processes, profiles or not. */
     FIXTURE_EVENTS_OF_ALL = 4,
-    /* Counters are in the kernel's own pages, which are there and stay, and no limit knows. */
+    /* Counters are in the kernel's own pages, which are there and stay, and no limit
+     * knows. */
     FIXTURE_MAPS = 16,
     FIXTURE_LINEAR =
         8 /* of each hit, also of one of the clock in a segment with a base */
@@ -67,12 +69,14 @@ extern const char *backend;
 /* The session of the test that runs; the calling thread's Nt calls go to it. */
 extern ntprof_session *session;
 
-/* Closes the session and opens one with other options; the back end is the tested one. */
+/* Closes the session and opens one with other options; the back end is the tested one.
+ */
 void fixture_reopen(const ntprof_session_options *options);
 
 bool is_root(void);
 
-/* Has the caller NT's privilege to profile all processes, and may it measure the kernel? */
+/* Has the caller NT's privilege to profile all processes, and may it measure the
+ * kernel? */
 bool may_profile_all(void);
 
 /* Says why and skips the test. */
@@ -93,15 +97,17 @@ uint64_t slot_address(size_t slot);
 /* Where in this program's file an address of its code is. */
 uint64_t code_offset(uint64_t address);
 
-/* Of the source that counts executions of the instruction there: "breakpoint:0xADDRESS"; where breakpoints
- * do not fire, as root over perf, a uprobe if it is in a slot. */
+/* Of the source that counts executions of the instruction there:
+ * "breakpoint:0xADDRESS"; where breakpoints do not fire, as root over perf, a uprobe if
+ * it is in a slot. */
 void name_source_at(char *name, size_t size, uint64_t address);
 
 /* That source; skips the test where there is none. */
 KPROFILE_SOURCE breakpoint_at(ntprof_session *where, uint64_t address);
 KPROFILE_SOURCE slot_source(size_t slot);
 
-/* Where code is made at run time: nothing else uses it, and sanitizers leave it alone. */
+/* Where code is made at run time: nothing else uses it, and sanitizers leave it alone.
+ */
 #define FIXED_ADDRESS UINT64_C(0x7ea000000000)
 
 /* Writes slots into memory that can be written. */
@@ -130,13 +136,15 @@ ntprof_source_info read_statistics(ntprof_session *where, KPROFILE_SOURCE source
 void assert_exact_statistics(ntprof_session *where, KPROFILE_SOURCE source,
                              uint64_t taken, uint64_t counted);
 
-/* The same where processes without profiles have made more, which are in the statistics of events of all. */
+/* The same where processes without profiles have made more, which are in the statistics
+ * of events of all. */
 void assert_statistics_beside(ntprof_session *where, KPROFILE_SOURCE source,
                               uint64_t own, uint64_t counted, uint64_t beside);
 
 /* ---- processors and processes ---- */
 
-/* The first processors that this process may use; returns how many there are, at most limit. */
+/* The first processors that this process may use; returns how many there are, at most
+ * limit. */
 size_t usable_processors(size_t *processors, size_t limit);
 void pin_to(size_t processor);
 
@@ -161,7 +169,8 @@ HANDLE open_process(pid_t pid);
 /* ntprof_session_watch of a peer with one source. */
 void watch_peer(const struct peer *peer, uint32_t flags, KPROFILE_SOURCE source);
 
-/* Path of a program or library of programs/, from the environment that meson.build sets. */
+/* Path of a program or library of programs/, from the environment that meson.build
+ * sets. */
 const char *program_path(const char *name);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lifetimes.c - whose hits count when processes end, run other programs, and have numbers that others
- * have too: used again, or in another pid namespace.
- * rules: handle-process, handle-process-reused
+ * lifetimes.c - whose hits count when processes end, run other programs, and have
+ * numbers that others have too: used again, or in another pid namespace. rules:
+ * handle-process, handle-process-reused
  */
 #include "breakpoints.h"
 #include "fixture.h"
@@ -211,7 +211,8 @@ count_second(const struct peer *second, KPROFILE_SOURCE source)
                                                : BAD_COUNT;
 }
 
-/* All that the session is asked lies before the number is used again and after all calls. */
+/* All that the session is asked lies before the number is used again and after all
+ * calls. */
 static int
 use_number_again(void *argument)
 {
@@ -321,7 +322,8 @@ session__in_a_pid_namespace__counts_what_it_names_there(void **state)
     end_caller(&outside);
 }
 
-/* Of a namespace below: the session outside names it by the number that it has outside. */
+/* Of a namespace below: the session outside names it by the number that it has outside.
+ */
 static int
 call_in_container(void *argument)
 {
@@ -381,8 +383,8 @@ process__in_a_pid_namespace_below__counts_by_its_number_here(void **state)
     assert_success(NtClose(process));
 }
 
-/* Programs of bpf cannot tell such a process, unless the session is in the first namespace: it is
- * refused, by name, and not counted as nothing. */
+/* Programs of bpf cannot tell such a process, unless the session is in the first
+ * namespace: it is refused, by name, and not counted as nothing. */
 static int
 count_further_below(void *argument)
 {

@@ -278,7 +278,8 @@ create_simulated(ULONG *counters)
     return profile;
 }
 
-/* Two profiles for the same hits: one's counters are live, the other's come by a flush. */
+/* Two profiles for the same hits: one's counters are live, the other's come by a flush.
+ */
 static void
 live__memory_of_buffer_alloc_in_the_simulation__as_soon_as_delivered(void **state)
 {
@@ -567,7 +568,8 @@ end_hammers(struct hammer *hammers, size_t count, bool *done)
     return calls;
 }
 
-/* A delivering back end counts by threads that a stop waits for, and takes its time for it: fewer. */
+/* A delivering back end counts by threads that a stop waits for, and takes its time for
+ * it: fewer. */
 static size_t
 count_stops(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c - what becomes of a started profile when its caller does what it likes to the buffer:
- * no signal, no count in other memory, and the profile stops as ever.
- * rules: start-lock, start-lock-needed, start-lock-whole, start-lock-resident, start-lock-holds
+ * memory.c - what becomes of a started profile when its caller does what it likes to
+ * the buffer: no signal, no count in other memory, and the profile stops as ever.
+ * rules: start-lock, start-lock-needed, start-lock-whole, start-lock-resident,
+ * start-lock-holds
  */
 #include "fixture.h"
 #include "guarded.h"
@@ -21,8 +22,8 @@
 #include <unistd.h>
 
 /*
- * Buckets of 4 bytes over three pages of code: three pages of counters. The slots are one of the
- * pages of code, so hits land in the page of counters that a test chooses.
+ * Buckets of 4 bytes over three pages of code: three pages of counters. The slots are
+ * one of the pages of code, so hits land in the page of counters that a test chooses.
  */
 enum { BUCKET_LOG2 = 2, PAGES = 3, CODE_BYTES = 4096, SLOT = 9, CALLS = 10 };
 
@@ -187,7 +188,8 @@ discard(struct buffer *buffer)
 static int
 punch(struct buffer *buffer)
 {
-    /* For shared memory alone, of files that can have holes, and not where it is locked. */
+    /* For shared memory alone, of files that can have holes, and not where it is
+     * locked. */
     return madvise(buffer->pages, buffer->bytes, MADV_REMOVE) != 0 && errno != EINVAL &&
            errno != EACCES && errno != ENODEV;
 }
@@ -297,8 +299,9 @@ do_to_started(const struct deed *deed, const struct place *place)
     finish(&started, locked_before_kb);
 }
 
-/* The kernel cannot bring a map's page back that was discarded under the caller's address: who touches
- * it has SIGBUS, until the profile stops. That is the caller's doing, and no deed of a test. */
+/* The kernel cannot bring a map's page back that was discarded under the caller's
+ * address: who touches it has SIGBUS, until the profile stops. That is the caller's
+ * doing, and no deed of a test. */
 static bool
 may_be_done(const struct deed *deed, const struct place *place)
 {
@@ -395,7 +398,8 @@ move_buffer(const struct place *place)
     guarded_free(&elsewhere);
 }
 
-/* mremap moves one mapping: what locks cut into several cannot be moved in older kernels. */
+/* mremap moves one mapping: what locks cut into several cannot be moved in older
+ * kernels. */
 static void
 started__buffer_moved_away__old_place_untouched(void **state)
 {
@@ -411,7 +415,8 @@ struct stack_profile {
     NTSTATUS status;
 };
 
-/* A profile whose counters are on the stack of a thread that ends while it is started. */
+/* A profile whose counters are on the stack of a thread that ends while it is started.
+ */
 static void *
 start_on_stack(void *argument)
 {
@@ -521,7 +526,8 @@ started__process_ends_or_runs_another_program__no_signal(void **state)
 
 /* ---- how much is locked ---- */
 
-/* A profile of as many counters as buckets, of the first page's, in a buffer of three pages. */
+/* A profile of as many counters as buckets, of the first page's, in a buffer of three
+ * pages. */
 static HANDLE
 create_with_spare(const struct guarded *memory, ULONG nt_version)
 {
@@ -676,7 +682,8 @@ start__beyond_memlock__working_set_quota_and_nothing_left(void **state)
     guarded_free(&memory);
 }
 
-/* Where the counters are pages that hal/bpf puts in their place, nothing of the caller's is locked. */
+/* Where the counters are pages that hal/bpf puts in their place, nothing of the
+ * caller's is locked. */
 /* rule: start-lock-resident */
 static void
 start__whole_pages_beyond_memlock__as_the_back_end_keeps_them(void **state)

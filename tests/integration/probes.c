@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probes.c - the calls' pointers on real pages: every page and edge that a caller can come up with,
- * and memory that another thread maps and unmaps meanwhile. Statuses, never a signal; nothing is
- * left behind.
- * rules: create-handle-pointer, create-handle-fault, create-buffer-alignment,
- * create-buffer-pointer, create-affinity-alignment, create-affinity-pointer, query-alignment,
- * query-pointer, query-late-fault, duplicate-pointer, handle-process-pointers,
- * query-object-pointers
+ * probes.c - the calls' pointers on real pages: every page and edge that a caller can
+ * come up with, and memory that another thread maps and unmaps meanwhile. Statuses,
+ * never a signal; nothing is left behind. rules: create-handle-pointer,
+ * create-handle-fault, create-buffer-alignment, create-buffer-pointer,
+ * create-affinity-alignment, create-affinity-pointer, query-alignment, query-pointer,
+ * query-late-fault, duplicate-pointer, handle-process-pointers, query-object-pointers
  */
 #include "fixture.h"
 #include "guarded.h"
@@ -230,7 +229,8 @@ create_into(HANDLE *handle, ULONG *buffer, ULONG bytes)
                              buffer, bytes, ProfileTime, 0, NULL);
 }
 
-/* Unaligned is fine, and so is the end of one good page and the beginning of the next. */
+/* Unaligned is fine, and so is the end of one good page and the beginning of the next.
+ */
 static void
 create__handle_pointer_anywhere__written_or_access_violation(void **state)
 {
@@ -298,7 +298,8 @@ create__buffer_not_aligned__misalignment(void **state)
     }
 }
 
-/* A page that is bad anywhere in the buffer is found, also where no counter is needed. */
+/* A page that is bad anywhere in the buffer is found, also where no counter is needed.
+ */
 static void
 create__buffer_of_several_pages__each_is_probed(void **state)
 {
@@ -515,8 +516,8 @@ query_object__pointers_anywhere__written_or_access_violation(void **state)
 enum { RACES = 3000 };
 
 /*
- * Pages at an address where nothing else is ever put, so that what is unmapped for a moment does
- * not become memory of ours.
+ * Pages at an address where nothing else is ever put, so that what is unmapped for a
+ * moment does not become memory of ours.
  */
 struct racer {
     unsigned char *pages;

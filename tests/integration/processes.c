@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * processes.c - other processes, their children, their images: each hit goes where it belongs, and
- * a profile started in a notification misses nothing.
+ * processes.c - other processes, their children, their images: each hit goes where it
+ * belongs, and a profile started in a notification misses nothing.
  */
 #include "breakpoints.h"
 #include "fixture.h"
@@ -19,7 +19,8 @@ enum { SLOT = 20, RECORDS_MAX = 64 };
 
 /* ---- what notifications did ---- */
 
-/* A mapping that held the wanted address while it was mapped, with a profile of its own. */
+/* A mapping that held the wanted address while it was mapped, with a profile of its
+ * own. */
 struct record {
     uint32_t pid;
     uint32_t flags;
@@ -136,7 +137,8 @@ log_notification(void *context, const ntprof_notification *notification)
     }
 }
 
-/* Delivers all, and asserts that mappings of the wanted address had these counts, in order. */
+/* Delivers all, and asserts that mappings of the wanted address had these counts, in
+ * order. */
 static void
 assert_log(const ULONG *counts, size_t count)
 {
@@ -302,7 +304,8 @@ fork__without_a_watch__the_child_is_not_counted(void **state)
     assert_only(counters, SLOT_COUNT, SLOT, 4);
 }
 
-/* Calls, forks a child that calls and forks a grandchild that calls, without any exec. */
+/* Calls, forks a child that calls and forks a grandchild that calls, without any exec.
+ */
 static int
 call_and_fork(const struct peer *test, void *argument)
 {
@@ -544,7 +547,8 @@ jit__code_made_executable_by_mprotect__nothing_is_missed(void **state)
     assert_exact_statistics(session, seen.source, 77, 77);
 }
 
-/* Code in a file without a name, mapped twice: where it is written and where it runs. */
+/* Code in a file without a name, mapped twice: where it is written and where it runs.
+ */
 static int
 run_double_mapped_code(const struct peer *test, void *argument)
 {
@@ -598,7 +602,8 @@ jit__code_mapped_again_and_again__each_mapping_has_its_hits(void **state)
 
 /* ---- libraries ---- */
 
-/* Loaded again, a library lands where it was before, and so does one of the same size. */
+/* Loaded again, a library lands where it was before, and so does one of the same size.
+ */
 static uint64_t
 load_and_unload(const char *path)
 {

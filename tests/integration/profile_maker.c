@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile_maker.c - makes profile files of known content, for the tests of what reads them.
+ * profile_maker.c - makes profile files of known content, for the tests of what reads
+ * them.
  *
- *   profile-maker hard FILE                     what is hard to hold: hostile names, inlined code, several of all
- *   profile-maker image FILE PATH INTERVAL ADDRESS:HITS...   one image, sources time and page-faults
+ *   profile-maker hard FILE                     what is hard to hold: hostile names,
+ *                                               inlined code, several of all
+ *   profile-maker image FILE PATH INTERVAL ADDRESS:HITS...   one image, sources time
+ *                                                            and page-faults
  *   profile-maker large FILE ROWS IMAGES        as many rows, spread over the images
  *
  * Prints the hits of each source, in the order of the sources.
@@ -181,7 +184,8 @@ add_functions(struct profile *profile)
     add_everywhere(profile, 0, 0);
 }
 
-/* The same file in two ranges, and another build of it; the kernel; a file without a name. */
+/* The same file in two ranges, and another build of it; the kernel; a file without a
+ * name. */
 static void
 add_images(struct profile *profile)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segments.c - profiles of code segments, by code that really runs in 32-bit and 16-bit segments of
- * its own: exactly by breakpoints, and by the clock.
+ * segments.c - profiles of code segments, by code that really runs in 32-bit and 16-bit
+ * segments of its own: exactly by breakpoints, and by the clock.
  */
 #include "breakpoints.h"
 #include "fixture.h"
@@ -19,8 +19,8 @@
 
 /* ---- what the tests share ---- */
 
-/* Some machines let modify_ldt succeed and fault at the far return into such a segment: a child
- * finds out. Returns 0 or -EFAULT. */
+/* Some machines let modify_ldt succeed and fault at the far return into such a segment:
+ * a child finds out. Returns 0 or -EFAULT. */
 static int
 try_segments(void)
 {
@@ -118,7 +118,8 @@ running_stop(struct running *running)
     assert_success(NtClose(running->handle));
 }
 
-/* 8 bytes for each counter: floor(65536 / 8192) is 8, and 2^3 the least power that holds it. */
+/* 8 bytes for each counter: floor(65536 / 8192) is 8, and 2^3 the least power that
+ * holds it. */
 enum { SEGMENT_COUNTERS = 8192, SEGMENT_BUCKET_BYTES = 8 };
 
 static struct running
@@ -149,8 +150,8 @@ assert_none(const struct running *running)
 
 /* ---- buckets ---- */
 
-/* The buckets that NT's rule gives, and where the first instructions of both loops fall in them.
- * rules: create-segment, create-segment-bucket, hit-segment */
+/* The buckets that NT's rule gives, and where the first instructions of both loops fall
+ * in them. rules: create-segment, create-segment-bucket, hit-segment */
 static const struct placing {
     uint64_t size;
     size_t counters;
@@ -298,7 +299,8 @@ hits__in_a_segment__count_by_offset_there_and_by_linear_address(void **state)
     assert_exact_statistics(session, source, 321, 321);
 }
 
-/* In flat segments the offset is the address. rules: create-segment-bucket, hit-segment */
+/* In flat segments the offset is the address. rules: create-segment-bucket, hit-segment
+ */
 static void
 hits__in_flat_segments__count_by_their_address(void **state)
 {
@@ -403,8 +405,8 @@ assert_all_refused(KPROFILE_SOURCE source)
     assert_null(profile);
 }
 
-/* Events for all processes tell segments as well; an address profile must not take their offsets.
- * rule: hit-segment */
+/* Events for all processes tell segments as well; an address profile must not take
+ * their offsets. rule: hit-segment */
 static void
 hits__for_all_processes__count_by_linear_address(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sessions.c - sessions that are polled, several at once, in forked children; losses and refusals
- * that are told.
+ * sessions.c - sessions that are polled, several at once, in forked children; losses
+ * and refusals that are told.
  */
 #include "breakpoints.h"
 #include "fixture.h"
@@ -49,7 +49,8 @@ static void
 polled_session__descriptor_and_poll__deliver_all(void **state)
 {
     KPROFILE_SOURCE source;
-    /* Whole pages of it are counted in directly, so that they are live without a flush. */
+    /* Whole pages of it are counted in directly, so that they are live without a flush.
+     */
     ULONG *const counters = ntprof_buffer_alloc(PAGE_BYTES);
     HANDLE profile;
 
@@ -355,7 +356,8 @@ open_another(ntprof_session **another)
     return ntprof_session_open(&options, another);
 }
 
-/* In the child: each call on the parent's session says so, and its own default session works. */
+/* In the child: each call on the parent's session says so, and its own default session
+ * works. */
 static int
 use_session_of_parent(const struct peer *test, void *argument)
 {
@@ -456,7 +458,8 @@ wait_for_the_end(const struct peer *test, void *argument)
     return 0;
 }
 
-/* Else events would go on for nobody as long as the child lives, should the parent be killed. */
+/* Else events would go on for nobody as long as the child lives, should the parent be
+ * killed. */
 static void
 session__with_a_forked_child__its_events_are_the_parents_alone(void **state)
 {
@@ -518,8 +521,8 @@ take_ring_memory(size_t pages)
                            MAP_SHARED, fd, 0) != MAP_FAILED;
 }
 
-/* Starts a profile in a session of its own, which stays open, and counts. The status of the start.
- * Its caller may lock no memory, so the buffer is one that is not locked. */
+/* Starts a profile in a session of its own, which stays open, and counts. The status of
+ * the start. Its caller may lock no memory, so the buffer is one that is not locked. */
 static NTSTATUS
 count_in_new_session(uint64_t *ring_bytes, const char **error)
 {
@@ -556,7 +559,8 @@ count_in_new_session(uint64_t *ring_bytes, const char **error)
                                                        : STATUS_UNSUCCESSFUL;
 }
 
-/* A user whom nobody else is, without locked memory of its own: the kernel's setting is all. */
+/* A user whom nobody else is, without locked memory of its own: the kernel's setting is
+ * all. */
 static int
 exhaust_ring_memory(const struct peer *test, void *argument)
 {
@@ -571,7 +575,8 @@ exhaust_ring_memory(const struct peer *test, void *argument)
         setrlimit(RLIMIT_MEMLOCK, &nothing) != 0 || !take_ring_memory(64)) {
         return 2;
     }
-    /* The rest is not enough for rings as large as the first; smaller ones do the same. */
+    /* The rest is not enough for rings as large as the first; smaller ones do the same.
+     */
     if (count_in_new_session(&bytes, &error) != STATUS_SUCCESS) {
         return 3;
     }

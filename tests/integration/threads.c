@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* threads.c - threads that exist and threads to come: each hit once, in this process and in others. */
+/* threads.c - threads that exist and threads to come: each hit once, in this process
+ * and in others. */
 #include "fixture.h"
 #include "guarded.h"
 
@@ -32,7 +33,8 @@ struct account {
     uint64_t counted;
 };
 
-/* Who gets no processor amid a storm loses records: that is told, and nothing else is missing. */
+/* Who gets no processor amid a storm loses records: that is told, and nothing else is
+ * missing. */
 static void
 assert_counted_or_lost(struct account *account, KPROFILE_SOURCE source,
                        const ULONG *of_source, size_t slot, uint64_t calls)
@@ -128,8 +130,8 @@ threads__to_come__all_are_counted(void **state)
     assert_success(NtClose(profile));
 }
 
-/* A storm: four threads make threads that end at once, all the time. Those that see that the
- * profile is started make calls and say how many. */
+/* A storm: four threads make threads that end at once, all the time. Those that see
+ * that the profile is started make calls and say how many. */
 static struct storm {
     atomic_bool counting;
     atomic_bool over;
@@ -140,7 +142,8 @@ static void *
 storm_drop(void *argument)
 {
     (void)argument;
-    /* No more than are wanted: who is to end the storm may not get a processor for long. */
+    /* No more than are wanted: who is to end the storm may not get a processor for
+     * long. */
     if (atomic_load(&storm.counting) && atomic_load(&storm.calls) < STORM_CALLS) {
         call_slot(SLOT, 3);
         call_slot(SLOT + 1, 3);
@@ -259,7 +262,8 @@ chains_end(void)
     }
 }
 
-/* A thread that had more events than there are breakpoint registers could not make the next one. */
+/* A thread that had more events than there are breakpoint registers could not make the
+ * next one. */
 static void
 threads__that_beget_the_next_and_end_while_starting__none_lost_or_doubled(void **state)
 {
@@ -320,9 +324,9 @@ threads__that_beget_the_next_while_two_sources_start__none_lost_or_doubled(void 
     }
 }
 
-/* Threads that are made while the profile starts and stay: some have inherited events, on one
- * processor or on both, and some have not. Each calls on every processor, and so does a thread
- * that it makes. */
+/* Threads that are made while the profile starts and stay: some have inherited events,
+ * on one processor or on both, and some have not. Each calls on every processor, and so
+ * does a thread that it makes. */
 static struct crowd {
     atomic_bool counting;
     atomic_bool full;
@@ -404,7 +408,8 @@ threads__made_while_starting_that_stay__none_lost_or_doubled(void **state)
     read_statistics(session, source);
 }
 
-/* The same in another process: the words are "ready", "count", "stop", and the calls made. */
+/* The same in another process: the words are "ready", "count", "stop", and the calls
+ * made. */
 static int
 storm_peer(const struct peer *test, void *argument)
 {

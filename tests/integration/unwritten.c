@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwritten.c - a caller takes its buffer away from a started profile: what can no longer be added is
- * in the statistics, to the hit.
- * rules: start-lock-holds, stop-unwritten, hit-statistics
+ * unwritten.c - a caller takes its buffer away from a started profile: what can no
+ * longer be added is in the statistics, to the hit. rules: start-lock-holds,
+ * stop-unwritten, hit-statistics
  */
 #include "fixture.h"
 #include "guarded.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * whole_machine.c - watches of all processes: everybody is told, each hit counts once, and nothing
- * of a short life is missed.
+ * whole_machine.c - watches of all processes: everybody is told, each hit counts once,
+ * and nothing of a short life is missed.
  *
- * Whatever else runs on the machine is told too. Every notification goes through a model of who
- * lives and what is mapped, which finds what contradicts what came before. Exact counts come from
- * addresses that only the test's own processes run.
+ * Whatever else runs on the machine is told too. Every notification goes through a
+ * model of who lives and what is mapped, which finds what contradicts what came before.
+ * Exact counts come from addresses that only the test's own processes run.
  */
 #include "breakpoints.h"
 #include "fixture.h"
@@ -198,7 +198,8 @@ world_notify(void *context, const ntprof_notification *notification)
     world_change(life, notification);
 }
 
-/* Nor after a loss, which is told, where this thread had no processor while a ring filled. */
+/* Nor after a loss, which is told, where this thread had no processor while a ring
+ * filled. */
 static void
 assert_no_contradiction(void)
 {
@@ -246,8 +247,9 @@ now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Will it be told whether this process lives? A birth is told a moment after it can be seen, so this
- * waits, far longer than any machine takes; unless the process ends, or a new one has its number. */
+/* Will it be told whether this process lives? A birth is told a moment after it can be
+ * seen, so this waits, far longer than any machine takes; unless the process ends, or a
+ * new one has its number. */
 static void
 await_truth(uint32_t pid)
 {
@@ -277,8 +279,8 @@ await_truth(uint32_t pid)
     }
 }
 
-/* Who runs is told, and who is told runs. Of those up to now: amid a storm more come meanwhile, perhaps
- * for ever. */
+/* Who runs is told, and who is told runs. Of those up to now: amid a storm more come
+ * meanwhile, perhaps for ever. */
 static void
 assert_world_is_true(void)
 {
@@ -358,7 +360,8 @@ watch_all(KPROFILE_SOURCE source)
     assert_success(try_watch_all(&source, 1, NULL));
 }
 
-/* Notifications come at the test's own calls: what they change, it may look at in between. */
+/* Notifications come at the test's own calls: what they change, it may look at in
+ * between. */
 static void
 reopen_polled(const ntprof_source_interval *interval)
 {
@@ -853,7 +856,8 @@ end_caller(struct peer *peer)
     peer_finish(peer);
 }
 
-/* Who had events of their own before the watch of all, and who comes after, are counted by it. */
+/* Who had events of their own before the watch of all, and who comes after, are counted
+ * by it. */
 static void
 watch_all__beside_other_watches_and_profiles__each_hit_counts_once(void **state)
 {
@@ -908,7 +912,8 @@ watch_all__beside_other_watches_and_profiles__each_hit_counts_once(void **state)
     assert_world();
     assert_only(counters, SLOT_COUNT, SLOT, 7308);
     assert_only(late, SLOT_COUNT, SLOT, 3000);
-    /* Before the watch of all, each list had events of its own, and the watch of one too. */
+    /* Before the watch of all, each list had events of its own, and the watch of one
+     * too. */
     assert_exact_statistics(session, source, 17308 + 8, 7308 + 8 - 3);
     end_caller(&watched);
     end_caller(&profiled);
@@ -1007,7 +1012,8 @@ watch_all__of_another_source__watches_of_one_go_on(void **state)
     assert_success(NtClose(process));
 }
 
-/* On the processor that is watched its hits count; on the other one the profile has its own. */
+/* On the processor that is watched its hits count; on the other one the profile has its
+ * own. */
 static void
 watch_all__on_one_processor__profiles_count_on_both(void **state)
 {
@@ -1111,9 +1117,9 @@ freeze__calls_after_it__in_no_statistics_and_no_counter(void **state)
 /* ---- statistics ---- */
 
 /*
- * The kernel counts each processor's time, whatever runs there, so what is expected lies between
- * the time that the watch had at least and at most, but for an interval of each processor. Nothing of
- * it depends on how fast anything was.
+ * The kernel counts each processor's time, whatever runs there, so what is expected
+ * lies between the time that the watch had at least and at most, but for an interval of
+ * each processor. Nothing of it depends on how fast anything was.
  */
 static void
 assert_statistics_have_all(uint32_t interval, uint64_t calls)

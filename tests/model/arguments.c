@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arguments.c - draws arguments near the boundaries of each check, mostly good, so that the later
- * checks are come to as well.
+ * arguments.c - draws arguments near the boundaries of each check, mostly good, so that
+ * the later checks are come to as well.
  */
 #include "driverp.h"
 
@@ -102,7 +102,8 @@ draw_bad_pointer(struct driver *d)
     return DRAW_FROM(d->draw, pointers);
 }
 
-/* Where something may be read or written, or not; a kernel-mode caller's pointers are good. */
+/* Where something may be read or written, or not; a kernel-mode caller's pointers are
+ * good. */
 uint64_t
 driver_draw_pointer(struct driver *d, bool kernel_mode, uint32_t align)
 {
@@ -390,7 +391,8 @@ draw_many_groups(struct driver *d, struct model_create_call *c,
     draw_group(d, &groups[draw_below(d->draw, c->group_count)]);
 }
 
-/* The first of them are on a page, and the others on the next one, which may be absent. */
+/* The first of them are on a page, and the others on the next one, which may be absent.
+ */
 static void
 draw_parted_array(struct driver *d, struct model_create_call *c)
 {

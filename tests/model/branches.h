@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * branches.h - the branches of the model: what a run of random calls must have come through, in each
- * version and word size that has it.
+ * branches.h - the branches of the model: what a run of random calls must have come
+ * through, in each version and word size that has it.
  *
- * One line each: name, first and last version, words, and the rule. Where the model counts on from a
- * name to the one on the next line, a comment at the name's user says so.
+ * One line each: name, first and last version, words, and the rule. Where the model
+ * counts on from a name to the one on the next line, a comment at the name's user says
+ * so.
  */
 #ifndef TESTS_MODEL_BRANCHES_H
 #define TESTS_MODEL_BRANCHES_H
@@ -19,7 +20,8 @@ enum model_words {
     MODEL_X64, /* Wow64 or not */
     MODEL_WOW64,
     MODEL_PLAIN, /* not Wow64 */
-    MODEL_KERNEL /* those where a region can reach into kernel space: not the newest's x86 */
+    /* those where a region can reach into kernel space: not the newest's x86 */
+    MODEL_KERNEL
 };
 
 /* clang-format off */

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What the core takes for it: a kernel-mode caller's pointers are not the simulated caller's, but
- * real ones. */
+/* What the core takes for it: a kernel-mode caller's pointers are not the simulated
+ * caller's, but real ones. */
 static uint64_t
 core_pointer(struct driver *d, bool kernel_mode, uint64_t address)
 {
@@ -15,8 +15,8 @@ core_pointer(struct driver *d, bool kernel_mode, uint64_t address)
                : address;
 }
 
-/* Only from a call that would do well otherwise: which allocations come before which other check is
- * the core's own. */
+/* Only from a call that would do well otherwise: which allocations come before which
+ * other check is the core's own. */
 static void
 take_memory(struct driver *d, NTSTATUS expected)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* changes.c - changes of the world around: rights, memory, processors, processes, sources. */
+/* changes.c - changes of the world around: rights, memory, processors, processes,
+ * sources. */
 #include "driverp.h"
 
 #include <inttypes.h>

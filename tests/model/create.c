@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * create.c - the model of NtCreateProfile in its three forms: its checks, one after the other, each
- * with the versions that have it.
+ * create.c - the model of NtCreateProfile in its three forms: its checks, one after the
+ * other, each with the versions that have it.
  */
 #include "model.h"
 
@@ -235,7 +235,8 @@ check_source(struct request *r)
     return STATUS_SUCCESS;
 }
 
-/* branch is for an address that is not the caller's, the next one for one that is not writable. */
+/* branch is for an address that is not the caller's, the next one for one that is not
+ * writable. */
 static NTSTATUS
 check_writable(const struct request *r, uint64_t address, uint64_t bytes,
                enum model_branch branch)
@@ -327,8 +328,8 @@ check_array(struct request *r)
     return status;
 }
 
-/* A 32-bit caller has 32 bits. A 64-bit NT sees them extended with zeros; to a 32-bit one all of them
- * are all processors. */
+/* A 32-bit caller has 32 bits. A 64-bit NT sees them extended with zeros; to a 32-bit
+ * one all of them are all processors. */
 static uint64_t
 take_mask(const struct request *r)
 {

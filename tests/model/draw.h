@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * draw.h - where a run of random calls gets its choices from: bytes of a fuzzer, until there are no
- * more, or a generator that never ends.
+ * draw.h - where a run of random calls gets its choices from: bytes of a fuzzer, until
+ * there are no more, or a generator that never ends.
  */
 #ifndef TESTS_MODEL_DRAW_H
 #define TESTS_MODEL_DRAW_H

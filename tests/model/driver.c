@@ -131,7 +131,8 @@ tell_memory(struct driver *driver, const struct model_region *region,
                   region->base + at, expected, got);
 }
 
-/* Under AddressSanitizer memcmp goes byte by byte, and nearly all of a run would be spent in it. */
+/* Under AddressSanitizer memcmp goes byte by byte, and nearly all of a run would be
+ * spent in it. */
 #if defined(__SANITIZE_ADDRESS__)
 #define UNSANITIZED __attribute__((no_sanitize("address", "undefined")))
 #elif defined(__has_feature)
@@ -311,7 +312,8 @@ compare_complaints(struct driver *driver)
     }
 }
 
-/* Hits that wait change memory and statistics later, and nothing else: a halt does not wait. */
+/* Hits that wait change memory and statistics later, and nothing else: a halt does not
+ * wait. */
 static void
 compare(struct driver *driver)
 {

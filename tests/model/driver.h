@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * driver.h - makes the same random calls, interrupts and changes of the world on the core and on
- * the model, and compares all that can be seen after each step: statuses, the caller's memory with
- * all counters, statistics, halts, objects, locks and interrupts.
+ * driver.h - makes the same random calls, interrupts and changes of the world on the
+ * core and on the model, and compares all that can be seen after each step: statuses,
+ * the caller's memory with all counters, statistics, halts, objects, locks and
+ * interrupts.
  */
 #ifndef TESTS_MODEL_DRIVER_H
 #define TESTS_MODEL_DRIVER_H
@@ -56,10 +57,12 @@ struct driver_tally {
 
 const char *driver_call_name(enum driver_call call);
 
-/* driver_status_index - its place in NTPROF_STATUS_TABLE; DRIVER_STATUS_COUNT if it has none. */
+/* driver_status_index - its place in NTPROF_STATUS_TABLE; DRIVER_STATUS_COUNT if it has
+ * none. */
 size_t driver_status_index(NTSTATUS status);
 
-/* driver_next_rules - all versions in all word sizes: index 0, 1, ...; false past the last. */
+/* driver_next_rules - all versions in all word sizes: index 0, 1, ...; false past the
+ * last. */
 bool driver_next_rules(size_t index, struct driver_rules *rules);
 
 enum { DRIVER_MANY_STARTED = 1 /* begin close to the limit of started profiles */ };
@@ -74,7 +77,8 @@ struct driver_run {
     char difference[512];       /* out: the first, or "" */
 };
 
-/* driver_run - one world from its beginning to its end; false if core and model differ. */
+/* driver_run - one world from its beginning to its end; false if core and model differ.
+ */
 bool driver_run(struct driver_run *run);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * driverp.h - a world under way: the core on its simulated host and machine, and the model beside
- * it. For driver.c, which holds them against each other, and steps.c, which draws what they do.
+ * driverp.h - a world under way: the core on its simulated host and machine, and the
+ * model beside it. For driver.c, which holds them against each other, and steps.c,
+ * which draws what they do.
  */
 #ifndef TESTS_MODEL_DRIVERP_H
 #define TESTS_MODEL_DRIVERP_H
@@ -16,7 +17,8 @@
 #include "driver.h"
 #include "machine.h"
 
-/* The caller's memory: machine.h's two regions, one that comes and goes, one at the very end. */
+/* The caller's memory: machine.h's two regions, one that comes and goes, one at the
+ * very end. */
 #define DRIVER_PASSING 0x40000000ull
 #define DRIVER_TOP_BYTES 0x2000ull
 enum {
@@ -123,7 +125,8 @@ void driver_change_mapping(struct driver *driver);
 /* driver_step - one step, drawn. */
 void driver_step(struct driver *driver);
 
-/* driver_begin - what a world begins with: often a scene that random steps seldom make. */
+/* driver_begin - what a world begins with: often a scene that random steps seldom make.
+ */
 void driver_begin(struct driver *driver);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model.h - a second NT profile facility, for tests to hold the first against: written from what is
- * published (docs/behaviour.md) and from nothing of the core, and as simple as possible. Linear
- * lists, plain arithmetic, no index, nothing shared, one call after the other.
+ * model.h - a second NT profile facility, for tests to hold the first against: written
+ * from what is published (docs/behaviour.md) and from nothing of the core, and as
+ * simple as possible. Linear lists, plain arithmetic, no index, nothing shared, one
+ * call after the other.
  *
- * The caller's memory, processes, processors and rights are the model's own too. A test changes
- * them here and in the simulated host alike, makes the same call on both, and compares.
+ * The caller's memory, processes, processors and rights are the model's own too. A test
+ * changes them here and in the simulated host alike, makes the same call on both, and
+ * compares.
  *
  * Members are for tests to read; they are changed by calls alone.
  */
@@ -71,8 +73,8 @@ struct model_profile {
 
     bool started;
     uint64_t nth_start; /* of all starts, in order */
-    bool
-        deaf; /* started, but nothing can count: no source, or its process is no more */
+    /* started, but nothing can count: no source, or its process is no more */
+    bool deaf;
     bool told; /* and the core knows, so that it asks for no interrupts */
     uint64_t running[MODEL_MOST_GROUPS]; /* processors at start */
     struct model_region *region; /* that the buffer is in; NULL: nothing locked */
@@ -94,8 +96,8 @@ struct model_halt {
     bool bug_check; /* else corruption */
     uint32_t code;
     uint32_t exception; /* 0x1E */
-    uint64_t
-        counter; /* 0x0A and corruption: the counter's address, as the caller sees it */
+    /* 0x0A and corruption: the counter's address, as the caller sees it */
+    uint64_t counter;
     uint64_t irql;
 };
 
@@ -151,7 +153,8 @@ void model_unmap(struct model *model, uint64_t base);
 void model_protect(struct model *model, uint64_t address, uint64_t bytes,
                    enum model_right right);
 
-/* model_at - where the model has [address, address + bytes), whatever the rights; or NULL. */
+/* model_at - where the model has [address, address + bytes), whatever the rights; or
+ * NULL. */
 uint8_t *model_at(struct model *model, uint64_t address, uint64_t bytes);
 
 bool model_add_process(struct model *model, uint64_t pid);
@@ -187,7 +190,8 @@ struct model_create_call {
     uint64_t affinity; /* nine arguments */
 };
 
-/* The three that make a handle return it in *made, for model_name_handle, on success. */
+/* The three that make a handle return it in *made, for model_name_handle, on success.
+ */
 NTSTATUS model_create_profile(struct model *model, const struct model_create_call *call,
                               struct model_handle **made);
 NTSTATUS model_open_process(struct model *model, bool kernel_mode,
@@ -207,8 +211,8 @@ struct model_duplicate_call {
 NTSTATUS model_duplicate(struct model *model, const struct model_duplicate_call *call,
                          struct model_handle **made);
 
-/* model_name_handle - the value that the core gave it, now written at address. False: no good
- * value, or another open handle has it. */
+/* model_name_handle - the value that the core gave it, now written at address. False:
+ * no good value, or another open handle has it. */
 bool model_name_handle(struct model *model, struct model_handle *handle, uint64_t value,
                        uint64_t address);
 
@@ -247,8 +251,8 @@ void model_stop_all(struct model *model);
 uint64_t model_count_profiles(const struct model *model);
 uint64_t model_count_started(const struct model *model);
 
-/* model_count_interrupts - different (source, processor, process or all) that must be started; and of
- * processes that are gone those that may still be. */
+/* model_count_interrupts - different (source, processor, process or all) that must be
+ * started; and of processes that are gone those that may still be. */
 uint64_t model_count_interrupts(const struct model *model, bool gone);
 uint64_t model_locked_bytes(const struct model *model);
 
@@ -263,8 +267,8 @@ struct model_region *model_find_region(struct model *model, uint64_t address,
 struct model_handle *model_find_handle(struct model *model, uint64_t value);
 struct model_handle *model_make_handle(struct model *model);
 
-/* model_find_process_object - the process behind a handle or pseudo handle, with that access unless
- * the call comes from kernel mode. */
+/* model_find_process_object - the process behind a handle or pseudo handle, with that
+ * access unless the call comes from kernel mode. */
 NTSTATUS model_find_process_object(struct model *model, bool kernel_mode,
                                    uint64_t handle, ACCESS_MASK access,
                                    struct model_process **process);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* scenes.c - what some worlds begin with: what random steps would come to too seldom. */
+/* scenes.c - what some worlds begin with: what random steps would come to too seldom.
+ */
 #include "driverp.h"
 
 /* A good request, in the form that the version has. */
@@ -57,8 +58,8 @@ scene_many(struct driver *d)
     start_many(d, 9);
 }
 
-/* Two profiles alike but for their buffers. Which is started first decides which one is told to have
- * halted. */
+/* Two profiles alike but for their buffers. Which is started first decides which one is
+ * told to have halted. */
 static void
 start_two(struct driver *d, struct model_create_call call)
 {
@@ -77,8 +78,8 @@ start_two(struct driver *d, struct model_create_call call)
     driver_start(d, second);
 }
 
-/* A bucket without a counter is hit, once by the old size check and once by the end that counts; others
- * have one for it. */
+/* A bucket without a counter is hit, once by the old size check and once by the end
+ * that counts; others have one for it. */
 static void
 scene_behind(struct driver *d)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random calls and interrupts on the core and on a model of what is published, compared after each
- * step, in every version and word size; and whether all that the rules tell apart was come to.
+ * Random calls and interrupts on the core and on a model of what is published, compared
+ * after each step, in every version and word size; and whether all that the rules tell
+ * apart was come to.
  *
  *   sim-model [--steps N] [--seconds N] [--seed N] [--trace]
  *
- * A run of its own seed is chosen with --seed or NTPROF_SEED. What differs is told step by step, and the
- * seed of its world, which belongs into the table of those kept.
+ * A run of its own seed is chosen with --seed or NTPROF_SEED. What differs is told step
+ * by step, and the seed of its world, which belongs into the table of those kept.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,11 +100,12 @@ seed_of_world(uint64_t world)
 }
 
 /*
- * Worlds in which each fault shows that was once there, or that this test did not see when it was put
- * there. Index of driver_next_rules, seed of the world, its steps, and what it was.
+ * Worlds in which each fault shows that was once there, or that this test did not see
+ * when it was put there. Index of driver_next_rules, seed of the world, its steps, and
+ * what it was.
  *
- * They are as good as long as the same is drawn: who changes that puts each fault back, runs this test, and
- * keeps the seed that it tells.
+ * They are as good as long as the same is drawn: who changes that puts each fault back,
+ * runs this test, and keeps the seed that it tells.
  */
 static const struct {
     size_t rules;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* world.c - the model's memory, processes, sources and faults, and its beginning and end. */
+/* world.c - the model's memory, processes, sources and faults, and its beginning and
+ * end. */
 #include "model.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* leaves_child.c - a test that fails while its child waits: the child must not outlive the program. */
+/* leaves_child.c - a test that fails while its child waits: the child must not outlive
+ * the program. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

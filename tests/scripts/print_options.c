@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_options.c - the ntprof command with a getopt_long that prints the options which it was
- * asked to find, and ends. So scripts/check_options.py learns what each subcommand really takes.
+ * print_options.c - the ntprof command with a getopt_long that prints the options which
+ * it was asked to find, and ends. So scripts/check_options.py learns what each
+ * subcommand really takes.
  *
- * usage: print-options COMMAND. A line for each option: letter or "-", long name or "-", and 0, 1
- * or 2 as it takes no value, one, or one if it likes.
+ * usage: print-options COMMAND. A line for each option: letter or "-", long name or
+ * "-", and 0, 1 or 2 as it takes no value, one, or one if it likes.
  */
 #include <getopt.h>
 #include <stdio.h>

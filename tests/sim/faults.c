@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every allocation and every call of host and HAL fails in turn, in each service: the status is the
- * documented one, outputs stay as they were, nothing is left behind, and the same call succeeds
- * afterwards.
+ * Every allocation and every call of host and HAL fails in turn, in each service: the
+ * status is the documented one, outputs stay as they were, nothing is left behind, and
+ * the same call succeeds afterwards.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -176,7 +176,8 @@ check_started_global(void)
     assert_int_equal(sim_hit(machine.sim, ProfileTotalCycles, 3, 1, MACHINE_CODE), 1);
 }
 
-/* So many started ones that the index of the process is full; the next has another source. */
+/* So many started ones that the index of the process is full; the next has another
+ * source. */
 static void
 prepare_full_index(void)
 {
@@ -280,7 +281,8 @@ take_snapshot(void)
     };
 }
 
-/* Nothing that the caller could notice; memory that is kept for the next time is its own check. */
+/* Nothing that the caller could notice; memory that is kept for the next time is its
+ * own check. */
 static void
 check_same(const struct snapshot *before)
 {
@@ -381,8 +383,9 @@ run_failure(const struct scenario *scenario, int kind, uint64_t nth)
     act_with_failure(scenario, kind, nth);
     check_same(&before);
     /*
-     * Whatever it kept for the next time, it keeps only once: where the same call fails the second
-     * time may be further on, so let it happen until nothing new can be kept.
+     * Whatever it kept for the next time, it keeps only once: where the same call fails
+     * the second time may be further on, so let it happen until nothing new can be
+     * kept.
      */
     for (int i = 0; i < 8; i++) {
         fail_nth(kind, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simulated machine itself: the same seed gives the same trace, statistics add up whatever goes
- * wrong, and notifications come in an order that can be believed.
+ * The simulated machine itself: the same seed gives the same trace, statistics add up
+ * whatever goes wrong, and notifications come in an order that can be believed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,8 @@ watch(struct machine *machine, uint64_t pid, ULONG flags)
     return HalSimBackend.Watch(machine->sim, &wanted);
 }
 
-/* A session as `ntprof run` would have one: a script runs until everything has ended. */
+/* A session as `ntprof run` would have one: a script runs until everything has ended.
+ */
 static void
 run_script(const struct sim_options *options, const struct sim_faults *faults,
            struct machine *machine)
@@ -438,7 +439,8 @@ watch_all__hit__counts_once_in_each_list(void **state)
     machine_close(&machine);
 }
 
-/* Processes come, act and go by their scripts; the machine never rests, since what idles stays. */
+/* Processes come, act and go by their scripts; the machine never rests, since what
+ * idles stays. */
 static void
 watch_all__scripted_lives__believable_order_and_statistics(void **state)
 {
@@ -530,7 +532,8 @@ hit__source_not_started_there__not_made(void **state)
     machine_close(&machine);
 }
 
-/* A set holds on all 4 processors, which are started. rules: interval-units, set-all-processors */
+/* A set holds on all 4 processors, which are started. rules: interval-units,
+ * set-all-processors */
 static void
 step__period__as_the_interval_says(void **state)
 {
@@ -560,7 +563,8 @@ step__period__as_the_interval_says(void **state)
     machine_close(&machine);
 }
 
-/* Every hit of a run lands in the profile that spans all of memory but its last byte. */
+/* Every hit of a run lands in the profile that spans all of memory but its last byte.
+ */
 static void
 step__profile_of_everything__statistics_equal_counters(void **state)
 {

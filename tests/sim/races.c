@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many threads on one session of the public calls, with the real host and simulated interrupts, racing
- * on the same handles. Run it under TSan, too.
+ * Many threads on one session of the public calls, with the real host and simulated
+ * interrupts, racing on the same handles. Run it under TSan, too.
  *
- * Rounds: a few threads make a few calls on one profile while it is hit; each call's beginning and end
- * are stamped. Then a search looks for an order of all calls, in which none comes before one that had
- * ended when it began, and in which a model of one profile, as simple as can be, gives every outcome.
- * The rounds' stamps order memory, which may hide races from TSan; so the same calls run without
- * stamps as well, and there the sums are checked.
+ * Rounds: a few threads make a few calls on one profile while it is hit; each call's
+ * beginning and end are stamped. Then a search looks for an order of all calls, in
+ * which none comes before one that had ended when it began, and in which a model of one
+ * profile, as simple as can be, gives every outcome. The rounds' stamps order memory,
+ * which may hide races from TSan; so the same calls run without stamps as well, and
+ * there the sums are checked.
  */
 #include "api/api.h"
 #include "hal/sim/sim.h"
@@ -61,8 +62,8 @@ create_profile(HANDLE *handle, ULONG *counter)
                              sizeof(*counter), ProfileTime, 0, NULL);
 }
 
-/* The number-th active processor of group 0, or the last. While no other thread calls: the host is the
- * session's, which has a lock for it. */
+/* The number-th active processor of group 0, or the last. While no other thread calls:
+ * the host is the session's, which has a lock for it. */
 static ULONG
 active_processor(const ntprof_session *session, ULONG number)
 {
@@ -215,7 +216,8 @@ model_apply(const struct round *round, struct model *model, const struct call *c
 
 /* ---- The search for an order ---- */
 
-/* What the calls of a set leave behind does not depend on their order, so a set is looked at once. */
+/* What the calls of a set leave behind does not depend on their order, so a set is
+ * looked at once. */
 enum { SEEN_SLOTS = 1 << 16 };
 #define SEEN 0x80000000u /* CALLS are fewer than 31 */
 
@@ -615,8 +617,8 @@ run_rounds(struct round *round)
                   (unsigned long long)overlaps);
 }
 
-/* rules: start-twice, stop-not-started, close-not-last, close-last-stops, duplicate-handle,
- * duplicate-close-source, query-object-basic, stop-final */
+/* rules: start-twice, stop-not-started, close-not-last, close-last-stops,
+ * duplicate-handle, duplicate-close-source, query-object-basic, stop-final */
 static void
 calls__racing_on_the_same_handles__some_order_gives_each_outcome(void **state)
 {
@@ -818,7 +820,8 @@ storm_sum(const struct storm *storm)
     return sum;
 }
 
-/* Closes what is still open; all statistics of handles and profiles must then be even. */
+/* Closes what is still open; all statistics of handles and profiles must then be even.
+ */
 static void
 storm_settle(struct storm *storm, const struct worker *sum)
 {
@@ -918,9 +921,10 @@ calls__many_profiles_while_hit_on_two_processors__every_hit_counted(void **state
 }
 
 /*
- * The session's own thread delivers. A hit counts once in each profile that is started, so the sum of
- * all counters lies between the hits that counted and that many for each profile that can be started
- * at once: one in each place, and one that each worker is closing.
+ * The session's own thread delivers. A hit counts once in each profile that is started,
+ * so the sum of all counters lies between the hits that counted and that many for each
+ * profile that can be started at once: one in each place, and one that each worker is
+ * closing.
  */
 static void
 calls__many_profiles_while_a_thread_delivers__counters_and_statistics_agree(
@@ -973,8 +977,8 @@ opener_main(void *argument)
     return NULL;
 }
 
-/* Whether there is a back end here or not, all learn the same; and it is one session. Stays open, as
- * a default session does, so this is the last test. */
+/* Whether there is a back end here or not, all learn the same; and it is one session.
+ * Stays open, as a default session does, so this is the last test. */
 static void
 default_session__first_calls_of_many_threads__one_session(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Interrupts on several processors at once while profiles start and stop: no hit is lost or counted
- * twice, no counter changes after its stop, and the statistics are exact. Run it under TSan, too.
+ * Interrupts on several processors at once while profiles start and stop: no hit is
+ * lost or counted twice, no counter changes after its stop, and the statistics are
+ * exact. Run it under TSan, too.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,10 +20,12 @@
 enum { WORKERS = 3, HITS = 20000, CHURNED = 60, COUNTERS = 64, LEAST_ROUNDS = 200 };
 enum { DIRECT_HITS = 300000, REPEATS = 3 };
 
-/* In the table of processes it stands before the caller's: hits pass it on their way. */
+/* In the table of processes it stands before the caller's: hits pass it on their way.
+ */
 enum { PASSING_PID = MACHINE_PID + KE_PROCESS_BUCKETS };
 
-/* The base profile spans [MACHINE_CODE, + 0x1000); hits fall there and as much behind it. */
+/* The base profile spans [MACHINE_CODE, + 0x1000); hits fall there and as much behind
+ * it. */
 enum { SPAN = 0x1000 };
 
 struct worker {
@@ -99,7 +102,8 @@ slot_request(size_t slot)
     return request;
 }
 
-/* Profiles of all kinds: of the process, of all, of another source, of another process. */
+/* Profiles of all kinds: of the process, of all, of another source, of another process.
+ */
 static HANDLE
 create_churned(struct machine *machine, size_t slot, HANDLE other_process)
 {
@@ -270,7 +274,8 @@ interrupts__while_profiles_start_and_stop__every_count_exact(void **state)
     }
 }
 
-/* ---- Processors that came after the system was made share one place in the statistics ---- */
+/* ---- Processors that came after the system was made share one place in the statistics
+ * ---- */
 /* rule: hit-statistics-processors */
 
 static void *

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * annotator.h - the files that listings need: images, checked by build-id, and sources. For
- * tool/annotate alone.
+ * annotator.h - the files that listings need: images, checked by build-id, and sources.
+ * For tool/annotate alone.
  *
- * Files stay open and read until the annotator goes. Of those that cannot be used the reason stays.
+ * Files stay open and read until the annotator goes. Of those that cannot be used the
+ * reason stays.
  */
 #ifndef ANNOTATE_ANNOTATOR_H
 #define ANNOTATE_ANNOTATOR_H
@@ -18,7 +19,8 @@ annotator_settings_of(const struct annotator *annotator);
 struct sym_image *annotator_image(struct annotator *annotator, struct listing *listing,
                                   const struct profile *profile, uint32_t image);
 
-/* The source file, or NULL: annotator_note_missing says so, or a note why. newer_than_s: a note says that the file is; 0: no matter. */
+/* The source file, or NULL: annotator_note_missing says so, or a note why.
+ * newer_than_s: a note says that the file is; 0: no matter. */
 const struct source_text *annotator_source(struct annotator *annotator,
                                            struct listing *listing, const char *file,
                                            int64_t newer_than_s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* code_buckets.c - hits of a part, by bucket, and the brackets of those that are shared. */
+/* code_buckets.c - hits of a part, by bucket, and the brackets of those that are
+ * shared. */
 #include "annotate/code_view.h"
 
 #include <inttypes.h>

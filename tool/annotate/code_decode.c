@@ -65,7 +65,8 @@ add_insn(void *context, const struct decoded *decoded)
     return !listing_failed(code->listing);
 }
 
-/* The bytes of a part. False: there are none in the file, or all parts are too large. */
+/* The bytes of a part. False: there are none in the file, or all parts are too large.
+ */
 bool
 code_read_part(struct code_view *code, const struct part *part)
 {
@@ -175,7 +176,8 @@ is_of_target(struct code_view *code, uint64_t address)
     return false;
 }
 
-/* Shows what starts in the buckets of the target, whose first bytes may be of an instruction before. */
+/* Shows what starts in the buckets of the target, whose first bytes may be of an
+ * instruction before. */
 static void
 show_buckets(struct code_view *code)
 {

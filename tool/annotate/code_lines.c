@@ -37,7 +37,8 @@ add_source_line(struct code_view *code)
     }
 }
 
-/* Says which function and line the instructions from here on are of, if that is another. */
+/* Says which function and line the instructions from here on are of, if that is
+ * another. */
 static void
 add_place(struct code_view *code, const struct sym_name *name)
 {

@@ -4,10 +4,12 @@
 
 #include <stdlib.h>
 
-/* Where no symbol is, code around an address, and rows that are this near are one part. */
+/* Where no symbol is, code around an address, and rows that are this near are one part.
+ */
 #define AROUND_BYTES UINT64_C(256)
 
-/* Profiles of other tools have addresses as run: their mapping tells where that is in the file. */
+/* Profiles of other tools have addresses as run: their mapping tells where that is in
+ * the file. */
 uint64_t
 code_find_shift(const struct code_view *code)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code_view.h - a listing of instructions in the making, from parts to lines. For view_code.c and code_*.c.
+ * code_view.h - a listing of instructions in the making, from parts to lines. For
+ * view_code.c and code_*.c.
  *
- * A target is made of parts: the symbol that a function is, and each symbol that it was inlined into,
- * of which only instructions of the function are shown. A bucket in which an instruction that is shown
- * starts is shown with all instructions that start in it, or its hits would seem to be of that one.
+ * A target is made of parts: the symbol that a function is, and each symbol that it was
+ * inlined into, of which only instructions of the function are shown. A bucket in which
+ * an instruction that is shown starts is shown with all instructions that start in it,
+ * or its hits would seem to be of that one.
  */
 #ifndef ANNOTATE_CODE_VIEW_H
 #define ANNOTATE_CODE_VIEW_H
@@ -34,8 +36,8 @@ struct code_view {
     struct listing *listing;
     uint32_t image_index;
     struct sym_image *image;
-    uint64_t
-        shift; /* from addresses of the profile to those of the file, modulo 2^64 */
+    /* from addresses of the profile to those of the file, modulo 2^64 */
+    uint64_t shift;
     struct view_row *rows;
     size_t row_count;
     struct part *parts;
@@ -82,10 +84,12 @@ void code_choose_insns(struct code_view *code, const struct part *part);
 
 /* --- code_buckets.c --- */
 
-/* Rows of the part as buckets that do not overlap. Hits of all who ran there are added up. */
+/* Rows of the part as buckets that do not overlap. Hits of all who ran there are added
+ * up. */
 void code_add_buckets(struct code_view *code, const struct part *part);
 
-/* Counts the instructions that start in each bucket, and shows all of a bucket or none. */
+/* Counts the instructions that start in each bucket, and shows all of a bucket or none.
+ */
 void code_count_insns(struct code_view *code);
 
 /* When the lines are there: forgets buckets that none shows, and sets brackets. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode.h - bytes to instructions, by capstone in the process or objdump in a child. For tool/annotate
- * alone.
+ * decode.h - bytes to instructions, by capstone in the process or objdump in a child.
+ * For tool/annotate alone.
  *
- * Neither knows all instructions. Where one gives up, nobody knows where the next instruction starts, until a
- * place is reached at which one is known to start: sync.
+ * Neither knows all instructions. Where one gives up, nobody knows where the next
+ * instruction starts, until a place is reached at which one is known to start: sync.
  */
 #ifndef ANNOTATE_DECODE_H
 #define ANNOTATE_DECODE_H
@@ -49,8 +49,9 @@ bool decode_by_capstone(const struct decode_code *code, decode_take *take,
 bool decode_by_objdump(const struct decode_code *code, decode_take *take, void *context,
                        char *why, size_t why_size);
 
-/* What objdump printed, for the latter, tests and fuzzing. Trusts nothing: lines that are none of
- * instructions, or not in order, are passed over. text has a NUL behind it, and is written to. */
+/* What objdump printed, for the latter, tests and fuzzing. Trusts nothing: lines that
+ * are none of instructions, or not in order, are passed over. text has a NUL behind it,
+ * and is written to. */
 bool decode_objdump_text(const struct decode_code *code, char *text, size_t size,
                          decode_take *take, void *context);
 

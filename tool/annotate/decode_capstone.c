@@ -2,8 +2,9 @@
 /*
  * decode_capstone.c - instructions by capstone, if it was there at build.
  *
- * Capstone 4 lacks instructions that newer processors have. What it does not know it does not guess, with
- * two exceptions that are known: it takes tpause for mfence and rdpid for rdseed.
+ * Capstone 4 lacks instructions that newer processors have. What it does not know it
+ * does not guess, with two exceptions that are known: it takes tpause for mfence and
+ * rdpid for rdseed.
  */
 #include "annotate/decode_sync.h"
 
@@ -52,7 +53,8 @@ find_mode(const struct sym_code *kind, struct mode *mode)
     }
 }
 
-/* "rdpid" and "tpause" are encoded in what their namesakes leave free: registers, and prefix 66. */
+/* "rdpid" and "tpause" are encoded in what their namesakes leave free: registers, and
+ * prefix 66. */
 static bool
 is_misread(const cs_insn *insn)
 {

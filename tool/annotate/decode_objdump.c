@@ -2,8 +2,9 @@
 /*
  * decode_objdump.c - instructions by binutils' objdump, a child process.
  *
- * The child gets the bytes of the code in a file without a name, and nothing else: it reads no file that
- * was profiled, no name goes to it, and no shell is there. It may print anything and may hang.
+ * The child gets the bytes of the code in a file without a name, and nothing else: it
+ * reads no file that was profiled, no name goes to it, and no shell is there. It may
+ * print anything and may hang.
  */
 #include "annotate/decode_sync.h"
 
@@ -195,7 +196,8 @@ close_pipes(struct pipes *pipes)
     }
 }
 
-/* The same above those that the child gets: whoever started us may have closed some of these. */
+/* The same above those that the child gets: whoever started us may have closed some of
+ * these. */
 static int
 lift(int fd)
 {
@@ -288,7 +290,8 @@ now_ms(void)
     return (int64_t)(clock_now_ns() / 1000000);
 }
 
-/* Reads all of it, as far as there is time. False: too slow, too much, or out of memory. */
+/* Reads all of it, as far as there is time. False: too slow, too much, or out of
+ * memory. */
 static bool
 read_output(int fd, size_t limit, struct buffer *output)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* decode_sync.h - keeps track of whether a decoder is where instructions start. For decode_*.c. */
+/* decode_sync.h - keeps track of whether a decoder is where instructions start. For
+ * decode_*.c. */
 #ifndef ANNOTATE_DECODE_SYNC_H
 #define ANNOTATE_DECODE_SYNC_H
 
@@ -19,7 +20,8 @@ struct decode_sync {
 /* Bytes from at to the next sync, or to the end. */
 size_t decode_sync_room(struct decode_sync *sync);
 
-/* The next size bytes are one instruction, or (text NULL) not known. False: take ended it. */
+/* The next size bytes are one instruction, or (text NULL) not known. False: take ended
+ * it. */
 bool decode_sync_step(struct decode_sync *sync, size_t size, const char *text);
 
 /* All that is left is not known. */

@@ -30,7 +30,8 @@ compare_down(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
-/* The weight that the last of the rows with the most hits has. 1 if all count, or memory is short. */
+/* The weight that the last of the rows with the most hits has. 1 if all count, or
+ * memory is short. */
 static uint64_t
 least_weight(const struct listing *listing, size_t rows)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* listing.c - the model: lines, buckets, notes and hits that grow, and what they say. */
+/* listing.c - the model: lines, buckets, notes and hits that grow, and what they say.
+ */
 #include "annotate/listingp.h"
 
 #include "util/buffer.h"

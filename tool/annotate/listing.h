@@ -8,19 +8,20 @@
  * hides what has no hits, and whoever shows it walks listing->lines from first to last.
  *
  * What holds of a listing:
- *  - Hits belong to buckets. An interrupt finds execution at the start of an instruction,
- *    so a bucket in which exactly one instruction starts says which one it was. Where
- *    several start, nobody knows which: they share the bucket, shown as a bracket
- *    (listing_line.bracket) with the hits at its first line. Hits are never divided.
+ *  - Hits belong to buckets. An interrupt finds execution at the start of an
+ *    instruction, so a bucket in which exactly one instruction starts says which one it
+ *    was. Where several start, nobody knows which: they share the bucket, shown as a
+ *    bracket (listing_line.bracket) with the hits at its first line. Hits are never
+ *    divided.
  *  - Buckets are sorted and do not overlap: those of a profile that do, such as buckets
  *    of two sizes, are one, with the hits of both.
  *  - Hits of source lines are those of buckets that are named for that line: the last
- *    one that starts there (sym_image_lookup_bucket). Where a bucket holds code of other
- *    lines too, they are counted as shared as well.
+ *    one that starts there (sym_image_lookup_bucket). Where a bucket holds code of
+ *    other lines too, they are counted as shared as well.
  *  - In a listing of instructions source lines stand between them for reading, and have
  *    no hits: added up over the instructions (once for each bracket) hits are all hits.
- *  - All texts come from files and profiles that may be hostile: they hold any bytes but
- *    NUL and newline, and go through text_escape before anybody sees them.
+ *  - All texts come from files and profiles that may be hostile: they hold any bytes
+ *    but NUL and newline, and go through text_escape before anybody sees them.
  *  - What could not be shown is told in notes, with what to do about it.
  *
  * All input is hostile; files are read only if they are regular, and up to limits. One
@@ -68,15 +69,16 @@ struct listing_targets {
 };
 
 /*
- * Finds what text means in a profile: SYMBOL, FILE:LINE or IMAGE+OFFSET (+0xhex or decimal).
+ * Finds what text means in a profile: SYMBOL, FILE:LINE or IMAGE+OFFSET (+0xhex or
+ * decimal).
  *
  * SYMBOL is a function's name or system name; if none is equal, one that has it as its
  * last part ("push_back" of "std::vector<int>::push_back(int&&)") or fits it as a glob.
- * FILE is the path or its last parts. IMAGE is the path or its last parts, and OFFSET as
- * in reports: in the file, or the address where there is no file.
+ * FILE is the path or its last parts. IMAGE is the path or its last parts, and OFFSET
+ * as in reports: in the file, or the address where there is no file.
  *
- *   image    only in images whose path, or last part of it, this glob fits, or whose build-id begins so;
- *            NULL: in all
+ *   image    only in images whose path, or last part of it, this glob fits, or whose
+ *            build-id begins so; NULL: in all
  *   targets  out: count is 0 if the profile has no such thing; finish it in any case
  *
  * False: out of memory.
@@ -85,20 +87,22 @@ bool listing_find_targets(const struct profile *profile, const char *text,
                           const char *image, struct listing_targets *targets);
 
 /*
- * The same for all that has hits: each function, and each bucket of code without a name by its address.
- * Where two have as many, functions are first.
+ * The same for all that has hits: each function, and each bucket of code without a name
+ * by its address. Where two have as many, functions are first.
  */
 bool listing_find_hottest(const struct profile *profile, const char *image,
                           struct listing_targets *targets);
 void listing_targets_finish(struct listing_targets *targets);
 
-/* The function of a row, or its address if it has no name: what "annotate this" means. */
+/* The function of a row, or its address if it has no name: what "annotate this" means.
+ */
 struct listing_target listing_target_of_row(const struct profile *profile,
                                             const struct profile_row *row);
 
 /* --- how to list --- */
 
-/* listing_prefix - where sources are that were somewhere else when they were compiled. */
+/* listing_prefix - where sources are that were somewhere else when they were compiled.
+ */
 struct listing_prefix {
     const char *from; /* whole first folders of a path; "" fits every relative path */
     const char *to;
@@ -121,7 +125,8 @@ struct annotator_settings {
     bool intel;          /* syntax of x86 instructions; else AT&T's */
 };
 
-/* annotator - the files that listings need, open. Profiles may change from call to call. */
+/* annotator - the files that listings need, open. Profiles may change from call to
+ * call. */
 struct annotator;
 
 /* NULL: out of memory. */
@@ -132,7 +137,8 @@ void annotator_delete(struct annotator *annotator); /* NULL is allowed */
 bool listing_has_decoder(void);
 
 enum listing_view {
-    LISTING_BEST, /* instructions with source between them; without the image's file source */
+    /* instructions with source between them; without the image's file source */
+    LISTING_BEST,
     LISTING_SOURCE_ONLY, /* source lines */
     LISTING_INSTRUCTIONS /* as the first; without the image's file buckets by address */
 };
@@ -143,23 +149,27 @@ enum listing_kind {
     LISTING_HEADING, /* text: what the lines from here on are of */
     LISTING_SOURCE,  /* text: the source line; "" with missing set: it is not there */
     LISTING_INSTRUCTION, /* text: one decoded instruction, "jne 0x401136 <main+0x10>" */
-    LISTING_BYTES, /* text: "(not decoded)"; size bytes that the decoder does not know */
-    /* One bucket by its address, where no code can be shown, or no instruction starts in it; text: what
-     * is known of its place, or "". */
+    /* text: "(not decoded)"; size bytes that the decoder does not know */
+    LISTING_BYTES,
+    /* One bucket by its address, where no code can be shown, or no instruction starts
+     * in it; text: what is known of its place, or "". */
     LISTING_BUCKET,
-    LISTING_PLACE, /* text: function and file:line that instructions from here on are of */
-    LISTING_GAP    /* text: what is left out here */
+    /* text: function and file:line that instructions from here on are of */
+    LISTING_PLACE,
+    LISTING_GAP /* text: what is left out here */
 };
 
 /* listing_bracket - where a line stands in a bucket that several instructions share. */
 enum listing_bracket {
     LISTING_BRACKET_NONE, /* no bucket, or a bucket all of its own */
     LISTING_BRACKET_FIRST,
-    LISTING_BRACKET_INSIDE, /* source lines between instructions of one bucket as well */
+    /* source lines between instructions of one bucket as well */
+    LISTING_BRACKET_INSIDE,
     LISTING_BRACKET_LAST
 };
 
-/* listing_line - one line to show. What its kind has not is 0, NULL, "" or LISTING_NONE. */
+/* listing_line - one line to show. What its kind has not is 0, NULL, "" or
+ * LISTING_NONE. */
 struct listing_line {
     enum listing_kind kind;
     const char *text;
@@ -180,8 +190,8 @@ struct listing_line {
     bool is_call;
     uint32_t target; /* index of the line that it leads to; LISTING_NONE: outside */
     uint32_t jumps;  /* how many jumps of this listing lead here */
-    /* Where in listing->hits there is one for each source; LISTING_NO_HITS: none. A bracket's hits
-     * are at its first line. */
+    /* Where in listing->hits there is one for each source; LISTING_NO_HITS: none. A
+     * bracket's hits are at its first line. */
     size_t hits_at;
     size_t shared_at;  /* source lines: how many of them may be of other lines */
     size_t inlined_at; /* source lines: how many are of functions inlined there */
@@ -189,8 +199,8 @@ struct listing_line {
     bool missing;      /* source lines: the text could not be read */
     bool chosen;       /* this is the line or the address that was asked for */
     bool hidden;       /* by listing_fold */
-    uint32_t
-        gap_lines; /* of the first of some hidden lines: how many they are; else 0 */
+    /* of the first of some hidden lines: how many they are; else 0 */
+    uint32_t gap_lines;
 };
 
 #define LISTING_NO_HITS SIZE_MAX
@@ -202,15 +212,16 @@ struct listing_bucket {
     uint32_t image;
     uint32_t first_line; /* LISTING_NONE: no line shows it */
     uint32_t last_line;
-    /* That start in it. 0: first_line is a LISTING_BUCKET, behind the instruction that the bucket is
-     * in, or where no code could be shown. */
+    /* That start in it. 0: first_line is a LISTING_BUCKET, behind the instruction that
+     * the bucket is in, or where no code could be shown. */
     uint32_t instructions;
     size_t hits_at;
 };
 
 enum listing_note_kind {
     LISTING_NOTE_IMAGE, /* the file is not there, is another build, is no ELF file */
-    LISTING_NOTE_SOURCE, /* a source file is not there, newer than the image, or too short */
+    /* a source file is not there, newer than the image, or too short */
+    LISTING_NOTE_SOURCE,
     LISTING_NOTE_DECODER, /* no disassembler, or one that gave up */
     LISTING_NOTE_NAMES,   /* debug information is missing or was refused */
     LISTING_NOTE_BUCKETS  /* what the size of the buckets leaves open */
@@ -238,14 +249,17 @@ struct listing {
     uint64_t *inlined; /* of own: of functions inlined into what was asked for */
     uint64_t *totals;  /* hits of the whole profile */
     uint64_t *
-        shown; /* hits on any line, each once: those of a line that was inlined are at its call too */
+        /* hits on any line, each once: those of a line that was inlined are at its call
+         * too */
+        shown;
     bool outside; /* some of own are on no line: a note says why */
     struct listing_private *private;
 };
 
 /*
- * Makes the listing of a target of this profile. Always gives what there is, with notes on what is
- * not. False: out of memory. Finish it in any case; it may outlive the annotator, not the profile.
+ * Makes the listing of a target of this profile. Always gives what there is, with notes
+ * on what is not. False: out of memory. Finish it in any case; it may outlive the
+ * annotator, not the profile.
  */
 bool listing_make(struct annotator *annotator, const struct profile *profile,
                   const struct listing_target *target, enum listing_view view,
@@ -264,15 +278,19 @@ uint64_t listing_line_shared(const struct listing *listing,
 uint64_t listing_line_inlined(const struct listing *listing,
                               const struct listing_line *line, size_t source);
 
-/* Hits of the bucket that a line is in, which may be at another line of its bracket; 0 if it is in none. */
+/* Hits of the bucket that a line is in, which may be at another line of its bracket; 0
+ * if it is in none. */
 uint64_t listing_bucket_hits(const struct listing *listing,
                              const struct listing_line *line, size_t source);
 
 /*
- * Hides lines that are far from any with hits (and from those that were asked for). May be called again.
+ * Hides lines that are far from any with hits (and from those that were asked for). May
+ * be called again.
  *
- *   context  lines that stay before and after each that has hits; UINT32_MAX: hides nothing
- *   rows     only this many lines (or brackets) with the most hits count as having any; 0: all
+ *   context  lines that stay before and after each that has hits; UINT32_MAX: hides
+ *            nothing
+ *   rows     only this many lines (or brackets) with the most hits count as having any;
+ *            0: all
  */
 void listing_fold(struct listing *listing, uint32_t context, size_t rows);
 

@@ -2,8 +2,8 @@
 /*
  * listingp.h - how listings are built. For tool/annotate alone.
  *
- * Failure sticks: whoever builds appends as much as there is and asks listing_failed once. What is
- * given back meanwhile is never NULL.
+ * Failure sticks: whoever builds appends as much as there is and asks listing_failed
+ * once. What is given back meanwhile is never NULL.
  */
 #ifndef ANNOTATE_LISTINGP_H
 #define ANNOTATE_LISTINGP_H
@@ -57,7 +57,8 @@ void listing_add_clamped(uint64_t *sums, const uint64_t *hits, size_t count);
 
 /* --- rows of a profile --- */
 
-/* listing_place - a function and a line that code is of: the innermost, or what that was inlined into. */
+/* listing_place - a function and a line that code is of: the innermost, or what that
+ * was inlined into. */
 struct listing_place {
     uint32_t function;
     uint32_t line;
@@ -81,7 +82,8 @@ bool listing_is_place(const struct profile *profile,
                       const struct listing_target *target,
                       const struct listing_place *place);
 
-/* The innermost place of a row that is of a target. False: none is, or it is in another image. */
+/* The innermost place of a row that is of a target. False: none is, or it is in another
+ * image. */
 bool listing_find_place(const struct profile *profile,
                         const struct listing_target *target,
                         const struct profile_row *row, struct listing_place *place);

@@ -89,7 +89,8 @@ count_own(struct view *view)
     }
 }
 
-/* The source line of an address: a listing of sources needs one. False: it is not known. */
+/* The source line of an address: a listing of sources needs one. False: it is not
+ * known. */
 static bool
 find_line(struct view *view)
 {
@@ -161,7 +162,8 @@ fill(struct view *view, enum listing_view wanted)
     view_buckets(view);
 }
 
-/* Hits of code stand at one line each; those of source lines, which may not, were counted with them. */
+/* Hits of code stand at one line each; those of source lines, which may not, were
+ * counted with them. */
 static void
 count_shown(struct listing *listing)
 {

@@ -18,8 +18,8 @@ struct listing_print_options {
 };
 
 /*
- * Prints what is not hidden, and the notes under it. Shares are of all hits that the listing has.
- * False: out of memory, or out failed.
+ * Prints what is not hidden, and the notes under it. Shares are of all hits that the
+ * listing has. False: out of memory, or out failed.
  */
 bool listing_print_text(FILE *out, const struct profile *profile,
                         const struct listing *listing,

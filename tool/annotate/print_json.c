@@ -228,7 +228,8 @@ put_note(struct buffer *json, const struct listing_note *note)
     buffer_append_byte(json, ',');
 }
 
-/* Writes what there is if it is much, or at the end. False: out of memory, or out failed. */
+/* Writes what there is if it is much, or at the end. False: out of memory, or out
+ * failed. */
 static bool
 flush(FILE *out, struct buffer *json, bool end)
 {

@@ -25,13 +25,13 @@ struct source_text {
     int64_t written_s; /* when the file was, in seconds since 1970 */
 };
 
-/* All zero is an empty text. 0, or a negative errno: -EINVAL if it is no regular file, -EFBIG, -EILSEQ
- * if it is no text. */
+/* All zero is an empty text. 0, or a negative errno: -EINVAL if it is no regular file,
+ * -EFBIG, -EILSEQ if it is no text. */
 int source_text_read(struct source_text *text, const char *path);
 void source_text_finish(struct source_text *text);
 
-/* Lines begin at 1. The text without its newline, at most SOURCE_TEXT_COLUMNS_MAX bytes of it; NULL if
- * there is no such line. */
+/* Lines begin at 1. The text without its newline, at most SOURCE_TEXT_COLUMNS_MAX bytes
+ * of it; NULL if there is no such line. */
 const char *source_text_line(const struct source_text *text, uint32_t line,
                              size_t *size);
 

@@ -2,8 +2,9 @@
 /*
  * targets.c - what a user means by SYMBOL, FILE:LINE or IMAGE+OFFSET.
  *
- * A text may read as several of these; they are tried in the order in which they say most: a line, an
- * address, a function by its whole name, by its last part, by a pattern.
+ * A text may read as several of these; they are tried in the order in which they say
+ * most: a line, an address, a function by its whole name, by its last part, by a
+ * pattern.
  */
 #include "annotate/listingp.h"
 
@@ -202,7 +203,8 @@ split(struct search *search, const char *text, char sign)
     return search->head != NULL;
 }
 
-/* The target of a line of a file that has code, with the hits of the row if they are of that line. */
+/* The target of a line of a file that has code, with the hits of the row if they are of
+ * that line. */
 static void
 count_line(struct search *search, const struct profile_row *row)
 {
@@ -239,7 +241,8 @@ find_lines(struct search *search, const char *text)
     }
 }
 
-/* Reports tell offsets in the file; an address as linked is taken too if it can be nothing else. */
+/* Reports tell offsets in the file; an address as linked is taken too if it can be
+ * nothing else. */
 static uint64_t
 address_of(const struct profile_image *image, uint64_t offset)
 {
@@ -326,7 +329,8 @@ is_clone(const char *rest)
     return false;
 }
 
-/* Does the name proper end at rest: before arguments, and before what a template or a clone adds? */
+/* Does the name proper end at rest: before arguments, and before what a template or a
+ * clone adds? */
 static bool
 ends_proper(const char *rest)
 {
@@ -342,7 +346,8 @@ ends_proper(const char *rest)
                             strncmp(rest, " [", 2) == 0 || is_clone(rest));
 }
 
-/* Does a part of the name begin at at: by "::", by Go's ".", or behind the type of what a template returns? */
+/* Does a part of the name begin at at: by "::", by Go's ".", or behind the type of what
+ * a template returns? */
 static bool
 begins_part(const char *name, const char *at)
 {
@@ -350,7 +355,8 @@ begins_part(const char *name, const char *at)
            (at - name >= 2 && memcmp(at - 2, "::", 2) == 0);
 }
 
-/* Where the walk over a name goes on: behind a bracket, unless those were the arguments. NULL: it ends. */
+/* Where the walk over a name goes on: behind a bracket, unless those were the
+ * arguments. NULL: it ends. */
 static const char *
 next_part(const char *at)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_code.c - instructions with the hits of their buckets, source lines between them. */
+/* view_code.c - instructions with the hits of their buckets, source lines between them.
+ */
 #include "annotate/code_view.h"
 
 #include <inttypes.h>

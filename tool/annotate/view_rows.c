@@ -145,7 +145,8 @@ add_image_buckets(struct view *view, uint32_t image)
     free(rows);
 }
 
-/* An image may stand in a profile more than once: its rows come at the first of these. */
+/* An image may stand in a profile more than once: its rows come at the first of these.
+ */
 static bool
 is_first_of_image(const struct profile *profile, const bool *images, uint32_t image)
 {

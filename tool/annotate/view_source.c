@@ -2,8 +2,9 @@
 /*
  * view_source.c - source lines with the hits of their code.
  *
- * Of a function all lines are shown from its first to its last that has code, as far as profile and debug
- * information know; of a line those around it. Code that was inlined into a line counts at that line.
+ * Of a function all lines are shown from its first to its last that has code, as far as
+ * profile and debug information know; of a line those around it. Code that was inlined
+ * into a line counts at that line.
  */
 #include "annotate/views.h"
 
@@ -184,7 +185,8 @@ add_code_lines(struct source_view *source)
 
 /* --- hits --- */
 
-/* Is the place one that is listed: of the function, or near the line that was asked for? */
+/* Is the place one that is listed: of the function, or near the line that was asked
+ * for? */
 static bool
 is_near(const struct source_view *source, const struct listing_place *place)
 {
@@ -222,7 +224,8 @@ count_row(struct source_view *source, const struct profile_row *row,
     return true;
 }
 
-/* A row counts once at the innermost line of a function, or at each line near the one asked for. */
+/* A row counts once at the innermost line of a function, or at each line near the one
+ * asked for. */
 static void
 add_row(struct source_view *source, const struct profile_row *row)
 {
@@ -352,7 +355,8 @@ add_line(struct source_view *source, const struct source_text *text, const char 
     }
 }
 
-/* What is between two lines that are known, if the file tells, and they are not too far apart. */
+/* What is between two lines that are known, if the file tells, and they are not too far
+ * apart. */
 static void
 add_between(struct source_view *source, const struct source_text *text,
             const char *file, uint32_t from, uint32_t to)
@@ -438,7 +442,8 @@ list_file(struct source_view *source, const struct known_file *file)
     note_short(source, text, line - 1);
 }
 
-/* What is compared with the time of sources: the image, or if it is not here the profile. */
+/* What is compared with the time of sources: the image, or if it is not here the
+ * profile. */
 static void
 open_image(struct source_view *source)
 {

@@ -23,12 +23,13 @@ struct view_row {
 };
 
 /*
- * The rows of one image, by address. of_target: of the function or line of the target; of an address
- * none is. NULL: out of memory, which sticks.
+ * The rows of one image, by address. of_target: of the function or line of the target;
+ * of an address none is. NULL: out of memory, which sticks.
  */
 struct view_row *view_rows(struct view *view, uint32_t image, size_t *count);
 
-/* A copy of a source line without tabs and form feeds, which stand for room. NULL: no such line. */
+/* A copy of a source line without tabs and form feeds, which stand for room. NULL: no
+ * such line. */
 const char *view_copy_line(struct view *view, const struct source_text *text,
                            uint32_t line);
 

@@ -204,7 +204,8 @@ set_words(struct arguments *arguments, const struct options_words *words)
 
 /* --- what is annotated --- */
 
-/* The function with the most hits of all, or the bucket if code without a name has more. False after an error line. */
+/* The function with the most hits of all, or the bucket if code without a name has
+ * more. False after an error line. */
 static bool
 choose_hottest(const struct profile *profile, const struct arguments *arguments,
                struct listing_target *target)

@@ -2,8 +2,8 @@
 /*
  * cmd/attach.c - ntprof attach: profiles processes that run already, from now on.
  *
- * All are found and watched before anything is waited for: if one cannot be, none is profiled. They
- * are never stopped.
+ * All are found and watched before anything is waited for: if one cannot be, none is
+ * profiled. They are never stopped.
  */
 #include "cmd/cmd.h"
 #include "cmd/ending.h"

@@ -29,8 +29,8 @@ is_in_hierarchy(const char *path)
                                           system.f_type == CGROUP_SUPER_MAGIC);
 }
 
-/* A hierarchy whose cgroups events know? The kernel has perf_event in one alone, but tells so when it is
- * asked for an event. */
+/* A hierarchy whose cgroups events know? The kernel has perf_event in one alone, but
+ * tells so when it is asked for an event. */
 static bool
 is_for_events(const struct mntent *mount)
 {
@@ -39,7 +39,8 @@ is_for_events(const struct mntent *mount)
             hasmntopt(mount, "perf_event") != NULL);
 }
 
-/* The directory of this name in a hierarchy that is mounted; NULL, with where it was looked for. */
+/* The directory of this name in a hierarchy that is mounted; NULL, with where it was
+ * looked for. */
 static char *
 find_mounted(const char *name, char *places, size_t places_size)
 {

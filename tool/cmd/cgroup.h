@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 /*
- * The directory of a cgroup that events can count: of version 2, or of the hierarchy with perf_event.
+ * The directory of a cgroup that events can count: of version 2, or of the hierarchy
+ * with perf_event.
  *
  *   name   path in the hierarchy, as in /proc/PID/cgroup, or the directory itself
  *   error  out: why there is none

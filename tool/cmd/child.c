@@ -2,8 +2,8 @@
 /*
  * child.c - starting and waiting for the command of ntprof run.
  *
- * Signals reach the handlers below from the fork on; the pid that they forward to is set while the
- * child is not reaped, so that no other process is ever hit.
+ * Signals reach the handlers below from the fork on; the pid that they forward to is
+ * set while the child is not reaped, so that no other process is ever hit.
  */
 #include "cmd/child.h"
 #include "cmd/signals.h"
@@ -43,9 +43,9 @@ child_prepare(void)
 }
 
 /*
- * What a process sends to us is passed on. So is what the kernel sends for timers and descriptors, which are
- * those of whoever became us. But what the terminal sends comes to the command too, SIGXCPU is about our own
- * time, and abort() is our own.
+ * What a process sends to us is passed on. So is what the kernel sends for timers and
+ * descriptors, which are those of whoever became us. But what the terminal sends comes
+ * to the command too, SIGXCPU is about our own time, and abort() is our own.
  */
 static bool
 is_for_command(int signal_number, const siginfo_t *info)
@@ -114,9 +114,10 @@ restore_signals(void)
 }
 
 /*
- * After the command's end, while the report comes. One signal of each insistent kind is overlooked,
- * since it may be the command's own that comes to the whole group, or its double. But it ends
- * waiting (for the reader of a FIFO), and the next one ends us. All others are overlooked.
+ * After the command's end, while the report comes. One signal of each insistent kind is
+ * overlooked, since it may be the command's own that comes to the whole group, or its
+ * double. But it ends waiting (for the reader of a FIFO), and the next one ends us. All
+ * others are overlooked.
  */
 static void
 handle_signals_once(void)
@@ -199,7 +200,8 @@ child_fork(struct child *child, char **command)
     return 0;
 }
 
-/* Waits until the child has ended, without reaping it, and then reaps it with no target left. */
+/* Waits until the child has ended, without reaping it, and then reaps it with no target
+ * left. */
 static void
 child_reap(struct child *child)
 {

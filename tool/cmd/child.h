@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child.h - the command of ntprof run: started as if we were not there, held until it is watched,
- * and its end passed on.
+ * child.h - the command of ntprof run: started as if we were not there, held until it
+ * is watched, and its end passed on.
  */
 #ifndef CMD_CHILD_H
 #define CMD_CHILD_H
@@ -16,8 +16,9 @@ struct child {
     int status;    /* as of waitpid, once ended */
 };
 
-/* Call first: the command gets the limits and signals of our start. Then makes what would end us
- * in the middle of writing (a pipe that nobody reads, a file size limit) an error instead. */
+/* Call first: the command gets the limits and signals of our start. Then makes what
+ * would end us in the middle of writing (a pipe that nobody reads, a file size limit)
+ * an error instead. */
 void child_prepare(void);
 
 /* Forks; the child waits. 0 or a negative errno. */
@@ -30,13 +31,14 @@ int child_exec(struct child *child);
 void child_abandon(struct child *child);
 
 /*
- * Waits for the end. Until then, Ctrl-C and Ctrl-\ of the terminal are the command's alone; SIGTERM,
- * SIGHUP and signals sent to us by others are forwarded to it. Afterwards the second signal of a
- * kind ends us.
+ * Waits for the end. Until then, Ctrl-C and Ctrl-\ of the terminal are the command's
+ * alone; SIGTERM, SIGHUP and signals sent to us by others are forwarded to it.
+ * Afterwards the second signal of a kind ends us.
  */
 void child_wait(struct child *child);
 
-/* The exit status to pass on; a command that died by a signal takes this process with it. */
+/* The exit status to pass on; a command that died by a signal takes this process with
+ * it. */
 int child_pass_on(const struct child *child);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/doctor.c - ntprof doctor: what works here for this user, what refuses the rest. */
+/* cmd/doctor.c - ntprof doctor: what works here for this user, what refuses the rest.
+ */
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/sources.h"
@@ -122,7 +123,8 @@ add_settings(struct facts *facts)
              "0: names of kernel functions for CAP_SYSLOG; 2: for nobody");
 }
 
-/* CAP_PERFMON is bit 38, CAP_BPF 39, CAP_SYS_ADMIN 21, CAP_SYS_PTRACE 19, CAP_SYSLOG 34. */
+/* CAP_PERFMON is bit 38, CAP_BPF 39, CAP_SYS_ADMIN 21, CAP_SYS_PTRACE 19, CAP_SYSLOG
+ * 34. */
 static void
 add_capabilities(struct facts *facts)
 {
@@ -253,8 +255,8 @@ print_backend(const ntprof_backend_info *info, bool json, bool first)
     }
 }
 
-/* Returns whether any back end but the simulated one works for commands. That one shows nothing of this machine: it is for who
- * asks for all. */
+/* Returns whether any back end but the simulated one works for commands. That one shows
+ * nothing of this machine: it is for who asks for all. */
 static bool
 print_backends(bool json)
 {

@@ -3,8 +3,8 @@
  * function_source.c - see function_source.h.
  *
  * A uprobe is known by the file alone. A breakpoint needs the address in the process,
- * which is known of a program that is linked at a fixed one, and of what a running process
- * has mapped.
+ * which is known of a program that is linked at a fixed one, and of what a running
+ * process has mapped.
  */
 #include "cmd/function_source.h"
 
@@ -221,8 +221,8 @@ find_function(int image, const char *path, const char *name, uint64_t memory_max
     return result == 0 && found->count == 1;
 }
 
-/* What counts a function that was found. The uprobe is of the file that is open, whatever has its path by
- * then. */
+/* What counts a function that was found. The uprobe is of the file that is open,
+ * whatever has its path by then. */
 static bool
 name_sources(struct function_source *source, const struct sym_function *found,
              const uint32_t *pids, size_t pid_count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function_source.h - "function:NAME" of -e: the uprobe and the breakpoint that count its
- * executions.
+ * function_source.h - "function:NAME" of -e: the uprobe and the breakpoint that count
+ * its executions.
  */
 #ifndef CMD_FUNCTION_SOURCE_H
 #define CMD_FUNCTION_SOURCE_H

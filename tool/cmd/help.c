@@ -11,9 +11,10 @@
 #include <string.h>
 
 /*
- * Each text begins with examples, then comes how the command is called and what it does, then its
- * options, one a line: letter and long name, value, what it is for. scripts/check_options.py holds
- * them against the parsers, the manual pages and the completions. Lines have 80 columns at most.
+ * Each text begins with examples, then comes how the command is called and what it
+ * does, then its options, one a line: letter and long name, value, what it is for.
+ * scripts/check_options.py holds them against the parsers, the manual pages and the
+ * completions. Lines have 80 columns at most.
  */
 struct help {
     const char *command;

@@ -42,7 +42,8 @@ keeper_main(void *argument)
                       next_fold_ns < next_write_ns ? next_fold_ns : next_write_ns)) {
         if (clock_now_ns() >= next_write_ns) {
             keeper->rewrite(keeper->context);
-            /* After a slow one the next is a whole interval away, or it would never end. */
+            /* After a slow one the next is a whole interval away, or it would never
+             * end. */
             next_write_ns = add_time(next_write_ns, keeper->every_ns);
             if (next_write_ns < clock_now_ns()) {
                 next_write_ns = add_time(clock_now_ns(), keeper->every_ns);

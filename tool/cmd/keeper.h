@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeper.h - the thread that keeps a recording in shape while it goes on: it folds counters before they
- * can wrap, and has the file rewritten.
+ * keeper.h - the thread that keeps a recording in shape while it goes on: it folds
+ * counters before they can wrap, and has the file rewritten.
  */
 #ifndef CMD_KEEPER_H
 #define CMD_KEEPER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names.h - how commands look for names: settings, downloads when asked for, and on standard error
- * what is missing and, on a terminal after a second, how far it is.
+ * names.h - how commands look for names: settings, downloads when asked for, and on
+ * standard error what is missing and, on a terminal after a second, how far it is.
  */
 #ifndef CMD_NAMES_H
 #define CMD_NAMES_H
@@ -23,8 +23,8 @@ struct names {
     bool telling; /* between names_begin and names_end: of progress, too */
 };
 
-/* DEBUGINFOD_URLS alone asks for downloads too. False after an error line. names must not move;
- * names_close is due in any case. */
+/* DEBUGINFOD_URLS alone asks for downloads too. False after an error line. names must
+ * not move; names_close is due in any case. */
 bool names_open(struct names *names, const char *command,
                 const struct names_options *options, bool quiet);
 void names_close(struct names *names);

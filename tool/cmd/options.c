@@ -17,7 +17,8 @@ enum {
 static void
 list_letters(const struct options_syntax *syntax, char *letters)
 {
-    /* Words are met where they stand, whatever POSIXLY_CORRECT says, or end the options. */
+    /* Words are met where they stand, whatever POSIXLY_CORRECT says, or end the
+     * options. */
     char *end = stpcpy(letters, syntax->program ? "+:" : "-:");
 
     for (const struct option *known = syntax->known; known->name != NULL; known++) {

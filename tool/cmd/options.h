@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.h - reads the command line of any subcommand, so that the same mistake is told in the same
- * words by all of them.
+ * options.h - reads the command line of any subcommand, so that the same mistake is
+ * told in the same words by all of them.
  */
 #ifndef CMD_OPTIONS_H
 #define CMD_OPTIONS_H
@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Values of options without a letter. Each table of options has OPTION_HELP_ROW and ends with {0}. */
+/* Values of options without a letter. Each table of options has OPTION_HELP_ROW and
+ * ends with {0}. */
 enum { OPTION_HELP = 256, OPTION_OWN };
 
 #define OPTION_HELP_ROW                        \
@@ -26,20 +27,21 @@ struct options_syntax {
     const char *words_too_many; /* why no more of them; NULL: where none is taken */
     bool program; /* the words are a command line, with options of its own */
 
-    /* Called for each option but --help; value is NULL if it has none. False after an error line. NULL: there is
-     * no other option. */
+    /* Called for each option but --help; value is NULL if it has none. False after an
+     * error line. NULL: there is no other option. */
     bool (*set)(void *arguments, int option, char *value);
 };
 
-/* options_words - those of argv that are no options, in their order; moved within argv. */
+/* options_words - those of argv that are no options, in their order; moved within argv.
+ */
 struct options_words {
     char **list; /* of a program's command line: NULL-terminated */
     size_t count;
 };
 
 /*
- * Reads argv. True: the command is to run. False: *exit_status is what it exits with, after its
- * help or an error line.
+ * Reads argv. True: the command is to run. False: *exit_status is what it exits with,
+ * after its help or an error line.
  */
 bool options_take(const struct options_syntax *syntax, int argc, char **argv,
                   void *arguments, struct options_words *words, int *exit_status);
@@ -48,7 +50,8 @@ bool options_take(const struct options_syntax *syntax, int argc, char **argv,
 bool options_take_json(const char *command, int argc, char **argv, bool *json,
                        int *exit_status);
 
-/* A number of things as the value of an option; zero tells what 0 means: "all". False after an error line. */
+/* A number of things as the value of an option; zero tells what 0 means: "all". False
+ * after an error line. */
 bool options_count(const char *command, const char *option, const char *value,
                    const char *zero, size_t *count);
 

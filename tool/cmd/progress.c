@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress.c - the thread that draws the line of progress. There is one terminal, so there is one state.
+ * progress.c - the thread that draws the line of progress. There is one terminal, so
+ * there is one state.
  */
 #include "cmd/progress.h"
 #include "util/clock.h"

@@ -10,7 +10,8 @@
 #include <ntprof/ntprof.h>
 #include <time.h>
 
-/* A hit takes some 1 to 60 us: at this rate even the longest leaves most of the time. */
+/* A hit takes some 1 to 60 us: at this rate even the longest leaves most of the time.
+ */
 enum { PERIOD_100NS = 2500, WORK_NS = 4000000, TURNS = 10 };
 
 enum { SHARE = 3 };

@@ -271,7 +271,8 @@ parse_memory(struct record_options *options, const char *text)
     return true;
 }
 
-/* The next number or range of a list such as 0,2-3; moves *text past it and its comma. */
+/* The next number or range of a list such as 0,2-3; moves *text past it and its comma.
+ */
 static bool
 next_range(const char **text, unsigned long *first, unsigned long *last)
 {
@@ -366,7 +367,8 @@ parse_per(struct record_options *options, const char *text)
     return true;
 }
 
-/* Processors are told apart as they are listed: all there are now, if none were chosen. */
+/* Processors are told apart as they are listed: all there are now, if none were chosen.
+ */
 static bool
 list_cpus(struct record_options *options)
 {

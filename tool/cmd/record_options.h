@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_options.h - the options of the commands that record a profile, checked as far as no session is
- * needed. Which of them a command has is up to its record_syntax.
+ * record_options.h - the options of the commands that record a profile, checked as far
+ * as no session is needed. Which of them a command has is up to its record_syntax.
  */
 #ifndef CMD_RECORD_OPTIONS_H
 #define CMD_RECORD_OPTIONS_H
@@ -59,8 +59,8 @@ struct record_options {
     char **program;     /* NULL-terminated, at least one; NULL if the syntax has none */
 };
 
-/* True: the command is to run. False: *exit_status is what it exits with, after its help or an error line.
- * record_options_finish is due in any case. */
+/* True: the command is to run. False: *exit_status is what it exits with, after its
+ * help or an error line. record_options_finish is due in any case. */
 bool record_options_take(struct record_options *options,
                          const struct record_syntax *syntax, int argc, char **argv,
                          int *exit_status);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recording.c - what run, attach and system share: session, sources, collector, file and table. */
+/* recording.c - what run, attach and system share: session, sources, collector, file
+ * and table. */
 #include "cmd/recording.h"
 #include "cmd/cmd.h"
 #include "cmd/describe.h"
@@ -102,7 +103,8 @@ recording_find_functions(struct recording *recording)
     return true;
 }
 
-/* Which of the session's sources may be meant: two of a function. Gives how many there are. */
+/* Which of the session's sources may be meant: two of a function. Gives how many there
+ * are. */
 static size_t
 recording_source_names(const struct recording *recording, size_t at,
                        const char *names[2])
@@ -176,7 +178,8 @@ recording_open_session(struct recording *recording)
     return true;
 }
 
-/* Why a source cannot be found, for who knows the command and not the library. Always false, for return. */
+/* Why a source cannot be found, for who knows the command and not the library. Always
+ * false, for return. */
 static bool
 recording_explain_source(const struct recording *recording, const char *name,
                          NTSTATUS status)
@@ -203,7 +206,8 @@ recording_explain_source(const struct recording *recording, const char *name,
     return recording_fail_source(recording, name, why);
 }
 
-/* A function by a uprobe if the caller may have one, else by a breakpoint. Always one of them, for a reason. */
+/* A function by a uprobe if the caller may have one, else by a breakpoint. Always one
+ * of them, for a reason. */
 static const char *
 recording_choose_source(const struct recording *recording, size_t at)
 {
@@ -269,7 +273,8 @@ recording_find_source(struct recording *recording, size_t at)
     return true;
 }
 
-/* Is it the file that a standard stream writes, which goes on writing what was replaced? */
+/* Is it the file that a standard stream writes, which goes on writing what was
+ * replaced? */
 static bool
 is_stream_of(const struct stat *file, FILE *stream)
 {
@@ -296,8 +301,8 @@ recording_open_report_file(struct recording *recording, const char *path)
     return true;
 }
 
-/* A table is talk. JSON is what was asked for, and goes where a program looks for it, unless the command that is
- * run writes there, or the profile goes there. */
+/* A table is talk. JSON is what was asked for, and goes where a program looks for it,
+ * unless the command that is run writes there, or the profile goes there. */
 static FILE *
 recording_default_report(const struct record_options *options)
 {
@@ -545,7 +550,8 @@ recording_repeat(struct recording *recording)
     return recording_describe(recording, profile, &gaps, true);
 }
 
-/* What had the file's name before the recording is kept; what the recording itself wrote is not. */
+/* What had the file's name before the recording is kept; what the recording itself
+ * wrote is not. */
 bool
 recording_write(struct recording *recording, const struct profile *profile,
                 struct pprof_error *error)
@@ -673,7 +679,8 @@ recording_fail_report(const struct recording *recording)
     }
 }
 
-/* Puts the report in its place, if it is a file and was printed whole; else the old one stays. */
+/* Puts the report in its place, if it is a file and was printed whole; else the old one
+ * stays. */
 static bool
 recording_end_report(struct recording *recording, bool printed)
 {
@@ -708,8 +715,9 @@ recording_say_rate(const struct recording *recording)
     }
 }
 
-/* The file cannot be where it was to be, as another user may have seen to since the run began. What was
- * recorded is kept beside it: in another file of this name and the process's number. */
+/* The file cannot be where it was to be, as another user may have seen to since the run
+ * began. What was recorded is kept beside it: in another file of this name and the
+ * process's number. */
 static bool
 recording_write_beside(struct recording *recording, const struct profile *profile,
                        const char *why)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording.h - what run, attach and system share: the session and its sources, the collector, and what
- * becomes of it: the file and the table.
+ * recording.h - what run, attach and system share: the session and its sources, the
+ * collector, and what becomes of it: the file and the table.
  *
- * Order: open, watch, begin, end, deliver, close. All print their errors themselves, unless said
- * otherwise.
+ * Order: open, watch, begin, end, deliver, close. All print their errors themselves,
+ * unless said otherwise.
  */
 #ifndef CMD_RECORDING_H
 #define CMD_RECORDING_H
@@ -35,7 +35,8 @@ struct recording {
     FILE *report;
     struct whole_file report_file; /* what report writes, if replaces_report */
     bool replaces_report;
-    int spare; /* descriptor kept for the file, should images have all the others; or -1 */
+    /* descriptor kept for the file, should images have all the others; or -1 */
+    int spare;
     char **words;      /* the command line that the file tells */
     bool children;     /* of the words: those that still run at the end are told of */
     bool written;      /* once: what had the file's name before is FILE.old */
@@ -45,8 +46,9 @@ struct recording {
     uint64_t duration_ns;
 };
 
-/* All that can be known to fail before anything is profiled. options must outlive the recording;
- * recording_close is due in any case. machine: all processes are to be watched. */
+/* All that can be known to fail before anything is profiled. options must outlive the
+ * recording; recording_close is due in any case. machine: all processes are to be
+ * watched. */
 bool recording_open(struct recording *recording, const struct record_options *options,
                     bool machine);
 
@@ -61,8 +63,8 @@ NTSTATUS recording_watch(struct recording *recording, uint32_t pid, uint32_t fla
 /* The same for all processes of the machine, and the kernel. */
 NTSTATUS recording_watch_all(struct recording *recording, const char **why);
 
-/* The time that counts begins: delivers, and with --every rewrites the file, on threads of its own.
- * words is the command line that the file tells, NULL-terminated. */
+/* The time that counts begins: delivers, and with --every rewrites the file, on threads
+ * of its own. words is the command line that the file tells, NULL-terminated. */
 bool recording_begin(struct recording *recording, char **words);
 
 /* The time that counts ends. */
@@ -71,11 +73,12 @@ void recording_end(struct recording *recording);
 /* File and table; each is tried although the other failed. */
 bool recording_deliver(struct recording *recording);
 
-/* All that collector_recent gave so far, as a profile to look at and to write while it goes on. NULL: out of
- * memory. */
+/* All that collector_recent gave so far, as a profile to look at and to write while it
+ * goes on. NULL: out of memory. */
 struct profile *recording_repeat(struct recording *recording);
 
-/* Writes a profile to the file; what had its name before the first time is kept. Prints nothing. */
+/* Writes a profile to the file; what had its name before the first time is kept. Prints
+ * nothing. */
 bool recording_write(struct recording *recording, const struct profile *profile,
                      struct pprof_error *error);
 

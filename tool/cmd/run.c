@@ -2,8 +2,8 @@
 /*
  * cmd/run.c - ntprof run: the main job, through the public interface alone.
  *
- * The order matters: everything that can fail is tried before the command starts; the command is
- * forked, watched, and only then let go, so that nothing of it is missed.
+ * The order matters: everything that can fail is tried before the command starts; the
+ * command is forked, watched, and only then let go, so that nothing of it is missed.
  */
 #include "cmd/child.h"
 #include "cmd/cmd.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signals.h - the signals that end a process and that a user, a session manager or a timer sends. Those of a
- * fault of our own (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS) are in neither set.
+ * signals.h - the signals that end a process and that a user, a session manager or a
+ * timer sends. Those of a fault of our own (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
+ * SIGSYS) are in neither set.
  */
 #ifndef CMD_SIGNALS_H
 #define CMD_SIGNALS_H
@@ -11,7 +12,8 @@
 /* Those by which somebody insists: SIGINT, SIGQUIT, SIGTERM and SIGHUP. */
 void signals_insistent(sigset_t *set);
 
-/* All others: of timers, of descriptors, of the power, for users, and the realtime signals. */
+/* All others: of timers, of descriptors, of the power, for users, and the realtime
+ * signals. */
 void signals_others(sigset_t *set);
 
 #endif

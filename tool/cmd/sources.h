@@ -8,7 +8,8 @@
 /*
  * sources_query_breakpoints - do execution breakpoints work here?
  *
- *   info  out: of a breakpoint on code of our own, named breakpoint:0xADDRESS; why not in reason
+ *   info  out: of a breakpoint on code of our own, named breakpoint:0xADDRESS; why not
+ *         in reason
  */
 void sources_query_breakpoints(ntprof_session *session, ntprof_source_info *info);
 

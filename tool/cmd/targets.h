@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* targets.h - the processes that attach and top are for: that they are there, and when they end. */
+/* targets.h - the processes that attach and top are for: that they are there, and when
+ * they end. */
 #ifndef CMD_TARGETS_H
 #define CMD_TARGETS_H
 
@@ -13,8 +14,8 @@ struct targets {
     size_t count;
 };
 
-/* Finds them all. False after an error line that names the one that cannot be attached to.
- * targets_close is due in any case. */
+/* Finds them all. False after an error line that names the one that cannot be attached
+ * to. targets_close is due in any case. */
 bool targets_open(struct targets *targets, const char *command, const uint32_t *pids,
                   size_t count);
 

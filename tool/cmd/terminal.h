@@ -7,8 +7,9 @@
 
 #include <stdio.h>
 
-/* Sets color and width for out: colours on a terminal alone, not if NO_COLOR is set and not
- * empty, and not if TERM says that it shows none. What is no terminal is left as it is. */
+/* Sets color and width for out: colours on a terminal alone, not if NO_COLOR is set and
+ * not empty, and not if TERM says that it shows none. What is no terminal is left as it
+ * is. */
 void terminal_fit(FILE *out, struct report_options *options);
 
 #endif

@@ -2,9 +2,10 @@
 /*
  * cmd/top.c - ntprof top: a live screen of what runs.
  *
- * It is a recording without a file: its counters are read at each look. The order matters: what can fail is
- * tried before the terminal is taken, so that errors are lines on standard error; the process that gives the
- * terminal back is there before any thread is; the terminal is as it was before the end is told.
+ * It is a recording without a file: its counters are read at each look. The order
+ * matters: what can fail is tried before the terminal is taken, so that errors are
+ * lines on standard error; the process that gives the terminal back is there before any
+ * thread is; the terminal is as it was before the end is told.
  */
 #include "cmd/top.h"
 #include "cmd/cmd.h"
@@ -227,7 +228,8 @@ give(struct top *top, struct waiting *waiting, const struct top_job *job)
     }
 }
 
-/* Is the job's listing the one that was asked for last? Strings of the table are there once each. */
+/* Is the job's listing the one that was asked for last? Strings of the table are there
+ * once each. */
 static bool
 is_listed(const struct top *top, const struct top_job *job)
 {
@@ -317,7 +319,8 @@ until_ns(const struct top *top, const struct waiting *waiting)
     return until;
 }
 
-/* Waits for a key, a signal, a job or its time, and does what is due. False: it is over. */
+/* Waits for a key, a signal, a job or its time, and does what is due. False: it is
+ * over. */
 static bool
 turn(struct top *top, struct waiting *waiting)
 {

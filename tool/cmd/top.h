@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top.h - what the files of ntprof top share: a recording and the screen that shows it. For top*.c alone.
+ * top.h - what the files of ntprof top share: a recording and the screen that shows it.
+ * For top*.c alone.
  *
- * Two threads: jobs are run by a worker, which alone has recording, annotator, looked_ns and spent_ns while it
- * goes on; the rest belongs to the screen's thread.
+ * Two threads: jobs are run by a worker, which alone has recording, annotator,
+ * looked_ns and spent_ns while it goes on; the rest belongs to the screen's thread.
  */
 #ifndef CMD_TOP_H
 #define CMD_TOP_H
@@ -55,7 +56,8 @@ void top_tell_status(struct top *top);
 /* The listing of the row at the cursor, as a job. False: there is no row. */
 bool top_list_job(struct top *top, struct top_job *job);
 
-/* The one that is shown, made anew. False: none is, or that would cost too much by now. */
+/* The one that is shown, made anew. False: none is, or that would cost too much by now.
+ */
 bool top_list_again_job(const struct top *top, struct top_job *job);
 
 /* For top_run and top_show_job. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top_listing.c - source and instructions of the function that ntprof top was asked for.
+ * top_listing.c - source and instructions of the function that ntprof top was asked
+ * for.
  *
- * A listing is made of a whole profile, at the cost of all that was hit. So it is made again only after twenty
- * times as long as it took: it never costs more than a twentieth of a processor.
+ * A listing is made of a whole profile, at the cost of all that was hit. So it is made
+ * again only after twenty times as long as it took: it never costs more than a
+ * twentieth of a processor.
  */
 #include "cmd/top.h"
 #include "util/clock.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top_worker.h - the thread that does for ntprof top what may take long, such as reading names, so that keys
- * are answered at once. One job at a time: given, run, taken back.
+ * top_worker.h - the thread that does for ntprof top what may take long, such as
+ * reading names, so that keys are answered at once. One job at a time: given, run,
+ * taken back.
  */
 #ifndef CMD_TOP_WORKER_H
 #define CMD_TOP_WORKER_H
@@ -53,7 +54,8 @@ struct top_worker {
     struct top_job job;
 };
 
-/* run is called on the thread. 0 or a negative errno; top_worker_stop is due in any case. */
+/* run is called on the thread. 0 or a negative errno; top_worker_stop is due in any
+ * case. */
 int top_worker_start(struct top_worker *worker,
                      void (*run)(void *context, struct top_job *job), void *context);
 

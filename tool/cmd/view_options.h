@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_options.h - what report and diff have in common: what a row is, which rows there are, and their form. */
+/* view_options.h - what report and diff have in common: what a row is, which rows there
+ * are, and their form. */
 #ifndef CMD_VIEW_OPTIONS_H
 #define CMD_VIEW_OPTIONS_H
 
@@ -47,7 +48,8 @@ void view_options_finish(struct view_options *view);
 bool view_options_set(struct view_options *view, const char *command, int option,
                       const char *value);
 
-/* Leaves of a profile what the source that was chosen counted, if one was. False after an error line. */
+/* Leaves of a profile what the source that was chosen counted, if one was. False after
+ * an error line. */
 bool view_options_choose(const struct view_options *view, const char *command,
                          struct profile *profile);
 

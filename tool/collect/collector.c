@@ -2,9 +2,9 @@
 /*
  * collector.c - processes, their mappings, and the profile object of each.
  *
- * Invariant: a process is in the table from its start notification to its exit's; each of its
- * mappings has a started profile a source, or none if that failed. Processes and images change
- * within deliveries alone, which the lock of delivery keeps out.
+ * Invariant: a process is in the table from its start notification to its exit's; each
+ * of its mappings has a started profile a source, or none if that failed. Processes and
+ * images change within deliveries alone, which the lock of delivery keeps out.
  */
 #include "collect/collector.h"
 #include "collect/delivery.h"
@@ -59,9 +59,9 @@ struct collector {
     char *programs[COLLECTOR_PROGRAMS_MAX + 1];
     uint32_t program_count;
     struct process *processes[PROCESS_BUCKETS];
-    struct process
-        machine; /* of no pid: has the kernel's mappings, for all processes */
-    bool began;  /* a process was told, so the watch has */
+    /* of no pid: has the kernel's mappings, for all processes */
+    struct process machine;
+    bool began;                     /* a process was told, so the watch has */
     ntprof_source_info *statistics; /* one a source: the last ones, once ended */
     bool ended; /* statistics and fresh counts are all that there will be */
     struct collector_gaps gaps; /* but for running, which a snapshot counts */
@@ -298,7 +298,8 @@ collector_fail_for_memory(struct collector *collector)
     }
 }
 
-/* Counters of a mapping on a processor, and a profile a source that counts in them. False: no counters. */
+/* Counters of a mapping on a processor, and a profile a source that counts in them.
+ * False: no counters. */
 static bool
 mapping_start_cpu(struct collector *collector, const struct process *process,
                   const struct mapping *mapping, uint32_t cpu_at)
@@ -377,8 +378,8 @@ kernel_has_counters(struct collector *collector, uint32_t of_program)
     return complete;
 }
 
-/* Of the kernel's mappings from the first-th on: what one of them does not count for a source, the
- * other must not either, or hits would be counted that are in no row. */
+/* Of the kernel's mappings from the first-th on: what one of them does not count for a
+ * source, the other must not either, or hits would be counted that are in no row. */
 static void
 process_pair_kernel(struct collector *collector, struct process *process, size_t first)
 {
@@ -402,8 +403,8 @@ process_pair_kernel(struct collector *collector, struct process *process, size_t
     }
 }
 
-/* The map first: a hit that only it has counted is looked for in vain, one that it has not
- * counted would be lost. */
+/* The map first: a hit that only it has counted is looked for in vain, one that it has
+ * not counted would be lost. */
 static void
 process_profile_kernel(struct collector *collector, struct process *process)
 {
@@ -474,7 +475,8 @@ notify_map(struct collector *collector, const ntprof_notification *map)
         return;
     }
     if (strcmp(map->name, "[vsyscall]") == 0) {
-        return; /* a page of the kernel's, which runs nothing: calls of it are emulated */
+        /* a page of the kernel's, which runs nothing: calls of it are emulated */
+        return;
     }
     collector_measure_new(collector);
     forebear_count = find_forebears(collector, process, forebears, IMAGE_ROOTS_MAX - 1);
@@ -510,7 +512,8 @@ process_remove_mapping(struct collector *collector, struct process *process, siz
 
     mapping_close(collector, &process->mappings[at]);
     process->mappings[at] = process->mappings[--process->mapping_count];
-    /* JIT code comes and goes: its counters go with it, so that memory stays bounded. */
+    /* JIT code comes and goes: its counters go with it, so that memory stays bounded.
+     */
     if (--image->users == 0 && image->kind == IMAGE_ANONYMOUS) {
         image_end(collector, image);
     }
@@ -551,8 +554,9 @@ process_remove(struct collector *collector, struct process **slot)
     free(process);
 }
 
-/* The kernel for all processes together: so that its hits are counted whatever processes there are, also
- * those of processors that have nothing to run. Not before the watch begins: that would begin hits, too. */
+/* The kernel for all processes together: so that its hits are counted whatever
+ * processes there are, also those of processors that have nothing to run. Not before
+ * the watch begins: that would begin hits, too. */
 static void
 collector_begin(struct collector *collector)
 {
@@ -632,7 +636,8 @@ collector_notify(void *context, const ntprof_notification *notification)
     case NTPROF_PROCESS_EXIT:
         slot = process_slot(collector, notification->pid);
         if (*slot != NULL) {
-            /* Linux ends the events of a caller without rights when a set-uid program begins. */
+            /* Linux ends the events of a caller without rights when a set-uid program
+             * begins. */
             collector->gaps.unfollowed += (*slot)->execed && !(*slot)->followed;
             process_remove(collector, slot);
         }
@@ -739,8 +744,9 @@ collector_ask(struct collector *collector, uint32_t source)
 }
 
 /*
- * Statistics, and the counters that belong to them, into fresh. Asking for statistics delivers what has happened until
- * then, so each source is folded before the next one is asked; nothing else delivers meanwhile.
+ * Statistics, and the counters that belong to them, into fresh. Asking for statistics
+ * delivers what has happened until then, so each source is folded before the next one
+ * is asked; nothing else delivers meanwhile.
  */
 static bool
 collector_read(struct collector *collector)
@@ -753,8 +759,8 @@ collector_read(struct collector *collector)
     return true;
 }
 
-/* No hit comes from now on, and those from before have been counted. Profiles are closed later: that takes a
- * while, in which hits would be outside. */
+/* No hit comes from now on, and those from before have been counted. Profiles are
+ * closed later: that takes a while, in which hits would be outside. */
 static void
 collector_freeze(struct collector *collector)
 {
@@ -770,8 +776,8 @@ collector_stop(struct collector *collector)
     if (!collector->ended) {
         collector_freeze(collector);
     }
-    /* Without memory for it the next snapshot tries again; of a session that is not frozen, it ends a bit
-     * later. */
+    /* Without memory for it the next snapshot tries again; of a session that is not
+     * frozen, it ends a bit later. */
     collector->ended = collector->ended || collector_read(collector);
     delivery_unlock(&collector->delivery);
 }
@@ -810,8 +816,8 @@ snapshot_programs(const struct collector *collector, struct profile *profile)
     return true;
 }
 
-/* What deliveries change: taken over while they are kept out. *count images are in the copy of the
- * list that is returned; NULL: out of memory. */
+/* What deliveries change: taken over while they are kept out. *count images are in the
+ * copy of the list that is returned; NULL: out of memory. */
 static struct image **
 snapshot_take(struct collector *collector, struct profile *profile, enum snapshot kind,
               struct collector_gaps *gaps, size_t *count)

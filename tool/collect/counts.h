@@ -2,8 +2,8 @@
 /*
  * counts.h - hits in 64 bits: one entry a bucket, program and source.
  *
- * What grows is merged as it goes, so that memory follows the number of different buckets and not
- * the number of times that they were added to.
+ * What grows is merged as it goes, so that memory follows the number of different
+ * buckets and not the number of times that they were added to.
  */
 #ifndef COLLECT_COUNTS_H
 #define COLLECT_COUNTS_H
@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of code for a counter, as a power of two, at most: larger buckets would not begin where mappings do.
- * They are sums of several. */
+/* Bytes of code for a counter, as a power of two, at most: larger buckets would not
+ * begin where mappings do. They are sums of several. */
 enum { COUNTED_LOG2_MAX = 12 };
 
 /* count - hits of one source in one bucket by processes of one name. */
@@ -43,11 +43,13 @@ void counts_add(struct counts *counts, const struct count *added);
 /* Sorts by place, program and source, each once. */
 void counts_merge(struct counts *counts);
 
-/* Moves all of from behind what is in to. False: out of memory, and nothing has changed. */
+/* Moves all of from behind what is in to. False: out of memory, and nothing has
+ * changed. */
 bool counts_move(struct counts *from, struct counts *to);
 
-/* The same one by one, merging now and then: for few that come again and again, whose cost must not follow
- * how many there are in to. False: out of memory; what was not moved is still in from. */
+/* The same one by one, merging now and then: for few that come again and again, whose
+ * cost must not follow how many there are in to. False: out of memory; what was not
+ * moved is still in from. */
 bool counts_collect(struct counts *from, struct counts *to);
 
 #endif

@@ -13,11 +13,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Files are opened when a mapping of them is delivered: sooner than the session must, so that programs that live
- * shorter are still there, or who started them, or their container. */
+/* Files are opened when a mapping of them is delivered: sooner than the session must,
+ * so that programs that live shorter are still there, or who started them, or their
+ * container. */
 static const int wait_most_ms = 50;
 
-/* Should the session refuse to deliver, it is asked again after this time, not at once. */
+/* Should the session refuse to deliver, it is asked again after this time, not at once.
+ */
 static const int refused_wait_ms = 1000;
 
 void
@@ -54,15 +56,15 @@ deliver(struct delivery *delivery, int *wait_ms)
     return go_on;
 }
 
-/* A round that takes so much longer than its work and its wait says that others leave this thread no
- * processor. */
+/* A round that takes so much longer than its work and its wait says that others leave
+ * this thread no processor. */
 static const uint64_t late_ms = 15;
 
 /*
- * Rings overflow while this thread waits for its turn: from then on it goes before others, where the caller
- * may. Not from the start: the kernel lets short-lived threads take an interval over from each other, but not
- * across a thread that comes between them. What ntprof starts does not inherit it, being started by another
- * thread.
+ * Rings overflow while this thread waits for its turn: from then on it goes before
+ * others, where the caller may. Not from the start: the kernel lets short-lived threads
+ * take an interval over from each other, but not across a thread that comes between
+ * them. What ntprof starts does not inherit it, being started by another thread.
  */
 static void
 go_first(void)

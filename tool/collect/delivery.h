@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * delivery.h - the thread that delivers a session opened with NTPROF_SESSION_POLLED, and the lock that
- * keeps its deliveries out: between delivery_lock and delivery_unlock no hit is counted and nothing is notified
- * but by the holder's own calls. So counters and statistics can be read that agree.
+ * delivery.h - the thread that delivers a session opened with NTPROF_SESSION_POLLED,
+ * and the lock that keeps its deliveries out: between delivery_lock and delivery_unlock
+ * no hit is counted and nothing is notified but by the holder's own calls. So counters
+ * and statistics can be read that agree.
  */
 #ifndef COLLECT_DELIVERY_H
 #define COLLECT_DELIVERY_H

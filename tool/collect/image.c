@@ -88,14 +88,16 @@ image_set_finish(struct image_set *set)
     roots_finish(&set->roots);
 }
 
-/* Opens path if it is the mapped inode. With any_device, the number of the device need not agree:
- * on some file systems (overlay, btrfs) stat() tells another one than the mapping. */
+/* Opens path if it is the mapped inode. With any_device, the number of the device need
+ * not agree: on some file systems (overlay, btrfs) stat() tells another one than the
+ * mapping. */
 static int
 open_mapped(const char *path, const struct image *image, bool any_device)
 {
     struct stat st;
     int fd = -1;
-    /* The process chose the name, and what is there by now: to open a device may have effects. */
+    /* The process chose the name, and what is there by now: to open a device may have
+     * effects. */
     const int place = open(path, O_PATH | O_CLOEXEC);
 
     if (place < 0) {
@@ -129,8 +131,9 @@ places_add(struct places *places, const char *format, ...)
     va_end(arguments);
 }
 
-/* The file behind the mapping itself, that of the program (which others than root may open so although
- * its name is gone), its name in the roots of the process and of those before it, and in ours. */
+/* The file behind the mapping itself, that of the program (which others than root may
+ * open so although its name is gone), its name in the roots of the process and of those
+ * before it, and in ours. */
 static void
 places_fill(struct places *places, const ntprof_notification *map,
             const uint32_t *forebears, size_t count)
@@ -163,7 +166,8 @@ image_open(struct image *image, const ntprof_notification *map,
     }
 }
 
-/* What tells files apart that have had one inode after the other. 0: the file system does not say. */
+/* What tells files apart that have had one inode after the other. 0: the file system
+ * does not say. */
 static uint64_t
 read_generation(int fd)
 {
@@ -173,7 +177,8 @@ read_generation(int fd)
     return ioctl(fd, FS_IOC_GETVERSION, version) == 0 ? version[0] : 0;
 }
 
-/* Mappings from before the watch are told without a generation, those of the same file after it with. */
+/* Mappings from before the watch are told without a generation, those of the same file
+ * after it with. */
 static bool
 generation_equal(const struct image *image, uint64_t told)
 {
@@ -300,7 +305,8 @@ image_set_open(struct image_set *set, struct image *image,
     set->files_open++;
 }
 
-/* Shared memory without a file has an inode and a name all the same; JITs put code there. */
+/* Shared memory without a file has an inode and a name all the same; JITs put code
+ * there. */
 static bool
 is_anonymous(const ntprof_notification *map)
 {
@@ -458,8 +464,8 @@ image_segment_counter(const struct image_segment *segment, size_t source,
     return segment->counters[source] + ((place - segment->begin) >> segment->log2);
 }
 
-/* Moves the hits of a counter that is not 0 to fresh. There is room before the counter is emptied: what cannot
- * be kept is not taken. */
+/* Moves the hits of a counter that is not 0 to fresh. There is room before the counter
+ * is emptied: what cannot be kept is not taken. */
 static bool
 fold_counter(struct image *image, const struct image_segment *segment, uint32_t source,
              size_t at)
@@ -491,7 +497,8 @@ is_pair_zero(const ULONG *counter)
     return __atomic_load_n((const pair *)(const void *)counter, __ATOMIC_RELAXED) == 0;
 }
 
-/* Takes over the counters of one source from byte at, which is even in counters, up to end. */
+/* Takes over the counters of one source from byte at, which is even in counters, up to
+ * end. */
 static bool
 fold_counters(struct image *image, const struct image_segment *segment, uint32_t source,
               size_t at, size_t end)
@@ -514,7 +521,8 @@ fold_counters(struct image *image, const struct image_segment *segment, uint32_t
     return complete;
 }
 
-/* The same where only pages that hold counts are looked at: reading the others would make them. */
+/* The same where only pages that hold counts are looked at: reading the others would
+ * make them. */
 static bool
 fold_used(struct image *image, const struct image_segment *segment, uint32_t source,
           size_t at, size_t end)
@@ -534,8 +542,9 @@ fold_used(struct image *image, const struct image_segment *segment, uint32_t sou
 }
 
 /*
- * Has the bucket of the kernel's map been hit at all? It counts on and is never emptied, since a
- * hit that has reached the map may be on its way to its own counter; but it must not wrap to 0.
+ * Has the bucket of the kernel's map been hit at all? It counts on and is never
+ * emptied, since a hit that has reached the map may be on its way to its own counter;
+ * but it must not wrap to 0.
  */
 static bool
 map_bucket_used(ULONG *bucket)
@@ -571,7 +580,8 @@ fold_mapped(struct image *image, const struct image_segment *segment, uint32_t s
     return complete;
 }
 
-/* The segment of the kernel's map that belongs to one of the kernel's; NULL if it has none. */
+/* The segment of the kernel's map that belongs to one of the kernel's; NULL if it has
+ * none. */
 static const struct image_segment *
 find_map(struct image_set *set, const struct image *image,
          const struct image_segment *segment)

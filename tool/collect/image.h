@@ -2,11 +2,13 @@
 /*
  * image.h - the images that a recording came across, and the counters of each.
  *
- * All mappings of one part of an image by processes of one name share the counters, so that memory
- * is bounded by the text that was hit, whatever the run time and the number of processes.
+ * All mappings of one part of an image by processes of one name share the counters, so
+ * that memory is bounded by the text that was hit, whatever the run time and the number
+ * of processes.
  *
- * Hits go from counters of 32 bits (segments) to fresh at each fold, from there to taken and to
- * totals. Deliveries may change all but taken_fd, taken and totals, which are their reader's alone.
+ * Hits go from counters of 32 bits (segments) to fresh at each fold, from there to
+ * taken and to totals. Deliveries may change all but taken_fd, taken and totals, which
+ * are their reader's alone.
  */
 #ifndef COLLECT_IMAGE_H
 #define COLLECT_IMAGE_H
@@ -24,14 +26,16 @@ enum image_kind {
     IMAGE_VDSO,      /* places are offsets in it */
     IMAGE_ANONYMOUS, /* JIT code and the like of one process; places are addresses */
     IMAGE_KERNEL,    /* places are addresses */
-    IMAGE_KERNEL_MAP /* the same in large buckets: where in its 2 GB to look for counts */
+    /* the same in large buckets: where in its 2 GB to look for counts */
+    IMAGE_KERNEL_MAP
 };
 
-/* image_segment - counters for [begin, begin + length), hit by processes of one name. */
+/* image_segment - counters for [begin, begin + length), hit by processes of one name.
+ */
 struct image_segment {
     struct image_segment *next;
-    uint32_t
-        program;    /* whose: a program's number, or one of a program on a processor */
+    /* whose: a program's number, or one of a program on a processor */
+    uint32_t program;
     uint32_t log2;  /* of the bucket's bytes */
     uint64_t begin; /* place, a multiple of the bucket */
     uint64_t length;
@@ -47,7 +51,8 @@ struct image {
     uint32_t device_minor;
     uint64_t inode;
     uint64_t
-        inode_generation; /* as told; 0: not told, as of what was mapped before the watch */
+        /* as told; 0: not told, as of what was mapped before the watch */
+        inode_generation;
     uint64_t read_generation; /* of the opened file; 0: not known */
     int fd;                   /* the mapped file, checked by inode; -1 */
     int taken_fd; /* the same, out of deliveries' reach, for whoever names the image */
@@ -83,7 +88,8 @@ struct image_set {
 };
 
 enum {
-    /* Images that are told apart; mappings of more are not profiled, which is counted. */
+    /* Images that are told apart; mappings of more are not profiled, which is counted.
+     */
     IMAGE_SET_MAX = 65536,
     /* Processes whose JIT code is told apart; that of more is one image and one row. */
     IMAGE_SET_ANONYMOUS_MAX = 4096,
@@ -93,15 +99,16 @@ enum {
 void image_set_init(struct image_set *set, size_t source_count, uint32_t bucket_log2);
 void image_set_finish(struct image_set *set);
 
-/* Processes through which a file is looked for: the one that maps it, and some of those before it. */
+/* Processes through which a file is looked for: the one that maps it, and some of those
+ * before it. */
 enum { IMAGE_ROOTS_MAX = 4 };
 
 /*
- * The image of a NTPROF_IMAGE_MAP, opened if it is new while its process may still live. NULL: out
- * of memory, full, or too many images.
+ * The image of a NTPROF_IMAGE_MAP, opened if it is new while its process may still
+ * live. NULL: out of memory, full, or too many images.
  *
- *   forebears  pids of its parent, that one's parent and so on: their root directory is its own, most
- *              often, and they are there when it has gone already
+ *   forebears  pids of its parent, that one's parent and so on: their root directory is
+ *              its own, most often, and they are there when it has gone already
  *   count      at most IMAGE_ROOTS_MAX - 1
  */
 struct image *image_set_find(struct image_set *set, const ntprof_notification *map,
@@ -120,23 +127,24 @@ ULONG *image_segment_counter(const struct image_segment *segment, size_t source,
                              uint64_t place);
 
 /*
- * Takes what the segments of an image counted for a source over into fresh, and leaves them counting
- * from 0: each hit is in one of both, also one that comes meanwhile. False: out of memory; what was not
- * taken over stays where it is.
+ * Takes what the segments of an image counted for a source over into fresh, and leaves
+ * them counting from 0: each hit is in one of both, also one that comes meanwhile.
+ * False: out of memory; what was not taken over stays where it is.
  */
 bool image_fold(struct image_set *set, struct image *image, uint32_t source);
 
 /* Gives the segments back, which nobody counts in any more. */
 void image_release(struct image_set *set, struct image *image);
 
-/* Moves fresh and fd to taken and taken_fd. With deliveries kept out. False: out of memory, nothing has changed. */
+/* Moves fresh and fd to taken and taken_fd. With deliveries kept out. False: out of
+ * memory, nothing has changed. */
 bool image_take(struct image *image);
 
 /* Merges taken into totals. False: out of memory, nothing is lost. */
 bool image_total(struct image *image);
 
-/* Moves taken to totals, at a cost that follows taken alone: totals are merged by image_total. False: out of
- * memory, nothing is lost. */
+/* Moves taken to totals, at a cost that follows taken alone: totals are merged by
+ * image_total. False: out of memory, nothing is lost. */
 bool image_keep(struct image *image);
 
 #endif

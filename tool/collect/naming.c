@@ -18,7 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The kernel's symbols are not read again before this time has passed: modules come seldom. */
+/* The kernel's symbols are not read again before this time has passed: modules come
+ * seldom. */
 static const time_t kernel_keep_s = 60;
 
 /* What names the places of an image: one of the two, or none. */
@@ -51,7 +52,8 @@ struct naming {
     struct sym_clock clock; /* of one profile's names */
 };
 
-/* What names of one image may take: half of all memory, and no less than programs of some size need. */
+/* What names of one image may take: half of all memory, and no less than programs of
+ * some size need. */
 enum { IMAGE_MEMORY_SHARE = 2, IMAGE_MEMORY_MIN_MIB = 64 };
 
 /* Processor time for all names of one profile. */
@@ -60,7 +62,8 @@ enum { NAMES_SECONDS = 30 };
 /* Rows between two reports of progress. */
 enum { PROGRESS_ROWS = 256 };
 
-/* Of all perf maps that one profile needs; it takes a second or two. Node writes some megabytes. */
+/* Of all perf maps that one profile needs; it takes a second or two. Node writes some
+ * megabytes. */
 #define PERF_MAPS_BYTES_MAX (UINT64_C(256) << 20)
 
 static uint64_t
@@ -124,7 +127,8 @@ naming_refused_maps(const struct naming *naming)
     return refused;
 }
 
-/* Files are read again from their descriptors; the kernel's symbols are small and stay. */
+/* Files are read again from their descriptors; the kernel's symbols are small and stay.
+ */
 static void
 namer_give_up(struct namer *namer, bool maps)
 {
@@ -140,7 +144,8 @@ namer_give_up(struct namer *namer, bool maps)
     }
 }
 
-/* Symbols take more memory than all the rest: they go before anything is left uncounted for it. */
+/* Symbols take more memory than all the rest: they go before anything is left uncounted
+ * for it. */
 static void
 naming_bound(struct naming *naming)
 {
@@ -215,8 +220,8 @@ naming_add_source(struct profile *profile, const ntprof_source_info *info,
     return profile_add_source(profile, &column, &index);
 }
 
-/* The image's path as its container sees it. What is told of processes that run already has the way to its
- * root before it. */
+/* The image's path as its container sees it. What is told of processes that run already
+ * has the way to its root before it. */
 static const char *
 path_below(const char *root, const char *path)
 {
@@ -312,7 +317,8 @@ say_map(const struct naming *naming, struct jit *jit, const char *why)
     symbols->say(symbols->context, note);
 }
 
-/* Is there a perf map that is not what it should be? Of processes that may not be looked at nobody knows. */
+/* Is there a perf map that is not what it should be? Of processes that may not be
+ * looked at nobody knows. */
 static bool
 is_refused(int error)
 {
@@ -400,8 +406,8 @@ jit_take(struct jit *jit, struct sym_map *map)
     jit->namer->refused = false;
 }
 
-/* Reads a file once for all whose perf map it is; the first one has it open. What cannot be read leaves the names
- * from before. */
+/* Reads a file once for all whose perf map it is; the first one has it open. What
+ * cannot be read leaves the names from before. */
 static void
 read_for_all(struct naming *naming, struct jit *jits, size_t count, uint64_t bytes)
 {
@@ -439,7 +445,8 @@ jit_begin(struct naming *naming, const struct image *image, size_t number,
     return jit_open(naming, jit);
 }
 
-/* Those of one file, from the first on: it is opened again, since all at once would be too many. */
+/* Those of one file, from the first on: it is opened again, since all at once would be
+ * too many. */
 static void
 read_group(struct naming *naming, struct jit *jits, size_t count, uint64_t bytes)
 {
@@ -561,8 +568,9 @@ namer_read_map(struct naming *naming, struct namer *namer, const struct image *i
     namer->missed = false;
 }
 
-/* Address and, if it returns true, name of what was counted at a place. It may begin in the padding before its
- * function, or before its segment: then its last byte names it. */
+/* Address and, if it returns true, name of what was counted at a place. It may begin in
+ * the padding before its function, or before its segment: then its last byte names it.
+ */
 static bool
 namer_look_up(const struct namer *namer, uint64_t place, uint64_t bytes,
               struct sym_name *name, const char **module)
@@ -594,7 +602,8 @@ add_module(struct profile *profile, const char *module, uint32_t *index)
     return profile_add_image(profile, &image, index);
 }
 
-/* Buckets are cut where places in the file are multiples of them; its addresses may lie otherwise. */
+/* Buckets are cut where places in the file are multiples of them; its addresses may lie
+ * otherwise. */
 static uint64_t
 bucket_address(const struct profile *profile, uint64_t place, uint64_t address)
 {

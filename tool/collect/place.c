@@ -15,8 +15,8 @@ add_function(struct profile *profile, const struct sym_frame *frame, uint32_t *i
     return profile_add_function(profile, &function, index);
 }
 
-/* A frame of the profile names its caller, so the outermost comes first. A caller without a name ends
- * the chain: what is outside it is not known to be there. */
+/* A frame of the profile names its caller, so the outermost comes first. A caller
+ * without a name ends the chain: what is outside it is not known to be there. */
 static bool
 add_callers(struct profile *profile, const struct sym_name *name, uint32_t *caller)
 {

@@ -8,8 +8,8 @@
 #include "profile/profile.h"
 #include "sym/sym.h"
 
-/* Adds the function, and those that it was inlined into, and names the place after them. False: out of
- * memory. */
+/* Adds the function, and those that it was inlined into, and names the place after
+ * them. False: out of memory. */
 bool place_set_name(struct profile *profile, const struct sym_name *name,
                     struct profile_place *place);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * roots.h - root directories of containers, where debug files of their programs are: open, because the process
- * through which they are reached has often gone when its program is named.
+ * roots.h - root directories of containers, where debug files of their programs are:
+ * open, because the process through which they are reached has often gone when its
+ * program is named.
  */
 #ifndef COLLECT_ROOTS_H
 #define COLLECT_ROOTS_H
@@ -10,7 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* More are not looked into: each takes a descriptor, and is not freed by its file system meanwhile. */
+/* More are not looked into: each takes a descriptor, and is not freed by its file
+ * system meanwhile. */
 enum { ROOTS_MAX = 64 };
 
 struct root {
@@ -28,10 +30,12 @@ struct roots {
 void roots_finish(struct roots *roots);
 
 /*
- * Descriptor of the root directory of a process, which stays ours. -1: it is our own root, or not to be had.
+ * Descriptor of the root directory of a process, which stays ours. -1: it is our own
+ * root, or not to be had.
  *
  *   pid        the process
- *   forebears  pids of its parent, that one's parent and so on: taken for it if it has gone
+ *   forebears  pids of its parent, that one's parent and so on: taken for it if it has
+ *              gone
  */
 int roots_find(struct roots *roots, uint32_t pid, const uint32_t *forebears,
                size_t count);

@@ -2,8 +2,9 @@
 /*
  * symbolize.c - names for a profile that lacks them.
  *
- * Addresses of files are as linked, so that the file alone tells what they are. Those of the kernel and of
- * JIT code were known on the machine while it ran, and nowhere else.
+ * Addresses of files are as linked, so that the file alone tells what they are. Those
+ * of the kernel and of JIT code were known on the machine while it ran, and nowhere
+ * else.
  */
 #include "collect/symbolize.h"
 
@@ -129,7 +130,8 @@ tell_progress(const struct work *work, const struct profile_image *image, size_t
     }
 }
 
-/* Has the kernel or JIT code a name for each of its rows? There are no lines to look for. */
+/* Has the kernel or JIT code a name for each of its rows? There are no lines to look
+ * for. */
 static bool
 can_stay(const struct work *work, const struct profile_image *image, size_t first,
          size_t end)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolize.h - adds names and lines to a profile that was made without them, from files of this
- * machine. A file counts only if its build-id is the one in the profile.
+ * symbolize.h - adds names and lines to a profile that was made without them, from
+ * files of this machine. A file counts only if its build-id is the one in the profile.
  */
 #ifndef COLLECT_SYMBOLIZE_H
 #define COLLECT_SYMBOLIZE_H
@@ -16,7 +16,8 @@ struct symbolize_statistics {
     uint64_t images; /* not found, or of another build; each was said */
 };
 
-/* Names that are there stay. What is not found is told to settings->say. False: out of memory. */
+/* Names that are there stay. What is not found is told to settings->say. False: out of
+ * memory. */
 bool symbolize(struct profile *profile, const struct sym_settings *settings,
                struct symbolize_statistics *statistics);
 

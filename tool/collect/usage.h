@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-/* Bytes in memory that are the process's own: no files that it maps. 0 if /proc does not tell. */
+/* Bytes in memory that are the process's own: no files that it maps. 0 if /proc does
+ * not tell. */
 uint64_t usage_bytes(void);
 
 #endif

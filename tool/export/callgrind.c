@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callgrind.c - callgrind's format, which callgrind_annotate, KCachegrind and QCachegrind read: for each
- * function its addresses and lines with the hits of every source. No calls: none were measured.
+ * callgrind.c - callgrind's format, which callgrind_annotate, KCachegrind and
+ * QCachegrind read: for each function its addresses and lines with the hits of every
+ * source. No calls: none were measured.
  *
  * Names are numbered: (1) with the name where it comes first, the number alone later.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * csv.c - every row and source with hits as a line, for spreadsheets and scripts. The columns up to cpu are
- * those of the report's CSV. Lines end with a newline alone.
+ * csv.c - every row and source with hits as a line, for spreadsheets and scripts. The
+ * columns up to cpu are those of the report's CSV. Lines end with a newline alone.
  */
 #include "export/export.h"
 #include "export/names.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* export.c - the table of forms. A new one is a row here, and a file with its writer. */
+/* export.c - the table of forms. A new one is a row here, and a file with its writer.
+ */
 #include "export/export.h"
 
 #include "util/text.h"

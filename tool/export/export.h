@@ -2,9 +2,10 @@
 /*
  * export.h - a profile in the forms that other tools read.
  *
- * Names in a profile are hostile. Each form first has them escaped as in the report (util/text.h), so that
- * whoever prints them is safe, and then quotes them by its own rules. In each form the hits add
- * up to those of the profile, exactly; what a form cannot hold is refused or said, never bent.
+ * Names in a profile are hostile. Each form first has them escaped as in the report
+ * (util/text.h), so that whoever prints them is safe, and then quotes them by its own
+ * rules. In each form the hits add up to those of the profile, exactly; what a form
+ * cannot hold is refused or said, never bent.
  */
 #ifndef EXPORT_EXPORT_H
 #define EXPORT_EXPORT_H
@@ -32,8 +33,8 @@ struct export_said {
 };
 
 /*
- * Each writes a profile to out. False: it failed as said->error tells. That out itself failed is asked
- * for by the caller.
+ * Each writes a profile to out. False: it failed as said->error tells. That out itself
+ * failed is asked for by the caller.
  */
 typedef bool export_writer(FILE *out, const struct profile *profile,
                            const struct export_options *options,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * folded.c - folded stacks, what flame graphs are made of: a line for each stack, its frames from the
- * process to the innermost function with a semicolon between them, a blank, the hits.
+ * folded.c - folded stacks, what flame graphs are made of: a line for each stack, its
+ * frames from the process to the innermost function with a semicolon between them, a
+ * blank, the hits.
  *
  * A semicolon in a name is written as \x3b, by the rule of all other escapes.
  */

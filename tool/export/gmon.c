@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gmon.c - gmon.out of one image, which gprof reads beside the image: histogram records with a bin a
- * bucket, at the addresses of the image as linked.
+ * gmon.c - gmon.out of one image, which gprof reads beside the image: histogram records
+ * with a bin a bucket, at the addresses of the image as linked.
  *
- * A record has one range and bins of 16 bits; all bins of a file are of one width. gprof adds up records
- * of the same range and refuses those that overlap otherwise. So each stretch of code with
- * hits is a range of its own, and a bin with more hits than 16 bits hold is one too, written as
- * often as it takes. gprof's own sums are ints, so a bin ends there.
+ * A record has one range and bins of 16 bits; all bins of a file are of one width.
+ * gprof adds up records of the same range and refuses those that overlap otherwise. So
+ * each stretch of code with hits is a range of its own, and a bin with more hits than
+ * 16 bits hold is one too, written as often as it takes. gprof's own sums are ints, so
+ * a bin ends there.
  */
 #include "export/export.h"
 #include "export/names.h"
@@ -32,8 +33,8 @@ enum {
 };
 
 /*
- * Code without hits that a range bridges. Many ranges cost gprof time, which looks at all of them for each
- * symbol; much bridged costs bytes.
+ * Code without hits that a range bridges. Many ranges cost gprof time, which looks at
+ * all of them for each symbol; much bridged costs bytes.
  */
 #define BRIDGED_BYTES (UINT64_C(16) * 1024)
 
@@ -67,7 +68,8 @@ struct writer {
     uint64_t repeated; /* bins that 16 bits do not hold */
 };
 
-/* gprof takes the size of addresses from the image, so it is looked at where it is there. */
+/* gprof takes the size of addresses from the image, so it is looked at where it is
+ * there. */
 static size_t
 image_word_bytes(const struct profile_image *image)
 {
@@ -110,7 +112,8 @@ join_bins(struct writer *writer)
     writer->bin_count = kept + 1;
 }
 
-/* Puts all bins on one grid, from the first on: buckets of one image lie on it already. */
+/* Puts all bins on one grid, from the first on: buckets of one image lie on it already.
+ */
 static void
 align_bins(struct writer *writer)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * html.c - one page that holds a whole profile and shows it without a network: what is in
- * page/, with the data between its two halves. The data lies in script elements of a type
- * that browsers do not run; the page's policy allows its own script alone.
+ * html.c - one page that holds a whole profile and shows it without a network: what is
+ * in page/, with the data between its two halves. The data lies in script elements of a
+ * type that browsers do not run; the page's policy allows its own script alone.
  */
 #include "export/html_code.h"
 #include "export/html_data.h"

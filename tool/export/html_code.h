@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * html_code.h - source and instructions of the hottest functions, put into the page while
- * the files are there to be read. For tool/export alone.
+ * html_code.h - source and instructions of the hottest functions, put into the page
+ * while the files are there to be read. For tool/export alone.
  */
 #ifndef EXPORT_HTML_CODE_H
 #define EXPORT_HTML_CODE_H
@@ -21,8 +21,8 @@ struct html_code {
 };
 
 /*
- * Writes script elements with listings of the functions that have the largest shares, of
- * whatever source.
+ * Writes script elements with listings of the functions that have the largest shares,
+ * of whatever source.
  *
  *   options  how many of them, and where files are looked for
  *   done     out: what was written

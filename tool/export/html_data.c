@@ -371,7 +371,8 @@ begins_segment(const struct page *page, size_t i, uint64_t base)
            row_at(page, i)->address - base >= SEGMENT_BYTES_MAX;
 }
 
-/* Segments as [image, base, rows], and on the way the column of steps between addresses. */
+/* Segments as [image, base, rows], and on the way the column of steps between
+ * addresses. */
 static void
 put_segments(struct page *page)
 {

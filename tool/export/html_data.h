@@ -4,14 +4,14 @@
  * them: JSON that stands in script elements, with its large columns packed. For
  * tool/export alone; page/data.js reads it.
  *
- * A column is a base64 text of unsigned LEB128 numbers. Rows of the profile are sorted by
- * image, address and process, so that addresses are small steps. An image's rows are cut
- * into segments, each with a base address in hexadecimal: a row's offset from it is below
- * 2^53, which JavaScript's numbers hold exactly. Of a source only rows with hits are
- * written, as pairs of (rows passed over, hits).
+ * A column is a base64 text of unsigned LEB128 numbers. Rows of the profile are sorted
+ * by image, address and process, so that addresses are small steps. An image's rows are
+ * cut into segments, each with a base address in hexadecimal: a row's offset from it is
+ * below 2^53, which JavaScript's numbers hold exactly. Of a source only rows with hits
+ * are written, as pairs of (rows passed over, hits).
  *
- * All texts are escaped (text.h), cut at HTML_TEXT_BYTES_MAX, and hold no '<', '>' or '&' as such: no
- * name can end the element that it stands in.
+ * All texts are escaped (text.h), cut at HTML_TEXT_BYTES_MAX, and hold no '<', '>' or
+ * '&' as such: no name can end the element that it stands in.
  */
 #ifndef EXPORT_HTML_DATA_H
 #define EXPORT_HTML_DATA_H
@@ -40,7 +40,8 @@ void html_put_base64(struct buffer *json, const struct buffer *bytes);
 bool html_put_profile(struct buffer *json, const struct profile *profile,
                       const char *summary);
 
-/* A listing as one JSON object; lines that listing_fold hid are left out and counted. */
+/* A listing as one JSON object; lines that listing_fold hid are left out and counted.
+ */
 void html_put_listing(struct buffer *json, const struct listing *listing);
 
 #endif

@@ -71,8 +71,8 @@ put_code_place(struct buffer *json, const struct listing_line *line)
 }
 
 /*
- * [kind, text, file, line, flags, bracket, jumps, hits, hidden lines that come first], and of code
- * behind it [address, size, bytes] and the address that it leads to.
+ * [kind, text, file, line, flags, bracket, jumps, hits, hidden lines that come first],
+ * and of code behind it [address, size, bytes] and the address that it leads to.
  */
 static void
 put_line(struct buffer *json, const struct listing *listing,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * html_page.h - the page of export --format html, without its data: made of page/ at build
- * time by scripts/make_page.py. For tool/export alone.
+ * html_page.h - the page of export --format html, without its data: made of page/ at
+ * build time by scripts/make_page.py. For tool/export alone.
  */
 #ifndef EXPORT_HTML_PAGE_H
 #define EXPORT_HTML_PAGE_H

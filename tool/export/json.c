@@ -2,7 +2,8 @@
 /*
  * json.c - all that a profile holds, for programs: docs/schema/profile.schema.json.
  *
- * The tables are as in memory (profile/profile.h), so indexes are those of their entries, from 0.
+ * The tables are as in memory (profile/profile.h), so indexes are those of their
+ * entries, from 0.
  */
 #include "export/export.h"
 

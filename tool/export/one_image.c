@@ -89,7 +89,8 @@ find_named(struct one_image *choice, const char *name)
     return done;
 }
 
-/* Is the image one to choose: the first of its file, with hits, and so called if a name is given? */
+/* Is the image one to choose: the first of its file, with hits, and so called if a name
+ * is given? */
 static bool
 is_candidate(const struct one_image *choice, uint32_t image)
 {
@@ -97,7 +98,8 @@ is_candidate(const struct one_image *choice, uint32_t image)
            choice->named[image];
 }
 
-/* The image with most hits among the candidates that is behind after in that order; else UINT32_MAX. */
+/* The image with most hits among the candidates that is behind after in that order;
+ * else UINT32_MAX. */
 static uint32_t
 next_candidate(const struct one_image *choice, uint32_t after)
 {

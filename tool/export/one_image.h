@@ -2,7 +2,8 @@
 /*
  * one_image.h - which image a form of one image holds. For tool/export alone.
  *
- * A file can have several entries in a profile, one for each range of addresses: they are one image here.
+ * A file can have several entries in a profile, one for each range of addresses: they
+ * are one image here.
  */
 #ifndef EXPORT_ONE_IMAGE_H
 #define EXPORT_ONE_IMAGE_H
@@ -19,8 +20,9 @@ struct one_image {
 };
 
 /*
- * Chooses an image with hits of options->source: the one that options->image names, or the one with most of
- * them. False: said->error tells why not, or memory ran out; finish it in any case.
+ * Chooses an image with hits of options->source: the one that options->image names, or
+ * the one with most of them. False: said->error tells why not, or memory ran out;
+ * finish it in any case.
  */
 bool one_image_choose(struct one_image *choice, const struct profile *profile,
                       const struct export_options *options, struct export_said *said);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * openmetrics.c - what a monitoring system scrapes: hits of each source by function, its statistics, its interval.
+ * openmetrics.c - what a monitoring system scrapes: hits of each source by function,
+ * its statistics, its interval.
  *
- * The number of series is bounded: of each source the functions with most hits have one each, all others
- * share one, and the sum is all hits. Code without a name is one function an image, so that a
- * series means the same tomorrow.
+ * The number of series is bounded: of each source the functions with most hits have one
+ * each, all others share one, and the sum is all hits. Code without a name is one
+ * function an image, so that a series means the same tomorrow.
  */
 #include "export/export.h"
 #include "export/names.h"

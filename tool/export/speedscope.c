@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * speedscope.c - speedscope's own JSON: one profile a source, each stack a sample with its hits as weight.
+ * speedscope.c - speedscope's own JSON: one profile a source, each stack a sample with
+ * its hits as weight.
  *
- * Source time is in nanoseconds, hits times interval, as long as JavaScript's numbers hold that
- * exactly; else, and for all others, the weights are hits.
+ * Source time is in nanoseconds, hits times interval, as long as JavaScript's numbers
+ * hold that exactly; else, and for all others, the weights are hits.
  */
 #include "export/export.h"
 #include "export/stacks.h"

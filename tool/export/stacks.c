@@ -2,8 +2,8 @@
 /*
  * stacks.c - the rows of a profile as stacks.
  *
- * Invariant: a node's parent comes before it. Equal frames are one, and so are nodes with equal
- * parent and frame, so equal stacks are one node.
+ * Invariant: a node's parent comes before it. Equal frames are one, and so are nodes
+ * with equal parent and frame, so equal stacks are one node.
  */
 #include "export/stacks.h"
 
@@ -16,7 +16,8 @@
 
 #define NONE HASH_INDEX_NONE
 
-/* What is kept while stacks are built: the frame of each table's entry, NONE until it is asked for. */
+/* What is kept while stacks are built: the frame of each table's entry, NONE until it
+ * is asked for. */
 struct builder {
     struct export_stacks *stacks;
     const struct profile *profile;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks.h - the rows of a profile as stacks: process, image, and the functions at the place, outermost
- * first: what was inlined lies above what it was inlined into. For tool/export alone.
+ * stacks.h - the rows of a profile as stacks: process, image, and the functions at the
+ * place, outermost first: what was inlined lies above what it was inlined into. For
+ * tool/export alone.
  *
- * These are no call stacks. Stacks share what they have in common: each is a node in a tree.
+ * These are no call stacks. Stacks share what they have in common: each is a node in a
+ * tree.
  */
 #ifndef EXPORT_STACKS_H
 #define EXPORT_STACKS_H
@@ -50,8 +52,8 @@ uint64_t *export_stacks_hits(const struct export_stacks *stacks,
                              const struct profile *profile, size_t source);
 
 /*
- * The frames of a node, outermost first, as uint32_t in path, whose old content is lost. False: out of
- * memory.
+ * The frames of a node, outermost first, as uint32_t in path, whose old content is
+ * lost. False: out of memory.
  */
 bool export_stacks_path(const struct export_stacks *stacks, uint32_t node,
                         struct buffer *path);

@@ -10,8 +10,9 @@
 #include <zlib.h>
 
 /*
- * What is refused as a bomb, as soon as it shows: more than GZIP_BOMB_BYTES, and more than GZIP_BOMB_RATIO
- * times what was read for it so far. Profiles compress 3 to 20 times.
+ * What is refused as a bomb, as soon as it shows: more than GZIP_BOMB_BYTES, and more
+ * than GZIP_BOMB_RATIO times what was read for it so far. Profiles compress 3 to 20
+ * times.
  */
 #define GZIP_BOMB_BYTES (UINT64_C(64) << 20)
 #define GZIP_BOMB_RATIO 100
@@ -32,8 +33,8 @@ bool gzip_end(struct gzip_writer *writer);
 bool gzip_is(const void *bytes, size_t size);
 
 /*
- * Expands a gzip file of one or more members to at most limit bytes. NULL if all is well, else why not,
- * in words; out holds what came before.
+ * Expands a gzip file of one or more members to at most limit bytes. NULL if all is
+ * well, else why not, in words; out holds what came before.
  */
 const char *gzip_expand(const void *bytes, size_t size, uint64_t limit,
                         struct buffer *out);

@@ -2,10 +2,11 @@
 /*
  * merge.c - profiles added up.
  *
- * Invariants: sum is NULL or has all of what was added but first; by_image finds the images of sum
- * by what makes them one. Every rule gives the same for (a + b) + c and a + (b + c): tables keep the
- * order in which entries first came, sums are whole numbers, and of two things that cannot be added
- * the first is kept, or a third that does not depend on the order.
+ * Invariants: sum is NULL or has all of what was added but first; by_image finds the
+ * images of sum by what makes them one. Every rule gives the same for (a + b) + c and a
+ * + (b + c): tables keep the order in which entries first came, sums are whole numbers,
+ * and of two things that cannot be added the first is kept, or a third that does not
+ * depend on the order.
  */
 #include "profile/merge.h"
 
@@ -239,7 +240,8 @@ load_bias(const struct profile_image *image)
     return image->start - image->offset;
 }
 
-/* Segments of one file may lie each at an address of its own; a range that nobody told can be any. */
+/* Segments of one file may lie each at an address of its own; a range that nobody told
+ * can be any. */
 static bool
 same_place(const struct profile_image *a, const struct profile_image *b)
 {
@@ -645,7 +647,8 @@ print_bucket(char *text, size_t size, const struct profile *profile)
     }
 }
 
-/* A coarse bucket cannot be divided, and a fine one would lose its name in a coarse one. */
+/* A coarse bucket cannot be divided, and a fine one would lose its name in a coarse
+ * one. */
 static bool
 check_bucket(struct profile_merger *merger, const struct profile *added)
 {

@@ -23,7 +23,8 @@ bool pprof_encode(const struct profile *profile, void **bytes, size_t *size);
 bool pprof_write(const struct profile *profile, const char *path,
                  struct pprof_error *error);
 
-/* The same, but what had the name before is not kept: for the file of the same profile, grown. */
+/* The same, but what had the name before is not kept: for the file of the same profile,
+ * grown. */
 bool pprof_rewrite(const struct profile *profile, const char *path,
                    struct pprof_error *error);
 
@@ -38,8 +39,9 @@ bool pprof_check_writable(const char *path, struct pprof_error *error);
 struct profile *pprof_read(const char *path, struct pprof_error *error);
 
 /*
- * What a profile may take in memory while it is decoded, expanded bytes and tables together: the base and
- * so many times the size of the file, never more than the maximum. Profiles of ours take 25 times.
+ * What a profile may take in memory while it is decoded, expanded bytes and tables
+ * together: the base and so many times the size of the file, never more than the
+ * maximum. Profiles of ours take 25 times.
  */
 #define PPROF_MEMORY_BASE (UINT64_C(256) << 20)
 #define PPROF_MEMORY_RATIO 64

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pprof_decode.c - the bytes of a pprof file as a profile: ours exactly, foreign ones
- * as far as a flat profile goes (the leaf of each stack, with what it was inlined into).
+ * as far as a flat profile goes (the leaf of each stack, with what it was inlined
+ * into).
  *
  * The bytes are hostile. They are walked three times, since fields may come in any
- * order: tables of names first, then locations, then samples. An entry may be two bytes in the file and
- * much more in memory, so every entry is counted against memory_left as it is decoded.
+ * order: tables of names first, then locations, then samples. An entry may be two bytes
+ * in the file and much more in memory, so every entry is counted against memory_left as
+ * it is decoded.
  */
 #include "profile/gzip.h"
 #include "profile/pprof.h"
@@ -28,11 +30,12 @@ enum { SAMPLE_TYPES_MAX = 1024 };
 /* A column of values that belongs to no source, such as cpu/nanoseconds. */
 #define COLUMN_IGNORED UINT32_MAX
 
-/* What an index takes for an entry, and a row for the names of its process and thread that it may bring. */
+/* What an index takes for an entry, and a row for the names of its process and thread
+ * that it may bring. */
 enum { ENTRY_BYTES = 24, ROW_NAMES_BYTES = 160 };
 
-/* Thread names up to this long have their numbers behind them: what one sample makes must
- * not be much longer than the sample. */
+/* Thread names up to this long have their numbers behind them: what one sample makes
+ * must not be much longer than the sample. */
 enum { THREAD_NAME_MAX = 64 };
 
 /* What a label tells, by its key. */
@@ -1046,8 +1049,8 @@ add_foreign_source(struct decoder *decoder, size_t column)
     return true;
 }
 
-/* Columns that count things are sources; if there are none, all are. The one that the file wants to
- * be shown comes first. */
+/* Columns that count things are sources; if there are none, all are. The one that the
+ * file wants to be shown comes first. */
 static bool
 add_foreign_sources(struct decoder *decoder)
 {

@@ -174,8 +174,9 @@ may_be_profile(const struct buffer *file)
 }
 
 /*
- * What the bytes are that may be no profile. gperftools' own files begin with words of the machine: 0, 3,
- * 0, the period, 0; they hold addresses alone, and name the files that would tell more.
+ * What the bytes are that may be no profile. gperftools' own files begin with words of
+ * the machine: 0, 3, 0, the period, 0; they hold addresses alone, and name the files
+ * that would tell more.
  */
 static const char *
 what_else(const struct buffer *file)

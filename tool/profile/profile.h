@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* profile_source - one column of hits, and its statistics (units as in <ntprof/source.h>).
- */
+/* profile_source - one column of hits, and its statistics (units as in
+ * <ntprof/source.h>). */
 struct profile_source {
     const char *name; /* "time", "page-faults" ... */
     const char *nt_name;
@@ -33,11 +33,12 @@ struct profile_source {
 struct profile_image {
     const char *path;     /* or "[vdso]", "[kernel]", "[anon:PID]" */
     const char *build_id; /* lower-case hex, or "" */
-    uint64_t start;       /* address of the first byte of the covered range; link-time
-                             addresses for files, run-time ones else */
-    uint64_t limit;       /* end of the range */
-    uint64_t offset;      /* file offset of start */
-    bool named;           /* at least one symbol table was found */
+    /* address of the first byte of the covered range; link-time addresses for files,
+     * run-time ones else */
+    uint64_t start;
+    uint64_t limit;  /* end of the range */
+    uint64_t offset; /* file offset of start */
+    bool named;      /* at least one symbol table was found */
 };
 
 /* profile_function - index 0 of the table stands for "no name" and is all empty. */
@@ -49,7 +50,8 @@ struct profile_function {
 };
 
 /*
- * profile_frame - a place that code was inlined into. Index 0 of the table stands for "nowhere" and is all
+ * profile_frame - a place that code was inlined into. Index 0 of the table stands for
+ * "nowhere" and is all
  * 0. A frame's caller comes before it in the table, so that chains end.
  */
 struct profile_frame {
@@ -61,11 +63,11 @@ struct profile_frame {
 struct profile_row {
     uint64_t address; /* first byte of the bucket, in the image's addresses */
     uint32_t image;   /* index */
-    uint32_t
-        function;  /* index, the innermost one; 0: no name, shown as image+0xoffset */
+    /* index, the innermost one; 0: no name, shown as image+0xoffset */
+    uint32_t function;
     uint32_t line; /* 0 unknown */
-    uint32_t
-        caller; /* index into frames: where function is inlined into; 0: it is not */
+    /* index into frames: where function is inlined into; 0: it is not */
+    uint32_t caller;
     uint32_t process;    /* index into processes */
     uint32_t thread;     /* index into threads; 0: not told */
     uint32_t cpu_plus_1; /* number of the processor, plus 1; 0: not told */
@@ -108,7 +110,8 @@ void profile_delete(struct profile *profile); /* NULL is allowed */
 /* Interns a copy; equal strings give equal pointers. NULL when out of memory. */
 const char *profile_string(struct profile *profile, const char *text);
 
-/* Adds the accounting of one more recording of a source. False: it would not fit into 64 bits, and sum is undefined. */
+/* Adds the accounting of one more recording of a source. False: it would not fit into
+ * 64 bits, and sum is undefined. */
 bool profile_source_add(struct profile_source *sum, const struct profile_source *more);
 
 /* Each adds (or finds an equal one) and gives its index; strings are copied. */
@@ -149,15 +152,17 @@ bool profile_add_hits_at(struct profile *profile, const struct profile_place *pl
                          uint32_t source, uint64_t hits);
 
 /*
- * The row with these keys, made without hits if it is new. With exact, code at one address that
- * is called differently has a row for each name, as where addresses are those of a run; else a row
- * keeps the name that it was made with. Rows of one image are all made in one of these ways. NULL: out of
- * memory, or an index is none. Valid until another row is made.
+ * The row with these keys, made without hits if it is new. With exact, code at one
+ * address that is called differently has a row for each name, as where addresses are
+ * those of a run; else a row keeps the name that it was made with. Rows of one image
+ * are all made in one of these ways. NULL: out of memory, or an index is none. Valid
+ * until another row is made.
  */
 struct profile_row *profile_row_at(struct profile *profile,
                                    const struct profile_place *place, bool exact);
 
-/* Leaves the rows and hits of one source, for looking at: nothing can be added afterwards. */
+/* Leaves the rows and hits of one source, for looking at: nothing can be added
+ * afterwards. */
 void profile_keep_source(struct profile *profile, size_t source);
 
 /* Largest row first (by source 0, then address): call once before writing or reporting.

@@ -3,16 +3,17 @@
  * chance.c - exact tests of counts, by adding up the tail of their distribution.
  *
  * Terms follow from each other by multiplication, beginning at what was seen and going
- * away from the middle, where they only get smaller. With so many hits that this would take long,
- * the normal distribution says the same.
+ * away from the middle, where they only get smaller. With so many hits that this would
+ * take long, the normal distribution says the same.
  */
 #include "report/chance.h"
 
 #include <math.h>
 
 /*
- * From this variance on the normal distribution is as good: within a twentieth where the chance is one in
- * ten thousand. A tail has at most some 1400 terms then, or diff would take its time for them.
+ * From this variance on the normal distribution is as good: within a twentieth where
+ * the chance is one in ten thousand. A tail has at most some 1400 terms then, or diff
+ * would take its time for them.
  */
 #define VARIANCE_NORMAL 2.5e4
 
@@ -67,7 +68,8 @@ step_up(const struct distribution *of, double k)
     return (struct ratio){(of->n - k) * of->odds, k + 1};
 }
 
-/* Probability of seen, which itself has probability, and of all behind it away from the mean. */
+/* Probability of seen, which itself has probability, and of all behind it away from the
+ * mean. */
 static double
 tail(const struct distribution *of, double seen, double probability, bool upwards)
 {
@@ -127,7 +129,8 @@ chance_of_shares(uint64_t old_hits, uint64_t old_total, uint64_t new_hits,
     const double part = n / all;
     const struct distribution of = {.n = n, .drawn = drawn, .other = all - n};
 
-    /* All hits of either side, or of both: there is no other row that it could lose to. */
+    /* All hits of either side, or of both: there is no other row that it could lose to.
+     */
     if (n < CHANCE_HITS_MIN || old_total == 0 || new_total == 0 || n >= all) {
         return 1;
     }

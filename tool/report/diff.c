@@ -2,8 +2,8 @@
 /*
  * diff.c - the difference of two profiles: values, chances, order.
  *
- * Weight is how much a row changed at least: the size of its change without its error. So a large change of few
- * hits does not stand above a sure one.
+ * Weight is how much a row changed at least: the size of its change without its error.
+ * So a large change of few hits does not stand above a sure one.
  */
 #include "report/diff.h"
 

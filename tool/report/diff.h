@@ -35,8 +35,8 @@ size_t diff_row_count(const struct diff *diff);
 /* False if memory ran out or out failed. */
 bool diff_print(FILE *out, const struct diff *diff);
 
-/* Did a row grow, beyond chance, by more than percent of all that was in the old profile? Points of
- * shares if normalized. */
+/* Did a row grow, beyond chance, by more than percent of all that was in the old
+ * profile? Points of shares if normalized. */
 bool diff_grew(const struct diff *diff, double percent);
 
 #endif

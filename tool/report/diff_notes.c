@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* diff_notes.c - the lines under a difference: what was compared, and what stands in its way. */
+/* diff_notes.c - the lines under a difference: what was compared, and what stands in
+ * its way. */
 #include "report/chance.h"
 #include "report/diffp.h"
 #include "report/estimate.h"

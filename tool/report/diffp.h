@@ -10,11 +10,11 @@
 struct diff_row {
     const struct report_group *group;
     uint64_t hits[PAIR_SIDES];
-    double
-        values[PAIR_SIDES]; /* ns or events, or shares of 0 to 1; hits if not known */
-    double change;          /* new value - old value */
-    double error;           /* half the width of a 95% interval about it */
-    double chance;          /* corrected for all rows */
+    /* ns or events, or shares of 0 to 1; hits if not known */
+    double values[PAIR_SIDES];
+    double change; /* new value - old value */
+    double error;  /* half the width of a 95% interval about it */
+    double chance; /* corrected for all rows */
     bool beyond_chance;
 };
 
@@ -51,7 +51,8 @@ bool diff_print_table(FILE *out, const struct diff *diff);
 bool diff_print_json(FILE *out, const struct diff *diff);
 bool diff_print_csv(FILE *out, const struct diff *diff);
 
-/* The lines under the table: what was compared, and what stands in the way. False: out of memory. */
+/* The lines under the table: what was compared, and what stands in the way. False: out
+ * of memory. */
 bool diff_print_notes(FILE *out, const struct diff *diff);
 
 #endif

@@ -60,7 +60,8 @@ struct unit {
     const char *name;
 };
 
-/* Three digits in the largest unit that leaves one before the point; whole in the first. */
+/* Three digits in the largest unit that leaves one before the point; whole in the
+ * first. */
 static void
 put_scaled(struct buffer *out, double value, const struct unit *units, size_t count)
 {

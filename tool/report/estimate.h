@@ -20,8 +20,8 @@ bool report_is_time(const struct profile_source *source);
 
 /*
  * What a hit stands for, in ns or events: the interval granted, and more where hits are
- * missing, by as much as the statistics say: granted * (taken + lost + throttled + missed) / taken.
- * 0: not known.
+ * missing, by as much as the statistics say: granted * (taken + lost + throttled +
+ * missed) / taken. 0: not known.
  */
 double report_interval(const struct profile_source *source);
 
@@ -30,8 +30,8 @@ bool report_is_exact(const struct profile_source *source);
 
 /*
  * Half the width of a 95% interval about the share hits / total, as if hits were drawn
- * one by one: the distance to the farther end of Wilson's score interval, which holds for few hits
- * and at 0 and 1 too. 0 without hits in total.
+ * one by one: the distance to the farther end of Wilson's score interval, which holds
+ * for few hits and at 0 and 1 too. 0 without hits in total.
  */
 double report_error(uint64_t hits, uint64_t total);
 
@@ -48,8 +48,9 @@ struct report_ratio {
 };
 
 /*
- * The ratio that is of use for a source, given the others: cycles for an instruction, misses for a
- * thousand instructions, without instructions mispredictions of a hundred branches. False: there is none.
+ * The ratio that is of use for a source, given the others: cycles for an instruction,
+ * misses for a thousand instructions, without instructions mispredictions of a hundred
+ * branches. False: there is none.
  */
 bool report_ratio_find(const struct profile *profile, size_t source,
                        struct report_ratio *ratio);

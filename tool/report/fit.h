@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fit.h - columns of a table: how wide they are, and how their cells are printed. On a terminal names give way, so
- * that a row is one line; elsewhere nothing is cut. For tool/report alone.
+ * fit.h - columns of a table: how wide they are, and how their cells are printed. On a
+ * terminal names give way, so that a row is one line; elsewhere nothing is cut. For
+ * tool/report alone.
  */
 #ifndef REPORT_FIT_H
 #define REPORT_FIT_H
@@ -20,7 +21,8 @@ enum fit_kind {
     FIT_PATH      /* cut at its beginning: what tells most is at the end */
 };
 
-/* fit - the names of a table, and what the other columns take. All zero to begin with. */
+/* fit - the names of a table, and what the other columns take. All zero to begin with.
+ */
 struct fit {
     size_t fixed;                    /* columns of the screen */
     size_t *widths[FIT_COLUMNS_MAX]; /* of names */
@@ -28,7 +30,8 @@ struct fit {
     size_t count;
 };
 
-/* Tells of a column, as wide as its widest cell. There are FIT_COLUMNS_MAX names at most. */
+/* Tells of a column, as wide as its widest cell. There are FIT_COLUMNS_MAX names at
+ * most. */
 void fit_add(struct fit *fit, enum fit_kind kind, size_t *width);
 
 /* Sets the widths of names for a terminal of so many columns; 0: there is none. */

@@ -3,8 +3,8 @@
  * group.c - rows of a profile added up by keys. Strings of a profile are interned, so
  * names compare by pointer.
  *
- * Invariant: a group's hits are one counter for each source, or by source the one of its own:
- * memory follows the hits of the profile, not their square.
+ * Invariant: a group's hits are one counter for each source, or by source the one of
+ * its own: memory follows the hits of the profile, not their square.
  */
 #include "report/group.h"
 
@@ -442,8 +442,8 @@ report_group_rows(const struct profile *profile, const struct report_options *op
     return done;
 }
 
-/* What a row says of hits that are in no mapping that ntprof knows, or of those that were left
- * out. */
+/* What a row says of hits that are in no mapping that ntprof knows, or of those that
+ * were left out. */
 static const struct profile_image no_image = {
     .path = "[no image]", .build_id = "", .named = true};
 static const struct profile_function no_function = {

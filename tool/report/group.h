@@ -41,9 +41,10 @@ bool report_group_rows(const struct profile *profile,
                        struct report_groups *groups);
 
 /*
- * Adds a row "[no image]", or "[user mode]" where that was left out, in its place, if sources have hits in no row (outside), and adds those to the
- * totals, so that shares are of all hits. What a filter takes has no such row, and the same totals. False:
- * out of memory.
+ * Adds a row "[no image]", or "[user mode]" where that was left out, in its place, if
+ * sources have hits in no row (outside), and adds those to the totals, so that shares
+ * are of all hits. What a filter takes has no such row, and the same totals. False: out
+ * of memory.
  */
 bool report_groups_add_outside(struct report_groups *groups);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* image_names.h - which images of a profile have a path, and which share a file name. For tool/report alone. */
+/* image_names.h - which images of a profile have a path, and which share a file name.
+ * For tool/report alone. */
 #ifndef REPORT_IMAGE_NAMES_H
 #define REPORT_IMAGE_NAMES_H
 
@@ -10,7 +11,8 @@ struct image_names {
     const struct profile *profile;
     struct hash_index by_path, by_name; /* the first image of each */
     bool *
-        shared; /* by image that is the first of its name: another path ends in it too */
+        /* by image that is the first of its name: another path ends in it too */
+        shared;
 };
 
 /* False: out of memory; finish it in any case. */

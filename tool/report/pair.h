@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pair.h - two profiles as one, to be grouped as any other: each source that both have is two
- * sources of it. For tool/report alone.
+ * pair.h - two profiles as one, to be grouped as any other: each source that both have
+ * is two sources of it. For tool/report alone.
  *
- * What two builds have in common are names, so names say what is the same: an image is its file name (its
- * path, if both have that and several of one have the file name), a
- * function its name, a line its file's name and number. Addresses are kept where the builds
- * are the same and else are 0.
+ * What two builds have in common are names, so names say what is the same: an image is
+ * its file name (its path, if both have that and several of one have the file name), a
+ * function its name, a line its file's name and number. Addresses are kept where the
+ * builds are the same and else are 0.
  */
 #ifndef REPORT_PAIR_H
 #define REPORT_PAIR_H

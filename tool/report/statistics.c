@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics.c - the lines under a report's table, for who has shown the rows already. */
+/* statistics.c - the lines under a report's table, for who has shown the rows already.
+ */
 #include "report/summary.h"
 
 bool

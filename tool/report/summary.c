@@ -230,8 +230,8 @@ put_warning(struct buffer *line, const struct profile *profile,
                  report_has_statistics(profile, source, total) ? finer : "");
 }
 
-/* Hits of the first source without a function; most_at is the image with the most of them.
- * False: out of memory. */
+/* Hits of the first source without a function; most_at is the image with the most of
+ * them. False: out of memory. */
 static bool
 count_unnamed(const struct profile *profile, uint64_t *unnamed, size_t *most_at)
 {
@@ -258,7 +258,8 @@ count_unnamed(const struct profile *profile, uint64_t *unnamed, size_t *most_at)
 /* A function among so many first rows is looked at. */
 enum { FIRST_ROWS = 5 };
 
-/* A function begins at a multiple of 16 bytes, most often: larger buckets hold more than one. */
+/* A function begins at a multiple of 16 bytes, most often: larger buckets hold more
+ * than one. */
 enum { BUCKET_OF_ONE_FUNCTION_BYTES = 16 };
 
 static bool

@@ -10,14 +10,16 @@
 /* Below this many hits a share says nothing. */
 enum { REPORT_FEW_HITS = 100 };
 
-/* From this share of hits without a function on, it is told what would give them names. */
+/* From this share of hits without a function on, it is told what would give them names.
+ */
 enum { REPORT_UNNAMED_PERCENT = 20 };
 
 /* Did the run write statistics? Foreign profiles have none. */
 bool report_has_statistics(const struct profile *profile,
                            const struct profile_source *source, uint64_t total);
 
-/* No hit that should have been is missing, each is in a row, and nothing was left out. */
+/* No hit that should have been is missing, each is in a row, and nothing was left out.
+ */
 bool report_is_complete(const struct profile *profile,
                         const struct profile_source *source);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table.c - a report for people: columns as wide as what they show, statistics underneath.
+ * table.c - a report for people: columns as wide as what they show, statistics
+ * underneath.
  *
  * Cells are text made one at a time, first to find the widths, then to print.
  */
@@ -161,7 +162,8 @@ put_bucket(const struct table *table, const struct report_group *group,
     }
 }
 
-/* What hits of a source stand for. With others' in one column, events say what they are. */
+/* What hits of a source stand for. With others' in one column, events say what they
+ * are. */
 static void
 put_estimate(struct table *table, const struct column *column, size_t source,
              uint64_t hits)
@@ -365,7 +367,8 @@ choose_numbers(struct table *table)
     }
 }
 
-/* What a key shows; the first is what it is about. Ends with SHARE, which is no name. */
+/* What a key shows; the first is what it is about. Ends with SHARE, which is no name.
+ */
 static const enum cell *
 cells_of(enum report_key key)
 {
@@ -441,7 +444,8 @@ widen(struct column *column, const char *text)
     return text != NULL;
 }
 
-/* What stands under a column: the same number of all rows, shown or not. NULL: out of memory. */
+/* What stands under a column: the same number of all rows, shown or not. NULL: out of
+ * memory. */
 static const char *
 make_total(struct table *table, const struct column *column)
 {

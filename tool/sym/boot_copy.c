@@ -76,7 +76,8 @@ boot_copy_open(const char *folder)
     return fd;
 }
 
-/* Has the name the file still? Another run takes a file for left over that is being written. */
+/* Has the name the file still? Another run takes a file for left over that is being
+ * written. */
 static int
 is_new(int place, int fd)
 {
@@ -105,7 +106,8 @@ boot_copy_begin(const char *folder)
     fd = openat(place, new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                 0600);
     if (fd < 0) {
-        /* Left by one that was killed, or another is at it, which then ends without a copy. */
+        /* Left by one that was killed, or another is at it, which then ends without a
+         * copy. */
         (void)unlinkat(place, new_name, 0);
     }
     close(place);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * budget.h - what names may cost, whatever the files say: memory of one image, and processor time of all.
+ * budget.h - what names may cost, whatever the files say: memory of one image, and
+ * processor time of all.
  *
- * What would be kept is counted before it is read or made. Processor time, not that of a clock on the wall: a busy
- * machine loses no names.
+ * What would be kept is counted before it is read or made. Processor time, not that of
+ * a clock on the wall: a busy machine loses no names.
  */
 #ifndef SYM_BUDGET_H
 #define SYM_BUDGET_H
@@ -28,7 +29,8 @@ struct sym_budget {
     uint64_t image_end_ns;
 };
 
-/* So many seconds from now on, of the thread that calls; a third of them for one image at most. */
+/* So many seconds from now on, of the thread that calls; a third of them for one image
+ * at most. */
 void sym_clock_start(struct sym_clock *clock, unsigned int seconds);
 
 /*

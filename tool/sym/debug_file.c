@@ -154,7 +154,8 @@ search_by_build_id(const struct search *search)
     return try_both_roots(search, path);
 }
 
-/* prefix + folder of the image + middle + link, in both roots or only in the image's. */
+/* prefix + folder of the image + middle + link, in both roots or only in the image's.
+ */
 static bool
 try_beside(const struct search *search, const char *prefix, const char *middle,
            bool both_roots)
@@ -184,8 +185,9 @@ search_by_link(const struct search *search)
 }
 
 /*
- * The section holds a file name, its NUL, zeros up to a multiple of four, and the CRC in the byte
- * order of the file. A name with a slash in it would lead out of the three folders.
+ * The section holds a file name, its NUL, zeros up to a multiple of four, and the CRC
+ * in the byte order of the file. A name with a slash in it would lead out of the three
+ * folders.
  */
 static bool
 parse_link(const char *section, size_t size, bool big_endian, struct search *search)
@@ -298,7 +300,8 @@ search_servers(const struct search *search, struct sym_download *download)
     return true;
 }
 
-/* A name in .gnu_debugaltlink is absolute, or begins at the folder of the file that has it. */
+/* A name in .gnu_debugaltlink is absolute, or begins at the folder of the file that has
+ * it. */
 static bool
 search_by_name(const struct search *search, const char *name)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug_file.h - finds the separate debug file of an image, and believes it only when it is checked.
+ * debug_file.h - finds the separate debug file of an image, and believes it only when
+ * it is checked.
  */
 #ifndef SYM_DEBUG_FILE_H
 #define SYM_DEBUG_FILE_H
@@ -18,13 +19,13 @@ struct sym_debug_file {
 };
 
 /*
- * Look for the debug file, by build-id (which must be in the file found) and then by debuglink
- * (whose CRC must fit, and the build-id if both have one).
+ * Look for the debug file, by build-id (which must be in the file found) and then by
+ * debuglink (whose CRC must fit, and the build-id if both have one).
  *
  *   image  open
  *   path   where the image was mapped from, as seen in root
- *   root   "" or the folder that stands for "/" there; our own root is searched behind it. It must
- *          outlive found
+ *   root   "" or the folder that stands for "/" there; our own root is searched behind
+ *          it. It must outlive found
  *   found  out: the descriptor is the caller's
  *   note   out: "" or why a file that was found is not used
  */
@@ -33,8 +34,8 @@ void sym_debug_file_open(const struct sym_elf *image, const char *path,
                          size_t note_size);
 
 /*
- * Look for the file that a debug file shares with others (dwz), by the name and the build-id in its
- * .gnu_debugaltlink; the build-id must be in the file found.
+ * Look for the file that a debug file shares with others (dwz), by the name and the
+ * build-id in its .gnu_debugaltlink; the build-id must be in the file found.
  *
  *   file      open, found at path below root
  *   download  servers that are asked last, by the build-id; may be NULL

@@ -2,10 +2,10 @@
 /*
  * demangle.c - libiberty's demanglers behind bounds.
  *
- * A few hundred bytes of mangled name can stand for an output of exponential length, so output
- * goes through a callback that leaves by longjmp at a limit. That is sound as the C++ demangler
- * holds nothing but its stack while it prints; the Rust one may hold one buffer for an identifier in
- * punycode, which is lost then.
+ * A few hundred bytes of mangled name can stand for an output of exponential length, so
+ * output goes through a callback that leaves by longjmp at a limit. That is sound as
+ * the C++ demangler holds nothing but its stack while it prints; the Rust one may hold
+ * one buffer for an identifier in punycode, which is lost then.
  */
 #include "sym/sym.h"
 
@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* libiberty keeps some 60 bytes of stack for each byte of name, and recurses with it. */
+/* libiberty keeps some 60 bytes of stack for each byte of name, and recurses with it.
+ */
 #define MANGLED_BYTES_MAX 4096u
 #define DEMANGLED_BYTES_MAX (UINT32_C(1) << 16)
 #define EXPANDED_PARTS_MAX (1u << 15)
@@ -60,9 +61,10 @@ is_base_62(char c)
 }
 
 /*
- * "FG" or "DG" and a number in base 62 bind so many lifetimes. libiberty counts them one by one, also
- * while it prints nothing, where no limit on output helps: eleven digits would take for ever. Real
- * numbers have one digit, and more than two are refused.
+ * "FG" or "DG" and a number in base 62 bind so many lifetimes. libiberty counts them
+ * one by one, also while it prints nothing, where no limit on output helps: eleven
+ * digits would take for ever. Real numbers have one digit, and more than two are
+ * refused.
  */
 static bool
 binds_too_many_lifetimes(const char *mangled)
@@ -124,7 +126,8 @@ parts_of(const struct demangle_component *part,
     }
 }
 
-/* Visits a component as often as it is referred to; false when the budget is used up. */
+/* Visits a component as often as it is referred to; false when the budget is used up.
+ */
 static bool
 fits_budget(const struct demangle_component *part, unsigned int depth,
             unsigned int *budget)
@@ -144,9 +147,9 @@ fits_budget(const struct demangle_component *part, unsigned int depth,
 }
 
 /*
- * Before libiberty prints a pack expansion it searches the pattern for its pack, along every path
- * through what substitutions share: exponential, and without output. So such names are printed
- * only when all those paths together are short.
+ * Before libiberty prints a pack expansion it searches the pattern for its pack, along
+ * every path through what substitutions share: exponential, and without output. So such
+ * names are printed only when all those paths together are short.
  */
 static int
 demangle_with_packs(const char *mangled, int options, struct output *output)
@@ -164,7 +167,8 @@ demangle_with_packs(const char *mangled, int options, struct output *output)
 static int
 demangle_any(const char *mangled, struct output *output)
 {
-    /* Its own limit on recursion refuses names from 1024 bytes on, and real ones are longer. */
+    /* Its own limit on recursion refuses names from 1024 bytes on, and real ones are
+     * longer. */
     const int options =
         DMGL_PARAMS | DMGL_ANSI |
         (strlen(mangled) * 2 < DEMANGLE_RECURSION_LIMIT ? 0 : DMGL_NO_RECURSE_LIMIT);

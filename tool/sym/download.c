@@ -50,7 +50,8 @@ load(struct sym_download *download, const char *name, void *function)
 static bool
 load_all(struct sym_download *download)
 {
-    /* It stays when it is closed: what it needs keeps memory of its own until the process ends. */
+    /* It stays when it is closed: what it needs keeps memory of its own until the
+     * process ends. */
     download->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     return download->library != NULL &&
            load(download, "debuginfod_begin", &download->begin) &&

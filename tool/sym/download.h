@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * download.h - debug files from debuginfod servers, by build-id, for those who ask for it.
+ * download.h - debug files from debuginfod servers, by build-id, for those who ask for
+ * it.
  *
- * libdebuginfod is loaded when it is needed: ntprof works without it. It keeps what it got in its cache. All
- * downloads together have a time limit; what is not there then is done without.
+ * libdebuginfod is loaded when it is needed: ntprof works without it. It keeps what it
+ * got in its cache. All downloads together have a time limit; what is not there then is
+ * done without.
  */
 #ifndef SYM_DOWNLOAD_H
 #define SYM_DOWNLOAD_H
@@ -22,7 +24,8 @@ typedef void sym_download_progress(void *context, const char *what, long done,
  *   progress  may be NULL
  *   why       out, on failure, for people
  *
- * NULL: there is no libdebuginfod, or out of memory. The servers are those of DEBUGINFOD_URLS.
+ * NULL: there is no libdebuginfod, or out of memory. The servers are those of
+ * DEBUGINFOD_URLS.
  */
 struct sym_download *sym_download_new(unsigned int seconds,
                                       sym_download_progress *progress, void *context,
@@ -31,8 +34,8 @@ struct sym_download *sym_download_new(unsigned int seconds,
 void sym_download_delete(struct sym_download *download); /* NULL is allowed */
 
 /*
- * The debug file of a build-id. A descriptor, or negative errno: -ENOENT if no server has it,
- * -ETIME if the time is up. The file is not checked.
+ * The debug file of a build-id. A descriptor, or negative errno: -ENOENT if no server
+ * has it, -ETIME if the time is up. The file is not checked.
  *
  *   what  name of the image, for progress
  *   path  out: of the file here

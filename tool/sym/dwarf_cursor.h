@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_cursor.h - reads integers of the native byte order from bytes that end somewhere.
+ * dwarf_cursor.h - reads integers of the native byte order from bytes that end
+ * somewhere.
  *
  * A read behind the end gives 0 and sets failed, which sticks: read on, ask once.
  */

@@ -2,12 +2,14 @@
 /*
  * dwarf_reader.h - units and entries of .debug_info, for tool/sym alone.
  *
- * libdw decodes line programs for us. Functions are read here, since libdw 0.188 knows no packages of split
- * units, opens split units and supplementary files unchecked, and walks entries by recursion.
+ * libdw decodes line programs for us. Functions are read here, since libdw 0.188 knows
+ * no packages of split units, opens split units and supplementary files unchecked, and
+ * walks entries by recursion.
  *
- * Invariants: every read is bounded by its section. Work is bounded by the size of the file: an
- * entry costs at most SYM_DWARF_ATTRIBUTES_MAX attributes a byte, tables of abbreviations and lists of ranges
- * have budgets that no honest file uses up. Nothing recurses.
+ * Invariants: every read is bounded by its section. Work is bounded by the size of the
+ * file: an entry costs at most SYM_DWARF_ATTRIBUTES_MAX attributes a byte, tables of
+ * abbreviations and lists of ranges have budgets that no honest file uses up. Nothing
+ * recurses.
  */
 #ifndef SYM_DWARF_READER_H
 #define SYM_DWARF_READER_H
@@ -124,8 +126,8 @@ struct sym_dwarf {
         *supplement; /* borrowed: the file that DW_FORM_GNU_ref_alt leads to */
 };
 
-/* Takes the sections over, also on failure. NULL: out of memory or budget, or no unit at all. What is read of
- * them is taken from their budget. */
+/* Takes the sections over, also on failure. NULL: out of memory or budget, or no unit
+ * at all. What is read of them is taken from their budget. */
 struct sym_dwarf *sym_dwarf_open(struct sym_dwarf_sections *sections, bool split);
 
 void sym_dwarf_close(struct sym_dwarf *dwarf); /* NULL is allowed */
@@ -140,7 +142,8 @@ struct sym_dwarf_unit *sym_dwarf_unit_at(struct sym_dwarf *dwarf, uint64_t offse
 struct sym_dwarf_cursor sym_dwarf_unit_cursor(const struct sym_dwarf_unit *unit,
                                               uint64_t offset);
 
-/* Reads the entry at the cursor, which goes behind its attributes. False if it is damaged. */
+/* Reads the entry at the cursor, which goes behind its attributes. False if it is
+ * damaged. */
 bool sym_dwarf_next_entry(struct sym_dwarf_unit *unit, struct sym_dwarf_cursor *cursor,
                           struct sym_dwarf_entry *entry);
 
@@ -152,14 +155,16 @@ struct sym_dwarf_value sym_dwarf_read_value(const struct sym_dwarf_unit *unit,
                                             struct sym_dwarf_cursor *cursor,
                                             uint64_t form, uint64_t implicit);
 
-/* NULL if it is no string, or none that ends within 64 KiB. Lives as long as the file's sections. */
+/* NULL if it is no string, or none that ends within 64 KiB. Lives as long as the file's
+ * sections. */
 const char *sym_dwarf_string(const struct sym_dwarf_unit *unit,
                              const struct sym_dwarf_value *value);
 
 bool sym_dwarf_address(const struct sym_dwarf_unit *unit,
                        const struct sym_dwarf_value *value, uint64_t *address);
 
-/* The entry that a reference leads to: its unit, and its offset. NULL if there is none. */
+/* The entry that a reference leads to: its unit, and its offset. NULL if there is none.
+ */
 struct sym_dwarf_unit *sym_dwarf_reference(struct sym_dwarf_unit *unit,
                                            const struct sym_dwarf_value *value,
                                            uint64_t *offset);
@@ -167,7 +172,8 @@ struct sym_dwarf_unit *sym_dwarf_reference(struct sym_dwarf_unit *unit,
 /* False ends the walk. */
 typedef bool sym_dwarf_range(void *context, uint64_t start, uint64_t end);
 
-/* Calls take with each range of addresses of an entry. False if take did or the entry is damaged. */
+/* Calls take with each range of addresses of an entry. False if take did or the entry
+ * is damaged. */
 bool sym_dwarf_ranges(struct sym_dwarf_unit *unit, const struct sym_dwarf_entry *entry,
                       sym_dwarf_range *take, void *context);
 
@@ -175,7 +181,8 @@ bool sym_dwarf_ranges(struct sym_dwarf_unit *unit, const struct sym_dwarf_entry 
 
 #define SYM_DWARF_NO_SCOPE UINT32_MAX
 
-/* sym_dwarf_scope - a function, or what was inlined into one. Its parent comes before it. */
+/* sym_dwarf_scope - a function, or what was inlined into one. Its parent comes before
+ * it. */
 struct sym_dwarf_scope {
     uint64_t entry;  /* offset in .debug_info */
     uint32_t parent; /* of what was inlined: where; SYM_DWARF_NO_SCOPE: a function */
@@ -194,7 +201,8 @@ struct sym_dwarf_scopes {
     struct sym_table places; /* tag: scope, the innermost one */
 };
 
-/* The innermost scope of an address of a unit, which the unit keeps; NULL: none, or out of memory. */
+/* The innermost scope of an address of a unit, which the unit keeps; NULL: none, or out
+ * of memory. */
 struct sym_dwarf_scope *sym_dwarf_find_scope(struct sym_dwarf_unit *unit,
                                              uint64_t address);
 

@@ -2,8 +2,9 @@
 /*
  * dwarf_scopes.c - the functions of a unit and what was inlined into them.
  *
- * A unit's entries are walked once, in their order in the file: no tree is made and nothing recurses. Of
- * scopes that overlap the one that comes last is the innermost, since children come after their parents.
+ * A unit's entries are walked once, in their order in the file: no tree is made and
+ * nothing recurses. Of scopes that overlap the one that comes last is the innermost,
+ * since children come after their parents.
  */
 #include "sym/dwarf_reader.h"
 
@@ -12,7 +13,8 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-/* A name is sought through so many references: declaration, definition, inlined copy and spare ones. */
+/* A name is sought through so many references: declaration, definition, inlined copy
+ * and spare ones. */
 #define REFERENCES_MAX 16
 
 /* walk - the way through a unit's entries. */
@@ -136,7 +138,8 @@ holds_code(uint32_t tag)
     }
 }
 
-/* Goes over the children of an entry by its sibling. False if it does not tell one behind it. */
+/* Goes over the children of an entry by its sibling. False if it does not tell one
+ * behind it. */
 static bool
 skip_children(struct walk *walk, const struct sym_dwarf_entry *entry,
               struct sym_dwarf_cursor *cursor)
@@ -262,7 +265,8 @@ take_names(const struct sym_dwarf_unit *unit, const struct sym_dwarf_entry *entr
     }
 }
 
-/* The definition may tell a line and the declaration another: the first found counts. */
+/* The definition may tell a line and the declaration another: the first found counts.
+ */
 static void
 seek_names(struct sym_dwarf_unit *unit, struct sym_dwarf_scope *scope)
 {

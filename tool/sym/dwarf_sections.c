@@ -28,7 +28,8 @@
 /* Deflate packs at most 1032 to 1: what claims more is no such stream. */
 #define DEFLATE_RATIO_MAX 1032
 
-/* Behind ".debug_" of ordinary sections; of split ones with ".dwo", but for the index. */
+/* Behind ".debug_" of ordinary sections; of split ones with ".dwo", but for the index.
+ */
 static const char *const section_names[SYM_DWARF_SECTIONS] = {
     [SYM_DWARF_LINE] = "line",
     [SYM_DWARF_INFO] = "info",
@@ -83,7 +84,8 @@ claims_too_much(const struct piece *piece, uint64_t ratio)
     return piece->size / ratio > packed || packed > piece->size + PACKED_MORE_MAX;
 }
 
-/* An Elf_Chdr in our byte order, in the wide form. Not by libelf, which reads the whole section for it. */
+/* An Elf_Chdr in our byte order, in the wide form. Not by libelf, which reads the whole
+ * section for it. */
 static bool
 read_packed_header(const struct sym_elf *file, struct piece *piece, Elf64_Chdr *header)
 {
@@ -129,7 +131,8 @@ measure_packed(const struct sym_elf *file, struct layout *layout, struct piece *
     return false;
 }
 
-/* An old ".zdebug_" section: "ZLIB", the size in eight bytes, largest first, then the stream. */
+/* An old ".zdebug_" section: "ZLIB", the size in eight bytes, largest first, then the
+ * stream. */
 static bool
 measure_old_packed(const struct sym_elf *file, struct piece *piece)
 {

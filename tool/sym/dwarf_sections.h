@@ -2,9 +2,10 @@
 /*
  * dwarf_sections.h - the debug sections that names and lines need, in memory.
  *
- * What is read twice from a file may differ, and a mapped file that shrinks kills its reader. So the
- * sections are copied once, unpacked. The copy is an ELF file itself, for libdw, which follows names in a
- * file to other files: what could lead it there is not in the copy.
+ * What is read twice from a file may differ, and a mapped file that shrinks kills its
+ * reader. So the sections are copied once, unpacked. The copy is an ELF file itself,
+ * for libdw, which follows names in a file to other files: what could lead it there is
+ * not in the copy.
  */
 #ifndef SYM_DWARF_SECTIONS_H
 #define SYM_DWARF_SECTIONS_H
@@ -48,7 +49,8 @@ struct sym_dwarf_sections {
  *   split  sections of split units (".debug_info.dwo") instead of ordinary ones
  *   why    out: "" or, for people, why a file that has such sections cannot be used
  *
- * False if there is no .debug_info, with what it needs, in native byte order and readable.
+ * False if there is no .debug_info, with what it needs, in native byte order and
+ * readable.
  */
 bool sym_dwarf_sections_copy(const struct sym_elf *file, bool split,
                              struct sym_budget *budget,

@@ -201,7 +201,8 @@ join_in_file(struct sym_dwarf_unit *skeleton, struct sym_dwarf *dwarf)
 
 /* --- packages --- */
 
-/* index - .debug_cu_index: a hash table of unit ids, and each unit's part of each section. */
+/* index - .debug_cu_index: a hash table of unit ids, and each unit's part of each
+ * section. */
 struct index {
     const struct sym_dwarf_section *section;
     uint32_t version;
@@ -368,7 +369,8 @@ find_package(struct sym_dwarf_split *split)
 
 /* --- search --- */
 
-/* folder + name, if that makes an absolute path. refused: set if there is a file without the unit. */
+/* folder + name, if that makes an absolute path. refused: set if there is a file
+ * without the unit. */
 static struct sym_dwarf_unit *
 join_at(struct sym_dwarf_split *split, struct sym_dwarf_unit *skeleton,
         const char *folder, size_t folder_length, const char *name, bool *refused)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_split.h - the other half of a unit that the compiler split (-gsplit-dwarf): in a file of its
- * own, .dwo, or in a package beside the image, .dwp. Either is believed when the unit's id is in it.
+ * dwarf_split.h - the other half of a unit that the compiler split (-gsplit-dwarf): in
+ * a file of its own, .dwo, or in a package beside the image, .dwp. Either is believed
+ * when the unit's id is in it.
  */
 #ifndef SYM_DWARF_SPLIT_H
 #define SYM_DWARF_SPLIT_H
@@ -24,8 +25,8 @@ struct sym_dwarf_split *sym_dwarf_split_new(const char *root, const char *image,
 /* Before the file of the skeletons is closed, or after. NULL is allowed. */
 void sym_dwarf_split_delete(struct sym_dwarf_split *split);
 
-/* The unit that has the functions of a unit: its other half, or itself if it is whole or that is not
- * found. Files are looked for once. */
+/* The unit that has the functions of a unit: its other half, or itself if it is whole
+ * or that is not found. Files are looked for once. */
 struct sym_dwarf_unit *sym_dwarf_split_find(struct sym_dwarf_split *split,
                                             struct sym_dwarf_unit *unit);
 

@@ -27,7 +27,8 @@ read_header_5(struct sym_dwarf_unit *unit, struct sym_dwarf_cursor *cursor)
     }
 }
 
-/* A header. False if the section is damaged here: then nothing behind it is found either. */
+/* A header. False if the section is damaged here: then nothing behind it is found
+ * either. */
 static bool
 read_header(const struct sym_dwarf *dwarf, uint64_t offset, struct sym_dwarf_unit *unit)
 {
@@ -183,7 +184,8 @@ sym_dwarf_unit_cursor(const struct sym_dwarf_unit *unit, uint64_t offset)
 
 /* --- abbreviations --- */
 
-/* Goes over the attributes of an abbreviation. False if there are too many or they do not end. */
+/* Goes over the attributes of an abbreviation. False if there are too many or they do
+ * not end. */
 static bool
 skip_attributes(struct sym_dwarf_cursor *cursor)
 {
@@ -351,8 +353,8 @@ find_code(const struct sym_dwarf_abbrevs *table, uint64_t code)
 }
 
 /*
- * The abbreviation of a code. Most roots have the first one of a table of their own, so that looking
- * at all roots reads no table to its end.
+ * The abbreviation of a code. Most roots have the first one of a table of their own, so
+ * that looking at all roots reads no table to its end.
  */
 static bool
 find_abbrev(struct sym_dwarf_unit *unit, uint64_t code, struct sym_dwarf_abbrev *abbrev)
@@ -485,7 +487,8 @@ sym_dwarf_next_entry(struct sym_dwarf_unit *unit, struct sym_dwarf_cursor *curso
     return !cursor->failed && entry->tag != 0;
 }
 
-/* Split units have no base of their own: their part of a section begins with a header. */
+/* Split units have no base of their own: their part of a section begins with a header.
+ */
 static void
 set_split_bases(struct sym_dwarf_unit *unit)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_values.c - what attributes mean: strings, addresses, references and lists of ranges.
+ * dwarf_values.c - what attributes mean: strings, addresses, references and lists of
+ * ranges.
  */
 #include "sym/dwarf_reader.h"
 
@@ -60,7 +61,8 @@ fixed_bytes(const struct sym_dwarf_unit *unit, uint64_t form)
     }
 }
 
-/* Forms without a fixed size. False if the form is unknown: what follows cannot be found. */
+/* Forms without a fixed size. False if the form is unknown: what follows cannot be
+ * found. */
 static bool
 read_other(const struct sym_dwarf_unit *unit, struct sym_dwarf_cursor *cursor,
            struct sym_dwarf_value *value)
@@ -137,7 +139,8 @@ sym_dwarf_read_value(const struct sym_dwarf_unit *unit, struct sym_dwarf_cursor 
 
 /* --- strings --- */
 
-/* Longer names are forged: one that is as long as the file could be that of each function. */
+/* Longer names are forged: one that is as long as the file could be that of each
+ * function. */
 #define STRING_BYTES_MAX ((size_t)1 << 16)
 
 static const char *
@@ -316,7 +319,8 @@ spend_range(struct sym_dwarf *dwarf)
     return true;
 }
 
-/* Until version 4: pairs of addresses; the largest one as the first says that the second is a base. */
+/* Until version 4: pairs of addresses; the largest one as the first says that the
+ * second is a base. */
 static bool
 walk_ranges(struct list *list, uint64_t offset)
 {

@@ -66,8 +66,9 @@ sym_elf_integer(const struct sym_elf *file, const unsigned char *bytes, size_t s
 }
 
 /*
- * How many sections libelf would take the file to have: e_shnum, or if that is 0 the size field of
- * the first section header. It allocates several hundred bytes for each, so this is judged first.
+ * How many sections libelf would take the file to have: e_shnum, or if that is 0 the
+ * size field of the first section header. It allocates several hundred bytes for each,
+ * so this is judged first.
  */
 static uint64_t
 claimed_section_count(const struct sym_elf *file, const unsigned char *header)

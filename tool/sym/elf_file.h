@@ -2,10 +2,11 @@
 /*
  * elf_file.h - an ELF file that nobody trusts, open for reading.
  *
- * Invariants: nothing is mapped, so a file that shrinks under us gives short reads and no SIGBUS;
- * every offset and size is held against the file's size in 64 bits before libelf or malloc
- * sees it; every allocation is bounded by what the file really holds and by the limits below. A
- * file with damaged section headers still has its program headers.
+ * Invariants: nothing is mapped, so a file that shrinks under us gives short reads and
+ * no SIGBUS; every offset and size is held against the file's size in 64 bits before
+ * libelf or malloc sees it; every allocation is bounded by what the file really holds
+ * and by the limits below. A file with damaged section headers still has its program
+ * headers.
  */
 #ifndef SYM_ELF_FILE_H
 #define SYM_ELF_FILE_H
@@ -41,8 +42,8 @@ struct sym_elf {
 };
 
 /*
- * Open. fd or bytes are borrowed until sym_elf_close. 0, -ENOEXEC if it is no ELF file or its header
- * makes no sense, -ENOMEM, or another negative errno of reading.
+ * Open. fd or bytes are borrowed until sym_elf_close. 0, -ENOEXEC if it is no ELF file
+ * or its header makes no sense, -ENOMEM, or another negative errno of reading.
  */
 int sym_elf_open(struct sym_elf *file, int fd);
 int sym_elf_open_memory(struct sym_elf *file, const void *bytes, size_t size);
@@ -65,8 +66,8 @@ const char *sym_elf_section_name(const struct sym_elf *file, size_t index);
 bool sym_elf_section_in_file(const struct sym_elf *file, size_t index);
 
 /*
- * A copy of a section's bytes, as they stand in the file, with a NUL behind them: malloc'd, or NULL
- * if it is not in the file, compressed, or larger than limit.
+ * A copy of a section's bytes, as they stand in the file, with a NUL behind them:
+ * malloc'd, or NULL if it is not in the file, compressed, or larger than limit.
  */
 char *sym_elf_section_copy(const struct sym_elf *file, size_t index, uint64_t limit,
                            size_t *size);

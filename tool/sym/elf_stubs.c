@@ -2,8 +2,9 @@
 /*
  * elf_stubs.c - names PLT stubs after the function whose slot they jump through.
  *
- * On x86-64 the jump in each stub tells its slot, whatever the linker's layout of .plt, .plt.sec and
- * .plt.got; on AArch64 stubs stand in the order of their relocations. Every other machine goes without.
+ * On x86-64 the jump in each stub tells its slot, whatever the linker's layout of .plt,
+ * .plt.sec and .plt.got; on AArch64 stubs stand in the order of their relocations.
+ * Every other machine goes without.
  */
 #include "sym/elf_symbols.h"
 
@@ -70,7 +71,8 @@ read_relocations(const struct sym_elf *file, const char *name, struct slots *slo
     for (int i = 0; gelf_getrela(data, i, &relocation) != NULL; i++) {
         const uint32_t symbol = (uint32_t)GELF_R_SYM(relocation.r_info);
 
-        /* Most of a library's are of no symbol. On AArch64 they hold places in the order. */
+        /* Most of a library's are of no symbol. On AArch64 they hold places in the
+         * order. */
         if (symbol != 0 || file->machine == EM_AARCH64) {
             slots->items[slots->count++] = (struct slot){relocation.r_offset, symbol};
         }
@@ -104,7 +106,8 @@ add_stub(const struct slots *slots, const struct slot *slot, uint64_t address,
                                                     .sized = true});
 }
 
-/* The slot that the stub at code jumps through: [endbr64] [bnd] jmp *displacement(%rip). */
+/* The slot that the stub at code jumps through: [endbr64] [bnd] jmp
+ * *displacement(%rip). */
 static bool
 x86_64_slot_address(const unsigned char *code, size_t size, uint64_t address,
                     uint64_t *slot)

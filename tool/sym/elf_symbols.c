@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf_symbols.c - reads .symtab and .dynsym: functions, IFUNCs and labels in code; never data.
+ * elf_symbols.c - reads .symtab and .dynsym: functions, IFUNCs and labels in code;
+ * never data.
  */
 #include "sym/elf_symbols.h"
 
@@ -47,7 +48,8 @@ find_wide_indices(struct symbol_source *source, size_t symbols)
     }
 }
 
-/* "$x", "$d" and the like mark where code and data begin on ARM and RISC-V; ".L" is a local label. */
+/* "$x", "$d" and the like mark where code and data begin on ARM and RISC-V; ".L" is a
+ * local label. */
 static bool
 is_mark(const char *name)
 {
@@ -87,7 +89,8 @@ end_of(uint64_t start, uint64_t size)
     return size <= UINT64_MAX - start ? start + size : UINT64_MAX;
 }
 
-/* The section that a symbol lies in, or NULL: undefined, absolute, common, or out of range. */
+/* The section that a symbol lies in, or NULL: undefined, absolute, common, or out of
+ * range. */
 static const GElf_Shdr *
 section_of(const struct symbol_source *source, const GElf_Sym *symbol, Elf32_Word wide)
 {
@@ -158,7 +161,8 @@ decode_symbol(const struct sym_elf *file, const unsigned char *bytes)
     return symbol;
 }
 
-/* Symbols from first on, at most as many as are read at once. 0, or a negative errno. */
+/* Symbols from first on, at most as many as are read at once. 0, or a negative errno.
+ */
 static int
 add_some(const struct symbol_source *source, uint64_t first, uint64_t count,
          struct sym_table *table)

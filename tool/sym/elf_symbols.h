@@ -9,8 +9,9 @@
 #include "sym/table.h"
 
 /*
- * Each adds to the table what it finds; names are copied. 1 if there was a table, 0 if there was
- * none or nobody can read it, -ENOMEM, -EFBIG if it is more than the table's budget has.
+ * Each adds to the table what it finds; names are copied. 1 if there was a table, 0 if
+ * there was none or nobody can read it, -ENOMEM, -EFBIG if it is more than the table's
+ * budget has.
  *
  *   section_type  SHT_SYMTAB or SHT_DYNSYM
  */

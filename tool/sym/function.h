@@ -24,8 +24,9 @@ struct sym_function {
  *   name  as in the table, or demangled, with or without parameters
  *   bytes what the tables may take; 0: 1 GiB
  *
- * 0, also if count is 0; -ENOEXEC if it is no ELF file, -ENOMEM, -EFBIG if its tables are larger than
- * bytes, -ETIME after SYM_FUNCTION_SECONDS of processor time, or another negative errno.
+ * 0, also if count is 0; -ENOEXEC if it is no ELF file, -ENOMEM, -EFBIG if its tables
+ * are larger than bytes, -ETIME after SYM_FUNCTION_SECONDS of processor time, or
+ * another negative errno.
  */
 enum { SYM_FUNCTION_SECONDS = 10 };
 

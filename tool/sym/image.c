@@ -2,8 +2,9 @@
 /*
  * image.c - names for file offsets of an ELF image.
  *
- * Opening reads headers only. Symbol tables are read at the first lookup, line tables at the first
- * lookup after that which could have one; then neither the file nor libelf is touched for names.
+ * Opening reads headers only. Symbol tables are read at the first lookup, line tables
+ * at the first lookup after that which could have one; then neither the file nor libelf
+ * is touched for names.
  */
 #include "sym/sym.h"
 
@@ -251,7 +252,8 @@ add_table(struct sym_image *image, const struct sym_elf *file, uint32_t type)
     return found;
 }
 
-/* Adds the names of the best full table: the image's own, its debug file's, the compressed one. */
+/* Adds the names of the best full table: the image's own, its debug file's, the
+ * compressed one. */
 static int
 add_full_table(struct sym_image *image, const struct sym_elf *file,
                const struct sym_elf *debug)
@@ -434,7 +436,8 @@ bool
 sym_image_address(const struct sym_image *image, uint64_t file_offset,
                   uint64_t *address)
 {
-    /* Two segments may hold one page of the file: code is looked for in executable ones. */
+    /* Two segments may hold one page of the file: code is looked for in executable
+     * ones. */
     for (size_t i = 0; i < image->segment_count; i++) {
         if (image->segments[i].executable &&
             segment_address(&image->segments[i], file_offset, address)) {
@@ -472,7 +475,8 @@ sym_image_bucket(const struct sym_image *image, uint64_t file_offset, uint64_t s
     return sym_image_address(image, file_offset, address);
 }
 
-/* The symbol table names the outermost function: "work.cold" where debug information says "work". */
+/* The symbol table names the outermost function: "work.cold" where debug information
+ * says "work". */
 static bool
 join_names(struct sym_frame *frames, size_t count, bool named, struct sym_name *name)
 {

@@ -2,8 +2,8 @@
 /*
  * kernel.c - the kernel's functions, from /proc/kallsyms and /proc/modules.
  *
- * Lines are "ADDRESS TYPE NAME" with "\t[MODULE]" behind those of modules. There are no sizes: a
- * symbol reaches to the next one, but not out of the text it lies in.
+ * Lines are "ADDRESS TYPE NAME" with "\t[MODULE]" behind those of modules. There are no
+ * sizes: a symbol reaches to the next one, but not out of the text it lies in.
  */
 #include "sym/boot_copy.h"
 #include "sym/name_map.h"
@@ -17,7 +17,8 @@
 
 #define KALLSYMS_BYTES_MAX ((size_t)1 << 30)
 
-/* Code outside all known texts (BPF programs, trampolines): how far a name is believed. */
+/* Code outside all known texts (BPF programs, trampolines): how far a name is believed.
+ */
 #define LOOSE_BYTES (UINT64_C(1) << 16)
 
 /* text - a stretch of code that has a known end. */
@@ -41,7 +42,8 @@ struct line {
     char *module; /* "" or its name */
 };
 
-/* Cuts the line that begins at *text and moves *text to the next. False if it is none. */
+/* Cuts the line that begins at *text and moves *text to the next. False if it is none.
+ */
 static bool
 cut_line(char **text, struct line *line)
 {
@@ -163,7 +165,8 @@ end_of_text(const struct texts *texts, uint64_t address)
     return address <= UINT64_MAX - LOOSE_BYTES ? address + LOOSE_BYTES : UINT64_MAX;
 }
 
-/* Index of a module's name. Lines of one module stand together, so the last one is looked at. */
+/* Index of a module's name. Lines of one module stand together, so the last one is
+ * looked at. */
 static bool
 module_index(struct sym_map *map, const char *name, uint32_t *index)
 {
@@ -293,10 +296,12 @@ sym_map_parse_kernel(char *kallsyms, char *modules, uint64_t *begin, uint64_t *e
 
 /* --- no more of the text than is needed --- */
 
-/* Longer lines are none of the kernel's: it cuts names at 512 bytes. What is read at once is a page at most. */
+/* Longer lines are none of the kernel's: it cuts names at 512 bytes. What is read at
+ * once is a page at most. */
 #define CHUNK_BYTES 8192
 
-/* thinner - keeps lines of those addresses that a wanted place may belong to, and of the ends of texts. */
+/* thinner - keeps lines of those addresses that a wanted place may belong to, and of
+ * the ends of texts. */
 struct thinner {
     const struct sym_wanted *wanted;
     size_t next; /* the first place from the last address on */
@@ -307,7 +312,8 @@ struct thinner {
     int copy_fd; /* gets all that is read; -1 */
 };
 
-/* The first place from low on. Lines are by address, nearly all, so it is mostly that of the last line. */
+/* The first place from low on. Lines are by address, nearly all, so it is mostly that
+ * of the last line. */
 static size_t
 find_place(struct thinner *thinner, uint64_t low)
 {
@@ -331,7 +337,8 @@ find_place(struct thinner *thinner, uint64_t low)
     return first;
 }
 
-/* All lines of an address are there, and the symbol of another one is next, at limit or before it. */
+/* All lines of an address are there, and the symbol of another one is next, at limit or
+ * before it. */
 static void
 end_group(struct thinner *thinner, uint64_t limit)
 {
@@ -371,7 +378,8 @@ thin_line(struct thinner *thinner, const char *line, size_t size)
     buffer_append_byte(&thinner->kept, '\n');
 }
 
-/* Takes whole lines from the first size bytes; how many are left behind them, which it moves to the beginning. */
+/* Takes whole lines from the first size bytes; how many are left behind them, which it
+ * moves to the beginning. */
 static size_t
 thin_lines(struct thinner *thinner, char *bytes, size_t size)
 {
@@ -440,7 +448,8 @@ sym_kernel_thin(int fd, const struct sym_wanted *wanted)
 
 /* --- files --- */
 
-/* All of it, or no more of the kernel's symbols than those wanted; a copy goes to copy_fd. */
+/* All of it, or no more of the kernel's symbols than those wanted; a copy goes to
+ * copy_fd. */
 static char *
 read_file(const char *path, const struct sym_wanted *wanted, int *copy_fd)
 {
@@ -462,7 +471,8 @@ read_file(const char *path, const struct sym_wanted *wanted, int *copy_fd)
 
 static const char copy_folder[] = "/run/ntprof";
 
-/* From the copy of this boot, if it knows all that is wanted: code of the core kernel. Else NULL. */
+/* From the copy of this boot, if it knows all that is wanted: code of the core kernel.
+ * Else NULL. */
 static struct sym_map *
 open_copy(const struct sym_wanted *wanted, uint64_t *begin, uint64_t *end)
 {

@@ -2,7 +2,8 @@
 /*
  * line_cost.c - walks line tables of DWARF 2 to 5 as libdw would, and counts.
  *
- * What is damaged, or could be read in two ways, is refused: then it does not matter how libdw reads it.
+ * What is damaged, or could be read in two ways, is refused: then it does not matter
+ * how libdw reads it.
  */
 #include "sym/line_cost.h"
 

@@ -2,8 +2,9 @@
 /*
  * line_cost.h - what it would cost to have libdw read a line table, for tool/sym alone.
  *
- * libdw decodes a table at once, in up to 112 bytes for a row of one byte, and joins each file's name with its
- * folder's. So the table is walked before, which keeps nothing and takes a hundredth of the time.
+ * libdw decodes a table at once, in up to 112 bytes for a row of one byte, and joins
+ * each file's name with its folder's. So the table is walked before, which keeps
+ * nothing and takes a hundredth of the time.
  */
 #ifndef SYM_LINE_COST_H
 #define SYM_LINE_COST_H
@@ -13,8 +14,9 @@
 #define SYM_LINE_COST_UNKNOWN UINT64_MAX
 
 /*
- * An upper bound in bytes, rows and names; limit + 1: more than limit. SYM_LINE_COST_UNKNOWN: the table is damaged,
- * or readers may take it for different ones.
+ * An upper bound in bytes, rows and names; limit + 1: more than limit.
+ * SYM_LINE_COST_UNKNOWN: the table is damaged, or readers may take it for different
+ * ones.
  *
  *   offset         in .debug_line
  *   address_bytes  of the unit

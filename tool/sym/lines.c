@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines.c - lines by libdw, functions by dwarf_reader.h, both from one copy of the debug sections.
+ * lines.c - lines by libdw, functions by dwarf_reader.h, both from one copy of the
+ * debug sections.
  *
- * A lookup is three binary searches: for the unit, its row of lines, and its innermost scope. libdw decodes
- * a unit's line program, and we read its functions, at the first address in it.
+ * A lookup is three binary searches: for the unit, its row of lines, and its innermost
+ * scope. libdw decodes a unit's line program, and we read its functions, at the first
+ * address in it.
  */
 #include "sym/lines.h"
 
@@ -22,20 +24,24 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* libdw looks through a unit's table of abbreviations up to that of its root, and keeps them. */
+/* libdw looks through a unit's table of abbreviations up to that of its root, and keeps
+ * them. */
 #define ABBREV_COST 64
 
 /* Deeper chains are forged: the outer end is cut off. */
 #define FRAMES_MAX 512
 
-/* libdw 0.188 has some 300 KiB of rows on its stack, and whoever starts us may allow less. */
+/* libdw 0.188 has some 300 KiB of rows on its stack, and whoever starts us may allow
+ * less. */
 #define DECODER_STACK_BYTES ((size_t)2 << 20)
 
-/* Rows of lines that libdw may hold, some 40 bytes each, before it has to begin anew: it cannot forget those of
- * one unit. Places come in the order of addresses, so that few units are read twice. */
+/* Rows of lines that libdw may hold, some 40 bytes each, before it has to begin anew:
+ * it cannot forget those of one unit. Places come in the order of addresses, so that
+ * few units are read twice. */
 #define ROWS_MAX ((size_t)1 << 18)
 
-/* A row takes a byte of the section at least, so the section is decoded so often at most; then all is kept. */
+/* A row takes a byte of the section at least, so the section is decoded so often at
+ * most; then all is kept. */
 #define PASSES_MAX 8
 
 /* libdw makes 48 bytes of each 16. */
@@ -58,7 +64,8 @@ struct sym_lines {
     uint64_t taken;       /* of it, for what libdw holds */
     size_t rows;          /* that libdw holds */
     uint64_t rows_before; /* that it held and does not any more */
-    /* Of files, joined with the folder of their compilation: copies, since libdw's may go. */
+    /* Of files, joined with the folder of their compilation: copies, since libdw's may
+     * go. */
     struct string_set paths;
     struct buffer path;
     struct sym_frame frames[FRAMES_MAX];
@@ -73,7 +80,8 @@ half_close(struct half *half)
     *half = (struct half){.units = NULL};
 }
 
-/* libdw cannot go on, and by itself would end us with a status and a line that tell nothing. */
+/* libdw cannot go on, and by itself would end us with a status and a line that tell
+ * nothing. */
 static void __attribute__((noreturn)) end_without_memory(void)
 {
     fputs("ntprof: out of memory for the source lines of an image; --no-lines needs "
@@ -216,7 +224,8 @@ find_unit(struct sym_lines *lines, uint64_t address)
 
 /* --- on a stack that is large enough --- */
 
-/* A first thread's stack gets memory as it grows: where that is limited, the answer to growth may be a signal. */
+/* A first thread's stack gets memory as it grows: where that is limited, the answer to
+ * growth may be a signal. */
 static bool
 is_memory_limited(void)
 {
@@ -244,7 +253,8 @@ measure_stack(struct sym_lines *lines)
     pthread_attr_destroy(&attributes);
 }
 
-/* Has our own stack the room? To ask costs as much as a thread, so it is done once for a stack. */
+/* Has our own stack the room? To ask costs as much as a thread, so it is done once for
+ * a stack. */
 static bool
 stack_has_room(struct sym_lines *lines)
 {
@@ -390,7 +400,8 @@ struct place {
     Dwarf_Die root;
 };
 
-/* The file with the folder that it was compiled in before it, if that is needed; ours. */
+/* The file with the folder that it was compiled in before it, if that is needed; ours.
+ */
 static const char *
 full_path(const struct place *place, const char *file)
 {
@@ -561,7 +572,8 @@ read_row(struct walk *walk, size_t index, struct sym_frame *row, Dwarf_Addr *beg
     return true;
 }
 
-/* From walk->at to the end of the unit's code that lies together. False if take ended it. */
+/* From walk->at to the end of the unit's code that lies together. False if take ended
+ * it. */
 static bool
 walk_rows(struct walk *walk, sym_line_row *take, void *context)
 {

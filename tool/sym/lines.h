@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines.h - source file and line of an address, and the functions that were inlined there.
+ * lines.h - source file and line of an address, and the functions that were inlined
+ * there.
  *
- * Each file's debug information is read once, at opening, and only units that an address is asked for
- * are looked into. What was found out stays.
+ * Each file's debug information is read once, at opening, and only units that an
+ * address is asked for are looked into. What was found out stays.
  */
 #ifndef SYM_LINES_H
 #define SYM_LINES_H
@@ -26,21 +27,23 @@ struct sym_lines_source {
 };
 
 /*
- * NULL if there is no debug information, if it is too large, or memory or the budget ran out. What is read later is
- * taken from the budget too; what is too much has no lines.
+ * NULL if there is no debug information, if it is too large, or memory or the budget
+ * ran out. What is read later is taken from the budget too; what is too much has no
+ * lines.
  *
- *   note  kept if nothing is to be said, else for people: why there are none, or not all
+ *   note  kept if nothing is to be said, else for people: why there are none, or not
+ *         all
  */
 struct sym_lines *sym_lines_open(const struct sym_lines_source *source, char *note,
                                  size_t note_size);
 void sym_lines_close(struct sym_lines *lines); /* NULL is allowed */
 
 /*
- * The functions at an address, innermost first: the last is not inlined. A name is "" if there is
- * a line and no function. 0 if nothing is known.
+ * The functions at an address, innermost first: the last is not inlined. A name is ""
+ * if there is a line and no function. 0 if nothing is known.
  *
- *   frames  out: valid until the next call, the caller may write there; strings live as long as
- *           lines
+ *   frames  out: valid until the next call, the caller may write there; strings live as
+ *           long as lines
  */
 size_t sym_lines_find(struct sym_lines *lines, uint64_t address,
                       struct sym_frame **frames);

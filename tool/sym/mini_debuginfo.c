@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mini_debuginfo.c - the xz-compressed ELF file inside .gnu_debugdata, which holds a .symtab.
+ * mini_debuginfo.c - the xz-compressed ELF file inside .gnu_debugdata, which holds a
+ * .symtab.
  */
 #include "sym/elf_symbols.h"
 
@@ -40,8 +41,8 @@ grow(lzma_stream *stream, unsigned char **bytes, size_t *room, uint64_t limit)
     return true;
 }
 
-/* malloc'd, or NULL if it is no whole xz stream or too large. A quarter of limit each is for what comes out, twice
- * while it grows, and for the dictionary. */
+/* malloc'd, or NULL if it is no whole xz stream or too large. A quarter of limit each
+ * is for what comes out, twice while it grows, and for the dictionary. */
 static unsigned char *
 unpack(const char *packed, size_t packed_size, uint64_t limit, size_t *size)
 {

@@ -8,7 +8,8 @@
 #include "sym/sym.h"
 #include "sym/table.h"
 
-/* sym_map - names by run-time address. The tag of an entry is the index of its module. */
+/* sym_map - names by run-time address. The tag of an entry is the index of its module.
+ */
 struct sym_map {
     struct sym_table table;
     const char **modules; /* [0] is ""; strings are owned by the table */
@@ -17,27 +18,28 @@ struct sym_map {
 };
 
 /*
- * All of a file, NUL behind it: malloc'd, or NULL with errno; EFBIG above limit. Sizes of files
- * in /proc are not known beforehand.
+ * All of a file, NUL behind it: malloc'd, or NULL with errno; EFBIG above limit. Sizes
+ * of files in /proc are not known beforehand.
  */
 char *sym_read_whole(int fd, size_t limit, size_t *size);
 
 /*
- * The kernel's symbols from the text of /proc/kallsyms (malloc'd, with a NUL at its end; taken over,
- * also on failure) and of /proc/modules (changed; NULL if there is none). Errors as in
- * sym_map_open_kernel.
+ * The kernel's symbols from the text of /proc/kallsyms (malloc'd, with a NUL at its
+ * end; taken over, also on failure) and of /proc/modules (changed; NULL if there is
+ * none). Errors as in sym_map_open_kernel.
  */
 struct sym_map *sym_map_parse_kernel(char *kallsyms, char *modules, uint64_t *begin,
                                      uint64_t *end);
 
 /*
- * The lines of /proc/kallsyms, read from fd, that name what is wanted, with those that end texts: for
- * sym_map_parse_kernel. They take a hundredth of the memory, which the kernel would have to clear first. NULL with
- * errno.
+ * The lines of /proc/kallsyms, read from fd, that name what is wanted, with those that
+ * end texts: for sym_map_parse_kernel. They take a hundredth of the memory, which the
+ * kernel would have to clear first. NULL with errno.
  */
 char *sym_kernel_thin(int fd, const struct sym_wanted *wanted);
 
-/* A number in base 16 with or without 0x; moves text behind it. False if there is none or it is too large. */
+/* A number in base 16 with or without 0x; moves text behind it. False if there is none
+ * or it is too large. */
 bool sym_parse_hex(const char **text, uint64_t *value);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * open_regular.c - opens regular files only, inside a given root, of file systems that hold files.
+ * open_regular.c - opens regular files only, inside a given root, of file systems that
+ * hold files.
  */
 #include "sym/open_regular.h"
 
@@ -18,8 +19,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* File systems without a block device of their own that hold what was written there. Magic numbers that
- * linux/magic.h of Debian 12 does not have stand as such. */
+/* File systems without a block device of their own that hold what was written there.
+ * Magic numbers that linux/magic.h of Debian 12 does not have stand as such. */
 static const uint32_t file_systems[] = {
     TMPFS_MAGIC,
     RAMFS_MAGIC,
@@ -53,7 +54,8 @@ static const uint32_t file_systems[] = {
     0x7461636f /* ocfs2 */,
 };
 
-/* Files of /proc, /sys and the like do something when they are read: /proc/kmsg empties the kernel's log. */
+/* Files of /proc, /sys and the like do something when they are read: /proc/kmsg empties
+ * the kernel's log. */
 static bool
 holds_files(int place, const struct stat *status)
 {
@@ -83,13 +85,15 @@ open_how(int folder, const char *path, int flags, uint64_t resolve)
     const long place = syscall(SYS_openat2, folder, path, &how, sizeof(how));
 
     if (place < 0) {
-        /* openat2 itself never fails with EPERM: a sandbox refuses what it does not know. */
+        /* openat2 itself never fails with EPERM: a sandbox refuses what it does not
+         * know. */
         return errno == EPERM ? -ENOSYS : -errno;
     }
     return (int)place;
 }
 
-/* Opens a place, not the file: opening with O_PATH has no effect on devices and pipes. */
+/* Opens a place, not the file: opening with O_PATH has no effect on devices and pipes.
+ */
 static int
 open_place(const char *root, const char *path, int flags)
 {
@@ -129,7 +133,8 @@ open_same_device(int folder, const char *name)
     return place;
 }
 
-/* The last component is what it is called: neither a link nor what was mounted over it. */
+/* The last component is what it is called: neither a link nor what was mounted over it.
+ */
 static int
 open_place_plain(const char *root, const char *path)
 {

@@ -2,9 +2,9 @@
 /*
  * open_regular.h - opens files that a profiled program may have put in our way.
  *
- * A name under another process's root can lead anywhere: to a device whose opening has effects, to a
- * pipe that blocks for ever, or by an absolute link out of that root. So the file is looked at
- * before it is opened, and links are followed inside the root.
+ * A name under another process's root can lead anywhere: to a device whose opening has
+ * effects, to a pipe that blocks for ever, or by an absolute link out of that root. So
+ * the file is looked at before it is opened, and links are followed inside the root.
  */
 #ifndef SYM_OPEN_REGULAR_H
 #define SYM_OPEN_REGULAR_H
@@ -15,12 +15,14 @@
  *   root  folder that stands for "/", or "" for our own root
  *   path  absolute path below root
  *
- * The descriptor (close-on-exec), or negative errno: -EINVAL if it is no regular file, -EMEDIUMTYPE if
- * its file system is one like /proc and /sys, whose files may do something when they are read.
+ * The descriptor (close-on-exec), or negative errno: -EINVAL if it is no regular file,
+ * -EMEDIUMTYPE if its file system is one like /proc and /sys, whose files may do
+ * something when they are read.
  */
 int sym_open_regular(const char *root, const char *path);
 
-/* The same of what has that name itself: -ELOOP if it is a link, -EXDEV if something is mounted there. */
+/* The same of what has that name itself: -ELOOP if it is a link, -EXDEV if something is
+ * mounted there. */
 int sym_open_regular_plain(const char *root, const char *path);
 
 /* The same of a file that was opened with O_PATH, which stays open. */

@@ -2,12 +2,13 @@
 /*
  * perf_map.c - the names of JIT code that a process leaves in /tmp/perf-PID.map.
  *
- * Lines are "START SIZE name with spaces", numbers in base 16. A line that is none is passed over:
- * a process may have been killed while it wrote one. Where lines overlap the later one holds, as code
- * is thrown away and its place used again.
+ * Lines are "START SIZE name with spaces", numbers in base 16. A line that is none is
+ * passed over: a process may have been killed while it wrote one. Where lines overlap
+ * the later one holds, as code is thrown away and its place used again.
  *
- * So the file is read from its end: the first line that covers a point then is the one that holds, and no other
- * one of it is looked at again. Memory follows the points that are wanted, whatever the file's size.
+ * So the file is read from its end: the first line that covers a point then is the one
+ * that holds, and no other one of it is looked at again. Memory follows the points that
+ * are wanted, whatever the file's size.
  */
 #include "sym/name_map.h"
 #include "sym/open_regular.h"
@@ -33,8 +34,8 @@ struct kept_line {
 };
 
 /*
- * reader - what is looked for, and found so far. next leads from a point to the first one from it on that no line
- * was found for: itself, or over others.
+ * reader - what is looked for, and found so far. next leads from a point to the first
+ * one from it on that no line was found for: itself, or over others.
  */
 struct reader {
     uint64_t *points; /* by address, each once */
@@ -112,7 +113,8 @@ find_point(const struct reader *reader, uint64_t address)
     return first;
 }
 
-/* The first point from a point on that no line was found for; the way there gets shorter. */
+/* The first point from a point on that no line was found for; the way there gets
+ * shorter. */
 static size_t
 find_open(struct reader *reader, size_t point)
 {
@@ -175,7 +177,8 @@ read_line(struct reader *reader, char *text, size_t size)
     }
 }
 
-/* The lines behind a newline, the last one first. Gives the size of what is before the first newline. */
+/* The lines behind a newline, the last one first. Gives the size of what is before the
+ * first newline. */
 static size_t
 read_lines(struct reader *reader, char *text, size_t size)
 {
@@ -211,7 +214,8 @@ read_at(int fd, char *to, size_t size, uint64_t offset)
     return 0;
 }
 
-/* Behind what is read there is the beginning of the line that what was read before began within. */
+/* Behind what is read there is the beginning of the line that what was read before
+ * began within. */
 static int
 read_backwards(struct reader *reader, int fd, uint64_t size)
 {
@@ -239,7 +243,8 @@ read_backwards(struct reader *reader, int fd, uint64_t size)
     return error;
 }
 
-/* Ranges of lines that overlap become those that hold, with the names in the map's care. */
+/* Ranges of lines that overlap become those that hold, with the names in the map's
+ * care. */
 static bool
 fill_map(struct reader *reader, struct sym_map *map)
 {
@@ -368,7 +373,8 @@ open_owned(const char *root, uint32_t pid, uid_t uid, struct sym_perf_file *file
     return error;
 }
 
-/* Of a process that has ended the file is still there, in our root, for whom it ran as: us. */
+/* Of a process that has ended the file is still there, in our root, for whom it ran as:
+ * us. */
 int
 sym_perf_file_open(uint32_t pid, struct sym_perf_file *file)
 {

@@ -2,8 +2,8 @@
 /*
  * sym.h - names for addresses: ELF images, the kernel, and JIT perf maps.
  *
- * All input is hostile: files may be truncated, forged, huge or change while they are read. A
- * lookup that fails says so; it never guesses. One thread.
+ * All input is hostile: files may be truncated, forged, huge or change while they are
+ * read. A lookup that fails says so; it never guesses. One thread.
  */
 #ifndef SYM_SYM_H
 #define SYM_SYM_H
@@ -53,8 +53,9 @@ struct sym_name {
 /*
  * Open an ELF image for lookups by file offset.
  *
- *   fd    the file; taken over, also on failure. Symbols come from .symtab, .dynsym, the separate
- *         debug file (build-id, then debuglink with its CRC) and .gnu_debugdata
+ *   fd    the file; taken over, also on failure. Symbols come from .symtab, .dynsym,
+ *         the separate debug file (build-id, then debuglink with its CRC) and
+ *         .gnu_debugdata
  *   path  where the image was mapped from: for the debuglink search and messages
  *   root  prefix for the search of debug files ("" or "/proc/PID/root")
  *
@@ -68,7 +69,8 @@ struct sym_image *sym_image_open_memory(const void *bytes, size_t size,
 
 void sym_image_close(struct sym_image *image); /* NULL is allowed */
 
-/* Before the first lookup. The settings are copied; what they lead to outlives the image. */
+/* Before the first lookup. The settings are copied; what they lead to outlives the
+ * image. */
 void sym_image_configure(struct sym_image *image, const struct sym_settings *settings);
 
 /* Lower-case hex, or "". */
@@ -83,20 +85,23 @@ bool sym_image_is_bounded(const struct sym_image *image);
 /* "" or, for people, why names are missing: a debug file refused, memory short. */
 const char *sym_image_note(struct sym_image *image);
 
-/* Link-time address of a file offset, by the program headers. False if no segment holds it. */
+/* Link-time address of a file offset, by the program headers. False if no segment holds
+ * it. */
 bool sym_image_address(const struct sym_image *image, uint64_t file_offset,
                        uint64_t *address);
 
 /*
- * Link-time address of the first byte of a bucket of code, which begins at a file offset and may begin before
- * the segment that the code is in. No multiple of size where segments lie otherwise in memory than in the file.
+ * Link-time address of the first byte of a bucket of code, which begins at a file
+ * offset and may begin before the segment that the code is in. No multiple of size
+ * where segments lie otherwise in memory than in the file.
  */
 bool sym_image_bucket(const struct sym_image *image, uint64_t file_offset,
                       uint64_t size, uint64_t *address);
 
 /*
- * Name the code at a file offset. Tables are read at the first call and sorted, so a lookup is a
- * binary search. False if nothing covers it (name->address is set if the offset is mapped).
+ * Name the code at a file offset. Tables are read at the first call and sorted, so a
+ * lookup is a binary search. False if nothing covers it (name->address is set if the
+ * offset is mapped).
  */
 bool sym_image_lookup(struct sym_image *image, uint64_t file_offset,
                       struct sym_name *name);
@@ -106,13 +111,15 @@ bool sym_image_lookup_address(struct sym_image *image, uint64_t address,
                               struct sym_name *name);
 
 /*
- * The same for a bucket: the code that starts last in [address, address + bytes) has its name, which is
- * exact where bytes is 1; if none starts there, the code that covers the first byte.
+ * The same for a bucket: the code that starts last in [address, address + bytes) has
+ * its name, which is exact where bytes is 1; if none starts there, the code that covers
+ * the first byte.
  */
 bool sym_image_lookup_bucket(struct sym_image *image, uint64_t address, uint64_t bytes,
                              struct sym_name *name);
 
-/* Our own vdso, which is that of all 64-bit processes: the kernel has one copy. NULL: there is none. */
+/* Our own vdso, which is that of all 64-bit processes: the kernel has one copy. NULL:
+ * there is none. */
 struct sym_image *sym_image_open_vdso(void);
 
 /* --- code, for listings --- */
@@ -129,12 +136,13 @@ struct sym_code sym_image_code(const struct sym_image *image);
 /* When the file was last written, in seconds since 1970; 0: not known. */
 int64_t sym_image_written_s(const struct sym_image *image);
 
-/* Up to size bytes at a link-time address, as the file has them. Gives how many there are. */
+/* Up to size bytes at a link-time address, as the file has them. Gives how many there
+ * are. */
 size_t sym_image_read(const struct sym_image *image, uint64_t address, void *to,
                       size_t size);
 
-/* The code of the symbol that covers a link-time address, with what other symbols name inside of it.
- * False if none does. */
+/* The code of the symbol that covers a link-time address, with what other symbols name
+ * inside of it. False if none does. */
 bool sym_image_range(struct sym_image *image, uint64_t address, uint64_t *start,
                      uint64_t *end);
 
@@ -143,8 +151,9 @@ typedef bool sym_line_row(void *context, uint64_t address, const char *file,
                           uint32_t line);
 
 /*
- * Calls take with each row of the line tables that has code in [start, end), by address; the first may
- * begin before start. Strings live as long as the image. False if take ended it.
+ * Calls take with each row of the line tables that has code in [start, end), by
+ * address; the first may begin before start. Strings live as long as the image. False
+ * if take ended it.
  */
 bool sym_image_line_rows(struct sym_image *image, uint64_t start, uint64_t end,
                          sym_line_row *take, void *context);
@@ -152,14 +161,16 @@ bool sym_image_line_rows(struct sym_image *image, uint64_t start, uint64_t end,
 /* Names by address: a JIT's /tmp/perf-PID.map or the kernel's symbols. */
 struct sym_map;
 
-/* sym_wanted - what will be looked up: the bytes (at least 1) from each place on. Places are in order, but for perf maps. */
+/* sym_wanted - what will be looked up: the bytes (at least 1) from each place on.
+ * Places are in order, but for perf maps. */
 struct sym_wanted {
     const uint64_t *places;
     size_t count;
     uint64_t bytes;
 };
 
-/* sym_perf_file - a perf map, open. The same file may be that of several processes, by hard links. */
+/* sym_perf_file - a perf map, open. The same file may be that of several processes, by
+ * hard links. */
 struct sym_perf_file {
     int fd; /* the caller's */
     uint64_t device;
@@ -168,22 +179,24 @@ struct sym_perf_file {
 };
 
 /*
- * Open the perf map of a process: /tmp/perf-PID.map in its root and with its own pid in its namespace. 0 or
- * negative errno: those of sym_open_regular_plain, or -EPERM if neither the target's user nor root owns it.
+ * Open the perf map of a process: /tmp/perf-PID.map in its root and with its own pid in
+ * its namespace. 0 or negative errno: those of sym_open_regular_plain, or -EPERM if
+ * neither the target's user nor root owns it.
  */
 int sym_perf_file_open(uint32_t pid, struct sym_perf_file *file);
 
 /*
- * Read a perf map, of which only the lines that name what is wanted stay. Names are cut at some 1000 bytes. NULL
- * with errno: -ESTALE if the file got shorter than size.
+ * Read a perf map, of which only the lines that name what is wanted stay. Names are cut
+ * at some 1000 bytes. NULL with errno: -ESTALE if the file got shorter than size.
  */
 struct sym_map *sym_map_read_perf(int fd, uint64_t size,
                                   const struct sym_wanted *wanted);
 
 /*
- * /proc/kallsyms, text symbols with their module: all, or those that cover what is wanted, and then nothing else
- * may be looked up. NULL with errno; EACCES if the addresses are hidden (kptr_restrict). begin and end give the
- * range from _stext to _etext, and module range lines as symbols after it.
+ * /proc/kallsyms, text symbols with their module: all, or those that cover what is
+ * wanted, and then nothing else may be looked up. NULL with errno; EACCES if the
+ * addresses are hidden (kptr_restrict). begin and end give the range from _stext to
+ * _etext, and module range lines as symbols after it.
  */
 struct sym_map *sym_map_open_kernel(const struct sym_wanted *wanted, uint64_t *begin,
                                     uint64_t *end);
@@ -201,7 +214,8 @@ bool sym_map_lookup(const struct sym_map *map, uint64_t address, struct sym_name
 bool sym_map_lookup_bucket(const struct sym_map *map, uint64_t address, uint64_t bytes,
                            struct sym_name *name, const char **module);
 
-/* Demangles C++ and Rust (v0 and legacy); malloc'd, or NULL if it is no mangled name. */
+/* Demangles C++ and Rust (v0 and legacy); malloc'd, or NULL if it is no mangled name.
+ */
 char *sym_demangle(const char *mangled);
 
 #endif

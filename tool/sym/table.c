@@ -2,8 +2,9 @@
 /*
  * table.c - makes overlapping symbols disjoint and finds addresses in them.
  *
- * Sized symbols are swept in order of their start with a heap of those that are open; the top of
- * the heap covers the stretch to the next event. Symbols without size then fill only gaps.
+ * Sized symbols are swept in order of their start with a heap of those that are open;
+ * the top of the heap covers the stretch to the next event. Symbols without size then
+ * fill only gaps.
  */
 #include "sym/table.h"
 
@@ -13,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An entry while the array grows, its place in the heap, and the two ranges that it may become. */
+/* An entry while the array grows, its place in the heap, and the two ranges that it may
+ * become. */
 #define ENTRY_COST (2 * sizeof(struct sym_entry) + 4 + 2 * sizeof(struct sym_range))
 
 /* Indices are 32 bits wide, and a range array holds two per symbol. */
@@ -96,8 +98,8 @@ leading_underscores(const char *name)
     return count;
 }
 
-/* Of two symbols at one address the better one comes later. At last the longer one, as perf has it:
- * who compares the two finds the same names. */
+/* Of two symbols at one address the better one comes later. At last the longer one, as
+ * perf has it: who compares the two finds the same names. */
 static int
 compare_worth(const struct sym_entry *left, const struct sym_entry *right)
 {
@@ -149,7 +151,8 @@ are_in_order(const struct sym_entry *entries, size_t count)
     return true;
 }
 
-/* The kernel tells a hundred thousand symbols by address: then only those that share one move. */
+/* The kernel tells a hundred thousand symbols by address: then only those that share
+ * one move. */
 static void
 sort_entries(struct sym_entry *entries, size_t count)
 {
@@ -280,7 +283,8 @@ sweep_sized(struct sweep *sweep, size_t sized_count)
     sweep_advance(sweep, UINT64_MAX);
 }
 
-/* A symbol without size reaches to the next symbol, and covers nothing that a sized one does. */
+/* A symbol without size reaches to the next symbol, and covers nothing that a sized one
+ * does. */
 static void
 fill_gaps(struct sweep *sweep, size_t first, size_t count)
 {
@@ -425,7 +429,8 @@ shorten(const char *name)
     return shorter;
 }
 
-/* Demangled, and "memcpy@@GLIBC_2.14" to "memcpy". NULL if the name is fit to show as it is. */
+/* Demangled, and "memcpy@@GLIBC_2.14" to "memcpy". NULL if the name is fit to show as
+ * it is. */
 static char *
 name_for_people(const char *name)
 {
@@ -458,7 +463,8 @@ name_of_stub(const char *target)
     return name;
 }
 
-/* Of a stub and of a name that is too long, what is shown is another string than in the table. */
+/* Of a stub and of a name that is too long, what is shown is another string than in the
+ * table. */
 static bool
 is_shown_only(const struct sym_range *range)
 {

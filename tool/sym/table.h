@@ -2,9 +2,10 @@
 /*
  * table.h - which symbol covers an address: one sorted array of disjoint ranges.
  *
- * Symbols are added in any order, overlapping as they like; sym_table_build makes them disjoint
- * once, so that a lookup is one binary search whatever the input. Invariants after it: ranges are
- * sorted, not empty, and do not overlap; there are at most twice as many as symbols.
+ * Symbols are added in any order, overlapping as they like; sym_table_build makes them
+ * disjoint once, so that a lookup is one binary search whatever the input. Invariants
+ * after it: ranges are sorted, not empty, and do not overlap; there are at most twice
+ * as many as symbols.
  */
 #ifndef SYM_TABLE_H
 #define SYM_TABLE_H
@@ -18,7 +19,8 @@
 /* How much a name is worth beside another one at the same address: larger wins. */
 enum sym_rank { SYM_RANK_LOCAL, SYM_RANK_WEAK, SYM_RANK_GLOBAL };
 
-/* The entry is a stub that jumps to the function of that name: "@plt" is shown behind it. */
+/* The entry is a stub that jumps to the function of that name: "@plt" is shown behind
+ * it. */
 #define SYM_TAG_STUB UINT32_MAX
 
 struct sym_entry {
@@ -58,7 +60,8 @@ struct sym_table {
     uint64_t taken;            /* of it */
 };
 
-/* A table is {0} at first, but for its budget. All that return bool: false if memory or the budget ran out. */
+/* A table is {0} at first, but for its budget. All that return bool: false if memory or
+ * the budget ran out. */
 
 /* Empty ranges and empty names are passed over. */
 bool sym_table_add(struct sym_table *table, const struct sym_entry *entry);
@@ -78,8 +81,9 @@ struct sym_range *sym_table_find_before(const struct sym_table *table, uint64_t 
 struct sym_range *sym_table_find(const struct sym_table *table, uint64_t address);
 
 /*
- * The name for people (demangled, without symbol version; made at the first call) and the one in the
- * table (of a stub: the one for people). Both live as long as the table. False if memory ran out.
+ * The name for people (demangled, without symbol version; made at the first call) and
+ * the one in the table (of a stub: the one for people). Both live as long as the table.
+ * False if memory ran out.
  */
 bool sym_range_name(struct sym_range *range, const char **name,
                     const char **system_name);

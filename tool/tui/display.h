@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * display.h - the terminal: shows screens and tells keys, by curses. One at a time in a process.
+ * display.h - the terminal: shows screens and tells keys, by curses. One at a time in a
+ * process.
  *
  * Sizes are asked of the terminal itself, when told to: nothing here handles a signal.
  */
@@ -14,7 +15,8 @@ struct tui_display;
 /* Could the terminal show a screen? False: why says why not, in one line. */
 bool tui_display_check(char *why, size_t size);
 
-/* Takes standard input and output, which are a terminal. NULL: why says why not, in one line. */
+/* Takes standard input and output, which are a terminal. NULL: why says why not, in one
+ * line. */
 struct tui_display *tui_display_open(char *why, size_t size);
 
 /* Leaves the terminal as it was. NULL is allowed. */

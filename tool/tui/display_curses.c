@@ -2,8 +2,9 @@
 /*
  * display_curses.c - the terminal by ncurses' wide functions.
  *
- * curses asks neither the environment nor the kernel how large the terminal is: it is told, after that was
- * bounded. Its signal handlers are taken out again, since signals are waited for like keys.
+ * curses asks neither the environment nor the kernel how large the terminal is: it is
+ * told, after that was bounded. Its signal handlers are taken out again, since signals
+ * are waited for like keys.
  */
 #include "tui/display.h"
 #include "tui/draw.h"
@@ -27,7 +28,8 @@ struct tui_display {
     chtype styles[TUI_STYLES];
 };
 
-/* Milliseconds after which an escape is the key of that name, and not the begin of another key. */
+/* Milliseconds after which an escape is the key of that name, and not the begin of
+ * another key. */
 enum { ESCAPE_MS = 50 };
 
 static const int curses_signals[] = {SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
@@ -76,7 +78,8 @@ close_description(void)
     (void)del_curterm(cur_term);
 }
 
-/* Reads what is known of the terminal, until close_description. False: it can show no screen. */
+/* Reads what is known of the terminal, until close_description. False: it can show no
+ * screen. */
 static bool
 open_description(char *why, size_t size)
 {
@@ -150,7 +153,8 @@ choose_styles(struct tui_display *display)
     styles[TUI_FAINT] = (chtype)COLOR_PAIR(3);
 }
 
-/* Keys come at once and are not echoed; the signals of Ctrl-C, Ctrl-Z and Ctrl-\ stay. */
+/* Keys come at once and are not echoed; the signals of Ctrl-C, Ctrl-Z and Ctrl-\ stay.
+ */
 static void
 take_terminal(void)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* display_none.c - what there is of a display in an ntprof built without curses: a reason. */
+/* display_none.c - what there is of a display in an ntprof built without curses: a
+ * reason. */
 #include "tui/display.h"
 
 #include <stdio.h>

@@ -396,7 +396,8 @@ line_style(const struct listing *listing, const struct listing_line *line)
     }
 }
 
-/* What shares are of, as in print_text.c: a line and its call may both show what the other has too. */
+/* What shares are of, as in print_text.c: a line and its call may both show what the
+ * other has too. */
 static uint64_t
 whole_of(const struct listing *listing, size_t source)
 {

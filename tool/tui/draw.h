@@ -2,8 +2,9 @@
 /*
  * draw.h - a screen as pieces of text at their places, for whatever shows them.
  *
- * Each piece is within the screen's lines and columns, none is over another, and all of its characters are
- * printable and have a width in this locale: what is not is shown escaped or as a question mark.
+ * Each piece is within the screen's lines and columns, none is over another, and all of
+ * its characters are printable and have a width in this locale: what is not is shown
+ * escaped or as a question mark.
  */
 #ifndef TUI_DRAW_H
 #define TUI_DRAW_H

@@ -27,7 +27,8 @@ has_capitals(const char *filter)
     return false;
 }
 
-/* Only the last star may take more than it needs: those before it took the least that works. */
+/* Only the last star may take more than it needs: those before it took the least that
+ * works. */
 static bool
 fits_glob(const char *glob, const char *name, bool exact)
 {

@@ -2,8 +2,9 @@
 /*
  * filter.h - does a name fit what somebody typed to find it?
  *
- * With * or ? it is a glob for the whole name, else a part of it; capital letters only matter if there are
- * any in the filter. Its cost follows the length of the name times that of the filter, whatever they hold.
+ * With * or ? it is a glob for the whole name, else a part of it; capital letters only
+ * matter if there are any in the filter. Its cost follows the length of the name times
+ * that of the filter, whatever they hold.
  */
 #ifndef TUI_FILTER_H
 #define TUI_FILTER_H

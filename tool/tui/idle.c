@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* idle.c - the kernel's functions in which a processor rests, of the kernels since 5.15. */
+/* idle.c - the kernel's functions in which a processor rests, of the kernels since
+ * 5.15. */
 #include "tui/idle.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
 
 #include "profile/profile.h"
 
-/* Is this a function of the kernel in which processors wait for an interrupt? By its name: where the kernel's are not
- * to be seen, nothing is. */
+/* Is this a function of the kernel in which processors wait for an interrupt? By its
+ * name: where the kernel's are not to be seen, nothing is. */
 bool tui_is_idle(const struct profile *profile, const struct profile_row *row);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * pen.c - text of unknown contents into columns of known number.
  *
- * Only the first bytes of a text are looked at, as many as any line can need: names may be a megabyte long.
+ * Only the first bytes of a text are looked at, as many as any line can need: names may
+ * be a megabyte long.
  */
 #include "tui/pen.h"
 #include "util/text.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pen.h - writes one line of a screen from left to right, cut at its end. For tool/tui alone. */
+/* pen.h - writes one line of a screen from left to right, cut at its end. For tool/tui
+ * alone. */
 #ifndef TUI_PEN_H
 #define TUI_PEN_H
 
@@ -15,7 +16,8 @@ struct tui_pen {
 /*
  * Writes text, hostile as it may be, from the pen on.
  *
- *   columns  0: as many as the text takes; else it is cut or filled up with blanks to so many
+ *   columns  0: as many as the text takes; else it is cut or filled up with blanks to
+ *            so many
  */
 void tui_pen_text(struct tui_pen *pen, enum tui_style style, int columns,
                   const char *text);

@@ -229,7 +229,8 @@ compare_by(const struct tui_screen *screen, enum tui_order order, uint32_t left,
     }
 }
 
-/* Equal ones stand by hits and then by name, and nothing is equal in the end: rows never jump about. */
+/* Equal ones stand by hits and then by name, and nothing is equal in the end: rows
+ * never jump about. */
 static int
 compare_rows(const void *a, const void *b, void *context)
 {

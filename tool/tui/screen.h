@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * screen.h - what a live screen shows and what keys do to it, without any terminal: two tables, a listing,
- * help, a filter that is being typed.
+ * screen.h - what a live screen shows and what keys do to it, without any terminal: two
+ * tables, a listing, help, a filter that is being typed.
  *
- * Invariants, whatever keys and sizes come: shown_count rows of the view's table are in shown, each once; if
- * there is any, cursor is one of them and it is within the window that begins at first. The same holds of
- * list_cursor and the lines of the listing that are not hidden.
+ * Invariants, whatever keys and sizes come: shown_count rows of the view's table are in
+ * shown, each once; if there is any, cursor is one of them and it is within the window
+ * that begins at first. The same holds of list_cursor and the lines of the listing that
+ * are not hidden.
  */
 #ifndef TUI_SCREEN_H
 #define TUI_SCREEN_H
@@ -48,7 +49,8 @@ enum { TUI_LINES_MAX = 300, TUI_COLUMNS_MAX = 1000 };
 
 enum { TUI_FILTER_MAX = 200, TUI_MESSAGE_MAX = 400 };
 
-/* tui_status - what the top of the screen tells besides the rows; strings are trusted to be printable. */
+/* tui_status - what the top of the screen tells besides the rows; strings are trusted
+ * to be printable. */
 struct tui_status {
     char what[800];       /* "process 1234 by perf" */
     char statistics[200]; /* hits of the chosen source: taken, outside, lost */
@@ -98,7 +100,8 @@ void tui_screen_finish(struct tui_screen *screen);
 /* Any size at all. */
 void tui_screen_resize(struct tui_screen *screen, unsigned lines, unsigned columns);
 
-/* Shows what came since the last look. False: out of memory, and some of it is missing. */
+/* Shows what came since the last look. False: out of memory, and some of it is missing.
+ */
 bool tui_screen_take(struct tui_screen *screen, const struct profile *recent);
 
 /* Does what a key is for. */
@@ -107,8 +110,8 @@ enum tui_action tui_screen_key(struct tui_screen *screen, uint32_t key);
 /* The row at the cursor. False: there is none. */
 bool tui_screen_chosen(const struct tui_screen *screen, size_t *row);
 
-/* Shows a listing, from its hottest line on, or another of the same, which leaves the window where it was.
- * It must stay until another or NULL takes its place. */
+/* Shows a listing, from its hottest line on, or another of the same, which leaves the
+ * window where it was. It must stay until another or NULL takes its place. */
 void tui_screen_list(struct tui_screen *screen, struct listing *listing, bool again);
 
 /* Says something until the next key; printf. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* file_place.c - walks a path component by component, as the kernel does, and asks of each link whose it is. */
+/* file_place.c - walks a path component by component, as the kernel does, and asks of
+ * each link whose it is. */
 #include "util/file_place.h"
 
 #include "util/text.h"
@@ -92,8 +93,8 @@ may_follow(const struct walk *walk, const char *name, const struct stat *link)
     return false;
 }
 
-/* Puts what a link says before the rest of the path. The link is held open, so that what was judged is
- * what is read. */
+/* Puts what a link says before the rest of the path. The link is held open, so that
+ * what was judged is what is read. */
 static bool
 follow(struct walk *walk, int link, const char *behind)
 {
@@ -125,9 +126,10 @@ go_on_behind(struct walk *walk, const char *behind)
 }
 
 /*
- * Links of procfs lead to what is open, whatever their text is: /proc/PID/root to another process's root.
- * A folder is entered as the kernel does it. The last one names either a file that has a path here, or
- * something open that has none, such as a pipe: *magic.
+ * Links of procfs lead to what is open, whatever their text is: /proc/PID/root to
+ * another process's root. A folder is entered as the kernel does it. The last one names
+ * either a file that has a path here, or something open that has none, such as a pipe:
+ * *magic.
  */
 static bool
 follow_procfs(struct walk *walk, int link, const char *name, const char *behind,
@@ -214,7 +216,8 @@ step(struct walk *walk, char **name, bool *last, bool *magic)
     return done;
 }
 
-/* A link of procfs led to a file: is this its path? In another mount namespace it may be another's. */
+/* A link of procfs led to a file: is this its path? In another mount namespace it may
+ * be another's. */
 static bool
 is_what_was_open(const struct walk *walk, const struct file_place *place)
 {

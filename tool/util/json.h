@@ -2,9 +2,9 @@
 /*
  * json.h - JSON put together in a buffer.
  *
- * Names are escaped as in every other output (text.h) before JSON's own escapes, so that
- * printing a decoded one is harmless too. Each member ends with a comma, which json_end
- * takes back behind the last one.
+ * Names are escaped as in every other output (text.h) before JSON's own escapes, so
+ * that printing a decoded one is harmless too. Each member ends with a comma, which
+ * json_end takes back behind the last one.
  */
 #ifndef UTIL_JSON_H
 #define UTIL_JSON_H

@@ -19,8 +19,8 @@ void text_escape(struct buffer *out, const char *text);
 void text_escape_word(struct buffer *out, const char *text);
 
 /*
- * Makes all of text, escaped already, a field of CSV: quoted as in RFC 4180 where it must be. The first byte of
- * what a spreadsheet would take for a formula is escaped.
+ * Makes all of text, escaped already, a field of CSV: quoted as in RFC 4180 where it
+ * must be. The first byte of what a spreadsheet would take for a formula is escaped.
  */
 void text_make_field(struct buffer *text);
 

@@ -2,8 +2,9 @@
 /*
  * whole_file.c - files that are written whole or not at all.
  *
- * Invariant: until the last rename FILE is what it was; a reader never sees a torn or missing one. An
- * open file is one of three: in place, nameless (temporary NULL) or named.
+ * Invariant: until the last rename FILE is what it was; a reader never sees a torn or
+ * missing one. An open file is one of three: in place, nameless (temporary NULL) or
+ * named.
  */
 #include "util/whole_file.h"
 
@@ -64,7 +65,8 @@ is_standard(const char *path)
 
 /* --- names --- */
 
-/* The name of a new file until it is renamed: ".NAME", this mark, and so many letters. */
+/* The name of a new file until it is renamed: ".NAME", this mark, and so many letters.
+ */
 static const char temporary_mark[] = ".ntprof-";
 enum { RANDOM_LETTERS = 6 };
 
@@ -105,8 +107,8 @@ is_temporary_name(const char *name, const char *found)
 }
 
 /*
- * A writer has a lock on its new file for as long as it lives: one without is left of a writer that was
- * killed, and is removed. What cannot be removed does no harm.
+ * A writer has a lock on its new file for as long as it lives: one without is left of a
+ * writer that was killed, and is removed. What cannot be removed does no harm.
  */
 static void
 remove_if_dead(int folder, const char *name)
@@ -165,7 +167,8 @@ is_standard_stream(const struct stat *status)
     return false;
 }
 
-/* Devices and pipes keep their place; a pipe of another user could make us wait for ever, or read along. */
+/* Devices and pipes keep their place; a pipe of another user could make us wait for
+ * ever, or read along. */
 static bool
 may_write_in_place(const struct stat *status, const char **why)
 {
@@ -205,7 +208,8 @@ write_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
-/* Locked as remove_if_dead wants it. False: it took the file for left over just before. */
+/* Locked as remove_if_dead wants it. False: it took the file for left over just before.
+ */
 static bool
 lock_new_file(int fd)
 {
@@ -400,8 +404,8 @@ finish(struct whole_file *file)
     errno = number;
 }
 
-/* The caller's own file keeps its mode. That of another user only takes rights away: in a shared folder
- * anyone could have made it, open to all. */
+/* The caller's own file keeps its mode. That of another user only takes rights away: in
+ * a shared folder anyone could have made it, open to all. */
 static void
 keep_mode(const struct whole_file *file, const struct stat *old)
 {
@@ -499,8 +503,8 @@ whole_file_discard(struct whole_file *file)
 }
 
 /*
- * Has the file under the name old too. Where links are not allowed it is renamed: then *moved is set, and
- * it is missing for a moment.
+ * Has the file under the name old too. Where links are not allowed it is renamed: then
+ * *moved is set, and it is missing for a moment.
  */
 static bool
 keep_old(const struct file_place *place, const char *old, bool *moved)
@@ -593,7 +597,8 @@ rename_new_file(struct whole_file *file, bool keep_it, struct whole_file_error *
     return true;
 }
 
-/* All bytes are in the file, and it has a name. NFS and quotas tell their errors at close. */
+/* All bytes are in the file, and it has a name. NFS and quotas tell their errors at
+ * close. */
 static bool
 complete(struct whole_file *file)
 {
@@ -641,7 +646,8 @@ check_standard(const char *noun, struct whole_file_error *error)
            fail_errno(error, STANDARD_OUTPUT, "cannot write the %s", noun);
 }
 
-/* Makes a file in the folder and takes it away; one without a name, should we be killed. */
+/* Makes a file in the folder and takes it away; one without a name, should we be
+ * killed. */
 static bool
 check_folder(const struct file_place *place, const char *path,
              struct whole_file_error *error)

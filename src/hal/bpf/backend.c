@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/bpf/backend.c - the border: HAL_TABLE, HAL_COUNTING and HAL_BACKEND over the Linux side, and negative
- * errno to NTSTATUS.
+ * hal/bpf/backend.c - the border: HAL_TABLE, HAL_COUNTING and HAL_BACKEND over the
+ * Linux side, and negative errno to NTSTATUS.
  */
 #include "hal/backend.h"
 
@@ -105,8 +105,9 @@ set_interval(void *context, KPROFILE_SOURCE number, ULONG64 interval)
     }
 }
 
-/* A program that met a counter which is not there has stopped all counting; now the core has, too. While
- * the profile that it names is there: it is stopped only after this has been asked. */
+/* A program that met a counter which is not there has stopped all counting; now the
+ * core has, too. While the profile that it names is there: it is stopped only after
+ * this has been asked. */
 static void
 notice_halt(struct bpf_backend *backend)
 {
@@ -265,7 +266,8 @@ static const HAL_PAGES bpf_pages = {
 
 /* ---- HAL_BACKEND ---- */
 
-/* All of it is made, since a kernel can refuse any of it: what was found out on the way is the probe. */
+/* All of it is made, since a kernel can refuse any of it: what was found out on the way
+ * is the probe. */
 static int
 create_and_tell(bool user_only, struct bpf **bpf, HAL_PROBE *probed)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/bpf/bpf.c - the session's state: the kernel's objects, processes and their ends. */
+/* hal/bpf/bpf.c - the session's state: the kernel's objects, processes and their ends.
+ */
 #include "hal/bpf/bpf.h"
 #include "hal/linux/descriptor.h"
 #include "hal/linux/procfs.h"
@@ -32,8 +33,8 @@ bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what)
 
 /* ---- processes ---- */
 
-/* Be told of a process's end. -ESRCH if it has ended; without descriptors, whoever asks for the process
- * next finds that out. */
+/* Be told of a process's end. -ESRCH if it has ended; without descriptors, whoever asks
+ * for the process next finds that out. */
 static int
 watch_process(struct bpf *bpf, uint32_t pid)
 {
@@ -61,14 +62,16 @@ forget_process(struct bpf *bpf, uint32_t pid)
 
     if (watched != 0) {
         perf_idmap_remove(&bpf->watched, pid);
-        /* A forked child may have it still, and the end would be told for ever: of whoever has the number then. */
+        /* A forked child may have it still, and the end would be told for ever: of
+         * whoever has the number then. */
         (void)epoll_ctl(bpf->epoll_fd, EPOLL_CTL_DEL, (int)(watched - 1), NULL);
         close((int)(watched - 1));
     }
 }
 
-/* Is a process in a pid namespace below the session's, as far as /proc tells? The kernel tells programs the numbers
- * of those in the session's own alone, unless that is the first, where all have one. */
+/* Is a process in a pid namespace below the session's, as far as /proc tells? The
+ * kernel tells programs the numbers of those in the session's own alone, unless that is
+ * the first, where all have one. */
 static bool
 is_below(const struct bpf *bpf, uint32_t pid)
 {

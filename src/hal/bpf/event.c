@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/bpf/event.c - events of all processes: opening, closing, intervals, and what they counted. */
+/* hal/bpf/event.c - events of all processes: opening, closing, intervals, and what they
+ * counted. */
 #include "hal/bpf/bpf.h"
 
 #include "hal/linux/descriptor.h"
@@ -23,8 +24,8 @@ struct reading {
 
 /* ---- one event ---- */
 
-/* Disabled; of all processes, or with cgroup_fd of those in the cgroup. Returns the descriptor or negative
- * errno. */
+/* Disabled; of all processes, or with cgroup_fd of those in the cgroup. Returns the
+ * descriptor or negative errno. */
 static int
 open_disabled(const struct perf_source *source, bool with_kernel, uint32_t processor,
               int cgroup_fd)
@@ -381,8 +382,8 @@ is_time(const struct perf_source *source)
     return source->unit == NTPROF_UNIT_100NS;
 }
 
-/* The clock stands still while the kernel lets no hit be made: how long that was in the period. Of
- * other sources nothing tells; what they miss is in what they counted. */
+/* The clock stands still while the kernel lets no hit be made: how long that was in the
+ * period. Of other sources nothing tells; what they miss is in what they counted. */
 static uint64_t
 throttled_ns(const struct perf_source *source, const struct perf_counts *open)
 {
@@ -453,8 +454,9 @@ close_period(struct bpf *bpf, uint32_t slot)
 }
 
 /*
- * Open the event again, and close what there was. With another period alone, where events are counted
- * one by one, the next would be a hit at once; that is the second best, which cannot be refused.
+ * Open the event again, and close what there was. With another period alone, where
+ * events are counted one by one, the next would be a hit at once; that is the second
+ * best, which cannot be refused.
  */
 static void
 event_reopen(struct bpf *bpf, uint32_t slot, uint32_t processor)
@@ -505,7 +507,8 @@ bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
 
 /* ---- processors that come and go ---- */
 
-/* An event whose processor went away: closed, and opened again if the processor is back. */
+/* An event whose processor went away: closed, and opened again if the processor is
+ * back. */
 static void
 event_renew(struct bpf *bpf, uint32_t slot, uint32_t processor)
 {
@@ -534,7 +537,8 @@ event_grows(struct bpf_event *event)
     return reading.enabled_ns != before_ns;
 }
 
-/* Is the processor where it was the last time? If not, its witness is another one from now on. */
+/* Is the processor where it was the last time? If not, its witness is another one from
+ * now on. */
 static bool
 witness_grows(struct bpf *bpf, uint32_t processor)
 {

@@ -90,7 +90,8 @@ is_empty_above(const struct bpf_index *index, uint32_t words, const ULONG64 *pro
     return true;
 }
 
-/* The number of a set, which stays; machines have few, and few profiles name their own. */
+/* The number of a set, which stays; machines have few, and few profiles name their own.
+ */
 static int
 find_set(struct bpf_index *index, uint32_t words, const ULONG64 *processors,
          uint32_t *number)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/bpf/index.h - ke's index in the maps: what HAL_COUNTING asks for but the processes' ends.
+ * hal/bpf/index.h - ke's index in the maps: what HAL_COUNTING asks for but the
+ * processes' ends.
  */
 #ifndef HAL_BPF_INDEX_H
 #define HAL_BPF_INDEX_H
@@ -27,7 +28,8 @@ struct bpf_index {
 int bpf_index_init(struct bpf_index *index, struct bpf_kernel *kernel);
 void bpf_index_finish(struct bpf_index *index);
 
-/* bpf_index_nodes - see HAL_COUNTING.AllocateNodes. What it gives stays until the end. */
+/* bpf_index_nodes - see HAL_COUNTING.AllocateNodes. What it gives stays until the end.
+ */
 void *bpf_index_nodes(struct bpf_index *index, uint32_t chunk, size_t bytes);
 
 /* bpf_index_locate - see HAL_COUNTING.LocateCounters. Returns 0 or -ENOMEM. */

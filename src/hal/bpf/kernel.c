@@ -258,8 +258,9 @@ bpf_kernel_drop_map(struct bpf_kernel *kernel, enum bpf_map from, uint32_t at, i
 /* ---- types ---- */
 
 /*
- * Functions that the verifier looks at once must have types (BTF), which the kernel knows without
- * having any of its own. All of ours take a number and return one; programs are not looked at.
+ * Functions that the verifier looks at once must have types (BTF), which the kernel
+ * knows without having any of its own. All of ours take a number and return one;
+ * programs are not looked at.
  */
 enum {
     TYPE_INT = 1,
@@ -640,8 +641,9 @@ bpf_kernel_replay(const struct bpf_kernel *kernel,
 }
 
 /*
- * A processor whose program takes so long is not running: the machine below us, if there is one, has
- * taken it away. The kernel's own wait then costs less than to look again and again.
+ * A processor whose program takes so long is not running: the machine below us, if
+ * there is one, has taken it away. The kernel's own wait then costs less than to look
+ * again and again.
  */
 enum { LOOKS = 2000 };
 
@@ -671,8 +673,9 @@ bpf_kernel_wait(const struct bpf_kernel *kernel)
 {
     const struct bpf_processor *const processors = bpf_processors_of(kernel);
 
-    /* Pairs with the barrier of enter() in profile.bpf.c: a program that has not entered yet sees
-     * what was stored before; one that has is seen here and waited for. */
+    /* Pairs with the barrier of enter() in profile.bpf.c: a program that has not
+     * entered yet sees what was stored before; one that has is seen here and waited
+     * for. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (uint32_t i = 0; i < kernel->processors; i++) {
         const struct bpf_processor *const processor = &processors[i];

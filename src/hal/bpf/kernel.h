@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/bpf/kernel.h - the session's BPF objects in the kernel: maps, their memory, programs.
+ * hal/bpf/kernel.h - the session's BPF objects in the kernel: maps, their memory,
+ * programs.
  *
- * Made by bpf() itself, so neither building nor running needs libbpf. What refuses is named: a bpf()
- * that fails tells little, and each stage fails for reasons of its own.
+ * Made by bpf() itself, so neither building nor running needs libbpf. What refuses is
+ * named: a bpf() that fails tells little, and each stage fails for reasons of its own.
  */
 #ifndef HAL_BPF_KERNEL_H
 #define HAL_BPF_KERNEL_H
@@ -48,7 +49,8 @@ struct bpf_refusal {
     char log[256]; /* the end of what the verifier said; "" if it was not that */
 };
 
-/* bpf_refusal_explain - say why a stage failed. error: negative errno. refusal->log is kept. */
+/* bpf_refusal_explain - say why a stage failed. error: negative errno. refusal->log is
+ * kept. */
 void bpf_refusal_explain(int error, enum bpf_stage stage, struct bpf_refusal *refusal);
 
 /* What the programs are for. */
@@ -101,13 +103,15 @@ bpf_processors_of(const struct bpf_kernel *kernel)
 }
 
 /*
- * bpf_kernel_add_map - make a map of elements for one of the arrays of maps, map it, and put it there.
+ * bpf_kernel_add_map - make a map of elements for one of the arrays of maps, map it,
+ * and put it there.
  *
  *   into    in: BPF_MAP_CHUNKS or BPF_MAP_POOLS
  *   at      in: its place
  *   memory  out: mapped; the caller's to unmap
  *
- * Returns its descriptor or negative errno. Waits for the kernel's readers: rarely, please.
+ * Returns its descriptor or negative errno. Waits for the kernel's readers: rarely,
+ * please.
  */
 int bpf_kernel_add_map(struct bpf_kernel *kernel, enum bpf_map into, uint32_t at,
                        size_t elements, void **memory);
@@ -116,12 +120,13 @@ int bpf_kernel_add_map(struct bpf_kernel *kernel, enum bpf_map into, uint32_t at
 void bpf_kernel_drop_map(struct bpf_kernel *kernel, enum bpf_map from, uint32_t at,
                          int fd);
 
-/* bpf_kernel_attach_event - hits of the event run the program. Returns a link or negative errno. */
+/* bpf_kernel_attach_event - hits of the event run the program. Returns a link or
+ * negative errno. */
 int bpf_kernel_attach_event(const struct bpf_kernel *kernel, int event_fd,
                             uint64_t cookie);
 
-/* bpf_kernel_attach_exec, _exit - each exec, each end of a thread runs the program. Return a link or
- * negative errno. */
+/* bpf_kernel_attach_exec, _exit - each exec, each end of a thread runs the program.
+ * Return a link or negative errno. */
 int bpf_kernel_attach_exec(const struct bpf_kernel *kernel);
 int bpf_kernel_attach_exit(const struct bpf_kernel *kernel);
 
@@ -129,8 +134,8 @@ int bpf_kernel_attach_exit(const struct bpf_kernel *kernel);
 int bpf_kernel_replay(const struct bpf_kernel *kernel,
                       const uint64_t arguments[BPF_REPLAY_ARGUMENTS]);
 
-/* bpf_kernel_wait - return when each program that was running has ended; what was stored before the
- * call is seen by all that begin later. */
+/* bpf_kernel_wait - return when each program that was running has ended; what was
+ * stored before the call is seen by all that begin later. */
 void bpf_kernel_wait(const struct bpf_kernel *kernel);
 
 #endif

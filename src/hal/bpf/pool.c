@@ -69,7 +69,8 @@ bpf_pools_finish(struct bpf_pools *pools)
     pools->count = 0;
 }
 
-/* The map of a pool: the first is there; of others a new one, of just the least if there is no memory for more. */
+/* The map of a pool: the first is there; of others a new one, of just the least if
+ * there is no memory for more. */
 static int
 pool_map(struct bpf_pools *pools, size_t least, struct bpf_pool *pool)
 {
@@ -187,7 +188,8 @@ find_run(const struct bpf_pool *pool, size_t pages)
     return pool->pages;
 }
 
-/* What was used before is zeroed; the kernel gave the rest as zero, and has put it in no cache yet. */
+/* What was used before is zeroed; the kernel gave the rest as zero, and has put it in
+ * no cache yet. */
 static void
 clear_run(struct bpf_pool *pool, size_t first, size_t pages)
 {

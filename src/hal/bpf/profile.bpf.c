@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * hal/bpf/profile.bpf.c - the counting routine in the kernel: what ke/profint.h does for a hit, by the
- * same headers, in the interrupt itself.
+ * hal/bpf/profile.bpf.c - the counting routine in the kernel: what ke/profint.h does
+ * for a hit, by the same headers, in the interrupt itself.
  *
- * For kernels from 5.15: nothing of the kernel's own types is known, and loops are bounded, not by
- * callback. The state of a hit is in memory, in one struct a processor.
+ * For kernels from 5.15: nothing of the kernel's own types is known, and loops are
+ * bounded, not by callback. The state of a hit is in memory, in one struct a processor.
  *
- * scripts/make_bpf.py takes a section for each program, and one of functions that they call.
+ * scripts/make_bpf.py takes a section for each program, and one of functions that they
+ * call.
  */
 #include <linux/bpf.h>
 
@@ -15,21 +16,22 @@
 #define SECTION(name) __attribute__((section(name), used))
 
 /*
- * The verifier looks at each of these once, however often it is called. So they take a number alone, and
- * look up again what their caller had.
+ * The verifier looks at each of these once, however often it is called. So they take a
+ * number alone, and look up again what their caller had.
  */
 #define FUNCTION __attribute__((section("functions"), noinline))
 
 #define INLINE static inline __attribute__((always_inline))
 #define READ_ONCE(place) (*(const volatile __typeof__(place) *)&(place))
-/* The compiler must neither use what it knows of an index nor look ahead: the verifier wants to see that it is
- * compared, before it is used. */
+/* The compiler must neither use what it knows of an index nor look ahead: the verifier
+ * wants to see that it is compared, before it is used. */
 #define OPAQUE(index) __asm__ volatile("" : "+r"(index))
 #define WRITE_ONCE(place, value) (*(volatile __typeof__(place) *)&(place) = (value))
 
 enum {
     SURE_STEPS =
-        4, /* from a root down: more than 20000 profiles if they were started in order */
+        /* from a root down: more than 20000 profiles if they were started in order */
+    4,
     VISITS = 256, /* nodes in one call */
     CALLS = 64,   /* in one hit: more than 16000 nodes */
     NOWHERE = 0,  /* no process's place */
@@ -142,7 +144,8 @@ note_overrun(struct bpf_processor *own, const KI_NODE *leaf, ULONG at, ULONG64 n
     }
 }
 
-/* Asks for a halt for what one list's trees have noted; the first hit that does is told of. */
+/* Asks for a halt for what one list's trees have noted; the first hit that does is told
+ * of. */
 INLINE void
 report_overrun(struct bpf_processor *own)
 {
@@ -192,7 +195,8 @@ count_at(ULONG running_on)
     return 0;
 }
 
-/* The usual one here, which keeps small what the verifier looks at for each entry of a leaf. */
+/* The usual one here, which keeps small what the verifier looks at for each entry of a
+ * leaf. */
 INLINE void
 count_in_range(struct bpf_processor *own, ULONG running_on, const KI_NODE *leaf,
                ULONG at)
@@ -245,7 +249,8 @@ count_in_leaf(ULONG running_on)
 
 /* ---- a search ---- */
 
-/* Goes on with the processor's search by one node. Returns whether there are no more. */
+/* Goes on with the processor's search by one node. Returns whether there are no more.
+ */
 FUNCTION int
 visit(ULONG running_on)
 {
@@ -419,7 +424,8 @@ end_process(struct bpf_process *process)
     __sync_fetch_and_add(&control.ends, 1);
 }
 
-/* Is the first thread's hit not its own, which has ended, but one of another process with the number? */
+/* Is the first thread's hit not its own, which has ended, but one of another process
+ * with the number? */
 INLINE int
 is_another(const struct bpf_processor *own, const struct bpf_process *process)
 {
@@ -457,7 +463,8 @@ find_roots(struct bpf_processor *own, struct bpf_process *process)
     }
     own->roots[2] = READ_ONCE(control.global_roots[KI_TREE_ADDRESSES]);
     own->roots[3] = READ_ONCE(control.global_roots[KI_TREE_SEGMENTS]);
-    /* The interrupted frame has the offset alone, which must not pass for an address. */
+    /* The interrupted frame has the offset alone, which must not pass for an address.
+     */
     if (is_in_ldt && (own->cookie & BPF_COOKIE_LINEAR) == 0) {
         own->roots[0] = 0;
         own->roots[2] = 0;
@@ -515,7 +522,8 @@ is_in_kernel(const struct bpf_processor *own)
 
 /* ---- the usual hit ---- */
 
-/* The one leaf that may hold a match, or 0: nothing does, or there is more than one way to it, which is *several. */
+/* The one leaf that may hold a match, or 0: nothing does, or there is more than one way
+ * to it, which is *several. */
 INLINE const KI_NODE *
 find_leaf(ULONG number, ULONG64 place, int *several)
 {
@@ -549,8 +557,9 @@ find_leaf(ULONG number, ULONG64 place, int *several)
 }
 
 /*
- * A hit in user or kernel mode, of a process with nothing but addresses, that is in one profile whose counters
- * are in the first pool, or in none: nearly all are that, and in few steps. UNDECIDED: it is not, and nothing has changed.
+ * A hit in user or kernel mode, of a process with nothing but addresses, that is in one
+ * profile whose counters are in the first pool, or in none: nearly all are that, and in
+ * few steps. UNDECIDED: it is not, and nothing has changed.
  */
 INLINE enum outcome
 count_usual(struct bpf_processor *own, const struct bpf_process *process)
@@ -577,7 +586,8 @@ count_usual(struct bpf_processor *own, const struct bpf_process *process)
     if (at == KI_FANOUT) {
         return OUTSIDE;
     }
-    /* From memory: the verifier would look at all that follows for each entry that it knows it to be. */
+    /* From memory: the verifier would look at all that follows for each entry that it
+     * knows it to be. */
     own->at = at;
     at = READ_ONCE(own->at) & (KI_FANOUT - 1);
     if (at + 1 < KI_FANOUT && leaf->Spans[at + 1].Base <= place) {
@@ -639,7 +649,8 @@ handle(struct bpf_processor *own, ULONG running_on, ULONG pid)
 
 /* ---- programs ---- */
 
-/* What the kernel gives programs of perf events, by <linux/bpf_perf_event.h>: the user registers first. */
+/* What the kernel gives programs of perf events, by <linux/bpf_perf_event.h>: the user
+ * registers first. */
 struct registers {
 #if defined(BPF_TARGET_X86_64)
     ULONG64 before[16];
@@ -675,7 +686,8 @@ INLINE ULONG64
 linear_address(const struct registers *registers, ULONG64 cookie, ULONG selector)
 {
 #if defined(BPF_TARGET_X86_64)
-    /* Both are read: the verifier wants each place of the registers to be a constant. */
+    /* Both are read: the verifier wants each place of the registers to be a constant.
+     */
     const ULONG64 event_address = READ_ONCE(registers->event_address);
     const ULONG64 address = READ_ONCE(registers->address);
 
@@ -688,7 +700,8 @@ linear_address(const struct registers *registers, ULONG64 cookie, ULONG selector
 #endif
 }
 
-/* While all events have the same, the session tells it; before an event with another, no more. */
+/* While all events have the same, the session tells it; before an event with another,
+ * no more. */
 INLINE ULONG64
 cookie_of(struct registers *context)
 {
@@ -739,7 +752,8 @@ replay(const ULONG64 *arguments)
     return 0;
 }
 
-/* Raw tracepoint sched_process_exec: the process runs a new program, and has not begun with it. */
+/* Raw tracepoint sched_process_exec: the process runs a new program, and has not begun
+ * with it. */
 SECTION("program.exec")
 int
 exec(void *context)
@@ -753,8 +767,9 @@ exec(void *context)
     return 0;
 }
 
-/* Raw tracepoint sched_process_exit: a thread ends, and is in user mode no more. The session is told of
- * the process's end by its descriptor, but the number may be another's before it looks. */
+/* Raw tracepoint sched_process_exit: a thread ends, and is in user mode no more. The
+ * session is told of the process's end by its descriptor, but the number may be
+ * another's before it looks. */
 SECTION("program.exit")
 int
 exit(void *context)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/bpf/profile.h - what the BPF programs and the session share: the layouts of the maps.
+ * hal/bpf/profile.h - what the BPF programs and the session share: the layouts of the
+ * maps.
  *
- * All maps but the arrays of maps are mapped into the session, and changed by plain stores: a bpf() call
- * on a processor would keep its hits from being handled.
+ * All maps but the arrays of maps are mapped into the session, and changed by plain
+ * stores: a bpf() call on a processor would keep its hits from being handled.
  *
  * Includes nothing but types and the core's index; compiles for the host and for BPF.
  */
@@ -35,8 +36,9 @@ enum {
     BPF_PROCESSES_LOG2 = 16,
     BPF_PROCESSES_MASK = (1 << BPF_PROCESSES_LOG2) - 1,
     BPF_PROBES = 32, /* places in the table that a process may be in */
-    /* From one to the next of them. Numbers come in runs, as processes that one forks one after the other:
-     * beside its own place one would find a run of others', if two runs have the same ones. */
+    /* From one to the next of them. Numbers come in runs, as processes that one forks
+     * one after the other: beside its own place one would find a run of others', if two
+     * runs have the same ones. */
     BPF_PROBE_STEP = 0xE983,
 
     BPF_PAGE_BYTES = 4096,
@@ -49,8 +51,8 @@ enum {
 };
 
 /*
- * Where a profile's counters are, in KI_RANGE.BufferBits: its pool, the set of its processors above the
- * 64th, and the first counter's number in the pool.
+ * Where a profile's counters are, in KI_RANGE.BufferBits: its pool, the set of its
+ * processors above the 64th, and the first counter's number in the pool.
  */
 enum { BPF_LOCATION_POOL_SHIFT = 52, BPF_LOCATION_SET_SHIFT = 40 };
 #define BPF_LOCATION_COUNTER_MASK (((ULONG64)1 << BPF_LOCATION_SET_SHIFT) - 1)
@@ -59,11 +61,13 @@ _Static_assert(BPF_SETS <= 1 << (BPF_LOCATION_POOL_SHIFT - BPF_LOCATION_SET_SHIF
                    BPF_POOLS <= 1 << (64 - BPF_LOCATION_POOL_SHIFT),
                "a location has room for all pools and sets");
 
-/* What an event's cookie is: its source, and the slot of its statistics. And whether the event itself knows the
- * linear address, as one on an instruction does; the frame has a segment's offset. */
+/* What an event's cookie is: its source, and the slot of its statistics. And whether
+ * the event itself knows the linear address, as one on an instruction does; the frame
+ * has a segment's offset. */
 #define BPF_COOKIE_LINEAR ((ULONG64)1 << 31)
-/* In bpf_control.one_cookie, so that it is never 0. To ask the kernel for an event's cookie costs a hit as much as
- * to count it in a profile, and most sessions have one source. */
+/* In bpf_control.one_cookie, so that it is never 0. To ask the kernel for an event's
+ * cookie costs a hit as much as to count it in a profile, and most sessions have one
+ * source. */
 #define BPF_COOKIE_ONE ((ULONG64)1 << 30)
 
 static inline ULONG64
@@ -87,15 +91,16 @@ struct bpf_control {
     ULONG64 ends; /* processes of the table that are BPF_ENDED */
 } __attribute__((aligned(64)));
 
-/* A place of the table: free if pid is 0; the search goes on at places whose process is gone. */
+/* A place of the table: free if pid is 0; the search goes on at places whose process is
+ * gone. */
 struct bpf_process {
     ULONG pid;
     ULONG ended; /* BPF_... */
     ULONG roots[KI_TREES];
 };
 
-/* bpf_process.ended. No hit in user mode is the first thread's once that has ended: one that seems to be
- * is of another process, which has the number now. */
+/* bpf_process.ended. No hit in user mode is the first thread's once that has ended: one
+ * that seems to be is of another process, which has the number now. */
 enum {
     BPF_RUNNING = 0,
     BPF_ENDED = 1,      /* the process, or its program: nothing counts */
@@ -103,9 +108,9 @@ enum {
 };
 
 /*
- * What every hit reads, in as few pages as can be: to find where a page is costs a hit as much as what stands
- * there. So the first processes are beside the control, in a node that ke's pool never takes, and the next nodes
- * are those of the first profiles.
+ * What every hit reads, in as few pages as can be: to find where a page is costs a hit
+ * as much as what stands there. So the first processes are beside the control, in a
+ * node that ke's pool never takes, and the next nodes are those of the first profiles.
  */
 enum {
     BPF_PLACES_AT = BPF_FLAT_NODES * KI_NODE_BYTES / sizeof(struct bpf_process),
@@ -124,8 +129,8 @@ _Static_assert(sizeof(struct bpf_control) % sizeof(struct bpf_process) == 0 &&
 _Static_assert(sizeof(union bpf_shared) < 1 << 22,
                "older kernels take no more for a value");
 
-/* The place of a process in front, and the probe-th in the table, where it is if that was another's. No place has
- * the number 0. */
+/* The place of a process in front, and the probe-th in the table, where it is if that
+ * was another's. No place has the number 0. */
 static inline ULONG
 bpf_front_place(ULONG pid)
 {
@@ -151,18 +156,18 @@ struct bpf_statistics {
 };
 
 /*
- * What one processor's program works with. A program never interrupts another on the same processor:
- * the kernel lets such hits go.
+ * What one processor's program works with. A program never interrupts another on the
+ * same processor: the kernel lets such hits go.
  */
 struct bpf_processor {
-    /* Programs begun and ended. Who changed something that a program may see waits until all that
-     * had begun have ended. */
+    /* Programs begun and ended. Who changed something that a program may see waits
+     * until all that had begun have ended. */
     ULONG64 entered;
     ULONG64 left;
     ULONG64 cut; /* hits that could not be counted in all that match */
-    ULONG64
-    unnumbered; /* hits outside in user mode, of processes without a number in the session's pid
-                         * namespace, or in one below it */
+    /* hits outside in user mode, of processes without a number in the session's pid
+     * namespace, or in one below it */
+    ULONG64 unnumbered;
 
     /* The hit. */
     ULONG64 places[KI_TREES];

@@ -20,7 +20,8 @@ bpf_table_finish(struct bpf_table *table)
     *table = (struct bpf_table){0};
 }
 
-/* The choice-th of all places that a process may be in, in the order in which they are looked at. */
+/* The choice-th of all places that a process may be in, in the order in which they are
+ * looked at. */
 static ULONG
 place_of(uint32_t pid, uint32_t choice)
 {
@@ -40,8 +41,9 @@ bpf_table_find(const struct bpf_table *table, uint32_t pid)
     return NULL;
 }
 
-/* Those in front are few, and numbers fall together there as a rule: a program that notes the end of a process that
- * had one, for which nobody waits, must not find another there. */
+/* Those in front are few, and numbers fall together there as a rule: a program that
+ * notes the end of a process that had one, for which nobody waits, must not find
+ * another there. */
 static bool
 is_fit(const struct bpf_table *table, ULONG at, uint32_t pid)
 {
@@ -69,7 +71,8 @@ bpf_table_take(struct bpf_table *table, uint32_t pid, bool *fresh)
         return NULL;
     }
     process = &table->places[at];
-    /* The number last: who finds it finds a process that has nothing and has not ended. */
+    /* The number last: who finds it finds a process that has nothing and has not ended.
+     */
     __atomic_store_n(&process->ended, BPF_RUNNING, __ATOMIC_RELAXED);
     __atomic_store_n(&process->pid, pid, __ATOMIC_RELEASE);
     table->taken[at] = true;

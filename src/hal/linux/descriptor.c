@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/linux/descriptor.c - the set of descriptors that forked children close: a bit each.
+ * hal/linux/descriptor.c - the set of descriptors that forked children close: a bit
+ * each.
  *
- * Process-wide, as descriptors are. A bit is set after its descriptor was opened and cleared before it is closed, so
- * no other that gets its number is taken for it. Parts of the set stay once they are there.
+ * Process-wide, as descriptors are. A bit is set after its descriptor was opened and
+ * cleared before it is closed, so no other that gets its number is taken for it. Parts
+ * of the set stay once they are there.
  */
 #include "hal/linux/descriptor.h"
 

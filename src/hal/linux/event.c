@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/event.c - perf_event_open with what all events of the back end have in common. */
+/* hal/linux/event.c - perf_event_open with what all events of the back end have in
+ * common. */
 #include "hal/linux/event.h"
 
 #include "hal/linux/descriptor.h"
@@ -107,7 +108,8 @@ fill_attr(struct perf_event_attr *attr, const struct perf_event_request *request
     }
 }
 
-/* Does the kernel know these features? For the calling thread, which anyone may measure. */
+/* Does the kernel know these features? For the calling thread, which anyone may
+ * measure. */
 static bool
 can_open(bool inherit, const struct perf_features *features)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/linux/event.h - one event of the kernel's: one source (or none: side band only) on one
- * processor, for one thread and what it begets, or for all processes.
+ * hal/linux/event.h - one event of the kernel's: one source (or none: side band only)
+ * on one processor, for one thread and what it begets, or for all processes.
  *
- * An event outlives its descriptor: records that it wrote are still in the rings when it is closed,
- * and their hits must be told apart. It is freed when all of them have been delivered.
+ * An event outlives its descriptor: records that it wrote are still in the rings when
+ * it is closed, and their hits must be told apart. It is freed when all of them have
+ * been delivered.
  */
 #ifndef HAL_LINUX_EVENT_H
 #define HAL_LINUX_EVENT_H
@@ -61,7 +62,8 @@ struct perf_event_request {
     bool threads_only;
     bool on_exec; /* begins by itself at the next exec; else when it is opened */
     uint32_t
-        wakeup_bytes; /* unread in the ring of this event when it wakes: 0: half of it */
+        /* unread in the ring of this event when it wakes: 0: half of it */
+        wakeup_bytes;
     bool cgroup; /* of all, but while a cgroup's threads run: pid is its descriptor */
 };
 
@@ -69,12 +71,14 @@ struct perf_event_request {
 void perf_features_probe(struct perf_features *features, bool selectors);
 
 /*
- * perf_call_event_open - perf_event_open. Raises the soft limit on descriptors to the hard one when it
- * is reached: a process of many threads needs more than the usual 1024.
+ * perf_call_event_open - perf_event_open. Raises the soft limit on descriptors to the
+ * hard one when it is reached: a process of many threads needs more than the usual
+ * 1024.
  *
  *   pid  a process or thread, -1: all, or with cgroup the directory's descriptor
  *
- * Returns the descriptor, which is owned (descriptor.h), or negative errno; -EBADF if the cgroup has been removed.
+ * Returns the descriptor, which is owned (descriptor.h), or negative errno; -EBADF if
+ * the cgroup has been removed.
  */
 int perf_call_event_open(struct perf_event_attr *attr, int pid, int processor,
                          bool cgroup);
@@ -82,7 +86,8 @@ int perf_call_event_open(struct perf_event_attr *attr, int pid, int processor,
 /*
  * perf_event_open_fd - the same for what a request asks.
  *
- *   pid        in: thread, 0 for the calling one, -1 for all; or the cgroup's descriptor
+ *   pid        in: thread, 0 for the calling one, -1 for all; or the cgroup's
+ *              descriptor
  *   processor  in: or -1 for any
  *
  * Returns the descriptor or negative errno.
@@ -90,15 +95,15 @@ int perf_call_event_open(struct perf_event_attr *attr, int pid, int processor,
 int perf_event_open_fd(const struct perf_event_request *request,
                        const struct perf_features *features, int pid, int processor);
 
-/* perf_event_read_counts - what it counted in this period (and lost since it was opened). Reading
- * interrupts the processor where it runs, so no handler of this event from before is still at
- * work afterwards. Zero if it cannot be read. */
+/* perf_event_read_counts - what it counted in this period (and lost since it was
+ * opened). Reading interrupts the processor where it runs, so no handler of this event
+ * from before is still at work afterwards. Zero if it cannot be read. */
 void perf_event_read_counts(const struct perf_event *event,
                             const struct perf_features *features,
                             struct perf_counts *counts);
 
-/* perf_event_grows - has it been enabled since this was last asked? An event of a processor, not of a
- * thread, ends when that goes offline, and stays so. */
+/* perf_event_grows - has it been enabled since this was last asked? An event of a
+ * processor, not of a thread, ends when that goes offline, and stays so. */
 bool perf_event_grows(struct perf_event *event, const struct perf_features *features);
 
 /* perf_events_add - Returns 0 or -ENOMEM. perf_events_finish - forget the list only. */

@@ -106,9 +106,10 @@ thread_time_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The count of a clock moves without interrupts: only a sample shows one. The bound is the
- * thread's own time, so a processor that is taken away meanwhile does not count against it. The
- * period is longer than an interrupt takes anywhere: else nothing but interrupts would run. */
+/* The count of a clock moves without interrupts: only a sample shows one. The bound is
+ * the thread's own time, so a processor that is taken away meanwhile does not count
+ * against it. The period is longer than an interrupt takes anywhere: else nothing but
+ * interrupts would run. */
 static bool
 clock_fires(const struct perf_source *source)
 {

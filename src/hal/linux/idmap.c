@@ -96,7 +96,8 @@ perf_idmap_remove(struct perf_idmap *map, uint64_t id)
     }
     map->count--;
 
-    /* Close the gap: an entry may move back if its own slot does not lie behind the hole. */
+    /* Close the gap: an entry may move back if its own slot does not lie behind the
+     * hole. */
     for (size_t next = (hole + 1) & mask; map->entries[next].value != NULL;
          next = (next + 1) & mask) {
         const size_t home = slot_of(map, map->entries[next].id);

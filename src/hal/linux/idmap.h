@@ -2,7 +2,8 @@
 /*
  * hal/linux/idmap.h - numbers to pointers: event ids, pids, tids.
  *
- * Open addressing, at most two thirds full, no tombstones. Looking up allocates nothing.
+ * Open addressing, at most two thirds full, no tombstones. Looking up allocates
+ * nothing.
  */
 #ifndef HAL_LINUX_IDMAP_H
 #define HAL_LINUX_IDMAP_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/linux/mapping.h - what a process has mapped executable: ranges sorted by base that do not
- * overlap, each with a shared image.
+ * hal/linux/mapping.h - what a process has mapped executable: ranges sorted by base
+ * that do not overlap, each with a shared image.
  */
 #ifndef HAL_LINUX_MAPPING_H
 #define HAL_LINUX_MAPPING_H
@@ -35,7 +35,8 @@ struct perf_mappings {
     size_t capacity;
 };
 
-/* perf_image_create - with one reference; anonymous without an inode. NULL without memory. */
+/* perf_image_create - with one reference; anonymous without an inode. NULL without
+ * memory. */
 struct perf_image *perf_image_create(const char *name, uint32_t device_major,
                                      uint32_t device_minor, uint64_t inode,
                                      uint64_t inode_generation);
@@ -44,8 +45,8 @@ struct perf_image *perf_image_create(const char *name, uint32_t device_major,
 void perf_image_release(struct perf_image *image);
 
 /*
- * perf_mappings_insert - add a mapping that overlaps none; takes over the image's reference, also
- * on failure. Returns 0, -ENOMEM, or -EINVAL if it overlaps one.
+ * perf_mappings_insert - add a mapping that overlaps none; takes over the image's
+ * reference, also on failure. Returns 0, -ENOMEM, or -EINVAL if it overlaps one.
  */
 int perf_mappings_insert(struct perf_mappings *mappings, struct perf_mapping mapping);
 

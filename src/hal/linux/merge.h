@@ -2,9 +2,10 @@
 /*
  * hal/linux/merge.h - the records of all rings in order of time.
  *
- * A binary heap of the rings that have a record, by the time of their first one. The caller takes
- * records off the top ring up to perf_merge_limit, then tells with perf_merge_settle how far the
- * ring has moved; so one ring's run of records costs one heap step.
+ * A binary heap of the rings that have a record, by the time of their first one. The
+ * caller takes records off the top ring up to perf_merge_limit, then tells with
+ * perf_merge_settle how far the ring has moved; so one ring's run of records costs one
+ * heap step.
  */
 #ifndef HAL_LINUX_MERGE_H
 #define HAL_LINUX_MERGE_H
@@ -27,7 +28,8 @@ void perf_merge_add(struct perf_merge *merge, struct perf_ring *ring);
 /* Time of a ring without a record. */
 #define PERF_MERGE_EMPTY UINT64_MAX
 
-/* perf_merge_limit - the time up to which the top ring is the oldest: UINT64_MAX if alone. */
+/* perf_merge_limit - the time up to which the top ring is the oldest: UINT64_MAX if
+ * alone. */
 static inline uint64_t
 perf_merge_limit(const struct perf_merge *merge)
 {

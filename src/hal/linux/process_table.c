@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/process_table.c - applies records to the table of processes and tells what changed. */
+/* hal/linux/process_table.c - applies records to the table of processes and tells what
+ * changed. */
 #include "hal/linux/process_table.h"
 
 #include <errno.h>
@@ -81,7 +82,8 @@ thread_unlink(struct perf_thread *thread)
     }
 }
 
-/* Both numbers make the key: a tid whose end was lost may be another process's by now. */
+/* Both numbers make the key: a tid whose end was lost may be another process's by now.
+ */
 static uint64_t
 thread_key(uint32_t pid, uint32_t tid)
 {
@@ -358,7 +360,8 @@ apply_exit(struct process_table *table, const struct perf_record *record)
     }
 }
 
-/* A process not known yet runs a program: the one that was to be watched from its exec on. */
+/* A process not known yet runs a program: the one that was to be watched from its exec
+ * on. */
 static struct perf_process *
 begin_at_exec(struct process_table *table, const struct perf_record *record,
               struct perf_watcher *watcher)
@@ -378,8 +381,8 @@ begin_at_exec(struct process_table *table, const struct perf_record *record,
     return process;
 }
 
-/* After an exec the other threads are gone, and the one that did it has the main thread's number.
- * It is added first: a process never is without a thread. */
+/* After an exec the other threads are gone, and the one that did it has the main
+ * thread's number. It is added first: a process never is without a thread. */
 static void
 keep_only_thread(struct process_table *table, struct perf_process *process,
                  uint32_t tid)
@@ -569,15 +572,16 @@ no_memory:
     return -ENOMEM;
 }
 
-/* The kernel's numbers for processes out of the session's pid namespace, and for ends of threads. */
+/* The kernel's numbers for processes out of the session's pid namespace, and for ends
+ * of threads. */
 static bool
 is_nobody(uint32_t pid)
 {
     return pid == 0 || pid == UINT32_MAX;
 }
 
-/* Does a record only repeat what was read of its process? Not so of threads: one that ended
- * while it was read may have been seen. */
+/* Does a record only repeat what was read of its process? Not so of threads: one that
+ * ended while it was read may have been seen. */
 static bool
 is_read_already(const struct process_table *table, const struct perf_record *record)
 {

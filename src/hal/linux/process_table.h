@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/linux/process_table.h - watched processes: who lives, under which name, with which threads, and what
- * is mapped executable where. Fed with records in order of time, it tells each change.
+ * hal/linux/process_table.h - watched processes: who lives, under which name, with
+ * which threads, and what is mapped executable where. Fed with records in order of
+ * time, it tells each change.
  *
  * Invariants:
  *   - a process's mappings are sorted by base and do not overlap;
  *   - a process has at least one thread, and each thread is in the map of all threads;
- *   - each NTPROF_IMAGE_MAP is followed by one NTPROF_IMAGE_UNMAP of the same range before its
- *     process's NTPROF_PROCESS_EXEC or NTPROF_PROCESS_EXIT, or before something overlaps it.
+ *   - each NTPROF_IMAGE_MAP is followed by one NTPROF_IMAGE_UNMAP of the same range
+ *     before its process's NTPROF_PROCESS_EXEC or NTPROF_PROCESS_EXIT, or before
+ *     something overlaps it.
  *
- * A callback may add processes (process_table_attach) but never takes one away, so a process stays
- * valid while its changes are being told. Saying a thing twice (two events that tell of the same
- * process) changes nothing.
+ * A callback may add processes (process_table_attach) but never takes one away, so a
+ * process stays valid while its changes are being told. Saying a thing twice (two
+ * events that tell of the same process) changes nothing.
  */
 #ifndef HAL_LINUX_PROCESS_TABLE_H
 #define HAL_LINUX_PROCESS_TABLE_H
@@ -60,7 +62,8 @@ struct process_table {
     uint64_t dropped;         /* changes not applied for want of memory */
 };
 
-/* process_table_init, process_table_finish - an empty table; nothing is told when it goes. */
+/* process_table_init, process_table_finish - an empty table; nothing is told when it
+ * goes. */
 void process_table_init(struct process_table *table, perf_notify *notify,
                         void *context);
 void process_table_finish(struct process_table *table);
@@ -80,13 +83,14 @@ struct perf_found {
 };
 
 /*
- * process_table_attach - begin with a process that runs already: tells its start and mappings.
+ * process_table_attach - begin with a process that runs already: tells its start and
+ * mappings.
  *
  *   time_ns  in: of what is told
  *   watcher    in: added to its watchers; may be NULL
  *
- * Records of it that are older than the reading say what was read, and change nothing; but an
- * end is an end.
+ * Records of it that are older than the reading say what was read, and change nothing;
+ * but an end is an end.
  *
  * Returns 0; -EEXIST if it is known (the watcher is added, nothing is told); -ENOMEM.
  */
@@ -100,15 +104,16 @@ int process_table_add_watcher(struct perf_process *process,
 /*
  * process_table_apply - apply a COMM, FORK, EXIT or MMAP2 record; others are ignored.
  *
- *   watcher  in: what watches through the event that wrote it; a process not known yet that runs a
+ *   watcher  in: what watches through the event that wrote it; a process not known yet
+ *            that runs a
  *          program begins with it. NULL: only known processes.
  */
 void process_table_apply(struct process_table *table, const struct perf_record *record,
                          struct perf_watcher *watcher);
 
 /*
- * process_table_resync - records were lost: bring a process's threads and mappings to what
- * they really are.
+ * process_table_resync - records were lost: bring a process's threads and mappings to
+ * what they really are.
  *
  *   tids      in: its threads as read now, at least one
  *   mappings  in: as read now; emptied
@@ -118,10 +123,11 @@ void process_table_resync(struct process_table *table, struct perf_process *proc
                           struct perf_mappings *mappings, uint64_t time_ns);
 
 /*
- * process_table_add_unreported - the process executed at an address that is in no mapping: add what
- * Linux does not report, such as code that mremap moved. Added are the mapping that has the
- * address and those that overlap none known. None is removed: records still to come may be older
- * than the reading, and hits in what is unmapped by now may be among them.
+ * process_table_add_unreported - the process executed at an address that is in no
+ * mapping: add what Linux does not report, such as code that mremap moved. Added are
+ * the mapping that has the address and those that overlap none known. None is removed:
+ * records still to come may be older than the reading, and hits in what is unmapped by
+ * now may be among them.
  *
  *   mappings  in: as read now; emptied
  */
@@ -130,7 +136,8 @@ void process_table_add_unreported(struct process_table *table,
                                   struct perf_mappings *mappings, uint64_t address,
                                   uint64_t time_ns);
 
-/* process_table_end - a process is gone, whatever its records said. It is not valid any more. */
+/* process_table_end - a process is gone, whatever its records said. It is not valid any
+ * more. */
 void process_table_end(struct process_table *table, struct perf_process *process,
                        uint64_t time_ns);
 

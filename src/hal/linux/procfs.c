@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/procfs.c - reads /proc whole, then parses text that nobody can change any more. */
+/* hal/linux/procfs.c - reads /proc whole, then parses text that nobody can change any
+ * more. */
 #include "hal/linux/procfs.h"
 
 #include <dirent.h>
@@ -13,10 +14,12 @@
 
 enum { READ_BYTES = 65536, PATH_BYTES = 64 };
 
-/* What changes meanwhile is read again: so often, and until so many entries have been read. */
+/* What changes meanwhile is read again: so often, and until so many entries have been
+ * read. */
 enum { READINGS_MAX = 100, ENTRIES_MAX = 20000 };
 
-/* The kernel's PF_EXITING: on its way out; it runs no program any more, and makes no other thread. */
+/* The kernel's PF_EXITING: on its way out; it runs no program any more, and makes no
+ * other thread. */
 enum { FLAG_EXITING = 4 };
 
 /* What /proc/PID/task/TID/stat tells of a thread. */
@@ -180,9 +183,10 @@ is_shortage(int result)
 }
 
 /*
- * Were these all threads of the process at one instant? A reading ends at a thread that ends while it is
- * there, or leaves one out, and then others are missing. But as many as the process had at an instant
- * behind the reading, all of which are still there after it, were all. Returns 1 if so, 0, or negative errno.
+ * Were these all threads of the process at one instant? A reading ends at a thread that
+ * ends while it is there, or leaves one out, and then others are missing. But as many
+ * as the process had at an instant behind the reading, all of which are still there
+ * after it, were all. Returns 1 if so, 0, or negative errno.
  */
 static int
 is_complete(DIR *directory, uint32_t pid, const struct perf_tids *tids, size_t first)
@@ -265,7 +269,8 @@ add_numbers(const char *text, struct perf_tids *pids)
     }
 }
 
-/* Those of one thread; nothing where the kernel cannot tell. Returns 0 or negative errno. */
+/* Those of one thread; nothing where the kernel cannot tell. Returns 0 or negative
+ * errno. */
 static int
 read_children(uint32_t pid, uint32_t tid, struct perf_tids *pids)
 {
@@ -410,7 +415,8 @@ perf_procfs_state(uint32_t pid, uint32_t tid)
     return read_stat(pid, tid, &stat) == 0 ? stat.state : 0;
 }
 
-/* Keep the threads that live. What tells of the end of one that is ending may have been told before. */
+/* Keep the threads that live. What tells of the end of one that is ending may have been
+ * told before. */
 static void
 drop_ending(uint32_t pid, struct perf_tids *tids)
 {
@@ -427,8 +433,8 @@ drop_ending(uint32_t pid, struct perf_tids *tids)
     tids->count = kept;
 }
 
-/* The mappings that one of these threads has; those that are ending go. Returns 0, 1 if none is left, or negative
- * errno. */
+/* The mappings that one of these threads has; those that are ending go. Returns 0, 1 if
+ * none is left, or negative errno. */
 static int
 read_mappings_of(uint32_t pid, struct perf_tids *tids, struct perf_mappings *mappings)
 {

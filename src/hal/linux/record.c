@@ -74,7 +74,8 @@ perf_sample_selector(const struct perf_event_header *sample, uint64_t *offset)
 {
     const struct perf_sample_registers *registers = sample_registers(sample);
 
-    /* In kernel mode the registers are those of the way in, not of what was interrupted. */
+    /* In kernel mode the registers are those of the way in, not of what was
+     * interrupted. */
     if (registers == NULL || registers->abi == PERF_SAMPLE_REGS_ABI_NONE ||
         (sample->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER) {
         *offset = 0;
@@ -185,7 +186,8 @@ parse_mmap2(struct body body, struct perf_record *record)
     record->base = map->base;
     record->length = map->length;
     record->file_offset = map->file_offset;
-    /* With a build-id these bytes hold that instead of the inode; we never ask for it. */
+    /* With a build-id these bytes hold that instead of the inode; we never ask for it.
+     */
     if ((record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) == 0) {
         record->device_major = map->device_major;
         record->device_minor = map->device_minor;

@@ -2,10 +2,10 @@
 /*
  * hal/linux/record.h - the kernel's records, checked and in one form.
  *
- * All events of the back end use one sample_type, but for user registers behind the sample, so
- * a sample begins in one form and every other record ends in the same trailer. Bytes are hostile:
- * whatever they say about lengths is checked against the record's own size, which the ring has
- * checked against the ring.
+ * All events of the back end use one sample_type, but for user registers behind the
+ * sample, so a sample begins in one form and every other record ends in the same
+ * trailer. Bytes are hostile: whatever they say about lengths is checked against the
+ * record's own size, which the ring has checked against the ring.
  */
 #ifndef HAL_LINUX_RECORD_H
 #define HAL_LINUX_RECORD_H
@@ -30,8 +30,8 @@ struct perf_sample {
 };
 _Static_assert(sizeof(struct perf_sample) == 40, "PERF_SAMPLE_LAYOUT without padding");
 
-/* Behind a sample whose event asked for user registers (PERF_SAMPLE_REGS_USER); an abi of
- * PERF_SAMPLE_REGS_ABI_NONE ends it. */
+/* Behind a sample whose event asked for user registers (PERF_SAMPLE_REGS_USER); an abi
+ * of PERF_SAMPLE_REGS_ABI_NONE ends it. */
 struct perf_sample_registers {
     uint64_t abi;
     uint64_t ip; /* as the processor has it: the offset in the code segment */
@@ -48,8 +48,8 @@ struct perf_trailer {
 };
 _Static_assert(sizeof(struct perf_trailer) == 24, "PERF_SAMPLE_LAYOUT without padding");
 
-/* A record that is no sample. Which members hold depends on type; name is NUL-terminated and
- * points into the record's bytes. */
+/* A record that is no sample. Which members hold depends on type; name is
+ * NUL-terminated and points into the record's bytes. */
 struct perf_record {
     uint32_t type; /* PERF_RECORD_... */
     uint16_t misc;
@@ -113,7 +113,8 @@ uint32_t perf_sample_selector(const struct perf_event_header *sample, uint64_t *
  *   bytes, size  as above
  *   record       out: complete, or untouched
  *
- * Returns 0; -EBADMSG if the record contradicts itself; -ENOTSUP if its type is of no interest.
+ * Returns 0; -EBADMSG if the record contradicts itself; -ENOTSUP if its type is of no
+ * interest.
  */
 int perf_record_parse(const void *bytes, size_t size, struct perf_record *record);
 

@@ -50,7 +50,8 @@ has_capability(void)
     return perf_refusal_holds(CAPABILITY_PERFMON);
 }
 
-/* The first user namespace maps all users to themselves; perf asks for capabilities there. */
+/* The first user namespace maps all users to themselves; perf asks for capabilities
+ * there. */
 bool
 perf_refusal_is_first_namespace(void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/linux/refusal.h - why the kernel refused, in words: which setting, and what would help.
+ * hal/linux/refusal.h - why the kernel refused, in words: which setting, and what would
+ * help.
  */
 #ifndef HAL_LINUX_REFUSAL_H
 #define HAL_LINUX_REFUSAL_H
@@ -31,11 +32,12 @@ void perf_refusal_explain(int error, enum perf_scope scope, char *reason,
 /* perf_refusal_can_monitor - has the caller CAP_PERFMON or CAP_SYS_ADMIN? */
 bool perf_refusal_can_monitor(void);
 
-/* perf_refusal_holds - has it a capability (a number of <linux/capability.h>), or CAP_SYS_ADMIN, in
- * whatever user namespace? */
+/* perf_refusal_holds - has it a capability (a number of <linux/capability.h>), or
+ * CAP_SYS_ADMIN, in whatever user namespace? */
 bool perf_refusal_holds(unsigned capability);
 
-/* perf_refusal_is_first_namespace - is its user namespace the one that capabilities count in? */
+/* perf_refusal_is_first_namespace - is its user namespace the one that capabilities
+ * count in? */
 bool perf_refusal_is_first_namespace(void);
 
 /* perf_refusal_is_filtered - does a seccomp filter look at its system calls? */

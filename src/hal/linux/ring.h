@@ -2,9 +2,10 @@
 /*
  * hal/linux/ring.h - one processor's ring of records.
  *
- * The kernel writes up to head, we read up to tail. Records are looked at in place; only one that
- * wraps round the end of the ring is copied. A record's bytes stay valid until the ring's tail is
- * published, so names in them may be used while the record is being handled.
+ * The kernel writes up to head, we read up to tail. Records are looked at in place;
+ * only one that wraps round the end of the ring is copied. A record's bytes stay valid
+ * until the ring's tail is published, so names in them may be used while the record is
+ * being handled.
  *
  * Invariant: tail <= head <= tail + size, tail and size multiples of 8.
  */
@@ -61,10 +62,12 @@ void perf_ring_unmap(struct perf_ring *ring);
 void perf_ring_over(struct perf_ring *ring, const void *data, uint64_t size,
                     uint8_t *scratch);
 
-/* perf_ring_update - see what the kernel has written up to now. Returns the bytes unread. */
+/* perf_ring_update - see what the kernel has written up to now. Returns the bytes
+ * unread. */
 uint64_t perf_ring_update(struct perf_ring *ring);
 
-/* perf_ring_is_filling - is so much unread that waiting for order might lose records? */
+/* perf_ring_is_filling - is so much unread that waiting for order might lose records?
+ */
 static inline bool
 perf_ring_is_filling(struct perf_ring *ring)
 {
@@ -78,8 +81,9 @@ void perf_ring_publish(struct perf_ring *ring);
 const struct perf_event_header *perf_ring_peek_slow(struct perf_ring *ring);
 
 /*
- * perf_ring_peek - the record at tail, whole and contiguous; NULL if there is none. A record
- * whose size cannot be makes all up to head unreadable: it is skipped and counted in corrupt.
+ * perf_ring_peek - the record at tail, whole and contiguous; NULL if there is none. A
+ * record whose size cannot be makes all up to head unreadable: it is skipped and
+ * counted in corrupt.
  */
 static inline const struct perf_event_header *
 perf_ring_peek(struct perf_ring *ring)

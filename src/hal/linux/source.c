@@ -280,7 +280,8 @@ name_uprobe(char *name, size_t size, const struct perf_uprobe *uprobe)
              uprobe->offset);
 }
 
-/* Find or make that of an instruction; uprobe is the new source's, or NULL is left there. */
+/* Find or make that of an instruction; uprobe is the new source's, or NULL is left
+ * there. */
 static int
 add_uprobe(struct perf_sources *sources, struct perf_uprobe **uprobe,
            struct perf_source **source)

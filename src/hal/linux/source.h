@@ -2,8 +2,9 @@
 /*
  * hal/linux/source.h - profile sources: which kernel event each is, and its limits.
  *
- * A fixed table, and behind it the sources made by name (breakpoints, raw events). Intervals are
- * in the source's unit; native values (periods, counts) are nanoseconds for PERF_UNIT_100NS.
+ * A fixed table, and behind it the sources made by name (breakpoints, raw events).
+ * Intervals are in the source's unit; native values (periods, counts) are nanoseconds
+ * for PERF_UNIT_100NS.
  */
 #ifndef HAL_LINUX_SOURCE_H
 #define HAL_LINUX_SOURCE_H
@@ -65,10 +66,12 @@ struct perf_source *perf_sources_find(const struct perf_sources *sources,
                                       KPROFILE_SOURCE number);
 
 /*
- * perf_sources_lookup - by name, NT name, "breakpoint:0xADDRESS", "raw:0xCONFIG" or "uprobe:IMAGE+OFFSET";
- * the latter three are made when they are first named. Case does not matter but in IMAGE.
+ * perf_sources_lookup - by name, NT name, "breakpoint:0xADDRESS", "raw:0xCONFIG" or
+ * "uprobe:IMAGE+OFFSET"; the latter three are made when they are first named. Case does
+ * not matter but in IMAGE.
  *
- * Returns 0; -EINVAL for a bad parameter; -ENOENT; -ENOMEM; -ENOSPC with no number left.
+ * Returns 0; -EINVAL for a bad parameter; -ENOENT; -ENOMEM; -ENOSPC with no number
+ * left.
  */
 int perf_sources_lookup(struct perf_sources *sources, const char *text,
                         struct perf_source **source);
@@ -80,13 +83,14 @@ void perf_source_set_interval(struct perf_source *source, uint64_t interval);
 uint64_t perf_source_period(const struct perf_source *source);
 
 /*
- * perf_source_answer - keep whether the kernel has a source: 0 or negative errno. A want of descriptors or
- * memory is no answer: until there is one the source passes for supported, and who starts it is told.
- * Returns whether it is supported.
+ * perf_source_answer - keep whether the kernel has a source: 0 or negative errno. A
+ * want of descriptors or memory is no answer: until there is one the source passes for
+ * supported, and who starts it is told. Returns whether it is supported.
  */
 bool perf_source_answer(struct perf_source *source, int result);
 
-/* perf_source_attr - what this source asks of perf_event_open; the rest of attr is kept. */
+/* perf_source_attr - what this source asks of perf_event_open; the rest of attr is
+ * kept. */
 void perf_source_attr(const struct perf_source *source, struct perf_event_attr *attr);
 
 #endif

@@ -54,8 +54,8 @@ perf_tally_close_period(struct perf_tally *tally, const struct perf_counts *open
     tally->throttled_ns = 0;
 }
 
-/* The kernel counts every record that found no room, of a mapping or a thread too: what is more
- * than the hits that could have been is none. */
+/* The kernel counts every record that found no room, of a mapping or a thread too: what
+ * is more than the hits that could have been is none. */
 static void
 limit_lost(struct perf_statistics *statistics, uint64_t rest)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/linux/status.h - what every back end over Linux's events answers the session and the core: negative
- * errno as NTSTATUS, sources, statistics.
+ * hal/linux/status.h - what every back end over Linux's events answers the session and
+ * the core: negative errno as NTSTATUS, sources, statistics.
  */
 #ifndef HAL_LINUX_STATUS_H
 #define HAL_LINUX_STATUS_H
@@ -18,7 +18,8 @@ NTSTATUS perf_status_of(int result);
 void perf_status_describe_source(const struct perf_source *source,
                                  HAL_SOURCE *information);
 
-/* perf_status_lookup_source, perf_status_next_source - see HAL_BACKEND.LookupSource and NextSource. */
+/* perf_status_lookup_source, perf_status_next_source - see HAL_BACKEND.LookupSource and
+ * NextSource. */
 NTSTATUS perf_status_lookup_source(struct perf_sources *sources, const char *text,
                                    KPROFILE_SOURCE *number);
 NTSTATUS perf_status_next_source(const struct perf_sources *sources, ULONG index,

@@ -19,8 +19,8 @@
 
 #define GROUP "ntprof"
 
-/* An event is in use until the kernel has let go of the last thread's: so often, so long
- * apart. */
+/* An event is in use until the kernel has let go of the last thread's: so often, so
+ * long apart. */
 enum { REMOVE_ATTEMPTS = 40, REMOVE_PAUSE_NS = 5000000 };
 
 /* Of uprobe_events, for what dead ones left. */

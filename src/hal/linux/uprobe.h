@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/linux/uprobe.h - events of the kernel's that count executions of an instruction of a
- * file.
+ * hal/linux/uprobe.h - events of the kernel's that count executions of an instruction
+ * of a file.
  *
- * A uprobe of the PMU of that name cannot be inherited: the target's fork fails. So an event
- * is made in uprobe_events of tracefs, which takes root, and counted as a tracepoint.
+ * A uprobe of the PMU of that name cannot be inherited: the target's fork fails. So an
+ * event is made in uprobe_events of tracefs, which takes root, and counted as a
+ * tracepoint.
  *
  * Events in tracefs outlive who made them. Their names tell the maker's process and pid
- * namespace: what dead ones left goes when the next is made. The kernel keeps what is in
- * use.
+ * namespace: what dead ones left goes when the next is made. The kernel keeps what is
+ * in use.
  */
 #ifndef HAL_LINUX_UPROBE_H
 #define HAL_LINUX_UPROBE_H
@@ -36,10 +37,10 @@ struct perf_uprobe *perf_uprobe_create(const char *image, size_t image_bytes,
  *   id      out: what perf_event_open takes as config of a tracepoint
  *   reason  out: why not, and what would help
  *
- * Returns 0 or negative errno; -EMFILE, -ENFILE and -ENOMEM are no answer for good. Until
- * perf_uprobe_tried the instruction is mapped into this process, so that opening the event
- * for it fails where the kernel cannot put a probe on that instruction. One that does not
- * work is removed then.
+ * Returns 0 or negative errno; -EMFILE, -ENFILE and -ENOMEM are no answer for good.
+ * Until perf_uprobe_tried the instruction is mapped into this process, so that opening
+ * the event for it fails where the kernel cannot put a probe on that instruction. One
+ * that does not work is removed then.
  */
 int perf_uprobe_make(struct perf_uprobe *uprobe, uint64_t *id, char *reason,
                      size_t reason_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/sim/clock.c - letting time pass: the next timer of any source on any processor expires, or the
- * next process acts, whichever is first.
+ * hal/sim/clock.c - letting time pass: the next timer of any source on any processor
+ * expires, or the next process acts, whichever is first.
  */
 #include "hal/sim/simp.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/sim/interrupt.c - what is started on each processor, and making an interrupt there.
+ * hal/sim/interrupt.c - what is started on each processor, and making an interrupt
+ * there.
  *
- * A processor's lock is its interrupt state: held while it handles an interrupt, so that taking it
- * waits for the one that is being handled.
+ * A processor's lock is its interrupt state: held while it handles an interrupt, so
+ * that taking it waits for the one that is being handled.
  */
 #include "hal/sim/simp.h"
 
@@ -193,7 +194,8 @@ sim_synchronize(struct sim *sim)
     }
 }
 
-/* Which lists an interrupt of this source in this process is for; 0: nobody asked for it. */
+/* Which lists an interrupt of this source in this process is for; 0: nobody asked for
+ * it. */
 static ULONG
 find_scope(const struct sim *sim, const struct sim_processor *processor, int row,
            const KE_HIT *where)

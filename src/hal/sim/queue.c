@@ -2,8 +2,8 @@
 /*
  * hal/sim/queue.c - what waits to be delivered, in order of time.
  *
- * Notifications always go through here, so that one that comes up within the callback of another is
- * told after it. Hits do so only if the machine has a queue.
+ * Notifications always go through here, so that one that comes up within the callback
+ * of another is told after it. Hits do so only if the machine has a queue.
  */
 #include "hal/sim/simp.h"
 

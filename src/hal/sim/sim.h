@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/sim/sim.h - a simulated machine that makes profile interrupts: processors, a clock,
- * processes with images, and program counters, all drawn from a seed. Same seed and same calls,
- * same trace.
+ * hal/sim/sim.h - a simulated machine that makes profile interrupts: processors, a
+ * clock, processes with images, and program counters, all drawn from a seed. Same seed
+ * and same calls, same trace.
  *
- * The back end (HalSimBackend) runs it by itself: each delivery is 10 ms of simulated time. Tests
- * hold it in their hands: step by step, or hit by hit.
+ * The back end (HalSimBackend) runs it by itself: each delivery is 10 ms of simulated
+ * time. Tests hold it in their hands: step by step, or hit by hit.
  *
- * Threads: sim_hit may be called by one thread for each processor, together with passive calls
- * (the HAL table) on one more, as long as nothing is queued or watched. All else is for one thread.
+ * Threads: sim_hit may be called by one thread for each processor, together with
+ * passive calls (the HAL table) on one more, as long as nothing is queued or watched.
+ * All else is for one thread.
  */
 #ifndef HAL_SIM_SIM_H
 #define HAL_SIM_SIM_H
@@ -22,18 +23,21 @@ struct sim_options {
     uint64_t seed;
     uint32_t processor_count; /* 64 */
     uint32_t
-        background_processes; /* 0: processes of nobody, run beside those watched or started */
-    uint32_t queue_records; /* 0: delivered at once; else kept, as in a ring of so many,
-                                      until Flush or Deliver; hits beyond are lost */
-    bool user_only;         /* no hits in kernel mode: they are excluded */
-    bool scripted;          /* what is watched forks, execs, maps and exits by itself */
+        /* 0: processes of nobody, run beside those watched or started */
+        background_processes;
+    /* 0: delivered at once; else kept, as in a ring of so many, until Flush or Deliver;
+     * hits beyond are lost */
+    uint32_t queue_records;
+    bool user_only; /* no hits in kernel mode: they are excluded */
+    bool scripted;  /* what is watched forks, execs, maps and exits by itself */
     void (*notify)(void *context, const ntprof_notification *notification);
     void *notify_context;
 };
 
 struct sim;
 
-/* sim_create - the core may still be uninitialised: it is not called yet. NULL without memory. */
+/* sim_create - the core may still be uninitialised: it is not called yet. NULL without
+ * memory. */
 struct sim *sim_create(const struct sim_options *options, struct _KE_SYSTEM *ke);
 void sim_delete(struct sim *sim);
 
@@ -43,19 +47,20 @@ HAL sim_hal(struct sim *sim);
 /*
  * sim_hit - one interrupt now, exactly here.
  *
- * It is made only if source was started or is watched on that processor, for this process or for
- * all (pid 0: the processor idles); then it is one interrupt for both lists. Returns the counters incremented; 0 if it was
- * not made, or queued.
+ * It is made only if source was started or is watched on that processor, for this
+ * process or for all (pid 0: the processor idles); then it is one interrupt for both
+ * lists. Returns the counters incremented; 0 if it was not made, or queued.
  */
 ULONG sim_hit(struct sim *sim, KPROFILE_SOURCE source, ULONG processor, uint64_t pid,
               uint64_t address);
 
-/* sim_hit_segment - the same in a code segment: address is linear, offset within the segment. */
+/* sim_hit_segment - the same in a code segment: address is linear, offset within the
+ * segment. */
 ULONG sim_hit_segment(struct sim *sim, KPROFILE_SOURCE source, ULONG processor,
                       uint64_t pid, uint64_t address, ULONG selector, uint64_t offset);
 
-/* sim_step - let the next so many timers of the machine expire; returns how many there were:
- * fewer only if no source is started any more. */
+/* sim_step - let the next so many timers of the machine expire; returns how many there
+ * were: fewer only if no source is started any more. */
 uint64_t sim_step(struct sim *sim, uint64_t timers);
 
 /* sim_run - let so much time pass. */
@@ -74,8 +79,8 @@ struct sim_image {
     char name[32];
 };
 
-/* What processes do. Those that are watched tell of it, in order. A process that the machine does
- * not know comes to be when it is started or watched. */
+/* What processes do. Those that are watched tell of it, in order. A process that the
+ * machine does not know comes to be when it is started or watched. */
 void sim_add_process(struct sim *sim, uint64_t pid);
 void sim_map(struct sim *sim, uint64_t pid, const struct sim_image *image);
 void sim_fork(struct sim *sim, uint64_t parent, uint64_t child);
@@ -96,10 +101,12 @@ struct sim_faults {
 };
 void sim_set_faults(struct sim *sim, const struct sim_faults *faults);
 
-/* sim_fail_start - StartProfileInterrupt fails, the nth time from now, with status; 0: never. */
+/* sim_fail_start - StartProfileInterrupt fails, the nth time from now, with status; 0:
+ * never. */
 void sim_fail_start(struct sim *sim, uint64_t nth, NTSTATUS status);
 
-/* sim_fail_begin - BeginProfileInterrupts fails with status from now on; STATUS_SUCCESS: no more. */
+/* sim_fail_begin - BeginProfileInterrupts fails with status from now on;
+ * STATUS_SUCCESS: no more. */
 void sim_fail_begin(struct sim *sim, NTSTATUS status);
 
 /* What has been started. */
@@ -109,7 +116,8 @@ uint64_t sim_started(const struct sim *sim);
 uint64_t sim_start_calls(const struct sim *sim);
 uint64_t sim_stop_calls(const struct sim *sim);
 
-/* sim_complaint - the first breach of the HAL contract (a source started twice, ...), or NULL. */
+/* sim_complaint - the first breach of the HAL contract (a source started twice, ...),
+ * or NULL. */
 const char *sim_complaint(const struct sim *sim);
 
 #endif

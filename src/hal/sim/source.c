@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/sim/source.c - the sources of the simulated machine: all of NT's, and ntprof's own. */
+/* hal/sim/source.c - the sources of the simulated machine: all of NT's, and ntprof's
+ * own. */
 #include "hal/sim/simp.h"
 
 #include <string.h>

@@ -172,7 +172,8 @@ sim_tell_newcomers(struct sim *sim)
     }
 }
 
-/* The first watch of all processes: those that are not watched yet come as newcomers. */
+/* The first watch of all processes: those that are not watched yet come as newcomers.
+ */
 static void
 announce_all(struct sim *sim)
 {

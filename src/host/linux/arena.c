@@ -258,8 +258,8 @@ pages_are_zero(const unsigned char *bytes, size_t count)
     return bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0;
 }
 
-/* Copy what we have ourselves into new, zeroed pages; those that would stay zero are not
- * touched. */
+/* Copy what we have ourselves into new, zeroed pages; those that would stay zero are
+ * not touched. */
 static void
 pages_put(char *to, const unsigned char *from, size_t bytes)
 {
@@ -290,8 +290,8 @@ pages_copy(char *to, uintptr_t from, size_t bytes)
     return 0;
 }
 
-/* The same of all that a range's alias has. Shared pages that nobody has used yet would be made by
- * reading them. */
+/* The same of all that a range's alias has. Shared pages that nobody has used yet would
+ * be made by reading them. */
 static int
 pages_copy_range(char *to, const struct host_range *range)
 {
@@ -392,8 +392,8 @@ range_make_alias(struct host_range *range, char *pages)
                          : pages_duplicate_locked(pages, range->bytes, &range->alias);
 }
 
-/* Everything but to put the pages in their place. What is copied through the alias, which
- * is resident, needs no other fault. */
+/* Everything but to put the pages in their place. What is copied through the alias,
+ * which is resident, needs no other fault. */
 static int
 splice_prepare(struct host_range *range, char **pages)
 {
@@ -873,7 +873,8 @@ range_part_from_parent(struct host_range *range)
     host_range_unlist(range);
 }
 
-/* Without memory the child goes on with the parent's pages. Sources are the parent's. */
+/* Without memory the child goes on with the parent's pages. Sources are the parent's.
+ */
 static void
 arena_leave_in_child(void)
 {

@@ -2,21 +2,24 @@
 /*
  * host/linux/held.c - pages of the caller that differences are added to.
  *
- * They are locked in memory, as NT locks a buffer. That also marks them: memory that the caller
- * maps at the same address later is not locked, so the kernel tells it from what was there at
- * the start, and no count ever goes into it. The question is MADV_COLD, which does nothing to
- * locked memory but to fail with EINVAL.
+ * They are locked in memory, as NT locks a buffer. That also marks them: memory that
+ * the caller maps at the same address later is not locked, so the kernel tells it from
+ * what was there at the start, and no count ever goes into it. The question is
+ * MADV_COLD, which does nothing to locked memory but to fail with EINVAL.
  *
- * Nothing can be told where the kernel does not know MADV_COLD (before 5.4), does not lock such
- * memory (of devices), or where the caller locks all that it maps (mlockall): there, the address
- * is all that is known. A caller that unlocks its pages takes them away as if it had unmapped
- * them. What it moves with mremap stays locked at its new place.
+ * Nothing can be told where the kernel does not know MADV_COLD (before 5.4), does not
+ * lock such memory (of devices), or where the caller locks all that it maps (mlockall):
+ * there, the address is all that is known. A caller that unlocks its pages takes them
+ * away as if it had unmapped them. What it moves with mremap stays locked at its new
+ * place.
  *
- * A hold that comes later locks what is there then. So a page knows which hold found memory that
- * had taken the place of other memory: to the holds before that one, it is gone.
+ * A hold that comes later locks what is there then. So a page knows which hold found
+ * memory that had taken the place of other memory: to the holds before that one, it is
+ * gone.
  *
- * Locks do not nest in Linux, so pages are counted here. Invariant, with the mutex of arena.c
- * held: the tree has exactly the pages that pieces of differences lie in, with their number.
+ * Locks do not nest in Linux, so pages are counted here. Invariant, with the mutex of
+ * arena.c held: the tree has exactly the pages that pieces of differences lie in, with
+ * their number.
  */
 #include "host/linux/linuxp.h"
 
@@ -136,7 +139,8 @@ page_remove(uintptr_t address)
     return ours;
 }
 
-/* The pages from first to behind; those that are ours are unlocked in one call a row. */
+/* The pages from first to behind; those that are ours are unlocked in one call a row.
+ */
 static void
 pages_remove(uintptr_t first, uintptr_t behind)
 {
@@ -163,8 +167,9 @@ page_of(uintptr_t address)
 }
 
 /*
- * The kernel does not say whether there was no memory or no more may be locked. What is there
- * after a failure may have been away before it, if another thread maps and unmaps it.
+ * The kernel does not say whether there was no memory or no more may be locked. What is
+ * there after a failure may have been away before it, if another thread maps and unmaps
+ * it.
  */
 static int
 pages_lock(uintptr_t first, uintptr_t behind)

@@ -14,16 +14,17 @@
 #include <stddef.h>
 
 /*
- * host_linux_prepare - have the host's locks taken and left around each fork, if that is not so
- * yet. A lock under which hosts are made must be taken before them: call this first, then
- * pthread_atfork. Any thread. Level: passive.
+ * host_linux_prepare - have the host's locks taken and left around each fork, if that
+ * is not so yet. A lock under which hosts are made must be taken before them: call this
+ * first, then pthread_atfork. Any thread. Level: passive.
  */
 void host_linux_prepare(void);
 
 /*
  * host_linux_create - fill Host with the services of this system.
  *
- * STATUS_INSUFFICIENT_RESOURCES  no memory, or no descriptor to ask for the processors with, as
+ * STATUS_INSUFFICIENT_RESOURCES no memory, or no descriptor to ask for the processors
+ * with, as
  *                                errno says; Host is untouched
  *
  * Any thread. Level: passive.
@@ -52,33 +53,34 @@ const struct host_linux_refusal *host_linux_refusal(const HOST *Host);
 void host_linux_forget_refusal(const HOST *Host);
 
 /*
- * host_page_source - where a session's counters must be, if a back end finds them nowhere else.
- * Any thread; take and map return 0 or negative errno. None of them may call the host.
+ * host_page_source - where a session's counters must be, if a back end finds them
+ * nowhere else. Any thread; take and map return 0 or negative errno. None of them may
+ * call the host.
  */
 struct host_page_source {
     void *context;
-    /* Zero, resident and mapped page by page; at a whole page if it is a page or more, and then
-     * of whole pages. */
+    /* Zero, resident and mapped page by page; at a whole page if it is a page or more,
+     * and then of whole pages. */
     int (*take)(void *context, size_t bytes, void **memory);
     /* What was taken; nobody counts in it or has another mapping of it. */
     void (*give)(void *context, void *memory, size_t bytes);
-    /* Another mapping of whole pages that were taken, with all of them in it. It may outlive
-     * the source. */
+    /* Another mapping of whole pages that were taken, with all of them in it. It may
+     * outlive the source. */
     int (*map)(void *context, const void *memory, size_t bytes, void **mapping);
 };
 
 /*
- * host_linux_use_pages - have all counters of Host's locks in pages of Source from now on; NULL:
- * of Source no more, which may go then. No MDL may be locked. Whole pages of a buffer are replaced
- * by such pages and are live; what else is counted in them is added to the caller's memory at each
- * flush.
+ * host_linux_use_pages - have all counters of Host's locks in pages of Source from now
+ * on; NULL: of Source no more, which may go then. No MDL may be locked. Whole pages of
+ * a buffer are replaced by such pages and are live; what else is counted in them is
+ * added to the caller's memory at each flush.
  */
 void host_linux_use_pages(HOST *Host, const struct host_page_source *Source);
 
 /*
- * host_linux_delete - give back what host_linux_create made. Every MDL must be unlocked by
- * then; Allocate'd memory and HOST_PROCESS references are the caller's to free. A Host of
- * zeros is allowed.
+ * host_linux_delete - give back what host_linux_create made. Every MDL must be unlocked
+ * by then; Allocate'd memory and HOST_PROCESS references are the caller's to free. A
+ * Host of zeros is allowed.
  */
 void host_linux_delete(HOST *Host);
 

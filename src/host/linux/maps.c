@@ -2,13 +2,14 @@
 /*
  * host/linux/maps.c - which mappings this process has.
  *
- * The kernel answers for one address by PROCMAP_QUERY, in time that grows with the logarithm of
- * their number. Where it does not (before 6.11, or refused by a sandbox), the text of
- * /proc/self/maps is read whole. The file is opened each time: a descriptor that stayed open
- * would be the program's to close, and would tell a forked child of its parent.
+ * The kernel answers for one address by PROCMAP_QUERY, in time that grows with the
+ * logarithm of their number. Where it does not (before 6.11, or refused by a sandbox),
+ * the text of /proc/self/maps is read whole. The file is opened each time: a descriptor
+ * that stayed open would be the program's to close, and would tell a forked child of
+ * its parent.
  *
- * The kernel gives each mapping as it is at that moment; those that other threads make or
- * remove meanwhile may be missing or stale, so users must check what they do by it.
+ * The kernel gives each mapping as it is at that moment; those that other threads make
+ * or remove meanwhile may be missing or stale, so users must check what they do by it.
  */
 #include "host/linux/linuxp.h"
 
@@ -23,8 +24,8 @@
 #include <unistd.h>
 
 /*
- * struct procmap_query of <linux/fs.h>, which headers before 6.11 lack. 64-bit members only, so
- * 32-bit programs have the same one.
+ * struct procmap_query of <linux/fs.h>, which headers before 6.11 lack. 64-bit members
+ * only, so 32-bit programs have the same one.
  */
 struct map_query {
     uint64_t size; /* of this structure */
@@ -174,7 +175,8 @@ maps_read_from(struct host_maps *maps, int descriptor)
     return error;
 }
 
-/* -ENOENT: there is nothing at the address or above. Others: the kernel does not tell. */
+/* -ENOENT: there is nothing at the address or above. Others: the kernel does not tell.
+ */
 static int
 query_mapping(int descriptor, struct map_query *query, char *name)
 {

@@ -2,8 +2,8 @@
 /*
  * host/linux/memory.c - our memory, and looking at the caller's.
  *
- * The caller's addresses are hostile and its other threads may unmap them at any time. So
- * the kernel does every access and reports the fault; no signal handler is involved.
+ * The caller's addresses are hostile and its other threads may unmap them at any time.
+ * So the kernel does every access and reports the fault; no signal handler is involved.
  */
 #include "host/linux/linuxp.h"
 
@@ -71,7 +71,8 @@ host_probe_for_write(void *Context, ULONG64 Address, SIZE_T Bytes)
                        host_status(error));
 }
 
-/* A whole copy, or -errno. The library's wrappers are left out: sanitizers check those. */
+/* A whole copy, or -errno. The library's wrappers are left out: sanitizers check those.
+ */
 static int
 memory_transfer(long number, void *own, uintptr_t address, size_t bytes)
 {
@@ -107,7 +108,8 @@ memory_pipe_piece(const int ends[2], uintptr_t to, uintptr_t from, size_t bytes)
     return (size_t)written == bytes ? 0 : -EFAULT;
 }
 
-/* For sandboxes that refuse process_vm_readv: the kernel faults in read and write too. */
+/* For sandboxes that refuse process_vm_readv: the kernel faults in read and write too.
+ */
 static int
 memory_pipe(uintptr_t to, uintptr_t from, size_t bytes)
 {
@@ -150,7 +152,8 @@ host_copy_to(uintptr_t to, const void *from, size_t bytes)
     const uintptr_t last = to + (bytes - 1);
     int error = 0;
 
-    /* A copy that faults in its second page has changed the first: look at all before. */
+    /* A copy that faults in its second page has changed the first: look at all before.
+     */
     if (bytes != 0 &&
         (to & ~(host_page_bytes() - 1)) != (last & ~(host_page_bytes() - 1))) {
         error = host_words_touch(to, last);

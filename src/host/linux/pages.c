@@ -94,7 +94,8 @@ lock_grow(struct host_lock *lock)
     return 0;
 }
 
-/* Adds a piece; one of differences grows the one before it. Takes over a lock of range. */
+/* Adds a piece; one of differences grows the one before it. Takes over a lock of range.
+ */
 static int
 lock_append(struct host_lock *lock, uintptr_t start, size_t bytes,
             struct host_range *range, bool live)
@@ -406,7 +407,8 @@ lock_fill(struct host_lock *lock, uintptr_t start, size_t bytes)
     int error = 0;
 
     if (!is_within_buffer(start, bytes)) {
-        /* Without /proc nothing is known of the memory, and differences serve it all. */
+        /* Without /proc nothing is known of the memory, and differences serve it all.
+         */
         if (host_maps_open(&maps, start) == -ENOMEM) {
             return -ENOMEM;
         }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host/linux/process.c - processes: is it there, is it still the same, may we look into it.
+ * host/linux/process.c - processes: is it there, is it still the same, may we look into
+ * it.
  *
  * A process is known by its pid and, as the Reference, the time at which it started, in
- * ticks since boot: a later user of the pid has a later time. A pidfd would say the same,
- * but a session may know thousands of processes and a program has 1024 descriptors. Without
- * /proc the time is 0, and a pid that is used again goes unnoticed.
+ * ticks since boot: a later user of the pid has a later time. A pidfd would say the
+ * same, but a session may know thousands of processes and a program has 1024
+ * descriptors. Without /proc the time is 0, and a pid that is used again goes
+ * unnoticed.
  *
  * The calling process itself needs no looking up.
  */
@@ -162,8 +164,8 @@ host_is_process_gone(void *Context, const HOST_PROCESS *Process)
 }
 
 /*
- * May the caller read that process, by the kernel's rules for ptrace? 0 or -errno; the maps
- * of a kernel thread or a zombie are empty and say nothing: -ENODATA.
+ * May the caller read that process, by the kernel's rules for ptrace? 0 or -errno; the
+ * maps of a kernel thread or a zombie are empty and say nothing: -ENODATA.
  */
 static int
 process_try_maps(pid_t pid)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * host/linux/processors.c - processors that are online, in groups of 64: processor n is
- * number n % 64 of group n / 64. Where KAFFINITY has 32 bits, those numbered 32 and up in a
- * group cannot be named.
+ * number n % 64 of group n / 64. Where KAFFINITY has 32 bits, those numbered 32 and up
+ * in a group cannot be named.
  *
- * Processors come and go, and the file that tells costs tens of microseconds: it is read at
- * most every 100 ms.
+ * Processors come and go, and the file that tells costs tens of microseconds: it is
+ * read at most every 100 ms.
  */
 #include "host/linux/linuxp.h"
 
@@ -140,7 +140,8 @@ processors_from_affinity(struct host_processors *processors)
     }
     for (long byte = 0; byte < got; byte++) {
         for (unsigned int bit = 0; bit < 8; bit++) {
-            /* Words of the mask are long; bytes of it follow so on little-endian alone. */
+            /* Words of the mask are long; bytes of it follow so on little-endian alone.
+             */
             const unsigned long word_byte =
                 __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
                     ? (unsigned long)byte
@@ -183,7 +184,8 @@ host_processors_refresh(struct host_processors *processors)
     if (result >= 0) {
         result = host_processors_parse(text, processors);
     }
-    /* The affinity may be a few of them: it stands in only where the file cannot be had at all. */
+    /* The affinity may be a few of them: it stands in only where the file cannot be had
+     * at all. */
     if (result < 0 && !host_is_shortage((int)result)) {
         result = processors_from_affinity(processors);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host/linux/rights.c - what the caller may measure. Capabilities, sysctls, security modules
- * and sandboxes all have a say, so the kernel is asked by trying; nothing is remembered,
- * because a program may drop rights at any time.
+ * host/linux/rights.c - what the caller may measure. Capabilities, sysctls, security
+ * modules and sandboxes all have a say, so the kernel is asked by trying; nothing is
+ * remembered, because a program may drop rights at any time.
  */
 #include "host/linux/linuxp.h"
 

@@ -2,13 +2,14 @@
 /*
  * host/linux/spare.c - private pages of the caller's, made before they are needed.
  *
- * A profile of one page gives one back at each stop. Made one by one, each takes a call of
- * the kernel's and a fault; so some are made at once, and those that are left wait for
- * other stops. (MREMAP_DONTUNMAP would do with one page for all stops, but meets a limit of
- * memory only when the caller's page has gone already.)
+ * A profile of one page gives one back at each stop. Made one by one, each takes a call
+ * of the kernel's and a fault; so some are made at once, and those that are left wait
+ * for other stops. (MREMAP_DONTUNMAP would do with one page for all stops, but meets a
+ * limit of memory only when the caller's page has gone already.)
  *
  * Invariant, with the mutex of arena.c held: at spares are spare_count pages of one
- * mapping, all zero. The last one goes first: the kernel need not cut the mapping in two.
+ * mapping, all zero. The last one goes first: the kernel need not cut the mapping in
+ * two.
  */
 #include "host/linux/linuxp.h"
 

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host/linux/table.c - the host table of a Linux process, and where its address space ends.
+ * host/linux/table.c - the host table of a Linux process, and where its address space
+ * ends.
  *
- * Limits: the end of user space is Linux's, not Windows's, because memory of a Linux program
- * can be right below it (the stack, where addresses are not randomised).
+ * Limits: the end of user space is Linux's, not Windows's, because memory of a Linux
+ * program can be right below it (the stack, where addresses are not randomised).
  *
- *   x86-64   47 bits less a page; kernel: the upper half. With 5-level paging programs get
- *            higher addresses only by asking for them; such memory is not taken as theirs.
- *   arm64    48 bits each; fewer where the kernel has fewer: probes then find no memory.
+ *   x86-64   47 bits less a page; kernel: the upper half. With 5-level paging programs
+ *            get higher addresses only by asking for them; such memory is not taken as
+ *            theirs.
+ *   arm64    48 bits each; fewer where the kernel has fewer: probes then find no
+ *            memory.
  *   64 bits  otherwise: the halves of the address space.
- *   32 bits  3 GB of user space; nearly all 4 GB under a 64-bit kernel, whose own addresses
- *            are then out of reach.
+ *   32 bits  3 GB of user space; nearly all 4 GB under a 64-bit kernel, whose own
+ *            addresses are then out of reach.
  */
 #include "host/linux/linuxp.h"
 

@@ -2,9 +2,9 @@
 /*
  * host/linux/used.c - which pages of a buffer may hold counts.
  *
- * mincore tells of shared pages whether they exist, whoever made them through which mapping.
- * It does not tell of pages that were swapped out: while anything is, each page may hold
- * counts, as it does when the kernel does not say.
+ * mincore tells of shared pages whether they exist, whoever made them through which
+ * mapping. It does not tell of pages that were swapped out: while anything is, each
+ * page may hold counts, as it does when the kernel does not say.
  */
 #include "host/linux/linuxp.h"
 

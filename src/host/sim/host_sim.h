@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host/sim/host_sim.h - a simulated host for tests and for embedding experiments: a HOST_TABLE
- * over memory, processes, processors and rights that a test makes as it likes.
+ * host/sim/host_sim.h - a simulated host for tests and for embedding experiments: a
+ * HOST_TABLE over memory, processes, processors and rights that a test makes as it
+ * likes.
  *
- * Addresses of the caller are numbers of the simulated machine; regions made with host_sim_map
- * give them memory. Every allocation, lock, mapping and open process is counted, and every
- * wrong use of the table (a free of the wrong size, an unlock while mapped, ...) is remembered:
- * host_sim_complaint. Any call that can fail can be made to.
+ * Addresses of the caller are numbers of the simulated machine; regions made with
+ * host_sim_map give them memory. Every allocation, lock, mapping and open process is
+ * counted, and every wrong use of the table (a free of the wrong size, an unlock while
+ * mapped, ...) is remembered: host_sim_complaint. Any call that can fail can be made
+ * to.
  *
- * Not part of libntprof. Not thread-safe, as the contract has it; MappedSystemVa is plain memory that
- * any thread may count in.
+ * Not part of libntprof. Not thread-safe, as the contract has it; MappedSystemVa is
+ * plain memory that any thread may count in.
  */
 #ifndef HOST_SIM_HOST_SIM_H
 #define HOST_SIM_HOST_SIM_H
@@ -57,8 +59,8 @@ void host_sim_delete(struct host_sim *sim);
 /* host_sim_host - the host to give to the core; valid until host_sim_delete. */
 HOST host_sim_host(struct host_sim *sim);
 
-/* Rights: the caller has the privilege and is not restricted until told otherwise; rules is a sum
- * of HOST_RESTRICTED_.... */
+/* Rights: the caller has the privilege and is not restricted until told otherwise;
+ * rules is a sum of HOST_RESTRICTED_.... */
 void host_sim_set_privilege(struct host_sim *sim, bool held);
 void host_sim_set_restricted(struct host_sim *sim, uint32_t rules);
 
@@ -72,8 +74,8 @@ void host_sim_set_current_group(struct host_sim *sim, uint16_t group);
  *   address  in: a multiple of the page size
  *   bytes    in: rounded up to whole pages; untouched pages cost nothing
  *
- * Returns the memory behind it, zeroed, with guards before and after; NULL if there is none or
- * something is mapped there.
+ * Returns the memory behind it, zeroed, with guards before and after; NULL if there is
+ * none or something is mapped there.
  */
 void *host_sim_map(struct host_sim *sim, uint64_t address, uint64_t bytes);
 
@@ -81,8 +83,8 @@ void *host_sim_map(struct host_sim *sim, uint64_t address, uint64_t bytes);
 void host_sim_protect(struct host_sim *sim, uint64_t address, uint64_t bytes,
                       enum host_sim_page rights);
 
-/* host_sim_unmap - the caller unmaps the region at address; what is locked there stays mapped for
- * the core. */
+/* host_sim_unmap - the caller unmaps the region at address; what is locked there stays
+ * mapped for the core. */
 void host_sim_unmap(struct host_sim *sim, uint64_t address);
 
 /* host_sim_at - the memory behind [address, address + bytes) of one region, or NULL. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host/sim/lock.c - locking and mapping counter buffers. A buffer must lie in one region; its system
- * address is the region's memory, which stays until the host is deleted.
+ * host/sim/lock.c - locking and mapping counter buffers. A buffer must lie in one
+ * region; its system address is the region's memory, which stays until the host is
+ * deleted.
  */
 #include "host/sim/host_simp.h"
 

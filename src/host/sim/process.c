@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* host/sim/process.c - processes: each life of a pid is one, with a number that is its pidfd. */
+/* host/sim/process.c - processes: each life of a pid is one, with a number that is its
+ * pidfd. */
 #include "host/sim/host_simp.h"
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * caller_library.c - a library whose constructor calls the library's own slot CALLS times, before
- * dlopen returns. Built several times with different CALLS and the same layout.
+ * caller_library.c - a library whose constructor calls the library's own slot CALLS
+ * times, before dlopen returns. Built several times with different CALLS and the same
+ * layout.
  */
 #include <stdint.h>
 

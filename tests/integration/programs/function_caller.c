@@ -4,9 +4,9 @@
  *
  * usage: function_caller CALLS [THREADS [wait]]
  *
- * CALLS in the main thread. With THREADS, as many in each of them, in a forked child, and
- * in what that becomes by exec. With wait it prints a line first, and begins when its input
- * ends.
+ * CALLS in the main thread. With THREADS, as many in each of them, in a forked child,
+ * and in what that becomes by exec. With wait it prints a line first, and begins when
+ * its input ends.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hot_library.c - a library that is busy in its constructor, before dlopen has returned. */
+/* hot_library.c - a library that is busy in its constructor, before dlopen has
+ * returned. */
 #include <stdint.h>
 
 static volatile uint64_t sink;

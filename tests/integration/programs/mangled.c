@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* mangled.c - busy functions with the names that C++ and both of Rust's schemes make. */
+/* mangled.c - busy functions with the names that C++ and both of Rust's schemes make.
+ */
 #include <stdint.h>
 
 static volatile uint64_t sink;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many_threads.c - eight threads, each with a function of its own, each making short-lived threads
- * that share another. Ends after 1600 milliseconds of processor time.
+ * many_threads.c - eight threads, each with a function of its own, each making
+ * short-lived threads that share another. Ends after 1600 milliseconds of processor
+ * time.
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page_caller.c - a command that makes code at a fixed address and calls its first slot.
+ * page_caller.c - a command that makes code at a fixed address and calls its first
+ * slot.
  *
- * usage: page_caller ADDRESS CALLS [BYTES] (hexadecimal, decimal). The bytes of a slot come on standard
- * input, one page of them. Of more BYTES, whole pages, the last page has them too, and its first slot is
- * called as often.
+ * usage: page_caller ADDRESS CALLS [BYTES] (hexadecimal, decimal). The bytes of a slot
+ * come on standard input, one page of them. Of more BYTES, whole pages, the last page
+ * has them too, and its first slot is called as often.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * places.c - small functions that call each other, until it has used so many milliseconds of
- * processor time. What runs when depends on pseudo-random numbers, so no timer stays in step.
+ * places.c - small functions that call each other, until it has used so many
+ * milliseconds of processor time. What runs when depends on pseudo-random numbers, so
+ * no timer stays in step.
  *
- * usage: places MILLISECONDS. tests/integration/command_places.py builds it with each compiler.
+ * usage: places MILLISECONDS. tests/integration/command_places.py builds it with each
+ * compiler.
  */
 #include <stdint.h>
 #include <stdlib.h>

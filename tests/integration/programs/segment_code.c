@@ -2,9 +2,9 @@
 /*
  * segment_code.c - see segment_code.h.
  *
- * The way there is a far return, the way back a far jump to 64-bit code, which must lie below 4 GB.
- * Nothing is pushed in between, so the stack pointer may have any value meanwhile; r14 and r15 are
- * out of reach of such code and keep theirs.
+ * The way there is a far return, the way back a far jump to 64-bit code, which must lie
+ * below 4 GB. Nothing is pushed in between, so the stack pointer may have any value
+ * meanwhile; r14 and r15 are out of reach of such code and keep theirs.
  */
 #include "segment_code.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* segments.c - a program with 32-bit and 16-bit code in segments of its own, told what to run by
- * the words of segment_code.h. */
+/* segments.c - a program with 32-bit and 16-bit code in segments of its own, told what
+ * to run by the words of segment_code.h. */
 #include "segment_code.h"
 
 #include <pthread.h>

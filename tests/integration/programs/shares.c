@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shares.c - a single thread that does three units of work in one function for each unit in
- * another, until it has used so many milliseconds of processor time.
+ * shares.c - a single thread that does three units of work in one function for each
+ * unit in another, until it has used so many milliseconds of processor time.
  *
- * usage: shares MILLISECONDS. Built again with PREFIX wrong_, it is a namesake with other names.
+ * usage: shares MILLISECONDS. Built again with PREFIX wrong_, it is a namesake with
+ * other names.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes to instructions: what both decoders do with bytes that they do not know, and where jumps lead. */
+/* Bytes to instructions: what both decoders do with bytes that they do not know, and
+ * where jumps lead. */
 #include "fixture.h"
 
 #include "annotate/decode.h"
@@ -131,7 +132,8 @@ objdump__not_there__told(void **state)
 static void
 misread_instructions__of_capstone__not_told_as_others(void **state)
 {
-    /* rdpid %rax; tpause %eax; rdseed %eax; mfence: the first two were named after the last two. */
+    /* rdpid %rax; tpause %eax; rdseed %eax; mfence: the first two were named after the
+     * last two. */
     static const unsigned char bytes[] = {0xf3, 0x0f, 0xc7, 0xf8, 0x66, 0x0f, 0xae,
                                           0xf0, 0x0f, 0xc7, 0xf8, 0x0f, 0xae, 0xf0};
     static const uint64_t sync[] = {0, 4, 8, 11};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The model: which hits are at which instruction and source line. The sample (sample.S) is the first
- * argument, one with another build-id the second; the source is where they were compiled.
+ * The model: which hits are at which instruction and source line. The sample (sample.S)
+ * is the first argument, one with another build-id the second; the source is where they
+ * were compiled.
  */
 #include "fixture.h"
 
@@ -312,7 +313,8 @@ bucket_of_two_lines__source__shared(void **state)
     struct listing listing;
 
     (void)state;
-    /* [0x401004, 0x401008) has code of lines 9 and 11; [0x40100c, 0x401010) of 13, 14 and 15. */
+    /* [0x401004, 0x401008) has code of lines 9 and 11; [0x40100c, 0x401010) of 13, 14
+     * and 15. */
     fixture_hits(made.profile, made.image, 0x401004, made.work, 9, 0, 40);
     list(made.profile, "work", LISTING_SOURCE_ONLY, &listing);
     line = fixture_line(&listing, 9);
@@ -322,7 +324,8 @@ bucket_of_two_lines__source__shared(void **state)
     profile_delete(made.profile);
 }
 
-/* A hit of an inlined line stands at that and at the call, and is one hit all the same. */
+/* A hit of an inlined line stands at that and at the call, and is one hit all the same.
+ */
 static void
 inlined_code__at_two_lines_shown__one_hit_of_what_shares_are_of(void **state)
 {

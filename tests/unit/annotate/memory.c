@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c - every allocation fails in turn: a listing says so, or has less to show, but loses no hit in
- * silence. The build with sanitizers sees to it that nothing leaks. The sample is the argument.
+ * memory.c - every allocation fails in turn: a listing says so, or has less to show,
+ * but loses no hit in silence. The build with sanitizers sees to it that nothing leaks.
+ * The sample is the argument.
  *
- * Linked with --wrap for malloc, calloc, realloc and reallocarray, for our own code alone.
+ * Linked with --wrap for malloc, calloc, realloc and reallocarray, for our own code
+ * alone.
  */
 #include "fixture.h"
 

@@ -2,7 +2,8 @@
 /* What SYMBOL, FILE:LINE and IMAGE+OFFSET find in a profile. */
 #include "fixture.h"
 
-/* Two libraries with a function of one name, a method, and a function that is inlined. */
+/* Two libraries with a function of one name, a method, and a function that is inlined.
+ */
 static struct profile *
 make(void)
 {
@@ -148,7 +149,8 @@ symbol__templates_and_their_like__found_by_bare_name(void **state)
     }
 }
 
-/* Types of results and arguments, and half a name, are no names; nor do brackets without an end matter. */
+/* Types of results and arguments, and half a name, are no names; nor do brackets
+ * without an end matter. */
 static void
 symbol__what_stands_around_a_name__not_found(void **state)
 {

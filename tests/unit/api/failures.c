@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * failures.c - a whole session on real perf events, with each allocation and each host call made to
- * fail in turn: no call crashes, failures leave outputs alone, and nothing stays open.
+ * failures.c - a whole session on real perf events, with each allocation and each host
+ * call made to fail in turn: no call crashes, failures leave outputs alone, and nothing
+ * stays open.
  *
  * Linked with --wrap for the calls below, which reaches our own objects alone.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a caller sees when a defect of an old version has stopped the simulated NT: every call's status,
- * the session's facts, one line in the log, and a page behind the counters that nothing wrote to.
+ * What a caller sees when a defect of an old version has stopped the simulated NT:
+ * every call's status, the session's facts, one line in the log, and a page behind the
+ * counters that nothing wrote to.
  */
 #include "api/api.h"
 #include "hal/sim/sim.h"
@@ -86,7 +87,8 @@ start_profile(ULONG *counter)
     assert_int_equal(NtStartProfile(profile), STATUS_SUCCESS);
 }
 
-/* Execution found so far from the region's beginning. Returns the counters incremented. */
+/* Execution found so far from the region's beginning. Returns the counters incremented.
+ */
 static ULONG
 hit(ULONG offset)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The Nt entry points: names, the arguments of NtOpenProcess, and the type Profile, in a session
- * of its own on the simulated machine's back end. */
+/* The Nt entry points: names, the arguments of NtOpenProcess, and the type Profile, in
+ * a session of its own on the simulated machine's back end. */
 #include "api/api.h"
 
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* NtDuplicateObject and NtQueryObject on real memory, in a session of its own on the simulated
- * machine's back end: every status in order, and what a caller's memory holds afterwards. */
+/* NtDuplicateObject and NtQueryObject on real memory, in a session of its own on the
+ * simulated machine's back end: every status in order, and what a caller's memory holds
+ * afterwards. */
 #include "api/api.h"
 
 #include <setjmp.h>

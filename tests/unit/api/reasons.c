@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reasons.c - every refusal whose status does not tell the reason has words: what failed, on what, why,
- * what would help.
+ * reasons.c - every refusal whose status does not tell the reason has words: what
+ * failed, on what, why, what would help.
  */
 #include "api/api.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions: what ntprof_session_error says and when, and the default session over fork. */
+/* Sessions: what ntprof_session_error says and when, and the default session over fork.
+ */
 #include "api/api.h"
 
 #include <setjmp.h>
@@ -143,7 +144,8 @@ error__after_a_call_that_works__still_there(void **state)
     close_simulated(session);
 }
 
-/* Arguments are looked at before the session is: that failure has a reason of its own. */
+/* Arguments are looked at before the session is: that failure has a reason of its own.
+ */
 static void
 error__of_a_call_with_bad_arguments__not_that_before(void **state)
 {
@@ -198,7 +200,8 @@ error__session_of_the_parent__says_so(void **state)
     close_simulated(session);
 }
 
-/* 0: as it should be, or rights cannot be dropped, or the machine lets everyone measure. */
+/* 0: as it should be, or rights cannot be dropped, or the machine lets everyone
+ * measure. */
 static int
 set_interval_without_privilege(void)
 {
@@ -247,8 +250,8 @@ open_default(void *argument)
     return NULL;
 }
 
-/* In a process that has not used the library yet: forks while a thread opens the default
- * session, and ends as its child does, which makes a call of its own. */
+/* In a process that has not used the library yet: forks while a thread opens the
+ * default session, and ends as its child does, which makes a call of its own. */
 static void
 fork_while_opening(int delay)
 {

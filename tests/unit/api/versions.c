@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A session's version and word size: what may be asked for, and which calls there are then. */
+/* A session's version and word size: what may be asked for, and which calls there are
+ * then. */
 #include "api/api.h"
 #include "ex/version.h"
 
@@ -342,7 +343,8 @@ calls_of_310__in_310_and_350__work_and_the_present_ones_do_not(void **state)
     }
 }
 
-/* rules: create-310, interval-310, create-handle-pointer, query-pointer, query-alignment */
+/* rules: create-310, interval-310, create-handle-pointer, query-pointer,
+ * query-alignment */
 static void
 calls_of_310__bad_arguments__as_the_present_ones(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel.c - making maps and programs where the kernel refuses some of it: a reason with a name, and
- * nothing left. Other kernels are simulated by a bpf() that lacks what they lack.
+ * kernel.c - making maps and programs where the kernel refuses some of it: a reason
+ * with a name, and nothing left. Other kernels are simulated by a bpf() that lacks what
+ * they lack.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.c - the back end with the core's kernel profiles on the running kernel: hits of breakpoints, which are
- * exact. Root, or whoever has CAP_BPF and CAP_PERFMON.
+ * live.c - the back end with the core's kernel profiles on the running kernel: hits of
+ * breakpoints, which are exact. Root, or whoever has CAP_BPF and CAP_PERFMON.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -192,7 +192,8 @@ map__pages_that_were_taken__the_same_memory(void **state)
     close_pools(&fixture);
 }
 
-/* Each pool costs a wait for the kernel's readers. What is given back serves again without. */
+/* Each pool costs a wait for the kernel's readers. What is given back serves again
+ * without. */
 static void
 take__thousands_of_pages_and_pieces__few_pools_and_none_the_second_time(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refusals.c - the whole back end over kernels that refuse some of what it asks: each refusal has a name
- * and a remedy, which `ntprof doctor` tells, and nothing is left. And what it asks is what 5.15 has.
+ * refusals.c - the whole back end over kernels that refuse some of what it asks: each
+ * refusal has a name and a remedy, which `ntprof doctor` tells, and nothing is left.
+ * And what it asks is what 5.15 has.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -323,7 +324,8 @@ create__kernel_without_a_function__says_which(void **state)
     assert_says(refusal.remedy, "5.15");
 }
 
-/* The last function, type of map and program that 5.15 has, and the flags of maps that are used. */
+/* The last function, type of map and program that 5.15 has, and the flags of maps that
+ * are used. */
 enum {
     LAST_FUNCTION = BPF_FUNC_task_pt_regs,
     LAST_MAP_TYPE = BPF_MAP_TYPE_TASK_STORAGE,
@@ -333,7 +335,8 @@ enum {
 
 static uint32_t programs_seen;
 
-/* What clang has only made since 6.6 runs it: far jumps, loads with a sign, signed division. */
+/* What clang has only made since 6.6 runs it: far jumps, loads with a sign, signed
+ * division. */
 static bool
 is_newer_than_5_15(const struct bpf_insn *instruction)
 {
@@ -394,7 +397,8 @@ create__what_is_asked_for__is_there_in_5_15(void **state)
 
 /* ---- kernels without types of their own ---- */
 
-/* Of an instruction that names something: not one of the kernel's types, variables or functions. */
+/* Of an instruction that names something: not one of the kernel's types, variables or
+ * functions. */
 static void
 assert_names_nothing_of_the_kernels(const struct bpf_insn *instruction)
 {
@@ -408,7 +412,8 @@ assert_names_nothing_of_the_kernels(const struct bpf_insn *instruction)
     }
 }
 
-/* What CONFIG_DEBUG_INFO_BTF gives, and a libbpf would look for, is asked for in none of these. */
+/* What CONFIG_DEBUG_INFO_BTF gives, and a libbpf would look for, is asked for in none
+ * of these. */
 static long
 call_without_types(int command, union bpf_attr *attr, size_t bytes)
 {
@@ -456,7 +461,8 @@ create__kernel_without_types__nothing_of_them_is_asked_for(void **state)
     assert_true(programs_seen >= 3);
 }
 
-/* Older verifiers prune less, and a session that opens waits for it: far below the limit, please. */
+/* Older verifiers prune less, and a session that opens waits for it: far below the
+ * limit, please. */
 enum { VERIFIER_LIMIT = 1000000, PROCESSED_MOST = VERIFIER_LIMIT / 20 };
 
 static long

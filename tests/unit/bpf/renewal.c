@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * renewal.c - events of processors that go away and come back. The kernel stops such an event for good:
- * here it is stopped by ioctl, and a processor that is away is a bpf() that refuses to attach.
+ * renewal.c - events of processors that go away and come back. The kernel stops such an
+ * event for good: here it is stopped by ioctl, and a processor that is away is a bpf()
+ * that refuses to attach.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +42,8 @@ call_unless_away(int command, union bpf_attr *attr, size_t bytes)
                : bpf_call_kernel(command, attr, bytes);
 }
 
-/* A function that does nothing, and the rest of its page; tests call a copy, which is theirs alone. */
+/* A function that does nothing, and the rest of its page; tests call a copy, which is
+ * theirs alone. */
 extern const char renewal_place[];
 
 __asm__(".pushsection .text\n"
@@ -119,7 +121,8 @@ event_of_source(void)
     return &fixture.bpf->slots[0].events[fixture.processor];
 }
 
-/* Calls, and asserts how many hits there are by now. No profile is started: all are outside. */
+/* Calls, and asserts how many hits there are by now. No profile is started: all are
+ * outside. */
 static void
 call_to_have(int calls, uint64_t hits)
 {
@@ -140,7 +143,8 @@ stop_as_the_kernel(void)
     assert_int_equal(ioctl(event_of_source()->fd, PERF_EVENT_IOC_DISABLE, 0), 0);
 }
 
-/* A first look finds how long the event ran; a second one, that it has not run since. */
+/* A first look finds how long the event ran; a second one, that it has not run since.
+ */
 static void
 renew_twice(void)
 {
@@ -220,7 +224,8 @@ renew__processor_still_away__tried_again(void **state)
     assert_int_equal(settle(8).events, 8);
 }
 
-/* A directory of cgroups that events know: the root, in which all runs; -1: none is mounted. */
+/* A directory of cgroups that events know: the root, in which all runs; -1: none is
+ * mounted. */
 static int
 open_root_cgroup(void)
 {

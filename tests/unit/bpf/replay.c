@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replay.c - the BPF program beside the host's counting routine: two cores with the same profiles, one
- * hit after the other told to both, and every counter and every book must be the same.
+ * replay.c - the BPF program beside the host's counting routine: two cores with the
+ * same profiles, one hit after the other told to both, and every counter and every book
+ * must be the same.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -821,7 +822,8 @@ profiles__of_more_processors_than_a_word__only_their_own(void **state)
 
 /* ---- recorded hits ---- */
 
-/* The hits of a real machine: tests/unit/bpf/hits.txt. Profiles lie over pages that were hit. */
+/* The hits of a real machine: tests/unit/bpf/hits.txt. Profiles lie over pages that
+ * were hit. */
 static void
 hits__recorded__counted_as_by_the_host(void **state)
 {

@@ -120,8 +120,8 @@ take__all_places_others__none(void **state)
     assert_non_null(bpf_table_take(table, 10, &fresh));
 }
 
-/* As of processes that were forked one after the other, at times that are as many processes apart as there
- * are places. */
+/* As of processes that were forked one after the other, at times that are as many
+ * processes apart as there are places. */
 static void
 take__runs_of_numbers_that_fall_together__all_have_places(void **state)
 {

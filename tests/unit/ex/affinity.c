@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which processors a profile is for: what create accepts, and where start has the HAL interrupt.
- * nt.md 1, 2.2 (7).
+ * Which processors a profile is for: what create accepts, and where start has the HAL
+ * interrupt. nt.md 1, 2.2 (7).
  */
 #include <setjmp.h>
 #include <stdarg.h>

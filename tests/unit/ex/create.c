@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NtCreateProfileEx by the newest rules: each check of nt.md 2.2 on both sides of its boundary, and
- * every two faults at once, which pins the order.
+ * NtCreateProfileEx by the newest rules: each check of nt.md 2.2 on both sides of its
+ * boundary, and every two faults at once, which pins the order.
  *
- * The machine's user space ends at 0x7FFEFFFF and its kernel begins at 0x80000000, so that a
- * region can begin in one and reach into the other.
+ * The machine's user space ends at 0x7FFEFFFF and its kernel begins at 0x80000000, so
+ * that a region can begin in one and reach into the other.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,7 +65,8 @@ teardown(void **state)
     return 0;
 }
 
-/* 16 buckets of 16 KB that begin in user space and end in the kernel's, for one process. */
+/* 16 buckets of 16 KB that begin in user space and end in the kernel's, for one
+ * process. */
 static EX_CREATE_PROFILE
 sound_request(void)
 {
@@ -105,7 +106,8 @@ check_handle_untouched(uint64_t address)
     }
 }
 
-/* Makes the call. On success the profile is closed again; on failure nothing may be left. */
+/* Makes the call. On success the profile is closed again; on failure nothing may be
+ * left. */
 static NTSTATUS
 try_create(const EX_CREATE_PROFILE *request)
 {
@@ -612,7 +614,8 @@ create__buffer__aligned_writable_user_memory(void **state)
     }
 }
 
-/* Any single page that cannot be written, whether or not a counter that is needed lies there. */
+/* Any single page that cannot be written, whether or not a counter that is needed lies
+ * there. */
 /* rule: create-buffer-pointer */
 static void
 create__buffer_with_bad_page__violation_wherever(void **state)

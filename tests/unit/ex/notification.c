@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Process objects in step with the stream of notifications: found until their end is told, kept
- * apart when a pid is used again, and profiles that begin and end exactly with the events.
+ * Process objects in step with the stream of notifications: found until their end is
+ * told, kept apart when a pid is used again, and profiles that begin and end exactly
+ * with the events.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,7 +103,8 @@ open_in_callback(struct machine *m, const ntprof_notification *notification)
     *seen |= 1u << notification->kind;
 }
 
-/* In every callback, the one of the exit included, although the host forgot it long ago. */
+/* In every callback, the one of the exit included, although the host forgot it long
+ * ago. */
 static void
 stream__process_ended_in_host__found_in_every_callback(void **state)
 {
@@ -228,7 +230,8 @@ exit__pid_used_again__old_handles_mean_the_old_one(void **state)
     assert_int_equal(machine_counter(&machine, 32), 0);
 }
 
-/* The record of the exit was lost, and the pid is forked anew: that is another process. */
+/* The record of the exit was lost, and the pid is forked anew: that is another process.
+ */
 static void
 fork__exit_of_same_pid_was_lost__another_process(void **state)
 {

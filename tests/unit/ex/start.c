@@ -431,7 +431,8 @@ create_on(const EX_CREATE_PROFILE *request, KAFFINITY affinity)
     return machine_read_handle(&machine, request->ProfileHandle);
 }
 
-/* The HAL fails when all processors have been named: what another profile has started stays. */
+/* The HAL fails when all processors have been named: what another profile has started
+ * stays. */
 /* rules: start-hal-fails, start-fails-clean */
 static void
 start__hal_cannot_begin__nothing_left(void **state)
@@ -477,7 +478,8 @@ start__size_0__succeeds_never_counts(void **state)
     assert_int_equal(stop(handle), STATUS_SUCCESS);
 }
 
-/* Sources that are not there leave room for those that are. rule: start-source-unsupported */
+/* Sources that are not there leave room for those that are. rule:
+ * start-source-unsupported */
 static void
 start__many_sources_that_are_not_there__the_next_one_counts(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The data of an HTML page: packed columns, texts that cannot get out, offsets that stay exact. */
+/* The data of an HTML page: packed columns, texts that cannot get out, offsets that
+ * stay exact. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

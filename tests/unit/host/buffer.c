@@ -112,7 +112,8 @@ count_stops(const ULONG *buffer, size_t bytes, size_t *last)
     return stops;
 }
 
-/* Whoever made a page, and through which mapping, it is found; the others stay unmade. */
+/* Whoever made a page, and through which mapping, it is found; the others stay unmade.
+ */
 static void
 next__pages_hit_through_any_mapping__only_those(void **state)
 {
@@ -294,7 +295,8 @@ alloc__where_a_spliced_buffer_was_unmapped__new_pages(void **state)
 
 enum { ROW = 64 };
 
-/* Allocates until three buffers lie side by side, frees the outer two, and has the middle. */
+/* Allocates until three buffers lie side by side, frees the outer two, and has the
+ * middle. */
 static ULONG *
 alloc_between_free_pages(void)
 {

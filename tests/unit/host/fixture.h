@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fixture.h - what the host tests share: a host, counts of what a process holds, sandboxes.
+ * fixture.h - what the host tests share: a host, counts of what a process holds,
+ * sandboxes.
  */
 #ifndef TESTS_UNIT_HOST_FIXTURE_H
 #define TESTS_UNIT_HOST_FIXTURE_H
@@ -78,7 +79,8 @@ count_mappings(bool shared_only)
     return count;
 }
 
-/* What the process has locked in memory (VmLck), in kB. Also for children: no cmocka. */
+/* What the process has locked in memory (VmLck), in kB. Also for children: no cmocka.
+ */
 static inline size_t
 locked_kb(void)
 {
@@ -112,7 +114,8 @@ host_setup(void **state)
     return 0;
 }
 
-/* Every test leaves as many descriptors, shared mappings and locked pages as it found. */
+/* Every test leaves as many descriptors, shared mappings and locked pages as it found.
+ */
 static inline int
 host_teardown(void **state)
 {
@@ -137,8 +140,8 @@ host_teardown(void **state)
 #define host_test(name) cmocka_unit_test_setup_teardown(name, host_setup, host_teardown)
 
 /*
- * Runs body in a forked child. The child must not use cmocka; it returns 0 for success, and
- * its answer is asserted.
+ * Runs body in a forked child. The child must not use cmocka; it returns 0 for success,
+ * and its answer is asserted.
  */
 static inline void
 assert_child_returns_0(int (*body)(void *), void *argument)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which mappings the process has, asked and read; ranges among many; and what there is when the
- * process may have no more mappings. rules: start-lock, start-lock-resident
+ * Which mappings the process has, asked and read; ranges among many; and what there is
+ * when the process may have no more mappings. rules: start-lock, start-lock-resident
  *
- * Runs twice: as it is, and where the kernel does not answer for single mappings. Linked with
- * --wrap for the calls below. The system is said to allow so few mappings that 120 locks are
- * spliced.
+ * Runs twice: as it is, and where the kernel does not answer for single mappings.
+ * Linked with --wrap for the calls below. The system is said to allow so few mappings
+ * that 120 locks are spliced.
  */
 #include "lock.h"
 
@@ -85,7 +85,8 @@ map_file_of_long_name(void)
     return mapped;
 }
 
-/* At its first byte, its last, and from the gap below it, which begins behind the one before. */
+/* At its first byte, its last, and from the gap below it, which begins behind the one
+ * before. */
 static void
 assert_found_as_read(const struct host_mapping *expected, uintptr_t behind)
 {
@@ -179,7 +180,8 @@ assert_found(ULONG *const *buffers, const size_t *pages)
     }
 }
 
-/* The range that covers an address, or else the next above, while others come and go. */
+/* The range that covers an address, or else the next above, while others come and go.
+ */
 static void
 range_find__many_in_any_order__covering_or_next(void **state)
 {
@@ -276,7 +278,8 @@ lock__more_pages_than_mappings_for_them__differences_and_exact(void **state)
 
 enum { TRIES = 1100 }; /* until mappings are counted again */
 
-/* What is given back stays a mapping: places of buffers must not use them up one after the other. */
+/* What is given back stays a mapping: places of buffers must not use them up one after
+ * the other. */
 static void
 lock__many_places_in_turn__mappings_bounded_and_live_when_unmapped(void **state)
 {
@@ -415,7 +418,8 @@ lock__hardly_a_mapping_left__exact_or_refused_whole(void **state)
     }
 }
 
-/* Asking is enough: it is what keeps the cost of a call from growing with their number. */
+/* Asking is enough: it is what keeps the cost of a call from growing with their number.
+ */
 static int
 lock_without_reading(void *argument)
 {
@@ -447,7 +451,8 @@ lock__maps_cannot_be_read__live_if_they_can_be_asked(void **state)
     guarded_free(&memory);
 }
 
-/* The mapping of a spliced range has two neighbours of other protection: the other is of all. */
+/* The mapping of a spliced range has two neighbours of other protection: the other is
+ * of all. */
 static void
 lock__range_in_parts_and_page_in_part__exact(void **state)
 {

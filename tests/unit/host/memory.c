@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Probes and copies of memory that is there, is not there, or goes away at a page's end. */
+/* Probes and copies of memory that is there, is not there, or goes away at a page's
+ * end. */
 #include "fixture.h"
 
 #include <pthread.h>

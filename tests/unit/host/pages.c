@@ -2,8 +2,8 @@
 /*
  * Locking and mapping of counter buffers of every kind, and what is left of them.
  *
- * `whole` buffers are page-aligned: counting is seen at once. Others are brought up to date by
- * FlushPages. Behind every buffer is a page that cannot be touched.
+ * `whole` buffers are page-aligned: counting is seen at once. Others are brought up to
+ * date by FlushPages. Behind every buffer is a page that cannot be touched.
  */
 #include "lock.h"
 
@@ -26,7 +26,8 @@ assert_filled_with_hits(const ULONG *buffer, size_t counters, ULONG hits)
     }
 }
 
-/* Contents kept, every counter exact while started (after a flush) and stopped, twice. */
+/* Contents kept, every counter exact while started (after a flush) and stopped, twice.
+ */
 static void
 assert_counts_exactly(ULONG *buffer, size_t counters, bool live)
 {
@@ -252,9 +253,9 @@ lock__memory_missing_or_read_only__access_violation_and_unchanged(void **state)
 }
 
 /*
- * Our own mappings, which splicing the first page makes, must not count as the caller's. The
- * kernel takes the highest gap: one behind the buffer for the pages, and then the hole in
- * the buffer for their alias.
+ * Our own mappings, which splicing the first page makes, must not count as the
+ * caller's. The kernel takes the highest gap: one behind the buffer for the pages, and
+ * then the hole in the buffer for their alias.
  */
 static void
 lock__hole_that_the_kernel_fills_next__access_violation(void **state)
@@ -565,7 +566,8 @@ hit_all_the_time(void *argument)
     return NULL;
 }
 
-/* Differences: neither hits, nor flushes, nor the caller's own atomics lose anything. */
+/* Differences: neither hits, nor flushes, nor the caller's own atomics lose anything.
+ */
 static void
 flush__while_others_count__nothing_lost(void **state)
 {
@@ -695,7 +697,8 @@ write_each(void *argument)
     return 0;
 }
 
-/* Private ones that were never anybody else's, half of them given back in a child besides. */
+/* Private ones that were never anybody else's, half of them given back in a child
+ * besides. */
 static void
 unlock__one_page_after_the_other__each_its_own(void **state)
 {
@@ -746,7 +749,8 @@ resident_pages(const struct guarded *memory)
     return count;
 }
 
-/* rule: start-lock-resident. Afterwards only pages with something in them take memory again. */
+/* rule: start-lock-resident. Afterwards only pages with something in them take memory
+ * again. */
 static void
 lock__large_sparse_buffer__resident_while_locked_sparse_again(void **state)
 {

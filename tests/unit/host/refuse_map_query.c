@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refuse_map_query.c - runs a program as on a kernel that does not answer for single mappings.
+ * refuse_map_query.c - runs a program as on a kernel that does not answer for single
+ * mappings.
  *
  *   refuse_map_query PROGRAM [ARGUMENT...]
  *
- * PROCMAP_QUERY fails with ENOTTY, as before Linux 6.11; every other call is as it was. The program
- * and its children cannot undo it.
+ * PROCMAP_QUERY fails with ENOTTY, as before Linux 6.11; every other call is as it was.
+ * The program and its children cannot undo it.
  */
 #include <errno.h>
 #include <linux/filter.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locked pages: what they are charged for, what the limit does, and that nothing is written to
- * memory that has taken their place. rules: start-lock, start-lock-resident, start-lock-holds
+ * Locked pages: what they are charged for, what the limit does, and that nothing is
+ * written to memory that has taken their place. rules: start-lock, start-lock-resident,
+ * start-lock-holds
  */
 #include "lock.h"
 
@@ -124,7 +125,8 @@ limit_locked(size_t bytes)
     return drop_rights() != 0 || setrlimit(RLIMIT_MEMLOCK, &limit) != 0;
 }
 
-/* Refused without a trace, and what fits is locked after that. 0, or which step failed. */
+/* Refused without a trace, and what fits is locked after that. 0, or which step failed.
+ */
 static int
 lock_too_much(ULONG *buffer, size_t counters, size_t fitting)
 {
@@ -200,7 +202,8 @@ lock_with_limit_0(void *argument)
     if (step != 0) {
         return 20 + step;
     }
-    /* What takes no memory until it is hit, and what is nothing, can be locked all the same. */
+    /* What takes no memory until it is hit, and what is nothing, can be locked all the
+     * same. */
     sparse = ntprof_buffer_alloc(3 * page());
     if (sparse == NULL || lock(&mdl, sparse, page() / 2) != STATUS_SUCCESS) {
         return 2;
@@ -284,8 +287,8 @@ assert_all(const ULONG *counters, size_t count, ULONG expected)
 }
 
 /*
- * A buffer from offset to behind in three pages, all of which the caller replaces while it is
- * locked: by memory of the same kind, and of the other one.
+ * A buffer from offset to behind in three pages, all of which the caller replaces while
+ * it is locked: by memory of the same kind, and of the other one.
  */
 static void
 replace_all(int kind, int other_kind, size_t first, size_t counters)
@@ -330,7 +333,8 @@ unlock__other_memory_in_its_place__untouched(void **state)
     }
 }
 
-/* Moved away, the memory is the caller's; what it maps in the old place is not touched. */
+/* Moved away, the memory is the caller's; what it maps in the old place is not touched.
+ */
 static void
 unlock__memory_of_differences_moved__canary_untouched(void **state)
 {
@@ -418,7 +422,8 @@ flush__one_page_is_another__others_exact(void **state)
     guarded_free(&memory);
 }
 
-/* What the caller does to its buffer while it is locked, and what is counted all the same. */
+/* What the caller does to its buffer while it is locked, and what is counted all the
+ * same. */
 struct change {
     int (*apply)(unsigned char *pages, size_t bytes);
     bool counted; /* the caller's memory has the hits after it */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every call by which a lock asks for something, made to fail in turn: the status that is
- * published, and nothing stays locked, mapped or changed. The same of an unlock, which cannot fail:
- * the counts are there all the same. rules: start-lock, start-fails-clean
+ * Every call by which a lock asks for something, made to fail in turn: the status that
+ * is published, and nothing stays locked, mapped or changed. The same of an unlock,
+ * which cannot fail: the counts are there all the same. rules: start-lock,
+ * start-fails-clean
  *
  * Linked with --wrap for the calls below.
  */
@@ -71,7 +72,8 @@ __wrap_host_memory_lock(uintptr_t start, size_t bytes)
     return fails() ? -EAGAIN : __real_host_memory_lock(start, bytes);
 }
 
-/* Locks with the n-th call failing. Another try may serve, so it may succeed all the same. */
+/* Locks with the n-th call failing. Another try may serve, so it may succeed all the
+ * same. */
 static bool
 lock_with_failure(size_t n, ULONG *buffer, size_t counters)
 {
@@ -190,7 +192,8 @@ unlock_with_failure(size_t n, size_t pages, bool all_further)
     return made >= n;
 }
 
-/* Pages that are made ahead are used up in between, so that each of their calls has its turn. */
+/* Pages that are made ahead are used up in between, so that each of their calls has its
+ * turn. */
 static void
 unlock__each_call_fails_in_turn__counts_there(void **state)
 {

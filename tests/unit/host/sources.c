@@ -188,7 +188,8 @@ is_in(const struct source *source, const void *counters)
 
 enum { NEIGHBOURS = 12 };
 
-/* Pages of one file side by side are one mapping, here and where the source maps them. */
+/* Pages of one file side by side are one mapping, here and where the source maps them.
+ */
 static void
 lock__neighbours_each_by_its_own__live_and_all_given_back(void **state)
 {

@@ -50,7 +50,8 @@ limits__pages_on_both_sides__only_the_lower_can_be_mapped(void **state)
     assert_true(can_map(last_page));
     assert_false(can_map(last_page + page()));
 #else
-    /* Kernels with fewer address bits have nothing there; the limit may only be too high. */
+    /* Kernels with fewer address bits have nothing there; the limit may only be too
+     * high. */
     assert_false(can_map(last_page + page()));
 #endif
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Differences that the caller's memory does not take: none is dropped in silence, and none is added
- * twice. rules: start-lock-holds, stop-unwritten
+ * Differences that the caller's memory does not take: none is dropped in silence, and
+ * none is added twice. rules: start-lock-holds, stop-unwritten
  */
 #include "lock.h"
 
-/* Two pages; the counters are in the first one, up to its end but for the last one, which keeps the
- * pages from being shared whole. */
+/* Two pages; the counters are in the first one, up to its end but for the last one,
+ * which keeps the pages from being shared whole. */
 enum { COUNTERS = 40, FIRST = 3, SECOND = 17, FIRST_HITS = 5, SECOND_HITS = 5000 };
 
 static ULONG *

@@ -34,7 +34,8 @@ bucket_index__address_below_base__none(void **state)
     }
 }
 
-/* Each size around whole buckets, for every bucket: first and last byte of each part. */
+/* Each size around whole buckets, for every bucket: first and last byte of each part.
+ */
 /* rule: hit-region */
 static void
 bucket_index__sizes_around_buckets__last_inside_end_outside(void **state)
@@ -99,8 +100,8 @@ bucket_index__region_at_top_of_memory__last_byte_inside(void **state)
     check_index(TOP, 0, TOP, 31, KI_BUCKET_NONE);
 }
 
-/* The worked examples of docs/behaviour.md, Hits: what the defect of 6.2 to 1803 would have
- * counted. */
+/* The worked examples of docs/behaviour.md, Hits: what the defect of 6.2 to 1803 would
+ * have counted. */
 static void
 bucket_index__first_address_after_region__none(void **state)
 {
@@ -174,7 +175,8 @@ buckets_fit__bucket_count_beyond_32_bits__rejected(void **state)
     assert_false(KiBucketsFit((1ull << 63) + 1, 31, 4));
 }
 
-/* The published form that is right: reject when S > (N cut to a multiple of 4) << (B - 2). */
+/* The published form that is right: reject when S > (N cut to a multiple of 4) << (B -
+ * 2). */
 static void
 buckets_fit__many_values__as_published_form(void **state)
 {

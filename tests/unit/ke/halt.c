@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the defects of old versions lead a hit outside the counters: what is told of it, that nothing
- * is written, and that nothing counts any more. And the two ways in: the region's end taken as
- * inside, and segments. docs/behaviour.md, Hits.
+ * Where the defects of old versions lead a hit outside the counters: what is told of
+ * it, that nothing is written, and that nothing counts any more. And the two ways in:
+ * the region's end taken as inside, and segments. docs/behaviour.md, Hits.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,8 +72,8 @@ teardown(void **state)
     return 0;
 }
 
-/* One with its counters in fixture.pages, buckets of four bytes, and a region for more of them than
- * the buffer has. */
+/* One with its counters in fixture.pages, buckets of four bytes, and a region for more
+ * of them than the buffer has. */
 static struct profile
 profile_at(ULONG offset, ULONG buffer_bytes, ULONG buckets)
 {
@@ -481,7 +481,8 @@ limit__table__inside_or_outside(void **state)
     assert_false(KeQueryHalt(fixture.ke, NULL));
 }
 
-/* As the published demonstration has it: as many counters as buckets, and then the end is hit. */
+/* As the published demonstration has it: as many counters as buckets, and then the end
+ * is hit. */
 /* rules: hit-region-end-inside, hit-behind-counters */
 static void
 limit__end_hit_without_a_counter_for_it__halts(void **state)
@@ -580,7 +581,8 @@ segment__address_profiles__count_linear_addresses_alone(void **state)
     stop(&segment);
 }
 
-/* Neighbouring selectors, each with the whole segment and its end: none reaches into the next. */
+/* Neighbouring selectors, each with the whole segment and its end: none reaches into
+ * the next. */
 /* rules: hit-segment, hit-region-end-inside */
 static void
 segment__whole_segments__none_reaches_into_the_next(void **state)

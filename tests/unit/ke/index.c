@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The index of started profiles against a plain list of them: every hit must count in exactly the
- * same counters, whatever was started and stopped before.
+ * The index of started profiles against a plain list of them: every hit must count in
+ * exactly the same counters, whatever was started and stopped before.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -210,8 +210,9 @@ check_leaf_entry(const KI_NODE *node, size_t at, struct walked *walked)
     walked->ranges++;
 }
 
-/* All leaves equally deep, no node but the root nearly empty, all in order, no span wider than what is
- * in it: otherwise searches would look where nothing is. Returns the span. */
+/* All leaves equally deep, no node but the root nearly empty, all in order, no span
+ * wider than what is in it: otherwise searches would look where nothing is. Returns the
+ * span. */
 static KI_SPAN
 check_node(const KI_POOL *pool, ULONG number, size_t depth, struct walked *walked)
 {
@@ -458,7 +459,8 @@ base_in_order(enum order order, size_t number)
     }
 }
 
-/* Half of them go, those that were first in their order first; then all the others from the end. */
+/* Half of them go, those that were first in their order first; then all the others from
+ * the end. */
 static void
 check_order(enum order order)
 {
@@ -507,7 +509,8 @@ index__hostile_orders__balanced_and_all_given_back(void **state)
     }
 }
 
-/* A chain: each within the one before. A hit in the midst is in all that are around it. */
+/* A chain: each within the one before. A hit in the midst is in all that are around it.
+ */
 static void
 index__nested_deeply__exactly_those_around(void **state)
 {
@@ -534,8 +537,8 @@ index__nested_deeply__exactly_those_around(void **state)
 
 /* ---- memory ---- */
 
-/* Whichever start finds no memory changes nothing; what is started goes on, and can be stopped while
- * there still is none. */
+/* Whichever start finds no memory changes nothing; what is started goes on, and can be
+ * stopped while there still is none. */
 static void
 index__no_memory_at_any_start__others_count_and_stop(void **state)
 {

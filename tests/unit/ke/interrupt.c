@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which interrupts the HAL is asked for: one for each source, processor and process that some
- * started profile needs, for as long as one does. docs/behaviour.md, Hits.
+ * Which interrupts the HAL is asked for: one for each source, processor and process
+ * that some started profile needs, for as long as one does. docs/behaviour.md, Hits.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -218,7 +218,8 @@ interrupts__wider_affinity_later__both_counted(void **state)
     KeStopProfile(fixture.ke, &first);
 }
 
-/* The same with more groups: the record of the source has to grow and keep its counts. */
+/* The same with more groups: the record of the source has to grow and keep its counts.
+ */
 static void
 interrupts__more_groups_later__counts_kept(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernel profiles: linked while started, detached from an address space that is gone. */
+/* Kernel profiles: linked while started, detached from an address space that is gone.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

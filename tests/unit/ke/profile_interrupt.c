@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The profile interrupt: a hit counts in a profile exactly if source, processor, process, selector
- * and address all match; and the statistics of what was taken add up. docs/behaviour.md, Hits.
+ * The profile interrupt: a hit counts in a profile exactly if source, processor,
+ * process, selector and address all match; and the statistics of what was taken add up.
+ * docs/behaviour.md, Hits.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -204,7 +205,8 @@ profile_interrupt__overlapping_profiles__every_one_counts(void **state)
     }
 }
 
-/* taken = counted + outside, with processors that the statistics have no place for among them. */
+/* taken = counted + outside, with processors that the statistics have no place for
+ * among them. */
 /* rule: hit-statistics */
 static void
 statistics__hits_inside_and_outside__add_up(void **state)

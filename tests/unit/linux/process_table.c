@@ -94,7 +94,8 @@ exec(struct world *world, uint32_t pid, const char *name)
     apply(world, &crafted);
 }
 
-/* What was told, from and with the index-th: kind, pid, base, length. Count is checked too. */
+/* What was told, from and with the index-th: kind, pid, base, length. Count is checked
+ * too. */
 struct expected {
     uint32_t kind;
     uint32_t pid;
@@ -306,7 +307,8 @@ comm__main_thread_only__name_told(void **state)
     assert_int_equal(world->ke.count, 1);
 }
 
-/* New mappings over [0x10000, 0x14000) and [0x70000, 0x78000): what goes, what is left. */
+/* New mappings over [0x10000, 0x14000) and [0x70000, 0x78000): what goes, what is left.
+ */
 static void
 map__over_others__pieces_stay(void **state)
 {
@@ -551,7 +553,8 @@ all__program_of_an_unknown_process__starts_without_a_cover(void **state)
     assert_int_equal(process_table_find(&world->table, SHELL)->watcher_count, 0);
 }
 
-/* 0 and -1 are what the kernel says of whom the session's pid namespace does not have. */
+/* 0 and -1 are what the kernel says of whom the session's pid namespace does not have.
+ */
 static void
 all__numbers_of_nobody__nothing_told(void **state)
 {
@@ -608,7 +611,8 @@ attach__records_older_than_the_reading__change_nothing(void **state)
     assert_int_equal(fake_count(&world->ke, NTPROF_PROCESS_EXIT, SHELL), 1);
 }
 
-/* Its creator was held up between the moment that it could be seen and that of telling it. */
+/* Its creator was held up between the moment that it could be seen and that of telling
+ * it. */
 static void
 fork__told_after_the_reading__is_the_same_process(void **state)
 {

@@ -126,7 +126,8 @@ threads__own_process__holds_the_caller(void **state)
     perf_tids_finish(&tids);
 }
 
-/* Threads that make the next one and end: at each instant there is at least one of each chain. */
+/* Threads that make the next one and end: at each instant there is at least one of each
+ * chain. */
 static struct chains {
     atomic_bool over;
     atomic_int running;
@@ -318,7 +319,8 @@ is_ending(pid_t pid)
     return letter != 'Z' && (flags & 4) != 0;
 }
 
-/* What tells of its end may have been told already: who read it as running would never hear of it. */
+/* What tells of its end may have been told already: who read it as running would never
+ * hear of it. */
 static void
 read__ending__told_as_ended(void **state)
 {
@@ -390,7 +392,8 @@ read__main_thread_ended__the_others_are_there(void **state)
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-/* The threads that a reading has seen may all have ended before their mappings are read. */
+/* The threads that a reading has seen may all have ended before their mappings are
+ * read. */
 static void
 read__main_thread_ended_and_a_chain_goes_on__has_not_ended(void **state)
 {

@@ -58,7 +58,8 @@ parse__name_without_end__refused(void **state)
     assert_int_equal(perf_record_parse(crafted.bytes, crafted.size, &record), -EBADMSG);
     assert_int_equal(record.pid, 77);
 
-    /* The end must not be found in the trailer, nor a name of no bytes at all be read. */
+    /* The end must not be found in the trailer, nor a name of no bytes at all be read.
+     */
     craft_begin(&crafted, PERF_RECORD_COMM, 0);
     craft_u32(&crafted, 1);
     craft_u32(&crafted, 1);

@@ -15,7 +15,8 @@ settle__rows__add_up(void **state)
         bool kernel;
         struct perf_statistics statistics;
     } rows[] = {
-        /* events lost throttled taken kernel -> events expected lost throttled missed unfin. excl. */
+        /* events lost throttled taken kernel -> events expected lost throttled missed
+         * unfin. excl. */
         {0, 0, 0, 0, true, {0, 0, 0, 0, 0, 0, 0}},
         {100000, 0, 0, 100, true, {100000, 100, 0, 0, 0, 0, 0}},
         {100999, 0, 0, 100, true, {100999, 100, 0, 0, 0, 0, 0}},
@@ -76,7 +77,8 @@ settle__threads_that_ended__unfinished_before_missed(void **state)
     assert_int_equal(statistics.unfinished, 0);
     assert_int_equal(statistics.missed, 3);
 
-    /* Events other than the clock do not count in kernel mode when no hit may be made there. */
+    /* Events other than the clock do not count in kernel mode when no hit may be made
+     * there. */
     perf_statistics_add_up(&tally, &open, 1000, false, 90, false, &statistics);
     assert_int_equal(statistics.unfinished, 4);
     assert_int_equal(statistics.missed, 6);
@@ -104,7 +106,8 @@ settle__after_change_of_interval__each_stretch_by_its_own(void **state)
 static void
 throttled__other_than_time__by_the_rate_of_events(void **state)
 {
-    /* 1000000 events in 2 ms, then 1 ms of silence: 500000 events more, at 1000 each. */
+    /* 1000000 events in 2 ms, then 1 ms of silence: 500000 events more, at 1000 each.
+     */
     const struct perf_tally tally = {.throttled_ns = 1000000};
     const struct perf_counts open = {.events = 1000000, .running_ns = 2000000};
     const struct perf_counts still = {.events = 0, .running_ns = 0};

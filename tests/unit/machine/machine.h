@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * machine.h - a KSYSTEM on a simulated host and a simulated machine, for tests of the core.
+ * machine.h - a KSYSTEM on a simulated host and a simulated machine, for tests of the
+ * core.
  *
- * Include it after cmocka.h. machine_close checks what must hold whatever a test did: memory,
- * locks, mappings, processes and interrupts are given back, guards are whole, no contract was broken.
+ * Include it after cmocka.h. machine_close checks what must hold whatever a test did:
+ * memory, locks, mappings, processes and interrupts are given back, guards are whole,
+ * no contract was broken.
  */
 #ifndef TESTS_MACHINE_H
 #define TESTS_MACHINE_H
@@ -24,7 +26,8 @@ enum {
     MACHINE_PID = HOST_SIM_OWN_PID,
     MACHINE_OTHER_PID = 2000
 };
-/* Those of machine_request: they end where a guard begins. A further profile's are before them. */
+/* Those of machine_request: they end where a guard begins. A further profile's are
+ * before them. */
 #define MACHINE_COUNTERS (MACHINE_BUFFER + MACHINE_BUFFER_BYTES - MACHINE_COUNTER_BYTES)
 #define MACHINE_HANDLE MACHINE_SCRATCH /* where handles are written */
 #define MACHINE_ARRAY (MACHINE_SCRATCH + 0x1000)
@@ -48,15 +51,16 @@ struct machine_options {
 void machine_open(struct machine *machine, const struct machine_options *options);
 void machine_close(struct machine *machine);
 
-/* machine_give_up - the rest of machine_close, for a test that has finished the system itself. */
+/* machine_give_up - the rest of machine_close, for a test that has finished the system
+ * itself. */
 void machine_give_up(struct machine *machine);
 
 /* machine_check_undone - nothing is locked, mapped or started. */
 void machine_check_undone(struct machine *machine);
 
 /*
- * machine_request - what every test begins with: the caller's process, 16 buckets of 16 bytes at
- * MACHINE_CODE, ProfileTime, all processors.
+ * machine_request - what every test begins with: the caller's process, 16 buckets of 16
+ * bytes at MACHINE_CODE, ProfileTime, all processors.
  */
 EX_CREATE_PROFILE machine_request(void);
 
@@ -70,7 +74,8 @@ HANDLE machine_create_started(struct machine *machine,
 /* machine_open_process - with PROCESS_QUERY_INFORMATION. */
 HANDLE machine_open_process(struct machine *machine, uint64_t pid);
 
-/* machine_counter - index: 0 to 15 of machine_request's counters, 16 to 31 of those before them ... */
+/* machine_counter - index: 0 to 15 of machine_request's counters, 16 to 31 of those
+ * before them ... */
 ULONG machine_counter(struct machine *machine, size_t index);
 
 /* machine_read_handle, machine_write - what is in the caller's memory. */

@@ -12,7 +12,8 @@
 
 #include <string.h>
 
-/* Four pages: writable, read-only, absent, writable; and the last page of user space. */
+/* Four pages: writable, read-only, absent, writable; and the last page of user space.
+ */
 #define AREA 0x10000000ull
 #define HIGHEST 0x7FFFFFFEFFFFull
 #define LAST_PAGE (HIGHEST - 0xFFF)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fixture.h - profiles to test with: a small one with all that a run gives, and comparison.
+ * fixture.h - profiles to test with: a small one with all that a run gives, and
+ * comparison.
  */
 #ifndef TESTS_PROFILE_FIXTURE_H
 #define TESTS_PROFILE_FIXTURE_H
@@ -16,7 +17,8 @@
 
 #include <cmocka.h>
 
-/* Bytes that names may have and that hurt: control, escape, bad UTF-8, direction, escapes. */
+/* Bytes that names may have and that hurt: control, escape, bad UTF-8, direction,
+ * escapes. */
 #define HOSTILE_NAME                                                   \
     "a\tb\n\033[31mred\033[0m \xff\xc3( \xe2\x80\xae<&\",'> \\x41 \\ " \
     "\xc2\x9b\xed\xa0\x80"
@@ -170,7 +172,8 @@ fixture_assert_tables_equal(const struct profile *a, const struct profile *b)
     }
 }
 
-/* Both chains name the same functions and lines. Numbers of frames are of no concern. */
+/* Both chains name the same functions and lines. Numbers of frames are of no concern.
+ */
 static inline void
 fixture_assert_callers_equal(const struct profile *a, uint32_t at,
                              const struct profile *b, uint32_t bt)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c - every allocation fails in turn: each call says so and can be repeated. The build
- * with sanitizers sees to it that nothing leaks.
+ * memory.c - every allocation fails in turn: each call says so and can be repeated. The
+ * build with sanitizers sees to it that nothing leaks.
  *
- * Linked with --wrap for malloc, calloc, realloc and reallocarray, for our own code alone.
+ * Linked with --wrap for malloc, calloc, realloc and reallocarray, for our own code
+ * alone.
  */
 #include "fixture.h"
 
@@ -61,8 +62,8 @@ __wrap_reallocarray(void *memory, size_t count, size_t size)
 /* Does its work and gives whether that succeeded. */
 typedef bool job_run(void *context);
 
-/* Runs the job with its first, second ... allocation failing, until it needs no more. Gives how often it
- * failed. */
+/* Runs the job with its first, second ... allocation failing, until it needs no more.
+ * Gives how often it failed. */
 static size_t
 count_failures(job_run *job, void *context)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* merge.c - profiles added up: exact sums, however they are bracketed, and what is refused. */
+/* merge.c - profiles added up: exact sums, however they are bracketed, and what is
+ * refused. */
 #include "fixture.h"
 
 #include "profile/merge.h"

@@ -159,7 +159,8 @@ round_trip__one_address_in_two_processes__one_location(void **state)
     assert_comes_back(profile);
 }
 
-/* A row three deep, one that shares the outer two, and one of the same function that is not inlined. */
+/* A row three deep, one that shares the outer two, and one of the same function that is
+ * not inlined. */
 /* Threads and processors make rows of their own, and share the location. */
 static void
 round_trip__threads_and_processors__equal(void **state)
@@ -762,7 +763,8 @@ foreign__mistakes__said_in_words(void **state)
     }
 }
 
-/* What `go tool pprof -proto a b` makes of two runs: comments of both, statistics to be added. */
+/* What `go tool pprof -proto a b` makes of two runs: comments of both, statistics to be
+ * added. */
 static void
 merged__two_runs__statistics_added(void **state)
 {

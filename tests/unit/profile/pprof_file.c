@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pprof_file.c - files: replaced whole, the old one kept, nothing left behind on failure. */
+/* pprof_file.c - files: replaced whole, the old one kept, nothing left behind on
+ * failure. */
 #include "fixture.h"
 
 #include "profile/pprof.h"

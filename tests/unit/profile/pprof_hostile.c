@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pprof_hostile.c - damaged and hostile bytes give an error in words or a profile, no crash. */
+/* pprof_hostile.c - damaged and hostile bytes give an error in words or a profile, no
+ * crash. */
 #include "fixture.h"
 
 #include "profile/gzip.h"
@@ -9,7 +10,8 @@
 
 #include <stdio.h>
 
-/* Decodes a copy of exactly size bytes, so that a sanitizer sees any read behind them. */
+/* Decodes a copy of exactly size bytes, so that a sanitizer sees any read behind them.
+ */
 static struct profile *
 decode_copy(const uint8_t *bytes, size_t size, struct pprof_error *error)
 {
@@ -245,7 +247,8 @@ make_repeated(struct buffer *file, uint32_t field, size_t count)
     buffer_finish(&plain);
 }
 
-/* Two bytes each in the file, many times that in memory; few enough bytes to be no bomb. */
+/* Two bytes each in the file, many times that in memory; few enough bytes to be no
+ * bomb. */
 static void
 entries__more_than_memory_for_them__refused(void **state)
 {
@@ -263,7 +266,8 @@ entries__more_than_memory_for_them__refused(void **state)
     }
 }
 
-/* As tools write that know no addresses. Finding a row must not take longer the more there are. */
+/* As tools write that know no addresses. Finding a row must not take longer the more
+ * there are. */
 static void
 functions__many_at_one_address__a_row_each(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chance.c - chances of counts and shares against values that were computed with whole fractions, and
- * how often pure noise is taken for a change.
+ * chance.c - chances of counts and shares against values that were computed with whole
+ * fractions, and how often pure noise is taken for a change.
  */
 #include "report/chance.h"
 
@@ -95,7 +95,8 @@ chance__more_hits_than_are_added_up__goes_on(void **state)
 
         assert_true(chance > 0.0435 && chance < 0.0485);
     }
-    /* Lopsided, and nearly four standard errors off: added up, and by the normal distribution. */
+    /* Lopsided, and nearly four standard errors off: added up, and by the normal
+     * distribution. */
     assert_close(chance_of_counts(249200, 28341, 0.1), 0.00021591225636);
     assert_true(fabs(chance_of_counts(252000, 28659, 0.1) / 0.00020086907 - 1) < 0.05);
     assert_true(chance_of_counts(UINT64_MAX, UINT64_MAX, 0.5) == 1);
@@ -157,7 +158,8 @@ compare_chances(const void *left, const void *right)
 
 enum { ROWS = 60, REPORTS = 400 };
 
-/* The smallest chance of a report of rows that did not change, new ones sampled rate times as often. */
+/* The smallest chance of a report of rows that did not change, new ones sampled rate
+ * times as often. */
 static double
 smallest_chance_of_noise(double rate)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* diff.c - which rows of two profiles are the same, what changed between them, and in which order. */
+/* diff.c - which rows of two profiles are the same, what changed between them, and in
+ * which order. */
 #include "../profile/fixture.h"
 
 #include "report/diff.h"

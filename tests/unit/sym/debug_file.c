@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Separate debug files: found where they may be, believed only when build-id or CRC fit. The
- * sample is the argument; what it is taken apart into stands in a root of the test's own.
+ * Separate debug files: found where they may be, believed only when build-id or CRC
+ * fit. The sample is the argument; what it is taken apart into stands in a root of the
+ * test's own.
  */
 #include "fixture.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fixture.h - what the tests of tool/sym share: a folder of their own, tools, and the sample program.
+ * fixture.h - what the tests of tool/sym share: a folder of their own, tools, and the
+ * sample program.
  */
 #ifndef TESTS_SYM_FIXTURE_H
 #define TESTS_SYM_FIXTURE_H
@@ -29,7 +30,8 @@ struct sample_place {
 
 #define SAMPLE_PLACES_MAX 16
 
-/* Makes a folder below TMPDIR, for every test of the file, and removes it with all in it. */
+/* Makes a folder below TMPDIR, for every test of the file, and removes it with all in
+ * it. */
 int fixture_make_folder(void **state);
 int fixture_remove_folder(void **state);
 
@@ -51,7 +53,8 @@ uint64_t fixture_offset_of(const char *program, const char *function);
 /* Opens or fails the test. */
 struct sym_image *fixture_open(const char *path, const char *root);
 
-/* Does the file, looked at as an image at that path, name offset so? name NULL: not at all. */
+/* Does the file, looked at as an image at that path, name offset so? name NULL: not at
+ * all. */
 void fixture_assert_name(struct sym_image *image, uint64_t offset, const char *name);
 
 /* All bytes of a file, malloc'd. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Damaged and forged images: whatever the bytes, there are names or there are none, and nothing
- * else happens. Seeded, so that a failure comes again. The samples are the arguments.
+ * Damaged and forged images: whatever the bytes, there are names or there are none, and
+ * nothing else happens. Seeded, so that a failure comes again. The samples are the
+ * arguments.
  */
 #include "fixture.h"
 
@@ -245,7 +246,8 @@ section_headers__each_field_forged__never_crashes(void **state)
     free(bytes);
 }
 
-/* A file of 2^62 bytes with nothing in it costs nothing on disk, and must cost nothing here. */
+/* A file of 2^62 bytes with nothing in it costs nothing on disk, and must cost nothing
+ * here. */
 static void
 sparse_file__claims_what_it_holds__memory_stays_bounded(void **state)
 {

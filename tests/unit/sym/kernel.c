@@ -204,7 +204,8 @@ assert_thin_names_same(const char *text, size_t step, const struct sym_wanted *w
     free(thinned);
 }
 
-/* Each place of a text, those between and beside its symbols too; alone, and all together. */
+/* Each place of a text, those between and beside its symbols too; alone, and all
+ * together. */
 static void
 assert_thin_names_all(const char *text, uint64_t bytes)
 {
@@ -264,7 +265,8 @@ thinned__nothing_wanted_near__ends_of_texts_alone(void **state)
     free(text);
 }
 
-/* A line that is longer than any of the kernel's may be cut or left out, and harms no other. */
+/* A line that is longer than any of the kernel's may be cut or left out, and harms no
+ * other. */
 static void
 thinned__line_without_end__others_kept(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* line_cost.c - line tables made byte by byte: what they cost, and which are refused. */
+/* line_cost.c - line tables made byte by byte: what they cost, and which are refused.
+ */
 #include "fixture.h"
 
 #include "sym/line_cost.h"
@@ -146,7 +147,8 @@ assert_refused(const char *header, size_t header_size, const char *program, size
 #define REFUSED(header, program) \
     assert_refused(header, sizeof(header) - 1, program, sizeof(program) - 1)
 
-/* Where a reader that goes by the length and one that goes by the operands would part. */
+/* Where a reader that goes by the length and one that goes by the operands would part.
+ */
 static void
 tables__damaged_or_of_two_meanings__refused(void **state)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines.c - inlined functions and their lines, as gcc and clang, linkers and packagers leave them.
+ * lines.c - inlined functions and their lines, as gcc and clang, linkers and packagers
+ * leave them.
  *
- * A program of two files is built in each way; its code is inlined three deep. Every byte of its functions is
- * looked up: each chain must be one that the source has, and all that it has must be there.
+ * A program of two files is built in each way; its code is inlined three deep. Every
+ * byte of its functions is looked up: each chain must be one that the source has, and
+ * all that it has must be there.
  */
 #include "fixture.h"
 
@@ -71,7 +73,8 @@ static const struct chain chains[] = {
 
 #define CHAINS (sizeof(chains) / sizeof(chains[0]))
 
-/* build - how the program is made, in its folder; app is the result and full has all symbols. */
+/* build - how the program is made, in its folder; app is the result and full has all
+ * symbols. */
 struct build {
     const char *name;
     const char *needs; /* a command */
@@ -237,7 +240,8 @@ matches(const struct chain *chain, const struct sym_name *name)
     return name->start_line == chain->starts[depth - 1];
 }
 
-/* Looks every byte of a function up, and marks the chains that are there to their ends. */
+/* Looks every byte of a function up, and marks the chains that are there to their ends.
+ */
 static void
 look_through(struct sym_image *image, const char *function, const char *build_name,
              bool seen[CHAINS])
@@ -398,7 +402,8 @@ settings__no_lines__functions_alone(void **state)
     sym_image_close(image);
 }
 
-/* Changes the last byte of app's .debug_info, which belongs to the checksum of its stream. */
+/* Changes the last byte of app's .debug_info, which belongs to the checksum of its
+ * stream. */
 static void
 damage_stream(void)
 {
@@ -436,7 +441,8 @@ packed__stream_damaged__said(void **state)
     sym_image_close(image);
 }
 
-/* So many rows that libdw has to begin anew for the unit after it: at even addresses line 7, else line 8. */
+/* So many rows that libdw has to begin anew for the unit after it: at even addresses
+ * line 7, else line 8. */
 static const char many_text[] = "void PASTE(void)\n"
                                 "{\n"
                                 "    __asm__ volatile(\".balign 2\\n.rept "

@@ -2,8 +2,9 @@
 /*
  * sample.c - a program with every kind of symbol, which tells where its functions are.
  *
- * Prints "NAME OFFSET LINE" for each: the offset in its own file of the first byte of the code, taken from
- * /proc/self/maps and so independent of any reader of ELF, and the source line where it is known.
+ * Prints "NAME OFFSET LINE" for each: the offset in its own file of the first byte of
+ * the code, taken from /proc/self/maps and so independent of any reader of ELF, and the
+ * source line where it is known.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image.c - counters of images: folded into 64 bits before they wrap, while they count on.
+ * image.c - counters of images: folded into 64 bits before they wrap, while they count
+ * on.
  *
  * No session is needed: hits are added to the counters as the counting routine does.
  */
@@ -430,7 +431,8 @@ image_segment_find__full__what_is_new_is_refused_and_counted(void **state)
     image_set_finish(&set);
 }
 
-/* A program may put anything where its file was: what opening that does, it must not have us do. */
+/* A program may put anything where its file was: what opening that does, it must not
+ * have us do. */
 static void
 image_set_find__name_is_no_file_any_more__it_is_not_opened(void **state)
 {

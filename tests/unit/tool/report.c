@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* report.c - keys, filters and what hits stand for. The printed forms are in tests/golden. */
+/* report.c - keys, filters and what hits stand for. The printed forms are in
+ * tests/golden. */
 #include "../profile/fixture.h"
 
 #include "report/estimate.h"
@@ -139,7 +140,8 @@ keys__mistakes__refused_and_nothing_changed(void **state)
     }
 }
 
-/* The fixture with a source that counts every event, a second process and a twin image. */
+/* The fixture with a source that counts every event, a second process and a twin image.
+ */
 static struct profile *
 make_profile(void)
 {
@@ -416,7 +418,8 @@ outside__hits_in_no_row__have_one_and_count_in_shares(void **state)
     profile_delete(profile);
 }
 
-/* By source alone a row is all hits of it; by source and more each has a row of its own. */
+/* By source alone a row is all hits of it; by source and more each has a row of its
+ * own. */
 static void
 outside__by_source__in_its_row_or_beside_it(void **state)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * whole_file.c - files that are written whole or not at all, where the system refuses links too.
+ * whole_file.c - files that are written whole or not at all, where the system refuses
+ * links too.
  *
- * pprof_file.c of the profile's tests has the rest: links, devices, folders, rights. Linked with --wrap
- * for linkat and link.
+ * pprof_file.c of the profile's tests has the rest: links, devices, folders, rights.
+ * Linked with --wrap for linkat and link.
  */
 #include "util/whole_file.h"
 
@@ -256,7 +257,8 @@ assert_refused(const char *path, const char *words)
     assert_non_null(strstr(error.text, words));
 }
 
-/* Whatever fs.protected_symlinks is: as root it may be off, and the folder need not be sticky. */
+/* Whatever fs.protected_symlinks is: as root it may be off, and the folder need not be
+ * sticky. */
 static void
 links_of_others__in_a_shared_folder__refused(void **state)
 {

@@ -30,7 +30,8 @@ look_new(void)
     return look;
 }
 
-/* Hits at an address of an image that is mapped 0x1000 above its offsets. name: NULL for none. */
+/* Hits at an address of an image that is mapped 0x1000 above its offsets. name: NULL
+ * for none. */
 static inline void
 look_add(struct profile *look, const char *image, const char *name, uint64_t address,
          uint32_t source, uint64_t hits)

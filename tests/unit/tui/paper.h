@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * paper.h - a canvas that keeps what is drawn, and ends the process if it breaks a rule of draw.h: pieces are
- * inside, never over one another, and of printable characters as wide as said. For tests and fuzzing.
+ * paper.h - a canvas that keeps what is drawn, and ends the process if it breaks a rule
+ * of draw.h: pieces are inside, never over one another, and of printable characters as
+ * wide as said. For tests and fuzzing.
  */
 #ifndef TESTS_TUI_PAPER_H
 #define TESTS_TUI_PAPER_H
@@ -75,7 +76,8 @@ paper_finish(struct paper *paper)
     free(paper->styles);
 }
 
-/* A line without the blanks at its end, in a buffer that the next call uses again. ASCII; the rest is '#'. */
+/* A line without the blanks at its end, in a buffer that the next call uses again.
+ * ASCII; the rest is '#'. */
 static inline const char *
 paper_line(const struct paper *paper, int line)
 {

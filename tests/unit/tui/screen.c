@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* screen.c - keys, order, filter, window and sizes of a live screen, without a terminal. */
+/* screen.c - keys, order, filter, window and sizes of a live screen, without a
+ * terminal. */
 #include "tui/screen.h"
 
 #include "looks.h"
