@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pprof_fields.h - field numbers of pprof's profile.proto, and our comments and labels.
- * For pprof_encode.c and pprof_decode.c alone. docs/format.md is the prose of it.
+ * For pprof_encode.c and decode_*.c only. docs/format.md is the prose of it.
  */
 #ifndef PROFILE_PPROF_FIELDS_H
 #define PROFILE_PPROF_FIELDS_H

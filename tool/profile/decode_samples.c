@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/* decode_samples.c - the third walk: hits by place, and what is left out of foreign files. */
+#include "profile/decoder.h"
+
+#include "util/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- third walk: samples --- */
+
+static bool
+read_label(struct decoder *decoder, struct protobuf_reader bytes, struct label *label)
+{
+    struct protobuf_field field;
+    enum protobuf_result result;
+
+    while ((result = protobuf_next(&bytes, &field)) == PROTOBUF_FIELD) {
+        if (field.number == LABEL_KEY) {
+            label->key = field.value;
+        } else if (field.number == LABEL_STR) {
+            label->text = field.value;
+        } else if (field.number == LABEL_NUM) {
+            label->number = field.value;
+        }
+    }
+    return result == PROTOBUF_END || decoder_fail_broken(decoder, "label");
+}
+
+/* The keys that we write, and those of perf_to_profile and common agents. */
+static enum label_role
+find_role(const struct decoder *decoder, uint64_t key)
+{
+    static const struct {
+        const char *key;
+        enum label_role role;
+    } roles[] = {
+        {LABEL_PROCESS, LABEL_IS_PROCESS},
+        {"comm", LABEL_IS_PROCESS},
+        {"process_name", LABEL_IS_PROCESS},
+        {"pid", LABEL_IS_PID},
+        {"process_id", LABEL_IS_PID},
+        {LABEL_THREAD, LABEL_IS_THREAD},
+        {"thread_comm", LABEL_IS_THREAD},
+        {"thread_name", LABEL_IS_THREAD},
+        {"thread name", LABEL_IS_THREAD},
+        {"tid", LABEL_IS_TID},
+        {"thread_id", LABEL_IS_TID},
+        {"thread id", LABEL_IS_TID},
+        {"thread native id", LABEL_IS_TID},
+        {LABEL_CPU, LABEL_IS_CPU},
+        {LABEL_BUCKET_BYTES, LABEL_IS_BUCKET_BYTES},
+    };
+
+    for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+        if (decoder_string_is(decoder, key, roles[i].key)) {
+            return roles[i].role;
+        }
+    }
+    return LABEL_OTHER;
+}
+
+static enum label_role
+role_of(struct decoder *decoder, uint64_t key)
+{
+    struct string_entry *strings = (void *)decoder->strings.data;
+
+    if (key >= COUNT(decoder->strings, *strings)) {
+        return LABEL_OTHER;
+    }
+    if (strings[key].role == LABEL_NOT_ASKED) {
+        strings[key].role = (uint8_t)find_role(decoder, key);
+    }
+    return (enum label_role)strings[key].role;
+}
+
+/* The number of a processor, plus 1; 0 if the label names none. */
+static uint32_t
+cpu_of(struct decoder *decoder, const struct label *label)
+{
+    uint64_t number = label->number;
+
+    if (label->text != 0) {
+        const char *text = decoder_raw_string(decoder, label->text);
+        char *end = NULL;
+
+        if (text == NULL || text[0] < '0' || text[0] > '9') {
+            return 0;
+        }
+        number = strtoull(text, &end, 10);
+        if (*end != '\0') {
+            return 0;
+        }
+    }
+    return number < UINT32_MAX ? (uint32_t)number + 1 : 0;
+}
+
+static bool
+read_sample_label(struct decoder *decoder, struct protobuf_reader bytes,
+                  struct sample *sample)
+{
+    struct profile *profile = decoder->profile;
+    struct label label = {0};
+
+    if (!read_label(decoder, bytes, &label)) {
+        return false;
+    }
+    switch (role_of(decoder, label.key)) {
+    case LABEL_IS_PROCESS:
+        sample->process = label.text;
+        break;
+    case LABEL_IS_PID:
+        sample->pid = label;
+        break;
+    case LABEL_IS_THREAD:
+        if (label.text != 0) {
+            sample->thread = label.text;
+        } else {
+            sample->tid = label;
+        }
+        break;
+    case LABEL_IS_TID:
+        sample->tid = label;
+        break;
+    case LABEL_IS_CPU:
+        sample->cpu_plus_1 = cpu_of(decoder, &label);
+        break;
+    case LABEL_IS_BUCKET_BYTES:
+        if (profile->bucket_bytes == 0 && label.number <= UINT32_MAX) {
+            profile->bucket_bytes = (uint32_t)label.number;
+        }
+        break;
+    case LABEL_NOT_ASKED:
+    case LABEL_OTHER:
+        break;
+    }
+    return true;
+}
+
+/* Keeps the leaf, which comes first. */
+static void
+read_stack(struct protobuf_field *field, struct sample *sample)
+{
+    uint64_t caller;
+
+    if (sample->leaf == 0 && !protobuf_get_repeated(field, &sample->leaf)) {
+        return;
+    }
+    sample->has_callers |= protobuf_get_repeated(field, &caller);
+}
+
+/* Reads a sample, and its values into decoder->values. */
+static bool
+read_sample_fields(struct decoder *decoder, struct protobuf_reader bytes,
+                   struct sample *sample)
+{
+    struct protobuf_field field;
+    enum protobuf_result result;
+    uint64_t number;
+
+    while ((result = protobuf_next(&bytes, &field)) == PROTOBUF_FIELD) {
+        if (field.number == SAMPLE_LOCATION_ID) {
+            read_stack(&field, sample);
+        } else if (field.number == SAMPLE_VALUE) {
+            while (protobuf_get_repeated(&field, &number)) {
+                if (!decoder_append(decoder, &decoder->values, &number,
+                                    sizeof(number))) {
+                    return false;
+                }
+            }
+        } else if (field.number == SAMPLE_LABEL &&
+                   !read_sample_label(decoder, field.bytes, sample)) {
+            return false;
+        }
+    }
+    return result == PROTOBUF_END || decoder_fail_broken(decoder, "sample");
+}
+
+/* An id as text in out; "" if it is not told. False: the string is not there. */
+static bool
+show_id(struct decoder *decoder, const struct label *id, char *out, size_t size)
+{
+    const char *text = NULL;
+
+    out[0] = '\0';
+    if (id->text != 0) {
+        text = decoder_string(decoder, id->text);
+        if (text == NULL) {
+            return false;
+        }
+        snprintf(out, size, "%s", text);
+    } else if (id->key != 0 && id->number <= INT64_MAX) {
+        snprintf(out, size, "%" PRIu64, id->number);
+    }
+    return true;
+}
+
+/* By name; if there is none, by number. */
+static bool
+add_process(struct decoder *decoder, const struct sample *sample, uint32_t *index)
+{
+    const char *name = decoder_string(decoder, sample->process);
+    char id[THREAD_NAME_MAX];
+    char shown[sizeof(id) + 8];
+
+    if (name == NULL || !show_id(decoder, &sample->pid, id, sizeof(id))) {
+        return false;
+    }
+    if (name[0] == '\0' && id[0] != '\0') {
+        snprintf(shown, sizeof(shown), "pid %s", id);
+        name = shown;
+    }
+    return profile_add_process(decoder->profile, name, index) ||
+           decoder_fail_memory(decoder);
+}
+
+/* "NAME (NUMBER)", or what there is of it. */
+static bool
+add_thread(struct decoder *decoder, const struct sample *sample, uint32_t *index)
+{
+    const char *name = decoder_string(decoder, sample->thread);
+    char id[THREAD_NAME_MAX];
+    char shown[sizeof(id) + THREAD_NAME_MAX + 8];
+
+    if (name == NULL || !show_id(decoder, &sample->tid, id, sizeof(id))) {
+        return false;
+    }
+    if (name[0] == '\0') {
+        name = id;
+    } else if (id[0] != '\0' && strlen(name) <= THREAD_NAME_MAX) {
+        snprintf(shown, sizeof(shown), "%s (%s)", name, id);
+        name = shown;
+    }
+    return profile_add_thread(decoder->profile, name, index) ||
+           decoder_fail_memory(decoder);
+}
+
+/* What a sample without a stack is counted at. */
+static const struct location *
+nowhere(struct decoder *decoder, struct location *location)
+{
+    if (!decoder_need_no_image(decoder)) {
+        return NULL;
+    }
+    memset(location, 0, sizeof(*location));
+    location->image = decoder->no_image;
+    return location;
+}
+
+/* Adds a value of column to row. */
+static bool
+add_value(struct decoder *decoder, struct profile_row *row, size_t column,
+          uint64_t value)
+{
+    const uint32_t source = decoder->column_source[column];
+    const uint64_t hits =
+        column == decoder->clock_column ? value / decoder->clock_period : value;
+
+    if (value > INT64_MAX) {
+        return decoder_fail(decoder,
+                            "sample %" PRIu64 " is negative: a difference of two "
+                            "profiles cannot be shown",
+                            decoder->samples);
+    }
+    if (hits > INT64_MAX - decoder->totals[source]) {
+        return decoder_fail_sum(decoder, "hits", source);
+    }
+    decoder->totals[source] += hits;
+    row->hits[source] += hits;
+    return true;
+}
+
+/* Adds decoder->values at place. */
+static bool
+add_values(struct decoder *decoder, const struct profile_place *place)
+{
+    const uint64_t *values = (const void *)decoder->values.data;
+    const size_t count = COUNT(decoder->values, *values);
+    const size_t rows = decoder->profile->row_count;
+    /* What is called differently is another place: not all tools know addresses. */
+    struct profile_row *row = profile_row_at(decoder->profile, place, true);
+
+    if (row == NULL) {
+        return decoder_fail_memory(decoder);
+    }
+    if (decoder->profile->row_count > rows &&
+        !decoder_take_memory(decoder, ENTRY_BYTES + sizeof(*row) + ROW_NAMES_BYTES)) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (decoder->column_source[i] != COLUMN_IGNORED &&
+            !add_value(decoder, row, i, values[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Adds the sample, whose values are read. */
+static bool
+add_sample(struct decoder *decoder, const struct sample *sample)
+{
+    const struct location *location;
+    struct location none;
+    struct profile_place place;
+
+    location = sample->leaf != 0
+                   ? decoder_find(decoder, &decoder->locations, sizeof(*location),
+                                  sample->leaf, "location")
+                   : nowhere(decoder, &none);
+    if (location == NULL) {
+        return false;
+    }
+    place = (struct profile_place){
+        .image = location->image,
+        .address = location->address,
+        .function = location->function,
+        .line = location->line,
+        .caller = location->caller,
+        .cpu_plus_1 = sample->cpu_plus_1,
+    };
+    return add_process(decoder, sample, &place.process) &&
+           add_thread(decoder, sample, &place.thread) && add_values(decoder, &place);
+}
+
+bool
+decoder_read_sample(struct decoder *decoder, const struct protobuf_field *field)
+{
+    const size_t types = COUNT(decoder->types, struct value_type);
+    struct sample sample = {0};
+
+    if (field->number != PROFILE_SAMPLE) {
+        return true;
+    }
+    decoder->samples++;
+    decoder->values.size = 0;
+    if (!read_sample_fields(decoder, field->bytes, &sample)) {
+        return false;
+    }
+    if (COUNT(decoder->values, uint64_t) != types) {
+        return decoder_fail(
+            decoder, "damaged: sample %" PRIu64 " has %zu values for %zu sample types",
+            decoder->samples, COUNT(decoder->values, uint64_t), types);
+    }
+    decoder->stacks += sample.has_callers;
+    return add_sample(decoder, &sample);
+}
+
+/* --- samples that tell time instead of hits --- */
+
+/* Takes clock_column for no clock if a value of it is no multiple of the period. */
+static bool
+check_clock(struct decoder *decoder, const struct protobuf_field *field)
+{
+    const uint64_t *values;
+    struct sample sample = {0};
+
+    if (field->number != PROFILE_SAMPLE || decoder->clock_column == SIZE_MAX) {
+        return true;
+    }
+    decoder->values.size = 0;
+    if (!read_sample_fields(decoder, field->bytes, &sample)) {
+        return false;
+    }
+    values = (const void *)decoder->values.data;
+    if (decoder->clock_column < COUNT(decoder->values, *values) &&
+        values[decoder->clock_column] % decoder->clock_period != 0) {
+        decoder->clock_column = SIZE_MAX;
+    }
+    return true;
+}
+
+/* Without a column of hits, hits are told by the time that each stands for. */
+bool
+decoder_find_clock(struct decoder *decoder)
+{
+    const struct value_type *types = (const void *)decoder->types.data;
+
+    if (decoder_has_count_column(decoder)) {
+        return true;
+    }
+    for (size_t i = 0; i < COUNT(decoder->types, *types); i++) {
+        if (decoder_is_clock(decoder, &types[i])) {
+            decoder->clock_column = i;
+            decoder->clock_period = decoder->period;
+            return decoder_walk(decoder, check_clock);
+        }
+    }
+    return true;
+}
+
+/* --- what is left out of foreign files --- */
+
+static void
+put_columns_left_out(struct decoder *decoder, struct buffer *note)
+{
+    const struct value_type *types = (const void *)decoder->types.data;
+    const char *before = note->size > 0 ? "; values left out: " : "values left out: ";
+
+    for (size_t i = 0; i < COUNT(decoder->types, *types); i++) {
+        const char *name = NULL;
+
+        if (decoder->column_source[i] == COLUMN_IGNORED &&
+            !decoder_is_clock(decoder, &types[i])) {
+            name = decoder_string(decoder, types[i].type);
+        }
+        if (name != NULL) {
+            buffer_append_text(note, before);
+            buffer_append_text(note, name);
+            before = ", ";
+        }
+    }
+}
+
+/* Readers show it, and writers keep it, as what is not in the profile. */
+bool
+decoder_note_left_out(struct decoder *decoder)
+{
+    struct buffer note = {0};
+
+    if (decoder->ours) {
+        return true;
+    }
+    if (decoder->stacks > 0) {
+        buffer_print(&note,
+                     "callers left out, as hits count where they were: %" PRIu64
+                     " of %" PRIu64 " samples had some",
+                     decoder->stacks, decoder->samples);
+    }
+    put_columns_left_out(decoder, &note);
+    if (buffer_text(&note) == NULL) {
+        buffer_finish(&note);
+        return decoder_fail_memory(decoder);
+    }
+    free(decoder->profile->gaps);
+    decoder->profile->gaps = (char *)note.data;
+    return true;
+}

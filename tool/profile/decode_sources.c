@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/* decode_sources.c - what hits are of: our own comments, or the columns of foreign files. */
+#include "profile/decoder.h"
+
+#include "util/text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- our comments --- */
+
+/* What stands behind "key " in a comment, or NULL. */
+static char *
+behind_key(char *comment, const char *key)
+{
+    const size_t length = strlen(key);
+
+    if (strncmp(comment, key, length) != 0 || comment[length] != ' ') {
+        return NULL;
+    }
+    return comment + length + 1;
+}
+
+bool
+decoder_is_ours(const struct decoder *decoder)
+{
+    const uint64_t *comments = (const void *)decoder->comments.data;
+
+    for (size_t i = 0; i < COUNT(decoder->comments, *comments); i++) {
+        if (decoder_string_begins(decoder, comments[i], COMMENT_FORMAT " ", false)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Keeps the first text there is: a merged file has the comments of all. */
+bool
+decoder_keep_text(struct decoder *decoder, char **kept, char *text)
+{
+    if (text == NULL || *kept != NULL) {
+        return true;
+    }
+    text_unescape(text);
+    *kept = strdup(text);
+    return *kept != NULL || decoder_fail_memory(decoder);
+}
+
+static uint64_t
+parse_number(const char *text)
+{
+    return strtoull(text, NULL, 10);
+}
+
+/* One word key=value of a source's comment. */
+static void
+read_source_word(struct profile_source *source, uint64_t *column, char *word)
+{
+    const struct {
+        const char *key;
+        uint64_t *number;
+    } numbers[] = {
+        {"column", column},
+        {"asked", &source->asked},
+        {"granted", &source->granted},
+        {"expected", &source->expected},
+        {"taken", &source->taken},
+        {"counted", &source->counted},
+        {"outside", &source->outside},
+        {"lost", &source->lost},
+        {"throttled", &source->throttled},
+        {"missed", &source->missed},
+        {"unfinished", &source->unfinished},
+        {"excluded", &source->excluded},
+    };
+    char *value = strchr(word, '=');
+
+    if (value == NULL) {
+        return;
+    }
+    *value++ = '\0';
+    text_unescape(value);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (strcmp(word, numbers[i].key) == 0) {
+            *numbers[i].number = parse_number(value);
+        }
+    }
+    if (strcmp(word, "measured") == 0) {
+        source->measured = strtod(value, NULL);
+    } else if (strcmp(word, "kernel_included") == 0) {
+        source->kernel_included = parse_number(value) != 0;
+    } else if (strcmp(word, "user_left_out") == 0) {
+        source->user_left_out = parse_number(value) != 0;
+    } else if (strcmp(word, "nt_name") == 0) {
+        source->nt_name = value;
+    } else if (strcmp(word, "unit") == 0) {
+        source->unit = value;
+    }
+}
+
+bool
+decoder_fail_sum(struct decoder *decoder, const char *what, uint32_t source)
+{
+    char shown[80];
+
+    return decoder_fail(
+        decoder, "the %s of source %s add up to more than a file holds", what,
+        text_show(shown, sizeof(shown), decoder->profile->sources[source].name));
+}
+
+/* The same source once more, in a merged file: its statistics are added up. */
+static bool
+add_statistics(struct decoder *decoder, uint32_t source,
+               const struct profile_source *more)
+{
+    return profile_source_add(&decoder->profile->sources[source], more) ||
+           decoder_fail_sum(decoder, "statistics", source);
+}
+
+/* Words: the name, then key=value. Keys that are not known are for later versions. */
+static bool
+read_source_comment(struct decoder *decoder, char *line)
+{
+    const size_t count = COUNT(decoder->types, struct value_type);
+    struct profile_source source = {.nt_name = "", .unit = "events"};
+    const size_t before = decoder->profile->source_count;
+    uint64_t column = UINT64_MAX;
+    char *rest = NULL;
+    char *name = strtok_r(line, " ", &rest);
+    uint32_t index;
+
+    if (name == NULL) {
+        return decoder_fail(decoder, "damaged: a source without a name");
+    }
+    /* The words point into decoder->text, which must not change before they are
+     * interned. */
+    for (char *word; (word = strtok_r(NULL, " ", &rest)) != NULL;) {
+        read_source_word(&source, &column, word);
+    }
+    if (source.outside > source.taken) {
+        return decoder_fail(decoder,
+                            "damaged: a source has more hits outside than taken");
+    }
+    text_unescape(name);
+    source.name = name;
+    if (column >= count) {
+        return decoder_fail(decoder, "damaged: source %zu has no column of values",
+                            before);
+    }
+    if (!profile_add_source(decoder->profile, &source, &index)) {
+        return decoder_fail_memory(decoder);
+    }
+    if (decoder->profile->source_count == before) {
+        return add_statistics(decoder, index, &source);
+    }
+    if (decoder->column_source[column] != COLUMN_IGNORED) {
+        return decoder_fail(decoder, "damaged: two sources share one column of values");
+    }
+    decoder->column_source[column] = index;
+    return true;
+}
+
+static bool
+read_comment(struct decoder *decoder, char *comment)
+{
+    char *source = behind_key(comment, COMMENT_SOURCE);
+    char *bucket = behind_key(comment, COMMENT_BUCKET_BYTES);
+    struct profile *profile = decoder->profile;
+
+    if (source != NULL) {
+        return read_source_comment(decoder, source);
+    }
+    if (bucket != NULL) {
+        const uint64_t bytes = parse_number(bucket);
+
+        profile->bucket_bytes = bytes > UINT32_MAX ? 0 : (uint32_t)bytes;
+    }
+    return decoder_keep_text(decoder, &profile->command,
+                             behind_key(comment, COMMENT_COMMAND)) &&
+           decoder_keep_text(decoder, &profile->hal,
+                             behind_key(comment, COMMENT_HAL)) &&
+           decoder_keep_text(decoder, &profile->limits,
+                             behind_key(comment, COMMENT_LIMITS)) &&
+           decoder_keep_text(decoder, &profile->gaps,
+                             behind_key(comment, COMMENT_GAPS));
+}
+
+bool
+decoder_read_our_comments(struct decoder *decoder)
+{
+    const uint64_t *comments = (const void *)decoder->comments.data;
+    struct string_entry *strings = (void *)decoder->strings.data;
+
+    for (size_t i = 0; i < COUNT(decoder->comments, *comments); i++) {
+        char *text;
+
+        if (comments[i] < COUNT(decoder->strings, *strings) &&
+            strings[comments[i]].is_comment) {
+            continue;
+        }
+        text = decoder_raw_string(decoder, comments[i]);
+        if (text == NULL || !read_comment(decoder, text)) {
+            return false;
+        }
+        strings[comments[i]].is_comment = true;
+    }
+    if (decoder->profile->source_count == 0 && decoder->types.size > 0) {
+        return decoder_fail(decoder, "damaged: the comments name no source");
+    }
+    return true;
+}
+
+/* --- sources of foreign files --- */
+
+bool
+decoder_has_count_column(const struct decoder *decoder)
+{
+    const struct value_type *types = (const void *)decoder->types.data;
+
+    for (size_t i = 0; i < COUNT(decoder->types, *types); i++) {
+        if (decoder_string_is(decoder, types[i].unit, "count")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The period in nanoseconds if the file is of a sampled clock, else 0. */
+static uint64_t
+clock_period_ns(const struct decoder *decoder)
+{
+    static const struct {
+        const char *unit;
+        uint64_t ns;
+    } units[] = {
+        {"nanoseconds", 1},
+        {"microseconds", 1000},
+        {"milliseconds", 1000000},
+        {"seconds", 1000000000},
+    };
+    uint64_t period_ns;
+
+    if (!decoder_string_is(decoder, decoder->period_type.type, COLUMN_CPU) &&
+        !decoder_string_is(decoder, decoder->period_type.type, COLUMN_WALL)) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (decoder_string_is(decoder, decoder->period_type.unit, units[i].unit) &&
+            !__builtin_mul_overflow(decoder->period, units[i].ns, &period_ns) &&
+            period_ns <= INT64_MAX) {
+            return period_ns;
+        }
+    }
+    return 0;
+}
+
+/* Does the column count the hits of a sampled clock? */
+static bool
+is_samples(const struct decoder *decoder, const struct value_type *type)
+{
+    return decoder_string_is(decoder, type->unit, "count") &&
+           (decoder_string_is(decoder, type->type, COLUMN_SAMPLES) ||
+            decoder_string_is(decoder, type->type, "sample"));
+}
+
+/* Is it the time itself, in the unit of the period? */
+bool
+decoder_is_clock(const struct decoder *decoder, const struct value_type *type)
+{
+    return decoder_string_equal(decoder, type->type, decoder->period_type.type) &&
+           decoder_string_equal(decoder, type->unit, decoder->period_type.unit) &&
+           clock_period_ns(decoder) > 0;
+}
+
+static bool
+add_foreign_source(struct decoder *decoder, size_t column)
+{
+    const struct value_type *type =
+        (const struct value_type *)(const void *)decoder->types.data + column;
+    const uint64_t period_ns = clock_period_ns(decoder);
+    const size_t before = decoder->profile->source_count;
+    struct profile_source source = {.nt_name = "", .unit = "events"};
+    uint32_t index;
+
+    if (decoder->column_source[column] != COLUMN_IGNORED) {
+        return true;
+    }
+    if ((period_ns > 0 && is_samples(decoder, type)) ||
+        column == decoder->clock_column) {
+        source.name = decoder_string_is(decoder, decoder->period_type.type, COLUMN_WALL)
+                          ? COLUMN_WALL
+                          : "time";
+        source.unit = UNIT_100NS;
+        source.granted = period_ns / 100;
+    } else {
+        source.name = decoder_string(decoder, type->type);
+    }
+    if (source.name == NULL) {
+        return false;
+    }
+    if (!profile_add_source(decoder->profile, &source, &index)) {
+        return decoder_fail_memory(decoder);
+    }
+    /* Of two columns of one name the first is shown, not their sum. */
+    if (decoder->profile->source_count > before) {
+        decoder->column_source[column] = index;
+    }
+    return true;
+}
+
+/* Columns that count things are sources; if there are none, all are. The one that the
+ * file wants to be shown comes first. */
+bool
+decoder_add_foreign_sources(struct decoder *decoder)
+{
+    const struct value_type *types = (const void *)decoder->types.data;
+    const size_t count = COUNT(decoder->types, *types);
+    const bool counts_only = decoder_has_count_column(decoder);
+
+    for (size_t i = 0; i < 2 * count; i++) {
+        const struct value_type *type = &types[i % count];
+
+        if ((counts_only && !decoder_string_is(decoder, type->unit, "count")) ||
+            (i < count &&
+             !decoder_string_equal(decoder, type->type, decoder->default_type))) {
+            continue;
+        }
+        if (!add_foreign_source(decoder, i % count)) {
+            return false;
+        }
+    }
+    return true;
+}
