@@ -71,25 +71,25 @@ plural(uint64_t count, const char *one, const char *several)
     return count == 1 ? one : several;
 }
 
+/* What was not followed, or not read. */
 static void
-put_gaps(FILE *out, const struct collector_gaps *gaps, uint64_t untold, bool interim)
+put_unfollowed(FILE *out, bool *first, const struct collector_gaps *gaps,
+               uint64_t untold)
 {
-    bool first = true;
-
     if (gaps->failures != 0) {
-        add(out, &first, "%" PRIu64 " mapping%s could not be profiled: %s",
+        add(out, first, "%" PRIu64 " mapping%s could not be profiled: %s",
             gaps->failures, gaps->failures == 1 ? "" : "s",
             ntprof_status_text(gaps->first_failure));
     }
     if (untold != 0) {
-        add(out, &first,
+        add(out, first,
             "%" PRIu64 " records of mappings and threads were lost: hits there may be "
             "outside or have wrong names",
             untold);
     }
     if (gaps->unfollowed != 0) {
         /* Linux ends the events of a process that starts one with rights of others. */
-        add(out, &first,
+        add(out, first,
             "%" PRIu64 " program%s could not be followed, being set-uid or "
             "unreadable%s",
             gaps->unfollowed, plural(gaps->unfollowed, "", "s"),
@@ -98,45 +98,44 @@ put_gaps(FILE *out, const struct collector_gaps *gaps, uint64_t untold, bool int
                            : "; to allow it, run ntprof as root");
     }
     if (gaps->unread != 0) {
-        add(out, &first,
+        add(out, first,
             "%" PRIu64 " process%s could not be read: hits there may be outside",
             gaps->unread, plural(gaps->unread, "", "es"));
     }
-    if (gaps->unnumbered != 0) {
-        add(out, &first,
-            "%" PRIu64 " hit%s outside %s of processes of other pid namespaces, or of "
-            "ones below this: use --hal perf, or run ntprof in the first one",
-            gaps->unnumbered, plural(gaps->unnumbered, "", "s"),
-            plural(gaps->unnumbered, "is", "are"));
-    }
+}
+
+/* What has no counters or no names for want of memory, time or descriptors. */
+static void
+put_left_out(FILE *out, bool *first, const struct collector_gaps *gaps)
+{
     if (gaps->unopened != 0) {
-        add(out, &first,
+        add(out, first,
             "%" PRIu64 " image%s could not be kept open and ha%s no names: raise the "
             "limit of open files",
             gaps->unopened, plural(gaps->unopened, "", "s"),
             plural(gaps->unopened, "s", "ve"));
     }
     if (gaps->refused != 0) {
-        add(out, &first,
+        add(out, first,
             "%" PRIu64 " mapping%s left out when the memory of --max-memory was used "
             "up: hits there are outside; raise it",
             gaps->refused, plural(gaps->refused, " was", "s were"));
     }
     if (gaps->unnamed != 0) {
-        add(out, &first,
+        add(out, first,
             "names of %" PRIu64 " JIT%s that ended were given up for --max-memory: "
             "raise it",
             gaps->unnamed, plural(gaps->unnamed, "", "s"));
     }
     if (gaps->bounded_images != 0) {
-        add(out, &first,
+        add(out, first,
             "%" PRIu64
             " image%s would have cost too much memory or time to read: names "
             "or lines are missing",
             gaps->bounded_images, plural(gaps->bounded_images, "", "s"));
     }
     if (gaps->refused_maps != 0) {
-        add(out, &first,
+        add(out, first,
             "the perf map%s of %" PRIu64 " process%s %s not read: hits of %s JIT code "
             "have no names",
             plural(gaps->refused_maps, "", "s"), gaps->refused_maps,
@@ -144,10 +143,16 @@ put_gaps(FILE *out, const struct collector_gaps *gaps, uint64_t untold, bool int
             plural(gaps->refused_maps, "was", "were"),
             plural(gaps->refused_maps, "its", "their"));
     }
+}
+
+/* Who had not ended. */
+static void
+put_running(FILE *out, bool *first, const struct collector_gaps *gaps, bool interim)
+{
     if (interim) {
-        add(out, &first, "taken while it went on: what came later is not in here");
+        add(out, first, "taken while it went on: what came later is not in here");
     } else if (gaps->running != 0) {
-        add(out, &first,
+        add(out, first,
             "%" PRIu64 " process%s that it started still run%s: what comes from now on "
             "is not in here",
             gaps->running, plural(gaps->running, "", "es"),
@@ -162,11 +167,14 @@ describe_gaps(const struct collector_gaps *gaps, const struct profile *profile,
     char *text = NULL;
     size_t size = 0;
     FILE *const out = open_memstream(&text, &size);
+    bool first = true;
 
     if (out == NULL) {
         return NULL;
     }
-    put_gaps(out, gaps, count_untold(gaps, profile), interim);
+    put_unfollowed(out, &first, gaps, count_untold(gaps, profile));
+    put_left_out(out, &first, gaps);
+    put_running(out, &first, gaps, interim);
     if (fclose(out) != 0) {
         free(text);
         return NULL;

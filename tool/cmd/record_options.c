@@ -500,66 +500,17 @@ parse_intervals(struct record_options *options, const struct given *given)
            (given->events == NULL || parse_events(options, given->events));
 }
 
+/* Those that say yes. False: it is none. */
 static bool
-parse_option(void *context, int option, char *text)
+take_flag(struct record_options *options, int option)
 {
-    struct given *const given = context;
-    struct record_options *const options = given->options;
-
     switch (option) {
-    case 'e':
-        if (given->sources != NULL) {
-            return bad(options, "-e", text,
-                       "a second -e; name all with commas, as in -e time,page-faults");
-        }
-        given->sources = text;
-        return true;
-    case 'F':
-        given->frequency = text;
-        return true;
-    case OPT_INTERVAL:
-        given->interval = text;
-        return true;
-    case 'c':
-        given->events = text;
-        return true;
-    case 'C':
-        return parse_cpus(options, text);
-    case OPT_BUCKET:
-        return parse_bucket(options, text);
-    case OPT_HAL:
-        return parse_hal(options, text);
-    case 'o':
-        options->output = text;
-        return true;
-    case OPT_BY:
-        return view_options_keys(options->syntax->command, text, true, &options->by);
-    case OPT_ROWS:
-        return options_count(options->syntax->command, "--rows", text, "all",
-                             &options->rows);
     case OPT_JSON:
         options->json = true;
         return true;
-    case OPT_REPORT:
-        options->report = text;
-        return true;
-    case OPT_EVERY:
-        return parse_every(options, text);
-    case OPT_MAX_MEMORY:
-        return parse_memory(options, text);
-    case OPT_PER:
-        return parse_per(options, text);
     case OPT_NO_LINES:
         options->names.no_lines = true;
         return true;
-    case OPT_DEBUGINFOD:
-        options->names.download = true;
-        options->names.urls = text;
-        return true;
-    case OPT_DURATION:
-        return parse_duration(options, text);
-    case 'd':
-        return parse_delay(options, text);
     case 'a':
         options->all = true;
         return true;
@@ -569,15 +520,90 @@ parse_option(void *context, int option, char *text)
     case OPT_USER:
         options->user_only = true;
         return true;
-    case 'p':
-        return parse_pids(options, text);
-    case 'G':
-        return parse_cgroup(options, text);
     case 'q':
         options->quiet = true;
         return true;
     default:
         return false;
+    }
+}
+
+/* Those that are kept as they are until all are there. False: it is none. */
+static bool
+take_text(struct given *given, int option, char *text)
+{
+    switch (option) {
+    case 'F':
+        given->frequency = text;
+        return true;
+    case OPT_INTERVAL:
+        given->interval = text;
+        return true;
+    case 'c':
+        given->events = text;
+        return true;
+    case 'o':
+        given->options->output = text;
+        return true;
+    case OPT_REPORT:
+        given->options->report = text;
+        return true;
+    case OPT_DEBUGINFOD:
+        given->options->names.download = true;
+        given->options->names.urls = text;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool
+take_sources(struct given *given, char *text)
+{
+    if (given->sources != NULL) {
+        return bad(given->options, "-e", text,
+                   "a second -e; name all with commas, as in -e time,page-faults");
+    }
+    given->sources = text;
+    return true;
+}
+
+static bool
+parse_option(void *context, int option, char *text)
+{
+    struct given *const given = context;
+    struct record_options *const options = given->options;
+
+    switch (option) {
+    case 'e':
+        return take_sources(given, text);
+    case 'C':
+        return parse_cpus(options, text);
+    case OPT_BUCKET:
+        return parse_bucket(options, text);
+    case OPT_HAL:
+        return parse_hal(options, text);
+    case OPT_BY:
+        return view_options_keys(options->syntax->command, text, true, &options->by);
+    case OPT_ROWS:
+        return options_count(options->syntax->command, "--rows", text, "all",
+                             &options->rows);
+    case OPT_EVERY:
+        return parse_every(options, text);
+    case OPT_MAX_MEMORY:
+        return parse_memory(options, text);
+    case OPT_PER:
+        return parse_per(options, text);
+    case OPT_DURATION:
+        return parse_duration(options, text);
+    case 'd':
+        return parse_delay(options, text);
+    case 'p':
+        return parse_pids(options, text);
+    case 'G':
+        return parse_cgroup(options, text);
+    default:
+        return take_flag(options, option) || take_text(given, option, text);
     }
 }
 

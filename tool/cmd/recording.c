@@ -516,7 +516,6 @@ recording_describe(const struct recording *recording, struct profile *profile,
     }
     ntprof_session_get_info(recording->session, &info);
     gaps->unread = info.unread;
-    gaps->unnumbered = info.unnumbered;
     profile->command = describe_command(recording->words);
     profile->hal = strdup(info.backend);
     profile->limits = describe_limits(&info);

@@ -6,66 +6,19 @@
  * of its mappings has a started profile a source, or none if that failed. Processes and
  * images change within deliveries alone, which the lock of delivery keeps out.
  */
-#include "collect/collector.h"
-#include "collect/delivery.h"
+#include "collect/collectorp.h"
 #include "collect/kernel_range.h"
-#include "collect/naming.h"
 #include "collect/usage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROCESS_BUCKETS = 1024 };
-
 /* So many segments are made without measuring memory. */
 enum { SEGMENTS_UNMEASURED = 64 };
 
 /* Bits of a group's mask of processors. */
 enum { CPUS_A_GROUP = 8 * sizeof(KAFFINITY) };
-
-struct mapping {
-    uint64_t base;
-    uint64_t length;
-    struct image *image;
-    uint64_t place;   /* of base in the image */
-    uint32_t program; /* whose hits these are */
-    /* One a source, for each processor; NULL where none could be made. */
-    HANDLE *profiles;
-};
-
-struct process {
-    struct process *next;
-    uint32_t pid;
-    uint32_t parent; /* 0: not told */
-    uint32_t program;
-    HANDLE handle; /* NULL: all processes, or status says why it cannot be opened */
-    NTSTATUS status;
-    bool execed;   /* runs a program begun since it is watched */
-    bool followed; /* that program's mappings were told */
-    struct mapping *mappings;
-    size_t mapping_count;
-    size_t mapping_capacity;
-};
-
-struct collector {
-    struct collector_options options;
-    uint32_t *cpus;     /* that are told apart; NULL: none are */
-    uint32_t cpu_count; /* of them, else 1 */
-    struct delivery delivery;
-    struct image_set images;
-    uint64_t measured;     /* segments that there were when memory was measured */
-    struct naming *naming; /* of the thread that makes snapshots */
-    char *programs[COLLECTOR_PROGRAMS_MAX + 1];
-    uint32_t program_count;
-    struct process *processes[PROCESS_BUCKETS];
-    /* of no pid: has the kernel's mappings, for all processes */
-    struct process machine;
-    bool began;                     /* a process was told, so the watch has */
-    ntprof_source_info *statistics; /* one a source: the last ones, once ended */
-    bool ended; /* statistics and fresh counts are all that there will be */
-    struct collector_gaps gaps; /* but for running, which a snapshot counts */
-};
 
 static uint32_t
 bucket_log2(uint32_t bucket_bytes)
@@ -79,7 +32,7 @@ bucket_log2(uint32_t bucket_bytes)
 }
 
 /* Is there room for counters of what is new? */
-static void
+void
 collector_measure(struct collector *collector)
 {
     const uint64_t limit = collector->options.memory_max;
@@ -656,7 +609,7 @@ collector_notify(void *context, const ntprof_notification *notification)
     }
 }
 
-static uint64_t
+uint64_t
 collector_count_processes(const struct collector *collector)
 {
     uint64_t count = 0;
@@ -748,7 +701,7 @@ collector_ask(struct collector *collector, uint32_t source)
  * delivers what has happened until then, so each source is folded before the next one
  * is asked; nothing else delivers meanwhile.
  */
-static bool
+bool
 collector_read(struct collector *collector)
 {
     for (uint32_t i = 0; i < collector->options.source_count; i++) {
@@ -780,138 +733,4 @@ collector_stop(struct collector *collector)
      * frozen, it ends a bit later. */
     collector->ended = collector->ended || collector_read(collector);
     delivery_unlock(&collector->delivery);
-}
-
-/* What a profile is of. */
-enum snapshot { SNAPSHOT_ALL, SNAPSHOT_RECENT, SNAPSHOT_REPEAT };
-
-static bool
-snapshot_sources(struct collector *collector, struct profile *profile,
-                 enum snapshot kind)
-{
-    const char *const *const names = collector->options.names;
-    bool complete =
-        collector->ended || kind == SNAPSHOT_REPEAT || collector_read(collector);
-
-    for (size_t i = 0; complete && i < collector->options.source_count; i++) {
-        const ntprof_source_info *const info = &collector->statistics[i];
-        const char *const name = names != NULL ? names[i] : NULL;
-
-        complete = naming_add_source(profile, info, name != NULL ? name : info->name,
-                                     !collector->options.user);
-    }
-    return complete;
-}
-
-static bool
-snapshot_programs(const struct collector *collector, struct profile *profile)
-{
-    uint32_t index;
-
-    for (uint32_t i = 0; i < collector->program_count; i++) {
-        if (!profile_add_process(profile, collector->programs[i], &index)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* What deliveries change: taken over while they are kept out. *count images are in the
- * copy of the list that is returned; NULL: out of memory. */
-static struct image **
-snapshot_take(struct collector *collector, struct profile *profile, enum snapshot kind,
-              struct collector_gaps *gaps, size_t *count)
-{
-    const struct image_set *const set = &collector->images;
-    struct image **images = NULL;
-    bool complete;
-
-    delivery_lock(&collector->delivery);
-    collector_measure(collector);
-    complete = snapshot_sources(collector, profile, kind) &&
-               snapshot_programs(collector, profile);
-    *gaps = collector->gaps;
-    gaps->unopened = set->unopened;
-    gaps->refused = set->refused;
-    gaps->running = collector_count_processes(collector);
-    *count = set->count;
-    for (size_t i = 0; complete && kind != SNAPSHOT_REPEAT && i < set->count; i++) {
-        complete = image_take(set->images[i]);
-    }
-    if (complete) {
-        images = malloc((set->count + 1) * sizeof(struct image *));
-    }
-    if (images != NULL && set->count > 0) {
-        memcpy(images, set->images, set->count * sizeof(struct image *));
-    }
-    delivery_unlock(&collector->delivery);
-    return images;
-}
-
-static bool
-snapshot_image(struct collector *collector, struct profile *profile, enum snapshot kind,
-               struct image *image, size_t number)
-{
-    if (kind != SNAPSHOT_RECENT) {
-        return image_total(image) && naming_add_rows(collector->naming, profile, image,
-                                                     &image->totals, number);
-    }
-    counts_merge(&image->taken);
-    return naming_add_rows(collector->naming, profile, image, &image->taken, number) &&
-           image_keep(image);
-}
-
-static bool
-snapshot_fill(struct collector *collector, struct profile *profile, enum snapshot kind,
-              struct collector_gaps *gaps)
-{
-    size_t count;
-    struct image **const images = snapshot_take(collector, profile, kind, gaps, &count);
-    bool complete = images != NULL;
-
-    if (collector->ended) {
-        naming_end(collector->naming);
-    }
-    profile->bucket_bytes = collector->options.bucket_bytes;
-    complete = complete && naming_begin(collector->naming, images, count, profile);
-    for (size_t i = 0; complete && i < count; i++) {
-        complete = snapshot_image(collector, profile, kind, images[i], i);
-    }
-    gaps->unnamed = naming_unnamed(collector->naming);
-    gaps->refused_maps = naming_refused_maps(collector->naming);
-    gaps->bounded_images = naming_bounded_images(collector->naming);
-    free(images);
-    return complete;
-}
-
-static struct profile *
-snapshot_make(struct collector *collector, enum snapshot kind,
-              struct collector_gaps *gaps)
-{
-    struct profile *const profile = profile_new();
-
-    if (profile == NULL || !snapshot_fill(collector, profile, kind, gaps)) {
-        profile_delete(profile);
-        return NULL;
-    }
-    profile_sort(profile);
-    return profile;
-}
-
-struct profile *
-collector_snapshot(struct collector *collector, struct collector_gaps *gaps)
-{
-    return snapshot_make(collector, SNAPSHOT_ALL, gaps);
-}
-
-struct profile *
-collector_recent(struct collector *collector, struct collector_gaps *gaps)
-{
-    return snapshot_make(collector, SNAPSHOT_RECENT, gaps);
-}
-
-struct profile *
-collector_repeat(struct collector *collector, struct collector_gaps *gaps)
-{
-    return snapshot_make(collector, SNAPSHOT_REPEAT, gaps);
 }

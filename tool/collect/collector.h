@@ -48,7 +48,6 @@ struct collector_gaps {
     uint64_t records_lost; /* records without room, of hits or of what happened */
     uint64_t running;      /* processes that have not ended */
     uint64_t unread;       /* processes that a watch of all could not read: left 0 */
-    uint64_t unnumbered;   /* hits of processes of other pid namespaces: left 0 */
     uint64_t unopened;     /* images without names, for want of descriptors */
     /* mappings left out because of memory_max: hits there are outside */
     uint64_t refused;

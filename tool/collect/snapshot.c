@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* snapshot.c - a profile of what the collector has counted. */
+#include "collect/collectorp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a profile is of. */
+enum snapshot { SNAPSHOT_ALL, SNAPSHOT_RECENT, SNAPSHOT_REPEAT };
+
+static bool
+snapshot_sources(struct collector *collector, struct profile *profile,
+                 enum snapshot kind)
+{
+    const char *const *const names = collector->options.names;
+    bool complete =
+        collector->ended || kind == SNAPSHOT_REPEAT || collector_read(collector);
+
+    for (size_t i = 0; complete && i < collector->options.source_count; i++) {
+        const ntprof_source_info *const info = &collector->statistics[i];
+        const char *const name = names != NULL ? names[i] : NULL;
+
+        complete = naming_add_source(profile, info, name != NULL ? name : info->name,
+                                     !collector->options.user);
+    }
+    return complete;
+}
+
+static bool
+snapshot_programs(const struct collector *collector, struct profile *profile)
+{
+    uint32_t index;
+
+    for (uint32_t i = 0; i < collector->program_count; i++) {
+        if (!profile_add_process(profile, collector->programs[i], &index)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What deliveries change: taken over while they are kept out. *count images are in the
+ * copy of the list that is returned; NULL: out of memory. */
+static struct image **
+snapshot_take(struct collector *collector, struct profile *profile, enum snapshot kind,
+              struct collector_gaps *gaps, size_t *count)
+{
+    const struct image_set *const set = &collector->images;
+    struct image **images = NULL;
+    bool complete;
+
+    delivery_lock(&collector->delivery);
+    collector_measure(collector);
+    complete = snapshot_sources(collector, profile, kind) &&
+               snapshot_programs(collector, profile);
+    *gaps = collector->gaps;
+    gaps->unopened = set->unopened;
+    gaps->refused = set->refused;
+    gaps->running = collector_count_processes(collector);
+    *count = set->count;
+    for (size_t i = 0; complete && kind != SNAPSHOT_REPEAT && i < set->count; i++) {
+        complete = image_take(set->images[i]);
+    }
+    if (complete) {
+        images = malloc((set->count + 1) * sizeof(struct image *));
+    }
+    if (images != NULL && set->count > 0) {
+        memcpy(images, set->images, set->count * sizeof(struct image *));
+    }
+    delivery_unlock(&collector->delivery);
+    return images;
+}
+
+static bool
+snapshot_image(struct collector *collector, struct profile *profile, enum snapshot kind,
+               struct image *image, size_t number)
+{
+    if (kind != SNAPSHOT_RECENT) {
+        return image_total(image) && naming_add_rows(collector->naming, profile, image,
+                                                     &image->totals, number);
+    }
+    counts_merge(&image->taken);
+    return naming_add_rows(collector->naming, profile, image, &image->taken, number) &&
+           image_keep(image);
+}
+
+static bool
+snapshot_fill(struct collector *collector, struct profile *profile, enum snapshot kind,
+              struct collector_gaps *gaps)
+{
+    size_t count;
+    struct image **const images = snapshot_take(collector, profile, kind, gaps, &count);
+    bool complete = images != NULL;
+
+    if (collector->ended) {
+        naming_end(collector->naming);
+    }
+    profile->bucket_bytes = collector->options.bucket_bytes;
+    complete = complete && naming_begin(collector->naming, images, count, profile);
+    for (size_t i = 0; complete && i < count; i++) {
+        complete = snapshot_image(collector, profile, kind, images[i], i);
+    }
+    gaps->unnamed = naming_unnamed(collector->naming);
+    gaps->refused_maps = naming_refused_maps(collector->naming);
+    gaps->bounded_images = naming_bounded_images(collector->naming);
+    free(images);
+    return complete;
+}
+
+static struct profile *
+snapshot_make(struct collector *collector, enum snapshot kind,
+              struct collector_gaps *gaps)
+{
+    struct profile *const profile = profile_new();
+
+    if (profile == NULL || !snapshot_fill(collector, profile, kind, gaps)) {
+        profile_delete(profile);
+        return NULL;
+    }
+    profile_sort(profile);
+    return profile;
+}
+
+struct profile *
+collector_snapshot(struct collector *collector, struct collector_gaps *gaps)
+{
+    return snapshot_make(collector, SNAPSHOT_ALL, gaps);
+}
+
+struct profile *
+collector_recent(struct collector *collector, struct collector_gaps *gaps)
+{
+    return snapshot_make(collector, SNAPSHOT_RECENT, gaps);
+}
+
+struct profile *
+collector_repeat(struct collector *collector, struct collector_gaps *gaps)
+{
+    return snapshot_make(collector, SNAPSHOT_REPEAT, gaps);
+}
