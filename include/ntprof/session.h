@@ -189,7 +189,9 @@ typedef struct ntprof_session_info {
     /* 0x0A and corruption: address that NT would have written, as the caller has it;
      * IRQL; 1 for a write; address of the instruction */
     uint64_t bug_check_parameters[4];
-    uint64_t unread; /* processes that a watch of all could not read, or not whole */
+    /* Processes that a watch of all could not read, or not whole; and starts and watches
+     * of running processes whose threads were not all found within a second. */
+    uint64_t unread;
     /* Back end bpf: hits in user mode, outside, of processes that cannot be told apart:
      * those that have no pid in the session's pid namespace and, unless that is the
      * first, those in a namespace below it. */

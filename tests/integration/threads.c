@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* threads.c - threads that exist and threads to come: each hit once, in this process
  * and in others. */
+#include "breakpoints.h"
 #include "fixture.h"
 #include "guarded.h"
 
@@ -25,6 +26,34 @@ static void
 clear(void)
 {
     counters = guarded_counters(SLOT_COUNT);
+}
+
+/* Back end perf refuses breakpoints amid threads that are being created: a thread with
+ * too many could make no other. */
+static bool
+was_refused(NTSTATUS status)
+{
+    return status == STATUS_INSUFFICIENT_RESOURCES && breakpoints_fire() &&
+           strstr(ntprof_session_error(session), "threads are being created") != NULL;
+}
+
+/* Start a profile of the slots amid threads that are being created. Returns false if it
+ * is refused. */
+static bool
+start_amid_threads(HANDLE process, ULONG *into, KPROFILE_SOURCE source, HANDLE *profile)
+{
+    NTSTATUS status;
+
+    *profile = create_profile(process, slot_address(0), SLOT_BYTES * SLOT_COUNT, 4,
+                              into, SLOT_COUNT, source);
+    status = NtStartProfile(*profile);
+    if (was_refused(status)) {
+        assert_success(NtClose(*profile));
+        assert_int_equal(sum_counters(into, SLOT_COUNT), 0);
+        return false;
+    }
+    assert_success(status);
+    return true;
 }
 
 /* Calls in storms, and those of them that were counted. */
@@ -64,14 +93,14 @@ call_at_once(void *argument)
 
 /* A thread whose thread makes a thread, and so on. */
 static void *
-call_and_beget(void *argument)
+call_and_make_next(void *argument)
 {
     const uintptr_t depth = (uintptr_t)argument;
     pthread_t thread;
 
     call_slot(SLOT, CALLS);
     if (depth > 1 &&
-        pthread_create(&thread, NULL, call_and_beget, (void *)(depth - 1)) == 0) {
+        pthread_create(&thread, NULL, call_and_make_next, (void *)(depth - 1)) == 0) {
         pthread_join(thread, NULL);
     }
     return NULL;
@@ -122,7 +151,7 @@ threads__to_come__all_are_counted(void **state)
             pthread_join(threads[i], NULL);
         }
     }
-    call_and_beget((void *)(uintptr_t)10);
+    call_and_make_next((void *)(uintptr_t)10);
     assert_success(NtStopProfile(profile));
     assert_only(counters, SLOT_COUNT, SLOT, 20 * THREADS * CALLS + 10 * CALLS);
     assert_exact_statistics(session, source, 20 * THREADS * CALLS + 10 * CALLS,
@@ -188,7 +217,7 @@ storm_end(pthread_t clouds[4])
 }
 
 static void
-threads__made_and_ended_while_starting__none_lost_or_doubled(void **state)
+threads__made_and_ended_while_starting__exact_or_refused(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
     struct account account = {0};
@@ -200,7 +229,10 @@ threads__made_and_ended_while_starting__none_lost_or_doubled(void **state)
 
         clear();
         storm_begin(clouds);
-        profile = start_slots(NtCurrentProcess(), counters, source);
+        if (!start_amid_threads(NtCurrentProcess(), counters, source, &profile)) {
+            storm_end(clouds);
+            continue;
+        }
         atomic_store(&storm.counting, true);
         while (atomic_load(&storm.calls) < STORM_CALLS) {
             sched_yield();
@@ -265,7 +297,7 @@ chains_end(void)
 /* A thread that had more events than there are breakpoint registers could not make the
  * next one. */
 static void
-threads__that_beget_the_next_and_end_while_starting__none_lost_or_doubled(void **state)
+threads__that_make_the_next_and_end_while_starting__exact_or_refused(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
     struct account account = {0};
@@ -276,7 +308,11 @@ threads__that_beget_the_next_and_end_while_starting__none_lost_or_doubled(void *
 
         clear();
         chains_begin();
-        profile = start_slots(NtCurrentProcess(), counters, source);
+        if (!start_amid_threads(NtCurrentProcess(), counters, source, &profile)) {
+            chains_end();
+            assert_int_equal(atomic_load(&chains_refused), 0);
+            continue;
+        }
         atomic_store(&storm.counting, true);
         while (atomic_load(&storm.calls) < STORM_CALLS &&
                atomic_load(&chains_refused) == 0) {
@@ -292,7 +328,7 @@ threads__that_beget_the_next_and_end_while_starting__none_lost_or_doubled(void *
 }
 
 static void
-threads__that_beget_the_next_while_two_sources_start__none_lost_or_doubled(void **state)
+threads__that_make_the_next_while_two_sources_start__exact_or_refused(void **state)
 {
     const KPROFILE_SOURCE sources[] = {slot_source(SLOT), slot_source(SLOT + 1)};
     struct account accounts[2] = {{0}};
@@ -300,13 +336,16 @@ threads__that_beget_the_next_while_two_sources_start__none_lost_or_doubled(void 
     (void)state;
     for (int round = 0; round < 5; round++) {
         HANDLE profiles[2];
+        bool started[2];
         uint64_t calls;
 
         clear();
         more = guarded_counters(SLOT_COUNT);
         chains_begin();
-        profiles[0] = start_slots(NtCurrentProcess(), counters, sources[0]);
-        profiles[1] = start_slots(NtCurrentProcess(), more, sources[1]);
+        started[0] =
+            start_amid_threads(NtCurrentProcess(), counters, sources[0], &profiles[0]);
+        started[1] =
+            start_amid_threads(NtCurrentProcess(), more, sources[1], &profiles[1]);
         atomic_store(&storm.counting, true);
         while (atomic_load(&storm.calls) < STORM_CALLS &&
                atomic_load(&chains_refused) == 0) {
@@ -315,12 +354,14 @@ threads__that_beget_the_next_while_two_sources_start__none_lost_or_doubled(void 
         chains_end();
         assert_int_equal(atomic_load(&chains_refused), 0);
         calls = atomic_load(&storm.calls);
-        assert_success(NtStopProfile(profiles[0]));
-        assert_success(NtStopProfile(profiles[1]));
-        assert_counted_or_lost(&accounts[0], sources[0], counters, SLOT, calls);
-        assert_counted_or_lost(&accounts[1], sources[1], more, SLOT + 1, calls);
-        assert_success(NtClose(profiles[0]));
-        assert_success(NtClose(profiles[1]));
+        for (size_t i = 0; i < 2; i++) {
+            if (started[i]) {
+                assert_success(NtStopProfile(profiles[i]));
+                assert_counted_or_lost(&accounts[i], sources[i],
+                                       i == 0 ? counters : more, SLOT + i, calls);
+                assert_success(NtClose(profiles[i]));
+            }
+        }
     }
 }
 
@@ -377,16 +418,20 @@ crowd_maker(void *argument)
 }
 
 static void
-threads__made_while_starting_that_stay__none_lost_or_doubled(void **state)
+threads__made_while_starting_that_stay__exact_or_refused(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
 
     (void)state;
+    /* By uprobes a busy machine has ended with an empty buffer, though all hits were
+     * counted: not understood yet (decision 18). */
+    need_breakpoints();
     crowd.processor_count = usable_processors(crowd.processors, 2);
     for (int round = 0; round < 5; round++) {
         static pthread_t members[CROWD];
         pthread_t maker;
         HANDLE profile;
+        bool started;
         void *count;
 
         clear();
@@ -394,16 +439,18 @@ threads__made_while_starting_that_stay__none_lost_or_doubled(void **state)
         atomic_store(&crowd.full, false);
         atomic_store(&crowd.calls, 0);
         assert_int_equal(pthread_create(&maker, NULL, crowd_maker, members), 0);
-        profile = start_slots(NtCurrentProcess(), counters, source);
+        started = start_amid_threads(NtCurrentProcess(), counters, source, &profile);
         atomic_store(&crowd.full, true);
         atomic_store(&crowd.counting, true);
         pthread_join(maker, &count);
         for (uintptr_t i = 0; i < (uintptr_t)count; i++) {
             pthread_join(members[i], NULL);
         }
-        assert_success(NtStopProfile(profile));
-        assert_only(counters, SLOT_COUNT, SLOT, (ULONG)atomic_load(&crowd.calls));
-        assert_success(NtClose(profile));
+        if (started) {
+            assert_success(NtStopProfile(profile));
+            assert_only(counters, SLOT_COUNT, SLOT, (ULONG)atomic_load(&crowd.calls));
+            assert_success(NtClose(profile));
+        }
     }
     read_statistics(session, source);
 }
@@ -430,7 +477,7 @@ storm_peer(const struct peer *test, void *argument)
 }
 
 static void
-threads__of_another_process_while_starting__none_lost_or_doubled(void **state)
+threads__of_another_process_while_starting__exact_or_refused(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
     struct account account = {0};
@@ -441,25 +488,47 @@ threads__of_another_process_while_starting__none_lost_or_doubled(void **state)
         uint64_t calls;
         HANDLE process;
         HANDLE profile;
+        bool started;
 
         clear();
         peer_start(&peer, storm_peer, NULL);
         peer_hear(&peer);
         process = open_process(peer.pid);
-        profile = start_slots(process, counters, source);
+        started = start_amid_threads(process, counters, source, &profile);
         peer_tell(&peer, 1);
         calls = peer_hear(&peer);
-        assert_success(NtStopProfile(profile));
-        assert_counted_or_lost(&account, source, counters, SLOT, calls);
+        if (started) {
+            assert_success(NtStopProfile(profile));
+            assert_counted_or_lost(&account, source, counters, SLOT, calls);
+            assert_success(NtClose(profile));
+        }
         peer_tell(&peer, 1);
         peer_finish(&peer);
-        assert_success(NtClose(profile));
         assert_success(NtClose(process));
     }
 }
 
+/* The same of a watch. */
+static bool
+watch_amid_threads(HANDLE process, KPROFILE_SOURCE source)
+{
+    const ntprof_watch_options options = {
+        .size = sizeof(options),
+        .flags = NTPROF_WATCH_DESCENDANTS,
+        .source_count = 1,
+        .sources = &source,
+    };
+    const NTSTATUS status = ntprof_session_watch(session, process, &options);
+
+    if (was_refused(status)) {
+        return false;
+    }
+    assert_success(status);
+    return true;
+}
+
 static void
-threads__of_a_watched_process_while_watching__none_lost_or_doubled(void **state)
+threads__of_a_watched_process_while_watching__exact_or_refused(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
     struct account account = {0};
@@ -469,32 +538,40 @@ threads__of_a_watched_process_while_watching__none_lost_or_doubled(void **state)
         struct peer peer;
         uint64_t calls;
         HANDLE process;
-        HANDLE profile;
+        HANDLE profile = NULL;
+        bool started;
 
         clear();
         peer_start(&peer, storm_peer, NULL);
         peer_hear(&peer);
-        watch_peer(&peer, NTPROF_WATCH_DESCENDANTS, source);
         process = open_process(peer.pid);
-        profile = start_slots(process, counters, source);
+        started = watch_amid_threads(process, source);
+        if (started) {
+            profile = start_slots(process, counters, source);
+        }
         peer_tell(&peer, 1);
         calls = peer_hear(&peer);
         peer_tell(&peer, 1);
         peer_finish(&peer);
-        assert_success(NtStopProfile(profile));
-        assert_counted_or_lost(&account, source, counters, SLOT, calls);
-        assert_success(NtClose(profile));
+        if (started) {
+            assert_success(NtStopProfile(profile));
+            assert_counted_or_lost(&account, source, counters, SLOT, calls);
+            assert_success(NtClose(profile));
+        }
         assert_success(NtClose(process));
     }
 }
 
 /* Profiles started and stopped by many threads at once. */
+static pthread_barrier_t all_exist;
+
 static void *
 start_and_stop(void *argument)
 {
     const KPROFILE_SOURCE source = *(const KPROFILE_SOURCE *)argument;
     ULONG *const own = guarded_counters(SLOT_COUNT);
 
+    pthread_barrier_wait(&all_exist);
     ntprof_session_use(session);
     for (int round = 0; round < 20; round++) {
         HANDLE profile;
@@ -522,6 +599,7 @@ profiles__started_and_stopped_by_many_threads__own_calls_always_count(void **sta
     pthread_t threads[8];
 
     (void)state;
+    pthread_barrier_init(&all_exist, NULL, 8);
     for (size_t i = 0; i < 8; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, start_and_stop, &source), 0);
     }
@@ -531,6 +609,7 @@ profiles__started_and_stopped_by_many_threads__own_calls_always_count(void **sta
         pthread_join(threads[i], &result);
         assert_ptr_equal(result, &source);
     }
+    pthread_barrier_destroy(&all_exist);
     read_statistics(session, source);
 }
 
@@ -540,16 +619,15 @@ main(void)
     const struct CMUnitTest tests[] = {
         fixture_test(threads__that_exist__all_are_counted),
         fixture_test(threads__to_come__all_are_counted),
-        fixture_test(threads__made_and_ended_while_starting__none_lost_or_doubled),
+        fixture_test(threads__made_and_ended_while_starting__exact_or_refused),
         fixture_test(
-            threads__that_beget_the_next_and_end_while_starting__none_lost_or_doubled),
+            threads__that_make_the_next_and_end_while_starting__exact_or_refused),
         fixture_test(
-            threads__that_beget_the_next_while_two_sources_start__none_lost_or_doubled),
-        fixture_test(threads__made_while_starting_that_stay__none_lost_or_doubled),
-        fixture_test(threads__of_another_process_while_starting__none_lost_or_doubled),
-        fixture_test_of(
-            threads__of_a_watched_process_while_watching__none_lost_or_doubled,
-            FIXTURE_WATCHES),
+            threads__that_make_the_next_while_two_sources_start__exact_or_refused),
+        fixture_test(threads__made_while_starting_that_stay__exact_or_refused),
+        fixture_test(threads__of_another_process_while_starting__exact_or_refused),
+        fixture_test_of(threads__of_a_watched_process_while_watching__exact_or_refused,
+                        FIXTURE_WATCHES),
         fixture_test(
             profiles__started_and_stopped_by_many_threads__own_calls_always_count),
     };

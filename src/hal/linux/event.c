@@ -93,8 +93,7 @@ fill_attr(struct perf_event_attr *attr, const struct perf_event_request *request
         .mmap2 = request->side_band,
         .comm = request->side_band,
         .comm_exec = request->side_band,
-        .task = request->side_band || request->switches,
-        .context_switch = request->switches,
+        .task = request->side_band,
     };
     if (features->read_lost) {
         attr->read_format |= READ_LOST;

@@ -31,8 +31,7 @@ struct perf_event {
     uint64_t untimely;  /* hits before from_ns, after until_ns, and after a freeze */
     uint64_t closed_ns; /* no record of it is younger */
     bool tells_silence; /* a processor's clock: what it lacks was throttled */
-    bool doubtful;      /* may count what another counts already (witness.h) */
-    bool behind;        /* a mark: behind all other events of its thread (heirs.h) */
+    bool may_duplicate; /* may count what another counts already (perf/duplicate.h) */
     struct perf_counts accounted; /* closed: what of it is in the statistics */
     struct perf_counts base;      /* counts at the beginning of the period */
     uint64_t enabled_ns;          /* for how long, when it was last asked */
@@ -57,8 +56,7 @@ struct perf_event_request {
     const struct perf_source *source; /* NULL: side band only */
     bool kernel;                      /* hits in kernel mode too */
     bool side_band;
-    bool switches; /* tell when threads are switched, and when they end */
-    bool inherit;  /* to threads and children made from now on */
+    bool inherit; /* to threads and children made from now on */
     bool threads_only;
     bool on_exec; /* begins by itself at the next exec; else when it is opened */
     uint32_t

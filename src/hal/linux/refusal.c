@@ -211,9 +211,9 @@ perf_refusal_explain(int error, enum perf_scope scope, char *reason,
             "use fewer breakpoints at a time");
         break;
     case EAGAIN:
-        say(&words, "its threads make others faster than events can be put on them",
-            "try again, with higher limits on open files and locked memory (ulimit -n, "
-            "-l) if they are low");
+        say(&words, "threads are being created in it",
+            "stop the process meanwhile (kill -STOP), or use uprobe instead of "
+            "breakpoint");
         break;
     case ESRCH:
         say(&words, "the process is gone", "");

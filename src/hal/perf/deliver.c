@@ -9,9 +9,9 @@
  */
 #include "hal/backend.h"
 #include "hal/linux/procfs.h"
+#include "hal/perf/duplicate.h"
 #include "hal/perf/target.h"
 #include "hal/perf/whole_machine.h"
-#include "hal/perf/witness.h"
 #include "ke/profint.h"
 
 #include <errno.h>
@@ -110,8 +110,9 @@ deliver_sample(struct perf *perf, struct perf_ring *ring,
         note_untimely(event);
         return;
     }
-    if (event->doubtful) {
-        const int result = perf_witness_hit(perf, event, sample->tid, sample->time_ns);
+    if (event->may_duplicate) {
+        const int result =
+            perf_duplicate_hit(perf, event, sample->tid, sample->time_ns);
 
         event->source->tally.lost += result < 0;
         if (result <= 0) {
@@ -268,7 +269,7 @@ deliver_side_band(struct perf *perf, const struct perf_event *event,
 {
     note_inheritance(perf, event, record);
     if (record->type == PERF_RECORD_FORK || record->type == PERF_RECORD_EXIT) {
-        perf_witness_forget_thread(perf, record->tid);
+        perf_duplicate_forget_thread(perf, record->tid);
     }
     if (perf->side_band_ns != 0 && record->time_ns >= perf->side_band_ns &&
         !perf_is_machine_event(event)) {

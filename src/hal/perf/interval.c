@@ -15,9 +15,10 @@
 
 /* All processes that a target may count in now. */
 static int
-roll_add_covered(struct perf *perf, struct perf_target *target, struct perf_roll *roll)
+scan_add_covered(struct perf *perf, struct perf_target *target,
+                 struct perf_thread_scan *scan)
 {
-    int result = perf_tids_add(&roll->pids, target->pid);
+    int result = perf_tids_add(&scan->pids, target->pid);
 
     for (size_t i = 0; result == 0 && i < perf->processes.by_pid.capacity; i++) {
         const struct perf_process *process = perf->processes.by_pid.entries[i].value;
@@ -26,7 +27,7 @@ roll_add_covered(struct perf *perf, struct perf_target *target, struct perf_roll
              n++) {
             if (process->watchers[n] == &target->watcher &&
                 process->pid != target->pid) {
-                result = perf_tids_add(&roll->pids, process->pid);
+                result = perf_tids_add(&scan->pids, process->pid);
             }
         }
     }
@@ -92,7 +93,7 @@ close_before(struct perf *perf, struct perf_target *target,
  * negative errno: then nothing changed. */
 static int
 reopen(struct perf *perf, struct perf_target *target,
-       const struct perf_selection *selection, struct perf_roll *roll)
+       const struct perf_selection *selection, struct perf_thread_scan *scan)
 {
     struct perf_events opened = {0};
     const size_t before = target->events.count;
@@ -102,9 +103,9 @@ reopen(struct perf *perf, struct perf_target *target,
     if (target->pid == 0) {
         result = perf_open_thread(perf, target, selection, 0, &opened);
     } else {
-        result = roll_add_covered(perf, target, roll);
+        result = scan_add_covered(perf, target, scan);
         if (result == 0) {
-            result = perf_open_all(perf, target, selection, roll, &opened);
+            result = perf_open_all(perf, target, selection, scan, &opened);
         }
     }
     if (result == 0) {
@@ -141,7 +142,7 @@ reopen_target(struct perf *perf, struct perf_target *target, struct perf_source 
         .source_count = 1,
         .processor_words = perf_set_words(perf),
     };
-    struct perf_roll roll = {.follow = target->watcher.descendants};
+    struct perf_thread_scan scan = {.follow = target->watcher.descendants};
     uint64_t *processors = NULL;
     bool side_band = false;
     int result = -EAGAIN;
@@ -157,14 +158,14 @@ reopen_target(struct perf *perf, struct perf_target *target, struct perf_source 
         selection.processors = processors;
         selection.side_band = side_band && target->watch;
         selection.side_band_there = side_band && !target->watch;
-        result = reopen(perf, target, &selection, &roll);
+        result = reopen(perf, target, &selection, &scan);
     }
     if (result < 0) {
         /* No descriptors, or no right any more: the best that is left. */
         change_period(target, source);
     }
     free(processors);
-    perf_roll_finish(perf, &roll);
+    perf_thread_scan_finish(&scan);
 }
 
 /* Begin another period: reckon what was counted, and count from here. */

@@ -5,10 +5,8 @@
 #ifndef HAL_PERF_OPENING_H
 #define HAL_PERF_OPENING_H
 
-#include "hal/linux/procfs.h"
-#include "hal/perf/heirs.h"
-#include "hal/perf/settle.h"
 #include "hal/perf/target.h"
+#include "hal/perf/thread_scan.h"
 
 /* What to open for each thread. */
 struct perf_selection {
@@ -21,32 +19,6 @@ struct perf_selection {
     bool side_band_apart; /* by events of its own, not with the first source's */
     bool skip_covered;    /* leave out what watches of the process count already */
 };
-
-/* Whose threads to open. All zero: nobody's. */
-struct perf_roll {
-    struct perf_tids
-        pids; /* processes to look into; grows when descendants are followed */
-    struct perf_idmap done; /* tids seen */
-    struct perf_idmap gone; /* tids seen that had ended */
-    struct perf_settling settling;
-    struct perf_heirs heirs;
-    struct perf_tids suspects; /* opened in this round, and may have inherited */
-    size_t unknown; /* the same, but marks will tell of another with its number */
-    unsigned doubtful_rounds; /* in which it was not found out of some */
-    bool marked;              /* all threads get marks from the beginning */
-    bool suspected;           /* some have been opened, in any round */
-    uint64_t until_ns;        /* when to give up, if new ones show all the time */
-    uint64_t patience_ns;     /* what is left of it (settle.h) */
-    bool partial;             /* in this round threads may be missing */
-    bool follow;              /* children as well */
-};
-
-void perf_roll_finish(struct perf *perf, struct perf_roll *roll);
-
-/* perf_open_mark - an event that tells of a thread what heirs.h needs. Returns 0 or negative errno. */
-int perf_open_mark(struct perf *perf, struct perf_target *target,
-                   const struct perf_ring *ring, uint32_t tid,
-                   struct perf_events *marks);
 
 /*
  * perf_open_on - all that is selected for one thread on one processor, or nothing.
@@ -73,13 +45,17 @@ int perf_open_thread(struct perf *perf, struct perf_target *target,
                      struct perf_events *opened);
 
 /*
- * perf_open_all - the same for all threads of the roll's processes, until no new one shows.
+ * perf_open_all - the same for all threads of the scan's processes, within a second.
  *
- * Returns 0; -ESRCH if none of them lives; -ENOENT if all was covered already; -EAGAIN if threads beget
- * others faster than events can be put on them; negative errno. What was opened before a failure is in opened.
+ *   scan  in, out: the processes
+ *
+ * Returns 0, with perf->unread counted up where threads may be missing; -ESRCH if none
+ * of them lives; -ENOENT if all was covered already; -EAGAIN with breakpoints if
+ * threads were made meanwhile; negative errno. What was opened before a failure is in
+ * opened.
  */
 int perf_open_all(struct perf *perf, struct perf_target *target,
-                  const struct perf_selection *selection, struct perf_roll *roll,
+                  const struct perf_selection *selection, struct perf_thread_scan *scan,
                   struct perf_events *opened);
 
 /* perf_open_process - the same for the target's process, and let it begin. */
@@ -87,14 +63,16 @@ int perf_open_process(struct perf *perf, struct perf_target *target,
                       const struct perf_selection *selection, uint64_t *from_ns);
 
 /*
- * perf_events_begin - move all of opened to the target and count from now on, or none (-ENOMEM).
+ * perf_events_begin - move all of opened to the target and count from now on, or none
+ * (-ENOMEM).
  *
  *   from_ns  out: the moment of it
  */
 int perf_events_begin(struct perf_target *target, struct perf_events *opened,
                       uint64_t *from_ns);
 
-/* perf_events_forget_from - undo opening: those from the first-th on, before they began. */
+/* perf_events_forget_from - undo opening: those from the first-th on, before they
+ * began. */
 void perf_events_forget_from(struct perf *perf, struct perf_events *events,
                              size_t first);
 

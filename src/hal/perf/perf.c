@@ -21,11 +21,12 @@
  * kernel.perf_event_mlock_kb of 516 allows each processor. */
 enum { RING_PAGES_MAX = 128, RING_PAGES_MIN = 2, PROCESSORS_MAX = 65536 };
 
-/* The kernel's ENOTSUPP, which is no errno of C: an instruction that cannot be stepped over. */
+/* The kernel's ENOTSUPP, which is no errno of C: an instruction that cannot be stepped
+ * over. */
 enum { UPROBE_UNSUPPORTED = 524 };
 
-/* For whoever may lock memory without a limit, and for watches of all processes: of one processor at
- * most, and of all together unless that were less than the above. */
+/* For whoever may lock memory without a limit, and for watches of all processes: of one
+ * processor at most, and of all together unless that were less than the above. */
 enum { WIDE_RING_PAGES_MAX = 512, WIDE_PAGES_TOTAL = 8192 };
 
 uint64_t
@@ -180,9 +181,11 @@ perf_source_counts(const struct perf *perf, const struct perf_source *source,
 
 /* ---- rings ---- */
 
-int
-perf_create_ring(const struct perf *perf, uint32_t processor, size_t pages,
-                 struct perf_ring **created)
+/* Nobody polls it yet. Returns 0 or negative errno: -ENOBUFS if its size is not
+ * allowed. */
+static int
+create_ring(const struct perf *perf, uint32_t processor, size_t pages,
+            struct perf_ring **created)
 {
     /* A large ring is for storms, and no reason to sleep longer. */
     const struct perf_event_request request = {
@@ -217,8 +220,8 @@ free_ring:
     return result == -EPERM ? -ENOBUFS : result;
 }
 
-void
-perf_delete_ring(struct perf_ring *ring)
+static void
+delete_ring(struct perf_ring *ring)
 {
     if (ring != NULL) {
         perf_ring_unmap(ring);
@@ -232,14 +235,14 @@ make_ring(struct perf *perf, uint32_t processor, size_t pages)
 {
     struct epoll_event interest = {.events = EPOLLIN, .data.u32 = processor};
     struct perf_ring *ring;
-    int result = perf_create_ring(perf, processor, pages, &ring);
+    int result = create_ring(perf, processor, pages, &ring);
 
     if (result < 0) {
         return result;
     }
     if (epoll_ctl(perf->epoll_fd, EPOLL_CTL_ADD, ring->owner_fd, &interest) < 0) {
         result = -errno;
-        perf_delete_ring(ring);
+        delete_ring(ring);
         return result;
     }
     perf->rings[processor] = ring;
@@ -250,7 +253,7 @@ static void
 drop_rings(struct perf *perf)
 {
     for (uint32_t i = 0; i < perf->processor_limit; i++) {
-        perf_delete_ring(perf->rings[i]);
+        delete_ring(perf->rings[i]);
         perf->rings[i] = NULL;
     }
 }
@@ -317,8 +320,8 @@ make_rings_of(struct perf *perf, size_t pages)
     return result;
 }
 
-/* A storm of hits must find room until it is delivered. Of others the kernel takes what goes beyond
- * perf_event_mlock_kb from RLIMIT_MEMLOCK, which counters need. */
+/* A storm of hits must find room until it is delivered. Of others the kernel takes what
+ * goes beyond perf_event_mlock_kb from RLIMIT_MEMLOCK, which counters need. */
 static bool
 may_lock_memory(void)
 {
@@ -450,7 +453,8 @@ perf_create(struct _KE_SYSTEM *ke, perf_notify *notify, void *context, bool user
         result = -errno;
         goto finish_sources;
     }
-    /* What the kernel can do, and the caller may, is asked once: so a shortage fails the session. */
+    /* What the kernel can do, and the caller may, is asked once: so a shortage fails
+     * the session. */
     perf_features_probe(&perf->features, selectors);
     result = find_kernel_right(perf, user_only);
     if (result < 0) {
@@ -489,7 +493,7 @@ perf_delete(struct perf *perf)
     drop_rings(perf);
     close(perf->epoll_fd);
     perf_idmap_finish(&perf->events);
-    perf_idmap_finish(&perf->witnesses);
+    perf_idmap_finish(&perf->counted_by);
     perf_throttles_finish(&perf->throttles);
     perf_sources_finish(&perf->sources);
     free(perf->starting);

@@ -5,10 +5,12 @@
  * Invariants:
  *   - every open event writes into the ring of its processor, and its id is in events;
  *   - a thread is counted by one event for each source and processor: a process that a watch
- *     watches gets no events of its own (target.h), and none has where one of all does (whole_machine.h);
- *   - between deliveries everything at or before last_ns has been delivered, late records apart.
+ *     watches gets no events of its own (target.h), and none has where one of all does
+ *     (whole_machine.h);
+ *   - between deliveries everything at or before last_ns has been delivered, but late records.
  *
- * All calls are serialised by the caller; a notification may call back from within a delivery.
+ * All calls are serialised by the caller; a notification may call back from within a
+ * delivery.
  */
 #ifndef HAL_PERF_PERF_H
 #define HAL_PERF_PERF_H
@@ -40,16 +42,17 @@ struct perf {
     int epoll_fd;
     bool owner_gone; /* a ring wakes nobody any more */
 
-    struct perf_idmap events;    /* id to struct perf_event, closed ones too */
-    struct perf_event *closed;   /* their records may still be in the rings */
-    struct perf_idmap witnesses; /* threads to the event that counts them (witness.h) */
+    struct perf_idmap events;  /* id to struct perf_event, closed ones too */
+    struct perf_event *closed; /* their records may still be in the rings */
+    struct perf_idmap
+        counted_by; /* threads to the event that counts them (duplicate.h) */
     struct perf_target *targets;
     uint64_t *starting; /* set: processors that perf_start leaves to perf_begin */
 
     uint64_t side_band_ns; /* all processors' side band is there: since when; 0: not */
     uint64_t noticed_ns;   /* when processors were last looked at for it */
     uint64_t machine_ns;   /* watches of all processes: since when; 0: none */
-    uint64_t unread;       /* processes that could not be read for them */
+    uint64_t unread;       /* processes that could not be read for them, or not whole */
 
     uint64_t
         reread_after_ns; /* mappings of running processes are read again only then */
@@ -79,8 +82,8 @@ uint64_t perf_now_ns(void);
 int perf_fail(struct perf *perf, int error, enum perf_scope scope, const char *format,
               ...) __attribute__((format(printf, 4, 5)));
 
-/* perf_create - user_only: never hits in kernel mode; selectors: hits tell their code segment,
- * where there are any. perf_delete takes NULL. */
+/* perf_create - user_only: never hits in kernel mode; selectors: hits tell their code
+ * segment, where there are any. perf_delete takes NULL. */
 int perf_create(struct _KE_SYSTEM *ke, perf_notify *notify, void *context,
                 bool user_only, bool selectors, struct perf **perf);
 void perf_delete(struct perf *perf);
@@ -88,30 +91,25 @@ void perf_delete(struct perf *perf);
 /* perf_probe_source - find out whether the kernel has it for this caller. */
 void perf_probe_source(struct perf *perf, struct perf_source *source);
 
-/* perf_make_rings - one for each online processor, if there are none yet. Returns 0 or negative
- * errno: -ENOBUFS when no size is allowed. */
+/* perf_make_rings - one for each online processor, if there are none yet. Returns 0 or
+ * negative errno: -ENOBUFS when no size is allowed. */
 int perf_make_rings(struct perf *perf);
 
-/* perf_create_ring, perf_delete_ring - one by itself, which nobody polls; NULL is deleted already. Returns 0 or
- * negative errno: -ENOBUFS if its size is not allowed. */
-int perf_create_ring(const struct perf *perf, uint32_t processor, size_t pages,
-                     struct perf_ring **created);
-void perf_delete_ring(struct perf_ring *ring);
-
-/* perf_widen_rings - larger ones, unless they are there: for who may lock memory without a limit, and before a
- * watch of all processes, which reads
- * /proc while they fill. Bounded for all processors together. */
+/* perf_widen_rings - larger ones, unless they are there: for who may lock memory
+ * without a limit, and before a watch of all processes, which reads /proc while they
+ * fill. Bounded for all processors together. */
 void perf_widen_rings(struct perf *perf);
 
-/* perf_processor_ring - the ring of a processor, made now if it came online since; NULL with the
- * error kept and negative errno in *result: -ENODEV if it is not online. */
+/* perf_processor_ring - the ring of a processor, made now if it came online since; NULL
+ * with the error kept and negative errno in *result: -ENODEV if it is not online. */
 struct perf_ring *perf_processor_ring(struct perf *perf, uint32_t processor,
                                       int *result);
 
 /* perf_read_online - the processors that are online, as text; "0-3,7". */
 void perf_read_online(char *list, size_t bytes);
 
-/* perf_next_online - the first of them from *next on: into *next. False if there is none. */
+/* perf_next_online - the first of them from *next on: into *next. False if there is
+ * none. */
 bool perf_next_online(const char *list, uint32_t *next);
 
 /* perf_refuse_source - keep that a source is not supported. Returns -EOPNOTSUPP. */
@@ -120,7 +118,8 @@ int perf_refuse_source(struct perf *perf, const struct perf_source *source);
 /* perf_deliver - what is due. Returns ms until the next call, -1 for none. */
 int perf_deliver(struct perf *perf);
 
-/* perf_flush - everything that happened before the call; nothing from within a delivery. */
+/* perf_flush - everything that happened before the call; nothing from within a
+ * delivery. */
 void perf_flush(struct perf *perf);
 
 /* perf_freeze - see HAL_BACKEND.Freeze. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/perf/witness.c - tells by their hits the events that count what others count already. */
-#include "hal/perf/witness.h"
+/* hal/perf/duplicate.c - closes events that count what others count already. */
+#include "hal/perf/duplicate.h"
 #include "hal/perf/target.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 /* A thread, as far as events of this source and processor see it. */
 static uint64_t
-witness_key(const struct perf_event *event, uint32_t tid)
+thread_key(const struct perf_event *event, uint32_t tid)
 {
     return (uint64_t)event->source->number << 48 | (uint64_t)event->processor << 32 |
            tid;
@@ -37,12 +37,12 @@ unlist(struct perf_event *event)
 
 /* An event counts what another counts: from now on it is as if it had never been. */
 static void
-end_redundant(struct perf *perf, struct perf_event *event, uint64_t time_ns)
+end_duplicate(struct perf *perf, struct perf_event *event, uint64_t time_ns)
 {
     struct perf_tally *const tally = &event->source->tally;
 
     subtract(&tally->untimely, event->untimely);
-    event->untimely = 0; /* there may be a second witness of the same instant */
+    event->untimely = 0; /* a second thread may show it at the same instant */
     if (event->target != NULL) {
         unlist(event);
         perf_event_close(perf, event, time_ns, false);
@@ -57,55 +57,55 @@ end_redundant(struct perf *perf, struct perf_event *event, uint64_t time_ns)
 }
 
 int
-perf_witness_hit(struct perf *perf, struct perf_event *event, uint32_t tid,
-                 uint64_t time_ns)
+perf_duplicate_hit(struct perf *perf, struct perf_event *event, uint32_t tid,
+                   uint64_t time_ns)
 {
-    const uint64_t key = witness_key(event, tid);
-    struct perf_event *const other = perf_idmap_find(&perf->witnesses, key);
+    const uint64_t key = thread_key(event, tid);
+    struct perf_event *const other = perf_idmap_find(&perf->counted_by, key);
 
     if (other == event) {
         return 1;
     }
     if (other == NULL || other->until_ns < time_ns) {
-        return perf_idmap_put(&perf->witnesses, key, event) < 0 ? -ENOMEM : 1;
+        return perf_idmap_put(&perf->counted_by, key, event) < 0 ? -ENOMEM : 1;
     }
-    /* The kernel numbers events in the order of their opening. Whichever goes, the other one's hit, which came
-     * first, stands for this one. */
+    /* The kernel numbers events in the order of their opening. Whichever goes, the
+     * other one's hit, which came first, stands for this one. */
     if (event->id > other->id) {
-        end_redundant(perf, event, time_ns);
+        end_duplicate(perf, event, time_ns);
     } else {
-        end_redundant(perf, other, time_ns);
+        end_duplicate(perf, other, time_ns);
         /* Without memory for it, the other is still there, and over. */
-        (void)perf_idmap_put(&perf->witnesses, key, event);
+        (void)perf_idmap_put(&perf->counted_by, key, event);
     }
     return 0;
 }
 
 void
-perf_witness_forget_thread(struct perf *perf, uint32_t tid)
+perf_duplicate_forget_thread(struct perf *perf, uint32_t tid)
 {
     for (const struct perf_target *target = perf->targets;
-         target != NULL && perf->witnesses.count > 0; target = target->next) {
+         target != NULL && perf->counted_by.count > 0; target = target->next) {
         for (size_t i = 0; i < target->events.count; i++) {
             const struct perf_event *const event = target->events.items[i];
 
-            if (event->doubtful && event->source != NULL) {
-                perf_idmap_remove(&perf->witnesses, witness_key(event, tid));
+            if (event->may_duplicate && event->source != NULL) {
+                perf_idmap_remove(&perf->counted_by, thread_key(event, tid));
             }
         }
     }
 }
 
 void
-perf_witness_forget_event(struct perf *perf, const struct perf_event *event)
+perf_duplicate_forget_event(struct perf *perf, const struct perf_event *event)
 {
-    struct perf_idmap *const witnesses = &perf->witnesses;
+    struct perf_idmap *const counted_by = &perf->counted_by;
     size_t i = 0;
 
-    while (witnesses->count > 0 && i < witnesses->capacity) {
-        if (witnesses->entries[i].value == event) {
+    while (counted_by->count > 0 && i < counted_by->capacity) {
+        if (counted_by->entries[i].value == event) {
             /* Which may bring another one to its place. */
-            perf_idmap_remove(witnesses, witnesses->entries[i].id);
+            perf_idmap_remove(counted_by, counted_by->entries[i].id);
         } else {
             i++;
         }

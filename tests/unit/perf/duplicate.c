@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* witness.c - threads whose hits come by two events or more: records in rings, as the kernel would write them. */
+/* duplicate.c - threads whose hits come by two events or more: records in rings, as the
+ * kernel would write them. */
 #include "cmocka_all.h"
 #include "crafted.h"
 #include "fake_ke.h"
@@ -55,10 +56,10 @@ teardown(void **state)
                          true);
     }
     perf_reap_closed(&world.perf, UINT64_MAX);
-    assert_int_equal(world.perf.witnesses.count, 0);
+    assert_int_equal(world.perf.counted_by.count, 0);
     perf_events_finish(&world.target.events);
     perf_idmap_finish(&world.perf.events);
-    perf_idmap_finish(&world.perf.witnesses);
+    perf_idmap_finish(&world.perf.counted_by);
     process_table_finish(&world.perf.processes);
     fake_clear(&world.ke);
     return 0;
@@ -74,7 +75,7 @@ open_event(uint64_t id)
     event->id = id;
     event->fd = perf_descriptor_own(open("/dev/null", O_RDONLY | O_CLOEXEC));
     event->tid = (uint32_t)id;
-    event->doubtful = true;
+    event->may_duplicate = true;
     event->source = &world.source;
     event->target = &world.target;
     event->from_ns = 500;
@@ -211,7 +212,7 @@ hits__four_events_in_each_order__counted_once(void **state)
 
 /* 4's number is taken by a thread that has only the other event. */
 static void
-hits__number_of_an_ended_thread__no_witness(void **state)
+hits__number_of_an_exited_thread__no_duplicate(void **state)
 {
     static const uint32_t types[] = {PERF_RECORD_EXIT, PERF_RECORD_FORK};
 
@@ -251,9 +252,10 @@ hits__event_and_its_successor__both_are_counted(void **state)
     assert_int_equal(world.source.tally.untimely, 2);
 }
 
-/* Stopped before the hits were delivered: what the younger has counted leaves the statistics. */
+/* Stopped before the hits were delivered: what the younger has counted leaves the
+ * statistics. */
 static void
-statistics__closed_before_delivery__redundant_counts_are_taken_out(void **state)
+statistics__closed_before_delivery__duplicate_counts_are_taken_out(void **state)
 {
     struct perf_event *const older = open_event(1);
     struct perf_event *const younger = open_event(2);
@@ -274,9 +276,10 @@ statistics__closed_before_delivery__redundant_counts_are_taken_out(void **state)
     assert_int_equal(world.source.tally.running_ns, 30);
 }
 
-/* Hits before the common beginning were taken out of what is expected: with their event they come back. */
+/* Hits before the common beginning were taken out of what is expected: with their event
+ * they come back. */
 static void
-statistics__untimely_hits_of_a_redundant_event__leave_with_it(void **state)
+statistics__untimely_hits_of_a_duplicate_event__leave_with_it(void **state)
 {
     (void)state;
     open_event(1);
@@ -304,17 +307,17 @@ main(void)
             hits__younger_event_first__older_stays_and_none_is_lost, setup, teardown),
         cmocka_unit_test_setup_teardown(hits__four_events_in_each_order__counted_once,
                                         setup, teardown),
-        cmocka_unit_test_setup_teardown(hits__number_of_an_ended_thread__no_witness,
+        cmocka_unit_test_setup_teardown(hits__number_of_an_exited_thread__no_duplicate,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(hits__event_and_its_successor__both_are_counted,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
-            statistics__closed_before_delivery__redundant_counts_are_taken_out, setup,
+            statistics__closed_before_delivery__duplicate_counts_are_taken_out, setup,
             teardown),
         cmocka_unit_test_setup_teardown(
-            statistics__untimely_hits_of_a_redundant_event__leave_with_it, setup,
+            statistics__untimely_hits_of_a_duplicate_event__leave_with_it, setup,
             teardown),
     };
 
-    return cmocka_run_group_tests_name("perf_witness", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("perf_duplicate", tests, NULL, NULL);
 }

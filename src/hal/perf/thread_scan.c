@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/perf/thread_scan.c - finds all threads of running processes while events are
+ * opened on them. */
+#include "hal/perf/thread_scan.h"
+
+#include "hal/linux/descriptor.h"
+#include "hal/perf/perf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    ENOUGH_NS = 500000, /* far more than clone() runs */
+    PAUSE_MIN_NS = 50000,
+    PAUSE_MAX_NS = 5000000
+};
+
+/* ---- waiting for clone() ---- */
+
+static bool
+may_be_in_clone(uint32_t pid, uint32_t tid)
+{
+    const char state = perf_procfs_state(pid, tid);
+
+    return state == 'R' || state == 'D';
+}
+
+/* Wait for this thread at the end of the round, unless it is the caller's own. Returns
+ * 0 or -ENOMEM. */
+static int
+running_add(struct perf_thread_scan *scan, const struct perf_features *features,
+            uint32_t pid, uint32_t tid)
+{
+    const struct perf_event_request nothing = {0};
+
+    if (tid == (uint32_t)syscall(SYS_gettid) || !may_be_in_clone(pid, tid)) {
+        return 0;
+    }
+    if (scan->running_count == scan->running_capacity) {
+        const size_t capacity =
+            scan->running_capacity == 0 ? 16 : scan->running_capacity * 2;
+        struct perf_running_thread *items =
+            realloc(scan->running, capacity * sizeof(*items));
+
+        if (items == NULL) {
+            return -ENOMEM;
+        }
+        scan->running = items;
+        scan->running_capacity = capacity;
+    }
+    scan->running[scan->running_count++] = (struct perf_running_thread){
+        .pid = pid,
+        .tid = tid,
+        .fd = perf_event_open_fd(&nothing, features, (int)tid, -1),
+    };
+    return 0;
+}
+
+static bool
+has_left_clone(const struct perf_running_thread *thread,
+               const struct perf_features *features)
+{
+    const struct perf_event event = {.fd = thread->fd};
+    struct perf_counts counts;
+
+    perf_event_read_counts(&event, features, &counts);
+    return counts.running_ns >= ENOUGH_NS || !may_be_in_clone(thread->pid, thread->tid);
+}
+
+/* Forget those that have left clone(), or with features NULL all. */
+static void
+running_drop(struct perf_thread_scan *scan, const struct perf_features *features)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < scan->running_count; i++) {
+        const struct perf_running_thread *const thread = &scan->running[i];
+
+        if (features != NULL && !has_left_clone(thread, features)) {
+            scan->running[kept++] = *thread;
+        } else if (thread->fd >= 0) {
+            perf_descriptor_close(thread->fd);
+        }
+    }
+    scan->running_count = kept;
+}
+
+static void
+running_wait(struct perf_thread_scan *scan, const struct perf_features *features)
+{
+    struct timespec pause = {.tv_nsec = PAUSE_MIN_NS};
+
+    while (scan->running_count > 0 && perf_now_ns() < scan->deadline_ns) {
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < PAUSE_MAX_NS / 2) {
+            pause.tv_nsec *= 2;
+        }
+        running_drop(scan, features);
+    }
+    scan->incomplete = scan->incomplete || scan->running_count > 0;
+    running_drop(scan, NULL);
+}
+
+/* ---- listing ---- */
+
+/* Is what a listing answers a failure of ours? A process that has exited has no
+ * threads. */
+static int
+note_listing(struct perf_thread_scan *scan, int result)
+{
+    scan->incomplete = scan->incomplete || result > 0;
+    return result > 0 || result == -ESRCH ? 0 : result;
+}
+
+/* Scan the children of a process too. */
+static int
+add_children(struct perf_thread_scan *scan, uint32_t pid)
+{
+    struct perf_tids children = {0};
+    int result = note_listing(scan, perf_procfs_children(pid, &children));
+
+    for (size_t i = 0; result == 0 && i < children.count; i++) {
+        if (!perf_tids_hold(&scan->pids, children.items[i])) {
+            result = perf_tids_add(&scan->pids, children.items[i]);
+        }
+    }
+    perf_tids_finish(&children);
+    return result;
+}
+
+/* Hand out a thread. An exited one may have made another before, which the next round
+ * shows. */
+static int
+hand_out(struct perf_thread_scan *scan, const struct perf_features *features,
+         uint32_t pid, uint32_t tid, bool late, perf_thread_found *found, void *context)
+{
+    int result = found(context, tid, late);
+
+    if (result == -ESRCH) {
+        /* The main thread stays in the listing until the others have exited. */
+        return perf_procfs_state(pid, tid) == 'Z'
+                   ? perf_idmap_put(&scan->done, tid, scan)
+                   : 0;
+    }
+    if (result == 0) {
+        result = perf_idmap_put(&scan->done, tid, scan);
+    }
+    if (result == 0) {
+        result = running_add(scan, features, pid, tid);
+    }
+    return result;
+}
+
+/* Hand out the new threads of a process. Returns how many, or negative errno. */
+static int
+scan_process(struct perf_thread_scan *scan, const struct perf_features *features,
+             uint32_t pid, bool late, perf_thread_found *found, void *context)
+{
+    struct perf_tids tids = {0};
+    int result = note_listing(scan, perf_procfs_threads(pid, &tids));
+    int new_threads = 0;
+
+    for (size_t i = 0; result == 0 && i < tids.count; i++) {
+        if (perf_idmap_find(&scan->done, tids.items[i]) == NULL) {
+            result = hand_out(scan, features, pid, tids.items[i], late, found, context);
+            new_threads++;
+        }
+    }
+    perf_tids_finish(&tids);
+    return result < 0 ? result : new_threads;
+}
+
+int
+perf_thread_scan_round(struct perf_thread_scan *scan,
+                       const struct perf_features *features, bool first,
+                       perf_thread_found *found, void *context)
+{
+    const size_t first_pids = scan->pids.count;
+    int new_threads = 0;
+
+    scan->incomplete = false;
+    for (size_t i = 0; i < scan->pids.count; i++) {
+        const uint32_t pid = scan->pids.items[i];
+        /* The first process is listed before any event is there, but the second may be
+         * a child of the first. */
+        const bool late = !first || i >= first_pids;
+        int result = scan_process(scan, features, pid, late, found, context);
+
+        if (result >= 0) {
+            new_threads += result;
+            result = scan->follow ? add_children(scan, pid) : 0;
+        }
+        if (result < 0) {
+            running_drop(scan, NULL);
+            return result;
+        }
+    }
+    running_wait(scan, features);
+    return new_threads;
+}
+
+void
+perf_thread_scan_reset(struct perf_thread_scan *scan)
+{
+    running_drop(scan, NULL);
+    perf_idmap_finish(&scan->done);
+}
+
+void
+perf_thread_scan_finish(struct perf_thread_scan *scan)
+{
+    perf_thread_scan_reset(scan);
+    free(scan->running);
+    perf_tids_finish(&scan->pids);
+    *scan = (struct perf_thread_scan){0};
+}
