@@ -461,7 +461,7 @@ path_through_the_root_of_another_namespace__nothing_is_written_here(void **state
     (void)state;
     made = in_another_root(&child);
     if (made) {
-        snprintf(path, sizeof(path), "/proc/%d/root/mnt/ntprof-test", (int)child);
+        snprintf(path, sizeof(path), "/proc/%d/root%s", (int)child, "/mnt/ntprof-test");
         write_text(&file, path, "one");
         assert_true(whole_file_replace(&file, false, &error));
         assert_holds(path, "one");
