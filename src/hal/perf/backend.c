@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/perf/backend.c - the border: HAL_TABLE and HAL_BACKEND over the Linux side, and negative errno
- * to NTSTATUS.
+ * hal/perf/backend.c - the border: HAL_TABLE and HAL_BACKEND over the Linux side, and
+ * negative errno to NTSTATUS.
  */
 #include "hal/backend.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/perf/deliver.c - takes records off the rings in order of time: hits to ke, the rest to the
- * process table.
+ * hal/perf/deliver.c - takes records off the rings in order of time: hits to ke, the
+ * rest to the process table.
  *
- * A record's time is taken before the record can be seen, so what is younger than SLACK_NS waits in
- * its ring: an older one may still turn up in another. A flush needs no slack: it has the kernel end
- * all handlers first.
+ * A record's time is taken before the record can be seen, so what is younger than
+ * SLACK_NS waits in its ring: an older one may still turn up in another. A flush needs
+ * no slack: it has the kernel end all handlers first.
  */
 #include "hal/backend.h"
 #include "hal/linux/procfs.h"
@@ -20,12 +20,12 @@
 
 enum { SLACK_NS = 5000000, WAIT_MS = 250, UNWOKEN_MS = 10 };
 
-/* More than the longest record that we ask for, a mapping with a name of a page: with less room a
- * record may have been dropped. */
+/* More than the longest record that we ask for, a mapping with a name of a page: with
+ * less room a record may have been dropped. */
 enum { TIGHT_BYTES = 8192 };
 
-/* Mappings of one process are read again for its hits at most that often, and all such readings
- * take at most one part of REREAD_SHARE of the time. */
+/* Mappings of one process are read again for its hits at most that often, and all such
+ * readings take at most one part of REREAD_SHARE of the time. */
 enum { REREAD_NS = 100000000, REREAD_SHARE = 20 };
 
 /* To read all processes of a machine takes a while, in which more may be lost. */
@@ -66,9 +66,9 @@ note_untimely(struct perf_event *event)
 }
 
 /*
- * A hit in user code of a followed process that is in no mapping that records reported, as after
- * mremap: ask /proc. Reading takes at most a REREAD_SHARE of the time, so a program that executes
- * where /proc shows nothing either costs no more than that.
+ * A hit in user code of a followed process that is in no mapping that records reported,
+ * as after mremap: ask /proc. Reading takes at most a REREAD_SHARE of the time, so a
+ * program that executes where /proc shows nothing either costs no more than that.
  */
 static void
 read_unreported(struct perf *perf, const struct perf_sample *sample)
@@ -155,8 +155,8 @@ static void
 deliver_lost(struct perf *perf, struct perf_ring *ring, const struct perf_event *event,
              const struct perf_record *record)
 {
-    /* The record names the event that came through at last, which is the best guess where events
-     * do not tell themselves. */
+    /* The record names the event that came through at last, which is the best guess
+     * where events do not tell themselves. */
     if (!perf->features.read_lost && event != NULL && event->source != NULL) {
         event->source->tally.lost += record->count;
     }
@@ -215,8 +215,8 @@ target_inherits(const struct perf_target *target)
     }
 }
 
-/* Whose events a FORK record says to have been inherited. A watch of all processes has none to inherit,
- * but tells of those that other watches have. */
+/* Whose events a FORK record says to have been inherited. A watch of all processes has
+ * none to inherit, but tells of those that other watches have. */
 static void
 note_inheritance(const struct perf *perf, const struct perf_event *event,
                  const struct perf_record *record)
@@ -397,8 +397,8 @@ resync_process(struct perf *perf, uint32_t pid, struct perf_tids *pids)
     perf_reading_finish(&reading);
 }
 
-/* Records were lost: ask /proc what is so now. Records still in the rings say things again that
- * were found out here, which changes nothing. */
+/* Records were lost: ask /proc what is so now. Records still in the rings say things
+ * again that were found out here, which changes nothing. */
 static void
 resync_all(struct perf *perf)
 {
@@ -451,8 +451,8 @@ tell_corrupt(struct perf *perf, struct perf_ring *ring)
 }
 
 /*
- * The kernel writes a LOST record with the next record that finds room, which may never come. So
- * the events of a ring that was nearly full are asked what they lost.
+ * The kernel writes a LOST record with the next record that finds room, which may never
+ * come. So the events of a ring that was nearly full are asked what they lost.
  */
 static void
 check_tight(struct perf *perf, struct perf_ring *ring)
@@ -531,7 +531,8 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
     perf_reap_closed(perf, bound_ns);
     if (is_resync_due(perf)) {
         resync_all(perf);
-        /* What is still to come of before then may tell of a beginning whose end was lost. */
+        /* What is still to come of before then may tell of a beginning whose end was
+         * lost. */
         perf->resync = perf->resync || perf->lost_by_ns > bound_ns;
     }
     perf->delivered_ns = bound_ns;
@@ -572,7 +573,8 @@ check_owners(struct perf *perf)
 int
 perf_deliver(struct perf *perf)
 {
-    /* Before the heads are read: what is written later may be older than what is seen. */
+    /* Before the heads are read: what is written later may be older than what is
+     * seen. */
     const uint64_t now_ns = perf_now_ns();
 
     if (perf->delivering || perf->ring_pages == 0) {

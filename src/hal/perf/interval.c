@@ -2,9 +2,10 @@
 /*
  * hal/perf/interval.c - changes the interval of events that run.
  *
- * The kernel can change the period of a running event, but not of those that threads and children
- * inherited from it; and where events are counted one by one, the next one is a hit at once. So
- * everything is opened again with the new period, and the old events are closed.
+ * The kernel can change the period of a running event, but not of those that threads
+ * and children inherited from it; and where events are counted one by one, the next one
+ * is a hit at once. So everything is opened again with the new period, and the old
+ * events are closed.
  */
 #include "hal/perf/opening.h"
 
@@ -45,7 +46,8 @@ target_counts(const struct perf_target *target, const struct perf_source *source
     return false;
 }
 
-/* Processors on which the target counts the source, and whether that carries the side band. */
+/* Processors on which the target counts the source, and whether that carries the side
+ * band. */
 static int
 present_selection(const struct perf *perf, const struct perf_target *target,
                   const struct perf_source *source, uint64_t **processors,
@@ -89,8 +91,8 @@ close_before(struct perf *perf, struct perf_target *target,
     target->events.count = kept;
 }
 
-/* Open the source again for all that the target counts in, and close what it had. Returns 0 or
- * negative errno: then nothing changed. */
+/* Open the source again for all that the target counts in, and close what it had.
+ * Returns 0 or negative errno: then nothing changed. */
 static int
 reopen(struct perf *perf, struct perf_target *target,
        const struct perf_selection *selection, struct perf_thread_scan *scan)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/perf/target.c - sets of events: who watches what, and what started profiles need. */
+/* hal/perf/target.c - sets of events: who watches what, and what started profiles
+ * need. */
 #include "hal/linux/descriptor.h"
 #include "hal/perf/opening.h"
 
@@ -21,7 +22,8 @@ perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
 {
     struct perf_counts counts;
 
-    /* What it has counted stays so: each hit that is read here is taken, or is untimely. */
+    /* What it has counted stays so: each hit that is read here is taken, or is
+     * untimely. */
     (void)ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
     perf_event_read_counts(event, &perf->features, &counts);
     perf->rings[event->processor]->lost_closed += counts.lost;
@@ -220,7 +222,8 @@ has_exited(int pidfd)
     return pidfd >= 0 && poll(&descriptor, 1, 0) > 0;
 }
 
-/* The private target of a process, made if need be; one whose process ended gives way. */
+/* The private target of a process, made if need be; one whose process ended gives
+ * way. */
 static struct perf_target *
 private_target(struct perf *perf, uint32_t pid)
 {

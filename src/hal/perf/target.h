@@ -124,8 +124,8 @@ bool perf_set_holds(const uint64_t *set, size_t words, uint32_t number);
 void perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
                       bool count);
 
-/* perf_reap_closed - free events closed before everything up to bound_ns was delivered.
- * */
+/* perf_reap_closed - free events closed before everything up to bound_ns was
+ * delivered. */
 void perf_reap_closed(struct perf *perf, uint64_t bound_ns);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/perf/watch.c - watches: processes whose notifications are wanted, with their hits. */
+/* hal/perf/watch.c - watches: processes whose notifications are wanted, with their
+ * hits. */
 #include "hal/perf/opening.h"
 #include "hal/perf/perf.h"
 #include "hal/perf/whole_machine.h"
@@ -69,8 +70,8 @@ perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
     return attached < 0 && attached != -EEXIST ? attached : result;
 }
 
-/* Tell of a process that runs already. Callbacks must not flush meanwhile: records would change
- * what is just being told. */
+/* Tell of a process that runs already. Callbacks must not flush meanwhile: records
+ * would change what is just being told. */
 static int
 watch_announce(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 {
@@ -86,7 +87,8 @@ watch_announce(struct perf *perf, struct perf_target *target, uint64_t from_ns)
     return result == -ECHILD ? -ESRCH : result;
 }
 
-/* A process that is to exec may be watched by others already: then it will not begin anew. */
+/* A process that is to exec may be watched by others already: then it will not begin
+ * anew. */
 static int
 watch_known(struct perf *perf, struct perf_target *target)
 {

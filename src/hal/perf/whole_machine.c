@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/perf/whole_machine.c - opens the events of watches of all processes, and reads who runs already.
+ * hal/perf/whole_machine.c - opens the events of watches of all processes, and reads
+ * who runs already.
  *
- * The events are there before /proc is read. So a process is in /proc, or a record of its birth will
- * come, or both; process_table.c leaves out what records say that was read already.
+ * The events are there before /proc is read. So a process is in /proc, or a record of
+ * its birth will come, or both; process_table.c leaves out what records say that was
+ * read already.
  */
 #include "hal/perf/whole_machine.h"
 
@@ -41,7 +43,8 @@ in_first_pid_namespace(void)
     return stat("/proc/self/ns/pid", &file) < 0 || file.st_ino == FIRST_PID_NAMESPACE;
 }
 
-/* What has no process of this pid namespace: idle processors, and processes out of it. */
+/* What has no process of this pid namespace: idle processors, and processes out of
+ * it. */
 static void
 tell_nobody(struct perf *perf, uint64_t time_ns)
 {
@@ -114,8 +117,8 @@ selection_of(const struct perf_target *target, bool side_band)
     };
 }
 
-/* All that the target wants on the processors that are online; those that go away are noticed when
- * they come back. */
+/* All that the target wants on the processors that are online; those that go away are
+ * noticed when they come back. */
 static int
 open_everywhere(struct perf *perf, struct perf_target *target, bool side_band,
                 uint64_t *from_ns)
@@ -314,8 +317,8 @@ give_up(struct perf *perf, struct perf_ring *ring, uint64_t until_ns)
     }
 }
 
-/* All of it or nothing: what could not be done, for want of memory or descriptors, is tried again
- * the next time. */
+/* All of it or nothing: what could not be done, for want of memory or descriptors, is
+ * tried again the next time. */
 static void
 bring_in(struct perf *perf, uint32_t processor, uint64_t now_ns)
 {

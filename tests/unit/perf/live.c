@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.c - the back end against the running kernel, with a fake ke that keeps what it is given.
+ * live.c - the back end against the running kernel, with a fake ke that keeps what it
+ * is given.
  *
- * Every test runs twice: as who runs the tests, and, where that is root, as an ordinary user.
+ * Every test runs twice: as who runs the tests, and, where that is root, as an ordinary
+ * user.
  */
 #include "breakpoints.h"
 #include "fake_ke.h"
@@ -1011,8 +1013,8 @@ selectors__watch_with_descendants__inherited_hits_tell_too(void **state)
     fixture_close(&fixture);
 }
 
-/* Hits in kernel mode come with the registers of the way in, which are not where they were. Who may not
- * see kernel mode has none. */
+/* Hits in kernel mode come with the registers of the way in, which are not where they
+ * were. Who may not see kernel mode has none. */
 static void
 selectors__kernel_mode__tells_none(void **state)
 {
@@ -1372,7 +1374,8 @@ watch_all__events_of_a_processor_ended__noticed_and_made_again(void **state)
     assert_true(first_event_id(&fixture, last) != before);
     call_target_on(last, 4000);
     assert_int_equal(own_hits(&fixture, source), 4020);
-    /* The statistics are of all processes: another test's code may be at the same address. */
+    /* The statistics are of all processes: another test's code may be at the same
+     * address. */
     taken = fake_hits(&fixture.ke, source, 0);
     assert_int_equal(
         HalPerfBackend.QuerySourceStatistics(fixture.perf, source, taken, &statistics),
@@ -1385,8 +1388,8 @@ watch_all__events_of_a_processor_ended__noticed_and_made_again(void **state)
     fixture_close(&fixture);
 }
 
-/* A processor that was not there when the watch began has neither ring nor events; and what a started
- * profile had there meanwhile is the watch's afterwards. */
+/* A processor that was not there when the watch began has neither ring nor events; and
+ * what a started profile had there meanwhile is the watch's afterwards. */
 static void
 watch_all__processor_that_comes_later__noticed(void **state)
 {
