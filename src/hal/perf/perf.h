@@ -7,8 +7,8 @@
  *   - a thread is counted by one event for each source and processor: a process that a
  *     watch watches gets no events of its own (target.h), and none has where one of all
  *     does (whole_machine.h);
- *   - between deliveries everything at or before last_ns has been delivered, late records
- *     apart.
+ *   - between deliveries everything at or before last_ns has been delivered, late
+ *     records apart.
  *
  * All calls are serialised by the caller; a notification may call back from within a
  * delivery.
