@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <locale.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,9 +111,6 @@ main(int argc, char **argv)
     char shown[80];
 
     setlocale(LC_CTYPE, "");
-    /* One arena for all threads: what libdw gave back in one is not unmapped, to be
-     * faulted in by the next. */
-    (void)mallopt(M_ARENA_MAX, 1);
     if (argc < 2) {
         return cmd_fail(NULL,
                         "no command given; try: ntprof run -- COMMAND, or ntprof help");

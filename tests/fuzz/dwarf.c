@@ -8,7 +8,6 @@
  * lowest first, and its bytes.
  */
 #include "sym/dwarf_reader.h"
-#include "sym/line_cost.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,25 +108,6 @@ look_through(struct sym_dwarf_unit *unit)
     }
 }
 
-/* The line table at the beginning of the section, and where a unit says. */
-static void
-weigh_lines(struct sym_dwarf *dwarf)
-{
-    enum { LIMIT = 1 << 20 };
-
-    for (size_t i = 0; i < dwarf->unit_count && i < LOOKUPS_MAX; i++) {
-        struct sym_dwarf_entry root;
-        uint64_t cost = sym_line_cost(&dwarf->sections, i, 8, 0, LIMIT);
-
-        require(cost <= LIMIT + 1 || cost == SYM_LINE_COST_UNKNOWN);
-        if (sym_dwarf_root(&dwarf->units[i], &root)) {
-            cost = sym_line_cost(&dwarf->sections, root.stmt_list.number,
-                                 dwarf->units[i].address_bytes, 4096, LIMIT);
-            require(cost <= LIMIT + 1 || cost == SYM_LINE_COST_UNKNOWN);
-        }
-    }
-}
-
 /* As dwarf_split.c joins the two halves of a unit. */
 static void
 join_first(struct sym_dwarf_unit *skeleton, struct sym_dwarf *split)
@@ -157,7 +137,6 @@ read_units(struct sym_dwarf *dwarf, struct sym_dwarf *split)
     for (uint64_t address = 0; address < 0x4000; address += 0x100) {
         (void)sym_dwarf_find_unit(dwarf, address);
     }
-    weigh_lines(dwarf);
 }
 
 static struct sym_dwarf *

@@ -10,6 +10,7 @@
 #define SYM_BUDGET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* sym_clock - until when names may be read. */
@@ -47,6 +48,16 @@ bool sym_budget_take(struct sym_budget *budget, uint64_t bytes);
 
 /* What was taken is not there any more. */
 void sym_budget_give(struct sym_budget *budget, uint64_t bytes);
+
+/*
+ * Room for one item more behind count items of an array, which may move; what it grows
+ * by is taken. NULL: it is too much, and the array stays as it is.
+ *
+ *   items  NULL at first, when room is 0
+ *   room   in, out: of items
+ */
+void *sym_budget_grow(struct sym_budget *budget, void *items, size_t count,
+                      size_t *room, size_t item_bytes);
 
 /* How much may be taken still. */
 uint64_t sym_budget_left(const struct sym_budget *budget);

@@ -2,10 +2,6 @@
 /*
  * dwarf_reader.h - units and entries of .debug_info, for tool/sym alone.
  *
- * libdw decodes line programs for us. Functions are read here, since libdw 0.188 knows
- * no packages of split units, opens split units and supplementary files unchecked, and
- * walks entries by recursion.
- *
  * Invariants: every read is bounded by its section. Work is bounded by the size of the
  * file: an entry costs at most SYM_DWARF_ATTRIBUTES_MAX attributes a byte, tables of
  * abbreviations and lists of ranges have budgets that no honest file uses up. Nothing
@@ -25,6 +21,7 @@
 struct sym_dwarf;
 struct sym_dwarf_unit;
 struct sym_dwarf_scopes;
+struct sym_dwarf_lines;
 
 /* sym_dwarf_abbrev - what an entry of one code looks like. */
 struct sym_dwarf_abbrev {
@@ -39,6 +36,7 @@ struct sym_dwarf_abbrevs {
     uint64_t offset;
     struct sym_dwarf_abbrev *items;
     size_t count;
+    size_t room;
 };
 
 /* sym_dwarf_value - an attribute as it stands. What number means is up to form. */
@@ -92,9 +90,7 @@ struct sym_dwarf_unit {
     uint8_t offset_bytes;
     bool root_read;
     bool split_sought;
-    bool lines_read;    /* by libdw */
-    bool lines_refused; /* they would cost too much */
-    bool first_abbrev;  /* the root has the first one of its table */
+    bool lines_sought;
     const char *folder; /* of the compilation, or NULL; set with root_read */
     const struct sym_dwarf_abbrevs *abbrevs; /* NULL until needed */
     uint64_t low_pc;
@@ -106,6 +102,7 @@ struct sym_dwarf_unit {
     struct sym_dwarf_unit *skeleton; /* of a split unit */
     struct sym_dwarf_part parts[SYM_DWARF_SECTIONS]; /* of a split unit */
     struct sym_dwarf_scopes *scopes;                 /* NULL until needed */
+    struct sym_dwarf_lines *lines; /* NULL until needed, or if they cost too much */
 };
 
 struct sym_dwarf {

@@ -8,9 +8,9 @@
  */
 #include "sym/dwarf_reader.h"
 
+#include "sym/dwarf_constants.h"
 #include "sym/sym.h"
 
-#include <dwarf.h>
 #include <stdlib.h>
 
 /* A name is sought through so many references: declaration, definition, inlined copy
@@ -32,20 +32,15 @@ struct walk {
 static bool
 push_parent(struct walk *walk)
 {
-    if (walk->depth == walk->room) {
-        const size_t room = walk->room == 0 ? 64 : walk->room * 2;
-        uint32_t *larger = sym_budget_take(walk->unit->dwarf->sections.budget,
-                                           (room - walk->room) * sizeof(*larger))
-                               ? reallocarray(walk->parents, room, sizeof(*larger))
-                               : NULL;
+    uint32_t *const larger =
+        sym_budget_grow(walk->unit->dwarf->sections.budget, walk->parents, walk->depth,
+                        &walk->room, sizeof(*larger));
 
-        if (larger == NULL) {
-            walk->no_memory = true;
-            return false;
-        }
-        walk->parents = larger;
-        walk->room = room;
+    if (larger == NULL) {
+        walk->no_memory = true;
+        return false;
     }
+    walk->parents = larger;
     walk->parents[walk->depth++] = walk->scope;
     return true;
 }
@@ -59,26 +54,16 @@ clamp_number(const struct sym_dwarf_value *value)
 static bool
 append_scope(struct walk *walk, const struct sym_dwarf_entry *entry)
 {
-    struct sym_dwarf_scopes *scopes = walk->scopes;
+    struct sym_dwarf_scopes *const scopes = walk->scopes;
+    struct sym_dwarf_scope *const larger =
+        sym_budget_grow(walk->unit->dwarf->sections.budget, scopes->items,
+                        scopes->count, &scopes->room, sizeof(*larger));
 
-    if (!sym_budget_take(walk->unit->dwarf->sections.budget,
-                         2 * sizeof(*scopes->items))) {
+    if (larger == NULL) {
         walk->no_memory = true;
         return false;
     }
-    if (scopes->count == scopes->room) {
-        const size_t room = scopes->room == 0 ? 64 : scopes->room * 2;
-        struct sym_dwarf_scope *larger =
-            room > UINT32_MAX / 2 ? NULL
-                                  : reallocarray(scopes->items, room, sizeof(*larger));
-
-        if (larger == NULL) {
-            walk->no_memory = true;
-            return false;
-        }
-        scopes->items = larger;
-        scopes->room = room;
-    }
+    scopes->items = larger;
     scopes->items[scopes->count] = (struct sym_dwarf_scope){
         .entry = entry->offset,
         .parent =

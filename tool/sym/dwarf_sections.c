@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_sections.c - copies debug sections, unpacked, into an ELF file in memory.
+ * dwarf_sections.c - copies debug sections, unpacked, into one block of memory.
  */
 #include "sym/dwarf_sections.h"
 
@@ -39,8 +39,6 @@ static const char *const section_names[SYM_DWARF_SECTIONS] = {
     [SYM_DWARF_RANGES] = "ranges",
     [SYM_DWARF_RNGLISTS] = "rnglists",
     [SYM_DWARF_ADDR] = "addr",
-    [SYM_DWARF_ARANGES] = "aranges",
-    [SYM_DWARF_TYPES] = "types",
     [SYM_DWARF_STR_OFFSETS] = "str_offsets",
     [SYM_DWARF_CU_INDEX] = "cu_index",
 };
@@ -58,20 +56,13 @@ struct piece {
     uint64_t size; /* unpacked; 0: there is none */
 };
 
-/* layout - the copy: header, section headers, their names, sections. */
+/* layout - the copy: sections, one behind the other. */
 struct layout {
     struct piece pieces[SYM_DWARF_SECTIONS];
     uint64_t total;
     char *why;
     size_t why_size;
 };
-
-#define LAYOUT_SECTIONS \
-    (SYM_DWARF_SECTIONS + 2) /* the null section, ours, and the names */
-#define LAYOUT_NAMES_BYTES 1024
-
-_Static_assert(SYM_DWARF_SECTIONS *SECTION_NAME_BYTES < LAYOUT_NAMES_BYTES,
-               "names have room");
 
 /* Who packs what does not get smaller? It is read at once. */
 #define PACKED_MORE_MAX 65536
@@ -252,12 +243,6 @@ copy_piece(const struct sym_elf *file, const struct piece *piece, char *to)
                : sym_elf_read(file, piece->at, to, (size_t)piece->size);
 }
 
-static uint64_t
-aligned(uint64_t size)
-{
-    return (size + 7) & ~UINT64_C(7);
-}
-
 static bool
 plan(const struct sym_elf *file, bool split, struct layout *layout)
 {
@@ -273,74 +258,30 @@ plan(const struct sym_elf *file, bool split, struct layout *layout)
                      (unsigned long long)(DWARF_BYTES_MAX >> 20));
             return false;
         }
-        sum += aligned(piece->size);
+        sum += piece->size;
     }
-    layout->total = sum + sizeof(Elf64_Ehdr) + LAYOUT_SECTIONS * sizeof(Elf64_Shdr) +
-                    LAYOUT_NAMES_BYTES;
+    layout->total = sum;
     return layout->pieces[SYM_DWARF_INFO].size > 0 &&
            layout->pieces[SYM_DWARF_ABBREV].size > 0;
 }
 
-static void
-write_header(char *image)
-{
-    Elf64_Ehdr *header = (Elf64_Ehdr *)(void *)image;
-    const uint16_t probe = 1;
-
-    memcpy(header->e_ident, ELFMAG, SELFMAG);
-    header->e_ident[EI_CLASS] = ELFCLASS64;
-    header->e_ident[EI_DATA] =
-        *(const unsigned char *)&probe == 1 ? ELFDATA2LSB : ELFDATA2MSB;
-    header->e_ident[EI_VERSION] = EV_CURRENT;
-    header->e_type = ET_DYN;
-    header->e_version = EV_CURRENT;
-    header->e_ehsize = sizeof(Elf64_Ehdr);
-    header->e_shoff = sizeof(Elf64_Ehdr);
-    header->e_shentsize = sizeof(Elf64_Shdr);
-    header->e_shnum = (Elf64_Half)LAYOUT_SECTIONS;
-    header->e_shstrndx = (Elf64_Half)(LAYOUT_SECTIONS - 1);
-}
-
-static void
-write_section_header(const struct piece *piece, size_t name, uint64_t at,
-                     Elf64_Shdr *header)
-{
-    header->sh_name = (Elf64_Word)name;
-    header->sh_type = piece->size > 0 ? SHT_PROGBITS : SHT_NULL;
-    header->sh_offset = at;
-    header->sh_size = piece->size;
-    header->sh_addralign = 1;
-}
-
 static bool
-write_sections(const struct sym_elf *file, const struct layout *layout,
-               struct sym_dwarf_sections *sections)
+copy_pieces(const struct sym_elf *file, const struct layout *layout,
+            struct sym_dwarf_sections *sections)
 {
-    char *image = sections->image;
-    Elf64_Shdr *header = (Elf64_Shdr *)(void *)(image + sizeof(Elf64_Ehdr));
-    const size_t names_at = sizeof(Elf64_Ehdr) + LAYOUT_SECTIONS * sizeof(Elf64_Shdr);
-    size_t name = 1;
-    uint64_t at = names_at + LAYOUT_NAMES_BYTES;
+    uint64_t at = 0;
 
     for (size_t i = 0; i < SYM_DWARF_SECTIONS; i++) {
         const struct piece *piece = &layout->pieces[i];
 
-        write_section_header(piece, name, at, ++header);
-        strcpy(image + names_at + name, piece->name);
-        name += strlen(piece->name) + 1;
-        if (piece->size > 0 && !copy_piece(file, piece, image + at)) {
+        if (piece->size > 0 && !copy_piece(file, piece, sections->block + at)) {
             snprintf(layout->why, layout->why_size, "its %s is damaged", piece->name);
             return false;
         }
-        sections->items[i].bytes = (const unsigned char *)image + at;
+        sections->items[i].bytes = (const unsigned char *)sections->block + at;
         sections->items[i].size = piece->size;
-        at += aligned(piece->size);
+        at += piece->size;
     }
-    header++;
-    header->sh_type = SHT_STRTAB;
-    header->sh_offset = names_at;
-    header->sh_size = name;
-    header->sh_addralign = 1;
     return true;
 }
 
@@ -362,7 +303,7 @@ sym_dwarf_sections_copy(const struct sym_elf *file, bool split,
 {
     struct layout layout = {.why = why, .why_size = why_size};
 
-    *sections = (struct sym_dwarf_sections){.image = NULL, .budget = budget};
+    *sections = (struct sym_dwarf_sections){.block = NULL, .budget = budget};
     why[0] = '\0';
     if (!native_byte_order(file) || !plan(file, split, &layout)) {
         return false;
@@ -372,15 +313,14 @@ sym_dwarf_sections_copy(const struct sym_elf *file, bool split,
                  (unsigned long long)(layout.total >> 20));
         return false;
     }
-    sections->image_bytes = (size_t)layout.total;
-    sections->image = calloc(1, sections->image_bytes);
-    if (sections->image == NULL) {
+    sections->block_bytes = (size_t)layout.total;
+    sections->block = calloc(1, sections->block_bytes);
+    if (sections->block == NULL) {
         snprintf(why, why_size, "there is no memory for its debug sections");
         sym_dwarf_sections_finish(sections);
         return false;
     }
-    write_header(sections->image);
-    if (!write_sections(file, &layout, sections)) {
+    if (!copy_pieces(file, &layout, sections)) {
         sym_dwarf_sections_finish(sections);
         return false;
     }
@@ -390,7 +330,7 @@ sym_dwarf_sections_copy(const struct sym_elf *file, bool split,
 void
 sym_dwarf_sections_finish(struct sym_dwarf_sections *sections)
 {
-    free(sections->image);
-    sym_budget_give(sections->budget, sections->image_bytes);
-    *sections = (struct sym_dwarf_sections){.image = NULL};
+    free(sections->block);
+    sym_budget_give(sections->budget, sections->block_bytes);
+    *sections = (struct sym_dwarf_sections){.block = NULL};
 }

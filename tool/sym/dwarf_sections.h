@@ -3,9 +3,7 @@
  * dwarf_sections.h - the debug sections that names and lines need, in memory.
  *
  * What is read twice from a file may differ, and a mapped file that shrinks kills its
- * reader. So the sections are copied once, unpacked. The copy is an ELF file itself,
- * for libdw, which follows names in a file to other files: what could lead it there is
- * not in the copy.
+ * reader. So the sections are copied once, unpacked, into one block.
  */
 #ifndef SYM_DWARF_SECTIONS_H
 #define SYM_DWARF_SECTIONS_H
@@ -22,8 +20,6 @@ enum sym_dwarf_section_id {
     SYM_DWARF_RANGES,
     SYM_DWARF_RNGLISTS,
     SYM_DWARF_ADDR,
-    SYM_DWARF_ARANGES,
-    SYM_DWARF_TYPES,
     SYM_DWARF_STR_OFFSETS,
     SYM_DWARF_CU_INDEX, /* of a package of split units */
     SYM_DWARF_SECTIONS
@@ -35,8 +31,8 @@ struct sym_dwarf_section {
 };
 
 struct sym_dwarf_sections {
-    char *image; /* owned: an ELF file of all that is there */
-    size_t image_bytes;
+    char *block; /* owned; what items are of */
+    size_t block_bytes;
     struct sym_dwarf_section items[SYM_DWARF_SECTIONS];
     struct sym_budget
         *budget; /* they and what is made of them are taken from it; may be NULL */

@@ -4,9 +4,9 @@
  */
 #include "sym/dwarf_split.h"
 
+#include "sym/dwarf_constants.h"
 #include "sym/open_regular.h"
 
-#include <dwarf.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,10 +91,10 @@ read_file(struct sym_dwarf_split *split, int fd)
     }
     if (sym_dwarf_sections_copy(&file, true, split->budget, &sections, why,
                                 sizeof(why))) {
-        if (sections.image_bytes > SPLIT_BYTES_MAX - split->bytes) {
+        if (sections.block_bytes > SPLIT_BYTES_MAX - split->bytes) {
             sym_dwarf_sections_finish(&sections);
         } else {
-            split->bytes += sections.image_bytes;
+            split->bytes += sections.block_bytes;
             dwarf = sym_dwarf_open(&sections, true);
         }
     }
@@ -105,16 +105,14 @@ read_file(struct sym_dwarf_split *split, int fd)
 static struct opened *
 append_opened(struct sym_dwarf_split *split, const char *path)
 {
-    if (split->file_count == split->file_room) {
-        const size_t room = split->file_room == 0 ? 16 : split->file_room * 2;
-        struct opened *larger = reallocarray(split->files, room, sizeof(*larger));
+    struct opened *const larger =
+        sym_budget_grow(split->budget, split->files, split->file_count,
+                        &split->file_room, sizeof(*larger));
 
-        if (larger == NULL) {
-            return NULL;
-        }
-        split->files = larger;
-        split->file_room = room;
+    if (larger == NULL) {
+        return NULL;
     }
+    split->files = larger;
     split->files[split->file_count] = (struct opened){.path = strdup(path)};
     return split->files[split->file_count].path == NULL
                ? NULL

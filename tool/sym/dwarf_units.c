@@ -4,7 +4,8 @@
  */
 #include "sym/dwarf_reader.h"
 
-#include <dwarf.h>
+#include "sym/dwarf_constants.h"
+#include "sym/dwarf_lines.h"
 #include <stdlib.h>
 
 /* A unit's length that begins a 64-bit header. */
@@ -68,24 +69,17 @@ can_be_read(const struct sym_dwarf_unit *unit)
            (unit->address_bytes == 4 || unit->address_bytes == 8);
 }
 
-/* Of a unit: ours, and libdw's of the same. */
-#define UNIT_COST (sizeof(struct sym_dwarf_unit) + 512)
-
 static bool
 append_unit(struct sym_dwarf *dwarf, const struct sym_dwarf_unit *unit)
 {
-    if (dwarf->unit_count == dwarf->unit_room) {
-        const size_t room = dwarf->unit_room == 0 ? 64 : dwarf->unit_room * 2;
-        struct sym_dwarf_unit *larger =
-            room > UINT32_MAX / 2 ? NULL
-                                  : reallocarray(dwarf->units, room, sizeof(*larger));
+    struct sym_dwarf_unit *const larger =
+        sym_budget_grow(dwarf->sections.budget, dwarf->units, dwarf->unit_count,
+                        &dwarf->unit_room, sizeof(*larger));
 
-        if (larger == NULL) {
-            return false;
-        }
-        dwarf->units = larger;
-        dwarf->unit_room = room;
+    if (larger == NULL) {
+        return false;
     }
+    dwarf->units = larger;
     dwarf->units[dwarf->unit_count] = *unit;
     dwarf->units[dwarf->unit_count++].dwarf = dwarf;
     return true;
@@ -98,8 +92,7 @@ read_headers(struct sym_dwarf *dwarf)
     struct sym_dwarf_unit unit;
 
     for (uint64_t at = 0; at < size && read_header(dwarf, at, &unit); at = unit.end) {
-        if (!sym_budget_take(dwarf->sections.budget, UNIT_COST) ||
-            (can_be_read(&unit) && !append_unit(dwarf, &unit))) {
+        if (can_be_read(&unit) && !append_unit(dwarf, &unit)) {
             return false;
         }
     }
@@ -118,7 +111,7 @@ sym_dwarf_open(struct sym_dwarf_sections *sections, bool split)
     dwarf->sections = *sections;
     dwarf->is_split = split;
     dwarf->places.budget = dwarf->sections.budget;
-    *sections = (struct sym_dwarf_sections){.image = NULL};
+    *sections = (struct sym_dwarf_sections){.block = NULL};
     dwarf->abbrevs_budget =
         4 * dwarf->sections.items[SYM_DWARF_ABBREV].size + UINT64_C(65536);
     dwarf->ranges_budget = dwarf->sections.items[SYM_DWARF_RANGES].size +
@@ -139,6 +132,7 @@ sym_dwarf_close(struct sym_dwarf *dwarf)
     }
     for (size_t i = 0; i < dwarf->unit_count; i++) {
         sym_dwarf_scopes_delete(dwarf->units[i].scopes);
+        sym_dwarf_lines_delete(dwarf->units[i].lines);
     }
     for (size_t i = 0; i < dwarf->abbrevs_count; i++) {
         free(dwarf->abbrevs[i]->items);
@@ -221,20 +215,17 @@ read_abbrev(struct sym_dwarf_cursor *cursor, struct sym_dwarf_abbrev *abbrev)
 }
 
 static bool
-append_abbrev(struct sym_dwarf_abbrevs *table, size_t *room,
+append_abbrev(struct sym_dwarf *dwarf, struct sym_dwarf_abbrevs *table,
               const struct sym_dwarf_abbrev *abbrev)
 {
-    if (table->count == *room) {
-        const size_t larger_room = *room == 0 ? 64 : *room * 2;
-        struct sym_dwarf_abbrev *larger =
-            reallocarray(table->items, larger_room, sizeof(*larger));
+    struct sym_dwarf_abbrev *const larger =
+        sym_budget_grow(dwarf->sections.budget, table->items, table->count,
+                        &table->room, sizeof(*larger));
 
-        if (larger == NULL) {
-            return false;
-        }
-        table->items = larger;
-        *room = larger_room;
+    if (larger == NULL) {
+        return false;
     }
+    table->items = larger;
     table->items[table->count++] = *abbrev;
     return true;
 }
@@ -275,12 +266,10 @@ fill_abbrevs(struct sym_dwarf *dwarf, struct sym_dwarf_abbrevs *table)
     struct sym_dwarf_cursor cursor = abbrevs_cursor(dwarf, table->offset);
     const unsigned char *begin = cursor.at;
     struct sym_dwarf_abbrev abbrev;
-    size_t room = 0;
 
     while (read_abbrev(&cursor, &abbrev) && abbrev.code != 0) {
         if ((uint64_t)(cursor.at - begin) > dwarf->abbrevs_budget ||
-            !sym_budget_take(dwarf->sections.budget, 2 * sizeof(abbrev)) ||
-            !append_abbrev(table, &room, &abbrev)) {
+            !append_abbrev(dwarf, table, &abbrev)) {
             return false;
         }
     }
@@ -294,17 +283,14 @@ fill_abbrevs(struct sym_dwarf *dwarf, struct sym_dwarf_abbrevs *table)
 static bool
 keep_abbrevs(struct sym_dwarf *dwarf, struct sym_dwarf_abbrevs *table, uint32_t hash)
 {
-    if (dwarf->abbrevs_count == dwarf->abbrevs_room) {
-        const size_t room = dwarf->abbrevs_room == 0 ? 16 : dwarf->abbrevs_room * 2;
-        struct sym_dwarf_abbrevs **larger =
-            reallocarray(dwarf->abbrevs, room, sizeof(*larger));
+    struct sym_dwarf_abbrevs **const larger =
+        sym_budget_grow(dwarf->sections.budget, dwarf->abbrevs, dwarf->abbrevs_count,
+                        &dwarf->abbrevs_room, sizeof(*larger));
 
-        if (larger == NULL) {
-            return false;
-        }
-        dwarf->abbrevs = larger;
-        dwarf->abbrevs_room = room;
+    if (larger == NULL) {
+        return false;
     }
+    dwarf->abbrevs = larger;
     if (!hash_index_add(&dwarf->abbrevs_index, hash, (uint32_t)dwarf->abbrevs_count)) {
         return false;
     }
@@ -366,7 +352,6 @@ find_abbrev(struct sym_dwarf_unit *unit, uint64_t code, struct sym_dwarf_abbrev 
             unit->dwarf, unit->abbrevs_at + unit->parts[SYM_DWARF_ABBREV].offset);
 
         if (!unit->root_read && read_abbrev(&cursor, abbrev) && abbrev->code == code) {
-            unit->first_abbrev = true;
             return true;
         }
         unit->abbrevs = find_abbrevs(

@@ -5,7 +5,7 @@
  */
 #include "sym/dwarf_reader.h"
 
-#include <dwarf.h>
+#include "sym/dwarf_constants.h"
 
 /* --- forms --- */
 

@@ -37,6 +37,34 @@ budget__of_none__without_end(void **state)
     sym_budget_give(NULL, 1);
 }
 
+/* What stands in the array stays, and what it grew by is taken. */
+static void
+array__grows__until_it_is_too_much(void **state)
+{
+    struct sym_budget budget;
+    uint64_t *items = NULL;
+    uint64_t *larger;
+    size_t room = 0;
+    size_t count = 0;
+
+    (void)state;
+    sym_budget_begin(&budget, 8192, NULL);
+    while ((larger = sym_budget_grow(&budget, items, count, &room, sizeof(*items))) !=
+           NULL) {
+        items = larger;
+        items[count] = count;
+        count++;
+    }
+    assert_true(budget.refused);
+    assert_int_equal(count, 1024);
+    assert_int_equal(room, 1024);
+    assert_int_equal(sym_budget_left(&budget), 0);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(items[i], i);
+    }
+    free(items);
+}
+
 /* A clock that was started anew has its time for every image. */
 static void
 time__is_up__until_the_clock_is_started_again(void **state)
@@ -96,6 +124,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes__taken_and_given_back__never_more_than_there_are),
         cmocka_unit_test(budget__of_none__without_end),
+        cmocka_unit_test(array__grows__until_it_is_too_much),
         cmocka_unit_test(time__is_up__until_the_clock_is_started_again),
         cmocka_unit_test(time__of_one_image__is_up_before_all_of_it),
         cmocka_unit_test(steps__when_time_is_up__end_soon),
