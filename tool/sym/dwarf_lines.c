@@ -525,48 +525,22 @@ sym_dwarf_lines_delete(struct sym_dwarf_lines *lines)
     free(lines);
 }
 
-static const struct sym_dwarf_sequence *
-find_sequence(const struct sym_dwarf_lines *lines, uint64_t address)
-{
-    size_t low = 0;
-    size_t high = lines->sequence_count;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (lines->sequences[middle].start <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && lines->sequences[low - 1].end > address
-               ? &lines->sequences[low - 1]
-               : NULL;
-}
-
 const struct sym_dwarf_row *
 sym_dwarf_lines_find(const struct sym_dwarf_lines *lines, uint64_t address,
                      const struct sym_dwarf_sequence **sequence)
 {
+    /* Of the last address there is nothing: it could not end behind it. */
+    const size_t below = sym_count_below(lines->sequences, lines->sequence_count,
+                                         sizeof(*lines->sequences), address + 1);
+    const struct sym_dwarf_sequence *const found =
+        below == 0 ? NULL : &lines->sequences[below - 1];
     const struct sym_dwarf_row *rows;
-    size_t low = 1; /* the first row begins where the sequence does */
-    size_t high;
 
-    *sequence = find_sequence(lines, address);
-    if (*sequence == NULL) {
+    *sequence = found;
+    if (found == NULL || found->end <= address) {
         return NULL;
     }
-    rows = &lines->rows[(*sequence)->first];
-    high = (*sequence)->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (rows[middle].address <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return &rows[low - 1];
+    /* The first row begins where the sequence does. */
+    rows = &lines->rows[found->first];
+    return &rows[sym_count_below(rows, found->count, sizeof(*rows), address + 1) - 1];
 }

@@ -78,9 +78,9 @@ struct sym_dwarf_part {
 };
 
 struct sym_dwarf_unit {
-    struct sym_dwarf *dwarf;
     uint64_t offset; /* of the header in .debug_info */
-    uint64_t first;  /* of the first entry */
+    struct sym_dwarf *dwarf;
+    uint64_t first; /* of the first entry */
     uint64_t end;
     uint64_t abbrevs_at; /* in .debug_abbrev */
     uint64_t id;         /* of skeletons and split units: pairs them */

@@ -300,27 +300,6 @@ read_parts(const struct index *index, uint64_t row,
     }
 }
 
-/* The unit whose header begins at an offset. */
-static struct sym_dwarf_unit *
-unit_beginning_at(struct sym_dwarf *dwarf, uint64_t offset)
-{
-    size_t low = 0;
-    size_t high = dwarf->unit_count;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (dwarf->units[middle].offset < offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < dwarf->unit_count && dwarf->units[low].offset == offset
-               ? &dwarf->units[low]
-               : NULL;
-}
-
 static struct sym_dwarf_unit *
 join_in_package(struct sym_dwarf_unit *skeleton, struct sym_dwarf *dwarf)
 {
@@ -328,6 +307,7 @@ join_in_package(struct sym_dwarf_unit *skeleton, struct sym_dwarf *dwarf)
     struct sym_dwarf_unit *unit;
     struct index index;
     uint64_t row;
+    size_t at;
 
     if (dwarf == NULL || !read_index(dwarf, &index)) {
         return NULL;
@@ -337,8 +317,11 @@ join_in_package(struct sym_dwarf_unit *skeleton, struct sym_dwarf *dwarf)
         return NULL;
     }
     read_parts(&index, row, parts);
-    unit = unit_beginning_at(dwarf, parts[SYM_DWARF_INFO].offset);
-    if (unit == NULL || unit->root_read) {
+    at = sym_count_below(dwarf->units, dwarf->unit_count, sizeof(*dwarf->units),
+                         parts[SYM_DWARF_INFO].offset);
+    unit = &dwarf->units[at];
+    if (at == dwarf->unit_count || unit->offset != parts[SYM_DWARF_INFO].offset ||
+        unit->root_read) {
         return NULL;
     }
     memcpy(unit->parts, parts, sizeof(parts));

@@ -149,23 +149,11 @@ sym_dwarf_close(struct sym_dwarf *dwarf)
 struct sym_dwarf_unit *
 sym_dwarf_unit_at(struct sym_dwarf *dwarf, uint64_t offset)
 {
-    size_t low = 0;
-    size_t high = dwarf->unit_count;
+    const size_t count = sym_count_below(dwarf->units, dwarf->unit_count,
+                                         sizeof(*dwarf->units), offset + 1);
+    struct sym_dwarf_unit *const unit = count == 0 ? NULL : &dwarf->units[count - 1];
 
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (dwarf->units[middle].offset <= offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0 || offset < dwarf->units[low - 1].first ||
-        offset >= dwarf->units[low - 1].end) {
-        return NULL;
-    }
-    return &dwarf->units[low - 1];
+    return unit != NULL && offset >= unit->first && offset < unit->end ? unit : NULL;
 }
 
 struct sym_dwarf_cursor

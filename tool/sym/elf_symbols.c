@@ -16,8 +16,6 @@ struct symbol_source {
     const struct sym_elf *file;
     uint64_t symbols; /* where they begin in the file */
     uint64_t count;
-    uint64_t wide_indices; /* the same, of wide_count */
-    uint64_t wide_count;
     const char *strings; /* NUL-terminated copy, the table's from now on */
     size_t strings_size;
 };
@@ -31,21 +29,6 @@ find_section_of_type(const struct sym_elf *file, uint32_t type)
         }
     }
     return 0;
-}
-
-static void
-find_wide_indices(struct symbol_source *source, size_t symbols)
-{
-    const struct sym_elf *const file = source->file;
-
-    for (size_t i = 1; i < file->section_count; i++) {
-        if (file->sections[i].sh_type == SHT_SYMTAB_SHNDX &&
-            file->sections[i].sh_link == symbols && sym_elf_section_in_file(file, i)) {
-            source->wide_indices = file->sections[i].sh_offset;
-            source->wide_count = file->sections[i].sh_size / sizeof(Elf32_Word);
-            return;
-        }
-    }
 }
 
 /* "$x", "$d" and the like mark where code and data begin on ARM and RISC-V; ".L" is a
@@ -89,25 +72,22 @@ end_of(uint64_t start, uint64_t size)
     return size <= UINT64_MAX - start ? start + size : UINT64_MAX;
 }
 
-/* The section that a symbol lies in, or NULL: undefined, absolute, common, or out of
- * range. */
+/* The section that a symbol lies in, or NULL: undefined, absolute, common, or of a file
+ * with 65,280 sections, which no linker makes. */
 static const GElf_Shdr *
-section_of(const struct symbol_source *source, const GElf_Sym *symbol, Elf32_Word wide)
+section_of(const struct symbol_source *source, const GElf_Sym *symbol)
 {
-    const size_t index = symbol->st_shndx == SHN_XINDEX ? wide : symbol->st_shndx;
-
-    if (index == SHN_UNDEF || index >= source->file->section_count ||
-        (symbol->st_shndx >= SHN_LORESERVE && symbol->st_shndx != SHN_XINDEX)) {
-        return NULL;
-    }
-    return &source->file->sections[index];
+    return symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= SHN_LORESERVE ||
+                   symbol->st_shndx >= source->file->section_count
+               ? NULL
+               : &source->file->sections[symbol->st_shndx];
 }
 
 static bool
-add_symbol(const struct symbol_source *source, const GElf_Sym *symbol, Elf32_Word wide,
+add_symbol(const struct symbol_source *source, const GElf_Sym *symbol,
            struct sym_table *table)
 {
-    const GElf_Shdr *section = section_of(source, symbol, wide);
+    const GElf_Shdr *section = section_of(source, symbol);
     struct sym_entry entry;
     uint64_t section_end;
 
@@ -170,24 +150,14 @@ add_some(const struct symbol_source *source, uint64_t first, uint64_t count,
     const struct sym_elf *const file = source->file;
     const size_t size = file->wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
     unsigned char symbols[SYMBOLS_AT_ONCE * sizeof(Elf64_Sym)];
-    unsigned char wide[SYMBOLS_AT_ONCE * sizeof(Elf32_Word)] = {0};
-    uint64_t wide_count = 0;
 
-    if (first < source->wide_count) {
-        wide_count = source->wide_count - first;
-        wide_count = wide_count < count ? wide_count : count;
-    }
-    if (!sym_elf_read(file, source->symbols + first * size, symbols, count * size) ||
-        !sym_elf_read(file, source->wide_indices + first * sizeof(Elf32_Word), wide,
-                      wide_count * sizeof(Elf32_Word))) {
+    if (!sym_elf_read(file, source->symbols + first * size, symbols, count * size)) {
         return -EIO;
     }
     for (uint64_t i = 0; i < count; i++) {
         const GElf_Sym symbol = decode_symbol(file, symbols + i * size);
-        const uint64_t index =
-            sym_elf_integer(file, wide + i * sizeof(Elf32_Word), sizeof(Elf32_Word));
 
-        if (!add_symbol(source, &symbol, (Elf32_Word)index, table)) {
+        if (!add_symbol(source, &symbol, table)) {
             return -ENOMEM;
         }
     }
@@ -251,7 +221,6 @@ sym_elf_add_symbols(const struct sym_elf *file, uint32_t section_type,
     if (error == 0) {
         source.symbols = file->sections[index].sh_offset;
         source.count = file->sections[index].sh_size / size;
-        find_wide_indices(&source, index);
         error = add_all(&source, table);
     }
     if (error == -ENOMEM && table->budget != NULL && table->budget->refused &&

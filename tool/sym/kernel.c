@@ -318,23 +318,13 @@ static size_t
 find_place(struct thinner *thinner, uint64_t low)
 {
     const uint64_t *const places = thinner->wanted->places;
-    size_t first = 0;
-    size_t end = thinner->wanted->count;
+    const size_t count = thinner->wanted->count;
 
-    if ((thinner->next == end || places[thinner->next] >= low) &&
+    if ((thinner->next == count || places[thinner->next] >= low) &&
         (thinner->next == 0 || places[thinner->next - 1] < low)) {
         return thinner->next;
     }
-    while (first < end) {
-        const size_t middle = first + (end - first) / 2;
-
-        if (places[middle] < low) {
-            first = middle + 1;
-        } else {
-            end = middle;
-        }
-    }
-    return first;
+    return sym_count_below(places, count, sizeof(*places), low);
 }
 
 /* All lines of an address are there, and the symbol of another one is next, at limit or

@@ -94,25 +94,6 @@ reader_finish(struct reader *reader)
     buffer_finish(&reader->names);
 }
 
-/* The first point from address on. */
-static size_t
-find_point(const struct reader *reader, uint64_t address)
-{
-    size_t first = 0;
-    size_t end = reader->count;
-
-    while (first < end) {
-        const size_t middle = first + (end - first) / 2;
-
-        if (reader->points[middle] < address) {
-            first = middle + 1;
-        } else {
-            end = middle;
-        }
-    }
-    return first;
-}
-
 /* The first point from a point on that no line was found for; the way there gets
  * shorter. */
 static size_t
@@ -129,7 +110,8 @@ find_open(struct reader *reader, size_t point)
 static bool
 take_points(struct reader *reader, uint64_t start, uint64_t end)
 {
-    size_t point = find_open(reader, find_point(reader, start));
+    size_t point = find_open(reader, sym_count_below(reader->points, reader->count,
+                                                     sizeof(*reader->points), start));
     bool any = false;
 
     while (point < reader->count && reader->points[point] < end) {

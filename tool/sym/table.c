@@ -387,22 +387,33 @@ sym_table_build(struct sym_table *table, enum sym_overlap overlap)
     return true;
 }
 
-struct sym_range *
-sym_table_find_before(const struct sym_table *table, uint64_t end)
+size_t
+sym_count_below(const void *items, size_t count, size_t item_bytes, uint64_t key)
 {
     size_t low = 0;
-    size_t high = table->range_count;
+    size_t high = count;
 
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
+        uint64_t number;
 
-        if (table->ranges[middle].start < end) {
+        memcpy(&number, (const char *)items + middle * item_bytes, sizeof(number));
+        if (number < key) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low == 0 ? NULL : &table->ranges[low - 1];
+    return low;
+}
+
+struct sym_range *
+sym_table_find_before(const struct sym_table *table, uint64_t end)
+{
+    const size_t below =
+        sym_count_below(table->ranges, table->range_count, sizeof(*table->ranges), end);
+
+    return below == 0 ? NULL : &table->ranges[below - 1];
 }
 
 struct sym_range *

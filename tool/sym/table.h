@@ -74,6 +74,11 @@ bool sym_table_own(struct sym_table *table, void *memory);
 
 bool sym_table_build(struct sym_table *table, enum sym_overlap overlap);
 
+/* How many items have a number below key: items are sorted by the uint64_t that each
+ * begins with. */
+size_t sym_count_below(const void *items, size_t count, size_t item_bytes,
+                       uint64_t key);
+
 /* The range that starts last below end; NULL if there is none. */
 struct sym_range *sym_table_find_before(const struct sym_table *table, uint64_t end);
 
