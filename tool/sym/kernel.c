@@ -5,7 +5,6 @@
  * Lines are "ADDRESS TYPE NAME" with "\t[MODULE]" behind those of modules. There are no
  * sizes: a symbol reaches to the next one, but not out of the text it lies in.
  */
-#include "sym/boot_copy.h"
 #include "sym/name_map.h"
 #include "util/buffer.h"
 
@@ -309,7 +308,6 @@ struct thinner {
     size_t group; /* in kept: where lines of the last address begin */
     uint64_t address;
     bool stays;
-    int copy_fd; /* gets all that is read; -1 */
 };
 
 /* The first place from low on. Lines are by address, nearly all, so it is mostly that
@@ -397,10 +395,6 @@ thin_all(struct thinner *thinner, int fd)
         if (got < 0 && errno != EINTR) {
             return -errno;
         }
-        if (got > 0 && thinner->copy_fd >= 0 &&
-            write(thinner->copy_fd, chunk + left, (size_t)got) != got) {
-            thinner->copy_fd = -1; /* no copy then */
-        }
         if (got > 0) {
             left = thin_lines(thinner, chunk, left + (size_t)got);
         }
@@ -412,14 +406,12 @@ thin_all(struct thinner *thinner, int fd)
     return buffer_text(&thinner->kept) == NULL ? -ENOMEM : 0;
 }
 
-/* *copy_fd becomes -1 if not all could be written there. */
-static char *
-thin_and_copy(int fd, const struct sym_wanted *wanted, int *copy_fd)
+char *
+sym_kernel_thin(int fd, const struct sym_wanted *wanted)
 {
-    struct thinner thinner = {.wanted = wanted, .copy_fd = *copy_fd};
+    struct thinner thinner = {.wanted = wanted};
     const int error = thin_all(&thinner, fd);
 
-    *copy_fd = thinner.copy_fd;
     if (error != 0) {
         buffer_finish(&thinner.kept);
         errno = -error;
@@ -428,20 +420,11 @@ thin_and_copy(int fd, const struct sym_wanted *wanted, int *copy_fd)
     return (char *)thinner.kept.data;
 }
 
-char *
-sym_kernel_thin(int fd, const struct sym_wanted *wanted)
-{
-    int none = -1;
-
-    return thin_and_copy(fd, wanted, &none);
-}
-
 /* --- files --- */
 
-/* All of it, or no more of the kernel's symbols than those wanted; a copy goes to
- * copy_fd. */
+/* All of it, or no more of the kernel's symbols than those wanted. */
 static char *
-read_file(const char *path, const struct sym_wanted *wanted, int *copy_fd)
+read_file(const char *path, const struct sym_wanted *wanted)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t size;
@@ -451,7 +434,7 @@ read_file(const char *path, const struct sym_wanted *wanted, int *copy_fd)
     if (fd < 0) {
         return NULL;
     }
-    text = wanted != NULL ? thin_and_copy(fd, wanted, copy_fd)
+    text = wanted != NULL ? sym_kernel_thin(fd, wanted)
                           : sym_read_whole(fd, KALLSYMS_BYTES_MAX, &size);
     error = errno;
     close(fd);
@@ -459,57 +442,20 @@ read_file(const char *path, const struct sym_wanted *wanted, int *copy_fd)
     return text;
 }
 
-static const char copy_folder[] = "/run/ntprof";
-
-/* From the copy of this boot, if it knows all that is wanted: code of the core kernel.
- * Else NULL. */
-static struct sym_map *
-open_copy(const struct sym_wanted *wanted, uint64_t *begin, uint64_t *end)
-{
-    const int fd = boot_copy_open(copy_folder);
-    char *const kallsyms = fd < 0 ? NULL : sym_kernel_thin(fd, wanted);
-    struct sym_map *map = NULL;
-
-    if (kallsyms != NULL) {
-        map = sym_map_parse_kernel(kallsyms, NULL, begin, end);
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    if (map != NULL && (wanted->count == 0 || wanted->places[0] < *begin ||
-                        wanted->places[wanted->count - 1] >= *end ||
-                        *end - wanted->places[wanted->count - 1] < wanted->bytes)) {
-        sym_map_close(map);
-        map = NULL;
-    }
-    return map;
-}
-
 struct sym_map *
 sym_map_open_kernel(const struct sym_wanted *wanted, uint64_t *begin, uint64_t *end)
 {
-    struct sym_map *map = wanted != NULL ? open_copy(wanted, begin, end) : NULL;
-    int none = -1;
-    int copy_fd;
-    int copied;
-    char *kallsyms;
+    char *const kallsyms = read_file("/proc/kallsyms", wanted);
+    struct sym_map *map;
     char *modules;
     int error;
 
-    if (map != NULL) {
-        return map;
+    if (kallsyms == NULL) {
+        return NULL;
     }
-    copy_fd = wanted != NULL ? boot_copy_begin(copy_folder) : -1;
-    copied = copy_fd;
-    kallsyms = read_file("/proc/kallsyms", wanted, &copied);
-    modules = kallsyms == NULL ? NULL : read_file("/proc/modules", NULL, &none);
-    if (kallsyms != NULL) {
-        map =
-            sym_map_parse_kernel(kallsyms, modules, begin, end); /* no modules: NULL */
-    }
+    modules = read_file("/proc/modules", NULL); /* NULL: there are none */
+    map = sym_map_parse_kernel(kallsyms, modules, begin, end);
     error = errno;
-    /* Without the right to see them all addresses are 0. */
-    boot_copy_end(copy_folder, copy_fd, copied >= 0 && map != NULL && *begin < *end);
     free(modules);
     errno = error;
     return map;
