@@ -78,12 +78,12 @@ check(const struct sym_dwarf_lines *lines)
         require(i == 0 || lines->sequences[i].start >= lines->sequences[i - 1].start);
         check_rows(lines, &lines->sequences[i]);
     }
-    for (size_t i = 0; i < lines->file_count; i++) {
-        require(strlen(lines->files[i].name) < SIZE_MAX &&
-                lines->files[i].path == NULL);
+    for (size_t i = 0; i < lines->files.count; i++) {
+        require(strlen(lines->files.items[i].name) < SIZE_MAX &&
+                lines->files.items[i].path == NULL);
     }
-    for (size_t i = 0; i < lines->folder_count; i++) {
-        require(strlen(lines->folders[i]) < SIZE_MAX);
+    for (size_t i = 0; i < lines->folders.count; i++) {
+        require(strlen(lines->folders.items[i].name) < SIZE_MAX);
     }
 }
 

@@ -190,21 +190,18 @@ search_by_link(const struct search *search)
  * folders.
  */
 static bool
-parse_link(const char *section, size_t size, bool big_endian, struct search *search)
+parse_link(const char *section, size_t size, struct search *search)
 {
     const size_t name_size = strnlen(section, size) + 1;
     const size_t crc_at = (name_size + 3) & ~(size_t)3;
-    const unsigned char *crc = (const unsigned char *)section + crc_at;
 
     if (name_size == 1 || crc_at > size || size - crc_at < 4 ||
         strchr(section, '/') != NULL) {
         return false;
     }
     search->link = section;
-    search->link_crc = 0;
-    for (size_t i = 0; i < 4; i++) {
-        search->link_crc = search->link_crc << 8 | crc[big_endian ? i : 3 - i];
-    }
+    search->link_crc = (uint32_t)sym_elf_integer(
+        search->image, (const unsigned char *)section + crc_at, 4);
     return true;
 }
 
@@ -213,7 +210,6 @@ search_by_link_section(struct search *search)
 {
     const struct sym_elf *image = search->image;
     const size_t index = sym_elf_find_section(image, ".gnu_debuglink");
-    unsigned char encoding = ELFDATA2LSB;
     size_t size;
     char *section;
 
@@ -222,8 +218,7 @@ search_by_link_section(struct search *search)
     if (section == NULL) {
         return;
     }
-    if (sym_elf_read(image, EI_DATA, &encoding, 1) &&
-        parse_link(section, size, encoding == ELFDATA2MSB, search)) {
+    if (parse_link(section, size, search)) {
         (void)search_by_link(search);
     }
     free(section);

@@ -51,36 +51,19 @@ take_name(struct sym_dwarf_cursor *at)
 /* --- headers --- */
 
 static bool
-add_folder(struct program *program, const char *name)
+add_name(struct program *program, struct sym_dwarf_files *files, const char *name,
+         uint64_t folder)
 {
-    struct sym_dwarf_lines *const lines = program->lines;
-    const char **const larger =
-        sym_budget_grow(lines->budget, lines->folders, lines->folder_count,
-                        &lines->folder_room, sizeof(*larger));
+    struct sym_budget *const budget = program->lines->budget;
+    struct sym_dwarf_file *const larger = sym_budget_grow(
+        budget, files->items, files->count, &files->room, sizeof(*larger));
 
-    if (larger == NULL || !sym_budget_step(lines->budget)) {
+    if (larger == NULL || !sym_budget_step(budget)) {
         program->exhausted = true;
         return false;
     }
-    lines->folders = larger;
-    lines->folders[lines->folder_count++] = name;
-    return true;
-}
-
-static bool
-add_file(struct program *program, const char *name, uint64_t folder)
-{
-    struct sym_dwarf_lines *const lines = program->lines;
-    struct sym_dwarf_file *const larger =
-        sym_budget_grow(lines->budget, lines->files, lines->file_count,
-                        &lines->file_room, sizeof(*larger));
-
-    if (larger == NULL || !sym_budget_step(lines->budget)) {
-        program->exhausted = true;
-        return false;
-    }
-    lines->files = larger;
-    lines->files[lines->file_count++] =
+    files->items = larger;
+    files->items[files->count++] =
         (struct sym_dwarf_file){.name = name, .folder = folder};
     return true;
 }
@@ -93,7 +76,7 @@ read_old_file(struct program *program, struct sym_dwarf_cursor *at, const char *
 
     (void)sym_dwarf_uleb(at);
     (void)sym_dwarf_uleb(at);
-    return !at->failed && add_file(program, name, folder);
+    return !at->failed && add_name(program, &program->lines->files, name, folder);
 }
 
 /* Until version 4: folders, then files, both from number 1 on, each list ended by an
@@ -104,11 +87,12 @@ read_names(struct program *program)
     struct sym_dwarf_cursor *const at = &program->at;
     const char *name;
 
-    if (!add_folder(program, "") || !add_file(program, "", 0)) {
+    if (!add_name(program, &program->lines->folders, "", 0) ||
+        !add_name(program, &program->lines->files, "", 0)) {
         return false;
     }
     while (*(name = take_name(at)) != '\0') {
-        if (!add_folder(program, name)) {
+        if (!add_name(program, &program->lines->folders, name, 0)) {
             return false;
         }
     }
@@ -142,7 +126,8 @@ read_forms(struct program *program, struct forms *forms)
 }
 
 static bool
-read_entry(struct program *program, const struct forms *forms, bool folders)
+read_entry(struct program *program, const struct forms *forms,
+           struct sym_dwarf_files *files)
 {
     struct sym_dwarf_cursor *const at = &program->at;
     const char *name = NULL;
@@ -167,13 +152,12 @@ read_entry(struct program *program, const struct forms *forms, bool folders)
             folder = value.number;
         }
     }
-    name = name == NULL ? "" : name;
-    return folders ? add_folder(program, name) : add_file(program, name, folder);
+    return add_name(program, files, name == NULL ? "" : name, folder);
 }
 
 /* Version 5: as many entries as it says, of the forms that it says. */
 static bool
-read_entries(struct program *program, bool folders)
+read_entries(struct program *program, struct sym_dwarf_files *files)
 {
     struct forms forms;
     uint64_t count;
@@ -187,7 +171,7 @@ read_entries(struct program *program, bool folders)
         return false;
     }
     for (uint64_t i = 0; i < count; i++) {
-        if (!read_entry(program, &forms, folders)) {
+        if (!read_entry(program, &forms, files)) {
             return false;
         }
     }
@@ -263,7 +247,8 @@ read_header(struct program *program)
     at->end = begin;
     if (!read_parameters(program) ||
         !(program->unit.version >= 5
-              ? read_entries(program, true) && read_entries(program, false)
+              ? read_entries(program, &program->lines->folders) &&
+                    read_entries(program, &program->lines->files)
               : read_names(program))) {
         return false;
     }
@@ -516,12 +501,12 @@ sym_dwarf_lines_delete(struct sym_dwarf_lines *lines)
     sym_budget_give(lines->budget,
                     lines->row_room * sizeof(*lines->rows) +
                         lines->sequence_room * sizeof(*lines->sequences) +
-                        lines->file_room * sizeof(*lines->files) +
-                        lines->folder_room * sizeof(*lines->folders));
+                        lines->files.room * sizeof(*lines->files.items) +
+                        lines->folders.room * sizeof(*lines->folders.items));
     free(lines->rows);
     free(lines->sequences);
-    free(lines->files);
-    free(lines->folders);
+    free(lines->files.items);
+    free(lines->folders.items);
     free(lines);
 }
 

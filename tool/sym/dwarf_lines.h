@@ -26,10 +26,17 @@ struct sym_dwarf_sequence {
     size_t count; /* at least 1 */
 };
 
+/* sym_dwarf_file - a file, or a folder. */
 struct sym_dwarf_file {
     const char *name; /* as long as the sections; "" if there is none */
     const char *path; /* the user's; NULL until set */
     uint64_t folder;  /* index into folders; may be beyond them */
+};
+
+struct sym_dwarf_files {
+    struct sym_dwarf_file *items;
+    size_t count;
+    size_t room;
 };
 
 struct sym_dwarf_lines {
@@ -39,12 +46,8 @@ struct sym_dwarf_lines {
     struct sym_dwarf_sequence *sequences;
     size_t sequence_count;
     size_t sequence_room;
-    struct sym_dwarf_file *files; /* by the number that rows and calls have */
-    size_t file_count;
-    size_t file_room;
-    const char **folders; /* the first is that of the compilation */
-    size_t folder_count;
-    size_t folder_room;
+    struct sym_dwarf_files files;   /* by the number that rows and calls have */
+    struct sym_dwarf_files folders; /* the first is that of the compilation */
     struct sym_budget *budget;
 };
 

@@ -4,6 +4,7 @@
  */
 #include "sym/dwarf_sections.h"
 
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -285,17 +286,6 @@ copy_pieces(const struct sym_elf *file, const struct layout *layout,
     return true;
 }
 
-static bool
-native_byte_order(const struct sym_elf *file)
-{
-    const uint16_t probe = 1;
-    unsigned char encoding = 0;
-
-    return sym_elf_read(file, EI_DATA, &encoding, 1) &&
-           encoding ==
-               (*(const unsigned char *)&probe == 1 ? ELFDATA2LSB : ELFDATA2MSB);
-}
-
 bool
 sym_dwarf_sections_copy(const struct sym_elf *file, bool split,
                         struct sym_budget *budget, struct sym_dwarf_sections *sections,
@@ -305,7 +295,8 @@ sym_dwarf_sections_copy(const struct sym_elf *file, bool split,
 
     *sections = (struct sym_dwarf_sections){.block = NULL, .budget = budget};
     why[0] = '\0';
-    if (!native_byte_order(file) || !plan(file, split, &layout)) {
+    if (file->big_endian != (__BYTE_ORDER == __BIG_ENDIAN) ||
+        !plan(file, split, &layout)) {
         return false;
     }
     if (!sym_budget_take(budget, layout.total)) {

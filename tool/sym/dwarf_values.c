@@ -9,12 +9,6 @@
 
 /* --- forms --- */
 
-static void
-skip_block(struct sym_dwarf_cursor *cursor, uint64_t size)
-{
-    sym_dwarf_skip(cursor, size);
-}
-
 /* Bytes of a form that has always as many; 0: it has not, or is unknown. */
 static size_t
 fixed_bytes(const struct sym_dwarf_unit *unit, uint64_t form)
@@ -94,20 +88,20 @@ read_other(const struct sym_dwarf_unit *unit, struct sym_dwarf_cursor *cursor,
                        end == NULL ? UINT64_MAX : (uint64_t)(end + 1 - cursor->at));
         return true;
     case DW_FORM_block1:
-        skip_block(cursor, sym_dwarf_fixed(cursor, 1));
+        sym_dwarf_skip(cursor, sym_dwarf_fixed(cursor, 1));
         return true;
     case DW_FORM_block2:
-        skip_block(cursor, sym_dwarf_fixed(cursor, 2));
+        sym_dwarf_skip(cursor, sym_dwarf_fixed(cursor, 2));
         return true;
     case DW_FORM_block4:
-        skip_block(cursor, sym_dwarf_fixed(cursor, 4));
+        sym_dwarf_skip(cursor, sym_dwarf_fixed(cursor, 4));
         return true;
     case DW_FORM_block:
     case DW_FORM_exprloc:
-        skip_block(cursor, sym_dwarf_uleb(cursor));
+        sym_dwarf_skip(cursor, sym_dwarf_uleb(cursor));
         return true;
     case DW_FORM_data16:
-        skip_block(cursor, 16);
+        sym_dwarf_skip(cursor, 16);
         return true;
     default:
         return false;

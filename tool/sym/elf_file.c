@@ -16,23 +16,22 @@ range_in_file(const struct sym_elf *file, uint64_t offset, uint64_t size)
     return offset <= file->size && size <= file->size - offset;
 }
 
-static bool
-read_fd(int fd, uint64_t offset, char *to, size_t size)
+size_t
+sym_read_at(int fd, void *to, size_t size, uint64_t offset)
 {
-    while (size > 0) {
-        const ssize_t got = pread(fd, to, size, (off_t)offset);
+    size_t done = 0;
 
-        if (got < 0 && errno == EINTR) {
-            continue;
+    while (done < size && offset + done <= INT64_MAX) {
+        const ssize_t got =
+            pread(fd, (char *)to + done, size - done, (off_t)(offset + done));
+
+        if (got > 0) {
+            done += (size_t)got;
+        } else if (got == 0 || errno != EINTR) {
+            break;
         }
-        if (got <= 0) {
-            return false;
-        }
-        to += got;
-        offset += (uint64_t)got;
-        size -= (size_t)got;
     }
-    return true;
+    return done;
 }
 
 bool
@@ -42,7 +41,7 @@ sym_elf_read(const struct sym_elf *file, uint64_t offset, void *to, size_t size)
         return false;
     }
     if (file->fd >= 0) {
-        return read_fd(file->fd, offset, to, size);
+        return sym_read_at(file->fd, to, size, offset) == size;
     }
     memcpy(to, file->bytes + offset, size);
     return true;

@@ -84,12 +84,9 @@ copy_segments(struct sym_image *image, const struct sym_elf *file)
 static void
 read_kind(struct sym_image *image, const struct sym_elf *file)
 {
-    unsigned char ident[EI_NIDENT] = {0};
     struct stat status;
 
-    (void)sym_elf_read(file, 0, ident, sizeof(ident));
-    image->code = (struct sym_code){file->machine, ident[EI_CLASS] == ELFCLASS64,
-                                    ident[EI_DATA] == ELFDATA2MSB};
+    image->code = (struct sym_code){file->machine, file->wide, file->big_endian};
     if (image->fd >= 0 && fstat(image->fd, &status) == 0) {
         image->written_s = status.st_mtim.tv_sec;
     }
@@ -585,24 +582,15 @@ sym_image_written_s(const struct sym_image *image)
 static size_t
 read_bytes(const struct sym_image *image, uint64_t offset, void *to, size_t size)
 {
-    size_t done = 0;
-    ssize_t got;
+    size_t left;
 
-    if (image->fd < 0) {
-        done = offset >= image->memory_size ? 0 : image->memory_size - (size_t)offset;
-        done = done < size ? done : size;
-        memcpy(to, (const char *)image->memory + offset, done);
-        return done;
+    if (image->fd >= 0) {
+        return sym_read_at(image->fd, to, size, offset);
     }
-    while (done < size && offset + done <= INT64_MAX) {
-        got = pread(image->fd, (char *)to + done, size - done, (off_t)(offset + done));
-        if (got > 0) {
-            done += (size_t)got;
-        } else if (got == 0 || errno != EINTR) {
-            break;
-        }
-    }
-    return done;
+    left = offset >= image->memory_size ? 0 : image->memory_size - (size_t)offset;
+    left = left < size ? left : size;
+    memcpy(to, (const char *)image->memory + offset, left);
+    return left;
 }
 
 size_t

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -125,8 +126,8 @@ read_modules(struct texts *texts, char *text)
     char *line;
 
     while ((line = strsep(&text, "\n")) != NULL) {
-        struct text *larger;
         struct text module;
+        struct text *larger;
 
         if (!parse_module(line, &module)) {
             continue;
@@ -422,20 +423,43 @@ sym_kernel_thin(int fd, const struct sym_wanted *wanted)
 
 /* --- files --- */
 
-/* All of it, or no more of the kernel's symbols than those wanted. */
+/* All of it, with a NUL behind it. */
 static char *
-read_file(const char *path, const struct sym_wanted *wanted)
+read_whole(const char *path)
+{
+    FILE *const file = fopen(path, "re");
+    char *text = NULL;
+    size_t room = 0;
+    int error;
+
+    if (file == NULL) {
+        return NULL;
+    }
+    errno = ENODATA;
+    if (getdelim(&text, &room, '\0', file) < 0) {
+        error = errno;
+        free(text);
+        text = NULL;
+        errno = error;
+    }
+    error = errno;
+    fclose(file);
+    errno = error;
+    return text;
+}
+
+/* No more of the kernel's symbols than those wanted. */
+static char *
+read_wanted(const char *path, const struct sym_wanted *wanted)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t size;
     char *text;
     int error;
 
     if (fd < 0) {
         return NULL;
     }
-    text = wanted != NULL ? sym_kernel_thin(fd, wanted)
-                          : sym_read_whole(fd, KALLSYMS_BYTES_MAX, &size);
+    text = sym_kernel_thin(fd, wanted);
     error = errno;
     close(fd);
     errno = error;
@@ -445,7 +469,9 @@ read_file(const char *path, const struct sym_wanted *wanted)
 struct sym_map *
 sym_map_open_kernel(const struct sym_wanted *wanted, uint64_t *begin, uint64_t *end)
 {
-    char *const kallsyms = read_file("/proc/kallsyms", wanted);
+    static const char path[] = "/proc/kallsyms";
+    char *const kallsyms =
+        wanted == NULL ? read_whole(path) : read_wanted(path, wanted);
     struct sym_map *map;
     char *modules;
     int error;
@@ -453,7 +479,7 @@ sym_map_open_kernel(const struct sym_wanted *wanted, uint64_t *begin, uint64_t *
     if (kallsyms == NULL) {
         return NULL;
     }
-    modules = read_file("/proc/modules", NULL); /* NULL: there are none */
+    modules = read_whole("/proc/modules"); /* NULL: there are none */
     map = sym_map_parse_kernel(kallsyms, modules, begin, end);
     error = errno;
     free(modules);

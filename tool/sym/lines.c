@@ -195,8 +195,9 @@ join_path(struct sym_lines *lines, const struct sym_dwarf_unit *unit,
           const struct sym_dwarf_file *file)
 {
     const struct sym_dwarf_lines *const table = unit->lines;
-    const char *const folder =
-        file->folder < table->folder_count ? table->folders[file->folder] : "";
+    const char *const folder = file->folder < table->folders.count
+                                   ? table->folders.items[file->folder].name
+                                   : "";
     const char *text;
     uint32_t number;
     size_t known;
@@ -227,10 +228,10 @@ file_path(struct sym_lines *lines, struct sym_dwarf_unit *unit, uint32_t number)
 {
     struct sym_dwarf_file *file;
 
-    if (number >= unit->lines->file_count) {
+    if (number >= unit->lines->files.count) {
         return "";
     }
-    file = &unit->lines->files[number];
+    file = &unit->lines->files.items[number];
     if (file->path == NULL) {
         file->path = file->name[0] == '\0' ? "" : join_path(lines, unit, file);
     }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * name_map.c - lookups in names by run-time address, and reading of text files.
+ * name_map.c - lookups in names by run-time address.
  */
 #include "sym/name_map.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct sym_map *
 sym_map_share(struct sym_map *map)
@@ -63,50 +61,6 @@ sym_map_lookup_bucket(const struct sym_map *map, uint64_t address, uint64_t byte
         module);
     name->address = address;
     return found;
-}
-
-/* Reads on at *size; 1 at the end of the file, 0 if there is more, negative errno. */
-static int
-read_more(int fd, char **text, size_t *size, size_t *room, size_t limit)
-{
-    ssize_t got;
-
-    if (*room - *size < 2) {
-        const size_t larger_room = *room * 2;
-        char *larger = realloc(*text, larger_room);
-
-        if (larger == NULL) {
-            return -ENOMEM;
-        }
-        *text = larger;
-        *room = larger_room;
-    }
-    got = read(fd, *text + *size, *room - *size - 1);
-    if (got < 0) {
-        return errno == EINTR ? 0 : -errno;
-    }
-    *size += (size_t)got;
-    return *size > limit ? -EFBIG : got == 0;
-}
-
-char *
-sym_read_whole(int fd, size_t limit, size_t *size)
-{
-    size_t room = 65536;
-    char *text = malloc(room);
-    int done = text == NULL ? -ENOMEM : 0;
-
-    *size = 0;
-    while (done == 0) {
-        done = read_more(fd, &text, size, &room, limit);
-    }
-    if (done < 0) {
-        free(text);
-        errno = -done;
-        return NULL;
-    }
-    text[*size] = '\0';
-    return text;
 }
 
 static int

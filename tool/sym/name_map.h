@@ -18,12 +18,6 @@ struct sym_map {
 };
 
 /*
- * All of a file, NUL behind it: malloc'd, or NULL with errno; EFBIG above limit. Sizes
- * of files in /proc are not known beforehand.
- */
-char *sym_read_whole(int fd, size_t limit, size_t *size);
-
-/*
  * The kernel's symbols from the text of /proc/kallsyms (malloc'd, with a NUL at its
  * end; taken over, also on failure) and of /proc/modules (changed; NULL if there is
  * none). Errors as in sym_map_open_kernel.

@@ -10,6 +10,7 @@
  * that holds, and no other one of it is looked at again. Memory follows the points that
  * are wanted, whatever the file's size.
  */
+#include "sym/elf_file.h"
 #include "sym/name_map.h"
 #include "sym/open_regular.h"
 #include "util/buffer.h"
@@ -176,26 +177,6 @@ read_lines(struct reader *reader, char *text, size_t size)
     return size;
 }
 
-/* Exactly size bytes, or a negative errno. */
-static int
-read_at(int fd, char *to, size_t size, uint64_t offset)
-{
-    while (size > 0) {
-        const ssize_t got = pread(fd, to, size, (off_t)offset);
-
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
-            return got < 0 ? -errno : -ESTALE;
-        }
-        to += got;
-        size -= (size_t)got;
-        offset += (uint64_t)got;
-    }
-    return 0;
-}
-
 /* Behind what is read there is the beginning of the line that what was read before
  * began within. */
 static int
@@ -210,8 +191,9 @@ read_backwards(struct reader *reader, int fd, uint64_t size)
 
         size -= chunk;
         memmove(text + chunk, text, left);
-        error = read_at(fd, text, chunk, size);
-        if (error == 0) {
+        if (sym_read_at(fd, text, chunk, size) != chunk) {
+            error = -ESTALE;
+        } else {
             left = read_lines(reader, text, chunk + left);
             /* One byte more tells that the line is longer. */
             left = left <= LINE_BYTES_MAX ? left : LINE_BYTES_MAX + 1;

@@ -18,9 +18,6 @@
  * become. */
 #define ENTRY_COST (2 * sizeof(struct sym_entry) + 4 + 2 * sizeof(struct sym_range))
 
-/* Indices are 32 bits wide, and a range array holds two per symbol. */
-#define ENTRIES_MAX (UINT32_MAX / 4)
-
 bool
 sym_table_take(struct sym_table *table, uint64_t bytes)
 {
@@ -34,26 +31,21 @@ sym_table_take(struct sym_table *table, uint64_t bytes)
 bool
 sym_table_add(struct sym_table *table, const struct sym_entry *entry)
 {
+    struct sym_entry *larger;
+
     if (entry->start >= entry->end || entry->name[0] == '\0') {
         return true;
     }
     if (!sym_table_take(table, ENTRY_COST)) {
         return false;
     }
-    if (table->entry_count == table->entry_room) {
-        const size_t room = table->entry_room == 0 ? 1024 : table->entry_room * 2;
-        struct sym_entry *larger;
-
-        if (room > ENTRIES_MAX) {
-            return false;
-        }
-        larger = realloc(table->entries, room * sizeof(*larger));
-        if (larger == NULL) {
-            return false;
-        }
-        table->entries = larger;
-        table->entry_room = room;
+    /* Its room is in what was taken. */
+    larger = sym_budget_grow(NULL, table->entries, table->entry_count,
+                             &table->entry_room, sizeof(*larger));
+    if (larger == NULL) {
+        return false;
     }
+    table->entries = larger;
     table->entries[table->entry_count] = *entry;
     table->entries[table->entry_count].order = (uint32_t)table->entry_count;
     table->entry_count++;

@@ -203,13 +203,13 @@ files__until_version_4__numbered_from_1(void **state)
     put_length(&table, table.header);
     PUT(&table, "\0\x08\x03h.h\0\1\0\0");
     lines = read_table(&table);
-    assert_int_equal(lines->folder_count, 3);
-    assert_int_equal(lines->file_count, 4);
-    assert_string_equal(lines->folders[0], "");
-    assert_string_equal(lines->folders[2], "bbbb");
-    assert_string_equal(lines->files[2].name, "g.cc");
-    assert_int_equal(lines->files[2].folder, 2);
-    assert_string_equal(lines->files[3].name, "h.h");
+    assert_int_equal(lines->folders.count, 3);
+    assert_int_equal(lines->files.count, 4);
+    assert_string_equal(lines->folders.items[0].name, "");
+    assert_string_equal(lines->folders.items[2].name, "bbbb");
+    assert_string_equal(lines->files.items[2].name, "g.cc");
+    assert_int_equal(lines->files.items[2].folder, 2);
+    assert_string_equal(lines->files.items[3].name, "h.h");
     finish(lines);
 }
 
@@ -227,11 +227,11 @@ files__of_version_5__numbered_from_0(void **state)
     PUT(&table, "0123456789abcdef");
     put_length(&table, table.header);
     lines = read_table(&table);
-    assert_int_equal(lines->folder_count, 2);
-    assert_string_equal(lines->folders[1], "b");
-    assert_int_equal(lines->file_count, 1);
-    assert_string_equal(lines->files[0].name, "f.c");
-    assert_int_equal(lines->files[0].folder, 1);
+    assert_int_equal(lines->folders.count, 2);
+    assert_string_equal(lines->folders.items[1].name, "b");
+    assert_int_equal(lines->files.count, 1);
+    assert_string_equal(lines->files.items[0].name, "f.c");
+    assert_int_equal(lines->files.items[0].folder, 1);
     finish(lines);
 }
 
@@ -285,7 +285,7 @@ headers__damaged__no_rows(void **state)
     put_length(&table, table.header);
     table.bytes[6] = 200; /* bytes of an address */
     lines = read_table(&table);
-    assert_int_equal(lines->folder_count, 0);
+    assert_int_equal(lines->folders.count, 0);
     finish(lines);
 }
 
