@@ -63,19 +63,21 @@ write_file(const uint8_t *data, size_t size)
     return fd;
 }
 
-/* The kernel's symbols again, read from a file and thinned out. */
+/* The kernel's symbols, all or those wanted, and its modules from the same text. */
 static void
-thin_out(const uint8_t *data, size_t size)
+read_kernel(const uint8_t *data, size_t size, const struct sym_wanted *some)
 {
-    const int fd = write_file(data, size);
-    char *thinned = sym_kernel_thin(fd, &wanted);
+    FILE *const kallsyms = fdopen(write_file(data, size), "r");
+    FILE *const modules = fdopen(write_file(data, size), "r");
     uint64_t begin;
     uint64_t end;
 
-    close(fd);
-    if (thinned != NULL) {
-        look_around(sym_map_parse_kernel(thinned, NULL, &begin, &end));
+    if (kallsyms == NULL || modules == NULL) {
+        abort();
     }
+    look_around(sym_map_read_kernel(kallsyms, modules, some, &begin, &end));
+    fclose(kallsyms);
+    fclose(modules);
 }
 
 /* Each line that stays names a place. */
@@ -96,14 +98,11 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = copy_text(data, size);
-    uint64_t begin;
-    uint64_t end;
 
     read_perf(data, size);
     free(sym_demangle(text));
-    look_around(sym_map_parse_kernel(copy_text(data, size), text, &begin,
-                                     &end)); /* changes text */
     free(text);
-    thin_out(data, size);
+    read_kernel(data, size, NULL);
+    read_kernel(data, size, &wanted);
     return 0;
 }

@@ -3,19 +3,19 @@
  * kernel.c - the kernel's functions, from /proc/kallsyms and /proc/modules.
  *
  * Lines are "ADDRESS TYPE NAME" with "\t[MODULE]" behind those of modules. There are no
- * sizes: a symbol reaches to the next one, but not out of the text it lies in.
+ * sizes: a symbol reaches to the next one, but not out of the text it lies in. Where it
+ * is known what will be looked up, only lines that may name it are kept.
  */
 #include "sym/name_map.h"
 #include "util/buffer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define KALLSYMS_BYTES_MAX ((size_t)1 << 30)
+/* Linux writes up to a page of /proc/kallsyms at once. */
+#define CHUNK_BYTES 8192
 
 /* Code outside all known texts (BPF programs, trampolines): how far a name is believed.
  */
@@ -42,24 +42,20 @@ struct line {
     char *module; /* "" or its name */
 };
 
-/* Cuts the line that begins at *text and moves *text to the next. False if it is none.
- */
 static bool
-cut_line(char **text, struct line *line)
+cut_line(char *text, struct line *line)
 {
-    char *end = strchrnul(*text, '\n');
-    const char *at = *text;
+    const char *at = text;
     char *tab;
 
-    *text = *end == '\0' ? end : end + 1;
-    *end = '\0';
+    text[strcspn(text, "\n")] = '\0';
     if (!sym_parse_hex(&at, &line->address) || at[0] != ' ' || at[1] == '\0' ||
         at[2] != ' ') {
         return false;
     }
     line->type = at[1];
-    line->name = (char *)(uintptr_t)at + 3;
-    line->module = end;
+    line->name = text + (at - text) + 3;
+    line->module = text + strlen(text);
     tab = strchr(line->name, '\t');
     if (tab != NULL) {
         *tab = '\0';
@@ -120,26 +116,30 @@ parse_module(const char *line, struct text *text)
     return true;
 }
 
+/* file may be NULL. */
 static bool
-read_modules(struct texts *texts, char *text)
+read_modules(struct texts *texts, FILE *file)
 {
-    char *line;
+    char *line = NULL;
+    size_t room = 0;
+    bool complete = true;
 
-    while ((line = strsep(&text, "\n")) != NULL) {
+    while (complete && file != NULL && getline(&line, &room, file) > 0) {
         struct text module;
         struct text *larger;
 
         if (!parse_module(line, &module)) {
             continue;
         }
-        larger = realloc(texts->modules, (texts->module_count + 1) * sizeof(*larger));
-        if (larger == NULL) {
-            return false;
+        larger = reallocarray(texts->modules, texts->module_count + 1, sizeof(*larger));
+        complete = larger != NULL;
+        if (complete) {
+            texts->modules = larger;
+            texts->modules[texts->module_count++] = module;
         }
-        texts->modules = larger;
-        texts->modules[texts->module_count++] = module;
     }
-    return true;
+    free(line);
+    return complete;
 }
 
 static bool
@@ -210,279 +210,184 @@ rank_of_type(char type, uint8_t *rank)
     }
 }
 
-/* Until the ends of the texts are known, it reaches as far as it can. */
-static bool
-add_line(struct sym_map *map, const struct line *line)
-{
-    struct sym_entry entry = {
-        .start = line->address, .end = UINT64_MAX, .name = line->name};
+/* --- symbols --- */
 
-    if (!rank_of_type(line->type, &entry.rank)) {
-        return true;
-    }
-    return module_index(map, line->module, &entry.tag) &&
-           sym_table_add(&map->table, &entry);
-}
-
-/* Without the right to see them all addresses read as 0. */
-static int
-add_lines(struct sym_map *map, char *text, struct texts *texts)
-{
-    struct line line;
-    bool any = false;
-    bool shown = false;
-    uint32_t none;
-
-    if (!module_index(map, "", &none)) {
-        return -ENOMEM;
-    }
-    while (*text != '\0') {
-        if (!cut_line(&text, &line)) {
-            continue;
-        }
-        any = true;
-        shown = shown || line.address != 0;
-        note_bound(texts, &line);
-        if (!add_line(map, &line)) {
-            return -ENOMEM;
-        }
-    }
-    if (!shown) {
-        return any ? -EACCES : -ENODATA;
-    }
-    return 0;
-}
-
-static int
-read_symbols(struct sym_map *map, char *kallsyms, char *modules, struct texts *texts)
-{
-    struct sym_table *const table = &map->table;
-    const int error = add_lines(map, kallsyms, texts);
-
-    if (error != 0) {
-        return error;
-    }
-    if (!read_modules(texts, modules)) {
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < table->entry_count; i++) {
-        table->entries[i].end = end_of_text(texts, table->entries[i].start);
-    }
-    return sym_table_build(table, SYM_OVERLAP_INNERMOST) ? 0 : -ENOMEM;
-}
-
-struct sym_map *
-sym_map_parse_kernel(char *kallsyms, char *modules, uint64_t *begin, uint64_t *end)
-{
-    struct sym_map *map = calloc(1, sizeof(*map));
-    struct texts texts = {0};
-    int error = -ENOMEM;
-
-    if (map == NULL) {
-        free(kallsyms);
-    } else if (sym_table_own(&map->table, kallsyms)) {
-        error = read_symbols(map, kallsyms, modules, &texts);
-    }
-    free(texts.modules);
-    if (error != 0) {
-        sym_map_close(map);
-        errno = -error;
-        return NULL;
-    }
-    *begin = texts.core.start;
-    *end = texts.core.end;
-    return map;
-}
-
-/* --- no more of the text than is needed --- */
-
-/* Longer lines are none of the kernel's: it cuts names at 512 bytes. What is read at
- * once is a page at most. */
-#define CHUNK_BYTES 8192
-
-/* thinner - keeps lines of those addresses that a wanted place may belong to, and of
- * the ends of texts. */
-struct thinner {
-    const struct sym_wanted *wanted;
-    size_t next; /* the first place from the last address on */
-    struct buffer kept;
-    size_t group; /* in kept: where lines of the last address begin */
+/* symbol - of a line that is kept. */
+struct symbol {
     uint64_t address;
-    bool stays;
+    size_t name; /* where it begins in names; behind its NUL is that of the module */
+    uint8_t rank;
+};
+
+struct reader {
+    struct texts texts;
+    const struct sym_wanted *wanted; /* NULL: all */
+    size_t next;                     /* the first place from the last address on */
+    struct buffer symbols;           /* of struct symbol */
+    struct buffer names;
+    size_t group; /* in symbols: where those of the last address begin */
+    size_t group_names;
+    uint64_t address;
+    bool any;
+    bool shown; /* addresses are: without the right to see them they read as 0 */
 };
 
 /* The first place from low on. Lines are by address, nearly all, so it is mostly that
  * of the last line. */
 static size_t
-find_place(struct thinner *thinner, uint64_t low)
+find_place(const struct reader *reader, uint64_t low)
 {
-    const uint64_t *const places = thinner->wanted->places;
-    const size_t count = thinner->wanted->count;
+    const uint64_t *const places = reader->wanted->places;
+    const size_t count = reader->wanted->count;
 
-    if ((thinner->next == count || places[thinner->next] >= low) &&
-        (thinner->next == 0 || places[thinner->next - 1] < low)) {
-        return thinner->next;
+    if ((reader->next == count || places[reader->next] >= low) &&
+        (reader->next == 0 || places[reader->next - 1] < low)) {
+        return reader->next;
     }
     return sym_count_below(places, count, sizeof(*places), low);
 }
 
-/* All lines of an address are there, and the symbol of another one is next, at limit or
+/* All symbols of an address are there, and that of another one is next, at limit or
  * before it. */
 static void
-end_group(struct thinner *thinner, uint64_t limit)
+end_group(struct reader *reader, uint64_t limit)
 {
-    const struct sym_wanted *const wanted = thinner->wanted;
-    const uint64_t reach = wanted->bytes - 1;
+    const struct sym_wanted *const wanted = reader->wanted;
 
-    thinner->next =
-        find_place(thinner, thinner->address > reach ? thinner->address - reach : 0);
-    if (!thinner->stays &&
-        (thinner->next == wanted->count || wanted->places[thinner->next] >= limit)) {
-        thinner->kept.size = thinner->group;
+    if (wanted != NULL) {
+        const uint64_t reach = wanted->bytes - 1;
+
+        reader->next =
+            find_place(reader, reader->address > reach ? reader->address - reach : 0);
+        if (reader->next == wanted->count || wanted->places[reader->next] >= limit) {
+            reader->symbols.size = reader->group;
+            reader->names.size = reader->group_names;
+        }
     }
-    thinner->group = thinner->kept.size;
-    thinner->stays = false;
+    reader->group = reader->symbols.size;
+    reader->group_names = reader->names.size;
 }
 
-/* A line without its end. */
 static void
-thin_line(struct thinner *thinner, const char *line, size_t size)
+take_line(struct reader *reader, const struct line *line)
 {
-    const char *at = line;
-    struct texts texts;
-    uint64_t address;
-    uint8_t rank;
+    struct symbol symbol = {.address = line->address};
 
-    if (!sym_parse_hex(&at, &address) || at[0] != ' ' || !rank_of_type(at[1], &rank) ||
-        at[2] != ' ') {
+    reader->any = true;
+    reader->shown |= line->address != 0;
+    note_bound(&reader->texts, line);
+    if (!rank_of_type(line->type, &symbol.rank)) {
         return;
     }
-    if (address != thinner->address) {
+    if (line->address != reader->address) {
         /* Of what comes out of order nobody knows yet how far it reaches. */
-        end_group(thinner, address > thinner->address ? address : UINT64_MAX);
-        thinner->address = address;
+        end_group(reader, line->address > reader->address ? line->address : UINT64_MAX);
+        reader->address = line->address;
     }
-    thinner->stays = thinner->stays || find_bound(&texts, at + 3) != NULL;
-    buffer_append(&thinner->kept, line, size);
-    buffer_append_byte(&thinner->kept, '\n');
-}
-
-/* Takes whole lines from the first size bytes; how many are left behind them, which it
- * moves to the beginning. */
-static size_t
-thin_lines(struct thinner *thinner, char *bytes, size_t size)
-{
-    char *line = bytes;
-    char *end;
-
-    while ((end = memchr(line, '\n', size - (size_t)(line - bytes))) != NULL) {
-        *end = '\0';
-        thin_line(thinner, line, (size_t)(end - line));
-        line = end + 1;
-    }
-    size -= (size_t)(line - bytes);
-    memmove(bytes, line, size);
-    return size == CHUNK_BYTES ? 0 : size;
+    symbol.name = reader->names.size;
+    buffer_append(&reader->symbols, &symbol, sizeof(symbol));
+    buffer_append(&reader->names, line->name, strlen(line->name) + 1);
+    buffer_append(&reader->names, line->module, strlen(line->module) + 1);
 }
 
 static int
-thin_all(struct thinner *thinner, int fd)
+read_lines(struct reader *reader, FILE *file)
 {
-    char chunk[CHUNK_BYTES];
-    size_t left = 0;
-    ssize_t got;
+    char *text = NULL;
+    size_t room = 0;
+    struct line line;
 
-    while ((got = read(fd, chunk + left, sizeof(chunk) - left)) != 0) {
-        if (got < 0 && errno != EINTR) {
-            return -errno;
-        }
-        if (got > 0) {
-            left = thin_lines(thinner, chunk, left + (size_t)got);
-        }
-        if (thinner->kept.failed || thinner->kept.size > KALLSYMS_BYTES_MAX) {
-            return -ENOMEM;
+    while (getline(&text, &room, file) > 0) {
+        if (cut_line(text, &line)) {
+            take_line(reader, &line);
         }
     }
-    end_group(thinner, UINT64_MAX);
-    return buffer_text(&thinner->kept) == NULL ? -ENOMEM : 0;
+    free(text);
+    end_group(reader, UINT64_MAX);
+    if (ferror(file)) {
+        return -EIO;
+    }
+    if (reader->symbols.failed || reader->names.failed) {
+        return -ENOMEM;
+    }
+    if (!reader->shown) {
+        return reader->any ? -EACCES : -ENODATA;
+    }
+    return 0;
 }
 
-char *
-sym_kernel_thin(int fd, const struct sym_wanted *wanted)
+/* The map has the names then. */
+static bool
+fill_map(struct reader *reader, struct sym_map *map)
 {
-    struct thinner thinner = {.wanted = wanted};
-    const int error = thin_all(&thinner, fd);
+    const struct symbol *const symbols = (const void *)reader->symbols.data;
+    const size_t count = reader->symbols.size / sizeof(*symbols);
+    char *const names = (char *)reader->names.data;
+    uint32_t none;
+    bool complete = module_index(map, "", &none);
 
+    reader->names.data = NULL;
+    complete &= names == NULL || sym_table_own(&map->table, names);
+    for (size_t i = 0; complete && i < count; i++) {
+        const char *const name = names + symbols[i].name;
+        struct sym_entry entry = {
+            .start = symbols[i].address,
+            .end = end_of_text(&reader->texts, symbols[i].address),
+            .name = name,
+            .rank = symbols[i].rank,
+        };
+
+        complete = module_index(map, name + strlen(name) + 1, &entry.tag) &&
+                   sym_table_add(&map->table, &entry);
+    }
+    return complete && sym_table_build(&map->table, SYM_OVERLAP_INNERMOST);
+}
+
+struct sym_map *
+sym_map_read_kernel(FILE *kallsyms, FILE *modules, const struct sym_wanted *wanted,
+                    uint64_t *begin, uint64_t *end)
+{
+    struct reader reader = {.wanted = wanted};
+    struct sym_map *map = calloc(1, sizeof(*map));
+    int error = read_lines(&reader, kallsyms);
+
+    if (error == 0 && (map == NULL || !read_modules(&reader.texts, modules) ||
+                       !fill_map(&reader, map))) {
+        error = -ENOMEM;
+    }
+    free(reader.texts.modules);
+    buffer_finish(&reader.symbols);
+    buffer_finish(&reader.names);
     if (error != 0) {
-        buffer_finish(&thinner.kept);
+        sym_map_close(map);
         errno = -error;
         return NULL;
     }
-    return (char *)thinner.kept.data;
-}
-
-/* --- files --- */
-
-/* All of it, with a NUL behind it. */
-static char *
-read_whole(const char *path)
-{
-    FILE *const file = fopen(path, "re");
-    char *text = NULL;
-    size_t room = 0;
-    int error;
-
-    if (file == NULL) {
-        return NULL;
-    }
-    errno = ENODATA;
-    if (getdelim(&text, &room, '\0', file) < 0) {
-        error = errno;
-        free(text);
-        text = NULL;
-        errno = error;
-    }
-    error = errno;
-    fclose(file);
-    errno = error;
-    return text;
-}
-
-/* No more of the kernel's symbols than those wanted. */
-static char *
-read_wanted(const char *path, const struct sym_wanted *wanted)
-{
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *text;
-    int error;
-
-    if (fd < 0) {
-        return NULL;
-    }
-    text = sym_kernel_thin(fd, wanted);
-    error = errno;
-    close(fd);
-    errno = error;
-    return text;
+    *begin = reader.texts.core.start;
+    *end = reader.texts.core.end;
+    return map;
 }
 
 struct sym_map *
 sym_map_open_kernel(const struct sym_wanted *wanted, uint64_t *begin, uint64_t *end)
 {
-    static const char path[] = "/proc/kallsyms";
-    char *const kallsyms =
-        wanted == NULL ? read_whole(path) : read_wanted(path, wanted);
+    char chunk[CHUNK_BYTES];
+    FILE *const kallsyms = fopen("/proc/kallsyms", "re");
     struct sym_map *map;
-    char *modules;
+    FILE *modules;
     int error;
 
     if (kallsyms == NULL) {
         return NULL;
     }
-    modules = read_whole("/proc/modules"); /* NULL: there are none */
-    map = sym_map_parse_kernel(kallsyms, modules, begin, end);
+    setvbuf(kallsyms, chunk, _IOFBF, sizeof(chunk));
+    modules = fopen("/proc/modules", "re"); /* NULL: there are none */
+    map = sym_map_read_kernel(kallsyms, modules, wanted, begin, end);
     error = errno;
-    free(modules);
+    fclose(kallsyms);
+    if (modules != NULL) {
+        fclose(modules);
+    }
     errno = error;
     return map;
 }

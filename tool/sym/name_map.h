@@ -8,6 +8,8 @@
 #include "sym/sym.h"
 #include "sym/table.h"
 
+#include <stdio.h>
+
 /* sym_map - names by run-time address. The tag of an entry is the index of its module.
  */
 struct sym_map {
@@ -18,19 +20,12 @@ struct sym_map {
 };
 
 /*
- * The kernel's symbols from the text of /proc/kallsyms (malloc'd, with a NUL at its
- * end; taken over, also on failure) and of /proc/modules (changed; NULL if there is
- * none). Errors as in sym_map_open_kernel.
+ * The kernel's symbols from /proc/kallsyms and /proc/modules, which may be NULL. Errors,
+ * and what wanted is for, as in sym_map_open_kernel.
  */
-struct sym_map *sym_map_parse_kernel(char *kallsyms, char *modules, uint64_t *begin,
-                                     uint64_t *end);
-
-/*
- * The lines of /proc/kallsyms, read from fd, that name what is wanted, with those that
- * end texts: for sym_map_parse_kernel. They take a hundredth of the memory, which the
- * kernel would have to clear first. NULL with errno.
- */
-char *sym_kernel_thin(int fd, const struct sym_wanted *wanted);
+struct sym_map *sym_map_read_kernel(FILE *kallsyms, FILE *modules,
+                                    const struct sym_wanted *wanted, uint64_t *begin,
+                                    uint64_t *end);
 
 /* A number in base 16 with or without 0x; moves text behind it. False if there is none
  * or it is too large. */

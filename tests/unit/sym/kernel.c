@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static const char kallsyms[] = "ffffffff81000000 T _stext\n"
                                "ffffffff81000000 T _text\n"
@@ -32,15 +30,32 @@ static const char modules[] = "first 4096 0 - Live 0xffffffffc0000000\n"
                               "second 8192 1 first, Live 0xffffffffc0010000 (OE)\n";
 
 static struct sym_map *
-parse(const char *symbols, const char *with_modules, uint64_t *begin, uint64_t *end)
+parse_wanted(const char *symbols, const char *with_modules,
+             const struct sym_wanted *wanted, uint64_t *begin, uint64_t *end)
 {
-    char *changed = with_modules == NULL ? NULL : strdup(with_modules);
-    struct sym_map *map = sym_map_parse_kernel(strdup(symbols), changed, begin, end);
-    const int error = errno;
+    FILE *const text = fmemopen((void *)(uintptr_t)symbols, strlen(symbols), "r");
+    FILE *const others =
+        with_modules == NULL
+            ? NULL
+            : fmemopen((void *)(uintptr_t)with_modules, strlen(with_modules), "r");
+    struct sym_map *map;
+    int error;
 
-    free(changed);
+    assert_non_null(text);
+    map = sym_map_read_kernel(text, others, wanted, begin, end);
+    error = errno;
+    fclose(text);
+    if (others != NULL) {
+        fclose(others);
+    }
     errno = error;
     return map;
+}
+
+static struct sym_map *
+parse(const char *symbols, const char *with_modules, uint64_t *begin, uint64_t *end)
+{
+    return parse_wanted(symbols, with_modules, NULL, begin, end);
 }
 
 static void
@@ -137,31 +152,6 @@ real_address(const char *wanted)
     return found;
 }
 
-/* Text through a pipe, some bytes at a time, thinned out for what is wanted. */
-static char *
-thin(const char *text, size_t step, const struct sym_wanted *wanted)
-{
-    char *thinned;
-    int ends[2];
-    pid_t writer;
-
-    assert_int_equal(pipe(ends), 0);
-    writer = fork();
-    if (writer == 0) {
-        close(ends[0]);
-        for (size_t left = strlen(text); left > 0; left -= step < left ? step : left) {
-            (void)!write(ends[1], text + strlen(text) - left,
-                         step < left ? step : left);
-        }
-        _exit(0);
-    }
-    close(ends[1]);
-    thinned = sym_kernel_thin(ends[0], wanted);
-    close(ends[0]);
-    assert_int_equal(waitpid(writer, NULL, 0), writer);
-    return thinned;
-}
-
 /* Is a place named by both maps, and in the same way? */
 static void
 assert_same_name(const struct sym_map *all, const struct sym_map *some, uint64_t place)
@@ -180,15 +170,15 @@ assert_same_name(const struct sym_map *all, const struct sym_map *some, uint64_t
     }
 }
 
-/* Names each wanted place by all symbols and by those that thinning out leaves. */
+/* Names each wanted place by all symbols and by those that are kept for it. */
 static void
-assert_thin_names_same(const char *text, size_t step, const struct sym_wanted *wanted)
+assert_names_same(const char *text, const struct sym_wanted *wanted)
 {
-    char *const thinned = thin(text, step, wanted);
     uint64_t begins[2];
     uint64_t ends[2];
     struct sym_map *const all = parse(text, modules, &begins[0], &ends[0]);
-    struct sym_map *const some = parse(thinned, modules, &begins[1], &ends[1]);
+    struct sym_map *const some =
+        parse_wanted(text, modules, wanted, &begins[1], &ends[1]);
 
     assert_non_null(all);
     assert_non_null(some);
@@ -199,13 +189,12 @@ assert_thin_names_same(const char *text, size_t step, const struct sym_wanted *w
     }
     sym_map_close(all);
     sym_map_close(some);
-    free(thinned);
 }
 
 /* Each place of a text, those between and beside its symbols too; alone, and all
  * together. */
 static void
-assert_thin_names_all(const char *text, uint64_t bytes)
+assert_names_all(const char *text, uint64_t bytes)
 {
     static const uint64_t firsts[] = {0xffffffff80ffff00, 0xffffffff81000f00,
                                       0xffffffff82fffff0, 0xffffffffbfffff00,
@@ -220,15 +209,13 @@ assert_thin_names_all(const char *text, uint64_t bytes)
         }
     }
     for (size_t i = 0; i < count; i += 5) {
-        assert_thin_names_same(text, 4096, &(struct sym_wanted){&places[i], 1, bytes});
+        assert_names_same(text, &(struct sym_wanted){&places[i], 1, bytes});
     }
-    for (size_t step = 1; step < 200; step += 66) {
-        assert_thin_names_same(text, step, &(struct sym_wanted){places, count, bytes});
-    }
+    assert_names_same(text, &(struct sym_wanted){places, count, bytes});
 }
 
 static void
-thinned__names_of_what_is_wanted__the_same(void **state)
+wanted__names_of_each_place__the_same(void **state)
 {
     /* As modules may be: not by address. */
     static const char disordered[] = "ffffffffc0010100 t late\t[second]\n"
@@ -241,56 +228,40 @@ thinned__names_of_what_is_wanted__the_same(void **state)
 
     (void)state;
     for (uint64_t bytes = 1; bytes <= 64; bytes *= 8) {
-        assert_thin_names_all(kallsyms, bytes);
-        assert_thin_names_all(disordered, bytes);
+        assert_names_all(kallsyms, bytes);
+        assert_names_all(disordered, bytes);
     }
 }
 
 static void
-thinned__nothing_wanted_near__ends_of_texts_alone(void **state)
+wanted__one_place__no_other_symbol_kept(void **state)
 {
     static const uint64_t place = 0xffffffff81000210;
-    char *text = thin(kallsyms, 4096, &(struct sym_wanted){&place, 1, 8});
+    uint64_t begin;
+    uint64_t end;
+    struct sym_map *const map = parse_wanted(
+        kallsyms, modules, &(struct sym_wanted){&place, 1, 8}, &begin, &end);
 
     (void)state;
-    assert_string_equal(text, "ffffffff81000000 T _stext\n"
-                              "ffffffff81000000 T _text\n"
-                              "ffffffff81000200 T __x64_sys_open\n"
-                              "ffffffff81000200 t __do_sys_open\n"
-                              "ffffffff81001000 T _etext\n"
-                              "ffffffff83000000 T _sinittext\n"
-                              "ffffffff83000080 T _einittext\n");
-    free(text);
-}
-
-/* A line that is longer than any of the kernel's may be cut or left out, and harms no
- * other. */
-static void
-thinned__line_without_end__others_kept(void **state)
-{
-    static const uint64_t place = 0xffffffff81000018;
-    static char text[100000];
-    const size_t middle = sizeof(text) - 100;
-    char *thinned;
-
-    (void)state;
-    memset(text, 'x', sizeof(text) - 1);
-    memcpy(text, "ffffffff81000000 T ", 19);
-    strcpy(text + middle, "\nffffffff81000010 T after\n");
-    thinned = thin(text, 4096, &(struct sym_wanted){&place, 1, 8});
-    assert_non_null(strstr(thinned, "ffffffff81000010 T after\n"));
-    free(thinned);
+    assert_non_null(map);
+    assert_int_equal(map->table.range_count, 1);
+    assert_int_equal(begin, 0xffffffff81000000);
+    assert_int_equal(end, 0xffffffff81001000);
+    sym_map_close(map);
 }
 
 static void
-thinned__cannot_read__errno(void **state)
+kallsyms__cannot_be_read__eio(void **state)
 {
-    static const uint64_t place = 0;
+    FILE *const folder = fopen("/", "re");
+    uint64_t begin;
+    uint64_t end;
 
     (void)state;
-    errno = 0;
-    assert_null(sym_kernel_thin(-1, &(struct sym_wanted){&place, 1, 1}));
-    assert_int_equal(errno, EBADF);
+    assert_non_null(folder);
+    assert_null(sym_map_read_kernel(folder, NULL, NULL, &begin, &end));
+    assert_int_equal(errno, EIO);
+    fclose(folder);
 }
 
 static void
@@ -334,10 +305,9 @@ main(void)
         cmocka_unit_test(symbols__of_core_and_modules__end_with_their_text),
         cmocka_unit_test(symbols__addresses_hidden__eacces),
         cmocka_unit_test(symbols__none_at_all__enodata),
-        cmocka_unit_test(thinned__names_of_what_is_wanted__the_same),
-        cmocka_unit_test(thinned__nothing_wanted_near__ends_of_texts_alone),
-        cmocka_unit_test(thinned__line_without_end__others_kept),
-        cmocka_unit_test(thinned__cannot_read__errno),
+        cmocka_unit_test(wanted__names_of_each_place__the_same),
+        cmocka_unit_test(wanted__one_place__no_other_symbol_kept),
+        cmocka_unit_test(kallsyms__cannot_be_read__eio),
         cmocka_unit_test(this_kernel__opened__names_or_eacces),
     };
 
