@@ -13,9 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* All split files of an image together. */
-#define SPLIT_BYTES_MAX (UINT64_C(2) << 30)
-
 /* opened - a .dwo file or a package; dwarf is NULL if it is none. */
 struct opened {
     char *path;
@@ -31,7 +28,6 @@ struct sym_dwarf_split {
     size_t file_room;
     struct sym_dwarf *package;
     bool package_sought;
-    uint64_t bytes;
     uint64_t missing;
     uint64_t refused;
     char first[PATH_MAX]; /* name of the first that was missing or refused */
@@ -91,12 +87,7 @@ read_file(struct sym_dwarf_split *split, int fd)
     }
     if (sym_dwarf_sections_copy(&file, true, split->budget, &sections, why,
                                 sizeof(why))) {
-        if (sections.block_bytes > SPLIT_BYTES_MAX - split->bytes) {
-            sym_dwarf_sections_finish(&sections);
-        } else {
-            split->bytes += sections.block_bytes;
-            dwarf = sym_dwarf_open(&sections, true);
-        }
+        dwarf = sym_dwarf_open(&sections, true);
     }
     sym_elf_close(&file);
     return dwarf;

@@ -13,7 +13,7 @@
 #include "sym/lines.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,26 +172,16 @@ sym_image_open_memory(const void *bytes, size_t size, const char *name)
 struct sym_image *
 sym_image_open_vdso(void)
 {
-    const uintptr_t begin = (uintptr_t)getauxval(AT_SYSINFO_EHDR);
-    struct sym_image *image = NULL;
-    FILE *const maps = fopen("/proc/self/maps", "re");
-    char *line = NULL;
-    size_t capacity = 0;
+    const ElfW(Ehdr) *const header =
+        (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
 
-    while (maps != NULL && image == NULL && getline(&line, &capacity, maps) > 0) {
-        uintptr_t first;
-        uintptr_t end;
-
-        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &first, &end) == 2 &&
-            first == begin && begin != 0) {
-            image = sym_image_open_memory((const void *)begin, end - first, "[vdso]");
-        }
-    }
-    free(line);
-    if (maps != NULL) {
-        fclose(maps);
-    }
-    return image;
+    /* Its section headers are the end of it. */
+    return header == NULL || header->e_shoff == 0
+               ? NULL
+               : sym_image_open_memory(header,
+                                       header->e_shoff + (size_t)header->e_shnum *
+                                                             header->e_shentsize,
+                                       "[vdso]");
 }
 
 void

@@ -13,6 +13,7 @@
 #define UNPACKED_BYTES_MAX (UINT64_C(1) << 28)
 #define DICTIONARY_BYTES_MAX (UINT64_C(1) << 27)
 #define PACKED_BYTES_MAX (UINT64_C(1) << 28)
+#define RATIO_MAX UINT64_C(64) /* real ones: 10 at most */
 
 static uint64_t
 smaller(uint64_t left, uint64_t right)
@@ -20,51 +21,21 @@ smaller(uint64_t left, uint64_t right)
     return left < right ? left : right;
 }
 
-/* Doubles the room; false at the limit. */
-static bool
-grow(lzma_stream *stream, unsigned char **bytes, size_t *room, uint64_t limit)
-{
-    const size_t larger_room = *room == 0 ? 65536 : *room * 2;
-    unsigned char *larger;
-
-    if (larger_room > limit) {
-        return false;
-    }
-    larger = realloc(*bytes, larger_room);
-    if (larger == NULL) {
-        return false;
-    }
-    stream->next_out = larger + *room;
-    stream->avail_out = larger_room - *room;
-    *bytes = larger;
-    *room = larger_room;
-    return true;
-}
-
 /* malloc'd, or NULL if it is no whole xz stream or too large. A quarter of limit each
- * is for what comes out, twice while it grows, and for the dictionary. */
+ * is for what comes out and for the dictionary. */
 static unsigned char *
 unpack(const char *packed, size_t packed_size, uint64_t limit, size_t *size)
 {
-    lzma_stream stream = LZMA_STREAM_INIT;
-    unsigned char *bytes = NULL;
-    size_t room = 0;
-    lzma_ret result = LZMA_OK;
+    const size_t room = (size_t)smaller(smaller(limit / 4, UNPACKED_BYTES_MAX),
+                                        RATIO_MAX * packed_size);
+    uint64_t dictionary = smaller(limit / 4, DICTIONARY_BYTES_MAX);
+    unsigned char *const bytes = malloc(room + 1);
+    size_t used = 0;
 
-    if (lzma_stream_decoder(&stream, smaller(limit / 4, DICTIONARY_BYTES_MAX), 0) !=
-        LZMA_OK) {
-        return NULL;
-    }
-    stream.next_in = (const unsigned char *)packed;
-    stream.avail_in = packed_size;
-    while (result == LZMA_OK &&
-           (stream.avail_out > 0 ||
-            grow(&stream, &bytes, &room, smaller(limit / 4, UNPACKED_BYTES_MAX)))) {
-        result = lzma_code(&stream, LZMA_FINISH);
-    }
-    *size = room - stream.avail_out;
-    lzma_end(&stream);
-    if (result != LZMA_STREAM_END) {
+    *size = 0;
+    if (bytes == NULL ||
+        lzma_stream_buffer_decode(&dictionary, 0, NULL, (const uint8_t *)packed, &used,
+                                  packed_size, bytes, size, room) != LZMA_OK) {
         free(bytes);
         return NULL;
     }

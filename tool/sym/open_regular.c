@@ -114,25 +114,6 @@ open_place(const char *root, const char *path, int flags)
     return place;
 }
 
-/* Where there is no openat2, a mount is seen by its device only. */
-static int
-open_same_device(int folder, const char *name)
-{
-    const int place = openat(folder, name, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-    struct stat above;
-    struct stat status;
-
-    if (place < 0) {
-        return -errno;
-    }
-    if (fstat(folder, &above) != 0 || fstat(place, &status) != 0 ||
-        above.st_dev != status.st_dev) {
-        close(place);
-        return -EXDEV;
-    }
-    return place;
-}
-
 /* The last component is what it is called: neither a link nor what was mounted over it.
  */
 static int
@@ -153,9 +134,6 @@ open_place_plain(const char *root, const char *path)
         return folder;
     }
     place = open_how(folder, name, O_NOFOLLOW, RESOLVE_BENEATH | RESOLVE_NO_XDEV);
-    if (place == -ENOSYS) {
-        place = open_same_device(folder, name);
-    }
     close(folder);
     return place;
 }
