@@ -124,47 +124,6 @@ compare_entries(const void *left, const void *right)
     return order != 0 ? order : compare_words(b->order, a->order);
 }
 
-static bool
-stand_together(const struct sym_entry *left, const struct sym_entry *right)
-{
-    return left->sized == right->sized && left->start == right->start;
-}
-
-static bool
-are_in_order(const struct sym_entry *entries, size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        if (entries[i - 1].sized < entries[i].sized ||
-            (entries[i - 1].sized == entries[i].sized &&
-             entries[i - 1].start > entries[i].start)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The kernel tells a hundred thousand symbols by address: then only those that share
- * one move. */
-static void
-sort_entries(struct sym_entry *entries, size_t count)
-{
-    size_t first = 0;
-
-    if (!are_in_order(entries, count)) {
-        qsort(entries, count, sizeof(*entries), compare_entries);
-        return;
-    }
-    for (size_t i = 1; i <= count; i++) {
-        if (i < count && stand_together(&entries[first], &entries[i])) {
-            continue;
-        }
-        if (i - first > 1) {
-            qsort(&entries[first], i - first, sizeof(*entries), compare_entries);
-        }
-        first = i;
-    }
-}
-
 /* sweep - open symbols as a heap, the covering one on top. */
 struct sweep {
     const struct sym_entry *entries;
@@ -312,18 +271,6 @@ compare_ranges(const void *left, const void *right)
     return compare_words(a->start, b->start);
 }
 
-/* Only what fills gaps is out of order, and without sized symbols there are none. */
-static void
-sort_ranges(struct sym_range *ranges, size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        if (ranges[i - 1].start > ranges[i].start) {
-            qsort(ranges, count, sizeof(*ranges), compare_ranges);
-            return;
-        }
-    }
-}
-
 static size_t
 count_sized(const struct sym_table *table)
 {
@@ -364,13 +311,14 @@ sym_table_build(struct sym_table *table, enum sym_overlap overlap)
         return false;
     }
 
-    sort_entries(table->entries, count);
+    qsort(table->entries, count, sizeof(*table->entries), compare_entries);
     sized_count = count_sized(table);
     sweep.entries = table->entries;
     sweep.overlap = overlap;
     sweep_sized(&sweep, sized_count);
     fill_gaps(&sweep, sized_count, count);
-    sort_ranges(sweep.ranges, sweep.range_count);
+    /* What fills gaps comes behind. */
+    qsort(sweep.ranges, sweep.range_count, sizeof(*sweep.ranges), compare_ranges);
     free(sweep.heap);
 
     table->ranges = sweep.ranges;
