@@ -113,7 +113,7 @@ read_table(const struct sym_dwarf_sections *sections, uint8_t address_bytes)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct sym_dwarf_sections sections = {.block = NULL};
+    struct sym_dwarf_sections sections = {.owned = false};
 
     parse(&sections, data, size);
     read_table(&sections, 8);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_sections.c - copies debug sections, unpacked, into one block of memory.
+ * dwarf_sections.c - copies debug sections, unpacked.
  */
 #include "sym/dwarf_sections.h"
 
@@ -17,7 +17,7 @@
 #include <zstd.h>
 #endif
 
-/* Unpacked, all sections together. */
+/* Of one section, unpacked; all together have a budget. */
 #define DWARF_BYTES_MAX (UINT64_C(1) << 30)
 
 /* elf.h of elfutils 0.188 does not know it. */
@@ -32,9 +32,9 @@
 /* Behind ".debug_" of ordinary sections; of split ones with ".dwo", but for the index.
  */
 static const char *const section_names[SYM_DWARF_SECTIONS] = {
-    [SYM_DWARF_LINE] = "line",
     [SYM_DWARF_INFO] = "info",
     [SYM_DWARF_ABBREV] = "abbrev",
+    [SYM_DWARF_LINE] = "line",
     [SYM_DWARF_STR] = "str",
     [SYM_DWARF_LINE_STR] = "line_str",
     [SYM_DWARF_RANGES] = "ranges",
@@ -57,10 +57,10 @@ struct piece {
     uint64_t size; /* unpacked; 0: there is none */
 };
 
-/* layout - the copy: sections, one behind the other. */
-struct layout {
-    struct piece pieces[SYM_DWARF_SECTIONS];
-    uint64_t total;
+/* source - a file that sections are copied from. */
+struct source {
+    const struct sym_elf *file;
+    bool split;
     char *why;
     size_t why_size;
 };
@@ -98,12 +98,12 @@ read_packed_header(const struct sym_elf *file, struct piece *piece, Elf64_Chdr *
 
 /* A section with SHF_COMPRESSED: its header, then the stream. */
 static bool
-measure_packed(const struct sym_elf *file, struct layout *layout, struct piece *piece)
+measure_packed(const struct source *source, struct piece *piece)
 {
     Elf64_Chdr header;
 
     if (piece->end - piece->at > DWARF_BYTES_MAX ||
-        !read_packed_header(file, piece, &header)) {
+        !read_packed_header(source->file, piece, &header)) {
         return false;
     }
     piece->size = header.ch_size;
@@ -117,7 +117,7 @@ measure_packed(const struct sym_elf *file, struct layout *layout, struct piece *
         return !claims_too_much(piece, ZSTD_RATIO_MAX);
     }
 #endif
-    snprintf(layout->why, layout->why_size,
+    snprintf(source->why, source->why_size,
              "%s is packed by %s, which this build cannot unpack", piece->name,
              header.ch_type == COMPRESS_ZSTD ? "zstd" : "an unknown method");
     return false;
@@ -146,48 +146,46 @@ measure_old_packed(const struct sym_elf *file, struct piece *piece)
 }
 
 static bool
-measure_section(const struct sym_elf *file, size_t index, bool old_packed,
-                struct layout *layout, struct piece *piece)
+measure_section(const struct source *source, size_t index, bool old_packed,
+                struct piece *piece)
 {
-    const GElf_Shdr *section = &file->sections[index];
+    const GElf_Shdr *section = &source->file->sections[index];
 
-    if (!sym_elf_section_in_file(file, index)) {
+    if (!sym_elf_section_in_file(source->file, index)) {
         return false;
     }
     piece->at = section->sh_offset;
     piece->end = section->sh_offset + section->sh_size;
     if (old_packed) {
-        return measure_old_packed(file, piece);
+        return measure_old_packed(source->file, piece);
     }
     if ((section->sh_flags & SHF_COMPRESSED) != 0) {
-        return measure_packed(file, layout, piece);
+        return measure_packed(source, piece);
     }
     piece->size = section->sh_size;
     return true;
 }
 
-/* Finds a section under its name or the one of old packed sections. */
-static void
-measure(const struct sym_elf *file, const char *name, bool split, struct layout *layout,
-        struct piece *piece)
+/* Finds a section under its name or the one of old packed sections. False if there is
+ * none that can be read. */
+static bool
+measure(const struct source *source, enum sym_dwarf_section_id id, struct piece *piece)
 {
-    const bool index_section = strcmp(name, section_names[SYM_DWARF_CU_INDEX]) == 0;
-    const char *behind = split && !index_section ? ".dwo" : "";
     char old_name[SECTION_NAME_BYTES + 1];
     bool old_packed = false;
     size_t index;
 
     *piece = (struct piece){.size = 0};
-    snprintf(piece->name, sizeof(piece->name), ".debug_%s%s", name, behind);
-    index = sym_elf_find_section(file, piece->name);
+    snprintf(piece->name, sizeof(piece->name), ".debug_%s%s", section_names[id],
+             source->split && id != SYM_DWARF_CU_INDEX ? ".dwo" : "");
+    index = sym_elf_find_section(source->file, piece->name);
     if (index == 0) {
         snprintf(old_name, sizeof(old_name), ".z%s", piece->name + 1);
-        index = sym_elf_find_section(file, old_name);
+        index = sym_elf_find_section(source->file, old_name);
         old_packed = true;
     }
-    if (index == 0 || !measure_section(file, index, old_packed, layout, piece)) {
-        piece->size = 0;
-    }
+    return index != 0 && measure_section(source, index, old_packed, piece) &&
+           piece->size > 0;
 }
 
 /* All at once, and not by libelf, which would keep what it unpacks beside our copy. */
@@ -236,52 +234,46 @@ copy_packed(const struct sym_elf *file, const struct piece *piece, char *to)
     return whole;
 }
 
+/* False, and why is set: all of it is of no use then. */
 static bool
-copy_piece(const struct sym_elf *file, const struct piece *piece, char *to)
+copy_section(const struct source *source, const struct piece *piece,
+             struct sym_budget *budget, struct sym_dwarf_section *section)
 {
-    return piece->packing != PACKING_NONE
-               ? copy_packed(file, piece, to)
-               : sym_elf_read(file, piece->at, to, (size_t)piece->size);
-}
+    const bool fits =
+        piece->size <= DWARF_BYTES_MAX && sym_budget_take(budget, piece->size);
+    char *const bytes = fits ? malloc((size_t)piece->size) : NULL;
 
-static bool
-plan(const struct sym_elf *file, bool split, struct layout *layout)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < SYM_DWARF_SECTIONS; i++) {
-        struct piece *piece = &layout->pieces[i];
-
-        measure(file, section_names[i], split, layout, piece);
-        if (piece->size > DWARF_BYTES_MAX - sum) {
-            snprintf(layout->why, layout->why_size,
-                     "its debug sections are larger than %llu MiB",
-                     (unsigned long long)(DWARF_BYTES_MAX >> 20));
-            return false;
-        }
-        sum += piece->size;
+    if (!fits) {
+        snprintf(source->why, source->why_size, "its %s has %llu MiB", piece->name,
+                 (unsigned long long)(piece->size >> 20));
+        return false;
     }
-    layout->total = sum;
-    return layout->pieces[SYM_DWARF_INFO].size > 0 &&
-           layout->pieces[SYM_DWARF_ABBREV].size > 0;
+    *section = (struct sym_dwarf_section){(const unsigned char *)bytes, piece->size};
+    if (bytes == NULL) {
+        snprintf(source->why, source->why_size, "there is no memory for its %s",
+                 piece->name);
+        return false;
+    }
+    if (piece->packing == PACKING_NONE
+            ? !sym_elf_read(source->file, piece->at, bytes, (size_t)piece->size)
+            : !copy_packed(source->file, piece, bytes)) {
+        snprintf(source->why, source->why_size, "its %s is damaged", piece->name);
+        return false;
+    }
+    return true;
 }
 
 static bool
-copy_pieces(const struct sym_elf *file, const struct layout *layout,
-            struct sym_dwarf_sections *sections)
+copy_sections(const struct source *source, struct sym_dwarf_sections *sections)
 {
-    uint64_t at = 0;
+    for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
+        struct piece piece;
 
-    for (size_t i = 0; i < SYM_DWARF_SECTIONS; i++) {
-        const struct piece *piece = &layout->pieces[i];
-
-        if (piece->size > 0 && !copy_piece(file, piece, sections->block + at)) {
-            snprintf(layout->why, layout->why_size, "its %s is damaged", piece->name);
+        if (measure(source, (enum sym_dwarf_section_id)id, &piece)
+                ? !copy_section(source, &piece, sections->budget, &sections->items[id])
+                : id <= SYM_DWARF_ABBREV) {
             return false;
         }
-        sections->items[i].bytes = (const unsigned char *)sections->block + at;
-        sections->items[i].size = piece->size;
-        at += piece->size;
     }
     return true;
 }
@@ -291,37 +283,24 @@ sym_dwarf_sections_copy(const struct sym_elf *file, bool split,
                         struct sym_budget *budget, struct sym_dwarf_sections *sections,
                         char *why, size_t why_size)
 {
-    struct layout layout = {.why = why, .why_size = why_size};
+    const struct source source = {file, split, why, why_size};
 
-    *sections = (struct sym_dwarf_sections){.block = NULL, .budget = budget};
+    *sections = (struct sym_dwarf_sections){.budget = budget, .owned = true};
     why[0] = '\0';
-    if (file->big_endian != (__BYTE_ORDER == __BIG_ENDIAN) ||
-        !plan(file, split, &layout)) {
-        return false;
+    if (file->big_endian == (__BYTE_ORDER == __BIG_ENDIAN) &&
+        copy_sections(&source, sections)) {
+        return true;
     }
-    if (!sym_budget_take(budget, layout.total)) {
-        snprintf(why, why_size, "its debug sections have %llu MiB",
-                 (unsigned long long)(layout.total >> 20));
-        return false;
-    }
-    sections->block_bytes = (size_t)layout.total;
-    sections->block = calloc(1, sections->block_bytes);
-    if (sections->block == NULL) {
-        snprintf(why, why_size, "there is no memory for its debug sections");
-        sym_dwarf_sections_finish(sections);
-        return false;
-    }
-    if (!copy_pieces(file, &layout, sections)) {
-        sym_dwarf_sections_finish(sections);
-        return false;
-    }
-    return true;
+    sym_dwarf_sections_finish(sections);
+    return false;
 }
 
 void
 sym_dwarf_sections_finish(struct sym_dwarf_sections *sections)
 {
-    free(sections->block);
-    sym_budget_give(sections->budget, sections->block_bytes);
-    *sections = (struct sym_dwarf_sections){.block = NULL};
+    for (size_t id = 0; sections->owned && id < SYM_DWARF_SECTIONS; id++) {
+        free((void *)(uintptr_t)sections->items[id].bytes);
+        sym_budget_give(sections->budget, sections->items[id].size);
+    }
+    *sections = (struct sym_dwarf_sections){.owned = false};
 }

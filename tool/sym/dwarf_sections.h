@@ -3,7 +3,7 @@
  * dwarf_sections.h - the debug sections that names and lines need, in memory.
  *
  * What is read twice from a file may differ, and a mapped file that shrinks kills its
- * reader. So the sections are copied once, unpacked, into one block.
+ * reader. So each section is copied once, unpacked.
  */
 #ifndef SYM_DWARF_SECTIONS_H
 #define SYM_DWARF_SECTIONS_H
@@ -12,9 +12,9 @@
 #include "sym/elf_file.h"
 
 enum sym_dwarf_section_id {
-    SYM_DWARF_LINE,
-    SYM_DWARF_INFO,
+    SYM_DWARF_INFO, /* there always, and so is the next */
     SYM_DWARF_ABBREV,
+    SYM_DWARF_LINE,
     SYM_DWARF_STR,
     SYM_DWARF_LINE_STR,
     SYM_DWARF_RANGES,
@@ -31,9 +31,8 @@ struct sym_dwarf_section {
 };
 
 struct sym_dwarf_sections {
-    char *block; /* owned; what items are of */
-    size_t block_bytes;
     struct sym_dwarf_section items[SYM_DWARF_SECTIONS];
+    bool owned; /* their bytes are */
     struct sym_budget
         *budget; /* they and what is made of them are taken from it; may be NULL */
 };

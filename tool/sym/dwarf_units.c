@@ -111,7 +111,7 @@ sym_dwarf_open(struct sym_dwarf_sections *sections, bool split)
     dwarf->sections = *sections;
     dwarf->is_split = split;
     dwarf->places.budget = dwarf->sections.budget;
-    *sections = (struct sym_dwarf_sections){.block = NULL};
+    *sections = (struct sym_dwarf_sections){.owned = false};
     dwarf->abbrevs_budget =
         4 * dwarf->sections.items[SYM_DWARF_ABBREV].size + UINT64_C(65536);
     dwarf->ranges_budget = dwarf->sections.items[SYM_DWARF_RANGES].size +
