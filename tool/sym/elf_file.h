@@ -17,7 +17,6 @@
 #include <stdint.h>
 
 /* No real file comes near these; a forged one gets no further. */
-#define SYM_ELF_SECTIONS_MAX (1u << 17)
 #define SYM_ELF_SEGMENTS_MAX (1u << 12)
 #define SYM_ELF_TABLE_BYTES_MAX (UINT64_C(1) << 30)
 #define SYM_ELF_NAMES_BYTES_MAX (UINT64_C(1) << 24)
