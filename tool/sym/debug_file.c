@@ -224,27 +224,28 @@ search_by_link_section(struct search *search)
     free(section);
 }
 
-static void
-begin_search(struct sym_debug_file *found, char *note)
+static struct search
+begin_search(const struct sym_elf *file, const char *path, const char *root,
+             struct sym_debug_file *found, char *note, size_t note_size)
 {
     found->fd = -1;
     found->root = "";
     found->path[0] = '\0';
     note[0] = '\0';
+    return (struct search){.image = file,
+                           .path = path,
+                           .root = root,
+                           .found = found,
+                           .note = note,
+                           .note_size = note_size};
 }
 
 void
 sym_debug_file_open(const struct sym_elf *image, const char *path, const char *root,
                     struct sym_debug_file *found, char *note, size_t note_size)
 {
-    struct search search = {.image = image,
-                            .path = path,
-                            .root = root,
-                            .found = found,
-                            .note = note,
-                            .note_size = note_size};
+    struct search search = begin_search(image, path, root, found, note, note_size);
 
-    begin_search(found, note);
     search.id_size = sym_elf_build_id(image, search.id);
     if (!search_by_build_id(&search)) {
         search_by_link_section(&search);
@@ -344,16 +345,10 @@ sym_debug_file_open_supplement(const struct sym_elf *file, const char *path,
                                size_t note_size)
 {
     const size_t index = sym_elf_find_section(file, ".gnu_debugaltlink");
-    struct search search = {.image = file,
-                            .path = path,
-                            .root = root,
-                            .found = found,
-                            .note = note,
-                            .note_size = note_size};
+    struct search search = begin_search(file, path, root, found, note, note_size);
     size_t size;
     char *section;
 
-    begin_search(found, note);
     section =
         index == 0 ? NULL : sym_elf_section_copy(file, index, LINK_BYTES_MAX, &size);
     if (section != NULL) {

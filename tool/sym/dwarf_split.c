@@ -20,8 +20,8 @@ struct opened {
 };
 
 struct sym_dwarf_split {
-    char *root;
-    char *image;
+    const char *root;
+    const char *image;
     char *debug;
     struct opened *files;
     size_t file_count;
@@ -45,10 +45,10 @@ sym_dwarf_split_new(const char *root, const char *image, const char *debug,
         return NULL;
     }
     split->budget = budget;
-    split->root = strdup(root);
-    split->image = strdup(image);
+    split->root = root;
+    split->image = image;
     split->debug = strdup(debug);
-    if (split->root == NULL || split->image == NULL || split->debug == NULL) {
+    if (split->debug == NULL) {
         sym_dwarf_split_delete(split);
         return NULL;
     }
@@ -66,8 +66,6 @@ sym_dwarf_split_delete(struct sym_dwarf_split *split)
         free(split->files[i].path);
     }
     free(split->files);
-    free(split->root);
-    free(split->image);
     free(split->debug);
     free(split);
 }

@@ -13,8 +13,8 @@ struct sym_dwarf_split;
 
 /*
  *   root   "" or the folder that stands for "/"
- *   image  path of the image in root
- *   debug  path of the file with the skeletons in root; may be the same
+ *   image  path of the image in root; both outlive the result
+ *   debug  path of the file with the skeletons in root; may be the same; is copied
  *
  * NULL: out of memory.
  */
