@@ -311,7 +311,9 @@ sym_table_build(struct sym_table *table, enum sym_overlap overlap)
         return false;
     }
 
-    qsort(table->entries, count, sizeof(*table->entries), compare_entries);
+    if (count > 0) {
+        qsort(table->entries, count, sizeof(*table->entries), compare_entries);
+    }
     sized_count = count_sized(table);
     sweep.entries = table->entries;
     sweep.overlap = overlap;
