@@ -25,8 +25,8 @@
  * so that few units are read twice. */
 #define ROWS_MAX ((size_t)1 << 18)
 
-/* A row takes a byte of the section at least, so the section is decoded so often at
- * most; then all is kept. */
+/* The section is decoded so often at most before all is kept, and twice as often in
+ * all: then many units have one table, which is forged. */
 #define PASSES_MAX 8
 
 struct sym_lines {
@@ -35,7 +35,7 @@ struct sym_lines {
     struct sym_dwarf_split *split;
     struct sym_budget *budget;
     size_t rows;             /* that are kept */
-    uint64_t rows_before;    /* that were, and are not any more */
+    uint64_t decoded;        /* bytes of tables, again each time */
     struct string_set paths; /* of files, joined with the folder of the compilation */
     struct buffer path;
     struct sym_frame frames[FRAMES_MAX];
@@ -136,7 +136,7 @@ static bool
 too_many_rows(const struct sym_lines *lines)
 {
     return lines->rows >= ROWS_MAX &&
-           (lines->rows_before + lines->rows) / PASSES_MAX <
+           lines->decoded / PASSES_MAX <
                lines->own->sections.items[SYM_DWARF_LINE].size;
 }
 
@@ -151,7 +151,6 @@ forget_rows(struct sym_lines *lines)
         sym_dwarf_lines_delete(unit->lines);
         unit->lines = NULL;
     }
-    lines->rows_before += lines->rows;
     lines->rows = 0;
 }
 
@@ -159,6 +158,7 @@ forget_rows(struct sym_lines *lines)
 static bool
 read_lines(struct sym_lines *lines, struct sym_dwarf_unit *unit)
 {
+    const uint64_t section_bytes = lines->own->sections.items[SYM_DWARF_LINE].size;
     struct sym_dwarf_entry root;
 
     if (unit->lines_sought) {
@@ -168,12 +168,18 @@ read_lines(struct sym_lines *lines, struct sym_dwarf_unit *unit)
         forget_rows(lines);
     }
     unit->lines_sought = true;
+    if (lines->decoded / (2 * PASSES_MAX) > section_bytes) {
+        lines->budget->refused = true;
+        return false;
+    }
     if (sym_dwarf_root(unit, &root)) {
         /* Behind the section's end stands an empty table. */
         unit->lines = sym_dwarf_lines_read(
             unit, root.stmt_list.form == 0 ? UINT64_MAX : root.stmt_list.number);
     }
+    /* Of one that was too much nobody knows how much was read. */
     lines->rows += unit->lines == NULL ? 0 : unit->lines->row_count;
+    lines->decoded += unit->lines == NULL ? section_bytes : unit->lines->bytes;
     return unit->lines != NULL;
 }
 

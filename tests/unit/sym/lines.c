@@ -538,6 +538,47 @@ lines__more_than_memory_allows__function_names_and_a_note(void **state)
     sym_image_close(image);
 }
 
+/* 100 units of one table, whose opcodes make no rows. */
+static void
+lines__one_table_of_many_units__given_up(void **state)
+{
+    FILE *const code = fopen(fixture_path("forged.s"), "w");
+    struct sym_image *image;
+    struct sym_name name;
+    uint64_t start;
+    uint64_t end;
+
+    (void)state;
+    assert_non_null(code);
+    fprintf(code,
+            ".text\n.globl forged\n.type forged, @function\nforged:\n"
+            ".fill 100, 1, 0\n.size forged, 100\n"
+            ".section .debug_line\ntable: .long 2f-1f\n1: .short 4\n"
+            ".long 4f-3f\n3: .byte 1,1,1,-5,14,13,0,1,1,1,1,0,0,0,1,0,0,1,0,0\n"
+            "4: .fill 100000, 1, 6\n2:\n"
+            ".section .debug_abbrev\n.byte 1,0x11,0,0x11,1,0x12,7,0x10,0x17,0,0,0\n"
+            ".section .debug_info\n");
+    for (int i = 0; i < 100; i++) {
+        fprintf(code,
+                ".long 28\n.short 4\n.long 0\n.byte 8,1\n.quad forged+%d\n.quad 1\n"
+                ".long table\n",
+                i);
+    }
+    fprintf(code, ".section .note.GNU-stack,\"\",@progbits\n");
+    assert_int_equal(fclose(code), 0);
+    build("gcc -c forged.s && gcc -g0 " SOURCES " forged.o -o app");
+    find_function("forged", &start, &end);
+    image = open_app();
+    assert_true(sym_image_lookup_address(image, start, &name));
+    assert_false(sym_image_is_bounded(image));
+    for (uint64_t at = start; at < end; at++) {
+        assert_true(sym_image_lookup_address(image, at, &name));
+        assert_string_equal(name.name, "forged");
+    }
+    assert_true(sym_image_is_bounded(image));
+    sym_image_close(image);
+}
+
 /* 100,000 functions in a table that would take 20 MB. */
 static void
 symbols__more_than_memory_allows__left_out_and_said(void **state)
@@ -593,6 +634,7 @@ main(void)
         IN_FOLDER(settings__no_lines__functions_alone),
         IN_FOLDER(lines__more_than_are_kept__each_right_again),
         IN_FOLDER(lines__more_than_memory_allows__function_names_and_a_note),
+        IN_FOLDER(lines__one_table_of_many_units__given_up),
         IN_FOLDER(symbols__more_than_memory_allows__left_out_and_said),
     };
 
