@@ -331,7 +331,8 @@ const char *ntprof_session_error(ntprof_session *session);
 /*
  * ntprof_buffer_alloc - zeroed counters, page-aligned, that are live in every HAL.
  * Pages that are never hit take no memory, unless the back end counts in the interrupt.
- * A forked child shares them, unless that is so: then it has a copy.
+ * A forked child shares them, unless that is so: then it has a copy. The memory is the
+ * library's: it is given back by ntprof_buffer_free only, neither unmapped nor moved.
  *
  *   bytes  in: 1..; rounded up to whole pages
  *

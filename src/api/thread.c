@@ -13,7 +13,8 @@
 
 /* Between two times; the header of NtStartProfile states what comes of it and of
  * deliveries. */
-enum { FLUSH_MS = 100 };
+/* Between two flushes of buffers at least, and from one to the next delivery at most. */
+enum { FLUSH_MS = 100, FRESH_MS = 140 };
 
 static uint64_t
 thread_cpu_ns(void)
@@ -50,9 +51,8 @@ deliver_to_buffers(ntprof_session *session, int wait_ms)
     if (wait_ms >= 0 && rest_ms > 0) {
         return rest_ms < wait_ms ? (int)rest_ms : wait_ms;
     }
-    ExFlushBuffers(&session->system);
     session->flushed_ms = now_ms;
-    return wait_ms;
+    return ExFlushBuffers(&session->system) && wait_ms > FRESH_MS ? FRESH_MS : wait_ms;
 }
 
 int

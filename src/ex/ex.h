@@ -177,8 +177,9 @@ void ExEndAddressSpace(KSYSTEM *System, ULONG64 ProcessId);
 void ExFlushProfiles(KSYSTEM *System);
 
 /* ExFlushBuffers - the same with what has been delivered, and without delivering more.
+ * Returns whether there is a started buffer that needs it.
  */
-void ExFlushBuffers(KSYSTEM *System);
+BOOLEAN ExFlushBuffers(KSYSTEM *System);
 
 /* ExCountProcessors - active now. */
 ULONG ExCountProcessors(const KSYSTEM *System);

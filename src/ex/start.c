@@ -221,26 +221,30 @@ ExStopProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE ProfileHandle)
     return ExpOnProfile(System, Mode, ProfileHandle, ExpStopProfile);
 }
 
-void
+BOOLEAN
 ExFlushBuffers(KSYSTEM *System)
 {
+    BOOLEAN Flushed = FALSE;
+
     for (LIST_ENTRY *Entry = System->StartedProfiles.Flink;
          Entry != &System->StartedProfiles; Entry = Entry->Flink) {
         EPROFILE *const Profile = CONTAINING_RECORD(Entry, EPROFILE, StartedLinks);
         MDL *const Mdl = KeProfileMdl(Profile->ProfileObject);
 
         if (Mdl->Live) {
-            return;
+            break;
         }
         MmFlush(&System->Host, Mdl);
+        Flushed = TRUE;
     }
+    return Flushed;
 }
 
 void
 ExFlushProfiles(KSYSTEM *System)
 {
     KeFlushHits(&System->Ke);
-    ExFlushBuffers(System);
+    (void)ExFlushBuffers(System);
 }
 
 BOOLEAN

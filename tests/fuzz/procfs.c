@@ -231,32 +231,12 @@ read_by_command(void)
 /* --- the library's readers --- */
 
 static void
-look_at_own_maps(void)
-{
-    struct host_maps maps;
-    const struct host_mapping *found;
-
-    if (host_maps_read(&maps) == 0) {
-        for (size_t i = 0; i < maps.count; i++) {
-            require(maps.list[i].start <= maps.list[i].last);
-        }
-        host_maps_finish(&maps);
-    }
-    if (host_maps_open(&maps, 0x1000) == 0) {
-        found = host_maps_find(&maps, 0x1000);
-        require(found == NULL || found->last >= 0x1000);
-        host_maps_finish(&maps);
-    }
-}
-
-static void
 look_at_host(void)
 {
     struct host_processors processors = {.read_ms = -1};
     HOST_PROCESS process;
     struct host_linux host = {0};
 
-    look_at_own_maps();
     require(host_processors_refresh(&processors) == 0 && processors.count > 0);
     host_processors_finish(&processors);
     if (host_open_process(&host, 1, &process) == STATUS_SUCCESS) {

@@ -219,10 +219,10 @@ reader__memory_of_buffer_alloc__never_a_wrong_value(void **state)
 
 /* ---- when counts are there ---- */
 
-/* Live memory has them with no call of ours; where the back end counts in the
+/* They are there with no call of ours; in live memory, where the back end counts in the
  * interrupt, at once. */
 static void
-count_live(ULONG *counters)
+count_without_a_call(ULONG *counters, bool live)
 {
     const HANDLE profile = create_page(counters, slot_source(SLOT));
 
@@ -231,7 +231,7 @@ count_live(ULONG *counters)
 
         assert_success(NtStartProfile(profile));
         call_slot(SLOT, 10);
-        if (fixture_has(FIXTURE_RINGS)) {
+        if (!live || fixture_has(FIXTURE_RINGS)) {
             wait_for(&counters[COUNTER], before + 10);
         }
         assert_int_equal(value(&counters[COUNTER]), before + 10);
@@ -242,12 +242,12 @@ count_live(ULONG *counters)
 }
 
 static void
-live__whole_private_pages__counted_without_a_call(void **state)
+own_memory__whole_pages__counted_without_a_call(void **state)
 {
     struct guarded memory = guarded_make(1, MAP_PRIVATE);
 
     (void)state;
-    count_live((ULONG *)(void *)memory.pages);
+    count_without_a_call((ULONG *)(void *)memory.pages, false);
     guarded_free(&memory);
 }
 
@@ -260,9 +260,9 @@ live__memory_of_buffer_alloc__counted_without_a_call(void **state)
 
     (void)state;
     assert_non_null(buffer);
-    count_live(buffer);
-    count_live(buffer + 5);
-    count_live(buffer + PAGE_COUNTERS + 999);
+    count_without_a_call(buffer, true);
+    count_without_a_call(buffer + 5, true);
+    count_without_a_call(buffer + PAGE_COUNTERS + 999, true);
     ntprof_buffer_free(buffer, bytes);
 }
 
@@ -857,14 +857,14 @@ start__thousands_while_the_source_runs__no_bpf_call_and_no_wait(void **state)
 
     (void)state;
     (void)slot_source(SLOT); /* skips here, if anywhere */
-    many.pages = guarded_make(MANY / LARGE_EVERY * PAGE_COUNTERS * sizeof(ULONG) /
-                                  (size_t)sysconf(_SC_PAGESIZE),
-                              MAP_PRIVATE);
+    many.pages.bytes = MANY / LARGE_EVERY * PAGE_COUNTERS * sizeof(ULONG);
+    many.pages.pages = (unsigned char *)ntprof_buffer_alloc(many.pages.bytes);
+    assert_non_null(many.pages.pages);
     many.small = guarded_counters((size_t)MANY * SMALL_COUNTERS);
     many.kept = guarded_counters(SLOT_COUNT);
     peer_start(&peer, start_many_without_bpf, &many);
     peer_finish(&peer);
-    guarded_free(&many.pages);
+    ntprof_buffer_free((ULONG *)(void *)many.pages.pages, many.pages.bytes);
 }
 
 int
@@ -873,7 +873,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         fixture_test(reader__whole_pages_start_and_stop__never_a_wrong_value),
         fixture_test(reader__memory_of_buffer_alloc__never_a_wrong_value),
-        fixture_test(live__whole_private_pages__counted_without_a_call),
+        fixture_test(own_memory__whole_pages__counted_without_a_call),
         fixture_test(live__memory_of_buffer_alloc__counted_without_a_call),
         fixture_test(
             live__memory_of_buffer_alloc_in_the_simulation__as_soon_as_delivered),

@@ -3,7 +3,7 @@
  * host/linux/linux.h - the host table for a Linux process.
  *
  * A host belongs to one session. What belongs to the process (which of its pages are
- * shared counter pages) is in arena.c, under its own mutex. ntprof_buffer_alloc and
+ * shared counter pages) is in buffer.c, under its own mutex. ntprof_buffer_alloc and
  * ntprof_buffer_free, declared in <ntprof/session.h>, are there too.
  */
 #ifndef HOST_LINUX_LINUX_H

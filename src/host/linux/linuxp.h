@@ -3,7 +3,7 @@
  * host/linux/linuxp.h - what the files of host/linux share.
  *
  * Functions that can fail return 0 or a negative errno; host_status makes it an
- * NTSTATUS at the border, which is the host table.
+ * NTSTATUS, which is the host table's.
  */
 #ifndef HOST_LINUX_LINUXP_H
 #define HOST_LINUX_LINUXP_H
@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/queue.h>
 #include <sys/types.h>
 
 #include "host/linux/linux.h"
@@ -71,52 +70,8 @@ ssize_t host_file_read(const char *path, char *text, size_t capacity);
  */
 size_t host_used_next(uintptr_t buffer, size_t bytes, size_t from);
 
-/* maps.c - the mappings of this process, as /proc/self/maps tells them. */
-
-struct host_mapping {
-    uintptr_t start;
-    uintptr_t last; /* last byte: an end could wrap */
-    uint64_t offset;
-    uint64_t device; /* major << 32 | minor */
-    uint64_t inode;  /* 0: anonymous */
-    int protection;  /* PROT_... */
-    bool shared;
-    bool stack; /* grows down, or of huge pages: not to be replaced page by page */
-};
-
-struct host_maps {
-    struct host_mapping *list; /* ascending; empty while asks */
-    size_t count;
-    size_t capacity;
-    bool asks;      /* the kernel, of one address at a time */
-    int descriptor; /* while asks */
-    struct host_mapping answer;
-    uintptr_t answer_from; /* the answer is right from here up to its last byte */
-    bool has_answer;
-};
-
-/* host_maps_read - all mappings at once: as many steps as there are. */
-int host_maps_read(struct host_maps *maps);
-
-/* host_maps_open - to look addresses up, of which this is the first: a few steps each,
- * but all mappings at once where the kernel does not answer (before 6.11). */
-int host_maps_open(struct host_maps *maps, uintptr_t first);
-
-/* host_maps_finish - undo either; also of zeros. */
-void host_maps_finish(struct host_maps *maps);
-
-/* host_maps_are_known - false if the kernel tells nothing of this process. */
-bool host_maps_are_known(const struct host_maps *maps);
-
-/* host_maps_find - the mapping that covers address, else the next above, else NULL.
- * What it returned is gone with the next call. */
-const struct host_mapping *host_maps_find(struct host_maps *maps, uintptr_t address);
-
-/* host_mapping_parse - one line, without its end. False if it is no such line. */
-bool host_mapping_parse(const char *line, struct host_mapping *mapping);
-
 /* locked.c - memory that stays resident. Its calls for counters need the mutex of
- * arena.c. */
+ * buffer.c. */
 
 /* host_memory_lock - make the pages resident and keep them so. -EAGAIN: not allowed, no
  * memory, or nothing there. What it fails with half done, host_memory_unlock undoes. */
@@ -138,12 +93,11 @@ int host_counters_make(struct host_counters *counters, size_t bytes);
 /* host_counters_finish - give it back; also of zeros. */
 void host_counters_finish(struct host_counters *counters);
 
-/* held.c - pages of the caller that differences are added to. All need the mutex of
- * arena.c. */
+/* pinned.c - pages of the caller that differences are added to. All need the mutex of
+ * buffer.c. */
 
 /*
- * host_hold - lock the pages that [start, start + bytes) lies in; several holds may
- * overlap.
+ * host_pin - lock the pages that [start, start + bytes) lies in; several pins may overlap.
  *
  *   number  of the lock that they are for; a later lock has a greater one
  *
@@ -151,122 +105,42 @@ void host_counters_finish(struct host_counters *counters);
  * -EAGAIN   no more may be locked
  * -ENOMEM   no memory
  */
-int host_hold(uintptr_t start, size_t bytes, uint64_t number);
+int host_pin(uintptr_t start, size_t bytes, uint64_t number);
 
-/* host_unhold - undo one host_hold of the same bytes. */
-void host_unhold(uintptr_t start, size_t bytes);
+/* host_unpin - undo one host_pin of the same bytes. */
+void host_unpin(uintptr_t start, size_t bytes);
 
-/* host_is_held - is the memory at address still what was there when this lock held it?
- */
-bool host_is_held(uintptr_t address, uint64_t number);
+/* host_is_pinned - is the memory at address still what was there when this lock pinned
+ * it? */
+bool host_is_pinned(uintptr_t address, uint64_t number);
 
-/* host_held_run - the first bytes of whole pages that are all held, or all not: *held.
- */
-size_t host_held_run(uintptr_t start, size_t bytes, bool *held);
+/* buffer.c - buffers of ntprof_buffer_alloc; see there for the invariants. */
 
-/* spare.c */
+struct host_buffer;
 
-/* host_private_map - whole zeroed pages as the caller's own memory has them, from now
- * on the caller's of this function; NULL: no memory. Needs the mutex of arena.c. */
-char *host_private_map(size_t bytes);
+/* host_memory_enter, host_memory_leave - the mutex of all that belongs to the process. */
+void host_memory_enter(void);
+void host_memory_leave(void);
 
-/* supply.c - memory of page sources. All need the mutex of arena.c. */
-
-/* Of one lock and of the ranges made of its pages. */
-struct host_supply {
-    TAILQ_ENTRY(host_supply) links;
-    const struct host_page_source *source; /* NULL: it has gone */
-    char *memory;
-    size_t bytes;
-    size_t references;
-    bool seen; /* perhaps somebody has mappings of its pages that nobody takes away */
-};
-
-/* host_supply_take - new, with one reference. Returns 0 or negative errno. */
-int host_supply_take(const struct host_page_source *source, size_t bytes,
-                     struct host_supply **supply);
-
-/* host_supply_release - one reference less; the last one gives it back. NULL is
- * allowed. */
-void host_supply_release(struct host_supply *supply);
-
-/* host_supply_map - another mapping of whole pages of it, while it has its source. */
-int host_supply_map(const struct host_supply *supply, const char *supplied,
-                    size_t bytes, char **mapping);
-
-/* host_supplies_disown - the source goes; NULL: all do. What is mapped stays so. */
-void host_supplies_disown(const struct host_page_source *source);
-
-/* arena.c - shared counter pages; see there for the invariants. */
-
-struct host_range {
-    uintptr_t start; /* page-aligned address in the caller's space */
-    size_t bytes;    /* whole pages */
-    char *
-        /* our own mapping of the same pages; NULL: not made yet, or the parent's */
-        alias;
-    size_t locks; /* pieces of locks that refer to it */
-    bool buffer;  /* made by ntprof_buffer_alloc, which gives nothing back at unlock */
-    bool listed; /* found by its address; false once the caller took the address back */
-    struct host_supply *supply; /* NULL: the pages are anonymous */
-    char *supplied;             /* where the supply has them */
-};
-
-/* host_arena_lock, host_arena_unlock - the mutex that all other host_range calls need.
- */
-void host_arena_lock(void);
-void host_arena_unlock(void);
-
-/* host_range_find - the listed range that covers address, else the next above, else
- * NULL. */
-struct host_range *host_range_find(uintptr_t address);
-
-/* host_range_alias - make sure that there is an alias. */
-int host_range_alias(struct host_range *range);
+/* host_buffer_find - the buffer that [start, start + bytes) lies in, or NULL. Needs the
+ * mutex. */
+struct host_buffer *host_buffer_find(uintptr_t start, size_t bytes);
 
 /*
- * host_range_splice - put shared pages with the same contents under whole private pages
- * of the caller: those at supplied, or anonymous ones (supply NULL). The caller of this
- * function has the range's first lock.
- *
- * -EFAULT the pages cannot be read -EAGAIN no more may be locked others there is no
- * memory, or no mapping left for it, or the kernel does not do it with
- *           this memory: nothing changed, and what is at supplied is zero
+ * host_buffer_lock - have it counted in, in pages of a source (NULL: anonymous ones),
+ * until host_buffer_unlock. Both need the mutex. -EBUSY: somebody else has it locked in
+ * other pages; -EAGAIN: the source may have no more; another negative errno: no memory,
+ * or no mapping for it.
  */
-int host_range_splice(uintptr_t start, size_t bytes, struct host_supply *supply,
-                      char *supplied, struct host_range **range);
+int host_buffer_lock(struct host_buffer *buffer, const struct host_page_source *source);
+void host_buffer_unlock(struct host_buffer *buffer);
 
-/* host_range_serves - does a lock whose counters must be in a source's pages (NULL:
- * anywhere) count in the range's? */
-bool host_range_serves(const struct host_range *range,
-                       const struct host_page_source *source);
+/* host_buffer_counters - where a locked buffer has the counter of the caller's address. */
+char *host_buffer_counters(const struct host_buffer *buffer, uintptr_t address);
 
-/* host_range_serve - have a buffer that nobody has locked serve such locks, if it can
- * be. */
-int host_range_serve(struct host_range *range, const struct host_page_source *source);
-
-/* host_ranges_disown - the source goes, of which no lock is left. Takes the mutex
- * itself. */
-void host_ranges_disown(const struct host_page_source *source);
-
-/* host_range_is_intact - does the caller still have these pages of it there? */
-bool host_range_is_intact(const struct host_range *range, struct host_maps *maps,
-                          uintptr_t start, size_t bytes);
-
-/*
- * host_range_duplicate - put one more mapping of whole pages of an intact range over
- * ours at place. -EFAULT: they are not the caller's any more. On failure, place may be
- * changed.
+/* host_buffers_leave - the source goes, of which no lock is left. Takes the mutex itself.
  */
-int host_range_duplicate(const struct host_range *range, uintptr_t start, size_t bytes,
-                         char *place);
-
-/* host_range_unlist - the address is the caller's again; the pages live until unlocked.
- */
-void host_range_unlist(struct host_range *range);
-
-/* host_range_release - one lock less; the last gives spliced pages back. */
-void host_range_release(struct host_range *range);
+void host_buffers_leave(const struct host_page_source *source);
 
 /*
  * host_buffer_overlap - the first part of [start, start + bytes) that

@@ -6,7 +6,7 @@
  * kB or 8 MB. So small buffers share pages: a slab is one page of units of one size, a
  * power of two; what needs more than half a page has pages of its own.
  *
- * Invariants, with the mutex of arena.c held:
+ * Invariants, with the mutex of buffer.c held:
  * - A slab exists while a unit of it is taken: with the last one its page is given
  *   back.
  * - A slab is in the list of its size exactly while a unit of it is free.

@@ -152,7 +152,7 @@ host_linux_use_pages(HOST *Host, const struct host_page_source *Source)
 {
     struct host_linux *const host = Host->Context;
 
-    host_ranges_disown(&host->pages);
+    host_buffers_leave(&host->pages);
     host->pages = Source != NULL ? *Source : (struct host_page_source){0};
 }
 

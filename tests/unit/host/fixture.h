@@ -68,14 +68,18 @@ count_descriptors(void)
 static inline size_t
 count_mappings(bool shared_only)
 {
-    struct host_maps maps;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[5000];
     size_t count = 0;
 
-    assert_int_equal(host_maps_read(&maps), 0);
-    for (size_t i = 0; i < maps.count; i++) {
-        count += !shared_only || maps.list[i].shared;
+    assert_non_null(maps);
+    while (fgets(line, sizeof(line), maps) != NULL) {
+        char access[5] = "";
+
+        count += sscanf(line, "%*x-%*x %4s", access) == 1 &&
+                 (!shared_only || access[3] == 's');
     }
-    host_maps_finish(&maps);
+    fclose(maps);
     return count;
 }
 

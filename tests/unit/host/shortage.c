@@ -10,25 +10,22 @@
 #include "lock.h"
 
 static size_t made;
-static size_t fail_at;   /* 0: none */
-static size_t fail_from; /* 0: none; else that one and all further */
+static size_t fail_at; /* 0: none */
 
 static bool
 fails(void)
 {
     made++;
-    return made == fail_at || (fail_from != 0 && made >= fail_from);
+    return made == fail_at;
 }
 
 void *__real_malloc(size_t bytes);
-void *__real_realloc(void *memory, size_t bytes);
 void *__real_mmap(void *at, size_t bytes, int protection, int flags, int fd,
                   off_t offset);
 void *__real_mremap(void *at, size_t old_bytes, size_t bytes, int flags, void *to);
 int __real_host_memory_lock(uintptr_t start, size_t bytes);
 
 void *__wrap_malloc(size_t bytes);
-void *__wrap_realloc(void *memory, size_t bytes);
 void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd,
                   off_t offset);
 void *__wrap_mremap(void *at, size_t old_bytes, size_t bytes, int flags, void *to);
@@ -38,12 +35,6 @@ void *
 __wrap_malloc(size_t bytes)
 {
     return fails() ? NULL : __real_malloc(bytes);
-}
-
-void *
-__wrap_realloc(void *memory, size_t bytes)
-{
-    return fails() ? NULL : __real_realloc(memory, bytes);
 }
 
 void *
@@ -127,13 +118,13 @@ lock__each_call_fails_in_turn__status_and_nothing_left(void **state)
     (void)state;
     fail_each(guarded_end(&memory, 9), 9, 4);
     fail_each(buffer, 6 * per_page, 6);
-    fail_each(buffer + 3, 6 * per_page - 7, 12);
+    fail_each(buffer + 3, 6 * per_page - 7, 6);
     /* Private pages on both sides of a shared one, and a page in part. */
     assert_ptr_equal(__real_mmap(memory.pages + 3 * page(), page(),
                                  PROT_READ | PROT_WRITE,
                                  MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
                      memory.pages + 3 * page());
-    fail_each(buffer, 6 * per_page - 7, 16);
+    fail_each(buffer, 6 * per_page - 7, 6);
     guarded_free(&memory);
 }
 
@@ -150,8 +141,8 @@ lock__each_call_fails_beside_other_locks__those_hold(void **state)
     (void)state;
     lock_and_map(&small, buffer + 5, 7);
     lock_and_map(&pages, buffer + 3 * per_page, 2 * per_page);
-    fail_each(buffer, 6 * per_page - 7, 6);
-    fail_each(buffer + 1, per_page, 3);
+    fail_each(buffer, 6 * per_page - 7, 4);
+    fail_each(buffer + 1, per_page, 2);
     hit(&small, 1);
     hit(&pages, 1);
     unmap_and_unlock(&small);
@@ -161,62 +152,12 @@ lock__each_call_fails_beside_other_locks__those_hold(void **state)
     guarded_free(&memory);
 }
 
-/* Of one that cannot have private pages again the caller keeps the shared ones. */
-static bool
-unlock_with_failure(size_t n, size_t pages, bool all_further)
-{
-    struct guarded memory = guarded_make(pages, MAP_PRIVATE);
-    ULONG *const buffer = (ULONG *)(void *)memory.pages;
-    const size_t counters = memory.bytes / 4;
-    const size_t before_kb = locked_kb();
-    MDL mdl;
-
-    lock_and_map(&mdl, buffer, counters);
-    hit(&mdl, counters - 1);
-    made = 0;
-    fail_at = all_further ? 0 : n;
-    fail_from = all_further ? n : 0;
-    unmap_and_unlock(&mdl);
-    fail_at = 0;
-    fail_from = 0;
-    for (size_t i = 0; i < counters; i++) {
-        assert_int_equal(value(&buffer[i]), i == counters - 1);
-    }
-    assert_int_equal(locked_kb(), before_kb);
-    buffer[0] = 7;
-    lock_and_map(&mdl, buffer, counters);
-    hit(&mdl, 0);
-    unmap_and_unlock(&mdl);
-    assert_int_equal(value(&buffer[0]), 8);
-    guarded_free(&memory);
-    return made >= n;
-}
-
-/* Pages that are made ahead are used up in between, so that each of their calls has its
- * turn. */
-static void
-unlock__each_call_fails_in_turn__counts_there(void **state)
-{
-    (void)state;
-    for (size_t n = 1; n <= 4; n++) {
-        for (int i = 0; i < 20; i++) {
-            (void)unlock_with_failure(n, 1, false);
-            (void)unlock_with_failure(n, 1, true);
-        }
-        (void)unlock_with_failure(n, 3, false);
-        (void)unlock_with_failure(n, 3, true);
-    }
-    assert_true(unlock_with_failure(1, 1, false));
-    assert_true(unlock_with_failure(2, 3, false));
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         host_test(lock__each_call_fails_in_turn__status_and_nothing_left),
         host_test(lock__each_call_fails_beside_other_locks__those_hold),
-        host_test(unlock__each_call_fails_in_turn__counts_there),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

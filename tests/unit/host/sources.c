@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sources.c - locks whose counters must be in a source's pages: live or moved exactly,
- * and no page of it serves anybody else while the caller can still see it.
+ * sources.c - locks whose counters must be in a source's pages: buffers of ours are made
+ * of them, other memory is brought up to date from them.
  *
- * The source is a file in memory. As with maps of BPF, all its pages are of one file,
- * so neighbours become one mapping. rules: start-lock-holds, stop-final
+ * The source is a file in memory. rules: start-lock-holds, stop-final
  */
 #include "lock.h"
 
@@ -188,10 +187,8 @@ is_in(const struct source *source, const void *counters)
 
 enum { NEIGHBOURS = 12 };
 
-/* Pages of one file side by side are one mapping, here and where the source maps them.
- */
 static void
-lock__neighbours_each_by_its_own__live_and_all_given_back(void **state)
+lock__own_memory__differences_in_pages_of_the_source(void **state)
 {
     struct guarded memory = guarded_make(NEIGHBOURS, MAP_PRIVATE);
     ULONG *const buffer = (ULONG *)(void *)memory.pages;
@@ -206,6 +203,8 @@ lock__neighbours_each_by_its_own__live_and_all_given_back(void **state)
     }
     for (size_t i = 0; i < NEIGHBOURS; i++) {
         hit(&mdl[i], i);
+        assert_int_equal(value(&buffer[i * per_page + i]), 100);
+        flush(&mdl[i]);
         assert_int_equal(value(&buffer[i * per_page + i]), 101);
     }
     for (size_t i = 0; i < NEIGHBOURS; i++) {
@@ -218,96 +217,6 @@ lock__neighbours_each_by_its_own__live_and_all_given_back(void **state)
     for (size_t i = 0; i < NEIGHBOURS * per_page; i++) {
         assert_int_equal(value(&buffer[i]), i % per_page == i / per_page ? 102 : 0);
     }
-    guarded_free(&memory);
-}
-
-/* The counters of a lock are in a row, whatever the parts of its buffer are. */
-static void
-lock__pages_and_parts_of_pages__pages_live_the_rest_moved(void **state)
-{
-    struct guarded memory = guarded_make(3, MAP_PRIVATE);
-    ULONG *const buffer = (ULONG *)(void *)memory.pages + 10;
-    const size_t counters = 3 * page() / 4 - 20;
-    const size_t live = page() / 4 - 10;
-    MDL mdl;
-
-    (void)state;
-    buffer[0] = 7;
-    buffer[live] = 7;
-    lock_and_map(&mdl, buffer, counters);
-    for (size_t i = 0; i < counters; i++) {
-        hit(&mdl, i);
-    }
-    assert_int_equal(value(&buffer[0]), 7);
-    assert_int_equal(value(&buffer[live]), 8);
-    assert_int_equal(value(&buffer[counters - 1]), 0);
-    flush(&mdl);
-    assert_int_equal(value(&buffer[0]), 8);
-    assert_int_equal(value(&buffer[counters - 1]), 1);
-    hit(&mdl, 0);
-    unmap_and_unlock(&mdl);
-    for (size_t i = 0; i < counters; i++) {
-        assert_int_equal(value(&buffer[i]), i == 0 ? 9 : i == live ? 8 : 1);
-    }
-    assert_int_equal(count_taken(&sources[0]), 0);
-    guarded_free(&memory);
-}
-
-/* What was copied to the source's page before it could not be put in its place is no
- * count. */
-static void
-lock__pages_cannot_be_put_there__differences_and_exact(void **state)
-{
-    struct guarded memory = guarded_make(2, MAP_PRIVATE);
-    ULONG *const buffer = (ULONG *)(void *)memory.pages;
-    const size_t counters = 2 * page() / 4;
-    MDL mdl;
-
-    (void)state;
-    for (size_t i = 0; i < counters; i++) {
-        buffer[i] = 1000;
-    }
-    sources[0].refuses_maps = true;
-    lock_and_map(&mdl, buffer, counters);
-    hit(&mdl, 5);
-    assert_int_equal(value(&buffer[5]), 1000);
-    unmap_and_unlock(&mdl);
-    for (size_t i = 0; i < counters; i++) {
-        assert_int_equal(value(&buffer[i]), i == 5 ? 1001 : 1000);
-    }
-    assert_int_equal(count_taken(&sources[0]), 0);
-    guarded_free(&memory);
-}
-
-/* The same where the last step fails, which has copied by then. */
-static int
-lock_without_mremap(void *argument)
-{
-    const struct guarded *const memory = argument;
-    ULONG *const buffer = (ULONG *)(void *)memory->pages;
-    MDL mdl;
-
-    buffer[5] = 1000;
-    if (refuse_call(SYS_mremap, EINVAL) != 0 ||
-        lock(&mdl, buffer, page() / 4) != STATUS_SUCCESS ||
-        host.Table->MapPages(host.Context, &mdl) != STATUS_SUCCESS) {
-        return 1;
-    }
-    hit(&mdl, 5);
-    if (value(&buffer[5]) != 1000) {
-        return 2;
-    }
-    unmap_and_unlock(&mdl);
-    return value(&buffer[5]) != 1001 || count_taken(&sources[0]) != 0 ? 3 : 0;
-}
-
-static void
-lock__mremap_refused__differences_and_exact(void **state)
-{
-    struct guarded memory = guarded_make(1, MAP_PRIVATE);
-
-    (void)state;
-    assert_child_returns_0(lock_without_mremap, &memory);
     guarded_free(&memory);
 }
 
@@ -325,6 +234,31 @@ lock__source_has_no_memory__refused_and_untouched(void **state)
     assert_int_equal(value(&buffer[3]), 5);
     assert_int_equal(count_mappings(true), shared_before + 2);
     guarded_free(&memory);
+}
+
+/* Of a buffer of ours the pages cannot be changed: it is counted in by differences. */
+static void
+lock__buffer_cannot_be_changed__differences_and_exact(void **state)
+{
+    ULONG *const buffer = ntprof_buffer_alloc(2 * page());
+    const size_t counters = 2 * page() / 4;
+    MDL mdl;
+
+    (void)state;
+    for (size_t i = 0; i < counters; i++) {
+        buffer[i] = 1000;
+    }
+    sources[0].refuses_maps = true;
+    lock_and_map(&mdl, buffer, counters);
+    assert_false(mdl.Live);
+    hit(&mdl, 5);
+    assert_int_equal(value(&buffer[5]), 1000);
+    unmap_and_unlock(&mdl);
+    for (size_t i = 0; i < counters; i++) {
+        assert_int_equal(value(&buffer[i]), i == 5 ? 1001 : 1000);
+    }
+    assert_int_equal(count_taken(&sources[0]), 0);
+    ntprof_buffer_free(buffer, 2 * page());
 }
 
 /* ---- what the caller does with its buffer ---- */
@@ -347,77 +281,10 @@ unlock__caller_unmapped_it__pages_serve_again(void **state)
         /* What is left is the caller's own again. */
         assert_int_equal(value((ULONG *)(void *)(memory.pages + (i + 1) % 2 * page())),
                          1);
-        assert_true(count_taken(&sources[0]) <= 4);
+        assert_int_equal(mdl.Unwritten, 1);
+        assert_int_equal(count_taken(&sources[0]), 0);
         guarded_free(&memory);
     }
-}
-
-/* The kernel cannot tell where they are, but that they are somewhere. */
-static void
-unlock__caller_moved_it__pages_serve_nobody_else_until_unmapped(void **state)
-{
-    struct guarded memory = guarded_make(1, MAP_PRIVATE);
-    struct guarded elsewhere = guarded_make(1, MAP_PRIVATE);
-    struct guarded next = guarded_make(1, MAP_PRIVATE);
-    ULONG *const moved = (ULONG *)(void *)elsewhere.pages;
-    const size_t per_page = page() / 4;
-    MDL mdl;
-
-    (void)state;
-    lock_and_map(&mdl, memory.pages, per_page);
-    hit(&mdl, 2);
-    assert_ptr_equal(mremap(memory.pages, page(), page(), MREMAP_MAYMOVE | MREMAP_FIXED,
-                            elsewhere.pages),
-                     elsewhere.pages);
-    hit(&mdl, 2);
-    unmap_and_unlock(&mdl);
-    assert_int_equal(value(&moved[2]), 2);
-    for (size_t i = 0; i < 2 * (size_t)SOURCE_PAGES; i++) {
-        lock_and_map(&mdl, next.pages, per_page);
-        hit(&mdl, 2);
-        unmap_and_unlock(&mdl);
-        assert_int_equal(value(&moved[2]), 2);
-        assert_int_equal(count_taken(&sources[0]), 1);
-    }
-    guarded_free(&elsewhere);
-    lock_and_map(&mdl, next.pages, per_page);
-    assert_int_equal(count_taken(&sources[0]), 1);
-    unmap_and_unlock(&mdl);
-    assert_int_equal(count_taken(&sources[0]), 0);
-    guarded_free(&next);
-    munmap(memory.pages - page(), page());
-    munmap(memory.pages + page(), page());
-}
-
-/* Nothing can be found out without a descriptor: the caller goes on with the page,
- * alone. */
-static void
-unlock__no_descriptor_left__page_serves_nobody_else(void **state)
-{
-    struct guarded memory = guarded_make(2, MAP_PRIVATE);
-    ULONG *const buffer = (ULONG *)(void *)memory.pages;
-    const size_t per_page = page() / 4;
-    struct rlimit limit;
-    struct rlimit none;
-    MDL mdl;
-
-    (void)state;
-    lock_and_map(&mdl, buffer, per_page);
-    hit(&mdl, 4);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    none = (struct rlimit){.rlim_max = limit.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    unmap_and_unlock(&mdl);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    assert_int_equal(value(&buffer[4]), 1);
-    lock_and_map(&mdl, buffer + per_page, per_page);
-    hit(&mdl, 4);
-    assert_int_equal(value(&buffer[4]), 1);
-    assert_int_equal(count_taken(&sources[0]), 2);
-    unmap_and_unlock(&mdl);
-    assert_int_equal(value(&buffer[4]), 1);
-    assert_int_equal(value(&buffer[per_page + 4]), 1);
-    guarded_free(&memory);
 }
 
 /* ---- several sessions ---- */
@@ -462,43 +329,6 @@ lock__two_sources_one_buffer__exact_in_any_order(void **state)
     }
 }
 
-/* The first session ends while the second still counts in what were its pages. */
-static void
-use_pages__source_goes_while_another_has_its_range__that_goes_on(void **state)
-{
-    (void)state;
-    for (size_t unmapped = 0; unmapped < 2; unmapped++) {
-        struct guarded memory = guarded_make(2, MAP_PRIVATE);
-        ULONG *const buffer = (ULONG *)(void *)memory.pages;
-        const size_t counters = page() / 4;
-        struct source gone = sources[0];
-        MDL first;
-        MDL second;
-        MDL third;
-
-        lock_and_map(&first, buffer, counters);
-        other_lock(&second, buffer, counters);
-        if (unmapped != 0) {
-            /* Its address is given up, and it is in no list any more. */
-            assert_ptr_equal(mmap(buffer, page(), PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
-                             buffer);
-            other_lock(&third, buffer, counters);
-            other_unlock(&third);
-        }
-        unmap_and_unlock(&first);
-        host_linux_use_pages(&host, NULL);
-        source_close(&gone);
-        assert_int_equal(source_open(&sources[0]), 0);
-        hit(&second, 3);
-        other_unlock(&second);
-        assert_int_equal(value(&buffer[3]), unmapped != 0 ? 0 : 1);
-        assert_int_equal(count_taken(&sources[0]), 0);
-        use_source(&host, &sources[0]);
-        guarded_free(&memory);
-    }
-}
-
 /* ---- memory of ntprof_buffer_alloc ---- */
 
 static void
@@ -533,39 +363,10 @@ buffer__locked_by_sessions_in_turn__live_in_each_ones_pages(void **state)
     use_source(&other, &sources[1]);
 }
 
-/* Freed in parts: the caller moved one away before. */
-static void
-buffer__part_moved_away_and_freed__that_page_serves_nobody_else(void **state)
-{
-    struct guarded elsewhere = guarded_make(1, MAP_PRIVATE);
-    struct guarded next = guarded_make(2, MAP_PRIVATE);
-    ULONG *const buffer = ntprof_buffer_alloc(2 * page());
-    ULONG *const moved = (ULONG *)(void *)elsewhere.pages;
-    MDL mdl;
-
-    (void)state;
-    lock_and_map(&mdl, buffer, page() / 2);
-    hit(&mdl, 9);
-    unmap_and_unlock(&mdl);
-    assert_ptr_equal(
-        mremap(buffer, page(), page(), MREMAP_MAYMOVE | MREMAP_FIXED, elsewhere.pages),
-        elsewhere.pages);
-    ntprof_buffer_free(buffer, 2 * page());
-    lock_and_map(&mdl, next.pages, page() / 2);
-    hit(&mdl, 9);
-    unmap_and_unlock(&mdl);
-    assert_int_equal(value(&moved[9]), 1);
-    guarded_free(&elsewhere);
-    lock_and_map(&mdl, next.pages, page() / 2);
-    unmap_and_unlock(&mdl);
-    assert_int_equal(count_taken(&sources[0]), 0);
-    guarded_free(&next);
-}
-
 /* ---- forked children ---- */
 
 struct forked {
-    ULONG *spliced;
+    ULONG *own;
     ULONG *buffer;
     MDL *mdl[2];
     int to_child[2];
@@ -585,28 +386,28 @@ look_in_child(void *argument)
         read(forked->to_child[0], &byte, 1) != 1) {
         return 1;
     }
-    if (value(&forked->spliced[8]) != 1 || value(&forked->buffer[8]) != 1) {
+    if (value(&forked->own[8]) != 1 || value(&forked->buffer[8]) != 1) {
         return 2;
     }
-    forked->spliced[9] = 50; /* which the parent must not see */
+    forked->own[9] = 50; /* which the parent must not see */
     forked->buffer[9] = 50;
     if (host_linux_create(&own) != STATUS_SUCCESS) {
         return 3;
     }
-    mdl = (MDL){.StartVa = (uintptr_t)forked->spliced, .ByteCount = (ULONG)page()};
+    mdl = (MDL){.StartVa = (uintptr_t)forked->own, .ByteCount = (ULONG)page()};
     if (own.Table->LockPages(own.Context, &mdl) != STATUS_SUCCESS ||
         own.Table->MapPages(own.Context, &mdl) != STATUS_SUCCESS) {
         return 4;
     }
     hit(&mdl, 8);
-    if (value(&forked->spliced[8]) != 2) {
-        return 5;
-    }
     own.Table->UnmapPages(own.Context, &mdl);
     own.Table->UnlockPages(own.Context, &mdl);
+    if (value(&forked->own[8]) != 2) {
+        return 5;
+    }
     host_linux_delete(&own);
     ntprof_buffer_free(forked->buffer, page());
-    return munmap(forked->spliced, page()) == 0 ? 0 : 6;
+    return munmap(forked->own, page()) == 0 ? 0 : 6;
 }
 
 static int
@@ -637,21 +438,22 @@ fork__while_locked__child_has_its_own_from_then_on(void **state)
 {
     struct guarded memory = guarded_make(1, MAP_PRIVATE);
     ULONG *const buffer = ntprof_buffer_alloc(page());
-    ULONG *const spliced = (ULONG *)(void *)memory.pages;
+    ULONG *const own = (ULONG *)(void *)memory.pages;
     MDL mdl[2];
-    struct forked forked = {
-        .spliced = spliced, .buffer = buffer, .mdl = {&mdl[0], &mdl[1]}};
+    struct forked forked = {.own = own, .buffer = buffer, .mdl = {&mdl[0], &mdl[1]}};
 
     (void)state;
     assert_int_equal(pipe(forked.to_child), 0);
     assert_int_equal(pipe(forked.to_parent), 0);
-    lock_and_map(&mdl[0], spliced, page() / 4);
+    lock_and_map(&mdl[0], own, page() / 4);
     lock_and_map(&mdl[1], buffer, page() / 4);
     hit(&mdl[0], 8);
     hit(&mdl[1], 8);
+    flush(&mdl[0]);
     assert_int_equal(hit_beside_child(&forked), 0);
-    assert_int_equal(value(&spliced[8]), 2);
-    assert_int_equal(value(&spliced[9]), 0);
+    flush(&mdl[0]);
+    assert_int_equal(value(&own[8]), 2);
+    assert_int_equal(value(&own[9]), 0);
     assert_int_equal(value(&buffer[8]), 2);
     assert_int_equal(value(&buffer[9]), 0);
     unmap_and_unlock(&mdl[0]);
@@ -668,18 +470,12 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        source_test(lock__neighbours_each_by_its_own__live_and_all_given_back),
-        source_test(lock__pages_and_parts_of_pages__pages_live_the_rest_moved),
-        source_test(lock__pages_cannot_be_put_there__differences_and_exact),
-        source_test(lock__mremap_refused__differences_and_exact),
+        source_test(lock__own_memory__differences_in_pages_of_the_source),
+        source_test(lock__buffer_cannot_be_changed__differences_and_exact),
         source_test(lock__source_has_no_memory__refused_and_untouched),
         source_test(unlock__caller_unmapped_it__pages_serve_again),
-        source_test(unlock__caller_moved_it__pages_serve_nobody_else_until_unmapped),
-        source_test(unlock__no_descriptor_left__page_serves_nobody_else),
         source_test(lock__two_sources_one_buffer__exact_in_any_order),
-        source_test(use_pages__source_goes_while_another_has_its_range__that_goes_on),
         source_test(buffer__locked_by_sessions_in_turn__live_in_each_ones_pages),
-        source_test(buffer__part_moved_away_and_freed__that_page_serves_nobody_else),
         source_test(fork__while_locked__child_has_its_own_from_then_on),
     };
 

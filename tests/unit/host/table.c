@@ -59,18 +59,23 @@ limits__pages_on_both_sides__only_the_lower_can_be_mapped(void **state)
 static void
 limits__stack_and_text__below(void **state)
 {
+    FILE *const maps = fopen("/proc/self/maps", "re");
+    char line[5000];
     int local;
-    struct host_maps maps;
 
     (void)state;
     assert_true((uintptr_t)&local <= host.Table->HighestUserAddress);
-    assert_int_equal(host_maps_read(&maps), 0);
-    for (size_t i = 0; i < maps.count; i++) {
+    assert_non_null(maps);
+    while (fgets(line, sizeof(line), maps) != NULL) {
+        unsigned long long start;
+        unsigned long long end;
+
+        assert_int_equal(sscanf(line, "%llx-%llx", &start, &end), 2);
         /* But the vsyscall page of x86-64, which is the kernel's. */
-        assert_true(maps.list[i].last <= host.Table->HighestUserAddress ||
-                    maps.list[i].start >= host.Table->SystemRangeStart);
+        assert_true(end - 1 <= host.Table->HighestUserAddress ||
+                    start >= host.Table->SystemRangeStart);
     }
-    host_maps_finish(&maps);
+    fclose(maps);
 }
 
 static void

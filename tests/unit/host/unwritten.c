@@ -173,7 +173,7 @@ unmap__one_of_two_locks_gone__each_tells_its_own(void **state)
 }
 
 static void
-unmap__whole_pages_and_parts__parts_that_are_gone_alone(void **state)
+unmap__first_page_protected__only_its_counts_unwritten(void **state)
 {
     struct guarded memory = guarded_make(4, MAP_PRIVATE);
     ULONG *counters = (ULONG *)(void *)memory.pages + 1;
@@ -222,7 +222,7 @@ main(void)
         host_test(unmap__memory_that_takes_no_counts__told_as_unwritten),
         host_test(unmap__protection_gone_in_time__all_is_added_once),
         host_test(unmap__one_of_two_locks_gone__each_tells_its_own),
-        host_test(unmap__whole_pages_and_parts__parts_that_are_gone_alone),
+        host_test(unmap__first_page_protected__only_its_counts_unwritten),
         host_test(unmap__usual_memory__nothing_unwritten),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host/linux/held.c - pages of the caller that differences are added to.
+ * host/linux/pinned.c - pages of the caller that differences are added to.
  *
  * They are locked in memory, as NT locks a buffer. That also marks them: memory that
  * the caller maps at the same address later is not locked, so the kernel tells it from
@@ -18,7 +18,7 @@
  * gone.
  *
  * Locks do not nest in Linux, so pages are counted here. Invariant, with the mutex of
- * arena.c held: the tree has exactly the pages that pieces of differences lie in, with
+ * buffer.c held: the tree has exactly the pages that pieces of differences lie in, with
  * their number.
  */
 #include "host/linux/linuxp.h"
@@ -35,34 +35,34 @@
 
 enum { LOCK_TRIES = 4 };
 
-struct held_page {
+struct pinned_page {
     uintptr_t address; /* the key */
     size_t pieces;
     uint64_t since; /* number of the hold that first found this memory here */
     bool ours;      /* not locked by the caller before */
-    bool told;      /* the kernel says that it is locked */
+    bool known;     /* the kernel says that it is locked */
 };
 
-static void *held_pages; /* of tsearch */
-static size_t held_count;
+static void *pinned_pages; /* of tsearch */
+static size_t pinned_count;
 
 static bool cold_is_known;
 
 static int
 page_compare(const void *left, const void *right)
 {
-    const uintptr_t a = ((const struct held_page *)left)->address;
-    const uintptr_t b = ((const struct held_page *)right)->address;
+    const uintptr_t a = ((const struct pinned_page *)left)->address;
+    const uintptr_t b = ((const struct pinned_page *)right)->address;
 
     return (a > b) - (a < b);
 }
 
-static struct held_page *
+static struct pinned_page *
 page_find(uintptr_t address)
 {
-    const struct held_page key = {.address = address};
-    struct held_page **const node =
-        held_count > 0 ? tfind(&key, &held_pages, page_compare) : NULL;
+    const struct pinned_page key = {.address = address};
+    struct pinned_page **const node =
+        pinned_count > 0 ? tfind(&key, &pinned_pages, page_compare) : NULL;
 
     return node != NULL ? *node : NULL;
 }
@@ -96,10 +96,10 @@ page_is_locked(uintptr_t address)
 static int
 page_add(uintptr_t address, uint64_t number)
 {
-    struct held_page *page = page_find(address);
+    struct pinned_page *page = page_find(address);
 
     if (page != NULL) {
-        if (page->told && !page_is_locked(address)) {
+        if (page->known && !page_is_locked(address)) {
             page->since = number; /* other memory by now, which nobody has locked */
             page->ours = true;
         }
@@ -110,15 +110,15 @@ page_add(uintptr_t address, uint64_t number)
     if (page == NULL) {
         return -ENOMEM;
     }
-    *page = (struct held_page){.address = address,
-                               .pieces = 1,
-                               .since = number,
-                               .ours = !page_is_locked(address)};
-    if (tsearch(page, &held_pages, page_compare) == NULL) {
+    *page = (struct pinned_page){.address = address,
+                                 .pieces = 1,
+                                 .since = number,
+                                 .ours = !page_is_locked(address)};
+    if (tsearch(page, &pinned_pages, page_compare) == NULL) {
         free(page);
         return -ENOMEM;
     }
-    held_count++;
+    pinned_count++;
     return 0;
 }
 
@@ -126,16 +126,16 @@ page_add(uintptr_t address, uint64_t number)
 static bool
 page_remove(uintptr_t address)
 {
-    struct held_page *page = page_find(address);
+    struct pinned_page *page = page_find(address);
     bool ours;
 
     if (--page->pieces > 0) {
         return false;
     }
     ours = page->ours;
-    tdelete(page, &held_pages, page_compare);
+    tdelete(page, &pinned_pages, page_compare);
     free(page);
-    held_count--;
+    pinned_count--;
     return ours;
 }
 
@@ -189,7 +189,7 @@ pages_lock(uintptr_t first, uintptr_t behind)
 }
 
 int
-host_hold(uintptr_t start, size_t bytes, uint64_t number)
+host_pin(uintptr_t start, size_t bytes, uint64_t number)
 {
     const size_t page_bytes = host_page_bytes();
     const uintptr_t first = page_of(start);
@@ -210,38 +210,22 @@ host_hold(uintptr_t start, size_t bytes, uint64_t number)
         return error;
     }
     for (page = first; page != behind; page += page_bytes) {
-        page_find(page)->told = page_is_locked(page);
+        page_find(page)->known = page_is_locked(page);
     }
     return 0;
 }
 
 void
-host_unhold(uintptr_t start, size_t bytes)
+host_unpin(uintptr_t start, size_t bytes)
 {
     pages_remove(page_of(start), page_of(start + (bytes - 1)) + host_page_bytes());
 }
 
 bool
-host_is_held(uintptr_t address, uint64_t number)
+host_is_pinned(uintptr_t address, uint64_t number)
 {
-    const struct held_page *const page = page_find(page_of(address));
+    const struct pinned_page *const page = page_find(page_of(address));
 
     return page != NULL && page->since <= number &&
-           (!page->told || page_is_locked(page->address));
-}
-
-size_t
-host_held_run(uintptr_t start, size_t bytes, bool *held)
-{
-    const size_t page_bytes = host_page_bytes();
-    size_t run_bytes = page_bytes;
-
-    *held = page_find(start) != NULL;
-    if (held_count == 0) {
-        return bytes;
-    }
-    while (run_bytes < bytes && (page_find(start + run_bytes) != NULL) == *held) {
-        run_bytes += page_bytes;
-    }
-    return run_bytes;
+           (!page->known || page_is_locked(page->address));
 }

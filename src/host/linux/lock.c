@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host/linux/lock.c - locks and maps counter buffers: the MDL functions of the host
+ * table.
+ *
+ * There are two kinds of buffer. One that lies within a buffer of ntprof_buffer_alloc is
+ * live: counting goes to its own pages (buffer.c). Any other memory is brought up to date
+ * by differences: its counters begin at 0 in memory of ours, or of the session's page
+ * source (linux.h), and are moved to the caller's by atomic additions at each flush. No
+ * page of the caller is moved or replaced.
+ *
+ * All of it is resident from lock to unlock, and charged against RLIMIT_MEMLOCK: the
+ * caller's pages (pinned.c) and our counters (locked.c). Live buffers are not: they are
+ * sparse.
+ *
+ * Invariant: with the lock mapped, the counter of caller's address A is at
+ * MappedSystemVa + (A - StartVa), and each hit is in exactly one place: there, or in the
+ * caller's memory.
+ *
+ * A caller should keep its buffer until it has stopped. If it does not, counts stay with
+ * us while the memory is gone, is another by now or cannot be written, and those that are
+ * left at unmap are reported: MDL.Unwritten. A caller that puts other memory there just
+ * while a flush looks races with itself.
+ */
+#include "host/linux/linuxp.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+enum { COUNTER_BYTES = 4 };
+
+struct host_lock {
+    uint64_t number;            /* ascending, in the order of locking */
+    struct host_buffer *buffer; /* that is counted in; NULL: differences */
+    uintptr_t start;
+    size_t bytes;                          /* pinned: 0 if it is live or empty */
+    const struct host_page_source *source; /* of supplied */
+    void *supplied;                        /* counters of the source, or NULL */
+    struct host_counters shadow;           /* else ours */
+    void *counters;                        /* where MapPages finds them */
+    ULONG none; /* an address for no counters: a mapped one is not NULL */
+};
+
+static int
+lock_live(struct host_lock *lock, struct host_buffer *buffer, uintptr_t start)
+{
+    const int error = host_buffer_lock(buffer, lock->source);
+
+    if (error == 0) {
+        lock->buffer = buffer;
+        lock->counters = host_buffer_counters(buffer, start);
+    }
+    return error;
+}
+
+/* Our counters, with all that can fail: the status of a limit is that of locking. */
+static int
+lock_make_counters(struct host_lock *lock, size_t bytes)
+{
+    int error;
+
+    if (lock->source != NULL) {
+        error = lock->source->take(lock->source->context, bytes, &lock->supplied);
+        lock->counters = lock->supplied;
+    } else {
+        error = host_counters_make(&lock->shadow, bytes);
+        lock->counters = lock->shadow.memory;
+    }
+    return error;
+}
+
+/* Memory that is not there now, or cannot be written, is refused; later, a fault only
+ * loses counts. */
+static int
+lock_differences(struct host_lock *lock, uintptr_t start, size_t bytes)
+{
+    int error = host_words_touch(start, start + (bytes - 1));
+
+    if (error == 0) {
+        error = host_pin(start, bytes, lock->number);
+    }
+    if (error != 0) {
+        return error;
+    }
+    lock->start = start;
+    lock->bytes = bytes;
+    return lock_make_counters(lock, bytes);
+}
+
+/* Fills an empty lock. No bytes are nothing, wherever they are. */
+static int
+lock_fill(struct host_lock *lock, uintptr_t start, size_t bytes)
+{
+    struct host_buffer *buffer;
+
+    if (bytes == 0) {
+        lock->counters = &lock->none;
+        return 0;
+    }
+    buffer = host_buffer_find(start, bytes);
+    if (buffer != NULL) {
+        const int error = lock_live(lock, buffer, start);
+
+        /* Another session counts in it, or there is no mapping left for it. */
+        if (error == 0 || error == -EAGAIN) {
+            return error;
+        }
+    }
+    return lock_differences(lock, start, bytes);
+}
+
+static void
+lock_delete(struct host_lock *lock)
+{
+    if (lock->buffer != NULL) {
+        host_buffer_unlock(lock->buffer);
+    }
+    if (lock->supplied != NULL) {
+        lock->source->give(lock->source->context, lock->supplied, lock->bytes);
+    }
+    host_counters_finish(&lock->shadow);
+    if (lock->bytes != 0) {
+        host_unpin(lock->start, lock->bytes);
+    }
+    free(lock);
+}
+
+static bool
+is_lockable(const MDL *Mdl)
+{
+    return Mdl->StartVa <= UINTPTR_MAX &&
+           Mdl->ByteCount <= UINTPTR_MAX - (uintptr_t)Mdl->StartVa;
+}
+
+NTSTATUS
+host_lock_pages(void *Context, MDL *Mdl)
+{
+    static uint64_t locks;
+    struct host_linux *const host = Context;
+    struct host_lock *lock;
+    int error;
+
+    if (Mdl->ByteCount > 0 && Mdl->StartVa % COUNTER_BYTES != 0) {
+        return STATUS_DATATYPE_MISALIGNMENT;
+    }
+    if (Mdl->ByteCount > 0 && !is_lockable(Mdl)) {
+        return STATUS_ACCESS_VIOLATION;
+    }
+    lock = malloc(sizeof(*lock));
+    if (lock == NULL) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    *lock = (struct host_lock){
+        .source = host->pages.take != NULL ? &host->pages : NULL,
+    };
+
+    host_memory_enter();
+    lock->number = ++locks;
+    error = lock_fill(lock, (uintptr_t)Mdl->StartVa, Mdl->ByteCount);
+    if (error != 0) {
+        lock_delete(lock);
+    }
+    host_memory_leave();
+    if (error != 0) {
+        return host_refuse(Context, HOST_REFUSED_LOCK, Mdl->StartVa, error,
+                           host_status(error));
+    }
+    Mdl->HostContext = lock;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS
+host_map_pages(void *Context, MDL *Mdl)
+{
+    const struct host_lock *lock = Mdl->HostContext;
+
+    (void)Context;
+    assert(lock->counters != NULL);
+    Mdl->MappedSystemVa = lock->counters;
+    Mdl->Live = lock->bytes == 0;
+    return STATUS_SUCCESS;
+}
+
+/*
+ * Moves what was counted since the last time, of one page at most. The exchange takes
+ * each hit exactly once while others count. A fault means that the caller protects its
+ * memory, or took it away just now: what was not added waits for the next time.
+ */
+static void
+page_flush(uint64_t number, uintptr_t start, ULONG *shadow, size_t counters)
+{
+    bool pinned = false;
+
+    for (size_t i = 0; i < counters; i++) {
+        ULONG rest;
+
+        if (__atomic_load_n(&shadow[i], __ATOMIC_RELAXED) == 0) {
+            continue;
+        }
+        if (!pinned && !host_is_pinned(start, number)) {
+            return;
+        }
+        pinned = true;
+        rest = host_word_add(start + i * COUNTER_BYTES,
+                             __atomic_exchange_n(&shadow[i], 0, __ATOMIC_RELAXED));
+        if (rest != 0) {
+            (void)__atomic_fetch_add(&shadow[i], rest, __ATOMIC_RELAXED);
+            return; /* of the same page: the others would fare the same */
+        }
+    }
+}
+
+void
+host_flush_pages(void *Context, MDL *Mdl)
+{
+    const struct host_lock *lock = Mdl->HostContext;
+    const uintptr_t page_mask = host_page_bytes() - 1;
+    const size_t counters = lock->bytes / COUNTER_BYTES;
+    ULONG *const shadow = Mdl->MappedSystemVa;
+
+    (void)Context;
+    if (shadow == NULL || counters == 0) {
+        return;
+    }
+    host_memory_enter();
+    for (size_t i = 0; i < counters;) {
+        const uintptr_t start = lock->start + i * COUNTER_BYTES;
+        const size_t rest = ((start | page_mask) + 1 - start) / COUNTER_BYTES;
+        const size_t count = rest < counters - i ? rest : counters - i;
+
+        page_flush(lock->number, start, shadow + i, count);
+        i += count;
+    }
+    host_memory_leave();
+}
+
+void
+host_unmap_pages(void *Context, MDL *Mdl)
+{
+    const struct host_lock *const lock = Mdl->HostContext;
+    const ULONG *const shadow = Mdl->MappedSystemVa;
+
+    Mdl->Unwritten = 0;
+    host_flush_pages(Context, Mdl);
+    for (size_t i = 0; shadow != NULL && i < lock->bytes / COUNTER_BYTES; i++) {
+        Mdl->Unwritten += shadow[i];
+    }
+    Mdl->MappedSystemVa = NULL;
+}
+
+void
+host_unlock_pages(void *Context, MDL *Mdl)
+{
+    if (Mdl->MappedSystemVa != NULL) {
+        host_unmap_pages(Context, Mdl);
+    }
+    host_memory_enter();
+    lock_delete(Mdl->HostContext);
+    host_memory_leave();
+    Mdl->HostContext = NULL;
+}
