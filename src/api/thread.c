@@ -11,9 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Between two times; the header of NtStartProfile states what comes of it and of
- * deliveries. */
-/* Between two flushes of buffers at least, and from one to the next delivery at most. */
+/* Milliseconds from a flush of buffers to the next at least, and to the next delivery at
+ * most: the header of NtStartProfile promises 150. */
 enum { FLUSH_MS = 100, FRESH_MS = 140 };
 
 static uint64_t

@@ -37,7 +37,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { COPY_BYTES = 16384 };
+enum { COPY_BYTES = 4096 }; /* a page, or a part of one */
 
 struct host_buffer {
     uintptr_t start; /* whole pages */
@@ -198,47 +198,52 @@ are_zero(const unsigned char *bytes, size_t count)
     return bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0;
 }
 
-/* Copies what buffers have into new, zeroed pages; those that would stay zero are not
- * touched. The kernel copies: the caller may have unmapped its memory. */
+/*
+ * Copies the buffer into new, zeroed pages; those that would stay zero are not touched.
+ * Anonymous pages that nobody has used yet would be made by reading them. The kernel
+ * copies, since the caller may have unmapped its memory, which it should not.
+ */
 static int
-pages_copy(char *to, uintptr_t from, size_t bytes)
+buffer_copy(const struct host_buffer *buffer, char *to)
 {
     unsigned char piece[COPY_BYTES];
 
-    for (size_t at = 0; at < bytes;) {
-        const size_t rest_bytes = bytes - at;
-        const size_t piece_bytes = rest_bytes < COPY_BYTES ? rest_bytes : COPY_BYTES;
-        const int error = host_copy_from(piece, from + at, piece_bytes);
+    for (size_t at = 0; at < buffer->bytes; at += COPY_BYTES) {
+        int error;
 
+        if (buffer->source == NULL) {
+            at = host_used_next(buffer->start, buffer->bytes, at);
+        }
+        if (at == buffer->bytes) {
+            return 0;
+        }
+        error = host_copy_from(piece, buffer->start + at, COPY_BYTES);
         if (error != 0) {
             return error;
         }
-        if (!are_zero(piece, piece_bytes)) {
-            memcpy(to + at, piece, piece_bytes);
+        if (!are_zero(piece, COPY_BYTES)) {
+            memcpy(to + at, piece, COPY_BYTES);
         }
-        at += piece_bytes;
     }
     return 0;
 }
 
-/* Anonymous pages that nobody has used yet would be made by reading them. */
+/* Puts new pages with the same contents in the place of the buffer's. On failure they
+ * are unmapped. Nobody counts in the buffer; a reader sees one or the other. */
 static int
-buffer_copy(const struct host_buffer *buffer, char *to)
+buffer_replace(const struct host_buffer *buffer, char *pages)
 {
-    size_t at = 0;
+    int error = buffer_copy(buffer, pages);
 
-    if (buffer->source != NULL) {
-        return pages_copy(to, buffer->start, buffer->bytes);
+    if (error == 0 &&
+        mremap(pages, buffer->bytes, buffer->bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+               (void *)buffer->start) == MAP_FAILED) {
+        error = -errno;
     }
-    while ((at = host_used_next(buffer->start, buffer->bytes, at)) < buffer->bytes) {
-        const int error = pages_copy(to + at, buffer->start + at, host_page_bytes());
-
-        if (error != 0) {
-            return error;
-        }
-        at += host_page_bytes();
+    if (error != 0) {
+        munmap(pages, buffer->bytes);
     }
-    return 0;
+    return error;
 }
 
 /* Another mapping of the pages that a buffer is to have. */
@@ -260,30 +265,10 @@ pages_for(const struct host_page_source *source, char *supplied, size_t bytes,
 
 /* ---- sources ---- */
 
-/*
- * Other pages with the same contents take the place of the buffer's. Nobody counts in
- * it; a reader sees one or the other.
- */
-static int
-buffer_change(struct host_buffer *buffer, const struct host_page_source *source,
-              char *supplied)
+/* Gives back what the buffer counted in. */
+static void
+buffer_drop_pages(struct host_buffer *buffer)
 {
-    char *pages;
-    int error = pages_for(source, supplied, buffer->bytes, &pages);
-
-    if (error != 0) {
-        return error;
-    }
-    error = buffer_copy(buffer, pages);
-    if (error == 0 &&
-        mremap(pages, buffer->bytes, buffer->bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-               (void *)buffer->start) == MAP_FAILED) {
-        error = -errno;
-    }
-    if (error != 0) {
-        munmap(pages, buffer->bytes);
-        return error;
-    }
     if (buffer->alias != NULL) {
         munmap(buffer->alias, buffer->bytes);
         buffer->alias = NULL;
@@ -291,9 +276,24 @@ buffer_change(struct host_buffer *buffer, const struct host_page_source *source,
     if (buffer->source != NULL) {
         buffer->source->give(buffer->source->context, buffer->supplied, buffer->bytes);
     }
-    buffer->source = source;
-    buffer->supplied = supplied;
-    return 0;
+}
+
+static int
+buffer_change(struct host_buffer *buffer, const struct host_page_source *source,
+              char *supplied)
+{
+    char *pages;
+    int error = pages_for(source, supplied, buffer->bytes, &pages);
+
+    if (error == 0) {
+        error = buffer_replace(buffer, pages);
+    }
+    if (error == 0) {
+        buffer_drop_pages(buffer);
+        buffer->source = source;
+        buffer->supplied = supplied;
+    }
+    return error;
 }
 
 static int
@@ -345,12 +345,7 @@ host_buffer_counters(const struct host_buffer *buffer, uintptr_t address)
 static void
 buffer_delete(struct host_buffer *buffer)
 {
-    if (buffer->alias != NULL) {
-        munmap(buffer->alias, buffer->bytes);
-    }
-    if (buffer->source != NULL) {
-        buffer->source->give(buffer->source->context, buffer->supplied, buffer->bytes);
-    }
+    buffer_drop_pages(buffer);
     free(buffer);
 }
 
@@ -394,13 +389,10 @@ leave_in_child(void)
 {
     for (struct host_buffer *buffer = buffer_at(0); buffer != NULL;
          buffer = buffer_at(buffer->start + buffer->bytes)) {
-        char *pages;
+        char *const pages = buffer->source != NULL ? pages_map(buffer->bytes) : NULL;
 
-        if (buffer->source != NULL && (pages = pages_map(buffer->bytes)) != NULL &&
-            (buffer_copy(buffer, pages) != 0 ||
-             mremap(pages, buffer->bytes, buffer->bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-                    (void *)buffer->start) == MAP_FAILED)) {
-            munmap(pages, buffer->bytes);
+        if (pages != NULL) {
+            (void)buffer_replace(buffer, pages);
         }
         buffer->source = NULL;
         buffer->supplied = NULL;

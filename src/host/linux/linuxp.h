@@ -34,13 +34,10 @@ NTSTATUS host_refuse(void *Context, int what, ULONG64 subject, int error,
 /* host_is_shortage - of descriptors or memory: another time it may do. */
 bool host_is_shortage(int error);
 
-/* word.c - aligned 32-bit words of the caller, touched atomically; a fault is -EFAULT.
- */
+/* word.c - aligned 32-bit words of the caller, changed atomically; a fault is -EFAULT. */
 
-/* host_word_touch - write the word with its own value, as one atomic operation. */
-int host_word_touch(uintptr_t address);
-
-/* host_words_touch - the word at first, and one in every further page up to last. */
+/* host_words_touch - write the word at first, and one in every further page up to last,
+ * with its own value. */
 int host_words_touch(uintptr_t first, uintptr_t last);
 
 /* host_word_add - add to the word, modulo 2^32; no other writer's change is lost.

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/queue.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,14 +25,13 @@
 enum { MOST_UNITS = 64, SIZES = 6 };
 
 struct host_slab {
-    struct host_slab *previous;
-    struct host_slab *next;
+    LIST_ENTRY(host_slab) links;
     char *page;
     unsigned int size; /* index: a unit is a page / (MOST_UNITS >> size) */
     uint64_t taken;    /* bit n: unit n */
 };
 
-static struct host_slab *slabs_with_room[SIZES];
+static LIST_HEAD(, host_slab) slabs_with_room[SIZES];
 
 int
 host_memory_lock(uintptr_t start, size_t bytes)
@@ -84,32 +84,6 @@ slab_all(const struct host_slab *slab)
     return ~UINT64_C(0) >> (MOST_UNITS - slab_units(slab));
 }
 
-static void
-slab_list(struct host_slab *slab)
-{
-    struct host_slab **const first = &slabs_with_room[slab->size];
-
-    slab->previous = NULL;
-    slab->next = *first;
-    if (slab->next != NULL) {
-        slab->next->previous = slab;
-    }
-    *first = slab;
-}
-
-static void
-slab_unlist(struct host_slab *slab)
-{
-    if (slab->next != NULL) {
-        slab->next->previous = slab->previous;
-    }
-    if (slab->previous != NULL) {
-        slab->previous->next = slab->next;
-    } else {
-        slabs_with_room[slab->size] = slab->next;
-    }
-}
-
 static int
 slab_create(unsigned int size)
 {
@@ -125,14 +99,14 @@ slab_create(unsigned int size)
         free(slab);
         return error;
     }
-    slab_list(slab);
+    LIST_INSERT_HEAD(&slabs_with_room[slab->size], slab, links);
     return 0;
 }
 
 static void
 slab_delete(struct host_slab *slab)
 {
-    slab_unlist(slab);
+    LIST_REMOVE(slab, links);
     munmap(slab->page, host_page_bytes());
     free(slab);
 }
@@ -145,7 +119,7 @@ slab_take(struct host_slab *slab)
 
     slab->taken |= UINT64_C(1) << unit;
     if (slab->taken == slab_all(slab)) {
-        slab_unlist(slab);
+        LIST_REMOVE(slab, links);
     }
     return slab->page + (size_t)unit * slab_unit_bytes(slab);
 }
@@ -156,7 +130,7 @@ slab_give_back(struct host_slab *slab, const char *memory)
     const size_t unit = (size_t)(memory - slab->page) / slab_unit_bytes(slab);
 
     if (slab->taken == slab_all(slab)) {
-        slab_list(slab);
+        LIST_INSERT_HEAD(&slabs_with_room[slab->size], slab, links);
     }
     slab->taken &= ~(UINT64_C(1) << unit);
     if (slab->taken == 0) {
@@ -179,12 +153,12 @@ size_for(size_t bytes)
 static int
 counters_from_slab(struct host_counters *counters, unsigned int size)
 {
-    const int error = slabs_with_room[size] == NULL ? slab_create(size) : 0;
+    const int error = LIST_EMPTY(&slabs_with_room[size]) ? slab_create(size) : 0;
 
     if (error != 0) {
         return error;
     }
-    counters->slab = slabs_with_room[size];
+    counters->slab = LIST_FIRST(&slabs_with_room[size]);
     counters->memory = slab_take(counters->slab);
     memset(counters->memory, 0, counters->bytes);
     return 0;

@@ -3,23 +3,19 @@
  * host/linux/pinned.c - pages of the caller that differences are added to.
  *
  * They are locked in memory, as NT locks a buffer. That also marks them: memory that
- * the caller maps at the same address later is not locked, so the kernel tells it from
- * what was there at the start, and no count ever goes into it. The question is
- * MADV_COLD, which does nothing to locked memory but to fail with EINVAL.
+ * the caller maps at the same address later is not locked, so it is detected and no
+ * count ever goes into it. MADV_COLD tells: on locked memory it only fails with EINVAL.
  *
- * Nothing can be told where the kernel does not know MADV_COLD (before 5.4), does not
- * lock such memory (of devices), or where the caller locks all that it maps (mlockall):
- * there, the address is all that is known. A caller that unlocks its pages takes them
- * away as if it had unmapped them. What it moves with mremap stays locked at its new
- * place.
+ * Replaced memory is not detected where the kernel does not know MADV_COLD (before 5.4)
+ * or does not lock such memory (of devices), nor where the caller locks all that it maps
+ * (mlockall). Pages that the caller unlocks count as unmapped. What it moves with mremap
+ * stays locked at its new place.
  *
- * A hold that comes later locks what is there then. So a page knows which hold found
- * memory that had taken the place of other memory: to the holds before that one, it is
- * gone.
+ * A later pin locks what is there then. So a page knows which pin first found the memory
+ * that is there now: for earlier pins it is gone.
  *
- * Locks do not nest in Linux, so pages are counted here. Invariant, with the mutex of
- * buffer.c held: the tree has exactly the pages that pieces of differences lie in, with
- * their number.
+ * mlock does not nest, so pins are counted for each page. Invariant, with the mutex of
+ * buffer.c held: the tree has exactly the pinned pages.
  */
 #include "host/linux/linuxp.h"
 
@@ -37,8 +33,8 @@ enum { LOCK_TRIES = 4 };
 
 struct pinned_page {
     uintptr_t address; /* the key */
-    size_t pieces;
-    uint64_t since; /* number of the hold that first found this memory here */
+    size_t pins;
+    uint64_t since; /* of the lock that first found this memory here */
     bool ours;      /* not locked by the caller before */
     bool known;     /* the kernel says that it is locked */
 };
@@ -81,7 +77,7 @@ cold_try(void)
     }
 }
 
-/* Is it told that the page is locked? */
+/* Does the kernel say that the page is locked? */
 static bool
 page_is_locked(uintptr_t address)
 {
@@ -103,7 +99,7 @@ page_add(uintptr_t address, uint64_t number)
             page->since = number; /* other memory by now, which nobody has locked */
             page->ours = true;
         }
-        page->pieces++;
+        page->pins++;
         return 0;
     }
     page = malloc(sizeof(*page));
@@ -111,7 +107,7 @@ page_add(uintptr_t address, uint64_t number)
         return -ENOMEM;
     }
     *page = (struct pinned_page){.address = address,
-                                 .pieces = 1,
+                                 .pins = 1,
                                  .since = number,
                                  .ours = !page_is_locked(address)};
     if (tsearch(page, &pinned_pages, page_compare) == NULL) {
@@ -122,14 +118,14 @@ page_add(uintptr_t address, uint64_t number)
     return 0;
 }
 
-/* One piece less; true if the lock of the page is to be undone. */
+/* One pin less; true if the lock of the page is to be undone. */
 static bool
 page_remove(uintptr_t address)
 {
     struct pinned_page *page = page_find(address);
     bool ours;
 
-    if (--page->pieces > 0) {
+    if (--page->pins > 0) {
         return false;
     }
     ours = page->ours;
@@ -166,22 +162,16 @@ page_of(uintptr_t address)
     return address & ~(uintptr_t)(host_page_bytes() - 1);
 }
 
-/*
- * The kernel does not say whether there was no memory or no more may be locked. What is
- * there after a failure may have been away before it, if another thread maps and unmaps
- * it.
- */
+/* The kernel does not say whether there was no memory or no more may be locked. Memory
+ * that another thread maps and unmaps may be back after the failure: it is tried again. */
 static int
 pages_lock(uintptr_t first, uintptr_t behind)
 {
-    int error = 0;
+    int error = -EAGAIN;
 
-    for (int i = 0; i < LOCK_TRIES; i++) {
+    for (int i = 0; i < LOCK_TRIES && error != 0; i++) {
         error = host_memory_lock(first, behind - first);
-        if (error == 0) {
-            return 0;
-        }
-        if (host_words_touch(first, behind - 1) != 0) {
+        if (error != 0 && host_words_touch(first, behind - 1) != 0) {
             return -EFAULT;
         }
     }

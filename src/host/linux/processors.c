@@ -20,6 +20,7 @@
 
 enum {
     GROUP_PROCESSORS = 64,
+    WORD_BITS = 8 * sizeof(long),
     FRESH_MS = 100,
     TEXT_BYTES = 8192,
     /* What a USHORT of groups can name. */
@@ -124,33 +125,17 @@ host_processors_parse(const char *text, struct host_processors *processors)
 static int
 processors_from_affinity(struct host_processors *processors)
 {
+    /* The kernel wants room for all processors that it was built for. */
     static const size_t most_bytes = PROCESSOR_COUNT_MAX / 8;
     struct host_processors found = {0};
-    unsigned char *mask = NULL;
-    long got = -1;
+    unsigned long *const mask = calloc(1, most_bytes);
+    const long got =
+        mask == NULL ? 0 : syscall(SYS_sched_getaffinity, 0, most_bytes, mask);
 
-    /* The kernel wants room for all processors that it was built for. */
-    for (size_t bytes = 128; got < 0 && bytes <= most_bytes; bytes *= 2) {
-        free(mask);
-        mask = calloc(1, bytes);
-        got = mask == NULL ? 0 : syscall(SYS_sched_getaffinity, 0, bytes, mask);
-        if (got < 0 && errno != EINVAL) {
+    for (long number = 0; number < got * 8; number++) {
+        if ((mask[number / WORD_BITS] >> number % WORD_BITS & 1) != 0 &&
+            processors_include(&found, (unsigned long)number) != 0) {
             break;
-        }
-    }
-    for (long byte = 0; byte < got; byte++) {
-        for (unsigned int bit = 0; bit < 8; bit++) {
-            /* Words of the mask are long; bytes of it follow so on little-endian alone.
-             */
-            const unsigned long word_byte =
-                __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-                    ? (unsigned long)byte
-                    : (unsigned long)byte ^ (sizeof(long) - 1);
-
-            if ((mask[byte] >> bit & 1) != 0 &&
-                processors_include(&found, word_byte * 8 + bit) != 0) {
-                break;
-            }
         }
     }
     free(mask);

@@ -33,19 +33,13 @@ word_operate(uintptr_t address, unsigned int operation, uint32_t argument)
 }
 
 int
-host_word_touch(uintptr_t address)
-{
-    return word_operate(address, FUTEX_OP_OR, 0);
-}
-
-int
 host_words_touch(uintptr_t first, uintptr_t last)
 {
     const uintptr_t page_mask = host_page_bytes() - 1;
     uintptr_t address = first & ~(uintptr_t)(WORD_BYTES - 1);
 
     for (;;) {
-        const int error = host_word_touch(address);
+        const int error = word_operate(address, FUTEX_OP_OR, 0);
 
         if (error != 0 || (address | page_mask) >= last) {
             return error;
