@@ -8,7 +8,7 @@
  *
  *   HOW      "none"; "event": a bare event of the kernel's, of which nobody is told;
  *            else the back end that counts each call
- *   MEMORY   "pages": the counters are whole pages; "small": four of them in a page
+ *   MEMORY   "shared": counters of ntprof_buffer_alloc; "own": four in a page of ours
  *   CALLS    cost: rounded up to whole batches
  *
  * The function is at 0x10000000, so that others can set a breakpoint on it: `perf
@@ -48,7 +48,7 @@ struct breakpoint {
     int event; /* a bare one, or -1 */
     ntprof_session *session;
     ULONG *counters;
-    bool pages;
+    bool shared; /* counters of ntprof_buffer_alloc */
     void (*target)(void);
 };
 
@@ -155,7 +155,7 @@ start_profile(struct breakpoint *breakpoint)
 {
     /* So many bytes of code, of four for each counter, need as many bytes of counters.
      */
-    const ULONG bytes = breakpoint->pages ? (ULONG)sysconf(_SC_PAGESIZE) : 16;
+    const ULONG bytes = breakpoint->shared ? (ULONG)sysconf(_SC_PAGESIZE) : 16;
     KPROFILE_SOURCE source;
     HANDLE profile;
     NTSTATUS status;
@@ -183,11 +183,11 @@ open_session(struct breakpoint *breakpoint, const char *backend)
         return fail_status("cannot open a session", status, breakpoint);
     }
     ntprof_session_use(breakpoint->session);
-    breakpoint->counters = aligned_alloc(bytes, bytes);
+    breakpoint->counters =
+        breakpoint->shared ? ntprof_buffer_alloc(bytes) : calloc(1, bytes);
     if (breakpoint->counters == NULL) {
         return fail("no memory", "for counters");
     }
-    memset(breakpoint->counters, 0, bytes);
     status = start_profile(breakpoint);
     return NT_SUCCESS(status)
                ? 0
@@ -334,17 +334,21 @@ main(int argc, char **argv)
 
     if ((!cost && !delay) || calls == 0) {
         fprintf(stderr, "usage: breakpoint cost none|event|BACKEND CALLS\n"
-                        "       breakpoint delay BACKEND pages|small CALLS\n");
+                        "       breakpoint delay BACKEND shared|own CALLS\n");
         return 2;
     }
     stay_on_one_processor();
     failure = make_target(&breakpoint);
-    breakpoint.pages = cost || strcmp(argv[3], "pages") == 0;
+    breakpoint.shared = cost || strcmp(argv[3], "shared") == 0;
     if (failure == 0) {
         failure = cost ? measure_cost(&breakpoint, argv[2], calls)
                        : measure_delay(&breakpoint, argv[2], calls);
     }
     ntprof_session_close(breakpoint.session);
-    free(breakpoint.counters);
+    if (breakpoint.shared) {
+        ntprof_buffer_free(breakpoint.counters, (size_t)sysconf(_SC_PAGESIZE));
+    } else {
+        free(breakpoint.counters);
+    }
     return failure;
 }

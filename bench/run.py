@@ -49,7 +49,7 @@ MATCHES = (16, 256)
 BREAKPOINT_CALLS = 4000 if QUICK else 20000
 DELAY_CALLS = 5 if QUICK else 40
 # From a hit to the caller's memory at the latest, and 50 for the machine to run our thread.
-DELAYS_MS = {("bpf", "pages"): 0, ("bpf", "small"): 150, ("perf", "pages"): 300, ("perf", "small"): 300}
+DELAYS_MS = {("bpf", "shared"): 0, ("bpf", "own"): 200, ("perf", "shared"): 300, ("perf", "own"): 200}
 SYSTEM_TURNS = 1 if QUICK else 3
 STORM_MS = 80
 PROCESSORS = len(os.sched_getaffinity(0))
@@ -394,10 +394,10 @@ def figure_whole(commands):
 
 
 def figure_delay(commands):
-    say("from the return of a function that was hit to the caller's counter showing it. pages: whole pages")
-    say("of counters; small: four counters within a page.")
+    say("from the return of a function that was hit to the caller's counter showing it. shared: counters")
+    say("of ntprof_buffer_alloc; own: four counters in memory of the caller's own.")
     for hal in usable(commands):
-        for memory in ("pages", "small"):
+        for memory in ("shared", "own"):
             text = commands.folder / "delay.txt"
             commands.run([commands.breakpoint, "delay", hal, memory, str(DELAY_CALLS)], stdout=text)
             delays = [row["ns"] / 1e6 for _, row in read_rows(text)]

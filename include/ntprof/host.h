@@ -81,7 +81,7 @@ typedef struct _HOST_TABLE {
      * somewhere). Lock: the statuses of NtStartProfile. Map:
      * STATUS_INSUFFICIENT_RESOURCES. Flush makes what was counted so far visible to the
      * caller. Unmap and Unlock undo; afterwards the caller's memory holds all counts
-     * but those in Mdl->Unwritten, and is its own again.
+     * but those in Mdl->Unwritten.
      */
     NTSTATUS (*LockPages)(void *Context, MDL *Mdl);
     NTSTATUS (*MapPages)(void *Context, MDL *Mdl);

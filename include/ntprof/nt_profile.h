@@ -180,32 +180,28 @@ NTSTATUS NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBas
  *                                has no such failure; Linux may refuse an event
  *                                (decisions/0003)
  *
- * Whole pages of Buffer that are private memory, and memory of ntprof_buffer_alloc, are
- * live: a hit is there as soon as it is counted. To all else (parts of pages, stacks,
- * files, memory shared already) hits are added at stop, at ntprof_source_get and
- * ntprof_session_flush, and while started at least twice a second by the session's
- * thread, or by ntprof_session_poll.
+ * Memory of ntprof_buffer_alloc is live: a hit is there as soon as it is counted. To any
+ * other memory hits are added at stop, at ntprof_source_get and ntprof_session_flush, and
+ * while started at least every 150 ms by the session's thread, or by
+ * ntprof_session_poll when it is called as it asks. No page of the caller is moved or
+ * replaced. Memory that was unmapped, replaced, unlocked or write-protected meanwhile
+ * takes nothing and nothing faults: its hits wait, and are lost at the stop
+ * (NtStopProfile).
  *
  * Back end perf opens the process's first interrupts of a source here. So that no
  * thread is missed, it waits until those that run, and may be creating others, have run
  * for half a millisecond more, once for all processors; threads that get none meanwhile
  * may make that a few tenths of a second.
  *
- * While started, live pages are the library's. What the caller writes there in the very
- * instant of start or stop is lost. It must not give them to madvise: back ends that
- * count in the interrupt cannot bring a page back that was discarded, and who touches
- * it has SIGBUS. A child forked meanwhile has a copy of its own, as of any private
- * memory. Each buffer may leave its process two mappings more behind it after the stop
- * (of vm.max_map_count), until the caller unmaps it; memory of ntprof_buffer_alloc
- * leaves none. Source: docs/behaviour.md, Start.
+ * Source: docs/behaviour.md, Start.
  */
 NTSTATUS NtStartProfile(HANDLE ProfileHandle);
 
 /*
  * NtStopProfile - stop counting. When it returns no counter changes any more, and every
  * hit that happened before the call is counted. Success also if the caller has taken
- * away memory that is not live, or protects it: what could not be added is in
- * ntprof_source_info.unwritten.
+ * away or protected memory that is not of ntprof_buffer_alloc: what could not be added is
+ * lost, and counted in ntprof_source_info.unwritten.
  *
  * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED  the handle
  * STATUS_PROFILING_NOT_STARTED   not started

@@ -56,8 +56,8 @@ typedef struct ntprof_source_info {
     /* Counts of stopped profiles that their buffers did not take, because the caller
      * had unmapped, replaced or write-protected that memory when they were to be added.
      * The increments of all buffers and these are one for each profile that a hit in
-     * counted matched. Whole pages take part in the counting themselves: what is in
-     * them stays in them. */
+     * counted matched. Memory of ntprof_buffer_alloc is counted into directly and adds
+     * nothing here. */
     uint64_t unwritten;
 } ntprof_source_info;
 
