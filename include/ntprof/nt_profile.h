@@ -180,12 +180,12 @@ NTSTATUS NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBas
  *                                has no such failure; Linux may refuse an event
  *                                (decisions/0003)
  *
- * Memory of ntprof_buffer_alloc is live: a hit is there as soon as it is counted. To any
- * other memory hits are added at stop, at ntprof_source_get and ntprof_session_flush, and
- * while started at least every 150 ms by the session's thread, or by
- * ntprof_session_poll when it is called as it asks. No page of the caller is moved or
- * replaced. Memory that was unmapped, replaced, unlocked or write-protected meanwhile
- * takes nothing and nothing faults: its hits wait, and are lost at the stop
+ * Memory of ntprof_buffer_alloc is live: a hit is there as soon as it is counted. To
+ * any other memory hits are added at stop, at ntprof_source_get and
+ * ntprof_session_flush, and while started at least every 150 ms by the session's
+ * thread, or by ntprof_session_poll when it is called as it asks. No page of the caller
+ * is moved or replaced. Memory that was unmapped, replaced, unlocked or write-protected
+ * meanwhile takes nothing and nothing faults: its hits wait, and are lost at the stop
  * (NtStopProfile).
  *
  * Back end perf opens the process's first interrupts of a source here. So that no
@@ -200,8 +200,8 @@ NTSTATUS NtStartProfile(HANDLE ProfileHandle);
 /*
  * NtStopProfile - stop counting. When it returns no counter changes any more, and every
  * hit that happened before the call is counted. Success also if the caller has taken
- * away or protected memory that is not of ntprof_buffer_alloc: what could not be added is
- * lost, and counted in ntprof_source_info.unwritten.
+ * away or protected memory that is not of ntprof_buffer_alloc: what could not be added
+ * is lost, and counted in ntprof_source_info.unwritten.
  *
  * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED  the handle
  * STATUS_PROFILING_NOT_STARTED   not started

@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Milliseconds from a flush of buffers to the next at least, and to the next delivery at
- * most: the header of NtStartProfile promises 150. */
+/* Milliseconds from a flush of buffers to the next at least, and to the next delivery
+ * at most: the header of NtStartProfile promises 150. */
 enum { FLUSH_MS = 100, FRESH_MS = 140 };
 
 static uint64_t

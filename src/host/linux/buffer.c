@@ -3,14 +3,15 @@
  * host/linux/buffer.c - counter buffers of ntprof_buffer_alloc.
  *
  * Their pages are shared memory, so that a second mapping of them counts into what the
- * caller reads. They are anonymous, and the second mapping, the alias, is made by mremap
- * with an old size of 0. There is no descriptor that the program could close, use up or
- * hand on, nothing is limited by RLIMIT_FSIZE, and pages live exactly as long as somebody
- * maps them: a forked child keeps them after its parent has given them back.
+ * caller reads. They are anonymous, and the second mapping, the alias, is made by
+ * mremap with an old size of 0. There is no descriptor that the program could close,
+ * use up or hand on, nothing is limited by RLIMIT_FSIZE, and pages live exactly as long
+ * as somebody maps them: a forked child keeps them after its parent has given them
+ * back.
  *
  * A session whose back end finds counters nowhere else has a page source. A buffer gets
- * pages of that source, with the same contents, when it is locked and nobody else has it
- * locked. Where two sessions disagree, the later one adds differences (lock.c).
+ * pages of that source, with the same contents, when it is locked and nobody else has
+ * it locked. Where two sessions disagree, the later one adds differences (lock.c).
  *
  * The memory is the library's: the caller gives it back by ntprof_buffer_free only, and
  * neither unmaps nor moves it.
@@ -18,12 +19,12 @@
  * Invariants, with the mutex held:
  * - process.buffers has the buffers by address, none overlapping another, from their
  *   allocation until they are freed.
- * - A buffer exists until it is freed and has no locks; its alias and its source's pages
- *   stay as long as it has locks, so a lock may hand out pointers into them.
+ * - A buffer exists until it is freed and has no locks; its alias and its source's
+ * pages stay as long as it has locks, so a lock may hand out pointers into them.
  *
  * fork: the mutex is held over it, so the child finds its copy of all this in order.
- * Buffers stay shared with the child, unless a source has their pages, which will be used
- * again for what is only the parent's: then the child gets pages of its own.
+ * Buffers stay shared with the child, unless a source has their pages, which will be
+ * used again for what is only the parent's: then the child gets pages of its own.
  */
 #include "host/linux/linuxp.h"
 
@@ -413,8 +414,8 @@ buffer_remove(struct host_buffer *buffer)
     }
 }
 
-/* The kernel gave these addresses to new memory, so a buffer that was there is gone: the
- * caller unmapped it, which it should not. */
+/* The kernel gave these addresses to new memory, so a buffer that was there is gone:
+ * the caller unmapped it, which it should not. */
 static void
 remove_unmapped(uintptr_t start, size_t bytes)
 {

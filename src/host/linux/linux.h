@@ -3,8 +3,8 @@
  * host/linux/linux.h - the host table for a Linux process.
  *
  * A host belongs to one session. What belongs to the process (the buffers of
- * ntprof_buffer_alloc, the pinned pages) is under the mutex of buffer.c. ntprof_buffer_alloc and
- * ntprof_buffer_free, declared in <ntprof/session.h>, are there too.
+ * ntprof_buffer_alloc, the pinned pages) is under the mutex of buffer.c.
+ * ntprof_buffer_alloc and ntprof_buffer_free (<ntprof/session.h>) are there too.
  */
 #ifndef HOST_LINUX_LINUX_H
 #define HOST_LINUX_LINUX_H
@@ -72,8 +72,8 @@ struct host_page_source {
 /*
  * host_linux_use_pages - have all counters of Host's locks in pages of Source from now
  * on; NULL: of Source no more, which may go then. No MDL may be locked. A buffer of
- * ntprof_buffer_alloc gets such pages and is live; for any other memory, what is counted
- * in them is added to it at each flush.
+ * ntprof_buffer_alloc gets such pages and is live; for any other memory, what is
+ * counted in them is added to it at each flush.
  */
 void host_linux_use_pages(HOST *Host, const struct host_page_source *Source);
 

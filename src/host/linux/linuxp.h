@@ -34,7 +34,7 @@ NTSTATUS host_refuse(void *Context, int what, ULONG64 subject, int error,
 /* host_is_shortage - of descriptors or memory: another time it may do. */
 bool host_is_shortage(int error);
 
-/* word.c - aligned 32-bit words of the caller, changed atomically; a fault is -EFAULT. */
+/* word.c - aligned 32-bit words of the caller; a fault is -EFAULT. */
 
 /* host_words_touch - write the word at first, and one in every further page up to last,
  * with its own value. */
@@ -94,7 +94,7 @@ void host_counters_finish(struct host_counters *counters);
  * buffer.c. */
 
 /*
- * host_pin - lock the pages that [start, start + bytes) lies in; several pins may overlap.
+ * host_pin - lock the pages that [start, start + bytes) lies in; pins may overlap.
  *
  *   number  of the lock that they are for; a later lock has a greater one
  *
@@ -115,7 +115,7 @@ bool host_is_pinned(uintptr_t address, uint64_t number);
 
 struct host_buffer;
 
-/* host_memory_enter, host_memory_leave - the mutex of all that belongs to the process. */
+/* host_memory_enter, host_memory_leave - the mutex of what belongs to the process. */
 void host_memory_enter(void);
 void host_memory_leave(void);
 
@@ -132,11 +132,10 @@ struct host_buffer *host_buffer_find(uintptr_t start, size_t bytes);
 int host_buffer_lock(struct host_buffer *buffer, const struct host_page_source *source);
 void host_buffer_unlock(struct host_buffer *buffer);
 
-/* host_buffer_counters - where a locked buffer has the counter of the caller's address. */
+/* host_buffer_counters - a locked buffer's counter of the caller's address. */
 char *host_buffer_counters(const struct host_buffer *buffer, uintptr_t address);
 
-/* host_buffers_leave - the source goes, of which no lock is left. Takes the mutex itself.
- */
+/* host_buffers_leave - the source goes; no lock uses it. Takes the mutex itself. */
 void host_buffers_leave(const struct host_page_source *source);
 
 /*

@@ -3,24 +3,24 @@
  * host/linux/lock.c - locks and maps counter buffers: the MDL functions of the host
  * table.
  *
- * There are two kinds of buffer. One that lies within a buffer of ntprof_buffer_alloc is
- * live: counting goes to its own pages (buffer.c). Any other memory is brought up to date
- * by differences: its counters begin at 0 in memory of ours, or of the session's page
- * source (linux.h), and are moved to the caller's by atomic additions at each flush. No
- * page of the caller is moved or replaced.
+ * There are two kinds of buffer. One that lies within a buffer of ntprof_buffer_alloc
+ * is live: counting goes to its own pages (buffer.c). Any other memory is brought up to
+ * date by differences: its counters begin at 0 in memory of ours, or of the session's
+ * page source (linux.h), and are moved to the caller's by atomic additions at each
+ * flush. No page of the caller is moved or replaced.
  *
  * All of it is resident from lock to unlock, and charged against RLIMIT_MEMLOCK: the
  * caller's pages (pinned.c) and our counters (locked.c). Live buffers are not: they are
  * sparse.
  *
  * Invariant: with the lock mapped, the counter of caller's address A is at
- * MappedSystemVa + (A - StartVa), and each hit is in exactly one place: there, or in the
- * caller's memory.
+ * MappedSystemVa + (A - StartVa), and each hit is in exactly one place: there, or in
+ * the caller's memory.
  *
- * A caller should keep its buffer until it has stopped. If it does not, counts stay with
- * us while the memory is gone, is another by now or cannot be written, and those that are
- * left at unmap are reported: MDL.Unwritten. A caller that puts other memory there just
- * while a flush looks races with itself.
+ * A caller should keep its buffer until it has stopped. If it does not, counts stay
+ * with us while the memory is gone, is another by now or cannot be written, and those
+ * that are left at unmap are reported: MDL.Unwritten. A caller that puts other memory
+ * there just while a flush looks races with itself.
  */
 #include "host/linux/linuxp.h"
 

@@ -7,12 +7,12 @@
  * count ever goes into it. MADV_COLD tells: on locked memory it only fails with EINVAL.
  *
  * Replaced memory is not detected where the kernel does not know MADV_COLD (before 5.4)
- * or does not lock such memory (of devices), nor where the caller locks all that it maps
- * (mlockall). Pages that the caller unlocks count as unmapped. What it moves with mremap
- * stays locked at its new place.
+ * or does not lock such memory (of devices), nor where the caller locks all that it
+ * maps (mlockall). Pages that the caller unlocks count as unmapped. What it moves with
+ * mremap stays locked at its new place.
  *
- * A later pin locks what is there then. So a page knows which pin first found the memory
- * that is there now: for earlier pins it is gone.
+ * A later pin locks what is there then. So a page knows which pin first found the
+ * memory that is there now: for earlier pins it is gone.
  *
  * mlock does not nest, so pins are counted for each page. Invariant, with the mutex of
  * buffer.c held: the tree has exactly the pinned pages.
@@ -163,7 +163,8 @@ page_of(uintptr_t address)
 }
 
 /* The kernel does not say whether there was no memory or no more may be locked. Memory
- * that another thread maps and unmaps may be back after the failure: it is tried again. */
+ * that another thread maps and unmaps may be back after the failure: it is tried again.
+ */
 static int
 pages_lock(uintptr_t first, uintptr_t behind)
 {

@@ -2,8 +2,9 @@
 /*
  * Locking and mapping of counter buffers of every kind, and what is left of them.
  *
- * They are brought up to date by FlushPages; those of ntprof_buffer_alloc, where counting
- * is seen at once, are in buffer.c. Behind every buffer is a page that cannot be touched.
+ * They are brought up to date by FlushPages; those of ntprof_buffer_alloc, where
+ * counting is seen at once, are in buffer.c. Behind every buffer is a page that cannot
+ * be touched.
  */
 #include "lock.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sources.c - locks whose counters must be in a source's pages: buffers of ours are made
- * of them, other memory is brought up to date from them.
+ * sources.c - locks whose counters must be in a source's pages: buffers of ours are
+ * made of them, other memory is brought up to date from them.
  *
  * The source is a file in memory. rules: start-lock-holds, stop-final
  */
