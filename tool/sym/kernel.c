@@ -321,8 +321,8 @@ static bool
 fill_map(struct reader *reader, struct sym_map *map)
 {
     const struct symbol *const symbols = (const void *)reader->symbols.data;
-    const size_t count = reader->symbols.size / sizeof(*symbols);
     char *const names = (char *)reader->names.data;
+    const size_t count = names == NULL ? 0 : reader->symbols.size / sizeof(*symbols);
     uint32_t none;
     bool complete = module_index(map, "", &none);
 
