@@ -119,11 +119,13 @@ enum { PROFILE_BUCKET_LOG2_MIN = 2, PROFILE_BUCKET_LOG2_MAX = 31 };
  *   GroupCount     in: elements of AffinityArray; 0 for all active processors
  *   AffinityArray  in: the processors, each active; ignored if GroupCount is 0
  *
- * STATUS_INVALID_PARAMETER_7 BufferSize is 0 STATUS_INVALID_PARAMETER BucketSize
- * outside 2..31, and no segment STATUS_BUFFER_TOO_SMALL fewer counters than buckets
- * (exact, in 64 bits) STATUS_BUFFER_OVERFLOW ProfileBase + ProfileSize wraps, or is
- * exactly 2^width STATUS_NOT_SUPPORTED the HAL does not have ProfileSource
- * STATUS_ACCESS_VIOLATION ProfileHandle is no user memory that can be written
+ * STATUS_INVALID_PARAMETER_7        BufferSize is 0
+ * STATUS_INVALID_PARAMETER          BucketSize outside 2..31, and no segment
+ * STATUS_BUFFER_TOO_SMALL           fewer counters than buckets (exact, in 64 bits)
+ * STATUS_BUFFER_OVERFLOW            ProfileBase + ProfileSize wraps, or is exactly
+ *                                   2^width
+ * STATUS_NOT_SUPPORTED              the HAL does not have ProfileSource
+ * STATUS_ACCESS_VIOLATION           ProfileHandle is no user memory that can be written
  * STATUS_DATATYPE_MISALIGNMENT, STATUS_ACCESS_VIOLATION
  *                                   Buffer is not 4-byte aligned; no user memory that
  *                                   can be written
@@ -133,10 +135,10 @@ enum { PROFILE_BUCKET_LOG2_MIN = 2, PROFILE_BUCKET_LOG2_MAX = 31 };
  * STATUS_INVALID_PARAMETER          bad Group, empty Mask, inactive processor, Reserved
  * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED
  *                                   Process
- * STATUS_PRIVILEGE_NOT_HELD Process is NULL, ProfileBase a user address, and the
- *                                   caller may not open processor-wide events
- * STATUS_ACCESS_DENIED the region reaches into kernel space and the caller may
- *                                   not measure the kernel
+ * STATUS_PRIVILEGE_NOT_HELD         Process is NULL, ProfileBase a user address, and
+ *                                   the caller may not open processor-wide events
+ * STATUS_ACCESS_DENIED              the region reaches into kernel space and the caller
+ *                                   may not measure the kernel
  * STATUS_INSUFFICIENT_RESOURCES     no memory for object or handle
  *
  * Source: docs/behaviour.md, rules create-*.
@@ -165,11 +167,11 @@ NTSTATUS NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBas
  *
  *   ProfileHandle  in: profile handle with access PROFILE_CONTROL
  *
- * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED the handle
- * STATUS_PROFILING_NOT_STOPPED already started STATUS_PROFILING_AT_LIMIT 8192 x active
- * processors are started in this session STATUS_INSUFFICIENT_RESOURCES no memory for
- * the kernel profile; more of the buffer is
- *                                needed than an MDL can describe
+ * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED  the handle
+ * STATUS_PROFILING_NOT_STOPPED   already started
+ * STATUS_PROFILING_AT_LIMIT      8192 x active processors are started in this session
+ * STATUS_INSUFFICIENT_RESOURCES  no memory for the kernel profile; more of the buffer
+ *                                is needed than an MDL can describe
  * STATUS_ACCESS_VIOLATION, STATUS_WORKING_SET_QUOTA  the buffer cannot be locked
  * STATUS_INSUFFICIENT_RESOURCES  the buffer cannot be mapped
  * STATUS_ACCESS_DENIED, STATUS_PRIVILEGE_NOT_HELD, STATUS_INSUFFICIENT_RESOURCES,
@@ -309,9 +311,11 @@ NTSTATUS NtOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
  * STATUS_INVALID_PARAMETER      unknown bits in Options or HandleAttributes
  * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED
  *                               SourceProcessHandle, then TargetProcessHandle
- * STATUS_NOT_SUPPORTED one of them is another process, which has no handles here
- * STATUS_INVALID_HANDLE SourceHandle STATUS_ACCESS_DENIED DesiredAccess is more than
- * SourceHandle has STATUS_INSUFFICIENT_RESOURCES
+ * STATUS_NOT_SUPPORTED          one of them is another process, which has no handles
+ *                               here
+ * STATUS_INVALID_HANDLE         SourceHandle
+ * STATUS_ACCESS_DENIED          DesiredAccess is more than SourceHandle has
+ * STATUS_INSUFFICIENT_RESOURCES
  *
  * Source: docs/behaviour.md, Handles.
  */
@@ -397,8 +401,8 @@ NTSTATUS NtQueryObject(HANDLE Handle, OBJECT_INFORMATION_CLASS ObjectInformation
  * ntprof_NtCreateProfile310, ntprof_NtQueryIntervalProfile310,
  * ntprof_NtSetIntervalProfile310 - the calls as NT 3.10 and 3.50 had them: no source
  * and no affinity, so ProfileTime on all processors. Parameters and statuses otherwise
- * as the calls above, whose present forms these two versions lack.
- * STATUS_INVALID_SYSTEM_SERVICE in a session of another version.
+ * as the calls above, whose present forms these two versions lack. A session of
+ * another version answers STATUS_INVALID_SYSTEM_SERVICE.
  */
 NTSTATUS ntprof_NtCreateProfile310(HANDLE *ProfileHandle, HANDLE Process,
                                    PVOID ProfileBase, SIZE_T ProfileSize,

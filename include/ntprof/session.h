@@ -114,12 +114,11 @@ typedef struct ntprof_session_options {
  *   options  in: NULL for defaults
  *   session  out
  *
- * STATUS_INVALID_PARAMETER session NULL, size too small, unknown back end, version, abi
- * or
- *                                flag, reserved not 0, WOW64 in an x86 session, x64 on
- *                                a 32-bit host, an interval for an unknown source or of
- *                                0, cgroup no directory of a cgroup file system, or in
- *                                a simulation
+ * STATUS_INVALID_PARAMETER       session NULL, size too small, unknown back end,
+ *                                version, abi or flag, reserved not 0, WOW64 in an x86
+ *                                session, x64 on a 32-bit host, an interval for an
+ *                                unknown source or of 0, cgroup no directory of a
+ *                                cgroup file system, or in a simulation
  * STATUS_NOT_FOUND               cgroup cannot be opened
  * STATUS_NOT_SUPPORTED           no back end, or not the one asked for, can be used:
  *                                ntprof_backend_next says why
@@ -189,8 +188,9 @@ typedef struct ntprof_session_info {
     /* 0x0A and corruption: address that NT would have written, as the caller has it;
      * IRQL; 1 for a write; address of the instruction */
     uint64_t bug_check_parameters[4];
-    /* Processes that a watch of all could not read, or not whole; and starts and watches
-     * of running processes whose threads were not all found within a second. */
+    /* Processes that a watch of all could not read, or not whole; and starts and
+     * watches of running processes whose threads were not all found within a second.
+     */
     uint64_t unread;
     /* Back end bpf: hits in user mode, outside, of processes that cannot be told apart:
      * those that have no pid in the session's pid namespace and, unless that is the
@@ -266,9 +266,10 @@ typedef struct ntprof_watch_options {
  * options->affinity is NULL or has them.
  *
  * STATUS_INVALID_PARAMETER, STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH,
- * STATUS_ACCESS_DENIED also: Linux refuses events on that process STATUS_NOT_SUPPORTED
- * a source is not there, or the back end watches no process (as
- *                                "bpf", which counts profile objects) or not all
+ * STATUS_ACCESS_DENIED           also: Linux refuses events on that process
+ * STATUS_NOT_SUPPORTED           a source is not there, or the back end watches no
+ *                                process (as "bpf", which counts profile objects) or
+ *                                not all
  * STATUS_PRIVILEGE_NOT_HELD      process NULL: Linux refuses events on all processes
  * STATUS_PROCESS_IS_TERMINATING
  * STATUS_INSUFFICIENT_RESOURCES  descriptors or ring memory

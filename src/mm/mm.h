@@ -14,8 +14,9 @@
  * MmProbeForWrite - is all of [Address, Address + Bytes) user memory that can be
  * written? No bytes: success.
  *
- * STATUS_DATATYPE_MISALIGNMENT Address is no multiple of Alignment (a power of two; 1:
- * any) STATUS_ACCESS_VIOLATION outside user space, wraps, or a page cannot be written
+ * STATUS_DATATYPE_MISALIGNMENT  Address is no multiple of Alignment (a power of two; 1:
+ *                               any)
+ * STATUS_ACCESS_VIOLATION       outside user space, wraps, or a page cannot be written
  */
 NTSTATUS MmProbeForWrite(const HOST *Host, ULONG64 Address, ULONG64 Bytes,
                          ULONG Alignment);
@@ -33,9 +34,10 @@ NTSTATUS MmCopyToCaller(const HOST *Host, ULONG64 To, const void *From, SIZE_T B
 /*
  * MmLockAndMap - lock Bytes of a buffer and map them for the counting routine.
  *
- * STATUS_INSUFFICIENT_RESOURCES more than MostBytes, which an MDL of this NT version
- * can describe the host's status the pages cannot be locked
- * STATUS_INSUFFICIENT_RESOURCES they cannot be mapped; nothing stays locked
+ * STATUS_INSUFFICIENT_RESOURCES  more than MostBytes, which an MDL of this NT version
+ *                                can describe
+ * the host's status              the pages cannot be locked
+ * STATUS_INSUFFICIENT_RESOURCES  they cannot be mapped; nothing stays locked
  */
 NTSTATUS MmLockAndMap(const HOST *Host, MDL *Mdl, ULONG64 Buffer, ULONG Bytes,
                       ULONG64 MostBytes);

@@ -54,7 +54,8 @@ struct collector {
     struct collector_gaps gaps; /* but for running, which a snapshot counts */
 };
 
-/* collector_measure - is there room for counters of what is new? Deliveries are kept out. */
+/* collector_measure - is there room for counters of what is new? Deliveries are kept
+ * out. */
 void collector_measure(struct collector *collector);
 
 /* collector_count_processes - those that are followed and have not ended. */

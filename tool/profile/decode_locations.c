@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* decode_locations.c - the second walk: what function, line and image each location has. */
+/* decode_locations.c - the second walk: what function, line and image each location
+ * has. */
 #include "profile/decoder.h"
 
 #include "util/text.h"

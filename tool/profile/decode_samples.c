@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* decode_samples.c - the third walk: hits by place, and what is left out of foreign files. */
+/* decode_samples.c - the third walk: hits by place, and what is left out of foreign
+ * files. */
 #include "profile/decoder.h"
 
 #include "util/text.h"

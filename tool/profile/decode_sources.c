@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* decode_sources.c - what hits are of: our own comments, or the columns of foreign files. */
+/* decode_sources.c - what hits are of: our own comments, or the columns of foreign
+ * files. */
 #include "profile/decoder.h"
 
 #include "util/text.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pprof_decode.c - the bytes of a pprof file as a profile: ours exactly, foreign ones
- * as far as a flat profile goes (the leaf of each stack, with what it was inlined into).
+ * as far as a flat profile goes (the leaf of each stack, with what it was inlined
+ * into).
  */
 #include "profile/decoder.h"
 #include "profile/gzip.h"

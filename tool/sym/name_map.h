@@ -20,8 +20,8 @@ struct sym_map {
 };
 
 /*
- * The kernel's symbols from /proc/kallsyms and /proc/modules, which may be NULL. Errors,
- * and what wanted is for, as in sym_map_open_kernel.
+ * The kernel's symbols from /proc/kallsyms and /proc/modules, which may be NULL.
+ * Errors, and what wanted is for, as in sym_map_open_kernel.
  */
 struct sym_map *sym_map_read_kernel(FILE *kallsyms, FILE *modules,
                                     const struct sym_wanted *wanted, uint64_t *begin,

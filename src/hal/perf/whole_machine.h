@@ -7,7 +7,8 @@
  *   - it stays until the session ends, and its side band alone tells of processes: that
  *     of other targets is left unread from side_band_ns on;
  *   - a source that it counts on a processor is counted there by no other event (its
- *     hits are for both lists of profiles), as long as the processor's ring says watched;
+ *     hits are for both lists of profiles), as long as the processor's ring says
+ *     watched;
  *   - the process table adds whoever is born or runs a program.
  */
 #ifndef HAL_PERF_WHOLE_MACHINE_H

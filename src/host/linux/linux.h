@@ -23,9 +23,8 @@ void host_linux_prepare(void);
 /*
  * host_linux_create - fill Host with the services of this system.
  *
- * STATUS_INSUFFICIENT_RESOURCES no memory, or no descriptor to ask for the processors
- * with, as
- *                                errno says; Host is untouched
+ * STATUS_INSUFFICIENT_RESOURCES  no memory, or no descriptor to ask for the processors
+ *                                with, as errno says; Host is untouched
  *
  * Any thread. Level: passive.
  */
