@@ -323,7 +323,7 @@ static bool
 is_refused(int error)
 {
     return error == -EPERM || error == -EMEDIUMTYPE || error == -EXDEV ||
-           error == -ELOOP || error == -EINVAL;
+           error == -ELOOP || error == -EINVAL || error == -ENOSYS;
 }
 
 /* False if the process has none, or one that is not to be read. */

@@ -196,6 +196,9 @@ sym_open_error(int error)
         return "it is a symbolic link in a circle, or where none is followed";
     case EINVAL:
         return "it is no regular file";
+    case ENOSYS:
+        return "it cannot be opened with care: openat2 is refused here, or Linux is "
+               "older than 5.6";
     default:
         return strerror(-error);
     }
