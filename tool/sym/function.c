@@ -133,9 +133,7 @@ sym_find_function(int fd, const char *path, const char *name, uint64_t bytes,
     sym_budget_begin(&budget, bytes, &clock);
     found->fixed = gelf_getehdr(file.elf, &header) != NULL && header.e_type == ET_EXEC;
     result = add_names(&file, path, &table);
-    if (result == 0 && !look_twice(&file, &table, name, found)) {
-        result = -ETIME;
-    } else if (budget.late) {
+    if ((result == 0 && !look_twice(&file, &table, name, found)) || budget.late) {
         result = -ETIME;
     } else if (budget.refused) {
         result = -EFBIG;
