@@ -177,6 +177,9 @@ session_choose_backend(ntprof_session *session, const ntprof_session_options *op
     HAL_PROBE probe;
     const HAL_OPEN open = {
         .Ke = &session->system.Ke,
+        .Processors = {.Context = session->host.Context,
+                       .GroupCount = session->host.Table->GroupCount,
+                       .ActiveProcessors = session->host.Table->ActiveProcessors},
         .Notify = session_notify,
         .NotifyContext = session,
         .Selectors = options->abi == NTPROF_ABI_X86 ||

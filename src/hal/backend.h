@@ -25,8 +25,16 @@ typedef struct _HAL_PROBE {
     char Remedy[256];
 } HAL_PROBE;
 
+/* HAL_PROCESSORS - which processors are online, as HOST_TABLE has it. */
+typedef struct _HAL_PROCESSORS {
+    void *Context;
+    USHORT (*GroupCount)(void *Context);
+    KAFFINITY (*ActiveProcessors)(void *Context, USHORT Group);
+} HAL_PROCESSORS;
+
 typedef struct _HAL_OPEN {
     struct _KE_SYSTEM *Ke; /* for KeProfileInterruptWithSource */
+    HAL_PROCESSORS Processors;
     void (*Notify)(void *NotifyContext, const ntprof_notification *Notification);
     void *NotifyContext;
     BOOLEAN UserOnly;

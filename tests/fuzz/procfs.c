@@ -271,16 +271,8 @@ look_at_process(void)
 static void
 read_by_library(void)
 {
-    char online[64];
-    uint32_t last = 0;
-
     look_at_host();
     look_at_process();
-    perf_read_online(online, sizeof(online));
-    for (uint32_t i = 0; i < 1000 && perf_next_online(online, &i); i++) {
-        require(i >= last);
-        last = i;
-    }
     (void)perf_procfs_setting("kernel/paranoid", 0);
     (void)perf_refusal_can_monitor();
     (void)perf_refusal_is_filtered();

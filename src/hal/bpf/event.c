@@ -164,25 +164,19 @@ event_close(struct bpf *bpf, uint32_t slot, struct bpf_event *event)
 
 /* ---- sources ---- */
 
-static uint32_t
-first_online(void)
+/* On any processor that is online: 0 may not be. */
+static int
+open_anywhere(const struct perf_source *source, bool with_kernel)
 {
-    FILE *const file = fopen("/sys/devices/system/cpu/online", "re");
-    unsigned processor = 0;
+    const int fd = open_disabled(source, with_kernel, 0, -1);
 
-    if (file != NULL) {
-        if (fscanf(file, "%u", &processor) != 1) {
-            processor = 0;
-        }
-        fclose(file);
-    }
-    return processor;
+    return fd == -ENODEV ? open_disabled(source, with_kernel, 1, -1) : fd;
 }
 
 static int
 try_source(const struct perf_source *source, bool with_kernel)
 {
-    const int fd = open_disabled(source, with_kernel, first_online(), -1);
+    const int fd = open_anywhere(source, with_kernel);
 
     if (fd < 0) {
         return fd;
@@ -233,7 +227,7 @@ int
 bpf_try_attach(const struct bpf *bpf, const struct perf_source *source,
                struct bpf_refusal *refusal)
 {
-    const int fd = open_disabled(source, source->kernel_included, first_online(), -1);
+    const int fd = open_anywhere(source, source->kernel_included);
     int link;
 
     if (fd < 0) {

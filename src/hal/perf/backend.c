@@ -209,10 +209,8 @@ open_backend(const HAL_OPEN *open, void **context)
     if (!probed.Usable) {
         return probed.Shortage ? STATUS_INSUFFICIENT_RESOURCES : STATUS_NOT_SUPPORTED;
     }
-    result = perf_create(open->Ke, open->Notify, open->NotifyContext, open->UserOnly,
-                         open->Selectors, &perf);
+    result = perf_create(open, &perf);
     if (result == 0) {
-        perf->cgroup_fd = open->CgroupFd != NULL ? *open->CgroupFd : -1;
         *context = perf;
     } else {
         char reason[256];

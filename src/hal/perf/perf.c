@@ -6,7 +6,6 @@
 #include "hal/perf/target.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -259,56 +258,30 @@ drop_rings(struct perf *perf)
 }
 
 bool
-perf_next_online(const char *list, uint32_t *next)
+perf_next_online(const struct perf *perf, uint32_t *next)
 {
-    const uint32_t least = *next;
+    const HAL_PROCESSORS *const processors = &perf->processors;
+    const uint32_t groups = processors->GroupCount(processors->Context);
 
-    while (*list >= '0' && *list <= '9') {
-        char *end;
-        const unsigned long first = strtoul(list, &end, 10);
-        unsigned long last = first;
+    for (uint32_t i = *next; i < perf->processor_limit && i / 64 < groups; i++) {
+        const uint64_t active =
+            processors->ActiveProcessors(processors->Context, (USHORT)(i / 64));
 
-        if (*end == '-') {
-            last = strtoul(end + 1, &end, 10);
-        }
-        if (last >= least && first < PROCESSORS_MAX) {
-            *next = first > least ? (uint32_t)first : least;
+        if ((active >> i % 64 & 1) != 0) {
+            *next = i;
             return true;
         }
-        list = *end == ',' ? end + 1 : end;
     }
     return false;
-}
-
-void
-perf_read_online(char *list, size_t bytes)
-{
-    const int fd = open("/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC);
-    ssize_t got = -1;
-
-    if (fd >= 0) {
-        got = read(fd, list, bytes - 1);
-        close(fd);
-    }
-    if (got > 0) {
-        list[got] = 0;
-    } else {
-        snprintf(list, bytes, "0-%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
-    }
 }
 
 /* A ring of this size for each processor, or none at all. */
 static int
 make_rings_of(struct perf *perf, size_t pages)
 {
-    char online[4096];
     int result = 0;
 
-    perf_read_online(online, sizeof(online));
-    for (uint32_t i = 0; result == 0 && perf_next_online(online, &i); i++) {
-        if (i >= perf->processor_limit) {
-            break;
-        }
+    for (uint32_t i = 0; result == 0 && perf_next_online(perf, &i); i++) {
         result = make_ring(perf, i, pages);
         if (result == -ENODEV) {
             result = 0; /* it went offline meanwhile */
@@ -419,8 +392,7 @@ find_kernel_right(struct perf *perf, bool user_only)
 }
 
 int
-perf_create(struct _KE_SYSTEM *ke, perf_notify *notify, void *context, bool user_only,
-            bool selectors, struct perf **created)
+perf_create(const HAL_OPEN *open, struct perf **created)
 {
     struct perf *perf = calloc(1, sizeof(*perf));
     const long configured = sysconf(_SC_NPROCESSORS_CONF);
@@ -429,8 +401,9 @@ perf_create(struct _KE_SYSTEM *ke, perf_notify *notify, void *context, bool user
     if (perf == NULL) {
         return -ENOMEM;
     }
-    perf->ke = ke;
-    perf->cgroup_fd = -1;
+    perf->ke = open->Ke;
+    perf->processors = open->Processors;
+    perf->cgroup_fd = open->CgroupFd != NULL ? *open->CgroupFd : -1;
     perf->frozen_ns = UINT64_MAX;
     perf->ring_pages_wanted = RING_PAGES_MAX;
     perf->processor_limit = configured < 1 || configured > PROCESSORS_MAX
@@ -455,12 +428,12 @@ perf_create(struct _KE_SYSTEM *ke, perf_notify *notify, void *context, bool user
     }
     /* What the kernel can do, and the caller may, is asked once: so a shortage fails
      * the session. */
-    perf_features_probe(&perf->features, selectors);
-    result = find_kernel_right(perf, user_only);
+    perf_features_probe(&perf->features, open->Selectors);
+    result = find_kernel_right(perf, open->UserOnly);
     if (result < 0) {
         goto close_epoll;
     }
-    process_table_init(&perf->processes, notify, context);
+    process_table_init(&perf->processes, open->Notify, open->NotifyContext);
     *created = perf;
     return 0;
 

@@ -16,16 +16,16 @@
 #ifndef HAL_PERF_PERF_H
 #define HAL_PERF_PERF_H
 
+#include "hal/backend.h"
 #include "hal/linux/event.h"
 #include "hal/linux/firing.h"
 #include "hal/linux/merge.h"
 #include "hal/linux/process_table.h"
 #include "hal/linux/refusal.h"
 
-#include <ntprof/hal.h>
-
 struct perf {
     struct _KE_SYSTEM *ke;
+    HAL_PROCESSORS processors;
     bool kernel;             /* hits in kernel mode are wanted and allowed */
     char kernel_reason[128]; /* why not */
     int cgroup_fd;           /* hits of what runs in this cgroup alone; -1: of all */
@@ -83,10 +83,9 @@ uint64_t perf_now_ns(void);
 int perf_fail(struct perf *perf, int error, enum perf_scope scope, const char *format,
               ...) __attribute__((format(printf, 4, 5)));
 
-/* perf_create - user_only: never hits in kernel mode; selectors: hits tell their code
- * segment, where there are any. perf_delete takes NULL. */
-int perf_create(struct _KE_SYSTEM *ke, perf_notify *notify, void *context,
-                bool user_only, bool selectors, struct perf **perf);
+/* perf_create - as HAL_BACKEND.Open. Returns 0 or negative errno. perf_delete takes
+ * NULL. */
+int perf_create(const HAL_OPEN *open, struct perf **perf);
 void perf_delete(struct perf *perf);
 
 /* perf_probe_source - find out whether the kernel has it for this caller. */
@@ -106,12 +105,9 @@ void perf_widen_rings(struct perf *perf);
 struct perf_ring *perf_processor_ring(struct perf *perf, uint32_t processor,
                                       int *result);
 
-/* perf_read_online - the processors that are online, as text; "0-3,7". */
-void perf_read_online(char *list, size_t bytes);
-
-/* perf_next_online - the first of them from *next on: into *next. False if there is
- * none. */
-bool perf_next_online(const char *list, uint32_t *next);
+/* perf_next_online - the first processor from *next on that is online and below
+ * processor_limit: into *next. False if there is none. */
+bool perf_next_online(const struct perf *perf, uint32_t *next);
 
 /* perf_refuse_source - keep that a source is not supported. Returns -EOPNOTSUPP. */
 int perf_refuse_source(struct perf *perf, const struct perf_source *source);

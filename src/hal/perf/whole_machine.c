@@ -347,15 +347,12 @@ bring_in(struct perf *perf, uint32_t processor, uint64_t now_ns)
 void
 perf_machine_notice(struct perf *perf, uint64_t now_ns)
 {
-    char online[4096];
-
     if (perf->side_band_ns == 0 || now_ns - perf->noticed_ns < NOTICE_NS) {
         return;
     }
     perf->noticed_ns = now_ns;
-    perf_read_online(online, sizeof(online));
-    for (uint32_t i = 0; perf_next_online(online, &i); i++) {
-        if (i < perf->processor_limit && !is_alive(perf, i)) {
+    for (uint32_t i = 0; perf_next_online(perf, &i); i++) {
+        if (!is_alive(perf, i)) {
             bring_in(perf, i, now_ns);
         }
     }

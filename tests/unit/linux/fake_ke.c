@@ -4,6 +4,27 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+static USHORT
+one_group(void *context)
+{
+    (void)context;
+    return 1;
+}
+
+static KAFFINITY
+active_processors(void *context, USHORT group)
+{
+    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+    (void)context;
+    assert(group == 0 && count > 0);
+    return count < 64 ? ((KAFFINITY)1 << count) - 1 : ~(KAFFINITY)0;
+}
+
+const HAL_PROCESSORS fake_processors = {.GroupCount = one_group,
+                                        .ActiveProcessors = active_processors};
 
 static struct seen *
 add(struct _KE_SYSTEM *ke)

@@ -3,6 +3,8 @@
 #ifndef TESTS_UNIT_PERF_FAKE_KE_H
 #define TESTS_UNIT_PERF_FAKE_KE_H
 
+#include "hal/backend.h"
+
 #include <ntprof/hal.h>
 #include <ntprof/notification.h>
 
@@ -28,6 +30,9 @@ struct _KE_SYSTEM {
     void (*react)(struct _KE_SYSTEM *ke, const struct seen *seen);
     void *react_context;
 };
+
+/* As many processors as are online, numbered from 0; 64 at most. */
+extern const HAL_PROCESSORS fake_processors;
 
 /* fake_notify - the notify callback; context is the struct _KE_SYSTEM. */
 void fake_notify(void *context, const ntprof_notification *notification);

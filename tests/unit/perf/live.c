@@ -46,7 +46,10 @@ struct fixture {
 static void
 fixture_open_as(struct fixture *fixture, BOOLEAN selectors)
 {
-    HAL_OPEN open = {.Ke = &fixture->ke, .Notify = fake_notify, .Selectors = selectors};
+    HAL_OPEN open = {.Ke = &fixture->ke,
+                     .Processors = fake_processors,
+                     .Notify = fake_notify,
+                     .Selectors = selectors};
     void *context;
 
     *fixture = (struct fixture){.hal = HalPerfBackend.Hal};

@@ -251,10 +251,14 @@ static struct _KE_SYSTEM ke;
 static struct perf *
 start_everywhere(const char *name, struct perf_source **source)
 {
+    const HAL_OPEN open = {.Ke = &ke,
+                           .Processors = fake_processors,
+                           .Notify = fake_notify,
+                           .NotifyContext = &ke};
     struct perf *perf;
 
     other_begin(run);
-    assert_int_equal(perf_create(&ke, fake_notify, &ke, false, false, &perf), 0);
+    assert_int_equal(perf_create(&open, &perf), 0);
     assert_int_equal(perf_sources_lookup(&perf->sources, name, source), 0);
     scans.rounds = 0;
     scans.attempts = 0;
