@@ -6,24 +6,15 @@
  * the least of each counts: whatever else runs only adds to a time.
  */
 #include "cmd/rate.h"
+#include "util/clock.h"
 
 #include <ntprof/ntprof.h>
-#include <time.h>
 
 /* A hit takes some 1 to 60 us: at this rate even the longest leaves most of the time.
  */
 enum { PERIOD_100NS = 2500, WORK_NS = 4000000, TURNS = 10 };
 
 enum { SHARE = 3 };
-
-static uint64_t
-now_ns(clockid_t clock)
-{
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 __attribute__((noinline)) static void
 work(uint64_t rounds)
@@ -36,10 +27,10 @@ work(uint64_t rounds)
 static uint64_t
 work_ns(uint64_t rounds, clockid_t clock)
 {
-    const uint64_t begin_ns = now_ns(clock);
+    const uint64_t begin_ns = clock_ns(clock);
 
     work(rounds);
-    return now_ns(clock) - begin_ns;
+    return clock_ns(clock) - begin_ns;
 }
 
 static uint64_t

@@ -6,6 +6,7 @@
 #include "sym/budget.h"
 #include "sym/open_regular.h"
 #include "sym/sym.h"
+#include "util/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@
 
 /* The kernel's symbols are not read again before this time has passed: modules come
  * seldom. */
-static const time_t kernel_keep_s = 60;
+static const uint64_t kernel_keep_s = 60;
 
 /* What names the places of an image: one of the two, or none. */
 struct namer {
@@ -31,12 +32,12 @@ struct namer {
     bool from_file; /* elf can be opened again */
     bool given_up;  /* map was there once */
     bool kernel;
-    bool partial;  /* map names the counts alone that it was read for */
-    bool noted;    /* why names are missing was said */
-    bool refused;  /* there is a perf map that was not read */
-    bool bounded;  /* something of elf would have cost too much */
-    uint64_t hits; /* of the image when map was read */
-    time_t read_s; /* CLOCK_MONOTONIC: when map was read */
+    bool partial;    /* map names the counts alone that it was read for */
+    bool noted;      /* why names are missing was said */
+    bool refused;    /* there is a perf map that was not read */
+    bool bounded;    /* something of elf would have cost too much */
+    uint64_t hits;   /* of the image when map was read */
+    uint64_t read_s; /* CLOCK_MONOTONIC: when map was read */
 };
 
 struct naming {
@@ -548,16 +549,15 @@ namer_read_map(struct naming *naming, struct namer *namer, const struct image *i
                const struct counts *counts, uint64_t bytes)
 {
     struct sym_map *map = NULL;
-    struct timespec now;
+    const uint64_t now_s = clock_now_ns() / CLOCK_SECOND_NS;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
     if (image->kind == IMAGE_ANONYMOUS && image->pid != 0 && namer->given_up) {
         read_again(naming, namer, image, bytes);
     } else if (image->kind == IMAGE_KERNEL) {
         namer->kernel = true;
         if (namer->read_s == 0 || namer->partial ||
-            (namer->missed && now.tv_sec - namer->read_s >= kernel_keep_s)) {
-            namer->read_s = now.tv_sec;
+            (namer->missed && now_s - namer->read_s >= kernel_keep_s)) {
+            namer->read_s = now_s;
             map = open_kernel(naming, counts, bytes, &namer->partial);
         }
     }

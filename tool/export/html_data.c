@@ -16,23 +16,6 @@
 
 /* --- JSON --- */
 
-static void
-put_bytes(struct buffer *json, const char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        const uint8_t byte = (uint8_t)text[i];
-
-        if (byte == '"' || byte == '\\') {
-            buffer_append_byte(json, '\\');
-            buffer_append_byte(json, byte);
-        } else if (byte == '<' || byte == '>' || byte == '&') {
-            buffer_print(json, "\\u%04x", byte);
-        } else {
-            buffer_append_byte(json, byte);
-        }
-    }
-}
-
 /* Text that is escaped already. */
 static void
 put_escaped(struct buffer *json, const char *text, size_t size)
@@ -46,7 +29,7 @@ put_escaped(struct buffer *json, const char *text, size_t size)
         }
     }
     buffer_append_byte(json, '"');
-    put_bytes(json, text, kept);
+    json_put_characters(json, (const uint8_t *)text, kept, true);
     if (kept < size) {
         buffer_print(json, " [and %zu bytes more]", size - kept);
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* budget.c - what names may cost. */
 #include "sym/budget.h"
+#include "util/clock.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #define BYTES_DEFAULT (UINT64_C(1) << 30)
 
@@ -13,21 +13,10 @@ enum { IMAGE_SHARE = 3 };
 /* Each of some 100 ns, or of a microsecond at most. */
 enum { STEPS_PER_LOOK = 1024 };
 
-static uint64_t
-thread_time_ns(void)
-{
-    struct timespec now;
-
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0) {
-        return 0;
-    }
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 void
 sym_clock_start(struct sym_clock *clock, unsigned int seconds)
 {
-    clock->end_ns = thread_time_ns() + seconds * UINT64_C(1000000000);
+    clock->end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + seconds * UINT64_C(1000000000);
     clock->image_ns = seconds * UINT64_C(1000000000) / IMAGE_SHARE;
 }
 
@@ -101,7 +90,7 @@ sym_budget_in_time(struct sym_budget *budget)
     if (budget == NULL || budget->clock == NULL) {
         return true;
     }
-    now_ns = thread_time_ns();
+    now_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (budget->begun != budget->clock->end_ns) {
         budget->begun = budget->clock->end_ns;
         budget->image_end_ns = now_ns + budget->clock->image_ns;

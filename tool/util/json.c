@@ -8,21 +8,33 @@
 #include <math.h>
 
 void
-json_put_escaped(struct buffer *json, const struct buffer *text)
+json_put_characters(struct buffer *json, const uint8_t *text, size_t size, bool in_html)
 {
     size_t from = 0;
 
-    buffer_append_byte(json, '"');
-    for (size_t i = 0; i < text->size; i++) {
-        if (text->data[i] == '"' || text->data[i] == '\\') {
-            buffer_append(json, text->data + from, i - from);
+    for (size_t i = 0; i < size; i++) {
+        const uint8_t byte = text[i];
+
+        if (byte == '"' || byte == '\\') {
+            buffer_append(json, text + from, i - from);
             buffer_append_byte(json, '\\');
             from = i;
+        } else if (in_html && (byte == '<' || byte == '>' || byte == '&')) {
+            buffer_append(json, text + from, i - from);
+            buffer_print(json, "\\u%04x", byte);
+            from = i + 1;
         }
     }
-    if (text->size > from) {
-        buffer_append(json, text->data + from, text->size - from);
+    if (size > from) {
+        buffer_append(json, text + from, size - from);
     }
+}
+
+void
+json_put_escaped(struct buffer *json, const struct buffer *text)
+{
+    buffer_append_byte(json, '"');
+    json_put_characters(json, text->data, text->size, false);
     buffer_append_byte(json, '"');
     json->failed |= text->failed;
 }

@@ -17,6 +17,15 @@ void json_put_text(struct buffer *json, const char *text);
 /* A string of text that is escaped (text.h) already. */
 void json_put_escaped(struct buffer *json, const struct buffer *text);
 
+/*
+ * What stands between the quotes of a string.
+ *
+ *   text     in: escaped (text.h) already
+ *   in_html  in: it is to stand in a page, where <, > and & must not
+ */
+void json_put_characters(struct buffer *json, const uint8_t *text, size_t size,
+                         bool in_html);
+
 /* "key": with the key as it is: it must need no escapes. */
 void json_put_key(struct buffer *json, const char *key);
 
