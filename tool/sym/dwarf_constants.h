@@ -28,7 +28,8 @@ enum {
     DW_AT_linkage_name = 0x6e, DW_AT_str_offsets_base = 0x72, DW_AT_addr_base = 0x73,
     DW_AT_rnglists_base = 0x74, DW_AT_dwo_name = 0x76, DW_AT_MIPS_linkage_name = 0x2007,
     DW_AT_GNU_dwo_name = 0x2130, DW_AT_GNU_dwo_id = 0x2131,
-    DW_AT_GNU_ranges_base = 0x2132, DW_AT_GNU_addr_base = 0x2133
+    DW_AT_GNU_ranges_base = 0x2132, DW_AT_GNU_addr_base = 0x2133,
+    DW_AT_GNU_discriminator = 0x2136
 };
 
 /* forms of attributes */
@@ -83,7 +84,8 @@ enum {
 
 /* extended opcodes */
 enum {
-    DW_LNE_end_sequence = 0x01, DW_LNE_set_address = 0x02, DW_LNE_define_file = 0x03
+    DW_LNE_end_sequence = 0x01, DW_LNE_set_address = 0x02, DW_LNE_define_file = 0x03,
+    DW_LNE_set_discriminator = 0x04
 };
 
 /* clang-format on */

@@ -28,6 +28,7 @@ struct program {
     uint64_t operation;
     uint64_t file;
     uint64_t line;
+    uint64_t discriminator;
     size_t first;   /* row of the sequence */
     bool exhausted; /* memory, budget or time was */
 };
@@ -266,12 +267,34 @@ reset(struct program *program)
     program->operation = 0;
     program->file = 1;
     program->line = 1;
+    program->discriminator = 0;
     program->first = program->lines->row_count;
+}
+
+static bool
+set_discriminator(struct program *program, size_t row)
+{
+    struct sym_dwarf_lines *const lines = program->lines;
+    uint32_t *larger;
+
+    if (!program->unit.dwarf->discriminators) {
+        return true;
+    }
+    larger = sym_budget_grow(lines->budget, lines->discriminators, row,
+                             &lines->discriminator_room, sizeof(*larger));
+    if (larger == NULL) {
+        program->exhausted = true;
+        return false;
+    }
+    lines->discriminators = larger;
+    lines->discriminators[row] =
+        program->discriminator > UINT32_MAX ? 0 : (uint32_t)program->discriminator;
+    return true;
 }
 
 /* Of rows at one address the last counts, and addresses only rise in a sequence. */
 static bool
-add_row(struct program *program)
+store_row(struct program *program)
 {
     struct sym_dwarf_lines *const lines = program->lines;
     const struct sym_dwarf_row row = {
@@ -283,9 +306,12 @@ add_row(struct program *program)
     if (lines->row_count > program->first) {
         struct sym_dwarf_row *const last = &lines->rows[lines->row_count - 1];
 
-        if (row.address <= last->address) {
-            *last = row.address == last->address ? row : *last;
+        if (row.address < last->address) {
             return true;
+        }
+        if (row.address == last->address) {
+            *last = row;
+            return set_discriminator(program, lines->row_count - 1);
         }
     }
     larger = sym_budget_grow(lines->budget, lines->rows, lines->row_count,
@@ -296,7 +322,16 @@ add_row(struct program *program)
     }
     lines->rows = larger;
     lines->rows[lines->row_count++] = row;
-    return true;
+    return set_discriminator(program, lines->row_count - 1);
+}
+
+static bool
+add_row(struct program *program)
+{
+    const bool stored = store_row(program);
+
+    program->discriminator = 0;
+    return stored;
 }
 
 /* Keeps the sequence's rows, unless it is empty or the linker threw its code away,
@@ -374,6 +409,9 @@ run_extended(struct program *program)
         }
         program->address = sym_dwarf_fixed(&inside, (size_t)length - 1);
         program->operation = 0;
+        return true;
+    case DW_LNE_set_discriminator:
+        program->discriminator = sym_dwarf_uleb(&inside);
         return true;
     case DW_LNE_define_file:
         return read_old_file(program, &inside, take_name(&inside));
@@ -501,10 +539,12 @@ sym_dwarf_lines_delete(struct sym_dwarf_lines *lines)
     }
     sym_budget_give(lines->budget,
                     lines->row_room * sizeof(*lines->rows) +
+                        lines->discriminator_room * sizeof(*lines->discriminators) +
                         lines->sequence_room * sizeof(*lines->sequences) +
                         lines->files.room * sizeof(*lines->files.items) +
                         lines->folders.room * sizeof(*lines->folders.items));
     free(lines->rows);
+    free(lines->discriminators);
     free(lines->sequences);
     free(lines->files.items);
     free(lines->folders.items);

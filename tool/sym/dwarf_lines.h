@@ -5,6 +5,7 @@
  * Invariants: sequences are sorted by address, and so are the rows of each of them, of
  * which no two share an address. Work and memory are bounded by the size of the program
  * and by the budget. What is damaged ends a table: the sequences before it are used.
+ * Discriminators, which few ask for, stand beside the rows.
  */
 #ifndef SYM_DWARF_LINES_H
 #define SYM_DWARF_LINES_H
@@ -43,6 +44,8 @@ struct sym_dwarf_lines {
     struct sym_dwarf_row *rows;
     size_t row_count;
     size_t row_room;
+    uint32_t *discriminators; /* of each row; NULL: not asked for, or no rows */
+    size_t discriminator_room;
     struct sym_dwarf_sequence *sequences;
     size_t sequence_count;
     size_t sequence_room;

@@ -59,6 +59,7 @@ struct sym_dwarf_entry {
     struct sym_dwarf_value ranges;
     struct sym_dwarf_value call_file;
     struct sym_dwarf_value call_line;
+    struct sym_dwarf_value discriminator; /* of a call */
     struct sym_dwarf_value decl_line;
     /* of units: */
     struct sym_dwarf_value comp_dir;
@@ -108,6 +109,7 @@ struct sym_dwarf_unit {
 struct sym_dwarf {
     struct sym_dwarf_sections sections;
     bool is_split;
+    bool discriminators;          /* of rows are kept */
     struct sym_dwarf_unit *units; /* by offset */
     size_t unit_count;
     size_t unit_room;
@@ -185,6 +187,7 @@ struct sym_dwarf_scope {
     uint32_t parent; /* of what was inlined: where; SYM_DWARF_NO_SCOPE: a function */
     uint32_t call_file;
     uint32_t call_line;
+    uint32_t call_discriminator;
     uint32_t start_line; /* set with name */
     const char *name;    /* NULL until asked for; for people */
     const char *system_name;

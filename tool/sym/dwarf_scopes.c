@@ -70,6 +70,7 @@ append_scope(struct walk *walk, const struct sym_dwarf_entry *entry)
             entry->tag == DW_TAG_inlined_subroutine ? walk->scope : SYM_DWARF_NO_SCOPE,
         .call_file = clamp_number(&entry->call_file),
         .call_line = clamp_number(&entry->call_line),
+        .call_discriminator = clamp_number(&entry->discriminator),
     };
     walk->added = (uint32_t)scopes->count++;
     return true;

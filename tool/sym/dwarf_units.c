@@ -381,6 +381,8 @@ place_of(struct sym_dwarf_entry *entry, uint64_t attribute)
         return &entry->call_file;
     case DW_AT_call_line:
         return &entry->call_line;
+    case DW_AT_GNU_discriminator:
+        return &entry->discriminator;
     case DW_AT_decl_line:
         return &entry->decl_line;
     case DW_AT_comp_dir:

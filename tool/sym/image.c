@@ -291,8 +291,14 @@ load_lines(struct sym_image *image, const struct sym_elf *file,
            const struct sym_elf *debug, const struct sym_debug_file *found)
 {
     struct sym_lines_source source = {
-        file,          image->root, image->path, image->path, image->settings.download,
-        &image->budget};
+        .file = file,
+        .root = image->root,
+        .path = image->path,
+        .image = image->path,
+        .download = image->settings.download,
+        .budget = &image->budget,
+        .discriminators = image->settings.discriminators,
+    };
 
     if (image->settings.no_lines || !sym_budget_in_time(&image->budget)) {
         return;
@@ -532,13 +538,11 @@ keep_last_line(void *context, uint64_t address, const char *file, uint32_t line)
     return true;
 }
 
-bool
-sym_image_lookup_bucket(struct sym_image *image, uint64_t address, uint64_t bytes,
-                        struct sym_name *name)
+uint64_t
+sym_image_place(struct sym_image *image, uint64_t address, uint64_t bytes)
 {
     struct last_line last = {.start = address};
     const struct sym_range *range;
-    bool found;
 
     if (bytes > 1 && address <= UINT64_MAX - bytes) {
         load(image);
@@ -549,9 +553,33 @@ sym_image_lookup_bucket(struct sym_image *image, uint64_t address, uint64_t byte
         (void)sym_image_line_rows(image, last.start, address + bytes, keep_last_line,
                                   &last);
     }
-    found = sym_image_lookup_address(image, last.start, name);
+    return last.start;
+}
+
+bool
+sym_image_lookup_bucket(struct sym_image *image, uint64_t address, uint64_t bytes,
+                        struct sym_name *name)
+{
+    const bool found =
+        sym_image_lookup_address(image, sym_image_place(image, address, bytes), name);
+
     name->address = address;
     return found;
+}
+
+size_t
+sym_image_frames(struct sym_image *image, uint64_t address,
+                 const struct sym_frame **frames)
+{
+    struct sym_frame *found = NULL;
+    size_t count = 0;
+
+    load(image);
+    if (image->lines != NULL) {
+        count = sym_lines_find(image->lines, address, &found);
+    }
+    *frames = found;
+    return count;
 }
 
 /* --- code --- */

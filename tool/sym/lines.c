@@ -91,6 +91,7 @@ open_all(struct sym_lines *lines, const struct sym_lines_source *source, char *n
         }
         return false;
     }
+    lines->own->discriminators = source->discriminators;
     open_supplement(lines, source, note, note_size);
     lines->split =
         sym_dwarf_split_new(source->root, source->image, source->path, source->budget);
@@ -255,6 +256,10 @@ set_line(struct sym_lines *lines, struct sym_dwarf_unit *unit, uint64_t address,
     if (row != NULL) {
         frame->file = file_path(lines, unit, row->file);
         frame->line = frame->file[0] == '\0' ? 0 : row->line;
+        frame->discriminator =
+            unit->lines->discriminators == NULL
+                ? 0
+                : unit->lines->discriminators[row - unit->lines->rows];
     }
 }
 
@@ -308,6 +313,7 @@ sym_lines_find(struct sym_lines *lines, uint64_t address, struct sym_frame **fra
             lines->frames[count] = nothing;
             lines->frames[count].file = file_path(lines, unit, scope->call_file);
             lines->frames[count].line = scope->call_line;
+            lines->frames[count].discriminator = scope->call_discriminator;
         }
         scope = around;
     }

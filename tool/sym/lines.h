@@ -24,6 +24,7 @@ struct sym_lines_source {
     struct sym_download
         *download; /* for the file that it shares with others; may be NULL */
     struct sym_budget *budget; /* of the image, which outlives lines */
+    bool discriminators;
 };
 
 /*

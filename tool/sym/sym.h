@@ -19,6 +19,7 @@ struct sym_download;
 /* sym_settings - how far names are looked for. All zero: lines, and no download. */
 struct sym_settings {
     bool no_lines;                 /* functions by the symbol tables alone */
+    bool discriminators;           /* of lines are read too */
     struct sym_download *download; /* NULL: debug files of this machine alone */
     uint64_t memory_max;           /* bytes for one image; 0: 1 GiB */
     struct sym_clock *clock;       /* of all images; NULL: no limit */
@@ -36,6 +37,7 @@ struct sym_frame {
     const char *file;        /* where the call is, or "" */
     uint32_t line;           /* of the call; 0 unknown */
     uint32_t start_line;     /* of the function; 0 unknown */
+    uint32_t discriminator;  /* of the call; 0: none, or settings do not ask for it */
 };
 
 /* sym_name - what is known of an address. Strings live as long as the image. */
@@ -117,6 +119,19 @@ bool sym_image_lookup_address(struct sym_image *image, uint64_t address,
  */
 bool sym_image_lookup_bucket(struct sym_image *image, uint64_t address, uint64_t bytes,
                              struct sym_name *name);
+
+/* Where that code starts, or address: what the bucket's hits are taken to be at. */
+uint64_t sym_image_place(struct sym_image *image, uint64_t address, uint64_t bytes);
+
+/*
+ * The functions at an address as the debug information alone has them, innermost first;
+ * the place in the first one is that of the address, in all others that of the call.
+ * How many; 0: nothing is known.
+ *
+ *   frames  out: valid until the next lookup
+ */
+size_t sym_image_frames(struct sym_image *image, uint64_t address,
+                        const struct sym_frame **frames);
 
 /* Our own vdso, which is that of all 64-bit processes: the kernel has one copy. NULL:
  * there is none. */

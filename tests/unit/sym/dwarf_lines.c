@@ -72,10 +72,13 @@ begin_program(struct table *table, unsigned char version)
 
 static struct sym_budget budget;
 
+static bool keep_discriminators;
+
 static struct sym_dwarf_lines *
 read_within(struct table *table, uint64_t bytes)
 {
-    struct sym_dwarf dwarf = {.sections.budget = &budget};
+    struct sym_dwarf dwarf = {.sections.budget = &budget,
+                              .discriminators = keep_discriminators};
     const struct sym_dwarf_unit unit = {
         .dwarf = &dwarf, .version = 4, .address_bytes = 8, .offset_bytes = 4};
 
@@ -306,12 +309,41 @@ rows__beyond_the_budget__refused(void **state)
     finish(NULL);
 }
 
+/* One counts for the next row, of rows at one address that of the last. */
+static void
+discriminators__asked_for__beside_their_rows(void **state)
+{
+    static const uint32_t wanted[] = {0, 2, 0, 300};
+    struct sym_dwarf_lines *lines;
+    struct table table;
+
+    (void)state;
+    begin_program(&table, 4);
+    PUT(&table, SET_ADDRESS "\x01");           /* 0x1000 */
+    PUT(&table, "\x02\x10\0\x02\x04\x07\x01"); /* 0x1010: 7, but then */
+    PUT(&table, "\0\x02\x04\x02\x13");         /* 2 */
+    PUT(&table, "\x4c\0\x03\x04\xac\x02\x4c\x02\x01" END);
+    lines = read_table(&table);
+    assert_int_equal(lines->row_count, 4);
+    assert_null(lines->discriminators);
+    finish(lines);
+    keep_discriminators = true;
+    lines = read_table(&table);
+    keep_discriminators = false;
+    assert_int_equal(lines->row_count, 4);
+    for (size_t i = 0; i < lines->row_count; i++) {
+        assert_int_equal(lines->discriminators[i], wanted[i]);
+    }
+    finish(lines);
+}
+
 static void
 random_bytes__run__rows_in_order(void **state)
 {
     uint64_t seed = 11;
 
     (void)state;
+    keep_discriminators = true;
     for (int round = 0; round < 20000; round++) {
         struct sym_dwarf_lines *lines;
         struct table table;
@@ -338,6 +370,7 @@ random_bytes__run__rows_in_order(void **state)
         }
         finish(lines);
     }
+    keep_discriminators = false;
 }
 
 int
@@ -352,6 +385,7 @@ main(void)
         cmocka_unit_test(damage__behind_a_sequence__ends_the_table),
         cmocka_unit_test(headers__damaged__no_rows),
         cmocka_unit_test(rows__beyond_the_budget__refused),
+        cmocka_unit_test(discriminators__asked_for__beside_their_rows),
         cmocka_unit_test(random_bytes__run__rows_in_order),
     };
 

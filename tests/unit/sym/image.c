@@ -389,6 +389,69 @@ line_rows__of_a_function__in_order_and_its_own(void **state)
     (void)state;
 }
 
+/* starts - of rows of a function, by address. */
+struct starts {
+    uint64_t starts[4096];
+    size_t count;
+};
+
+static bool
+keep_row(void *context, uint64_t address, const char *file, uint32_t line)
+{
+    struct starts *const rows = context;
+
+    (void)file;
+    (void)line;
+    assert_true(rows->count < sizeof(rows->starts) / sizeof(rows->starts[0]));
+    rows->starts[rows->count++] = address;
+    return true;
+}
+
+/* The last row that starts within it, else the one that covers it. */
+static void
+assert_bucket(struct sym_image *image, const struct starts *rows, uint64_t address,
+              uint64_t bytes)
+{
+    struct sym_name bucket;
+    struct sym_name row;
+    uint64_t last = address;
+
+    for (size_t i = 0; i < rows->count; i++) {
+        if (rows->starts[i] > last && rows->starts[i] < address + bytes) {
+            last = rows->starts[i];
+        }
+    }
+    assert_int_equal(sym_image_place(image, address, bytes), last);
+    assert_true(sym_image_lookup_bucket(image, address, bytes, &bucket));
+    assert_true(sym_image_lookup_address(image, last, &row));
+    assert_int_equal(bucket.address, address);
+    assert_int_equal(bucket.line, row.line);
+    assert_string_equal(bucket.name, row.name);
+}
+
+static void
+buckets__of_a_function__are_of_what_starts_last_in_them(void **state)
+{
+    struct sym_image *image = fixture_open(samples[1], "");
+    static struct starts rows;
+    uint64_t address;
+    uint64_t start;
+    uint64_t end;
+
+    (void)state;
+    assert_true(sym_image_address(image, fixture_offset_of(samples[1], "sample_global"),
+                                  &address));
+    assert_true(sym_image_range(image, address, &start, &end));
+    assert_true(sym_image_line_rows(image, start, end, keep_row, &rows));
+    assert_true(rows.count >= 2);
+    for (uint64_t bytes = 1; bytes <= 16; bytes *= 2) {
+        for (address = start; address + bytes <= end; address++) {
+            assert_bucket(image, &rows, address, bytes);
+        }
+    }
+    sym_image_close(image);
+}
+
 static void
 vdso__opened_by_name__is_what_runs_here(void **state)
 {
@@ -430,6 +493,7 @@ main(int argc, char **argv)
         cmocka_unit_test(code__at_a_link_address__bytes_of_the_file),
         cmocka_unit_test(range__of_a_symbol__all_of_its_code),
         cmocka_unit_test(line_rows__of_a_function__in_order_and_its_own),
+        cmocka_unit_test(buckets__of_a_function__are_of_what_starts_last_in_them),
         cmocka_unit_test(vdso__opened_by_name__is_what_runs_here),
         cmocka_unit_test(no_elf__opened__enoexec_and_descriptor_taken),
         cmocka_unit_test(file__shrinks_after_open__no_names_no_crash),

@@ -376,6 +376,41 @@ supplement__missing_or_of_another_build__said(void **state)
     }
 }
 
+/* A loop in one line has parts that clang tells apart, and so has a call. */
+static void
+discriminators__asked_for__of_lines_and_calls(void **state)
+{
+    const char *const said[] = {"without", "with"};
+
+    (void)state;
+    if (!has_command("clang")) {
+        print_message("clang is not installed\n");
+        skip();
+    }
+    build("clang -O2 -g1 -fdebug-info-for-profiling " SOURCES " -o app");
+    for (int with = 0; with < 2; with++) {
+        const struct sym_settings settings = {.discriminators = with != 0};
+        struct sym_image *const image = open_app();
+        const struct sym_frame *frames;
+        size_t found = 0;
+        uint64_t at;
+        uint64_t end;
+
+        sym_image_configure(image, &settings);
+        for (find_function("outer", &at, &end); at < end; at++) {
+            const size_t count = sym_image_frames(image, at, &frames);
+
+            assert_true(count >= 1 && count <= 4);
+            assert_string_equal(frames[count - 1].system_name, "outer");
+            assert_int_equal(frames[count - 1].start_line, 4);
+            found += frames[0].discriminator != 0;
+        }
+        print_message("%zu bytes %s discriminators\n", found, said[with]);
+        assert_int_equal(found > 0, with);
+        sym_image_close(image);
+    }
+}
+
 static void
 settings__no_lines__functions_alone(void **state)
 {
@@ -631,6 +666,7 @@ main(void)
         IN_FOLDER(split__file_is_a_pipe_or_no_elf__does_not_block),
         IN_FOLDER(supplement__missing_or_of_another_build__said),
         IN_FOLDER(packed__stream_damaged__said),
+        IN_FOLDER(discriminators__asked_for__of_lines_and_calls),
         IN_FOLDER(settings__no_lines__functions_alone),
         IN_FOLDER(lines__more_than_are_kept__each_right_again),
         IN_FOLDER(lines__more_than_memory_allows__function_names_and_a_note),
