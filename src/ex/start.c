@@ -10,6 +10,7 @@
 #include "ex/exp.h"
 #include "ke/bucket.h"
 #include "mm/mm.h"
+#include "rtl/assert.h"
 
 static const SIZE_T ExpKernelProfileBytes = sizeof(KPROFILE) + sizeof(MDL);
 
@@ -152,6 +153,8 @@ ExpStartProfile(KSYSTEM *System, EPROFILE *Profile)
     if (!NT_SUCCESS(Status)) {
         goto unlock_buffer;
     }
+    /* A start delivers nothing, so no notification has started it meanwhile. */
+    RTL_ASSERT(Kernel->Started && Profile->ProfileObject == NULL);
     Profile->ProfileObject = Kernel;
     Profile->LockedBuffer = Kernel->Buffer;
     ExpListStarted(System, Profile);
@@ -172,6 +175,8 @@ ExpStopProfile(KSYSTEM *System, EPROFILE *Profile)
     if (Kernel == NULL) {
         return STATUS_PROFILING_NOT_STARTED;
     }
+    RTL_ASSERT(Kernel->Started && System->StartedCount > 0 &&
+               Profile->LockedBuffer == Kernel->Buffer);
     KeStopProfile(&System->Ke, Kernel);
     System->StartedCount--;
     RemoveEntryList(&Profile->StartedLinks);

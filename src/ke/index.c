@@ -6,6 +6,7 @@
  * the tree of its kind of its process, and no other is in any tree.
  */
 #include "ke/ki.h"
+#include "rtl/assert.h"
 #include "rtl/atomics.h"
 
 static ULONG
@@ -101,6 +102,7 @@ KiInsertRange(KE_SYSTEM *Ke, KPROCESS *Process, KPROFILE *Profile)
     RtlPublish(Root,
                KiInsertIntoTree(&Ke->Pool, *Root, KiSpanOf(Profile), &Range, Profile));
     KiPublishRoots(Ke, Process);
+    RTL_ASSERT(Ke->Pool.Free >= KI_UPDATE_NODES);
     return STATUS_SUCCESS;
 }
 
@@ -117,6 +119,7 @@ KiRemoveRange(KE_SYSTEM *Ke, KPROCESS *Process, const KPROFILE *Profile)
     KiPublishRoots(Ke, Process);
     /* Waits until no hit sees the profile any more. */
     KiRecycleNodes(Ke);
+    RTL_ASSERT(Ke->Pool.Used == 0 || Ke->Pool.Free >= KI_UPDATE_NODES);
 }
 
 void

@@ -2,6 +2,7 @@
 /* ke/pool.c - where nodes come from and go to. Level: passive. */
 #include "ke/pool.h"
 #include "ke/ki.h"
+#include "rtl/assert.h"
 
 _Static_assert(KI_POOL_FIRST_CHUNK > 2 * KI_UPDATE_NODES,
                "one chunk is enough for a start");
@@ -129,6 +130,7 @@ KiTakeNode(KI_POOL *Pool)
 {
     ULONG Number = Pool->FreeHead;
 
+    RTL_ASSERT(Pool->Free > 0);
     if (Number != 0) {
         Pool->FreeHead = KiNodeAt(Pool, Number)->Next;
     } else {
@@ -143,6 +145,7 @@ KiTakeNode(KI_POOL *Pool)
 void
 KiFreeNode(KI_POOL *Pool, ULONG Number)
 {
+    RTL_ASSERT(Number != 0 && Pool->Used > 0);
     KiNodeAt(Pool, Number)->Next = Pool->FreeHead;
     Pool->FreeHead = Number;
     Pool->Free++;
@@ -152,6 +155,7 @@ KiFreeNode(KI_POOL *Pool, ULONG Number)
 void
 KiRetireNode(KI_POOL *Pool, ULONG Number)
 {
+    RTL_ASSERT(Number != 0 && Pool->Used > 0);
     KiNodeAt(Pool, Number)->Next = Pool->RetiredHead;
     if (Pool->RetiredHead == 0) {
         Pool->RetiredTail = Number;

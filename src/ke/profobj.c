@@ -8,6 +8,7 @@
  */
 #include "ke/ki.h"
 #include "ke/profint.h"
+#include "rtl/assert.h"
 
 void
 KeInitializeProcess(KPROCESS *Process, ULONG64 ProcessId)
@@ -52,6 +53,7 @@ KiUnhashProcess(KE_SYSTEM *Ke, KPROCESS *Process)
     if (!Process->Hashed) {
         return;
     }
+    RTL_ASSERT(Process->ProcessId != 0);
     while (*Link != Process) {
         Link = &(*Link)->HashNext;
     }
@@ -118,6 +120,8 @@ KeStopProfile(KE_SYSTEM *Ke, KPROFILE *Profile)
 {
     KPROCESS *const Process = Profile->Process;
 
+    RTL_ASSERT(Profile->Started && !IsListEmpty(&Process->ProfileListHead));
+    RTL_ASSERT(Profile->Detached || Process->Hashed || Process->ProcessId == 0);
     RemoveEntryList(&Profile->ProfileListEntry);
     if (!Profile->Detached) {
         KiRemoveRange(Ke, Process, Profile);

@@ -11,6 +11,7 @@
  * PointerCount includes them.
  */
 #include "ob/obp.h"
+#include "rtl/assert.h"
 #include "rtl/memory.h"
 
 enum { OBP_FIRST_ENTRIES = 64, OBP_HANDLE_STEP = 4 };
@@ -112,7 +113,9 @@ ObOpenHandle(OB_SYSTEM *Ob, void *Body, ACCESS_MASK GrantedAccess, HANDLE *Handl
         }
     }
     Slot = Ob->FirstFree;
+    RTL_ASSERT(Slot < Ob->EntryCount);
     Entry = &Ob->Entries[Slot];
+    RTL_ASSERT(Entry->Body == NULL);
     Ob->FirstFree = Entry->NextFree;
     Entry->Body = Body;
     Entry->GrantedAccess = GrantedAccess;
@@ -168,6 +171,8 @@ ObpCloseEntry(OB_SYSTEM *Ob, OBP_ENTRY *Entry)
 {
     void *const Body = Entry->Body;
 
+    RTL_ASSERT(Body != NULL && ObpHeader(Body)->PointerCount > 0 &&
+               ObpHeader(Body)->HandleCount > 0);
     Entry->Body = NULL;
     Entry->Generation = (Entry->Generation + 1) & ObpGenerationMask;
     Entry->NextFree = Ob->FirstFree;

@@ -2,6 +2,7 @@
 /* hal/linux/idmap.c - linear probing with backward-shift deletion. */
 #include "hal/linux/idmap.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -66,6 +67,7 @@ perf_idmap_put(struct perf_idmap *map, uint64_t id, void *value)
 {
     struct perf_idmap_entry *entry;
 
+    assert(value != NULL);
     if ((map->count + 1) * 3 > map->capacity * 2) {
         const int result = grow(map);
 
@@ -75,6 +77,7 @@ perf_idmap_put(struct perf_idmap *map, uint64_t id, void *value)
     }
     entry = &map->entries[probe(map, id)];
     map->count += entry->value == NULL;
+    assert(map->count * 3 <= map->capacity * 2);
     *entry = (struct perf_idmap_entry){.id = id, .value = value};
     return 0;
 }

@@ -2,6 +2,7 @@
 /* hal/linux/mapping.c - sorted ranges with shared images. */
 #include "hal/linux/mapping.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <ntprof/notification.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ perf_image_create(const char *name, uint32_t device_major, uint32_t device_minor
 void
 perf_image_release(struct perf_image *image)
 {
+    assert(image->references > 0);
     if (--image->references == 0) {
         free(image);
     }
@@ -102,6 +104,8 @@ perf_mappings_insert(struct perf_mappings *mappings, struct perf_mapping mapping
     memmove(place + 1, place, (mappings->count - index) * sizeof(*place));
     *place = mapping;
     mappings->count++;
+    assert(index == 0 || end_of(place - 1) <= place->base);
+    assert(index + 1 == mappings->count || end_of(place) <= place[1].base);
     return 0;
 
 release_image:

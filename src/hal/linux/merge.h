@@ -12,6 +12,8 @@
 
 #include "hal/linux/ring.h"
 
+#include <assert.h>
+
 struct perf_merge_entry {
     uint64_t time_ns;
     struct perf_ring *ring;
@@ -57,6 +59,7 @@ void perf_merge_sift(struct perf_merge *merge);
 static inline void
 perf_merge_settle(struct perf_merge *merge, uint64_t time_ns)
 {
+    assert(merge->count > 0);
     merge->entries[0].time_ns = time_ns;
     if (time_ns == PERF_MERGE_EMPTY || time_ns > perf_merge_limit(merge)) {
         perf_merge_sift(merge);

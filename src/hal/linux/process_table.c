@@ -3,6 +3,7 @@
  * changed. */
 #include "hal/linux/process_table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,10 @@ thread_find(const struct process_table *table, uint32_t pid, uint32_t tid)
 static void
 thread_remove(struct process_table *table, struct perf_thread *thread)
 {
-    perf_idmap_remove(&table->by_tid, thread_key(thread->process->pid, thread->tid));
+    const uint64_t key = thread_key(thread->process->pid, thread->tid);
+
+    assert(perf_idmap_find(&table->by_tid, key) == thread);
+    perf_idmap_remove(&table->by_tid, key);
     thread_unlink(thread);
     free(thread);
 }
@@ -213,6 +217,7 @@ static void
 tell_start(struct process_table *table, const struct perf_process *process,
            uint64_t time_ns, uint32_t tid)
 {
+    assert(process->threads != NULL);
     tell_process(table, NTPROF_PROCESS_START, process, time_ns, tid);
     for (size_t i = 0; i < process->mappings.count; i++) {
         tell_mapping(table, NTPROF_IMAGE_MAP, process, &process->mappings.items[i],
@@ -399,6 +404,7 @@ keep_only_thread(struct process_table *table, struct perf_process *process,
             thread_remove(table, thread);
         }
     }
+    assert(process->threads != NULL && process->threads->next == NULL);
 }
 
 static void

@@ -12,6 +12,7 @@
 #ifndef HAL_LINUX_RING_H
 #define HAL_LINUX_RING_H
 
+#include <assert.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,6 +108,7 @@ static inline void
 perf_ring_skip(struct perf_ring *ring, const struct perf_event_header *header)
 {
     ring->tail += header->size;
+    assert(ring->tail <= ring->head);
 }
 
 #endif

@@ -2,6 +2,7 @@
 /* hal/linux/statistics.c - arithmetic of hits expected, taken and not taken. */
 #include "hal/linux/statistics.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 __extension__ typedef unsigned __int128 wide;
@@ -98,6 +99,9 @@ perf_statistics_add_up(const struct perf_tally *tally, const struct perf_counts 
             difference < tally->instances ? difference : tally->instances;
     }
     statistics->missed = difference - statistics->excluded - statistics->unfinished;
+    assert(statistics->expected == taken + statistics->lost + statistics->throttled +
+                                       statistics->missed + statistics->unfinished +
+                                       statistics->excluded);
 }
 
 static void

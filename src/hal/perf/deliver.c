@@ -14,6 +14,7 @@
 #include "hal/perf/whole_machine.h"
 #include "ke/profint.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -508,6 +509,7 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
 {
     struct perf_merge *merge = &perf->merge;
 
+    assert(!perf->delivering);
     perf->delivering = true;
     gather(perf);
     while (merge->count > 0 && merge->entries[0].time_ns <= bound_ns) {

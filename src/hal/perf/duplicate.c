@@ -3,6 +3,7 @@
 #include "hal/perf/duplicate.h"
 #include "hal/perf/target.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@ unlist(struct perf_event *event)
 
     while (events->items[i] != event) {
         i++;
+        assert(i < events->count);
     }
     events->count--;
     memmove(&events->items[i], &events->items[i + 1],

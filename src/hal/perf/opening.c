@@ -28,6 +28,7 @@
 #include "hal/perf/duplicate.h"
 #include "hal/perf/whole_machine.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -188,6 +189,7 @@ perf_events_begin(struct perf_target *target, struct perf_events *opened,
         }
     }
     for (size_t i = 0; i < opened->count; i++) {
+        assert(opened->items[i]->target == target && opened->items[i]->from_ns == 0);
         opened->items[i]->from_ns = *from_ns;
     }
     perf_events_finish(opened);

@@ -4,6 +4,7 @@
 #include "hal/linux/descriptor.h"
 #include "hal/perf/opening.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <poll.h>
@@ -22,6 +23,8 @@ perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
 {
     struct perf_counts counts;
 
+    assert(event->fd >= 0 && perf->rings[event->processor] != NULL);
+    assert(perf_idmap_find(&perf->events, event->id) == event);
     /* What it has counted stays so: each hit that is read here is taken, or is
      * untimely. */
     (void)ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
@@ -185,6 +188,7 @@ perf_target_unlink(struct perf *perf, const struct perf_target *target)
     struct perf_target **link = &perf->targets;
 
     while (*link != target) {
+        assert(*link != NULL);
         link = &(*link)->next;
     }
     *link = target->next;

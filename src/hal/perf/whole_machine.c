@@ -11,6 +11,7 @@
 
 #include "hal/perf/opening.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -196,6 +197,7 @@ take_over_all(struct perf *perf, const struct perf_target *watch, uint64_t until
 static void
 adopt_target(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 {
+    assert(target->watch && target->pid == 0);
     target->next = perf->targets;
     perf->targets = target;
     mark_watched(perf, target);

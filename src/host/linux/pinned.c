@@ -19,6 +19,7 @@
  */
 #include "host/linux/linuxp.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <search.h>
@@ -125,6 +126,7 @@ page_remove(uintptr_t address)
     struct pinned_page *page = page_find(address);
     bool ours;
 
+    assert(page != NULL && page->pins > 0);
     if (--page->pins > 0) {
         return false;
     }
