@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Makes src/hal/bpf/instructions.h of src/hal/bpf/profile.bpf.c, or tells whether it is up to date.
+"""Makes src/hal/bpf/instructions.h from src/hal/bpf/profile.bpf.c, or checks that it is up to date.
 
 usage: make_bpf.py [--check]
 
@@ -11,7 +11,8 @@ status is 77.
 
 Of the object file only this is used: sections program.NAME and functions, which is put behind those
 that call it, and the places in them where the loader puts a map (symbols of sections map.NAME) or the
-address of a map's value (of value.NAME).
+address of a map's value (of value.NAME). The verifier looks once at functions that have types (BTF), so each
+program comes with types of its functions: all take an int and return one.
 """
 import pathlib
 import shutil
@@ -29,6 +30,9 @@ HEADERS = [path for path in pathlib.Path("/usr/include").glob("*-linux-gnu") if 
 WARNINGS = "-Wall -Wextra -Wshadow -Wconversion -Wundef -Wvla -Werror".split()
 LOAD_64, CALL, PSEUDO_MAP_FD, PSEUDO_MAP_VALUE, PSEUDO_CALL = 0x18, 0x85, 1, 2, 1
 FUNCTIONS = "functions"
+# BTF: kinds, and the numbers of the types that are the same for all programs; those of functions follow.
+KIND_INT, KIND_FUNCTION, KIND_PROTOTYPE, GLOBAL = 1 << 24, 12 << 24, 13 << 24, 1
+TYPE_INT, TYPE_PROGRAM, TYPE_FUNCTION, TYPE_FIRST = 1, 2, 3, 4
 SKIPPED = 77
 
 
@@ -148,6 +152,21 @@ def program(elf, name):
     return words, places, functions
 
 
+def types(functions):
+    """The BTF of a program and its functions, as words of 32 bits."""
+    names = ["int", *(name for _, name in functions)]
+    at = {name: 1 + sum(len(before) + 1 for before in names[:i]) for i, name in enumerate(names)}
+    strings = b"\0" + b"".join(name.encode() + b"\0" for name in names)
+    strings += bytes(-len(strings) % 4)
+    made = [at["int"], KIND_INT, 4, 32, 0, KIND_PROTOTYPE, TYPE_INT,
+            0, KIND_PROTOTYPE | 1, TYPE_INT, at["int"], TYPE_INT]
+    for i, (_, name) in enumerate(functions):
+        made += [at[name], KIND_FUNCTION | GLOBAL, TYPE_FUNCTION if i else TYPE_PROGRAM]
+    data = struct.pack("<HBBIIIII", 0xEB9F, 1, 0, 24, 0, 4 * len(made), 4 * len(made), len(strings))
+    data += struct.pack(f"<{len(made)}I", *made) + strings
+    return struct.unpack(f"<{len(data) // 4}I", data)
+
+
 def write_program(name, words, places, functions):
     short = name.split(".")[1]
     yield f"static const uint64_t {short}_instructions[] = {{"
@@ -160,9 +179,15 @@ def write_program(name, words, places, functions):
         yield "    " + " ".join(f"{{{index}, {name}}}," for index, name in places[at:at + 3])
     yield "};"
     yield ""
-    yield f"static const struct bpf_function {short}_functions[] = {{"
-    for at, function in functions:
-        yield f"    {{{at}, \"{function}\"}},"
+    yield f"static const struct bpf_func_info {short}_functions[] = {{"
+    for i, (at, function) in enumerate(functions):
+        yield f"    {{{at}, {TYPE_FIRST + i}}}, /* {function} */"
+    yield "};"
+    yield ""
+    made = types(functions)
+    yield f"static const uint32_t {short}_types[] = {{"
+    for at in range(0, len(made), 8):
+        yield "    " + " ".join(f"{word:#010x}," for word in made[at:at + 8])
     yield "};"
     yield ""
 
@@ -209,7 +234,7 @@ def main():
         TARGET.write_text(made, encoding="utf-8")
     elif made != TARGET.read_text(encoding="utf-8"):
         sys.exit("make_bpf: instructions.h is not what profile.bpf.c gives: run scripts/make_bpf.py")
-    print(f"make_bpf: {TARGET.name}: {made.count('0x')} instructions")
+    print(f"make_bpf: {TARGET.name}: {len(made.splitlines())} lines")
 
 
 main()

@@ -235,9 +235,11 @@ attach_tracepoints(struct bpf *bpf, struct bpf_refusal *refusal)
 {
     int result;
 
-    bpf->exec_link = perf_descriptor_own(bpf_kernel_attach_exec(&bpf->kernel));
+    bpf->exec_link = perf_descriptor_own(
+        bpf_kernel_attach_tracepoint(&bpf->kernel, BPF_PROGRAM_EXEC));
     if (bpf->exec_link >= 0) {
-        bpf->exit_link = perf_descriptor_own(bpf_kernel_attach_exit(&bpf->kernel));
+        bpf->exit_link = perf_descriptor_own(
+            bpf_kernel_attach_tracepoint(&bpf->kernel, BPF_PROGRAM_EXIT));
     }
     result = bpf->exec_link < 0 ? bpf->exec_link : bpf->exit_link;
     if (result < 0) {
@@ -254,19 +256,6 @@ count_processors(void)
 
     return configured < 1 || configured > PROCESSORS_MAX ? PROCESSORS_MAX
                                                          : (uint32_t)configured;
-}
-
-static int
-make_kernel(struct bpf *bpf, bpf_call *call, struct bpf_refusal *refusal)
-{
-    if (sysconf(_SC_PAGESIZE) != BPF_PAGE_BYTES) {
-        snprintf(refusal->reason, sizeof(refusal->reason),
-                 "pages are of %ld bytes here, and counters are in pages of 4096",
-                 sysconf(_SC_PAGESIZE));
-        return -EOPNOTSUPP;
-    }
-    return bpf_kernel_make(&bpf->kernel, call, count_processors(), BPF_FOR_EVENTS,
-                           refusal);
 }
 
 /* All that needs memory and descriptors of ours alone. */
@@ -310,7 +299,8 @@ bpf_create(bpf_call *call, bool user_only, struct bpf **created,
     bpf->exit_link = -1;
     bpf->epoll_fd = -1;
     bpf->cgroup_fd = -1;
-    result = make_kernel(bpf, call, refusal);
+    result = bpf_kernel_make(&bpf->kernel, call, count_processors(), BPF_FOR_EVENTS,
+                             refusal);
     if (result < 0) {
         goto delete_bpf;
     }

@@ -28,8 +28,14 @@ static const struct bpf_map_place exec_maps[] = {
     {53, BPF_MAP_SHARED}, {55, BPF_MAP_SHARED},
 };
 
-static const struct bpf_function exec_functions[] = {
-    {0, "exec"},
+static const struct bpf_func_info exec_functions[] = {
+    {0, 4}, /* exec */
+};
+
+static const uint32_t exec_types[] = {
+    0x0001eb9f, 0x00000018, 0x00000000, 0x0000003c, 0x0000003c, 0x0000000c, 0x00000001, 0x01000000,
+    0x00000004, 0x00000020, 0x00000000, 0x0d000000, 0x00000001, 0x00000000, 0x0d000001, 0x00000001,
+    0x00000001, 0x00000001, 0x00000005, 0x0c000001, 0x00000002, 0x746e6900, 0x65786500, 0x00000063,
 };
 
 static const uint64_t exit_instructions[] = {
@@ -56,8 +62,14 @@ static const struct bpf_map_place exit_maps[] = {
     {54, BPF_MAP_SHARED},
 };
 
-static const struct bpf_function exit_functions[] = {
-    {0, "exit"},
+static const struct bpf_func_info exit_functions[] = {
+    {0, 4}, /* exit */
+};
+
+static const uint32_t exit_types[] = {
+    0x0001eb9f, 0x00000018, 0x00000000, 0x0000003c, 0x0000003c, 0x0000000c, 0x00000001, 0x01000000,
+    0x00000004, 0x00000020, 0x00000000, 0x0d000000, 0x00000001, 0x00000000, 0x0d000001, 0x00000001,
+    0x00000001, 0x00000001, 0x00000005, 0x0c000001, 0x00000002, 0x746e6900, 0x69786500, 0x00000074,
 };
 
 static const uint64_t replay_instructions[] = {
@@ -306,14 +318,24 @@ static const struct bpf_map_place replay_maps[] = {
     {782, BPF_MAP_CHUNKS}, {876, BPF_MAP_SHARED}, {890, BPF_MAP_PROCESSORS},
 };
 
-static const struct bpf_function replay_functions[] = {
-    {0, "replay"},
-    {455, "count_at"},
-    {617, "count_in_leaf"},
-    {728, "visit"},
-    {856, "visit_many"},
-    {868, "place_of"},
-    {887, "search"},
+static const struct bpf_func_info replay_functions[] = {
+    {0, 4}, /* replay */
+    {455, 5}, /* count_at */
+    {617, 6}, /* count_in_leaf */
+    {728, 7}, /* visit */
+    {856, 8}, /* visit_many */
+    {868, 9}, /* place_of */
+    {887, 10}, /* search */
+};
+
+static const uint32_t replay_types[] = {
+    0x0001eb9f, 0x00000018, 0x00000000, 0x00000084, 0x00000084, 0x00000044, 0x00000001, 0x01000000,
+    0x00000004, 0x00000020, 0x00000000, 0x0d000000, 0x00000001, 0x00000000, 0x0d000001, 0x00000001,
+    0x00000001, 0x00000001, 0x00000005, 0x0c000001, 0x00000002, 0x0000000c, 0x0c000001, 0x00000003,
+    0x00000015, 0x0c000001, 0x00000003, 0x00000023, 0x0c000001, 0x00000003, 0x00000029, 0x0c000001,
+    0x00000003, 0x00000034, 0x0c000001, 0x00000003, 0x0000003d, 0x0c000001, 0x00000003, 0x746e6900,
+    0x70657200, 0x0079616c, 0x6e756f63, 0x74615f74, 0x756f6300, 0x695f746e, 0x656c5f6e, 0x76006661,
+    0x74697369, 0x73697600, 0x6d5f7469, 0x00796e61, 0x63616c70, 0x666f5f65, 0x61657300, 0x00686372,
 };
 
 static const uint64_t sample_instructions[] = {
@@ -579,14 +601,24 @@ static const struct bpf_map_place sample_maps[] = {
     {953, BPF_MAP_PROCESSORS},
 };
 
-static const struct bpf_function sample_functions[] = {
-    {0, "sample"},
-    {518, "count_at"},
-    {680, "count_in_leaf"},
-    {791, "visit"},
-    {919, "visit_many"},
-    {931, "place_of"},
-    {950, "search"},
+static const struct bpf_func_info sample_functions[] = {
+    {0, 4}, /* sample */
+    {518, 5}, /* count_at */
+    {680, 6}, /* count_in_leaf */
+    {791, 7}, /* visit */
+    {919, 8}, /* visit_many */
+    {931, 9}, /* place_of */
+    {950, 10}, /* search */
+};
+
+static const uint32_t sample_types[] = {
+    0x0001eb9f, 0x00000018, 0x00000000, 0x00000084, 0x00000084, 0x00000044, 0x00000001, 0x01000000,
+    0x00000004, 0x00000020, 0x00000000, 0x0d000000, 0x00000001, 0x00000000, 0x0d000001, 0x00000001,
+    0x00000001, 0x00000001, 0x00000005, 0x0c000001, 0x00000002, 0x0000000c, 0x0c000001, 0x00000003,
+    0x00000015, 0x0c000001, 0x00000003, 0x00000023, 0x0c000001, 0x00000003, 0x00000029, 0x0c000001,
+    0x00000003, 0x00000034, 0x0c000001, 0x00000003, 0x0000003d, 0x0c000001, 0x00000003, 0x746e6900,
+    0x6d617300, 0x00656c70, 0x6e756f63, 0x74615f74, 0x756f6300, 0x695f746e, 0x656c5f6e, 0x76006661,
+    0x74697369, 0x73697600, 0x6d5f7469, 0x00796e61, 0x63616c70, 0x666f5f65, 0x61657300, 0x00686372,
 };
 
 static const struct bpf_program_text bpf_programs[BPF_PROGRAMS] = {
@@ -620,8 +652,14 @@ static const struct bpf_map_place exec_maps[] = {
     {53, BPF_MAP_SHARED}, {55, BPF_MAP_SHARED},
 };
 
-static const struct bpf_function exec_functions[] = {
-    {0, "exec"},
+static const struct bpf_func_info exec_functions[] = {
+    {0, 4}, /* exec */
+};
+
+static const uint32_t exec_types[] = {
+    0x0001eb9f, 0x00000018, 0x00000000, 0x0000003c, 0x0000003c, 0x0000000c, 0x00000001, 0x01000000,
+    0x00000004, 0x00000020, 0x00000000, 0x0d000000, 0x00000001, 0x00000000, 0x0d000001, 0x00000001,
+    0x00000001, 0x00000001, 0x00000005, 0x0c000001, 0x00000002, 0x746e6900, 0x65786500, 0x00000063,
 };
 
 static const uint64_t exit_instructions[] = {
@@ -648,8 +686,14 @@ static const struct bpf_map_place exit_maps[] = {
     {54, BPF_MAP_SHARED},
 };
 
-static const struct bpf_function exit_functions[] = {
-    {0, "exit"},
+static const struct bpf_func_info exit_functions[] = {
+    {0, 4}, /* exit */
+};
+
+static const uint32_t exit_types[] = {
+    0x0001eb9f, 0x00000018, 0x00000000, 0x0000003c, 0x0000003c, 0x0000000c, 0x00000001, 0x01000000,
+    0x00000004, 0x00000020, 0x00000000, 0x0d000000, 0x00000001, 0x00000000, 0x0d000001, 0x00000001,
+    0x00000001, 0x00000001, 0x00000005, 0x0c000001, 0x00000002, 0x746e6900, 0x69786500, 0x00000074,
 };
 
 static const uint64_t replay_instructions[] = {
@@ -898,14 +942,24 @@ static const struct bpf_map_place replay_maps[] = {
     {782, BPF_MAP_CHUNKS}, {876, BPF_MAP_SHARED}, {890, BPF_MAP_PROCESSORS},
 };
 
-static const struct bpf_function replay_functions[] = {
-    {0, "replay"},
-    {455, "count_at"},
-    {617, "count_in_leaf"},
-    {728, "visit"},
-    {856, "visit_many"},
-    {868, "place_of"},
-    {887, "search"},
+static const struct bpf_func_info replay_functions[] = {
+    {0, 4}, /* replay */
+    {455, 5}, /* count_at */
+    {617, 6}, /* count_in_leaf */
+    {728, 7}, /* visit */
+    {856, 8}, /* visit_many */
+    {868, 9}, /* place_of */
+    {887, 10}, /* search */
+};
+
+static const uint32_t replay_types[] = {
+    0x0001eb9f, 0x00000018, 0x00000000, 0x00000084, 0x00000084, 0x00000044, 0x00000001, 0x01000000,
+    0x00000004, 0x00000020, 0x00000000, 0x0d000000, 0x00000001, 0x00000000, 0x0d000001, 0x00000001,
+    0x00000001, 0x00000001, 0x00000005, 0x0c000001, 0x00000002, 0x0000000c, 0x0c000001, 0x00000003,
+    0x00000015, 0x0c000001, 0x00000003, 0x00000023, 0x0c000001, 0x00000003, 0x00000029, 0x0c000001,
+    0x00000003, 0x00000034, 0x0c000001, 0x00000003, 0x0000003d, 0x0c000001, 0x00000003, 0x746e6900,
+    0x70657200, 0x0079616c, 0x6e756f63, 0x74615f74, 0x756f6300, 0x695f746e, 0x656c5f6e, 0x76006661,
+    0x74697369, 0x73697600, 0x6d5f7469, 0x00796e61, 0x63616c70, 0x666f5f65, 0x61657300, 0x00686372,
 };
 
 static const uint64_t sample_instructions[] = {
@@ -1166,14 +1220,24 @@ static const struct bpf_map_place sample_maps[] = {
     {935, BPF_MAP_PROCESSORS},
 };
 
-static const struct bpf_function sample_functions[] = {
-    {0, "sample"},
-    {500, "count_at"},
-    {662, "count_in_leaf"},
-    {773, "visit"},
-    {901, "visit_many"},
-    {913, "place_of"},
-    {932, "search"},
+static const struct bpf_func_info sample_functions[] = {
+    {0, 4}, /* sample */
+    {500, 5}, /* count_at */
+    {662, 6}, /* count_in_leaf */
+    {773, 7}, /* visit */
+    {901, 8}, /* visit_many */
+    {913, 9}, /* place_of */
+    {932, 10}, /* search */
+};
+
+static const uint32_t sample_types[] = {
+    0x0001eb9f, 0x00000018, 0x00000000, 0x00000084, 0x00000084, 0x00000044, 0x00000001, 0x01000000,
+    0x00000004, 0x00000020, 0x00000000, 0x0d000000, 0x00000001, 0x00000000, 0x0d000001, 0x00000001,
+    0x00000001, 0x00000001, 0x00000005, 0x0c000001, 0x00000002, 0x0000000c, 0x0c000001, 0x00000003,
+    0x00000015, 0x0c000001, 0x00000003, 0x00000023, 0x0c000001, 0x00000003, 0x00000029, 0x0c000001,
+    0x00000003, 0x00000034, 0x0c000001, 0x00000003, 0x0000003d, 0x0c000001, 0x00000003, 0x746e6900,
+    0x6d617300, 0x00656c70, 0x6e756f63, 0x74615f74, 0x756f6300, 0x695f746e, 0x656c5f6e, 0x76006661,
+    0x74697369, 0x73697600, 0x6d5f7469, 0x00796e61, 0x63616c70, 0x666f5f65, 0x61657300, 0x00686372,
 };
 
 static const struct bpf_program_text bpf_programs[BPF_PROGRAMS] = {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/bpf/kernel.c - making and attaching what profile.bpf.c is and needs. */
+/* hal/bpf/kernel.c - creating maps, loading and attaching the programs of
+ * profile.bpf.c. */
 #include "hal/bpf/kernel.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/bpf.h>
-#include <linux/btf.h>
 #include <linux/membarrier.h>
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -20,26 +21,27 @@ struct bpf_map_place {
     enum bpf_map map;
 };
 
-struct bpf_function {
-    uint32_t first; /* instruction */
-    const char *name;
-};
-
+/* A program as instructions.h has it. Functions that the verifier is to look at once
+ * must have types (BTF); the kernel needs none of its own for that. */
 struct bpf_program_text {
+    const char *name;
     const uint64_t *instructions;
     const struct bpf_map_place *maps;
-    const struct bpf_function *functions; /* the program itself first */
+    const struct bpf_func_info *functions; /* the program itself first */
+    const uint32_t *types;
     uint32_t instruction_count;
     uint32_t map_count;
     uint32_t function_count;
+    uint32_t types_bytes;
 };
 
 #define BPF_COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
-#define BPF_PROGRAM_TEXT(name)                                      \
-    {                                                               \
-        name##_instructions, name##_maps, name##_functions,         \
-            BPF_COUNT(name##_instructions), BPF_COUNT(name##_maps), \
-            BPF_COUNT(name##_functions)                             \
+#define BPF_PROGRAM_TEXT(program)                                                    \
+    {                                                                                \
+        "ntprof_" #program, program##_instructions, program##_maps,                  \
+            program##_functions, program##_types, BPF_COUNT(program##_instructions), \
+            BPF_COUNT(program##_maps), BPF_COUNT(program##_functions),               \
+            (uint32_t)sizeof(program##_types)                                        \
     }
 
 #include "hal/bpf/instructions.h"
@@ -48,7 +50,7 @@ struct bpf_program_text {
 static const struct bpf_program_text bpf_programs[BPF_PROGRAMS];
 #endif
 
-enum { LOG_BYTES = 1 << 20, LOADS = 100 };
+enum { LOG_BYTES = 1 << 20, LOAD_ATTEMPTS = 100 };
 
 long
 bpf_call_kernel(int command, union bpf_attr *attr, size_t bytes)
@@ -61,101 +63,82 @@ bpf_call_kernel(int command, union bpf_attr *attr, size_t bytes)
 /* ---- maps ---- */
 
 struct map_kind {
-    uint32_t type;
+    const char *name;
     uint32_t value_bytes;
     uint32_t elements;
     uint32_t flags;
-    const char *name;
+    const struct map_kind *inner; /* of an array of maps; NULL: an array of values */
 };
+
+/* The maps in arrays of maps; each has its own number of elements. */
+static const struct map_kind node_chunk = {"nt_chunk", KI_NODE_BYTES, 1,
+                                           BPF_F_MMAPABLE | BPF_F_INNER_MAP, NULL};
+static const struct map_kind counter_pool = {"nt_pool", BPF_PAGE_BYTES, 1,
+                                             BPF_F_MMAPABLE | BPF_F_INNER_MAP, NULL};
 
 static struct map_kind
 kind_of(const struct bpf_kernel *kernel, enum bpf_map map)
 {
-    const uint32_t shared = BPF_F_MMAPABLE;
-    const uint32_t array = BPF_MAP_TYPE_ARRAY;
-    const uint32_t processors = kernel->processors;
-    const uint32_t set_elements =
-        kernel->set_words > 1 ? BPF_SETS * kernel->set_words : 1;
+    const uint32_t set_words = kernel->set_words > 1 ? BPF_SETS * kernel->set_words : 1;
 
     switch (map) {
     case BPF_MAP_SHARED:
-        return (struct map_kind){array, sizeof(union bpf_shared), 1, shared,
-                                 "nt_shared"};
+        return (struct map_kind){"nt_shared", sizeof(union bpf_shared), 1,
+                                 BPF_F_MMAPABLE, NULL};
     case BPF_MAP_PROCESSORS:
-        return (struct map_kind){array, sizeof(struct bpf_processor), processors,
-                                 shared, "nt_processors"};
+        return (struct map_kind){"nt_processors", sizeof(struct bpf_processor),
+                                 kernel->processors, BPF_F_MMAPABLE, NULL};
     case BPF_MAP_SETS:
-        return (struct map_kind){array, sizeof(ULONG64), set_elements, shared,
-                                 "nt_sets"};
+        return (struct map_kind){"nt_sets", sizeof(ULONG64), set_words, BPF_F_MMAPABLE,
+                                 NULL};
     case BPF_MAP_FLAT:
-        return (struct map_kind){array, sizeof(struct bpf_flat), 1, shared, "nt_flat"};
+        return (struct map_kind){"nt_flat", sizeof(struct bpf_flat), 1, BPF_F_MMAPABLE,
+                                 NULL};
     case BPF_MAP_CHUNKS:
-        return (struct map_kind){BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t),
-                                 KI_POOL_CHUNKS, 0, "nt_chunks"};
+        return (struct map_kind){"nt_chunks", sizeof(uint32_t), KI_POOL_CHUNKS, 0,
+                                 &node_chunk};
     default:
-        return (struct map_kind){BPF_MAP_TYPE_ARRAY_OF_MAPS, sizeof(uint32_t),
-                                 BPF_POOLS, 0, "nt_pools"};
+        return (struct map_kind){"nt_pools", sizeof(uint32_t), BPF_POOLS, 0,
+                                 &counter_pool};
     }
-}
-
-/* What the maps in an array of maps are; elements differ. */
-static struct map_kind
-inner_kind(enum bpf_map outer, uint32_t elements)
-{
-    struct map_kind kind = {.type = BPF_MAP_TYPE_ARRAY,
-                            .elements = elements,
-                            .flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP};
-
-    if (outer == BPF_MAP_CHUNKS) {
-        kind.value_bytes = KI_NODE_BYTES;
-        kind.name = "nt_chunk";
-    } else {
-        kind.value_bytes = BPF_PAGE_BYTES;
-        kind.name = "nt_pool";
-    }
-    return kind;
 }
 
 static int
-create_map(const struct bpf_kernel *kernel, const struct map_kind *kind, int inner_fd)
+create_map(const struct bpf_kernel *kernel, const struct map_kind *kind)
 {
     union bpf_attr attr;
+    int inner_fd = 0;
+    int fd;
 
     memset(&attr, 0, sizeof(attr));
-    attr.map_type = kind->type;
+    attr.map_type = BPF_MAP_TYPE_ARRAY;
+    if (kind->inner != NULL) {
+        /* The kernel wants an example of the maps that will be in it. */
+        inner_fd = create_map(kernel, kind->inner);
+        if (inner_fd < 0) {
+            return inner_fd;
+        }
+        attr.map_type = BPF_MAP_TYPE_ARRAY_OF_MAPS;
+        attr.inner_map_fd = (uint32_t)inner_fd;
+    }
     attr.key_size = sizeof(uint32_t);
     attr.value_size = kind->value_bytes;
     attr.max_entries = kind->elements;
     attr.map_flags = kind->flags;
-    attr.inner_map_fd = (uint32_t)inner_fd;
     snprintf(attr.map_name, sizeof(attr.map_name), "%s", kind->name);
-    return (int)kernel->call(BPF_MAP_CREATE, &attr, sizeof(attr));
-}
-
-/* An array of maps needs one of them to know what they are. */
-static int
-create_outer_map(const struct bpf_kernel *kernel, enum bpf_map map)
-{
-    const struct map_kind inner = inner_kind(map, 1);
-    const struct map_kind outer = kind_of(kernel, map);
-    const int inner_fd = create_map(kernel, &inner, 0);
-    int fd;
-
-    if (inner_fd < 0) {
-        return inner_fd;
+    fd = (int)kernel->call(BPF_MAP_CREATE, &attr, sizeof(attr));
+    if (kind->inner != NULL) {
+        close(inner_fd);
     }
-    fd = create_map(kernel, &outer, inner_fd);
-    close(inner_fd);
     return fd;
 }
 
 static size_t
 mapped_bytes(const struct map_kind *kind)
 {
-    const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     const size_t bytes = (size_t)kind->value_bytes * kind->elements;
 
-    return (bytes + (page_bytes - 1)) & ~(page_bytes - 1);
+    return (bytes + (BPF_PAGE_BYTES - 1)) & ~(size_t)(BPF_PAGE_BYTES - 1);
 }
 
 static int
@@ -174,40 +157,33 @@ static int
 make_map(struct bpf_kernel *kernel, enum bpf_map map, struct bpf_refusal *refusal)
 {
     const struct map_kind kind = kind_of(kernel, map);
-    int result;
+    int result = create_map(kernel, &kind);
 
-    if (kind.type == BPF_MAP_TYPE_ARRAY_OF_MAPS) {
-        result = create_outer_map(kernel, map);
-    } else {
-        result = create_map(kernel, &kind, 0);
-    }
     if (result < 0) {
         bpf_refusal_explain(result, BPF_STAGE_MAP, refusal);
         return result;
     }
     kernel->maps[map] = result;
-    if ((kind.flags & BPF_F_MMAPABLE) != 0) {
-        kernel->bytes[map] = mapped_bytes(&kind);
-        result =
-            map_memory(kernel->maps[map], kernel->bytes[map], &kernel->memory[map]);
-        if (result < 0) {
-            bpf_refusal_explain(result, BPF_STAGE_MEMORY, refusal);
-            return result;
-        }
+    if ((kind.flags & BPF_F_MMAPABLE) == 0) {
+        return 0;
     }
-    return 0;
+    kernel->bytes[map] = mapped_bytes(&kind);
+    result = map_memory(kernel->maps[map], kernel->bytes[map], &kernel->memory[map]);
+    if (result < 0) {
+        bpf_refusal_explain(result, BPF_STAGE_MEMORY, refusal);
+    }
+    return result;
 }
 
 static int
 update_map(const struct bpf_kernel *kernel, int map_fd, uint32_t at, int fd)
 {
     union bpf_attr attr;
-    const uint32_t value = (uint32_t)fd;
 
     memset(&attr, 0, sizeof(attr));
     attr.map_fd = (uint32_t)map_fd;
     attr.key = (uintptr_t)&at;
-    attr.value = (uintptr_t)&value;
+    attr.value = (uintptr_t)&fd;
     return (int)kernel->call(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr));
 }
 
@@ -215,17 +191,18 @@ int
 bpf_kernel_add_map(struct bpf_kernel *kernel, enum bpf_map into, uint32_t at,
                    size_t elements, void **memory)
 {
-    const struct map_kind kind = inner_kind(into, (uint32_t)elements);
-    const size_t bytes = mapped_bytes(&kind);
+    struct map_kind kind = *kind_of(kernel, into).inner;
     void *mapped = NULL;
     int fd;
     int result;
 
-    fd = create_map(kernel, &kind, 0);
+    assert(at < kind_of(kernel, into).elements);
+    kind.elements = (uint32_t)elements;
+    fd = create_map(kernel, &kind);
     if (fd < 0) {
         return fd;
     }
-    result = map_memory(fd, bytes, &mapped);
+    result = map_memory(fd, mapped_bytes(&kind), &mapped);
     if (result < 0) {
         goto close_fd;
     }
@@ -237,7 +214,7 @@ bpf_kernel_add_map(struct bpf_kernel *kernel, enum bpf_map into, uint32_t at,
     return fd;
 
 unmap:
-    munmap(mapped, bytes);
+    munmap(mapped, mapped_bytes(&kind));
 close_fd:
     close(fd);
     return result;
@@ -255,121 +232,15 @@ bpf_kernel_drop_map(struct bpf_kernel *kernel, enum bpf_map from, uint32_t at, i
     close(fd);
 }
 
-/* ---- types ---- */
-
-/*
- * Functions that the verifier looks at once must have types (BTF), which the kernel
- * knows without having any of its own. All of ours take a number and return one;
- * programs are not looked at.
- */
-enum {
-    TYPE_INT = 1,
-    TYPE_PROGRAM, /* a prototype without arguments */
-    TYPE_FUNCTION,
-    TYPE_FIRST, /* the program; its functions follow */
-    FUNCTIONS_MAX = 8,
-    STRINGS_BYTES = 256
-};
-
-struct types {
-    struct btf_header header;
-    struct {
-        struct btf_type type;
-        uint32_t encoding;
-    } number;
-    struct btf_type program;
-    struct {
-        struct btf_type type;
-        struct btf_param argument;
-    } function;
-    struct btf_type functions[FUNCTIONS_MAX];
-    char strings[STRINGS_BYTES]; /* moved up to the last function */
-};
-
-_Static_assert(offsetof(struct types, strings) ==
-                   sizeof(struct btf_header) + 4 * sizeof(struct btf_type) -
-                       sizeof(struct btf_type) + sizeof(uint32_t) +
-                       sizeof(struct btf_param) +
-                       FUNCTIONS_MAX * sizeof(struct btf_type),
-               "types have no gaps");
-
-static struct btf_type
-type_of(uint32_t name, uint32_t kind, uint32_t information, uint32_t size_or_type)
-{
-    return (struct btf_type){
-        .name_off = name,
-        .info = kind << 24 | information,
-        .size = size_or_type,
-    };
-}
-
-/* A name's place among the strings, which it is added to. */
-static uint32_t
-add_name(struct types *types, const char *name)
-{
-    const uint32_t at = types->header.str_len;
-    const size_t room = STRINGS_BYTES - at;
-    const int length = snprintf(types->strings + at, room, "%s", name);
-
-    types->header.str_len += (uint32_t)((size_t)length < room ? (size_t)length + 1 : 0);
-    return at;
-}
-
-/* Fills in the types of a program and its functions. Returns their bytes. */
-static size_t
-fill_types(struct types *types, const struct bpf_program_text *text)
-{
-    const size_t functions_bytes = text->function_count * sizeof(struct btf_type);
-    uint32_t name;
-
-    *types = (struct types){
-        .header = {.magic = 0xEB9F, .version = 1, .hdr_len = sizeof(types->header)},
-    };
-    types->header.str_len = 1; /* the first string is empty */
-    name = add_name(types, "int");
-    types->number.type = type_of(name, BTF_KIND_INT, 0, sizeof(int));
-    types->number.encoding = 8 * sizeof(int);
-    types->program = type_of(0, BTF_KIND_FUNC_PROTO, 0, TYPE_INT);
-    types->function.type = type_of(0, BTF_KIND_FUNC_PROTO, 1, TYPE_INT);
-    types->function.argument = (struct btf_param){.name_off = name, .type = TYPE_INT};
-    for (uint32_t i = 0; i < text->function_count; i++) {
-        name = add_name(types, text->functions[i].name);
-        types->functions[i] = type_of(name, BTF_KIND_FUNC, BTF_FUNC_GLOBAL,
-                                      i == 0 ? TYPE_PROGRAM : TYPE_FUNCTION);
-    }
-    types->header.type_len = (uint32_t)(offsetof(struct types, functions) -
-                                        sizeof(struct btf_header) + functions_bytes);
-    types->header.str_off = types->header.type_len;
-    memmove((char *)types->functions + functions_bytes, types->strings,
-            types->header.str_len);
-    return sizeof(struct btf_header) + types->header.str_off + types->header.str_len;
-}
-
-static int
-load_types(const struct bpf_kernel *kernel, const struct bpf_program_text *text)
-{
-    struct types types;
-    union bpf_attr attr;
-
-    if (text->function_count > FUNCTIONS_MAX) {
-        return -E2BIG;
-    }
-    memset(&attr, 0, sizeof(attr));
-    attr.btf_size = (uint32_t)fill_types(&types, text);
-    attr.btf = (uintptr_t)&types;
-    return (int)kernel->call(BPF_BTF_LOAD, &attr, sizeof(attr));
-}
-
 /* ---- programs ---- */
 
-/* The last line of the log but for the verifier's statistics. */
+/* The last line of the verifier's log that says something. */
 static void
 keep_log_end(char *log, char *end, size_t end_bytes)
 {
-    char *last;
+    char *last = strstr(log, "\nprocessed "); /* its statistics */
     size_t length;
 
-    last = strstr(log, "\nprocessed ");
     if (last != NULL) {
         *last = 0;
     }
@@ -386,7 +257,7 @@ keep_log_end(char *log, char *end, size_t end_bytes)
     }
 }
 
-/* Again, to be told why. */
+/* Loads what was refused once more, with a log. */
 static void
 ask_why(const struct bpf_kernel *kernel, union bpf_attr *attr,
         struct bpf_refusal *refusal)
@@ -409,32 +280,6 @@ ask_why(const struct bpf_kernel *kernel, union bpf_attr *attr,
     free(log);
 }
 
-static void
-place_maps(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
-           uint64_t *instructions)
-{
-    memcpy(instructions, text->instructions,
-           text->instruction_count * sizeof(*instructions));
-    for (uint32_t i = 0; i < text->map_count; i++) {
-        const struct bpf_map_place *const place = &text->maps[i];
-
-        instructions[place->instruction] |= (uint64_t)(uint32_t)kernel->maps[place->map]
-                                            << 32;
-    }
-}
-
-/* A signal ends the verifier's work; who gets many of them has it begin anew. */
-static long
-load_in_spite_of_signals(const struct bpf_kernel *kernel, union bpf_attr *attr)
-{
-    long result = -EAGAIN;
-
-    for (int i = 0; i < LOADS && result == -EAGAIN; i++) {
-        result = kernel->call(BPF_PROG_LOAD, attr, sizeof(*attr));
-    }
-    return result;
-}
-
 static bool
 is_of_verifier(long result)
 {
@@ -443,31 +288,45 @@ is_of_verifier(long result)
 }
 
 static int
-load_text(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
-          uint32_t type, int types_fd, const uint64_t *instructions,
-          struct bpf_refusal *refusal)
+load_types(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
+           struct bpf_refusal *refusal)
+{
+    union bpf_attr attr;
+    int fd;
+
+    memset(&attr, 0, sizeof(attr));
+    attr.btf = (uintptr_t)text->types;
+    attr.btf_size = text->types_bytes;
+    fd = (int)kernel->call(BPF_BTF_LOAD, &attr, sizeof(attr));
+    if (fd < 0) {
+        bpf_refusal_explain(fd, BPF_STAGE_TYPES, refusal);
+    }
+    return fd;
+}
+
+static int
+load_instructions(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
+                  uint32_t type, int types_fd, const uint64_t *instructions,
+                  struct bpf_refusal *refusal)
 {
     static const char license[] = "Dual MIT/GPL";
-    struct bpf_func_info functions[FUNCTIONS_MAX];
     union bpf_attr attr;
-    long result;
+    long result = -EAGAIN;
 
-    for (uint32_t i = 0; i < text->function_count; i++) {
-        functions[i] = (struct bpf_func_info){.insn_off = text->functions[i].first,
-                                              .type_id = TYPE_FIRST + i};
-    }
     memset(&attr, 0, sizeof(attr));
     attr.prog_type = type;
     attr.insns = (uintptr_t)instructions;
     attr.insn_cnt = text->instruction_count;
     attr.license = (uintptr_t)license;
     attr.prog_btf_fd = (uint32_t)types_fd;
-    attr.func_info_rec_size = sizeof(functions[0]);
-    attr.func_info = (uintptr_t)functions;
+    attr.func_info_rec_size = sizeof(text->functions[0]);
+    attr.func_info = (uintptr_t)text->functions;
     attr.func_info_cnt = text->function_count;
-    snprintf(attr.prog_name, sizeof(attr.prog_name), "ntprof_%.6s",
-             text->functions[0].name);
-    result = load_in_spite_of_signals(kernel, &attr);
+    snprintf(attr.prog_name, sizeof(attr.prog_name), "%s", text->name);
+    /* A signal interrupts the verifier, which then starts anew. */
+    for (int i = 0; i < LOAD_ATTEMPTS && result == -EAGAIN; i++) {
+        result = kernel->call(BPF_PROG_LOAD, &attr, sizeof(attr));
+    }
     if (result < 0) {
         refusal->log[0] = 0;
         if (is_of_verifier(result)) {
@@ -478,63 +337,78 @@ load_text(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
     return (int)result;
 }
 
+/* A copy of a program's instructions with the session's maps in it, or NULL. */
+static uint64_t *
+copy_instructions(const struct bpf_kernel *kernel, const struct bpf_program_text *text)
+{
+    uint64_t *const copy = calloc(text->instruction_count, sizeof(*copy));
+
+    if (copy == NULL) {
+        return NULL;
+    }
+    memcpy(copy, text->instructions, text->instruction_count * sizeof(*copy));
+    for (uint32_t i = 0; i < text->map_count; i++) {
+        const struct bpf_map_place *const place = &text->maps[i];
+
+        assert(place->instruction < text->instruction_count);
+        copy[place->instruction] |= (uint64_t)(uint32_t)kernel->maps[place->map] << 32;
+    }
+    return copy;
+}
+
 static int
-load_program(struct bpf_kernel *kernel, enum bpf_program program, uint32_t type,
+load_program(struct bpf_kernel *kernel, enum bpf_program program,
              struct bpf_refusal *refusal)
 {
     const struct bpf_program_text *const text = &bpf_programs[program];
-    uint64_t *instructions;
+    const uint32_t type = program == BPF_PROGRAM_SAMPLE ? BPF_PROG_TYPE_PERF_EVENT
+                                                        : BPF_PROG_TYPE_RAW_TRACEPOINT;
+    uint64_t *const instructions = copy_instructions(kernel, text);
     int types_fd;
     int result;
 
-    types_fd = load_types(kernel, text);
-    if (types_fd < 0) {
-        bpf_refusal_explain(types_fd, BPF_STAGE_TYPES, refusal);
-        return types_fd;
-    }
-    instructions = calloc(text->instruction_count, sizeof(uint64_t));
     if (instructions == NULL) {
-        result = -ENOMEM;
-        bpf_refusal_explain(result, BPF_STAGE_PROGRAM, refusal);
-        goto close_types;
+        bpf_refusal_explain(-ENOMEM, BPF_STAGE_PROGRAM, refusal);
+        return -ENOMEM;
     }
-    place_maps(kernel, text, instructions);
-    result = load_text(kernel, text, type, types_fd, instructions, refusal);
-    if (result >= 0) {
-        kernel->programs[program] = result;
-        result = 0;
+    types_fd = load_types(kernel, text, refusal);
+    result = types_fd;
+    if (types_fd >= 0) {
+        result = load_instructions(kernel, text, type, types_fd, instructions, refusal);
+        close(types_fd);
     }
     free(instructions);
-close_types:
-    close(types_fd);
-    return result;
-}
-
-static int
-load_all(struct bpf_kernel *kernel, enum bpf_purpose purpose,
-         struct bpf_refusal *refusal)
-{
-    const uint32_t raw = BPF_PROG_TYPE_RAW_TRACEPOINT;
-    int result;
-
-    if (purpose == BPF_FOR_REPLAY) {
-        return load_program(kernel, BPF_PROGRAM_REPLAY, raw, refusal);
+    if (result < 0) {
+        return result;
     }
-    result =
-        load_program(kernel, BPF_PROGRAM_SAMPLE, BPF_PROG_TYPE_PERF_EVENT, refusal);
-    if (result == 0) {
-        result = load_program(kernel, BPF_PROGRAM_EXEC, raw, refusal);
-    }
-    return result == 0 ? load_program(kernel, BPF_PROGRAM_EXIT, raw, refusal) : result;
+    kernel->programs[program] = result;
+    return 0;
 }
 
 /* ---- all of it ---- */
+
+static int
+make_all(struct bpf_kernel *kernel, enum bpf_purpose purpose,
+         struct bpf_refusal *refusal)
+{
+    int result = 0;
+
+    for (int i = 0; result == 0 && i < BPF_MAPS; i++) {
+        result = make_map(kernel, (enum bpf_map)i, refusal);
+    }
+    for (int i = 0; result == 0 && i < BPF_PROGRAMS; i++) {
+        if ((i == BPF_PROGRAM_REPLAY) == (purpose == BPF_FOR_REPLAY)) {
+            result = load_program(kernel, (enum bpf_program)i, refusal);
+        }
+    }
+    return result;
+}
 
 int
 bpf_kernel_make(struct bpf_kernel *kernel, bpf_call *call, uint32_t processors,
                 enum bpf_purpose purpose, struct bpf_refusal *refusal)
 {
-    int result = 0;
+    int result;
 
     *refusal = (struct bpf_refusal){0};
     *kernel = (struct bpf_kernel){
@@ -551,19 +425,21 @@ bpf_kernel_make(struct bpf_kernel *kernel, bpf_call *call, uint32_t processors,
     if (bpf_programs[BPF_PROGRAM_SAMPLE].instructions == NULL) {
         snprintf(refusal->reason, sizeof(refusal->reason),
                  "there is no program for this kind of processor");
-        result = -EOPNOTSUPP;
+        return -EOPNOTSUPP;
     }
-    for (int i = 0; result == 0 && i < BPF_MAPS; i++) {
-        result = make_map(kernel, (enum bpf_map)i, refusal);
+    if (sysconf(_SC_PAGESIZE) != BPF_PAGE_BYTES) {
+        snprintf(refusal->reason, sizeof(refusal->reason),
+                 "pages have %ld bytes here, and counters are in pages of 4096",
+                 sysconf(_SC_PAGESIZE));
+        return -EOPNOTSUPP;
     }
-    if (result == 0) {
-        bpf_control_of(kernel)->set_words = kernel->set_words;
-        result = load_all(kernel, purpose, refusal);
-    }
+    result = make_all(kernel, purpose, refusal);
     if (result < 0) {
         bpf_kernel_finish(kernel);
+        return result;
     }
-    return result;
+    bpf_control_of(kernel)->set_words = kernel->set_words;
+    return 0;
 }
 
 void
@@ -603,28 +479,18 @@ bpf_kernel_attach_event(const struct bpf_kernel *kernel, int event_fd, uint64_t 
     return (int)kernel->call(BPF_LINK_CREATE, &attr, sizeof(attr));
 }
 
-static int
-attach_tracepoint(const struct bpf_kernel *kernel, const char *name,
-                  enum bpf_program program)
+int
+bpf_kernel_attach_tracepoint(const struct bpf_kernel *kernel, enum bpf_program program)
 {
+    const char *const name =
+        program == BPF_PROGRAM_EXEC ? "sched_process_exec" : "sched_process_exit";
     union bpf_attr attr;
 
+    assert(program == BPF_PROGRAM_EXEC || program == BPF_PROGRAM_EXIT);
     memset(&attr, 0, sizeof(attr));
     attr.raw_tracepoint.name = (uintptr_t)name;
     attr.raw_tracepoint.prog_fd = (uint32_t)kernel->programs[program];
     return (int)kernel->call(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
-}
-
-int
-bpf_kernel_attach_exec(const struct bpf_kernel *kernel)
-{
-    return attach_tracepoint(kernel, "sched_process_exec", BPF_PROGRAM_EXEC);
-}
-
-int
-bpf_kernel_attach_exit(const struct bpf_kernel *kernel)
-{
-    return attach_tracepoint(kernel, "sched_process_exit", BPF_PROGRAM_EXIT);
 }
 
 int
@@ -641,26 +507,19 @@ bpf_kernel_replay(const struct bpf_kernel *kernel,
 }
 
 /*
- * A processor whose program takes so long is not running: the machine below us, if
- * there is one, has taken it away. The kernel's own wait then costs less than to look
- * again and again.
+ * After so many looks at a processor the kernel's own wait costs less: a program that
+ * takes so long does not run, because a hypervisor has taken the processor away.
  */
 enum { LOOKS = 2000 };
-
-static bool
-has_left(const struct bpf_processor *processor, uint64_t entered)
-{
-    return __atomic_load_n(&processor->left, __ATOMIC_ACQUIRE) >= entered;
-}
 
 static void
 wait_for_processor(const struct bpf_processor *processor, uint64_t entered)
 {
     int looks = 0;
 
-    while (!has_left(processor, entered)) {
+    while (__atomic_load_n(&processor->left, __ATOMIC_ACQUIRE) < entered) {
         if (++looks == LOOKS) {
-            /* All programs run in read-side sections, which it waits for. */
+            /* Waits for all read-side sections, and every program runs in one. */
             (void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
             looks = 0;
         }

@@ -125,10 +125,10 @@ void bpf_kernel_drop_map(struct bpf_kernel *kernel, enum bpf_map from, uint32_t 
 int bpf_kernel_attach_event(const struct bpf_kernel *kernel, int event_fd,
                             uint64_t cookie);
 
-/* bpf_kernel_attach_exec, _exit - each exec, each end of a thread runs the program.
- * Return a link or negative errno. */
-int bpf_kernel_attach_exec(const struct bpf_kernel *kernel);
-int bpf_kernel_attach_exit(const struct bpf_kernel *kernel);
+/* bpf_kernel_attach_tracepoint - each exec or each exit of a thread runs
+ * BPF_PROGRAM_EXEC or BPF_PROGRAM_EXIT. Returns a link or negative errno. */
+int bpf_kernel_attach_tracepoint(const struct bpf_kernel *kernel,
+                                 enum bpf_program program);
 
 /* bpf_kernel_replay - tell the program one hit. Returns 0 or negative errno. */
 int bpf_kernel_replay(const struct bpf_kernel *kernel,
