@@ -63,7 +63,7 @@ _ntprof_value()
         --by) _ntprof_list "$(_ntprof_keys "$1")" ;;
         --format)
             COMPREPLY=($(compgen -W 'pprof gmon callgrind speedscope folded json csv html
-                openmetrics' -- "$cur"))
+                openmetrics llvm-profgen bolt bolt-fdata symbol-order' -- "$cur"))
             ;;
         --image-dir | --source-dir) _filedir -d ;;
         -M | --disassembler-style) COMPREPLY=($(compgen -W 'att intel' -- "$cur")) ;;

@@ -3,9 +3,12 @@
  * elf.c - fuzz target: names, addresses and lines of a forged ELF image.
  */
 #include "sym/sym.h"
+#include "sym/symbol_list.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,9 +21,32 @@ check_name(const struct sym_name *name, bool named)
     }
 }
 
+/* Symbols in order, with names that end. */
+static void
+check_symbols(const uint8_t *data, size_t size)
+{
+    const int fd = memfd_create("forged", MFD_CLOEXEC);
+    struct sym_symbol_list list;
+
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size) {
+        abort();
+    }
+    if (sym_symbol_list_read(fd, UINT64_C(16) << 20, &list) == 0) {
+        for (size_t i = 0; i < list.count; i++) {
+            if ((i > 0 && list.items[i].start < list.items[i - 1].start) ||
+                strlen(list.items[i].name) == 0 || list.items[i].file == NULL) {
+                abort();
+            }
+        }
+    }
+    sym_symbol_list_finish(&list);
+    close(fd);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    const struct sym_settings settings = {.discriminators = true};
     struct sym_image *image = sym_image_open_memory(data, size, "/nowhere/forged");
     const size_t step = size / 128 + 1;
 
@@ -31,12 +57,24 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         strlen(sym_image_build_id(image))) {
         abort();
     }
+    sym_image_configure(image, &settings);
     (void)sym_image_has_symbols(image);
     for (uint64_t offset = 0; offset < size; offset += step) {
         struct sym_name name;
 
+        const struct sym_frame *frames;
+        size_t count;
+
         check_name(&name, sym_image_lookup(image, offset, &name));
+        count = sym_image_frames(image, offset, &frames);
+        for (size_t i = 0; i < count; i++) {
+            if (frames[i].name == NULL || frames[i].system_name == NULL ||
+                frames[i].file == NULL) {
+                abort();
+            }
+        }
     }
     sym_image_close(image);
+    check_symbols(data, size);
     return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* annotator.c - finds and keeps the files of listings. */
 #include "annotate/annotator.h"
+#include "annotate/image_file.h"
 
-#include "sym/open_regular.h"
 #include "util/buffer.h"
 #include "util/hash_index.h"
 
@@ -11,14 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* image_file - the file of an image, or why there is none. */
-struct image_file {
-    char *path; /* of the image, in the profile */
-    char *build_id;
-    struct sym_image *image; /* NULL: note says why */
-    char note[1024];
-};
 
 struct source_file {
     char *path; /* as in debug information */
@@ -54,9 +46,7 @@ annotator_delete(struct annotator *annotator)
         return;
     }
     for (size_t i = 0; i < annotator->image_count; i++) {
-        sym_image_close(annotator->images[i]->image);
-        free(annotator->images[i]->path);
-        free(annotator->images[i]->build_id);
+        image_file_close(annotator->images[i]);
         free(annotator->images[i]);
     }
     for (size_t i = 0; i < annotator->source_count; i++) {
@@ -78,124 +68,6 @@ annotator_settings_of(const struct annotator *annotator)
 
 /* --- images --- */
 
-/* Files and the vdso have code that can be read later; why the others have not. */
-static const char *
-why_no_file(const char *path)
-{
-    if (strncmp(path, "[anon", 5) == 0) {
-        return "code that was made while the program ran is gone with it: hits are "
-               "shown by "
-               "address";
-    }
-    if (path[0] == '\0') {
-        return "the profile does not tell in which file this code is";
-    }
-    return "the kernel's code lies elsewhere each time that it starts, and is not in a "
-           "file "
-           "that could be checked: hits are shown by address";
-}
-
-static void
-refuse(struct image_file *file, const char *path, const char *why)
-{
-    snprintf(file->note, sizeof(file->note), "no instructions of %.400s: %s",
-             path[0] != '\0' ? path : "[unknown]", why);
-}
-
-/* Keeps the image if it is the one that was profiled. */
-static void
-check_build(struct image_file *file, const char *path, struct sym_image *image)
-{
-    const char *found = sym_image_build_id(image);
-    char why[400];
-
-    if (strcmp(found, file->build_id) == 0) {
-        file->image = image;
-        if (found[0] == '\0') {
-            snprintf(file->note, sizeof(file->note),
-                     "%.400s has no build-id: whether it is the file that was profiled "
-                     "cannot be checked",
-                     path);
-        }
-        return;
-    }
-    snprintf(
-        why, sizeof(why),
-        "the file is of another build: it has build-id %.100s, the profile %.100s; "
-        "--image-dir DIR looks for the right one in DIR",
-        found[0] == '\0' ? "none" : found,
-        file->build_id[0] == '\0' ? "none" : file->build_id);
-    refuse(file, path, why);
-    sym_image_close(image);
-}
-
-/* False if there is no such file. */
-static bool
-try_path(struct image_file *file, const char *path)
-{
-    const int fd = sym_open_regular("", path);
-    struct sym_image *image;
-
-    if (fd == -ENOENT || fd == -ENOTDIR) {
-        return false;
-    }
-    if (fd < 0) {
-        refuse(file, path, sym_open_error(fd));
-        return true;
-    }
-    image = sym_image_open(fd, path, "");
-    if (image == NULL) {
-        refuse(file, path,
-               errno == ENOEXEC ? "it is no program or library (ELF file)"
-                                : strerror(errno));
-        return true;
-    }
-    check_build(file, path, image);
-    return true;
-}
-
-/* Is there one below folder, of the right build? */
-static bool
-try_folder(struct image_file *file, const char *folder)
-{
-    const char *const names[] = {file->path, listing_last_part(file->path)};
-
-    for (size_t i = 0; i < 2 && file->image == NULL; i++) {
-        struct buffer path = {0};
-
-        buffer_print(&path, "%s/%s", folder, names[i]);
-        if (buffer_text(&path) != NULL) {
-            (void)try_path(file, buffer_text(&path));
-        }
-        buffer_finish(&path);
-    }
-    return file->image != NULL;
-}
-
-static void
-open_image(const struct annotator *annotator, struct image_file *file)
-{
-    if (strcmp(file->path, "[vdso]") == 0) {
-        struct sym_image *const vdso = sym_image_open_vdso();
-
-        if (vdso != NULL) {
-            check_build(file, file->path, vdso);
-        } else {
-            refuse(file, file->path, "this process has none");
-        }
-    } else if (file->path[0] != '/') {
-        refuse(file, file->path, why_no_file(file->path));
-    } else if ((annotator->settings.image_dir == NULL ||
-                !try_folder(file, annotator->settings.image_dir)) &&
-               !try_path(file, file->path)) {
-        refuse(file, file->path,
-               "the file is not there; --image-dir DIR looks for it in DIR");
-    }
-    if (file->image != NULL && annotator->settings.symbols != NULL) {
-        sym_image_configure(file->image, annotator->settings.symbols);
-    }
-}
-
 static struct image_file *
 new_image(struct annotator *annotator, const struct profile_image *image)
 {
@@ -211,16 +83,13 @@ new_image(struct annotator *annotator, const struct profile_image *image)
     if (file == NULL) {
         return NULL;
     }
-    file->path = strdup(image->path);
-    file->build_id = strdup(image->build_id);
-    if (file->path == NULL || file->build_id == NULL) {
-        free(file->path);
-        free(file->build_id);
+    if (!image_file_open(file, image->path, image->build_id,
+                         annotator->settings.image_dir, annotator->settings.symbols)) {
+        image_file_close(file);
         free(file);
         return NULL;
     }
     annotator->images[annotator->image_count++] = file;
-    open_image(annotator, file);
     return file;
 }
 
@@ -249,8 +118,11 @@ annotator_image(struct annotator *annotator, struct listing *listing,
         listing->private->failed = true;
         return NULL;
     }
-    if (file->note[0] != '\0') {
-        listing_add_note(listing, LISTING_NOTE_IMAGE, "%s", file->note);
+    if (file->image == NULL) {
+        listing_add_note(listing, LISTING_NOTE_IMAGE, "no instructions of %s: %s",
+                         file->tried, file->why);
+    } else if (file->why[0] != '\0') {
+        listing_add_note(listing, LISTING_NOTE_IMAGE, "%s", file->why);
     }
     if (file->image != NULL && sym_image_note(file->image)[0] != '\0') {
         listing_add_note(listing, LISTING_NOTE_NAMES, "%s",

@@ -80,10 +80,6 @@ set_code(struct arguments *arguments, int option, char *value)
         arguments->code = "--listings";
         return options_count("export", "--listings", value, "none",
                              &arguments->options.listings);
-    case OPTION_IMAGE_DIR:
-        arguments->code = "--image-dir";
-        arguments->options.image_dir = value;
-        return true;
     case OPTION_SOURCE_DIR:
         arguments->code = "--source-dir";
         return source_dirs_add(&arguments->dirs, "export", value);
@@ -104,6 +100,9 @@ set_option(void *context, int option, char *value)
         arguments->rows = true;
         return options_count("export", "--rows", value, "all",
                              &arguments->options.rows);
+    case OPTION_IMAGE_DIR:
+        arguments->options.image_dir = value;
+        return true;
     case OPTION_IMAGE:
         arguments->options.image = value;
         return true;
@@ -148,6 +147,9 @@ check(const struct arguments *arguments)
         cmd_fail("export", "%s does not take %s: it holds no code", format->name,
                  arguments->code);
         return false;
+    }
+    if (odd == NULL && arguments->options.image_dir != NULL && !format->reads_images) {
+        odd = "--image-dir: it reads no programs";
     }
     if (odd != NULL) {
         cmd_fail("export", "%s does not take %s", format->name, odd);

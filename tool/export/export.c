@@ -31,11 +31,36 @@ static const struct export_format FORMATS[] = {
      .write = export_html,
      .hits_max = UINT64_MAX,
      .has_listings = true,
+     .reads_images = true,
      .unreadable = true},
     {.name = "openmetrics",
      .write = export_openmetrics,
      .hits_max = DOUBLE_MAX,
      .has_rows = true},
+    {.name = "llvm-profgen",
+     .write = export_llvm_profgen,
+     .hits_max = UINT64_MAX,
+     .one_source = true,
+     .one_image = true,
+     .reads_images = true},
+    {.name = "bolt",
+     .write = export_bolt,
+     .hits_max = UINT64_MAX,
+     .one_source = true,
+     .one_image = true,
+     .reads_images = true},
+    {.name = "bolt-fdata",
+     .write = export_bolt_fdata,
+     .hits_max = UINT64_MAX,
+     .one_source = true,
+     .one_image = true,
+     .reads_images = true},
+    {.name = "symbol-order",
+     .write = export_symbol_order,
+     .hits_max = UINT64_MAX,
+     .one_source = true,
+     .one_image = true,
+     .reads_images = true},
 };
 
 #define FORMAT_COUNT (sizeof(FORMATS) / sizeof(FORMATS[0]))
@@ -55,7 +80,7 @@ const char *
 export_format_names(void)
 {
     return "pprof, gmon, callgrind, speedscope, folded, json, csv, html, "
-           "openmetrics";
+           "openmetrics, llvm-profgen, bolt, bolt-fdata, symbol-order";
 }
 
 /* False: the hits of a source are more than limit. */
@@ -97,12 +122,15 @@ export_write(FILE *out, const struct profile *profile,
              const struct export_format *format, const struct export_options *options,
              struct export_said *said)
 {
+    struct export_options named = *options;
+
+    named.format = format->name;
     said->error[0] = '\0';
     said->note[0] = '\0';
-    if (!check_hits(profile, format, options, said)) {
+    if (!check_hits(profile, format, &named, said)) {
         return false;
     }
-    if (format->write(out, profile, options, said)) {
+    if (format->write(out, profile, &named, said)) {
         return true;
     }
     if (said->error[0] == '\0') {

@@ -17,12 +17,13 @@
 struct listing_prefix; /* annotate/listing.h */
 
 struct export_options {
+    const char *format;    /* its name, for messages; export_write sets it */
     size_t source;         /* index of the one that is shown, for forms of one source */
-    const char *image;     /* of gmon: a glob for match_image; NULL: the only one */
+    const char *image;     /* of one image: a glob for match_image; NULL: most hits */
     size_t rows;           /* of openmetrics: functions with a series of their own */
     size_t listings;       /* of html: functions whose code is put in */
-    const char *image_dir; /* of html: as in annotator_settings */
-    const struct listing_prefix *prefixes; /* the same */
+    const char *image_dir; /* as in annotator_settings */
+    const struct listing_prefix *prefixes; /* of html: the same */
     size_t prefix_count;
 };
 
@@ -41,7 +42,8 @@ typedef bool export_writer(FILE *out, const struct profile *profile,
                            struct export_said *said);
 
 export_writer export_pprof, export_gmon, export_callgrind, export_speedscope,
-    export_folded, export_json, export_csv, export_html, export_openmetrics;
+    export_folded, export_json, export_csv, export_html, export_openmetrics,
+    export_llvm_profgen, export_symbol_order, export_bolt, export_bolt_fdata;
 
 struct export_format {
     const char *name;
@@ -50,7 +52,8 @@ struct export_format {
     bool one_source;   /* holds options->source alone */
     bool one_image;    /* holds options->image alone */
     bool has_rows;     /* heeds options->rows */
-    bool has_listings; /* heeds options->listings */
+    bool has_listings; /* heeds options->listings and prefixes */
+    bool reads_images; /* heeds options->image_dir */
     bool unreadable;   /* not for a terminal */
 };
 

@@ -12,6 +12,7 @@
 #include "export/export.h"
 #include "export/names.h"
 #include "export/one_image.h"
+#include "export/said.h"
 
 #include "sym/open_regular.h"
 #include "util/text.h"
@@ -57,8 +58,7 @@ struct writer {
     const struct profile *profile;
     size_t source;
     struct one_image image;
-    const char *image_wanted; /* what --image says; NULL: nothing */
-    struct bin *bins;         /* by address */
+    struct bin *bins; /* by address */
     size_t bin_count;
     uint64_t width; /* bytes of code that a bin covers */
     size_t word_bytes;
@@ -318,42 +318,16 @@ choose_rate(struct writer *writer)
 
 /* What is not in the file, or not as one would think. */
 static void
-note(const struct writer *writer, struct export_said *said)
+note(const struct writer *writer, const struct export_options *options,
+     struct export_said *said)
 {
-    const struct profile *profile = writer->profile;
-    const bool chosen_by_hits = writer->image_wanted == NULL;
-    uint64_t others = 0;
-    char shown[128];
-    size_t length;
-
-    for (size_t i = 0; i < profile->image_count; i++) {
-        others += i != writer->image.chosen ? writer->image.hits[i] : 0;
-    }
-    if (others == 0 && writer->repeated == 0) {
-        return;
-    }
-    length = (size_t)snprintf(said->note, sizeof(said->note), "gmon:");
-    if (others > 0 && chosen_by_hits) {
-        text_show(shown, sizeof(shown),
-                  export_image_name(&profile->images[writer->image.chosen]));
-        length += (size_t)snprintf(said->note + length, sizeof(said->note) - length,
-                                   " it holds one image: %s, with most hits (--image "
-                                   "chooses another);",
-                                   shown);
-    }
-    if (others > 0) {
-        length +=
-            (size_t)snprintf(said->note + length, sizeof(said->note) - length,
-                             " %" PRIu64 " hit%s in other images %s left out%s", others,
-                             others == 1 ? "" : "s", others == 1 ? "is" : "are",
-                             writer->repeated > 0 ? ";" : "");
-    }
+    one_image_note(&writer->image, options, said);
     if (writer->repeated > 0) {
-        snprintf(said->note + length, sizeof(said->note) - length,
-                 " %" PRIu64 " bucket%s more hits than 16 bits hold and %s in "
-                 "several records, which gprof adds up (gprof -s does not)",
-                 writer->repeated, writer->repeated == 1 ? " has" : "s have",
-                 writer->repeated == 1 ? "is" : "are");
+        export_note(said, options,
+                    "%" PRIu64 " bucket%s more hits than 16 bits hold and %s in "
+                    "several records, which gprof adds up (gprof -s does not)",
+                    writer->repeated, writer->repeated == 1 ? " has" : "s have",
+                    writer->repeated == 1 ? "is" : "are");
     }
 }
 
@@ -363,8 +337,8 @@ put_all(struct writer *writer, const struct export_options *options,
 {
     const uint32_t bucket_bytes = writer->profile->bucket_bytes;
 
-    writer->image_wanted = options->image;
-    if (!one_image_choose(&writer->image, writer->profile, options, said)) {
+    if (!one_image_choose(&writer->image, writer->profile, options, ONE_IMAGE_OF_ANY,
+                          said)) {
         return false;
     }
     writer->width = bucket_bytes > 1 ? bucket_bytes + bucket_bytes % 2 : WIDTH_UNKNOWN;
@@ -376,7 +350,7 @@ put_all(struct writer *writer, const struct export_options *options,
     }
     put_header(writer);
     put_bins(writer);
-    note(writer, said);
+    note(writer, options, said);
     return true;
 }
 

@@ -3,6 +3,7 @@
 #include "export/one_image.h"
 
 #include "export/names.h"
+#include "export/said.h"
 #include "profile/match.h"
 
 #include "util/hash_index.h"
@@ -71,9 +72,9 @@ add_up_images(struct one_image *choice, size_t source)
     return true;
 }
 
-/* Which files name fits; all if it is NULL. */
+/* Which files are of the kind and name fits; all if it is NULL. */
 static bool
-find_named(struct one_image *choice, const char *name)
+find_named(struct one_image *choice, const char *name, enum one_image_of of)
 {
     const struct profile *profile = choice->profile;
     struct buffer scratch = {0};
@@ -82,7 +83,8 @@ find_named(struct one_image *choice, const char *name)
     choice->named = calloc(profile->image_count + 1, sizeof(bool));
     for (size_t i = 0; choice->named != NULL && i < profile->image_count; i++) {
         choice->named[i] =
-            name == NULL || match_image(name, &profile->images[i], &scratch);
+            (of == ONE_IMAGE_OF_ANY || profile->images[i].path[0] == '/') &&
+            (name == NULL || match_image(name, &profile->images[i], &scratch));
     }
     done = choice->named != NULL && !scratch.failed;
     buffer_finish(&scratch);
@@ -145,15 +147,17 @@ what_tells_apart(const struct one_image *choice, uint32_t image)
 
 /* Says which images there are to choose from, those with most hits first. */
 static bool
-fail_choice(const struct one_image *choice, struct export_said *said)
+fail_choice(const struct one_image *choice, const struct export_options *options,
+            struct export_said *said)
 {
     enum { NAMED = 4 };
     const size_t count = count_candidates(choice);
     uint32_t image = UINT32_MAX;
     size_t length;
 
-    length = (size_t)snprintf(said->error, sizeof(said->error),
-                              "gmon holds one image, --image chooses it:");
+    length =
+        (size_t)snprintf(said->error, sizeof(said->error),
+                         "%s holds one image, --image chooses it:", options->format);
     for (int i = 0; i < NAMED; i++) {
         char shown[64];
 
@@ -176,19 +180,21 @@ fail_choice(const struct one_image *choice, struct export_said *said)
 
 bool
 one_image_choose(struct one_image *choice, const struct profile *profile,
-                 const struct export_options *options, struct export_said *said)
+                 const struct export_options *options, enum one_image_of of,
+                 struct export_said *said)
 {
     const char *name = options->image;
+    const char *const kind = of == ONE_IMAGE_OF_FILE ? " of a file" : "";
     size_t count;
     char shown[128];
 
     *choice = (struct one_image){.profile = profile};
-    if (!add_up_images(choice, options->source) || !find_named(choice, name)) {
+    if (!add_up_images(choice, options->source) || !find_named(choice, name, of)) {
         return false;
     }
     count = count_candidates(choice);
     if (count > 1 && name != NULL) {
-        return fail_choice(choice, said);
+        return fail_choice(choice, options, said);
     }
     if (count > 0) {
         choice->chosen = next_candidate(choice, UINT32_MAX);
@@ -196,15 +202,39 @@ one_image_choose(struct one_image *choice, const struct profile *profile,
     }
     if (name != NULL) {
         snprintf(said->error, sizeof(said->error),
-                 "--image %s: no image with hits has such a path, name or build-id",
-                 text_show(shown, sizeof(shown), name));
+                 "--image %s: no image%s with hits has such a path, name or build-id",
+                 text_show(shown, sizeof(shown), name), kind);
     } else {
         snprintf(
             said->error, sizeof(said->error),
-            "source %s has no hits, and gprof reads no empty file",
-            text_show(shown, sizeof(shown), profile->sources[options->source].name));
+            "source %s has no hits in any image%s, and no tool reads an empty %s file",
+            text_show(shown, sizeof(shown), profile->sources[options->source].name),
+            kind, options->format);
     }
     return false;
+}
+
+void
+one_image_note(const struct one_image *choice, const struct export_options *options,
+               struct export_said *said)
+{
+    uint64_t others = 0;
+    char shown[128];
+
+    for (size_t i = 0; i < choice->profile->image_count; i++) {
+        others += i != choice->chosen ? choice->hits[i] : 0;
+    }
+    if (others > 0 && options->image == NULL) {
+        text_show(shown, sizeof(shown),
+                  export_image_name(&choice->profile->images[choice->chosen]));
+        export_note(said, options,
+                    "it holds one image: %s, with most hits (--image chooses another)",
+                    shown);
+    }
+    if (others > 0) {
+        export_note(said, options, "%" PRIu64 " hit%s in other images %s left out",
+                    others, others == 1 ? "" : "s", others == 1 ? "is" : "are");
+    }
 }
 
 void

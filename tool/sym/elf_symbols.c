@@ -20,8 +20,8 @@ struct symbol_source {
     size_t strings_size;
 };
 
-static size_t
-find_section_of_type(const struct sym_elf *file, uint32_t type)
+size_t
+sym_elf_find_type(const struct sym_elf *file, uint32_t type)
 {
     for (size_t i = 1; i < file->section_count; i++) {
         if (file->sections[i].sh_type == type && sym_elf_section_in_file(file, i)) {
@@ -117,9 +117,8 @@ add_symbol(const struct symbol_source *source, const GElf_Sym *symbol,
     return sym_table_add(table, &entry);
 }
 
-/* The symbol at bytes as the file has it. */
-static GElf_Sym
-decode_symbol(const struct sym_elf *file, const unsigned char *bytes)
+GElf_Sym
+sym_elf_decode_symbol(const struct sym_elf *file, const unsigned char *bytes)
 {
     GElf_Sym symbol;
 
@@ -155,7 +154,7 @@ add_some(const struct symbol_source *source, uint64_t first, uint64_t count,
         return -EIO;
     }
     for (uint64_t i = 0; i < count; i++) {
-        const GElf_Sym symbol = decode_symbol(file, symbols + i * size);
+        const GElf_Sym symbol = sym_elf_decode_symbol(file, symbols + i * size);
 
         if (!add_symbol(source, &symbol, table)) {
             return -ENOMEM;
@@ -205,7 +204,7 @@ int
 sym_elf_add_symbols(const struct sym_elf *file, uint32_t section_type,
                     struct sym_table *table)
 {
-    const size_t index = find_section_of_type(file, section_type);
+    const size_t index = sym_elf_find_type(file, section_type);
     const size_t size = file->wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
     struct symbol_source source = {.file = file};
     const bool refused = table->budget != NULL && table->budget->refused;

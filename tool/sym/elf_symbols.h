@@ -18,6 +18,12 @@
 int sym_elf_add_symbols(const struct sym_elf *file, uint32_t section_type,
                         struct sym_table *table);
 
+/* The first section of a type that is in the file; 0: none is. */
+size_t sym_elf_find_type(const struct sym_elf *file, uint32_t type);
+
+/* The symbol at bytes as the file has it. */
+GElf_Sym sym_elf_decode_symbol(const struct sym_elf *file, const unsigned char *bytes);
+
 /* The stubs of the procedure linkage table, "puts@plt" (x86-64, AArch64). */
 int sym_elf_add_stubs(const struct sym_elf *file, struct sym_table *table);
 

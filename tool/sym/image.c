@@ -215,6 +215,12 @@ sym_image_build_id(const struct sym_image *image)
     return image->build_id;
 }
 
+int
+sym_image_descriptor(const struct sym_image *image)
+{
+    return image->fd;
+}
+
 static int
 count_found(struct sym_image *image, int found)
 {

@@ -78,6 +78,9 @@ void sym_image_configure(struct sym_image *image, const struct sym_settings *set
 /* Lower-case hex, or "". */
 const char *sym_image_build_id(const struct sym_image *image);
 
+/* The file, which stays the image's; -1: it is a copy of memory. */
+int sym_image_descriptor(const struct sym_image *image);
+
 /* Was any symbol table found? */
 bool sym_image_has_symbols(struct sym_image *image);
 

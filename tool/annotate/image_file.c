@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* image_file.c - see image_file.h. */
+#include "annotate/image_file.h"
+
+#include "annotate/listingp.h"
+#include "sym/open_regular.h"
+#include "util/buffer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Files and the vdso have code that can be read later; why the others have not. */
+static const char *
+why_no_file(const char *path)
+{
+    if (strncmp(path, "[anon", 5) == 0) {
+        return "code that was made while the program ran is gone with it: hits are "
+               "shown by address";
+    }
+    if (path[0] == '\0') {
+        return "the profile does not tell in which file this code is";
+    }
+    return "the kernel's code lies elsewhere each time that it starts, and is not in a "
+           "file that could be checked: hits are shown by address";
+}
+
+static void
+refuse(struct image_file *file, const char *path, const char *why)
+{
+    snprintf(file->tried, sizeof(file->tried), "%.400s",
+             path[0] != '\0' ? path : "[unknown]");
+    snprintf(file->why, sizeof(file->why), "%s", why);
+}
+
+/* Keeps the image if it is the one that was profiled. */
+static void
+check_build(struct image_file *file, const char *path, struct sym_image *image)
+{
+    const char *found = sym_image_build_id(image);
+    char why[400];
+
+    if (strcmp(found, file->build_id) == 0) {
+        file->image = image;
+        file->why[0] = '\0';
+        if (found[0] == '\0') {
+            snprintf(file->why, sizeof(file->why),
+                     "%.400s has no build-id: whether it is the file that was profiled "
+                     "cannot be checked",
+                     path);
+        }
+        return;
+    }
+    snprintf(
+        why, sizeof(why),
+        "the file is of another build: it has build-id %.100s, the profile %.100s; "
+        "--image-dir DIR looks for the right one in DIR",
+        found[0] == '\0' ? "none" : found,
+        file->build_id[0] == '\0' ? "none" : file->build_id);
+    refuse(file, path, why);
+    sym_image_close(image);
+}
+
+/* False if there is no such file. */
+static bool
+try_path(struct image_file *file, const char *path)
+{
+    const int fd = sym_open_regular("", path);
+    struct sym_image *image;
+
+    if (fd == -ENOENT || fd == -ENOTDIR) {
+        return false;
+    }
+    if (fd < 0) {
+        refuse(file, path, sym_open_error(fd));
+        return true;
+    }
+    image = sym_image_open(fd, path, "");
+    if (image == NULL) {
+        refuse(file, path,
+               errno == ENOEXEC ? "it is no program or library (ELF file)"
+                                : strerror(errno));
+        return true;
+    }
+    check_build(file, path, image);
+    return true;
+}
+
+/* Is there one below folder, of the right build? */
+static bool
+try_folder(struct image_file *file, const char *folder)
+{
+    const char *const names[] = {file->path, listing_last_part(file->path)};
+
+    for (size_t i = 0; i < 2 && file->image == NULL; i++) {
+        struct buffer path = {0};
+
+        buffer_print(&path, "%s/%s", folder, names[i]);
+        if (buffer_text(&path) != NULL) {
+            (void)try_path(file, buffer_text(&path));
+        }
+        buffer_finish(&path);
+    }
+    return file->image != NULL;
+}
+
+static void
+seek(struct image_file *file, const char *folder)
+{
+    if (strcmp(file->path, "[vdso]") == 0) {
+        struct sym_image *const vdso = sym_image_open_vdso();
+
+        if (vdso != NULL) {
+            check_build(file, file->path, vdso);
+        } else {
+            refuse(file, file->path, "this process has none");
+        }
+    } else if (file->path[0] != '/') {
+        refuse(file, file->path, why_no_file(file->path));
+    } else if ((folder == NULL || !try_folder(file, folder)) &&
+               !try_path(file, file->path)) {
+        refuse(file, file->path,
+               "the file is not there; --image-dir DIR looks for it in DIR");
+    }
+}
+
+bool
+image_file_open(struct image_file *file, const char *path, const char *build_id,
+                const char *folder, const struct sym_settings *settings)
+{
+    *file = (struct image_file){.path = strdup(path), .build_id = strdup(build_id)};
+    if (file->path == NULL || file->build_id == NULL) {
+        return false;
+    }
+    seek(file, folder);
+    if (file->image != NULL && settings != NULL) {
+        sym_image_configure(file->image, settings);
+    }
+    return true;
+}
+
+void
+image_file_close(struct image_file *file)
+{
+    sym_image_close(file->image);
+    free(file->path);
+    free(file->build_id);
+    *file = (struct image_file){.image = NULL};
+}
