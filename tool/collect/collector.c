@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collector.c - processes, their mappings, and the profile object of each.
+ * collector.c - tracks processes and their mappings, and starts the profile objects of
+ * each mapping.
  *
- * Invariant: a process is in the table from its start notification to its exit's; each
- * of its mappings has a started profile a source, or none if that failed. Processes and
- * images change within deliveries alone, which the lock of delivery keeps out.
+ * Invariant: a process is in the table from its start notification to its exit
+ * notification. Each of its mappings has one started profile object for each source, or
+ * NULL where that failed. Only deliveries change processes and images; delivery_lock
+ * keeps deliveries out.
  */
 #include "collect/collectorp.h"
 #include "collect/kernel_range.h"
@@ -14,10 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many segments are made without measuring memory. */
+/* After memory was measured, this many segments are made before it is measured
+ * again. */
 enum { SEGMENTS_UNMEASURED = 64 };
 
-/* Bits of a group's mask of processors. */
+/* Number of processors in the mask of one processor group. */
 enum { CPUS_A_GROUP = 8 * sizeof(KAFFINITY) };
 
 static uint32_t
@@ -31,7 +34,7 @@ bucket_log2(uint32_t bucket_bytes)
     return log2;
 }
 
-/* Is there room for counters of what is new? */
+/* Set images.full if the process uses more memory than memory_max allows. */
 void
 collector_measure(struct collector *collector)
 {
@@ -41,7 +44,8 @@ collector_measure(struct collector *collector)
     collector->images.full = limit != 0 && usage_bytes() > limit;
 }
 
-/* After so many segments. */
+/* Measure memory again if SEGMENTS_UNMEASURED segments were made since the last
+ * time. */
 static void
 collector_measure_new(struct collector *collector)
 {
@@ -57,9 +61,10 @@ static void process_remove_mapping(struct collector *collector, struct process *
                                    size_t at);
 static bool collector_prepare(struct collector *collector);
 
-/* Lists the processors of affinity, to have profiles of their own. */
+/* List the processors of options.affinity; each gets its own profile objects. Returns
+ * false if memory runs out or the list is empty. */
 static bool
-collector_tell_cpus(struct collector *collector)
+collector_list_cpus(struct collector *collector)
 {
     const struct collector_options *const options = &collector->options;
     uint32_t count = 0;
@@ -78,7 +83,7 @@ collector_tell_cpus(struct collector *collector)
         }
     }
     collector->cpu_count = count;
-    naming_tell_cpus(collector->naming, collector->cpus, count);
+    naming_set_cpus(collector->naming, collector->cpus, count);
     return count > 0;
 }
 
@@ -104,7 +109,7 @@ collector_new(const struct collector_options *options)
         return NULL;
     }
     if (!collector_prepare(collector) ||
-        (options->per_cpu && !collector_tell_cpus(collector))) {
+        (options->per_cpu && !collector_list_cpus(collector))) {
         collector_delete(collector);
         return NULL;
     }
@@ -143,7 +148,9 @@ collector_find_program(const struct collector *collector, const char *name,
     return false;
 }
 
-/* Number of a program's name, or of "[other]" once there are too many. */
+/* Find or add the program name and store its number. Once there are
+ * COLLECTOR_PROGRAMS_MAX names, new ones become "[other]". Returns false if memory runs
+ * out. */
 static bool
 collector_program(struct collector *collector, const char *name, uint32_t *number)
 {
@@ -164,14 +171,14 @@ collector_program(struct collector *collector, const char *name, uint32_t *numbe
     return true;
 }
 
-/* Of a mapping. */
+/* Number of profile objects of one mapping. */
 static size_t
 profile_count(const struct collector *collector)
 {
     return collector->options.source_count * collector->cpu_count;
 }
 
-/* What the counters of a program on a processor are kept under. */
+/* Number under which image.h keeps the counters of a program on one processor. */
 static uint32_t
 program_on_cpu(const struct collector *collector, uint32_t program, uint32_t cpu_at)
 {
@@ -189,7 +196,7 @@ mapping_close(const struct collector *collector, struct mapping *mapping)
     free(mapping->profiles);
 }
 
-/* One profile object, started. NULL if that fails. */
+/* Create and start one profile object. Returns NULL if that fails. */
 static HANDLE
 mapping_start_source(struct collector *collector, const struct process *process,
                      const struct mapping *mapping, const struct image_segment *segment,
@@ -242,7 +249,8 @@ process_add_mapping(struct process *process, const struct mapping *mapping)
     return &process->mappings[process->mapping_count++];
 }
 
-/* Told as what is left out if memory is short. */
+/* Count a failure, unless the limit memory_max caused it: images.refused counts
+ * those. */
 static void
 collector_fail_for_memory(struct collector *collector)
 {
@@ -251,8 +259,8 @@ collector_fail_for_memory(struct collector *collector)
     }
 }
 
-/* Counters of a mapping on a processor, and a profile a source that counts in them.
- * False: no counters. */
+/* Start one profile object for each source on one processor. Returns false if the
+ * mapping has no counters there. */
 static bool
 mapping_start_cpu(struct collector *collector, const struct process *process,
                   const struct mapping *mapping, uint32_t cpu_at)
@@ -273,7 +281,7 @@ mapping_start_cpu(struct collector *collector, const struct process *process,
     return true;
 }
 
-/* Counters of a mapping, and profiles that count in them. False: no counters. */
+/* Start all profile objects of a mapping. Returns false if it has no counters. */
 static bool
 mapping_start(struct collector *collector, const struct process *process,
               struct mapping *mapping)
@@ -291,7 +299,7 @@ mapping_start(struct collector *collector, const struct process *process,
     return any;
 }
 
-/* Starts profiles for a mapping of a process. */
+/* Add the mapping to the process and start its profile objects. */
 static void
 process_profile(struct collector *collector, struct process *process,
                 const struct mapping *mapping)
@@ -311,9 +319,10 @@ process_profile(struct collector *collector, struct process *process,
     }
 }
 
-/* Are there counters for the kernel, of both kinds and on each processor? */
+/* Make the counters of the kernel and of its map for each processor, unless they exist.
+ * Returns false if any is missing afterwards. */
 static bool
-kernel_has_counters(struct collector *collector, uint32_t of_program)
+kernel_make_counters(struct collector *collector, uint32_t of_program)
 {
     struct image_set *const set = &collector->images;
     struct image *const image = image_set_kernel(set, IMAGE_KERNEL);
@@ -331,8 +340,9 @@ kernel_has_counters(struct collector *collector, uint32_t of_program)
     return complete;
 }
 
-/* Of the kernel's mappings from the first-th on: what one of them does not count for a
- * source, the other must not either, or hits would be counted that are in no row. */
+/* Close each profile object of the kernel or of its map whose counterpart does not run:
+ * hits that only one of them counts would be in no row. first is the index of the first
+ * of the two mappings. */
 static void
 process_pair_kernel(struct collector *collector, struct process *process, size_t first)
 {
@@ -356,8 +366,9 @@ process_pair_kernel(struct collector *collector, struct process *process, size_t
     }
 }
 
-/* The map first: a hit that only it has counted is looked for in vain, one that it has
- * not counted would be lost. */
+/* Start to count in the kernel. The map starts first: a hit that only the map counts
+ * costs a useless search, but a hit that only the kernel's counters count would never
+ * be found. */
 static void
 process_profile_kernel(struct collector *collector, struct process *process)
 {
@@ -371,7 +382,7 @@ process_profile_kernel(struct collector *collector, struct process *process)
     if (!collector->options.kernel) {
         return;
     }
-    if (!kernel_has_counters(collector, mapping.program)) {
+    if (!kernel_make_counters(collector, mapping.program)) {
         collector_fail_for_memory(collector);
         return;
     }
@@ -382,7 +393,8 @@ process_profile_kernel(struct collector *collector, struct process *process)
     process_pair_kernel(collector, process, first);
 }
 
-/* The kernel's hits of all processes together are those of a program of their own. */
+/* With options.machine, add the program "[kernel]", to which the kernel's hits of all
+ * processes belong. */
 static bool
 collector_prepare(struct collector *collector)
 {
@@ -392,9 +404,9 @@ collector_prepare(struct collector *collector)
            collector_program(collector, "[kernel]", &collector->machine.program);
 }
 
-/* Those that it comes from and that have not ended either, its parent first. */
+/* List the ancestors of a process that have not exited, its parent first. */
 static size_t
-find_forebears(struct collector *collector, const struct process *process,
+find_ancestors(struct collector *collector, const struct process *process,
                uint32_t *pids, size_t limit)
 {
     size_t count = 0;
@@ -409,8 +421,8 @@ find_forebears(struct collector *collector, const struct process *process,
 static void
 notify_map(struct collector *collector, const ntprof_notification *map)
 {
-    uint32_t forebears[IMAGE_ROOTS_MAX - 1];
-    size_t forebear_count;
+    uint32_t ancestors[IMAGE_ROOTS_MAX - 1];
+    size_t ancestor_count;
     struct process *const process = *process_slot(collector, map->pid);
     struct mapping mapping;
     struct image *image;
@@ -428,12 +440,12 @@ notify_map(struct collector *collector, const ntprof_notification *map)
         return;
     }
     if (strcmp(map->name, "[vsyscall]") == 0) {
-        /* a page of the kernel's, which runs nothing: calls of it are emulated */
+        /* No code runs in this page: the kernel emulates calls to it. */
         return;
     }
     collector_measure_new(collector);
-    forebear_count = find_forebears(collector, process, forebears, IMAGE_ROOTS_MAX - 1);
-    image = image_set_find(&collector->images, map, forebears, forebear_count);
+    ancestor_count = find_ancestors(collector, process, ancestors, IMAGE_ROOTS_MAX - 1);
+    image = image_set_find(&collector->images, map, ancestors, ancestor_count);
     mapping = (struct mapping){
         .base = map->base,
         .length = map->length,
@@ -446,14 +458,14 @@ notify_map(struct collector *collector, const ntprof_notification *map)
 }
 
 static void
-image_end(struct collector *collector, struct image *image)
+image_finish_unmapped(struct collector *collector, struct image *image)
 {
     bool complete = true;
 
     for (size_t i = 0; i < collector->options.source_count; i++) {
         complete = image_fold(&collector->images, image, (uint32_t)i) && complete;
     }
-    if (complete) { /* else the counters are kept, for the next fold */
+    if (complete) { /* else the counters stay until the next fold */
         image_release(&collector->images, image);
     }
 }
@@ -465,10 +477,9 @@ process_remove_mapping(struct collector *collector, struct process *process, siz
 
     mapping_close(collector, &process->mappings[at]);
     process->mappings[at] = process->mappings[--process->mapping_count];
-    /* JIT code comes and goes: its counters go with it, so that memory stays bounded.
-     */
+    /* JITs map and unmap code all the time. Freeing its counters bounds memory. */
     if (--image->users == 0 && image->kind == IMAGE_ANONYMOUS) {
-        image_end(collector, image);
+        image_finish_unmapped(collector, image);
     }
 }
 
@@ -507,16 +518,16 @@ process_remove(struct collector *collector, struct process **slot)
     free(process);
 }
 
-/* The kernel for all processes together: so that its hits are counted whatever
- * processes there are, also those of processors that have nothing to run. Not before
- * the watch begins: that would begin hits, too. */
+/* With options.machine, start to count in the kernel for all processes together, which
+ * includes idle processors. This waits for the first notification, since starting it
+ * before the watch would start hits too. */
 static void
-collector_begin(struct collector *collector)
+collector_start_machine(struct collector *collector)
 {
-    if (!collector->began && collector->options.machine) {
+    if (!collector->watch_started && collector->options.machine) {
         process_profile_kernel(collector, &collector->machine);
     }
-    collector->began = true;
+    collector->watch_started = true;
 }
 
 static void
@@ -526,9 +537,9 @@ notify_start(struct collector *collector, const ntprof_notification *start)
     const CLIENT_ID client = {.UniqueProcess = (HANDLE)(uintptr_t)start->pid};
     struct process *process;
 
-    collector_begin(collector);
+    collector_start_machine(collector);
     if (*slot != NULL) {
-        process_remove(collector, slot); /* its exit was lost */
+        process_remove(collector, slot); /* its exit notification was lost */
     }
     process = calloc(1, sizeof(*process));
     if (process == NULL ||
@@ -544,7 +555,8 @@ notify_start(struct collector *collector, const ntprof_notification *start)
     process->next = *slot;
     *slot = process;
     if (collector->options.machine) {
-        return; /* whose kernel is counted already; kernel threads cannot be opened */
+        /* The kernel is counted already, and kernel threads cannot be opened. */
+        return;
     }
     if (!NT_SUCCESS(process->status)) {
         collector_fail(collector, process->status);
@@ -553,7 +565,8 @@ notify_start(struct collector *collector, const ntprof_notification *start)
     process_profile_kernel(collector, process);
 }
 
-/* All mappings were told to be gone; only the kernel is left of the old program. */
+/* The unmappings were notified before, so only the kernel's mappings of the old program
+ * are left. */
 static void
 notify_exec(struct collector *collector, const ntprof_notification *exec)
 {
@@ -565,7 +578,7 @@ notify_exec(struct collector *collector, const ntprof_notification *exec)
         process_remove_mappings(collector, process);
         if (!collector_program(collector, exec->name, &process->program)) {
             collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
-            process->program = 0; /* there is one: that of its start */
+            process->program = 0; /* the program of the first process: a valid number */
         }
         if (!collector->options.machine && NT_SUCCESS(process->status)) {
             process_profile_kernel(collector, process);
@@ -589,8 +602,8 @@ collector_notify(void *context, const ntprof_notification *notification)
     case NTPROF_PROCESS_EXIT:
         slot = process_slot(collector, notification->pid);
         if (*slot != NULL) {
-            /* Linux ends the events of a caller without rights when a set-uid program
-             * begins. */
+            /* When an unprivileged caller's process executes a set-uid program, Linux
+             * ends its events. */
             collector->gaps.unfollowed += (*slot)->execed && !(*slot)->followed;
             process_remove(collector, slot);
         }
@@ -687,7 +700,7 @@ collector_fold(struct collector *collector)
 }
 
 static bool
-collector_ask(struct collector *collector, uint32_t source)
+collector_read_source(struct collector *collector, uint32_t source)
 {
     ntprof_source_info *const info = &collector->statistics[source];
 
@@ -697,23 +710,24 @@ collector_ask(struct collector *collector, uint32_t source)
 }
 
 /*
- * Statistics, and the counters that belong to them, into fresh. Asking for statistics
- * delivers what has happened until then, so each source is folded before the next one
- * is asked; nothing else delivers meanwhile.
+ * Read the statistics of each source, and fold its counters into fresh.
+ * ntprof_source_get delivers everything up to its call, so each source is folded before
+ * the next one is read. The caller keeps other deliveries out.
  */
 bool
 collector_read(struct collector *collector)
 {
     for (uint32_t i = 0; i < collector->options.source_count; i++) {
-        if (!collector_ask(collector, i) || !collector_fold_source(collector, i)) {
+        if (!collector_read_source(collector, i) ||
+            !collector_fold_source(collector, i)) {
             return false;
         }
     }
     return true;
 }
 
-/* No hit comes from now on, and those from before have been counted. Profiles are
- * closed later: that takes a while, in which hits would be outside. */
+/* Stop hits and deliver those from before. Closing the profile objects takes a while,
+ * in which hits would count as outside, so that happens later. */
 static void
 collector_freeze(struct collector *collector)
 {
@@ -729,8 +743,8 @@ collector_stop(struct collector *collector)
     if (!collector->ended) {
         collector_freeze(collector);
     }
-    /* Without memory for it the next snapshot tries again; of a session that is not
-     * frozen, it ends a bit later. */
+    /* If memory runs out, the next snapshot reads again. A session that cannot be
+     * frozen then ends a little later. */
     collector->ended = collector->ended || collector_read(collector);
     delivery_unlock(&collector->delivery);
 }

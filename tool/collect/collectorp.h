@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collectorp.h - what collector.c and snapshot.c share, and nobody else.
+ * collectorp.h - declarations that only collector.c and snapshot.c use.
  */
 #ifndef COLLECT_COLLECTORP_H
 #define COLLECT_COLLECTORP_H
@@ -15,21 +15,21 @@ struct mapping {
     uint64_t base;
     uint64_t length;
     struct image *image;
-    uint64_t place;   /* of base in the image */
-    uint32_t program; /* whose hits these are */
-    /* One a source, for each processor; NULL where none could be made. */
+    uint64_t place;   /* place of base in the image */
+    uint32_t program; /* number of the program that its hits belong to */
+    /* One for each processor and source, or NULL where it could not be started. */
     HANDLE *profiles;
 };
 
 struct process {
     struct process *next;
     uint32_t pid;
-    uint32_t parent; /* 0: not told */
+    uint32_t parent; /* 0: unknown */
     uint32_t program;
-    HANDLE handle; /* NULL: all processes, or status says why it cannot be opened */
+    HANDLE handle; /* NULL: all processes, or it could not be opened: see status */
     NTSTATUS status;
-    bool execed;   /* runs a program begun since it is watched */
-    bool followed; /* that program's mappings were told */
+    bool execed;   /* has executed a program since its watch started */
+    bool followed; /* a mapping of that program was notified */
     struct mapping *mappings;
     size_t mapping_count;
     size_t mapping_capacity;
@@ -37,33 +37,34 @@ struct process {
 
 struct collector {
     struct collector_options options;
-    uint32_t *cpus;     /* that are told apart; NULL: none are */
-    uint32_t cpu_count; /* of them, else 1 */
+    uint32_t *cpus;     /* processors with their own profile objects; NULL: none */
+    uint32_t cpu_count; /* number of cpus; 1 if cpus is NULL */
     struct delivery delivery;
     struct image_set images;
-    uint64_t measured;     /* segments that there were when memory was measured */
-    struct naming *naming; /* of the thread that makes snapshots */
+    uint64_t measured;     /* images.made when memory was last measured */
+    struct naming *naming; /* used only by the thread that makes snapshots */
     char *programs[COLLECTOR_PROGRAMS_MAX + 1];
     uint32_t program_count;
     struct process *processes[PROCESS_BUCKETS];
-    /* of no pid: has the kernel's mappings, for all processes */
+    /* Has no pid; holds the kernel's mappings for all processes together. */
     struct process machine;
-    bool began;                     /* a process was told, so the watch has */
-    ntprof_source_info *statistics; /* one a source: the last ones, once ended */
-    bool ended; /* statistics and fresh counts are all that there will be */
-    struct collector_gaps gaps; /* but for running, which a snapshot counts */
+    bool watch_started; /* a process was notified, so the watch has started */
+    ntprof_source_info *statistics; /* one for each source; final once ended is set */
+    bool ended;                 /* statistics and fresh counts do not change any more */
+    struct collector_gaps gaps; /* except running, which a snapshot counts */
 };
 
-/* collector_measure - is there room for counters of what is new? Deliveries are kept
- * out. */
+/* collector_measure - set images.full if memory_max is exceeded. The caller keeps
+ * deliveries out. */
 void collector_measure(struct collector *collector);
 
-/* collector_count_processes - those that are followed and have not ended. */
+/* collector_count_processes - return how many watched processes have not exited. */
 uint64_t collector_count_processes(const struct collector *collector);
 
 /*
- * collector_read - statistics, and the counters that belong to them, into fresh counts.
- * False: out of memory, or the session is gone. Deliveries are kept out.
+ * collector_read - read the statistics, and fold the counters that belong to them into
+ * fresh counts. The caller keeps deliveries out. Returns false if memory runs out or
+ * the session is closed.
  */
 bool collector_read(struct collector *collector);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* counts.c - hits in 64 bits. */
+/* counts.c - 64-bit counts of hits. */
 #include "collect/counts.h"
 
 #include <stdlib.h>
@@ -66,7 +66,7 @@ counts_grow(struct counts *counts, size_t capacity)
 bool
 counts_make_room(struct counts *counts)
 {
-    /* The same buckets are met again and again. */
+    /* Folds add the same buckets again and again, so merging may free enough. */
     if (counts->count == counts->capacity && counts->merged < counts->count / 2) {
         counts_merge(counts);
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counts.h - hits in 64 bits: one entry a bucket, program and source.
+ * counts.h - 64-bit counts of hits: one entry for each bucket, program and source.
  *
- * What grows is merged as it goes, so that memory follows the number of different
- * buckets and not the number of times that they were added to.
+ * Entries are merged while the list grows, so its memory depends on the number of
+ * different buckets and not on how often each was added.
  */
 #ifndef COLLECT_COUNTS_H
 #define COLLECT_COUNTS_H
@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of code for a counter, as a power of two, at most: larger buckets would not
- * begin where mappings do. They are sums of several. */
+/* Largest number of bytes of code for one counter, as a power of two: mappings start at
+ * multiples of it. Larger buckets are sums of several counters. */
 enum { COUNTED_LOG2_MAX = 12 };
 
 /* count - hits of one source in one bucket by processes of one name. */
@@ -26,7 +26,8 @@ struct count {
 
 /* All zero is an empty list. */
 struct counts {
-    struct count *items; /* sorted, each bucket once, up to merged */
+    /* the first merged of them are sorted and differ in their bucket */
+    struct count *items;
     size_t count;
     size_t capacity;
     size_t merged;
@@ -34,22 +35,22 @@ struct counts {
 
 void counts_finish(struct counts *counts);
 
-/* Makes sure that counts_add finds room for one more. False: out of memory. */
+/* Make room for one more entry. Returns false if memory runs out. */
 bool counts_make_room(struct counts *counts);
 
-/* Adds an entry, for which room was made. */
+/* Add an entry. The caller has made room for it. */
 void counts_add(struct counts *counts, const struct count *added);
 
-/* Sorts by place, program and source, each once. */
+/* Sort by place, program and source, and add up entries that agree in all three. */
 void counts_merge(struct counts *counts);
 
-/* Moves all of from behind what is in to. False: out of memory, and nothing has
- * changed. */
+/* Append all entries of from to to, and empty from. Returns false if memory runs out;
+ * nothing has changed then. */
 bool counts_move(struct counts *from, struct counts *to);
 
-/* The same one by one, merging now and then: for few that come again and again, whose
- * cost must not follow how many there are in to. False: out of memory; what was not
- * moved is still in from. */
+/* Do the same one by one and merge when to is full. This suits few entries that are
+ * added often: the cost does not depend on the size of to. Returns false if memory runs
+ * out; from keeps what was not moved. */
 bool counts_collect(struct counts *from, struct counts *to);
 
 #endif

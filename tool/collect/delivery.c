@@ -13,13 +13,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Files are opened when a mapping of them is delivered: sooner than the session must,
- * so that programs that live shorter are still there, or who started them, or their
- * container. */
+/* The collector opens a file when its mapping is delivered. Delivering more often than
+ * the session requires finds more short-lived processes, or their parents or
+ * containers, still running. */
 static const int wait_most_ms = 50;
 
-/* Should the session refuse to deliver, it is asked again after this time, not at once.
- */
+/* If the session refuses to deliver, wait this long before the next attempt. */
 static const int refused_wait_ms = 1000;
 
 void
@@ -41,7 +40,7 @@ delivery_unlock(struct delivery *delivery)
     pthread_mutex_unlock(&delivery->lock);
 }
 
-/* Delivers what is due. False: the thread is to end. */
+/* Deliver what is due. Returns false if the thread has to exit. */
 static bool
 deliver(struct delivery *delivery, int *wait_ms)
 {
@@ -56,23 +55,23 @@ deliver(struct delivery *delivery, int *wait_ms)
     return go_on;
 }
 
-/* A round that takes so much longer than its work and its wait says that others leave
- * this thread no processor. */
+/* If a round takes this much longer than its work and its wait, other threads keep this
+ * one from a processor. */
 static const uint64_t late_ms = 15;
 
 /*
- * Rings overflow while this thread waits for its turn: from then on it goes before
- * others, where the caller may. Not from the start: the kernel lets short-lived threads
- * take an interval over from each other, but not across a thread that comes between
- * them. What ntprof starts does not inherit it, being started by another thread.
+ * Raise the priority of this thread, if the caller may: rings overflow while it waits
+ * for a processor. This is not done at the start: the kernel lets short-lived threads
+ * pass on an unfinished interval, but not across another thread that runs between them.
+ * The profiled command does not inherit the priority, since another thread starts it.
  */
 static void
-go_first(void)
+raise_priority(void)
 {
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), -20);
 }
 
-/* Grows while this thread waits, for something to do or for a processor. */
+/* Time during which this thread waited, for work or for a processor. */
 static uint64_t
 time_without_work_ns(void)
 {
@@ -88,7 +87,7 @@ delivery_main(void *argument)
         {.fd = ntprof_session_fd(delivery->session), .events = POLLIN},
     };
     int wait_ms = 0;
-    bool first = false;
+    bool raised = false;
 
     pthread_setname_np(pthread_self(), "ntprof");
     for (;;) {
@@ -101,10 +100,10 @@ delivery_main(void *argument)
             wait_ms = wait_most_ms;
         }
         (void)poll(fds, 2, wait_ms);
-        if (!first && time_without_work_ns() - idle_ns >
-                          ((uint64_t)wait_ms + late_ms) * 1000000) {
-            first = true;
-            go_first();
+        if (!raised && time_without_work_ns() - idle_ns >
+                           ((uint64_t)wait_ms + late_ms) * 1000000) {
+            raised = true;
+            raise_priority();
         }
     }
     return NULL;
@@ -121,7 +120,7 @@ delivery_start(struct delivery *delivery)
     if (delivery->wake_fd < 0) {
         return -errno;
     }
-    /* Signals are for the main thread. */
+    /* The main thread handles all signals. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     failure = pthread_create(&delivery->thread, NULL, delivery_main, delivery);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * delivery.h - the thread that delivers a session opened with NTPROF_SESSION_POLLED,
- * and the lock that keeps its deliveries out: between delivery_lock and delivery_unlock
- * no hit is counted and nothing is notified but by the holder's own calls. So counters
- * and statistics can be read that agree.
+ * and a lock that keeps its deliveries out. Between delivery_lock and delivery_unlock
+ * only the holder's own calls count hits or notify, so the holder reads counters and
+ * statistics that agree.
  */
 #ifndef COLLECT_DELIVERY_H
 #define COLLECT_DELIVERY_H
@@ -18,15 +18,15 @@ struct delivery {
     pthread_t thread;
     int wake_fd;
     bool running;
-    bool closing; /* under the lock */
+    bool closing; /* guarded by lock */
 };
 
 void delivery_init(struct delivery *delivery, ntprof_session *session);
 
-/* Begins to deliver on a thread of its own. 0 or a negative errno. */
+/* Start a thread that delivers. Returns 0 or a negative errno. */
 int delivery_start(struct delivery *delivery);
 
-/* Ends the thread, if there is one. Not with the lock held. */
+/* Stop and join the thread, if it runs. The caller must not hold the lock. */
 void delivery_stop(struct delivery *delivery);
 
 void delivery_finish(struct delivery *delivery);

@@ -18,16 +18,17 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Buckets of the kernel's map: 2 MB, so that one page of counters has 2 GB. */
+/* Bucket size of the kernel map: 2 MB, so one page of counters covers 2 GB. */
 static const uint32_t kernel_map_log2 = 21;
 
-/* Counters of one segment and source: what is more gets larger buckets. */
+/* Limit of the counters of one segment and source; a longer segment gets larger
+ * buckets. */
 static const uint64_t segment_bytes_max = UINT64_C(1) << 31;
 
-/* Times that opening an image is tried, each for another process that maps it. */
+/* Number of attempts to open an image, each through another process that maps it. */
 enum { MISSES_MAX = 8 };
 
-/* The part of all descriptors that images may take, and how many at least. */
+/* Images may use one FILES_SHARE-th of the descriptor limit, and at least FILES_MIN. */
 enum { FILES_SHARE = 4, FILES_MIN = 64 };
 
 void
@@ -88,16 +89,15 @@ image_set_finish(struct image_set *set)
     roots_finish(&set->roots);
 }
 
-/* Opens path if it is the mapped inode. With any_device, the number of the device need
- * not agree: on some file systems (overlay, btrfs) stat() tells another one than the
- * mapping. */
+/* Open path if it is the mapped inode. any_device accepts another device number: on
+ * some file systems (overlay, btrfs) stat() and the mapping report different ones. */
 static int
 open_mapped(const char *path, const struct image *image, bool any_device)
 {
     struct stat st;
     int fd = -1;
-    /* The process chose the name, and what is there by now: to open a device may have
-     * effects. */
+    /* The process chose the name and may have put anything there. Opening a device may
+     * have side effects, so open a path descriptor and check it first. */
     const int place = open(path, O_PATH | O_CLOEXEC);
 
     if (place < 0) {
@@ -112,13 +112,13 @@ open_mapped(const char *path, const struct image *image, bool any_device)
     return fd < 0 ? -1 : fd;
 }
 
-/* Where the file of a mapping may be found. */
+/* Paths at which the file of a mapping may be found. */
 struct places {
     char *names[IMAGE_ROOTS_MAX + 3];
     size_t count;
 };
 
-/* One place more; without memory for it, it is not looked at. */
+/* Add one path; without memory it is left out. */
 __attribute__((format(printf, 2, 3))) static void
 places_add(struct places *places, const char *format, ...)
 {
@@ -131,30 +131,30 @@ places_add(struct places *places, const char *format, ...)
     va_end(arguments);
 }
 
-/* The file behind the mapping itself, that of the program (which others than root may
- * open so although its name is gone), its name in the roots of the process and of those
- * before it, and in ours. */
+/* List the file of the mapping itself, the executable of the process (an ordinary user
+ * may open it this way even if it was deleted), and the mapping's name in the root
+ * directories of the process, its ancestors and ourselves. */
 static void
 places_fill(struct places *places, const ntprof_notification *map,
-            const uint32_t *forebears, size_t count)
+            const uint32_t *ancestors, size_t count)
 {
     places_add(places, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, map->pid,
                map->base, map->base + map->length);
     places_add(places, "/proc/%" PRIu32 "/exe", map->pid);
     places_add(places, "/proc/%" PRIu32 "/root%s", map->pid, map->name);
     for (size_t i = 0; i < count; i++) {
-        places_add(places, "/proc/%" PRIu32 "/root%s", forebears[i], map->name);
+        places_add(places, "/proc/%" PRIu32 "/root%s", ancestors[i], map->name);
     }
     places_add(places, "%s", map->name);
 }
 
 static void
 image_open(struct image *image, const ntprof_notification *map,
-           const uint32_t *forebears, size_t count)
+           const uint32_t *ancestors, size_t count)
 {
     struct places places = {.count = 0};
 
-    places_fill(&places, map, forebears, count);
+    places_fill(&places, map, ancestors, count);
     for (int any_device = 0; any_device < 2; any_device++) {
         for (size_t i = 0; image->fd < 0 && i < places.count; i++) {
             image->fd = open_mapped(places.names[i], image, any_device != 0);
@@ -166,24 +166,24 @@ image_open(struct image *image, const ntprof_notification *map,
     }
 }
 
-/* What tells files apart that have had one inode after the other. 0: the file system
- * does not say. */
+/* Return the generation number, which differs between files that had the same inode
+ * number one after the other; 0 if the file system does not report it. */
 static uint64_t
 read_generation(int fd)
 {
     uint32_t version[2] = {
-        0}; /* the kernel writes an int, where its header has a long */
+        0}; /* The kernel writes an int, although its header declares a long. */
 
     return ioctl(fd, FS_IOC_GETVERSION, version) == 0 ? version[0] : 0;
 }
 
-/* Mappings from before the watch are told without a generation, those of the same file
- * after it with. */
+/* Mappings from before the watch are notified without a generation, later ones of the
+ * same file with it. */
 static bool
-generation_equal(const struct image *image, uint64_t told)
+generation_equal(const struct image *image, uint64_t notified)
 {
-    return image->inode_generation == told ||
-           (image->inode_generation == 0 && image->read_generation == told);
+    return image->inode_generation == notified ||
+           (image->inode_generation == 0 && image->read_generation == notified);
 }
 
 static bool
@@ -206,7 +206,8 @@ image_hash(const struct image *image)
     return hash_mix(hash, (uint64_t)image->pid << 8 | (uint64_t)image->kind);
 }
 
-/* Adds a copy of wanted; its path is taken over. */
+/* Add a copy of wanted, which then owns wanted's path. Returns NULL if memory runs out
+ * or there are too many images. */
 static struct image *
 image_set_add(struct image_set *set, const struct image *wanted, uint32_t hash)
 {
@@ -252,7 +253,8 @@ image_set_look_up(const struct image_set *set, const struct image *wanted,
     return NULL;
 }
 
-/* The image equal to wanted, whose path is copied if it is new. *added tells. */
+/* Find the image equal to wanted, or add it with a copy of its path and set *added.
+ * Returns NULL if memory runs out, memory_max is exceeded or there are too many. */
 static struct image *
 image_set_get(struct image_set *set, const struct image *wanted, bool *added)
 {
@@ -279,34 +281,34 @@ image_set_get(struct image_set *set, const struct image *wanted, bool *added)
 }
 
 static bool
-image_set_has(const struct image_set *set, const struct image *wanted)
+image_set_contains(const struct image_set *set, const struct image *wanted)
 {
     return image_set_look_up(set, wanted, image_hash(wanted)) != NULL;
 }
 
-/* Opens an image for whoever names it later, while descriptors last. */
+/* Open the file of an image, so that it can be named later, unless too many are
+ * open. */
 static void
 image_set_open(struct image_set *set, struct image *image,
-               const ntprof_notification *map, const uint32_t *forebears, size_t count)
+               const ntprof_notification *map, const uint32_t *ancestors, size_t count)
 {
     if (set->files_open >= set->files_max) {
         set->unopened++;
         image->misses = MISSES_MAX;
         return;
     }
-    image_open(image, map, forebears, count);
+    image_open(image, map, ancestors, count);
     if (image->fd < 0) {
         image->misses++;
         return;
     }
     image->opened = true;
-    image->root = roots_find(&set->roots, map->pid, forebears, count);
+    image->root = roots_find(&set->roots, map->pid, ancestors, count);
     image->read_generation = read_generation(image->fd);
     set->files_open++;
 }
 
-/* Shared memory without a file has an inode and a name all the same; JITs put code
- * there. */
+/* Shared memory without a file has an inode and a name too. JITs put code there. */
 static bool
 is_anonymous(const ntprof_notification *map)
 {
@@ -318,7 +320,7 @@ is_anonymous(const ntprof_notification *map)
 
 struct image *
 image_set_find(struct image_set *set, const ntprof_notification *map,
-               const uint32_t *forebears, size_t count)
+               const uint32_t *ancestors, size_t count)
 {
     struct image wanted = {.fd = -1, .taken_fd = -1, .root = -1, .taken_root = -1};
     struct image *image;
@@ -326,17 +328,20 @@ image_set_find(struct image_set *set, const ntprof_notification *map,
     bool added;
 
     if (strcmp(map->name, "[vdso]") == 0) {
-        /* That of 32-bit programs is another one, of which we have no copy to read. */
+        /* The vdso of 32-bit programs differs, and this process has no copy of it to
+         * read. */
         wanted.kind = IMAGE_VDSO;
         wanted.path = (char *)(map->base > UINT32_MAX ? "[vdso]" : "[vdso32]");
     } else if (is_anonymous(map)) {
-        /* Linux tells no path that has no room in a page, nor which file that is. */
+        /* Linux reports no path that is longer than a page, nor the inode of that
+         * file. */
         snprintf(anonymous, sizeof(anonymous), "[anon:%" PRIu32 "%s]", map->pid,
                  strcmp(map->name, "//toolong") == 0 ? ":path-too-long" : "");
         wanted.kind = IMAGE_ANONYMOUS;
         wanted.pid = map->pid;
         wanted.path = anonymous;
-        if (set->anonymous >= IMAGE_SET_ANONYMOUS_MAX && !image_set_has(set, &wanted)) {
+        if (set->anonymous >= IMAGE_SET_ANONYMOUS_MAX &&
+            !image_set_contains(set, &wanted)) {
             wanted.pid = 0;
             wanted.path = (char *)"[anon:other]";
         }
@@ -354,7 +359,7 @@ image_set_find(struct image_set *set, const ntprof_notification *map,
     }
     set->anonymous += added && image->kind == IMAGE_ANONYMOUS;
     if (image->kind == IMAGE_FILE && !image->opened && image->misses < MISSES_MAX) {
-        image_set_open(set, image, map, forebears, count);
+        image_set_open(set, image, map, ancestors, count);
     }
     return image;
 }
@@ -408,7 +413,8 @@ segment_new(const struct image_set *set, const struct image *image, uint64_t beg
     return segment;
 }
 
-/* Does the segment cover the range for a program, bucket by bucket? */
+/* Whether the segment covers the range for a program, and its buckets start at
+ * begin. */
 static bool
 segment_covers(const struct image_segment *segment, uint64_t begin, uint64_t length,
                uint32_t program)
@@ -419,7 +425,7 @@ segment_covers(const struct image_segment *segment, uint64_t begin, uint64_t len
            (begin - segment->begin) % (UINT64_C(1) << segment->log2) == 0;
 }
 
-/* Behind the one before it of the same mapping, where it is looked for first. */
+/* Insert the segment after the most recent one, where the next search starts. */
 static void
 image_add_segment(struct image *image, struct image_segment *segment)
 {
@@ -464,8 +470,8 @@ image_segment_counter(const struct image_segment *segment, size_t source,
     return segment->counters[source] + ((place - segment->begin) >> segment->log2);
 }
 
-/* Moves the hits of a counter that is not 0 to fresh. There is room before the counter
- * is emptied: what cannot be kept is not taken. */
+/* Move a counter's hits to fresh. Room is made first, so no hit is lost if there is
+ * none. */
 static bool
 fold_counter(struct image *image, const struct image_segment *segment, uint32_t source,
              size_t at)
@@ -478,7 +484,9 @@ fold_counter(struct image *image, const struct image_segment *segment, uint32_t 
     };
 
     if (image->kind == IMAGE_ANONYMOUS && image->pid == 0) {
-        count.place = 0; /* of many processes: their addresses would have no end */
+        /* It belongs to many processes; addresses of all would need unbounded
+         * memory. */
+        count.place = 0;
     }
     if (!counts_make_room(&image->fresh)) {
         return false;
@@ -488,7 +496,7 @@ fold_counter(struct image *image, const struct image_segment *segment, uint32_t 
     return true;
 }
 
-/* Are the counter and the one behind it 0? Most are. */
+/* Whether the counter and the next one are 0, as most are. */
 static bool
 is_pair_zero(const ULONG *counter)
 {
@@ -497,8 +505,8 @@ is_pair_zero(const ULONG *counter)
     return __atomic_load_n((const pair *)(const void *)counter, __ATOMIC_RELAXED) == 0;
 }
 
-/* Takes over the counters of one source from byte at, which is even in counters, up to
- * end. */
+/* Fold the counters of one source in bytes [at, end); at is a multiple of two
+ * counters. */
 static bool
 fold_counters(struct image *image, const struct image_segment *segment, uint32_t source,
               size_t at, size_t end)
@@ -521,8 +529,8 @@ fold_counters(struct image *image, const struct image_segment *segment, uint32_t
     return complete;
 }
 
-/* The same where only pages that hold counts are looked at: reading the others would
- * make them. */
+/* Do the same, but skip pages that were never hit: reading those would allocate
+ * them. */
 static bool
 fold_used(struct image *image, const struct image_segment *segment, uint32_t source,
           size_t at, size_t end)
@@ -542,9 +550,8 @@ fold_used(struct image *image, const struct image_segment *segment, uint32_t sou
 }
 
 /*
- * Has the bucket of the kernel's map been hit at all? It counts on and is never
- * emptied, since a hit that has reached the map may be on its way to its own counter;
- * but it must not wrap to 0.
+ * Whether the bucket of the kernel map was ever hit. It is not reset, since a hit
+ * counted here may not have reached its own counter yet; but it must not wrap to 0.
  */
 static bool
 map_bucket_used(ULONG *bucket)
@@ -557,14 +564,14 @@ map_bucket_used(ULONG *bucket)
     return hits != 0;
 }
 
-/* The kernel's counters: where its map says that there are any. */
+/* Fold the kernel's counters where the kernel map has hits. */
 static bool
 fold_mapped(struct image *image, const struct image_segment *segment, uint32_t source,
             const struct image_segment *map)
 {
     const uint32_t shift = map->log2 - segment->log2;
     const size_t bytes = sizeof(ULONG)
-                         << shift; /* of counters for a bucket of the map */
+                         << shift; /* counters for one bucket of the map */
     bool complete = true;
 
     for (size_t i = 0; i < map->bytes / sizeof(ULONG); i++) {
@@ -580,8 +587,8 @@ fold_mapped(struct image *image, const struct image_segment *segment, uint32_t s
     return complete;
 }
 
-/* The segment of the kernel's map that belongs to one of the kernel's; NULL if it has
- * none. */
+/* Return the segment of the kernel map that covers the same range as a segment of the
+ * kernel, or NULL. */
 static const struct image_segment *
 find_map(struct image_set *set, const struct image *image,
          const struct image_segment *segment)

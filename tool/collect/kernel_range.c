@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel_range.c - the kernel's place, by architecture. */
+/* kernel_range.c - the address range of kernel code, by architecture. */
 #include "collect/kernel_range.h"
 
 const struct kernel_range kernel_range = {
 #if defined(__x86_64__)
-    /* Kernel text and modules: the top 2 GB, less the last byte so that the end does
+    /* Kernel text and modules: the top 2 GB, minus its last bytes so that the end does
      * not wrap. */
     .begin = UINT64_C(0xffffffff80000000),
     .length = UINT64_C(0x7ffffff0),
 #elif defined(__aarch64__)
-    /* Modules and kernel image lie below this much above the start of the vmalloc
+    /* Modules and kernel image are within this distance above the start of the vmalloc
      * region. */
     .begin = UINT64_C(0xffff800000000000),
     .length = UINT64_C(0x100000000),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel_range.h - where in the address space the kernel's code may be. */
+/* kernel_range.h - the address range in which kernel code may be. */
 #ifndef COLLECT_KERNEL_RANGE_H
 #define COLLECT_KERNEL_RANGE_H
 

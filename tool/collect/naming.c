@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* naming.c - addresses, functions and statistics for what was counted. */
+/* naming.c - addresses, functions and statistics for counted hits. */
 #include "collect/naming.h"
 #include "collect/place.h"
 #include "collect/usage.h"
@@ -19,52 +19,52 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The kernel's symbols are not read again before this time has passed: modules come
- * seldom. */
+/* The kernel's symbols are read again after this time at the earliest, since modules
+ * are seldom loaded. */
 static const uint64_t kernel_keep_s = 60;
 
-/* What names the places of an image: one of the two, or none. */
+/* namer - symbols of an image: those of a file, those of a map, or none. */
 struct namer {
     struct sym_image *elf;
     struct sym_map *map;
-    bool opened;    /* tried once */
-    bool missed;    /* map did not know a place */
-    bool from_file; /* elf can be opened again */
-    bool given_up;  /* map was there once */
+    bool opened;    /* an attempt was made */
+    bool missed;    /* map had no name for some place */
+    bool from_file; /* elf was read from a file and can be opened again */
+    bool given_up;  /* map was read and freed again */
     bool kernel;
-    bool partial;    /* map names the counts alone that it was read for */
-    bool noted;      /* why names are missing was said */
-    bool refused;    /* there is a perf map that was not read */
-    bool bounded;    /* something of elf would have cost too much */
-    uint64_t hits;   /* of the image when map was read */
+    bool partial;    /* map has only the names of the counts that it was read for */
+    bool noted;      /* the reason for missing names was reported */
+    bool refused;    /* a perf map exists and was not read */
+    bool bounded;    /* some names or lines of elf would have cost too much */
+    uint64_t hits;   /* hits of the image when map was read */
     uint64_t read_s; /* CLOCK_MONOTONIC: when map was read */
 };
 
 struct naming {
-    const uint32_t *cpus; /* the collector's; NULL: not told apart */
+    const uint32_t *cpus; /* the collector's; NULL: counts have no processor */
     uint32_t cpu_count;   /* at least 1 */
     struct namer *namers; /* by image */
     size_t count;
-    bool ending;         /* no image is to stay open */
-    uint64_t memory_max; /* bytes of the process; 0: no limit */
-    uint64_t unnamed;    /* JIT maps that were given up and are not there any more */
-    uint64_t maps_left; /* bytes of perf maps that may still be read for this profile */
+    bool ending;         /* no image may stay open after its rows */
+    uint64_t memory_max; /* limit of the process in bytes; 0: none */
+    uint64_t unnamed;    /* JIT maps that were freed and could not be read again */
+    uint64_t maps_left;  /* bytes of perf maps that this profile may still read */
     struct sym_settings symbols;
-    struct sym_clock clock; /* of one profile's names */
+    struct sym_clock clock; /* limits the time for the names of one profile */
 };
 
-/* What names of one image may take: half of all memory, and no less than programs of
+/* Limit of the names of one image: half of memory_max, and at least what programs of
  * some size need. */
 enum { IMAGE_MEMORY_SHARE = 2, IMAGE_MEMORY_MIN_MIB = 64 };
 
-/* Processor time for all names of one profile. */
+/* Processor time for all names of one profile, in seconds. */
 enum { NAMES_SECONDS = 30 };
 
-/* Rows between two reports of progress. */
+/* Rows between two calls of the progress callback. */
 enum { PROGRESS_ROWS = 256 };
 
-/* Of all perf maps that one profile needs; it takes a second or two. Node writes some
- * megabytes. */
+/* Limit of all perf maps of one profile; reading as much takes one or two seconds. Node
+ * writes some megabytes. */
 #define PERF_MAPS_BYTES_MAX (UINT64_C(256) << 20)
 
 static uint64_t
@@ -99,7 +99,7 @@ naming_new(uint64_t memory_max, const struct sym_settings *symbols)
 }
 
 void
-naming_tell_cpus(struct naming *naming, const uint32_t *cpus, uint32_t count)
+naming_set_cpus(struct naming *naming, const uint32_t *cpus, uint32_t count)
 {
     naming->cpus = cpus;
     naming->cpu_count = count;
@@ -128,8 +128,8 @@ naming_refused_maps(const struct naming *naming)
     return refused;
 }
 
-/* Files are read again from their descriptors; the kernel's symbols are small and stay.
- */
+/* Free what can be read again, with maps also perf maps. Files are read again from
+ * their descriptors; the kernel's symbols are small and stay. */
 static void
 namer_give_up(struct namer *namer, bool maps)
 {
@@ -145,8 +145,8 @@ namer_give_up(struct namer *namer, bool maps)
     }
 }
 
-/* Symbols take more memory than all the rest: they go before anything is left uncounted
- * for it. */
+/* Free symbols above half of memory_max. They use the most memory, and freeing them
+ * loses no hits. */
 static void
 naming_bound(struct naming *naming)
 {
@@ -221,8 +221,8 @@ naming_add_source(struct profile *profile, const ntprof_source_info *info,
     return profile_add_source(profile, &column, &index);
 }
 
-/* The image's path as its container sees it. What is told of processes that run already
- * has the way to its root before it. */
+/* Return the path as the image's container sees it. For processes that ran before the
+ * watch, the notified path starts with the path of the container's root. */
 static const char *
 path_below(const char *root, const char *path)
 {
@@ -234,7 +234,7 @@ path_below(const char *root, const char *path)
     return inside ? path + size : path;
 }
 
-/* Debug files are looked for in the root of its container too. */
+/* Open the image; debug files are searched for in the root of its container too. */
 static struct sym_image *
 open_image(const struct image *image)
 {
@@ -256,7 +256,7 @@ namer_open(const struct naming *naming, struct namer *namer, struct image *image
         return;
     }
     if (image->kind == IMAGE_FILE) {
-        /* A file that cannot be opened yet may be, once another process maps it. */
+        /* While it cannot be opened, try again: another process may map it later. */
         namer->opened = image->taken_fd >= 0;
         if (namer->opened) {
             namer->elf = open_image(image);
@@ -273,7 +273,7 @@ namer_open(const struct naming *naming, struct namer *namer, struct image *image
     }
 }
 
-/* Bytes that are counted together. */
+/* Bytes that one count stands for. */
 static uint64_t
 counted_bytes(const struct profile *profile)
 {
@@ -295,7 +295,7 @@ sum_hits(const struct counts *counts)
 
 /* --- perf maps --- */
 
-/* jit - code of a process without a file, and its perf map. */
+/* jit - anonymous code of a process, and its perf map. */
 struct jit {
     struct namer *namer;
     const struct image *image;
@@ -303,7 +303,7 @@ struct jit {
 };
 
 static void
-say_map(const struct naming *naming, struct jit *jit, const char *why)
+report_unread_map(const struct naming *naming, struct jit *jit, const char *why)
 {
     const struct sym_settings *const symbols = &naming->symbols;
     char note[300];
@@ -318,8 +318,8 @@ say_map(const struct naming *naming, struct jit *jit, const char *why)
     symbols->say(symbols->context, note);
 }
 
-/* Is there a perf map that is not what it should be? Of processes that may not be
- * looked at nobody knows. */
+/* Whether a perf map exists and must not be read. Of processes that we may not inspect,
+ * that is unknown. */
 static bool
 is_refused(int error)
 {
@@ -327,16 +327,16 @@ is_refused(int error)
            error == -ELOOP || error == -EINVAL || error == -ENOSYS;
 }
 
-/* False if the process has none, or one that is not to be read. */
+/* Open the perf map. Returns false if there is none or it must not be read. */
 static bool
 jit_open(const struct naming *naming, struct jit *jit)
 {
     const int error = sym_perf_file_open(jit->image->pid, &jit->file);
 
     if (error == -EPERM) {
-        say_map(naming, jit, "it is neither the process's user's nor root's");
+        report_unread_map(naming, jit, "it is neither the process's user's nor root's");
     } else if (is_refused(error)) {
-        say_map(naming, jit, sym_open_error(error));
+        report_unread_map(naming, jit, sym_open_error(error));
     }
     return error == 0;
 }
@@ -365,7 +365,7 @@ add_places(const struct counts *counts, uint64_t *places)
     size_t count = 0;
 
     for (size_t i = 0; i < counts->count; i++) {
-        /* Many counts of one place differ in their program. */
+        /* Counts of one place follow each other and differ in their program. */
         if (count == 0 || places[count - 1] != counts->items[i].place) {
             places[count++] = counts->items[i].place;
         }
@@ -373,7 +373,8 @@ add_places(const struct counts *counts, uint64_t *places)
     return count;
 }
 
-/* The map of all of them, which share the file of the first, open. NULL with errno. */
+/* Read the map of the processes in jits, which share the open file of the first.
+ * Returns NULL with errno set. */
 static struct sym_map *
 read_shared(const struct jit *jits, size_t count, uint64_t bytes)
 {
@@ -407,8 +408,8 @@ jit_take(struct jit *jit, struct sym_map *map)
     jit->namer->refused = false;
 }
 
-/* Reads a file once for all whose perf map it is; the first one has it open. What
- * cannot be read leaves the names from before. */
+/* Read a perf map once for all processes in jits; the first has it open. On failure
+ * they keep their previous names. */
 static void
 read_for_all(struct naming *naming, struct jit *jits, size_t count, uint64_t bytes)
 {
@@ -418,21 +419,22 @@ read_for_all(struct naming *naming, struct jit *jits, size_t count, uint64_t byt
     if (jits[0].file.size <= naming->maps_left) {
         naming->maps_left -= jits[0].file.size;
         map = read_shared(jits, count, bytes);
-        why = errno == ESTALE ? "it got shorter meanwhile" : strerror(errno);
+        why = errno == ESTALE ? "it became shorter while it was read" : strerror(errno);
     }
     for (size_t i = 0; i < count; i++) {
         if (map != NULL) {
             jit_take(&jits[i], i == 0 ? map : sym_map_share(map));
         } else {
-            say_map(naming, &jits[i], why);
+            report_unread_map(naming, &jits[i], why);
         }
     }
 }
 
-/* Has it hits whose names are not read yet? */
+/* Open the perf map of an image that has new hits. Returns false if there is nothing to
+ * read. */
 static bool
-jit_begin(struct naming *naming, const struct image *image, size_t number,
-          struct jit *jit)
+jit_find(struct naming *naming, const struct image *image, size_t number,
+         struct jit *jit)
 {
     const uint64_t hits = sum_hits(&image->totals) + sum_hits(&image->taken);
     struct namer *const namer = &naming->namers[number];
@@ -446,8 +448,8 @@ jit_begin(struct naming *naming, const struct image *image, size_t number,
     return jit_open(naming, jit);
 }
 
-/* Those of one file, from the first on: it is opened again, since all at once would be
- * too many. */
+/* Open the perf map of the first again and read it for all in jits. Only one is open at
+ * a time, since all together would need too many descriptors. */
 static void
 read_group(struct naming *naming, struct jit *jits, size_t count, uint64_t bytes)
 {
@@ -459,7 +461,7 @@ read_group(struct naming *naming, struct jit *jits, size_t count, uint64_t bytes
     if (same_file(&known, &jits[0].file)) {
         read_for_all(naming, jits, count, bytes);
     } else {
-        say_map(naming, &jits[0], "it was replaced meanwhile");
+        report_unread_map(naming, &jits[0], "it was replaced while maps were read");
     }
     close(jits[0].file.fd);
 }
@@ -490,7 +492,7 @@ naming_begin(struct naming *naming, struct image *const *images, size_t count,
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        if (jit_begin(naming, images[i], i, &jits[found])) {
+        if (jit_find(naming, images[i], i, &jits[found])) {
             close(jits[found++].file.fd);
         }
     }
@@ -505,7 +507,7 @@ naming_begin(struct naming *naming, struct image *const *images, size_t count,
     return true;
 }
 
-/* Was given up for want of memory since: it is read again, for its process only. */
+/* Read a perf map that was freed to save memory again, for its process only. */
 static void
 read_again(struct naming *naming, struct namer *namer, const struct image *image,
            uint64_t bytes)
@@ -520,7 +522,7 @@ read_again(struct naming *naming, struct namer *namer, const struct image *image
 
 /* --- the kernel --- */
 
-/* At the end no more names are needed than those of counts. */
+/* Read the kernel's symbols; for the last profile, only those that counts need. */
 static struct sym_map *
 open_kernel(const struct naming *naming, const struct counts *counts, uint64_t bytes,
             bool *partial)
@@ -543,7 +545,8 @@ open_kernel(const struct naming *naming, const struct counts *counts, uint64_t b
     return map;
 }
 
-/* Names that come while the code runs: a JIT's, and those of kernel modules. */
+/* Read the names that change while the code runs: those of a JIT and of kernel
+ * modules. */
 static void
 namer_read_map(struct naming *naming, struct namer *namer, const struct image *image,
                const struct counts *counts, uint64_t bytes)
@@ -568,9 +571,8 @@ namer_read_map(struct naming *naming, struct namer *namer, const struct image *i
     namer->missed = false;
 }
 
-/* Address and, if it returns true, name of what was counted at a place. It may begin in
- * the padding before its function, or before its segment: then its last byte names it.
- */
+/* Find the address of a place and, if it returns true, its name. A bucket may start in
+ * the padding before its function or segment; then its last byte gives the name. */
 static bool
 namer_look_up(const struct namer *namer, uint64_t place, uint64_t bytes,
               struct sym_name *name, const char **module)
@@ -591,7 +593,7 @@ namer_look_up(const struct namer *namer, uint64_t place, uint64_t bytes,
     return found;
 }
 
-/* The module's image of a kernel row. */
+/* Add the image of a kernel row, named after its module. */
 static bool
 add_module(struct profile *profile, const char *module, uint32_t *index)
 {
@@ -602,8 +604,8 @@ add_module(struct profile *profile, const char *module, uint32_t *index)
     return profile_add_image(profile, &image, index);
 }
 
-/* Buckets are cut where places in the file are multiples of them; its addresses may lie
- * otherwise. */
+/* Round down to the start of the bucket. Buckets start at multiples of their size in
+ * the file; their addresses may be aligned differently. */
 static uint64_t
 bucket_address(const struct profile *profile, uint64_t place, uint64_t address)
 {
@@ -668,8 +670,8 @@ add_row(const struct naming *naming, struct profile *profile, struct namer *name
 }
 
 static void
-tell_progress(const struct naming *naming, const struct image *image, size_t done,
-              size_t total)
+report_progress(const struct naming *naming, const struct image *image, size_t done,
+                size_t total)
 {
     const struct sym_settings *const symbols = &naming->symbols;
 
@@ -678,9 +680,9 @@ tell_progress(const struct naming *naming, const struct image *image, size_t don
     }
 }
 
-/* Says once why names of the image are missing. */
+/* Report once why names of the image are missing. */
 static void
-say_note(const struct naming *naming, struct namer *namer)
+report_note(const struct naming *naming, struct namer *namer)
 {
     const struct sym_settings *const symbols = &naming->symbols;
 
@@ -708,7 +710,7 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
     if (counts->count == 0) {
         return true;
     }
-    tell_progress(naming, image, 0, counts->count);
+    report_progress(naming, image, 0, counts->count);
     namer_open(naming, namer, image);
     namer_read_map(naming, namer, image, counts, counted_bytes(profile));
     if (namer->given_up) {
@@ -717,10 +719,10 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
     }
     complete = add_image(profile, image, counts, namer, &index);
     for (size_t i = 0; complete && i < counts->count; i++) {
-        tell_progress(naming, image, i, counts->count);
+        report_progress(naming, image, i, counts->count);
         complete = add_row(naming, profile, namer, index, &counts->items[i]);
     }
-    say_note(naming, namer);
+    report_note(naming, namer);
     if (naming->ending) {
         namer_give_up(namer, false);
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * naming.h - from what was counted to a profile that people can read: addresses,
- * functions, lines and the statistics of the sources.
+ * naming.h - turns counts into the rows and sources of a profile: addresses, functions,
+ * lines and statistics.
  *
- * A naming keeps what it read, or the way to read it again, so that a profile can be
- * made again and again, also of images whose process or file has gone meanwhile. One
- * thread.
+ * A naming keeps the symbols that it read, or the means to read them again. So profiles
+ * can be made repeatedly, even of images whose process has exited or whose file was
+ * deleted. It is used by one thread.
  */
 #ifndef COLLECT_NAMING_H
 #define COLLECT_NAMING_H
@@ -17,11 +17,11 @@ struct naming;
 struct sym_settings;
 
 /*
- * NULL: out of memory.
+ * Create a naming. Returns NULL if memory runs out.
  *
- *   memory_max  bytes of the whole process; 0: no limit. From half of it on what was
- *               read is given up again, and read anew the next time that it is needed;
- *               names of one image may take half of it, or 64 MiB
+ *   memory_max  limit of the whole process in bytes; 0: none. Above half of it, symbols
+ *               are freed and read again when needed. The names of one image may use
+ *               half of it, or 64 MiB if that is more.
  *   symbols     copied; NULL: all zero
  */
 struct naming *naming_new(uint64_t memory_max, const struct sym_settings *symbols);
@@ -29,50 +29,50 @@ struct naming *naming_new(uint64_t memory_max, const struct sym_settings *symbol
 void naming_delete(struct naming *naming); /* NULL is allowed */
 
 /*
- * Counts are of programs on processors from now on: program * count + index of the
- * processor in cpus, which must stay. With count 1 and cpus NULL, as at first, they are
- * of programs.
+ * From now on counts are of programs on processors: their program is program * count +
+ * index in cpus, which must outlive the naming. Initially they are of programs only, as
+ * with count 1 and cpus NULL.
  */
-void naming_tell_cpus(struct naming *naming, const uint32_t *cpus, uint32_t count);
+void naming_set_cpus(struct naming *naming, const uint32_t *cpus, uint32_t count);
 
-/* Each image is asked for once more, or hardly more often: what was read of it does not
- * stay after its rows. */
+/* Announce the last profile: symbols of an image are freed once its rows are made. */
 void naming_end(struct naming *naming);
 
-/* Adds a source of the session as a column, with its statistics. False: out of memory.
- */
+/* Add a source of the session with its statistics. Returns false if memory runs out. */
 bool naming_add_source(struct profile *profile, const ntprof_source_info *info,
                        const char *name, bool user_left_out);
 
 /*
- * Before the rows of a profile: reads the perf maps of processes with hits since then,
- * each file once, also if several processes share it, and 256 MiB of them at most. From
- * then on all names may take 30 s of the thread's processor time. False: out of memory.
+ * Prepare for the rows of a profile: read the perf maps of processes with new hits. A
+ * file that several processes share is read once, and at most 256 MiB in all. Names may
+ * then use 30 s of the thread's processor time. Returns false if memory runs out.
  *
- *   images  their numbers are their places here
+ *   images  the index of an image here is its number
  */
 bool naming_begin(struct naming *naming, struct image *const *images, size_t count,
                   const struct profile *profile);
 
 /*
- * Adds counts of an image as rows, with address, function and line: link-time addresses
- * of files, the module's name for kernel code. Buckets grow to the profile's
- * bucket_bytes. Leaves the image's descriptor as it is. False: out of memory.
+ * Add the counts of an image as rows with address, function and line. Addresses of
+ * files are link-time addresses; kernel rows have the module's name. Buckets are
+ * enlarged to the profile's bucket_bytes. The image's descriptor stays open. Returns
+ * false if memory runs out.
  *
- *   counts  the image's taken or totals, merged
- *   number  of the image, the same at each call
+ *   counts  taken or totals of the image, merged
+ *   number  of the image, the same in each call
  */
 bool naming_add_rows(struct naming *naming, struct profile *profile,
                      struct image *image, const struct counts *counts, size_t number);
 
-/* JIT maps that were given up for want of memory and could not be read again. */
+/* Number of JIT maps that were freed to save memory and could not be read again. */
 uint64_t naming_unnamed(const struct naming *naming);
 
-/* Images of which something would have cost too much memory or time: said, once each.
- */
+/* Number of images some of whose names would have cost too much memory or time; each
+ * was reported once. */
 uint64_t naming_bounded_images(const struct naming *naming);
 
-/* Processes whose perf map is there and was not read: said why, once each. */
+/* Number of processes whose perf map exists and was not read; each was reported
+ * once. */
 uint64_t naming_refused_maps(const struct naming *naming);
 
 #endif

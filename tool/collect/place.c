@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* place.c - functions and frames for names. */
+/* place.c - functions and frames of a profile from symbol names. */
 #include "collect/place.h"
 
 static bool
@@ -15,8 +15,9 @@ add_function(struct profile *profile, const struct sym_frame *frame, uint32_t *i
     return profile_add_function(profile, &function, index);
 }
 
-/* A frame of the profile names its caller, so the outermost comes first. A caller
- * without a name ends the chain: what is outside it is not known to be there. */
+/* A frame of the profile refers to its caller, so the outermost is added first. A
+ * caller without a name ends the chain: without it the ones outside it would appear to
+ * have called the next one directly. */
 static bool
 add_callers(struct profile *profile, const struct sym_name *name, uint32_t *caller)
 {

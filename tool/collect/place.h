@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * place.h - puts what is known of an address into a profile.
+ * place.h - adds the name of an address to a profile.
  */
 #ifndef COLLECT_PLACE_H
 #define COLLECT_PLACE_H
@@ -8,8 +8,8 @@
 #include "profile/profile.h"
 #include "sym/sym.h"
 
-/* Adds the function, and those that it was inlined into, and names the place after
- * them. False: out of memory. */
+/* Add the function and those that it was inlined into, and store both in place. Returns
+ * false if memory runs out. */
 bool place_set_name(struct profile *profile, const struct sym_name *name,
                     struct profile_place *place);
 

@@ -26,7 +26,8 @@ open_root(uint32_t pid)
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Takes fd over. */
+/* Keep fd, or close it if it is our own root, is known already or there are too many.
+ * Returns the descriptor of that root, or -1. */
 static int
 keep(struct roots *roots, int fd)
 {
@@ -54,12 +55,12 @@ keep(struct roots *roots, int fd)
 }
 
 int
-roots_find(struct roots *roots, uint32_t pid, const uint32_t *forebears, size_t count)
+roots_find(struct roots *roots, uint32_t pid, const uint32_t *ancestors, size_t count)
 {
     int fd = open_root(pid);
 
     for (size_t i = 0; fd < 0 && i < count; i++) {
-        fd = open_root(forebears[i]);
+        fd = open_root(ancestors[i]);
     }
     return fd < 0 ? -1 : keep(roots, fd);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * roots.h - root directories of containers, where debug files of their programs are:
- * open, because the process through which they are reached has often gone when its
- * program is named.
+ * roots.h - root directories of containers, which have the debug files of their
+ * programs. They are kept open because the process that led to one has often exited
+ * when its program is named.
  */
 #ifndef COLLECT_ROOTS_H
 #define COLLECT_ROOTS_H
@@ -11,8 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* More are not looked into: each takes a descriptor, and is not freed by its file
- * system meanwhile. */
+/* More are not searched: each uses a descriptor and keeps its file system busy. */
 enum { ROOTS_MAX = 64 };
 
 struct root {
@@ -30,14 +29,14 @@ struct roots {
 void roots_finish(struct roots *roots);
 
 /*
- * Descriptor of the root directory of a process, which stays ours. -1: it is our own
- * root, or not to be had.
+ * Return a descriptor of the root directory of a process, or -1 if that is our own root
+ * or cannot be opened. The descriptor belongs to roots.
  *
  *   pid        the process
- *   forebears  pids of its parent, that one's parent and so on: taken for it if it has
- *              gone
+ *   ancestors  pids of its parent, of that one's parent and so on, used instead if the
+ *              process has exited
  */
-int roots_find(struct roots *roots, uint32_t pid, const uint32_t *forebears,
+int roots_find(struct roots *roots, uint32_t pid, const uint32_t *ancestors,
                size_t count);
 
 #endif

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a profile is of. */
+/* The hits that a profile contains: all, those since the last snapshot, or those of all
+ * snapshots so far. */
 enum snapshot { SNAPSHOT_ALL, SNAPSHOT_RECENT, SNAPSHOT_REPEAT };
 
 static bool
@@ -39,8 +40,8 @@ snapshot_programs(const struct collector *collector, struct profile *profile)
     return true;
 }
 
-/* What deliveries change: taken over while they are kept out. *count images are in the
- * copy of the list that is returned; NULL: out of memory. */
+/* Take over what deliveries change, while keeping them out. Returns a copy of the list
+ * of images with *count entries, or NULL if memory runs out. */
 static struct image **
 snapshot_take(struct collector *collector, struct profile *profile, enum snapshot kind,
               struct collector_gaps *gaps, size_t *count)

@@ -2,9 +2,9 @@
 /*
  * symbolize.c - names for a profile that lacks them.
  *
- * Addresses of files are as linked, so that the file alone tells what they are. Those
- * of the kernel and of JIT code were known on the machine while it ran, and nowhere
- * else.
+ * Addresses of files are link-time addresses, so the file is enough to name them.
+ * Addresses of the kernel and of JIT code can be named only on their machine while it
+ * runs.
  */
 #include "collect/symbolize.h"
 
@@ -17,13 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows between two reports of progress. */
+/* Rows between two calls of the progress callback. */
 enum { PROGRESS_ROWS = 256 };
 
-/* Processor time for all names, as when a profile is made. */
+/* Processor time for all names in seconds, the same as in naming.c. */
 enum { NAMES_SECONDS = 30 };
 
-/* work - the profile, and its rows in the order of their images. */
+/* work - the profile, and its rows sorted by image. */
 struct work {
     struct profile *profile;
     const struct sym_settings *settings;
@@ -64,7 +64,8 @@ say(const struct work *work, const struct profile_image *image, const char *why)
     }
 }
 
-/* The file that the profile means, or NULL after saying what is wrong. */
+/* Open the file of the image if it has the profile's build-id. Otherwise report why not
+ * and return NULL. */
 static struct sym_image *
 open_image(const struct work *work, const struct profile_image *image)
 {
@@ -73,7 +74,7 @@ open_image(const struct work *work, const struct profile_image *image)
     int fd;
 
     if (image->path[0] != '/') {
-        say(work, image, "they were known while it ran, on its machine");
+        say(work, image, "its names were known only on its machine, while it ran");
         return NULL;
     }
     fd = sym_open_regular("", image->path);
@@ -122,7 +123,7 @@ name_row(const struct work *work, struct sym_image *file, struct profile_row *ro
 }
 
 static void
-tell_progress(const struct work *work, const struct profile_image *image, size_t done)
+report_progress(const struct work *work, const struct profile_image *image, size_t done)
 {
     if (work->settings->progress != NULL) {
         work->settings->progress(work->settings->context, image->path, done,
@@ -130,8 +131,7 @@ tell_progress(const struct work *work, const struct profile_image *image, size_t
     }
 }
 
-/* Has the kernel or JIT code a name for each of its rows? There are no lines to look
- * for. */
+/* Whether each row of kernel or JIT code has a name; such code has no lines. */
 static bool
 can_stay(const struct work *work, const struct profile_image *image, size_t first,
          size_t end)
@@ -144,7 +144,7 @@ can_stay(const struct work *work, const struct profile_image *image, size_t firs
     return named;
 }
 
-/* The rows of one image, from first on up to end. */
+/* Name the rows of one image: order[first] to order[end - 1]. */
 static bool
 name_image(const struct work *work, size_t first, size_t end)
 {
@@ -157,14 +157,14 @@ name_image(const struct work *work, size_t first, size_t end)
     if (can_stay(work, image, first, end)) {
         return true;
     }
-    tell_progress(work, image, first);
+    report_progress(work, image, first);
     file = open_image(work, image);
     if (file == NULL) {
         return true;
     }
     for (size_t i = first; complete && i < end; i++) {
         if (i % PROGRESS_ROWS == 0) {
-            tell_progress(work, image, i);
+            report_progress(work, image, i);
         }
         complete = name_row(work, file, &rows[work->order[i]]);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolize.h - adds names and lines to a profile that was made without them, from
- * files of this machine. A file counts only if its build-id is the one in the profile.
+ * symbolize.h - adds names and lines to a profile without them, from files of this
+ * machine. A file is used only if its build-id is the one in the profile.
  */
 #ifndef COLLECT_SYMBOLIZE_H
 #define COLLECT_SYMBOLIZE_H
@@ -9,15 +9,16 @@
 #include "profile/profile.h"
 #include "sym/sym.h"
 
-/* symbolize_statistics - rows, and what became of them. */
+/* symbolize_statistics - numbers of rows and images. */
 struct symbolize_statistics {
-    uint64_t rows;   /* that had no name, or no line */
-    uint64_t named;  /* have a name now, or more of one */
-    uint64_t images; /* not found, or of another build; each was said */
+    uint64_t rows;  /* without a name or without a line */
+    uint64_t named; /* have a name or a line now */
+    /* whose file was not found or is of another build; each was reported */
+    uint64_t images;
 };
 
-/* Names that are there stay. What is not found is told to settings->say. False: out of
- * memory. */
+/* Add names to the rows that lack them; existing names stay. Files that cannot be used
+ * are reported to settings->say. Returns false if memory runs out. */
 bool symbolize(struct profile *profile, const struct sym_settings *settings,
                struct symbolize_statistics *statistics);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* usage.c - how much memory the process has. */
+/* usage.c - memory that the process uses. */
 #include "collect/usage.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@ usage_bytes(void)
     while (status != NULL && fgets(line, sizeof(line), status) != NULL) {
         uint64_t kilobytes;
 
-        /* Counters are shared memory: the session maps them as well. */
+        /* Counters are in shared memory, since the session maps them a second time. */
         if (sscanf(line, "RssAnon: %" SCNu64, &kilobytes) == 1 ||
             sscanf(line, "RssShmem: %" SCNu64, &kilobytes) == 1) {
             bytes += kilobytes * 1024;

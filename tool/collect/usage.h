@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* usage.h - how much memory the process has. */
+/* usage.h - memory that the process uses. */
 #ifndef COLLECT_USAGE_H
 #define COLLECT_USAGE_H
 
 #include <stdint.h>
 
-/* Bytes in memory that are the process's own: no files that it maps. 0 if /proc does
- * not tell. */
+/* Return the resident bytes of the process without files that it maps, or 0 if /proc
+ * cannot be read. */
 uint64_t usage_bytes(void);
 
 #endif
