@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/backend.h - what a back end offers to api, beside the HAL table that ke uses.
+ * hal/backend.h - the functions of a back end that api calls, beside the HAL table that
+ * ke calls.
  *
- * Calls for one back end are never made at once: api holds the session's lock, which is
- * also held while hits and notifications are delivered. A notification's callback may
- * call back into ke and so into Start/Stop/Query, on the same thread, from within
- * Deliver, Flush and Watch.
+ * Calls of one back end are serialised by the session's lock, which is also held while
+ * hits and notifications are delivered. A notification's callback may call back into
+ * ke, and so into Start, Stop and Query, on the same thread, from within Deliver, Flush
+ * and Watch.
  */
 #ifndef HAL_BACKEND_H
 #define HAL_BACKEND_H
@@ -14,13 +15,12 @@
 #include <ntprof/notification.h>
 #include <ntprof/session.h>
 
-/* HAL_PROBE - can this caller use the back end here? Strings are static or in Text. */
+/* HAL_PROBE - can this caller use the back end on this machine? */
 typedef struct _HAL_PROBE {
     BOOLEAN Usable;
-    BOOLEAN Kernel; /* may see kernel mode */
-    BOOLEAN Global; /* may see all processes */
-    /* Not usable for want of descriptors or memory: another time it may be. */
-    BOOLEAN Shortage;
+    BOOLEAN Kernel;   /* may see kernel mode */
+    BOOLEAN Global;   /* may see all processes */
+    BOOLEAN Shortage; /* not usable because descriptors or memory ran out */
     char Reason[256];
     char Remedy[256];
 } HAL_PROBE;
@@ -38,14 +38,14 @@ typedef struct _HAL_OPEN {
     void (*Notify)(void *NotifyContext, const ntprof_notification *Notification);
     void *NotifyContext;
     BOOLEAN UserOnly;
-    /* Directory of a cgroup whose hits alone count, open as long as the back end is;
+    /* Directory of a cgroup: only hits in it count. Open as long as the back end is;
      * NULL: none. */
     const int *CgroupFd;
-    /* Hits in user mode tell their code segment and the offset in it, where there are
-     * any. */
+    /* Hits in user mode have their code segment and the offset in it, on machines with
+     * segments. */
     BOOLEAN Selectors;
     ULONG64 SimulationSeed;
-    HAL_PROBE *Probe; /* gets what Probe tells, or why Open fails; NULL: nobody asks */
+    HAL_PROBE *Probe; /* out: result of Probe, or why Open fails; may be NULL */
 } HAL_OPEN;
 
 static inline void
@@ -57,7 +57,7 @@ HalpCopyText(char *To, SIZE_T Room, const char *From)
     *To = '\0';
 }
 
-/* HalExplainFailure - why Open failed, for who asks. */
+/* HalExplainFailure - set the reason and remedy of a failed Open. */
 static inline void
 HalExplainFailure(const HAL_OPEN *Open, const char *Reason, const char *Remedy)
 {
@@ -78,7 +78,7 @@ typedef struct _HAL_WATCH {
     const ULONG64 *Processors; /* set to sample on: bit n%64 of word n/64 */
 } HAL_WATCH;
 
-/* HAL_SOURCE_STATISTICS - what the back end knows of a source; ke knows taken, counted
+/* HAL_SOURCE_STATISTICS - the back end's statistics of a source; ke has taken, counted
  * and outside. */
 typedef struct _HAL_SOURCE_STATISTICS {
     char Name[48];
@@ -86,8 +86,8 @@ typedef struct _HAL_SOURCE_STATISTICS {
     char Reason[192];
     ULONG Unit; /* NTPROF_UNIT_... */
     BOOLEAN KernelIncluded;
-    ULONG64 IntervalAsked; /* 0: nobody asked */
-    ULONG64 Events;        /* 100 ns or events that the kernel counted while running */
+    ULONG64 IntervalAsked; /* 0: none was set */
+    ULONG64 Events;        /* 100 ns or events that the kernel counted */
     ULONG64 Expected;      /* hits that Events makes at the interval, plus Throttled */
     ULONG64 Lost;
     ULONG64 Throttled;
@@ -100,27 +100,24 @@ typedef struct _HAL_STATISTICS {
     ULONG64 Processes;
     ULONG64 Late;
     ULONG64 RingBytes;
-    ULONG64 Unread;     /* processes that a watch of all could not read, or not whole */
-    ULONG64 Unnumbered; /* hits in user mode of processes that have no pid here */
+    ULONG64 Unread;     /* processes whose threads or mappings could not all be read */
+    ULONG64 Unnumbered; /* hits in user mode of processes outside the pid namespace */
     ULONG64 CounterBytes; /* of HAL_PAGES, taken or not */
 } HAL_STATISTICS;
 
-/* A kind of notification for the core alone: a process that is not watched runs a new
- * program. */
+/* A kind of notification that only the core gets: an unwatched process execs. */
 enum { HAL_UNWATCHED_EXEC = 0x100 };
 
 /*
- * HAL_PAGES - memory for counters, of a back end that finds them nowhere else; see
- * struct host_page_source. Any thread. Returns of Take and Map: 0 or negative errno.
+ * HAL_PAGES - memory for counters, of a back end that can count only there; see struct
+ * host_page_source. Any thread. Take and Map return 0 or negative errno.
  */
 typedef struct _HAL_PAGES {
-    /* Zero and resident; at a whole page if it is a page or more, and then of whole
-     * pages. */
+    /* Zeroed and resident. A page or more is page-aligned and rounded up to pages. */
     int (*Take)(void *Context, size_t Bytes, void **Memory);
-    /* What was taken. */
+    /* Free what Take returned. */
     void (*Give)(void *Context, void *Memory, size_t Bytes);
-    /* Another mapping of whole pages that were taken, all there; it outlives the back
-     * end. */
+    /* Map whole pages of Take's a second time, resident; it outlives the back end. */
     int (*Map)(void *Context, const void *Memory, size_t Bytes, void **Mapping);
 } HAL_PAGES;
 
@@ -128,11 +125,11 @@ typedef struct _HAL_BACKEND {
     const char *Name;
     const HAL_TABLE *Hal;
     const HAL_PAGES *Pages; /* NULL: counters may be anywhere */
-    BOOLEAN ByName;         /* only for sessions that name it */
+    BOOLEAN ByName;         /* used only if the session's options name it */
     void (*Probe)(HAL_PROBE *Probe);
     NTSTATUS (*Open)(const HAL_OPEN *Open, void **Context);
     void (*Close)(void *Context);
-    /* NULL: it counts profile objects, and tells of no process. */
+    /* NULL: a counting back end, without watches. */
     NTSTATUS (*Watch)(void *Context, const HAL_WATCH *Watch);
     NTSTATUS (*LookupSource)(void *Context, const char *Text, KPROFILE_SOURCE *Source);
     /* STATUS_NOT_FOUND past the last. */
@@ -142,14 +139,14 @@ typedef struct _HAL_BACKEND {
     (void *Context, KPROFILE_SOURCE Source, ULONG64 Taken,
      HAL_SOURCE_STATISTICS *Statistics);
     void (*QueryStatistics)(void *Context, HAL_STATISTICS *Statistics);
-    int (*Descriptor)(
-        void *Context); /* polls readable when there is something to deliver; -1 */
-    int (*Deliver)(
-        void *Context); /* what is due; returns ms until the next call, or -1 */
-    /* Takes no hits from now on; what has been noted is still to be delivered. NULL:
-     * hits come in calls alone. */
+    /* Polls readable when there are records to deliver; -1: there is none. */
+    int (*Descriptor)(void *Context);
+    /* Delivers records that are due. Returns ms until the next call, or -1. */
+    int (*Deliver)(void *Context);
+    /* Later hits are not taken; those made before may still be delivered. NULL: hits
+     * are made only within calls. */
     void (*Freeze)(void *Context);
-    /* Why a call failed since ClearError: a sentence, or "". */
+    /* Returns why a call has failed since ClearError: a sentence, or "". */
     const char *(*Error)(void *Context);
     void (*ClearError)(void *Context);
 } HAL_BACKEND;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/linux/descriptor.c - the set of descriptors that forked children close: a bit
- * each.
+ * hal/linux/descriptor.c - the set of descriptors that forked children close, a bitmap.
  *
  * Process-wide, as descriptors are. A bit is set after its descriptor was opened and
- * cleared before it is closed, so no other that gets its number is taken for it. Parts
- * of the set stay once they are there.
+ * cleared before it is closed, so the bit never stands for another descriptor with the
+ * same number. Parts of the bitmap are allocated when first needed and never freed.
  */
 #include "hal/linux/descriptor.h"
 
@@ -16,7 +15,7 @@
 
 enum { WORD_BITS = 64, PART_WORDS = 512, PART_BITS = PART_WORDS * WORD_BITS };
 
-/* As many as fs.nr_open lets there be, unless it was raised. */
+/* For the default of fs.nr_open; children keep descriptors above it. */
 enum { PARTS = 1048576 / PART_BITS };
 
 static uint64_t *parts[PARTS];
@@ -50,7 +49,7 @@ prepare(void)
     (void)pthread_atfork(NULL, NULL, close_in_child);
 }
 
-/* The word that a descriptor's bit is in; NULL if there is none. */
+/* Return the word with a descriptor's bit; NULL if its part is not allocated. */
 static uint64_t *
 find_word(int fd)
 {

@@ -2,24 +2,23 @@
 /*
  * hal/linux/descriptor.h - descriptors that forked children do not keep.
  *
- * An event, and what runs at it, lives as long as somebody has a descriptor of it.
- * Children that never run a program of their own would keep those of a session, and
- * with them interrupts for nobody, after their parent was killed. So a child made by
- * fork() closes them before fork returns there; it has no use for its parent's session.
- * One made by a bare clone() or _Fork() keeps them.
+ * A perf event, and a BPF program attached to it, lives as long as a descriptor of it
+ * is open. A forked child that does not exec would keep its parent's events, and their
+ * interrupts, alive after the parent was killed. So a child made by fork() closes them
+ * before fork returns in it. One made by a bare clone() or _Fork() keeps them.
  *
- * Any thread. Nothing here takes a lock, so a fork at any moment finds it in order:
- * what another thread opens just then may be kept by the child, and nothing else is
- * ever closed.
+ * Any thread. No function takes a lock, so the set is consistent at any moment of a
+ * fork: the child may keep a descriptor that another thread is just opening, and no
+ * foreign descriptor is ever closed.
  */
 #ifndef HAL_LINUX_DESCRIPTOR_H
 #define HAL_LINUX_DESCRIPTOR_H
 
-/* perf_descriptor_own - have forked children close it. Returns it; below 0 nothing is
- * done. Without memory children keep it. */
+/* perf_descriptor_own - have forked children close it. Returns fd; below 0 it does
+ * nothing. Without memory children keep it. */
 int perf_descriptor_own(int fd);
 
-/* perf_descriptor_close - close one that was owned, and no other than by this. */
+/* perf_descriptor_close - close an owned one, which must not be closed otherwise. */
 void perf_descriptor_close(int fd);
 
 #endif

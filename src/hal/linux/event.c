@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/event.c - perf_event_open with what all events of the back end have in
- * common. */
+/* hal/linux/event.c - perf_event_open, with the attributes that all events share. */
 #include "hal/linux/event.h"
 
 #include "hal/linux/descriptor.h"
@@ -15,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The user registers that tell in which code segment a hit was, and where in it. */
+/* The user registers with the code segment and the offset in it. */
 #if defined(__x86_64__) || defined(__i386__)
 #include <asm/perf_regs.h>
 enum { SELECTOR_REGISTERS = 1u << PERF_REG_X86_IP | 1u << PERF_REG_X86_CS };
@@ -23,10 +22,10 @@ enum { SELECTOR_REGISTERS = 1u << PERF_REG_X86_IP | 1u << PERF_REG_X86_CS };
 enum { SELECTOR_REGISTERS = 0 };
 #endif
 
-/* PERF_FORMAT_LOST by its number: headers older than the kernel do not name it. */
+/* PERF_FORMAT_LOST, which headers before Linux 6.0 lack. */
 enum { READ_LOST = 1u << 4 };
 
-/* What read() gives. */
+/* What read() of an event returns. */
 struct reading {
     uint64_t value;
     uint64_t enabled_ns;
@@ -107,8 +106,8 @@ fill_attr(struct perf_event_attr *attr, const struct perf_event_request *request
     }
 }
 
-/* Does the kernel know these features? For the calling thread, which anyone may
- * measure. */
+/* Does the kernel know these features? Tried on the calling thread, which every user
+ * may measure. */
 static bool
 can_open(bool inherit, const struct perf_features *features)
 {
@@ -182,7 +181,7 @@ perf_event_read_counts(const struct perf_event *event,
     }
     counts->events = reading.value - event->base.events;
     counts->running_ns = reading.running_ns - event->base.running_ns;
-    if (event->tells_silence && counts->running_ns > counts->events) {
+    if (event->reports_silence && counts->running_ns > counts->events) {
         counts->silent_ns = counts->running_ns - counts->events;
     }
     counts->lost = reading.lost;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/linux/event.h - one event of the kernel's: one source (or none: side band only)
- * on one processor, for one thread and what it begets, or for all processes.
+ * hal/linux/event.h - one perf event: one source (or none: side band only) on one
+ * processor, for one thread and its descendants, or for all processes.
  *
- * An event outlives its descriptor: records that it wrote are still in the rings when
- * it is closed, and their hits must be told apart. It is freed when all of them have
- * been delivered.
+ * A struct perf_event outlives its descriptor: when it is closed, the rings still hold
+ * records of it, and their ids must be found. It is freed when all of them have been
+ * delivered.
  */
 #ifndef HAL_LINUX_EVENT_H
 #define HAL_LINUX_EVENT_H
@@ -26,15 +26,16 @@ struct perf_event {
     bool side_band;
     struct perf_source *source; /* NULL: side band only */
     struct perf_target *target; /* NULL once closed */
-    uint64_t from_ns;           /* what was before this does not count */
-    uint64_t until_ns;  /* hits after this are not its own; UINT64_MAX while open */
-    uint64_t untimely;  /* hits before from_ns, after until_ns, and after a freeze */
-    uint64_t closed_ns; /* no record of it is younger */
-    bool tells_silence; /* a processor's clock: what it lacks was throttled */
-    bool may_duplicate; /* may count what another counts already (perf/duplicate.h) */
-    struct perf_counts accounted; /* closed: what of it is in the statistics */
-    struct perf_counts base;      /* counts at the beginning of the period */
-    uint64_t enabled_ns;          /* for how long, when it was last asked */
+    uint64_t from_ns;           /* hits before this do not count */
+    uint64_t until_ns;    /* hits after this do not count; UINT64_MAX while open */
+    uint64_t untimely;    /* hits before from_ns, after until_ns, and after a freeze */
+    uint64_t closed_ns;   /* no record of it is younger */
+    bool reports_silence; /* a processor's clock: time missing from it was throttled */
+    bool
+        may_duplicate; /* may count hits that another event counts (perf/duplicate.h) */
+    struct perf_counts accounted; /* once closed: its part in the statistics */
+    struct perf_counts base;      /* counts at the start of the period */
+    uint64_t enabled_ns;          /* enabled time at the last perf_event_grows */
     struct perf_event *next_closed;
 };
 
@@ -44,11 +45,11 @@ struct perf_events {
     size_t capacity;
 };
 
-/* What the running kernel can do. */
+/* Features of the running kernel. */
 struct perf_features {
     bool inherit_thread; /* 5.13: events that follow threads but not children */
-    bool read_lost;      /* 6.0: events that tell what they lost */
-    bool user_registers; /* wanted, and x86: samples that tell their code segment */
+    bool read_lost;      /* 6.0: read() of an event returns its lost hits */
+    bool user_registers; /* wanted, and x86: samples contain their code segment */
 };
 
 /* What to open. */
@@ -58,14 +59,12 @@ struct perf_event_request {
     bool side_band;
     bool inherit; /* to threads and children made from now on */
     bool threads_only;
-    bool on_exec; /* begins by itself at the next exec; else when it is opened */
-    uint32_t
-        /* unread in the ring of this event when it wakes: 0: half of it */
-        wakeup_bytes;
-    bool cgroup; /* of all, but while a cgroup's threads run: pid is its descriptor */
+    bool on_exec;          /* enabled by the next exec; else when it is opened */
+    uint32_t wakeup_bytes; /* unread bytes that wake the reader; 0: half of the ring */
+    bool cgroup;           /* only threads of a cgroup, whose descriptor pid is */
 };
 
-/* perf_features_probe - find out by trying. selectors: code segments are wanted. */
+/* perf_features_probe - try each feature. selectors: code segments are wanted. */
 void perf_features_probe(struct perf_features *features, bool selectors);
 
 /*
@@ -93,18 +92,19 @@ int perf_call_event_open(struct perf_event_attr *attr, int pid, int processor,
 int perf_event_open_fd(const struct perf_event_request *request,
                        const struct perf_features *features, int pid, int processor);
 
-/* perf_event_read_counts - what it counted in this period (and lost since it was
- * opened). Reading interrupts the processor where it runs, so no handler of this event
- * from before is still at work afterwards. Zero if it cannot be read. */
+/* perf_event_read_counts - get what it counted in this period, and lost since it was
+ * opened; zero if it cannot be read. Reading interrupts the processor that runs the
+ * event: afterwards every handler that had started before has finished. */
 void perf_event_read_counts(const struct perf_event *event,
                             const struct perf_features *features,
                             struct perf_counts *counts);
 
-/* perf_event_grows - has it been enabled since this was last asked? An event of a
- * processor, not of a thread, ends when that goes offline, and stays so. */
+/* perf_event_grows - has its enabled time grown since the last call? An event of a
+ * processor stops when the processor goes offline, and does not restart. */
 bool perf_event_grows(struct perf_event *event, const struct perf_features *features);
 
-/* perf_events_add - Returns 0 or -ENOMEM. perf_events_finish - forget the list only. */
+/* perf_events_add - returns 0 or -ENOMEM. perf_events_finish frees the list, not the
+ * events. */
 int perf_events_add(struct perf_events *events, struct perf_event *event);
 void perf_events_finish(struct perf_events *events);
 

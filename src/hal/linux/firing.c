@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/firing.c - makes breakpoints, the clock and page faults fire, and looks. */
+/* hal/linux/firing.c - tries whether breakpoints, the clock and page faults fire. */
 #include "hal/linux/firing.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ open_event(struct perf_event_attr *attr)
     return fd < 0 ? -errno : (int)fd;
 }
 
-/* Did the event count something? An event that cannot be read passes. */
+/* Has the event counted something? True if it cannot be read. */
 static bool
 counted(int fd)
 {
@@ -106,10 +106,9 @@ thread_time_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The count of a clock moves without interrupts: only a sample shows one. The bound is
- * the thread's own time, so a processor that is taken away meanwhile does not count
- * against it. The period is longer than an interrupt takes anywhere: else nothing but
- * interrupts would run. */
+/* The count of a clock grows without interrupts, so only a sample proves one. The bound
+ * is processor time, so that a busy machine does not fail the probe. The period is
+ * longer than an interrupt takes on any machine: else only interrupts would run. */
 static bool
 clock_fires(const struct perf_source *source)
 {
@@ -131,7 +130,7 @@ clock_fires(const struct perf_source *source)
         end_ns = thread_time_ns() + CLOCK_WORK_NS;
         do {
             fires = false;
-            /* Only user mode has samples: most of the time is to be there. */
+            /* Stay in user mode, where samples are made. */
             for (int i = 0; !fires && i < CLOCK_LOOKS; i++) {
                 fires = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE) != 0;
             }

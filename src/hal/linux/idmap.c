@@ -11,11 +11,11 @@ enum { CAPACITY_MIN = 16 };
 static size_t
 slot_of(const struct perf_idmap *map, uint64_t id)
 {
-    /* Fibonacci hashing: ids come in runs, the high bits of the product do not. */
+    /* Fibonacci hashing spreads consecutive ids. */
     return (size_t)((id * 0x9E3779B97F4A7C15u) >> 32) & (map->capacity - 1);
 }
 
-/* Where id is, or the free slot where it would be. The map is never full. */
+/* Return the slot of id, or the free slot for it. The map is never full. */
 static size_t
 probe(const struct perf_idmap *map, uint64_t id)
 {
@@ -99,8 +99,8 @@ perf_idmap_remove(struct perf_idmap *map, uint64_t id)
     }
     map->count--;
 
-    /* Close the gap: an entry may move back if its own slot does not lie behind the
-     * hole. */
+    /* Close the hole: an entry behind it may move there unless its home slot is behind
+     * the hole too. */
     for (size_t next = (hole + 1) & mask; map->entries[next].value != NULL;
          next = (next + 1) & mask) {
         const size_t home = slot_of(map, map->entries[next].id);

@@ -2,8 +2,8 @@
 /*
  * hal/linux/idmap.h - numbers to pointers: event ids, pids, tids.
  *
- * Open addressing, at most two thirds full, no tombstones. Looking up allocates
- * nothing.
+ * A hash map with open addressing, at most two thirds full, without tombstones. A
+ * lookup allocates nothing.
  */
 #ifndef HAL_LINUX_IDMAP_H
 #define HAL_LINUX_IDMAP_H
@@ -22,16 +22,16 @@ struct perf_idmap {
     size_t count;
 };
 
-/* perf_idmap_finish - give the memory back; the values are the caller's. */
+/* perf_idmap_finish - free the map, not the values. */
 void perf_idmap_finish(struct perf_idmap *map);
 
-/* perf_idmap_find - the value of id, or NULL. */
+/* perf_idmap_find - return the value of id, or NULL. */
 void *perf_idmap_find(const struct perf_idmap *map, uint64_t id);
 
 /* perf_idmap_put - set the value (not NULL) of id. Returns 0 or -ENOMEM. */
 int perf_idmap_put(struct perf_idmap *map, uint64_t id, void *value);
 
-/* perf_idmap_remove - forget id. Returns its value, or NULL if it had none. */
+/* perf_idmap_remove - remove id. Returns its value, or NULL if it had none. */
 void *perf_idmap_remove(struct perf_idmap *map, uint64_t id);
 
 #endif

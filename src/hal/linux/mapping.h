@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/linux/mapping.h - what a process has mapped executable: ranges sorted by base
- * that do not overlap, each with a shared image.
+ * hal/linux/mapping.h - the executable mappings of a process, sorted by base and
+ * disjoint, each with a shared image.
  */
 #ifndef HAL_LINUX_MAPPING_H
 #define HAL_LINUX_MAPPING_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is mapped; shared by all mappings of it. */
+/* A file or other object that is mapped; shared by its mappings. */
 struct perf_image {
     size_t references;
     uint32_t flags; /* NTPROF_IMAGE_... */
@@ -35,13 +35,13 @@ struct perf_mappings {
     size_t capacity;
 };
 
-/* perf_image_create - with one reference; anonymous without an inode. NULL without
- * memory. */
+/* perf_image_create - make an image with one reference; without an inode it is
+ * anonymous. Returns NULL without memory. */
 struct perf_image *perf_image_create(const char *name, uint32_t device_major,
                                      uint32_t device_minor, uint64_t inode,
                                      uint64_t inode_generation);
 
-/* perf_image_release - give a reference back. */
+/* perf_image_release - drop a reference. */
 void perf_image_release(struct perf_image *image);
 
 /*
@@ -50,10 +50,10 @@ void perf_image_release(struct perf_image *image);
  */
 int perf_mappings_insert(struct perf_mappings *mappings, struct perf_mapping mapping);
 
-/* perf_mappings_copy - to: empty. Returns 0 or -ENOMEM (then to is still empty). */
+/* perf_mappings_copy - copy to an empty set. Returns 0 or -ENOMEM (to stays empty). */
 int perf_mappings_copy(struct perf_mappings *to, const struct perf_mappings *from);
 
-/* perf_mappings_find - the mapping that has this address, or NULL. */
+/* perf_mappings_find - return the mapping that contains this address, or NULL. */
 const struct perf_mapping *perf_mappings_find(const struct perf_mappings *mappings,
                                               uint64_t address);
 
@@ -61,15 +61,15 @@ const struct perf_mapping *perf_mappings_find(const struct perf_mappings *mappin
 bool perf_mappings_overlap(const struct perf_mappings *mappings, uint64_t base,
                            uint64_t length);
 
-/* perf_mappings_hold - is exactly this mapping among them? */
+/* perf_mappings_hold - is exactly this mapping in the set? */
 bool perf_mappings_hold(const struct perf_mappings *mappings,
                         const struct perf_mapping *mapping);
 
 /*
- * perf_mappings_cut - take a range out.
+ * perf_mappings_cut - remove a range.
  *
- *   gone        out: the mappings that overlapped it, whole; was empty
- *   left        out: the pieces of them that remain mapped
+ *   gone        out: the whole mappings that overlapped it; must be empty
+ *   left        out: the parts of them outside the range, which stay
  *   left_count  out: 0..2
  *
  * Returns 0 or -ENOMEM (nothing changed).
@@ -78,7 +78,7 @@ int perf_mappings_cut(struct perf_mappings *mappings, uint64_t base, uint64_t le
                       struct perf_mappings *gone, struct perf_mapping left[2],
                       size_t *left_count);
 
-/* perf_mappings_finish - drop all. */
+/* perf_mappings_finish - remove all. */
 void perf_mappings_finish(struct perf_mappings *mappings);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * hal/linux/merge.h - the records of all rings in order of time.
  *
- * A binary heap of the rings that have a record, by the time of their first one. The
- * caller takes records off the top ring up to perf_merge_limit, then tells with
- * perf_merge_settle how far the ring has moved; so one ring's run of records costs one
- * heap step.
+ * A binary heap of the rings that have records, by the time of their first record. The
+ * caller reads records of the top ring up to perf_merge_limit, then calls
+ * perf_merge_settle with the time of the ring's next record. So a run of records in one
+ * ring costs one heap step.
  */
 #ifndef HAL_LINUX_MERGE_H
 #define HAL_LINUX_MERGE_H
@@ -24,14 +24,14 @@ struct perf_merge {
     size_t count;
 };
 
-/* perf_merge_add - add a ring, unless nothing is in it. entries must have room. */
+/* perf_merge_add - add a ring, unless it is empty. entries must have room. */
 void perf_merge_add(struct perf_merge *merge, struct perf_ring *ring);
 
 /* Time of a ring without a record. */
 #define PERF_MERGE_EMPTY UINT64_MAX
 
-/* perf_merge_limit - the time up to which the top ring is the oldest: UINT64_MAX if
- * alone. */
+/* perf_merge_limit - return the time up to which the top ring is the oldest; UINT64_MAX
+ * if it is the only one. */
 static inline uint64_t
 perf_merge_limit(const struct perf_merge *merge)
 {
@@ -52,9 +52,9 @@ perf_merge_limit(const struct perf_merge *merge)
 void perf_merge_sift(struct perf_merge *merge);
 
 /*
- * perf_merge_settle - the top ring has moved: put it where it belongs now.
+ * perf_merge_settle - restore the heap after records of the top ring were read.
  *
- *   time_ns  in: of its first record; PERF_MERGE_EMPTY: it has none
+ *   time_ns  in: of its first record now; PERF_MERGE_EMPTY: it has none
  */
 static inline void
 perf_merge_settle(struct perf_merge *merge, uint64_t time_ns)

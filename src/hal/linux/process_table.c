@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/process_table.c - applies records to the table of processes and tells what
- * changed. */
+/* hal/linux/process_table.c - applies records to the process table and reports the
+ * changes. */
 #include "hal/linux/process_table.h"
 
 #include <assert.h>
@@ -10,10 +10,10 @@
 
 enum { FORK_TWIN_NS = 1000000, FORK_LATE_NS = 1000000000 };
 
-/* ---- telling ---- */
+/* ---- notifications ---- */
 
 static void
-tell(struct process_table *table, ntprof_notification *notification)
+send(struct process_table *table, ntprof_notification *notification)
 {
     if (table->notify == NULL) {
         return;
@@ -26,8 +26,8 @@ tell(struct process_table *table, ntprof_notification *notification)
 }
 
 static void
-tell_process(struct process_table *table, uint32_t kind,
-             const struct perf_process *process, uint64_t time_ns, uint32_t tid)
+notify_process(struct process_table *table, uint32_t kind,
+               const struct perf_process *process, uint64_t time_ns, uint32_t tid)
 {
     ntprof_notification notification = {
         .kind = kind,
@@ -40,13 +40,13 @@ tell_process(struct process_table *table, uint32_t kind,
     if (kind == NTPROF_PROCESS_START) {
         notification.parent_pid = process->parent_pid;
     }
-    tell(table, &notification);
+    send(table, &notification);
 }
 
 static void
-tell_mapping(struct process_table *table, uint32_t kind,
-             const struct perf_process *process, const struct perf_mapping *mapping,
-             uint64_t time_ns, uint32_t tid)
+notify_mapping(struct process_table *table, uint32_t kind,
+               const struct perf_process *process, const struct perf_mapping *mapping,
+               uint64_t time_ns, uint32_t tid)
 {
     const struct perf_image *image = mapping->image;
     ntprof_notification notification = {
@@ -65,7 +65,7 @@ tell_mapping(struct process_table *table, uint32_t kind,
         .image_flags = image->flags,
     };
 
-    tell(table, &notification);
+    send(table, &notification);
 }
 
 /* ---- threads ---- */
@@ -83,8 +83,7 @@ thread_unlink(struct perf_thread *thread)
     }
 }
 
-/* Both numbers make the key: a tid whose end was lost may be another process's by now.
- */
+/* The key has both numbers: after a lost exit, another process may have the tid. */
 static uint64_t
 thread_key(uint32_t pid, uint32_t tid)
 {
@@ -163,7 +162,7 @@ process_set_name(struct perf_process *process, const char *name)
     process->name[length] = 0;
 }
 
-/* A process with one thread and no mapping; nothing is told yet. */
+/* Add a process with one thread and no mapping. It is not reported yet. */
 static struct perf_process *
 process_create(struct process_table *table, uint32_t pid, uint32_t tid,
                uint64_t time_ns)
@@ -190,7 +189,7 @@ free_process:
     return NULL;
 }
 
-/* Forget a process that was created but not told of. */
+/* Remove a process that was created but not reported. */
 static void
 process_discard(struct process_table *table, struct perf_process *process)
 {
@@ -205,23 +204,24 @@ unmap_all(struct process_table *table, struct perf_process *process, uint64_t ti
 {
     struct perf_mappings gone = process->mappings;
 
-    /* Taken out first: a callback that looks sees the process without them. */
+    /* Removed first: a callback must see the process without them. */
     process->mappings = (struct perf_mappings){0};
     for (size_t i = 0; i < gone.count; i++) {
-        tell_mapping(table, NTPROF_IMAGE_UNMAP, process, &gone.items[i], time_ns, tid);
+        notify_mapping(table, NTPROF_IMAGE_UNMAP, process, &gone.items[i], time_ns,
+                       tid);
     }
     perf_mappings_finish(&gone);
 }
 
 static void
-tell_start(struct process_table *table, const struct perf_process *process,
-           uint64_t time_ns, uint32_t tid)
+notify_start(struct process_table *table, const struct perf_process *process,
+             uint64_t time_ns, uint32_t tid)
 {
     assert(process->threads != NULL);
-    tell_process(table, NTPROF_PROCESS_START, process, time_ns, tid);
+    notify_process(table, NTPROF_PROCESS_START, process, time_ns, tid);
     for (size_t i = 0; i < process->mappings.count; i++) {
-        tell_mapping(table, NTPROF_IMAGE_MAP, process, &process->mappings.items[i],
-                     time_ns, tid);
+        notify_mapping(table, NTPROF_IMAGE_MAP, process, &process->mappings.items[i],
+                       time_ns, tid);
     }
 }
 
@@ -252,14 +252,14 @@ process_table_end(struct process_table *table, struct perf_process *process,
     perf_idmap_remove(&table->by_pid, process->pid);
     threads_clear(table, process);
     unmap_all(table, process, time_ns, 0);
-    tell_process(table, NTPROF_PROCESS_EXIT, process, time_ns, 0);
+    notify_process(table, NTPROF_PROCESS_EXIT, process, time_ns, 0);
     process_free(process);
 }
 
 /* ---- records ---- */
 
 static int
-inherit_covers(struct perf_process *child, const struct perf_process *parent)
+inherit_watchers(struct perf_process *child, const struct perf_process *parent)
 {
     for (size_t i = 0; i < parent->watcher_count; i++) {
         if (parent->watchers[i]->descendants &&
@@ -270,18 +270,18 @@ inherit_covers(struct perf_process *child, const struct perf_process *parent)
     return 0;
 }
 
-/* What a child begins with: the parent's name, mappings and wider watchers. */
+/* A child starts with the parent's name, mappings and watchers of descendants. */
 static int
 inherit(struct perf_process *child, const struct perf_process *parent)
 {
     process_set_name(child, parent->name);
-    return inherit_covers(child, parent) < 0
+    return inherit_watchers(child, parent) < 0
                ? -ENOMEM
                : perf_mappings_copy(&child->mappings, &parent->mappings);
 }
 
 static bool
-covers_children(const struct perf_process *process)
+watches_children(const struct perf_process *process)
 {
     for (size_t i = 0; i < process->watcher_count; i++) {
         if (process->watchers[i]->descendants) {
@@ -291,34 +291,34 @@ covers_children(const struct perf_process *process)
     return false;
 }
 
-/* A child of a watched process begins. */
+/* A child of a watched process starts. */
 static void
 apply_process_start(struct process_table *table, const struct perf_record *record)
 {
     const struct perf_process *parent = process_table_find(table, record->parent_pid);
     struct perf_process *process = process_table_find(table, record->pid);
 
-    if (!table->all && (parent == NULL || !covers_children(parent))) {
+    if (!table->all && (parent == NULL || !watches_children(parent))) {
         return;
     }
     if (process != NULL) {
         if (record->time_ns < process->read_ns ||
             (process->parent_pid == record->parent_pid &&
              record->time_ns - process->start_ns < FORK_TWIN_NS)) {
-            return; /* found in /proc already, or told by two events */
+            return; /* it was read in /proc, or two events wrote this record */
         }
         if (process->read_ns != 0 && process->parent_pid == 0 &&
             record->time_ns - process->read_ns < FORK_LATE_NS) {
-            /* Found in /proc before its creator came to tell of it. */
+            /* It was read in /proc before its creator's record was written. */
             process->parent_pid = record->parent_pid;
             process->start_ns = record->time_ns;
-            if (parent != NULL && inherit_covers(process, parent) < 0) {
+            if (parent != NULL && inherit_watchers(process, parent) < 0) {
                 table->dropped++;
             }
             return;
         }
         process_table_end(table, process, record->time_ns);
-        /* The callback may have done much, but takes no process away. */
+        /* The callback may have added processes, but removed none. */
     }
     process = process_create(table, record->pid, record->tid, record->time_ns);
     if (process == NULL) {
@@ -331,7 +331,7 @@ apply_process_start(struct process_table *table, const struct perf_record *recor
         table->dropped++;
         return;
     }
-    tell_start(table, process, record->time_ns, record->tid);
+    notify_start(table, process, record->time_ns, record->tid);
 }
 
 static void
@@ -365,8 +365,8 @@ apply_exit(struct process_table *table, const struct perf_record *record)
     }
 }
 
-/* A process not known yet runs a program: the one that was to be watched from its exec
- * on. */
+/* Add a process that execs: the one that is to be watched from its exec on, or with
+ * table->all any. */
 static struct perf_process *
 begin_at_exec(struct process_table *table, const struct perf_record *record,
               struct perf_watcher *watcher)
@@ -382,12 +382,12 @@ begin_at_exec(struct process_table *table, const struct perf_record *record,
         return NULL;
     }
     process_set_name(process, record->name);
-    tell_start(table, process, record->time_ns, record->tid);
+    notify_start(table, process, record->time_ns, record->tid);
     return process;
 }
 
-/* After an exec the other threads are gone, and the one that did it has the main
- * thread's number. It is added first: a process never is without a thread. */
+/* After an exec only one thread is left, with the main thread's tid. It is added before
+ * the others are removed: a process always has a thread. */
 static void
 keep_only_thread(struct process_table *table, struct perf_process *process,
                  uint32_t tid)
@@ -426,7 +426,7 @@ apply_exec(struct process_table *table, const struct perf_record *record,
     unmap_all(table, process, record->time_ns, record->tid);
     keep_only_thread(table, process, record->tid);
     process_set_name(process, record->name);
-    tell_process(table, NTPROF_PROCESS_EXEC, process, record->time_ns, record->tid);
+    notify_process(table, NTPROF_PROCESS_EXEC, process, record->time_ns, record->tid);
 }
 
 static void
@@ -445,10 +445,11 @@ apply_comm(struct process_table *table, const struct perf_record *record,
         return;
     }
     process_set_name(process, record->name);
-    tell_process(table, NTPROF_PROCESS_NAME, process, record->time_ns, record->tid);
+    notify_process(table, NTPROF_PROCESS_NAME, process, record->time_ns, record->tid);
 }
 
-/* Unmap what [base, base + length) overlaps, and map again what is left of it. */
+/* Report mappings that overlap [base, base + length) as unmapped, and the parts of them
+ * outside it as mapped again. */
 static void
 make_room(struct process_table *table, struct perf_process *process, uint64_t base,
           uint64_t length, uint64_t time_ns, uint32_t tid)
@@ -463,15 +464,16 @@ make_room(struct process_table *table, struct perf_process *process, uint64_t ba
         return;
     }
     for (size_t i = 0; i < gone.count; i++) {
-        tell_mapping(table, NTPROF_IMAGE_UNMAP, process, &gone.items[i], time_ns, tid);
+        notify_mapping(table, NTPROF_IMAGE_UNMAP, process, &gone.items[i], time_ns,
+                       tid);
     }
     for (size_t i = 0; i < left_count; i++) {
-        tell_mapping(table, NTPROF_IMAGE_MAP, process, &left[i], time_ns, tid);
+        notify_mapping(table, NTPROF_IMAGE_MAP, process, &left[i], time_ns, tid);
     }
     perf_mappings_finish(&gone);
 }
 
-/* Map, unless the very same is there. Takes over the image's reference. */
+/* Add a mapping unless it is there already. Takes over the image's reference. */
 static void
 map(struct process_table *table, struct perf_process *process,
     struct perf_mapping mapping, uint64_t time_ns, uint32_t tid)
@@ -485,7 +487,7 @@ map(struct process_table *table, struct perf_process *process,
         table->dropped++;
         return;
     }
-    tell_mapping(table, NTPROF_IMAGE_MAP, process, &mapping, time_ns, tid);
+    notify_mapping(table, NTPROF_IMAGE_MAP, process, &mapping, time_ns, tid);
 }
 
 static void
@@ -511,7 +513,7 @@ apply_mmap2(struct process_table *table, const struct perf_record *record)
     map(table, process, mapping, record->time_ns, record->tid);
 }
 
-/* ---- for other files ---- */
+/* ---- public functions ---- */
 
 void
 process_table_init(struct process_table *table, perf_notify *notify, void *context)
@@ -568,7 +570,7 @@ process_table_attach(struct process_table *table, const struct perf_found *found
     process->read_ns = found->read_ns;
     process->mappings = *found->mappings;
     *found->mappings = (struct perf_mappings){0};
-    tell_start(table, process, time_ns, 0);
+    notify_start(table, process, time_ns, 0);
     return 0;
 
 discard_process:
@@ -578,16 +580,16 @@ no_memory:
     return -ENOMEM;
 }
 
-/* The kernel's numbers for processes out of the session's pid namespace, and for ends
- * of threads. */
+/* Does the kernel write this number for a process outside the session's pid namespace,
+ * or for an exited thread? */
 static bool
-is_nobody(uint32_t pid)
+is_no_process(uint32_t pid)
 {
     return pid == 0 || pid == UINT32_MAX;
 }
 
-/* Does a record only repeat what was read of its process? Not so of threads: one that
- * ended while it was read may have been seen. */
+/* Is a record older than the reading of its process? Exits of threads are applied
+ * anyway: the reading may have listed a thread that was exiting. */
 static bool
 is_read_already(const struct process_table *table, const struct perf_record *record)
 {
@@ -601,7 +603,7 @@ process_table_apply(struct process_table *table, const struct perf_record *recor
                     struct perf_watcher *watcher)
 {
     table->last_ns = record->time_ns;
-    if (is_nobody(record->pid)) {
+    if (is_no_process(record->pid)) {
         return;
     }
     switch (record->type) {
@@ -645,7 +647,7 @@ process_table_resync(struct process_table *table, struct perf_process *process,
         perf_mappings_finish(mappings);
         return;
     }
-    /* What is no more, then what is new; map() leaves alone what stays. */
+    /* Remove mappings that no longer exist, then add new ones. */
     for (size_t i = 0; i < known.count; i++) {
         if (!perf_mappings_hold(mappings, &known.items[i])) {
             make_room(table, process, known.items[i].base, known.items[i].length,

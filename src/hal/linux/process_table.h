@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/linux/process_table.h - watched processes: who lives, under which name, with
- * which threads, and what is mapped executable where. Fed with records in order of
- * time, it tells each change.
+ * hal/linux/process_table.h - the watched processes that are alive: their names, their
+ * threads, and their executable mappings. Records are applied in order of time; each
+ * change is reported as a notification.
  *
  * Invariants:
  *   - a process's mappings are sorted by base and do not overlap;
@@ -12,8 +12,8 @@
  *     something overlaps it.
  *
  * A callback may add processes (process_table_attach) but never takes one away, so a
- * process stays valid while its changes are being told. Saying a thing twice (two
- * events that tell of the same process) changes nothing.
+ * process stays valid while its changes are being reported. Two records of the same
+ * change (from two events that watch the process) change the table once.
  */
 #ifndef HAL_LINUX_PROCESS_TABLE_H
 #define HAL_LINUX_PROCESS_TABLE_H
@@ -41,8 +41,8 @@ struct perf_process {
     uint32_t pid;
     uint32_t parent_pid;
     uint64_t start_ns;
-    uint64_t read_ns;   /* found in /proc then; 0: told by records from its start on */
-    uint64_t reread_ns; /* /proc was last asked for an address that is in no mapping */
+    uint64_t read_ns;   /* when /proc was read; 0: known by records from its start */
+    uint64_t reread_ns; /* when /proc was last read for an address in no mapping */
     char name[64];
     struct perf_thread *threads; /* list, newest first */
     struct perf_mappings mappings;
@@ -57,22 +57,22 @@ struct process_table {
     void *context;
     struct perf_idmap by_pid; /* pid to struct perf_process */
     struct perf_idmap by_tid; /* pid and tid to struct perf_thread */
-    bool all;                 /* whoever is born, or runs a program, is wanted */
+    bool all;                 /* every process that starts or execs is added */
     uint64_t last_ns;         /* time of the record applied last */
     uint64_t dropped;         /* changes not applied for want of memory */
 };
 
-/* process_table_init, process_table_finish - an empty table; nothing is told when it
- * goes. */
+/* process_table_init - make an empty table. process_table_finish frees it without
+ * notifications. */
 void process_table_init(struct process_table *table, perf_notify *notify,
                         void *context);
 void process_table_finish(struct process_table *table);
 
-/* process_table_find - the live process with this pid, or NULL. */
+/* process_table_find - return the live process with this pid, or NULL. */
 struct perf_process *process_table_find(const struct process_table *table,
                                         uint32_t pid);
 
-/* What was found out about a process that runs. */
+/* What was read in /proc about a running process. */
 struct perf_found {
     uint32_t pid;
     const char *name;
@@ -83,16 +83,16 @@ struct perf_found {
 };
 
 /*
- * process_table_attach - begin with a process that runs already: tells its start and
- * mappings.
+ * process_table_attach - add a process that is already running, and report its start
+ * and mappings.
  *
- *   time_ns  in: of what is told
- *   watcher    in: added to its watchers; may be NULL
+ *   time_ns  in: time of the notifications
+ *   watcher  in: added to its watchers; may be NULL
  *
- * Records of it that are older than the reading say what was read, and change nothing;
- * but an end is an end.
+ * Later, records of it that are older than read_ns are ignored, except exits.
  *
- * Returns 0; -EEXIST if it is known (the watcher is added, nothing is told); -ENOMEM.
+ * Returns 0; -EEXIST if the process is in the table (the watcher is added, nothing is
+ * reported); -ENOMEM.
  */
 int process_table_attach(struct process_table *table, const struct perf_found *found,
                          uint64_t time_ns, struct perf_watcher *watcher);
@@ -104,16 +104,15 @@ int process_table_add_watcher(struct perf_process *process,
 /*
  * process_table_apply - apply a COMM, FORK, EXIT or MMAP2 record; others are ignored.
  *
- *   watcher  in: what watches through the event that wrote it; a process not known yet
- *            that runs a
- *          program begins with it. NULL: only known processes.
+ *   watcher  in: the watcher of the event that wrote the record: a process that is not
+ *            in the table and execs is added with it. NULL: such processes are ignored.
  */
 void process_table_apply(struct process_table *table, const struct perf_record *record,
                          struct perf_watcher *watcher);
 
 /*
- * process_table_resync - records were lost: bring a process's threads and mappings to
- * what they really are.
+ * process_table_resync - after lost records, replace a process's threads and mappings
+ * by those read in /proc.
  *
  *   tids      in: its threads as read now, at least one
  *   mappings  in: as read now; emptied
@@ -123,11 +122,10 @@ void process_table_resync(struct process_table *table, struct perf_process *proc
                           struct perf_mappings *mappings, uint64_t time_ns);
 
 /*
- * process_table_add_unreported - the process executed at an address that is in no
- * mapping: add what Linux does not report, such as code that mremap moved. Added are
- * the mapping that has the address and those that overlap none known. None is removed:
- * records still to come may be older than the reading, and hits in what is unmapped by
- * now may be among them.
+ * process_table_add_unreported - add mappings that Linux writes no record of, such as
+ * code that mremap moved, after a hit at an address in no mapping. The mapping that
+ * contains the address is added, and those that overlap no known one. None is removed:
+ * later records may be older than the reading, with hits in mappings that are gone now.
  *
  *   mappings  in: as read now; emptied
  */
@@ -136,8 +134,8 @@ void process_table_add_unreported(struct process_table *table,
                                   struct perf_mappings *mappings, uint64_t address,
                                   uint64_t time_ns);
 
-/* process_table_end - a process is gone, whatever its records said. It is not valid any
- * more. */
+/* process_table_end - remove a process that has exited, even if no record says so, and
+ * report its exit. The pointer is invalid afterwards. */
 void process_table_end(struct process_table *table, struct perf_process *process,
                        uint64_t time_ns);
 

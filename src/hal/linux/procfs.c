@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/procfs.c - reads /proc whole, then parses text that nobody can change any
- * more. */
+/* hal/linux/procfs.c - reads a file of /proc into memory, then parses the copy. */
 #include "hal/linux/procfs.h"
 
 #include <dirent.h>
@@ -14,15 +13,14 @@
 
 enum { READ_BYTES = 65536, PATH_BYTES = 64 };
 
-/* What changes meanwhile is read again: so often, and until so many entries have been
- * read. */
+/* Threads that change during a reading are read again, this often at most, and until
+ * this many entries have been read. */
 enum { READINGS_MAX = 100, ENTRIES_MAX = 20000 };
 
-/* The kernel's PF_EXITING: on its way out; it runs no program any more, and makes no
- * other thread. */
+/* The kernel's PF_EXITING: the thread runs no user code and makes no other thread. */
 enum { FLAG_EXITING = 4 };
 
-/* What /proc/PID/task/TID/stat tells of a thread. */
+/* What /proc/PID/task/TID/stat contains about a thread. */
 struct thread_stat {
     char state;
     uint32_t flags;
@@ -71,7 +69,7 @@ process_errno(int error)
     return error == ENOENT ? -ESRCH : -error;
 }
 
-/* All of a file as text that ends in a NUL; *text is the caller's to free. */
+/* Read a whole file into *text, NUL-terminated, which the caller frees. */
 static int
 read_text(const char *path, char **text)
 {
@@ -121,7 +119,7 @@ close_fd:
     return result;
 }
 
-/* The same of a thread's file. */
+/* read_text of a thread's file. */
 static int
 read_thread_text(uint32_t pid, uint32_t tid, const char *name, char **text)
 {
@@ -132,7 +130,7 @@ read_thread_text(uint32_t pid, uint32_t tid, const char *name, char **text)
     return read_text(path, text);
 }
 
-/* One reading of a folder whose numbers are processes or threads. */
+/* Read a directory once whose numeric entries are processes or threads. */
 static int
 read_numbers(DIR *directory, struct perf_tids *tids, size_t first)
 {
@@ -151,7 +149,7 @@ read_numbers(DIR *directory, struct perf_tids *tids, size_t first)
     return result;
 }
 
-/* Returns 0 or negative errno: -ESRCH if there is no such thread. */
+/* Returns 0 or negative errno: -ESRCH if the thread does not exist. */
 static int
 read_stat(uint32_t pid, uint32_t tid, struct thread_stat *stat)
 {
@@ -162,7 +160,7 @@ read_stat(uint32_t pid, uint32_t tid, struct thread_stat *stat)
     if (result < 0) {
         return result;
     }
-    /* "12 (name) S ...": the name may have anything in it. */
+    /* "12 (name) S ...": the name may contain any character. */
     behind_name = strrchr(text, ')');
     if (behind_name == NULL ||
         sscanf(behind_name + 1,
@@ -175,7 +173,7 @@ read_stat(uint32_t pid, uint32_t tid, struct thread_stat *stat)
     return result;
 }
 
-/* Is it that we have too little, whatever /proc may say? */
+/* Did this process run out of descriptors or memory? */
 static bool
 is_shortage(int result)
 {
@@ -183,10 +181,10 @@ is_shortage(int result)
 }
 
 /*
- * Were these all threads of the process at one instant? A reading ends at a thread that
- * ends while it is there, or leaves one out, and then others are missing. But as many
- * as the process had at an instant behind the reading, all of which are still there
- * after it, were all. Returns 1 if so, 0, or negative errno.
+ * Were these all threads of the process at one instant? A reading stops early, or skips
+ * threads, when the thread that it is at exits. It was complete if the process had as
+ * many threads after the reading, and all that were read still exist after that.
+ * Returns 1 if so, 0, or negative errno.
  */
 static int
 is_complete(DIR *directory, uint32_t pid, const struct perf_tids *tids, size_t first)
@@ -269,8 +267,8 @@ add_numbers(const char *text, struct perf_tids *pids)
     }
 }
 
-/* Those of one thread; nothing where the kernel cannot tell. Returns 0 or negative
- * errno. */
+/* Add the children of one thread; none on a kernel without such files. Returns 0 or
+ * negative errno. */
 static int
 read_children(uint32_t pid, uint32_t tid, struct perf_tids *pids)
 {
@@ -315,7 +313,7 @@ perf_procfs_name(uint32_t pid, char *name, size_t bytes)
     free(text);
 }
 
-/* The kernel writes a newline in a path as \012; perf's records have it as it is. */
+/* /proc has a newline of a path as \012, perf's records as it is. */
 static void
 unescape_newlines(char *text)
 {
@@ -363,7 +361,7 @@ parse_line(char *line, struct perf_mappings *mappings)
                                                                   .length = end - base,
                                                                   .file_offset = offset,
                                                                   .image = image});
-    /* Read while it changed, two lines may overlap: the first one stays. */
+    /* If mappings changed during the reading, two lines may overlap: keep the first. */
     return result == -EINVAL ? 0 : result;
 }
 
@@ -386,7 +384,8 @@ perf_procfs_parse_mappings(char *text, struct perf_mappings *mappings)
     return 0;
 }
 
-/* The mappings of a process, as its thread has them: one that ended has none. */
+/* Read the mappings of a process through one of its threads. An exited thread has
+ * none. */
 static int
 thread_mappings(uint32_t pid, uint32_t tid, struct perf_mappings *mappings)
 {
@@ -415,8 +414,7 @@ perf_procfs_state(uint32_t pid, uint32_t tid)
     return read_stat(pid, tid, &stat) == 0 ? stat.state : 0;
 }
 
-/* Keep the threads that live. What tells of the end of one that is ending may have been
- * told before. */
+/* Remove exiting threads: their EXIT records may already have been written. */
 static void
 drop_ending(uint32_t pid, struct perf_tids *tids)
 {
@@ -433,8 +431,8 @@ drop_ending(uint32_t pid, struct perf_tids *tids)
     tids->count = kept;
 }
 
-/* The mappings that one of these threads has; those that are ending go. Returns 0, 1 if
- * none is left, or negative errno. */
+/* Read the mappings through any of these threads, and remove the exiting ones. Returns
+ * 0, 1 if no thread is left, or negative errno. */
 static int
 read_mappings_of(uint32_t pid, struct perf_tids *tids, struct perf_mappings *mappings)
 {
@@ -454,7 +452,7 @@ read_mappings_of(uint32_t pid, struct perf_tids *tids, struct perf_mappings *map
     return 1;
 }
 
-/* Are all of these among those? */
+/* Do those contain all of these? */
 static bool
 is_part(const struct perf_tids *these, const struct perf_tids *those)
 {
@@ -466,7 +464,7 @@ is_part(const struct perf_tids *these, const struct perf_tids *those)
     return true;
 }
 
-/* Forgets what was in it. Returns 0 or -ENOMEM. */
+/* Replace to by from. Returns 0 or -ENOMEM. */
 static int
 copy_tids(struct perf_tids *to, const struct perf_tids *from)
 {
@@ -491,7 +489,7 @@ perf_procfs_read(uint32_t pid, struct perf_reading *reading)
         tids->count = 0;
         result = perf_procfs_threads(pid, tids);
         if (result == 0 && is_part(tids, &ending)) {
-            /* All were ending before, so that none of them has made another since. */
+            /* All were exiting at the reading before, so no thread was made since. */
             result = perf_procfs_state(pid, pid) != 0 ? -ECHILD : -ESRCH;
         }
         if (result >= 0) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/record.c - reads the kernel's records without trusting a length in them. */
+/* hal/linux/record.c - parses the kernel's records without trusting their lengths. */
 #include "hal/linux/record.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* The fixed part of each record, between header and name or trailer. */
+/* The fixed part of each record, between the header and the name or trailer. */
 struct comm_body {
     uint32_t pid;
     uint32_t tid;
@@ -46,7 +46,7 @@ struct mmap2_body {
 
 /* ---- samples ---- */
 
-/* What lies behind the fixed part; NULL if nothing does. */
+/* Return the registers after the fixed part; NULL if there are none. */
 static const struct perf_sample_registers *
 sample_registers(const struct perf_event_header *sample)
 {
@@ -74,8 +74,7 @@ perf_sample_selector(const struct perf_event_header *sample, uint64_t *offset)
 {
     const struct perf_sample_registers *registers = sample_registers(sample);
 
-    /* In kernel mode the registers are those of the way in, not of what was
-     * interrupted. */
+    /* In kernel mode the registers are those of the system call or exception. */
     if (registers == NULL || registers->abi == PERF_SAMPLE_REGS_ABI_NONE ||
         (sample->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER) {
         *offset = 0;
@@ -87,20 +86,20 @@ perf_sample_selector(const struct perf_event_header *sample, uint64_t *offset)
 
 /* ---- other records ---- */
 
-/* What lies between header and trailer. */
+/* The bytes between header and trailer. */
 struct body {
     const uint8_t *bytes;
     size_t size;
 };
 
-/* The fixed part if the body holds one of that size, else NULL. */
+/* Return the fixed part; NULL if the body is smaller. */
 static const void *
 body_fixed(struct body body, size_t size)
 {
     return body.size >= size ? body.bytes : NULL;
 }
 
-/* The string behind the fixed part; NULL if it does not end within the body. */
+/* Return the string after the fixed part; NULL if it is not terminated in the body. */
 static const char *
 body_name(struct body body, size_t fixed)
 {
@@ -186,8 +185,7 @@ parse_mmap2(struct body body, struct perf_record *record)
     record->base = map->base;
     record->length = map->length;
     record->file_offset = map->file_offset;
-    /* With a build-id these bytes hold that instead of the inode; we never ask for it.
-     */
+    /* With a build-id, which no event asks for, the inode is not there. */
     if ((record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) == 0) {
         record->device_major = map->device_major;
         record->device_minor = map->device_minor;
@@ -217,7 +215,7 @@ parse_body(struct body body, struct perf_record *record)
     case PERF_RECORD_UNTHROTTLE:
         return parse_throttle(body, record);
     case PERF_RECORD_SWITCH:
-        return 0; /* the trailer says all */
+        return 0; /* the trailer has all of it */
     default:
         return -ENOTSUP;
     }

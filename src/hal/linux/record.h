@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/linux/record.h - the kernel's records, checked and in one form.
+ * hal/linux/record.h - parses and checks the kernel's records.
  *
- * All events of the back end use one sample_type, but for user registers behind the
- * sample, so a sample begins in one form and every other record ends in the same
- * trailer. Bytes are hostile: whatever they say about lengths is checked against the
- * record's own size, which the ring has checked against the ring.
+ * All events use the same sample_type, except for user registers, which follow the
+ * sample. So the fixed part of all samples is the same, and all other records end with
+ * the same trailer. The bytes are not trusted: lengths in them are checked against the
+ * record's size, which ring.h has checked against the ring.
  */
 #ifndef HAL_LINUX_RECORD_H
 #define HAL_LINUX_RECORD_H
@@ -15,11 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What every event of the back end asks for; the layouts below depend on it. */
+/* The sample_type of every event; the layouts below depend on it. */
 #define PERF_SAMPLE_LAYOUT \
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
 
-/* A sample, as it lies in the ring. */
+/* A sample in the ring. */
 struct perf_sample {
     struct perf_event_header header;
     uint64_t id;
@@ -30,16 +30,16 @@ struct perf_sample {
 };
 _Static_assert(sizeof(struct perf_sample) == 40, "PERF_SAMPLE_LAYOUT without padding");
 
-/* Behind a sample whose event asked for user registers (PERF_SAMPLE_REGS_USER); an abi
- * of PERF_SAMPLE_REGS_ABI_NONE ends it. */
+/* Follows a sample whose event has PERF_SAMPLE_REGS_USER. With
+ * PERF_SAMPLE_REGS_ABI_NONE only abi is there. */
 struct perf_sample_registers {
     uint64_t abi;
-    uint64_t ip; /* as the processor has it: the offset in the code segment */
+    uint64_t ip; /* the offset in the code segment */
     uint64_t cs; /* the selector in 16 bits, and flags above them where FRED is */
 };
 _Static_assert(sizeof(struct perf_sample_registers) == 24, "registers without padding");
 
-/* The end of every other record (sample_id_all). */
+/* The end of every record that is no sample (sample_id_all). */
 struct perf_trailer {
     uint32_t pid;
     uint32_t tid;
@@ -48,7 +48,7 @@ struct perf_trailer {
 };
 _Static_assert(sizeof(struct perf_trailer) == 24, "PERF_SAMPLE_LAYOUT without padding");
 
-/* A record that is no sample. Which members hold depends on type; name is
+/* A record that is no sample. Which members are valid depends on type; name is
  * NUL-terminated and points into the record's bytes. */
 struct perf_record {
     uint32_t type; /* PERF_RECORD_... */
@@ -71,7 +71,7 @@ struct perf_record {
 };
 
 /*
- * perf_record_time - time of a record, 0 if it is too short to have one.
+ * perf_record_time - return the time of a record, 0 if it is too short to contain one.
  *
  *   bytes  the record, 8-byte aligned
  *   size   as in its header, at least sizeof(struct perf_event_header)
@@ -95,26 +95,25 @@ perf_record_time(const void *bytes, size_t size)
         ->time_ns;
 }
 
-/* perf_sample_is_whole - does a sample have the size of its form? */
+/* perf_sample_is_whole - does the size of a sample agree with its contents? */
 bool perf_sample_is_whole(const struct perf_event_header *sample);
 
 /*
- * perf_sample_selector - the code segment that a whole sample was taken in.
+ * perf_sample_selector - return the selector of a whole sample's code segment.
  *
- *   offset  out: of the instruction in that segment; 0 if no segment is told
+ *   offset  out: of the instruction in that segment; 0 without a selector
  *
- * Returns the selector; 0 if none is told: no registers, or not user mode.
+ * Returns 0 if the sample has no registers, or is not of user mode.
  */
 uint32_t perf_sample_selector(const struct perf_event_header *sample, uint64_t *offset);
 
 /*
- * perf_record_parse - bring a record that is no sample into one form.
+ * perf_record_parse - parse a record that is no sample.
  *
  *   bytes, size  as above
  *   record       out: complete, or untouched
  *
- * Returns 0; -EBADMSG if the record contradicts itself; -ENOTSUP if its type is of no
- * interest.
+ * Returns 0; -EBADMSG if the record is malformed; -ENOTSUP if its type is not used.
  */
 int perf_record_parse(const void *bytes, size_t size, struct perf_record *record);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/refusal.c - from errno, settings and rights to a sentence. */
+/* hal/linux/refusal.c - makes a sentence from errno, settings and rights. */
 #include "hal/linux/refusal.h"
 
 #include "hal/linux/procfs.h"
@@ -12,7 +12,7 @@
 
 enum { CAPABILITY_SYS_ADMIN = 21, CAPABILITY_PERFMON = 38 };
 
-/* A number from /proc/self/status; fallback if it is not there. */
+/* Return a number from /proc/self/status; fallback if the key is missing. */
 static uint64_t
 status_number(const char *key, int base, uint64_t fallback)
 {
@@ -43,15 +43,14 @@ perf_refusal_holds(unsigned capability)
            (effective >> capability & 1) != 0;
 }
 
-/* Has it a capability that would do, were it held outside of user namespaces? */
+/* Does it hold the capability, though perhaps in a user namespace only? */
 static bool
 has_capability(void)
 {
     return perf_refusal_holds(CAPABILITY_PERFMON);
 }
 
-/* The first user namespace maps all users to themselves; perf asks for capabilities
- * there. */
+/* Only the first user namespace maps every user to itself. */
 bool
 perf_refusal_is_first_namespace(void)
 {
@@ -81,7 +80,7 @@ perf_refusal_can_monitor(void)
     return has_capability() && perf_refusal_is_first_namespace();
 }
 
-/* The highest kernel.perf_event_paranoid that allows it without a capability. */
+/* Return the highest kernel.perf_event_paranoid that allows it without capabilities. */
 static long
 paranoid_allowed(enum perf_scope scope)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/linux/refusal.h - why the kernel refused, in words: which setting, and what would
- * help.
+ * hal/linux/refusal.h - explains refusals of the kernel: which setting or right, and
+ * what would help.
  */
 #ifndef HAL_LINUX_REFUSAL_H
 #define HAL_LINUX_REFUSAL_H
@@ -10,17 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What was asked of perf_event_open. */
+/* What perf_event_open was called for. */
 enum perf_scope {
     PERF_SCOPE_SELF,    /* the caller's own process */
     PERF_SCOPE_PROCESS, /* another process */
-    PERF_SCOPE_ALL,     /* a processor, whoever runs there */
+    PERF_SCOPE_ALL,     /* all processes on a processor */
     PERF_SCOPE_KERNEL,  /* kernel mode */
     PERF_SCOPE_RING     /* memory for a ring */
 };
 
 /*
- * perf_refusal_explain - say why a call failed.
+ * perf_refusal_explain - explain why a call failed.
  *
  *   error   in: negative errno
  *   reason  out: a clause, such as "kernel.perf_event_paranoid is 3 and ..."
@@ -29,18 +29,19 @@ enum perf_scope {
 void perf_refusal_explain(int error, enum perf_scope scope, char *reason,
                           size_t reason_bytes, char *remedy, size_t remedy_bytes);
 
-/* perf_refusal_can_monitor - has the caller CAP_PERFMON or CAP_SYS_ADMIN? */
+/* perf_refusal_can_monitor - does the caller hold CAP_PERFMON or CAP_SYS_ADMIN in the
+ * first user namespace? */
 bool perf_refusal_can_monitor(void);
 
-/* perf_refusal_holds - has it a capability (a number of <linux/capability.h>), or
- * CAP_SYS_ADMIN, in whatever user namespace? */
+/* perf_refusal_holds - does it hold a capability (a number of <linux/capability.h>), or
+ * CAP_SYS_ADMIN, in its user namespace? */
 bool perf_refusal_holds(unsigned capability);
 
-/* perf_refusal_is_first_namespace - is its user namespace the one that capabilities
- * count in? */
+/* perf_refusal_is_first_namespace - is its user namespace the first one, where the
+ * kernel checks capabilities for perf events? */
 bool perf_refusal_is_first_namespace(void);
 
-/* perf_refusal_is_filtered - does a seccomp filter look at its system calls? */
+/* perf_refusal_is_filtered - does it run under a seccomp filter? */
 bool perf_refusal_is_filtered(void);
 
 #endif

@@ -2,10 +2,9 @@
 /*
  * hal/linux/ring.h - one processor's ring of records.
  *
- * The kernel writes up to head, we read up to tail. Records are looked at in place;
- * only one that wraps round the end of the ring is copied. A record's bytes stay valid
- * until the ring's tail is published, so names in them may be used while the record is
- * being handled.
+ * The kernel writes at head, the reader reads at tail. Records are read in place; only
+ * one that wraps around the end of the ring is copied. A record's bytes, and names in
+ * them, stay valid until the ring's tail is published.
  *
  * Invariant: tail <= head <= tail + size, tail and size multiples of 8.
  */
@@ -26,18 +25,18 @@ struct perf_ring {
     uint64_t size_bytes; /* a power of two */
     uint64_t head;       /* as of the last perf_ring_update */
     uint64_t tail;
-    uint64_t corrupt; /* records given up because their sizes were impossible */
+    uint64_t corrupt; /* records skipped because their sizes were impossible */
     bool tight;       /* was nearly full: records may have been lost */
-    /* Records lost: as LOST records say, as told so far, and as closed events say. */
+    /* Lost records: by LOST records; already reported; by closed events. */
     uint64_t lost_records;
-    uint64_t lost_told;
+    uint64_t lost_reported;
     uint64_t lost_closed;
     uint32_t processor;
-    bool watched; /* watches of all processes have their events on this processor */
+    bool watched; /* watches of all processes count on this processor */
     int owner_fd; /* the event whose ring it is; -1 without a kernel */
 
     uint8_t *scratch;              /* 64 kB for a record that wraps */
-    struct perf_event *last_event; /* whose sample was seen last: saves looking it up */
+    struct perf_event *last_event; /* of the last sample: saves the lookup */
 };
 
 /*
@@ -51,7 +50,7 @@ struct perf_ring {
  */
 int perf_ring_map(struct perf_ring *ring, int fd, uint32_t processor, size_t pages);
 
-/* perf_ring_unmap - give memory and event back. */
+/* perf_ring_unmap - unmap the ring and close its event. */
 void perf_ring_unmap(struct perf_ring *ring);
 
 /*
@@ -63,28 +62,26 @@ void perf_ring_unmap(struct perf_ring *ring);
 void perf_ring_over(struct perf_ring *ring, const void *data, uint64_t size,
                     uint8_t *scratch);
 
-/* perf_ring_update - see what the kernel has written up to now. Returns the bytes
- * unread. */
+/* perf_ring_update - read the kernel's head. Returns the number of unread bytes. */
 uint64_t perf_ring_update(struct perf_ring *ring);
 
-/* perf_ring_is_filling - is so much unread that waiting for order might lose records?
- */
+/* perf_ring_is_filling - is it so full that waiting for order might lose records? */
 static inline bool
 perf_ring_is_filling(struct perf_ring *ring)
 {
     return perf_ring_update(ring) > ring->size_bytes / 4 * 3;
 }
 
-/* perf_ring_publish - let the kernel write over what was read. */
+/* perf_ring_publish - let the kernel overwrite what was read. */
 void perf_ring_publish(struct perf_ring *ring);
 
-/* Slow path of perf_ring_peek: a record that wraps, or nonsense. */
+/* Slow path of perf_ring_peek: a record that wraps, or is corrupt. */
 const struct perf_event_header *perf_ring_peek_slow(struct perf_ring *ring);
 
 /*
- * perf_ring_peek - the record at tail, whole and contiguous; NULL if there is none. A
- * record whose size cannot be makes all up to head unreadable: it is skipped and
- * counted in corrupt.
+ * perf_ring_peek - return the record at tail, whole and contiguous, or NULL if there is
+ * none. Behind a record with an impossible size nothing can be read: all up to head is
+ * skipped, and counted in corrupt.
  */
 static inline const struct perf_event_header *
 perf_ring_peek(struct perf_ring *ring)
@@ -103,7 +100,7 @@ perf_ring_peek(struct perf_ring *ring)
     return header;
 }
 
-/* perf_ring_skip - go past the record that perf_ring_peek gave. */
+/* perf_ring_skip - move tail behind the record that perf_ring_peek returned. */
 static inline void
 perf_ring_skip(struct perf_ring *ring, const struct perf_event_header *header)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/source.c - the table of sources, and those made by name. */
+/* hal/linux/source.c - the table of sources, and sources made by name. */
 #include "hal/linux/source.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 enum { NS_PER_100NS = 100, NUMBER_LAST = 0xFFFF };
 
-/* The kernel makes every cpu-clock period below 10 us 10 us, and says nothing. */
+/* The kernel silently raises a cpu-clock period below 10 us to 10 us. */
 enum {
     TIME_MINIMUM_NS = 10000,
     TIME_DEFAULT_100NS = 10000,
@@ -258,7 +258,7 @@ find_uprobe(const struct perf_sources *sources, const struct perf_uprobe *uprobe
     return NULL;
 }
 
-/* The end of a path that does not fit tells more than its beginning. */
+/* Of a path that does not fit, keep the end, which identifies the file better. */
 static void
 name_uprobe(char *name, size_t size, const struct perf_uprobe *uprobe)
 {
@@ -398,7 +398,7 @@ perf_source_attr(const struct perf_source *source, struct perf_event_attr *attr)
         attr->config = 0;
         attr->bp_type = HW_BREAKPOINT_X;
         attr->bp_addr = source->breakpoint_address;
-        /* What the kernel wants for an execution breakpoint on every machine. */
+        /* The only length that the kernel takes for execution breakpoints. */
         attr->bp_len = sizeof(long);
     }
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/linux/source.h - profile sources: which kernel event each is, and its limits.
+ * hal/linux/source.h - profile sources: the kernel event of each, and its limits.
  *
- * A fixed table, and behind it the sources made by name (breakpoints, raw events).
- * Intervals are in the source's unit; native values (periods, counts) are nanoseconds
- * for PERF_UNIT_100NS.
+ * A fixed table, followed by the sources that were made by name (breakpoints, uprobes,
+ * raw events). Intervals are in the source's unit; native values (periods, counts) are
+ * nanoseconds for NTPROF_UNIT_100NS.
  */
 #ifndef HAL_LINUX_SOURCE_H
 #define HAL_LINUX_SOURCE_H
@@ -18,25 +18,24 @@
 
 struct perf_source {
     KPROFILE_SOURCE number;
-    char name[48];    /* of a uprobe whose image does not fit: the end of its path */
+    char name[48];    /* a uprobe's has only the end of a long path */
     char nt_name[48]; /* "" for ntprof's own */
     uint32_t unit;    /* NTPROF_UNIT_... */
     bool kernel_only; /* counts only in kernel mode */
 
-    /* What perf_event_open is asked for. */
+    /* For perf_event_open */
     uint32_t type;
     uint64_t config;
     uint64_t breakpoint_address; /* PERF_TYPE_BREAKPOINT */
-    struct perf_uprobe *uprobe; /* owned; NULL: none. config is there once it is made */
+    struct perf_uprobe *uprobe;  /* owned; NULL: none. It sets config when it is made */
 
     uint64_t interval;
-    uint64_t interval_asked; /* 0: nobody asked */
+    uint64_t interval_asked; /* 0: the default */
     uint64_t interval_default;
     uint64_t interval_minimum;
     uint64_t interval_maximum;
 
-    /* Found out when first asked for. */
-    bool probed;
+    bool probed; /* the next three are known */
     bool supported;
     bool kernel_included;
     char reason[192];
@@ -52,7 +51,7 @@ struct perf_sources {
 };
 
 /*
- * perf_sources_init - the fixed ones.
+ * perf_sources_init - make the fixed table.
  *
  *   sample_rate_max  in: perf_event_max_sample_rate, Hz; bounds the interval of time
  *
@@ -61,14 +60,14 @@ struct perf_sources {
 int perf_sources_init(struct perf_sources *sources, long sample_rate_max);
 void perf_sources_finish(struct perf_sources *sources);
 
-/* perf_sources_find - by number; NULL if there is none. */
+/* perf_sources_find - return the source with this number, or NULL. */
 struct perf_source *perf_sources_find(const struct perf_sources *sources,
                                       KPROFILE_SOURCE number);
 
 /*
- * perf_sources_lookup - by name, NT name, "breakpoint:0xADDRESS", "raw:0xCONFIG" or
- * "uprobe:IMAGE+OFFSET"; the latter three are made when they are first named. Case does
- * not matter but in IMAGE.
+ * perf_sources_lookup - find a source by name, NT name, "breakpoint:0xADDRESS",
+ * "raw:0xCONFIG" or "uprobe:IMAGE+OFFSET"; the last three are made when they are first
+ * named. Only in IMAGE case matters.
  *
  * Returns 0; -EINVAL for a bad parameter; -ENOENT; -ENOMEM; -ENOSPC with no number
  * left.
@@ -76,21 +75,20 @@ struct perf_source *perf_sources_find(const struct perf_sources *sources,
 int perf_sources_lookup(struct perf_sources *sources, const char *text,
                         struct perf_source **source);
 
-/* perf_source_set_interval - clamp and keep; what was asked is remembered. */
+/* perf_source_set_interval - set interval_asked, and interval within its limits. */
 void perf_source_set_interval(struct perf_source *source, uint64_t interval);
 
-/* perf_source_period - an interval in the kernel's unit. */
+/* perf_source_period - return the interval in the kernel's unit. */
 uint64_t perf_source_period(const struct perf_source *source);
 
 /*
- * perf_source_answer - keep whether the kernel has a source: 0 or negative errno. A
- * want of descriptors or memory is no answer: until there is one the source passes for
- * supported, and who starts it is told. Returns whether it is supported.
+ * perf_source_answer - keep the result, 0 or negative errno, of opening a source. When
+ * descriptors or memory ran out, the source stays unprobed and counts as supported: a
+ * start reports the shortage. Returns whether it is supported.
  */
 bool perf_source_answer(struct perf_source *source, int result);
 
-/* perf_source_attr - what this source asks of perf_event_open; the rest of attr is
- * kept. */
+/* perf_source_attr - set the members of attr that depend on the source. */
 void perf_source_attr(const struct perf_source *source, struct perf_event_attr *attr);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/statistics.c - arithmetic of hits expected, taken and not taken. */
+/* hal/linux/statistics.c - computes hits expected, taken and not taken. */
 #include "hal/linux/statistics.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@ scale(uint64_t a, uint64_t b, uint64_t c)
     return scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
 }
 
-/* Hits that would have been made while throttled. */
+/* The hits that throttling prevented. */
 static uint64_t
 throttled_hits(uint64_t throttled_ns, const struct perf_counts *counts, uint64_t period,
                bool is_time)
@@ -30,7 +30,7 @@ throttled_hits(uint64_t throttled_ns, const struct perf_counts *counts, uint64_t
                : scale(throttled_ns, counts->events, counts->running_ns) / period;
 }
 
-/* What was counted in the period that runs. */
+/* What was counted in the current period. */
 static struct perf_counts
 period_counts(const struct perf_tally *tally, const struct perf_counts *open)
 {
@@ -55,8 +55,8 @@ perf_tally_close_period(struct perf_tally *tally, const struct perf_counts *open
     tally->throttled_ns = 0;
 }
 
-/* The kernel counts every record that found no room, of a mapping or a thread too: what
- * is more than the hits that could have been is none. */
+/* The kernel counts every lost record, those of mappings and threads too. Those beyond
+ * the hits that were possible were no hits. */
 static void
 limit_lost(struct perf_statistics *statistics, uint64_t rest)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/status.c - see border.h. */
+/* hal/linux/status.c - see status.h. */
 #include "hal/linux/status.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/linux/status.h - what every back end over Linux's events answers the session and
- * the core: negative errno as NTSTATUS, sources, statistics.
+ * hal/linux/status.h - converts results for the session and the core: negative errno to
+ * NTSTATUS, sources and statistics to the structs of the HAL interface.
  */
 #ifndef HAL_LINUX_STATUS_H
 #define HAL_LINUX_STATUS_H
@@ -11,10 +11,10 @@
 
 #include <ntprof/hal.h>
 
-/* perf_status_of - of 0 or negative errno. */
+/* perf_status_of - convert 0 or negative errno. */
 NTSTATUS perf_status_of(int result);
 
-/* perf_status_describe_source - a source's support and intervals. */
+/* perf_status_describe_source - fill in a source's support and intervals. */
 void perf_status_describe_source(const struct perf_source *source,
                                  HAL_SOURCE *information);
 
@@ -25,7 +25,7 @@ NTSTATUS perf_status_lookup_source(struct perf_sources *sources, const char *tex
 NTSTATUS perf_status_next_source(const struct perf_sources *sources, ULONG index,
                                  KPROFILE_SOURCE *number);
 
-/* perf_status_answer_statistics - a source's names, and statistics in its unit. */
+/* perf_status_answer_statistics - fill in a source's names and its statistics. */
 void perf_status_answer_statistics(const struct perf_source *source,
                                    const struct perf_statistics *statistics,
                                    HAL_SOURCE_STATISTICS *answer);

@@ -19,17 +19,17 @@
 
 #define GROUP "ntprof"
 
-/* An event is in use until the kernel has let go of the last thread's: so often, so
- * long apart. */
+/* An event stays in use until the kernel has freed the last thread's: removing is tried
+ * this often, with this pause. */
 enum { REMOVE_ATTEMPTS = 40, REMOVE_PAUSE_NS = 5000000 };
 
-/* Of uprobe_events, for what dead ones left. */
+/* Read of uprobe_events to find events of exited processes. */
 enum { LIST_BYTES_MAX = 1 << 18 };
 
 /* ---- tracefs ---- */
 
-/* Where it is mounted, or an instance that is mounted nowhere. A descriptor or negative
- * errno. */
+/* Open tracefs where it is mounted, or else mount an instance without a path. Returns a
+ * descriptor or negative errno. */
 static int
 open_tracefs(void)
 {
@@ -73,7 +73,7 @@ write_command(int tracefs, const char *command)
     return result;
 }
 
-/* As text, of which what is over size - 1 is left out. False if there is none. */
+/* Read a file as text, size - 1 bytes at most. Returns false if nothing was read. */
 static bool
 read_text(int tracefs, const char *path, char *text, size_t size)
 {
@@ -102,7 +102,7 @@ remove_event(int tracefs, const char *event)
     return write_command(tracefs, command);
 }
 
-/* Numbers of processes mean nothing in other namespaces. */
+/* A pid has a meaning only in its namespace. */
 static uint64_t
 pid_namespace(void)
 {
@@ -226,7 +226,7 @@ make_event(struct perf_uprobe *uprobe, int tracefs, int image, uint64_t *id)
     uprobe->owner = getpid();
     snprintf(uprobe->event, sizeof(uprobe->event), "u%" PRIu64 "_%d_%016" PRIx64,
              pid_namespace(), (int)uprobe->owner, number);
-    /* By the descriptor: the kernel would take a path apart at spaces and colons. */
+    /* By its descriptor: the kernel would split a path at spaces and colons. */
     snprintf(command, sizeof(command),
              "p:" GROUP "/%s /proc/self/fd/%d:0x%" PRIx64 "\n", uprobe->event, image,
              uprobe->offset);
@@ -245,7 +245,7 @@ make_event(struct perf_uprobe *uprobe, int tracefs, int image, uint64_t *id)
     return 0;
 }
 
-/* A page of a file on a file system without execution is not mapped, and not tried. */
+/* A page of a file on a file system mounted noexec is not mapped, and not tried. */
 static void
 map_instruction(struct perf_uprobe *uprobe, int image)
 {
@@ -299,7 +299,7 @@ remove_own(struct perf_uprobe *uprobe)
         return;
     }
     result = remove_event(tracefs, uprobe->event);
-    /* What is left after that goes when this process is dead and another makes one. */
+    /* An event that is still there is removed once this process has exited. */
     for (int i = 0; result == -EBUSY && i < REMOVE_ATTEMPTS; i++) {
         nanosleep(&pause, NULL);
         result = remove_event(tracefs, uprobe->event);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/perf/backend.c - the border: HAL_TABLE and HAL_BACKEND over the Linux side, and
- * negative errno to NTSTATUS.
+ * hal/perf/backend.c - HAL_TABLE and HAL_BACKEND of back end perf: converts arguments,
+ * and negative errno to NTSTATUS.
  */
 #include "hal/backend.h"
 
@@ -86,7 +86,7 @@ query_source(void *context, KPROFILE_SOURCE number, HAL_SOURCE *information)
     *information = (HAL_SOURCE){0};
     if (source != NULL) {
         if (!source->supported) {
-            (void)perf_refuse_source(context, source); /* should the call fail for it */
+            (void)perf_refuse_source(context, source); /* the text if the call fails */
         }
         perf_status_describe_source(source, information);
     }
@@ -109,7 +109,8 @@ flush(void *context)
     perf_flush(context);
 }
 
-/* Hits are counted under the session's lock: whoever can call this waits for none. */
+/* Nothing to wait for: hits are counted under the session's lock, which the caller
+ * holds. */
 static void
 synchronize(void *context)
 {
@@ -130,7 +131,7 @@ static const HAL_TABLE perf_table = {
 
 /* ---- HAL_BACKEND ---- */
 
-/* May the caller open cpu-clock this way? Returns 0 or negative errno. */
+/* Open cpu-clock and close it. Returns 0 or negative errno. */
 static int
 try_time(const struct perf_source *time, bool kernel, int pid, int processor)
 {
@@ -145,7 +146,7 @@ try_time(const struct perf_source *time, bool kernel, int pid, int processor)
     return 0;
 }
 
-/* Any processor that is online: 0 may not be. */
+/* The same for all processes, on a processor that is online: 0 may be offline. */
 static int
 try_all_processes(const struct perf_source *time)
 {
@@ -229,7 +230,7 @@ close_backend(void *context)
     perf_delete(context);
 }
 
-/* For one process, or for all. */
+/* Watch one process, or all. */
 static NTSTATUS
 watch_sources(struct perf *perf, const HAL_WATCH *request,
               struct perf_source *const *sources)

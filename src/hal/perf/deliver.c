@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/perf/deliver.c - takes records off the rings in order of time: hits to ke, the
- * rest to the process table.
+ * hal/perf/deliver.c - reads the records of all rings in order of time, and passes hits
+ * to ke and other records to the process table.
  *
- * A record's time is taken before the record can be seen, so what is younger than
- * SLACK_NS waits in its ring: an older one may still turn up in another. A flush needs
- * no slack: it has the kernel end all handlers first.
+ * The kernel takes a record's time before the record becomes visible. So records
+ * younger than SLACK_NS stay in their ring: another ring may still get an older one. A
+ * flush needs no slack, because the kernel finishes all handlers first.
  */
 #include "hal/backend.h"
 #include "hal/linux/procfs.h"
@@ -21,15 +21,15 @@
 
 enum { SLACK_NS = 5000000, WAIT_MS = 250, UNWOKEN_MS = 10 };
 
-/* More than the longest record that we ask for, a mapping with a name of a page: with
- * less room a record may have been dropped. */
+/* More than the longest record, a mapping whose name fills a page: with less free space
+ * the kernel may have dropped a record. */
 enum { TIGHT_BYTES = 8192 };
 
-/* Mappings of one process are read again for its hits at most that often, and all such
- * readings take at most one part of REREAD_SHARE of the time. */
+/* Mappings of one process are read again for its hits once in REREAD_NS at most, and
+ * all such readings together take at most 1/REREAD_SHARE of the time. */
 enum { REREAD_NS = 100000000, REREAD_SHARE = 20 };
 
-/* To read all processes of a machine takes a while, in which more may be lost. */
+/* Reading all processes of a machine takes long enough that more may be lost. */
 #define WIDE_RESYNC_NS 1000000000u
 
 static struct perf_event *
@@ -56,7 +56,7 @@ note_time(struct perf *perf, uint64_t time_ns)
     }
 }
 
-/* A hit that its event has counted, and that is not to be taken. */
+/* Count a hit that its event has counted but that is not taken. */
 static void
 note_untimely(struct perf_event *event)
 {
@@ -67,9 +67,9 @@ note_untimely(struct perf_event *event)
 }
 
 /*
- * A hit in user code of a followed process that is in no mapping that records reported,
- * as after mremap: ask /proc. Reading takes at most a REREAD_SHARE of the time, so a
- * program that executes where /proc shows nothing either costs no more than that.
+ * Read the mappings of a watched process again if the hit's address is in none of those
+ * in the table, as after mremap. For a program that executes where /proc has no mapping
+ * either, REREAD_SHARE bounds the cost.
  */
 static void
 read_unreported(struct perf *perf, const struct perf_sample *sample)
@@ -130,22 +130,22 @@ deliver_sample(struct perf *perf, struct perf_ring *ring,
     KeProfileInterruptWithSource(perf->ke, &hit);
 }
 
-/* Tell what was lost and not told yet, and have /proc asked what is so. */
+/* Report losses that have not been reported, and have the next delivery read /proc. */
 static void
-tell_lost(struct perf *perf, struct perf_ring *ring, uint64_t lost, uint64_t time_ns)
+report_lost(struct perf *perf, struct perf_ring *ring, uint64_t lost, uint64_t time_ns)
 {
     const ntprof_notification notification = {
         .size = sizeof(notification),
         .kind = NTPROF_RECORDS_LOST,
         .time_ns = time_ns,
         .name = "",
-        .count = lost - ring->lost_told,
+        .count = lost - ring->lost_reported,
     };
 
-    if (lost <= ring->lost_told) {
+    if (lost <= ring->lost_reported) {
         return;
     }
-    ring->lost_told = lost;
+    ring->lost_reported = lost;
     perf->resync = true;
     if (perf->processes.notify != NULL) {
         perf->processes.notify(perf->processes.context, &notification);
@@ -156,13 +156,13 @@ static void
 deliver_lost(struct perf *perf, struct perf_ring *ring, const struct perf_event *event,
              const struct perf_record *record)
 {
-    /* The record names the event that came through at last, which is the best guess
-     * where events do not tell themselves. */
+    /* The record has the id of the event that was written next, which is the best guess
+     * where the kernel does not count losses for each event. */
     if (!perf->features.read_lost && event != NULL && event->source != NULL) {
         event->source->tally.lost += record->count;
     }
     ring->lost_records += record->count;
-    tell_lost(perf, ring, ring->lost_records, record->time_ns);
+    report_lost(perf, ring, ring->lost_records, record->time_ns);
 }
 
 static bool
@@ -172,9 +172,10 @@ is_exec(const struct perf_record *record)
            (record->misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
 }
 
-/* What a process that is not known, and runs a program, is watched by. */
+/* Return the watcher to add a process with that execs and is not in the table; NULL for
+ * none. */
 static struct perf_watcher *
-cover_of(const struct perf_event *event, const struct perf_record *record)
+watcher_of(const struct perf_event *event, const struct perf_record *record)
 {
     struct perf_target *target = event != NULL ? event->target : NULL;
 
@@ -187,7 +188,7 @@ cover_of(const struct perf_event *event, const struct perf_record *record)
     return target->watcher.descendants ? &target->watcher : NULL;
 }
 
-/* Commands that were waited for have begun. */
+/* Note the exec that a watch waits for. */
 static void
 note_exec(struct perf *perf, const struct perf_record *record)
 {
@@ -202,7 +203,8 @@ note_exec(struct perf *perf, const struct perf_record *record)
     }
 }
 
-/* A new thread inherits one event for each that the first thread of its target has. */
+/* Count the events that a new thread inherits: one for each of the target's first
+ * thread. */
 static void
 target_inherits(const struct perf_target *target)
 {
@@ -216,8 +218,9 @@ target_inherits(const struct perf_target *target)
     }
 }
 
-/* Whose events a FORK record says to have been inherited. A watch of all processes has
- * none to inherit, but tells of those that other watches have. */
+/* Count the events that the thread of a FORK record inherits. A watch of all processes
+ * has no inherited events, but its records report the threads that inherit those of
+ * other watches. */
 static void
 note_inheritance(const struct perf *perf, const struct perf_event *event,
                  const struct perf_record *record)
@@ -244,10 +247,10 @@ note_inheritance(const struct perf *perf, const struct perf_event *event,
     }
 }
 
-/* A process that only started profiles know runs another program: their addresses mean
- * nothing there. */
+/* Report the exec of an unwatched process: the addresses of profiles started for it
+ * mean nothing in the new program. */
 static void
-tell_unwatched_exec(struct perf *perf, const struct perf_record *record)
+notify_unwatched_exec(struct perf *perf, const struct perf_record *record)
 {
     const ntprof_notification notification = {
         .size = sizeof(notification),
@@ -263,7 +266,8 @@ tell_unwatched_exec(struct perf *perf, const struct perf_record *record)
     }
 }
 
-/* What all processes do is told once, by the watch of all, if there is one. */
+/* Apply a record to the process table. If all processes are watched, only records of
+ * that watch are applied, so that each change is reported once. */
 static void
 deliver_side_band(struct perf *perf, const struct perf_event *event,
                   const struct perf_record *record)
@@ -276,9 +280,9 @@ deliver_side_band(struct perf *perf, const struct perf_event *event,
         !perf_is_machine_event(event)) {
         return;
     }
-    process_table_apply(&perf->processes, record, cover_of(event, record));
+    process_table_apply(&perf->processes, record, watcher_of(event, record));
     note_exec(perf, record);
-    tell_unwatched_exec(perf, record);
+    notify_unwatched_exec(perf, record);
 }
 
 static void
@@ -298,7 +302,7 @@ deliver_record(struct perf *perf, struct perf_ring *ring,
         deliver_lost(perf, ring, event, &record);
         break;
     case PERF_RECORD_THROTTLE:
-        if (event != NULL && event->source != NULL && !event->tells_silence) {
+        if (event != NULL && event->source != NULL && !event->reports_silence) {
             perf_throttles_begin(&perf->throttles, record.stream_id, record.time_ns,
                                  &event->source->tally);
         }
@@ -309,12 +313,13 @@ deliver_record(struct perf *perf, struct perf_ring *ring,
     default:
         if (event == NULL || record.time_ns >= event->from_ns) {
             deliver_side_band(perf, event, &record);
-        } /* else said by /proc, which was read later */
+        } /* else /proc was read later */
         break;
     }
 }
 
-/* Take records off a ring up to and with until_ns. Returns the time of the next one. */
+/* Deliver the records of a ring up to and including until_ns. Returns the time of the
+ * next one. */
 static uint64_t
 deliver_run(struct perf *perf, struct perf_ring *ring, uint64_t until_ns)
 {
@@ -354,7 +359,7 @@ list_processes(const struct process_table *table, struct perf_tids *pids)
     return 0;
 }
 
-/* Children whose birth may have been lost. */
+/* Add children whose FORK records may have been lost. */
 static void
 adopt_children(struct perf *perf, const struct perf_process *parent,
                struct perf_tids *pids)
@@ -398,8 +403,8 @@ resync_process(struct perf *perf, uint32_t pid, struct perf_tids *pids)
     perf_reading_finish(&reading);
 }
 
-/* Records were lost: ask /proc what is so now. Records still in the rings say things
- * again that were found out here, which changes nothing. */
+/* After lost records, read the state of all processes in /proc. Records that are still
+ * in the rings may repeat changes found here, which does no harm. */
 static void
 resync_all(struct perf *perf)
 {
@@ -418,7 +423,7 @@ resync_all(struct perf *perf)
     }
 }
 
-/* Records were lost: is it time to ask /proc? */
+/* After lost records: is it time to read /proc? */
 static bool
 is_resync_due(struct perf *perf)
 {
@@ -438,9 +443,9 @@ is_resync_due(struct perf *perf)
 
 /* ---- delivery ---- */
 
-/* Records that made no sense were given up: tell it as a loss. */
+/* Report corrupt records, which were skipped, as lost. */
 static void
-tell_corrupt(struct perf *perf, struct perf_ring *ring)
+report_corrupt(struct perf *perf, struct perf_ring *ring)
 {
     const struct perf_record record = {.time_ns = perf->last_ns,
                                        .count = ring->corrupt};
@@ -452,8 +457,8 @@ tell_corrupt(struct perf *perf, struct perf_ring *ring)
 }
 
 /*
- * The kernel writes a LOST record with the next record that finds room, which may never
- * come. So the events of a ring that was nearly full are asked what they lost.
+ * The kernel writes a LOST record before the next record that fits, which may never
+ * come. So the losses of a ring that was nearly full are read from its events.
  */
 static void
 check_tight(struct perf *perf, struct perf_ring *ring)
@@ -481,13 +486,13 @@ check_tight(struct perf *perf, struct perf_ring *ring)
             }
         }
     }
-    if (lost > ring->lost_told) {
+    if (lost > ring->lost_reported) {
         perf->lost_by_ns = perf_now_ns();
-        tell_lost(perf, ring, lost, perf->last_ns);
+        report_lost(perf, ring, lost, perf->last_ns);
     }
 }
 
-/* See what is in the rings now. */
+/* Read the heads of all rings. */
 static void
 gather(struct perf *perf)
 {
@@ -524,7 +529,7 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
     }
     for (uint32_t i = 0; i < perf->processor_limit; i++) {
         if (perf->rings[i] != NULL) {
-            tell_corrupt(perf, perf->rings[i]);
+            report_corrupt(perf, perf->rings[i]);
             perf_ring_publish(perf->rings[i]);
             check_tight(perf, perf->rings[i]);
         }
@@ -533,7 +538,7 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
     perf_reap_closed(perf, bound_ns);
     if (is_resync_due(perf)) {
         resync_all(perf);
-        /* What is still to come of before then may tell of a beginning whose end was
+        /* An undelivered record from before the loss may report a start whose exit was
          * lost. */
         perf->resync = perf->resync || perf->lost_by_ns > bound_ns;
     }
@@ -555,7 +560,8 @@ is_pressing(const struct perf *perf)
     return false;
 }
 
-/* A ring whose owner ended would poll readable for ever, and wake nobody. */
+/* Stop polling rings whose thread has exited: they are always readable, and cause no
+ * wake-ups. */
 static void
 check_owners(struct perf *perf)
 {
@@ -575,8 +581,8 @@ check_owners(struct perf *perf)
 int
 perf_deliver(struct perf *perf)
 {
-    /* Before the heads are read: what is written later may be older than what is
-     * seen. */
+    /* Taken before the heads are read: a record written later may have an older
+     * time. */
     const uint64_t now_ns = perf_now_ns();
 
     if (perf->delivering || perf->ring_pages == 0) {

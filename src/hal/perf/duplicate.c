@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/perf/duplicate.c - closes events that count what others count already. */
+/* hal/perf/duplicate.c - closes events whose hits another event counts too. */
 #include "hal/perf/duplicate.h"
 #include "hal/perf/target.h"
 
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* A thread, as far as events of this source and processor see it. */
+/* The key of a thread for events of this source and processor. */
 static uint64_t
 thread_key(const struct perf_event *event, uint32_t tid)
 {
@@ -21,7 +21,7 @@ subtract(uint64_t *from, uint64_t what)
     *from -= what < *from ? what : *from;
 }
 
-/* Take an open event out of its target. */
+/* Remove an open event from its target's list. */
 static void
 unlist(struct perf_event *event)
 {
@@ -37,14 +37,14 @@ unlist(struct perf_event *event)
             (events->count - i) * sizeof(struct perf_event *));
 }
 
-/* An event counts what another counts: from now on it is as if it had never been. */
+/* Close a duplicate, and remove what it counted from the statistics. */
 static void
 end_duplicate(struct perf *perf, struct perf_event *event, uint64_t time_ns)
 {
     struct perf_tally *const tally = &event->source->tally;
 
     subtract(&tally->untimely, event->untimely);
-    event->untimely = 0; /* a second thread may show it at the same instant */
+    event->untimely = 0; /* another thread's hit may get here for the same event */
     if (event->target != NULL) {
         unlist(event);
         perf_event_close(perf, event, time_ns, false);
@@ -71,13 +71,14 @@ perf_duplicate_hit(struct perf *perf, struct perf_event *event, uint32_t tid,
     if (other == NULL || other->until_ns < time_ns) {
         return perf_idmap_put(&perf->counted_by, key, event) < 0 ? -ENOMEM : 1;
     }
-    /* The kernel numbers events in the order of their opening. Whichever goes, the
-     * other one's hit, which came first, stands for this one. */
+    /* The kernel numbers events in the order of opening. The thread's hit was counted
+     * with the other event, whichever of the two is closed. */
     if (event->id > other->id) {
         end_duplicate(perf, event, time_ns);
     } else {
         end_duplicate(perf, other, time_ns);
-        /* Without memory for it, the other is still there, and over. */
+        /* Without memory the map keeps the closed event, which the next hit
+         * replaces. */
         (void)perf_idmap_put(&perf->counted_by, key, event);
     }
     return 0;
@@ -106,7 +107,7 @@ perf_duplicate_forget_event(struct perf *perf, const struct perf_event *event)
 
     while (counted_by->count > 0 && i < counted_by->capacity) {
         if (counted_by->entries[i].value == event) {
-            /* Which may bring another one to its place. */
+            /* Removing may move another entry to index i. */
             perf_idmap_remove(counted_by, counted_by->entries[i].id);
         } else {
             i++;

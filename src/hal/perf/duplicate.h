@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/perf/duplicate.h - duplicate detection: closes events that count what others
- * count already.
+ * hal/perf/duplicate.h - duplicate detection: closes events whose hits another event
+ * counts too.
  *
- * A thread that appears during opening is opened, and may have inherited from one that
- * was opened before; so may all its descendants. If it has, each of their hits is made
- * twice, in the ring of one processor. Where one thread makes hits with two events of
- * one source and processor, the younger event was opened on a thread that had inherited
- * the older one, since both came to it from one line of ancestors. So whoever has the
- * younger has the older too, and the younger is closed, with all that inherited it and
- * all that it has counted.
+ * Events are opened on a thread that appears during a scan although it may have
+ * inherited events already. If it has, it and its descendants make each hit twice, in
+ * the ring of one processor. When a thread makes hits with two events of one source and
+ * processor, both came from one line of its ancestors: the newer event was opened on a
+ * thread that had inherited the older one. So every thread with the newer event has the
+ * older one too, and the newer is closed, with everything that it has counted.
  */
 #ifndef HAL_PERF_DUPLICATE_H
 #define HAL_PERF_DUPLICATE_H
@@ -17,22 +16,21 @@
 #include "hal/perf/perf.h"
 
 /*
- * perf_duplicate_hit - of an event that may be a duplicate: is this hit of a thread to
- * be counted?
+ * perf_duplicate_hit - is a hit of an event with may_duplicate to be counted?
  *
- *   event    in: if it is shown to be a duplicate it is closed, and freed later
- *   tid      in: who made the hit
- *   time_ns  in: when, within the event's time
+ *   event    in: closed, and freed later, if the hit shows that it is a duplicate
+ *   tid      in: the thread that made the hit
+ *   time_ns  in: when it was made
  *
- * Returns 1; 0 if another event has counted it; -ENOMEM if that cannot be told.
+ * Returns 1 if so; 0 if another event has counted it; -ENOMEM if memory ran out.
  */
 int perf_duplicate_hit(struct perf *perf, struct perf_event *event, uint32_t tid,
                        uint64_t time_ns);
 
-/* perf_duplicate_forget_thread - it has ended, or its number is another's now. */
+/* perf_duplicate_forget_thread - a thread exited, or a new one has its tid. */
 void perf_duplicate_forget_thread(struct perf *perf, uint32_t tid);
 
-/* perf_duplicate_forget_event - it is about to be freed. */
+/* perf_duplicate_forget_event - an event is about to be freed. */
 void perf_duplicate_forget_event(struct perf *perf, const struct perf_event *event);
 
 #endif

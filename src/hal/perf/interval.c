@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/perf/interval.c - changes the interval of events that run.
+ * hal/perf/interval.c - changes the interval of events that are counting.
  *
- * The kernel can change the period of a running event, but not of those that threads
- * and children inherited from it; and where events are counted one by one, the next one
- * is a hit at once. So everything is opened again with the new period, and the old
- * events are closed.
+ * The kernel can change the period of an event, but not that of the events inherited
+ * from it, and after the change the next occurrence may be a hit at once. So all events
+ * of the source are opened again with the new period, and the old ones are closed.
  */
 #include "hal/perf/opening.h"
 
@@ -14,7 +13,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
-/* All processes that a target may count in now. */
+/* Add all processes that a target may count. */
 static int
 scan_add_covered(struct perf *perf, struct perf_target *target,
                  struct perf_thread_scan *scan)
@@ -46,8 +45,8 @@ target_counts(const struct perf_target *target, const struct perf_source *source
     return false;
 }
 
-/* Processors on which the target counts the source, and whether that carries the side
- * band. */
+/* Find the processors on which the target counts the source, and whether those events
+ * have the side band. */
 static int
 present_selection(const struct perf *perf, const struct perf_target *target,
                   const struct perf_source *source, uint64_t **processors,
@@ -70,7 +69,7 @@ present_selection(const struct perf *perf, const struct perf_target *target,
     return 0;
 }
 
-/* Close what the target had for the source before the first of the new events. */
+/* Close the target's events of the source that are older than index first_new. */
 static void
 close_before(struct perf *perf, struct perf_target *target,
              const struct perf_source *source, bool side_band, size_t first_new,
@@ -91,8 +90,8 @@ close_before(struct perf *perf, struct perf_target *target,
     target->events.count = kept;
 }
 
-/* Open the source again for all that the target counts in, and close what it had.
- * Returns 0 or negative errno: then nothing changed. */
+/* Open the source again for all processes that the target counts, and close its old
+ * events. Returns 0 or negative errno: then nothing changed. */
 static int
 reopen(struct perf *perf, struct perf_target *target,
        const struct perf_selection *selection, struct perf_thread_scan *scan)
@@ -122,7 +121,7 @@ reopen(struct perf *perf, struct perf_target *target,
     return result;
 }
 
-/* The second best: nothing is opened, so it cannot be refused. */
+/* Change the period of open events, though not of inherited ones. It cannot fail. */
 static void
 change_period(struct perf_target *target, const struct perf_source *source)
 {
@@ -152,7 +151,7 @@ reopen_target(struct perf *perf, struct perf_target *target, struct perf_source 
     if (!target_counts(target, source)) {
         return;
     }
-    /* Before its exec an event has not begun, and nobody inherited it. */
+    /* Before the exec no event is enabled, and none was inherited. */
     if (!target->on_exec) {
         result = present_selection(perf, target, source, &processors, &side_band);
     }
@@ -163,14 +162,14 @@ reopen_target(struct perf *perf, struct perf_target *target, struct perf_source 
         result = reopen(perf, target, &selection, &scan);
     }
     if (result < 0) {
-        /* No descriptors, or no right any more: the best that is left. */
+        /* Descriptors ran out, or the right to open events is lost. */
         change_period(target, source);
     }
     free(processors);
     perf_thread_scan_finish(&scan);
 }
 
-/* Begin another period: reckon what was counted, and count from here. */
+/* Close the period: add its counts to the statistics, and start from zero. */
 static void
 close_period(struct perf *perf, struct perf_source *source)
 {

@@ -3,24 +3,24 @@
  * hal/perf/opening.c - opens the events of running threads, so that no hit is counted
  * twice.
  *
- * Running threads are opened by tid, later ones inherit. Whether a thread that appears
- * meanwhile has inherited cannot be told: its creator may have been opened before it
- * was made, or not, or on some processors only. So it gets events of its own, and all
- * of the opening may count twice: duplicate.h closes what does, by its first hit.
- * Breakpoint registers are too few for duplicates: a thread that has more breakpoints
- * than registers can make no other thread, and no hit may come to close one. Where they
- * are opened, a thread that appears ends the attempt.
+ * Events are opened on each running thread; threads made later inherit them. A thread
+ * that appears during the scan may have inherited or not: its creator may have been
+ * opened before it was made, or after, or on some processors only. So events are opened
+ * on it too, and all events of this opening may be duplicates: duplicate.h closes a
+ * duplicate at its first hit. Breakpoints cannot be duplicated: a thread with more
+ * breakpoints than registers can create no thread, and a hit that would close one may
+ * never come. So with breakpoints a thread that appears ends the attempt.
  *
- * The scan ends with a quiet round (thread_scan.h). Where threads are made all the time
- * there is none: the attempt ends after ROUNDS_MAX rounds or ATTACH_MAX_NS, and the
- * process is counted in unread, which the session reports.
+ * The scan ends with a round that finds no new thread (thread_scan.h). If threads are
+ * created all the time there is none: the scan ends after ROUNDS_MAX rounds or
+ * ATTACH_MAX_NS, and the process is counted in perf->unread, which the session reports.
  *
- * Events begin together, when all of them are there: a call that fails has counted
- * nothing. They run from their opening nevertheless, and what is older than their
- * beginning is left out when it is delivered. For a thread that is being created while
- * the kernel enables its creator's event may inherit it disabled, for ever; and with it
- * its creator, since the kernel exchanges the events of such threads when it switches
- * from one to the other.
+ * All events start to count together, when all are open: a call that fails has counted
+ * nothing. The kernel enables them when they are opened nevertheless, and delivery
+ * drops hits from before the start. An event must not be opened disabled and enabled
+ * later: a thread that is created at that moment may inherit it disabled for ever, and
+ * with it its creator, because the kernel swaps the event contexts of such threads when
+ * it switches between them.
  */
 #include "hal/perf/opening.h"
 #include "hal/linux/descriptor.h"
@@ -40,7 +40,7 @@ static const uint64_t ATTACH_MAX_NS = 1000000000;
 
 /* ---- events ---- */
 
-/* Take an event out before anybody could see a record of it. */
+/* Free an event; no record of it will be delivered. */
 void
 perf_event_forget(struct perf *perf, struct perf_event *event)
 {
@@ -52,8 +52,8 @@ perf_event_forget(struct perf *perf, struct perf_event *event)
     free(event);
 }
 
-/* Give an open descriptor its ring and its place in the statistics. Takes fd over on
- * success. */
+/* Have an open descriptor write into its ring, and find the event by its id. Takes fd
+ * over on success. */
 static int
 event_adopt(struct perf *perf, const struct perf_ring *ring, int fd,
             struct perf_event *event)
@@ -71,8 +71,8 @@ event_adopt(struct perf *perf, const struct perf_ring *ring, int fd,
     return result;
 }
 
-/* A watch of all processes has one hit for both lists of profiles: none else counts
- * there. */
+/* A hit of a watch of all processes is for the process's profiles and the global ones,
+ * because no other event counts there. */
 static uint32_t
 scope_of(const struct perf_target *target)
 {
@@ -82,9 +82,8 @@ scope_of(const struct perf_target *target)
     return target->watch ? KE_SCOPE_BOTH : KE_SCOPE_GLOBAL;
 }
 
-/* The thread that an event of a target is opened on. Of all processes those of the
- * cgroup alone have hits, if there is one; what happened is told of all: they may come
- * into the cgroup later. */
+/* Open one event of a target. With a cgroup, an event of all processes has only hits in
+ * the cgroup; the side band is of all processes, which may enter the cgroup later. */
 static int
 open_request(const struct perf *perf, const struct perf_target *target,
              struct perf_event_request *request, uint32_t tid, uint32_t processor)
@@ -131,8 +130,8 @@ event_open(struct perf *perf, struct perf_target *target, struct perf_source *so
     event->scope = scope_of(target);
     event->side_band = side_band;
     event->source = source;
-    event->tells_silence = source != NULL && source->unit == NTPROF_UNIT_100NS &&
-                           target->pid == 0 && perf->cgroup_fd < 0;
+    event->reports_silence = source != NULL && source->unit == NTPROF_UNIT_100NS &&
+                             target->pid == 0 && perf->cgroup_fd < 0;
     event->target = target;
     event->until_ns = UINT64_MAX;
     result = perf_events_add(opened, event);
@@ -157,7 +156,7 @@ close_fd:
     return result;
 }
 
-/* As if it had never been opened. */
+/* Undo event_open. */
 static void
 event_undo(struct perf *perf, struct perf_event *event)
 {
@@ -198,7 +197,7 @@ perf_events_begin(struct perf_target *target, struct perf_events *opened,
 
 /* ---- threads ---- */
 
-/* Does another target count it already? */
+/* Does another target count this source on this processor already? */
 static bool
 is_counted(const struct perf *perf, const struct perf_target *target,
            const struct perf_source *source, uint32_t processor)
@@ -207,7 +206,7 @@ is_counted(const struct perf *perf, const struct perf_target *target,
                             : perf_is_machine_watched(perf, source, processor);
 }
 
-/* As perf_open_on, but what was opened before a failure is in opened. */
+/* As perf_open_on, but events opened before a failure stay in opened. */
 static int
 open_selected(struct perf *perf, struct perf_target *target,
               const struct perf_selection *selection, const struct perf_ring *ring,
@@ -253,7 +252,6 @@ perf_open_on(struct perf *perf, struct perf_target *target,
     return result;
 }
 
-/* All that is selected for one thread, or nothing. */
 int
 perf_open_thread(struct perf *perf, struct perf_target *target,
                  const struct perf_selection *selection, uint32_t tid,
@@ -278,7 +276,7 @@ perf_open_thread(struct perf *perf, struct perf_target *target,
 
 /* ---- all threads ---- */
 
-/* What open_found needs. */
+/* The context of open_found. */
 struct opening {
     struct perf *perf;
     struct perf_target *target;
@@ -289,7 +287,7 @@ struct opening {
     bool may_duplicate; /* one of them may have inherited */
 };
 
-/* A perf_thread_found: open its events. */
+/* Open the events of a thread (a perf_thread_found). */
 static int
 open_found(void *context, uint32_t tid, bool late)
 {
@@ -379,7 +377,6 @@ perf_open_all(struct perf *perf, struct perf_target *target,
     return opening.threads > 0 ? -ENOENT : -ESRCH;
 }
 
-/* Open what is selected for a process and its threads, and give it to the target. */
 int
 perf_open_process(struct perf *perf, struct perf_target *target,
                   const struct perf_selection *selection, uint64_t *from_ns)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/perf/opening.h - opens what is selected, for threads that run and those to come.
+ * hal/perf/opening.h - opens events for running threads; threads made later inherit
+ * them.
  */
 #ifndef HAL_PERF_OPENING_H
 #define HAL_PERF_OPENING_H
@@ -15,16 +16,17 @@ struct perf_selection {
     const uint64_t *processors; /* set */
     size_t processor_words;
     bool side_band;       /* on all processors */
-    bool side_band_there; /* on the selected ones only */
-    bool side_band_apart; /* by events of its own, not with the first source's */
-    bool skip_covered;    /* leave out what watches of the process count already */
+    bool side_band_there; /* only on the selected ones */
+    bool side_band_apart; /* by separate events, not by the first source's */
+    bool skip_covered;    /* omit sources that watches of the process count already */
 };
 
 /*
- * perf_open_on - all that is selected for one thread on one processor, or nothing.
+ * perf_open_on - open the selection for one thread on one processor, all of it or
+ * nothing.
  *
  *   tid     in: 0 for a target of all processes
- *   opened  in, out: gets the events, which have not begun to count
+ *   opened  in, out: the events are added, and do not count yet
  *
  * Returns 0 or negative errno.
  */
@@ -33,10 +35,11 @@ int perf_open_on(struct perf *perf, struct perf_target *target,
                  uint32_t tid, struct perf_events *opened);
 
 /*
- * perf_open_thread - all that is selected for one thread, or nothing.
+ * perf_open_thread - open the selection for one thread on all processors, all of it or
+ * nothing.
  *
  *   tid     in: 0 for a target of all processes
- *   opened  in, out: gets the events, which have not begun to count
+ *   opened  in, out: the events are added, and do not count yet
  *
  * Returns 0 or negative errno.
  */
@@ -45,38 +48,38 @@ int perf_open_thread(struct perf *perf, struct perf_target *target,
                      struct perf_events *opened);
 
 /*
- * perf_open_all - the same for all threads of the scan's processes, within a second.
+ * perf_open_all - open it for all threads of the scan's processes, within a second.
  *
  *   scan  in, out: the processes
  *
- * Returns 0, with perf->unread counted up where threads may be missing; -ESRCH if none
- * of them lives; -ENOENT if all was covered already; -EAGAIN with breakpoints if
- * threads were made meanwhile; negative errno. What was opened before a failure is in
- * opened.
+ * Returns 0, having incremented perf->unread if threads may be missing; -ESRCH if no
+ * thread is alive; -ENOENT if watches count all of it; -EAGAIN with breakpoints if
+ * threads were created during the scan; negative errno. Events opened before a failure
+ * are in opened.
  */
 int perf_open_all(struct perf *perf, struct perf_target *target,
                   const struct perf_selection *selection, struct perf_thread_scan *scan,
                   struct perf_events *opened);
 
-/* perf_open_process - the same for the target's process, and let it begin. */
+/* perf_open_process - open the selection for the target's process, and start to
+ * count. */
 int perf_open_process(struct perf *perf, struct perf_target *target,
                       const struct perf_selection *selection, uint64_t *from_ns);
 
 /*
- * perf_events_begin - move all of opened to the target and count from now on, or none
- * (-ENOMEM).
+ * perf_events_begin - move all opened events to the target and count from now on, or
+ * none (-ENOMEM).
  *
- *   from_ns  out: the moment of it
+ *   from_ns  out: the time from which hits count
  */
 int perf_events_begin(struct perf_target *target, struct perf_events *opened,
                       uint64_t *from_ns);
 
-/* perf_events_forget_from - undo opening: those from the first-th on, before they
- * began. */
+/* perf_events_forget_from - undo the opening of the events from index first on. */
 void perf_events_forget_from(struct perf *perf, struct perf_events *events,
                              size_t first);
 
-/* perf_event_forget - free an event of which no record is left. */
+/* perf_event_forget - free an event of which no record is left in the rings. */
 void perf_event_forget(struct perf *perf, struct perf_event *event);
 
 #endif

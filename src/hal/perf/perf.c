@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/perf/perf.c - the session's state: rings, sources, intervals. */
+/* hal/perf/perf.c - the session's state: its rings and sources. */
 #include "hal/linux/descriptor.h"
 
 #include "hal/linux/procfs.h"
@@ -16,16 +16,16 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One page for the head, this many for data: with 4 kB pages exactly what the default
- * kernel.perf_event_mlock_kb of 516 allows each processor. */
+/* Data pages of a ring; it has one more for the head. With pages of 4 kB the maximum is
+ * what the default of kernel.perf_event_mlock_kb, 516, allows for each processor. */
 enum { RING_PAGES_MAX = 128, RING_PAGES_MIN = 2, PROCESSORS_MAX = 65536 };
 
-/* The kernel's ENOTSUPP, which is no errno of C: an instruction that cannot be stepped
- * over. */
+/* The kernel's ENOTSUPP, which errno.h lacks: the instruction cannot be
+ * single-stepped. */
 enum { UPROBE_UNSUPPORTED = 524 };
 
-/* For whoever may lock memory without a limit, and for watches of all processes: of one
- * processor at most, and of all together unless that were less than the above. */
+/* With the right to lock memory, and for watches of all processes: data pages of one
+ * ring, and of all rings unless that is less than RING_PAGES_MAX each. */
 enum { WIDE_RING_PAGES_MAX = 512, WIDE_PAGES_TOTAL = 8192 };
 
 uint64_t
@@ -64,7 +64,7 @@ perf_refuse_source(struct perf *perf, const struct perf_source *source)
 
 /* ---- sources ---- */
 
-/* Does the kernel let the caller count this for itself? Returns 0 or negative errno. */
+/* Open the source for the calling thread and close it. Returns 0 or negative errno. */
 static int
 try_source(const struct perf *perf, const struct perf_source *source, bool kernel)
 {
@@ -78,7 +78,7 @@ try_source(const struct perf *perf, const struct perf_source *source, bool kerne
     return 0;
 }
 
-/* One that cannot be made, or be put on that instruction, has its reason. */
+/* Try a uprobe, and set the reason if it cannot be made or placed. */
 static void
 probe_uprobe(const struct perf *perf, struct perf_source *source)
 {
@@ -139,7 +139,7 @@ perf_probe_source(struct perf *perf, struct perf_source *source)
     }
 }
 
-/* What is counted until all are disabled is untimely. */
+/* Hits that are counted before the last event is disabled are untimely. */
 void
 perf_freeze(struct perf *perf)
 {
@@ -180,13 +180,13 @@ perf_source_counts(const struct perf *perf, const struct perf_source *source,
 
 /* ---- rings ---- */
 
-/* Nobody polls it yet. Returns 0 or negative errno: -ENOBUFS if its size is not
- * allowed. */
+/* Make a ring that is not polled yet. Returns 0 or negative errno: -ENOBUFS if its size
+ * is not allowed. */
 static int
 create_ring(const struct perf *perf, uint32_t processor, size_t pages,
             struct perf_ring **created)
 {
-    /* A large ring is for storms, and no reason to sleep longer. */
+    /* A large ring wakes the reader as early as one of RING_PAGES_MAX. */
     const struct perf_event_request request = {
         .wakeup_bytes = pages > RING_PAGES_MAX
                             ? RING_PAGES_MAX / 2 * (uint32_t)sysconf(_SC_PAGESIZE)
@@ -199,7 +199,7 @@ create_ring(const struct perf *perf, uint32_t processor, size_t pages,
     if (ring == NULL) {
         return -ENOMEM;
     }
-    /* The main thread: it outlives the one that opens the session. */
+    /* On the main thread: the thread that opens the session may exit earlier. */
     fd = perf_event_open_fd(&request, &perf->features, getpid(), (int)processor);
     if (fd < 0) {
         result = fd;
@@ -293,8 +293,8 @@ make_rings_of(struct perf *perf, size_t pages)
     return result;
 }
 
-/* A storm of hits must find room until it is delivered. Of others the kernel takes what
- * goes beyond perf_event_mlock_kb from RLIMIT_MEMLOCK, which counters need. */
+/* May the rings be larger than perf_event_mlock_kb? Without this right the kernel
+ * charges the excess to RLIMIT_MEMLOCK, which counters need. */
 static bool
 may_lock_memory(void)
 {
@@ -332,7 +332,7 @@ perf_widen_rings(struct perf *perf)
 {
     const size_t processors = perf->processor_limit;
 
-    /* Nor if somebody wants small ones. */
+    /* Tests set smaller sizes, which stay. */
     if (perf->ring_pages != 0 || perf->ring_pages_wanted != RING_PAGES_MAX) {
         return;
     }
@@ -361,14 +361,15 @@ perf_processor_ring(struct perf *perf, uint32_t processor, int *result)
 
 /* ---- open and close ---- */
 
-/* Is it for want of descriptors or memory? Then it says nothing of rights. */
+/* Did descriptors or memory run out? Then the result says nothing about rights. */
 static bool
 is_shortage(int result)
 {
     return result == -EMFILE || result == -ENFILE || result == -ENOMEM;
 }
 
-/* Returns 0, or negative errno if it cannot be found out now. */
+/* Find out whether hits in kernel mode may be counted. Returns 0, or negative errno if
+ * descriptors or memory ran out. */
 static int
 find_kernel_right(struct perf *perf, bool user_only)
 {
@@ -426,8 +427,7 @@ perf_create(const HAL_OPEN *open, struct perf **created)
         result = -errno;
         goto finish_sources;
     }
-    /* What the kernel can do, and the caller may, is asked once: so a shortage fails
-     * the session. */
+    /* Features and rights are probed once, so a shortage fails the session. */
     perf_features_probe(&perf->features, open->Selectors);
     result = find_kernel_right(perf, open->UserOnly);
     if (result < 0) {

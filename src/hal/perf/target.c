@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/perf/target.c - sets of events: who watches what, and what started profiles
- * need. */
+/* hal/perf/target.c - targets, and the events of started profiles. */
 #include "hal/linux/descriptor.h"
 #include "hal/perf/opening.h"
 
@@ -14,9 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- events that go ---- */
+/* ---- closing events ---- */
 
-/* Close an event and keep it until its records are gone from the rings. */
 void
 perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
                  bool count)
@@ -25,8 +23,7 @@ perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
 
     assert(event->fd >= 0 && perf->rings[event->processor] != NULL);
     assert(perf_idmap_find(&perf->events, event->id) == event);
-    /* What it has counted stays so: each hit that is read here is taken, or is
-     * untimely. */
+    /* Disabled first: then each hit counted here is taken later, or is untimely. */
     (void)ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
     perf_event_read_counts(event, &perf->features, &counts);
     perf->rings[event->processor]->lost_closed += counts.lost;
@@ -121,7 +118,7 @@ perf_is_covered(const struct perf *perf, const struct perf_source *source,
     }
     for (const struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {
-        /* A command that has not begun yet, or a watch of all. */
+        /* A watch of all processes, or of a command before its exec. */
         if ((target->pid == 0 ? is_watched(perf, processor)
                               : target->on_exec && target->pid == pid) &&
             perf_watch_covers(target, source, processor)) {
@@ -162,7 +159,6 @@ perf_target_delete(struct perf *perf, struct perf_target *target)
     free(target);
 }
 
-/* Close the events of a target that fit; NULL and 0 fit all. */
 void
 perf_target_close(struct perf *perf, struct perf_target *target,
                   const struct perf_source *source, uint32_t processor,
@@ -194,7 +190,6 @@ perf_target_unlink(struct perf *perf, const struct perf_target *target)
     *link = target->next;
 }
 
-/* Forget a private target without events. */
 void
 perf_target_drop_if_empty(struct perf *perf, struct perf_target *target)
 {
@@ -226,8 +221,8 @@ has_exited(int pidfd)
     return pidfd >= 0 && poll(&descriptor, 1, 0) > 0;
 }
 
-/* The private target of a process, made if need be; one whose process ended gives
- * way. */
+/* Return the private target of a process. It is made if there is none, or if the
+ * process that it was made for has exited. NULL without memory. */
 static struct perf_target *
 private_target(struct perf *perf, uint32_t pid)
 {
@@ -281,7 +276,7 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
         return result;
     }
     if (perf_processor_ring(perf, processor, &result) == NULL) {
-        /* One that went offline after the profile was made interrupts nobody. */
+        /* A processor that went offline after NtCreateProfileEx makes no interrupts. */
         return result == -ENODEV ? 0 : result;
     }
     if (perf_is_covered(perf, source, processor, pid)) {
@@ -300,7 +295,7 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
     return 0;
 }
 
-/* Keep why a start failed. Returns error. */
+/* Set the error text of a failed start. Returns error. */
 static int
 fail_begin(struct perf *perf, const struct perf_source *source, uint32_t pid, int error)
 {
@@ -357,7 +352,7 @@ perf_stop(struct perf *perf, struct perf_source *source, uint32_t processor,
     if (processor < perf->processor_limit) {
         perf->starting[processor / 64] &= ~((uint64_t)1 << processor % 64);
     }
-    /* Without one a watch counts it, and continues. */
+    /* Without a private target a watch counts the source, and continues. */
     if (target != NULL) {
         perf_target_close(perf, target, source, processor, perf_now_ns());
         perf_target_drop_if_empty(perf, target);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/perf/target.h - who is measured: sets of events.
+ * hal/perf/target.h - targets: sets of events that measure one process, or all.
  *
  * A watch counts a process, and perhaps its descendants, with some sources on some
- * processors, until the session ends; its events carry the side band. A private target
- * is what a started profile needs beyond that: one process, or all of them, without
- * notifications. A watch of all processes is in whole_machine.h.
+ * processors, until the session ends; its events have the side band. A private target
+ * has the events of started profiles that no watch counts, of one process or all,
+ * without notifications. Watches of all processes are in whole_machine.h.
  */
 #ifndef HAL_PERF_TARGET_H
 #define HAL_PERF_TARGET_H
@@ -13,30 +13,32 @@
 #include "hal/perf/perf.h"
 
 struct perf_target {
-    struct perf_watcher
-        watcher; /* first: a watcher in the process table is its target */
+    /* First: a pointer to a watcher is one to its target. */
+    struct perf_watcher watcher;
     struct perf_target *next;
     uint32_t pid; /* 0: all processes */
-    int pidfd;    /* private targets: tells a reused pid; -1: none */
+    int pidfd;    /* of a private target: shows that its process exited; -1: none */
     bool watch;
     bool on_exec;
     struct perf_events events;
 
-    /* Watches: what they count. */
+    /* Only of watches: what they count. */
     struct perf_source **sources;
     size_t source_count;
     uint64_t *processors; /* set, bit n % 64 of word n / 64 */
     size_t processor_words;
 };
 
-/* perf_watch - see HAL_BACKEND.Watch. Returns 0 or negative errno, error kept. */
+/* perf_watch - see HAL_BACKEND.Watch. Returns 0 or negative errno, with the error text
+ * set. */
 int perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
                struct perf_source *const *sources, size_t source_count,
                const uint64_t *processors, size_t processor_words);
 
 /*
- * perf_watch_create - a watch that has no events yet and is not in the list, with rings
- * made and all that happened before delivered. Returns 0 or negative errno, error kept.
+ * perf_watch_create - make the rings, deliver all earlier records, and make a watch
+ * without events that is not in the list. Returns 0 or negative errno, with the error
+ * text set.
  */
 int perf_watch_create(struct perf *perf, uint32_t pid,
                       struct perf_source *const *sources, size_t source_count,
@@ -44,14 +46,15 @@ int perf_watch_create(struct perf *perf, uint32_t pid,
                       struct perf_target **target);
 
 /*
- * perf_attach - read a process that runs and tell of it, unless it is known.
+ * perf_attach - read a running process in /proc and report it, unless it is in the
+ * table.
  *
- *   time_ns  in: of what is told
- *   watcher    in: what watches it; may be NULL
+ *   time_ns  in: time of the notifications
+ *   watcher  in: added to its watchers; may be NULL
  *
- * Returns 0, also if it is known; -ESRCH or -ECHILD if it has ended; -EACCES if its
- * mappings cannot be read: then it is told without them if all processes are watched,
- * else not; negative errno.
+ * Returns 0, also if it is in the table; -ESRCH or -ECHILD if it has exited; -EACCES if
+ * its mappings cannot be read: then it is reported without them if all processes are
+ * watched, else not at all; negative errno.
  */
 int perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
                 struct perf_watcher *watcher);
@@ -60,8 +63,8 @@ int perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
  * perf_start, perf_begin, perf_stop - see HAL_TABLE.StartProfileInterrupt. pid 0: all
  * processes.
  *
- * All events are opened by perf_begin, so that one wait for threads (thread_scan.h)
- * serves all processors.
+ * perf_begin opens all events, so that one thread scan (thread_scan.h) serves all
+ * processors.
  */
 int perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
                uint32_t pid);
@@ -69,40 +72,40 @@ int perf_begin(struct perf *perf, struct perf_source *source, uint32_t pid);
 void perf_stop(struct perf *perf, struct perf_source *source, uint32_t processor,
                uint32_t pid);
 
-/* perf_refuse_in_cgroup - keep that one process cannot be counted by itself in a
- * session that counts a cgroup. Returns -EOPNOTSUPP. */
+/* perf_refuse_in_cgroup - set the error text: a session that counts a cgroup cannot
+ * count a single process. Returns -EOPNOTSUPP. */
 int perf_refuse_in_cgroup(struct perf *perf);
 
-/* perf_target_delete - close its events; it must not be in the list any more. */
+/* perf_target_delete - close its events and free it; it must not be in the list. */
 void perf_target_delete(struct perf *perf, struct perf_target *target);
 
-/* perf_target_create - not in the list yet. NULL without memory. */
+/* perf_target_create - make a target that is not in the list. NULL without memory. */
 struct perf_target *perf_target_create(uint32_t pid);
 
-/* perf_target_unlink - take it out of the list. */
+/* perf_target_unlink - remove it from the list. */
 void perf_target_unlink(struct perf *perf, const struct perf_target *target);
 
-/* perf_target_close - close its events of a source on a processor; hits up to until_ns
+/* perf_target_close - close its events of a source on a processor. Hits up to until_ns
  * count. */
 void perf_target_close(struct perf *perf, struct perf_target *target,
                        const struct perf_source *source, uint32_t processor,
                        uint64_t until_ns);
 
-/* perf_target_drop_if_empty - forget a private target without events. */
+/* perf_target_drop_if_empty - delete a private target without events. */
 void perf_target_drop_if_empty(struct perf *perf, struct perf_target *target);
 
 /* perf_target_has_source - does the watch count this source? */
 bool perf_target_has_source(const struct perf_target *target,
                             const struct perf_source *source);
 
-/* perf_find_private - the private target of a process, or NULL. */
+/* perf_find_private - return the private target of a process, or NULL. */
 struct perf_target *perf_find_private(const struct perf *perf, uint32_t pid);
 
 /* perf_watch_covers - does this watch count this source on this processor? */
 bool perf_watch_covers(const struct perf_target *target,
                        const struct perf_source *source, uint32_t processor);
 
-/* perf_target_has_event - has it one that counts this source on this processor? */
+/* perf_target_has_event - does it have an event of this source on this processor? */
 bool perf_target_has_event(const struct perf_target *target,
                            const struct perf_source *source, uint32_t processor);
 
@@ -111,21 +114,20 @@ bool perf_target_has_event(const struct perf_target *target,
 bool perf_is_covered(const struct perf *perf, const struct perf_source *source,
                      uint32_t processor, uint32_t pid);
 
-/* perf_set_holds - bit number % 64 of word number / 64; words beyond the set are 0. */
+/* perf_set_holds - is number in the set? False beyond its end. */
 bool perf_set_holds(const uint64_t *set, size_t words, uint32_t number);
 
 /*
- * perf_event_close - close an event and keep it until its records are gone from the
- * rings.
+ * perf_event_close - close an event. It is freed when its records have been delivered.
  *
- *   until_ns  in: hits after it are not its own
- *   count     in: what it counted goes into the statistics
+ *   until_ns  in: later hits do not count
+ *   count     in: add what it counted to the statistics
  */
 void perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
                       bool count);
 
-/* perf_reap_closed - free events closed before everything up to bound_ns was
- * delivered. */
+/* perf_reap_closed - free events that were closed at or before bound_ns, up to which
+ * all records have been delivered. */
 void perf_reap_closed(struct perf *perf, uint64_t bound_ns);
 
 #endif

@@ -28,8 +28,8 @@ may_be_in_clone(uint32_t pid, uint32_t tid)
     return state == 'R' || state == 'D';
 }
 
-/* Wait for this thread at the end of the round, unless it is the caller's own. Returns
- * 0 or -ENOMEM. */
+/* Have running_wait wait for this thread, unless it is the calling one. Returns 0 or
+ * -ENOMEM. */
 static int
 running_add(struct perf_thread_scan *scan, const struct perf_features *features,
             uint32_t pid, uint32_t tid)
@@ -70,7 +70,7 @@ has_left_clone(const struct perf_running_thread *thread,
     return counts.running_ns >= ENOUGH_NS || !may_be_in_clone(thread->pid, thread->tid);
 }
 
-/* Forget those that have left clone(), or with features NULL all. */
+/* Remove the threads that have left clone(), or with features NULL all. */
 static void
 running_drop(struct perf_thread_scan *scan, const struct perf_features *features)
 {
@@ -106,8 +106,8 @@ running_wait(struct perf_thread_scan *scan, const struct perf_features *features
 
 /* ---- listing ---- */
 
-/* Is what a listing answers a failure of ours? A process that has exited has no
- * threads. */
+/* Keep whether a listing was incomplete. Returns 0, also for an exited process, or
+ * negative errno. */
 static int
 note_listing(struct perf_thread_scan *scan, int result)
 {
@@ -131,8 +131,8 @@ add_children(struct perf_thread_scan *scan, uint32_t pid)
     return result;
 }
 
-/* Hand out a thread. An exited one may have made another before, which the next round
- * shows. */
+/* Pass a thread to the caller. An exited one may have created another before, which the
+ * next round lists. */
 static int
 hand_out(struct perf_thread_scan *scan, const struct perf_features *features,
          uint32_t pid, uint32_t tid, bool late, perf_thread_found *found, void *context)
@@ -154,7 +154,7 @@ hand_out(struct perf_thread_scan *scan, const struct perf_features *features,
     return result;
 }
 
-/* Hand out the new threads of a process. Returns how many, or negative errno. */
+/* Pass the new threads of a process. Returns their number, or negative errno. */
 static int
 scan_process(struct perf_thread_scan *scan, const struct perf_features *features,
              uint32_t pid, bool late, perf_thread_found *found, void *context)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/perf/watch.c - watches: processes whose notifications are wanted, with their
- * hits. */
+/* hal/perf/watch.c - watches of single processes: their hits and notifications. */
 #include "hal/perf/opening.h"
 #include "hal/perf/perf.h"
 #include "hal/perf/whole_machine.h"
@@ -10,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keep what a watch counts. */
+/* Copy the sources and processors that a watch counts. */
 static int
 watch_fill(struct perf_target *target, struct perf_source *const *sources,
            size_t source_count, const uint64_t *processors, size_t processor_words)
@@ -30,7 +29,7 @@ watch_fill(struct perf_target *target, struct perf_source *const *sources,
     return 0;
 }
 
-/* What a started profile had opened for this process is the watch's now. */
+/* Close the events of started profiles that the watch's events replace. */
 static void
 take_over_private(struct perf *perf, const struct perf_target *watch, uint64_t from_ns)
 {
@@ -70,10 +69,10 @@ perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
     return attached < 0 && attached != -EEXIST ? attached : result;
 }
 
-/* Tell of a process that runs already. Callbacks must not flush meanwhile: records
- * would change what is just being told. */
+/* Report a process that is already running. Callbacks must not flush: records would
+ * change the process that is being reported. */
 static int
-watch_announce(struct perf *perf, struct perf_target *target, uint64_t from_ns)
+watch_running(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 {
     const bool delivering = perf->delivering;
     int result;
@@ -87,8 +86,8 @@ watch_announce(struct perf *perf, struct perf_target *target, uint64_t from_ns)
     return result == -ECHILD ? -ESRCH : result;
 }
 
-/* A process that is to exec may be watched by others already: then it will not begin
- * anew. */
+/* Add the watch to a process that is to exec and is in the table already: its exec adds
+ * only unknown processes. */
 static int
 watch_known(struct perf *perf, struct perf_target *target)
 {
@@ -134,7 +133,7 @@ perf_watch_create(struct perf *perf, uint32_t pid, struct perf_source *const *so
     if (result < 0) {
         return result;
     }
-    /* What is known of the pid must be of the process that has it now. */
+    /* The table must have the process that has the pid now, not an exited one. */
     perf_flush(perf);
     target = perf_target_create(pid);
     if (target == NULL) {
@@ -150,7 +149,7 @@ perf_watch_create(struct perf *perf, uint32_t pid, struct perf_source *const *so
     return 0;
 }
 
-/* Tell of the target's process, or wait for it. */
+/* Add the target, and report its process unless it is to exec. */
 static int
 watch_begin(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 {
@@ -159,7 +158,7 @@ watch_begin(struct perf *perf, struct perf_target *target, uint64_t from_ns)
     target->next = perf->targets;
     perf->targets = target;
     result = target->on_exec ? watch_known(perf, target)
-                             : watch_announce(perf, target, from_ns);
+                             : watch_running(perf, target, from_ns);
     if (result < 0) {
         perf_target_unlink(perf, target);
     }
@@ -197,7 +196,7 @@ perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
     from_ns = perf_now_ns();
     result = perf_open_process(perf, target, &selection, &from_ns);
     if (result == -ENOENT) {
-        result = 0; /* other watches do all of it */
+        result = 0; /* other watches count all of it */
     }
     if (result < 0) {
         goto delete_target;

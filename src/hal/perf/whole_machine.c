@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hal/perf/whole_machine.c - opens the events of watches of all processes, and reads
- * who runs already.
+ * the running processes.
  *
- * The events are there before /proc is read. So a process is in /proc, or a record of
- * its birth will come, or both; process_table.c leaves out what records say that was
- * read already.
+ * The events are opened before /proc is read. So each process is in /proc, or a FORK
+ * record of it will be delivered, or both; process_table.c ignores records that are
+ * older than the reading.
  */
 #include "hal/perf/whole_machine.h"
 
@@ -17,7 +17,7 @@
 
 #define NOTICE_NS 1000000000u
 
-/* The number of the first pid namespace's file (PROC_PID_INIT_INO). */
+/* The inode of the first pid namespace (PROC_PID_INIT_INO). */
 #define FIRST_PID_NAMESPACE 0xEFFFFFFCu
 
 bool
@@ -34,7 +34,7 @@ perf_is_machine_watched(const struct perf *perf, const struct perf_source *sourc
     return false;
 }
 
-/* ---- who runs already ---- */
+/* ---- running processes ---- */
 
 static bool
 in_first_pid_namespace(void)
@@ -44,10 +44,9 @@ in_first_pid_namespace(void)
     return stat("/proc/self/ns/pid", &file) < 0 || file.st_ino == FIRST_PID_NAMESPACE;
 }
 
-/* What has no process of this pid namespace: idle processors, and processes out of
- * it. */
+/* Report pid 0: idle processors, and processes outside this pid namespace. */
 static void
-tell_nobody(struct perf *perf, uint64_t time_ns)
+notify_no_process(struct perf *perf, uint64_t time_ns)
 {
     const ntprof_notification notification = {
         .size = sizeof(notification),
@@ -62,7 +61,7 @@ tell_nobody(struct perf *perf, uint64_t time_ns)
 }
 
 static void
-announce(struct perf *perf, uint32_t pid, uint64_t time_ns)
+attach_running(struct perf *perf, uint32_t pid, uint64_t time_ns)
 {
     const int result = perf_attach(perf, pid, time_ns, NULL);
 
@@ -73,16 +72,16 @@ announce(struct perf *perf, uint32_t pid, uint64_t time_ns)
     }
 }
 
-/* Callbacks must not flush meanwhile: records would change what is just being told. */
+/* Callbacks must not flush: records would change a process that is being reported. */
 static void
-announce_all(struct perf *perf, const struct perf_tids *pids, uint64_t time_ns)
+attach_all(struct perf *perf, const struct perf_tids *pids, uint64_t time_ns)
 {
     const bool delivering = perf->delivering;
 
     perf->delivering = true;
-    tell_nobody(perf, time_ns);
+    notify_no_process(perf, time_ns);
     for (size_t i = 0; i < pids->count; i++) {
-        announce(perf, pids->items[i], time_ns);
+        attach_running(perf, pids->items[i], time_ns);
     }
     perf->delivering = delivering;
 }
@@ -118,8 +117,8 @@ selection_of(const struct perf_target *target, bool side_band)
     };
 }
 
-/* All that the target wants on the processors that are online; those that go away are
- * noticed when they come back. */
+/* Open the target's selection on all online processors. One that goes offline is opened
+ * again when it comes back. */
 static int
 open_everywhere(struct perf *perf, struct perf_target *target, bool side_band,
                 uint64_t *from_ns)
@@ -146,7 +145,7 @@ open_everywhere(struct perf *perf, struct perf_target *target, bool side_band,
     return result;
 }
 
-/* Rings say on which processors the side band is there, and so all the rest. */
+/* A ring is watched when the side band is open on its processor, and so all events. */
 static void
 mark_watched(struct perf *perf, const struct perf_target *target)
 {
@@ -159,7 +158,7 @@ mark_watched(struct perf *perf, const struct perf_target *target)
     }
 }
 
-/* What another target counts and the watch does too is the watch's now. */
+/* Close the events of another target that count what the watch counts now. */
 static void
 close_covered(struct perf *perf, const struct perf_target *watch,
               struct perf_target *other, uint64_t until_ns)
@@ -193,7 +192,7 @@ take_over_all(struct perf *perf, const struct perf_target *watch, uint64_t until
     }
 }
 
-/* The target's events are all there: they are what tells from now on. */
+/* Add a target whose events are open; from now on its side band is used. */
 static void
 adopt_target(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 {
@@ -235,7 +234,7 @@ perf_watch_all(struct perf *perf, struct perf_source *const *sources,
     if (first) {
         perf->machine_ns = from_ns;
         perf->processes.all = true;
-        announce_all(perf, &pids, from_ns);
+        attach_all(perf, &pids, from_ns);
     }
     perf_tids_finish(&pids);
     return 0;
@@ -246,9 +245,9 @@ delete_target:
     return perf_fail(perf, result, PERF_SCOPE_ALL, "watch all processes");
 }
 
-/* ---- processors that come ---- */
+/* ---- processors that come online ---- */
 
-/* Does the side band's event on this processor still run? */
+/* Is the side band's event on this processor still enabled? */
 static bool
 is_alive(const struct perf *perf, uint32_t processor)
 {
@@ -283,7 +282,7 @@ close_on(struct perf *perf, struct perf_target *target, uint32_t processor,
     target->events.count = kept;
 }
 
-/* Open on one processor what a watch had there, or would have had. */
+/* Open a watch's selection on one processor. */
 static int
 reopen_on(struct perf *perf, struct perf_target *target, struct perf_ring *ring,
           bool side_band)
@@ -319,8 +318,8 @@ give_up(struct perf *perf, struct perf_ring *ring, uint64_t until_ns)
     }
 }
 
-/* All of it or nothing: what could not be done, for want of memory or descriptors, is
- * tried again the next time. */
+/* Open all watches on a processor, or none: if memory or descriptors ran out, the next
+ * perf_machine_notice tries again. */
 static void
 bring_in(struct perf *perf, uint32_t processor, uint64_t now_ns)
 {
@@ -343,7 +342,7 @@ bring_in(struct perf *perf, uint32_t processor, uint64_t now_ns)
             side_band = false;
         }
     }
-    perf->resync = true; /* what it did meanwhile was not told */
+    perf->resync = true; /* there are no records of what ran there before */
 }
 
 void
