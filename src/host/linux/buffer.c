@@ -2,29 +2,29 @@
 /*
  * host/linux/buffer.c - counter buffers of ntprof_buffer_alloc.
  *
- * Their pages are shared memory, so that a second mapping of them counts into what the
- * caller reads. They are anonymous, and the second mapping, the alias, is made by
- * mremap with an old size of 0. There is no descriptor that the program could close,
- * use up or hand on, nothing is limited by RLIMIT_FSIZE, and pages live exactly as long
- * as somebody maps them: a forked child keeps them after its parent has given them
- * back.
+ * Their pages are shared memory, mapped twice: hits are counted in the second mapping,
+ * the alias, and the caller reads the first. The memory is anonymous, and mremap with
+ * an old size of 0 makes the alias. So there is no descriptor that the program could
+ * close or inherit, RLIMIT_FSIZE does not apply, and pages exist as long as they are
+ * mapped: a forked child keeps them after its parent has freed them.
  *
- * A session whose back end finds counters nowhere else has a page source. A buffer gets
- * pages of that source, with the same contents, when it is locked and nobody else has
- * it locked. Where two sessions disagree, the later one adds differences (lock.c).
+ * A back end that can count only in its own pages (bpf) provides a page source. A
+ * buffer gets pages of that source, with the same contents, when it is locked and no
+ * other lock has it. If sessions with different sources lock a buffer, the later one
+ * adds differences (lock.c).
  *
- * The memory is the library's: the caller gives it back by ntprof_buffer_free only, and
- * neither unmaps nor moves it.
+ * The caller frees the memory by ntprof_buffer_free only, and neither unmaps nor moves
+ * it.
  *
  * Invariants, with the mutex held:
  * - process.buffers has the buffers by address, none overlapping another, from their
  *   allocation until they are freed.
  * - A buffer exists until it is freed and has no locks; its alias and its source's
- * pages stay as long as it has locks, so a lock may hand out pointers into them.
+ *   pages stay as long as it has locks, so a lock may return pointers into them.
  *
- * fork: the mutex is held over it, so the child finds its copy of all this in order.
- * Buffers stay shared with the child, unless a source has their pages, which will be
- * used again for what is only the parent's: then the child gets pages of its own.
+ * fork: the mutex is held during fork, so the child's copy of this state is consistent.
+ * Buffers stay shared with the child, except those in pages of a source, which the
+ * parent's session will use again: the child gets a copy of them.
  */
 #include "host/linux/linuxp.h"
 
@@ -56,7 +56,7 @@ static struct {
     pthread_once_t once;
     size_t page_bytes;
     void *buffers;             /* of tsearch */
-    struct host_buffer *above; /* while it is searched: the least that lies above */
+    struct host_buffer *above; /* during a search: the lowest buffer above */
 } process = {
     .mutex = PTHREAD_MUTEX_INITIALIZER,
     .once = PTHREAD_ONCE_INIT,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host/linux/linuxp.h - what the files of host/linux share.
+ * host/linux/linuxp.h - declarations for the files of host/linux.
  *
- * Functions that can fail return 0 or a negative errno; host_status makes it an
- * NTSTATUS, which is the host table's.
+ * Functions that can fail return 0 or a negative errno. Members of the host table
+ * return an NTSTATUS, which host_status makes of it.
  */
 #ifndef HOST_LINUX_LINUXP_H
 #define HOST_LINUX_LINUXP_H
@@ -22,56 +22,54 @@
 NTSTATUS host_status(int error);
 
 /*
- * host_refuse - the status of a call, which is remembered for words about it unless
- * error is 0.
+ * host_refuse - return the status of a call, and remember the refusal for the error
+ * text unless error is 0.
  *
  *   what, subject  as in struct host_linux_refusal
- *   status         what error comes out as, such as host_status(error)
+ *   status         the status for error, such as host_status(error)
  */
 NTSTATUS host_refuse(void *Context, int what, ULONG64 subject, int error,
                      NTSTATUS status);
 
-/* host_is_shortage - of descriptors or memory: another time it may do. */
+/* host_is_shortage - did descriptors or memory run out? */
 bool host_is_shortage(int error);
 
-/* word.c - aligned 32-bit words of the caller; a fault is -EFAULT. */
+/* word.c - access to aligned 32-bit words of the caller; a fault is -EFAULT. */
 
 /* host_words_touch - write the word at first, and one in every further page up to last,
  * with its own value. */
 int host_words_touch(uintptr_t first, uintptr_t last);
 
-/* host_word_add - add to the word, modulo 2^32; no other writer's change is lost.
- * Returns what could not be added, since the word is not there, or not any more: 0 if
- * all is well. */
+/* host_word_add - add to a word, modulo 2^32; no other writer's change is lost. Returns
+ * 0, or the amount that was not added because the word is unmapped or read-only. */
 uint32_t host_word_add(uintptr_t address, uint32_t amount);
 
-/* memory.c - copies between this process's own memory, with faults as -EFAULT. */
+/* memory.c - copies within this process's memory; a fault is -EFAULT. */
 int host_copy_from(void *to, uintptr_t from, size_t bytes);
 int host_copy_to(uintptr_t to, const void *from, size_t bytes);
 
 /* file.c */
 
 /*
- * host_file_read - read a small file of /proc or /sys whole, and end it with a 0.
+ * host_file_read - read a whole small file of /proc or /sys, NUL-terminated.
  *
- * Returns the bytes without the 0, or -errno; -EFBIG if it does not fit.
+ * Returns the number of bytes without the NUL, or -errno; -EFBIG if it does not fit.
  */
 ssize_t host_file_read(const char *path, char *text, size_t capacity);
 
 /* used.c */
 
 /*
- * host_used_next - of shared pages without a file: the offset, at least from, of the
- * next page's part that may have been used, or bytes if there is none. None is made by
- * looking.
+ * host_used_next - find the next page of shared anonymous memory that may have been
+ * written. Returns its offset, at least from, or bytes if there is none. No page is
+ * allocated by this.
  */
 size_t host_used_next(uintptr_t buffer, size_t bytes, size_t from);
 
-/* locked.c - memory that stays resident. Its calls for counters need the mutex of
- * buffer.c. */
+/* locked.c - resident memory. Its functions for counters need the mutex of buffer.c. */
 
-/* host_memory_lock - make the pages resident and keep them so. -EAGAIN: not allowed, no
- * memory, or nothing there. What it fails with half done, host_memory_unlock undoes. */
+/* host_memory_lock - make pages resident and keep them so. -EAGAIN: not allowed, no
+ * memory, or not mapped; then some pages may be locked, until host_memory_unlock. */
 int host_memory_lock(uintptr_t start, size_t bytes);
 void host_memory_unlock(uintptr_t start, size_t bytes);
 
@@ -80,25 +78,25 @@ struct host_slab;
 struct host_counters {
     char *memory;
     size_t bytes;
-    struct host_slab *slab; /* NULL: pages of its own */
+    struct host_slab *slab; /* NULL: whole pages */
 };
 
-/* host_counters_make - zeroed, resident memory of ours, aligned for counters.
- * -EAGAIN: no more may be locked; -ENOMEM. Then counters is as it was. */
+/* host_counters_make - allocate zeroed, resident memory, aligned for counters. -EAGAIN:
+ * no more may be locked; -ENOMEM. Then counters is unchanged. */
 int host_counters_make(struct host_counters *counters, size_t bytes);
 
-/* host_counters_finish - give it back; also of zeros. */
+/* host_counters_finish - free it; all zero is allowed. */
 void host_counters_finish(struct host_counters *counters);
 
 /* pinned.c - pages of the caller that differences are added to. All need the mutex of
  * buffer.c. */
 
 /*
- * host_pin - lock the pages that [start, start + bytes) lies in; pins may overlap.
+ * host_pin - lock the pages of [start, start + bytes); pins may overlap.
  *
- *   number  of the lock that they are for; a later lock has a greater one
+ *   number  of the lock that needs them; a later lock has a greater one
  *
- * -EFAULT   the memory is not there, or cannot be written
+ * -EFAULT   the memory is not mapped, or cannot be written
  * -EAGAIN   no more may be locked
  * -ENOMEM   no memory
  */
@@ -107,40 +105,42 @@ int host_pin(uintptr_t start, size_t bytes, uint64_t number);
 /* host_unpin - undo one host_pin of the same bytes. */
 void host_unpin(uintptr_t start, size_t bytes);
 
-/* host_is_pinned - is the memory at address still what was there when this lock pinned
- * it? */
+/* host_is_pinned - is the memory at address still the memory that this lock pinned? */
 bool host_is_pinned(uintptr_t address, uint64_t number);
 
 /* buffer.c - buffers of ntprof_buffer_alloc; see there for the invariants. */
 
 struct host_buffer;
 
-/* host_memory_enter, host_memory_leave - the mutex of what belongs to the process. */
+/* host_memory_enter, host_memory_leave - lock and unlock the mutex of process-wide
+ * state. */
 void host_memory_enter(void);
 void host_memory_leave(void);
 
-/* host_buffer_find - the buffer that [start, start + bytes) lies in, or NULL. Needs the
- * mutex. */
+/* host_buffer_find - return the buffer that contains [start, start + bytes), or NULL.
+ * Needs the mutex. */
 struct host_buffer *host_buffer_find(uintptr_t start, size_t bytes);
 
 /*
- * host_buffer_lock - have it counted in, in pages of a source (NULL: anonymous ones),
- * until host_buffer_unlock. Both need the mutex. -EBUSY: somebody else has it locked in
- * other pages; -EAGAIN: the source may have no more; another negative errno: no memory,
- * or no mapping for it.
+ * host_buffer_lock - have the buffer's counters in pages of a source (NULL: anonymous
+ * pages) until host_buffer_unlock. Both need the mutex. -EBUSY: it is locked with other
+ * pages; -EAGAIN: the source may lock no more; another negative errno: no memory, or it
+ * cannot be mapped.
  */
 int host_buffer_lock(struct host_buffer *buffer, const struct host_page_source *source);
 void host_buffer_unlock(struct host_buffer *buffer);
 
-/* host_buffer_counters - a locked buffer's counter of the caller's address. */
+/* host_buffer_counters - return a locked buffer's counter for an address of the
+ * caller. */
 char *host_buffer_counters(const struct host_buffer *buffer, uintptr_t address);
 
-/* host_buffers_leave - the source goes; no lock uses it. Takes the mutex itself. */
+/* host_buffers_leave - a source that no lock uses is about to be freed. Takes the mutex
+ * itself. */
 void host_buffers_leave(const struct host_page_source *source);
 
 /*
- * host_buffer_overlap - the first part of [start, start + bytes) that
- * ntprof_buffer_alloc made. Takes the mutex itself.
+ * host_buffer_overlap - find the first part of [start, start + bytes) in a buffer of
+ * ntprof_buffer_alloc. Takes the mutex itself.
  */
 bool host_buffer_overlap(uintptr_t start, size_t bytes, uintptr_t *first,
                          size_t *overlap_bytes);
@@ -155,28 +155,28 @@ struct host_processors {
     int64_t read_ms;  /* CLOCK_MONOTONIC_COARSE when it was read; -1: never */
 };
 
-/* host_processors_parse - an ascending list such as "0-3,8"; -EINVAL leaves processors
- * as it was. */
+/* host_processors_parse - parse an ascending list such as "0-3,8"; -EINVAL leaves
+ * processors unchanged. */
 int host_processors_parse(const char *text, struct host_processors *processors);
 
-/* host_processors_refresh - read again unless done within the last 100 ms. What was
- * known stays where it cannot be read for want of descriptors or memory. Returns 0, or
- * -errno if nothing is known. */
+/* host_processors_refresh - read the online processors, at most every 100 ms. If
+ * descriptors or memory run out, the last result stays. Returns 0, or -errno if there
+ * is none. */
 int host_processors_refresh(struct host_processors *processors);
 void host_processors_finish(struct host_processors *processors);
 
 /* process.c */
 
-/* host_stat_parse - a line of /proc/PID/stat. False if it is no such line. */
+/* host_stat_parse - parse /proc/PID/stat. Returns false if it is malformed. */
 bool host_stat_parse(const char *text, char *state, uint64_t *threads,
                      uint64_t *start_time);
 
 /* rights.c */
 
 /*
- * host_event_open - try a disabled event that counts nothing, and close it again.
+ * host_event_open - open a disabled event that counts nothing, and close it.
  *
- *   pid, cpu  as perf_event_open
+ *   pid, cpu  as for perf_event_open
  *
  * Returns 0 if the kernel allows it, or its -errno.
  */
@@ -185,12 +185,12 @@ int host_event_open(pid_t pid, int cpu, bool kernel);
 /* host_linux - the Context of the host table. */
 struct host_linux {
     HOST_TABLE table;
-    struct host_page_source pages; /* where counters must be; take NULL: anywhere */
+    struct host_page_source pages; /* of the back end; take NULL: anonymous memory */
     struct host_processors processors;
     struct host_linux_refusal refusal; /* the last one */
 };
 
-/* Members of the table, in the file of their noun. */
+/* Members of the table; each is in the file named after what it works on. */
 void *host_allocate(void *Context, SIZE_T Bytes);
 void host_free(void *Context, void *Memory, SIZE_T Bytes);
 NTSTATUS host_probe_for_write(void *Context, ULONG64 Address, SIZE_T Bytes);

@@ -3,24 +3,24 @@
  * host/linux/lock.c - locks and maps counter buffers: the MDL functions of the host
  * table.
  *
- * There are two kinds of buffer. One that lies within a buffer of ntprof_buffer_alloc
- * is live: counting goes to its own pages (buffer.c). Any other memory is brought up to
- * date by differences: its counters begin at 0 in memory of ours, or of the session's
- * page source (linux.h), and are moved to the caller's by atomic additions at each
- * flush. No page of the caller is moved or replaced.
+ * There are two kinds of buffer. One within a buffer of ntprof_buffer_alloc is live:
+ * hits are counted in its pages (buffer.c). Any other memory is updated by differences:
+ * hits are counted in the library's memory, or in that of the session's page source
+ * (linux.h), starting from 0, and each flush moves the counts to the caller's memory by
+ * atomic additions. No page of the caller is moved or replaced.
  *
- * All of it is resident from lock to unlock, and charged against RLIMIT_MEMLOCK: the
- * caller's pages (pinned.c) and our counters (locked.c). Live buffers are not: they are
- * sparse.
+ * For differences, the caller's pages (pinned.c) and the library's counters (locked.c)
+ * are resident from lock to unlock, and charged to RLIMIT_MEMLOCK. Live buffers are
+ * not: they are sparse.
  *
  * Invariant: with the lock mapped, the counter of caller's address A is at
  * MappedSystemVa + (A - StartVa), and each hit is in exactly one place: there, or in
  * the caller's memory.
  *
- * A caller should keep its buffer until it has stopped. If it does not, counts stay
- * with us while the memory is gone, is another by now or cannot be written, and those
- * that are left at unmap are reported: MDL.Unwritten. A caller that puts other memory
- * there just while a flush looks races with itself.
+ * A caller must keep its buffer until the profile is stopped. If the memory is
+ * unmapped, replaced or read-only, counts stay in the library's memory, and those left
+ * at unmap are reported in MDL.Unwritten. Memory that the caller maps there during a
+ * flush may get them.
  */
 #include "host/linux/linuxp.h"
 
@@ -32,14 +32,14 @@ enum { COUNTER_BYTES = 4 };
 
 struct host_lock {
     uint64_t number;            /* ascending, in the order of locking */
-    struct host_buffer *buffer; /* that is counted in; NULL: differences */
+    struct host_buffer *buffer; /* a live buffer; NULL: differences */
     uintptr_t start;
     size_t bytes;                          /* pinned: 0 if it is live or empty */
     const struct host_page_source *source; /* of supplied */
     void *supplied;                        /* counters of the source, or NULL */
-    struct host_counters shadow;           /* else ours */
-    void *counters;                        /* where MapPages finds them */
-    ULONG none; /* an address for no counters: a mapped one is not NULL */
+    struct host_counters shadow;           /* counters without a source */
+    void *counters;                        /* what MapPages returns */
+    ULONG none; /* its address is returned for 0 counters, since NULL means unmapped */
 };
 
 static int

@@ -2,17 +2,18 @@
 /*
  * host/linux/pinned.c - pages of the caller that differences are added to.
  *
- * They are locked in memory, as NT locks a buffer. That also marks them: memory that
- * the caller maps at the same address later is not locked, so it is detected and no
- * count ever goes into it. MADV_COLD tells: on locked memory it only fails with EINVAL.
+ * They are locked with mlock, as NT locks a buffer. The lock also identifies them:
+ * memory that the caller maps at the same address later is not locked, so that it is
+ * detected and gets no counts. MADV_COLD tests it: on locked memory it fails with
+ * EINVAL and does nothing.
  *
- * Replaced memory is not detected where the kernel does not know MADV_COLD (before 5.4)
- * or does not lock such memory (of devices), nor where the caller locks all that it
- * maps (mlockall). Pages that the caller unlocks count as unmapped. What it moves with
- * mremap stays locked at its new place.
+ * Replaced memory is not detected on kernels without MADV_COLD (before 5.4), for memory
+ * that cannot be locked (of devices), and if the caller locks all new mappings
+ * (mlockall). Pages that the caller unlocks count as unmapped. Pages that it moves with
+ * mremap stay locked at the new address.
  *
- * A later pin locks what is there then. So a page knows which pin first found the
- * memory that is there now: for earlier pins it is gone.
+ * A later pin locks the memory that is mapped then. So each page has the number of the
+ * first lock that found the present memory: for earlier locks it counts as unmapped.
  *
  * mlock does not nest, so pins are counted for each page. Invariant, with the mutex of
  * buffer.c held: the tree has exactly the pinned pages.

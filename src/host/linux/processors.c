@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host/linux/processors.c - processors that are online, in groups of 64: processor n is
- * number n % 64 of group n / 64. Where KAFFINITY has 32 bits, those numbered 32 and up
- * in a group cannot be named.
+ * host/linux/processors.c - the online processors, in groups of 64: processor n is
+ * number n % 64 of group n / 64. A KAFFINITY of 32 bits cannot name those from 32 on in
+ * a group.
  *
- * Processors come and go, and the file that tells costs tens of microseconds: it is
- * read at most every 100 ms.
+ * Processors go online and offline. Reading the list takes tens of microseconds, so it
+ * is read at most every 100 ms.
  */
 #include "host/linux/linuxp.h"
 
@@ -23,7 +23,7 @@ enum {
     WORD_BITS = 8 * sizeof(long),
     FRESH_MS = 100,
     TEXT_BYTES = 8192,
-    /* What a USHORT of groups can name. */
+    /* A USHORT numbers the groups. */
     PROCESSOR_COUNT_MAX = 65536 * GROUP_PROCESSORS
 };
 
@@ -121,7 +121,7 @@ host_processors_parse(const char *text, struct host_processors *processors)
     return 0;
 }
 
-/* Without /sys: those that this thread may run on, or else processor 0. */
+/* Without /sys, use the processors that this thread may run on, or else processor 0. */
 static int
 processors_from_affinity(struct host_processors *processors)
 {
@@ -169,8 +169,8 @@ host_processors_refresh(struct host_processors *processors)
     if (result >= 0) {
         result = host_processors_parse(text, processors);
     }
-    /* The affinity may be a few of them: it stands in only where the file cannot be had
-     * at all. */
+    /* The affinity may be a subset: it is used only if the file cannot be read at
+     * all. */
     if (result < 0 && !host_is_shortage((int)result)) {
         result = processors_from_affinity(processors);
     }
