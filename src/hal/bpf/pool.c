@@ -1,54 +1,129 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/bpf/pool.c - taking and giving pages of pools, and pieces of pages. */
+/* hal/bpf/pool.c - taking and returning pieces of pools. */
 #include "hal/bpf/pool.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 enum {
-    GROWTH = 4, /* a pool has this part of what all before it have, or twice as much */
-    MOST_PAGES = 16384, /* unless one buffer is larger */
-    LARGEST_PAGES = 1 << 30
+    FIRST_LOG2 = 20 - BPF_UNIT_LOG2,
+    GROWTH_LOG2 = 2, /* a pool has this part of all before it, or up to twice as much */
+    GROWN_LOG2_MAX = 26 - BPF_UNIT_LOG2, /* unless one buffer is larger */
+    LOG2_MAX = 42 - BPF_UNIT_LOG2
 };
 
+_Static_assert(BPF_FLAT_COUNTERS *KI_COUNTER_BYTES == BPF_UNIT_BYTES << FIRST_LOG2,
+               "the first pool is BPF_MAP_FLAT");
+
+/* ---- one pool ---- */
+
+static size_t
+bytes_of_log2(uint32_t log2)
+{
+    return (size_t)BPF_UNIT_BYTES << log2;
+}
+
+/* Whole pages of a page or more: they may be mapped elsewhere, and must hold nobody
+ * else's counters. */
+static size_t
+units_of(size_t bytes)
+{
+    const size_t step = bytes >= BPF_PAGE_BYTES ? BPF_PAGE_BYTES : BPF_UNIT_BYTES;
+
+    return (bytes / step + (bytes % step != 0)) * (step / BPF_UNIT_BYTES);
+}
+
+/* Of the power of two that so many units are rounded up to. */
+static uint32_t
+log2_of(size_t units)
+{
+    uint32_t log2 = 0;
+
+    while (log2 < LOG2_MAX && (size_t)1 << log2 < units) {
+        log2++;
+    }
+    return log2;
+}
+
+/* Makes all of a pool free. */
+static void
+clear_tree(struct bpf_pool *pool)
+{
+    for (uint32_t depth = 0; depth <= pool->log2; depth++) {
+        memset(&pool->largest_free[(size_t)1 << depth], (int)(pool->log2 - depth + 1),
+               (size_t)1 << depth);
+    }
+}
+
+/* Marks units first to end - 1 as taken or free, as far as they are below a node, whose
+ * first unit is at. Returns the node's new value. */
+static uint8_t
+mark(struct bpf_pool *pool, size_t node, uint32_t log2, size_t at, size_t first,
+     size_t end, bool taken)
+{
+    const size_t behind = at + ((size_t)1 << log2);
+    uint8_t *const value = &pool->largest_free[node];
+
+    if (behind <= first || end <= at) {
+        return *value;
+    }
+    if (first <= at && behind <= end) {
+        assert(*value == (taken ? log2 + 1 : 0));
+        *value = (uint8_t)(taken ? 0 : log2 + 1);
+    } else {
+        const size_t middle = at + ((size_t)1 << (log2 - 1));
+        const uint8_t left = mark(pool, 2 * node, log2 - 1, at, first, end, taken);
+        const uint8_t right =
+            mark(pool, 2 * node + 1, log2 - 1, middle, first, end, taken);
+
+        *value = left > right ? left : right;
+        if (left == log2 && right == log2) {
+            *value = (uint8_t)(log2 + 1);
+        }
+    }
+    return *value;
+}
+
+static void
+mark_units(struct bpf_pool *pool, size_t first, size_t count, bool taken)
+{
+    (void)mark(pool, 1, pool->log2, 0, first, first + count, taken);
+}
+
+/* The memory of so many units of a pool, or NULL if it has no room. */
+static void *
+pool_take(struct bpf_pool *pool, size_t units)
+{
+    const uint32_t log2 = log2_of(units);
+    size_t node = 1;
+    size_t first;
+
+    if (pool->largest_free[node] <= log2) {
+        return NULL;
+    }
+    for (uint32_t at = pool->log2; at > log2; at--) {
+        node = pool->largest_free[2 * node] > log2 ? 2 * node : 2 * node + 1;
+    }
+    first = (node << log2) - ((size_t)1 << pool->log2);
+    mark_units(pool, first, units, true);
+    return pool->memory + first * BPF_UNIT_BYTES;
+}
+
 /* ---- pools ---- */
-
-static size_t
-pages_of(size_t bytes)
-{
-    return bytes / BPF_PAGE_BYTES + (bytes % BPF_PAGE_BYTES != 0);
-}
-
-static size_t
-next_pool_pages(const struct bpf_pools *pools, size_t least)
-{
-    size_t pages = BPF_FLAT_PAGES;
-
-    while (pages < pools->pages / GROWTH && pages < MOST_PAGES) {
-        pages *= 2;
-    }
-    while (pages < least) {
-        pages *= 2;
-    }
-    return pages;
-}
 
 static void
 pool_finish(struct bpf_pools *pools, uint32_t at)
 {
-    struct bpf_pool *const pool = &pools->items[at];
+    const struct bpf_pool *const pool = &pools->items[at];
 
-    if (at > 0) {
-        munmap(pool->memory, pool->pages * BPF_PAGE_BYTES);
+    if (at > 0) { /* the first is the kernel's (kernel.h) */
+        munmap(pool->memory, bytes_of_log2(pool->log2));
         bpf_kernel_drop_map(pools->kernel, BPF_MAP_POOLS, at, pool->fd);
     }
-    for (size_t page = 0; pool->slabs != NULL && page < pool->pages; page++) {
-        free(pool->slabs[page]); /* of pieces that nobody gave back */
-    }
-    free(pool->slabs);
-    free(pool->bits);
+    free(pool->largest_free);
 }
 
 void
@@ -69,65 +144,84 @@ bpf_pools_finish(struct bpf_pools *pools)
     pools->count = 0;
 }
 
-/* The map of a pool: the first is there; of others a new one, of just the least if
- * there is no memory for more. */
+static uint32_t
+grown_log2(const struct bpf_pools *pools)
+{
+    uint32_t log2 = FIRST_LOG2;
+
+    while (log2 < GROWN_LOG2_MAX && bytes_of_log2(log2) < pools->bytes >> GROWTH_LOG2) {
+        log2++;
+    }
+    return log2;
+}
+
+/* The map of the next pool. The first exists already. */
 static int
-pool_map(struct bpf_pools *pools, size_t least, struct bpf_pool *pool)
+pool_map(struct bpf_pools *pools, uint32_t log2, struct bpf_pool *pool)
 {
     struct bpf_kernel *const kernel = pools->kernel;
-    const uint32_t at = pools->count;
     void *memory = kernel->memory[BPF_MAP_FLAT];
-    size_t pages = BPF_FLAT_PAGES;
     int fd = kernel->maps[BPF_MAP_FLAT];
 
-    if (at > 0) {
-        pages = next_pool_pages(pools, least);
-        fd = bpf_kernel_add_map(kernel, BPF_MAP_POOLS, at, pages, &memory);
-        if (fd == -ENOMEM && least < pages) {
-            /* The bits need whole words. */
-            pages = (least + 63) / 64 * 64;
-            fd = bpf_kernel_add_map(kernel, BPF_MAP_POOLS, at, pages, &memory);
-        }
+    if (pools->count > 0) {
+        fd = bpf_kernel_add_map(kernel, BPF_MAP_POOLS, pools->count,
+                                bytes_of_log2(log2) / BPF_PAGE_BYTES, &memory);
     }
     if (fd < 0) {
         return fd;
     }
-    pool->fd = fd;
-    pool->memory = memory;
-    pool->pages = pages;
+    *pool = (struct bpf_pool){.fd = fd, .memory = memory, .log2 = log2};
     return 0;
 }
 
-/* Makes another pool; but for the first with room for at least so many pages. */
 static int
-pool_make(struct bpf_pools *pools, size_t least)
+pool_make(struct bpf_pools *pools, uint32_t log2)
 {
-    const uint32_t at = pools->count;
     struct bpf_pool *items;
+    struct bpf_pool *pool;
     int result;
 
-    if (at == BPF_POOLS) {
+    if (pools->count == BPF_POOLS) {
         return -ENOMEM;
     }
-    items = realloc(pools->items, (at + 1) * sizeof(*items));
+    items = realloc(pools->items, (pools->count + 1) * sizeof(*items));
     if (items == NULL) {
         return -ENOMEM;
     }
     pools->items = items;
-    items[at] = (struct bpf_pool){0};
-    result = pool_map(pools, least, &items[at]);
+    pool = &items[pools->count];
+    result = pool_map(pools, log2, pool);
     if (result < 0) {
         return result;
     }
-    items[at].bits = calloc(items[at].pages / 64, sizeof(*items[at].bits));
-    items[at].slabs = calloc(items[at].pages, sizeof(struct bpf_slab *));
-    if (items[at].bits == NULL || items[at].slabs == NULL) {
-        pool_finish(pools, at);
+    pool->largest_free = malloc((size_t)2 << log2);
+    if (pool->largest_free == NULL) {
+        pool_finish(pools, pools->count);
         return -ENOMEM;
     }
+    clear_tree(pool);
     pools->count++;
-    pools->pages += items[at].pages;
+    pools->bytes += bytes_of_log2(log2);
     return 0;
+}
+
+/* Makes a pool that has room for so many units. */
+static int
+make_room(struct bpf_pools *pools, size_t units)
+{
+    const uint32_t least = log2_of(units) > FIRST_LOG2 ? log2_of(units) : FIRST_LOG2;
+    const uint32_t grown = grown_log2(pools);
+    int result = 0;
+
+    if (pools->count == 0) {
+        result = pool_make(pools, FIRST_LOG2);
+        if (result < 0 || least == FIRST_LOG2) {
+            return result;
+        }
+    }
+    result = pool_make(pools, grown > least ? grown : least);
+    /* There may be memory for less. */
+    return result == -ENOMEM && grown > least ? pool_make(pools, least) : result;
 }
 
 /* The pool that an address is in, or NULL. */
@@ -137,284 +231,60 @@ pool_of(const struct bpf_pools *pools, const void *address)
     for (uint32_t i = 0; i < pools->count; i++) {
         struct bpf_pool *const pool = &pools->items[i];
 
-        if ((uintptr_t)address - (uintptr_t)pool->memory <
-            pool->pages * BPF_PAGE_BYTES) {
+        if ((uintptr_t)address - (uintptr_t)pool->memory < bytes_of_log2(pool->log2)) {
             return pool;
         }
     }
     return NULL;
 }
 
-/* ---- pages ---- */
-
-static bool
-is_taken(const struct bpf_pool *pool, size_t page)
-{
-    return (pool->bits[page / 64] >> (page % 64) & 1) != 0;
-}
-
-static void
-set_taken(struct bpf_pool *pool, size_t page, bool taken)
-{
-    const uint64_t bit = (uint64_t)1 << (page % 64);
-
-    if (taken) {
-        pool->bits[page / 64] |= bit;
-    } else {
-        pool->bits[page / 64] &= ~bit;
-    }
-}
-
-/* The first of so many free pages in a row; pool->pages if there are none. */
-static size_t
-find_run(const struct bpf_pool *pool, size_t pages)
-{
-    size_t run = 0;
-
-    if (pool->pages - pool->taken < pages) {
-        return pool->pages;
-    }
-    for (size_t page = pool->hint; page < pool->pages; page++) {
-        if (page % 64 == 0 && pool->bits[page / 64] == UINT64_MAX) {
-            page += 63;
-            run = 0;
-        } else {
-            run = is_taken(pool, page) ? 0 : run + 1;
-            if (run == pages) {
-                return page + 1 - pages;
-            }
-        }
-    }
-    return pool->pages;
-}
-
-/* What was used before is zeroed; the kernel gave the rest as zero, and has put it in
- * no cache yet. */
-static void
-clear_run(struct bpf_pool *pool, size_t first, size_t pages)
-{
-    const size_t end = first + pages;
-
-    if (first < pool->used) {
-        const size_t used = (end < pool->used ? end : pool->used) - first;
-
-        memset(pool->memory + first * BPF_PAGE_BYTES, 0, used * BPF_PAGE_BYTES);
-    }
-    if (end > pool->used) {
-        pool->used = end;
-    }
-}
-
 static void *
-take_run(struct bpf_pool *pool, size_t first, size_t pages)
+take_units(struct bpf_pools *pools, size_t units)
 {
-    for (size_t page = first; page < first + pages; page++) {
-        set_taken(pool, page, true);
+    void *memory = NULL;
+
+    /* Later pools are larger and have more room. */
+    for (uint32_t i = pools->count; memory == NULL && i-- > 0;) {
+        memory = pool_take(&pools->items[i], units);
     }
-    clear_run(pool, first, pages);
-    if (first == pool->hint) {
-        pool->hint = first + pages;
-    }
-    pool->taken += pages;
-    return pool->memory + first * BPF_PAGE_BYTES;
+    return memory;
 }
-
-static int
-take_pages(struct bpf_pools *pools, size_t pages, void **memory)
-{
-    int result;
-
-    if (pages > LARGEST_PAGES) {
-        return -ENOMEM;
-    }
-    for (uint32_t i = pools->count; i-- > 0;) {
-        struct bpf_pool *const pool = &pools->items[i];
-        const size_t first = find_run(pool, pages);
-
-        if (first < pool->pages) {
-            *memory = take_run(pool, first, pages);
-            return 0;
-        }
-    }
-    result = pool_make(pools, pages);
-    if (result == 0 && pages > pools->items[pools->count - 1].pages) {
-        result = pool_make(pools, pages); /* the first was too small */
-    }
-    if (result == 0) {
-        *memory = take_run(&pools->items[pools->count - 1], 0, pages);
-    }
-    return result;
-}
-
-static void
-give_pages(struct bpf_pools *pools, const void *memory, size_t pages)
-{
-    struct bpf_pool *const pool = pool_of(pools, memory);
-    const size_t first = ((uintptr_t)memory - (uintptr_t)pool->memory) / BPF_PAGE_BYTES;
-
-    for (size_t page = first; page < first + pages; page++) {
-        set_taken(pool, page, false);
-    }
-    if (first < pool->hint) {
-        pool->hint = first;
-    }
-    pool->taken -= pages;
-}
-
-/* ---- pieces ---- */
-
-static uint64_t
-full_slab(uint32_t size_log2)
-{
-    const uint32_t pieces = BPF_PAGE_BYTES >> size_log2;
-
-    return pieces == 64 ? UINT64_MAX : ((uint64_t)1 << pieces) - 1;
-}
-
-static void
-slab_link(struct bpf_pools *pools, struct bpf_slab *slab)
-{
-    struct bpf_slab **const head = &pools->with_room[slab->size_log2];
-
-    slab->previous = NULL;
-    slab->next = *head;
-    if (*head != NULL) {
-        (*head)->previous = slab;
-    }
-    *head = slab;
-}
-
-static void
-slab_unlink(struct bpf_pools *pools, struct bpf_slab *slab)
-{
-    if (slab->previous != NULL) {
-        slab->previous->next = slab->next;
-    } else {
-        pools->with_room[slab->size_log2] = slab->next;
-    }
-    if (slab->next != NULL) {
-        slab->next->previous = slab->previous;
-    }
-}
-
-static struct bpf_slab **
-slab_place(const struct bpf_pools *pools, const void *memory)
-{
-    const struct bpf_pool *const pool = pool_of(pools, memory);
-
-    return &pool->slabs[((uintptr_t)memory - (uintptr_t)pool->memory) / BPF_PAGE_BYTES];
-}
-
-static int
-slab_make(struct bpf_pools *pools, uint32_t size_log2)
-{
-    struct bpf_slab *const slab = calloc(1, sizeof(*slab));
-    void *memory;
-    int result;
-
-    if (slab == NULL) {
-        return -ENOMEM;
-    }
-    result = take_pages(pools, 1, &memory);
-    if (result < 0) {
-        free(slab);
-        return result;
-    }
-    *slab = (struct bpf_slab){.memory = memory, .size_log2 = size_log2};
-    *slab_place(pools, memory) = slab;
-    slab_link(pools, slab);
-    return 0;
-}
-
-static uint32_t
-piece_log2(size_t bytes)
-{
-    uint32_t log2 = BPF_PIECE_LOG2_MIN;
-
-    while (((size_t)1 << log2) < bytes) {
-        log2++;
-    }
-    return log2;
-}
-
-static int
-take_piece(struct bpf_pools *pools, uint32_t size_log2, void **memory)
-{
-    struct bpf_slab *slab;
-    uint32_t piece;
-
-    if (pools->with_room[size_log2] == NULL) {
-        const int result = slab_make(pools, size_log2);
-
-        if (result < 0) {
-            return result;
-        }
-    }
-    slab = pools->with_room[size_log2];
-    piece = (uint32_t)__builtin_ctzll(~slab->taken);
-    slab->taken |= (uint64_t)1 << piece;
-    if (slab->taken == full_slab(size_log2)) {
-        slab_unlink(pools, slab);
-    }
-    *memory = slab->memory + ((size_t)piece << size_log2);
-    return 0;
-}
-
-static void
-give_piece(struct bpf_pools *pools, const void *memory)
-{
-    struct bpf_slab **const place = slab_place(pools, memory);
-    struct bpf_slab *const slab = *place;
-    const size_t piece =
-        (size_t)((const char *)memory - slab->memory) >> slab->size_log2;
-
-    if (slab->taken == full_slab(slab->size_log2)) {
-        slab_link(pools, slab);
-    }
-    slab->taken &= ~((uint64_t)1 << piece);
-    if (slab->taken == 0) {
-        slab_unlink(pools, slab);
-        give_pages(pools, slab->memory, 1);
-        *place = NULL;
-        free(slab);
-    }
-}
-
-static bool
-is_piece(size_t bytes)
-{
-    return bytes <= (size_t)1 << BPF_PIECE_LOG2_MAX;
-}
-
-/* ---- both ---- */
 
 int
 bpf_pools_take(struct bpf_pools *pools, size_t bytes, void **memory)
 {
-    int result;
+    const size_t units = units_of(bytes);
+    void *taken;
+    int result = 0;
 
+    assert(bytes > 0);
+    if (units > (size_t)1 << LOG2_MAX) {
+        return -ENOMEM;
+    }
     pthread_mutex_lock(&pools->mutex);
-    if (is_piece(bytes)) {
-        result = take_piece(pools, piece_log2(bytes), memory);
-        if (result == 0) {
-            memset(*memory, 0, bytes);
-        }
-    } else {
-        result = take_pages(pools, pages_of(bytes), memory);
+    taken = take_units(pools, units);
+    if (taken == NULL) {
+        result = make_room(pools, units);
+        taken = result == 0 ? take_units(pools, units) : NULL;
     }
     pthread_mutex_unlock(&pools->mutex);
+    if (taken != NULL) {
+        memset(taken, 0, units * BPF_UNIT_BYTES);
+        *memory = taken;
+    }
     return result;
 }
 
 void
-bpf_pools_give(struct bpf_pools *pools, void *memory, size_t bytes)
+bpf_pools_give(struct bpf_pools *pools, const void *memory, size_t bytes)
 {
+    struct bpf_pool *pool;
+
     pthread_mutex_lock(&pools->mutex);
-    if (is_piece(bytes)) {
-        give_piece(pools, memory);
-    } else {
-        give_pages(pools, memory, pages_of(bytes));
-    }
+    pool = pool_of(pools, memory);
+    assert(pool != NULL);
+    mark_units(pool, (size_t)((const char *)memory - pool->memory) / BPF_UNIT_BYTES,
+               units_of(bytes), false);
     pthread_mutex_unlock(&pools->mutex);
 }
 
@@ -427,6 +297,7 @@ bpf_pools_map(struct bpf_pools *pools, const void *memory, size_t bytes, void **
 
     pthread_mutex_lock(&pools->mutex);
     pool = pool_of(pools, memory);
+    assert(pool != NULL);
     made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, pool->fd,
                 (off_t)((uintptr_t)memory - (uintptr_t)pool->memory));
     if (made == MAP_FAILED) {
@@ -445,7 +316,7 @@ bpf_pools_bytes(struct bpf_pools *pools)
     uint64_t bytes;
 
     pthread_mutex_lock(&pools->mutex);
-    bytes = pools->pages * BPF_PAGE_BYTES;
+    bytes = pools->bytes;
     pthread_mutex_unlock(&pools->mutex);
     return bytes;
 }

@@ -55,10 +55,9 @@ static void
 close_pools(struct fixture *fixture)
 {
     for (uint32_t i = 0; i < fixture->pools.count; i++) {
-        assert_int_equal(fixture->pools.items[i].taken, 0);
-    }
-    for (uint32_t i = 0; i <= BPF_PIECE_LOG2_MAX; i++) {
-        assert_null(fixture->pools.with_room[i]);
+        const struct bpf_pool *const pool = &fixture->pools.items[i];
+
+        assert_int_equal(pool->largest_free[1], pool->log2 + 1); /* all of it */
     }
     bpf_pools_finish(&fixture->pools);
     bpf_kernel_finish(&fixture->kernel);
@@ -115,7 +114,7 @@ take__random_sizes__zero_and_nobody_elses(void **state)
                          0);
         assert_true(holds_only(piece, 0));
         assert_int_equal((uintptr_t)piece->memory % 64, 0);
-        if (piece->bytes > 2048) {
+        if (piece->bytes >= 4096) {
             assert_int_equal((uintptr_t)piece->memory % 4096, 0);
         }
         memset(piece->memory, piece->mark, piece->bytes);
@@ -148,6 +147,29 @@ take__more_than_a_pool_has__another_pool(void **state)
     assert_false(bpf_pools_locate(&fixture.pools, &fixture, &location));
     bpf_pools_give(&fixture.pools, large, 3u << 20);
     bpf_pools_give(&fixture.pools, first, 100);
+    close_pools(&fixture);
+}
+
+/* What rounding up to a power of two adds is others'. */
+static void
+take__five_pages_and_three__share_eight(void **state)
+{
+    enum { PAGE = 4096 };
+    struct fixture fixture;
+    void *five = NULL;
+    void *one = NULL;
+    void *two = NULL;
+
+    (void)state;
+    open_pools(&fixture);
+    assert_int_equal(bpf_pools_take(&fixture.pools, 5 * PAGE - 1, &five), 0);
+    assert_int_equal(bpf_pools_take(&fixture.pools, PAGE, &one), 0);
+    assert_int_equal(bpf_pools_take(&fixture.pools, 2 * PAGE, &two), 0);
+    assert_ptr_equal(one, (char *)five + 5 * PAGE);
+    assert_ptr_equal(two, (char *)five + 6 * PAGE);
+    bpf_pools_give(&fixture.pools, five, 5 * PAGE - 1);
+    bpf_pools_give(&fixture.pools, two, 2 * PAGE);
+    bpf_pools_give(&fixture.pools, one, PAGE);
     close_pools(&fixture);
 }
 
@@ -251,6 +273,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(take__random_sizes__zero_and_nobody_elses),
         cmocka_unit_test(take__more_than_a_pool_has__another_pool),
+        cmocka_unit_test(take__five_pages_and_three__share_eight),
         cmocka_unit_test(take__no_memory_for_another_pool__says_so),
         cmocka_unit_test(map__pages_that_were_taken__the_same_memory),
         cmocka_unit_test(
