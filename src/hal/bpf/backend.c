@@ -1,39 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/bpf/backend.c - the border: HAL_TABLE, HAL_COUNTING and HAL_BACKEND over the
- * Linux side, and negative errno to NTSTATUS.
+ * hal/bpf/backend.c - HAL_TABLE, HAL_COUNTING, HAL_PAGES and HAL_BACKEND over the Linux
+ * side, whose negative errno become NTSTATUS here. The context is a struct bpf.
  */
 #include "hal/backend.h"
 
 #include "hal/bpf/bpf.h"
-#include "hal/linux/procfs.h"
 #include "hal/linux/status.h"
 #include "ke/profint.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { DELIVERY_MS = 100, RENEWAL_NS = 1000000000 };
-
-/* A session's back end as the core sees it. */
-struct bpf_backend {
-    struct bpf *bpf;
-    struct _KE_SYSTEM *ke;
-    void (*notify)(void *context, const ntprof_notification *notification);
-    void *notify_context;
-    bool halt_told;
-    uint64_t renewed_ns;
-};
 
 /* ---- HAL_TABLE ---- */
 
 static struct perf_source *
 find_source(struct bpf *bpf, KPROFILE_SOURCE number)
 {
-    struct perf_source *source = perf_sources_find(&bpf->sources, number);
+    struct perf_source *const source = perf_sources_find(&bpf->sources, number);
 
     bpf->error[0] = 0;
     if (source == NULL) {
@@ -48,14 +35,14 @@ static NTSTATUS
 start_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
                         ULONG64 pid)
 {
-    const struct bpf_backend *const backend = context;
-    struct perf_source *const source = find_source(backend->bpf, number);
+    struct bpf *const bpf = context;
+    struct perf_source *const source = find_source(bpf, number);
     int result;
 
     if (source == NULL) {
         return STATUS_NOT_SUPPORTED;
     }
-    result = bpf_start(backend->bpf, source, processor);
+    result = bpf_start(bpf, source, processor);
     if (pid == 0 && (result == -EACCES || result == -EPERM)) {
         return STATUS_PRIVILEGE_NOT_HELD;
     }
@@ -66,29 +53,28 @@ static void
 stop_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
                        ULONG64 pid)
 {
-    const struct bpf_backend *const backend = context;
-    const struct perf_source *const source =
-        perf_sources_find(&backend->bpf->sources, number);
+    struct bpf *const bpf = context;
+    const struct perf_source *const source = perf_sources_find(&bpf->sources, number);
 
     (void)pid;
     if (source != NULL) {
-        bpf_stop(backend->bpf, source, processor);
+        bpf_stop(bpf, source, processor);
     }
 }
 
 static void
 query_source(void *context, KPROFILE_SOURCE number, HAL_SOURCE *information)
 {
-    const struct bpf_backend *const backend = context;
-    const struct perf_source *const source = find_source(backend->bpf, number);
+    struct bpf *const bpf = context;
+    const struct perf_source *const source = find_source(bpf, number);
 
     *information = (HAL_SOURCE){0};
     if (source == NULL) {
         return;
     }
     if (!source->supported) { /* should the call fail for it */
-        snprintf(backend->bpf->error, sizeof(backend->bpf->error),
-                 "cannot count %s: %s", source->name, source->reason);
+        snprintf(bpf->error, sizeof(bpf->error), "cannot count %s: %s", source->name,
+                 source->reason);
     }
     perf_status_describe_source(source, information);
 }
@@ -96,50 +82,49 @@ query_source(void *context, KPROFILE_SOURCE number, HAL_SOURCE *information)
 static void
 set_interval(void *context, KPROFILE_SOURCE number, ULONG64 interval)
 {
-    const struct bpf_backend *const backend = context;
-    struct perf_source *const source =
-        perf_sources_find(&backend->bpf->sources, number);
+    struct bpf *const bpf = context;
+    struct perf_source *const source = perf_sources_find(&bpf->sources, number);
 
     if (source != NULL) {
-        bpf_set_interval(backend->bpf, source, interval);
+        bpf_set_interval(bpf, source, interval);
     }
 }
 
-/* A program that met a counter which is not there has stopped all counting; now the
- * core has, too. While the profile that it names is there: it is stopped only after
- * this has been asked. */
+/*
+ * After a hit that would have been counted outside the counters, the program counts
+ * nothing any more; this halts the core too. The profile that the program names still
+ * exists: it is stopped only after this was called.
+ */
 static void
-notice_halt(struct bpf_backend *backend)
+notice_halt(struct bpf *bpf)
 {
-    const struct bpf_control *const control = bpf_control_of(&backend->bpf->kernel);
+    const struct bpf_control *const control = bpf_control_of(&bpf->kernel);
     KI_OVERRUN overrun;
 
-    if (backend->halt_told ||
+    if (bpf->halt_reported ||
         __atomic_load_n(&control->halt_known, __ATOMIC_ACQUIRE) == 0) {
         return;
     }
-    backend->halt_told = true;
+    bpf->halt_reported = true;
     overrun = (KI_OVERRUN){(KPROFILE *)(uintptr_t)control->halt_profile,
                            control->halt_number};
-    KiReportOverrun(backend->ke, &overrun);
+    KiReportOverrun(bpf->ke, &overrun);
 }
 
 static void
 flush(void *context)
 {
-    struct bpf_backend *const backend = context;
-
-    notice_halt(backend);
-    bpf_notice(backend->bpf);
+    notice_halt(context);
+    bpf_notice(context);
 }
 
 static void
 synchronize(void *context)
 {
-    struct bpf_backend *const backend = context;
+    const struct bpf *const bpf = context;
 
-    bpf_kernel_wait(&backend->bpf->kernel);
-    notice_halt(backend);
+    bpf_kernel_wait(&bpf->kernel);
+    notice_halt(context);
 }
 
 /* ---- HAL_COUNTING ---- */
@@ -147,12 +132,12 @@ synchronize(void *context)
 static void *
 allocate_nodes(void *context, ULONG chunk, SIZE_T bytes)
 {
-    const struct bpf_backend *const backend = context;
+    struct bpf *const bpf = context;
 
-    return bpf_index_nodes(&backend->bpf->index, chunk, bytes);
+    return bpf_index_nodes(&bpf->index, chunk, bytes);
 }
 
-/* They stay: to make them again would mean to wait for the kernel. */
+/* They stay, since creating maps waits for the kernel's readers. */
 static void
 free_nodes(void *context, ULONG chunk, void *nodes, SIZE_T bytes)
 {
@@ -166,43 +151,40 @@ static NTSTATUS
 locate_counters(void *context, const ULONG *buffer, ULONG words,
                 const ULONG64 *processors, ULONG64 *location)
 {
-    const struct bpf_backend *const backend = context;
+    struct bpf *const bpf = context;
 
     return perf_status_of(
-        bpf_index_locate(&backend->bpf->index, buffer, words, processors, location));
+        bpf_index_locate(&bpf->index, buffer, words, processors, location));
 }
 
 static NTSTATUS
 prepare_process(void *context, ULONG64 pid)
 {
-    const struct bpf_backend *const backend = context;
-
-    return perf_status_of(bpf_prepare(backend->bpf, (uint32_t)pid));
+    return perf_status_of(bpf_prepare(context, (uint32_t)pid));
 }
 
 static void
 publish_roots(void *context, ULONG64 pid, const ULONG *roots)
 {
-    const struct bpf_backend *const backend = context;
+    struct bpf *const bpf = context;
 
     if (pid == 0) {
-        bpf_index_publish_all(&backend->bpf->index, roots);
+        bpf_index_publish_all(&bpf->index, roots);
     } else {
-        bpf_publish(backend->bpf, (uint32_t)pid, roots);
+        bpf_publish(bpf, (uint32_t)pid, roots);
     }
 }
 
 static void
 query_hits(void *context, KPROFILE_SOURCE number, ULONG64 *counted, ULONG64 *outside)
 {
-    const struct bpf_backend *const backend = context;
-    const struct perf_source *const source =
-        perf_sources_find(&backend->bpf->sources, number);
+    struct bpf *const bpf = context;
+    const struct perf_source *const source = perf_sources_find(&bpf->sources, number);
     uint64_t in_profiles = 0;
     uint64_t in_none = 0;
 
     if (source != NULL) {
-        bpf_query_hits(backend->bpf, source, &in_profiles, &in_none);
+        bpf_query_hits(bpf, source, &in_profiles, &in_none);
     }
     *counted = in_profiles;
     *outside = in_none;
@@ -235,27 +217,26 @@ static const HAL_TABLE bpf_table = {
 static int
 take_pages(void *context, size_t bytes, void **memory)
 {
-    const struct bpf_backend *const backend = context;
-    const int result = bpf_pools_take(&backend->bpf->index.pools, bytes, memory);
+    struct bpf *const bpf = context;
+    const int result = bpf_pools_take(&bpf->index.pools, bytes, memory);
 
-    return result < 0 ? bpf_fail(backend->bpf, result, BPF_STAGE_MAP, "into the buffer")
-                      : 0;
+    return result < 0 ? bpf_fail(bpf, result, BPF_STAGE_MAP, "into the buffer") : 0;
 }
 
 static void
 give_pages(void *context, void *memory, size_t bytes)
 {
-    const struct bpf_backend *const backend = context;
+    struct bpf *const bpf = context;
 
-    bpf_pools_give(&backend->bpf->index.pools, memory, bytes);
+    bpf_pools_give(&bpf->index.pools, memory, bytes);
 }
 
 static int
 map_pages(void *context, const void *memory, size_t bytes, void **mapping)
 {
-    const struct bpf_backend *const backend = context;
+    struct bpf *const bpf = context;
 
-    return bpf_pools_map(&backend->bpf->index.pools, memory, bytes, mapping);
+    return bpf_pools_map(&bpf->index.pools, memory, bytes, mapping);
 }
 
 static const HAL_PAGES bpf_pages = {
@@ -266,10 +247,9 @@ static const HAL_PAGES bpf_pages = {
 
 /* ---- HAL_BACKEND ---- */
 
-/* All of it is made, since a kernel can refuse any of it: what was found out on the way
- * is the probe. */
+/* Whether the back end can be used here is found out by opening it. */
 static int
-create_and_tell(bool user_only, struct bpf **bpf, HAL_PROBE *probed)
+create(bool user_only, struct bpf **bpf, HAL_PROBE *probed)
 {
     struct bpf_refusal refusal;
     const int result = bpf_create(bpf_call_kernel, user_only, bpf, &refusal);
@@ -286,8 +266,9 @@ create_and_tell(bool user_only, struct bpf **bpf, HAL_PROBE *probed)
     probed->Kernel = (*bpf)->kernel_included;
     if (bpf_control_of(&(*bpf)->kernel)->namespace_inode != 0) {
         snprintf(probed->Reason, sizeof(probed->Reason),
-                 "in a pid namespace of one's own, processes in namespaces below it "
-                 "cannot be told apart in the interrupt: their hits are outside");
+                 "in a pid namespace other than the first, processes in namespaces "
+                 "below it cannot be told apart in the interrupt: their hits are "
+                 "outside");
         snprintf(probed->Remedy, sizeof(probed->Remedy),
                  "use back end perf, or run in the first pid namespace or in theirs");
     }
@@ -299,137 +280,84 @@ probe(HAL_PROBE *probed)
 {
     struct bpf *bpf = NULL;
 
-    if (create_and_tell(false, &bpf, probed) == 0) {
+    if (create(false, &bpf, probed) == 0) {
         bpf_delete(bpf);
     }
-}
-
-static void
-tell_end(void *context, uint32_t pid)
-{
-    const struct bpf_backend *const backend = context;
-    const ntprof_notification notification = {.kind = HAL_UNWATCHED_EXEC, .pid = pid};
-
-    backend->notify(backend->notify_context, &notification);
 }
 
 static NTSTATUS
 open_backend(const HAL_OPEN *open, void **context)
 {
-    struct bpf_backend *const backend = calloc(1, sizeof(*backend));
     HAL_PROBE unasked;
-    int result;
+    struct bpf *bpf = NULL;
+    const int result =
+        create(open->UserOnly != 0, &bpf, open->Probe != NULL ? open->Probe : &unasked);
 
-    if (backend == NULL) {
-        HalExplainFailure(open, "out of memory", "");
-        return STATUS_INSUFFICIENT_RESOURCES;
-    }
-    result = create_and_tell(open->UserOnly != 0, &backend->bpf,
-                             open->Probe != NULL ? open->Probe : &unasked);
     if (result < 0) {
-        free(backend);
         return perf_status_of(result);
     }
-    backend->bpf->cgroup_fd = open->CgroupFd != NULL ? *open->CgroupFd : -1;
-    backend->ke = open->Ke;
-    backend->notify = open->Notify;
-    backend->notify_context = open->NotifyContext;
-    backend->bpf->ended = tell_end;
-    backend->bpf->ended_context = backend;
-    *context = backend;
+    bpf->cgroup_fd = open->CgroupFd != NULL ? *open->CgroupFd : -1;
+    bpf->ke = open->Ke;
+    bpf->notify = open->Notify;
+    bpf->notify_context = open->NotifyContext;
+    *context = bpf;
     return STATUS_SUCCESS;
 }
 
 static void
 close_backend(void *context)
 {
-    struct bpf_backend *const backend = context;
-
-    bpf_delete(backend->bpf);
-    free(backend);
+    bpf_delete(context);
 }
 
 static NTSTATUS
 lookup_source(void *context, const char *text, KPROFILE_SOURCE *number)
 {
-    const struct bpf_backend *const backend = context;
+    struct bpf *const bpf = context;
 
-    return perf_status_lookup_source(&backend->bpf->sources, text, number);
+    return perf_status_lookup_source(&bpf->sources, text, number);
 }
 
 static NTSTATUS
 next_source(void *context, ULONG index, KPROFILE_SOURCE *number)
 {
-    const struct bpf_backend *const backend = context;
+    const struct bpf *const bpf = context;
 
-    return perf_status_next_source(&backend->bpf->sources, index, number);
-}
-
-static uint64_t
-count_unnumbered(const struct bpf *bpf)
-{
-    uint64_t unnumbered = 0;
-
-    for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
-        unnumbered += __atomic_load_n(&bpf_processors_of(&bpf->kernel)[i].unnumbered,
-                                      __ATOMIC_RELAXED);
-    }
-    return unnumbered;
-}
-
-/* Hits that lay in more profiles than one interrupt serves. */
-static uint64_t
-count_cut(const struct bpf *bpf)
-{
-    uint64_t cut = 0;
-
-    for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
-        cut +=
-            __atomic_load_n(&bpf_processors_of(&bpf->kernel)[i].cut, __ATOMIC_RELAXED);
-    }
-    return cut;
-}
-
-static void
-tell_cut(const struct bpf *bpf, HAL_SOURCE_STATISTICS *answer)
-{
-    const uint64_t cut = count_cut(bpf);
-
-    if (cut != 0) {
-        snprintf(
-            answer->Reason, sizeof(answer->Reason),
-            "%llu hits of all sources were in so many profiles at once that some of "
-            "these did not count them",
-            (unsigned long long)cut);
-    }
+    return perf_status_next_source(&bpf->sources, index, number);
 }
 
 static NTSTATUS
 query_source_statistics(void *context, KPROFILE_SOURCE number, ULONG64 taken,
                         HAL_SOURCE_STATISTICS *answer)
 {
-    const struct bpf_backend *const backend = context;
-    struct perf_source *const source = find_source(backend->bpf, number);
+    struct bpf *const bpf = context;
+    const struct perf_source *const source = find_source(bpf, number);
+    const uint64_t cut = bpf_index_totals(&bpf->index).cut;
     struct perf_statistics statistics;
 
     if (source == NULL) {
         return STATUS_NOT_FOUND;
     }
-    bpf_settle(backend->bpf, source, taken, &statistics);
+    bpf_query_statistics(bpf, source, taken, &statistics);
     perf_status_answer_statistics(source, &statistics, answer);
-    tell_cut(backend->bpf, answer);
+    if (cut != 0) {
+        snprintf(answer->Reason, sizeof(answer->Reason),
+                 "%llu hits of all sources were in so many profiles at once that some "
+                 "of these did not count them",
+                 (unsigned long long)cut);
+    }
     return STATUS_SUCCESS;
 }
 
 static void
 query_statistics(void *context, HAL_STATISTICS *statistics)
 {
-    const struct bpf_backend *const backend = context;
+    struct bpf *const bpf = context;
 
     *statistics = (HAL_STATISTICS){
-        .Processes = backend->bpf->index.table.count,
-        .Unnumbered = count_unnumbered(backend->bpf),
-        .CounterBytes = bpf_pools_bytes(&backend->bpf->index.pools),
+        .Processes = bpf->index.table.count,
+        .Unnumbered = bpf_index_totals(&bpf->index).unnumbered,
+        .CounterBytes = bpf_pools_bytes(&bpf->index.pools),
     };
 }
 
@@ -437,9 +365,9 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
 static int
 descriptor(void *context)
 {
-    const struct bpf_backend *const backend = context;
+    const struct bpf *const bpf = context;
 
-    return backend->bpf->epoll_fd;
+    return bpf->epoll_fd;
 }
 
 static uint64_t
@@ -454,17 +382,16 @@ now_ns(void)
 static int
 deliver(void *context)
 {
-    struct bpf_backend *const backend = context;
+    struct bpf *const bpf = context;
     const uint64_t now = now_ns();
 
-    notice_halt(backend);
-    bpf_notice(backend->bpf);
-    if (backend->bpf->open_events == 0) {
+    flush(bpf);
+    if (bpf->started_events == 0) {
         return -1;
     }
-    if (now - backend->renewed_ns >= RENEWAL_NS) {
-        backend->renewed_ns = now;
-        bpf_renew(backend->bpf);
+    if (now - bpf->renewed_ns >= RENEWAL_NS) {
+        bpf->renewed_ns = now;
+        bpf_renew(bpf);
     }
     return DELIVERY_MS;
 }
@@ -472,32 +399,30 @@ deliver(void *context)
 static void
 freeze(void *context)
 {
-    const struct bpf_backend *const backend = context;
-
-    bpf_freeze(backend->bpf);
+    bpf_freeze(context);
 }
 
 static const char *
 error(void *context)
 {
-    const struct bpf_backend *const backend = context;
+    const struct bpf *const bpf = context;
 
-    return backend->bpf->error;
+    return bpf->error;
 }
 
 static void
 clear_error(void *context)
 {
-    const struct bpf_backend *const backend = context;
+    struct bpf *const bpf = context;
 
-    backend->bpf->error[0] = 0;
+    bpf->error[0] = 0;
 }
 
 const HAL_BACKEND HalBpfBackend = {
     .Name = "bpf",
     .Hal = &bpf_table,
     .Pages = &bpf_pages,
-    .ByName = TRUE, /* its events are all processors', and it watches no process */
+    .ByName = TRUE, /* its events are of all processes, and it watches none */
     .Probe = probe,
     .Open = open_backend,
     .Close = close_backend,

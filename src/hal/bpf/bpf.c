@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/bpf/bpf.c - the session's state: the kernel's objects, processes and their ends.
- */
+/* hal/bpf/bpf.c - the session's state: the kernel's objects, processes and their
+ * ends. */
 #include "hal/bpf/bpf.h"
+
+#include "hal/backend.h"
 #include "hal/linux/descriptor.h"
 #include "hal/linux/procfs.h"
-#include "hal/linux/refusal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -17,7 +18,7 @@
 
 enum { PROCESSORS_MAX = 65536, ENDS_AT_ONCE = 64 };
 
-/* The inode of the first pid namespace, by which the kernel and its tools know it. */
+/* The inode of the first pid namespace, which is the same in all kernels. */
 static const uint64_t first_namespace_inode = 0xEFFFFFFC;
 
 int
@@ -33,45 +34,47 @@ bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what)
 
 /* ---- processes ---- */
 
-/* Be told of a process's end. -ESRCH if it has ended; without descriptors, whoever asks
- * for the process next finds that out. */
+/* Has the end of a process noticed. -ESRCH if it has ended; without descriptors, its
+ * end is found out by the next call that names it. */
 static int
-watch_process(struct bpf *bpf, uint32_t pid)
+watch_process(struct bpf *bpf, const struct bpf_process *process)
 {
-    struct epoll_event interest = {.events = EPOLLIN, .data.u32 = pid};
+    struct epoll_event interest = {.events = EPOLLIN, .data.u32 = process->pid};
+    struct bpf_owner *const owner = bpf_table_owner(&bpf->index.table, process);
     int fd;
 
-    if (perf_idmap_find(&bpf->watched, pid) != NULL) {
+    assert(owner->taken);
+    if (owner->pidfd >= 0) {
         return 0;
     }
-    fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
     if (fd < 0) {
         return errno == ESRCH ? -ESRCH : 0;
     }
-    if (epoll_ctl(bpf->epoll_fd, EPOLL_CTL_ADD, fd, &interest) < 0 ||
-        perf_idmap_put(&bpf->watched, pid, (void *)((intptr_t)fd + 1)) < 0) {
+    if (epoll_ctl(bpf->epoll_fd, EPOLL_CTL_ADD, fd, &interest) < 0) {
         close(fd);
+        return 0;
     }
+    owner->pidfd = fd;
     return 0;
 }
 
 static void
-forget_process(struct bpf *bpf, uint32_t pid)
+forget_process(struct bpf *bpf, const struct bpf_process *process)
 {
-    const intptr_t watched = (intptr_t)perf_idmap_find(&bpf->watched, pid);
+    struct bpf_owner *const owner = bpf_table_owner(&bpf->index.table, process);
 
-    if (watched != 0) {
-        perf_idmap_remove(&bpf->watched, pid);
-        /* A forked child may have it still, and the end would be told for ever: of
-         * whoever has the number then. */
-        (void)epoll_ctl(bpf->epoll_fd, EPOLL_CTL_DEL, (int)(watched - 1), NULL);
-        close((int)(watched - 1));
+    if (owner->pidfd >= 0) {
+        /* A forked child may have it still; it would stay readable for ever. */
+        (void)epoll_ctl(bpf->epoll_fd, EPOLL_CTL_DEL, owner->pidfd, NULL);
+        close(owner->pidfd);
+        owner->pidfd = -1;
     }
 }
 
-/* Is a process in a pid namespace below the session's, as far as /proc tells? The
- * kernel tells programs the numbers of those in the session's own alone, unless that is
- * the first, where all have one. */
+/* Is a process in a pid namespace below the session's, as far as /proc shows? The
+ * kernel has no number for the program of those, unless the session's is the first
+ * one. */
 static bool
 is_below(const struct bpf *bpf, uint32_t pid)
 {
@@ -83,31 +86,21 @@ is_below(const struct bpf *bpf, uint32_t pid)
     return own != 0 && stat(path, &file) == 0 && file.st_ino != own;
 }
 
-static int
-check_namespace(struct bpf *bpf, uint32_t pid)
-{
-    if (!is_below(bpf, pid)) {
-        return 0;
-    }
-    snprintf(bpf->error, sizeof(bpf->error),
-             "process %u is in a pid namespace below the session's; use another back "
-             "end, or a session in that namespace or in the first one",
-             pid);
-    return -EOPNOTSUPP;
-}
-
 int
 bpf_prepare(struct bpf *bpf, uint32_t pid)
 {
     static const ULONG none[KI_TREES];
     struct bpf_process *process;
-    bool fresh;
-    int result = check_namespace(bpf, pid);
+    int result;
 
-    if (result < 0) {
-        return result;
+    if (is_below(bpf, pid)) {
+        snprintf(bpf->error, sizeof(bpf->error),
+                 "process %u is in a pid namespace below the session's; use another "
+                 "back end, or a session in that namespace or in the first one",
+                 pid);
+        return -EOPNOTSUPP;
     }
-    process = bpf_table_take(&bpf->index.table, pid, &fresh);
+    process = bpf_table_take(&bpf->index.table, pid);
     if (process == NULL) {
         snprintf(bpf->error, sizeof(bpf->error),
                  "too many processes have profiles: no place is left for %u", pid);
@@ -116,9 +109,9 @@ bpf_prepare(struct bpf *bpf, uint32_t pid)
     if (!bpf_process_is_idle(process)) {
         return 0;
     }
-    __atomic_store_n(&process->ended, BPF_RUNNING,
-                     __ATOMIC_RELAXED); /* its program is told */
-    result = watch_process(bpf, pid);
+    /* The core has been notified of what the process ran before. */
+    __atomic_store_n(&process->ended, BPF_RUNNING, __ATOMIC_RELAXED);
+    result = watch_process(bpf, process);
     if (result < 0) {
         bpf_table_publish(&bpf->index.table, process, none);
     }
@@ -133,15 +126,23 @@ bpf_publish(struct bpf *bpf, uint32_t pid, const ULONG roots[KI_TREES])
     if (process == NULL) {
         return;
     }
-    bpf_table_publish(&bpf->index.table, process, roots);
     if (roots[KI_TREE_ADDRESSES] == 0 && roots[KI_TREE_SEGMENTS] == 0) {
-        forget_process(bpf, pid);
+        forget_process(bpf, process);
     }
+    bpf_table_publish(&bpf->index.table, process, roots);
 }
 
-/* The programs have seen to it that nothing counts; the core is told. */
 static void
-notice_programs(struct bpf *bpf)
+notify_end(struct bpf *bpf, uint32_t pid)
+{
+    const ntprof_notification notification = {.kind = HAL_UNWATCHED_EXEC, .pid = pid};
+
+    bpf->notify(bpf->notify_context, &notification);
+}
+
+/* Processes that run a new program. No hit of theirs counts any more. */
+static void
+notice_execs(struct bpf *bpf)
 {
     const uint64_t ends =
         __atomic_load_n(&bpf_control_of(&bpf->kernel)->ends, __ATOMIC_ACQUIRE);
@@ -152,8 +153,10 @@ notice_programs(struct bpf *bpf)
         return;
     }
     bpf->ends_seen = ends;
-    while ((process = bpf_table_next_ended(&bpf->index.table, &at)) != NULL) {
-        bpf->ended(bpf->ended_context, process->pid);
+    while ((process = bpf_table_next(&bpf->index.table, &at)) != NULL) {
+        if (__atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) == BPF_ENDED) {
+            notify_end(bpf, process->pid);
+        }
     }
 }
 
@@ -163,13 +166,17 @@ notice_ends(struct bpf *bpf)
     struct epoll_event ends[ENDS_AT_ONCE];
     int count = ENDS_AT_ONCE;
 
-    while (bpf->watched.count > 0 && count == ENDS_AT_ONCE) {
+    while (bpf->index.table.count > 0 && count == ENDS_AT_ONCE) {
         count = epoll_wait(bpf->epoll_fd, ends, ENDS_AT_ONCE, 0);
         for (int i = 0; i < count; i++) {
             const uint32_t pid = ends[i].data.u32;
+            const struct bpf_process *process;
 
-            bpf->ended(bpf->ended_context, pid);
-            forget_process(bpf, pid); /* should it have profiles still */
+            notify_end(bpf, pid);
+            process = bpf_table_find(&bpf->index.table, pid);
+            if (process != NULL) { /* it still has profiles */
+                forget_process(bpf, process);
+            }
         }
     }
 }
@@ -181,16 +188,16 @@ bpf_notice(struct bpf *bpf)
         return;
     }
     bpf->noticing = true;
-    notice_programs(bpf);
+    notice_execs(bpf);
     notice_ends(bpf);
     bpf->noticing = false;
 }
 
 /* ---- open and close ---- */
 
-/* In which pid namespace are the session's numbers? Without /proc: in the first. */
+/* In which pid namespace the session's pids are. Without /proc: the first. */
 static void
-tell_namespace(struct bpf *bpf)
+find_namespace(struct bpf *bpf)
 {
     struct bpf_control *const control = bpf_control_of(&bpf->kernel);
     struct stat file;
@@ -201,50 +208,30 @@ tell_namespace(struct bpf *bpf)
     }
 }
 
-static void
-find_kernel_right(struct bpf *bpf, bool user_only)
+/* Tries the source that every machine has, and so finds out whether kernel mode may be
+ * seen. */
+static int
+try_time(struct bpf *bpf, bool user_only, struct bpf_refusal *refusal)
 {
     struct perf_source *const time = perf_sources_find(&bpf->sources, ProfileTime);
 
     bpf->kernel_included = !user_only;
-    if (user_only) {
-        snprintf(bpf->kernel_reason, sizeof(bpf->kernel_reason),
-                 "the session is for user mode only");
-        return;
-    }
     bpf_probe_source(bpf, time);
     bpf->kernel_included = time->kernel_included;
-    if (!time->kernel_included) {
-        snprintf(bpf->kernel_reason, sizeof(bpf->kernel_reason),
-                 "the kernel does not let the caller see kernel mode");
-    }
-}
-
-/* What every machine must be able to do, asked before anybody needs it. */
-static int
-try_event(struct bpf *bpf, struct bpf_refusal *refusal)
-{
-    struct perf_source *const time = perf_sources_find(&bpf->sources, ProfileTime);
-
-    bpf_probe_source(bpf, time);
+    bpf->kernel_reason = user_only
+                             ? "the session is for user mode only"
+                             : "the kernel does not let the caller see kernel mode";
     return bpf_try_attach(bpf, time, refusal);
 }
 
 static int
-attach_tracepoints(struct bpf *bpf, struct bpf_refusal *refusal)
+attach_tracepoint(const struct bpf *bpf, enum bpf_program program, int *link,
+                  struct bpf_refusal *refusal)
 {
-    int result;
-
-    bpf->exec_link = perf_descriptor_own(
-        bpf_kernel_attach_tracepoint(&bpf->kernel, BPF_PROGRAM_EXEC));
-    if (bpf->exec_link >= 0) {
-        bpf->exit_link = perf_descriptor_own(
-            bpf_kernel_attach_tracepoint(&bpf->kernel, BPF_PROGRAM_EXIT));
-    }
-    result = bpf->exec_link < 0 ? bpf->exec_link : bpf->exit_link;
-    if (result < 0) {
-        bpf_refusal_explain(result, BPF_STAGE_TRACEPOINT, refusal);
-        return result;
+    *link = perf_descriptor_own(bpf_kernel_attach_tracepoint(&bpf->kernel, program));
+    if (*link < 0) {
+        bpf_refusal_explain(*link, BPF_STAGE_TRACEPOINT, refusal);
+        return *link;
     }
     return 0;
 }
@@ -258,29 +245,54 @@ count_processors(void)
                                                          : (uint32_t)configured;
 }
 
-/* All that needs memory and descriptors of ours alone. */
+/* What needs only memory and descriptors of our own. */
 static int
 make_own(struct bpf *bpf)
 {
     const long rate = perf_procfs_setting("kernel/perf_event_max_sample_rate", 100000);
     int result = perf_sources_init(&bpf->sources, rate);
 
+    if (result == 0) {
+        result = bpf_index_init(&bpf->index, &bpf->kernel);
+    }
     if (result < 0) {
         return result;
     }
-    result = bpf_index_init(&bpf->index, &bpf->kernel);
-    if (result < 0) {
-        return result;
-    }
-    bpf->witnesses = calloc(bpf->kernel.processors, sizeof(*bpf->witnesses));
-    if (bpf->witnesses == NULL) {
+    bpf->heartbeats = calloc(bpf->kernel.processors, sizeof(*bpf->heartbeats));
+    if (bpf->heartbeats == NULL) {
         return -ENOMEM;
     }
     for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
-        bpf->witnesses[i].fd = -1;
+        bpf->heartbeats[i].fd = -1;
     }
     bpf->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     return bpf->epoll_fd < 0 ? -errno : 0;
+}
+
+/* Makes everything, since a kernel can refuse any of it. */
+static int
+make_all(struct bpf *bpf, bpf_call *call, bool user_only, struct bpf_refusal *refusal)
+{
+    int result = bpf_kernel_make(&bpf->kernel, call, count_processors(), BPF_FOR_EVENTS,
+                                 refusal);
+
+    if (result < 0) {
+        return result;
+    }
+    result = make_own(bpf);
+    if (result < 0) {
+        bpf_refusal_explain(result, BPF_STAGE_MAP, refusal);
+        return result;
+    }
+    find_namespace(bpf);
+    result = try_time(bpf, user_only, refusal);
+    if (result == 0) {
+        result = attach_tracepoint(bpf, BPF_PROGRAM_EXEC, &bpf->exec_link, refusal);
+    }
+    if (result == 0) {
+        result = attach_tracepoint(bpf, BPF_PROGRAM_EXIT, &bpf->exit_link, refusal);
+    }
+    return result;
 }
 
 int
@@ -288,42 +300,32 @@ bpf_create(bpf_call *call, bool user_only, struct bpf **created,
            struct bpf_refusal *refusal)
 {
     struct bpf *const bpf = calloc(1, sizeof(*bpf));
-    int result = -ENOMEM;
+    int result;
 
     *refusal = (struct bpf_refusal){0};
     if (bpf == NULL) {
-        bpf_refusal_explain(result, BPF_STAGE_MAP, refusal);
-        return result;
+        bpf_refusal_explain(-ENOMEM, BPF_STAGE_MAP, refusal);
+        return -ENOMEM;
     }
     bpf->exec_link = -1;
     bpf->exit_link = -1;
     bpf->epoll_fd = -1;
     bpf->cgroup_fd = -1;
-    result = bpf_kernel_make(&bpf->kernel, call, count_processors(), BPF_FOR_EVENTS,
-                             refusal);
+    result = make_all(bpf, call, user_only, refusal);
     if (result < 0) {
-        goto delete_bpf;
-    }
-    result = make_own(bpf);
-    if (result < 0) {
-        bpf_refusal_explain(result, BPF_STAGE_MAP, refusal);
-        goto delete_bpf;
-    }
-    tell_namespace(bpf);
-    find_kernel_right(bpf, user_only);
-    result = try_event(bpf, refusal);
-    if (result == 0) {
-        result = attach_tracepoints(bpf, refusal);
-    }
-    if (result < 0) {
-        goto delete_bpf;
+        bpf_delete(bpf);
+        return result;
     }
     *created = bpf;
     return 0;
+}
 
-delete_bpf:
-    bpf_delete(bpf);
-    return result;
+static void
+close_owned(int fd)
+{
+    if (fd >= 0) {
+        perf_descriptor_close(fd);
+    }
 }
 
 static void
@@ -331,28 +333,26 @@ close_events(struct bpf *bpf)
 {
     for (uint32_t slot = 0; slot < bpf->slot_count; slot++) {
         for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
-            const struct bpf_event *const event = &bpf->slots[slot].events[i];
-
-            if (event->fd >= 0) {
-                perf_descriptor_close(event->link);
-                perf_descriptor_close(event->fd);
-            }
+            close_owned(bpf->slots[slot].events[i].link);
+            close_owned(bpf->slots[slot].events[i].event.fd);
         }
         free(bpf->slots[slot].events);
     }
-    for (uint32_t i = 0; bpf->witnesses != NULL && i < bpf->kernel.processors; i++) {
-        if (bpf->witnesses[i].fd >= 0) {
-            perf_descriptor_close(bpf->witnesses[i].fd);
-        }
+    for (uint32_t i = 0; bpf->heartbeats != NULL && i < bpf->kernel.processors; i++) {
+        close_owned(bpf->heartbeats[i].fd);
     }
-    free(bpf->witnesses);
+    free(bpf->heartbeats);
 }
 
 static void
-close_link(int fd)
+forget_processes(struct bpf *bpf)
 {
-    if (fd >= 0) {
-        perf_descriptor_close(fd);
+    const struct bpf_process *process;
+    uint32_t at = 0;
+
+    while (bpf->index.table.count > 0 &&
+           (process = bpf_table_next(&bpf->index.table, &at)) != NULL) {
+        forget_process(bpf, process);
     }
 }
 
@@ -362,15 +362,10 @@ bpf_delete(struct bpf *bpf)
     if (bpf == NULL) {
         return;
     }
-    close_link(bpf->exec_link);
-    close_link(bpf->exit_link);
+    close_owned(bpf->exec_link);
+    close_owned(bpf->exit_link);
     close_events(bpf);
-    for (size_t i = 0; i < bpf->watched.capacity; i++) {
-        if (bpf->watched.entries[i].value != NULL) {
-            close((int)((intptr_t)bpf->watched.entries[i].value - 1));
-        }
-    }
-    perf_idmap_finish(&bpf->watched);
+    forget_processes(bpf);
     if (bpf->epoll_fd >= 0) {
         close(bpf->epoll_fd);
     }

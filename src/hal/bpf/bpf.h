@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hal/bpf/bpf.h - one session's counting back end: events, and the program that counts
- * their hits in profile objects. It watches no process: see docs/performance.md for
- * what that would cost and gain.
+ * their hits in profile objects. It watches no process: docs/performance.md has what
+ * that would cost and gain.
  *
  * Invariants:
- *   - a source that somebody needs on a processor has one event there, for all
- *     processes, whose hits run the program; the program finds out whose they are;
- *   - a process with profiles is in the table, and its end is waited for (where
- *     descriptors last);
- *   - nothing that sources run for makes bpf() calls but for more memory.
+ *   - a source has one event on each processor where it is started, for all processes;
+ *     its hits run the program, which finds out whose they are;
+ *   - a process with profiles is in the table, and the session is notified of its end
+ *     (unless there were no descriptors left for that);
+ *   - nothing that starts or stops profiles makes bpf() calls, except for more memory.
  *
  * All calls are serialised by the caller.
  */
@@ -17,52 +17,51 @@
 #define HAL_BPF_BPF_H
 
 #include "hal/bpf/index.h"
+#include "hal/linux/event.h"
 #include "hal/linux/firing.h"
-#include "hal/linux/idmap.h"
-#include "hal/linux/statistics.h"
 
 #include <ntprof/hal.h>
+#include <ntprof/notification.h>
 
 /* One source on one processor. */
 struct bpf_event {
-    int fd; /* -1: not open */
-    int link;
+    struct perf_event event; /* fd -1: not open */
+    int link;                /* of the program to the event */
     uint64_t users;          /* starts that were not stopped */
-    struct perf_counts base; /* counts at the beginning of the period */
-    uint64_t enabled_ns;     /* when it was last looked at */
 };
 
-/* A source that was started at least once. Its place is the slot of its statistics. */
+/* A source that was started at least once. Its index is that of its statistics. */
 struct bpf_slot {
     struct perf_source *source;
     struct bpf_event *events;     /* by processor */
     struct perf_counts last_read; /* by bpf_query_hits */
 };
 
-typedef void bpf_ended(void *context, uint32_t pid);
-
 struct bpf {
-    bpf_ended *ended; /* a process ended, or runs a new program */
-    void *ended_context;
+    struct _KE_SYSTEM *ke;
+    void (*notify)(void *context, const ntprof_notification *notification);
+    void *notify_context;
     bool kernel_included;
-    char kernel_reason[128]; /* why not */
-    int cgroup_fd;           /* hits of what runs in this cgroup alone; -1: of all */
+    const char *kernel_reason; /* why not */
+    int cgroup_fd;             /* only hits of what runs in this cgroup; -1: of all */
     struct bpf_kernel kernel;
     struct bpf_index index;
     struct perf_sources sources;
     struct perf_firing firing;
-    /* with a cgroup, by processor: of all processes, count time alone */
-    struct bpf_event *witnesses;
+    /* By processor: counts nothing but time, and so shows whether the processor was
+     * offline. Open where there was ever an event; fd -1: not open. */
+    struct perf_event *heartbeats;
     struct bpf_slot slots[BPF_SLOTS];
     uint32_t slot_count;
-    uint64_t open_events;
+    uint64_t started_events; /* with users; open unless their processor is offline */
+    uint64_t renewed_ns;
     bool frozen; /* no event runs any more */
     int exec_link;
     int exit_link;
-    int epoll_fd;
-    struct perf_idmap watched; /* pid to its pidfd and one more */
-    uint64_t ends_seen;
+    int epoll_fd;       /* readable when a process of the table has ended */
+    uint64_t ends_seen; /* bpf_control.ends */
     bool noticing;
+    bool halt_reported;
     char error[768]; /* why the last call failed */
 };
 
@@ -75,14 +74,14 @@ void bpf_delete(struct bpf *bpf);
 /* bpf_fail - keep why a call failed. Returns error. */
 int bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what);
 
-/* bpf_prepare - a place for a process; ends are noticed from now on. Returns 0 or
- * negative errno. */
+/* bpf_prepare - add a process to the table, and notice its end from now on. Returns 0
+ * or negative errno. */
 int bpf_prepare(struct bpf *bpf, uint32_t pid);
 
-/* bpf_publish - the roots of a process; all 0: it has nothing any more. */
+/* bpf_publish - the roots of a process; all 0: it has no profiles any more. */
 void bpf_publish(struct bpf *bpf, uint32_t pid, const ULONG roots[KI_TREES]);
 
-/* bpf_notice - tell of processes that ended or run new programs. */
+/* bpf_notice - notify of processes that ended or run a new program. */
 void bpf_notice(struct bpf *bpf);
 
 /* event.c */
@@ -90,39 +89,34 @@ void bpf_notice(struct bpf *bpf);
 /* bpf_probe_source - find out whether the kernel has it for all processes. */
 void bpf_probe_source(struct bpf *bpf, struct perf_source *source);
 
-/* bpf_try_attach - can an event of the source run the program? Nothing is left. Returns
+/* bpf_try_attach - find out whether an event of the source can run the program. Returns
  * 0 or negative errno with the refusal. */
 int bpf_try_attach(const struct bpf *bpf, const struct perf_source *source,
                    struct bpf_refusal *refusal);
 
-/* bpf_start, bpf_stop - see HAL_TABLE.StartProfileInterrupt; process or all makes no
- * difference. */
+/* bpf_start, bpf_stop - see HAL_TABLE.StartProfileInterrupt, always for all
+ * processes. */
 int bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor);
 void bpf_stop(struct bpf *bpf, const struct perf_source *source, uint32_t processor);
 
-/* bpf_set_interval - clamp, keep, and have all running events go on with it. */
+/* bpf_set_interval - clamp and keep it; running events continue with it. */
 void bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval);
 
-/* bpf_renew - open again what stopped because its processor went away, if it has come
- * back. Once a second: an event that did not run since the last time is one that
- * stopped; one of a cgroup stands still while nothing of that runs, too, so there the
- * processor's witness tells. */
+/* bpf_renew - open events again on processors that were offline, for good as the kernel
+ * sees it, and are back. At most once a second. */
 void bpf_renew(struct bpf *bpf);
 
 /* bpf_freeze - stop all events for good; when it returns, no hit is handled any more.
  * What they counted stays. */
 void bpf_freeze(struct bpf *bpf);
 
-/* bpf_query_hits - hits of a source so far. What its events count is read before, so
- * that what they make expected has been taken. */
+/* bpf_query_hits - hits of a source so far. Its events are read first, so that every
+ * hit that they make expected has been counted. */
 void bpf_query_hits(struct bpf *bpf, const struct perf_source *source,
                     uint64_t *counted, uint64_t *outside);
 
-/* bpf_find_slot - the source's slot; bpf->slot_count if it has none. */
-uint32_t bpf_find_slot(const struct bpf *bpf, const struct perf_source *source);
-
-/* bpf_settle - the statistics, as of the last bpf_query_hits. */
-void bpf_settle(const struct bpf *bpf, const struct perf_source *source, uint64_t taken,
-                struct perf_statistics *statistics);
+/* bpf_query_statistics - the statistics, as of the last bpf_query_hits. */
+void bpf_query_statistics(const struct bpf *bpf, const struct perf_source *source,
+                          uint64_t taken, struct perf_statistics *statistics);
 
 #endif

@@ -4,28 +4,22 @@
 #include "hal/bpf/bpf.h"
 
 #include "hal/linux/descriptor.h"
-#include "hal/linux/event.h"
 #include "hal/linux/refusal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <ntprof/session.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
-/* What read() gives. */
-struct reading {
-    uint64_t value;
-    uint64_t enabled_ns;
-    uint64_t running_ns;
-};
+/* Nothing optional: the events have no rings, so nothing can be lost in one. */
+static const struct perf_features no_features;
 
 /* ---- one event ---- */
 
-/* Disabled; of all processes, or with cgroup_fd of those in the cgroup. Returns the
- * descriptor or negative errno. */
+/* Not yet enabled; of all processes, or with cgroup_fd of those in the cgroup. Returns
+ * the descriptor or negative errno. */
 static int
 open_disabled(const struct perf_source *source, bool with_kernel, uint32_t processor,
               int cgroup_fd)
@@ -42,26 +36,6 @@ open_disabled(const struct perf_source *source, bool with_kernel, uint32_t proce
     return perf_call_event_open(&attr, cgroup_fd, (int)processor, cgroup_fd >= 0);
 }
 
-static bool
-read_event(const struct bpf_event *event, struct reading *reading)
-{
-    return event->fd >= 0 &&
-           read(event->fd, reading, sizeof(*reading)) == (ssize_t)sizeof(*reading);
-}
-
-static void
-read_counts(const struct bpf_event *event, struct perf_counts *counts)
-{
-    struct reading reading = {0};
-
-    *counts = (struct perf_counts){0};
-    if (!read_event(event, &reading)) {
-        return;
-    }
-    counts->events = reading.value - event->base.events;
-    counts->running_ns = reading.running_ns - event->base.running_ns;
-}
-
 /* An execution breakpoint's hits are at its address. */
 static uint64_t
 cookie_of(const struct perf_source *source, uint32_t slot)
@@ -72,94 +46,102 @@ cookie_of(const struct perf_source *source, uint32_t slot)
     return bpf_cookie(source->number, slot) | linear;
 }
 
-/* Before an event with a cookie can hit. Slots stay, so there is no way back to one. */
+/* Before an event with a cookie can hit. Slots stay, so once there are two, their
+ * cookies differ until the end. */
 static void
-tell_one_cookie(struct bpf *bpf, uint64_t cookie)
+publish_cookie(struct bpf *bpf, uint64_t cookie)
 {
     const uint64_t one = bpf->slot_count == 1 ? cookie | BPF_COOKIE_ONE : 0;
 
     __atomic_store_n(&bpf_control_of(&bpf->kernel)->one_cookie, one, __ATOMIC_RELEASE);
 }
 
-/* Time alone is counted, and nothing sampled. */
-static void
-witness_open(struct bpf *bpf, uint32_t processor)
+static int
+heartbeat_open(struct bpf *bpf, uint32_t processor)
 {
-    struct bpf_event *const witness = &bpf->witnesses[processor];
-    struct perf_event_attr attr = {
-        .size = sizeof(attr),
-        .type = PERF_TYPE_SOFTWARE,
-        .config = PERF_COUNT_SW_DUMMY,
-        .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-        .exclude_kernel = 1,
-        .exclude_hv = 1,
-    };
+    const struct perf_event_request only_time = {0};
+    struct perf_event *const heartbeat = &bpf->heartbeats[processor];
 
-    if (bpf->cgroup_fd >= 0 && witness->fd < 0) {
-        witness->fd = perf_call_event_open(&attr, -1, (int)processor, false);
-        witness->enabled_ns = 0;
+    if (heartbeat->fd < 0) {
+        const int fd = perf_event_open_fd(&only_time, &no_features, -1, (int)processor);
+
+        if (fd < 0) {
+            return fd;
+        }
+        *heartbeat = (struct perf_event){.fd = fd};
     }
+    return 0;
 }
 
-/* Opens an event whose hits run the program, not yet enabled. */
+/* Opens an event whose hits run the program, not yet enabled. *event is the same on
+ * failure. */
 static int
 event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event *event)
 {
-    const struct perf_source *const source = bpf->slots[slot].source;
+    struct perf_source *const source = bpf->slots[slot].source;
     const uint64_t cookie = cookie_of(source, slot);
-    int link;
+    enum bpf_stage stage = BPF_STAGE_EVENT;
+    int result;
     int fd;
 
     fd = open_disabled(source, source->kernel_included, processor, bpf->cgroup_fd);
     if (fd < 0) {
-        return bpf_fail(bpf, fd, BPF_STAGE_EVENT, source->name);
+        return bpf_fail(bpf, fd, stage, source->name);
     }
-    witness_open(bpf, processor);
-    tell_one_cookie(bpf, cookie);
-    link = bpf_kernel_attach_event(&bpf->kernel, fd, cookie);
-    if (link < 0) {
+    result = heartbeat_open(bpf, processor);
+    if (result == 0) {
+        publish_cookie(bpf, cookie);
+        stage = BPF_STAGE_ATTACH;
+        result = bpf_kernel_attach_event(&bpf->kernel, fd, cookie);
+    }
+    if (result < 0) {
         perf_descriptor_close(fd);
-        return bpf_fail(bpf, link, BPF_STAGE_ATTACH, source->name);
+        return bpf_fail(bpf, result, stage, source->name);
     }
-    event->fd = fd;
-    event->link = perf_descriptor_own(link);
-    event->base = (struct perf_counts){0};
-    event->enabled_ns = 0;
+    event->link = perf_descriptor_own(result);
+    event->event = (struct perf_event){
+        .fd = fd, .reports_silence = source->unit == NTPROF_UNIT_100NS};
     return 0;
 }
 
 static void
-event_run(const struct bpf *bpf, const struct bpf_event *event)
+event_enable(const struct bpf *bpf, const struct bpf_event *event)
 {
     if (!bpf->frozen) {
-        (void)ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0);
+        (void)ioctl(event->event.fd, PERF_EVENT_IOC_ENABLE, 0);
     }
 }
 
 static void
-event_enable(struct bpf *bpf, uint32_t slot, const struct bpf_event *event)
+event_disable(const struct bpf_event *event)
 {
-    bpf->slots[slot].source->tally.instances++;
-    bpf->open_events++;
-    event_run(bpf, event);
+    (void)ioctl(event->event.fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* Closes an event when it counts no more, and keeps what it has counted. */
+/* From now on an open event counts. */
+static void
+event_begin(struct bpf *bpf, uint32_t slot, const struct bpf_event *event)
+{
+    bpf->slots[slot].source->tally.instances++;
+    event_enable(bpf, event);
+}
+
+/* Closes an event and keeps what it has counted. */
 static void
 event_close(struct bpf *bpf, uint32_t slot, struct bpf_event *event)
 {
     struct perf_tally *const tally = &bpf->slots[slot].source->tally;
     struct perf_counts counts;
 
-    (void)ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
-    read_counts(event, &counts);
+    event_disable(event);
+    perf_event_read_counts(&event->event, &no_features, &counts);
     tally->events += counts.events;
     tally->running_ns += counts.running_ns;
+    tally->throttled_ns += counts.silent_ns;
     perf_descriptor_close(event->link);
-    perf_descriptor_close(event->fd);
-    event->fd = -1;
+    perf_descriptor_close(event->event.fd);
+    event->event.fd = -1;
     event->link = -1;
-    bpf->open_events--;
 }
 
 /* ---- sources ---- */
@@ -240,12 +222,13 @@ bpf_try_attach(const struct bpf *bpf, const struct perf_source *source,
         bpf_refusal_explain(link, BPF_STAGE_ATTACH, refusal);
         return link;
     }
-    close(link);
+    perf_descriptor_close(perf_descriptor_own(link));
     return 0;
 }
 
-uint32_t
-bpf_find_slot(const struct bpf *bpf, const struct perf_source *source)
+/* The source's slot; bpf->slot_count if it has none. */
+static uint32_t
+find_slot(const struct bpf *bpf, const struct perf_source *source)
 {
     uint32_t slot = 0;
 
@@ -258,33 +241,32 @@ bpf_find_slot(const struct bpf *bpf, const struct perf_source *source)
 static int
 take_slot(struct bpf *bpf, struct perf_source *source, uint32_t *slot)
 {
-    const uint32_t processors = bpf->kernel.processors;
     struct bpf_event *events;
 
-    *slot = bpf_find_slot(bpf, source);
+    *slot = find_slot(bpf, source);
     if (*slot < bpf->slot_count) {
         return 0;
     }
     if (*slot == BPF_SLOTS) {
         return -ENOSPC;
     }
-    events = calloc(processors, sizeof(*events));
+    events = calloc(bpf->kernel.processors, sizeof(*events));
     if (events == NULL) {
         return -ENOMEM;
     }
-    for (uint32_t i = 0; i < processors; i++) {
-        events[i] = (struct bpf_event){.fd = -1, .link = -1};
+    for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
+        events[i] = (struct bpf_event){.event.fd = -1, .link = -1};
     }
     bpf->slots[*slot] = (struct bpf_slot){.source = source, .events = events};
     bpf->slot_count++;
     return 0;
 }
 
-/* Where the source's event on a processor is. */
-static int
-find_event(struct bpf *bpf, struct perf_source *source, uint32_t processor,
-           uint32_t *slot)
+int
+bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor)
 {
+    struct bpf_event *event;
+    uint32_t slot = 0;
     int result;
 
     bpf_probe_source(bpf, source);
@@ -293,31 +275,20 @@ find_event(struct bpf *bpf, struct perf_source *source, uint32_t processor,
                  source->reason);
         return -EOPNOTSUPP;
     }
-    if (processor >= bpf->kernel.processors) {
-        return bpf_fail(bpf, -ENODEV, BPF_STAGE_EVENT, source->name);
-    }
-    result = take_slot(bpf, source, slot);
-    return result < 0 ? bpf_fail(bpf, result, BPF_STAGE_EVENT, source->name) : 0;
-}
-
-int
-bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor)
-{
-    struct bpf_event *event;
-    uint32_t slot = 0;
-    int result = find_event(bpf, source, processor, &slot);
-
+    result =
+        processor < bpf->kernel.processors ? take_slot(bpf, source, &slot) : -ENODEV;
     if (result < 0) {
-        return result;
+        return bpf_fail(bpf, result, BPF_STAGE_EVENT, source->name);
     }
     event = &bpf->slots[slot].events[processor];
-    if (event->fd < 0) {
+    if (event->event.fd < 0) {
         result = event_open(bpf, slot, processor, event);
         if (result < 0) {
             return result;
         }
-        event_enable(bpf, slot, event);
+        event_begin(bpf, slot, event);
     }
+    bpf->started_events += event->users == 0;
     event->users++;
     return 0;
 }
@@ -325,19 +296,31 @@ bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor)
 void
 bpf_stop(struct bpf *bpf, const struct perf_source *source, uint32_t processor)
 {
-    const uint32_t slot = bpf_find_slot(bpf, source);
+    const uint32_t slot = find_slot(bpf, source);
     struct bpf_event *event;
 
-    if (slot == bpf->slot_count || processor >= bpf->kernel.processors) {
+    assert(slot < bpf->slot_count && processor < bpf->kernel.processors);
+    event = &bpf->slots[slot].events[processor];
+    assert(event->users > 0 && bpf->started_events > 0);
+    event->users--;
+    if (event->users > 0) {
         return;
     }
-    event = &bpf->slots[slot].events[processor];
-    if (event->users > 0) {
-        event->users--;
-    }
-    if (event->users == 0 && event->fd >= 0) {
+    bpf->started_events--;
+    if (event->event.fd >= 0) {
         event_close(bpf, slot, event);
         bpf_kernel_wait(&bpf->kernel);
+    }
+}
+
+/* Disables the events of a slot that are open. */
+static void
+disable_all(const struct bpf *bpf, uint32_t slot)
+{
+    for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
+        if (bpf->slots[slot].events[i].event.fd >= 0) {
+            event_disable(&bpf->slots[slot].events[i]);
+        }
     }
 }
 
@@ -346,135 +329,94 @@ bpf_freeze(struct bpf *bpf)
 {
     bpf->frozen = true;
     for (uint32_t slot = 0; slot < bpf->slot_count; slot++) {
-        for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
-            if (bpf->slots[slot].events[i].fd >= 0) {
-                (void)ioctl(bpf->slots[slot].events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-            }
-        }
+        disable_all(bpf, slot);
     }
     bpf_kernel_wait(&bpf->kernel);
 }
 
 /* ---- what was counted ---- */
 
+/* Sums what open events counted in this period; with close, their next one begins. */
 static void
-sum_counts(const struct bpf *bpf, uint32_t slot, struct perf_counts *sum)
+sum_counts(struct bpf *bpf, uint32_t slot, bool close, struct perf_counts *sum)
 {
     *sum = (struct perf_counts){0};
     for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
+        struct perf_event *const event = &bpf->slots[slot].events[i].event;
         struct perf_counts one;
 
-        read_counts(&bpf->slots[slot].events[i], &one);
+        perf_event_read_counts(event, &no_features, &one);
         sum->events += one.events;
         sum->running_ns += one.running_ns;
+        sum->silent_ns += one.silent_ns;
+        if (close) {
+            event->base.events += one.events;
+            event->base.running_ns += one.running_ns;
+        }
     }
-}
-
-static bool
-is_time(const struct perf_source *source)
-{
-    return source->unit == NTPROF_UNIT_100NS;
-}
-
-/* The clock stands still while the kernel lets no hit be made: how long that was in the
- * period. Of other sources nothing tells; what they miss is in what they counted. */
-static uint64_t
-throttled_ns(const struct perf_source *source, const struct perf_counts *open)
-{
-    const uint64_t running_ns = source->tally.running_ns + open->running_ns;
-    const uint64_t counted_ns = source->tally.events + open->events;
-
-    return is_time(source) && running_ns > counted_ns ? running_ns - counted_ns : 0;
 }
 
 void
 bpf_query_hits(struct bpf *bpf, const struct perf_source *source, uint64_t *counted,
                uint64_t *outside)
 {
-    const uint32_t at = bpf_find_slot(bpf, source);
-    struct bpf_statistics statistics;
-    struct bpf_slot *slot;
+    const uint32_t slot = find_slot(bpf, source);
+    struct bpf_statistics statistics = {0};
 
-    *counted = 0;
-    *outside = 0;
-    if (at == bpf->slot_count) {
-        return;
+    if (slot < bpf->slot_count) {
+        sum_counts(bpf, slot, false, &bpf->slots[slot].last_read);
+        bpf_index_query(&bpf->index, slot, &statistics);
     }
-    slot = &bpf->slots[at];
-    sum_counts(bpf, at, &slot->last_read);
-    bpf_index_query(&bpf->index, at, &statistics);
     *counted = statistics.counted;
     *outside = statistics.outside;
 }
 
 void
-bpf_settle(const struct bpf *bpf, const struct perf_source *source, uint64_t taken,
-           struct perf_statistics *statistics)
+bpf_query_statistics(const struct bpf *bpf, const struct perf_source *source,
+                     uint64_t taken, struct perf_statistics *statistics)
 {
-    const uint32_t slot = bpf_find_slot(bpf, source);
-    const uint64_t period = perf_source_period(source);
-    struct perf_tally tally = source->tally;
+    const uint32_t slot = find_slot(bpf, source);
     struct perf_counts open = {0};
 
     if (slot < bpf->slot_count) {
         open = bpf->slots[slot].last_read;
     }
-    tally.throttled_ns = throttled_ns(source, &open);
-    perf_statistics_add_up(&tally, &open, period, is_time(source), taken,
+    perf_statistics_add_up(&source->tally, &open, perf_source_period(source),
+                           source->unit == NTPROF_UNIT_100NS, taken,
                            source->kernel_included, statistics);
 }
 
 /* ---- intervals ---- */
 
-/* Begin another period: reckon what was counted, and count from here. */
-static void
-close_period(struct bpf *bpf, uint32_t slot)
-{
-    struct perf_source *const source = bpf->slots[slot].source;
-    struct perf_counts sum;
-
-    sum_counts(bpf, slot, &sum);
-    source->tally.throttled_ns = throttled_ns(source, &sum);
-    perf_tally_close_period(&source->tally, &sum, perf_source_period(source),
-                            is_time(source));
-    for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
-        struct bpf_event *const event = &bpf->slots[slot].events[i];
-        struct perf_counts one;
-
-        read_counts(event, &one);
-        event->base.events += one.events;
-        event->base.running_ns += one.running_ns;
-    }
-}
-
 /*
- * Open the event again, and close what there was. With another period alone, where
- * events are counted one by one, the next would be a hit at once; that is the second
- * best, which cannot be refused.
+ * Replaces an event by one with the source's interval. If the kernel refuses that, the
+ * old one gets the new period, which cannot fail; where events are counted one by one,
+ * its next hit is then early.
  */
 static void
 event_reopen(struct bpf *bpf, uint32_t slot, uint32_t processor)
 {
     struct bpf_event *const event = &bpf->slots[slot].events[processor];
-    struct bpf_event opened = {.fd = -1, .link = -1, .users = event->users};
+    struct bpf_event opened = {.users = event->users};
     uint64_t period = perf_source_period(bpf->slots[slot].source);
 
     if (event_open(bpf, slot, processor, &opened) < 0) {
-        bpf->error[0] = 0;
-        (void)ioctl(event->fd, PERF_EVENT_IOC_PERIOD, &period);
-        event_run(bpf, event);
+        bpf->error[0] = 0; /* the caller did not ask for it */
+        (void)ioctl(event->event.fd, PERF_EVENT_IOC_PERIOD, &period);
+        event_enable(bpf, event);
         return;
     }
     event_close(bpf, slot, event);
     *event = opened;
-    event_enable(bpf, slot, event);
+    event_begin(bpf, slot, event);
 }
 
 void
 bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
 {
-    const uint32_t slot = bpf_find_slot(bpf, source);
+    const uint32_t slot = find_slot(bpf, source);
     struct perf_source changed = *source;
+    struct perf_counts counts;
 
     perf_source_set_interval(&changed, interval);
     source->interval_asked = changed.interval_asked;
@@ -485,15 +427,13 @@ bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
         source->interval = changed.interval;
         return;
     }
-    for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
-        if (bpf->slots[slot].events[i].fd >= 0) {
-            (void)ioctl(bpf->slots[slot].events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-        }
-    }
-    close_period(bpf, slot);
+    disable_all(bpf, slot);
+    sum_counts(bpf, slot, true, &counts);
+    perf_tally_close_period(&source->tally, &counts, perf_source_period(source),
+                            source->unit == NTPROF_UNIT_100NS);
     source->interval = changed.interval;
     for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
-        if (bpf->slots[slot].events[i].fd >= 0) {
+        if (bpf->slots[slot].events[i].event.fd >= 0) {
             event_reopen(bpf, slot, i);
         }
     }
@@ -501,74 +441,50 @@ bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
 
 /* ---- processors that come and go ---- */
 
-/* An event whose processor went away: closed, and opened again if the processor is
- * back. */
+/* Closes an event whose processor was offline, and opens it again if that is back. */
 static void
 event_renew(struct bpf *bpf, uint32_t slot, uint32_t processor)
 {
     struct bpf_event *const event = &bpf->slots[slot].events[processor];
 
-    if (event->fd >= 0) {
+    if (event->event.fd >= 0) {
         event_close(bpf, slot, event);
     }
     if (event_open(bpf, slot, processor, event) == 0) {
-        event_enable(bpf, slot, event);
+        event_begin(bpf, slot, event);
     }
-    bpf->error[0] = 0; /* nobody asked */
+    bpf->error[0] = 0; /* the caller did not ask for it */
 }
 
-/* Has it run since the last look? */
+/* Was the processor online since the last time? If not, its heartbeat is closed. */
 static bool
-event_grows(struct bpf_event *event)
+heartbeat_grows(struct bpf *bpf, uint32_t processor)
 {
-    const uint64_t before_ns = event->enabled_ns;
-    struct reading reading = {0};
+    struct perf_event *const heartbeat = &bpf->heartbeats[processor];
 
-    if (!read_event(event, &reading)) {
+    if (heartbeat->fd < 0) {
         return false;
     }
-    event->enabled_ns = reading.enabled_ns;
-    return reading.enabled_ns != before_ns;
-}
-
-/* Is the processor where it was the last time? If not, its witness is another one from
- * now on. */
-static bool
-witness_grows(struct bpf *bpf, uint32_t processor)
-{
-    struct bpf_event *const witness = &bpf->witnesses[processor];
-
-    if (bpf->cgroup_fd < 0 || event_grows(witness)) {
+    if (perf_event_grows(heartbeat, &no_features)) {
         return true;
     }
-    if (witness->fd >= 0) {
-        perf_descriptor_close(witness->fd);
-        witness->fd = -1;
-    }
-    witness_open(bpf, processor);
+    perf_descriptor_close(heartbeat->fd);
+    heartbeat->fd = -1;
     return false;
-}
-
-static void
-renew_on(struct bpf *bpf, uint32_t processor)
-{
-    const bool is_there = witness_grows(bpf, processor);
-
-    for (uint32_t slot = 0; slot < bpf->slot_count; slot++) {
-        struct bpf_event *const event = &bpf->slots[slot].events[processor];
-        const bool runs =
-            bpf->cgroup_fd >= 0 ? is_there && event->fd >= 0 : event_grows(event);
-
-        if (event->users != 0 && !runs) {
-            event_renew(bpf, slot, processor);
-        }
-    }
 }
 
 void
 bpf_renew(struct bpf *bpf)
 {
     for (uint32_t i = 0; !bpf->frozen && i < bpf->kernel.processors; i++) {
-        renew_on(bpf, i);
+        const bool was_online = heartbeat_grows(bpf, i);
+
+        for (uint32_t slot = 0; slot < bpf->slot_count; slot++) {
+            const struct bpf_event *const event = &bpf->slots[slot].events[i];
+
+            if (event->users != 0 && (!was_online || event->event.fd < 0)) {
+                event_renew(bpf, slot, i);
+            }
+        }
     }
 }

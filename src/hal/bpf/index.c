@@ -66,7 +66,7 @@ word_of(const ULONG64 *processors, uint32_t words, uint32_t word)
     return word < words ? processors[word] : 0;
 }
 
-/* Is the set that is in the map at words these, but for the first word? */
+/* Has a set of the map these processors above the 64th? */
 static bool
 is_same_set(const struct bpf_index *index, const ULONG64 *set, uint32_t words,
             const ULONG64 *processors)
@@ -79,43 +79,30 @@ is_same_set(const struct bpf_index *index, const ULONG64 *set, uint32_t words,
     return true;
 }
 
-static bool
-is_empty_above(const struct bpf_index *index, uint32_t words, const ULONG64 *processors)
-{
-    for (uint32_t word = 1; word < index->kernel->set_words; word++) {
-        if (word_of(processors, words, word) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The number of a set, which stays; machines have few, and few profiles name their own.
- */
+/* The number of a set, which stays: most profiles have the same few ones. Number 0, of
+ * zeros, is there from the start. */
 static int
 find_set(struct bpf_index *index, uint32_t words, const ULONG64 *processors,
          uint32_t *number)
 {
     const uint32_t set_words = index->kernel->set_words;
     ULONG64 *const sets = index->kernel->memory[BPF_MAP_SETS];
+    uint32_t set = 0;
 
-    *number = 0;
-    if (is_empty_above(index, words, processors)) {
-        return 0;
+    while (set < index->sets &&
+           !is_same_set(index, sets + (size_t)set * set_words, words, processors)) {
+        set++;
     }
-    for (uint32_t set = 1; set < index->sets; set++) {
-        if (is_same_set(index, sets + (size_t)set * set_words, words, processors)) {
-            *number = set;
-            return 0;
-        }
-    }
-    if (index->sets == BPF_SETS) {
+    if (set == BPF_SETS) {
         return -ENOMEM;
     }
-    *number = index->sets++;
-    for (uint32_t word = 0; word < set_words; word++) {
-        sets[(size_t)*number * set_words + word] = word_of(processors, words, word);
+    if (set == index->sets) {
+        for (uint32_t word = 0; word < set_words; word++) {
+            sets[(size_t)set * set_words + word] = word_of(processors, words, word);
+        }
+        index->sets++;
     }
+    *number = set;
     return 0;
 }
 
@@ -128,7 +115,7 @@ bpf_index_locate(struct bpf_index *index, const ULONG *counter, uint32_t words,
     int result;
 
     if (counter != NULL && !bpf_pools_locate(&index->pools, counter, &place)) {
-        return -ENOMEM; /* whoever mapped the counters has not asked us for memory */
+        return -ENOMEM; /* they were not taken from HAL_PAGES */
     }
     result = find_set(index, words, processors, &set);
     if (result == 0) {
@@ -161,4 +148,19 @@ bpf_index_query(const struct bpf_index *index, uint32_t slot,
         sum->counted += __atomic_load_n(&statistics->counted, __ATOMIC_RELAXED);
         sum->outside += __atomic_load_n(&statistics->outside, __ATOMIC_RELAXED);
     }
+}
+
+struct bpf_totals
+bpf_index_totals(const struct bpf_index *index)
+{
+    struct bpf_totals sum = {0};
+
+    for (uint32_t i = 0; i < index->kernel->processors; i++) {
+        const struct bpf_processor *const processor =
+            &bpf_processors_of(index->kernel)[i];
+
+        sum.cut += __atomic_load_n(&processor->cut, __ATOMIC_RELAXED);
+        sum.unnumbered += __atomic_load_n(&processor->unnumbered, __ATOMIC_RELAXED);
+    }
+    return sum;
 }

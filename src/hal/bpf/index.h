@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/bpf/index.h - ke's index in the maps: what HAL_COUNTING asks for but the
- * processes' ends.
+ * hal/bpf/index.h - ke's index in the maps: HAL_COUNTING except for the ends of
+ * processes.
  */
 #ifndef HAL_BPF_INDEX_H
 #define HAL_BPF_INDEX_H
@@ -21,26 +21,33 @@ struct bpf_index {
     struct bpf_table table;
     struct bpf_pools pools;
     struct bpf_chunk chunks[KI_POOL_CHUNKS];
-    uint32_t sets; /* taken, the one that is none included */
+    uint32_t sets; /* used ones of BPF_MAP_SETS, number 0 included */
 };
 
 /* bpf_index_init - over a kernel that outlives it. Returns 0 or -ENOMEM. */
 int bpf_index_init(struct bpf_index *index, struct bpf_kernel *kernel);
 void bpf_index_finish(struct bpf_index *index);
 
-/* bpf_index_nodes - see HAL_COUNTING.AllocateNodes. What it gives stays until the end.
- */
+/* bpf_index_nodes - see HAL_COUNTING.AllocateNodes. The nodes stay until the end. */
 void *bpf_index_nodes(struct bpf_index *index, uint32_t chunk, size_t bytes);
 
 /* bpf_index_locate - see HAL_COUNTING.LocateCounters. Returns 0 or -ENOMEM. */
 int bpf_index_locate(struct bpf_index *index, const ULONG *counter, uint32_t words,
                      const ULONG64 *processors, ULONG64 *location);
 
-/* bpf_index_publish_all - the roots of what is in all processes. */
+/* bpf_index_publish_all - the roots of the profiles of all processes. */
 void bpf_index_publish_all(const struct bpf_index *index, const ULONG roots[KI_TREES]);
 
 /* bpf_index_query - hits of the source whose statistics are in a slot. */
 void bpf_index_query(const struct bpf_index *index, uint32_t slot,
                      struct bpf_statistics *statistics);
+
+/* Hits of all sources: see struct bpf_processor. */
+struct bpf_totals {
+    uint64_t cut;
+    uint64_t unnumbered;
+};
+
+struct bpf_totals bpf_index_totals(const struct bpf_index *index);
 
 #endif

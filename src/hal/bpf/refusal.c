@@ -6,11 +6,9 @@
 #include "hal/linux/refusal.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-
-enum { CAPABILITY_PERFMON = 38, CAPABILITY_BPF = 39 };
 
 static void
 say(struct bpf_refusal *refusal, const char *reason, const char *remedy)
@@ -19,17 +17,21 @@ say(struct bpf_refusal *refusal, const char *reason, const char *remedy)
     snprintf(refusal->remedy, sizeof(refusal->remedy), "%s", remedy);
 }
 
-/* A capability is missing, or in vain. False if it is held where it counts. */
+/* Says that a capability is missing or has no effect; false if the caller holds it
+ * where it counts. */
 static bool
 explain_capability(unsigned capability, const char *name, struct bpf_refusal *refusal)
 {
+    char setting[64] = "";
+
     if (!perf_refusal_holds(capability)) {
-        snprintf(refusal->reason, sizeof(refusal->reason), "the caller lacks %s", name);
-        if (capability == CAPABILITY_BPF) {
-            snprintf(refusal->reason, sizeof(refusal->reason),
-                     "the caller lacks %s and kernel.unprivileged_bpf_disabled is %ld",
-                     name, perf_procfs_setting("kernel/unprivileged_bpf_disabled", 0));
+        if (capability == CAP_BPF) {
+            snprintf(setting, sizeof(setting),
+                     " and kernel.unprivileged_bpf_disabled is %ld",
+                     perf_procfs_setting("kernel/unprivileged_bpf_disabled", 0));
         }
+        snprintf(refusal->reason, sizeof(refusal->reason), "the caller lacks %s%s",
+                 name, setting);
         snprintf(refusal->remedy, sizeof(refusal->remedy),
                  "grant CAP_BPF and CAP_PERFMON");
         return true;
@@ -47,9 +49,9 @@ explain_capability(unsigned capability, const char *name, struct bpf_refusal *re
 static void
 explain_denied(enum bpf_stage stage, struct bpf_refusal *refusal)
 {
-    if (explain_capability(CAPABILITY_BPF, "CAP_BPF", refusal) ||
+    if (explain_capability(CAP_BPF, "CAP_BPF", refusal) ||
         (stage != BPF_STAGE_MAP &&
-         explain_capability(CAPABILITY_PERFMON, "CAP_PERFMON", refusal))) {
+         explain_capability(CAP_PERFMON, "CAP_PERFMON", refusal))) {
         return;
     }
     if (perf_refusal_is_filtered()) {
@@ -61,58 +63,44 @@ explain_denied(enum bpf_stage stage, struct bpf_refusal *refusal)
     }
 }
 
-static void
-explain_descriptors(struct bpf_refusal *refusal)
-{
-    struct rlimit limit = {0};
-
-    getrlimit(RLIMIT_NOFILE, &limit);
-    snprintf(refusal->reason, sizeof(refusal->reason),
-             "out of file descriptors: RLIMIT_NOFILE is %llu",
-             (unsigned long long)limit.rlim_cur);
-    snprintf(refusal->remedy, sizeof(refusal->remedy),
-             "raise the limit on open files (ulimit -n)");
-}
-
-/* What the kernel cannot do: an older one, or one built without it. */
+/* The kernel is older, or was built without it. */
 static void
 explain_unable(int error, enum bpf_stage stage, struct bpf_refusal *refusal)
 {
-    const char *const newer = "use a kernel of 5.15 or later, or another back end";
+    const char *const why = strerror(-error);
+    char *const reason = refusal->reason;
+    const size_t bytes = sizeof(refusal->reason);
 
     switch (stage) {
-    case BPF_STAGE_MAP:
-    case BPF_STAGE_MEMORY:
-    case BPF_STAGE_TYPES:
-        snprintf(refusal->reason, sizeof(refusal->reason),
-                 "the kernel lacks what the program needs (%s): it is older "
-                 "than 5.10",
-                 strerror(-error));
-        break;
     case BPF_STAGE_PROGRAM:
-        snprintf(refusal->reason, sizeof(refusal->reason),
-                 "the kernel's verifier refuses the program (%s)%s%.160s",
-                 strerror(-error), refusal->log[0] != 0 ? ": " : "", refusal->log);
+        snprintf(reason, bytes,
+                 "the kernel's verifier refuses the program (%s)%s%.160s", why,
+                 refusal->log[0] != 0 ? ": " : "", refusal->log);
         break;
     case BPF_STAGE_ATTACH:
-        snprintf(refusal->reason, sizeof(refusal->reason),
+        snprintf(reason, bytes,
                  "the kernel does not attach programs to such events (%s): it is older "
                  "than 5.15",
-                 strerror(-error));
+                 why);
+        break;
+    case BPF_STAGE_TRACEPOINT:
+        snprintf(reason, bytes,
+                 "the kernel has no tracepoints of programs and their ends (%s)", why);
         break;
     default:
-        snprintf(refusal->reason, sizeof(refusal->reason),
-                 "the kernel has no tracepoints of programs and their ends (%s)",
-                 strerror(-error));
+        snprintf(reason, bytes,
+                 "the kernel lacks what the program needs (%s): it is older than 5.10",
+                 why);
         break;
     }
-    snprintf(refusal->remedy, sizeof(refusal->remedy), "%s", newer);
+    snprintf(refusal->remedy, sizeof(refusal->remedy),
+             "use a kernel of 5.15 or later, or another back end");
 }
 
 void
 bpf_refusal_explain(int error, enum bpf_stage stage, struct bpf_refusal *refusal)
 {
-    if (stage == BPF_STAGE_EVENT) {
+    if (stage == BPF_STAGE_EVENT || error == -EMFILE || error == -ENFILE) {
         perf_refusal_explain(error, PERF_SCOPE_ALL, refusal->reason,
                              sizeof(refusal->reason), refusal->remedy,
                              sizeof(refusal->remedy));
@@ -124,11 +112,9 @@ bpf_refusal_explain(int error, enum bpf_stage stage, struct bpf_refusal *refusal
         break;
     case ENOSYS:
         say(refusal,
-            "bpf is not there: a kernel without CONFIG_BPF_SYSCALL, or a seccomp "
-            "filter "
-            "hides it",
-            "allow bpf in the container's seccomp profile, or use a kernel that has "
-            "it");
+            "bpf is not there: a kernel without CONFIG_BPF_SYSCALL, or hidden by a "
+            "seccomp filter",
+            "allow bpf in the container's seccomp profile, or use a kernel with it");
         break;
     case ENOMEM:
         say(refusal,
@@ -142,12 +128,6 @@ bpf_refusal_explain(int error, enum bpf_stage stage, struct bpf_refusal *refusal
     case EAGAIN:
         say(refusal, "signals interrupt the kernel's verifier again and again",
             "send the caller fewer signals while it opens a session");
-        break;
-    case EMFILE:
-        explain_descriptors(refusal);
-        break;
-    case ENFILE:
-        say(refusal, "the system is out of file descriptors", "raise fs.file-max");
         break;
     default:
         explain_unable(error, stage, refusal);

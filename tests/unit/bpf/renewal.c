@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "breakpoints.h"
+#include "hal/backend.h"
 #include "hal/bpf/bpf.h"
 #include "own_page.h"
 
@@ -138,9 +139,20 @@ call_to_have(int calls, uint64_t hits)
 }
 
 static void
+disable_event(void)
+{
+    assert_int_equal(ioctl(event_of_source()->event.fd, PERF_EVENT_IOC_DISABLE, 0), 0);
+}
+
+/* All of a processor's events stop, so its heartbeat does, too. */
+static void
 stop_as_the_kernel(void)
 {
-    assert_int_equal(ioctl(event_of_source()->fd, PERF_EVENT_IOC_DISABLE, 0), 0);
+    const int heartbeat = fixture.bpf->heartbeats[fixture.processor].fd;
+
+    disable_event();
+    assert_true(heartbeat >= 0);
+    assert_int_equal(ioctl(heartbeat, PERF_EVENT_IOC_DISABLE, 0), 0);
 }
 
 /* A first look finds how long the event ran; a second one, that it has not run since.
@@ -153,11 +165,11 @@ renew_twice(void)
 }
 
 static struct perf_statistics
-settle(uint64_t taken)
+query_statistics(uint64_t taken)
 {
     struct perf_statistics statistics;
 
-    bpf_settle(fixture.bpf, fixture.source, taken, &statistics);
+    bpf_query_statistics(fixture.bpf, fixture.source, taken, &statistics);
     return statistics;
 }
 
@@ -170,13 +182,13 @@ renew__event_that_runs__left_alone(void **state)
 
     (void)state;
     begin();
-    fd = event_of_source()->fd;
+    fd = event_of_source()->event.fd;
     for (int i = 0; i < 3; i++) {
         bpf_renew(fixture.bpf);
         call_to_have(2, 2 * (uint64_t)(i + 1)); /* takes time */
-        assert_int_equal(event_of_source()->fd, fd);
+        assert_int_equal(event_of_source()->event.fd, fd);
     }
-    assert_int_equal(fixture.bpf->open_events, 1);
+    assert_int_equal(fixture.bpf->started_events, 1);
     assert_int_equal(fixture.source->tally.instances, 1);
 }
 
@@ -192,14 +204,14 @@ renew__processor_back__counts_again(void **state)
     call_to_have(7, 5);
     renew_twice();
     call_to_have(3, 8);
-    assert_int_equal(fixture.bpf->open_events, 1);
+    assert_int_equal(fixture.bpf->started_events, 1);
     assert_int_equal(fixture.source->tally.instances, 2);
-    statistics = settle(8);
+    statistics = query_statistics(8);
     assert_int_equal(statistics.events, 8);
     assert_int_equal(statistics.missed, 0);
     bpf_stop(fixture.bpf, fixture.source, fixture.processor);
     call_to_have(4, 8);
-    assert_int_equal(fixture.bpf->open_events, 0);
+    assert_int_equal(fixture.bpf->started_events, 0);
 }
 
 static void
@@ -211,8 +223,9 @@ renew__processor_still_away__tried_again(void **state)
     stop_as_the_kernel();
     fixture.away = true;
     renew_twice();
-    assert_int_equal(event_of_source()->fd, -1);
-    assert_int_equal(fixture.bpf->open_events, 0);
+    assert_int_equal(event_of_source()->event.fd, -1);
+    assert_int_equal(fixture.bpf->started_events, 1);
+    assert_true(HalBpfBackend.Deliver(fixture.bpf) > 0); /* it is asked again */
     assert_int_equal(event_of_source()->users, 1);
     assert_int_equal(fixture.bpf->error[0], 0);
     call_to_have(7, 5);
@@ -220,8 +233,8 @@ renew__processor_still_away__tried_again(void **state)
     fixture.away = false;
     bpf_renew(fixture.bpf);
     call_to_have(3, 8);
-    assert_int_equal(fixture.bpf->open_events, 1);
-    assert_int_equal(settle(8).events, 8);
+    assert_int_equal(fixture.bpf->started_events, 1);
+    assert_int_equal(query_statistics(8).events, 8);
 }
 
 /* A directory of cgroups that events know: the root, in which all runs; -1: none is
@@ -270,11 +283,11 @@ renew__cgroup_idle__left_alone(void **state)
 
     (void)state;
     begin_in_cgroup();
-    fd = event_of_source()->fd;
+    fd = event_of_source()->event.fd;
     call_to_have(5, 5);
-    stop_as_the_kernel();
+    disable_event();
     renew_twice();
-    assert_int_equal(event_of_source()->fd, fd);
+    assert_int_equal(event_of_source()->event.fd, fd);
     assert_int_equal(fixture.source->tally.instances, 1);
     assert_int_equal(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0);
     call_to_have(4, 9);
@@ -284,21 +297,15 @@ renew__cgroup_idle__left_alone(void **state)
 static void
 renew__cgroup_and_processor_back__counts_again(void **state)
 {
-    int witness;
-
     (void)state;
     begin_in_cgroup();
     call_to_have(5, 5);
     renew_twice();
-    witness = fixture.bpf->witnesses[fixture.processor].fd;
-    assert_true(witness >= 0);
     stop_as_the_kernel();
-    assert_int_equal(ioctl(witness, PERF_EVENT_IOC_DISABLE, 0), 0);
     renew_twice();
     call_to_have(3, 8);
-    assert_int_equal(fixture.bpf->open_events, 1);
     assert_int_equal(fixture.source->tally.instances, 2);
-    assert_int_equal(settle(8).events, 8);
+    assert_int_equal(query_statistics(8).events, 8);
     close(fixture.bpf->cgroup_fd);
 }
 
@@ -312,10 +319,10 @@ stop__processor_away__nothing_left(void **state)
     renew_twice();
     bpf_stop(fixture.bpf, fixture.source, fixture.processor);
     assert_int_equal(event_of_source()->users, 0);
-    assert_int_equal(fixture.bpf->open_events, 0);
+    assert_int_equal(fixture.bpf->started_events, 0);
     fixture.away = false;
     renew_twice(); /* for nobody */
-    assert_int_equal(event_of_source()->fd, -1);
+    assert_int_equal(event_of_source()->event.fd, -1);
     call_to_have(7, 0);
 }
 
@@ -332,7 +339,7 @@ start__processor_away__refused_then_counts(void **state)
     assert_int_equal(bpf_start(fixture.bpf, fixture.source, fixture.processor),
                      -ENODEV);
     assert_true(fixture.bpf->error[0] != 0);
-    assert_int_equal(fixture.bpf->open_events, 0);
+    assert_int_equal(fixture.bpf->started_events, 0);
     fixture.away = false;
     begin();
     call_to_have(3, 3);

@@ -144,9 +144,8 @@ static NTSTATUS
 prepare_process(void *Context, ULONG64 ProcessId)
 {
     struct both *const both = Context;
-    bool fresh;
 
-    return bpf_table_take(&both->index.table, (uint32_t)ProcessId, &fresh) != NULL
+    return bpf_table_take(&both->index.table, (uint32_t)ProcessId) != NULL
                ? STATUS_SUCCESS
                : STATUS_INSUFFICIENT_RESOURCES;
 }

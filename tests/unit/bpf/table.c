@@ -70,13 +70,10 @@ static void
 take__twice__the_same_place(void **state)
 {
     struct bpf_table *const table = *state;
-    bool fresh;
-    struct bpf_process *const process = bpf_table_take(table, 77, &fresh);
+    struct bpf_process *const process = bpf_table_take(table, 77);
 
     assert_non_null(process);
-    assert_true(fresh);
-    assert_ptr_equal(bpf_table_take(table, 77, &fresh), process);
-    assert_false(fresh);
+    assert_ptr_equal(bpf_table_take(table, 77), process);
     assert_int_equal(table->count, 1);
     bpf_table_publish(table, process, some_roots);
     assert_ptr_equal(find_as_program(table, 77), process);
@@ -88,10 +85,9 @@ publish__no_roots__the_place_is_free_and_others_are_found(void **state)
 {
     struct bpf_table *const table = *state;
     struct bpf_process *processes[3];
-    bool fresh;
 
     for (uint32_t i = 0; i < 3; i++) {
-        processes[i] = bpf_table_take(table, 5 + i * PLACES, &fresh);
+        processes[i] = bpf_table_take(table, 5 + i * PLACES);
         assert_non_null(processes[i]);
         bpf_table_publish(table, processes[i], some_roots);
     }
@@ -100,8 +96,7 @@ publish__no_roots__the_place_is_free_and_others_are_found(void **state)
     assert_null(bpf_table_find(table, 5 + PLACES));
     assert_ptr_equal(find_as_program(table, 5 + 2 * PLACES), processes[2]);
     /* The next that hashes there gets it, and is found. */
-    assert_ptr_equal(bpf_table_take(table, 5 + 9 * PLACES, &fresh), processes[1]);
-    assert_true(fresh);
+    assert_ptr_equal(bpf_table_take(table, 5 + 9 * PLACES), processes[1]);
     assert_ptr_equal(find_as_program(table, 5 + 9 * PLACES), processes[1]);
     assert_ptr_equal(find_as_program(table, 5 + 2 * PLACES), processes[2]);
 }
@@ -110,14 +105,13 @@ static void
 take__all_places_others__none(void **state)
 {
     struct bpf_table *const table = *state;
-    bool fresh;
 
     for (uint32_t i = 0; i < CHOICES; i++) {
-        assert_non_null(bpf_table_take(table, 9 + i * PLACES, &fresh));
+        assert_non_null(bpf_table_take(table, 9 + i * PLACES));
     }
-    assert_null(bpf_table_take(table, 9 + CHOICES * PLACES, &fresh));
+    assert_null(bpf_table_take(table, 9 + CHOICES * PLACES));
     assert_int_equal(table->count, CHOICES);
-    assert_non_null(bpf_table_take(table, 10, &fresh));
+    assert_non_null(bpf_table_take(table, 10));
 }
 
 /* As of processes that were forked one after the other, at times that are as many
@@ -127,14 +121,12 @@ take__runs_of_numbers_that_fall_together__all_have_places(void **state)
 {
     enum { RUNS = 8, RUN = 4000 };
     struct bpf_table *const table = *state;
-    bool fresh;
 
     for (uint32_t i = 0; i < RUNS * RUN; i++) {
         const uint32_t pid = 1000 + i / RUN * PLACES + i % RUN;
-        struct bpf_process *const process = bpf_table_take(table, pid, &fresh);
+        struct bpf_process *const process = bpf_table_take(table, pid);
 
         assert_non_null(process);
-        assert_true(fresh);
         assert_ptr_equal(find_as_program(table, pid), process);
     }
 }
@@ -143,13 +135,12 @@ static void
 take__every_number_below_the_size__all_in_front_or_at_their_own(void **state)
 {
     struct bpf_table *const table = *state;
-    bool fresh;
 
     for (uint32_t pid = 1; pid < PLACES; pid++) {
         const ULONG at =
             pid <= BPF_FRONT_PLACES ? bpf_front_place(pid) : bpf_place(pid, 0);
 
-        assert_ptr_equal(bpf_table_take(table, pid, &fresh), &table->places[at]);
+        assert_ptr_equal(bpf_table_take(table, pid), &table->places[at]);
     }
 }
 
@@ -158,46 +149,37 @@ static void
 take__in_the_table__stays_there(void **state)
 {
     struct bpf_table *const table = *state;
-    bool fresh;
-    struct bpf_process *const front = bpf_table_take(table, 5, &fresh);
-    struct bpf_process *const behind =
-        bpf_table_take(table, 5 + BPF_FRONT_PLACES, &fresh);
+    struct bpf_process *const front = bpf_table_take(table, 5);
+    struct bpf_process *const behind = bpf_table_take(table, 5 + BPF_FRONT_PLACES);
 
     bpf_table_publish(table, front, some_roots);
     bpf_table_publish(table, behind, some_roots);
     bpf_table_publish(table, front, no_roots);
-    assert_ptr_equal(bpf_table_take(table, 5 + BPF_FRONT_PLACES, &fresh), behind);
-    assert_false(fresh);
+    assert_ptr_equal(bpf_table_take(table, 5 + BPF_FRONT_PLACES), behind);
     assert_ptr_equal(find_as_program(table, 5 + BPF_FRONT_PLACES), behind);
     /* The one in front stays its first one's, who may come back. */
-    assert_ptr_not_equal(bpf_table_take(table, 5 + 2 * BPF_FRONT_PLACES, &fresh),
-                         front);
+    assert_ptr_not_equal(bpf_table_take(table, 5 + 2 * BPF_FRONT_PLACES), front);
     assert_ptr_equal(find_as_program(table, 5 + BPF_FRONT_PLACES), behind);
-    assert_ptr_equal(bpf_table_take(table, 5, &fresh), front);
-    assert_true(fresh);
+    assert_ptr_equal(bpf_table_take(table, 5), front);
 }
 
 static void
-next_ended__of_those_taken__each_once(void **state)
+next__of_those_taken__each_once(void **state)
 {
     struct bpf_table *const table = *state;
     uint32_t at = 0;
-    bool fresh;
-    struct bpf_process *const first = bpf_table_take(table, 100, &fresh);
-    struct bpf_process *const second = bpf_table_take(table, 200, &fresh);
-    struct bpf_process *const gone = bpf_table_take(table, 150, &fresh);
+    struct bpf_process *const first = bpf_table_take(table, 100);
+    struct bpf_process *const second = bpf_table_take(table, 200);
+    struct bpf_process *const gone = bpf_table_take(table, 150);
 
     bpf_table_publish(table, first, some_roots);
-    bpf_table_publish(table, second, some_roots);
     bpf_table_publish(table, gone, no_roots);
-    first->ended = BPF_ENDED;
-    second->ended = BPF_ENDED;
     gone->ended = BPF_ENDED;
-    assert_ptr_equal(bpf_table_next_ended(table, &at), first);
-    assert_ptr_equal(bpf_table_next_ended(table, &at), second);
-    assert_null(bpf_table_next_ended(table, &at));
-    /* Whoever gets the place has not ended. */
-    assert_ptr_equal(bpf_table_take(table, 150, &fresh), gone);
+    assert_ptr_equal(bpf_table_next(table, &at), first);
+    assert_ptr_equal(bpf_table_next(table, &at), second);
+    assert_null(bpf_table_next(table, &at));
+    /* The next process in the place has not ended. */
+    assert_ptr_equal(bpf_table_take(table, 150), gone);
     assert_int_equal(gone->ended, BPF_RUNNING);
 }
 
@@ -216,7 +198,7 @@ main(void)
             teardown),
         cmocka_unit_test_setup_teardown(take__in_the_table__stays_there, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(next_ended__of_those_taken__each_once, setup,
+        cmocka_unit_test_setup_teardown(next__of_those_taken__each_once, setup,
                                         teardown),
     };
 
