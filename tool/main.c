@@ -26,7 +26,8 @@ static const struct {
     {"--version", cmd_version}, {"-v", cmd_version},
 };
 
-/* A full disk shows only here; whoever closes a pipe had enough. */
+/* Flush standard output and return the exit status. A full disk shows only here; EPIPE
+ * is no error, since the reader closed the pipe. */
 static int
 finish(int status)
 {
@@ -38,7 +39,7 @@ finish(int status)
     return cmd_fail(NULL, "cannot write to standard output: %s", strerror(errno));
 }
 
-/* What people type who know perf, and what they want then. */
+/* Words of perf's command line, and what to use instead. */
 static const struct {
     const char *word;
     const char *instead;
@@ -76,8 +77,8 @@ is_program(const char *path)
            access(path, X_OK) == 0;
 }
 
-/* Is there a program of this name in a folder of PATH? An empty folder is the current
- * one. */
+/* Whether there is a program of this name in a directory of PATH. An empty entry is the
+ * current directory. */
 static bool
 is_on_path(const char *name)
 {
@@ -97,7 +98,7 @@ is_on_path(const char *name)
     return false;
 }
 
-/* The first word is no command: is it a program that is to run? */
+/* Whether the first word, which is not a subcommand, names a program to run. */
 static bool
 is_to_run(const char *word)
 {
@@ -117,8 +118,8 @@ main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
-            /* A file size limit is a reason not to write, not an end without a word.
-             * What run starts must not know of it: it sees to that signal itself. */
+            /* Exceeding the file size limit is reported as an error of write(). run
+             * handles the signal itself, so that its command does not inherit this. */
             if (commands[i].run != cmd_run) {
                 signal(SIGXFSZ, SIG_IGN);
             }

@@ -116,7 +116,7 @@ class Ends(Attach):
                 said = text(child.communicate(timeout=harness.TIME_LIMIT_S)[1])
                 self.assertEqual(child.returncode, 0, said)
                 self.assertIn(f"ntprof: {self.hal}", said)
-                self.assertNotIn("went on", self.report()["gaps"])
+                self.assertNotIn("the recording ran", self.report()["gaps"])
                 self.assertIsNone(worker.poll())
                 (self.folder / FILE).unlink()
 
@@ -129,7 +129,7 @@ class Ends(Attach):
                 child.send_signal(getattr(signal, name))
                 said = text(child.communicate(timeout=harness.TIME_LIMIT_S)[1])
                 self.assertEqual(child.returncode, 0, said)
-                self.assertNotIn("went on", self.report()["gaps"])
+                self.assertNotIn("the recording ran", self.report()["gaps"])
                 (self.folder / FILE).unlink()
 
     def test_ignored_sighup__stays_ignored_as_under_nohup(self):
@@ -169,7 +169,7 @@ class Ends(Attach):
         child = self.start_attach("-p", str(worker.pid))
         child.kill()
         child.wait()
-        self.assertIn("went on", self.report()["gaps"])
+        self.assertIn("the recording ran", self.report()["gaps"])
         self.assertIsNone(worker.poll())
         links = [os.readlink(link) for link in pathlib.Path(f"/proc/{worker.pid}/fd").iterdir()]
         self.assertFalse([link for link in links if "perf" in link], links)

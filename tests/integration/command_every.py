@@ -134,8 +134,8 @@ class Files(Every):
             self.assertEqual(source["taken"] + source["lost"], CALLS)
             hits = {row["address"]: row["hits"] for row in report["rows"]}
             self.assertEqual(hits, {f"{PAGE:#x}": CALLS - source["lost"]})
-        self.assertIn("went on", reports[0]["gaps"])
-        self.assertNotIn("went on", reports[-1]["gaps"])
+        self.assertIn("the recording ran", reports[0]["gaps"])
+        self.assertNotIn("the recording ran", reports[-1]["gaps"])
 
     def test_time__files_only_grow_and_names_stay_when_processes_go(self):
         command = f"while [ -e {self.go} ]; do {harness.BURN}; done"
@@ -279,7 +279,7 @@ class Faults(Every):
         self.assertEqual(result.returncode, 0)
         self.assertIn("ntprof: perf", text(result.stderr))
         report = self.read((self.folder / FILE).read_bytes(), "--by", "address")
-        self.assertNotIn("went on", report["gaps"])
+        self.assertNotIn("the recording ran", report["gaps"])
         self.assert_grows([report])
 
     def test_signal_that_ends_the_command__last_file_is_the_end(self):
@@ -288,7 +288,7 @@ class Faults(Every):
         child.send_signal(signal.SIGTERM)
         self.assertEqual(child.wait(harness.TIME_LIMIT_S), -signal.SIGTERM)
         report = self.read((self.folder / FILE).read_bytes(), "--by", "address")
-        self.assertNotIn("went on", report["gaps"])
+        self.assertNotIn("the recording ran", report["gaps"])
         self.assert_grows([report])
 
 

@@ -149,7 +149,7 @@ class Breakpoints(Functions):
         environment = dict(harness.bare_environment(), NTPROF_TEST_BREAKPOINTS="never")
         said = self.refused("run", "-e", "function:counted", "--", fixed_caller(), CALLS, env=environment)
         self.assertIn("opens, but never fires: this machine does not pass debug registers through", said)
-        self.assertIn("as root, uprobes do without", said)
+        self.assertIn("as root, a uprobe would count it", said)
 
 
 @for_each_user
@@ -164,7 +164,7 @@ class Mistakes(Functions):
             (["run", "-e", "function:counted", "--", "no-such-program"], "no program"),
             (["run", "-e", "function:/no/such:counted", "--", caller(), CALLS], "cannot be opened"),
             (["run", "-e", "uprobe:/bin/true", "--", caller(), CALLS],
-             "what is behind the colon is not what the source takes"),
+             "the source does not take the value after the colon"),
         ]
         for words, why in rows:
             with self.subTest(words=words):

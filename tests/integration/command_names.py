@@ -224,7 +224,7 @@ class Symbolizing(NamesTest):
     def test_output__without_symbolize__refused(self):
         result = self.ntprof("report", "-o", "x", "y")
         self.assertEqual(result.returncode, 125)
-        self.assertIn("-o: goes with --symbolize", text(result.stderr))
+        self.assertIn("-o: needs --symbolize", text(result.stderr))
 
     def test_output__that_cannot_be__refused_and_nothing_moved(self):
         profile = self.record("--no-lines", "--", self.make())

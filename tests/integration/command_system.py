@@ -260,7 +260,7 @@ class Memory(Whole):
         maps[0].unlink()
         self.next_file()
         said = self.end_shell(child)
-        self.assertIn("names of 1 JIT that ended were given up for --max-memory", said)
+        self.assertIn("names of 1 JIT that exited were dropped because of --max-memory", said)
         hits = [row for row in self.report("--by", "address")["rows"] if "[anon" in row["image"]]
         self.assertGreater(sum(row["hits"] for row in hits), 20)
 

@@ -229,7 +229,7 @@ class Shows(Top):
         self.assertEqual(sum(row["hits"] for row in report["rows"]), source["taken"])
         shown = [line.split() for line in lines[FIRST_ROW:LINES - 1] if line.strip()]
         self.assertEqual(sum(int(words[3]) for words in shown), source["counted"])
-        self.assertIn("went on", report["gaps"])
+        self.assertIn("the recording ran", report["gaps"])
         # The second time it is the same run's, and no old one.
         self.press("w", "p", "w")
         self.wait_screen("wrote " + FILE)

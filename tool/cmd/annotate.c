@@ -51,17 +51,17 @@ static const struct option LONG_OPTIONS[] = {
     {0},
 };
 
-/* Lines that stay around those with hits. */
+/* Lines of context around those with hits, by default. */
 enum { CONTEXT_DEFAULT = 5 };
 
 struct arguments {
-    const char *what; /* NULL: what has the most hits */
+    const char *what; /* as given; NULL: the code with the most hits */
     const char *file;
     const char *image;
-    const char *source; /* of hits; NULL: all */
+    const char *source; /* the source whose hits are shown; NULL: all */
     enum listing_view view;
     struct annotator_settings settings;
-    struct source_dirs dirs; /* what settings.prefixes is */
+    struct source_dirs dirs; /* backs settings.prefixes */
     uint32_t context;
     size_t rows;
     struct names_options names;
@@ -69,7 +69,7 @@ struct arguments {
     bool json;
 };
 
-/* Always false, for return. */
+/* Print an error line. Returns false, so that callers can return its value. */
 static bool
 fail(const char *about, const char *why)
 {
@@ -181,7 +181,7 @@ static const struct options_syntax syntax = {
     .set = set_option,
 };
 
-/* Is this what profiles are called? */
+/* Whether text looks like the file name of a profile. */
 static bool
 is_profile_name(const char *text)
 {
@@ -204,8 +204,8 @@ set_words(struct arguments *arguments, const struct options_words *words)
 
 /* --- what is annotated --- */
 
-/* The function with the most hits of all, or the bucket if code without a name has
- * more. False after an error line. */
+/* Choose the function with the most hits, or a bucket if code without a name has more.
+ * Returns false after an error line. */
 static bool
 choose_hottest(const struct profile *profile, const struct arguments *arguments,
                struct listing_target *target)
@@ -224,7 +224,7 @@ choose_hottest(const struct profile *profile, const struct arguments *arguments,
     return found;
 }
 
-/* Names that hold what was looked for, if there are any. */
+/* List names that contain the text that was not found, if there are any. */
 static void
 suggest(const struct profile *profile, const struct arguments *arguments)
 {
@@ -273,7 +273,7 @@ fail_choice(const struct profile *profile, const struct arguments *arguments,
     }
 }
 
-/* False after an error line. */
+/* Find the target that was named. Returns false after an error line. */
 static bool
 choose(const struct profile *profile, const struct arguments *arguments,
        struct listing_target *target)
@@ -298,7 +298,7 @@ choose(const struct profile *profile, const struct arguments *arguments,
     return found;
 }
 
-/* The source to show. False after an error line. */
+/* Find the source of -e. Returns false after an error line. */
 static bool
 choose_source(const struct profile *profile, const struct arguments *arguments,
               size_t *source)
@@ -328,13 +328,13 @@ print(const struct profile *profile, struct listing *listing,
     done = arguments->json ? listing_print_json(stdout, profile, listing)
                            : listing_print_text(stdout, profile, listing, &options);
     if (done || errno == EPIPE) {
-        return CMD_OK; /* whoever read it may have had enough */
+        return CMD_OK; /* the reader of the pipe closed it */
     }
     return cmd_fail("annotate", "cannot write to standard output: %s",
                     strerror(errno != 0 ? errno : ENOMEM));
 }
 
-/* Neither code nor hits are where an address leads. */
+/* Report that an address has neither code nor hits. */
 static int
 fail_empty(const struct arguments *arguments, const struct listing *listing)
 {
@@ -403,7 +403,7 @@ run(struct arguments *arguments)
     struct profile *profile;
     int status;
 
-    progress_tell_file("reading", arguments->file);
+    progress_report_file("reading", arguments->file);
     profile = pprof_read(arguments->file, &error);
     if (profile == NULL) {
         return cmd_fail("annotate", "%s", error.text);

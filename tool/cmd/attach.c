@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/attach.c - ntprof attach: profiles processes that run already, from now on.
+ * cmd/attach.c - ntprof attach: profiles running processes.
  *
- * All are found and watched before anything is waited for: if one cannot be, none is
- * profiled. They are never stopped.
+ * All processes are found and watched before ntprof waits for anything: if one of them
+ * cannot be watched, none is profiled. ntprof never stops them.
  */
 #include "cmd/cmd.h"
 #include "cmd/ending.h"
@@ -16,14 +16,15 @@
 static const struct record_syntax syntax = {
     .command = "attach", .pids = true, .duration = true};
 
-/* Prints why one of them cannot be profiled. Always false, for return. */
+/* Print why a process cannot be profiled. Returns false, so that callers can return its
+ * value. */
 static bool
 attach_fail(const struct recording *recording, const struct targets *targets, size_t at,
             NTSTATUS status, const char *why)
 {
     const struct record_options *const options = recording->options;
 
-    /* Its memory goes before its pidfd tells. */
+    /* An exiting process loses its memory before its pidfd becomes readable. */
     if (targets_ended(targets, at) || status == STATUS_PROCESS_IS_TERMINATING ||
         status == STATUS_INVALID_CID) {
         why = "it ended before it could be attached to";
@@ -63,7 +64,8 @@ attach_wait(struct ending *ending, const struct recording *recording,
     return failure == 0;
 }
 
-/* Records until it is to end, and delivers what there is by then. */
+/* Record until a signal, the time or the end of the processes, and write the
+ * results. */
 static bool
 attach_record(struct recording *recording, const struct targets *targets,
               struct ending *ending, char **words)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cgroup.c - from the name of a cgroup to its directory. */
+/* cgroup.c - finds the directory of a cgroup by its name. */
 #include "cmd/cgroup.h"
 #include "util/text.h"
 
@@ -29,8 +29,8 @@ is_in_hierarchy(const char *path)
                                           system.f_type == CGROUP_SUPER_MAGIC);
 }
 
-/* A hierarchy whose cgroups events know? The kernel has perf_event in one alone, but
- * tells so when it is asked for an event. */
+/* Whether events can count by cgroups of this hierarchy. The kernel has perf_event in
+ * only one of them, but reports that only when an event is opened. */
 static bool
 is_for_events(const struct mntent *mount)
 {
@@ -39,8 +39,8 @@ is_for_events(const struct mntent *mount)
             hasmntopt(mount, "perf_event") != NULL);
 }
 
-/* The directory of this name in a hierarchy that is mounted; NULL, with where it was
- * looked for. */
+/* Return the directory of this name in a mounted hierarchy, or NULL with the
+ * directories that were searched in places. */
 static char *
 find_mounted(const char *name, char *places, size_t places_size)
 {
@@ -89,7 +89,7 @@ cgroup_find(const char *name, char *error, size_t error_size)
                  "nor perf_event of version 1");
     } else if (found == NULL) {
         snprintf(error, error_size,
-                 "no such cgroup in %s; /proc/PID/cgroup tells that of a process",
+                 "no such cgroup in %s; /proc/PID/cgroup has that of a process",
                  text_show(shown, sizeof(shown), places));
     }
     return found;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child.c - starting and waiting for the command of ntprof run.
+ * child.c - starts the command of ntprof run and waits for it.
  *
- * Signals reach the handlers below from the fork on; the pid that they forward to is
- * set while the child is not reaped, so that no other process is ever hit.
+ * The handlers below receive signals from the fork on. The pid that they forward to is
+ * set only until the child is reaped, so they never signal an unrelated process.
  */
 #include "cmd/child.h"
 #include "cmd/signals.h"
@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Errors of write() instead, until the command is about to begin. */
+/* These are ignored until the command execs, so that write() returns an error. */
 static const int ignored_signals[] = {SIGPIPE, SIGXFSZ};
 
 enum { IGNORED = sizeof(ignored_signals) / sizeof(ignored_signals[0]) };
@@ -43,9 +43,10 @@ child_prepare(void)
 }
 
 /*
- * What a process sends to us is passed on. So is what the kernel sends for timers and
- * descriptors, which are those of whoever became us. But what the terminal sends comes
- * to the command too, SIGXCPU is about our own time, and abort() is our own.
+ * Whether a signal is forwarded. Signals that processes send are; so are those of
+ * timers and descriptors, which the program that executed ntprof may have set up. Not
+ * forwarded are signals of the terminal, which the command receives too, SIGXCPU, which
+ * is about our own time, and our own abort().
  */
 static bool
 is_for_command(int signal_number, const siginfo_t *info)
@@ -71,7 +72,8 @@ forward_signal(int signal_number, siginfo_t *info, void *context)
     errno = saved_errno;
 }
 
-/* What is ignored, as under nohup, stays so for us and the command. */
+/* Handle the signals of set. Ignored signals, as under nohup, stay ignored here and in
+ * the command. */
 static void
 handle_set(const sigset_t *set, unsigned flags)
 {
@@ -89,12 +91,12 @@ handle_set(const sigset_t *set, unsigned flags)
 static void
 handle_signals(void)
 {
-    sigset_t insistent;
+    sigset_t termination;
     sigset_t others;
 
-    signals_insistent(&insistent);
+    signals_termination(&termination);
     signals_others(&others);
-    sigorset(&handled_signals, &insistent, &others);
+    sigorset(&handled_signals, &termination, &others);
     for (int i = 1; i < NSIG; i++) {
         if (sigismember(&handled_signals, i) == 1) {
             sigaction(i, NULL, &saved_actions[i]);
@@ -114,21 +116,23 @@ restore_signals(void)
 }
 
 /*
- * After the command's end, while the report comes. One signal of each insistent kind is
- * overlooked, since it may be the command's own that comes to the whole group, or its
- * double. But it ends waiting (for the reader of a FIFO), and the next one ends us. All
- * others are overlooked.
+ * Handle signals while the report is written, after the command's end. The first
+ * termination signal of each kind is ignored, except that it interrupts a blocking
+ * call, such as waiting for the reader of a FIFO: it may be the one that ended the
+ * command and was sent to the whole group. The second one ends ntprof. Other signals
+ * are ignored.
  */
 static void
 handle_signals_once(void)
 {
-    sigset_t insistent;
+    sigset_t termination;
 
-    signals_insistent(&insistent);
-    handle_set(&insistent, SA_RESETHAND);
+    signals_termination(&termination);
+    handle_set(&termination, SA_RESETHAND);
 }
 
-/* In the child: nothing but async-signal-safe calls, since the session has a thread. */
+/* Runs in the child. It makes only async-signal-safe calls, since the session has a
+ * thread. */
 static void
 child_main(int go_fd, int result_fd, char **command)
 {
@@ -170,7 +174,8 @@ child_fork(struct child *child, char **command)
         close(go[1]);
         return -failure;
     }
-    /* No signal may find the child with our handlers and without a target. */
+    /* Signals stay blocked until the child has restored its handlers and the parent has
+     * the pid to forward to. */
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &saved_mask);
     handle_signals();
@@ -200,8 +205,7 @@ child_fork(struct child *child, char **command)
     return 0;
 }
 
-/* Waits until the child has ended, without reaping it, and then reaps it with no target
- * left. */
+/* Wait for the child's end without reaping it, stop forwarding, and reap it. */
 static void
 child_reap(struct child *child)
 {
@@ -242,7 +246,7 @@ child_exec(struct child *child)
 void
 child_abandon(struct child *child)
 {
-    close(child->go_fd); /* the child reads the end of the pipe and exits */
+    close(child->go_fd); /* the child reads end of file and exits */
     close(child->result_fd);
     child_reap(child);
     restore_signals();
@@ -272,5 +276,5 @@ child_pass_on(const struct child *child)
     sigaddset(&one, signal_number);
     sigprocmask(SIG_UNBLOCK, &one, NULL);
     raise(signal_number);
-    return 128 + signal_number; /* a signal that does not end a process */
+    return 128 + signal_number; /* reached only if the signal does not end a process */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child.h - the command of ntprof run: started as if we were not there, held until it
- * is watched, and its end passed on.
+ * child.h - runs the command of ntprof run as if ntprof were not there. The child waits
+ * until it is watched, and its exit status is passed on.
  */
 #ifndef CMD_CHILD_H
 #define CMD_CHILD_H
@@ -11,34 +11,35 @@
 
 struct child {
     pid_t pid;
-    int go_fd;     /* written once: the child may exec */
-    int result_fd; /* errno of a failed exec, or nothing */
-    int status;    /* as of waitpid, once ended */
+    int go_fd;     /* one byte is written when the child may exec */
+    int result_fd; /* the child writes errno here if exec fails */
+    int status;    /* as of waitpid, once the child has exited */
 };
 
-/* Call first: the command gets the limits and signals of our start. Then makes what
- * would end us in the middle of writing (a pipe that nobody reads, a file size limit)
- * an error instead. */
+/* Save the limits and signals that the command will get, and call this first. Then
+ * ignore the signals that would end ntprof while it writes (closed pipe, file size
+ * limit). */
 void child_prepare(void);
 
-/* Forks; the child waits. 0 or a negative errno. */
+/* Fork; the child waits. Returns 0 or a negative errno. */
 int child_fork(struct child *child, char **command);
 
-/* Lets the child exec. 0, or the negative errno of its exec; then it is gone. */
+/* Let the child exec. Returns 0, or the negative errno of exec; the child has exited
+ * then. */
 int child_exec(struct child *child);
 
-/* Makes the child go away that was never let go. */
+/* Make the child exit that was not allowed to exec. */
 void child_abandon(struct child *child);
 
 /*
- * Waits for the end. Until then, Ctrl-C and Ctrl-\ of the terminal are the command's
- * alone; SIGTERM, SIGHUP and signals sent to us by others are forwarded to it.
- * Afterwards the second signal of a kind ends us.
+ * Wait for the child's exit. Until then only the command acts on Ctrl-C and Ctrl-\ of
+ * the terminal; SIGTERM, SIGHUP and signals that other processes send are forwarded to
+ * it. Afterwards the second signal of a kind ends ntprof.
  */
 void child_wait(struct child *child);
 
-/* The exit status to pass on; a command that died by a signal takes this process with
- * it. */
+/* Return the exit status to pass on. If a signal ended the command, this ends ntprof
+ * with the same signal. */
 int child_pass_on(const struct child *child);
 
 #endif

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd.h - the subcommands: one function and one file each.
+ * cmd.h - the subcommands, each in its own file.
  *
- * argv[0] is the subcommand's name; what follows are its arguments. Each gives the exit
- * status of ntprof. Messages go to standard error, one line each: "ntprof: COMMAND:
- * what, on what, why".
+ * argv[0] is the name of the subcommand, and its arguments follow. Each returns the
+ * exit status of ntprof. Messages are lines on standard error: "ntprof: COMMAND: what
+ * failed, on what, why".
  */
 #ifndef CMD_CMD_H
 #define CMD_CMD_H
 
 #include <stdbool.h>
 
-/* What ntprof exits with when it failed itself; run passes on its command's status
- * else. */
+/* Exit statuses of ntprof itself; otherwise run passes on the command's. */
 enum {
     CMD_OK = 0,
     CMD_FAILED = 125,
@@ -20,10 +19,10 @@ enum {
     CMD_NOT_FOUND = 127,
 };
 
-/* Rows of a table unless --rows says otherwise. */
+/* Rows of a table without --rows. */
 enum { CMD_ROWS_DEFAULT = 20 };
 
-/* The answer to who asks for call stacks. */
+/* Reason for refusing options that ask for call stacks. */
 #define CMD_PLACES_NOT_CALLERS "ntprof counts places, not callers"
 
 #define CMD_FILE_DEFAULT "ntprof.pb.gz"
@@ -42,17 +41,17 @@ int cmd_doctor(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
-/* Prints the help of a command (NULL: of ntprof) on standard output. False: no such
- * command. */
+/* Print the help of a command, or of ntprof if it is NULL, on standard output. Returns
+ * false if there is no such command. */
 bool cmd_print_help(const char *command);
 
-/* One line on standard error: "ntprof: COMMAND: ...". Returns CMD_FAILED. Hostile names
- * among the arguments must have gone through text_show. */
+/* Print "ntprof: COMMAND: ..." as one line on standard error. Returns CMD_FAILED. Names
+ * from outside must have been escaped with text_show. */
 int cmd_fail(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* "ABOUT: WHY" and "OPTION VALUE: WHY", with ABOUT and VALUE escaped. Always false, for
- * return. */
+/* Print "ABOUT: WHY" or "OPTION VALUE: WHY", with ABOUT and VALUE escaped. Returns
+ * false, so that callers can return its value. */
 bool cmd_refuse(const char *command, const char *about, const char *why);
 bool cmd_refuse_value(const char *command, const char *option, const char *value,
                       const char *why);

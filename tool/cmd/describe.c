@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* describe.c - the texts about a recording that its profile holds. */
+/* describe.c - texts about a recording, which its profile contains. */
 #include "cmd/describe.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The words with blanks between; a command line may have a hundred thousand of them. */
+/* The command line may have a hundred thousand words. */
 char *
 describe_command(char **words)
 {
@@ -40,9 +40,9 @@ describe_limits(const ntprof_session_info *info)
                                                                               : text;
 }
 
-/* Records lost that were no hits: they told of mappings, threads and processes. */
+/* Number of lost records of mappings, threads and processes rather than hits. */
 static uint64_t
-count_untold(const struct collector_gaps *gaps, const struct profile *profile)
+count_lost_records(const struct collector_gaps *gaps, const struct profile *profile)
 {
     uint64_t hits = 0;
 
@@ -52,7 +52,7 @@ count_untold(const struct collector_gaps *gaps, const struct profile *profile)
     return gaps->records_lost > hits ? gaps->records_lost - hits : 0;
 }
 
-/* One after the other, with "; " between. */
+/* Append a text, after "; " unless it is the first. */
 __attribute__((format(printf, 3, 4))) static void
 add(FILE *out, bool *first, const char *format, ...)
 {
@@ -71,24 +71,25 @@ plural(uint64_t count, const char *one, const char *several)
     return count == 1 ? one : several;
 }
 
-/* What was not followed, or not read. */
+/* Describe processes and mappings that could not be followed or read. */
 static void
 put_unfollowed(FILE *out, bool *first, const struct collector_gaps *gaps,
-               uint64_t untold)
+               uint64_t lost_records)
 {
     if (gaps->failures != 0) {
         add(out, first, "%" PRIu64 " mapping%s could not be profiled: %s",
             gaps->failures, gaps->failures == 1 ? "" : "s",
             ntprof_status_text(gaps->first_failure));
     }
-    if (untold != 0) {
+    if (lost_records != 0) {
         add(out, first,
             "%" PRIu64 " records of mappings and threads were lost: hits there may be "
             "outside or have wrong names",
-            untold);
+            lost_records);
     }
     if (gaps->unfollowed != 0) {
-        /* Linux ends the events of a process that starts one with rights of others. */
+        /* Linux ends the events of a process that executes a program with other
+         * rights. */
         add(out, first,
             "%" PRIu64 " program%s could not be followed, being set-uid or "
             "unreadable%s",
@@ -105,7 +106,7 @@ put_unfollowed(FILE *out, bool *first, const struct collector_gaps *gaps,
     }
 }
 
-/* What has no counters or no names for want of memory, time or descriptors. */
+/* Describe what has no counters or no names because of limits. */
 static void
 put_left_out(FILE *out, bool *first, const struct collector_gaps *gaps)
 {
@@ -124,7 +125,8 @@ put_left_out(FILE *out, bool *first, const struct collector_gaps *gaps)
     }
     if (gaps->unnamed != 0) {
         add(out, first,
-            "names of %" PRIu64 " JIT%s that ended were given up for --max-memory: "
+            "names of %" PRIu64
+            " JIT%s that exited were dropped because of --max-memory: "
             "raise it",
             gaps->unnamed, plural(gaps->unnamed, "", "s"));
     }
@@ -146,16 +148,16 @@ put_left_out(FILE *out, bool *first, const struct collector_gaps *gaps)
     }
 }
 
-/* Who had not ended. */
+/* Describe processes that were still running. */
 static void
 put_running(FILE *out, bool *first, const struct collector_gaps *gaps, bool interim)
 {
     if (interim) {
-        add(out, first, "taken while it went on: what came later is not in here");
+        add(out, first, "written while the recording ran: later hits are not in here");
     } else if (gaps->running != 0) {
         add(out, first,
-            "%" PRIu64 " process%s that it started still run%s: what comes from now on "
-            "is not in here",
+            "%" PRIu64 " process%s that it started still run%s: their later hits are "
+            "not in here",
             gaps->running, plural(gaps->running, "", "es"),
             plural(gaps->running, "s", ""));
     }
@@ -173,7 +175,7 @@ describe_gaps(const struct collector_gaps *gaps, const struct profile *profile,
     if (out == NULL) {
         return NULL;
     }
-    put_unfollowed(out, &first, gaps, count_untold(gaps, profile));
+    put_unfollowed(out, &first, gaps, count_lost_records(gaps, profile));
     put_left_out(out, &first, gaps);
     put_running(out, &first, gaps, interim);
     if (fclose(out) != 0) {

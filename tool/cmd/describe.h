@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* describe.h - the texts about a recording that its profile holds. All are malloc'd;
- * NULL: out of memory. */
+/* describe.h - texts about a recording, which its profile contains. All are malloc'd,
+ * and NULL if memory runs out. */
 #ifndef CMD_DESCRIBE_H
 #define CMD_DESCRIBE_H
 
 #include "collect/collector.h"
 
-/* The words with blanks between. */
+/* Join the words with blanks. */
 char *describe_command(char **words);
 
-/* Why no better back end, and what this one may not do. */
+/* Say why no better back end is in use, and what this one may not do. */
 char *describe_limits(const ntprof_session_info *info);
 
-/* What was not profiled at all, or perhaps for another; interim: and that it still went
- * on. */
+/* Say what was not profiled or may be attributed wrongly and, with interim, that the
+ * recording had not ended. */
 char *describe_gaps(const struct collector_gaps *gaps, const struct profile *profile,
                     bool interim);
 

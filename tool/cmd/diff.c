@@ -18,7 +18,7 @@ enum {
     OPTION_NORMALIZE = OPTION_BEHIND_VIEW,
     OPTION_ALL,
     OPTION_FAIL_ABOVE,
-    STATUS_GREW = 1, /* of --fail-above */
+    STATUS_GREW = 1, /* with --fail-above */
 };
 
 static const struct option LONG_OPTIONS[] = {
@@ -35,18 +35,18 @@ struct arguments {
     bool normalize;
     bool all;
     const char *files[2];
-    char *old_name;            /* FILE.old, made up; NULL: both were named */
-    double fail_above_percent; /* negative: not asked for */
+    char *old_name;            /* FILE.old, allocated; NULL: both files were named */
+    double fail_above_percent; /* negative: not given */
 };
 
-/* Always false, for return. */
+/* Print an error line. Returns false, so that callers can return its value. */
 static bool
 fail(const char *about, const char *why)
 {
     return cmd_refuse("diff", about, why);
 }
 
-/* A percentage, with or without its sign. */
+/* Parse a percentage, with or without its sign. */
 static bool
 set_fail_above(struct arguments *arguments, const char *text)
 {
@@ -100,7 +100,7 @@ check_keys(const struct report_keys *keys)
     return true;
 }
 
-/* Of a file that was not named: what pprof_write keeps when it writes anew. */
+/* Use the file that pprof_write keeps in place of one that was not named. */
 static bool
 complete_files(struct arguments *arguments, const struct options_words *words)
 {
@@ -125,7 +125,7 @@ complete_files(struct arguments *arguments, const struct options_words *words)
     return true;
 }
 
-/* Reads a file that tells what the keys ask for. */
+/* Read a profile, which must have the data for all keys. */
 static struct profile *
 read_file(const struct arguments *arguments, const char *path)
 {
@@ -134,10 +134,10 @@ read_file(const struct arguments *arguments, const char *path)
     struct profile *profile;
     char why[256];
 
-    progress_tell_file("reading", path);
+    progress_report_file("reading", path);
     profile = pprof_read(path, &error);
     if (profile == NULL) {
-        const char *const old = arguments->old_name; /* NULL: it was named */
+        const char *const old = arguments->old_name; /* NULL: the file was named */
         const bool missing = old != NULL && path == old && access(old, F_OK) != 0;
 
         cmd_fail("diff", "%s%s", error.text,
@@ -159,7 +159,7 @@ read_file(const struct arguments *arguments, const char *path)
 static int
 print(const struct arguments *arguments, const struct diff *diff)
 {
-    progress_make_way();
+    progress_end_for_output();
     errno = 0;
     if (!diff_print(stdout, diff) && errno != EPIPE) {
         return cmd_fail("diff", "cannot write to standard output: %s",
@@ -181,13 +181,13 @@ compare(const struct arguments *arguments, const struct profile *old_profile,
     struct diff *diff;
     int status = CMD_FAILED;
 
-    progress_tell_file("comparing", arguments->files[1]);
+    progress_report_file("comparing", arguments->files[1]);
     diff = diff_new(old_profile, new_profile, &options);
     if (diff == NULL) {
         fail(arguments->files[1], "out of memory for the difference");
     } else if (diff_source_count(diff) == 0) {
         fail(arguments->files[1],
-             "has no source that the old profile has: ntprof report --by source tells "
+             "has no source that the old profile has: ntprof report --by source lists "
              "what each has");
     } else if (arguments->view.report.filter_count > 0 && diff_row_count(diff) == 0) {
         fail("--image, --process, --symbol", "let no row of either profile through");

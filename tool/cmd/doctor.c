@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/doctor.c - ntprof doctor: what works here for this user, what refuses the rest.
- */
+/* cmd/doctor.c - ntprof doctor: shows what works for this user on this machine, and
+ * what refuses the rest. */
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/sources.h"
@@ -15,7 +15,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* A fact of this machine: a value, and what it means for profiling. */
+/* fact - a setting of this machine, and what it means for profiling. */
 struct fact {
     const char *name;
     char value[64];
@@ -38,7 +38,7 @@ add_fact(struct facts *facts, const char *name)
     return fact;
 }
 
-/* First line of a small file; "" if it cannot be read. */
+/* Read the first line of a small file; "" if it cannot be read. */
 static void
 read_line(const char *path, char *text, size_t size)
 {
@@ -54,7 +54,7 @@ read_line(const char *path, char *text, size_t size)
     text[strcspn(text, "\n")] = '\0';
 }
 
-/* The value of a "Name:\tvalue" line of /proc/self/status. */
+/* Read the value of a "Name:\tvalue" line of /proc/self/status. */
 static void
 read_status(const char *name, char *text, size_t size)
 {
@@ -120,11 +120,11 @@ add_settings(struct facts *facts)
     fact = add_fact(facts, "kptr_restrict");
     read_line("/proc/sys/kernel/kptr_restrict", fact->value, sizeof(fact->value));
     snprintf(fact->meaning, sizeof(fact->meaning),
-             "0: names of kernel functions for CAP_SYSLOG; 2: for nobody");
+             "0: names of kernel functions for CAP_SYSLOG; 2: for no user");
 }
 
-/* CAP_PERFMON is bit 38, CAP_BPF 39, CAP_SYS_ADMIN 21, CAP_SYS_PTRACE 19, CAP_SYSLOG
- * 34. */
+/* Capability numbers: CAP_PERFMON 38, CAP_BPF 39, CAP_SYS_ADMIN 21, CAP_SYS_PTRACE 19,
+ * CAP_SYSLOG 34. */
 static void
 add_capabilities(struct facts *facts)
 {
@@ -190,7 +190,7 @@ add_machine(struct facts *facts)
              geteuid() == 0 ? "root" : "an ordinary user");
 }
 
-/* Text from this machine, as a JSON string. */
+/* Print text from this machine as a JSON string. */
 static void
 print_json_text(const char *text)
 {
@@ -255,8 +255,8 @@ print_backend(const ntprof_backend_info *info, bool json, bool first)
     }
 }
 
-/* Returns whether any back end but the simulated one works for commands. That one shows
- * nothing of this machine: it is for who asks for all. */
+/* Print the back ends. Returns whether one of them works for commands; the simulated
+ * one does not count, since it shows nothing of this machine. */
 static bool
 print_backends(bool json)
 {
@@ -289,7 +289,7 @@ count_sources(ntprof_session *session, unsigned *supported, unsigned *all)
     }
 }
 
-/* What only a session can say: which sources work. */
+/* Add which sources work, which only a session can find out. */
 static void
 add_sources(struct facts *facts, unsigned *supported, unsigned *all)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ending.c - waiting for what ends a recording. */
+/* ending.c - waits for the end of a recording. */
 #include "cmd/ending.h"
 #include "cmd/signals.h"
 #include "util/clock.h"
@@ -11,26 +11,26 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* Errors of write() instead. */
+/* These are ignored, so that write() returns an error. */
 static const int ignored_signals[] = {SIGPIPE, SIGXFSZ};
 
 int
 ending_prepare(struct ending *ending)
 {
-    sigset_t insistent;
+    sigset_t termination;
     sigset_t others;
     sigset_t awaited;
 
     for (size_t i = 0; i < sizeof(ignored_signals) / sizeof(ignored_signals[0]); i++) {
         signal(ignored_signals[i], SIG_IGN);
     }
-    signals_insistent(&insistent);
+    signals_termination(&termination);
     signals_others(&others);
-    sigorset(&awaited, &insistent, &others);
+    sigorset(&awaited, &termination, &others);
     for (int i = 1; i < NSIG; i++) {
         struct sigaction action;
 
-        /* Blocked, an ignored signal would come through all the same. */
+        /* An ignored signal must not be blocked: signalfd would receive it. */
         if (sigismember(&awaited, i) == 1 && sigaction(i, NULL, &action) == 0 &&
             action.sa_handler == SIG_IGN) {
             sigdelset(&awaited, i);
@@ -41,7 +41,8 @@ ending_prepare(struct ending *ending)
     return ending->signal_fd < 0 ? -errno : 0;
 }
 
-/* Waits for any of polls. *timed_out: the time came first. 0 or a negative errno. */
+/* Wait for any of polls. Sets *timed_out if until_ns passed first. Returns 0 or a
+ * negative errno. */
 static int
 wait_for_any(struct pollfd *polls, size_t count, uint64_t until_ns, bool *timed_out)
 {
@@ -55,7 +56,7 @@ wait_for_any(struct pollfd *polls, size_t count, uint64_t until_ns, bool *timed_
     return ready < 0 && errno != EINTR ? -errno : 0;
 }
 
-/* Takes out those that have ended. Returns how many are left. */
+/* Remove the processes that have exited. Returns how many are left. */
 static size_t
 drop_ended(struct pollfd *polls, size_t count)
 {
@@ -74,7 +75,7 @@ wait_for_end(struct pollfd *polls, size_t count, uint64_t until_ns)
 {
     const bool until_all = count > 0;
 
-    /* polls[0] is for signals, the others behind it. */
+    /* polls[0] is for signals, the rest are for processes. */
     while (!until_all || count > 0) {
         bool timed_out;
         int failure;
@@ -125,7 +126,8 @@ ending_release(struct ending *ending)
     if (ending->signal_fd < 0) {
         return;
     }
-    /* One that came twice, such as by hand and by a service manager, is one. */
+    /* Discard a signal that arrived twice, such as from a user and from a service
+     * manager. */
     while (read(ending->signal_fd, &taken, sizeof(taken)) > 0) {
     }
     close(ending->signal_fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ending.h - what ends a recording that runs no command of its own: a signal, the time,
- * or the end of what is recorded.
+ * ending.h - waits for the end of a recording without a command: a signal, the time, or
+ * the end of the recorded processes.
  */
 #ifndef CMD_ENDING_H
 #define CMD_ENDING_H
@@ -16,26 +16,26 @@ struct ending {
 };
 
 /*
- * From now on the signals of signals.h are waited for and do not end us, but what is
- * ignored, as under nohup, stays so; and what would end us in the middle of writing is
- * an error instead. 0 or a negative errno.
+ * Block the signals of signals.h, so that ending_wait receives them; ignored ones, as
+ * under nohup, stay ignored. Signals that would end ntprof while it writes are ignored
+ * too. Returns 0 or a negative errno.
  */
 int ending_prepare(struct ending *ending);
 
 /*
- * Waits for one of those signals, for the time, or until all descriptors are readable.
+ * Wait for one of those signals, for the time, or until all descriptors are readable.
  *
  *   fds          pidfds
- *   count        0: nothing but signal and time ends it
- *   duration_ns  0: no time
+ *   count        0: only a signal or the time ends the wait
+ *   duration_ns  0: no limit
  *
- * 0 or a negative errno.
+ * Returns 0 or a negative errno.
  */
 int ending_wait(const struct ending *ending, const int *fds, size_t count,
                 uint64_t duration_ns);
 
-/* From now on the insistent signals end us: what has come until now is done with. The
- * others stay blocked. */
+/* Unblock the termination signals, which now end ntprof; discard those received so far.
+ * The others stay blocked. */
 void ending_release(struct ending *ending);
 
 #endif

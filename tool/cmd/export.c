@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/export.c - ntprof export: a profile in the form that another tool reads. */
+/* cmd/export.c - ntprof export: writes a profile in the format of another tool. */
 #include "export/export.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
@@ -44,14 +44,14 @@ struct arguments {
     const struct export_format *format;
     const char *file;
     const char *output;      /* "-": standard output */
-    const char *source;      /* NULL: the first */
+    const char *source;      /* NULL: the first source */
     bool rows;               /* --rows was given */
-    const char *code;        /* an option about the code of html; NULL: none */
-    struct source_dirs dirs; /* what options.prefixes is */
+    const char *code;        /* an option about the code of html, if given */
+    struct source_dirs dirs; /* backs options.prefixes */
     struct export_options options;
 };
 
-/* Always false, for return. */
+/* Print an error line. Returns false, so that callers can return its value. */
 static bool
 fail(const char *about, const char *why)
 {
@@ -71,7 +71,7 @@ set_format(struct arguments *arguments, const char *name)
     return true;
 }
 
-/* Options about the code of html. */
+/* Set an option about the code of html. Returns false if it is none. */
 static bool
 set_code(struct arguments *arguments, int option, char *value)
 {
@@ -125,7 +125,7 @@ static const struct options_syntax syntax = {
     .set = set_option,
 };
 
-/* Each option means something to the form. */
+/* Check that the format supports each given option. */
 static bool
 check(const struct arguments *arguments)
 {
@@ -157,7 +157,7 @@ check(const struct arguments *arguments)
     return odd == NULL;
 }
 
-/* Which source a form of one source shows. */
+/* Choose the source for a format that holds only one. */
 static bool
 choose_source(const struct profile *profile, struct arguments *arguments)
 {
@@ -172,9 +172,9 @@ choose_source(const struct profile *profile, struct arguments *arguments)
                          &arguments->options.source);
 }
 
-/* Says which sources are not there, where that was not asked for. */
+/* Report the sources that the output lacks, unless one was chosen with -e. */
 static void
-say_left_out(const struct profile *profile, const struct arguments *arguments)
+report_left_out(const struct profile *profile, const struct arguments *arguments)
 {
     char shown[SHOWN_BYTES];
     char list[512];
@@ -198,9 +198,9 @@ write_export(const struct profile *profile, const struct arguments *arguments)
     if (!whole_file_open(&file, arguments->output, "export", &error)) {
         return cmd_fail("export", "%s", error.text);
     }
-    progress_tell("exporting %s", arguments->format->name);
+    progress_report("exporting %s", arguments->format->name);
     if (strcmp(arguments->output, "-") == 0) {
-        progress_make_way();
+        progress_end_for_output();
     }
     if (!export_write(file.stream, profile, arguments->format, &arguments->options,
                       &said)) {
@@ -208,17 +208,18 @@ write_export(const struct profile *profile, const struct arguments *arguments)
         return cmd_fail("export", "%s", said.error);
     }
     if (!whole_file_replace(&file, false, &error)) {
-        /* Whoever reads a pipe may have had enough. */
+        /* The reader of a pipe may close it at any time. */
         return errno == EPIPE ? CMD_OK : cmd_fail("export", "%s", error.text);
     }
-    say_left_out(profile, arguments);
+    report_left_out(profile, arguments);
     if (said.note[0] != '\0') {
         cmd_fail("export", "%s", said.note);
     }
     return CMD_OK;
 }
 
-/* Can it be written? Asked before work begins; text may go to a terminal. */
+/* Check that the output can be written, before any work is done; only text may go to a
+ * terminal. */
 static bool
 check_output(const struct arguments *arguments, struct whole_file_error *error)
 {
@@ -240,7 +241,7 @@ export_file(struct arguments *arguments)
     if (!check_output(arguments, &unwritable)) {
         return cmd_fail("export", "%s", unwritable.text);
     }
-    progress_tell_file("reading", arguments->file);
+    progress_report_file("reading", arguments->file);
     profile = pprof_read(arguments->file, &error);
     if (profile == NULL) {
         return cmd_fail("export", "%s", error.text);

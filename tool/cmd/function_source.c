@@ -2,9 +2,8 @@
 /*
  * function_source.c - see function_source.h.
  *
- * A uprobe is known by the file alone. A breakpoint needs the address in the process,
- * which is known of a program that is linked at a fixed one, and of what a running
- * process has mapped.
+ * A uprobe needs only the file. A breakpoint needs the address in the process, which is
+ * known for a program that is linked at a fixed address, and for running processes.
  */
 #include "cmd/function_source.h"
 
@@ -31,7 +30,7 @@ function_source_is(const char *text)
     return strncasecmp(text, prefix, sizeof(prefix) - 1) == 0;
 }
 
-/* A regular file; -1 with errno. */
+/* Open a regular file. Returns -1 with errno set if that fails. */
 static int
 open_image(const char *path)
 {
@@ -46,7 +45,7 @@ open_image(const char *path)
     return fd;
 }
 
-/* Where execvp finds a program. */
+/* Find a program as execvp does. */
 static bool
 find_program(const char *program, char *path, size_t size)
 {
@@ -73,7 +72,7 @@ find_program(const char *program, char *path, size_t size)
     }
 }
 
-/* All processes run the program of the first one? */
+/* Whether all processes run the same program as the first. */
 static bool
 same_program(const uint32_t *pids, size_t count)
 {
@@ -93,7 +92,7 @@ same_program(const uint32_t *pids, size_t count)
     return true;
 }
 
-/* The image that is meant, and the name in it. */
+/* Split text into the image and the name of the function in it. */
 static bool
 find_image(const char *text, const char *program, const uint32_t *pids,
            size_t pid_count, char *path, size_t path_size, const char **name, char *why,
@@ -118,15 +117,14 @@ find_image(const char *text, const char *program, const uint32_t *pids,
         snprintf(path, path_size, "/proc/%" PRIu32 "/exe", pids[0]);
         return true;
     } else {
-        snprintf(
-            why, why_size,
-            "the processes run different programs, or are gone; say in which image: "
-            "function:/IMAGE:NAME");
+        snprintf(why, why_size,
+                 "the processes run different programs or have exited; name the image: "
+                 "function:/IMAGE:NAME");
     }
     return false;
 }
 
-/* Where a running process has a byte of a file mapped to be executed; 0: nowhere. */
+/* Return the address at which a process maps a byte of a file as executable, or 0. */
 static uint64_t
 mapped_at(uint32_t pid, int image, uint64_t offset)
 {
@@ -163,7 +161,7 @@ mapped_at(uint32_t pid, int image, uint64_t offset)
     return found;
 }
 
-/* Where all processes have it, if that is one place. */
+/* Return the address of that byte if it is the same in all processes, or 0. */
 static uint64_t
 common_address(const uint32_t *pids, size_t count, int image, uint64_t offset)
 {
@@ -180,7 +178,7 @@ common_address(const uint32_t *pids, size_t count, int image, uint64_t offset)
     return common;
 }
 
-/* Where the image can be looked up. */
+/* Look the function up in an open image. */
 static bool
 find_function(int image, const char *path, const char *name, uint64_t memory_max,
               struct sym_function *found, char *why, size_t why_size)
@@ -221,8 +219,8 @@ find_function(int image, const char *path, const char *name, uint64_t memory_max
     return result == 0 && found->count == 1;
 }
 
-/* What counts a function that was found. The uprobe is of the file that is open,
- * whatever has its path by then. */
+/* Name the sources that count a function. The uprobe refers to the open file, even if
+ * its path is replaced later. */
 static bool
 name_sources(struct function_source *source, const struct sym_function *found,
              const uint32_t *pids, size_t pid_count)

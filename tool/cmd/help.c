@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* help.c - ntprof help and ntprof version, and how commands report errors. */
+/* help.c - ntprof help and ntprof version, and error messages of commands. */
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/progress.h"
@@ -11,14 +11,14 @@
 #include <string.h>
 
 /*
- * Each text begins with examples, then comes how the command is called and what it
- * does, then its options, one a line: letter and long name, value, what it is for.
- * scripts/check_options.py holds them against the parsers, the manual pages and the
- * completions. Lines have 80 columns at most.
+ * Each text starts with examples, then shows the usage and what the command does, then
+ * lists its options, one a line: letter and long name, value, purpose.
+ * scripts/check_options.py compares them with the parsers, the manual pages and the
+ * completions. Lines have at most 80 columns.
  */
 struct help {
     const char *command;
-    const char *parts[7]; /* of the text, up to a NULL; several commands share some */
+    const char *parts[7]; /* NULL-terminated; several commands share some parts */
 };
 
 static const char help_ntprof[] =
@@ -32,8 +32,8 @@ static const char help_ntprof[] =
     "usage: ntprof COMMAND [options] [ARGUMENT...]\n"
     "       ntprof PROGRAM [ARGUMENT...]     short for: ntprof run -- PROGRAM ..\n"
     "\n"
-    "Counts where programs execute: a profiler with small files, and nothing lost\n"
-    "without being told. It counts addresses, not call stacks.\n"
+    "Counts where programs execute: a profiler with small files that\n"
+    "reports every loss. It counts addresses, not call stacks.\n"
     "\n"
     "  run       run a command and profile it and all that it starts\n"
     "  attach    profile processes that run already, from now on\n"
@@ -51,7 +51,7 @@ static const char help_ntprof[] =
     "\n"
     "Every command takes --help too. Manuals: man ntprof, man ntprof-run and so on.\n";
 
-/* Of all that record. */
+/* Options of all commands that record. */
 static const char hit_options[] =
     "  -e, --event SOURCE[,..]  what interrupts (default time); see: ntprof sources\n"
     "  -F, --frequency HZ       rate of source time: 997 (default), 5k, 1kHz, max\n"
@@ -63,14 +63,14 @@ static const char hit_options[] =
 
 static const char memory_options[] =
     "      --max-memory SIZE    keep to it (default 1G), say what was left out\n"
-    "      --no-lines           names of functions alone: no lines, nothing inlined\n";
+    "      --no-lines           only names of functions: no lines, nothing inlined\n";
 
-/* Of run, attach and system, which end with a table and a file. */
+/* Options of run, attach and system, which print a table and write a file. */
 static const char file_options[] =
     "  -o, --output FILE        the profile (default ntprof.pb.gz); an older one\n"
     "                           becomes FILE.old\n"
-    "      --per cpu            tell processors apart: see report --by cpu; takes\n"
-    "                           counters for each of them\n"
+    "      --per cpu            count each processor separately, which takes more\n"
+    "                           memory; see report --by cpu\n"
     "      --every TIME         rewrite the file at intervals: 10s, 1m; a crash\n"
     "                           loses one at most\n";
 
@@ -131,7 +131,7 @@ static const char help_system[] =
     "Examples\n"
     "  ntprof system --duration 30s                   the machine, half a minute\n"
     "  ntprof system --kernel -C 0,1 --duration 10s   the kernel on two processors\n"
-    "  ntprof system -G system.slice --duration 1m    services of systemd alone\n"
+    "  ntprof system -G system.slice --duration 1m    only services of systemd\n"
     "  ntprof system --every 1m -o /var/tmp/all.pb.gz   until Ctrl-C\n"
     "\n"
     "usage: ntprof system [options]\n"
@@ -140,8 +140,8 @@ static const char help_system[] =
     "time. Needs root or CAP_PERFMON, or kernel.perf_event_paranoid of 0 or less.\n"
     "\n"
     "      --duration TIME      stop after 30s, 5m, 1h\n"
-    "      --kernel             the kernel alone\n"
-    "      --user               user mode alone\n"
+    "      --kernel             only the kernel\n"
+    "      --user               only user mode\n"
     "  -G, --cgroup CGROUP      only what runs in it, by its path or directory\n"
     "\n";
 
@@ -162,8 +162,8 @@ static const char help_top[] =
     "  -p, --pid PID[,..]       the processes; all of them or none\n"
     "  -d, --delay TIME         between two looks: 2s (default), 500ms, 1\n"
     "      --duration TIME      quit after 30s, 5m, 1h\n"
-    "      --kernel             the kernel alone\n"
-    "      --user               user mode alone\n"
+    "      --kernel             only the kernel\n"
+    "      --user               only user mode\n"
     "  -G, --cgroup CGROUP      only what runs in it, by its path or directory\n"
     "\n";
 
@@ -171,7 +171,7 @@ static const char file_options_top[] =
     "  -o, --output FILE        what w writes (default ntprof.pb.gz); an older one\n"
     "                           becomes FILE.old\n";
 
-/* Of system and top. */
+/* End of the help of system and top. */
 static const char end_all[] =
     "\n"
     "Exit status: 0, however it came to the end; 125 if ntprof failed, or may not.\n";
@@ -189,7 +189,7 @@ static const char help_report[] =
     "      --by KEY[,KEY..]    what a row is: function (default), line, image,\n"
     "                          address, bucket, process, thread, cpu, source; or\n"
     "                          several\n"
-    "  -e, --event SOURCE      hits of this source alone\n"
+    "  -e, --event SOURCE      only hits of this source\n"
     "      --image GLOB        only images whose path or file name matches, or whose\n"
     "                          build-id begins so; repeatable, as are the next two\n"
     "      --process GLOB      only processes whose name matches\n"
@@ -222,7 +222,7 @@ static const char help_diff[] =
     "                          than that of all that OLD has\n"
     "      --by KEY[,..]       what a row is: function (default), line, image,\n"
     "                          address, bucket, process, thread, cpu\n"
-    "  -e, --event SOURCE      compare this source alone\n"
+    "  -e, --event SOURCE      compare only this source\n"
     "      --image GLOB        only rows of images called so; GLOB may hold * and ?\n"
     "      --process GLOB      only rows of processes called so\n"
     "      --symbol GLOB       only rows of functions called so\n"
@@ -245,7 +245,7 @@ static const char help_annotate[] =
     "Hits of instructions that share a bucket stand in a bracket: they are of all of\n"
     "them together.\n"
     "\n"
-    "      --source            source lines alone\n"
+    "      --source            only source lines\n"
     "      --asm               instructions, also for a line\n"
     "      --image GLOB        only images whose path or file name matches, or whose\n"
     "                          build-id begins so\n"
@@ -258,7 +258,7 @@ static const char help_annotate[] =
     "      --bytes             of instructions, too\n"
     "      --objdump[=PROGRAM]   have binutils' objdump disassemble\n"
     "  -M, --disassembler-style STYLE   att (default) or intel\n"
-    "  -e, --event SOURCE      hits of this source alone\n"
+    "  -e, --event SOURCE      only hits of this source\n"
     "      --json              as JSON\n"
     "      --debuginfod[=URL]  get debug files from servers; also if the variable\n"
     "                          DEBUGINFOD_URLS is set\n";

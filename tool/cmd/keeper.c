@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* keeper.c - folding and rewriting on a thread, at their times. */
+/* keeper.c - a thread that folds counters and rewrites the file at intervals. */
 #include "cmd/keeper.h"
 #include "util/clock.h"
 
@@ -12,7 +12,7 @@ add_time(uint64_t time_ns, uint64_t more_ns)
     return more_ns > INT64_MAX - time_ns ? INT64_MAX : time_ns + more_ns;
 }
 
-/* Waits until that time. False: it is to end. */
+/* Wait until that time. Returns false if the thread has to exit. */
 static bool
 wait_until(struct keeper *keeper, uint64_t until_ns)
 {
@@ -42,8 +42,8 @@ keeper_main(void *argument)
                       next_fold_ns < next_write_ns ? next_fold_ns : next_write_ns)) {
         if (clock_now_ns() >= next_write_ns) {
             keeper->rewrite(keeper->context);
-            /* After a slow one the next is a whole interval away, or it would never
-             * end. */
+            /* After a slow rewrite, wait a whole interval. Otherwise rewriting would
+             * never pause. */
             next_write_ns = add_time(next_write_ns, keeper->every_ns);
             if (next_write_ns < clock_now_ns()) {
                 next_write_ns = add_time(clock_now_ns(), keeper->every_ns);
@@ -51,7 +51,7 @@ keeper_main(void *argument)
         }
         if (clock_now_ns() >= next_fold_ns) {
             (void)collector_fold(
-                keeper->collector); /* what it left is there next time */
+                keeper->collector); /* a later fold adds what this one could not */
             next_fold_ns = clock_now_ns() + fold_ns;
         }
     }
@@ -76,7 +76,7 @@ keeper_start(struct keeper *keeper, struct collector *collector, uint64_t every_
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&keeper->wake, &attributes);
     pthread_condattr_destroy(&attributes);
-    /* Signals are for the main thread. */
+    /* The main thread handles all signals. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     failure = pthread_create(&keeper->thread, NULL, keeper_main, keeper);

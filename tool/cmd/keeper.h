@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeper.h - the thread that keeps a recording in shape while it goes on: it folds
- * counters before they can wrap, and has the file rewritten.
+ * keeper.h - the thread that maintains a recording while it runs: it folds counters
+ * before they can wrap, and rewrites the file.
  */
 #ifndef CMD_KEEPER_H
 #define CMD_KEEPER_H
@@ -12,25 +12,25 @@
 
 struct keeper {
     struct collector *collector;
-    uint64_t every_ns; /* 0: nothing is rewritten */
+    uint64_t every_ns; /* 0: no rewrites */
     void (*rewrite)(void *context);
     void *context;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool closing; /* under the lock */
+    bool closing; /* guarded by lock */
     bool running;
 };
 
 /*
- * Begins. 0 or a negative errno.
+ * Start the thread. Returns 0 or a negative errno.
  *
- *   every_ns  between calls of rewrite, which come one after the other; 0 for none
+ *   every_ns  time between calls of rewrite, which never overlap; 0: no calls
  */
 int keeper_start(struct keeper *keeper, struct collector *collector, uint64_t every_ns,
                  void (*rewrite)(void *context), void *context);
 
-/* Ends, after what it is just doing. */
+/* Stop and join the thread, after the fold or rewrite in progress. */
 void keeper_stop(struct keeper *keeper);
 
 #endif

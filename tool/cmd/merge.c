@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/merge.c - ntprof merge: one profile of many. */
+/* cmd/merge.c - ntprof merge: adds several profiles up. */
 #include "profile/merge.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
@@ -27,7 +27,7 @@ struct arguments {
     bool quiet;
 };
 
-/* Always false, for return. */
+/* Print an error line. Returns false, so that callers can return its value. */
 static bool
 fail(const char *about, const char *why)
 {
@@ -54,7 +54,7 @@ static const struct options_syntax syntax = {
     .set = set_option,
 };
 
-/* Standard input is there but once. */
+/* Standard input can be read only once. */
 static bool
 check_files(const struct arguments *arguments)
 {
@@ -78,7 +78,8 @@ check(const struct arguments *arguments)
     return check_files(arguments);
 }
 
-/* False with the error set; not_added: it is about a file that was read well. */
+/* Add a file. Returns false with the error set; *not_added says that the file was
+ * readable but does not fit. */
 static bool
 add_file(struct profile_merger *merger, const char *path, struct pprof_error *error,
          bool *not_added)
@@ -100,11 +101,11 @@ add_files(const struct arguments *arguments, struct profile_merger *merger)
         const char *path = arguments->files[i];
 
         if (!arguments->quiet) {
-            progress_tell("merging: %zu of %zu files", i, arguments->file_count);
+            progress_report("merging: %zu of %zu files", i, arguments->file_count);
         }
         done = add_file(merger, path, &error, &not_added);
         if (!done) {
-            /* What could not be read is named in the reason already. */
+            /* The reason already names a file that could not be read. */
             if (not_added) {
                 fail(path, error.text);
             } else {
@@ -115,7 +116,7 @@ add_files(const struct arguments *arguments, struct profile_merger *merger)
     return done;
 }
 
-/* Statistics tell what was counted, but not all files have some. */
+/* Add up the hits of all rows: not all files have statistics. */
 static uint64_t
 count_hits(const struct profile *profile, size_t source)
 {
@@ -130,7 +131,7 @@ count_hits(const struct profile *profile, size_t source)
 }
 
 static void
-say_sum(const struct arguments *arguments, const struct profile *profile)
+print_sum(const struct arguments *arguments, const struct profile *profile)
 {
     char shown[SHOWN_BYTES];
 
@@ -156,13 +157,13 @@ write_sum(const struct arguments *arguments, struct profile_merger *merger)
         return fail(arguments->output, error.text);
     }
     if (!arguments->quiet) {
-        progress_tell("writing the sum");
+        progress_report("writing the sum");
     }
     profile_sort(profile);
     done = pprof_write(profile, arguments->output, &error) || fail("-o", error.text);
     progress_end();
     if (done && !arguments->quiet) {
-        say_sum(arguments, profile);
+        print_sum(arguments, profile);
     }
     profile_delete(profile);
     return done;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* names.c - settings for names, from options and environment. */
+/* names.c - settings for symbol names, from options and environment. */
 #include "cmd/names.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All downloads of a command together. */
+/* Time limit of all downloads of one command. */
 enum { DOWNLOAD_SECONDS = 90 };
 
 static void
@@ -19,10 +19,10 @@ names_progress(void *context, const char *what, uint64_t done, uint64_t total)
     const struct names *const names = context;
     char shown[60];
 
-    if (names->telling) {
-        progress_tell("reading names of %s: %.0f%%",
-                      text_show(shown, sizeof(shown), what),
-                      total > 0 ? 100.0 * (double)done / (double)total : 0.0);
+    if (names->showing) {
+        progress_report("reading names of %s: %.0f%%",
+                        text_show(shown, sizeof(shown), what),
+                        total > 0 ? 100.0 * (double)done / (double)total : 0.0);
     }
 }
 
@@ -33,9 +33,9 @@ names_download_progress(void *context, const char *what, long done, long total)
     char shown[60];
 
     (void)total;
-    if (names->telling) {
-        progress_tell("asking for the debug file of %s: %ld KiB",
-                      text_show(shown, sizeof(shown), what), done / 1024);
+    if (names->showing) {
+        progress_report("asking for the debug file of %s: %ld KiB",
+                        text_show(shown, sizeof(shown), what), done / 1024);
     }
 }
 
@@ -104,15 +104,15 @@ names_close(struct names *names)
 void
 names_begin(struct names *names)
 {
-    names->telling = !names->quiet;
-    if (names->telling) {
-        progress_tell("reading names");
+    names->showing = !names->quiet;
+    if (names->showing) {
+        progress_report("reading names");
     }
 }
 
 void
 names_end(struct names *names)
 {
-    names->telling = false;
+    names->showing = false;
     progress_end();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names.h - how commands look for names: settings, downloads when asked for, and on
- * standard error what is missing and, on a terminal after a second, how far it is.
+ * names.h - settings with which commands look up names: downloads if requested,
+ * messages about missing names and, after a second, progress on a terminal.
  */
 #ifndef CMD_NAMES_H
 #define CMD_NAMES_H
@@ -12,24 +12,25 @@
 struct names_options {
     bool no_lines;    /* --no-lines */
     bool download;    /* --debuginfod */
-    const char *urls; /* its value; NULL: those of DEBUGINFOD_URLS */
+    const char *urls; /* value of --debuginfod; NULL: the servers of DEBUGINFOD_URLS */
 };
 
 struct names {
     const char *command; /* for messages */
-    bool quiet;          /* say nothing but errors */
+    bool quiet;          /* print only errors */
     struct sym_settings settings;
     struct sym_download *download;
-    bool telling; /* between names_begin and names_end: of progress, too */
+    bool showing; /* between names_begin and names_end: show progress */
 };
 
-/* DEBUGINFOD_URLS alone asks for downloads too. False after an error line. names must
- * not move; names_close is due in any case. */
+/* Prepare settings from the options and the environment; DEBUGINFOD_URLS also requests
+ * downloads. names must not move. Returns false after an error line; names_close must
+ * be called in any case. */
 bool names_open(struct names *names, const char *command,
                 const struct names_options *options, bool quiet);
 void names_close(struct names *names);
 
-/* Between the two progress is shown, if it takes more than a second. */
+/* Between these two calls progress is shown, if they are more than a second apart. */
 void names_begin(struct names *names);
 void names_end(struct names *names);
 

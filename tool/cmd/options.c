@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* options.c - the loop over options, and what is said of those that cannot be taken. */
+/* options.c - reads options, and reports those that are refused. */
 #include "cmd/options.h"
 #include "cmd/cmd.h"
 #include "util/number.h"
@@ -9,16 +9,16 @@
 #include <string.h>
 
 enum {
-    LETTERS_BYTES = 160, /* 2 marks in front, up to 3 bytes for each letter */
+    LETTERS_BYTES = 160, /* two leading flags, and up to 3 bytes for each letter */
     LETTER_MAX = 255,
 };
 
-/* What getopt_long wants to know of letters, in a text of its own. */
+/* Make the option string of getopt_long from the table of options. */
 static void
 list_letters(const struct options_syntax *syntax, char *letters)
 {
-    /* Words are met where they stand, whatever POSIXLY_CORRECT says, or end the
-     * options. */
+    /* "-" returns words in order whatever POSIXLY_CORRECT says; "+" stops at the first
+     * word. */
     char *end = stpcpy(letters, syntax->program ? "+:" : "-:");
 
     for (const struct option *known = syntax->known; known->name != NULL; known++) {
@@ -43,7 +43,7 @@ is_known(const struct options_syntax *syntax, int value)
     return known->name != NULL;
 }
 
-/* Is the word the beginning of several long options? */
+/* Whether the word abbreviates several long options. */
 static bool
 is_ambiguous(const struct options_syntax *syntax, const char *word)
 {
@@ -56,7 +56,7 @@ is_ambiguous(const struct options_syntax *syntax, const char *word)
     return count > 1;
 }
 
-/* Always false, for return. */
+/* Report a refused word. Returns false, so that callers can return its value. */
 static bool
 refuse(const struct options_syntax *syntax, const char *word, const char *why)
 {
@@ -66,7 +66,7 @@ refuse(const struct options_syntax *syntax, const char *word, const char *why)
     return cmd_refuse(syntax->command, word, advice);
 }
 
-/* What getopt_long did not understand: it says nothing itself (opterr is 0). */
+/* Report a word that getopt_long refused; opterr is 0, so it printed nothing itself. */
 static bool
 refuse_option(const struct options_syntax *syntax, int answer, const char *word)
 {
@@ -85,7 +85,7 @@ refuse_option(const struct options_syntax *syntax, int answer, const char *word)
         return refuse(syntax, optopt != 0 ? letter : word,
                       CMD_PLACES_NOT_CALLERS ": leave it out");
     }
-    /* A letter may stand among others, in a word that is not read to its end. */
+    /* The letter may be one of several in its word, so report only the letter. */
     return refuse(syntax, optopt != 0 ? letter : word, "no such option");
 }
 
@@ -93,7 +93,8 @@ static bool
 add_word(const struct options_syntax *syntax, struct options_words *words, char *word)
 {
     if (words->count < syntax->words_max) {
-        /* No further than what was read: each of them stood there or behind. */
+        /* This overwrites only words that were read: none of them was before this
+         * place. */
         words->list[words->count++] = word;
         return true;
     }
@@ -102,7 +103,7 @@ add_word(const struct options_syntax *syntax, struct options_words *words, char 
                : refuse(syntax, word, "only options are taken here");
 }
 
-/* The words behind all options. */
+/* Add the words after all options. */
 static bool
 add_rest(const struct options_syntax *syntax, int argc, char **argv,
          struct options_words *words)
@@ -119,14 +120,14 @@ add_rest(const struct options_syntax *syntax, int argc, char **argv,
     return true;
 }
 
-/* False: *exit_status was set. */
+/* Handle one answer of getopt_long. Returns false with *exit_status set. */
 static bool
 take(const struct options_syntax *syntax, int answer, void *arguments,
      struct options_words *words, char **argv, int *exit_status)
 {
     *exit_status = CMD_FAILED;
     switch (answer) {
-    case 1: /* no option */
+    case 1: /* not an option */
         return add_word(syntax, words, optarg);
     case OPTION_HELP:
         *exit_status = cmd_print_help(syntax->command) ? CMD_OK : CMD_FAILED;
@@ -148,7 +149,7 @@ options_take(const struct options_syntax *syntax, int argc, char **argv,
 
     list_letters(syntax, letters);
     *words = (struct options_words){argv + 1, 0};
-    optind = 0; /* glibc: begin anew, also after another getopt */
+    optind = 0; /* glibc: restart, even after another getopt */
     opterr = 0;
     while ((answer = getopt_long(argc, argv, letters, syntax->known, NULL)) != -1) {
         if (!take(syntax, answer, arguments, words, argv, exit_status)) {
@@ -159,7 +160,7 @@ options_take(const struct options_syntax *syntax, int argc, char **argv,
     return add_rest(syntax, argc, argv, words);
 }
 
-/* There is no other. */
+/* --json is the only option. */
 static bool
 set_json(void *json, int option, char *value)
 {

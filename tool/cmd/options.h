@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.h - reads the command line of any subcommand, so that the same mistake is
- * told in the same words by all of them.
+ * options.h - reads the command line of any subcommand, so that all of them report the
+ * same mistake in the same words.
  */
 #ifndef CMD_OPTIONS_H
 #define CMD_OPTIONS_H
@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Values of options without a letter. Each table of options has OPTION_HELP_ROW and
- * ends with {0}. */
+/* First values of options without a letter. Each table of options contains
+ * OPTION_HELP_ROW and ends with {0}. */
 enum { OPTION_HELP = 256, OPTION_OWN };
 
 #define OPTION_HELP_ROW                        \
@@ -19,39 +19,40 @@ enum { OPTION_HELP = 256, OPTION_OWN };
         "help", no_argument, NULL, OPTION_HELP \
     }
 
-/* options_syntax - what a command takes. */
+/* options_syntax - options and words of a command. */
 struct options_syntax {
-    const char *command;        /* "run": in messages */
-    const struct option *known; /* a value below 256 is the option's letter as well */
-    size_t words_max;           /* words that are no options */
-    const char *words_too_many; /* why no more of them; NULL: where none is taken */
-    bool program; /* the words are a command line, with options of its own */
+    const char *command;        /* such as "run", for messages */
+    const struct option *known; /* a value below 256 is also the option's letter */
+    size_t words_max;           /* limit of the words that are not options */
+    /* message if there are more; NULL: no word is allowed */
+    const char *words_too_many;
+    bool program; /* the words are a command line with its own options */
 
-    /* Called for each option but --help; value is NULL if it has none. False after an
-     * error line. NULL: there is no other option. */
+    /* Called for each option except --help; value is NULL if it has none. Returns false
+     * after an error line. NULL: there are no other options. */
     bool (*set)(void *arguments, int option, char *value);
 };
 
-/* options_words - those of argv that are no options, in their order; moved within argv.
- */
+/* options_words - the words of argv that are not options, in order; moved within
+ * argv. */
 struct options_words {
-    char **list; /* of a program's command line: NULL-terminated */
+    char **list; /* NULL-terminated if it is a program's command line */
     size_t count;
 };
 
 /*
- * Reads argv. True: the command is to run. False: *exit_status is what it exits with,
- * after its help or an error line.
+ * Read argv. Returns true if the command has to run. Returns false after its help or an
+ * error line; *exit_status is then the exit status.
  */
 bool options_take(const struct options_syntax *syntax, int argc, char **argv,
                   void *arguments, struct options_words *words, int *exit_status);
 
-/* The same for a command that takes nothing but --json. */
+/* Do the same for a command whose only option is --json. */
 bool options_take_json(const char *command, int argc, char **argv, bool *json,
                        int *exit_status);
 
-/* A number of things as the value of an option; zero tells what 0 means: "all". False
- * after an error line. */
+/* Parse a number as the value of an option; zero is the meaning of 0, such as "all".
+ * Returns false after an error line. */
 bool options_count(const char *command, const char *option, const char *value,
                    const char *zero, size_t *count);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress.c - the thread that draws the line of progress. There is one terminal, so
- * there is one state.
+ * progress.c - the thread that draws the progress line. There is one terminal, so there
+ * is one state.
  */
 #include "cmd/progress.h"
 #include "util/clock.h"
@@ -21,15 +21,15 @@
 static const uint64_t patience_ns = 1000000000;
 static const uint64_t redraw_ns = 200000000;
 
-/* progress - begun_ns and running are of the main thread; lock guards the rest. */
+/* progress - start_ns and running belong to the main thread; lock guards the rest. */
 static struct {
     pthread_t thread;
-    uint64_t begun_ns; /* the first word of this command; 0: there was none */
+    uint64_t start_ns; /* time of the first report of this command; 0: none yet */
     bool running;
     pthread_mutex_t lock;
     pthread_cond_t wake;
     bool ending;
-    bool changed; /* the text is another than what is shown */
+    bool changed; /* text differs from what is shown */
     char text[200];
 } progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -50,7 +50,7 @@ progress_main(void *argument)
 
     (void)argument;
     pthread_mutex_lock(&progress.lock);
-    wait_until(progress.begun_ns + patience_ns);
+    wait_until(progress.start_ns + patience_ns);
     while (!progress.ending) {
         if (progress.changed) {
             fprintf(stderr, "\r\033[Kntprof: %s", progress.text);
@@ -75,15 +75,15 @@ start(void)
     sigset_t all;
     sigset_t old;
 
-    if (progress.begun_ns == 0) {
-        progress.begun_ns = clock_now_ns();
+    if (progress.start_ns == 0) {
+        progress.start_ns = clock_now_ns();
     }
     progress.ending = false;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&progress.wake, &attributes);
     pthread_condattr_destroy(&attributes);
-    /* Signals are for the main thread. */
+    /* The main thread handles all signals. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     progress.running = pthread_create(&progress.thread, NULL, progress_main, NULL) == 0;
@@ -91,7 +91,7 @@ start(void)
 }
 
 void
-progress_tell(const char *format, ...)
+progress_report(const char *format, ...)
 {
     va_list arguments;
 
@@ -110,13 +110,13 @@ progress_tell(const char *format, ...)
 }
 
 void
-progress_tell_file(const char *doing, const char *path)
+progress_report_file(const char *doing, const char *path)
 {
     char shown[60];
 
-    progress_tell("%s %s", doing,
-                  strcmp(path, "-") == 0 ? "standard input"
-                                         : text_show(shown, sizeof(shown), path));
+    progress_report("%s %s", doing,
+                    strcmp(path, "-") == 0 ? "standard input"
+                                           : text_show(shown, sizeof(shown), path));
 }
 
 void
@@ -135,7 +135,7 @@ progress_end(void)
 }
 
 void
-progress_make_way(void)
+progress_end_for_output(void)
 {
     const int kept = errno;
     struct stat status;
@@ -143,5 +143,5 @@ progress_make_way(void)
     if (fstat(STDOUT_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) {
         progress_end();
     }
-    errno = kept; /* whoever writes next looks there for what went wrong */
+    errno = kept; /* the caller's message may depend on errno */
 }

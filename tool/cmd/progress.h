@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress.h - the line on a terminal that tells what a command is doing, once it has
+ * progress.h - a line on a terminal that shows what a command is doing, once it has
  * worked for a second.
  *
- * A thread of its own draws it, by the clock: no loop has to look at the time, and
- * nothing is silent because it has no loop. Where standard error is no terminal there
- * is neither line nor thread.
+ * A separate thread draws it, so that no loop has to check the time and long calls are
+ * covered too. If standard error is not a terminal there is neither line nor thread.
  */
 #ifndef CMD_PROGRESS_H
 #define CMD_PROGRESS_H
 
-/* What is done from here on, as in "reading FILE"; names must have gone through
- * text_show. For one thread. */
-void progress_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Report the current activity, such as "reading FILE". Names must have been escaped
+ * with text_show. Only one thread may call it. */
+void progress_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* As progress_tell("DOING PATH"); path is made harmless. */
-void progress_tell_file(const char *doing, const char *path);
+/* Report "DOING PATH", with PATH escaped. */
+void progress_report_file(const char *doing, const char *path);
 
-/* Before anything else is printed on the terminal: the line is gone until the next is
- * told. cmd_fail calls it. */
+/* Remove the line until the next report. Call it before printing anything else on the
+ * terminal; cmd_fail does. */
 void progress_end(void);
 
-/* As progress_end, unless standard output is a regular file: else it may be, or lead
- * to, the same terminal. */
-void progress_make_way(void);
+/* Do the same unless standard output is a regular file: otherwise it may be the same
+ * terminal, or a pipe to it. */
+void progress_end_for_output(void);
 
 #endif

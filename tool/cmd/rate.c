@@ -2,16 +2,16 @@
 /*
  * rate.c - see rate.h.
  *
- * Work of a fixed length is timed by turns, with and without a started profile, and
- * the least of each counts: whatever else runs only adds to a time.
+ * A fixed amount of work is timed in turns, with and without a started profile, and the
+ * shortest time of each counts, since other processes can only make it longer.
  */
 #include "cmd/rate.h"
 #include "util/clock.h"
 
 #include <ntprof/ntprof.h>
 
-/* A hit takes some 1 to 60 us: at this rate even the longest leaves most of the time.
- */
+/* A hit takes 1 to 60 us; at this rate even 60 us leave most of the time to the
+ * work. */
 enum { PERIOD_100NS = 2500, WORK_NS = 4000000, TURNS = 10 };
 
 enum { SHARE = 3 };
@@ -27,10 +27,10 @@ work(uint64_t rounds)
 static uint64_t
 work_ns(uint64_t rounds, clockid_t clock)
 {
-    const uint64_t begin_ns = clock_ns(clock);
+    const uint64_t start_ns = clock_ns(clock);
 
     work(rounds);
-    return clock_ns(clock) - begin_ns;
+    return clock_ns(clock) - start_ns;
 }
 
 static uint64_t
@@ -39,8 +39,8 @@ least(uint64_t one, uint64_t other)
     return one < other ? one : other;
 }
 
-/* So many rounds take about as long as is wanted. Of the thread's own time, and more
- * than once: one that was interrupted would pass for long work. */
+/* Find how many rounds take WORK_NS. Thread time and several tries are used, since an
+ * interruption would make the work appear longer. */
 static uint64_t
 find_rounds(void)
 {
@@ -65,12 +65,13 @@ taken(ntprof_session *session, KPROFILE_SOURCE source)
     return NT_SUCCESS(ntprof_source_get(session, source, &info)) ? info.taken : 0;
 }
 
-/* One hit's time, from the turns whose work took least; 0: there were no hits. */
+/* Return the cost of one hit, from the turns with the shortest work, or 0 if there were
+ * no hits. */
 static uint64_t
 measure_hit(ntprof_session *session, HANDLE profile)
 {
     const uint64_t rounds = find_rounds();
-    uint64_t alone_ns = UINT64_MAX;
+    uint64_t without_ns = UINT64_MAX;
     uint64_t hit_ns = UINT64_MAX;
     uint64_t with_ns[TURNS];
     uint64_t hits[TURNS];
@@ -78,7 +79,7 @@ measure_hit(ntprof_session *session, HANDLE profile)
     for (int i = 0; i < TURNS; i++) {
         const uint64_t before = taken(session, ProfileTime);
 
-        alone_ns = least(alone_ns, work_ns(rounds, CLOCK_MONOTONIC));
+        without_ns = least(without_ns, work_ns(rounds, CLOCK_MONOTONIC));
         if (!NT_SUCCESS(NtStartProfile(profile))) {
             return 0;
         }
@@ -88,8 +89,8 @@ measure_hit(ntprof_session *session, HANDLE profile)
     }
     for (int i = 0; i < TURNS; i++) {
         if (hits[i] > 0) {
-            hit_ns = least(hit_ns, with_ns[i] > alone_ns
-                                       ? (with_ns[i] - alone_ns) / hits[i] + 1
+            hit_ns = least(hit_ns, with_ns[i] > without_ns
+                                       ? (with_ns[i] - without_ns) / hits[i] + 1
                                        : 1);
         }
     }

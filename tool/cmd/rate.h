@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rate.h - what rate of interrupts a machine bears: what "-F max" gives.
+ * rate.h - measures the highest rate of interrupts for "-F max".
  *
- * Above it nothing but interrupts runs: where one takes longer than the interval that
- * the kernel allows, a program stands still.
+ * Above it the machine runs only interrupts: if one takes longer than the interval that
+ * the kernel allows, the program makes no progress.
  */
 #ifndef CMD_RATE_H
 #define CMD_RATE_H
@@ -11,20 +11,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* rate - of source time. */
+/* rate - limits of source time. */
 struct rate {
-    uint64_t hit_ns;         /* what a hit costs the thread that it interrupts */
-    uint64_t interval_100ns; /* the least in which hits take below a third */
+    uint64_t hit_ns; /* time that a hit takes from the interrupted thread */
+    /* shortest interval at which hits take less than a third of the time */
+    uint64_t interval_100ns;
 };
 
 /*
- * rate_measure - measure what a hit costs, by work of the calling thread with and
- * without interrupts. Takes a tenth of a second where nothing else runs.
+ * rate_measure - measure the cost of a hit by work of the calling thread with and
+ * without interrupts. Takes a tenth of a second on an idle machine.
  *
  *   hal   in: as in ntprof_session_options.backend
  *   rate  out
  *
- * Returns false if there are no hits to measure: the run itself then says why.
+ * Returns false if there are no hits to measure; the recording itself then reports why.
  */
 bool rate_measure(const char *hal, struct rate *rate);
 

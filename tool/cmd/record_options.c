@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record_options.c - parsing the command lines of the commands that record. */
+/* record_options.c - parses the command lines of the commands that record. */
 #include "cmd/record_options.h"
 #include "cmd/cgroup.h"
 #include "cmd/cmd.h"
@@ -33,7 +33,7 @@ enum {
     OPT_USER
 };
 
-/* Who has an option. */
+/* The commands that have an option. */
 enum audience { ALL, WITH_TABLE, WITH_PIDS, WITH_DURATION, WITH_MACHINE, WITH_SCREEN };
 
 static const struct {
@@ -80,7 +80,7 @@ static const uint64_t bucket_bytes_max = 1 << 20;
 static const uint64_t memory_min = 1 << 20;
 static const uint64_t memory_default = UINT64_C(1) << 30;
 
-/* What was given, until it is known whether it fits together. */
+/* given - values that are checked together once all options are read. */
 struct given {
     struct record_options *options;
     const char *frequency;
@@ -143,7 +143,7 @@ parse_every(struct record_options *options, const char *text)
     return true;
 }
 
-/* As in other programs of this kind, a bare number is one of seconds. */
+/* A number without a unit is in seconds, as in other programs of this kind. */
 static bool
 parse_delay(struct record_options *options, const char *text)
 {
@@ -170,7 +170,8 @@ parse_duration(struct record_options *options, const char *text)
     return true;
 }
 
-/* The next number of a list such as 12,34; moves *text past it and its comma. */
+/* Parse the next number of a list such as 12,34 and advance *text past it and its
+ * comma. */
 static bool
 next_pid(const char **text, uint32_t *pid)
 {
@@ -271,8 +272,8 @@ parse_memory(struct record_options *options, const char *text)
     return true;
 }
 
-/* The next number or range of a list such as 0,2-3; moves *text past it and its comma.
- */
+/* Parse the next number or range of a list such as 0,2-3 and advance *text past it and
+ * its comma. */
 static bool
 next_range(const char **text, unsigned long *first, unsigned long *last)
 {
@@ -293,7 +294,7 @@ next_range(const char **text, unsigned long *first, unsigned long *last)
     return *end != ',' || end[1] != '\0';
 }
 
-/* A list of processors into one mask a group. */
+/* Parse a list of processors into one mask for each group. */
 static bool
 parse_cpu_list(const char *text, ULONG64 *words)
 {
@@ -335,7 +336,7 @@ parse_cpus(struct record_options *options, const char *text)
 
     if (!read_online(list, sizeof(list), online)) {
         return bad(options, "-C", text,
-                   "cannot tell which processors there are: "
+                   "cannot find out which processors there are: "
                    "/sys/devices/system/cpu/online cannot be read");
     }
     snprintf(allowed, sizeof(allowed),
@@ -367,8 +368,7 @@ parse_per(struct record_options *options, const char *text)
     return true;
 }
 
-/* Processors are told apart as they are listed: all there are now, if none were chosen.
- */
+/* --per cpu needs a list of processors: without -C it is those online now. */
 static bool
 list_cpus(struct record_options *options)
 {
@@ -380,13 +380,13 @@ list_cpus(struct record_options *options)
     }
     if (!read_online(list, sizeof(list), online)) {
         return bad(options, "--per", "cpu",
-                   "cannot tell which processors there are: "
+                   "cannot find out which processors there are: "
                    "/sys/devices/system/cpu/online cannot be read");
     }
     return parse_cpus(options, list);
 }
 
-/* The back ends that watch processes, each with a blank before it. */
+/* List the back ends that can watch processes, each after a blank. */
 static void
 list_hals(char *list, size_t room)
 {
@@ -412,7 +412,7 @@ parse_hal(struct record_options *options, const char *text)
 
     for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &name)); i++) {
         if (strcmp(name.name, text) != 0) {
-            continue; /* not tried, which takes time */
+            continue; /* not probed, since that takes time */
         }
         if (NT_SUCCESS(ntprof_backend_next(i, &info)) && info.watches != 0) {
             options->hal = text;
@@ -455,7 +455,7 @@ record_source_is_time(const char *name)
     return strcasecmp(name, "time") == 0 || strcasecmp(name, "ProfileTime") == 0;
 }
 
-/* Which kinds of sources are among those asked for? */
+/* Determine which kinds of sources were requested. */
 static void
 classify_sources(const struct record_options *options, bool *time, bool *events)
 {
@@ -500,7 +500,7 @@ parse_intervals(struct record_options *options, const struct given *given)
            (given->events == NULL || parse_events(options, given->events));
 }
 
-/* Those that say yes. False: it is none. */
+/* Set an option without a value. Returns false if it is not one of these. */
 static bool
 take_flag(struct record_options *options, int option)
 {
@@ -528,7 +528,8 @@ take_flag(struct record_options *options, int option)
     }
 }
 
-/* Those that are kept as they are until all are there. False: it is none. */
+/* Keep the text of an option until all are read. Returns false if it is not one of
+ * these. */
 static bool
 take_text(struct given *given, int option, char *text)
 {
@@ -607,7 +608,7 @@ parse_option(void *context, int option, char *text)
     }
 }
 
-/* The options that a command has; there is room for all and the end. */
+/* Collect the options of a command; chosen has room for all of them and the end. */
 static void
 choose_options(const struct record_syntax *syntax, struct option *chosen)
 {
@@ -627,7 +628,7 @@ choose_options(const struct record_syntax *syntax, struct option *chosen)
     chosen[count] = (struct option){0};
 }
 
-/* What rows can be told apart is known before anything is recorded. */
+/* Check that the recording will have the data for all keys of --by. */
 static bool
 check_keys(const struct record_options *options)
 {
@@ -667,7 +668,7 @@ check_together(const struct record_options *options)
     return true;
 }
 
-/* Processes may be named without -p. */
+/* Accept processes that were named without -p. */
 static bool
 take_pids(struct record_options *options, const struct options_words *words)
 {
@@ -679,7 +680,7 @@ take_pids(struct record_options *options, const struct options_words *words)
     return true;
 }
 
-/* The command that is to run, behind the options. */
+/* Take the command to run, which follows the options. */
 static bool
 take_program(struct record_options *options, const struct options_words *words)
 {
@@ -695,7 +696,7 @@ take_program(struct record_options *options, const struct options_words *words)
     return words->count > 0;
 }
 
-/* What is known when all options are. */
+/* Check the options together, once all are read. */
 static bool
 complete(const struct given *given, const struct options_words *words)
 {

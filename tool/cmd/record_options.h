@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * record_options.h - the options of the commands that record a profile, checked as far
- * as no session is needed. Which of them a command has is up to its record_syntax.
+ * as that needs no session. Its record_syntax says which of them a command has.
  */
 #ifndef CMD_RECORD_OPTIONS_H
 #define CMD_RECORD_OPTIONS_H
@@ -16,57 +16,60 @@
 
 enum { RECORD_SOURCES_MAX = 16, RECORD_GROUPS_MAX = 128 };
 
-/* record_syntax - what one command takes besides the options that all have. */
+/* record_syntax - what a command accepts besides the common options. */
 struct record_syntax {
-    const char *command; /* "run": in messages */
-    bool program;  /* words after the options: a program to run; else there are none */
-    bool pids;     /* -p, of which one is needed; words are processes too */
-    bool duration; /* --duration */
-    bool machine;  /* --kernel, --user, -G */
-    bool screen;   /* a live one: -a, -d, and -p is not needed; nothing of tables */
+    const char *command; /* such as "run", for messages */
+    bool program;        /* the words after the options are a program to run */
+    bool pids;           /* -p, which is required; words are pids too */
+    bool duration;       /* --duration */
+    bool machine;        /* --kernel, --user, -G */
+    /* a live screen: -a and -d, -p is optional, and no options of tables */
+    bool screen;
 };
 
 struct record_options {
     const struct record_syntax *syntax;
-    char *source_text;                       /* copy of -e, cut at its commas */
-    const char *sources[RECORD_SOURCES_MAX]; /* into source_text */
+    char *source_text; /* copy of the value of -e, split at its commas */
+    const char *sources[RECORD_SOURCES_MAX]; /* pointers into source_text */
     size_t source_count;
-    uint64_t interval_100ns; /* of source time */
-    bool rate_max;           /* what the machine bears instead, if it can be measured */
-    uint64_t events;         /* for a hit of the other sources; 0: their defaults */
+    uint64_t interval_100ns; /* interval of source time */
+    bool rate_max;   /* -F max: use the measured rate instead, if it can be measured */
+    uint64_t events; /* interval of the other sources; 0: their defaults */
     uint32_t bucket_bytes;
     GROUP_AFFINITY affinity[RECORD_GROUPS_MAX];
-    uint16_t affinity_count; /* 0: all */
-    bool per_cpu;            /* processors are told apart: those of affinity */
-    const char *hal;         /* NULL: the best */
+    uint16_t affinity_count; /* 0: all processors */
+    bool per_cpu;            /* separate profiles for the processors of affinity */
+    const char *hal;         /* NULL: the best back end */
     const char *output;
-    uint64_t memory_max; /* bytes */
-    uint64_t every_ns;   /* between rewrites of output; 0: at the end alone */
-    uint32_t *pids;      /* in the order given, each once */
+    uint64_t memory_max; /* in bytes */
+    uint64_t every_ns;   /* time between rewrites of output; 0: only at the end */
+    uint32_t *pids;      /* in the given order, without duplicates */
     size_t pid_count;
-    uint64_t duration_ns; /* 0: no end */
-    uint64_t delay_ns;    /* between two looks at what was counted */
+    uint64_t duration_ns; /* 0: no limit */
+    uint64_t delay_ns;    /* time between two looks at the counters */
     bool all;             /* -a */
-    bool kernel_only;     /* of what runs, the kernel alone */
-    bool user_only;       /* user mode alone */
-    char *cgroup;         /* directory of the one that is profiled; NULL: all */
+    bool kernel_only;     /* profile only the kernel */
+    bool user_only;       /* profile only user mode */
+    char *cgroup;         /* directory of the cgroup to profile; NULL: all */
     struct names_options names;
     struct report_keys by;
     size_t rows;
     bool json;
     bool quiet;
     const char *report; /* NULL: standard error */
-    char **program;     /* NULL-terminated, at least one; NULL if the syntax has none */
+    /* NULL-terminated, at least one word; NULL if the syntax has no program */
+    char **program;
 };
 
-/* True: the command is to run. False: *exit_status is what it exits with, after its
- * help or an error line. record_options_finish is due in any case. */
+/* Read a command line. Returns true if the command has to run. Returns false after its
+ * help or an error line; *exit_status is then the exit status. record_options_finish
+ * must be called in any case. */
 bool record_options_take(struct record_options *options,
                          const struct record_syntax *syntax, int argc, char **argv,
                          int *exit_status);
 void record_options_finish(struct record_options *options);
 
-/* Is this source's interval a time? */
+/* Return whether the interval of this source is a time. */
 bool record_source_is_time(const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* recording.c - what run, attach and system share: session, sources, collector, file
- * and table. */
+/* recording.c - what run, attach and system share: session, sources, collector, profile
+ * file and table. */
 #include "cmd/recording.h"
 #include "cmd/cmd.h"
 #include "cmd/describe.h"
@@ -28,7 +28,7 @@ recording_fail_errno(const struct recording *recording, const char *what,
     return false;
 }
 
-/* Each back end that was tried, with what refused it and what would allow it. */
+/* Print why each back end was refused and what would allow it. */
 static void
 recording_explain_backends(const struct recording *recording)
 {
@@ -46,7 +46,7 @@ recording_explain_backends(const struct recording *recording)
     }
 }
 
-/* Which source it was that no session knows: one without intervals is asked. */
+/* Find the source that no session knows, by opening a session without intervals. */
 static const char *
 recording_unknown_source(const struct recording *recording)
 {
@@ -71,7 +71,8 @@ recording_unknown_source(const struct recording *recording)
     return unknown;
 }
 
-/* Always false, for return. */
+/* Print why a source cannot be used. Returns false, so that callers can return its
+ * value. */
 static bool
 recording_fail_source(const struct recording *recording, const char *name,
                       const char *why)
@@ -82,7 +83,8 @@ recording_fail_source(const struct recording *recording, const char *name,
     return cmd_refuse_value(recording->command, "-e", name, advice);
 }
 
-/* Those that are functions by what counts them. Else it is printed why not. */
+/* Find the uprobe and breakpoint of each source that is a function. Returns false after
+ * an error line. */
 static bool
 recording_find_functions(struct recording *recording)
 {
@@ -103,8 +105,8 @@ recording_find_functions(struct recording *recording)
     return true;
 }
 
-/* Which of the session's sources may be meant: two of a function. Gives how many there
- * are. */
+/* List the session's names of a source: a function may have two. Returns their
+ * number. */
 static size_t
 recording_source_names(const struct recording *recording, size_t at,
                        const char *names[2])
@@ -120,7 +122,7 @@ recording_source_names(const struct recording *recording, size_t at,
     return function->breakpoint[0] != '\0' ? 2 : 1;
 }
 
-/* What -F max asks for, if the machine could be measured. */
+/* Interval of source time: the measured one for -F max, if there is one. */
 static uint64_t
 recording_time_interval(const struct recording *recording)
 {
@@ -132,7 +134,7 @@ static bool
 recording_open_session(struct recording *recording)
 {
     ntprof_source_interval intervals[2 * RECORD_SOURCES_MAX];
-    /* Polled: the collector delivers, so that it can keep deliveries out. */
+    /* Polled, so that the collector delivers and can keep deliveries out. */
     ntprof_session_options options = {
         .size = sizeof(options),
         .backend = recording->options->hal,
@@ -165,7 +167,7 @@ recording_open_session(struct recording *recording)
     if (status == STATUS_INVALID_PARAMETER) {
         return recording_fail_source(
             recording, recording_unknown_source(recording),
-            "there is no such source, or not with what is behind its colon");
+            "there is no such source, or it does not take the value after its colon");
     }
     if (!NT_SUCCESS(status)) {
         const char *const why = ntprof_session_error(NULL);
@@ -178,8 +180,8 @@ recording_open_session(struct recording *recording)
     return true;
 }
 
-/* Why a source cannot be found, for who knows the command and not the library. Always
- * false, for return. */
+/* Print why a source was not found, in the terms of the command rather than the
+ * library. Returns false, so that callers can return its value. */
 static bool
 recording_explain_source(const struct recording *recording, const char *name,
                          NTSTATUS status)
@@ -196,9 +198,9 @@ recording_explain_source(const struct recording *recording, const char *name,
         break;
     case STATUS_INVALID_PARAMETER:
         snprintf(why, sizeof(why),
-                 "what is behind the colon is not what the source takes");
+                 "the source does not take the value after the colon");
         break;
-    default: /* it may quote the name */
+    default: /* the reason may quote the name */
         text_show(why, sizeof(why),
                   reason[0] != '\0' ? reason : ntprof_status_text(status));
         break;
@@ -206,8 +208,8 @@ recording_explain_source(const struct recording *recording, const char *name,
     return recording_fail_source(recording, name, why);
 }
 
-/* A function by a uprobe if the caller may have one, else by a breakpoint. Always one
- * of them, for a reason. */
+/* Choose the uprobe of a function if the caller may use it, else its breakpoint. It
+ * returns a source in any case, which then gives the reason for a failure. */
 static const char *
 recording_choose_source(const struct recording *recording, size_t at)
 {
@@ -226,7 +228,8 @@ recording_choose_source(const struct recording *recording, size_t at)
     return names[count - 1];
 }
 
-/* Why neither a uprobe nor a breakpoint counts a function. Always false, for return. */
+/* Print why neither a uprobe nor a breakpoint can count a function. Returns false, so
+ * that callers can return its value. */
 static bool
 recording_fail_function(const struct recording *recording, size_t at, const char *why)
 {
@@ -235,7 +238,7 @@ recording_fail_function(const struct recording *recording, size_t at, const char
 
     snprintf(advice, sizeof(advice), "%s%s", why,
              address
-                 ? "; as root, uprobes do without"
+                 ? "; as root, a uprobe would count it"
                  : "; or by a breakpoint, which needs its address: attach to it, or "
                    "link the program at a fixed one (-no-pie)");
     return cmd_refuse_value(recording->command, "-e", recording->options->sources[at],
@@ -273,8 +276,8 @@ recording_find_source(struct recording *recording, size_t at)
     return true;
 }
 
-/* Is it the file that a standard stream writes, which goes on writing what was
- * replaced? */
+/* Whether file is the one that a standard stream writes. If it were replaced, the
+ * stream would still write to the old file. */
 static bool
 is_stream_of(const struct stat *file, FILE *stream)
 {
@@ -284,7 +287,7 @@ is_stream_of(const struct stat *file, FILE *stream)
            status.st_ino == file->st_ino;
 }
 
-/* A report that appears whole when there is one; until then what had its name stays. */
+/* Open a report that replaces an existing file only when it is complete. */
 static bool
 recording_open_report_file(struct recording *recording, const char *path)
 {
@@ -301,8 +304,9 @@ recording_open_report_file(struct recording *recording, const char *path)
     return true;
 }
 
-/* A table is talk. JSON is what was asked for, and goes where a program looks for it,
- * unless the command that is run writes there, or the profile goes there. */
+/* The table is a message for the user, so its default is standard error. JSON was
+ * requested for programs, so its default is standard output, unless the command or the
+ * profile is written there. */
 static FILE *
 recording_default_report(const struct record_options *options)
 {
@@ -344,7 +348,7 @@ recording_open_report(struct recording *recording)
            recording_fail_errno(recording, "--report: cannot write", path, errno);
 }
 
-/* The profile and the report would replace one another. Devices take both. */
+/* Whether profile and report would replace each other. A device can take both. */
 static bool
 is_same_file(const struct record_options *options)
 {
@@ -362,7 +366,7 @@ is_same_file(const struct record_options *options)
            output.st_ino == report.st_ino;
 }
 
-/* A descriptor that is given up when one is needed. */
+/* Reserve a descriptor, which is closed when one is needed. */
 static int
 spare_open(void)
 {
@@ -378,7 +382,7 @@ spare_close(int *spare)
     *spare = -1;
 }
 
-/* Events and images take a descriptor each; what is allowed is taken. */
+/* Raise the limit of descriptors: each event and each image needs one. */
 static void
 raise_file_limit(void)
 {
@@ -405,7 +409,7 @@ recording_open(struct recording *recording, const struct record_options *given,
                  "-o and --report name the same file: give each its own");
         return false;
     }
-    /* A screen writes a file only when it is asked to. */
+    /* A screen writes a file only when the user asks for it. */
     if (!given->syntax->screen &&
         !pprof_check_writable(recording->options->output, &error)) {
         cmd_fail(recording->command, "-o: %s", error.text);
@@ -451,7 +455,7 @@ recording_open(struct recording *recording, const struct record_options *given,
     return recording_open_report(recording);
 }
 
-/* A process, or NULL for all. */
+/* Watch a process, or all if it is NULL. */
 static NTSTATUS
 recording_watch_handle(struct recording *recording, HANDLE process, uint32_t flags)
 {
@@ -501,7 +505,8 @@ recording_watch_all(struct recording *recording, const char **why)
     return status;
 }
 
-/* Adds what is known of the recording as a whole; takes the profile, NULL too. */
+/* Add what is known of the recording as a whole. Takes ownership of the profile, which
+ * may be NULL. */
 static struct profile *
 recording_describe(const struct recording *recording, struct profile *profile,
                    struct collector_gaps *gaps, bool interim)
@@ -512,7 +517,7 @@ recording_describe(const struct recording *recording, struct profile *profile,
         return NULL;
     }
     if (!recording->children) {
-        gaps->running = 0; /* of whom nobody said that they end */
+        gaps->running = 0; /* these are not expected to exit */
     }
     ntprof_session_get_info(recording->session, &info);
     gaps->unread = info.unread;
@@ -521,8 +526,8 @@ recording_describe(const struct recording *recording, struct profile *profile,
     profile->limits = describe_limits(&info);
     profile->gaps = describe_gaps(gaps, profile, interim);
     profile->time_ns = recording->start_ns;
-    profile->duration_ns =
-        interim ? clock_now_ns() - recording->begun_ns : recording->duration_ns;
+    profile->duration_ns = interim ? clock_now_ns() - recording->start_monotonic_ns
+                                   : recording->duration_ns;
     if (profile->command == NULL || profile->hal == NULL || profile->limits == NULL ||
         profile->gaps == NULL) {
         profile_delete(profile);
@@ -549,8 +554,8 @@ recording_repeat(struct recording *recording)
     return recording_describe(recording, profile, &gaps, true);
 }
 
-/* What had the file's name before the recording is kept; what the recording itself
- * wrote is not. */
+/* Keep the file from before the recording as FILE.old, but not those that this
+ * recording wrote. */
 bool
 recording_write(struct recording *recording, const struct profile *profile,
                 struct pprof_error *error)
@@ -566,7 +571,7 @@ recording_write(struct recording *recording, const struct profile *profile,
     return written;
 }
 
-/* On the keeper's thread. */
+/* Runs on the keeper's thread. */
 static void
 recording_rewrite(void *context)
 {
@@ -579,8 +584,8 @@ recording_rewrite(void *context)
     profile = recording_collect(recording, true);
     written = profile != NULL && recording_write(recording, profile, &error);
     profile_delete(profile);
-    if (!written && !recording->rewrite_said) {
-        recording->rewrite_said = true;
+    if (!written && !recording->rewrite_reported) {
+        recording->rewrite_reported = true;
         cmd_fail(recording->command, "--every: %s; %s it is tried again each time",
                  error.text,
                  recording->written ? "the file is as it was before, and"
@@ -595,7 +600,7 @@ recording_begin(struct recording *recording, char **words)
 
     recording->words = words;
     recording->start_ns = clock_ns(CLOCK_REALTIME);
-    recording->begun_ns = clock_now_ns();
+    recording->start_monotonic_ns = clock_now_ns();
     failure = collector_start(recording->collector);
     if (failure == 0) {
         failure =
@@ -614,7 +619,7 @@ recording_begin(struct recording *recording, char **words)
 void
 recording_end(struct recording *recording)
 {
-    recording->duration_ns = clock_now_ns() - recording->begun_ns;
+    recording->duration_ns = clock_now_ns() - recording->start_monotonic_ns;
     collector_stop(recording->collector);
     keeper_stop(&recording->keeper);
 }
@@ -634,7 +639,7 @@ recording_print(const struct recording *recording, const struct profile *profile
 }
 
 static void
-recording_say_where(const struct recording *recording)
+recording_print_path(const struct recording *recording)
 {
     char shown[256];
 
@@ -653,7 +658,7 @@ recording_conclude(struct recording *recording)
     bool printed;
 
     if (profile == NULL) {
-        cmd_fail(recording->command, "out of memory: nothing can be said of the hits");
+        cmd_fail(recording->command, "out of memory: the hits cannot be reported");
         return false;
     }
     printed = report_print_statistics(recording->report, profile) &&
@@ -662,7 +667,7 @@ recording_conclude(struct recording *recording)
     return printed;
 }
 
-/* Says why the report cannot be written, which errno tells. */
+/* Print why the report cannot be written; errno has the reason. */
 static void
 recording_fail_report(const struct recording *recording)
 {
@@ -678,8 +683,8 @@ recording_fail_report(const struct recording *recording)
     }
 }
 
-/* Puts the report in its place, if it is a file and was printed whole; else the old one
- * stays. */
+/* Rename the report into place if it is a file and was printed completely; otherwise
+ * the old one stays. */
 static bool
 recording_end_report(struct recording *recording, bool printed)
 {
@@ -701,9 +706,9 @@ recording_end_report(struct recording *recording, bool printed)
     return true;
 }
 
-/* The file first: it is what is kept should nobody read the table. */
+/* The file first: the table may have no reader. */
 static void
-recording_say_rate(const struct recording *recording)
+recording_print_rate(const struct recording *recording)
 {
     if (recording->rate.hit_ns != 0) {
         fprintf(stderr,
@@ -714,9 +719,9 @@ recording_say_rate(const struct recording *recording)
     }
 }
 
-/* The file cannot be where it was to be, as another user may have seen to since the run
- * began. What was recorded is kept beside it: in another file of this name and the
- * process's number. */
+/* Write the profile beside a path that can no longer be written, which another user may
+ * have caused since the run started. Its name is that of the file and the process's
+ * pid. */
 static bool
 recording_write_beside(struct recording *recording, const struct profile *profile,
                        const char *why)
@@ -755,13 +760,13 @@ recording_deliver(struct recording *recording)
         return false;
     }
     written = recording_write(recording, profile, &error);
-    /* A file that is named is to hold it. */
+    /* A file named by --report is written even with --quiet. */
     if (!recording->options->quiet || recording->options->report != NULL) {
         printed = recording_print(recording, profile);
     }
     if (written && printed && !recording->options->quiet && !recording->options->json) {
-        recording_say_rate(recording);
-        recording_say_where(recording);
+        recording_print_rate(recording);
+        recording_print_path(recording);
     }
     printed = recording_end_report(recording, printed);
     if (!written && !recording_write_beside(recording, profile, error.text)) {
@@ -778,7 +783,7 @@ recording_close(struct recording *recording)
         whole_file_discard(&recording->report_file);
     } else if (recording->report != NULL && recording->report != stderr &&
                recording->report != stdout) {
-        fclose(recording->report); /* was flushed, and its errors told */
+        fclose(recording->report); /* it was flushed, and errors were reported */
     }
     keeper_stop(&recording->keeper);
     spare_close(&recording->spare);

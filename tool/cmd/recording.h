@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recording.h - what run, attach and system share: the session and its sources, the
- * collector, and what becomes of it: the file and the table.
+ * collector, the profile file and the table.
  *
- * Order: open, watch, begin, end, deliver, close. All print their errors themselves,
- * unless said otherwise.
+ * Order of calls: open, watch, begin, end, deliver, close. All print their own errors,
+ * unless stated otherwise.
  */
 #ifndef CMD_RECORDING_H
 #define CMD_RECORDING_H
@@ -24,70 +24,74 @@ struct recording {
     const char *command; /* for messages */
     ntprof_session *session;
     KPROFILE_SOURCE sources[RECORD_SOURCES_MAX];
-    struct function_source functions[RECORD_SOURCES_MAX]; /* of those that are */
-    const char
-        *source_names[RECORD_SOURCES_MAX]; /* that profiles have for them; or NULL */
-    struct rate rate;                      /* with -F max, if it could be measured */
-    bool kernel;                           /* some source counts in the kernel */
+    /* those of sources that are functions */
+    struct function_source functions[RECORD_SOURCES_MAX];
+    /* names of the sources in profiles; or NULL */
+    const char *source_names[RECORD_SOURCES_MAX];
+    struct rate rate; /* with -F max, if it could be measured */
+    bool kernel;      /* at least one source counts in the kernel */
     struct collector *collector;
     struct keeper keeper;
     struct names names;
     FILE *report;
-    struct whole_file report_file; /* what report writes, if replaces_report */
+    struct whole_file report_file; /* the stream of report, if replaces_report */
     bool replaces_report;
-    /* descriptor kept for the file, should images have all the others; or -1 */
+    /* descriptor reserved for the file, in case images use all others; or -1 */
     int spare;
-    char **words;      /* the command line that the file tells */
-    bool children;     /* of the words: those that still run at the end are told of */
-    bool written;      /* once: what had the file's name before is FILE.old */
-    bool rewrite_said; /* that the file could not be written in between */
-    uint64_t start_ns; /* CLOCK_REALTIME */
-    uint64_t begun_ns; /* CLOCK_MONOTONIC */
+    char **words; /* the command line, for the profile */
+    /* they are a command of ours, so processes still running at the end are reported */
+    bool children;
+    bool written; /* the file was written once, and FILE.old is the one from before */
+    bool rewrite_reported;       /* a failed rewrite was reported */
+    uint64_t start_ns;           /* CLOCK_REALTIME */
+    uint64_t start_monotonic_ns; /* CLOCK_MONOTONIC */
     uint64_t duration_ns;
 };
 
-/* All that can be known to fail before anything is profiled. options must outlive the
- * recording; recording_close is due in any case. machine: all processes are to be
- * watched. */
+/* Open everything that can fail before anything is profiled. machine: all processes
+ * will be watched. options must outlive the recording, and recording_close must be
+ * called in any case. */
 bool recording_open(struct recording *recording, const struct record_options *options,
                     bool machine);
 
 /*
- * Watches a process. Prints nothing: on failure *why says what refused.
+ * Watch a process. Prints nothing: on failure *why has the reason.
  *
  *   flags  NTPROF_WATCH_...
  */
 NTSTATUS recording_watch(struct recording *recording, uint32_t pid, uint32_t flags,
                          const char **why);
 
-/* The same for all processes of the machine, and the kernel. */
+/* Do the same for all processes of the machine, and the kernel. */
 NTSTATUS recording_watch_all(struct recording *recording, const char **why);
 
-/* The time that counts begins: delivers, and with --every rewrites the file, on threads
- * of its own. words is the command line that the file tells, NULL-terminated. */
+/* Start the measured time: start threads that deliver and, with --every, rewrite the
+ * file. words is the command line for the profile, NULL-terminated. */
 bool recording_begin(struct recording *recording, char **words);
 
-/* The time that counts ends. */
+/* End the measured time. */
 void recording_end(struct recording *recording);
 
-/* File and table; each is tried although the other failed. */
+/* Write the file and print the table; a failure of one does not prevent the other. */
 bool recording_deliver(struct recording *recording);
 
-/* All that collector_recent gave so far, as a profile to look at and to write while it
- * goes on. NULL: out of memory. */
+/* Make a profile of all hits that collector_recent returned so far, while the recording
+ * runs. Returns NULL if memory runs out. */
 struct profile *recording_repeat(struct recording *recording);
 
-/* Writes a profile to the file; what had its name before the first time is kept. Prints
- * nothing. */
+/* Write a profile to the file; the first time, an existing file becomes FILE.old.
+ * Prints nothing. */
 bool recording_write(struct recording *recording, const struct profile *profile,
                      struct pprof_error *error);
 
-/* Instead of recording_deliver: no file, and of the table the lines under it alone. */
+/* Replace recording_deliver for a screen: write no file, and print only the
+ * statistics. */
 bool recording_conclude(struct recording *recording);
 
 void recording_close(struct recording *recording);
 
-/* "WHAT NAME: reason", with NAME escaped. Always false, for return. */
+/* Print "WHAT NAME: reason", with NAME escaped. Returns false, so that callers can
+ * return its value. */
 bool recording_fail_errno(const struct recording *recording, const char *what,
                           const char *name, int failure);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* refuse.c - the form that errors about a named thing have. */
+/* refuse.c - prints errors about a named thing. */
 #include "cmd/cmd.h"
 #include "util/text.h"
 

@@ -26,12 +26,12 @@ static const struct option LONG_OPTIONS[] = {
 struct arguments {
     struct view_options view;
     const char *file;
-    const char *output; /* NULL: the profile is not written */
+    const char *output; /* NULL: do not write the profile */
     struct names_options names;
     bool symbolize;
 };
 
-/* Always false, for return. */
+/* Print an error line. Returns false, so that callers can return its value. */
 static bool
 fail(const char *about, const char *why)
 {
@@ -74,8 +74,7 @@ check(const struct arguments *arguments)
         (arguments->output == NULL && !arguments->names.download)) {
         return true;
     }
-    return fail(arguments->output != NULL ? "-o" : "--debuginfod",
-                "goes with --symbolize");
+    return fail(arguments->output != NULL ? "-o" : "--debuginfod", "needs --symbolize");
 }
 
 static int
@@ -86,13 +85,13 @@ print(const struct profile *profile, const struct report_options *options)
         return CMD_OK;
     }
     if (errno == EPIPE) {
-        return CMD_OK; /* whoever read it had enough */
+        return CMD_OK; /* the reader of the pipe closed it */
     }
     return cmd_fail("report", "cannot write to standard output: %s",
                     strerror(errno != 0 ? errno : ENOMEM));
 }
 
-/* Adds names, and writes the profile with them if that was asked for. */
+/* Add names, and write the profile with them if -o was given. */
 static bool
 add_names(struct profile *profile, const struct arguments *arguments)
 {
@@ -109,14 +108,14 @@ add_names(struct profile *profile, const struct arguments *arguments)
     }
     names_close(&names);
     if (done && arguments->output != NULL) {
-        progress_tell_file("writing", arguments->output);
+        progress_report_file("writing", arguments->output);
         done =
             pprof_write(profile, arguments->output, &error) || fail("-o", error.text);
     }
     return done;
 }
 
-/* Can the profile with its names be written? Asked before work begins. */
+/* Check that the profile with its names can be written, before any work is done. */
 static bool
 check_output(const struct arguments *arguments)
 {
@@ -143,20 +142,20 @@ show(const struct arguments *arguments)
     if (!check_output(arguments)) {
         return CMD_FAILED;
     }
-    progress_tell_file("reading", arguments->file);
+    progress_report_file("reading", arguments->file);
     profile = pprof_read(arguments->file, &error);
     if (profile == NULL) {
         return cmd_fail("report", "%s", error.text);
     }
     terminal_fit(stdout, &options);
-    options.ready = progress_make_way;
+    options.ready = progress_end_for_output;
     if ((arguments->symbolize && !add_names(profile, arguments)) ||
         !view_options_choose(&arguments->view, "report", profile)) {
-        status = CMD_FAILED; /* which was said */
+        status = CMD_FAILED; /* the error was printed */
     } else if (!report_check(profile, &options, why, sizeof(why))) {
         status = cmd_fail("report", "%s", why);
     } else {
-        progress_tell_file("adding up", arguments->file);
+        progress_report_file("adding up", arguments->file);
         status = print(profile, &options);
     }
     profile_delete(profile);

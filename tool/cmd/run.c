@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/run.c - ntprof run: the main job, through the public interface alone.
+ * cmd/run.c - ntprof run: profiles a command.
  *
- * The order matters: everything that can fail is tried before the command starts; the
- * command is forked, watched, and only then let go, so that nothing of it is missed.
+ * Everything that can fail is tried before the command starts. The command is forked,
+ * watched, and only then allowed to exec, so that no hit of it is missed.
  */
 #include "cmd/child.h"
 #include "cmd/cmd.h"
@@ -27,7 +27,7 @@ run_watch(struct recording *recording, const struct child *child)
     return NT_SUCCESS(status);
 }
 
-/* Starts the command, watched. Else the exit status is in *exit_status. */
+/* Fork the command, watch it and let it exec. Returns false with *exit_status set. */
 static bool
 run_start(struct recording *recording, struct child *child, int *exit_status)
 {
@@ -67,7 +67,7 @@ run_record(const struct record_options *options)
     if (ran) {
         child_wait(&child);
         recording_end(&recording);
-        /* The command's status is passed on all the same. */
+        /* Pass on the command's exit status even if this fails. */
         (void)recording_deliver(&recording);
     }
     recording_close(&recording);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 void
-signals_insistent(sigset_t *set)
+signals_termination(sigset_t *set)
 {
     sigemptyset(set);
     sigaddset(set, SIGINT);

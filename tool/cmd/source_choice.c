@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_choice.c - which source of a profile -e means. */
+/* source_choice.c - finds the source of a profile that -e names. */
 #include "cmd/source_choice.h"
 #include "cmd/cmd.h"
 #include "profile/match.h"

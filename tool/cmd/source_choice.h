@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* source_choice.h - which source of a profile -e means. */
+/* source_choice.h - finds the source of a profile that -e names. */
 #ifndef CMD_SOURCE_CHOICE_H
 #define CMD_SOURCE_CHOICE_H
 
 #include "profile/profile.h"
 
-/* The index of the source that is called so. False after an error line that lists what
- * there is. */
+/* Find the index of the source with this name. Returns false after an error line that
+ * lists the existing ones. */
 bool source_choose(const char *command, const struct profile *profile, const char *name,
                    size_t *source);
 
-/* The names of a profile's sources but the one at left_out, escaped, for messages;
- * gives list. */
+/* Write the escaped names of a profile's sources except the one at left_out into list,
+ * for messages. Returns list. */
 const char *source_list(char *list, size_t size, const struct profile *profile,
                         size_t left_out);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/sources.c - ntprof sources: what can interrupt here, and why the rest cannot. */
+/* cmd/sources.c - ntprof sources: lists the sources that work here, and why the others
+ * do not. */
 #include "cmd/sources.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"

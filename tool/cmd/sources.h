@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/sources.h - what ntprof sources and ntprof doctor ask of a session. */
+/* cmd/sources.h - query that ntprof sources and ntprof doctor share. */
 #ifndef CMD_SOURCES_H
 #define CMD_SOURCES_H
 
 #include <ntprof/ntprof.h>
 
 /*
- * sources_query_breakpoints - do execution breakpoints work here?
+ * sources_query_breakpoints - find out whether execution breakpoints work here.
  *
- *   info  out: of a breakpoint on code of our own, named breakpoint:0xADDRESS; why not
- *         in reason
+ *   info  out: of a breakpoint on our own code, with the name breakpoint:0xADDRESS;
+ *         reason says why it does not work
  */
 void sources_query_breakpoints(ntprof_session *session, ntprof_source_info *info);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/system.c - ntprof system: profiles the whole machine until it is told to end. */
+/* cmd/system.c - ntprof system: profiles the whole machine until a signal or the
+ * time. */
 #include "cmd/cmd.h"
 #include "cmd/ending.h"
 #include "cmd/recording.h"
@@ -32,7 +33,7 @@ system_wait(const struct ending *ending, const struct record_options *options)
     return failure == 0;
 }
 
-/* Records until it is to end, and delivers what there is by then. */
+/* Record until a signal or the time, and write the results. */
 static bool
 system_record(struct recording *recording, struct ending *ending, char **words)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* targets.c - finding the processes that attach and top are for. */
+/* targets.c - finds the processes of attach and top. */
 #include "cmd/targets.h"
 #include "cmd/cmd.h"
 
@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A number of /proc/PID/status, by a format of scanf for its line. */
+/* Read a number from /proc/PID/status; format is a scanf format of its line. */
 static bool
 read_status(uint32_t pid, const char *format, uint32_t *number)
 {
@@ -31,7 +31,8 @@ read_status(uint32_t pid, const char *format, uint32_t *number)
     return found;
 }
 
-/* Why a process cannot be found. Always false, for return. */
+/* Print why a process cannot be found. Returns false, so that callers can return its
+ * value. */
 static bool
 fail_to_find(const char *command, uint32_t pid, int failure)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* targets.h - the processes that attach and top are for: that they are there, and when
- * they end. */
+/* targets.h - the processes of attach and top: finds them, and detects when they
+ * exit. */
 #ifndef CMD_TARGETS_H
 #define CMD_TARGETS_H
 
@@ -10,16 +10,16 @@
 
 struct targets {
     const char *command; /* for messages */
-    int *fds;            /* pidfds, in the order of the pids */
+    int *fds;            /* pidfds, in the same order as the pids */
     size_t count;
 };
 
-/* Finds them all. False after an error line that names the one that cannot be attached
- * to. targets_close is due in any case. */
+/* Find all processes. Returns false after an error line about the first that cannot be
+ * attached to. targets_close must be called in any case. */
 bool targets_open(struct targets *targets, const char *command, const uint32_t *pids,
                   size_t count);
 
-/* Has this one ended? */
+/* Return whether this process has exited. */
 bool targets_ended(const struct targets *targets, size_t at);
 
 void targets_close(struct targets *targets);

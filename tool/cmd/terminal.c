@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* terminal.c - asks the terminal. */
+/* terminal.c - queries the terminal. */
 #include "cmd/terminal.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* terminal.h - what the place that a report goes to can show. */
+/* terminal.h - fits a report to the terminal that it is printed on. */
 #ifndef CMD_TERMINAL_H
 #define CMD_TERMINAL_H
 
@@ -7,9 +7,9 @@
 
 #include <stdio.h>
 
-/* Sets color and width for out: colours on a terminal alone, not if NO_COLOR is set and
- * not empty, and not if TERM says that it shows none. What is no terminal is left as it
- * is. */
+/* Set color and width for out. Colours are used only on a terminal, unless NO_COLOR is
+ * set and not empty or TERM names a terminal without colours. If out is not a terminal
+ * nothing changes. */
 void terminal_fit(FILE *out, struct report_options *options);
 
 #endif

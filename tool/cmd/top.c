@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd/top.c - ntprof top: a live screen of what runs.
+ * cmd/top.c - ntprof top: a live screen.
  *
- * It is a recording without a file: its counters are read at each look. The order
- * matters: what can fail is tried before the terminal is taken, so that errors are
- * lines on standard error; the process that gives the terminal back is there before any
- * thread is; the terminal is as it was before the end is told.
+ * It is a recording whose counters are read at each look. What can fail is tried before
+ * the terminal is switched to the screen, so that errors are lines on standard error;
+ * and the terminal is restored before the closing statistics are printed.
  */
 #include "cmd/top.h"
 #include "cmd/cmd.h"
@@ -26,27 +25,27 @@
 static const struct record_syntax syntax = {
     .command = "top", .pids = true, .duration = true, .machine = true, .screen = true};
 
-/* The first look comes soon, so that there is something to see. */
+/* The first look is early, so that the screen is not empty for long. */
 static const uint64_t first_look_ns = 250000000;
 
-/* A job that takes longer than this is shown to do so. */
+/* A job that takes longer than this is shown as slow. */
 static const uint64_t slow_ns = 500000000;
 
-/* What the loop waits for. */
+/* waiting - what the main loop waits for. */
 struct waiting {
     struct ending ending;
-    int signal_fd; /* of SIGWINCH and SIGTSTP */
+    int signal_fd; /* for SIGWINCH and SIGTSTP */
     struct tui_display *display;
     struct top_worker worker;
-    bool working; /* it has a job, of this kind and since then: */
+    bool working; /* The worker has a job of this kind since that time: */
     enum top_job_kind kind;
     uint64_t since_ns;
-    bool list_awaited; /* a listing was asked for, and has not come */
-    bool list_wanted;  /* a job that waits for the worker: */
+    bool list_awaited; /* a listing was requested and has not arrived */
+    bool list_wanted;  /* Jobs that wait for the worker: */
     struct top_job list;
     bool write_wanted;
-    uint64_t next_ns; /* the next look */
-    uint64_t end_ns;  /* --duration */
+    uint64_t next_ns; /* time of the next look */
+    uint64_t end_ns;  /* end of --duration */
 };
 
 static bool
@@ -68,7 +67,8 @@ check_terminal(void)
     return true;
 }
 
-/* After ending_prepare, whose mask it adds to: ending_release takes both back. */
+/* Block two more signals. Call it after ending_prepare, which saved the mask that
+ * ending_release restores. */
 static int
 prepare_signals(struct waiting *waiting)
 {
@@ -78,7 +78,7 @@ prepare_signals(struct waiting *waiting)
     sigemptyset(&awaited);
     sigaddset(&awaited, SIGWINCH);
     sigaction(SIGTSTP, NULL, &stop);
-    if (stop.sa_handler != SIG_IGN) { /* blocked, it would come through all the same */
+    if (stop.sa_handler != SIG_IGN) { /* if ignored, it must not be blocked */
         sigaddset(&awaited, SIGTSTP);
     }
     sigprocmask(SIG_BLOCK, &awaited, NULL);
@@ -136,7 +136,7 @@ resize(struct top *top, struct waiting *waiting)
     tui_display_resize(waiting->display, &top->screen);
 }
 
-/* Ctrl-Z, and back again at fg. Without a shell that could say so, it does not stop. */
+/* Stop at Ctrl-Z and continue at fg. Without job control the process does not stop. */
 static void
 stop(struct top *top, struct waiting *waiting)
 {
@@ -146,7 +146,7 @@ stop(struct top *top, struct waiting *waiting)
     sigemptyset(&one);
     sigaddset(&one, SIGTSTP);
     kill(getpid(), SIGTSTP);
-    sigprocmask(SIG_UNBLOCK, &one, NULL); /* here it stops */
+    sigprocmask(SIG_UNBLOCK, &one, NULL); /* the process stops here */
     sigprocmask(SIG_BLOCK, &one, NULL);
     tui_display_enter(waiting->display);
     resize(top, waiting);
@@ -166,13 +166,13 @@ take_signals(struct top *top, struct waiting *waiting)
     }
 }
 
-/* False: quit. */
+/* Act on a key. Returns false to quit. */
 static bool
 act(struct top *top, struct waiting *waiting, enum tui_action action)
 {
     switch (action) {
     case TUI_QUIT:
-        /* Who pressed Enter before wants back from there, and may be too early. */
+        /* After Enter, q goes back from the listing, even if it has not arrived yet. */
         if (!waiting->list_awaited) {
             return false;
         }
@@ -198,7 +198,7 @@ act(struct top *top, struct waiting *waiting, enum tui_action action)
     return true;
 }
 
-/* The next job, by what waits for it longest. False: none is due. */
+/* Choose the next job, by urgency. Returns false if none is due. */
 static bool
 choose_job(const struct top *top, struct waiting *waiting, struct top_job *job)
 {
@@ -228,8 +228,8 @@ give(struct top *top, struct waiting *waiting, const struct top_job *job)
     }
 }
 
-/* Is the job's listing the one that was asked for last? Strings of the table are there
- * once each. */
+/* Whether the job's listing is the one last requested. The table holds each string
+ * once, so pointers are compared. */
 static bool
 is_listed(const struct top *top, const struct top_job *job)
 {
@@ -238,7 +238,7 @@ is_listed(const struct top *top, const struct top_job *job)
            job->target.address == top->listed.address;
 }
 
-/* But for a listing that nobody waits for any more. */
+/* Show the result of a job, unless it is a listing that is no longer wanted. */
 static void
 show_job(struct top *top, struct waiting *waiting, struct top_job *job)
 {
@@ -252,7 +252,7 @@ show_job(struct top *top, struct waiting *waiting, struct top_job *job)
     top_show_job(top, job);
 }
 
-/* Takes a job back that is done, and gives the next one. */
+/* Take back a finished job, and give the worker the next one. */
 static void
 work(struct top *top, struct waiting *waiting)
 {
@@ -278,14 +278,15 @@ work(struct top *top, struct waiting *waiting)
     status->slow = waiting->working && clock_now_ns() - waiting->since_ns >= slow_ns;
 }
 
-/* All keys that are there. False: quit, by a key or since the terminal is gone. */
+/* Handle all pending keys. Returns false to quit, because of a key or because the
+ * terminal was closed. */
 static bool
 take_keys(struct top *top, struct waiting *waiting)
 {
     int bytes = 0;
     uint32_t key;
 
-    /* A terminal that can be read and has nothing is one that ended. */
+    /* A readable terminal without input was closed. */
     if (ioctl(STDIN_FILENO, FIONREAD, &bytes) < 0 || bytes == 0) {
         return false;
     }
@@ -294,7 +295,7 @@ take_keys(struct top *top, struct waiting *waiting)
             return false;
         }
     }
-    top_tell_status(top);
+    top_update_status(top);
     return true;
 }
 
@@ -304,7 +305,7 @@ earlier(uint64_t left_ns, uint64_t right_ns)
     return left_ns < right_ns ? left_ns : right_ns;
 }
 
-/* The time until which to wait; UINT64_MAX: any. */
+/* Time of the next event; UINT64_MAX: none is due. */
 static uint64_t
 until_ns(const struct top *top, const struct waiting *waiting)
 {
@@ -319,8 +320,7 @@ until_ns(const struct top *top, const struct waiting *waiting)
     return until;
 }
 
-/* Waits for a key, a signal, a job or its time, and does what is due. False: it is
- * over. */
+/* Wait for a key, a signal, a job or the time, and handle it. Returns false to end. */
 static bool
 turn(struct top *top, struct waiting *waiting)
 {
@@ -360,7 +360,7 @@ name_hal(struct top *top)
              info.limits[0] != '\0' ? ": " : "", info.limits);
 }
 
-/* Takes the terminal, and gives it back. */
+/* Switch the terminal to the screen and restore it at the end. */
 static bool
 show_screen(struct top *top, struct waiting *waiting)
 {
@@ -373,7 +373,7 @@ show_screen(struct top *top, struct waiting *waiting)
     }
     resize(top, waiting);
     do {
-        top_tell_status(top);
+        top_update_status(top);
         tui_display_draw(waiting->display, &top->screen);
     } while (turn(top, waiting));
     tui_display_close(waiting->display);
@@ -381,7 +381,7 @@ show_screen(struct top *top, struct waiting *waiting)
     return true;
 }
 
-/* From the first to the last look. */
+/* Run the worker and show its looks until the end. */
 static bool
 top_show(struct top *top, struct waiting *waiting)
 {
@@ -396,12 +396,13 @@ top_show(struct top *top, struct waiting *waiting)
         return false;
     }
     name_hal(top);
-    top_begin_looks(top);
+    top_start_looks(top);
     waiting->next_ns = now + earlier(top->options->delay_ns, first_look_ns);
     waiting->end_ns =
         duration == 0 || duration > UINT64_MAX - now ? UINT64_MAX : now + duration;
     shown = show_screen(top, waiting);
-    ending_release(&waiting->ending); /* what takes long now may be ended */
+    /* a slow job may be interrupted by a signal now */
+    ending_release(&waiting->ending);
     top_worker_stop(&waiting->worker);
     if (top_worker_take(&waiting->worker, &job)) {
         top_drop_job(&job);
@@ -467,9 +468,9 @@ top(const struct record_options *options, char **words)
     return done;
 }
 
-/* Nobody waits for servers at a screen. */
+/* No downloads: a screen must not wait for servers. */
 static bool
-top_begin(struct record_options *options, char **words)
+top_start(struct record_options *options, char **words)
 {
     unsetenv("DEBUGINFOD_URLS");
     options->quiet = true;
@@ -483,7 +484,7 @@ cmd_top(int argc, char **argv)
     int exit_status;
 
     if (record_options_take(&options, &syntax, argc, argv, &exit_status)) {
-        exit_status = top_begin(&options, argv) ? CMD_OK : CMD_FAILED;
+        exit_status = top_start(&options, argv) ? CMD_OK : CMD_FAILED;
     }
     record_options_finish(&options);
     return exit_status;

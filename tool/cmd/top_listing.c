@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top_listing.c - source and instructions of the function that ntprof top was asked
- * for.
+ * top_listing.c - source and instructions of a function in ntprof top.
  *
- * A listing is made of a whole profile, at the cost of all that was hit. So it is made
- * again only after twenty times as long as it took: it never costs more than a
- * twentieth of a processor.
+ * A listing needs a whole profile, at a cost that depends on everything that was hit.
+ * So it is made again only after twenty times as long as it took, which limits its cost
+ * to a twentieth of a processor.
  */
 #include "cmd/top.h"
 #include "util/clock.h"
@@ -65,7 +64,8 @@ row_is(const struct profile *profile, const struct profile_row *row,
            strcmp(profile->functions[row->function].name, target->name) == 0;
 }
 
-/* NULL: the function is not in the profile, as when a JIT has renamed it. */
+/* Returns NULL if the function is not in the profile, such as after a JIT renamed
+ * it. */
 static const struct profile_row *
 find_row(const struct profile *profile, const struct top_target *target)
 {
@@ -89,7 +89,7 @@ open_annotator(struct top *top)
     return top->annotator != NULL;
 }
 
-/* The listing of a row of profile. NULL: out of memory. */
+/* Make the listing of a row of profile. Returns NULL if memory runs out. */
 static struct listing *
 make_listing(struct top *top, const struct profile *profile,
              const struct profile_row *row)
@@ -121,7 +121,7 @@ top_run_list(struct top *top, struct top_job *job)
         job->listing = make_listing(top, job->profile, row);
     }
     if (job->listing == NULL) {
-        snprintf(job->said, sizeof(job->said), "%s",
+        snprintf(job->message, sizeof(job->message), "%s",
                  job->profile != NULL && row == NULL ? "it has another name by now"
                                                      : "out of memory for a listing");
     }

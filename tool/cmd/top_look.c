@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* top_look.c - from the counters to the screen of ntprof top, and to a file. */
+/* top_look.c - shows the counters of ntprof top on its screen, and writes them to a
+ * file. */
 #include "cmd/top.h"
 #include "util/clock.h"
 #include "util/text.h"
@@ -9,14 +10,14 @@
 #include <string.h>
 
 void
-top_begin_looks(struct top *top)
+top_start_looks(struct top *top)
 {
     top->looked_ns = clock_now_ns();
     top->spent_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static void
-tell_times(struct top *top, struct top_job *job)
+measure_interval(struct top *top, struct top_job *job)
 {
     const uint64_t now = clock_now_ns();
     const uint64_t spent = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -34,10 +35,11 @@ run_look(struct top *top, struct top_job *job)
 {
     struct collector_gaps gaps;
 
-    tell_times(top, job);
+    measure_interval(top, job);
     job->profile = collector_recent(top->recording.collector, &gaps);
     if (job->profile == NULL) {
-        snprintf(job->said, sizeof(job->said), "out of memory; it is tried again");
+        snprintf(job->message, sizeof(job->message),
+                 "out of memory; it is tried again");
     }
 }
 
@@ -50,9 +52,9 @@ run_write(struct top *top, struct top_job *job)
 
     text_show(shown, sizeof(shown), top->options->output);
     if (profile != NULL && recording_write(&top->recording, profile, &error)) {
-        snprintf(job->said, sizeof(job->said), "wrote %s", shown);
+        snprintf(job->message, sizeof(job->message), "wrote %s", shown);
     } else {
-        snprintf(job->said, sizeof(job->said), "-o: %.390s", error.text);
+        snprintf(job->message, sizeof(job->message), "-o: %.390s", error.text);
     }
     profile_delete(profile);
 }
@@ -61,7 +63,7 @@ void
 top_run(void *context, struct top_job *job)
 {
     struct top *const top = context;
-    const uint64_t began_ns = clock_now_ns();
+    const uint64_t start_ns = clock_now_ns();
 
     ntprof_session_use(top->recording.session);
     switch (job->kind) {
@@ -76,7 +78,7 @@ top_run(void *context, struct top_job *job)
         run_look(top, job);
         break;
     }
-    job->taken_ns = clock_now_ns() - began_ns;
+    job->taken_ns = clock_now_ns() - start_ns;
 }
 
 static void
@@ -104,9 +106,9 @@ count_ended(const struct top *top)
     return ended;
 }
 
-/* Whose hits these are. */
+/* Describe the processes that are profiled. */
 static void
-tell_targets(const struct top *top, char *text, size_t size)
+describe_targets(const struct top *top, char *text, size_t size)
 {
     const struct record_options *const options = top->options;
     const size_t ended = count_ended(top);
@@ -129,7 +131,7 @@ tell_targets(const struct top *top, char *text, size_t size)
 }
 
 void
-top_tell_status(struct top *top)
+top_update_status(struct top *top)
 {
     struct tui_status *const status = &top->screen.status;
     const size_t source = top->screen.source;
@@ -139,7 +141,7 @@ top_tell_status(struct top *top)
         table->looks > 0 ? table->recent_sums[source] + table->idle_recent[source] : 0;
     char targets[160];
 
-    tell_targets(top, targets, sizeof(targets));
+    describe_targets(top, targets, sizeof(targets));
     snprintf(status->what, sizeof(status->what), "%s by %s", targets, top->hal);
     snprintf(status->statistics, sizeof(status->statistics),
              "%" PRIu64 " hit%s, %.0f a second; outside %" PRIu64 ", missing %" PRIu64,
@@ -167,8 +169,8 @@ show_look(struct top *top, struct top_job *job)
 void
 top_show_job(struct top *top, struct top_job *job)
 {
-    if (job->said[0] != '\0') {
-        tui_screen_say(&top->screen, "%s", job->said);
+    if (job->message[0] != '\0') {
+        tui_screen_say(&top->screen, "%s", job->message);
     }
     if (job->kind == TOP_LOOK) {
         show_look(top, job);
@@ -176,7 +178,7 @@ top_show_job(struct top *top, struct top_job *job)
         top_show_list(top, job);
     }
     top_drop_job(job);
-    top_tell_status(top);
+    top_update_status(top);
 }
 
 void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_worker.c - handing one job to a thread, and back. */
+/* top_worker.c - passes jobs to a thread and back. */
 #include "cmd/top_worker.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Waits for a job. False: it is to end. */
+/* Wait for a job. Returns false if the thread has to exit. */
 static bool
 wait_for_job(struct top_worker *worker)
 {
@@ -31,7 +31,7 @@ worker_main(void *argument)
     while (wait_for_job(worker)) {
         const uint64_t one = 1;
 
-        /* Whoever gave it leaves it alone until it is done. */
+        /* The main thread does not access the job until it is done. */
         worker->run(worker->context, &worker->job);
         pthread_mutex_lock(&worker->lock);
         worker->state = WORKER_DONE;
@@ -57,7 +57,7 @@ top_worker_start(struct top_worker *worker,
     if (worker->done_fd < 0) {
         return -errno;
     }
-    /* Signals are for the main thread. */
+    /* The main thread handles all signals. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     failure = pthread_create(&worker->thread, NULL, worker_main, worker);
@@ -93,7 +93,7 @@ top_worker_take(struct top_worker *worker, struct top_job *job)
     bool done;
 
     if (worker->done_fd >= 0 && read(worker->done_fd, &times, sizeof(times)) < 0) {
-        /* Nothing was written yet, or it was read already: state tells. */
+        /* The eventfd may have nothing to read; state is what counts. */
     }
     pthread_mutex_lock(&worker->lock);
     done = worker->state == WORKER_DONE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top_worker.h - the thread that does for ntprof top what may take long, such as
- * reading names, so that keys are answered at once. One job at a time: given, run,
- * taken back.
+ * top_worker.h - the thread that does the slow work of ntprof top, such as reading
+ * names, so that the screen answers keys at once. It has one job at a time, which is
+ * given, run and taken back.
  */
 #ifndef CMD_TOP_WORKER_H
 #define CMD_TOP_WORKER_H
@@ -15,29 +15,29 @@
 #include <stdint.h>
 
 enum top_job_kind {
-    TOP_LOOK, /* what came since the last look: profile */
-    TOP_LIST, /* a listing of target: listing, of profile */
-    TOP_WRITE /* the file */
+    TOP_LOOK, /* makes profile of the hits since the last look */
+    TOP_LIST, /* makes listing of target, from profile */
+    TOP_WRITE /* writes the file */
 };
 
-/* top_target - the function of a row. Strings are the table's, which keeps them. */
+/* top_target - the function of a row. The table owns the strings. */
 struct top_target {
     const char *image;
-    const char *name; /* NULL: address tells */
+    const char *name; /* NULL: the row has only an address */
     uint64_t address;
 };
 
-/* top_job - and what became of it. profile and listing are whose the job is. */
+/* top_job - a job and its result. The owner of the job owns profile and listing. */
 struct top_job {
     enum top_job_kind kind;
     struct top_target target;
-    bool again;              /* of the listing that is shown */
-    struct profile *profile; /* NULL: failed */
+    bool again;              /* updates the shown listing */
+    struct profile *profile; /* result; NULL: it failed */
     struct listing *listing;
-    char said[400];    /* "" or something for people; hostile */
-    double interval_s; /* of a look */
-    double cost;       /* processors that ntprof took in it */
-    uint64_t taken_ns; /* the time that the job took */
+    char message[400]; /* "" or a message for the user, not escaped */
+    double interval_s; /* time since the previous look */
+    double cost;       /* processors that ntprof used in that time */
+    uint64_t taken_ns; /* time that the job took */
 };
 
 struct top_worker {
@@ -48,24 +48,24 @@ struct top_worker {
     pthread_cond_t wake;
     int done_fd; /* readable when a job can be taken back */
     bool running;
-    /* Under the lock: */
+    /* Guarded by lock: */
     bool closing;
     enum { WORKER_IDLE, WORKER_BUSY, WORKER_DONE } state;
     struct top_job job;
 };
 
-/* run is called on the thread. 0 or a negative errno; top_worker_stop is due in any
- * case. */
+/* Start the thread, which calls run. Returns 0 or a negative errno; top_worker_stop
+ * must be called in any case. */
 int top_worker_start(struct top_worker *worker,
                      void (*run)(void *context, struct top_job *job), void *context);
 
-/* Gives it a job. False: it has one. */
+/* Give the worker a job. Returns false if it has one. */
 bool top_worker_give(struct top_worker *worker, const struct top_job *job);
 
-/* Takes a job back that is done. False: there is none. */
+/* Take back a finished job. Returns false if there is none. */
 bool top_worker_take(struct top_worker *worker, struct top_job *job);
 
-/* Ends, after what it is just doing; that can be taken back still. */
+/* Stop the thread after its current job, which can still be taken back. */
 void top_worker_stop(struct top_worker *worker);
 
 #endif

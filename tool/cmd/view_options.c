@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_options.c - what report and diff have in common. */
+/* view_options.c - options of both report and diff. */
 #include "cmd/view_options.h"
 #include "cmd/cmd.h"
 #include "cmd/source_choice.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_options.h - what report and diff have in common: what a row is, which rows there
- * are, and their form. */
+/* view_options.h - options of both report and diff: the keys of rows, which rows are
+ * shown, and their format. */
 #ifndef CMD_VIEW_OPTIONS_H
 #define CMD_VIEW_OPTIONS_H
 
@@ -15,7 +15,7 @@ enum {
     VIEW_SYMBOL,
     VIEW_JSON,
     VIEW_CSV,
-    OPTION_BEHIND_VIEW /* the first that a command may have of its own */
+    OPTION_BEHIND_VIEW /* first value for a command's own options */
 };
 
 #define VIEW_OPTION_ROWS                                    \
@@ -32,24 +32,24 @@ enum {
 
 struct view_options {
     struct report_options report;
-    struct report_filter *filters; /* what report.filters is */
-    const char *source;            /* the one that is shown; NULL: all */
-    bool by_source;                /* a row may be one of a source: in messages */
+    struct report_filter *filters; /* backs report.filters */
+    const char *source;            /* the source that is shown; NULL: all */
+    bool by_source;                /* --by may contain source; for messages */
 };
 
-/* The value of --by. False after an error line. */
+/* Parse the value of --by. Returns false after an error line. */
 bool view_options_keys(const char *command, const char *value, bool by_source,
                        struct report_keys *keys);
 
 void view_options_init(struct view_options *view, bool by_source);
 void view_options_finish(struct view_options *view);
 
-/* Takes an option of VIEW_OPTION_ROWS. False after an error line. */
+/* Handle an option of VIEW_OPTION_ROWS. Returns false after an error line. */
 bool view_options_set(struct view_options *view, const char *command, int option,
                       const char *value);
 
-/* Leaves of a profile what the source that was chosen counted, if one was. False after
- * an error line. */
+/* Remove all sources of a profile except the chosen one, if one was chosen. Returns
+ * false after an error line. */
 bool view_options_choose(const struct view_options *view, const char *command,
                          struct profile *profile);
 
