@@ -162,7 +162,7 @@ class Mappings(CommandTest):
     def test_code_in_files_that_are_no_elf_files__said_what_they_are(self):
         for kind, said in {"file": "it has neither symbols nor a build-id",
                            "memfd": "it is memory that a program put code into",
-                           "deep": "Linux does not tell which file has a path of more than 4000 bytes"}.items():
+                           "deep": "Linux does not report which file has a path of more than 4000 bytes"}.items():
             with self.subTest(kind):
                 result = self.profile("-o", "p", "--", "/usr/bin/python3", "-S", "-c", RAW, kind)
                 self.assertEqual(result.returncode, 0, text(result.stderr))

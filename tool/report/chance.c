@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chance.c - exact tests of counts, by adding up the tail of their distribution.
+ * chance.c - exact tests of counts: sums of the tail of their distribution.
  *
- * Terms follow from each other by multiplication, beginning at what was seen and going
- * away from the middle, where they only get smaller. With so many hits that this would
- * take long, the normal distribution says the same.
+ * Each term is the previous one times a ratio. The sum starts at the observed count and
+ * moves away from the mean, so the terms decrease. For many hits this would take long;
+ * the normal distribution is used instead.
  */
 #include "report/chance.h"
 
 #include <math.h>
 
 /*
- * From this variance on the normal distribution is as good: within a twentieth where
- * the chance is one in ten thousand. A tail has at most some 1400 terms then, or diff
- * would take its time for them.
+ * Above this variance the normal distribution is used. Its chance differs by at most a
+ * twentieth where the chance is one in ten thousand. Below it, a tail has at most about
+ * 1400 terms.
  */
 #define VARIANCE_NORMAL 2.5e4
 
-/* Terms below this part of the sum change nothing. */
+/* Terms below this fraction of the sum do not change it. */
 #define TERM_MIN 1e-17
 
 static double
@@ -34,30 +34,30 @@ log_choose(double n, double k)
     return log_factorial(n) - log_factorial(k) - log_factorial(n - k);
 }
 
-/* Both tails, as far from mean as seen is. */
+/* Return the probability of both tails at the distance of seen from mean. */
 static double
 normal_chance(double seen, double mean, double variance)
 {
-    /* Counts are whole: half a step belongs to what was seen. */
+    /* Continuity correction: counts are whole numbers. */
     const double distance = fabs(seen - mean) - 0.5;
 
     return distance > 0 ? erfc(distance / sqrt(2 * variance)) : 1;
 }
 
-/* distribution - of how many of the n hits of a row are on the new side. */
+/* distribution - of the number of a row's n hits that are on the new side. */
 struct distribution {
     double n;
-    double odds;  /* binomial: of the new side */
-    double drawn; /* hypergeometric: all hits of the new side; 0: it is binomial */
+    double odds;  /* binomial: odds of the new side */
+    double drawn; /* hypergeometric: all hits of the new side; 0: binomial */
     double other; /* hypergeometric: hits of other rows on both sides */
 };
 
-/* ratio - a quotient, so that its inverse costs no second division. */
+/* ratio - a quotient whose inverse needs no second division. */
 struct ratio {
     double over, under;
 };
 
-/* How much likelier k + 1 is than k. */
+/* Return probability(k + 1) / probability(k). */
 static struct ratio
 step_up(const struct distribution *of, double k)
 {
@@ -68,8 +68,8 @@ step_up(const struct distribution *of, double k)
     return (struct ratio){(of->n - k) * of->odds, k + 1};
 }
 
-/* Probability of seen, which itself has probability, and of all behind it away from the
- * mean. */
+/* Return the probability of seen and of all values farther from the mean; probability
+ * is that of seen. */
 static double
 tail(const struct distribution *of, double seen, double probability, bool upwards)
 {
@@ -129,8 +129,8 @@ chance_of_shares(uint64_t old_hits, uint64_t old_total, uint64_t new_hits,
     const double part = n / all;
     const struct distribution of = {.n = n, .drawn = drawn, .other = all - n};
 
-    /* All hits of either side, or of both: there is no other row that it could lose to.
-     */
+    /* If the row has all hits of a side, or of both, no other row could have gained or
+     * lost. */
     if (n < CHANCE_HITS_MIN || old_total == 0 || new_total == 0 || n >= all) {
         return 1;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * csv.c - a report for spreadsheets and scripts: one header line, one line for each row
- * and source with hits, lines ended by a newline alone.
+ * csv.c - a report for spreadsheets and scripts: a header line, and a line for each row
+ * and source with hits. Lines end with "\n".
  */
 #include "report/estimate.h"
 #include "report/formats.h"
@@ -10,7 +10,8 @@
 
 #include <inttypes.h>
 
-/* Writes the scratch text as a field and the comma behind it. False: out of memory. */
+/* Write the scratch text as a field, followed by a comma. Returns false if memory runs
+ * out. */
 static bool
 put_scratch(FILE *out, struct buffer *scratch)
 {
@@ -23,7 +24,7 @@ put_scratch(FILE *out, struct buffer *scratch)
     return true;
 }
 
-/* Escapes and writes a field. False: out of memory. */
+/* Escape and write a field. Returns false if memory runs out. */
 static bool
 put_text(FILE *out, struct buffer *scratch, const char *text)
 {
@@ -40,7 +41,7 @@ put_name(FILE *out, struct buffer *scratch, const struct report_group *group)
     return put_scratch(out, scratch);
 }
 
-/* Fields that tell where and who. */
+/* Write the fields with names and addresses. */
 static bool
 put_names(FILE *out, struct buffer *scratch, const struct report_groups *groups,
           const struct report_group *group, size_t source)
@@ -67,7 +68,7 @@ put_names(FILE *out, struct buffer *scratch, const struct report_groups *groups,
            put_text(out, scratch, group->thread);
 }
 
-/* Fields that came later than the first versions. */
+/* Write the fields that were added after the first version. */
 static void
 put_numbers(FILE *out, const struct report_groups *groups,
             const struct report_group *group, size_t source)

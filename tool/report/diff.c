@@ -2,8 +2,9 @@
 /*
  * diff.c - the difference of two profiles: values, chances, order.
  *
- * Weight is how much a row changed at least: the size of its change without its error.
- * So a large change of few hits does not stand above a sure one.
+ * Rows are sorted by weight, the least amount by which a row changed: the size of the
+ * change minus its error. So a large but uncertain change of few hits is not above a
+ * certain one.
  */
 #include "report/diff.h"
 
@@ -70,7 +71,7 @@ chance_of_row(const struct diff_source *source, bool normalize,
         return chance_of_shares(row->hits[PAIR_OLD], source->of->totals[PAIR_OLD],
                                 row->hits[PAIR_NEW], source->of->totals[PAIR_NEW]);
     }
-    /* The shorter its interval, the more of the hits are to be expected on a side. */
+    /* A side with a shorter interval is expected to have more of the hits. */
     return chance_of_counts(row->hits[PAIR_OLD], row->hits[PAIR_NEW],
                             old_interval /
                                 (old_interval + source->intervals[PAIR_NEW]));
@@ -124,7 +125,7 @@ compare_chances(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Corrects for the number of rows that could have been shown. */
+/* Correct for the number of rows that could have been shown. */
 static bool
 judge_rows(struct diff_source *source)
 {
@@ -169,7 +170,7 @@ compare_rows(const void *left, const void *right)
     if (weight(a) < weight(b) || weight(a) > weight(b)) {
         return weight(a) > weight(b) ? -1 : 1;
     }
-    /* Groups are in an order that is the same each time. */
+    /* The index of the group makes the order reproducible. */
     return (a->group > b->group) - (a->group < b->group);
 }
 
@@ -181,7 +182,7 @@ add_clamped(uint64_t *sum, uint64_t more)
     }
 }
 
-/* All rows together, and those that chance explains. */
+/* Sum up all rows, and those that chance explains. */
 static void
 sum_rows(const struct diff *diff, struct diff_source *source)
 {
@@ -225,13 +226,13 @@ compare_sources(struct diff *diff)
     return true;
 }
 
-/* --- for others --- */
+/* --- public functions --- */
 
 struct diff *
 diff_new(const struct profile *old_profile, const struct profile *new_profile,
          const struct diff_options *options)
 {
-    /* The pair took the filters. */
+    /* The pair has applied the filters. */
     const struct report_options grouping = {.keys = options->report.keys};
     struct diff *diff = calloc(1, sizeof(*diff));
 
@@ -319,7 +320,7 @@ diff_grew(const struct diff *diff, double percent)
             (double)source->of->totals[PAIR_OLD] * source->intervals[PAIR_OLD];
         const double whole = diff->options->normalize ? 1 : old_all;
 
-        /* Those beyond chance come first. */
+        /* Rows beyond chance come first. */
         for (size_t row = 0; row < source->beyond_count; row++) {
             if (source->rows[row].change * 100 > whole * percent) {
                 return true;

@@ -1,42 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff.h - what changed between two profiles, and what of it chance does not explain.
+ * diff.h - compares two profiles, and finds the changes that chance does not explain.
  *
- * Hostile names are made harmless here as in report.h.
+ * Names are escaped here as in report.h.
  */
 #ifndef REPORT_DIFF_H
 #define REPORT_DIFF_H
 
 #include "report/report.h"
 
-/* Of all differences without any change so large a part shows a row as changed: 5%. */
+/* Fraction of all comparisons without any change that report a changed row: 5%. */
 #define DIFF_LEVEL 0.05
 
 struct diff_options {
-    struct report_options report; /* keys but by source, filters, format, rows, ... */
-    bool normalize;               /* compare shares, not time and events */
-    bool all;                     /* show rows that chance explains, too */
+    /* keys except by source, filters, format, rows, ... */
+    struct report_options report;
+    bool normalize; /* compare shares instead of time and events */
+    bool all;       /* show also rows that chance explains */
 };
 
 struct diff;
 
-/* Borrows the profiles and options. NULL: out of memory. */
+/* Compare two profiles. Borrows the profiles and options. Returns NULL if memory runs
+ * out. */
 struct diff *diff_new(const struct profile *old_profile,
                       const struct profile *new_profile,
                       const struct diff_options *options);
-void diff_delete(struct diff *diff); /* NULL is allowed */
+void diff_delete(struct diff *diff); /* may be NULL */
 
-/* Sources that both profiles have: 0 if there is nothing to compare. */
+/* Return the number of sources that both profiles have; 0 if there is nothing to
+ * compare. */
 size_t diff_source_count(const struct diff *diff);
 
-/* Rows with hits on either side, of all sources, that the filters let through. */
+/* Return the number of rows of all sources that have hits on either side and pass the
+ * filters. */
 size_t diff_row_count(const struct diff *diff);
 
-/* False if memory ran out or out failed. */
+/* Print the difference. Returns false if memory runs out or writing to out fails. */
 bool diff_print(FILE *out, const struct diff *diff);
 
-/* Did a row grow, beyond chance, by more than percent of all that was in the old
- * profile? Points of shares if normalized. */
+/* Return whether a row grew, beyond chance, by more than percent of the old total; if
+ * normalized, by more than percent points of its share. */
 bool diff_grew(const struct diff *diff, double percent);
 
 #endif

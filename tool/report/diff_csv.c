@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff_csv.c - a difference for spreadsheets and scripts: one header line, one line for
- * each row of each source, lines ended by a newline alone.
+ * diff_csv.c - a difference for spreadsheets and scripts: a header line, and a line for
+ * each row of each source. Lines end with "\n".
  */
 #include "report/diffp.h"
 
@@ -9,8 +9,8 @@
 
 #include <inttypes.h>
 
-/* Appends what is in scratch, escaped already and empty then, as a field and a comma.
- */
+/* Append the escaped text in scratch as a field, followed by a comma, and clear
+ * scratch. */
 static void
 put_scratch(struct buffer *line, struct buffer *scratch)
 {

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-/* What is printed is flushed to the file when it has grown to this. */
+/* Output is flushed to the file when this many bytes are buffered. */
 enum { FLUSH_BYTES = 64 * 1024 };
 
 static void
@@ -35,7 +35,7 @@ put_profile(struct buffer *json, const char *key, const struct profile *profile)
     buffer_append_text(json, ",\n");
 }
 
-/* Sources that only the profile of one side has. */
+/* List the sources that only the profile of this side has. */
 static void
 put_others(struct buffer *json, const char *key, const struct diff *diff, unsigned side)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* diff_notes.c - the lines under a difference: what was compared, and what stands in
- * its way. */
+/* diff_notes.c - the lines below a difference: what was compared, and what limits the
+ * comparison. */
 #include "report/chance.h"
 #include "report/diffp.h"
 #include "report/estimate.h"
@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Run times that differ by more are said, in percent. */
+/* Run times that differ by more than this, in percent, are reported. */
 #define DURATION_PERCENT 10.0
 
 static const char *const SIDE_NAMES[] = {"old", "new"};
@@ -70,12 +70,13 @@ put_source(struct buffer *line, const struct diff *diff,
         buffer_append_text(line, "ntprof: ");
         text_escape(line, diff_source_name(source));
         buffer_append_text(line,
-                           ": a file does not tell what a hit stands for: hits are "
+                           ": a profile does not say what a hit stands for: hits are "
                            "compared as if it were the same\n");
     }
 }
 
-/* Rights differ: what one side could not see looks new or gone. */
+/* Report that the rights differ: code that one side could not see appears as new or
+ * gone. */
 static void
 put_kernel(struct buffer *lines, const struct diff_source *source)
 {
@@ -85,7 +86,7 @@ put_kernel(struct buffer *lines, const struct diff_source *source)
         buffer_append_text(lines, "ntprof: warning: ");
         text_escape(lines, diff_source_name(source));
         buffer_print(lines,
-                     ": the %s profile has user mode alone, the other the kernel too\n",
+                     ": the %s profile has only user mode, the other the kernel too\n",
                      SIDE_NAMES[old_kernel ? PAIR_NEW : PAIR_OLD]);
     }
 }
@@ -101,7 +102,7 @@ has_source(const struct diff *diff, const char *name)
     return false;
 }
 
-/* Sources that cannot be compared. */
+/* List the sources that cannot be compared. */
 static void
 put_others(struct buffer *lines, const struct diff *diff, unsigned side)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff_table.c - a difference for people.
+ * diff_table.c - a difference as a table for the terminal.
  *
- * Cells are text made one at a time, first to find the widths, then to print.
+ * The text of each cell is made twice: first to find the widths, then to print.
  */
 #include "report/diffp.h"
 #include "report/estimate.h"
@@ -21,7 +21,7 @@
 #define GREEN "\033[32m"
 #define RESET "\033[0m"
 
-/* Numbers come first, and are set to the right. */
+/* Numbers come first and are right-aligned. */
 enum cell {
     CHANGE,
     ERROR,
@@ -47,7 +47,7 @@ struct table {
     enum cell cells[CELL_COUNT];
     size_t cell_count;
     size_t widths[CELL_COUNT]; /* by cell */
-    struct buffer text;        /* the cell at hand */
+    struct buffer text;        /* the current cell */
 };
 
 static const char *
@@ -82,7 +82,7 @@ put_value(const struct table *table, struct buffer *out, double value)
     }
 }
 
-/* Points of a percentage are no percents of it. */
+/* A difference of percentages is in points, not percent. */
 static void
 put_difference(const struct table *table, struct buffer *out, double value)
 {
@@ -171,7 +171,7 @@ put_key(struct table *table, const struct report_group *group, enum cell cell)
     }
 }
 
-/* The cell in table->text. NULL: out of memory. */
+/* Make the text of a cell in table->text. Returns NULL if memory runs out. */
 static const char *
 make_cell(struct table *table, const struct diff_row *row, enum cell cell)
 {
@@ -214,7 +214,7 @@ add_cell(struct table *table, enum cell cell)
     table->cells[table->cell_count++] = cell;
 }
 
-/* What tells rows apart by each key, in the order of the keys. */
+/* Choose the cells that identify rows by each key, in the order of the keys. */
 static void
 choose_cells(struct table *table)
 {
@@ -236,7 +236,7 @@ choose_cells(struct table *table)
         add_cell(table, (enum cell)cell);
     }
     for (size_t i = 0; i < keys->count; i++) {
-        /* CHANGE, which is 0, is no key: it ends each list. */
+        /* CHANGE is 0 and never a cell of a key, so it ends each list. */
         for (size_t at = 0; at < 4 && by[keys->list[i]][at] != CHANGE; at++) {
             add_cell(table, by[keys->list[i]][at]);
         }
@@ -296,9 +296,9 @@ kind_of(enum cell cell)
     }
 }
 
-/* Makes names give what the others need of the screen. */
+/* Shrink names so that the other columns fit on the screen. */
 static void
-settle(struct table *table)
+set_widths(struct table *table)
 {
     struct fit fit = {0};
 
@@ -358,7 +358,7 @@ print_titles(const struct table *table)
     fputs(color ? RESET "\n" : "\n", table->out);
 }
 
-/* How many rows are not shown, in one line. */
+/* Print how many rows are not shown, in one line. */
 static bool
 print_rest(struct table *table)
 {
@@ -410,7 +410,7 @@ print_source(struct table *table)
     if (!measure(table, shown)) {
         return false;
     }
-    settle(table);
+    set_widths(table);
     print_titles(table);
     for (size_t i = 0; i < shown; i++) {
         if (!print_row(table, &table->source->rows[i], table->cell_count)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* estimate.c - what hits stand for. */
+/* estimate.c - estimates of time and events from hits. */
 #include "report/estimate.h"
 
 #include "profile/pprof_fields.h"
@@ -54,21 +54,21 @@ report_error(uint64_t hits, uint64_t total)
     return fabs(middle - p) + half;
 }
 
-/* unit - a factor and what stands behind the number. */
+/* unit - a factor and the suffix of the number. */
 struct unit {
     double factor;
     const char *name;
 };
 
-/* Three digits in the largest unit that leaves one before the point; whole in the
- * first. */
+/* Print three digits in the largest unit in which the value is at least 1; whole
+ * numbers in the first. */
 static void
 put_scaled(struct buffer *out, double value, const struct unit *units, size_t count)
 {
     size_t at = 0;
     double scaled;
 
-    /* 999.5 and more would be printed as 1000. */
+    /* 999.5 and above would be rounded to 1000. */
     while (at + 1 < count && value >= units[at + 1].factor * 0.9995) {
         at++;
     }
@@ -105,7 +105,8 @@ report_put_events(struct buffer *out, double events)
     put_scaled(out, events, units, sizeof(units) / sizeof(units[0]));
 }
 
-/* The source with this name, ours or NT's; source_count if there is none. */
+/* Return the index of the source with ntprof's or NT's name, or source_count if there
+ * is none. */
 static size_t
 find_source(const struct profile *profile, const char *name, const char *nt_name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* filter.c - which rows of a profile a report is of. */
+/* filter.c - filters the rows of a profile. */
 #include "report/filter.h"
 
 #include "profile/match.h"
@@ -20,7 +20,7 @@ filter_kind_name(enum report_filter_kind kind)
     return names[kind];
 }
 
-/* How many names of a kind the profile has. */
+/* Return the number of names of a kind in the profile. */
 static size_t
 name_count(const struct profile *profile, enum report_filter_kind kind)
 {
@@ -59,7 +59,8 @@ matches(const struct profile *profile, const struct report_filter *filter, size_
     return false;
 }
 
-/* Marks in passes what the filter matches. False: out of memory. */
+/* Mark in passes the names that the filter matches. Returns false if memory runs
+ * out. */
 static bool
 mark(const struct profile *profile, const struct report_filter *filter, bool *passes)
 {

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter.h - which rows of a profile a report is of. For tool/report alone.
+ * filter.h - filters the rows of a profile. Only tool/report includes it.
  *
- * Names are matched once each, not once a row.
+ * Each name is matched once, not once per row.
  */
 #ifndef REPORT_FILTER_H
 #define REPORT_FILTER_H
 
 #include "report/report.h"
 
-/* row_filter - all zero lets everything through. */
+/* row_filter - all zero lets every row pass. */
 struct row_filter {
-    bool *kinds[REPORT_FILTER_KINDS]; /* by index of the name: passes; NULL: all do */
+    /* by index of the name: whether it passes; NULL: all pass */
+    bool *kinds[REPORT_FILTER_KINDS];
 };
 
-/* False: out of memory; finish it in any case. */
+/* Match all names. Returns false if memory runs out; finish must be called in any
+ * case. */
 bool row_filter_init(struct row_filter *filter, const struct profile *profile,
                      const struct report_options *options);
 void row_filter_finish(struct row_filter *filter);
 
 bool row_filter_passes(const struct row_filter *filter, const struct profile_row *row);
 
-/* Does one filter let any name of the profile through? matched: out. False: out of
- * memory. */
+/* Set *matched if one filter lets any name of the profile pass. Returns false if memory
+ * runs out. */
 bool filter_matches_any(const struct profile *profile,
                         const struct report_filter *filter, bool *matched);
 
-/* "image", as in the option --image. */
+/* Return "image" for the option --image, and so on. */
 const char *filter_kind_name(enum report_filter_kind kind);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fit.c - columns of a table, on a terminal and elsewhere. */
+/* fit.c - widths of columns, on a terminal and elsewhere. */
 #include "report/fit.h"
 
 #include "util/text.h"
@@ -9,9 +9,9 @@
 enum {
     FUNCTION_LEAST = 20,
     NAME_LEAST = 12,
-    FUNCTION_PAD_MAX = 60, /* longer names push the next column, when nothing is cut */
-    OTHER_PAD_MAX = 100,   /* the same of other columns: one hostile name must not */
-    ELLIPSIS = 3,          /* make every line as long as itself */
+    FUNCTION_PAD_MAX = 60, /* if nothing is cut, longer names shift the next column */
+    OTHER_PAD_MAX = 100,   /* the same for other columns, so that one hostile name */
+    ELLIPSIS = 3,          /* does not make every line as long as itself */
 };
 
 static bool
@@ -45,7 +45,7 @@ fit_add(struct fit *fit, enum fit_kind kind, size_t *width)
     fit->kinds[fit->count++] = kind;
 }
 
-/* The widest name that can give; count: none can. */
+/* Return the widest column of names that can shrink, or count if none can. */
 static size_t
 find_widest(const struct fit *fit)
 {
@@ -82,12 +82,12 @@ fit_settle(struct fit *fit, int terminal)
         return;
     }
     for (size_t i = 0; i < fit->count; i++) {
-        /* No name is as long as it likes, so the steps below are few. */
+        /* Cap the widths first, so that the loop below takes few steps. */
         *fit->widths[i] =
             at_most(*fit->widths[i], room > OTHER_PAD_MAX ? room : OTHER_PAD_MAX);
         taken += *fit->widths[i] + FIT_GAP;
     }
-    /* Behind the last column is no gap. */
+    /* The last column has no gap after it. */
     while (taken > room + FIT_GAP && (widest = find_widest(fit)) < fit->count) {
         --*fit->widths[widest];
         taken--;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * formats.h - the three forms of a report. For tool/report alone.
+ * formats.h - the three formats of a report. Only tool/report includes it.
  *
- * Each prints; failure of out is asked for by the caller. False: out of memory.
+ * Each function prints to out and returns false if memory runs out. The caller checks
+ * whether writing to out failed.
  */
 #ifndef REPORT_FORMATS_H
 #define REPORT_FORMATS_H
@@ -16,7 +17,7 @@ bool report_print_json(FILE *out, const struct report_groups *groups,
 bool report_print_csv(FILE *out, const struct report_groups *groups,
                       const struct report_options *options);
 
-/* Rows to show of count. */
+/* Return the number of rows to show of count. */
 size_t report_rows_shown(const struct report_options *options, size_t count);
 
 const char *report_key_name(enum report_key key);

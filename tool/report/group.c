@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group.c - rows of a profile added up by keys. Strings of a profile are interned, so
- * names compare by pointer.
+ * group.c - groups the rows of a profile by keys. Strings of a profile are interned, so
+ * names are compared by pointer.
  *
- * Invariant: a group's hits are one counter for each source, or by source the one of
- * its own: memory follows the hits of the profile, not their square.
+ * Invariant: a group has one counter for each source or, grouped by source, only that
+ * of its own source. So memory is proportional to the hits of the profile, not to their
+ * square.
  */
 #include "report/group.h"
 
@@ -30,7 +31,7 @@ struct grouper {
     const struct profile *profile;
     unsigned keys;
     struct report_groups *groups;
-    size_t width; /* counters of a group */
+    size_t width; /* number of counters of a group */
     size_t capacity;
     struct hash_index index;
 };
@@ -53,7 +54,7 @@ pointer_bits(const void *pointer)
     return (uint64_t)(uintptr_t)pointer;
 }
 
-/* The group that a row belongs to, without hits and source. */
+/* Return the group of a row, without hits and source. */
 static struct report_group
 group_of_row(const struct grouper *grouper, const struct profile_row *row)
 {
@@ -84,7 +85,8 @@ group_of_row(const struct grouper *grouper, const struct profile_row *row)
     return group;
 }
 
-/* Do addresses tell groups apart? Code without names has nothing else. */
+/* Whether groups with different addresses differ: code without names has nothing
+ * else. */
 static bool
 is_by_address(const struct grouper *grouper, const struct report_group *group)
 {
@@ -132,7 +134,7 @@ same_function(const struct profile_function *a, const struct profile_function *b
                       a->system_name == b->system_name);
 }
 
-/* By line: is it the same one? The functions are the same already. */
+/* Grouped by line: whether two groups of one function have the same line. */
 static bool
 same_line(const struct report_group *a, const struct report_group *b)
 {
@@ -214,7 +216,7 @@ hits_of(const struct report_groups *groups, const struct report_group *group)
     return (uint64_t *)(void *)groups->hits.data + group->hits_at;
 }
 
-/* The group equal to wanted. NULL: out of memory. */
+/* Find or add the group equal to wanted. Returns NULL if memory runs out. */
 static struct report_group *
 widened_group(struct grouper *grouper, const struct report_group *wanted)
 {
@@ -226,7 +228,7 @@ widened_group(struct grouper *grouper, const struct report_group *wanted)
     return group;
 }
 
-/* By source: each source with hits is a group. */
+/* Grouped by source: each source with hits of the row has its own group. */
 static bool
 add_row_by_source(struct grouper *grouper, const struct profile_row *row)
 {
@@ -267,7 +269,7 @@ add_row(struct grouper *grouper, const struct profile_row *row)
     return true;
 }
 
-/* By source alone: those without hits too. */
+/* Grouped only by source: sources without hits are groups too. */
 static bool
 group_sources(struct grouper *grouper)
 {
@@ -295,7 +297,7 @@ compare_texts(const char *a, const char *b)
     return a == b ? 0 : strcmp(a != NULL ? a : "", b != NULL ? b : "");
 }
 
-/* Hits of several sources do not compare, but their shares do. */
+/* Hits of different sources cannot be compared; their shares can. */
 static int
 compare_shares(const struct grouper *grouper, const struct report_group *a,
                const struct report_group *b)
@@ -326,7 +328,7 @@ compare_hits(const struct grouper *grouper, const struct report_group *a,
     return order;
 }
 
-/* Of groups with as many hits, so that the order is the same each time. */
+/* Order groups with equal hits, so that the order is reproducible. */
 static int
 compare_names(const struct report_group *a, const struct report_group *b)
 {
@@ -363,13 +365,13 @@ compare_groups(const void *left, const void *right, void *context)
     if (order == 0) {
         order = compare_numbers(a->line, b->line);
     }
-    /* Both are members of one array, or both NULL. */
+    /* Both point into one array, or both are NULL. */
     return order != 0
                ? order
                : compare_numbers(pointer_bits(a->source), pointer_bits(b->source));
 }
 
-/* Adds a row up, if the filters let it through. */
+/* Add a row to its group if it passes the filters. */
 static bool
 take_row(struct grouper *grouper, const struct row_filter *filter,
          const struct profile_row *row)
@@ -442,8 +444,8 @@ report_group_rows(const struct profile *profile, const struct report_options *op
     return done;
 }
 
-/* What a row says of hits that are in no mapping that ntprof knows, or of those that
- * were left out. */
+/* Names of the row for hits outside of all known mappings, and of the row for hits in
+ * user mode that were not counted. */
 static const struct profile_image no_image = {
     .path = "[no image]", .build_id = "", .named = true};
 static const struct profile_function no_function = {
@@ -453,7 +455,7 @@ static const struct profile_image user_mode = {
 static const struct profile_function user_function = {
     .name = "[user mode]", .system_name = "", .file = ""};
 
-/* Did all hits that are outside happen in user mode, which was left out? */
+/* Whether all outside hits are in user mode, which the recording left out. */
 static bool
 is_user_left_out(const struct profile *profile)
 {
@@ -465,7 +467,8 @@ is_user_left_out(const struct profile *profile)
     return true;
 }
 
-/* Before the first group that has fewer hits of the first source that any has. */
+/* Return where to insert the last group: before the first one that has fewer hits of
+ * the first source in which they differ. */
 static size_t
 place_of_last(const struct report_groups *groups)
 {
@@ -489,7 +492,7 @@ place_of_last(const struct report_groups *groups)
     return at;
 }
 
-/* The last group goes where it belongs. */
+/* Move the last group to its place in the order. */
 static void
 move_last(struct report_groups *groups)
 {
@@ -501,7 +504,7 @@ move_last(struct report_groups *groups)
     groups->groups[at] = added;
 }
 
-/* A row for what is outside of all sources (source NULL), or of one. */
+/* Add a row for the outside hits of one source, or of all if it is NULL. */
 static bool
 add_outside_row(struct report_groups *groups, const struct profile_source *source)
 {
@@ -534,7 +537,7 @@ add_outside_row(struct report_groups *groups, const struct profile_source *sourc
     return true;
 }
 
-/* By source alone a row is all of it. */
+/* Grouped only by source, the outside hits are added to the source's row. */
 static bool
 add_to_source(struct report_groups *groups, const struct profile_source *source)
 {
@@ -551,13 +554,13 @@ static bool
 add_outside_by_source(struct report_groups *groups)
 {
     const struct profile *const profile = groups->profile;
-    const bool alone = groups->keys == BIT(REPORT_BY_SOURCE);
+    const bool only_source = groups->keys == BIT(REPORT_BY_SOURCE);
 
     for (size_t i = 0; i < profile->source_count; i++) {
         const struct profile_source *const source = &profile->sources[i];
 
-        if (source->outside > 0 && !(alone ? add_to_source(groups, source)
-                                           : add_outside_row(groups, source))) {
+        if (source->outside > 0 && !(only_source ? add_to_source(groups, source)
+                                                 : add_outside_row(groups, source))) {
             return false;
         }
     }
@@ -641,7 +644,7 @@ report_group_error(const struct report_groups *groups, const struct report_group
     if (source >= groups->profile->source_count ||
         report_is_exact(&groups->profile->sources[source]) ||
         (groups->keys == BIT(REPORT_BY_SOURCE) && !groups->filtered)) {
-        return 0; /* counted, or all of it by definition */
+        return 0; /* exact, or the whole by definition */
     }
     return report_error(report_group_hits(groups, group, source),
                         groups->totals[source]);

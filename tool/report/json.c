@@ -11,7 +11,7 @@
 
 #include <inttypes.h>
 
-/* What is printed is flushed to the file when it has grown to this. */
+/* Output is flushed to the file when this many bytes are buffered. */
 enum { FLUSH_BYTES = 64 * 1024 };
 
 static void
@@ -31,7 +31,7 @@ put_statistics(struct buffer *json, const struct profile_source *source)
     json_put_number_member(json, "excluded", source->excluded);
 }
 
-/* What the ratios of rows are of. */
+/* Write what the ratios of rows are per. */
 static void
 put_source_ratio(struct buffer *json, const struct profile *profile, size_t source)
 {
@@ -130,9 +130,9 @@ put_head(struct buffer *json, const struct report_groups *groups,
     buffer_append_text(json, ",\n\"rows\":[");
 }
 
-/* Opens a member that has one of its own for each source. */
+/* Open an object that has a member for each source. */
 static void
-begin_by_source(struct buffer *json, const char *key)
+open_by_source(struct buffer *json, const char *key)
 {
     json_put_key(json, key);
     buffer_append_byte(json, '{');
@@ -151,7 +151,7 @@ put_hits_by_source(struct buffer *json, const struct report_groups *groups,
 {
     const struct profile *profile = groups->profile;
 
-    begin_by_source(json, "by_source");
+    open_by_source(json, "by_source");
     for (size_t i = 0; i < profile->source_count; i++) {
         json_put_text(json, profile->sources[i].name);
         buffer_print(json, ":%" PRIu64 ",", report_group_hits(groups, group, i));
@@ -165,7 +165,7 @@ put_ratios(struct buffer *json, const struct report_groups *groups,
 {
     const struct profile *profile = groups->profile;
 
-    begin_by_source(json, "ratios");
+    open_by_source(json, "ratios");
     for (size_t i = 0; i < profile->source_count; i++) {
         struct report_ratio ratio;
         double value;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pair.c - two profiles as one. */
+/* pair.c - joins two profiles into one. */
 #include "report/pair.h"
 
 #include "report/filter.h"
@@ -10,21 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Code without a name, in a build that the other profile does not have. */
+/* Name of code without a name in a build that the other profile does not contain. */
 #define NO_NAME "[no names]"
 
-/* JIT code of any process: another run has other numbers. */
+/* JIT code of any process: pids differ between runs. */
 #define ANONYMOUS "[anon:"
 #define ANY_ANONYMOUS "[anon]"
 
-/* pair_side - a profile on its way into the pair; tables by its own indexes. */
+/* pair_side - a profile that is added to the pair; tables are by its own indexes. */
 struct pair_side {
     struct pair *pair;
     const struct profile *profile;
     const struct profile *other;
     unsigned side;
     struct row_filter filter;
-    bool *comparable; /* the other has this build, so that addresses mean the same */
+    /* the other profile has this build, so equal addresses mean equal code */
+    bool *comparable;
     uint32_t *images, *functions, *processes, *threads, *columns;
 };
 
@@ -49,7 +50,7 @@ find_source(const struct profile *profile, const char *name)
     return NULL;
 }
 
-/* Adds a column for one side of a source. */
+/* Add the column of one side of a source. */
 static bool
 add_column(struct profile *joined, const struct profile_source *source, unsigned side)
 {
@@ -68,7 +69,7 @@ add_column(struct profile *joined, const struct profile_source *source, unsigned
     return done;
 }
 
-/* Those that both have, in the order of the old one. */
+/* Add the sources that both profiles have, in the order of the old one. */
 static bool
 add_sources(struct pair *pair)
 {
@@ -130,7 +131,7 @@ find_build(const struct profile *profile, const struct hash_index *builds,
     return false;
 }
 
-/* Finds out which images have builds that the other profile has too. */
+/* Find the images whose builds are in the other profile too. */
 static bool
 compare_builds(struct pair_side *side)
 {
@@ -140,7 +141,7 @@ compare_builds(struct pair_side *side)
     for (size_t i = 0; done && i < side->other->image_count; i++) {
         const struct profile_image *image = &side->other->images[i];
 
-        /* Once each: the same one again would make its chain of probes longer. */
+        /* Add each build once: duplicates would lengthen its chain of probes. */
         done = find_build(side->other, &builds, image) ||
                hash_index_add(&builds, hash_build(image), (uint32_t)i);
     }
@@ -154,14 +155,15 @@ compare_builds(struct pair_side *side)
     return done;
 }
 
-/* Profiles of other tools have addresses as they ran: file offsets are what stays. */
+/* Whether the profile has run-time addresses, as those of other tools; then file
+ * offsets are used, which are the same in each run. */
 static bool
 has_run_addresses(const struct pair_side *side)
 {
     return side->profile->bucket_bytes == 0;
 }
 
-/* What images of both sides have in common if they are the same. */
+/* Return the name under which an image of one side equals one of the other. */
 static const char *
 common_name(const struct image_names sides[PAIR_SIDES], unsigned side,
             const struct profile_image *image)
@@ -227,7 +229,7 @@ add_functions(struct pair_side *side)
     return true;
 }
 
-/* "NAME (NUMBER)" without the number, which another run does not have. */
+/* Add "NAME (NUMBER)" without the number, which differs between runs. */
 static bool
 add_thread(struct pair_side *side, const char *name, uint32_t *index)
 {
@@ -315,7 +317,7 @@ add_row(struct pair_side *side, const struct profile_row *row)
 static bool
 add_rows(struct pair_side *side)
 {
-    /* Shares are of all hits, those in no row too. */
+    /* Shares are of all hits, including those in no row. */
     for (size_t i = 0; i < side->pair->source_count; i++) {
         add_clamped(&side->pair->sources[i].totals[side->side],
                     side->profile->sources[side->columns[i]].outside);
@@ -328,7 +330,7 @@ add_rows(struct pair_side *side)
     return true;
 }
 
-/* --- all of it --- */
+/* --- public functions --- */
 
 static bool
 side_init(struct pair_side *side, const struct report_options *options)

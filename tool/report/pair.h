@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pair.h - two profiles as one, to be grouped as any other: each source that both have
- * is two sources of it. For tool/report alone.
+ * pair.h - joins two profiles into one that is grouped like any other: a source that
+ * both have becomes two sources of it. Only tool/report includes it.
  *
- * What two builds have in common are names, so names say what is the same: an image is
- * its file name (its path, if both have that and several of one have the file name), a
- * function its name, a line its file's name and number. Addresses are kept where the
- * builds are the same and else are 0.
+ * Two builds have only names in common, so names decide what is the same: images by
+ * file name (or by path, if both profiles have the path and several images have that
+ * file name), functions by name, lines by file name and number. Addresses are kept
+ * where the builds are the same, and are 0 elsewhere.
  */
 #ifndef REPORT_PAIR_H
 #define REPORT_PAIR_H
@@ -15,7 +15,7 @@
 
 enum { PAIR_OLD, PAIR_NEW, PAIR_SIDES };
 
-/* pair_source - what both profiles have of a source. */
+/* pair_source - a source that both profiles have. */
 struct pair_source {
     const struct profile_source *sides[PAIR_SIDES]; /* borrowed */
     uint64_t totals[PAIR_SIDES]; /* hits of all rows, filtered or not */
@@ -23,13 +23,14 @@ struct pair_source {
 
 struct pair {
     const struct profile *sides[PAIR_SIDES]; /* borrowed */
-    struct profile
-        *joined; /* source 2 * i is the old side of sources[i], the next its new one */
+    /* source 2 * i is the old side of sources[i], source 2 * i + 1 the new one */
+    struct profile *joined;
     struct pair_source *sources;
-    size_t source_count; /* 0: they have none in common */
+    size_t source_count; /* 0: the profiles have no source in common */
 };
 
-/* Takes the filters of options. False: out of memory; finish it in any case. */
+/* Join two profiles and apply the filters of options. Returns false if memory runs out;
+ * finish must be called in any case. */
 bool pair_init(struct pair *pair, const struct profile *old_profile,
                const struct profile *new_profile, const struct report_options *options);
 void pair_finish(struct pair *pair);

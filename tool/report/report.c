@@ -15,7 +15,7 @@ static const char *const KEY_NAMES[] = {
     [REPORT_BY_SOURCE] = "source",
 };
 
-/* The key that the first length bytes of text name. */
+/* Find the key that is named by the first length bytes of text. */
 static bool
 parse_key(const char *text, size_t length, enum report_key *key)
 {
@@ -67,9 +67,9 @@ report_key_name(enum report_key key)
     return KEY_NAMES[key];
 }
 
-/* Does any row tell its thread, or its processor? */
+/* Whether any row has a thread or a processor, depending on key. */
 static bool
-tells(const struct profile *profile, enum report_key key)
+has_data_for(const struct profile *profile, enum report_key key)
 {
     for (size_t i = 0; i < profile->row_count; i++) {
         const struct profile_row *row = &profile->rows[i];
@@ -86,23 +86,23 @@ check_keys(const struct profile *profile, const struct report_options *options,
            char *why, size_t size)
 {
     if (report_has_key(&options->keys, REPORT_BY_THREAD) &&
-        !tells(profile, REPORT_BY_THREAD)) {
+        !has_data_for(profile, REPORT_BY_THREAD)) {
         snprintf(why, size,
-                 "--by thread: the profile does not tell threads: ntprof counts by "
+                 "--by thread: the profile has no threads: ntprof counts by "
                  "program; use --by process");
         return false;
     }
     if (report_has_key(&options->keys, REPORT_BY_CPU) &&
-        !tells(profile, REPORT_BY_CPU)) {
+        !has_data_for(profile, REPORT_BY_CPU)) {
         snprintf(why, size,
-                 "--by cpu: the profile does not tell processors; record it with --per "
+                 "--by cpu: the profile has no processors; record it with --per "
                  "cpu, as in: ntprof run --per cpu -- COMMAND");
         return false;
     }
     return true;
 }
 
-/* Does each filter match a name? */
+/* Check that each filter matches a name. */
 static bool
 check_filters(const struct profile *profile, const struct report_options *options,
               char *why, size_t size)
@@ -128,7 +128,7 @@ check_filters(const struct profile *profile, const struct report_options *option
     return true;
 }
 
-/* Is any row left by all filters together? */
+/* Check that any row passes all filters together. */
 static bool
 check_rows(const struct profile *profile, const struct report_options *options,
            char *why, size_t size)

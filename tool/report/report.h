@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.h - a profile as a table, JSON or CSV, and the summary line.
+ * report.h - prints a profile as a table, JSON or CSV, and the summary line.
  *
- * Hostile names are made harmless here: control characters and invalid UTF-8 are
- * escaped in all of them, so that no name can drive a terminal.
+ * Names come from outside: control characters and invalid UTF-8 are escaped in all
+ * formats, so that no name can control a terminal.
  */
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
@@ -17,7 +17,7 @@ enum report_key {
     REPORT_BY_LINE,
     REPORT_BY_IMAGE,
     REPORT_BY_ADDRESS,
-    REPORT_BY_BUCKET, /* as by address, but shown as a range */
+    REPORT_BY_BUCKET, /* like by address, but shown as a range */
     REPORT_BY_PROCESS,
     REPORT_BY_THREAD,
     REPORT_BY_CPU,
@@ -25,7 +25,8 @@ enum report_key {
     REPORT_KEY_COUNT
 };
 
-/* report_keys - what a row is: all of these. All zero: by function. */
+/* report_keys - rows that agree in all these keys are added up. All zero: by
+ * function. */
 struct report_keys {
     enum report_key list[REPORT_KEY_COUNT]; /* each once */
     size_t count;
@@ -34,15 +35,16 @@ struct report_keys {
 enum report_format { REPORT_TABLE, REPORT_JSON, REPORT_CSV };
 
 enum report_filter_kind {
-    REPORT_FILTER_IMAGE,   /* path, or its last part */
+    REPORT_FILTER_IMAGE,   /* its path, or the last part of it */
     REPORT_FILTER_PROCESS, /* name */
-    REPORT_FILTER_SYMBOL,  /* function, demangled or not */
+    REPORT_FILTER_SYMBOL,  /* a function, demangled or not */
     REPORT_FILTER_KINDS
 };
 
 /*
- * report_filter - lets rows through whose name is glob, or matches it (*, ?, [...]), as
- * names are printed. A row passes if for each kind that there is, one filter lets it.
+ * report_filter - lets rows pass whose name equals glob or matches it (*, ?, [...]), in
+ * the form in which names are printed. A row passes if it passes one filter of each
+ * kind that has filters.
  */
 struct report_filter {
     enum report_filter_kind kind;
@@ -56,33 +58,33 @@ struct report_options {
     enum report_format format;
     size_t rows;         /* 0: all */
     bool color;          /* table only */
-    int width;           /* columns of the terminal, 0: do not cut */
-    void (*ready)(void); /* called before the first byte is written; NULL: nothing */
+    int width;           /* columns of the terminal; 0: do not cut */
+    void (*ready)(void); /* called before the first byte is written; may be NULL */
 };
 
-/* "function" or "process,function" and so on to keys. False if a word is none, or there
- * twice. */
+/* Parse "function", "process,function" and so on. Returns false if a word is unknown or
+ * repeated. */
 bool report_keys_parse(const char *text, struct report_keys *keys);
 
 bool report_has_key(const struct report_keys *keys, enum report_key key);
 
 /*
- * Can the profile be shown so? False if it does not tell what a key asks for, or a
- * filter lets nothing through; why is then said in at most size bytes.
+ * Check that the profile has the data for each key and rows that pass the filters.
+ * Returns false otherwise, with the reason in why, of at most size bytes.
  */
 bool report_check(const struct profile *profile, const struct report_options *options,
                   char *why, size_t size);
 
 /*
- * Prints the report. The table ends with the summary line: HAL used and why no
- * better one, rate asked and measured, hits expected, taken, outside, lost; "complete"
- * only when it is; a warning when there were too few hits. False if memory ran out or
- * out failed.
+ * Print the report. The table ends with the summary line: the HAL and why no better
+ * one, the requested and measured rate, the expected, taken, outside and lost hits,
+ * "complete" only if nothing is missing, and a warning about too few hits. Returns
+ * false if memory runs out or writing to out fails.
  */
 bool report_print(FILE *out, const struct profile *profile,
                   const struct report_options *options);
 
-/* The lines under the table alone. False as above. */
+/* Print only the lines below the table. Returns false as above. */
 bool report_print_statistics(FILE *out, const struct profile *profile);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics.c - the lines under a report's table, for who has shown the rows already.
- */
+/* statistics.c - the lines below a report's table, for callers that have shown the rows
+ * themselves. */
 #include "report/summary.h"
 
 bool

@@ -8,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than this share of unfinished intervals distorts a profile. */
+/* From this percentage on, unfinished intervals distort a profile. */
 #define UNFINISHED_PERCENT_MAX 5.0
 
 bool
 report_has_statistics(const struct profile *profile,
                       const struct profile_source *source, uint64_t total)
 {
-    /* Without hits its back end tells a profile of ours from one of another tool. */
+    /* Without hits, only the back end distinguishes our profiles from those of other
+     * tools. */
     return source->expected > 0 || source->taken > 0 ||
            (total == 0 && profile->hal != NULL && profile->hal[0] != '\0');
 }
@@ -37,7 +38,7 @@ report_is_complete(const struct profile *profile, const struct profile_source *s
            source->outside == source->taken - source->counted;
 }
 
-/* An interval as people think of it: a rate for time, else every so many events. */
+/* Print an interval as a rate for time, otherwise as a number of events. */
 static void
 put_interval(struct buffer *line, const struct profile_source *source, double interval)
 {
@@ -95,7 +96,7 @@ percent(uint64_t part, uint64_t whole)
     return whole > 0 ? (double)part * 100 / (double)whole : 0;
 }
 
-/* Nothing is missing but intervals that ended with their threads. */
+/* Report that nothing is missing except intervals that ended with their threads. */
 static void
 put_unfinished(struct buffer *line, const struct profile *profile,
                const struct profile_source *source)
@@ -118,7 +119,7 @@ put_unfinished(struct buffer *line, const struct profile *profile,
     }
 }
 
-/* Hits that were taken and are in no row. */
+/* Report hits that were taken and are in no row. */
 static void
 put_outside(struct buffer *line, const struct profile_source *source)
 {
@@ -132,7 +133,7 @@ put_outside(struct buffer *line, const struct profile_source *source)
     }
 }
 
-/* "complete" only when it is. */
+/* Print "complete", or what is missing. */
 static void
 put_verdict(struct buffer *line, const struct profile *profile,
             const struct profile_source *source)
@@ -154,7 +155,7 @@ put_verdict(struct buffer *line, const struct profile *profile,
     if (missing == 0 && source->unfinished > 0) {
         put_unfinished(line, profile, source);
     } else if (source->excluded > 0) {
-        /* Without the kernel's hits it cannot be told which of the two they were. */
+        /* Without the kernel's hits these two cases cannot be distinguished. */
         buffer_print(
             line,
             "%s user mode only: %" PRIu64
@@ -230,8 +231,8 @@ put_warning(struct buffer *line, const struct profile *profile,
                  report_has_statistics(profile, source, total) ? finer : "");
 }
 
-/* Hits of the first source without a function; most_at is the image with the most of
- * them. False: out of memory. */
+/* Count the hits of the first source without a function; *most_at is the image with the
+ * most of them. Returns false if memory runs out. */
 static bool
 count_unnamed(const struct profile *profile, uint64_t *unnamed, size_t *most_at)
 {
@@ -255,20 +256,19 @@ count_unnamed(const struct profile *profile, uint64_t *unnamed, size_t *most_at)
     return hits != NULL;
 }
 
-/* A function among so many first rows is looked at. */
+/* Only this many rows are searched for a function. */
 enum { FIRST_ROWS = 5 };
 
-/* A function begins at a multiple of 16 bytes, most often: larger buckets hold more
- * than one. */
+/* Functions are usually aligned to 16 bytes, so larger buckets may contain several. */
 enum { BUCKET_OF_ONE_FUNCTION_BYTES = 16 };
 
 static bool
-has_beginning(const char *text, const char *beginning)
+starts_with(const char *text, const char *prefix)
 {
-    return strncmp(text, beginning, strlen(beginning)) == 0;
+    return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Many rows of bare addresses: what would give them names. */
+/* If many rows are bare addresses, print how to get names for them. */
 static void
 put_unnamed(struct buffer *line, const struct profile *profile, uint64_t total)
 {
@@ -290,14 +290,15 @@ put_unnamed(struct buffer *line, const struct profile *profile, uint64_t total)
     buffer_print(line, "ntprof: %.0f%% of the hits have no names, most of them in ",
                  percent(unnamed, total));
     report_image_name(image, line);
-    if (has_beginning(image->path, "[anon:") &&
+    if (starts_with(image->path, "[anon:") &&
         strstr(image->path, ":path-too-long") != NULL) {
-        buffer_append_text(line, ": Linux does not tell which file has a path of more "
-                                 "than 4000 bytes, use a shorter one\n");
-    } else if (has_beginning(image->path, "[anon:")) {
+        buffer_append_text(line,
+                           ": Linux does not report which file has a path of more "
+                           "than 4000 bytes, use a shorter one\n");
+    } else if (starts_with(image->path, "[anon:")) {
         buffer_append_text(line, ": no perf map of it was read; a JIT writes one, such "
                                  "as node with --perf-basic-prof\n");
-    } else if (has_beginning(image->path, "/memfd:")) {
+    } else if (starts_with(image->path, "/memfd:")) {
         buffer_append_text(line,
                            ": it is memory that a program put code into (a memfd), "
                            "which has no symbols\n");
@@ -320,15 +321,16 @@ put_wide_buckets(struct buffer *line, const struct report_groups *groups)
     if (groups->profile->bucket_bytes > BUCKET_OF_ONE_FUNCTION_BYTES &&
         (report_groups_by(groups, REPORT_BY_FUNCTION) ||
          report_groups_by(groups, REPORT_BY_LINE))) {
-        buffer_print(line,
-                     "ntprof: a bucket of %" PRIu32
-                     " bytes may hold several functions: its hits are told as those "
-                     "of one\n",
-                     groups->profile->bucket_bytes);
+        buffer_print(
+            line,
+            "ntprof: a bucket of %" PRIu32
+            " bytes may hold several functions: its hits are reported as those "
+            "of one\n",
+            groups->profile->bucket_bytes);
     }
 }
 
-/* Functions of Linux that enable interrupts, by the beginnings of their names. */
+/* Prefixes of Linux functions that enable interrupts. */
 static bool
 enables_interrupts(const char *function)
 {
@@ -351,7 +353,8 @@ enables_interrupts(const char *function)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const size_t length = strlen(names[i]);
 
-        /* The compiler's parts of a function: finish_task_switch.isra.0. */
+        /* The compiler splits functions into parts such as
+         * finish_task_switch.isra.0. */
         if (strncmp(function, names[i], length) == 0 &&
             (function[length] == '\0' || function[length] == '.')) {
             return true;
@@ -360,7 +363,8 @@ enables_interrupts(const char *function)
     return false;
 }
 
-/* The clock is software, so its interrupt waits while the kernel has them disabled. */
+/* Explain hits of functions that enable interrupts: the clock is in software, so its
+ * interrupt is delayed while the kernel has them disabled. */
 static void
 put_enabling(struct buffer *line, const struct report_groups *groups)
 {

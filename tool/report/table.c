@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table.c - a report for people: columns as wide as what they show, statistics
- * underneath.
+ * table.c - a report as a table for the terminal, with statistics below.
  *
- * Cells are text made one at a time, first to find the widths, then to print.
+ * The text of each cell is made twice: first to find the widths, then to print.
  */
 #include "report/estimate.h"
 #include "report/fit.h"
@@ -21,7 +20,7 @@
 #define GREEN "\033[32m"
 #define RESET "\033[0m"
 
-/* A title of more columns, which names a source, pushes the next one. */
+/* A longer title of a source shifts the next column. */
 enum { TITLE_PAD_MAX = 40 };
 
 enum cell {
@@ -29,7 +28,7 @@ enum cell {
     ERROR,
     HITS,
     ESTIMATE,
-    RATIO, /* the last of the numbers */
+    RATIO, /* the last of the number cells */
     FUNCTION,
     IMAGE,
     PATH,
@@ -43,17 +42,17 @@ enum cell {
     CELL_COUNT
 };
 
-/* The source that a row shows first: its own, by source. */
+/* The source that a row shows first; grouped by source, its own. */
 #define MAIN SIZE_MAX
 
-/* A list of cells: as many as there are, each at most once. */
+/* Capacity of a list of cells: each cell is in it at most once. */
 enum { NAME_CELLS_MAX = CELL_COUNT };
 
 struct column {
     enum cell cell;
-    size_t source; /* of a number */
+    size_t source; /* source of a number */
     size_t width;
-    struct report_ratio ratio; /* RATIO */
+    struct report_ratio ratio; /* of RATIO cells */
 };
 
 struct table {
@@ -64,7 +63,7 @@ struct table {
     struct column *columns;
     size_t column_count;
     size_t shown;
-    struct buffer text; /* the cell at hand */
+    struct buffer text; /* the current cell */
 };
 
 static bool
@@ -73,21 +72,22 @@ is_by_source(const struct table *table)
     return report_groups_by(table->groups, REPORT_BY_SOURCE);
 }
 
-/* Do hits of the source have columns of their own beside those of others? */
+/* Whether there are columns for several sources. */
 static bool
-has_neighbours(const struct table *table)
+has_several_sources(const struct table *table)
 {
     return table->profile->source_count > 1 && !is_by_source(table);
 }
 
-/* Time or events tell more than hits. */
+/* Whether an estimate in time or events is more useful than hits. */
 static bool
 has_estimate(const struct profile_source *source)
 {
     return report_interval(source) > 0 && !report_is_exact(source);
 }
 
-/* What hits and estimates are of: the source, where that is not clear. */
+/* Append the title of a column of hits or estimates, with the source where that is
+ * needed. */
 static void
 put_number_title(const struct table *table, const struct column *column,
                  struct buffer *out)
@@ -96,10 +96,10 @@ put_number_title(const struct table *table, const struct column *column,
         buffer_append_text(out, column->cell == HITS ? "hits" : "estimate");
         return;
     }
-    if (column->cell == ESTIMATE || has_neighbours(table)) {
+    if (column->cell == ESTIMATE || has_several_sources(table)) {
         text_escape(out, table->profile->sources[column->source].name);
     }
-    if (column->cell == HITS && !has_neighbours(table)) {
+    if (column->cell == HITS && !has_several_sources(table)) {
         buffer_append_text(out, "hits");
     } else if (column->cell == HITS &&
                has_estimate(&table->profile->sources[column->source])) {
@@ -146,7 +146,8 @@ put_named(struct buffer *out, const char *name)
     text_escape(out, name[0] != '\0' ? name : "[unknown]");
 }
 
-/* The end is the first byte behind it; foreign files do not tell one. */
+/* Append the range of a bucket. Its end is the first byte after it, which foreign files
+ * do not have. */
 static void
 put_bucket(const struct table *table, const struct report_group *group,
            struct buffer *out)
@@ -162,8 +163,8 @@ put_bucket(const struct table *table, const struct report_group *group,
     }
 }
 
-/* What hits of a source stand for. With others' in one column, events say what they
- * are. */
+/* Append what hits of a source stand for. In a column of several sources, events get
+ * their unit. */
 static void
 put_estimate(struct table *table, const struct column *column, size_t source,
              uint64_t hits)
@@ -197,7 +198,7 @@ put_ratio(const struct report_ratio *ratio, const struct profile *profile,
     }
 }
 
-/* Nothing where every event is a hit. */
+/* Append nothing if every event is a hit. */
 static void
 put_error(double error, struct buffer *out)
 {
@@ -282,7 +283,7 @@ put_name(struct table *table, const struct report_group *group, enum cell cell)
     }
 }
 
-/* The cell in table->text. NULL: out of memory. */
+/* Make the text of a cell in table->text. Returns NULL if memory runs out. */
 static const char *
 make_cell(struct table *table, const struct report_group *group,
           const struct column *column)
@@ -314,12 +315,13 @@ add_source_columns(struct table *table, size_t source)
     if (has_estimate(&table->profile->sources[source])) {
         add_column(table, ESTIMATE, source);
     }
-    if (has_neighbours(table) && report_ratio_find(table->profile, source, &ratio)) {
+    if (has_several_sources(table) &&
+        report_ratio_find(table->profile, source, &ratio)) {
         add_column(table, RATIO, source)->ratio = ratio;
     }
 }
 
-/* Is the error of a share worth a column: are hits few? */
+/* Whether there are so few hits that the error of a share needs a column. */
 static bool
 is_error_shown(const struct table *table)
 {
@@ -367,8 +369,8 @@ choose_numbers(struct table *table)
     }
 }
 
-/* What a key shows; the first is what it is about. Ends with SHARE, which is no name.
- */
+/* Return the cells of a key, the most important first. SHARE, which is no name, ends
+ * the list. */
 static const enum cell *
 cells_of(enum report_key key)
 {
@@ -400,7 +402,8 @@ add_name_column(struct table *table, enum cell cell)
     }
 }
 
-/* What the keys are about, in their order; then what else they show. */
+/* Choose the first cell of each key, in the order of the keys; then their other
+ * cells. */
 static void
 choose_names(struct table *table)
 {
@@ -421,7 +424,7 @@ choose_names(struct table *table)
 static bool
 choose_columns(struct table *table)
 {
-    /* Share and error, and for each source hits, an estimate and a ratio. */
+    /* Share and error and, for each source, hits, an estimate and a ratio. */
     const size_t numbers = 2 + 3 * (table->profile->source_count + 1);
 
     table->columns = calloc(numbers + NAME_CELLS_MAX, sizeof(*table->columns));
@@ -444,8 +447,8 @@ widen(struct column *column, const char *text)
     return text != NULL;
 }
 
-/* What stands under a column: the same number of all rows, shown or not. NULL: out of
- * memory. */
+/* Make the total of a column over all rows, shown or not. Returns NULL if memory runs
+ * out. */
 static const char *
 make_total(struct table *table, const struct column *column)
 {
@@ -521,9 +524,9 @@ kind_of(const struct column *column)
     }
 }
 
-/* Makes names give what the others need of the screen. */
+/* Shrink names so that the other columns fit on the screen. */
 static void
-settle(struct table *table)
+set_widths(struct table *table)
 {
     struct fit fit = {0};
 
@@ -591,7 +594,7 @@ print_titles(struct table *table)
     return true;
 }
 
-/* Why there is no column of errors. */
+/* Print why there is no column of errors. */
 static void
 print_no_errors(const struct table *table)
 {
@@ -616,7 +619,7 @@ print_no_errors(const struct table *table)
                    : "each row is all hits of its source");
 }
 
-/* Sums of the number columns, and how much is not shown. */
+/* Print sums of the number columns, and how many rows are not shown. */
 static bool
 print_total(struct table *table)
 {
@@ -653,7 +656,7 @@ print_body(struct table *table)
     if (!choose_columns(table) || !measure(table)) {
         return false;
     }
-    settle(table);
+    set_widths(table);
     if (!print_titles(table)) {
         return false;
     }

@@ -327,12 +327,12 @@ check__threads_and_processors__asked_for_and_not_there(void **state)
     (void)state;
     assert_true(report_keys_parse("function,cpu", &options.keys));
     assert_false(report_check(profile, &options, why, sizeof(why)));
-    assert_non_null(strstr(why, "--by cpu: the profile does not tell processors"));
+    assert_non_null(strstr(why, "--by cpu: the profile has no processors"));
     assert_true(profile_add_hits_at(profile, &place, 0, 1));
     assert_true(report_check(profile, &options, why, sizeof(why)));
     assert_true(report_keys_parse("thread", &options.keys));
     assert_false(report_check(profile, &options, why, sizeof(why)));
-    assert_non_null(strstr(why, "--by thread: the profile does not tell threads"));
+    assert_non_null(strstr(why, "--by thread: the profile has no threads"));
     profile_delete(profile);
 }
 
