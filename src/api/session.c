@@ -265,14 +265,14 @@ session_use_pages(ntprof_session *session)
     const HAL_PAGES *const pages = session->backend->Pages;
 
     if (pages != NULL) {
-        const struct host_page_source source = {
+        const struct host_page_supplier supplier = {
             .context = session->backend_context,
-            .take = pages->Take,
-            .give = pages->Give,
+            .allocate = pages->Take,
+            .release = pages->Give,
             .map = pages->Map,
         };
 
-        host_linux_use_pages(&session->host, &source);
+        host_linux_use_pages(&session->host, &supplier);
     }
 }
 

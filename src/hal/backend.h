@@ -110,7 +110,7 @@ enum { HAL_UNWATCHED_EXEC = 0x100 };
 
 /*
  * HAL_PAGES - memory for counters, of a back end that can count only there; see struct
- * host_page_source. Any thread. Take and Map return 0 or negative errno.
+ * host_page_supplier. Any thread. Take and Map return 0 or negative errno.
  */
 typedef struct _HAL_PAGES {
     /* Zeroed and resident. A page or more is page-aligned and rounded up to pages. */

@@ -505,8 +505,8 @@ is_pair_zero(const ULONG *counter)
     return __atomic_load_n((const pair *)(const void *)counter, __ATOMIC_RELAXED) == 0;
 }
 
-/* Fold the counters of one source in bytes [at, end); at is a multiple of two
- * counters. */
+/* Add the counters of one source in bytes [at, end) to the image's totals, and reset
+ * them; at is a multiple of two counters. */
 static bool
 fold_counters(struct image *image, const struct image_segment *segment, uint32_t source,
               size_t at, size_t end)
@@ -529,11 +529,10 @@ fold_counters(struct image *image, const struct image_segment *segment, uint32_t
     return complete;
 }
 
-/* Do the same, but skip pages that were never hit: reading those would allocate
- * them. */
+/* As fold_counters, but skip pages without hits: reading them would allocate them. */
 static bool
-fold_used(struct image *image, const struct image_segment *segment, uint32_t source,
-          size_t at, size_t end)
+fold_hit_pages(struct image *image, const struct image_segment *segment,
+               uint32_t source, size_t at, size_t end)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const ULONG *const counters = segment->counters[source];
@@ -578,20 +577,20 @@ fold_mapped(struct image *image, const struct image_segment *segment, uint32_t s
         const size_t at = i * bytes;
 
         if (map_bucket_used(&map->counters[source][i])) {
-            complete =
-                fold_used(image, segment, source, at,
-                          segment->bytes - at < bytes ? segment->bytes : at + bytes) &&
-                complete;
+            complete = fold_hit_pages(image, segment, source, at,
+                                      segment->bytes - at < bytes ? segment->bytes
+                                                                  : at + bytes) &&
+                       complete;
         }
     }
     return complete;
 }
 
-/* Return the segment of the kernel map that covers the same range as a segment of the
- * kernel, or NULL. */
+/* Return the segment of the kernel map (counters with buckets of kernel_map_log2, which
+ * show where the kernel has hits) for the range of a kernel segment, or NULL. */
 static const struct image_segment *
-find_map(struct image_set *set, const struct image *image,
-         const struct image_segment *segment)
+find_kernel_map(struct image_set *set, const struct image *image,
+                const struct image_segment *segment)
 {
     const struct image *const map =
         image->kind == IMAGE_KERNEL ? image_set_kernel(set, IMAGE_KERNEL_MAP) : NULL;
@@ -609,10 +608,10 @@ static bool
 fold_segment(struct image_set *set, struct image *image,
              const struct image_segment *segment, uint32_t source)
 {
-    const struct image_segment *const map = find_map(set, image, segment);
+    const struct image_segment *const map = find_kernel_map(set, image, segment);
 
     return map != NULL ? fold_mapped(image, segment, source, map)
-                       : fold_used(image, segment, source, 0, segment->bytes);
+                       : fold_hit_pages(image, segment, source, 0, segment->bytes);
 }
 
 bool

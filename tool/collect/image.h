@@ -89,10 +89,10 @@ struct image_set {
 };
 
 enum {
-    /* Number of different images; mappings of more are counted as failures. */
+    /* Maximum number of different images; mappings of more are counted as failures. */
     IMAGE_SET_MAX = 65536,
-    /* Processes whose anonymous code is separate; that of all others is one image and
-     * row. */
+    /* Maximum number of processes whose anonymous code is separate; that of all others
+     * is one image and row. */
     IMAGE_SET_ANONYMOUS_MAX = 4096,
 };
 
@@ -106,12 +106,12 @@ void image_set_finish(struct image_set *set);
 enum { IMAGE_ROOTS_MAX = 4 };
 
 /*
- * Find or add the image of an NTPROF_IMAGE_MAP. A new one is opened at once, while its
- * process may still run. Returns NULL if memory runs out, set->full is set or there are
- * too many images.
+ * Find or add the image of an NTPROF_IMAGE_MAP. The file of a new one is opened at
+ * once, because the process may exit soon. Returns NULL if memory runs out, the memory
+ * limit is exceeded (set->full), or there are IMAGE_SET_MAX images.
  *
  *   ancestors  pids of the parent, of its parent and so on: they usually have the same
- *              root directory and may still run when the process has exited
+ *              root directory and may still be running after the process has exited
  *   count      at most IMAGE_ROOTS_MAX - 1
  */
 struct image *image_set_find(struct image_set *set, const ntprof_notification *map,
@@ -138,11 +138,11 @@ ULONG *image_segment_counter(const struct image_segment *segment, size_t source,
  */
 bool image_fold(struct image_set *set, struct image *image, uint32_t source);
 
-/* Free the segments of an image, in which no started profile counts any more. */
+/* Free the segments of an image. No started profile may use their counters. */
 void image_release(struct image_set *set, struct image *image);
 
-/* Move fresh to taken and fd to taken_fd. The caller keeps deliveries out. Returns
- * false if memory runs out; nothing has changed then. */
+/* Move the image's fresh counts to taken, and fd to taken_fd. No delivery may run
+ * during the call. Returns false if memory runs out; then nothing has changed. */
 bool image_take(struct image *image);
 
 /* Merge taken into totals. Returns false if memory runs out; no hit is lost then. */

@@ -448,10 +448,10 @@ jit_find(struct naming *naming, const struct image *image, size_t number,
     return jit_open(naming, jit);
 }
 
-/* Open the perf map of the first again and read it for all in jits. Only one is open at
- * a time, since all together would need too many descriptors. */
+/* Read the perf map that all of jits share. It is opened again through the first of
+ * them and closed here: all maps at a time would need too many descriptors. */
 static void
-read_group(struct naming *naming, struct jit *jits, size_t count, uint64_t bytes)
+read_shared_map(struct naming *naming, struct jit *jits, size_t count, uint64_t bytes)
 {
     const struct sym_perf_file known = jits[0].file;
 
@@ -501,7 +501,7 @@ naming_begin(struct naming *naming, struct image *const *images, size_t count,
         for (end = first + 1;
              end < found && same_file(&jits[first].file, &jits[end].file); end++) {
         }
-        read_group(naming, &jits[first], end - first, counted_bytes(profile));
+        read_shared_map(naming, &jits[first], end - first, counted_bytes(profile));
     }
     free(jits);
     return true;

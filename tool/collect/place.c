@@ -15,9 +15,9 @@ add_function(struct profile *profile, const struct sym_frame *frame, uint32_t *i
     return profile_add_function(profile, &function, index);
 }
 
-/* A frame of the profile refers to its caller, so the outermost is added first. A
- * caller without a name ends the chain: without it the ones outside it would appear to
- * have called the next one directly. */
+/* Add the functions that the code is inlined into, the outermost first, because each
+ * frame of a profile refers to its caller. Callers beyond one without a name are left
+ * out: they would appear to call the function inside it directly. */
 static bool
 add_callers(struct profile *profile, const struct sym_name *name, uint32_t *caller)
 {

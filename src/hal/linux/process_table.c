@@ -13,7 +13,7 @@ enum { FORK_TWIN_NS = 1000000, FORK_LATE_NS = 1000000000 };
 /* ---- notifications ---- */
 
 static void
-send(struct process_table *table, ntprof_notification *notification)
+send_notification(struct process_table *table, ntprof_notification *notification)
 {
     if (table->notify == NULL) {
         return;
@@ -40,7 +40,7 @@ notify_process(struct process_table *table, uint32_t kind,
     if (kind == NTPROF_PROCESS_START) {
         notification.parent_pid = process->parent_pid;
     }
-    send(table, &notification);
+    send_notification(table, &notification);
 }
 
 static void
@@ -65,7 +65,7 @@ notify_mapping(struct process_table *table, uint32_t kind,
         .image_flags = image->flags,
     };
 
-    send(table, &notification);
+    send_notification(table, &notification);
 }
 
 /* ---- threads ---- */

@@ -69,7 +69,8 @@ present_selection(const struct perf *perf, const struct perf_target *target,
     return 0;
 }
 
-/* Close the target's events of the source that are older than index first_new. */
+/* Close the target's events with indices below first_new that count the source, and
+ * with side_band also those that have the side band. */
 static void
 close_before(struct perf *perf, struct perf_target *target,
              const struct perf_source *source, bool side_band, size_t first_new,

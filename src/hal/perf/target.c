@@ -316,6 +316,8 @@ set_is_empty(const uint64_t *set, size_t words)
     return true;
 }
 
+/* Open the source for a process (0: all) on the processors that perf_start has put into
+ * perf->starting. The side band of a process is needed to notice its exec. */
 int
 perf_begin(struct perf *perf, struct perf_source *source, uint32_t pid)
 {

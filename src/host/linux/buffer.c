@@ -8,8 +8,8 @@
  * close or inherit, RLIMIT_FSIZE does not apply, and pages exist as long as they are
  * mapped: a forked child keeps them after its parent has freed them.
  *
- * A back end that can count only in its own pages (bpf) provides a page source. A
- * buffer gets pages of that source, with the same contents, when it is locked and no
+ * A back end that can count only in its own pages (bpf) provides a page supplier. A
+ * buffer gets pages of that supplier, with the same contents, when it is locked and no
  * other lock has it. If sessions with different sources lock a buffer, the later one
  * adds differences (lock.c).
  *
@@ -19,11 +19,11 @@
  * Invariants, with the mutex held:
  * - process.buffers has the buffers by address, none overlapping another, from their
  *   allocation until they are freed.
- * - A buffer exists until it is freed and has no locks; its alias and its source's
+ * - A buffer exists until it is freed and has no locks; its alias and its supplier's
  *   pages stay as long as it has locks, so a lock may return pointers into them.
  *
  * fork: the mutex is held during fork, so the child's copy of this state is consistent.
- * Buffers stay shared with the child, except those in pages of a source, which the
+ * Buffers stay shared with the child, except those in pages of a supplier, which the
  * parent's session will use again: the child gets a copy of them.
  */
 #include "host/linux/linuxp.h"
@@ -43,14 +43,14 @@ enum { COPY_BYTES = 4096 }; /* a page, or a part of one */
 struct host_buffer {
     uintptr_t start; /* whole pages */
     size_t bytes;
-    char *alias; /* our own mapping of anonymous pages; NULL: not made yet */
+    char *alias; /* second mapping of anonymous pages; NULL: not made */
     size_t locks;
     bool freed;
-    const struct host_page_source *source; /* of the pages; NULL: they are anonymous */
-    char *supplied;                        /* where the source has them */
+    const struct host_page_supplier *supplier; /* NULL: anonymous pages */
+    char *supplied;                            /* the supplier's mapping */
 };
 
-/* State that no session owns: pages belong to the process. */
+/* Process-wide state: a buffer belongs to no session. */
 static struct {
     pthread_mutex_t mutex;
     pthread_once_t once;
@@ -80,7 +80,8 @@ static void
 prepare(void)
 {
     process.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    /* Without memory for the handlers a fork at the wrong moment may hang the child. */
+    /* If memory for the handlers runs out, a fork at the wrong moment may hang the
+     * child. */
     (void)pthread_atfork(take_for_fork, leave_after_fork, leave_in_child);
 }
 
@@ -112,8 +113,8 @@ host_memory_leave(void)
 
 /* ---- by address ---- */
 
-/* The key is not of the tree. The last buffer that a search leaves to its right is the
- * next. */
+/* Compare a key, which is not in the tree, with a buffer. A search keeps the last
+ * buffer above the key in process.above. */
 static int
 buffer_compare(const void *left, const void *right)
 {
@@ -127,7 +128,7 @@ buffer_compare(const void *left, const void *right)
     return key->start > buffer->start + (buffer->bytes - 1);
 }
 
-/* The buffer that covers address, else the next above, else NULL. */
+/* Return the buffer that contains address, else the next above, or NULL. */
 static struct host_buffer *
 buffer_at(uintptr_t address)
 {
@@ -176,7 +177,7 @@ host_buffer_overlap(uintptr_t start, size_t bytes, uintptr_t *first,
 
 /* ---- pages ---- */
 
-/* Zeroed shared pages. Those never touched take no memory, nor do their neighbours. */
+/* Map zeroed shared pages. Untouched pages, and their neighbours, use no memory. */
 static char *
 pages_map(size_t bytes)
 {
@@ -186,7 +187,7 @@ pages_map(size_t bytes)
     if (pages == MAP_FAILED) {
         return NULL;
     }
-    /* Refused by kernels without huge pages. One page is never huge. */
+    /* Fails on kernels without huge pages, where it is not needed. */
     if (bytes > host_page_bytes()) {
         (void)madvise(pages, bytes, MADV_NOHUGEPAGE);
     }
@@ -199,11 +200,9 @@ are_zero(const unsigned char *bytes, size_t count)
     return bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0;
 }
 
-/*
- * Copies the buffer into new, zeroed pages; those that would stay zero are not touched.
- * Anonymous pages that nobody has used yet would be made by reading them. The kernel
- * copies, since the caller may have unmapped its memory, which it should not.
- */
+/* Copy the buffer into new, zeroed pages, without touching those that stay zero:
+ * reading an untouched anonymous page would allocate it. The kernel copies, because the
+ * caller may have unmapped its memory, against the rule. */
 static int
 buffer_copy(const struct host_buffer *buffer, char *to)
 {
@@ -212,7 +211,7 @@ buffer_copy(const struct host_buffer *buffer, char *to)
     for (size_t at = 0; at < buffer->bytes; at += COPY_BYTES) {
         int error;
 
-        if (buffer->source == NULL) {
+        if (buffer->supplier == NULL) {
             at = host_used_next(buffer->start, buffer->bytes, at);
         }
         if (at == buffer->bytes) {
@@ -229,8 +228,8 @@ buffer_copy(const struct host_buffer *buffer, char *to)
     return 0;
 }
 
-/* Puts new pages with the same contents in the place of the buffer's. On failure they
- * are unmapped. Nobody counts in the buffer; a reader sees one or the other. */
+/* Replace the buffer's pages by new ones with the same contents; on failure unmap the
+ * new ones. Nothing counts in the buffer; a reader sees the old pages or the new. */
 static int
 buffer_replace(const struct host_buffer *buffer, char *pages)
 {
@@ -247,26 +246,26 @@ buffer_replace(const struct host_buffer *buffer, char *pages)
     return error;
 }
 
-/* Another mapping of the pages that a buffer is to have. */
+/* Map the pages that a buffer is to have. */
 static int
-pages_for(const struct host_page_source *source, char *supplied, size_t bytes,
+pages_for(const struct host_page_supplier *supplier, char *supplied, size_t bytes,
           char **pages)
 {
     void *mapping;
     int error;
 
-    if (source == NULL) {
+    if (supplier == NULL) {
         *pages = pages_map(bytes);
         return *pages != NULL ? 0 : -ENOMEM;
     }
-    error = source->map(source->context, supplied, bytes, &mapping);
+    error = supplier->map(supplier->context, supplied, bytes, &mapping);
     *pages = mapping;
     return error;
 }
 
-/* ---- sources ---- */
+/* ---- suppliers ---- */
 
-/* Gives back what the buffer counted in. */
+/* Release the pages that hits of the buffer were counted in. */
 static void
 buffer_drop_pages(struct host_buffer *buffer)
 {
@@ -274,57 +273,59 @@ buffer_drop_pages(struct host_buffer *buffer)
         munmap(buffer->alias, buffer->bytes);
         buffer->alias = NULL;
     }
-    if (buffer->source != NULL) {
-        buffer->source->give(buffer->source->context, buffer->supplied, buffer->bytes);
+    if (buffer->supplier != NULL) {
+        buffer->supplier->release(buffer->supplier->context, buffer->supplied,
+                                  buffer->bytes);
     }
 }
 
 static int
-buffer_change(struct host_buffer *buffer, const struct host_page_source *source,
+buffer_change(struct host_buffer *buffer, const struct host_page_supplier *supplier,
               char *supplied)
 {
     char *pages;
-    int error = pages_for(source, supplied, buffer->bytes, &pages);
+    int error = pages_for(supplier, supplied, buffer->bytes, &pages);
 
     if (error == 0) {
         error = buffer_replace(buffer, pages);
     }
     if (error == 0) {
         buffer_drop_pages(buffer);
-        buffer->source = source;
+        buffer->supplier = supplier;
         buffer->supplied = supplied;
     }
     return error;
 }
 
 static int
-buffer_change_source(struct host_buffer *buffer, const struct host_page_source *source)
+buffer_change_supplier(struct host_buffer *buffer,
+                       const struct host_page_supplier *supplier)
 {
     void *supplied = NULL;
     int error = 0;
 
     assert(buffer->locks == 0);
-    if (source != NULL) {
-        error = source->take(source->context, buffer->bytes, &supplied);
+    if (supplier != NULL) {
+        error = supplier->allocate(supplier->context, buffer->bytes, &supplied);
     }
     if (error == 0) {
-        error = buffer_change(buffer, source, supplied);
-        if (error != 0 && source != NULL) {
-            source->give(source->context, supplied, buffer->bytes);
+        error = buffer_change(buffer, supplier, supplied);
+        if (error != 0 && supplier != NULL) {
+            supplier->release(supplier->context, supplied, buffer->bytes);
         }
     }
     return error;
 }
 
 int
-host_buffer_lock(struct host_buffer *buffer, const struct host_page_source *source)
+host_buffer_lock(struct host_buffer *buffer, const struct host_page_supplier *supplier)
 {
     int error = 0;
 
-    if (buffer->source != source) {
-        error = buffer->locks > 0 ? -EBUSY : buffer_change_source(buffer, source);
+    if (buffer->supplier != supplier) {
+        error = buffer->locks > 0 ? -EBUSY : buffer_change_supplier(buffer, supplier);
     }
-    if (error == 0 && source == NULL && buffer->alias == NULL) {
+    if (error == 0 && supplier == NULL && buffer->alias == NULL) {
         void *const alias =
             mremap((void *)buffer->start, 0, buffer->bytes, MREMAP_MAYMOVE);
 
@@ -339,7 +340,7 @@ char *
 host_buffer_counters(const struct host_buffer *buffer, uintptr_t address)
 {
     assert(buffer->locks > 0);
-    return (buffer->source != NULL ? buffer->supplied : buffer->alias) +
+    return (buffer->supplier != NULL ? buffer->supplied : buffer->alias) +
            (address - buffer->start);
 }
 
@@ -360,50 +361,50 @@ host_buffer_unlock(struct host_buffer *buffer)
     }
 }
 
-/* The pages stay mapped where no others can be had, but their source is no more. */
+/* Move a buffer to anonymous pages. If that fails, the supplier's pages stay mapped. */
 static void
-buffer_leave_source(struct host_buffer *buffer)
+buffer_leave_supplier(struct host_buffer *buffer)
 {
     if (buffer_change(buffer, NULL, NULL) != 0) {
-        buffer->source = NULL;
+        buffer->supplier = NULL;
         buffer->supplied = NULL;
     }
 }
 
 void
-host_buffers_leave(const struct host_page_source *source)
+host_buffers_leave(const struct host_page_supplier *supplier)
 {
     host_memory_enter();
     for (struct host_buffer *buffer = buffer_at(0); buffer != NULL;
          buffer = buffer_at(buffer->start + buffer->bytes)) {
-        if (buffer->source == source && source->take != NULL) {
-            buffer_leave_source(buffer);
+        if (buffer->supplier == supplier && supplier->allocate != NULL) {
+            buffer_leave_supplier(buffer);
         }
     }
     host_memory_leave();
 }
 
-/* What a source would be given back is the parent's. Without memory the child goes on
- * with the parent's pages. */
+/* In the child of a fork, move buffers to anonymous pages: the supplier belongs to the
+ * parent. If memory runs out, the child keeps the parent's pages. */
 static void
 leave_in_child(void)
 {
     for (struct host_buffer *buffer = buffer_at(0); buffer != NULL;
          buffer = buffer_at(buffer->start + buffer->bytes)) {
-        char *const pages = buffer->source != NULL ? pages_map(buffer->bytes) : NULL;
+        char *const pages = buffer->supplier != NULL ? pages_map(buffer->bytes) : NULL;
 
         if (pages != NULL) {
             (void)buffer_replace(buffer, pages);
         }
-        buffer->source = NULL;
+        buffer->supplier = NULL;
         buffer->supplied = NULL;
     }
     pthread_mutex_unlock(&process.mutex);
 }
 
-/* ---- for the caller ---- */
+/* ---- ntprof_buffer_... ---- */
 
-/* The address is not the buffer's any more. */
+/* Remove a buffer from the tree. */
 static void
 buffer_remove(struct host_buffer *buffer)
 {
@@ -414,8 +415,8 @@ buffer_remove(struct host_buffer *buffer)
     }
 }
 
-/* The kernel gave these addresses to new memory, so a buffer that was there is gone:
- * the caller unmapped it, which it should not. */
+/* Forget buffers at addresses of new memory: the caller has unmapped them, against the
+ * rule. */
 static void
 remove_unmapped(uintptr_t start, size_t bytes)
 {
@@ -466,7 +467,7 @@ ntprof_buffer_free(ULONG *buffer, size_t bytes)
 {
     struct host_buffer *found;
 
-    (void)bytes; /* the buffer knows; the parameter is for hosts that do not */
+    (void)bytes; /* the parameter is for hosts that do not store the size */
     if (buffer == NULL) {
         return;
     }

@@ -52,27 +52,26 @@ const struct host_linux_refusal *host_linux_refusal(const HOST *Host);
 void host_linux_forget_refusal(const HOST *Host);
 
 /*
- * host_page_source - memory of a back end that can count only there. Any thread; take
+ * host_page_supplier - memory of a back end that can count only there. Any thread; take
  * and map return 0 or negative errno. The functions must not call the host.
  */
-struct host_page_source {
+struct host_page_supplier {
     void *context;
-    /* Allocates zeroed, resident memory. A page or more is page-aligned and rounded up
-     * to pages. */
-    int (*take)(void *context, size_t bytes, void **memory);
+    /* Allocates zeroed, resident memory; from a page on of whole pages. */
+    int (*allocate)(void *context, size_t bytes, void **memory);
     /* Frees it; nothing counts in it, and it has no other mapping. */
-    void (*give)(void *context, void *memory, size_t bytes);
-    /* Maps whole pages of it a second time. The mapping may outlive the source. */
+    void (*release)(void *context, void *memory, size_t bytes);
+    /* Maps whole pages of it a second time. The mapping may outlive the supplier. */
     int (*map)(void *context, const void *memory, size_t bytes, void **mapping);
 };
 
 /*
- * host_linux_use_pages - have the counters of all later locks in pages of Source; NULL:
- * no longer, and the source may be freed. No MDL may be locked. A buffer of
+ * host_linux_use_pages - have the counters of all later locks in pages of Supplier;
+ * NULL: no longer, and the supplier may be freed. No MDL may be locked. A buffer of
  * ntprof_buffer_alloc gets such pages and is live; to any other memory the counts are
  * added at each flush.
  */
-void host_linux_use_pages(HOST *Host, const struct host_page_source *Source);
+void host_linux_use_pages(HOST *Host, const struct host_page_supplier *Supplier);
 
 /*
  * host_linux_delete - free what host_linux_create made. Every MDL must be unlocked; the

@@ -122,21 +122,22 @@ void host_memory_leave(void);
 struct host_buffer *host_buffer_find(uintptr_t start, size_t bytes);
 
 /*
- * host_buffer_lock - have the buffer's counters in pages of a source (NULL: anonymous
+ * host_buffer_lock - have the buffer's counters in pages of a supplier (NULL: anonymous
  * pages) until host_buffer_unlock. Both need the mutex. -EBUSY: it is locked with other
- * pages; -EAGAIN: the source may lock no more; another negative errno: no memory, or it
- * cannot be mapped.
+ * pages; -EAGAIN: the supplier may lock no more; another negative errno: no memory, or
+ * it cannot be mapped.
  */
-int host_buffer_lock(struct host_buffer *buffer, const struct host_page_source *source);
+int host_buffer_lock(struct host_buffer *buffer,
+                     const struct host_page_supplier *supplier);
 void host_buffer_unlock(struct host_buffer *buffer);
 
 /* host_buffer_counters - return a locked buffer's counter for an address of the
  * caller. */
 char *host_buffer_counters(const struct host_buffer *buffer, uintptr_t address);
 
-/* host_buffers_leave - a source that no lock uses is about to be freed. Takes the mutex
- * itself. */
-void host_buffers_leave(const struct host_page_source *source);
+/* host_buffers_leave - a supplier that no lock uses is about to be freed. Takes the
+ * mutex itself. */
+void host_buffers_leave(const struct host_page_supplier *supplier);
 
 /*
  * host_buffer_overlap - find the first part of [start, start + bytes) in a buffer of
@@ -185,7 +186,8 @@ int host_event_open(pid_t pid, int cpu, bool kernel);
 /* host_linux - the Context of the host table. */
 struct host_linux {
     HOST_TABLE table;
-    struct host_page_source pages; /* of the back end; take NULL: anonymous memory */
+    struct host_page_supplier
+        pages; /* of the back end; allocate NULL: anonymous memory */
     struct host_processors processors;
     struct host_linux_refusal refusal; /* the last one */
 };

@@ -5,7 +5,7 @@
  *
  * There are two kinds of buffer. One within a buffer of ntprof_buffer_alloc is live:
  * hits are counted in its pages (buffer.c). Any other memory is updated by differences:
- * hits are counted in the library's memory, or in that of the session's page source
+ * hits are counted in the library's memory, or in that of the session's page supplier
  * (linux.h), starting from 0, and each flush moves the counts to the caller's memory by
  * atomic additions. No page of the caller is moved or replaced.
  *
@@ -34,18 +34,18 @@ struct host_lock {
     uint64_t number;            /* ascending, in the order of locking */
     struct host_buffer *buffer; /* a live buffer; NULL: differences */
     uintptr_t start;
-    size_t bytes;                          /* pinned: 0 if it is live or empty */
-    const struct host_page_source *source; /* of supplied */
-    void *supplied;                        /* counters of the source, or NULL */
-    struct host_counters shadow;           /* counters without a source */
-    void *counters;                        /* what MapPages returns */
+    size_t bytes;                              /* pinned: 0 if it is live or empty */
+    const struct host_page_supplier *supplier; /* of supplied */
+    void *supplied;                            /* counters of the supplier, or NULL */
+    struct host_counters shadow;               /* counters without a supplier */
+    void *counters;                            /* what MapPages returns */
     ULONG none; /* its address is returned for 0 counters, since NULL means unmapped */
 };
 
 static int
 lock_live(struct host_lock *lock, struct host_buffer *buffer, uintptr_t start)
 {
-    const int error = host_buffer_lock(buffer, lock->source);
+    const int error = host_buffer_lock(buffer, lock->supplier);
 
     if (error == 0) {
         lock->buffer = buffer;
@@ -54,14 +54,16 @@ lock_live(struct host_lock *lock, struct host_buffer *buffer, uintptr_t start)
     return error;
 }
 
-/* Our counters, with all that can fail: the status of a limit is that of locking. */
+/* Allocate counters for differences. Everything that can fail is done here, so that its
+ * status is that of locking. */
 static int
 lock_make_counters(struct host_lock *lock, size_t bytes)
 {
     int error;
 
-    if (lock->source != NULL) {
-        error = lock->source->take(lock->source->context, bytes, &lock->supplied);
+    if (lock->supplier != NULL) {
+        error =
+            lock->supplier->allocate(lock->supplier->context, bytes, &lock->supplied);
         lock->counters = lock->supplied;
     } else {
         error = host_counters_make(&lock->shadow, bytes);
@@ -70,8 +72,7 @@ lock_make_counters(struct host_lock *lock, size_t bytes)
     return error;
 }
 
-/* Memory that is not there now, or cannot be written, is refused; later, a fault only
- * loses counts. */
+/* Refuse memory that is unmapped or read-only now. A fault later only loses counts. */
 static int
 lock_differences(struct host_lock *lock, uintptr_t start, size_t bytes)
 {
@@ -88,7 +89,7 @@ lock_differences(struct host_lock *lock, uintptr_t start, size_t bytes)
     return lock_make_counters(lock, bytes);
 }
 
-/* Fills an empty lock. No bytes are nothing, wherever they are. */
+/* Fill in an empty lock. 0 bytes need no memory, at any address. */
 static int
 lock_fill(struct host_lock *lock, uintptr_t start, size_t bytes)
 {
@@ -102,7 +103,8 @@ lock_fill(struct host_lock *lock, uintptr_t start, size_t bytes)
     if (buffer != NULL) {
         const int error = lock_live(lock, buffer, start);
 
-        /* Another session counts in it, or there is no mapping left for it. */
+        /* Another session has locked it, or it cannot be mapped again: use
+         * differences. */
         if (error == 0 || error == -EAGAIN) {
             return error;
         }
@@ -117,7 +119,7 @@ lock_delete(struct host_lock *lock)
         host_buffer_unlock(lock->buffer);
     }
     if (lock->supplied != NULL) {
-        lock->source->give(lock->source->context, lock->supplied, lock->bytes);
+        lock->supplier->release(lock->supplier->context, lock->supplied, lock->bytes);
     }
     host_counters_finish(&lock->shadow);
     if (lock->bytes != 0) {
@@ -152,7 +154,7 @@ host_lock_pages(void *Context, MDL *Mdl)
         return STATUS_INSUFFICIENT_RESOURCES;
     }
     *lock = (struct host_lock){
-        .source = host->pages.take != NULL ? &host->pages : NULL,
+        .supplier = host->pages.allocate != NULL ? &host->pages : NULL,
     };
 
     host_memory_enter();
@@ -182,11 +184,9 @@ host_map_pages(void *Context, MDL *Mdl)
     return STATUS_SUCCESS;
 }
 
-/*
- * Moves what was counted since the last time, of one page at most. The exchange takes
- * each hit exactly once while others count. A fault means that the caller protects its
- * memory, or took it away just now: what was not added waits for the next time.
- */
+/* Move the counts since the last flush to the caller, of one page at most. The exchange
+ * moves each hit exactly once while others count. After a fault (the caller protects or
+ * unmaps its memory) the rest stays for the next flush. */
 static void
 page_flush(uint64_t number, uintptr_t start, ULONG *shadow, size_t counters)
 {
@@ -206,7 +206,7 @@ page_flush(uint64_t number, uintptr_t start, ULONG *shadow, size_t counters)
                              __atomic_exchange_n(&shadow[i], 0, __ATOMIC_RELAXED));
         if (rest != 0) {
             (void)__atomic_fetch_add(&shadow[i], rest, __ATOMIC_RELAXED);
-            return; /* of the same page: the others would fare the same */
+            return; /* the rest of the page would fault too */
         }
     }
 }

@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As many units as a word has bits, of the smallest size; two of the largest. */
+/* The smallest size has one unit for each bit of a word, the largest two. */
 enum { MOST_UNITS = 64, SIZES = 6 };
 
 struct host_slab {
@@ -36,7 +36,8 @@ static LIST_HEAD(, host_slab) slabs_with_room[SIZES];
 int
 host_memory_lock(uintptr_t start, size_t bytes)
 {
-    /* Not the library's call, which sanitizers replace by one that does nothing. */
+    /* A direct call, because sanitizers replace mlock by a function that does
+     * nothing. */
     return syscall(SYS_mlock, start, bytes) == 0 ? 0 : -EAGAIN;
 }
 
@@ -46,7 +47,7 @@ host_memory_unlock(uintptr_t start, size_t bytes)
     (void)syscall(SYS_munlock, start, bytes);
 }
 
-/* Zeroed pages of ours that are there, and stay there. */
+/* Map zeroed pages and lock them. */
 static int
 pages_make(size_t bytes, char **pages)
 {
@@ -111,7 +112,7 @@ slab_delete(struct host_slab *slab)
     free(slab);
 }
 
-/* A unit of the slab, which has one free. */
+/* Take a free unit of a slab that has one. */
 static char *
 slab_take(struct host_slab *slab)
 {
@@ -138,7 +139,7 @@ slab_give_back(struct host_slab *slab, const char *memory)
     }
 }
 
-/* The smallest units that hold so much; SIZES if none does. */
+/* Return the size index of the smallest unit that is large enough; SIZES if none is. */
 static unsigned int
 size_for(size_t bytes)
 {

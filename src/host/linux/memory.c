@@ -30,10 +30,8 @@ host_free(void *Context, void *Memory, SIZE_T Bytes)
     free(Memory);
 }
 
-/*
- * Untouched pages of ntprof_buffer_alloc take no memory, and are known to be writable:
- * they are left out.
- */
+/* Untouched pages of ntprof_buffer_alloc use no memory and are known to be writable:
+ * leave them out. */
 static int
 memory_probe(uintptr_t start, size_t bytes)
 {
@@ -53,7 +51,7 @@ memory_probe(uintptr_t start, size_t bytes)
     return bytes == 0 ? 0 : host_words_touch(start, start + (bytes - 1));
 }
 
-/* Is [Address, Address + Bytes) expressible in this process? */
+/* Does [Address, Address + Bytes) fit the address size of this process? */
 static bool
 memory_is_possible(ULONG64 Address, SIZE_T Bytes)
 {
@@ -71,8 +69,8 @@ host_probe_for_write(void *Context, ULONG64 Address, SIZE_T Bytes)
                        host_status(error));
 }
 
-/* A whole copy, or -errno. The library's wrappers are left out: sanitizers check those.
- */
+/* Copy all bytes, or return -errno. A direct call, because sanitizers check the memory
+ * that the library's wrappers get. */
 static int
 memory_transfer(long number, void *own, uintptr_t address, size_t bytes)
 {
@@ -86,7 +84,7 @@ memory_transfer(long number, void *own, uintptr_t address, size_t bytes)
     return (size_t)got == bytes ? 0 : -EFAULT;
 }
 
-/* A pipe takes at most PIPE_BUF at once without waiting. */
+/* A pipe accepts at most PIPE_BUF bytes at once without blocking. */
 static int
 memory_pipe_piece(const int ends[2], uintptr_t to, uintptr_t from, size_t bytes)
 {
@@ -108,8 +106,8 @@ memory_pipe_piece(const int ends[2], uintptr_t to, uintptr_t from, size_t bytes)
     return (size_t)written == bytes ? 0 : -EFAULT;
 }
 
-/* For sandboxes that refuse process_vm_readv: the kernel faults in read and write too.
- */
+/* For sandboxes without process_vm_readv: read and write of a pipe return faults
+ * too. */
 static int
 memory_pipe(uintptr_t to, uintptr_t from, size_t bytes)
 {
@@ -152,8 +150,8 @@ host_copy_to(uintptr_t to, const void *from, size_t bytes)
     const uintptr_t last = to + (bytes - 1);
     int error = 0;
 
-    /* A copy that faults in its second page has changed the first: look at all before.
-     */
+    /* Check the whole range before the copy, which would write the pages before a
+     * fault. */
     if (bytes != 0 &&
         (to & ~(host_page_bytes() - 1)) != (last & ~(host_page_bytes() - 1))) {
         error = host_words_touch(to, last);

@@ -65,7 +65,7 @@ page_find(uintptr_t address)
     return node != NULL ? *node : NULL;
 }
 
-/* Asks of a page of ours, which is not locked (or everything is). */
+/* Try MADV_COLD on a page that is not locked (unless the process locks all). */
 static void
 cold_try(void)
 {
@@ -98,7 +98,7 @@ page_add(uintptr_t address, uint64_t number)
 
     if (page != NULL) {
         if (page->known && !page_is_locked(address)) {
-            page->since = number; /* other memory by now, which nobody has locked */
+            page->since = number; /* the caller has mapped other memory here */
             page->ours = true;
         }
         page->pins++;
@@ -120,7 +120,7 @@ page_add(uintptr_t address, uint64_t number)
     return 0;
 }
 
-/* One pin less; true if the lock of the page is to be undone. */
+/* Remove one pin. Returns whether the page is to be unlocked. */
 static bool
 page_remove(uintptr_t address)
 {
@@ -138,8 +138,8 @@ page_remove(uintptr_t address)
     return ours;
 }
 
-/* The pages from first to behind; those that are ours are unlocked in one call a row.
- */
+/* Remove a pin of each page in [first, behind), and unlock those that the caller had
+ * not locked, each contiguous run in one call. */
 static void
 pages_remove(uintptr_t first, uintptr_t behind)
 {
@@ -165,9 +165,9 @@ page_of(uintptr_t address)
     return address & ~(uintptr_t)(host_page_bytes() - 1);
 }
 
-/* The kernel does not say whether there was no memory or no more may be locked. Memory
- * that another thread maps and unmaps may be back after the failure: it is tried again.
- */
+/* Lock the pages. The kernel returns one error for unmapped memory and for the limit;
+ * memory that another thread unmaps and maps again may be back, so it is tried
+ * again. */
 static int
 pages_lock(uintptr_t first, uintptr_t behind)
 {

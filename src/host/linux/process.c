@@ -41,7 +41,7 @@ host_current_process_id(void *Context)
 bool
 host_stat_parse(const char *text, char *state, uint64_t *threads, uint64_t *start_time)
 {
-    /* The name may hold anything, parentheses and spaces too; the last one ends it. */
+    /* The name may contain any character; the last parenthesis ends it. */
     const char *field = strrchr(text, ')');
     uint64_t values[STAT_START_TIME + 1] = {0};
 
@@ -53,7 +53,7 @@ host_stat_parse(const char *text, char *state, uint64_t *threads, uint64_t *star
     for (int i = 4; i <= STAT_START_TIME; i++) {
         char *end;
 
-        values[i] = strtoull(field, &end, 10); /* negative ones wrap; none of ours is */
+        values[i] = strtoull(field, &end, 10); /* negative fields wrap; none is used */
         if (end == field) {
             return false;
         }
@@ -64,7 +64,7 @@ host_stat_parse(const char *text, char *state, uint64_t *threads, uint64_t *star
     return true;
 }
 
-/* -ESRCH: no such process. Others: /proc does not tell. */
+/* Returns -ESRCH: no such process. Another error: /proc cannot be read. */
 static int
 process_stat(pid_t pid, char *state, uint64_t *threads, uint64_t *start_time)
 {
@@ -83,14 +83,14 @@ process_stat(pid_t pid, char *state, uint64_t *threads, uint64_t *start_time)
     return host_stat_parse(text, state, threads, start_time) ? 0 : -EIO;
 }
 
-/* A zombie is a process that has ended, unless other threads than its first go on. */
+/* A process with a zombie main thread has exited unless other threads still run. */
 static bool
 process_has_ended(char state, uint64_t threads)
 {
     return (state == 'Z' || state == 'X') && threads <= 1;
 }
 
-/* /proc and kill take the id of any thread; a process has that of its first. */
+/* /proc and kill accept the id of any thread; a process has that of its main thread. */
 static bool
 process_is_thread_of_other(pid_t pid)
 {
@@ -141,7 +141,7 @@ host_close_process(void *Context, HOST_PROCESS *Process)
     *Process = (HOST_PROCESS){0};
 }
 
-/* When it cannot be told, it counts as alive: its profiles then simply get no hits. */
+/* If it cannot be found out, the process counts as alive: its profiles get no hits. */
 BOOLEAN
 host_is_process_gone(void *Context, const HOST_PROCESS *Process)
 {
@@ -163,10 +163,8 @@ host_is_process_gone(void *Context, const HOST_PROCESS *Process)
            (Process->Reference != 0 && (LONG_PTR)start_time != Process->Reference);
 }
 
-/*
- * May the caller read that process, by the kernel's rules for ptrace? 0 or -errno; the
- * maps of a kernel thread or a zombie are empty and say nothing: -ENODATA.
- */
+/* May the caller read the process, by the kernel's rules for ptrace? Returns 0 or
+ * -errno; -ENODATA if /proc/PID/maps is empty, as for kernel threads and zombies. */
 static int
 process_try_maps(pid_t pid)
 {
@@ -195,12 +193,12 @@ host_check_process_access(void *Context, const HOST_PROCESS *Process)
         return STATUS_SUCCESS;
     }
     error = process_try_maps(pid);
-    /* ENOENT is also what a /proc that hides others' processes says. */
+    /* A /proc that hides other users' processes returns ENOENT too. */
     if (error == -ENOENT || error == -ESRCH || error == -ENODATA) {
         error = host_event_open(pid, -1, false);
         error = error == -ENOSYS ? -EACCES : error;
     }
-    /* The answer may have been about a later user of the pid. */
+    /* The pid may have been reused during the check. */
     if (error == 0 && host_is_process_gone(Context, Process)) {
         return STATUS_INVALID_CID;
     }

@@ -47,7 +47,7 @@ processors_include(struct host_processors *processors, unsigned long number)
     return 0;
 }
 
-/* A decimal number below PROCESSOR_COUNT_MAX; moves text behind it. */
+/* Parse a decimal number below PROCESSOR_COUNT_MAX, and advance text. */
 static bool
 processors_parse_number(const char **text, unsigned long *number)
 {
@@ -62,7 +62,7 @@ processors_parse_number(const char **text, unsigned long *number)
     return errno == 0 && *number < PROCESSOR_COUNT_MAX;
 }
 
-/* "N" or "N-M", from *least on; moves text and *least behind it. */
+/* Parse "N" or "N-M" of numbers from *least on; advance text and *least. */
 static int
 processors_parse_range(const char **text, unsigned long *least,
                        struct host_processors *processors)
@@ -82,7 +82,7 @@ processors_parse_range(const char **text, unsigned long *least,
         }
     }
     *least = last + 1;
-    error = processors_include(processors, last); /* room for all at once */
+    error = processors_include(processors, last); /* allocates the array for all */
     for (unsigned long number = first; number < last && error == 0; number++) {
         error = processors_include(processors, number);
     }
@@ -125,7 +125,7 @@ host_processors_parse(const char *text, struct host_processors *processors)
 static int
 processors_from_affinity(struct host_processors *processors)
 {
-    /* The kernel wants room for all processors that it was built for. */
+    /* The kernel needs room for all processors that it was built for. */
     static const size_t most_bytes = PROCESSOR_COUNT_MAX / 8;
     struct host_processors found = {0};
     unsigned long *const mask = calloc(1, most_bytes);

@@ -35,7 +35,7 @@ host_event_open(pid_t pid, int cpu, bool kernel)
     return 0;
 }
 
-/* An answer that cannot be had for want of the call is no. */
+/* If the call is not available, the answer is no. */
 static NTSTATUS
 rights_status(void *Context, int what, int error, NTSTATUS refused)
 {

@@ -88,7 +88,7 @@ table_set_limits(HOST_TABLE *table)
     table->HighestUserAddress = 0x7FFFFFFFFFFFFFFF;
     table->SystemRangeStart = 0x8000000000000000;
 #else
-    /* The program's name is the first thing on the stack, at the top of user space. */
+    /* The program's name is the first string on the stack, at the top of user space. */
     if (getauxval(AT_EXECFN) >= 0xC0000000u) {
         table->HighestUserAddress = 0xFFFFDFFF;
         table->SystemRangeStart = 0xFFFF800000000000;
@@ -148,12 +148,12 @@ host_linux_create(HOST *Host)
 }
 
 void
-host_linux_use_pages(HOST *Host, const struct host_page_source *Source)
+host_linux_use_pages(HOST *Host, const struct host_page_supplier *Supplier)
 {
     struct host_linux *const host = Host->Context;
 
     host_buffers_leave(&host->pages);
-    host->pages = Source != NULL ? *Source : (struct host_page_source){0};
+    host->pages = Supplier != NULL ? *Supplier : (struct host_page_supplier){0};
 }
 
 void

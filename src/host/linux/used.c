@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 
-/* The next used page is often near: the steps begin small and double. */
+/* The next used page is often near, so the steps start small and double. */
 enum { PAGES_AT_FIRST = 16, PAGES_AT_ONCE = 4096 };
 
 static bool
@@ -23,7 +23,8 @@ system_has_swapped(void)
     return sysinfo(&info) != 0 || info.totalswap != info.freeswap;
 }
 
-/* The first page from page on that may be used, or end; both in pages of the buffer. */
+/* Return the first page from page on that may be used, or end; both are numbers of
+ * pages in the buffer. */
 static size_t
 find_used(uintptr_t buffer, size_t page, size_t end)
 {

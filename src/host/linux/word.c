@@ -16,11 +16,11 @@
 /* An ADD takes 12 signed bits, or one power of two. */
 enum { SMALL_BITS = 11, WORD_BYTES = 4 };
 
-/* The word, op= argument. */
+/* Change the word by op and argument. */
 static int
 word_operate(uintptr_t address, unsigned int operation, uint32_t argument)
 {
-    /* The call also wakes waiters of a first word; nobody can wait for this one. */
+    /* The call also wakes waiters of a first word; nothing can wait for this one. */
     uint32_t nobody = 0;
     const uint32_t command =
         operation << 28 | (uint32_t)FUTEX_OP_CMP_EQ << 24 | (argument & 0xFFF) << 12;

@@ -129,8 +129,8 @@ source_close(struct source *source)
 static void
 use_source(HOST *user, struct source *source)
 {
-    const struct host_page_source pages = {
-        .context = source, .take = take, .give = give, .map = map};
+    const struct host_page_supplier pages = {
+        .context = source, .allocate = take, .release = give, .map = map};
 
     host_linux_use_pages(user, &pages);
 }
