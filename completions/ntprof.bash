@@ -63,7 +63,8 @@ _ntprof_value()
         --by) _ntprof_list "$(_ntprof_keys "$1")" ;;
         --format)
             COMPREPLY=($(compgen -W 'pprof gmon callgrind speedscope folded json csv html
-                openmetrics llvm-profgen bolt bolt-fdata symbol-order' -- "$cur"))
+                openmetrics llvm-profgen llvm-sample gcc-afdo bolt bolt-fdata
+                symbol-order' -- "$cur"))
             ;;
         --image-dir | --source-dir) _filedir -d ;;
         -M | --disassembler-style) COMPREPLY=($(compgen -W 'att intel' -- "$cur")) ;;

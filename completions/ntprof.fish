@@ -151,7 +151,7 @@ complete -c ntprof -n '__ntprof_is diff' -l fail-above -x -d 'exit status 1 if a
 complete -c ntprof -n '__ntprof_is merge' -s o -l output -r -F -d 'the sum'
 complete -c ntprof -n '__ntprof_is merge' -s q -l quiet -d 'say nothing but errors'
 
-complete -c ntprof -n '__ntprof_is export' -l format -x -a 'pprof gmon callgrind speedscope folded json csv html openmetrics llvm-profgen bolt bolt-fdata symbol-order' -d 'of which tool'
+complete -c ntprof -n '__ntprof_is export' -l format -x -a 'pprof gmon callgrind speedscope folded json csv html openmetrics llvm-profgen llvm-sample gcc-afdo bolt bolt-fdata symbol-order' -d 'of which tool'
 complete -c ntprof -n '__ntprof_is export' -s o -l output -r -F -d 'into this file'
 complete -c ntprof -n '__ntprof_is export' -l image -r -F -d 'gmon and forms for compilers: the one image'
 complete -c ntprof -n '__ntprof_is export' -l rows -x -d 'openmetrics: functions of each source'

@@ -71,7 +71,8 @@ export_as(const char *name, const struct profile *profile,
     require(strnlen(said.error, sizeof(said.error)) < sizeof(said.error));
     require_harmless(said.error, strlen(said.error));
     require_harmless(said.note, strlen(said.note));
-    if (done && strcmp(name, "pprof") != 0 && strcmp(name, "gmon") != 0) {
+    if (done && strcmp(name, "pprof") != 0 && strcmp(name, "gmon") != 0 &&
+        strcmp(name, "gcc-afdo") != 0) {
         require_harmless(text, size); /* of the others people read the text */
     }
     if (done && strcmp(name, "folded") == 0) {

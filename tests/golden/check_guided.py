@@ -30,6 +30,10 @@ HITS = {0x401000: 12, 0x401005: 4, 0x401008: 40, 0x40101a: 9, 0x401022: 7, 0x401
 CASES = {
     "llvm-profgen.txt": (1, ["--format", "llvm-profgen"]),
     "llvm-profgen-4.txt": (4, ["--format", "llvm-profgen"]),
+    "llvm-sample.txt": (1, ["--format", "llvm-sample"]),
+    "llvm-sample-16.txt": (16, ["--format", "llvm-sample"]),
+    "gcc-afdo.txt": (1, ["--format", "gcc-afdo"]),
+    "gcc-afdo-lost.txt": (4, ["--format", "gcc-afdo", "--image", "/gone/known"]),
     "llvm-profgen-lost.txt": (1, ["--format", "llvm-profgen", "--image", "lost"]),
     "bolt.txt": (1, ["--format", "bolt"]),
     "bolt-fdata.txt": (1, ["--format", "bolt-fdata"]),
@@ -48,6 +52,13 @@ REFUSED = [
     (["--format", "llvm-profgen", "--image", "plain"],
      "llvm-profgen: the debug information of FOLDER/plain has no source lines for 5 of 5 hits: compile with "
      "-g1 -fdebug-info-for-profiling"),
+    (["--format", "llvm-sample", "--image", "plain"],
+     "llvm-sample: the debug information of FOLDER/plain has no source lines for 5 of 5 hits: compile with "
+     "-g1 -fdebug-info-for-profiling"),
+    (["--format", "gcc-afdo", "--image", "plain"],
+     "gcc-afdo: the debug information of FOLDER/plain has no source lines for 5 of 5 hits: compile with -g, and "
+     "record without --no-lines"),
+    (["--format", "llvm-sample", "--image", "lost"], f"llvm-sample: it needs /gone/lost: {NO_FILE}"),
     (["--format", "symbol-order", "--image", "stripped"],
      "symbol-order: FOLDER/stripped has no symbol table: link it without -s, and do not strip it"),
     (["--format", "symbol-order", "--image", "lost"], f"symbol-order: it needs /gone/lost: {NO_FILE}"),
@@ -79,6 +90,10 @@ def make_profile(ntprof, folder, bucket_bytes):
     for name, build_id in (("plain", PLAIN_ID), ("other", "78"), ("stripped", PLAIN_ID)):
         made.hits(made.image(f"{folder}/{name}", build_id, 0x401000, 0x1000), 0x401000, 5)
     made.hits(made.image("/gone/lost", "79", 0x1000, 0), 0x1000, 7)
+    # What gcc makes of a function belongs to it; declared in line 3.
+    known = made.image("/gone/known", "7a", 0x1000, 0)
+    for address, name, line, hits in ((0x1000, "f", 5, 20), (0x1010, "f.part.0", 5, 30), (0x1020, "f", 2, 4)):
+        made.hits(known, address, hits, made.function(name, "/gone/f.c", 3), line)
     made.hits(made.image("[kernel]", "", 0x1000, 0), 0x1000, 10000)
     made.write(folder / "bare.pb.gz")
     run([ntprof, "report", "--symbolize", "-o", "ntprof.pb.gz", "bare.pb.gz"], folder)

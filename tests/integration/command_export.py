@@ -456,6 +456,9 @@ class Manners(Export):
                 (["--format", "xml", "p"], "--format xml: there are pprof, gmon"),
                 (["--format", "csv", "-e", "time", "p"], "csv does not take -e: it holds all sources"),
                 (["--format", "csv", "--image", "app", "p"], "csv does not take --image: it holds all"),
+                (["--format", "csv", "--image-dir", ".", "p"], "csv does not take --image-dir: it reads no programs"),
+                (["--format", "gcc-afdo", "--image-dir", ".", "p"], "gcc-afdo does not take --image-dir"),
+                (["--format", "bolt", "--source-dir", ".", "p"], "bolt does not take --source-dir: it holds no code"),
                 (["--format", "csv", "--rows", "3", "p"], "csv does not take --rows: it holds all rows"),
                 (["--format", "openmetrics", "--rows", "x", "p"], "--rows x: allowed are 0 (all)"),
                 (["--format", "folded", "-e", "faults", "p"], "-e faults: the profile has no such source; "
@@ -528,9 +531,9 @@ class Manners(Export):
 
     def test_form_that_nobody_reads__not_to_a_terminal(self):
         self.make("image", "p", "/usr/bin/app", 10000, "0x1000:5")
-        for form in ("pprof", "gmon", "html"):
+        for form in ("pprof", "gmon", "html", "gcc-afdo"):
             master, slave = pty.openpty()
-            words = ["-e", "time"] if form == "gmon" else []
+            words = ["-e", "time"] if form in ("gmon", "gcc-afdo") else []
             said = self.fail("--format", form, *words, "p", stdout=slave, stderr=subprocess.PIPE,
                              capture_output=False)
             os.close(slave)

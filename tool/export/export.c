@@ -43,6 +43,18 @@ static const struct export_format FORMATS[] = {
      .one_source = true,
      .one_image = true,
      .reads_images = true},
+    {.name = "llvm-sample",
+     .write = export_llvm_sample,
+     .hits_max = UINT64_MAX,
+     .one_source = true,
+     .one_image = true,
+     .reads_images = true},
+    {.name = "gcc-afdo",
+     .write = export_gcc_afdo,
+     .hits_max = INT64_MAX,
+     .one_source = true,
+     .one_image = true,
+     .unreadable = true},
     {.name = "bolt",
      .write = export_bolt,
      .hits_max = UINT64_MAX,
@@ -80,7 +92,8 @@ const char *
 export_format_names(void)
 {
     return "pprof, gmon, callgrind, speedscope, folded, json, csv, html, "
-           "openmetrics, llvm-profgen, bolt, bolt-fdata, symbol-order";
+           "openmetrics, llvm-profgen, llvm-sample, gcc-afdo, bolt, bolt-fdata, "
+           "symbol-order";
 }
 
 /* False: the hits of a source are more than limit. */

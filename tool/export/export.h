@@ -43,7 +43,8 @@ typedef bool export_writer(FILE *out, const struct profile *profile,
 
 export_writer export_pprof, export_gmon, export_callgrind, export_speedscope,
     export_folded, export_json, export_csv, export_html, export_openmetrics,
-    export_llvm_profgen, export_symbol_order, export_bolt, export_bolt_fdata;
+    export_llvm_profgen, export_llvm_sample, export_gcc_afdo, export_symbol_order,
+    export_bolt, export_bolt_fdata;
 
 struct export_format {
     const char *name;
