@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * display.h - the terminal: shows screens and tells keys, by curses. One at a time in a
- * process.
+ * display.h - shows screens on the terminal and reads keys, with curses. There is one
+ * in a process.
  *
- * Sizes are asked of the terminal itself, when told to: nothing here handles a signal.
+ * The size is read from the terminal on request; no signal is handled here.
  */
 #ifndef TUI_DISPLAY_H
 #define TUI_DISPLAY_H
@@ -12,27 +12,29 @@
 
 struct tui_display;
 
-/* Could the terminal show a screen? False: why says why not, in one line. */
+/* Check that the terminal can show a screen. Returns false with the reason in one line
+ * in why. */
 bool tui_display_check(char *why, size_t size);
 
-/* Takes standard input and output, which are a terminal. NULL: why says why not, in one
- * line. */
+/* Take over standard input and output, which must be a terminal. Returns NULL with the
+ * reason in one line in why. */
 struct tui_display *tui_display_open(char *why, size_t size);
 
-/* Leaves the terminal as it was. NULL is allowed. */
+/* Restore the terminal. display may be NULL. */
 void tui_display_close(struct tui_display *display);
 
-/* Leaves the terminal for a while, and comes back. */
+/* Leave the screen for a while, and return to it. */
 void tui_display_leave(struct tui_display *display);
 void tui_display_enter(struct tui_display *display);
 
-/* The terminal's size, which may be any; then the display has the screen's. */
+/* Read the terminal's size, which may be any; then give the display the screen's
+ * bounded size. */
 void tui_display_ask_size(unsigned *lines, unsigned *columns);
 void tui_display_resize(struct tui_display *display, const struct tui_screen *screen);
 
 void tui_display_draw(struct tui_display *display, const struct tui_screen *screen);
 
-/* The next key that is there already. False: none. */
+/* Read a pending key. Returns false if there is none. */
 bool tui_display_key(struct tui_display *display, uint32_t *key);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * display_curses.c - the terminal by ncurses' wide functions.
+ * display_curses.c - the terminal through the wide functions of ncurses.
  *
- * curses asks neither the environment nor the kernel how large the terminal is: it is
- * told, after that was bounded. Its signal handlers are taken out again, since signals
- * are waited for like keys.
+ * curses does not read the terminal's size from the environment or the kernel: it gets
+ * the bounded size of the screen. Its signal handlers are removed, since the caller
+ * waits for signals as it does for keys.
  */
 #include "tui/display.h"
 #include "tui/draw.h"
@@ -20,7 +20,7 @@
 
 #include <curses.h>
 #include <term.h>
-#undef lines /* capabilities */
+#undef lines /* macros of <term.h> */
 #undef columns
 
 struct tui_display {
@@ -28,8 +28,8 @@ struct tui_display {
     chtype styles[TUI_STYLES];
 };
 
-/* Milliseconds after which an escape is the key of that name, and not the begin of
- * another key. */
+/* After this many milliseconds an escape is the Escape key, not the start of
+ * another. */
 enum { ESCAPE_MS = 50 };
 
 static const int curses_signals[] = {SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
@@ -52,7 +52,7 @@ restore_actions(const struct sigaction *actions)
     }
 }
 
-/* NULL, for return. */
+/* Write the reason to why. Returns NULL, so that callers can return its value. */
 __attribute__((format(printf, 3, 4))) static struct tui_display *
 refuse(char *why, size_t size, const char *format, ...)
 {
@@ -78,8 +78,8 @@ close_description(void)
     (void)del_curterm(cur_term);
 }
 
-/* Reads what is known of the terminal, until close_description. False: it can show no
- * screen. */
+/* Read the description of the terminal, in use until close_description. Returns false
+ * if the terminal cannot show a screen. */
 static bool
 open_description(char *why, size_t size)
 {
@@ -153,8 +153,7 @@ choose_styles(struct tui_display *display)
     styles[TUI_FAINT] = (chtype)COLOR_PAIR(3);
 }
 
-/* Keys come at once and are not echoed; the signals of Ctrl-C, Ctrl-Z and Ctrl-\ stay.
- */
+/* Read keys at once and without echo; Ctrl-C, Ctrl-Z and Ctrl-\ still send signals. */
 static void
 take_terminal(void)
 {

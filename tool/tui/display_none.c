@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* display_none.c - what there is of a display in an ntprof built without curses: a
- * reason. */
+/* display_none.c - the display of an ntprof built without curses: only a reason. */
 #include "tui/display.h"
 
 #include <stdio.h>

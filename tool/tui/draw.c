@@ -7,17 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Widths of columns, with the blanks behind. */
+/* Widths of columns, including the blanks after them. */
 enum {
     SHARE_COLUMNS = 8,
     HITS_COLUMNS = 10,
-    NARROW = 46,    /* fewer columns than this: no totals */
-    TINY = 24,      /* fewer than this: one share */
-    IMAGE_MIN = 70, /* from this on there is a column of images */
+    NARROW = 46,    /* below this width there are no totals */
+    TINY = 24,      /* below this width there is only one share */
+    IMAGE_MIN = 70, /* from this width on there is a column of images */
     IMAGE_COLUMNS = 16
 };
 
-/* From these shares on, of what came since the last look. */
+/* Rows with at least these shares of the last look are highlighted. */
 static const double hot_share = 0.1;
 static const double warm_share = 0.01;
 
@@ -43,7 +43,7 @@ put_share(struct tui_pen *pen, enum tui_style style, double share)
     tui_pen_text(pen, style, 1, "");
 }
 
-/* Whole as long as it fits, then in thousands and so on. */
+/* Print a whole number if it fits, else thousands, millions and so on. */
 static void
 put_hits(struct tui_pen *pen, enum tui_style style, uint64_t hits)
 {
@@ -79,9 +79,9 @@ viewed(const struct tui_screen *screen)
     return &screen->tables[screen->view];
 }
 
-/* --- the head --- */
+/* --- titles --- */
 
-/* In front of a title. */
+/* Return the prefix of the title. */
 static const char *
 state_of(const struct tui_screen *screen)
 {
@@ -117,7 +117,7 @@ draw_statistics(const struct tui_screen *screen, const struct tui_canvas *canvas
                   screen->status.cost * 100);
 }
 
-/* What is in no row, and how much of all it is. */
+/* Print the hits in no row, and their share of all. */
 static void
 put_idle(struct tui_pen *pen, const struct tui_table *table, size_t source)
 {
@@ -396,8 +396,8 @@ line_style(const struct listing *listing, const struct listing_line *line)
     }
 }
 
-/* What shares are of, as in print_text.c: a line and its call may both show what the
- * other has too. */
+/* Return the sum that shares refer to, as in print_text.c: a line and a call in it may
+ * both contain hits of the other. */
 static uint64_t
 whole_of(const struct listing *listing, size_t source)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* filter.c - globs and parts of names, in ASCII as far as capital letters go. */
+/* filter.c - matches globs and parts of names; case is ignored only for ASCII
+ * letters. */
 #include "tui/filter.h"
 
 #include <string.h>
@@ -27,8 +28,8 @@ has_capitals(const char *filter)
     return false;
 }
 
-/* Only the last star may take more than it needs: those before it took the least that
- * works. */
+/* If matching fails after a star, only the last star is retried with more characters:
+ * those before it matched as few as possible. */
 static bool
 fits_glob(const char *glob, const char *name, bool exact)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter.h - does a name fit what somebody typed to find it?
+ * filter.h - whether a name matches the filter that the user typed.
  *
- * With * or ? it is a glob for the whole name, else a part of it; capital letters only
- * matter if there are any in the filter. Its cost follows the length of the name times
- * that of the filter, whatever they hold.
+ * A filter with * or ? is a glob for the whole name; any other matches a part of it.
+ * Case matters only if the filter contains capital letters. The time is at most
+ * proportional to the length of the name times that of the filter.
  */
 #ifndef TUI_FILTER_H
 #define TUI_FILTER_H
 
 #include <stdbool.h>
 
-/* An empty filter fits all. */
+/* Return whether the name matches; an empty filter matches all. */
 bool tui_filter_fits(const char *filter, const char *name);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* idle.c - the kernel's functions in which a processor rests, of the kernels since
- * 5.15. */
+/* idle.c - names of the functions in which Linux idles, for kernels since 5.15. */
 #include "tui/idle.h"
 
 #include <string.h>
@@ -17,7 +16,8 @@ static const char *const idle_names[] = {
     "pv_native_safe_halt",
 };
 
-/* Compilers add to names: mwait_idle_with_hints.constprop.0. */
+/* Whether name is wanted, or wanted with a compiler's suffix, as in
+ * mwait_idle_with_hints.constprop.0. */
 static bool
 is_called(const char *name, const char *wanted)
 {

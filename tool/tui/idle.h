@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* idle.h - where a processor rests that has nothing to do. */
+/* idle.h - recognises the functions in which an idle processor waits. */
 #ifndef TUI_IDLE_H
 #define TUI_IDLE_H
 
 #include "profile/profile.h"
 
-/* Is this a function of the kernel in which processors wait for an interrupt? By its
- * name: where the kernel's are not to be seen, nothing is. */
+/* Return whether this is a kernel function in which processors wait for an interrupt.
+ * It goes by name; without the right to read kernel symbols it finds none. */
 bool tui_is_idle(const struct profile *profile, const struct profile_row *row);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pen.c - text of unknown contents into columns of known number.
+ * pen.c - fits text of any content into a known number of columns.
  *
- * Only the first bytes of a text are looked at, as many as any line can need: names may
- * be a megabyte long.
+ * Only the first bytes of a text are read, as many as a line can need: a name may have
+ * a megabyte.
  */
 #include "tui/pen.h"
 #include "util/text.h"
@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A character takes 4 bytes at most. */
+/* A UTF-8 character has at most 4 bytes. */
 enum { TEXT_BYTES_MAX = 4 * TUI_COLUMNS_MAX, WIDE_MAX = TUI_COLUMNS_MAX + 1 };
 
-/* One character of valid UTF-8; moves *text past it. */
+/* Decode one character of valid UTF-8, and move *text past it. */
 static wchar_t
 next_character(const unsigned char **text)
 {
@@ -34,7 +34,8 @@ next_character(const unsigned char **text)
     return (wchar_t)character;
 }
 
-/* Writes what fits of valid UTF-8 into room columns. Returns how many it takes. */
+/* Convert valid UTF-8 to wide characters until room columns are full. Returns the
+ * columns used. */
 static int
 spread(const char *text, wchar_t *wide, int room)
 {
@@ -53,7 +54,8 @@ spread(const char *text, wchar_t *wide, int room)
         if (width > room - columns) {
             break;
         }
-        if (width > 0) { /* marks that join the one before would pile up without end */
+        /* any number of combining marks could follow, so they are left out */
+        if (width > 0) {
             wide[count++] = character;
             columns += width;
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pen.h - writes one line of a screen from left to right, cut at its end. For tool/tui
- * alone. */
+/* pen.h - writes one line of a screen from left to right, cut at its end. Only tool/tui
+ * includes it. */
 #ifndef TUI_PEN_H
 #define TUI_PEN_H
 
@@ -9,27 +9,27 @@
 struct tui_pen {
     const struct tui_canvas *canvas;
     int line;
-    int column; /* next one to write at */
-    int end;    /* first one that may not be written at */
+    int column; /* next column to write */
+    int end;    /* first column that must not be written */
 };
 
 /*
- * Writes text, hostile as it may be, from the pen on.
+ * Write text, which may contain anything.
  *
- *   columns  0: as many as the text takes; else it is cut or filled up with blanks to
- *            so many
+ *   columns  0: as many as the text needs; otherwise the text is cut or padded to this
+ *            width
  */
 void tui_pen_text(struct tui_pen *pen, enum tui_style style, int columns,
                   const char *text);
 
-/* The same right-aligned; for short text without anything unusual. */
+/* Write short ASCII text right-aligned. */
 void tui_pen_number(struct tui_pen *pen, enum tui_style style, int columns,
                     const char *text);
 
 __attribute__((format(printf, 3, 4))) void
 tui_pen_print(struct tui_pen *pen, enum tui_style style, const char *format, ...);
 
-/* Blanks to the end of the line. */
+/* Write blanks to the end of the line. */
 void tui_pen_fill(struct tui_pen *pen, enum tui_style style);
 
 #endif

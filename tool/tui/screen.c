@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* screen.c - keys, order, filter, and where the window is. */
+/* screen.c - keys, order of rows, filter, and position of the window. */
 #include "tui/screen.h"
 #include "tui/filter.h"
 
@@ -21,7 +21,7 @@ const char *const tui_help[] = {
     "  e                next source",
     "  /                only what has this in its name or image; * ? : a glob",
     "                   Enter keeps it, Esc does not; Esc again shows all",
-    "  space  p         pause: the screen stays, and counting goes on",
+    "  space  p         pause: the screen stays, and counting continues",
     "  l                look now",
     "  w                write a profile of what was shown, into the file of -o",
     "  q                quit, or go back",
@@ -104,7 +104,7 @@ tui_screen_say(struct tui_screen *screen, const char *format, ...)
     va_end(arguments);
 }
 
-/* The least change of first with which the cursor is in the window. */
+/* Return first, moved as little as possible to have the cursor in the window. */
 static size_t
 scroll(size_t first, size_t cursor, size_t count, size_t window)
 {
@@ -183,7 +183,7 @@ compare_hits(uint64_t left, uint64_t right)
     return (left < right) - (left > right);
 }
 
-/* Those without a name come last, in the order of their addresses. */
+/* Rows without a name come last, ordered by address. */
 static int
 compare_names(const struct tui_table *table, uint32_t left, uint32_t right)
 {
@@ -229,8 +229,8 @@ compare_by(const struct tui_screen *screen, enum tui_order order, uint32_t left,
     }
 }
 
-/* Equal ones stand by hits and then by name, and nothing is equal in the end: rows
- * never jump about. */
+/* Equal rows are ordered by hits and then by name. No two are equal then, so rows do
+ * not change places by themselves. */
 static int
 compare_rows(const void *a, const void *b, void *context)
 {
@@ -250,7 +250,7 @@ compare_rows(const void *a, const void *b, void *context)
     return order != 0 ? order : (left > right) - (left < right);
 }
 
-/* Back to its row, which may be shown no more. */
+/* Move the cursor back to its row, if that is still shown. */
 static void
 follow_row(struct tui_screen *screen)
 {
@@ -262,7 +262,7 @@ follow_row(struct tui_screen *screen)
     }
 }
 
-/* Makes shown anew. False: out of memory, nothing is shown. */
+/* Rebuild shown. Returns false if memory runs out; then no row is shown. */
 static bool
 arrange(struct tui_screen *screen)
 {
@@ -361,7 +361,7 @@ tui_screen_list(struct tui_screen *screen, struct listing *listing, bool again)
     place_windows(screen);
 }
 
-/* Moves a cursor as a key says. False: the key is for something else. */
+/* Move a cursor if the key does that. Returns false if the key has another meaning. */
 static bool
 move(size_t *cursor, size_t count, size_t window, uint32_t key)
 {
@@ -416,7 +416,7 @@ is_text(uint32_t key)
            (key < 0xd800 || key > 0xdfff);
 }
 
-/* UTF-8 of a character; returns how many bytes. */
+/* Encode a character as UTF-8. Returns the number of bytes. */
 static size_t
 encode(uint32_t character, char *bytes)
 {
@@ -503,19 +503,19 @@ static void
 show_next_source(struct tui_screen *screen)
 {
     if (screen->source_count < 2) {
-        tui_screen_say(screen, "there is one source alone; -e takes several");
+        tui_screen_say(screen, "there is only one source; -e takes several");
         return;
     }
     screen->source = (screen->source + 1) % screen->source_count;
     arrange_or_say(screen);
 }
 
-/* The functions of the image at the cursor. */
+/* Show the functions of the image at the cursor. */
 static void
 show_functions_of(struct tui_screen *screen, size_t row)
 {
     screen->only = tui_table_image(viewed(screen), row);
-    screen->filter[0] = '\0'; /* which was for images */
+    screen->filter[0] = '\0'; /* the filter was for images */
     show_view(screen, TUI_FUNCTIONS);
 }
 
@@ -542,7 +542,7 @@ clear_filter(struct tui_screen *screen)
     arrange_or_say(screen);
 }
 
-/* Keys that mean the same on the table and in a listing. */
+/* Handle keys with the same meaning in the table and in a listing. */
 static enum tui_action
 key_anywhere(struct tui_screen *screen, uint32_t key)
 {
@@ -606,7 +606,7 @@ key_on_table(struct tui_screen *screen, uint32_t key)
     }
 }
 
-/* To the next line with hits, forwards or back; stays where there is none. */
+/* Move to the next line with hits, forwards or backwards; stay if there is none. */
 static void
 next_hot_line(struct tui_screen *screen, bool forwards)
 {
@@ -653,7 +653,7 @@ key_in_help(struct tui_screen *screen, uint32_t key)
     return TUI_NOTHING;
 }
 
-/* The cursor was moved by hand: it stays with its row, unless it is back at the top. */
+/* The user moved the cursor: it now follows its row, unless it is back at the top. */
 static void
 mark_row(struct tui_screen *screen)
 {
@@ -683,7 +683,7 @@ key_on_page(struct tui_screen *screen, uint32_t key)
     return key_on_table(screen, key);
 }
 
-/* Terminals tell some keys as characters. */
+/* Some keys arrive as control characters. */
 static uint32_t
 plain_key(uint32_t key)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* table.c - adding up looks by function or image. */
+/* table.c - adds looks up by function or image. */
 #include "tui/table.h"
 #include "tui/idle.h"
 
@@ -50,7 +50,7 @@ table_begin(struct tui_table *table, const struct profile *recent)
     return true;
 }
 
-/* The old block is freed when it is moved, so each is kept as soon as it is there. */
+/* realloc frees the old block, so each new one is stored at once. */
 static bool
 grow_hits(uint64_t **hits, size_t rows, size_t source_count)
 {
@@ -97,7 +97,7 @@ row_equals(const struct tui_row *row, const struct tui_row *wanted)
            row->address == wanted->address;
 }
 
-/* The number of the row, made if it is new. HASH_INDEX_NONE: out of memory. */
+/* Find or add a row. Returns its index, or HASH_INDEX_NONE if memory runs out. */
 static uint32_t
 table_row(struct tui_table *table, const struct tui_row *wanted)
 {
@@ -132,7 +132,8 @@ table_string(struct tui_table *table, const char *text)
     return string_set_add(&table->strings, text, strlen(text));
 }
 
-/* What the row of a profile is a part of. False: out of memory. */
+/* Find the key of the row that a row of a profile is added to. Returns false if memory
+ * runs out. */
 static bool
 find_key(struct tui_table *table, const struct profile *recent,
          const struct profile_row *row, struct tui_row *key)
@@ -181,7 +182,7 @@ table_add_idle(struct tui_table *table, const uint64_t *hits)
     }
 }
 
-/* Shares are of all hits, those in no row too. */
+/* Shares are of all hits, including those in no row. */
 static void
 table_add_outside(struct tui_table *table, const struct profile *recent)
 {

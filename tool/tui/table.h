@@ -3,11 +3,11 @@
  * table.h - the rows of a live screen: functions or images, with the hits of the last
  * look and of all looks.
  *
- * Rows are made as their first hits come and stay for good, under the same number: so
- * there are as many as different functions were hit, whatever the time. A look costs
- * what its own hits cost.
+ * A row is added at its first hit and keeps its index for good. So there are as many
+ * rows as different functions were hit, independent of the time, and the cost of a look
+ * depends only on its own hits.
  *
- * Hits of processors that rest (tui/idle.h) are in no row, but in sums of their own.
+ * Hits of idle processors (tui/idle.h) are in no row, but in separate sums.
  */
 #ifndef TUI_TABLE_H
 #define TUI_TABLE_H
@@ -19,12 +19,14 @@
 enum tui_rows { TUI_FUNCTIONS, TUI_IMAGES };
 
 struct tui_row {
-    uint32_t name;  /* of the function, into strings; TUI_NO_NAME: address tells */
-    uint32_t image; /* path, into strings */
-    /* of functions without a name: in the image's addresses; else 0 */
+    /* of the function, in strings; TUI_NO_NAME: it has only an address */
+    uint32_t name;
+    uint32_t image; /* path, in strings */
+    /* for functions without a name: address in the image; else 0 */
     uint64_t address;
-    uint64_t offset; /* the same as reports show it: in the file, if there is one */
-    uint64_t look;   /* the look that recent is of; of any other look it is 0 */
+    /* the address as in reports: an offset in the file, if there is one */
+    uint64_t offset;
+    uint64_t look; /* the look that recent belongs to; in other looks it had no hits */
 };
 
 #define TUI_NO_NAME UINT32_MAX
@@ -35,17 +37,17 @@ struct tui_table {
     struct tui_row *rows;
     size_t count;
     size_t capacity;
-    uint64_t *recent; /* source_count for each row */
+    uint64_t *recent; /* source_count entries for each row */
     uint64_t *totals; /* the same */
-    uint64_t *
-        /* one per source, those in no row too; the four below are in its block */
-        recent_sums;
+    /* One for each source, including hits in no row. The four below are in the same
+     * block. */
+    uint64_t *recent_sums;
     uint64_t *total_sums;
     uint64_t *idle_recent;
     uint64_t *idle_totals;
-    uint64_t *outside; /* in no row, at the last look */
+    uint64_t *outside; /* hits in no row, at the last look */
     uint64_t looks;
-    struct string_set strings; /* hostile */
+    struct string_set strings; /* not escaped */
     struct hash_index index;
 };
 
@@ -53,15 +55,16 @@ void tui_table_init(struct tui_table *table, enum tui_rows kind);
 void tui_table_finish(struct tui_table *table);
 
 /*
- * Adds what came since the last look. The sources must be the same each time; hits are
- * added up to UINT64_MAX. False: out of memory; some of them may be missing then.
+ * Add the hits since the last look. The sources must be the same each time; sums stay
+ * at UINT64_MAX when they overflow. Returns false if memory runs out; some hits may be
+ * missing then.
  */
 bool tui_table_take(struct tui_table *table, const struct profile *recent);
 
 uint64_t tui_table_recent(const struct tui_table *table, size_t row, size_t source);
 uint64_t tui_table_total(const struct tui_table *table, size_t row, size_t source);
 
-/* Name of the function, or NULL. */
+/* Return the name of the function, or NULL. */
 const char *tui_table_name(const struct tui_table *table, size_t row);
 const char *tui_table_image(const struct tui_table *table, size_t row);
 

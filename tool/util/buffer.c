@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * buffer.c - bytes that grow.
+ * buffer.c - an array of bytes that grows.
  *
- * Invariant: size <= capacity, and data is NULL exactly while capacity is 0.
+ * Invariant: size <= capacity, and data is NULL if and only if capacity is 0.
  */
 #include "util/buffer.h"
 
@@ -72,7 +72,7 @@ buffer_append_byte(struct buffer *buffer, uint8_t byte)
 void
 buffer_print(struct buffer *buffer, const char *format, ...)
 {
-    /* There is room for nearly every text that is printed, so it is formatted once. */
+    /* Nearly every text fits, so it is formatted only once. */
     const size_t room_bytes = buffer->capacity - buffer->size;
     char *room = (char *)(room_bytes > 0 ? buffer->data + buffer->size : NULL);
     va_list arguments;

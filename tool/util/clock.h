@@ -8,13 +8,13 @@
 
 #define CLOCK_SECOND_NS UINT64_C(1000000000)
 
-/* clock_ns - what a clock says. */
+/* clock_ns - return the time of a clock. */
 uint64_t clock_ns(clockid_t clock);
 
-/* clock_now_ns - what CLOCK_MONOTONIC says, by which all waiting is done. */
+/* clock_now_ns - return the time of CLOCK_MONOTONIC, which all waiting uses. */
 uint64_t clock_now_ns(void);
 
-/* clock_timespec - the same time, or as long a time, as calls of the system take it. */
+/* clock_timespec - convert a time or a duration for system calls. */
 struct timespec clock_timespec(uint64_t time_ns);
 
 #endif

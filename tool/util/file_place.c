@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* file_place.c - walks a path component by component, as the kernel does, and asks of
- * each link whose it is. */
+/* file_place.c - walks a path component by component, as the kernel does, and checks
+ * the owner of each link. */
 #include "util/file_place.h"
 
 #include "util/text.h"
@@ -15,15 +15,15 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40 /* as the kernel's own limit */ };
+enum { LINKS_MAX = 40 /* the kernel's own limit */ };
 
-/* walk - what is left of the path, and the folder that it goes on from. */
+/* walk - the rest of the path, and the folder where it continues. */
 struct walk {
     int folder;
     char *rest; /* malloc'd */
     int links;
-    dev_t device; /* of what a last link of procfs led to */
-    ino_t inode;  /* 0: there was none */
+    dev_t device; /* of the file to which a final link of procfs led */
+    ino_t inode;  /* 0: there was no such link */
     char *why;
     size_t why_bytes;
 };
@@ -56,7 +56,7 @@ is_procfs(int fd)
     return fstatfs(fd, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Goes into a folder, which replaces the one before. flags: O_NOFOLLOW or 0. */
+/* Open a folder and replace the current one with it. flags: O_NOFOLLOW or 0. */
 static bool
 enter(struct walk *walk, const char *name, int flags)
 {
@@ -93,10 +93,10 @@ may_follow(const struct walk *walk, const char *name, const struct stat *link)
     return false;
 }
 
-/* Puts what a link says before the rest of the path. The link is held open, so that
- * what was judged is what is read. */
+/* Put the target of a link before the rest of the path. The link is open, so that the
+ * one that was checked is the one that is read. */
 static bool
-follow(struct walk *walk, int link, const char *behind)
+follow(struct walk *walk, int link, const char *rest)
 {
     char target[PATH_MAX];
     const ssize_t length = readlinkat(link, "", target, sizeof(target) - 1);
@@ -110,7 +110,7 @@ follow(struct walk *walk, int link, const char *behind)
         return false;
     }
     target[length] = '\0';
-    if (asprintf(&joined, "%s%s", target, behind) < 0) {
+    if (asprintf(&joined, "%s%s", target, rest) < 0) {
         errno = ENOMEM;
         return false;
     }
@@ -120,28 +120,28 @@ follow(struct walk *walk, int link, const char *behind)
 }
 
 static void
-go_on_behind(struct walk *walk, const char *behind)
+skip_component(struct walk *walk, const char *rest)
 {
-    memmove(walk->rest, behind, strlen(behind) + 1);
+    memmove(walk->rest, rest, strlen(rest) + 1);
 }
 
 /*
- * Links of procfs lead to what is open, whatever their text is: /proc/PID/root to
- * another process's root. A folder is entered as the kernel does it. The last one names
- * either a file that has a path here, or something open that has none, such as a pipe:
- * *magic.
+ * Follow a link of procfs. It leads to an open file whatever its text says:
+ * /proc/PID/root to another process's root. A folder is entered as the kernel does. As
+ * the last component it leads to a file that has a path here, or to one that has none,
+ * such as a pipe: then sets *magic.
  */
 static bool
-follow_procfs(struct walk *walk, int link, const char *name, const char *behind,
+follow_procfs(struct walk *walk, int link, const char *name, const char *rest,
               bool *magic)
 {
     struct stat status;
 
-    if (*behind != '\0') {
+    if (*rest != '\0') {
         const bool done = enter(walk, name, 0);
 
         if (done) {
-            go_on_behind(walk, behind);
+            skip_component(walk, rest);
         }
         return done;
     }
@@ -151,13 +151,14 @@ follow_procfs(struct walk *walk, int link, const char *name, const char *behind,
     *magic = !S_ISREG(status.st_mode);
     walk->device = status.st_dev;
     walk->inode = status.st_ino;
-    return *magic || follow(walk, link, behind);
+    return *magic || follow(walk, link, rest);
 }
 
-/* A component that is there, opened with O_PATH. *last: it is the place. */
+/* Enter or follow a component, which is open with O_PATH. Sets *last if it is the
+ * place. */
 static bool
-step_into(struct walk *walk, int found, const char *name, const char *behind,
-          bool *last, bool *magic)
+step_into(struct walk *walk, int found, const char *name, const char *rest, bool *last,
+          bool *magic)
 {
     struct stat status;
     bool done;
@@ -167,8 +168,8 @@ step_into(struct walk *walk, int found, const char *name, const char *behind,
     }
     if (S_ISLNK(status.st_mode)) {
         done = is_procfs(walk->folder)
-                   ? follow_procfs(walk, found, name, behind, magic)
-                   : may_follow(walk, name, &status) && follow(walk, found, behind);
+                   ? follow_procfs(walk, found, name, rest, magic)
+                   : may_follow(walk, name, &status) && follow(walk, found, rest);
         *last = *magic;
         return done;
     }
@@ -177,18 +178,19 @@ step_into(struct walk *walk, int found, const char *name, const char *behind,
     }
     done = enter(walk, name, O_NOFOLLOW);
     if (done) {
-        go_on_behind(walk, behind);
+        skip_component(walk, rest);
     }
     return done;
 }
 
-/* One step. *last: walk->folder and *name are the place; the name is malloc'd. */
+/* Do one step of the walk. Sets *last if walk->folder and *name are the place; *name is
+ * malloc'd. */
 static bool
 step(struct walk *walk, char **name, bool *last, bool *magic)
 {
     const char *const begin = walk->rest + strspn(walk->rest, "/");
     const size_t length = strcspn(begin, "/");
-    const char *const behind = begin + length;
+    const char *const rest = begin + length;
     bool done;
     int found;
 
@@ -197,7 +199,7 @@ step(struct walk *walk, char **name, bool *last, bool *magic)
         errno = ENOMEM;
         return false;
     }
-    *last = *behind == '\0';
+    *last = *rest == '\0';
     if (length == 0 ||
         (*last && (strcmp(*name, ".") == 0 || strcmp(*name, "..") == 0))) {
         errno = EISDIR;
@@ -207,7 +209,7 @@ step(struct walk *walk, char **name, bool *last, bool *magic)
     if (found < 0) {
         return *last && errno == ENOENT;
     }
-    done = step_into(walk, found, *name, behind, last, magic);
+    done = step_into(walk, found, *name, rest, last, magic);
     close(found);
     if (!done || !*last) {
         free(*name);
@@ -216,8 +218,8 @@ step(struct walk *walk, char **name, bool *last, bool *magic)
     return done;
 }
 
-/* A link of procfs led to a file: is this its path? In another mount namespace it may
- * be another's. */
+/* After a link of procfs: whether the path that was found leads to the same file. In
+ * another mount namespace it may lead to a different one. */
 static bool
 is_what_was_open(const struct walk *walk, const struct file_place *place)
 {

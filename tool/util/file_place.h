@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file_place.h - a name in a folder that is held open: where a path leads, links
- * followed with care.
+ * file_place.h - finds where a path leads, as a name in an open folder, and follows
+ * links only if that is safe.
  *
- * Whoever may write to a folder can put a link there, and lead another user's program
- * to any file. So every link on the way is followed only if its folder is writable by
- * its owner only, or the link is the caller's or the folder's owner's: the kernel's own
- * rule for protected_symlinks, but for every folder that others may write to, and
- * whatever that setting is.
+ * A user who may write to a folder can put a link there that leads another user's
+ * program to any file. So each link on the way is followed only if just the owner may
+ * write to its folder, or if the link belongs to the caller or to the folder's owner.
+ * This is the kernel's rule for protected_symlinks, but it applies to all folders that
+ * others may write to, independent of that setting.
  */
 #ifndef UTIL_FILE_PLACE_H
 #define UTIL_FILE_PLACE_H
@@ -16,23 +16,22 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-/* All zero but folder = -1: none. */
+/* All zero except folder = -1: no place. */
 struct file_place {
-    int folder; /* O_PATH, of the caller */
-    char *name; /* in folder; nothing need be there */
-    bool
-        /* the name is a link of procfs to something open that has no name: opened by
-         * following it */
-        magic;
+    int folder; /* O_PATH; owned by the caller */
+    char *name; /* in folder; nothing needs to exist there */
+    /* The name is a link of procfs to an open file without a name: open it by
+     * following. */
+    bool magic;
 };
 
 /*
- * file_place_find - where path leads.
+ * file_place_find - find where path leads.
  *
- *   why  out: why a link is not followed; "" if errno says what is wrong
+ *   why  out: why a link is not followed; "" if errno has the reason
  *
- * False with errno: ENOENT for a folder that is not there, EACCES for a link that is
- * not followed, EISDIR for a path that names a folder by its end, ELOOP, ENOMEM ...
+ * Returns false with errno: ENOENT for a missing folder, EACCES for a link that is not
+ * followed, EISDIR for a path that ends like a folder, ELOOP, ENOMEM ...
  */
 bool file_place_find(struct file_place *place, const char *path, char *why,
                      size_t why_bytes);
@@ -40,7 +39,8 @@ bool file_place_find(struct file_place *place, const char *path, char *why,
 /* file_place_finish - close the folder. Keeps errno. */
 void file_place_finish(struct file_place *place);
 
-/* file_place_status - of what is there. False with errno: ENOENT if nothing is. */
+/* file_place_status - get the status of the file there. Returns false with errno:
+ * ENOENT if nothing exists. */
 bool file_place_status(const struct file_place *place, struct stat *status);
 
 #endif

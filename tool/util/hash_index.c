@@ -91,7 +91,7 @@ hash_index_add(struct hash_index *index, uint32_t hash, uint32_t entry)
 uint32_t
 hash_mix(uint32_t hash, uint64_t word)
 {
-    /* Any odd constant with well mixed bits does; this one is the golden ratio's. */
+    /* Fibonacci hashing: any odd constant with well mixed bits would do. */
     uint64_t mixed = (word ^ ((uint64_t)hash << 32 | hash)) * 0x9e3779b97f4a7c15u;
 
     mixed ^= mixed >> 29;

@@ -3,8 +3,7 @@
  * hash_index.h - finds entries of an array by hash: open addressing over (hash, index)
  * pairs.
  *
- * The array stays with its owner, who compares the candidates. Entries are never taken
- * out.
+ * The caller owns the array and compares the candidates. Entries are never removed.
  */
 #ifndef UTIL_HASH_INDEX_H
 #define UTIL_HASH_INDEX_H
@@ -29,21 +28,21 @@ struct hash_index {
 
 void hash_index_finish(struct hash_index *index);
 
-/* Forgets all entries and keeps the memory. */
+/* Remove all entries but keep the memory. */
 void hash_index_clear(struct hash_index *index);
 
 /*
- * The next entry that was added with hash, or HASH_INDEX_NONE. *probe is 0 at the first
- * call and is moved on by each.
+ * Return the next entry that was added with hash, or HASH_INDEX_NONE. *probe is 0 at
+ * the first call and is advanced by each.
  */
 uint32_t hash_index_find(const struct hash_index *index, uint32_t hash, size_t *probe);
 
-/* False: out of memory, or entry is HASH_INDEX_NONE. */
+/* Add an entry. Returns false if memory runs out or entry is HASH_INDEX_NONE. */
 bool hash_index_add(struct hash_index *index, uint32_t hash, uint32_t entry);
 
 uint32_t hash_bytes(const void *bytes, size_t size);
 
-/* Joins a word to a hash; start with 0. */
+/* Combine a hash with a word; the first hash is 0. */
 uint32_t hash_mix(uint32_t hash, uint64_t word);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json.c - JSON put together in a buffer. */
+/* json.c - writes JSON to a buffer. */
 #include "util/json.h"
 
 #include "util/text.h"

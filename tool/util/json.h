@@ -1,43 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.h - JSON put together in a buffer.
+ * json.h - writes JSON to a buffer.
  *
- * Names are escaped as in every other output (text.h) before JSON's own escapes, so
- * that printing a decoded one is harmless too. Each member ends with a comma, which
- * json_end takes back behind the last one.
+ * Names are escaped as in every other output (text.h) before they get JSON's own
+ * escapes, so that printing a decoded name is safe too. Each member ends with a comma;
+ * json_end removes the last one.
  */
 #ifndef UTIL_JSON_H
 #define UTIL_JSON_H
 
 #include "util/buffer.h"
 
-/* A string; NULL is "". */
+/* Append a string; NULL is "". */
 void json_put_text(struct buffer *json, const char *text);
 
-/* A string of text that is escaped (text.h) already. */
+/* Append a string whose text is escaped already (text.h). */
 void json_put_escaped(struct buffer *json, const struct buffer *text);
 
 /*
- * What stands between the quotes of a string.
+ * Append the characters between the quotes of a string.
  *
- *   text     in: escaped (text.h) already
- *   in_html  in: it is to stand in a page, where <, > and & must not
+ *   text     in: escaped already (text.h)
+ *   in_html  in: also escape <, > and &, which must not be in a page
  */
 void json_put_characters(struct buffer *json, const uint8_t *text, size_t size,
                          bool in_html);
 
-/* "key": with the key as it is: it must need no escapes. */
+/* Append "key": without escaping the key, which must not need it. */
 void json_put_key(struct buffer *json, const char *key);
 
-/* Members, with the key as above. */
+/* Append members; the key is as above. */
 void json_put_text_member(struct buffer *json, const char *key, const char *text);
 void json_put_number_member(struct buffer *json, const char *key, uint64_t number);
 void json_put_bool_member(struct buffer *json, const char *key, bool value);
 
-/* Twelve digits; what is not finite is 0. */
+/* Append twelve significant digits; infinities and NaN become 0. */
 void json_put_real_member(struct buffer *json, const char *key, double number);
 
-/* Ends an object or array: the comma behind the last member goes. */
+/* End an object or array, and remove the comma after its last member. */
 void json_end(struct buffer *json, char bracket);
 
 #endif

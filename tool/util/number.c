@@ -38,8 +38,8 @@ is_digit(char character)
     return character >= '0' && character <= '9';
 }
 
-/* Reads digits as one number; gives the place behind them, or NULL if it is too large.
- */
+/* Read digits as one number. Returns the position after them, or NULL if it is too
+ * large. */
 static const char *
 read_digits(const char *text, uint64_t *value)
 {

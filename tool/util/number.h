@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * number.h - numbers as people write them: 4k, 1.5ms, 997Hz.
+ * number.h - parses numbers with units: 4k, 1.5ms, 997Hz.
  *
- * All take the whole text or nothing; false leaves *value as it was. A fraction is
- * allowed as long as the result is whole. No sign, no blanks, independent of the
- * locale.
+ * All functions accept only the whole text; false leaves *value unchanged. A fraction
+ * is allowed if the result is whole. Signs and blanks are not. The locale has no
+ * effect.
  */
 #ifndef UTIL_NUMBER_H
 #define UTIL_NUMBER_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NUMBER_HZ_MAX UINT64_MAX /* what "max" gives */
+#define NUMBER_HZ_MAX UINT64_MAX /* value of "max" */
 
 /* 12, 12k, 3M, 1G (powers of 1000): rows, events. Also 0x1f. */
 bool number_parse_count(const char *text, uint64_t *value);

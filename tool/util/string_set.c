@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * string_set.c - strings kept once each. Bytes live in blocks that never move.
+ * string_set.c - a set of strings. Their bytes are in blocks that never move.
  */
 #include "util/string_set.h"
 
@@ -117,7 +117,8 @@ string_set_add(struct string_set *set, const char *text, size_t size)
     if (copy == NULL) {
         return HASH_INDEX_NONE;
     }
-    /* Before the indexes: after a failure one of them may name this place already. */
+    /* Store it before indexing: if indexing fails, one index may already refer to
+     * it. */
     set->texts[set->count] = copy;
     if (!hash_index_add(&set->by_pointer, hash_pointer(copy), (uint32_t)set->count) ||
         !hash_index_add(&set->index, hash, (uint32_t)set->count)) {

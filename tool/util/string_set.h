@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * string_set.h - strings kept once each, numbered from 0 in the order in which they
- * came.
+ * string_set.h - a set of strings, numbered from 0 in the order of insertion.
  */
 #ifndef UTIL_STRING_SET_H
 #define UTIL_STRING_SET_H
@@ -10,7 +9,7 @@
 
 /* All zero is an empty set. */
 struct string_set {
-    const char **texts; /* by number; pointers stay valid as long as the set */
+    const char **texts; /* by number; pointers stay valid as long as the set exists */
     size_t count;
     size_t capacity;
     struct hash_index index;
@@ -21,13 +20,14 @@ struct string_set {
 void string_set_finish(struct string_set *set);
 
 /*
- * The number of text, which is copied if it is new. HASH_INDEX_NONE: out of memory.
+ * Find text, or add a copy. Returns its number, or HASH_INDEX_NONE if memory runs out.
  *
- *   size  length of text in bytes; it holds no NUL
+ *   size  length of text in bytes; it contains no NUL
  */
 uint32_t string_set_add(struct string_set *set, const char *text, size_t size);
 
-/* Is this pointer one of texts? Asks without looking at the text, which may be long. */
+/* Return whether this pointer is one of texts. Does not read the text, which may be
+ * long. */
 bool string_set_owns(const struct string_set *set, const char *text);
 
 #endif

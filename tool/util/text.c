@@ -9,8 +9,8 @@ is_continuation(uint8_t byte)
     return (byte & 0xc0) == 0x80;
 }
 
-/* Decodes the sequence at text (ended by NUL); gives its length, or 0 if it is not
- * UTF-8. */
+/* Decode the sequence at text, which ends with NUL. Returns its length, or 0 if it is
+ * not UTF-8. */
 static size_t
 decode(const uint8_t *text, uint32_t *character)
 {
@@ -43,12 +43,12 @@ static bool
 is_harmless(uint32_t character)
 {
     if (character < 0x20 || (character >= 0x7f && character < 0xa0)) {
-        return false; /* control characters; C1 drives some terminals too */
+        return false; /* control characters; C1 controls act on some terminals too */
     }
     if (character == 0x061c || character == 0x200e || character == 0x200f ||
         (character >= 0x202a && character <= 0x202e) ||
         (character >= 0x2066 && character <= 0x2069)) {
-        return false; /* direction of writing */
+        return false; /* marks that change the direction of writing */
     }
     return character != 0x2028 && character != 0x2029 && character != 0xfeff;
 }
@@ -62,7 +62,7 @@ hex_value(char digit)
     return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
-/* The byte that the escape at text stands for, or -1 if there is none. */
+/* Return the byte that the escape at text represents, or -1 if there is no escape. */
 static int
 escape_value(const char *text)
 {
@@ -73,7 +73,8 @@ escape_value(const char *text)
     return hex_value(text[2]) * 16 + hex_value(text[3]);
 }
 
-/* Bytes of text that stay as they are, at a glance: most names are nothing else. */
+/* Return the number of leading bytes that need no escape. This fast path is all that
+ * most names need. */
 static size_t
 plain_length(const char *text, bool blanks)
 {
@@ -141,11 +142,11 @@ text_make_field(struct buffer *text)
     bool quoted;
 
     if (from == NULL) {
-        return; /* the failure sticks */
+        return; /* the buffer remembers the failure */
     }
     quoted = strpbrk(from, "\",") != NULL;
     if (!quoted && !is_formula(*from)) {
-        return; /* as it is: nearly every name */
+        return; /* unchanged, as nearly all names are */
     }
     buffer_append_text(&field, quoted ? "\"" : "");
     if (is_formula(*from)) {

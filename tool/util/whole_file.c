@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * whole_file.c - files that are written whole or not at all.
+ * whole_file.c - writes files completely or not at all.
  *
- * Invariant: until the last rename FILE is what it was; a reader never sees a torn or
- * missing one. An open file is one of three: in place, nameless (temporary NULL) or
- * named.
+ * Invariant: until the last rename FILE is unchanged; a reader never sees a partial or
+ * missing one. An open file has one of three states: written in place, without a name
+ * (temporary is NULL), or with a temporary name.
  */
 #include "util/whole_file.h"
 
@@ -29,7 +29,8 @@ enum {
 
 #define STANDARD_OUTPUT "standard output"
 
-/* Always false, for return: "PATH: WHAT: reason of errno", which is kept. */
+/* Set error to "PATH: WHAT: reason", with the reason from errno, which is kept. Returns
+ * false, so that callers can return its value. */
 __attribute__((format(printf, 3, 4))) static bool
 fail_errno(struct whole_file_error *error, const char *path, const char *format, ...)
 {
@@ -65,12 +66,12 @@ is_standard(const char *path)
 
 /* --- names --- */
 
-/* The name of a new file until it is renamed: ".NAME", this mark, and so many letters.
- */
+/* A new file is named ".NAME", this mark and RANDOM_LETTERS letters until it is
+ * renamed. */
 static const char temporary_mark[] = ".ntprof-";
 enum { RANDOM_LETTERS = 6 };
 
-/* A name in name's folder that nobody has yet; malloc'd. */
+/* Return an unused name in the folder of name; malloc'd. */
 static char *
 temporary_name(const char *name)
 {
@@ -107,8 +108,9 @@ is_temporary_name(const char *name, const char *found)
 }
 
 /*
- * A writer has a lock on its new file for as long as it lives: one without is left of a
- * writer that was killed, and is removed. What cannot be removed does no harm.
+ * Remove a temporary file without a lock. A writer holds a lock on its new file while
+ * it runs, so this is the file of a writer that was killed. If it cannot be removed, it
+ * does no harm.
  */
 static void
 remove_if_dead(int folder, const char *name)
@@ -150,9 +152,9 @@ remove_left_over(const struct file_place *place)
     closedir(entries);
 }
 
-/* --- what is written in place --- */
+/* --- writing in place --- */
 
-/* Is it open as standard input, output or error already? */
+/* Whether it is open as standard input, output or error already. */
 static bool
 is_standard_stream(const struct stat *status)
 {
@@ -167,8 +169,8 @@ is_standard_stream(const struct stat *status)
     return false;
 }
 
-/* Devices and pipes keep their place; a pipe of another user could make us wait for
- * ever, or read along. */
+/* Whether the file is written in place: devices and pipes are. The pipe of another user
+ * is refused, since that user could read the data or block us for ever. */
 static bool
 may_write_in_place(const struct stat *status, const char **why)
 {
@@ -208,8 +210,8 @@ write_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
-/* Locked as remove_if_dead wants it. False: it took the file for left over just before.
- */
+/* Take the lock that remove_if_dead checks. Returns false if remove_if_dead removed the
+ * file before that. */
 static bool
 lock_new_file(int fd)
 {
@@ -219,7 +221,7 @@ lock_new_file(int fd)
            status.st_nlink > 0;
 }
 
-/* A new file with a temporary name; *name is malloc'd. -1 with errno. */
+/* Create a file with a temporary name; *name is malloc'd. Returns -1 with errno. */
 static int
 open_named(const struct file_place *place, char **name)
 {
@@ -249,7 +251,8 @@ open_named(const struct file_place *place, char **name)
     return -1;
 }
 
-/* A file without a name in the folder, which can be read too. -1: not possible here. */
+/* Create a file without a name in the folder, open for reading too. Returns -1 if that
+ * is not possible here. */
 static int
 open_nameless(const struct file_place *place)
 {
@@ -261,7 +264,8 @@ open_nameless(const struct file_place *place)
     return fd;
 }
 
-/* Gives the nameless file a temporary name. NULL: not possible here. */
+/* Link the nameless file to a temporary name. Returns NULL if that is not possible
+ * here. */
 static char *
 link_nameless(int fd, const struct file_place *place)
 {
@@ -305,7 +309,7 @@ copy_bytes(int from, int to)
     }
 }
 
-/* Copies the nameless file, which cannot be linked here, to one with a name. */
+/* Copy the nameless file, which cannot be linked, to one with a name. */
 static bool
 copy_nameless(struct whole_file *file)
 {
@@ -327,7 +331,7 @@ copy_nameless(struct whole_file *file)
     return true;
 }
 
-/* Sees to it that the new file has a name. */
+/* Give the new file a name if it has none. */
 static bool
 name_new_file(struct whole_file *file)
 {
@@ -339,7 +343,7 @@ name_new_file(struct whole_file *file)
 
 /* --- the stream --- */
 
-/* The first failure sticks: what comes behind a hole is not written. */
+/* After a failure nothing more is written: the file would have a gap. */
 static ssize_t
 write_stream(void *context, const char *bytes, size_t size)
 {
@@ -365,12 +369,12 @@ open_stream(struct whole_file *file)
     return true;
 }
 
-/* False with the errno of the first write that failed. */
+/* Close the stream. Returns false with the errno of the first write that failed. */
 static bool
 close_stream(struct whole_file *file)
 {
     if (file->stream != NULL) {
-        fclose(file->stream); /* failure is in write_errno */
+        fclose(file->stream); /* write_errno has the failure */
         file->stream = NULL;
     }
     errno = file->write_errno;
@@ -379,7 +383,7 @@ close_stream(struct whole_file *file)
 
 /* --- open, replace, discard --- */
 
-/* Whatever is left of it. Keeps errno. */
+/* Release what is left of a file. Keeps errno. */
 static void
 finish(struct whole_file *file)
 {
@@ -404,8 +408,8 @@ finish(struct whole_file *file)
     errno = number;
 }
 
-/* The caller's own file keeps its mode. That of another user only takes rights away: in
- * a shared folder anyone could have made it, open to all. */
+/* Keep the mode of the caller's own file. The mode of another user's file only removes
+ * rights: in a shared folder anyone could have created it with rights for all. */
 static void
 keep_mode(const struct whole_file *file, const struct stat *old)
 {
@@ -417,7 +421,8 @@ keep_mode(const struct whole_file *file, const struct stat *old)
     }
 }
 
-/* What is there is opened by its place, so that nothing else is by now. */
+/* Open the existing file through a path descriptor, so that it cannot be exchanged
+ * after the check. */
 static int
 open_in_place(const struct file_place *place, const char **why)
 {
@@ -440,7 +445,8 @@ open_in_place(const struct file_place *place, const char **why)
     return fd;
 }
 
-/* *why: in words, or NULL for errno. */
+/* Open the file to write to. On failure *why is a text, or NULL if errno has the
+ * reason. */
 static bool
 open_target(struct whole_file *file, const char **why, char *text, size_t text_bytes)
 {
@@ -503,8 +509,8 @@ whole_file_discard(struct whole_file *file)
 }
 
 /*
- * Has the file under the name old too. Where links are not allowed it is renamed: then
- * *moved is set, and it is missing for a moment.
+ * Give the file the second name old. Where hard links are not allowed, rename it and
+ * set *moved: it is then missing for a moment.
  */
 static bool
 keep_old(const struct file_place *place, const char *old, bool *moved)
@@ -529,10 +535,10 @@ keep_old(const struct file_place *place, const char *old, bool *moved)
         kept = renameat(folder, name, folder, old) == 0;
         number = errno;
         unlinkat(folder, name,
-                 0); /* there if old was a link to the same file already */
+                 0); /* still there if old was a link to the same file already */
         free(name);
         errno = number;
-        /* Another run may have taken the name for left over. */
+        /* Another writer may have removed the name as left over. */
         if (kept || number != ENOENT) {
             break;
         }
@@ -540,7 +546,7 @@ keep_old(const struct file_place *place, const char *old, bool *moved)
     return kept;
 }
 
-/* Keeps what is there as NAME.old. *moved as in keep_old. */
+/* Keep the existing file as NAME.old. *moved is set as in keep_old. */
 static bool
 keep(const struct whole_file *file, bool *moved, struct whole_file_error *error)
 {
@@ -563,7 +569,7 @@ keep(const struct whole_file *file, bool *moved, struct whole_file_error *error)
     return kept;
 }
 
-/* Takes the move to NAME.old back. */
+/* Rename NAME.old back. */
 static void
 move_back(const struct file_place *place)
 {
@@ -575,7 +581,7 @@ move_back(const struct file_place *place)
     }
 }
 
-/* Puts the new file, which has a name, in its place. */
+/* Rename the new file, which has a name, to its place. */
 static bool
 rename_new_file(struct whole_file *file, bool keep_it, struct whole_file_error *error)
 {
@@ -597,8 +603,8 @@ rename_new_file(struct whole_file *file, bool keep_it, struct whole_file_error *
     return true;
 }
 
-/* All bytes are in the file, and it has a name. NFS and quotas tell their errors at
- * close. */
+/* Write everything to the file and give it a name. NFS and quotas report their errors
+ * at close. */
 static bool
 complete(struct whole_file *file)
 {
@@ -609,7 +615,7 @@ complete(struct whole_file *file)
     }
     fd = file->fd;
     file->fd = -1;
-    /* Its lock lasts until it is renamed. */
+    /* The lock must last until the file is renamed. */
     file->lock_fd = file->in_place ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
     return fd == STDOUT_FILENO || close(fd) == 0;
 }
@@ -628,7 +634,7 @@ whole_file_replace(struct whole_file *file, bool keep_it,
     return done;
 }
 
-/* --- can it be written? --- */
+/* --- checking in advance --- */
 
 static bool
 check_standard(const char *noun, struct whole_file_error *error)
@@ -646,7 +652,7 @@ check_standard(const char *noun, struct whole_file_error *error)
            fail_errno(error, STANDARD_OUTPUT, "cannot write the %s", noun);
 }
 
-/* Makes a file in the folder and takes it away; one without a name, should we be
+/* Create a file in the folder and remove it; one without a name, in case ntprof is
  * killed. */
 static bool
 check_folder(const struct file_place *place, const char *path,
