@@ -3,8 +3,9 @@
  * hal/bpf/kernel.h - the session's BPF objects in the kernel: maps, their memory,
  * programs.
  *
- * Made by bpf() itself, so neither building nor running needs libbpf. What refuses is
- * named: a bpf() that fails tells little, and each stage fails for reasons of its own.
+ * They are created by bpf() itself, without libbpf:
+ * docs/decisions/0016-load-bpf-programs-without-libbpf.md. Each stage can be refused
+ * for reasons of its own, so the refusal names the stage.
  */
 #ifndef HAL_BPF_KERNEL_H
 #define HAL_BPF_KERNEL_H
@@ -17,7 +18,8 @@
 
 union bpf_attr;
 
-/* bpf_call - the system call, or a test's: a descriptor or 0, or negative errno. */
+/* bpf_call - the system call, or a test's: returns a descriptor, 0 or negative
+ * errno. */
 typedef long bpf_call(int command, union bpf_attr *attr, size_t bytes);
 
 /* bpf_call_kernel - the system call. */
@@ -26,9 +28,9 @@ bpf_call bpf_call_kernel;
 /* The programs. */
 enum bpf_program {
     BPF_PROGRAM_SAMPLE, /* counts a hit; for perf events */
-    BPF_PROGRAM_EXEC,   /* a process runs a new program */
-    BPF_PROGRAM_EXIT,   /* a thread ends */
-    BPF_PROGRAM_REPLAY, /* counts a hit that it is told; for tests */
+    BPF_PROGRAM_EXEC,   /* at each exec */
+    BPF_PROGRAM_EXIT,   /* at each exit of a thread */
+    BPF_PROGRAM_REPLAY, /* counts a hit from its arguments; for tests */
     BPF_PROGRAMS
 };
 
@@ -46,31 +48,31 @@ enum bpf_stage {
 struct bpf_refusal {
     char reason[256];
     char remedy[256];
-    char log[256]; /* the end of what the verifier said; "" if it was not that */
+    char log[256]; /* the last line of the verifier; "" if it did not refuse */
 };
 
 /* bpf_refusal_explain - say why a stage failed. error: negative errno. refusal->log is
  * kept. */
 void bpf_refusal_explain(int error, enum bpf_stage stage, struct bpf_refusal *refusal);
 
-/* What the programs are for. */
+/* Which programs are loaded. */
 enum bpf_purpose {
     BPF_FOR_EVENTS,
-    BPF_FOR_REPLAY /* only told hits: nothing is attached */
+    BPF_FOR_REPLAY /* only that for tests */
 };
 
 struct bpf_kernel {
     bpf_call *call;
     uint32_t processors; /* above the highest possible one */
     uint32_t set_words;  /* of a set of all of them */
-    int maps[BPF_MAPS];  /* -1: not made */
+    int maps[BPF_MAPS];  /* -1: not created */
     void *memory[BPF_MAPS];
     size_t bytes[BPF_MAPS]; /* mapped */
     int programs[BPF_PROGRAMS];
 };
 
 /*
- * bpf_kernel_make - make the maps and load the programs.
+ * bpf_kernel_make - create the maps and load the programs.
  *
  *   processors  in: above the highest possible one
  *   refusal     out: on failure
@@ -80,7 +82,7 @@ struct bpf_kernel {
 int bpf_kernel_make(struct bpf_kernel *kernel, bpf_call *call, uint32_t processors,
                     enum bpf_purpose purpose, struct bpf_refusal *refusal);
 
-/* bpf_kernel_finish - everything goes that nothing else holds; also of zeros. */
+/* bpf_kernel_finish - closes everything; also if all is zero. */
 void bpf_kernel_finish(struct bpf_kernel *kernel);
 
 /* The maps' memory. */
@@ -103,20 +105,20 @@ bpf_processors_of(const struct bpf_kernel *kernel)
 }
 
 /*
- * bpf_kernel_add_map - make a map of elements for one of the arrays of maps, map it,
- * and put it there.
+ * bpf_kernel_add_map - create a map of elements for one of the arrays of maps, map its
+ * memory, and put it there.
  *
  *   into    in: BPF_MAP_CHUNKS or BPF_MAP_POOLS
- *   at      in: its place
- *   memory  out: mapped; the caller's to unmap
+ *   at      in: its index there
+ *   memory  out: the caller unmaps it
  *
- * Returns its descriptor or negative errno. Waits for the kernel's readers: rarely,
- * please.
+ * Returns its descriptor or negative errno. Waits for the kernel's readers (RCU), which
+ * takes milliseconds.
  */
 int bpf_kernel_add_map(struct bpf_kernel *kernel, enum bpf_map into, uint32_t at,
                        size_t elements, void **memory);
 
-/* bpf_kernel_drop_map - take it from there again and close it. */
+/* bpf_kernel_drop_map - remove it there and close it. */
 void bpf_kernel_drop_map(struct bpf_kernel *kernel, enum bpf_map from, uint32_t at,
                          int fd);
 
@@ -130,12 +132,13 @@ int bpf_kernel_attach_event(const struct bpf_kernel *kernel, int event_fd,
 int bpf_kernel_attach_tracepoint(const struct bpf_kernel *kernel,
                                  enum bpf_program program);
 
-/* bpf_kernel_replay - tell the program one hit. Returns 0 or negative errno. */
+/* bpf_kernel_replay - have BPF_PROGRAM_REPLAY handle one hit. Returns 0 or negative
+ * errno. */
 int bpf_kernel_replay(const struct bpf_kernel *kernel,
                       const uint64_t arguments[BPF_REPLAY_ARGUMENTS]);
 
-/* bpf_kernel_wait - return when each program that was running has ended; what was
- * stored before the call is seen by all that begin later. */
+/* bpf_kernel_wait - return when each program that was running has ended; all that start
+ * later see what was stored before the call. */
 void bpf_kernel_wait(const struct bpf_kernel *kernel);
 
 #endif

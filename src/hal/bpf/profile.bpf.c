@@ -3,11 +3,14 @@
  * hal/bpf/profile.bpf.c - the counting routine in the kernel: what ke/profint.h does
  * for a hit, by the same headers, in the interrupt itself.
  *
- * For kernels from 5.15: nothing of the kernel's own types is known, and loops are
- * bounded, not by callback. The state of a hit is in memory, in one struct a processor.
+ * For kernels from 5.15: it uses none of the kernel's own types, and loops with bounds
+ * instead of callbacks. The state of a hit is in the processor's struct bpf_processor,
+ * since functions that are verified once get only numbers.
  *
- * scripts/make_bpf.py takes a section for each program, and one of functions that they
- * call.
+ * A place is an address, or a selector and an offset (ke/index.h).
+ *
+ * scripts/make_bpf.py takes one section for each program, and one for the functions
+ * that they call.
  */
 #include <linux/bpf.h>
 
@@ -16,30 +19,30 @@
 #define SECTION(name) __attribute__((section(name), used))
 
 /*
- * The verifier looks at each of these once, however often it is called. So they take a
- * number alone, and look up again what their caller had.
+ * The verifier checks each of these once, however often it is called, and so allows
+ * only numbers as arguments: they look up again what their caller had.
  */
 #define FUNCTION __attribute__((section("functions"), noinline))
 
 #define INLINE static inline __attribute__((always_inline))
 #define READ_ONCE(place) (*(const volatile __typeof__(place) *)&(place))
-/* The compiler must neither use what it knows of an index nor look ahead: the verifier
- * wants to see that it is compared, before it is used. */
+/* The compiler may use nothing that it knows of an index: the verifier must see the
+ * comparison with the bound in the instructions before the use. */
 #define OPAQUE(index) __asm__ volatile("" : "+r"(index))
 #define WRITE_ONCE(place, value) (*(volatile __typeof__(place) *)&(place) = (value))
 
 enum {
-    SURE_STEPS =
-        /* from a root down: more than 20000 profiles if they were started in order */
-    4,
-    VISITS = 256, /* nodes in one call */
-    CALLS = 64,   /* in one hit: more than 16000 nodes */
-    NOWHERE = 0,  /* no process's place */
-    LDT = 4,      /* in a selector: a segment of the process's own table */
-    USER_MODE = 3 /* in a selector: the level */
+    /* Levels below a root in count_usual: of more than 20,000 profiles if they were
+     * started in order. */
+    USUAL_DEPTH = 4,
+    VISITS = 256, /* nodes in one call of visit_many */
+    CALLS = 64,   /* of visit_many in one hit: 16,384 nodes */
+    NO_ENTRY = 0, /* the number of no entry of the table of processes */
+    LDT = 4,      /* bit of a selector: in the process's own descriptor table */
+    USER_MODE = 3 /* bits of a selector: the privilege level */
 };
 
-/* The helpers used, by the numbers of <linux/bpf.h>. */
+/* The kernel's helpers, by their numbers in <linux/bpf.h>. */
 static void *(*const map_lookup)(void *map,
                                  const void *key) = (void *)BPF_FUNC_map_lookup_elem;
 static ULONG64 (*const get_pid_tgid)(void) = (void *)BPF_FUNC_get_current_pid_tgid;
@@ -49,20 +52,20 @@ static long (*const get_ns_pid_tgid)(ULONG64 device, ULONG64 inode,
 static ULONG (*const get_processor)(void) = (void *)BPF_FUNC_get_smp_processor_id;
 static ULONG64 (*const get_cookie)(void *context) = (void *)BPF_FUNC_get_attach_cookie;
 
-/* Maps that are looked into; the loader knows what they are. */
+/* Maps for lookups; kernel.c knows their layouts. */
 char map_processors[1] SECTION("map.processors");
 char map_sets[1] SECTION("map.sets");
 char map_chunks[1] SECTION("map.chunks");
 char map_pools[1] SECTION("map.pools");
 
-/* Maps of one value, at addresses that the loader fills in. */
+/* Maps of one value, whose addresses the loader fills in. */
 union bpf_shared shared SECTION("value.shared");
 struct bpf_flat flat SECTION("value.flat");
 #define control shared.control
 
-/* ---- where things are ---- */
+/* ---- nodes, sets of processors and counters ---- */
 
-/* 0: it is in a later chunk. */
+/* NULL: the node is in a later chunk. */
 INLINE const KI_NODE *
 flat_node_at(ULONG number)
 {
@@ -93,7 +96,7 @@ node_at(ULONG number)
     return nodes != 0 ? map_lookup(nodes, &offset) : 0;
 }
 
-/* The word of a profile's set of processors that the hit's processor is in. */
+/* The word of a profile's set of processors that has the hit's processor. */
 INLINE ULONG64
 set_word(const KI_RANGE *range, ULONG64 location, ULONG processor)
 {
@@ -144,8 +147,8 @@ note_overrun(struct bpf_processor *own, const KI_NODE *leaf, ULONG at, ULONG64 n
     }
 }
 
-/* Asks for a halt for what one list's trees have noted; the first hit that does is told
- * of. */
+/* Halts the session for the overrun that the trees of one list have noted, if any. Only
+ * the first such hit is reported. */
 INLINE void
 report_overrun(struct bpf_processor *own)
 {
@@ -155,12 +158,13 @@ report_overrun(struct bpf_processor *own)
     if (__sync_fetch_and_add(&control.halted, 1) == 0) {
         control.halt_profile = own->overrun_profile;
         control.halt_number = own->overrun_number;
-        __sync_fetch_and_add(&control.halt_known, 1); /* after them */
+        __sync_fetch_and_add(&control.halt_known, 1); /* pairs with notice_halt */
     }
     own->overrun_profile = 0;
 }
 
-/* One that the hit's place is in, whatever it is like. */
+/* Counts in an entry of a leaf whose span holds the hit's place, of any kind, if the
+ * rest matches too. */
 INLINE void
 count_in_entry(struct bpf_processor *own, const KI_NODE *leaf, ULONG at)
 {
@@ -182,7 +186,7 @@ count_in_entry(struct bpf_processor *own, const KI_NODE *leaf, ULONG at)
     }
 }
 
-/* The same for own->leaf and own->at. */
+/* The same for entry own->at of own->leaf. */
 FUNCTION int
 count_at(ULONG running_on)
 {
@@ -195,8 +199,9 @@ count_at(ULONG running_on)
     return 0;
 }
 
-/* The usual one here, which keeps small what the verifier looks at for each entry of a
- * leaf. */
+/* The same. The usual kind is counted here, so that the verifier has little to check
+ * for each of a leaf's entries; calling count_at for all would double what a match
+ * costs. */
 INLINE void
 count_in_range(struct bpf_processor *own, ULONG running_on, const KI_NODE *leaf,
                ULONG at)
@@ -211,7 +216,7 @@ count_in_range(struct bpf_processor *own, ULONG running_on, const KI_NODE *leaf,
                       (ULONG)(own->cookie >> 32), own->segment, own->processor)) {
         return;
     }
-    /* Neither a set of processors nor a pool but the first is named. */
+    /* A small location names the first pool and no set of processors above the 64th. */
     if (own->processor < 64 && bucket < range->Counters &&
         counter < BPF_FLAT_COUNTERS) {
         OPAQUE(counter);
@@ -223,7 +228,7 @@ count_in_range(struct bpf_processor *own, ULONG running_on, const KI_NODE *leaf,
     count_at(running_on);
 }
 
-/* In all of own->leaf that match. */
+/* Counts in all entries of own->leaf that match. */
 FUNCTION int
 count_in_leaf(ULONG running_on)
 {
@@ -247,10 +252,9 @@ count_in_leaf(ULONG running_on)
     return 0;
 }
 
-/* ---- a search ---- */
+/* ---- searching a tree ---- */
 
-/* Goes on with the processor's search by one node. Returns whether there are no more.
- */
+/* Continues the processor's search by one node. Returns whether that was the last. */
 FUNCTION int
 visit(ULONG running_on)
 {
@@ -276,7 +280,7 @@ visit(ULONG running_on)
     return own->search.Next == 0 && own->search.Waiting == 0;
 }
 
-/* By as many as there are, but for a bound. Returns the same. */
+/* Continues it by up to VISITS nodes. Returns the same. */
 FUNCTION int
 visit_many(ULONG running_on)
 {
@@ -296,7 +300,8 @@ is_first_thread(ULONG64 pid_tgid)
     return (ULONG)pid_tgid == (ULONG)(pid_tgid >> 32);
 }
 
-/* The current process, as the session names it; 0: none that it could name. */
+/* The pid of the current process in the session's pid namespace; 0: it has none
+ * there. */
 INLINE ULONG
 current_process(ULONG64 pid_tgid)
 {
@@ -312,46 +317,47 @@ current_process(ULONG64 pid_tgid)
     return info.tgid;
 }
 
-/* The number of a process's place in the table, or NOWHERE. */
+/* The number of a process's entry in the table, behind the front; or NO_ENTRY. */
 INLINE int
-find_place(ULONG pid)
+find_in_table(ULONG pid)
 {
     for (ULONG probe = 0; probe < BPF_PROBES; probe++) {
-        const ULONG place = bpf_place(pid, probe);
-        const ULONG there = READ_ONCE(shared.places[place].pid);
+        const ULONG entry = bpf_table_entry(pid, probe);
+        const ULONG there = READ_ONCE(shared.processes[entry].pid);
 
         if (there == pid) {
-            return (int)place;
+            return (int)entry;
         }
         if (there == 0) {
-            return NOWHERE;
+            return NO_ENTRY;
         }
     }
-    return NOWHERE;
+    return NO_ENTRY;
 }
 
-/* So that its loop does not multiply what the verifier has to look at of a hit. */
+/* Verified once, so that its loop does not multiply what there is to verify of a
+ * hit. */
 FUNCTION int
-place_of(ULONG pid)
+entry_of(ULONG pid)
 {
-    return find_place(pid);
+    return find_in_table(pid);
 }
 
 INLINE int
 is_in_front(ULONG pid)
 {
-    return READ_ONCE(shared.places[bpf_front_place(pid)].pid) == pid;
+    return READ_ONCE(shared.processes[bpf_front_entry(pid)].pid) == pid;
 }
 
 INLINE struct bpf_process *
-process_at(ULONG place)
+process_at(ULONG entry)
 {
-    OPAQUE(place);
-    if (place == NOWHERE || place >= BPF_PLACES) {
+    OPAQUE(entry);
+    if (entry == NO_ENTRY || entry >= BPF_ENTRIES) {
         return 0;
     }
-    OPAQUE(place);
-    return &shared.places[place];
+    OPAQUE(entry);
+    return &shared.processes[entry];
 }
 
 INLINE struct bpf_process *
@@ -360,17 +366,18 @@ find_process(ULONG pid)
     if (pid == 0) {
         return 0;
     }
-    return process_at(is_in_front(pid) ? bpf_front_place(pid) : (ULONG)find_place(pid));
+    return process_at(is_in_front(pid) ? bpf_front_entry(pid)
+                                       : (ULONG)find_in_table(pid));
 }
 
-/* find_process, for a hit. */
+/* find_process for a hit. */
 INLINE struct bpf_process *
 process_of_hit(ULONG pid)
 {
     if (pid == 0) {
         return 0;
     }
-    return process_at(is_in_front(pid) ? bpf_front_place(pid) : (ULONG)place_of(pid));
+    return process_at(is_in_front(pid) ? bpf_front_entry(pid) : (ULONG)entry_of(pid));
 }
 
 /* ---- a hit ---- */
@@ -405,7 +412,7 @@ search_tree(struct bpf_processor *own, ULONG running_on, ULONG root, ULONG kind)
     }
 }
 
-/* The process's trees, then those of all. */
+/* Searches the trees of the process, then those of all processes. */
 INLINE void
 search_all(struct bpf_processor *own, ULONG running_on)
 {
@@ -417,36 +424,17 @@ search_all(struct bpf_processor *own, ULONG running_on)
     report_overrun(own);
 }
 
-INLINE void
-end_process(struct bpf_process *process)
-{
-    WRITE_ONCE(process->ended, BPF_ENDED);
-    __sync_fetch_and_add(&control.ends, 1);
-}
-
-/* Is the first thread's hit not its own, which has ended, but one of another process
- * with the number? */
+/*
+ * Do hits of the process count? Not after it ran a new program. After the exit of its
+ * first thread no hit in that is the process's, but one of another process with the
+ * same pid; the other threads may continue.
+ */
 INLINE int
-is_another(const struct bpf_processor *own, const struct bpf_process *process)
+is_counted(const struct bpf_processor *own, const struct bpf_process *process)
 {
-    return own->is_first && READ_ONCE(process->ended) == BPF_FIRST_ENDED &&
-           own->places[KI_TREE_ADDRESSES] >> 63 == 0;
-}
+    const ULONG ended = READ_ONCE(process->ended);
 
-/* Is the hit, of a process that does not simply run, the process's all the same? */
-INLINE int
-is_of_process(const struct bpf_processor *own, struct bpf_process *process)
-{
-    if (READ_ONCE(process->ended) == BPF_ENDED) {
-        return 0;
-    }
-    if (!own->is_first) {
-        return 1;
-    }
-    if (is_another(own, process)) {
-        end_process(process);
-    }
-    return 0;
+    return ended == BPF_RUNNING || (ended == BPF_FIRST_ENDED && !own->is_first);
 }
 
 INLINE void
@@ -456,15 +444,13 @@ find_roots(struct bpf_processor *own, struct bpf_process *process)
 
     own->roots[0] = 0;
     own->roots[1] = 0;
-    if (process != 0 &&
-        (READ_ONCE(process->ended) == BPF_RUNNING || is_of_process(own, process))) {
+    if (process != 0 && is_counted(own, process)) {
         own->roots[0] = READ_ONCE(process->roots[KI_TREE_ADDRESSES]);
         own->roots[1] = READ_ONCE(process->roots[KI_TREE_SEGMENTS]);
     }
     own->roots[2] = READ_ONCE(control.global_roots[KI_TREE_ADDRESSES]);
     own->roots[3] = READ_ONCE(control.global_roots[KI_TREE_SEGMENTS]);
-    /* The interrupted frame has the offset alone, which must not pass for an address.
-     */
+    /* The interrupted frame has only the offset, which is no address. */
     if (is_in_ldt && (own->cookie & BPF_COOKIE_LINEAR) == 0) {
         own->roots[0] = 0;
         own->roots[2] = 0;
@@ -477,20 +463,21 @@ find_roots(struct bpf_processor *own, struct bpf_process *process)
         KiSegmentPlace(own->selector, own->places[KI_TREE_SEGMENTS]);
 }
 
-/* What is read from now on is what a session that waits for this program knows of. */
+/* Pairs with bpf_kernel_wait: the program sees what was stored before a wait that does
+ * not wait for it. */
 INLINE void
 enter(struct bpf_processor *own)
 {
     const ULONG64 before = __sync_fetch_and_add(&own->entered, 1);
 
-    own->matches = (ULONG)(before >> 63); /* uses it, which makes it a full barrier */
+    own->matches = (ULONG)(before >> 63); /* 0; only with a result it is a barrier */
 }
 
 INLINE void
 leave(struct bpf_processor *own)
 {
 #if defined(BPF_TARGET_X86_64)
-    /* Stores are seen in order, those of atomic operations too. */
+    /* x86 keeps the order of stores and atomic operations. */
     WRITE_ONCE(own->left, own->left + 1);
 #else
     own->search.From = (ULONG)__sync_fetch_and_add(&own->left, 1);
@@ -520,10 +507,10 @@ is_in_kernel(const struct bpf_processor *own)
     return own->places[KI_TREE_ADDRESSES] >> 63 != 0;
 }
 
-/* ---- the usual hit ---- */
+/* ---- the usual kind of hit ---- */
 
-/* The one leaf that may hold a match, or 0: nothing does, or there is more than one way
- * to it, which is *several. */
+/* The only leaf that may have a match, or NULL: there is none, or with *several there
+ * may be more than one. */
 INLINE const KI_NODE *
 find_leaf(ULONG number, ULONG64 place, int *several)
 {
@@ -533,7 +520,7 @@ find_leaf(ULONG number, ULONG64 place, int *several)
     if (number == 0) {
         return 0;
     }
-    for (ULONG depth = 0; depth < SURE_STEPS && (number & KI_LEAF) == 0; depth++) {
+    for (ULONG depth = 0; depth < USUAL_DEPTH && (number & KI_LEAF) == 0; depth++) {
         ULONG child;
 
         if (node == 0) {
@@ -557,9 +544,9 @@ find_leaf(ULONG number, ULONG64 place, int *several)
 }
 
 /*
- * A hit in user or kernel mode, of a process with nothing but addresses, that is in one
- * profile whose counters are in the first pool, or in none: nearly all are that, and in
- * few steps. UNDECIDED: it is not, and nothing has changed.
+ * Nearly all hits are of a process with profiles of addresses only, and in one profile,
+ * with its counters in the first pool, or in none. These take few steps. UNDECIDED: the
+ * hit is of another kind, and nothing has changed.
  */
 INLINE enum outcome
 count_usual(struct bpf_processor *own, const struct bpf_process *process)
@@ -586,8 +573,7 @@ count_usual(struct bpf_processor *own, const struct bpf_process *process)
     if (at == KI_FANOUT) {
         return OUTSIDE;
     }
-    /* From memory: the verifier would look at all that follows for each entry that it
-     * knows it to be. */
+    /* Through memory: the verifier would check all that follows once for each entry. */
     own->at = at;
     at = READ_ONCE(own->at) & (KI_FANOUT - 1);
     if (at + 1 < KI_FANOUT && leaf->Spans[at + 1].Base <= place) {
@@ -632,7 +618,7 @@ count(struct bpf_processor *own, ULONG running_on, struct bpf_process *process,
     return OUTSIDE;
 }
 
-/* Of own are filled in: cookie, processor, places[], selector. */
+/* In: own->cookie, processor, places, selector, is_first. */
 INLINE void
 handle(struct bpf_processor *own, ULONG running_on, ULONG pid)
 {
@@ -649,14 +635,14 @@ handle(struct bpf_processor *own, ULONG running_on, ULONG pid)
 
 /* ---- programs ---- */
 
-/* What the kernel gives programs of perf events, by <linux/bpf_perf_event.h>: the user
- * registers first. */
+/* The context of programs for perf events, as in <linux/bpf_perf_event.h>: it starts
+ * with the registers of user mode. */
 struct registers {
 #if defined(BPF_TARGET_X86_64)
     ULONG64 before[16];
     ULONG64 address;
     ULONG64 selector;
-    ULONG64 behind[3];
+    ULONG64 after[3];
     ULONG64 period;
     ULONG64 event_address;
 #elif defined(BPF_TARGET_ARM64)
@@ -671,7 +657,7 @@ INLINE ULONG
 code_selector(const struct registers *registers)
 {
 #if defined(BPF_TARGET_X86_64)
-    /* Machines with FRED have flags above it. */
+    /* With FRED there are flags above it. */
     const ULONG selector = (ULONG)registers->selector & 0xFFFF;
 
     return (selector & USER_MODE) == USER_MODE ? selector : 0;
@@ -681,13 +667,12 @@ code_selector(const struct registers *registers)
 #endif
 }
 
-/* Of a segment with a base only the event may know it. */
+/* In a segment with a base only the event may know it. */
 INLINE ULONG64
 linear_address(const struct registers *registers, ULONG64 cookie, ULONG selector)
 {
 #if defined(BPF_TARGET_X86_64)
-    /* Both are read: the verifier wants each place of the registers to be a constant.
-     */
+    /* Both are read: the verifier only allows constant offsets in the context. */
     const ULONG64 event_address = READ_ONCE(registers->event_address);
     const ULONG64 address = READ_ONCE(registers->address);
 
@@ -700,8 +685,7 @@ linear_address(const struct registers *registers, ULONG64 cookie, ULONG selector
 #endif
 }
 
-/* While all events have the same, the session tells it; before an event with another,
- * no more. */
+/* Asking the kernel costs as much as counting a hit: one_cookie. */
 INLINE ULONG64
 cookie_of(struct registers *context)
 {
@@ -732,7 +716,7 @@ sample(struct registers *context)
     return 0;
 }
 
-/* For tests: the same for a hit that is told. */
+/* For tests: the same for a hit from the arguments. */
 SECTION("program.replay")
 int
 replay(const ULONG64 *arguments)
@@ -752,8 +736,8 @@ replay(const ULONG64 *arguments)
     return 0;
 }
 
-/* Raw tracepoint sched_process_exec: the process runs a new program, and has not begun
- * with it. */
+/* Raw tracepoint sched_process_exec: the process has a new program, and has not run any
+ * of it. */
 SECTION("program.exec")
 int
 exec(void *context)
@@ -762,14 +746,15 @@ exec(void *context)
 
     (void)context;
     if (process != 0) {
-        end_process(process);
+        WRITE_ONCE(process->ended, BPF_ENDED);
+        __sync_fetch_and_add(&control.ends, 1);
     }
     return 0;
 }
 
-/* Raw tracepoint sched_process_exit: a thread ends, and is in user mode no more. The
- * session is told of the process's end by its descriptor, but the number may be
- * another's before it looks. */
+/* Raw tracepoint sched_process_exit: a thread ends, and will not be in user mode again.
+ * The session has a pidfd to notice the process's end, but before it does, the pid may
+ * be another process's. */
 SECTION("program.exit")
 int
 exit(void *context)

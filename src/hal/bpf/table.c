@@ -9,8 +9,8 @@
 int
 bpf_table_init(struct bpf_table *table, union bpf_shared *shared)
 {
-    *table = (struct bpf_table){.places = shared->places};
-    table->owners = calloc(BPF_PLACES, sizeof(*table->owners));
+    *table = (struct bpf_table){.processes = shared->processes};
+    table->owners = calloc(BPF_ENTRIES, sizeof(*table->owners));
     return table->owners != NULL ? 0 : -ENOMEM;
 }
 
@@ -21,32 +21,32 @@ bpf_table_finish(struct bpf_table *table)
     *table = (struct bpf_table){0};
 }
 
-/* The places that a process may have, in the order in which they are searched. */
+/* The entries that a process may have, in the order in which they are searched. */
 static ULONG
-place_of(uint32_t pid, uint32_t choice)
+entry_of(uint32_t pid, uint32_t choice)
 {
-    return choice == 0 ? bpf_front_place(pid) : bpf_place(pid, choice - 1);
+    return choice == 0 ? bpf_front_entry(pid) : bpf_table_entry(pid, choice - 1);
 }
 
 struct bpf_process *
 bpf_table_find(const struct bpf_table *table, uint32_t pid)
 {
     for (uint32_t choice = 0; choice <= BPF_PROBES; choice++) {
-        const ULONG at = place_of(pid, choice);
+        const ULONG at = entry_of(pid, choice);
 
-        if (table->owners[at].taken && table->places[at].pid == pid) {
-            return &table->places[at];
+        if (table->owners[at].taken && table->processes[at].pid == pid) {
+            return &table->processes[at];
         }
     }
     return NULL;
 }
 
-/* Nobody waits for programs at exec and exit that use a place. In front, where few
- * places are shared by many pids, these must not find another process there. */
+/* Nobody waits for the programs at exec and exit, which may still use an entry for the
+ * process before. In front, where many pids share few entries, it stays that pid's. */
 static bool
 may_take(const struct bpf_table *table, ULONG at, bool in_front, uint32_t pid)
 {
-    const uint32_t before = table->places[at].pid;
+    const uint32_t before = table->processes[at].pid;
 
     return !table->owners[at].taken && (!in_front || before == 0 || before == pid);
 }
@@ -62,7 +62,7 @@ bpf_table_take(struct bpf_table *table, uint32_t pid)
         return process;
     }
     for (choice = 0; choice <= BPF_PROBES; choice++) {
-        at = place_of(pid, choice);
+        at = entry_of(pid, choice);
         if (may_take(table, at, choice == 0, pid)) {
             break;
         }
@@ -70,7 +70,7 @@ bpf_table_take(struct bpf_table *table, uint32_t pid)
     if (choice > BPF_PROBES) {
         return NULL;
     }
-    process = &table->places[at];
+    process = &table->processes[at];
     assert(bpf_process_is_idle(process));
     /* The pid last: a program that finds it finds a process that has not ended. */
     __atomic_store_n(&process->ended, BPF_RUNNING, __ATOMIC_RELAXED);
@@ -83,11 +83,11 @@ bpf_table_take(struct bpf_table *table, uint32_t pid)
 struct bpf_process *
 bpf_table_next(const struct bpf_table *table, uint32_t *at)
 {
-    while (*at < BPF_PLACES) {
-        const uint32_t place = (*at)++;
+    while (*at < BPF_ENTRIES) {
+        const uint32_t entry = (*at)++;
 
-        if (table->owners[place].taken) {
-            return &table->places[place];
+        if (table->owners[entry].taken) {
+            return &table->processes[entry];
         }
     }
     return NULL;

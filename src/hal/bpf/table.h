@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/bpf/table.h - the table of processes that have profiles, as the program searches
- * it: by pid, first in the pid's place in front, then in BPF_PROBES places of the
- * table.
+ * hal/bpf/table.h - the table of processes that have profiles. The program searches it
+ * by pid: first the pid's entry in front, then up to BPF_PROBES entries behind.
  *
- * Invariants: a process has one place; a place is taken from bpf_table_take until all
- * its roots are 0. A place in front is only taken again by the same pid. ke gives the
- * place to another process only after HAL_TABLE.Synchronize, so no program still uses
- * it for the first one.
+ * Invariants: a process has one entry, from bpf_table_take until all its roots are 0.
+ * An entry in front stays with one pid. ke lets another process have an entry only
+ * after HAL_TABLE.Synchronize, so no program still counts in it for the process before.
  */
 #ifndef HAL_BPF_TABLE_H
 #define HAL_BPF_TABLE_H
@@ -17,37 +15,36 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the session knows of a place. */
+/* What only the session knows of an entry. */
 struct bpf_owner {
     bool taken;
     int pidfd; /* readable when the process has ended; -1: none */
 };
 
 struct bpf_table {
-    struct bpf_process *places; /* in the map */
-    struct bpf_owner *owners;   /* by place */
-    uint64_t count;             /* taken */
+    struct bpf_process *processes; /* union bpf_shared, by entry */
+    struct bpf_owner *owners;      /* by entry */
+    uint64_t count;                /* taken */
 };
 
-/* bpf_table_init - over the map's memory, in which places are zero. Returns 0 or
- * -ENOMEM. */
+/* bpf_table_init - over the map's memory, which is zero. Returns 0 or -ENOMEM. */
 int bpf_table_init(struct bpf_table *table, union bpf_shared *shared);
 void bpf_table_finish(struct bpf_table *table);
 
-/* bpf_table_take - the place of a process; if it has none, one is taken for it. NULL if
- * all that it may have are others'. */
+/* bpf_table_take - the entry of a process, taken now if it has none. NULL if all that
+ * it may have are others'. */
 struct bpf_process *bpf_table_take(struct bpf_table *table, uint32_t pid);
 
 /* bpf_table_find - NULL if it has none. */
 struct bpf_process *bpf_table_find(const struct bpf_table *table, uint32_t pid);
 
-/* bpf_table_next - the first place from *at on that is taken; NULL: there is none. */
+/* bpf_table_next - the first taken entry from number *at on; NULL: there is none. */
 struct bpf_process *bpf_table_next(const struct bpf_table *table, uint32_t *at);
 
 static inline struct bpf_owner *
 bpf_table_owner(const struct bpf_table *table, const struct bpf_process *process)
 {
-    return &table->owners[process - table->places];
+    return &table->owners[process - table->processes];
 }
 
 static inline bool
@@ -58,7 +55,7 @@ bpf_process_is_idle(const struct bpf_process *process)
 }
 
 /* bpf_table_publish - the program searches these roots from now on; all 0 gives the
- * place back. */
+ * entry back. */
 void bpf_table_publish(struct bpf_table *table, struct bpf_process *process,
                        const ULONG roots[KI_TREES]);
 

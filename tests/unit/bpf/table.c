@@ -38,7 +38,7 @@ teardown(void **state)
 {
     struct bpf_table *const table = *state;
 
-    free(table->places);
+    free(table->processes);
     bpf_table_finish(table);
     free(table);
     return 0;
@@ -48,18 +48,19 @@ teardown(void **state)
 static const struct bpf_process *
 find_as_program(const struct bpf_table *table, uint32_t pid)
 {
-    const struct bpf_process *const front = &table->places[bpf_front_place(pid)];
+    const struct bpf_process *const front = &table->processes[bpf_front_entry(pid)];
 
     if (front->pid == pid) {
         return front;
     }
     for (uint32_t probe = 0; probe < BPF_PROBES; probe++) {
-        const struct bpf_process *const place = &table->places[bpf_place(pid, probe)];
+        const struct bpf_process *const process =
+            &table->processes[bpf_table_entry(pid, probe)];
 
-        if (place->pid == pid) {
-            return place;
+        if (process->pid == pid) {
+            return process;
         }
-        if (place->pid == 0) {
+        if (process->pid == 0) {
             return NULL;
         }
     }
@@ -67,7 +68,7 @@ find_as_program(const struct bpf_table *table, uint32_t pid)
 }
 
 static void
-take__twice__the_same_place(void **state)
+take__twice__the_same_entry(void **state)
 {
     struct bpf_table *const table = *state;
     struct bpf_process *const process = bpf_table_take(table, 77);
@@ -81,7 +82,7 @@ take__twice__the_same_place(void **state)
 }
 
 static void
-publish__no_roots__the_place_is_free_and_others_are_found(void **state)
+publish__no_roots__the_entry_is_free_and_others_are_found(void **state)
 {
     struct bpf_table *const table = *state;
     struct bpf_process *processes[3];
@@ -102,7 +103,7 @@ publish__no_roots__the_place_is_free_and_others_are_found(void **state)
 }
 
 static void
-take__all_places_others__none(void **state)
+take__all_entries_others__none(void **state)
 {
     struct bpf_table *const table = *state;
 
@@ -115,9 +116,9 @@ take__all_places_others__none(void **state)
 }
 
 /* As of processes that were forked one after the other, at times that are as many
- * processes apart as there are places. */
+ * processes apart as there are entries. */
 static void
-take__runs_of_numbers_that_fall_together__all_have_places(void **state)
+take__runs_of_numbers_that_fall_together__all_have_entries(void **state)
 {
     enum { RUNS = 8, RUN = 4000 };
     struct bpf_table *const table = *state;
@@ -138,28 +139,28 @@ take__every_number_below_the_size__all_in_front_or_at_their_own(void **state)
 
     for (uint32_t pid = 1; pid < PLACES; pid++) {
         const ULONG at =
-            pid <= BPF_FRONT_PLACES ? bpf_front_place(pid) : bpf_place(pid, 0);
+            pid <= BPF_FRONT_ENTRIES ? bpf_front_entry(pid) : bpf_table_entry(pid, 0);
 
-        assert_ptr_equal(bpf_table_take(table, pid), &table->places[at]);
+        assert_ptr_equal(bpf_table_take(table, pid), &table->processes[at]);
     }
 }
 
-/* Its place in front has become free: a second one there would be a process twice. */
+/* Its entry in front has become free: a second one there would be a process twice. */
 static void
 take__in_the_table__stays_there(void **state)
 {
     struct bpf_table *const table = *state;
     struct bpf_process *const front = bpf_table_take(table, 5);
-    struct bpf_process *const behind = bpf_table_take(table, 5 + BPF_FRONT_PLACES);
+    struct bpf_process *const behind = bpf_table_take(table, 5 + BPF_FRONT_ENTRIES);
 
     bpf_table_publish(table, front, some_roots);
     bpf_table_publish(table, behind, some_roots);
     bpf_table_publish(table, front, no_roots);
-    assert_ptr_equal(bpf_table_take(table, 5 + BPF_FRONT_PLACES), behind);
-    assert_ptr_equal(find_as_program(table, 5 + BPF_FRONT_PLACES), behind);
+    assert_ptr_equal(bpf_table_take(table, 5 + BPF_FRONT_ENTRIES), behind);
+    assert_ptr_equal(find_as_program(table, 5 + BPF_FRONT_ENTRIES), behind);
     /* The one in front stays its first one's, who may come back. */
-    assert_ptr_not_equal(bpf_table_take(table, 5 + 2 * BPF_FRONT_PLACES), front);
-    assert_ptr_equal(find_as_program(table, 5 + BPF_FRONT_PLACES), behind);
+    assert_ptr_not_equal(bpf_table_take(table, 5 + 2 * BPF_FRONT_ENTRIES), front);
+    assert_ptr_equal(find_as_program(table, 5 + BPF_FRONT_ENTRIES), behind);
     assert_ptr_equal(bpf_table_take(table, 5), front);
 }
 
@@ -178,7 +179,7 @@ next__of_those_taken__each_once(void **state)
     assert_ptr_equal(bpf_table_next(table, &at), first);
     assert_ptr_equal(bpf_table_next(table, &at), second);
     assert_null(bpf_table_next(table, &at));
-    /* The next process in the place has not ended. */
+    /* The next process in the entry has not ended. */
     assert_ptr_equal(bpf_table_take(table, 150), gone);
     assert_int_equal(gone->ended, BPF_RUNNING);
 }
@@ -187,12 +188,14 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(take__twice__the_same_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(take__twice__the_same_entry, setup, teardown),
         cmocka_unit_test_setup_teardown(
-            publish__no_roots__the_place_is_free_and_others_are_found, setup, teardown),
-        cmocka_unit_test_setup_teardown(take__all_places_others__none, setup, teardown),
+            publish__no_roots__the_entry_is_free_and_others_are_found, setup, teardown),
+        cmocka_unit_test_setup_teardown(take__all_entries_others__none, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(
-            take__runs_of_numbers_that_fall_together__all_have_places, setup, teardown),
+            take__runs_of_numbers_that_fall_together__all_have_entries, setup,
+            teardown),
         cmocka_unit_test_setup_teardown(
             take__every_number_below_the_size__all_in_front_or_at_their_own, setup,
             teardown),
