@@ -8,7 +8,7 @@ SECONDS ?= 60
 # Debian's meson first: a private Python on PATH may lack what another meson needs.
 MESON ?= $(firstword $(wildcard /usr/bin/meson) meson)
 
-.PHONY: all demo check check-long attack bench fuzz install clean packages-build packages-check packages-bench
+.PHONY: all demo check check-long attack bench fuzz install clean packages-build packages-check packages-bench packages-long
 
 all: $(BUILD)/build.ninja
 	@$(MESON) compile -C $(BUILD)
@@ -27,6 +27,9 @@ packages-check:
 packages-bench:
 	@scripts/install_packages.sh bench
 
+packages-long:
+	@scripts/install_packages.sh long
+
 demo: packages-build
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@$(MESON) compile -C $(BUILD) tool/ntprof:executable self busy
@@ -41,7 +44,7 @@ check: packages-check
 
 # Long tests, sanitizers as every user, SECONDS of model and fuzzing.
 check-long: SECONDS = 600
-check-long: packages-check
+check-long: packages-long
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@$(MESON) configure $(BUILD) -Dtests=enabled
 	@$(MAKE) --no-print-directory all

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages that are missing. Usage: install_packages.sh [build|check|bench]
+# Installs the Debian packages that are missing. Usage: install_packages.sh [build|check|bench|long]
 #
 # The list is packages.txt beside this script (or $NTPROF_PACKAGES). Says what it installs, does
 # nothing when all is there, and removes nothing.
@@ -13,8 +13,9 @@ case $tier in
 build) tiers=build ;;
 check) tiers='build check' ;;
 bench) tiers='build check bench' ;;
+long) tiers='build check long' ;;
 *)
-    echo "usage: $0 [build|check|bench]" >&2
+    echo "usage: $0 [build|check|bench|long]" >&2
     exit 2
     ;;
 esac
@@ -24,6 +25,7 @@ wanted=
 while read -r mark package instead _; do
     case " $tiers " in
     *" $mark "*) ;;
+    *" ${mark%\?} "*) apt-cache show "$package" >/dev/null 2>&1 || continue ;;
     *) continue ;;
     esac
     if [ -n "$instead" ] && command -v "$instead" >/dev/null 2>&1; then

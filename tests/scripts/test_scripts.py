@@ -354,6 +354,14 @@ class InstallPackages(Folder):
     def test_bench_tier__includes_check(self):
         self.assertEqual(self.install("one", tier="bench")[1], "install_packages: installing: two three four\n")
 
+    def test_long_tier__with_what_the_lists_have(self):
+        self.install("one", "two")  # makes the folder of commands
+        self.command("apt-cache", '[ "$2" = six ]')
+        packages = "build one\ncheck three\nbench four\nlong five\nlong? six\nlong? seven\n"
+        self.assertEqual(self.install(tier="long", packages=packages)[1],
+                         "install_packages: installing: one three five six\n")
+        self.assertEqual(self.install("one", packages=packages)[1], "")
+
     def test_build_tier__leaves_check_alone(self):
         self.assertEqual(self.install("one", "two", tier="build"), (0, "", ""))
 

@@ -15,6 +15,7 @@
 
 #include "export/debug_check.h"
 #include "export/linked_code.h"
+#include "export/llvm_names.h"
 #include "export/said.h"
 #include "export/sample_tree.h"
 #include "util/buffer.h"
@@ -36,68 +37,13 @@ struct writer {
     bool failed; /* memory or budget ran out */
 };
 
-/*
- * The part of a discriminator that tells code of one line apart: the first of three
- * numbers that are packed by a code of prefixes. The others are of what the compiler
- * copied, the second how often.
- */
-static uint32_t
-unpack_number(uint32_t packed)
-{
-    if ((packed & 1) != 0) {
-        return 0;
-    }
-    packed >>= 1;
-    return (packed & 0x20) != 0 ? (packed >> 1 & 0xfe0) | (packed & 0x1f)
-                                : packed & 0x1f;
-}
-
-/* The same without the first number. */
-static uint32_t
-skip_number(uint32_t packed)
-{
-    if ((packed & 1) != 0) {
-        return packed >> 1;
-    }
-    return packed >> ((packed & 0x40) != 0 ? 14 : 7);
-}
-
-/* Of a loop that was unrolled each copy of the code ran less often. */
-static uint32_t
-copies_of(uint32_t discriminator)
-{
-    const uint32_t copies = unpack_number(skip_number(discriminator));
-
-    return copies > 1 ? copies : 1;
-}
-
 static struct sample_location
 location_of(const struct sym_frame *frame, uint32_t start_line)
 {
     return (struct sample_location){
         .line = (frame->line - start_line) & LINE_MASK,
-        .discriminator = unpack_number(frame->discriminator),
+        .discriminator = llvm_base_discriminator(frame->discriminator),
     };
-}
-
-/* Cuts ".SUFFIX.NUMBER" off, which a compiler gives to what it makes of a function. */
-static void
-cut_suffix(char *name, const char *suffix)
-{
-    const size_t length = strlen(suffix);
-    char *last = strrchr(name, '.');
-    char *before = last;
-
-    if (last == NULL || last == name) {
-        return;
-    }
-    do {
-        before--;
-    } while (before > name && *before != '.');
-    if (before > name && (size_t)(last - before) + 1 == length &&
-        strncmp(before, suffix, length) == 0) {
-        *before = '\0';
-    }
 }
 
 /* The name that clang gives the function before it optimises, or NULL: memory ran out,
@@ -118,8 +64,7 @@ plain_name(struct writer *writer, const char *name)
         return NULL;
     }
     copy = (char *)writer->name.data;
-    cut_suffix(copy, ".llvm.");
-    cut_suffix(copy, ".part.");
+    llvm_cut_suffixes(copy);
     return copy;
 }
 
@@ -169,7 +114,7 @@ count_place(struct writer *writer, uint64_t address, uint64_t hits)
     if (node == SAMPLE_TREE_NONE) {
         return DEBUG_LACKS_LINKAGE_NAME;
     }
-    if (__builtin_mul_overflow(hits, copies_of(frame->discriminator), &times)) {
+    if (__builtin_mul_overflow(hits, llvm_copies(frame->discriminator), &times)) {
         times = UINT64_MAX;
     }
     writer->failed |= !sample_tree_count(&writer->tree, node,

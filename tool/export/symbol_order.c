@@ -7,6 +7,7 @@
 
 #include "export/linked_functions.h"
 #include "export/said.h"
+#include "util/string_set.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,12 +37,26 @@ compare_density(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
-/* Without the version that a symbol of a library may have behind it. */
-static void
-put_name(FILE *out, const char *name)
+/* Once each, as lld wants it: local functions of one name are placed together. Without
+ * the version that a symbol of a library may have behind it. False: out of memory. */
+static bool
+put_names(FILE *out, const struct placed *placed, size_t count)
 {
-    fwrite(name, 1, strcspn(name, "@"), out);
-    fputc('\n', out);
+    struct string_set names = {0};
+    bool done = true;
+
+    for (size_t i = 0; done && i < count && !ferror(out); i++) {
+        const size_t size = strcspn(placed[i].name, "@");
+        const size_t known = names.count;
+
+        done = string_set_add(&names, placed[i].name, size) != HASH_INDEX_NONE;
+        if (names.count > known) {
+            fwrite(placed[i].name, 1, size, out);
+            fputc('\n', out);
+        }
+    }
+    string_set_finish(&names);
+    return done;
 }
 
 static bool
@@ -49,6 +64,7 @@ put_functions(FILE *out, const struct linked_functions *functions)
 {
     struct placed *const placed = calloc(functions->list.count, sizeof(*placed));
     size_t count = 0;
+    bool done;
 
     if (placed == NULL) {
         return false;
@@ -66,11 +82,9 @@ put_functions(FILE *out, const struct linked_functions *functions)
         }
     }
     qsort(placed, count, sizeof(*placed), compare_density);
-    for (size_t i = 0; i < count && !ferror(out); i++) {
-        put_name(out, placed[i].name);
-    }
+    done = put_names(out, placed, count);
     free(placed);
-    return true;
+    return done;
 }
 
 /* Stubs of the linker cannot be placed. */
