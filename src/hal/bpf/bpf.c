@@ -34,8 +34,8 @@ bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what)
 
 /* ---- processes ---- */
 
-/* Has the end of a process noticed. -ESRCH if it has ended; without descriptors, its
- * end is found out by the next call that names it. */
+/* Makes epoll_fd readable when a process ends. -ESRCH if it has ended. Without
+ * descriptors the next call that names it finds that out. */
 static int
 watch_process(struct bpf *bpf, const struct bpf_process *process)
 {
@@ -65,7 +65,8 @@ forget_process(struct bpf *bpf, const struct bpf_process *process)
     struct bpf_owner *const owner = bpf_table_owner(&bpf->index.table, process);
 
     if (owner->pidfd >= 0) {
-        /* A forked child may have it still; it would stay readable for ever. */
+        /* A forked child may still have it, and epoll would report it again and
+         * again. */
         (void)epoll_ctl(bpf->epoll_fd, EPOLL_CTL_DEL, owner->pidfd, NULL);
         close(owner->pidfd);
         owner->pidfd = -1;

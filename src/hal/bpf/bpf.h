@@ -49,7 +49,7 @@ struct bpf {
     struct perf_sources sources;
     struct perf_firing firing;
     /* By processor: counts nothing but time, and so shows whether the processor was
-     * offline. Open where there was ever an event; fd -1: not open. */
+     * offline. Open where an event was opened; fd -1: not open. */
     struct perf_event *heartbeats;
     struct bpf_slot slots[BPF_SLOTS];
     uint32_t slot_count;
@@ -102,8 +102,8 @@ void bpf_stop(struct bpf *bpf, const struct perf_source *source, uint32_t proces
 /* bpf_set_interval - clamp and keep it; running events continue with it. */
 void bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval);
 
-/* bpf_renew - open events again on processors that were offline, for good as the kernel
- * sees it, and are back. At most once a second. */
+/* bpf_renew - open events again on processors that were offline, where the kernel has
+ * stopped them for good. */
 void bpf_renew(struct bpf *bpf);
 
 /* bpf_freeze - stop all events for good; when it returns, no hit is handled any more.

@@ -84,6 +84,7 @@ event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event 
     int result;
     int fd;
 
+    assert(event->event.fd < 0 && slot < bpf->slot_count);
     fd = open_disabled(source, source->kernel_included, processor, bpf->cgroup_fd);
     if (fd < 0) {
         return bpf_fail(bpf, fd, stage, source->name);
@@ -118,7 +119,7 @@ event_disable(const struct bpf_event *event)
     (void)ioctl(event->event.fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* From now on an open event counts. */
+/* Lets an open event count from now on. */
 static void
 event_begin(struct bpf *bpf, uint32_t slot, const struct bpf_event *event)
 {
@@ -336,7 +337,7 @@ bpf_freeze(struct bpf *bpf)
 
 /* ---- what was counted ---- */
 
-/* Sums what open events counted in this period; with close, their next one begins. */
+/* Sums what open events counted in this period; with close, they start the next one. */
 static void
 sum_counts(struct bpf *bpf, uint32_t slot, bool close, struct perf_counts *sum)
 {
@@ -397,7 +398,7 @@ static void
 event_reopen(struct bpf *bpf, uint32_t slot, uint32_t processor)
 {
     struct bpf_event *const event = &bpf->slots[slot].events[processor];
-    struct bpf_event opened = {.users = event->users};
+    struct bpf_event opened = {.event.fd = -1, .link = -1, .users = event->users};
     uint64_t period = perf_source_period(bpf->slots[slot].source);
 
     if (event_open(bpf, slot, processor, &opened) < 0) {
@@ -439,7 +440,7 @@ bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
     }
 }
 
-/* ---- processors that come and go ---- */
+/* ---- processors that go offline and online ---- */
 
 /* Closes an event whose processor was offline, and opens it again if that is back. */
 static void

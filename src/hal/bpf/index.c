@@ -2,6 +2,7 @@
 /* hal/bpf/index.c - nodes, sets of processors, roots and statistics in the maps. */
 #include "hal/bpf/index.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -39,6 +40,8 @@ bpf_index_nodes(struct bpf_index *index, uint32_t chunk, size_t bytes)
 {
     struct bpf_chunk *const made = &index->chunks[chunk];
 
+    assert(chunk < KI_POOL_CHUNKS);
+    assert(bytes == ((size_t)KI_POOL_FIRST_CHUNK << chunk) * KI_NODE_BYTES);
     if (chunk < BPF_FLAT_CHUNKS) {
         const size_t first =
             ((size_t)KI_POOL_FIRST_CHUNK << chunk) - KI_POOL_FIRST_CHUNK;
@@ -119,6 +122,7 @@ bpf_index_locate(struct bpf_index *index, const ULONG *counter, uint32_t words,
     }
     result = find_set(index, words, processors, &set);
     if (result == 0) {
+        assert((place >> BPF_LOCATION_SET_SHIFT & (BPF_SETS - 1)) == 0);
         *location = place | (uint64_t)set << BPF_LOCATION_SET_SHIFT;
     }
     return result;
@@ -140,6 +144,7 @@ void
 bpf_index_query(const struct bpf_index *index, uint32_t slot,
                 struct bpf_statistics *sum)
 {
+    assert(slot < BPF_SLOTS);
     *sum = (struct bpf_statistics){0};
     for (uint32_t i = 0; i < index->kernel->processors; i++) {
         const struct bpf_statistics *const statistics =

@@ -12,7 +12,7 @@
 
 struct bpf_chunk {
     int fd;
-    void *memory; /* NULL: not made */
+    void *memory; /* NULL: not created */
     size_t bytes;
 };
 

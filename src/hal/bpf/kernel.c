@@ -21,8 +21,9 @@ struct bpf_map_place {
     enum bpf_map map;
 };
 
-/* A program as instructions.h has it. Functions that the verifier is to look at once
- * must have types (BTF); the kernel needs none of its own for that. */
+/* A program as instructions.h has it. Functions that are to be verified only once must
+ * have types (BTF); the kernel needs no types of its own (CONFIG_DEBUG_INFO_BTF) for
+ * that. */
 struct bpf_program_text {
     const char *name;
     const uint64_t *instructions;
@@ -234,11 +235,11 @@ bpf_kernel_drop_map(struct bpf_kernel *kernel, enum bpf_map from, uint32_t at, i
 
 /* ---- programs ---- */
 
-/* The last line of the verifier's log that says something. */
+/* The last line of the verifier's log before its statistics. */
 static void
 keep_log_end(char *log, char *end, size_t end_bytes)
 {
-    char *last = strstr(log, "\nprocessed "); /* its statistics */
+    char *last = strstr(log, "\nprocessed ");
     size_t length;
 
     if (last != NULL) {
@@ -507,21 +508,21 @@ bpf_kernel_replay(const struct bpf_kernel *kernel,
 }
 
 /*
- * After so many looks at a processor the kernel's own wait costs less: a program that
- * takes so long does not run, because a hypervisor has taken the processor away.
+ * After so many reads of a processor's counts the kernel's own wait costs less: a
+ * program that takes so long is not running, since a hypervisor runs something else.
  */
-enum { LOOKS = 2000 };
+enum { READS = 2000 };
 
 static void
 wait_for_processor(const struct bpf_processor *processor, uint64_t entered)
 {
-    int looks = 0;
+    int reads = 0;
 
     while (__atomic_load_n(&processor->left, __ATOMIC_ACQUIRE) < entered) {
-        if (++looks == LOOKS) {
+        if (++reads == READS) {
             /* Waits for all read-side sections, and every program runs in one. */
             (void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
-            looks = 0;
+            reads = 0;
         }
         sched_yield();
     }

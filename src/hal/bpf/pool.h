@@ -4,8 +4,8 @@
  *
  * A pool is one map, divided as buddies: a piece is at a multiple of its size, rounded
  * up to a power of two, and what the rounding adds stays free for others. Creating a
- * map waits for the kernel's readers, so pools grow with what there is, and even
- * thousands of buffers need few. All of it belongs to one session.
+ * map waits for the kernel's readers, so each pool is larger the more there are, and
+ * even thousands of buffers need few. All of it belongs to one session.
  */
 #ifndef HAL_BPF_POOL_H
 #define HAL_BPF_POOL_H
@@ -34,8 +34,8 @@ struct bpf_pools {
     uint64_t bytes; /* of all pools */
 };
 
-/* bpf_pools_init - there are none yet. bpf_pools_finish - nobody may call any more;
- * other mappings of the memory remain. */
+/* bpf_pools_init - without a pool. bpf_pools_finish - no other call may follow; other
+ * mappings of the memory remain. */
 void bpf_pools_init(struct bpf_pools *pools, struct bpf_kernel *kernel);
 void bpf_pools_finish(struct bpf_pools *pools);
 

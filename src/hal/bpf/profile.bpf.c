@@ -335,8 +335,7 @@ find_in_table(ULONG pid)
     return NO_ENTRY;
 }
 
-/* Verified once, so that its loop does not multiply what there is to verify of a
- * hit. */
+/* Verified once, so that its loop does not multiply what must be verified of a hit. */
 FUNCTION int
 entry_of(ULONG pid)
 {

@@ -122,7 +122,7 @@ bpf_refusal_explain(int error, enum bpf_stage stage, struct bpf_refusal *refusal
             "raise the control group's memory limit");
         break;
     case EBUSY:
-        say(refusal, "another program has the event or the program for itself alone",
+        say(refusal, "another program uses the event or the program exclusively",
             "end other profilers and tracers, and try again");
         break;
     case EAGAIN:

@@ -202,7 +202,7 @@ static const struct {
     {BPF_PROG_LOAD, -ENOMEM, "control group", "memory limit"},
     {BPF_LINK_CREATE, -EPERM, "denies", "security module"},
     {BPF_LINK_CREATE, -EINVAL, "older than 5.15", "another back end"},
-    {BPF_LINK_CREATE, -EBUSY, "for itself alone", "end other profilers"},
+    {BPF_LINK_CREATE, -EBUSY, "exclusively", "end other profilers"},
     {BPF_LINK_CREATE, -ENOMEM, "control group", "memory limit"},
     {BPF_RAW_TRACEPOINT_OPEN, -EPERM, "denies", "security module"},
     {BPF_RAW_TRACEPOINT_OPEN, -ENOENT, "no tracepoints", "another back end"},
