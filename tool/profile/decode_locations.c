@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* decode_locations.c - the second walk: what function, line and image each location
- * has. */
+/* decode_locations.c - the second walk: function, line and image of each location. */
 #include "profile/decoder.h"
 
 #include "util/text.h"
@@ -27,7 +26,7 @@ read_line(struct decoder *decoder, struct protobuf_reader bytes)
         return decoder_fail_broken(decoder, "line");
     }
     if (function_id == 0) {
-        return true; /* it says nothing */
+        return true; /* 0: unknown */
     }
     function = decoder_find(decoder, &decoder->functions, sizeof(*function),
                             function_id, "function");
@@ -38,7 +37,7 @@ read_line(struct decoder *decoder, struct protobuf_reader bytes)
     return decoder_append(decoder, &decoder->lines, &entry, sizeof(entry));
 }
 
-/* Frames come outermost first, since each names its caller. */
+/* Add the frames, the outermost first, since each refers to its caller. */
 static bool
 set_location_lines(struct decoder *decoder, struct location *location)
 {
@@ -68,7 +67,7 @@ set_location_lines(struct decoder *decoder, struct location *location)
     return true;
 }
 
-/* The image for what has no mapping. */
+/* Add the image of locations without a mapping, unless it exists. */
 bool
 decoder_need_no_image(struct decoder *decoder)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* decode_samples.c - the third walk: hits by place, and what is left out of foreign
- * files. */
+/* decode_samples.c - the third walk: hits by place, and a note of what is left out of
+ * foreign files. */
 #include "profile/decoder.h"
 
 #include "util/text.h"
@@ -30,7 +30,8 @@ read_label(struct decoder *decoder, struct protobuf_reader bytes, struct label *
     return result == PROTOBUF_END || decoder_fail_broken(decoder, "label");
 }
 
-/* The keys that we write, and those of perf_to_profile and common agents. */
+/* Return the role of a label by its key: ours, and those of perf_to_profile and common
+ * agents. */
 static enum label_role
 find_role(const struct decoder *decoder, uint64_t key)
 {
@@ -77,7 +78,7 @@ role_of(struct decoder *decoder, uint64_t key)
     return (enum label_role)strings[key].role;
 }
 
-/* The number of a processor, plus 1; 0 if the label names none. */
+/* Return the number of a processor plus 1, or 0 if the label is not one. */
 static uint32_t
 cpu_of(struct decoder *decoder, const struct label *label)
 {
@@ -140,7 +141,7 @@ read_sample_label(struct decoder *decoder, struct protobuf_reader bytes,
     return true;
 }
 
-/* Keeps the leaf, which comes first. */
+/* Keep only the leaf, which is the first location. */
 static void
 read_stack(struct protobuf_field *field, struct sample *sample)
 {
@@ -152,7 +153,7 @@ read_stack(struct protobuf_field *field, struct sample *sample)
     sample->has_callers |= protobuf_get_repeated(field, &caller);
 }
 
-/* Reads a sample, and its values into decoder->values. */
+/* Read a sample, with its values in decoder->values. */
 static bool
 read_sample_fields(struct decoder *decoder, struct protobuf_reader bytes,
                    struct sample *sample)
@@ -179,7 +180,8 @@ read_sample_fields(struct decoder *decoder, struct protobuf_reader bytes,
     return result == PROTOBUF_END || decoder_fail_broken(decoder, "sample");
 }
 
-/* An id as text in out; "" if it is not told. False: the string is not there. */
+/* Format an id in out; "" if it is unknown. Returns false if its string does not
+ * exist. */
 static bool
 show_id(struct decoder *decoder, const struct label *id, char *out, size_t size)
 {
@@ -198,7 +200,7 @@ show_id(struct decoder *decoder, const struct label *id, char *out, size_t size)
     return true;
 }
 
-/* By name; if there is none, by number. */
+/* Add the process by name or, without a name, by number. */
 static bool
 add_process(struct decoder *decoder, const struct sample *sample, uint32_t *index)
 {
@@ -217,7 +219,7 @@ add_process(struct decoder *decoder, const struct sample *sample, uint32_t *inde
            decoder_fail_memory(decoder);
 }
 
-/* "NAME (NUMBER)", or what there is of it. */
+/* Add the thread as "NAME (NUMBER)", or with only one of them. */
 static bool
 add_thread(struct decoder *decoder, const struct sample *sample, uint32_t *index)
 {
@@ -238,7 +240,7 @@ add_thread(struct decoder *decoder, const struct sample *sample, uint32_t *index
            decoder_fail_memory(decoder);
 }
 
-/* What a sample without a stack is counted at. */
+/* Return the location of samples without a stack. */
 static const struct location *
 nowhere(struct decoder *decoder, struct location *location)
 {
@@ -250,7 +252,7 @@ nowhere(struct decoder *decoder, struct location *location)
     return location;
 }
 
-/* Adds a value of column to row. */
+/* Add a value of a column to a row. */
 static bool
 add_value(struct decoder *decoder, struct profile_row *row, size_t column,
           uint64_t value)
@@ -273,14 +275,14 @@ add_value(struct decoder *decoder, struct profile_row *row, size_t column,
     return true;
 }
 
-/* Adds decoder->values at place. */
+/* Add decoder->values to the row of place. */
 static bool
 add_values(struct decoder *decoder, const struct profile_place *place)
 {
     const uint64_t *values = (const void *)decoder->values.data;
     const size_t count = COUNT(decoder->values, *values);
     const size_t rows = decoder->profile->row_count;
-    /* What is called differently is another place: not all tools know addresses. */
+    /* Names distinguish rows too: not all tools store addresses. */
     struct profile_row *row = profile_row_at(decoder->profile, place, true);
 
     if (row == NULL) {
@@ -299,7 +301,7 @@ add_values(struct decoder *decoder, const struct profile_place *place)
     return true;
 }
 
-/* Adds the sample, whose values are read. */
+/* Add a sample whose values were read. */
 static bool
 add_sample(struct decoder *decoder, const struct sample *sample)
 {
@@ -349,9 +351,9 @@ decoder_read_sample(struct decoder *decoder, const struct protobuf_field *field)
     return add_sample(decoder, &sample);
 }
 
-/* --- samples that tell time instead of hits --- */
+/* --- samples with time instead of hits --- */
 
-/* Takes clock_column for no clock if a value of it is no multiple of the period. */
+/* Set clock_column to none if one of its values is not a multiple of the period. */
 static bool
 check_clock(struct decoder *decoder, const struct protobuf_field *field)
 {
@@ -373,7 +375,7 @@ check_clock(struct decoder *decoder, const struct protobuf_field *field)
     return true;
 }
 
-/* Without a column of hits, hits are told by the time that each stands for. */
+/* If there is no column of hits, find one of time from which hits can be computed. */
 bool
 decoder_find_clock(struct decoder *decoder)
 {
@@ -415,7 +417,7 @@ put_columns_left_out(struct decoder *decoder, struct buffer *note)
     }
 }
 
-/* Readers show it, and writers keep it, as what is not in the profile. */
+/* Store it as the profile's gaps, which reports show and writers keep. */
 bool
 decoder_note_left_out(struct decoder *decoder)
 {

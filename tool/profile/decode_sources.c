@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* decode_sources.c - what hits are of: our own comments, or the columns of foreign
- * files. */
+/* decode_sources.c - the sources of hits: from our own comments, or from the columns of
+ * foreign files. */
 #include "profile/decoder.h"
 
 #include "util/text.h"
@@ -11,9 +11,9 @@
 
 /* --- our comments --- */
 
-/* What stands behind "key " in a comment, or NULL. */
+/* Return the text after "key " in a comment, or NULL. */
 static char *
-behind_key(char *comment, const char *key)
+text_after_key(char *comment, const char *key)
 {
     const size_t length = strlen(key);
 
@@ -29,14 +29,16 @@ decoder_is_ours(const struct decoder *decoder)
     const uint64_t *comments = (const void *)decoder->comments.data;
 
     for (size_t i = 0; i < COUNT(decoder->comments, *comments); i++) {
-        if (decoder_string_begins(decoder, comments[i], COMMENT_FORMAT " ", false)) {
+        if (decoder_string_starts_with(decoder, comments[i], COMMENT_FORMAT " ",
+                                       false)) {
             return true;
         }
     }
     return false;
 }
 
-/* Keeps the first text there is: a merged file has the comments of all. */
+/* Keep the first of several texts: a file merged by other tools has the comments of
+ * all. */
 bool
 decoder_keep_text(struct decoder *decoder, char **kept, char *text)
 {
@@ -54,7 +56,7 @@ parse_number(const char *text)
     return strtoull(text, NULL, 10);
 }
 
-/* One word key=value of a source's comment. */
+/* Read one word key=value of a source's comment. */
 static void
 read_source_word(struct profile_source *source, uint64_t *column, char *word)
 {
@@ -110,7 +112,8 @@ decoder_fail_sum(struct decoder *decoder, const char *what, uint32_t source)
         text_show(shown, sizeof(shown), decoder->profile->sources[source].name));
 }
 
-/* The same source once more, in a merged file: its statistics are added up. */
+/* Add the statistics of a source that occurs again, as in files merged by other
+ * tools. */
 static bool
 add_statistics(struct decoder *decoder, uint32_t source,
                const struct profile_source *more)
@@ -119,7 +122,7 @@ add_statistics(struct decoder *decoder, uint32_t source,
            decoder_fail_sum(decoder, "statistics", source);
 }
 
-/* Words: the name, then key=value. Keys that are not known are for later versions. */
+/* Read the name, then words key=value. Unknown keys belong to later versions. */
 static bool
 read_source_comment(struct decoder *decoder, char *line)
 {
@@ -134,8 +137,7 @@ read_source_comment(struct decoder *decoder, char *line)
     if (name == NULL) {
         return decoder_fail(decoder, "damaged: a source without a name");
     }
-    /* The words point into decoder->text, which must not change before they are
-     * interned. */
+    /* The words are in decoder->text, which must not change until they are interned. */
     for (char *word; (word = strtok_r(NULL, " ", &rest)) != NULL;) {
         read_source_word(&source, &column, word);
     }
@@ -165,8 +167,8 @@ read_source_comment(struct decoder *decoder, char *line)
 static bool
 read_comment(struct decoder *decoder, char *comment)
 {
-    char *source = behind_key(comment, COMMENT_SOURCE);
-    char *bucket = behind_key(comment, COMMENT_BUCKET_BYTES);
+    char *source = text_after_key(comment, COMMENT_SOURCE);
+    char *bucket = text_after_key(comment, COMMENT_BUCKET_BYTES);
     struct profile *profile = decoder->profile;
 
     if (source != NULL) {
@@ -178,13 +180,13 @@ read_comment(struct decoder *decoder, char *comment)
         profile->bucket_bytes = bytes > UINT32_MAX ? 0 : (uint32_t)bytes;
     }
     return decoder_keep_text(decoder, &profile->command,
-                             behind_key(comment, COMMENT_COMMAND)) &&
+                             text_after_key(comment, COMMENT_COMMAND)) &&
            decoder_keep_text(decoder, &profile->hal,
-                             behind_key(comment, COMMENT_HAL)) &&
+                             text_after_key(comment, COMMENT_HAL)) &&
            decoder_keep_text(decoder, &profile->limits,
-                             behind_key(comment, COMMENT_LIMITS)) &&
+                             text_after_key(comment, COMMENT_LIMITS)) &&
            decoder_keep_text(decoder, &profile->gaps,
-                             behind_key(comment, COMMENT_GAPS));
+                             text_after_key(comment, COMMENT_GAPS));
 }
 
 bool
@@ -227,7 +229,7 @@ decoder_has_count_column(const struct decoder *decoder)
     return false;
 }
 
-/* The period in nanoseconds if the file is of a sampled clock, else 0. */
+/* Return the period in nanoseconds if the file samples a clock, else 0. */
 static uint64_t
 clock_period_ns(const struct decoder *decoder)
 {
@@ -256,7 +258,7 @@ clock_period_ns(const struct decoder *decoder)
     return 0;
 }
 
-/* Does the column count the hits of a sampled clock? */
+/* Whether the column counts the hits of a sampled clock. */
 static bool
 is_samples(const struct decoder *decoder, const struct value_type *type)
 {
@@ -265,7 +267,7 @@ is_samples(const struct decoder *decoder, const struct value_type *type)
             decoder_string_is(decoder, type->type, "sample"));
 }
 
-/* Is it the time itself, in the unit of the period? */
+/* Return whether the column is the time itself, in the unit of the period. */
 bool
 decoder_is_clock(const struct decoder *decoder, const struct value_type *type)
 {
@@ -303,15 +305,15 @@ add_foreign_source(struct decoder *decoder, size_t column)
     if (!profile_add_source(decoder->profile, &source, &index)) {
         return decoder_fail_memory(decoder);
     }
-    /* Of two columns of one name the first is shown, not their sum. */
+    /* Of two columns with one name only the first is used, not their sum. */
     if (decoder->profile->source_count > before) {
         decoder->column_source[column] = index;
     }
     return true;
 }
 
-/* Columns that count things are sources; if there are none, all are. The one that the
- * file wants to be shown comes first. */
+/* Add the columns that count as sources, or all columns if none does. The file's
+ * default column comes first. */
 bool
 decoder_add_foreign_sources(struct decoder *decoder)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* decode_strings.c - strings by number, each made once however often it is used. */
+/* decode_strings.c - strings by number, each interned once even if used often. */
 #include "profile/decoder.h"
 
 #include "util/text.h"
@@ -10,8 +10,8 @@
 
 /* --- strings --- */
 
-/* The string as it stands in the file, ended by NUL; NUL inside becomes \x00. Valid
- * until the next call. NULL with the error set if there is none. */
+/* Return the string as it is in the file, terminated by NUL; a NUL inside becomes \x00.
+ * It is valid until the next call. Returns NULL with the error set if there is none. */
 char *
 decoder_raw_string(struct decoder *decoder, uint64_t number)
 {
@@ -50,7 +50,7 @@ decoder_raw_string(struct decoder *decoder, uint64_t number)
     return (char *)decoder->text.data;
 }
 
-/* The same, interned, with our escapes undone. */
+/* Do the same, but intern the string and reverse our escaping. */
 const char *
 decoder_string(struct decoder *decoder, uint64_t number)
 {
@@ -75,10 +75,10 @@ decoder_string(struct decoder *decoder, uint64_t number)
     return strings[number].interned;
 }
 
-/* Does the string begin with text, or with whole, is it text? */
+/* Return whether the string starts with text or, with whole, equals it. */
 bool
-decoder_string_begins(const struct decoder *decoder, uint64_t number, const char *text,
-                      bool whole)
+decoder_string_starts_with(const struct decoder *decoder, uint64_t number,
+                           const char *text, bool whole)
 {
     const struct string_entry *strings = (const void *)decoder->strings.data;
     const size_t length = strlen(text);
@@ -95,10 +95,11 @@ decoder_string_begins(const struct decoder *decoder, uint64_t number, const char
 bool
 decoder_string_is(const struct decoder *decoder, uint64_t number, const char *text)
 {
-    return decoder_string_begins(decoder, number, text, true);
+    return decoder_string_starts_with(decoder, number, text, true);
 }
 
-/* Are both the same text, and there? Numbers of strings may differ for all that. */
+/* Return whether both strings exist and are equal. Equal strings may have different
+ * numbers. */
 bool
 decoder_string_equal(const struct decoder *decoder, uint64_t a, uint64_t b)
 {

@@ -179,7 +179,7 @@ decoder_read_table_field(struct decoder *decoder, const struct protobuf_field *f
 
 /* --- tables by id --- */
 
-/* All entries begin with their id. */
+/* All entries start with their id. */
 static int
 compare_ids(const void *left, const void *right)
 {
@@ -191,7 +191,7 @@ compare_ids(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* As most files are, and then sorting would be a tenth of the time. */
+/* Most files are sorted already; sorting them would take a tenth of the time. */
 static bool
 is_sorted(const struct buffer *table, size_t entry_size)
 {
@@ -232,7 +232,7 @@ decoder_sort(struct decoder *decoder, struct buffer *table, size_t entry_size,
     return true;
 }
 
-/* The entry with this id, or NULL with the error set. */
+/* Return the entry with this id, or NULL with the error set. */
 const void *
 decoder_find(struct decoder *decoder, const struct buffer *table, size_t entry_size,
              uint64_t id, const char *what)
@@ -240,7 +240,7 @@ decoder_find(struct decoder *decoder, const struct buffer *table, size_t entry_s
     const size_t count = table->size / entry_size;
     const void *found = NULL;
 
-    /* Nearly every writer numbers from 1 without gaps. */
+    /* Nearly all writers number from 1 without gaps, so try that first. */
     if (id - 1 < count && compare_ids(table->data + (id - 1) * entry_size, &id) == 0) {
         return table->data + (id - 1) * entry_size;
     }
@@ -262,7 +262,7 @@ decoder_check_strings(struct decoder *decoder)
     }
     return decoder_string_is(decoder, 0, "") ||
            decoder_fail(decoder,
-                        "not a profile: its string table does not begin with \"\"");
+                        "not a profile: its string table does not start with \"\"");
 }
 
 bool
@@ -299,7 +299,7 @@ decoder_add_mappings(struct decoder *decoder)
 uint32_t
 decoder_clamp_line(uint64_t line)
 {
-    return line > INT32_MAX ? 0 : (uint32_t)line; /* negative ones too */
+    return line > INT32_MAX ? 0 : (uint32_t)line; /* also if it is negative */
 }
 
 bool

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decoder.h - what the parts of decoding a pprof file share; for decode_*.c and
- * pprof_decode.c only.
+ * decoder.h - declarations that the parts of the pprof decoder share. Only decode_*.c
+ * and pprof_decode.c include it.
  *
- * The bytes are hostile. They are walked three times, since fields may come in any
- * order: tables of names first (decode_tables.c), then locations
- * (decode_locations.c), then samples (decode_samples.c). An entry may be two bytes in
- * the file and much more in memory, so every entry is counted against memory_left as it
- * is decoded. All functions return false, with the error set, if the file is damaged,
- * takes too much, or memory is out.
+ * The bytes come from outside. They are walked three times, since fields may be in any
+ * order: first tables of names (decode_tables.c), then locations (decode_locations.c),
+ * then samples (decode_samples.c). An entry of two bytes in the file may need much more
+ * memory, so each entry is counted against memory_left when it is decoded. All
+ * functions return false with the error set if the file is damaged, needs too much, or
+ * memory runs out.
  */
 #ifndef PROFILE_DECODER_H
 #define PROFILE_DECODER_H
@@ -19,22 +19,22 @@
 #include "util/buffer.h"
 #include "util/hash_index.h"
 
-/* Each sample has a value for each type, so types are the one table that could
- * multiply. */
+/* Each sample has a value for each type, so only this table could multiply the
+ * memory. */
 enum { SAMPLE_TYPES_MAX = 1024 };
 
-/* A column of values that belongs to no source, such as cpu/nanoseconds. */
+/* A column of values without a source, such as cpu/nanoseconds. */
 #define COLUMN_IGNORED UINT32_MAX
 
-/* What an index takes for an entry, and a row for the names of its process and thread
- * that it may bring. */
+/* Memory of an index for each entry, and of the process and thread names that a row may
+ * add. */
 enum { ENTRY_BYTES = 24, ROW_NAMES_BYTES = 160 };
 
-/* Thread names up to this long have their numbers behind them: what one sample makes
- * must not be much longer than the sample. */
+/* Thread names up to this length are stored with their numbers. Longer ones could make
+ * a sample's memory much larger than the sample. */
 enum { THREAD_NAME_MAX = 64 };
 
-/* What a label tells, by its key. */
+/* label_role - meaning of a label, by its key. */
 enum label_role {
     LABEL_NOT_ASKED,
     LABEL_OTHER,
@@ -46,17 +46,17 @@ enum label_role {
     LABEL_IS_BUCKET_BYTES,
 };
 
-/* A string of the table; made once however often it is used, or long ones would cost
- * too much. */
+/* string_entry - a string of the table. It is interned only once, since copies of long
+ * strings would need too much memory. */
 struct string_entry {
     struct protobuf_reader bytes;
-    const char *interned; /* NULL until used */
-    bool is_comment;      /* was read as a comment */
-    uint8_t role;         /* as the key of a label */
+    const char *interned; /* NULL until it is used */
+    bool is_comment;      /* it was read as a comment */
+    uint8_t role;         /* its role as the key of a label */
 };
 
 struct value_type {
-    uint64_t type, unit; /* strings */
+    uint64_t type, unit; /* numbers of strings */
 };
 
 struct mapping {
@@ -75,7 +75,7 @@ struct location {
     uint32_t image, function, line, caller;
 };
 
-/* One line of a location; the function is an index. */
+/* line - one line of a location; function is an index. */
 struct line {
     uint32_t function, line;
 };
@@ -84,12 +84,12 @@ struct label {
     uint64_t key, text, number;
 };
 
-/* One sample, but for its values. */
+/* sample - one sample without its values. */
 struct sample {
     uint64_t leaf;    /* location; 0: none */
-    uint64_t process; /* string; 0: not told */
-    uint64_t thread;  /* string; 0: not told */
-    struct label pid; /* text or number; all 0: not told */
+    uint64_t process; /* string; 0: unknown */
+    uint64_t thread;  /* string; 0: unknown */
+    struct label pid; /* text or number; all 0: unknown */
     struct label tid;
     uint32_t cpu_plus_1;
     bool has_callers;
@@ -99,41 +99,42 @@ struct decoder {
     struct profile *profile;
     struct pprof_error *error;
     struct protobuf_reader bytes;
-    uint64_t memory_limit, memory_left; /* bytes, for all entries */
-    /* Arrays in buffers, in the order of the file, then sorted by id. */
+    uint64_t memory_limit, memory_left; /* in bytes, for all entries */
+    /* The buffers are arrays, first in the order of the file and later sorted by id. */
     struct buffer strings;   /* struct string_entry */
     struct buffer types;     /* struct value_type */
     struct buffer mappings;  /* struct mapping */
     struct buffer functions; /* struct function */
     struct buffer locations; /* struct location */
-    struct buffer lines;     /* struct line: of one location, innermost first */
-    struct buffer comments;  /* uint64_t: strings */
-    struct buffer text;      /* one string, ended by NUL */
-    struct buffer values;    /* uint64_t: of one sample */
+    struct buffer lines;     /* struct line: of the current location, innermost first */
+    struct buffer comments;  /* uint64_t: numbers of strings */
+    struct buffer text;      /* the current string, terminated by NUL */
+    struct buffer values;    /* uint64_t: of the current sample */
     struct value_type period_type;
     uint64_t period, time_ns, duration_ns, samples;
-    uint64_t default_type; /* string: the column to show first; 0: not told */
-    uint64_t stacks;       /* samples with callers, which are left out */
-    size_t clock_column;   /* its values are time, a hit each clock_period; or none */
+    uint64_t default_type; /* string: the column to show first; 0: unknown */
+    uint64_t stacks;       /* number of samples with callers, which are left out */
+    size_t clock_column;   /* column of time, a hit for each clock_period; or none */
     uint64_t clock_period;
     uint32_t column_source[SAMPLE_TYPES_MAX];
-    uint64_t totals[SAMPLE_TYPES_MAX]; /* hits of each source */
+    uint64_t totals[SAMPLE_TYPES_MAX]; /* sum of the hits of each source */
     uint32_t no_image; /* for locations without mapping; HASH_INDEX_NONE until needed */
     bool ours;
 };
 
 #define COUNT(buffer, type) ((buffer).size / sizeof(type))
 
-/* decoder_fail - keep why in words. Always false, for return. */
+/* decoder_fail - set the error. Returns false, so that callers can return its value. */
 __attribute__((format(printf, 2, 3))) bool decoder_fail(struct decoder *decoder,
                                                         const char *format, ...);
 bool decoder_fail_memory(struct decoder *decoder);
 bool decoder_fail_broken(struct decoder *decoder, const char *what);
 
-/* decoder_take_memory - count size bytes against what decoding may take. */
+/* decoder_take_memory - count size bytes against memory_left. Returns false if they are
+ * too many. */
 bool decoder_take_memory(struct decoder *decoder, uint64_t size);
 
-/* decoder_append - one entry more. */
+/* decoder_append - append one entry to a table. */
 bool decoder_append(struct decoder *decoder, struct buffer *table, const void *entry,
                     size_t size);
 
@@ -142,12 +143,13 @@ bool decoder_walk(struct decoder *decoder,
                   bool (*handle)(struct decoder *decoder,
                                  const struct protobuf_field *field));
 
-/* Strings by number: decode_strings.c. raw_string: in decoder->text, until the next;
- * string: interned. NULL with the error set if it is not there. */
+/* Strings by number: decode_strings.c. raw_string returns a text in decoder->text that
+ * is valid until the next call; string returns an interned one. Both return NULL with
+ * the error set if the string does not exist. */
 char *decoder_raw_string(struct decoder *decoder, uint64_t number);
 const char *decoder_string(struct decoder *decoder, uint64_t number);
-bool decoder_string_begins(const struct decoder *decoder, uint64_t number,
-                           const char *text, bool whole);
+bool decoder_string_starts_with(const struct decoder *decoder, uint64_t number,
+                                const char *text, bool whole);
 bool decoder_string_is(const struct decoder *decoder, uint64_t number,
                        const char *text);
 bool decoder_string_equal(const struct decoder *decoder, uint64_t a, uint64_t b);
@@ -171,7 +173,7 @@ bool decoder_need_no_image(struct decoder *decoder);
 /* Sources: decode_sources.c. */
 bool decoder_is_ours(const struct decoder *decoder);
 bool decoder_keep_text(struct decoder *decoder, char **kept, char *text);
-/* decoder_fail_sum - the sums of a source do not fit. */
+/* decoder_fail_sum - report that sums of a source overflow. */
 bool decoder_fail_sum(struct decoder *decoder, const char *what, uint32_t source);
 bool decoder_read_our_comments(struct decoder *decoder);
 bool decoder_has_count_column(const struct decoder *decoder);

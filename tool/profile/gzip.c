@@ -7,19 +7,19 @@ enum {
     WINDOW_BITS_GZIP = 15 + 16,
     STEP_BYTES = 64 * 1024,
     MEMORY_LEVEL = 8,
-    LEVEL = 5, /* half the time of 6, for some bytes in a thousand more */
+    LEVEL = 5, /* takes half the time of level 6 for a few more bytes in a thousand */
 };
 
-/* zlib counts in 32 bits; larger pieces go in several turns. */
+/* Return the size of the next piece: zlib's sizes have 32 bits. */
 static uInt
-turn(size_t size)
+piece_size(size_t size)
 {
     return size > STEP_BYTES ? STEP_BYTES : (uInt)size;
 }
 
-/* Runs deflate until it takes no more; false at the end of the stream or on failure. */
+/* Call deflate once. Returns false at the end of the stream or on failure. */
 static bool
-compress_turn(struct gzip_writer *writer, int flush)
+compress_once(struct gzip_writer *writer, int flush)
 {
     uint8_t *room = buffer_reserve(writer->out, STEP_BYTES);
     int status;
@@ -52,11 +52,12 @@ gzip_put(struct gzip_writer *writer, const void *bytes, size_t size)
     const uint8_t *at = bytes;
 
     while (size > 0 && !writer->out->failed) {
-        const uInt step = turn(size);
+        const uInt step = piece_size(size);
 
-        writer->stream.next_in = (Bytef *)(uintptr_t)at; /* zlib does not write there */
+        /* zlib does not write to its input */
+        writer->stream.next_in = (Bytef *)(uintptr_t)at;
         writer->stream.avail_in = step;
-        while (compress_turn(writer, Z_NO_FLUSH)) {
+        while (compress_once(writer, Z_NO_FLUSH)) {
         }
         at += step;
         size -= step;
@@ -68,7 +69,7 @@ gzip_end(struct gzip_writer *writer)
 {
     writer->stream.next_in = NULL;
     writer->stream.avail_in = 0;
-    while (compress_turn(writer, Z_FINISH)) {
+    while (compress_once(writer, Z_FINISH)) {
     }
     deflateEnd(&writer->stream);
     return !writer->out->failed;
@@ -82,14 +83,14 @@ gzip_is(const void *bytes, size_t size)
     return size >= 2 && magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
-/* What is being expanded. */
+/* expansion - state of the decompression. */
 struct expansion {
     const uint8_t *bytes;
     size_t size, done;
     uint64_t limit;
 };
 
-/* NULL as long as the output is no larger than it may be. */
+/* Return NULL while the output is within its limits, else the reason. */
 static const char *
 check_size(const struct expansion *expansion, const struct buffer *out)
 {
@@ -101,7 +102,7 @@ check_size(const struct expansion *expansion, const struct buffer *out)
                : NULL;
 }
 
-/* Expands one member. NULL if it is whole. */
+/* Expand one member. Returns NULL if it is complete, else the reason. */
 static const char *
 expand_member(z_stream *stream, struct expansion *expansion, struct buffer *out)
 {
@@ -109,7 +110,7 @@ expand_member(z_stream *stream, struct expansion *expansion, struct buffer *out)
 
     while (status == Z_OK) {
         uint8_t *room = buffer_reserve(out, STEP_BYTES);
-        const uInt given = turn(expansion->size - expansion->done);
+        const uInt given = piece_size(expansion->size - expansion->done);
         const char *why;
 
         if (room == NULL) {

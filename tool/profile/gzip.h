@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gzip.h - gzip in memory, by zlib.
+ * gzip.h - gzip in memory, with zlib.
  */
 #ifndef PROFILE_GZIP_H
 #define PROFILE_GZIP_H
@@ -10,31 +10,31 @@
 #include <zlib.h>
 
 /*
- * What is refused as a bomb, as soon as it shows: more than GZIP_BOMB_BYTES, and more
- * than GZIP_BOMB_RATIO times what was read for it so far. Profiles compress 3 to 20
- * times.
+ * Output is refused as a decompression bomb as soon as it exceeds both GZIP_BOMB_BYTES
+ * and GZIP_BOMB_RATIO times the input read so far. Profiles compress 3 to 20 times.
  */
 #define GZIP_BOMB_BYTES (UINT64_C(64) << 20)
 #define GZIP_BOMB_RATIO 100
 
-/* Compresses what is put into it. */
+/* gzip_writer - compresses data into a buffer. */
 struct gzip_writer {
     z_stream stream;
     struct buffer *out;
 };
 
-/* False: out of memory, nothing to end. */
+/* Start a stream. Returns false if memory runs out; then gzip_end must not be
+ * called. */
 bool gzip_begin(struct gzip_writer *writer, struct buffer *out);
 void gzip_put(struct gzip_writer *writer, const void *bytes, size_t size);
 
-/* Ends the file. False if anything failed since the beginning. */
+/* End the stream. Returns false if anything failed since gzip_begin. */
 bool gzip_end(struct gzip_writer *writer);
 
 bool gzip_is(const void *bytes, size_t size);
 
 /*
- * Expands a gzip file of one or more members to at most limit bytes. NULL if all is
- * well, else why not, in words; out holds what came before.
+ * Expand a gzip file of one or more members to at most limit bytes. Returns NULL on
+ * success, else the reason; out then has what was expanded before.
  */
 const char *gzip_expand(const void *bytes, size_t size, uint64_t limit,
                         struct buffer *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* match.c - what of a profile is meant by a name or a glob. */
+/* match.c - finds the names of a profile that a user's name or glob refers to. */
 #include "profile/match.h"
 
 #include "util/text.h"
@@ -7,10 +7,11 @@
 #include <fnmatch.h>
 #include <string.h>
 
-/* Fewer say nothing of a build. */
+/* Fewer digits do not identify a build. */
 enum { BUILD_ID_DIGITS_MIN = 4 };
 
-/* Is that the name, or its escaped form? If not so, the latter is in scratch. */
+/* Whether given is the name or its escaped form; if it is not the name, scratch has the
+ * escaped form. */
 static bool
 is_shown_as(const char *name, const char *given, struct buffer *scratch)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merge.c - profiles added up.
+ * merge.c - adds profiles up.
  *
- * Invariants: sum is NULL or has all of what was added but first; by_image finds the
- * images of sum by what makes them one. Every rule gives the same for (a + b) + c and a
- * + (b + c): tables keep the order in which entries first came, sums are whole numbers,
- * and of two things that cannot be added the first is kept, or a third that does not
- * depend on the order.
+ * Invariants: sum is NULL or contains everything added before first; by_image finds the
+ * images of sum by the key that identifies them. Each rule gives the same result for (a
+ * + b) + c and a + (b + c): tables keep the order in which entries first occurred, sums
+ * are integers, and of two values that cannot be added the first one is kept, or a
+ * third one that does not depend on the order.
  */
 #include "profile/merge.h"
 
@@ -20,23 +20,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Between parts of texts that differ. */
+/* Separators of different texts that are joined. */
 #define COMMAND_SEPARATOR " | "
 #define HAL_SEPARATOR ", "
 #define SENTENCE_SEPARATOR "; "
 
 struct profile_merger {
-    struct profile *first; /* nothing is added to it yet */
+    struct profile *first; /* the only profile so far; not in sum yet */
     struct profile *sum;
-    uint64_t *totals; /* hits of each source of the sum */
+    uint64_t *totals; /* sum of the hits of each source in sum */
     struct hash_index by_image;
     struct pprof_error *error;
 };
 
-/* Where the entries of the profile at hand are in the sum; index by index. */
+/* translation - by index in the current profile: index of the same entry in the sum. */
 struct translation {
     uint32_t *sources, *images, *functions, *frames, *processes, *threads;
-    uint64_t *shifts; /* of the images: added to addresses */
+    uint64_t *shifts; /* by image: added to its addresses */
 };
 
 struct profile_merger *
@@ -57,7 +57,7 @@ profile_merger_delete(struct profile_merger *merger)
     }
 }
 
-/* Always false, for return. */
+/* Set the error. Returns false, so that callers can return its value. */
 __attribute__((format(printf, 2, 3))) static bool
 fail(struct profile_merger *merger, const char *format, ...)
 {
@@ -100,7 +100,7 @@ print_interval(char *text, size_t size, const struct profile_source *source)
     }
 }
 
-/* Hits can only be added up if each stands for the same. */
+/* Check that hits of both sources stand for the same: only then can they be added. */
 static bool
 check_source(struct profile_merger *merger, const struct profile_source *known,
              const struct profile_source *added)
@@ -120,9 +120,10 @@ check_source(struct profile_merger *merger, const struct profile_source *known,
                 text_show(shown, sizeof(shown), added->name), now, before);
 }
 
-/* Has the sum all sources of profile? They must be there before the first row. */
+/* Whether the sum has all sources of profile, which is required before rows are
+ * added. */
 static bool
-has_sources(const struct profile *sum, const struct profile *profile)
+contains_sources(const struct profile *sum, const struct profile *profile)
 {
     for (size_t i = 0; i < profile->source_count; i++) {
         if (find_source(sum, profile->sources[i].name) == NULL) {
@@ -132,7 +133,7 @@ has_sources(const struct profile *sum, const struct profile *profile)
     return true;
 }
 
-/* The sources of profile that the sum lacks, with empty statistics. */
+/* Add the sources of profile that the sum lacks, with empty statistics. */
 static bool
 declare_sources(struct profile_merger *merger, const struct profile *profile)
 {
@@ -157,7 +158,8 @@ declare_sources(struct profile_merger *merger, const struct profile *profile)
     return true;
 }
 
-/* Events that the kernel counted. Whole, since measured is a whole number by taken. */
+/* Number of events that the kernel counted. It is an integer, since measured is an
+ * integer divided by taken. */
 static double
 counted_events(const struct profile_source *source)
 {
@@ -178,7 +180,7 @@ add_statistics(struct profile_merger *merger, struct profile_source *sum,
                     text_show(shown, sizeof(shown), sum->name));
     }
     sum->measured = sum->taken > 0 ? events / (double)sum->taken : 0;
-    /* Whoever asked for different rates got the same one. */
+    /* Different requests were granted the same interval. */
     sum->asked = sum->asked == more->asked ? sum->asked : sum->granted;
     return true;
 }
@@ -219,36 +221,38 @@ base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* A mapped file, not the kernel, the vdso or JIT code. */
+/* Whether the image is a mapped file, not the kernel, the vdso or JIT code. */
 static bool
 is_file(const struct profile_image *image)
 {
     return image->path[0] != '\0' && image->path[0] != '[';
 }
 
-/* Files whose build is known have the same code at the same place wherever they ran. */
+/* Whether the image is a file of a known build: such files have the same code at the
+ * same place in each run. */
 static bool
 is_build(const struct profile_image *image)
 {
     return is_file(image) && image->build_id[0] != '\0';
 }
 
-/* What to add to a file offset to have an address. */
+/* Difference between addresses and file offsets of an image. */
 static uint64_t
 load_bias(const struct profile_image *image)
 {
     return image->start - image->offset;
 }
 
-/* Segments of one file may lie each at an address of its own; a range that nobody told
- * can be any. */
+/* Whether two images of a file have the same addresses: its segments may have different
+ * ones. An unknown range matches any. */
 static bool
 same_place(const struct profile_image *a, const struct profile_image *b)
 {
     return a->limit <= a->start || b->limit <= b->start || load_bias(a) == load_bias(b);
 }
 
-/* Files of other tools have addresses as they ran, ours those of the file. */
+/* Whether the profile has run-time addresses, as those of other tools; ours have
+ * link-time addresses of files. */
 static bool
 has_run_addresses(const struct profile *profile)
 {
@@ -280,7 +284,8 @@ hash_image(const struct profile_image *image)
                     hash_bytes(name, strlen(name)));
 }
 
-/* Has the image of the sum cover what the other does, shifted to its addresses. */
+/* Extend the image of the sum to cover the other one, after shifting that to its
+ * addresses. */
 static void
 widen_image(struct profile_image *sum, const struct profile_image *image,
             uint64_t shift)
@@ -394,10 +399,10 @@ chain_length(const struct profile *profile, uint32_t caller)
     return length;
 }
 
-/* Does the place tell more about the same code than the row does? */
+/* Whether the place has more detail about the same code than the row. */
 static bool
-tells_more(const struct profile *profile, const struct profile_place *place,
-           const struct profile_row *row)
+has_more_detail(const struct profile *profile, const struct profile_place *place,
+                const struct profile_row *row)
 {
     if ((place->function != 0) != (row->function != 0)) {
         return place->function != 0;
@@ -414,7 +419,7 @@ add_hits(struct profile_merger *merger, struct profile_row *row, uint32_t source
 {
     char shown[80];
 
-    /* The format has 63 bits, and so does what all rows add up to. */
+    /* The format has 63-bit numbers, and the sum of all rows must fit too. */
     if (hits > INT64_MAX - merger->totals[source]) {
         return fail(merger, "the hits of source %s add up to more than a file holds",
                     text_show(shown, sizeof(shown), merger->sum->sources[source].name));
@@ -445,7 +450,7 @@ add_row(struct profile_merger *merger, const struct profile *profile,
     if (row == NULL) {
         return fail_memory(merger);
     }
-    if (build && tells_more(sum, &place, row)) {
+    if (build && has_more_detail(sum, &place, row)) {
         row->function = place.function;
         row->line = place.line;
         row->caller = place.caller;
@@ -472,9 +477,9 @@ add_rows(struct profile_merger *merger, const struct profile *profile,
 
 /* --- texts and times --- */
 
-/* Is the part, length bytes long, among the parts of text? */
+/* Whether text contains the part, of length bytes, between separators. */
 static bool
-has_part(const char *text, const char *part, size_t length, const char *separator)
+contains_part(const char *text, const char *part, size_t length, const char *separator)
 {
     const size_t separator_length = strlen(separator);
     const char *end;
@@ -495,14 +500,14 @@ append_part(struct buffer *text, const char *part, size_t length, const char *se
 {
     const char *known = buffer_text(text);
 
-    if (length == 0 || known == NULL || has_part(known, part, length, separator)) {
+    if (length == 0 || known == NULL || contains_part(known, part, length, separator)) {
         return;
     }
     buffer_append_text(text, text->size > 0 ? separator : "");
     buffer_append(text, part, length);
 }
 
-/* Appends those parts of more to *text that it lacks. Either may be NULL. */
+/* Append to *text those parts of more that it lacks. Either may be NULL. */
 static bool
 join_texts(struct profile_merger *merger, char **text, const char *more,
            const char *separator)
@@ -537,7 +542,7 @@ add_texts(struct profile_merger *merger, const struct profile *profile)
            join_texts(merger, &sum->gaps, profile->gaps, SENTENCE_SEPARATOR);
 }
 
-/* From the first start on; lengths add up, as hits do. */
+/* Keep the earliest start, and add the durations, as hits are added. */
 static bool
 add_times(struct profile_merger *merger, const struct profile *profile)
 {
@@ -555,12 +560,12 @@ add_times(struct profile_merger *merger, const struct profile *profile)
     return true;
 }
 
-/* --- all of it --- */
+/* --- profiles --- */
 
 static bool
 translation_init(struct translation *to, const struct profile *profile)
 {
-    /* One more each: an empty table is no failure. */
+    /* One more than needed, so that an empty table does not look like a failure. */
     to->sources = calloc(profile->source_count + 1, sizeof(*to->sources));
     to->images = calloc(profile->image_count + 1, sizeof(*to->images));
     to->shifts = calloc(profile->image_count + 1, sizeof(*to->shifts));
@@ -601,9 +606,9 @@ add_content(struct profile_merger *merger, const struct profile *profile)
     return done;
 }
 
-/* An empty sum with the sources of both, into which before goes. */
+/* Make a sum with the sources of both profiles, and add the first one to it. */
 static bool
-begin_sum(struct profile_merger *merger, const struct profile *before,
+start_sum(struct profile_merger *merger, const struct profile *before,
           const struct profile *added)
 {
     hash_index_clear(&merger->by_image);
@@ -620,18 +625,19 @@ begin_sum(struct profile_merger *merger, const struct profile *before,
     return merger->totals != NULL ? add_content(merger, before) : fail_memory(merger);
 }
 
-/* Sees to it that sum has all that came before, and the sources of what comes. */
+/* Make sure that sum contains everything added so far, and has the sources of the next
+ * profile. */
 static bool
 prepare_sum(struct profile_merger *merger, const struct profile *added)
 {
     struct profile *before = merger->sum != NULL ? merger->sum : merger->first;
     bool done;
 
-    if (before == merger->sum && has_sources(before, added)) {
+    if (before == merger->sum && contains_sources(before, added)) {
         return true;
     }
     merger->first = NULL;
-    done = begin_sum(merger, before, added);
+    done = start_sum(merger, before, added);
     profile_delete(before);
     return done;
 }
@@ -647,8 +653,8 @@ print_bucket(char *text, size_t size, const struct profile *profile)
     }
 }
 
-/* A coarse bucket cannot be divided, and a fine one would lose its name in a coarse
- * one. */
+/* Bucket sizes must agree: a large bucket cannot be divided, and small ones would lose
+ * their names in a large one. */
 static bool
 check_bucket(struct profile_merger *merger, const struct profile *added)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merge.h - profiles added up: exact sums, whatever the order in which they are
- * bracketed.
+ * merge.h - adds profiles up: exact sums that do not depend on how additions are
+ * grouped.
  *
- * Images are one if they are the same build: the same build-id under the same file
- * name, or, where there is none, the same path. Addresses are those of the first
- * profile that has the image. Where addresses are those of a run (the kernel, JIT code)
- * or the build is not known, code that is called differently stays apart.
+ * Images are the same if their builds are: the same build-id with the same file name
+ * or, without a build-id, the same path. Addresses are those of the first profile that
+ * has the image. Where addresses are of one run (kernel, JIT code) or the build is
+ * unknown, code with different names is kept separate.
  */
 #ifndef PROFILE_MERGE_H
 #define PROFILE_MERGE_H
@@ -15,22 +15,22 @@
 
 struct profile_merger;
 
-/* NULL: out of memory. */
+/* Create a merger. Returns NULL if memory runs out. */
 struct profile_merger *profile_merger_new(void);
-void profile_merger_delete(struct profile_merger *merger); /* NULL is allowed */
+void profile_merger_delete(struct profile_merger *merger); /* may be NULL */
 
 /*
- * Adds a profile, which is the merger's from then on, also on failure. False with the
- * error set if it does not go with those before: another bucket size, another interval
- * of a source, sums beyond what a file holds; or out of memory. The merger is only to
- * be deleted then.
+ * Add a profile and take ownership of it, also on failure. Returns false with the error
+ * set if it does not fit the ones before (bucket size, interval of a source), if sums
+ * exceed the limits of a file, or if memory runs out. After that the merger must be
+ * deleted.
  */
 bool profile_merger_add(struct profile_merger *merger, struct profile *profile,
                         struct pprof_error *error);
 
 /*
- * The sum, which is the caller's from then on: what was added if that was one profile.
- * NULL with the error set if there was none.
+ * Return the sum, which the caller then owns; a single profile is returned unchanged.
+ * Returns NULL with the error set if none was added.
  */
 struct profile *profile_merger_take(struct profile_merger *merger,
                                     struct pprof_error *error);

@@ -1,53 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof.h - profiles as pprof files (gzip protobuf): what `go tool pprof`, speedscope,
- * Pyroscope and Parca open as it is. docs/format.md lists our labels and comments.
+ * pprof.h - profiles as pprof files (gzip protobuf), which `go tool pprof`, speedscope,
+ * Pyroscope and Parca open directly. docs/format.md lists our labels and comments.
  */
 #ifndef PROFILE_PPROF_H
 #define PROFILE_PPROF_H
 
 #include "profile/profile.h"
 
-/* An error in words, for people: what failed, on what, why. */
+/* An error for the user: what failed, on what, why. */
 struct pprof_error {
     char text[512];
 };
 
-/* Serialises to memory (malloc'd, gzipped). False: out of memory. */
+/* Serialise to memory (malloc'd, gzipped). Returns false if memory runs out. */
 bool pprof_encode(const struct profile *profile, void **bytes, size_t *size);
 
 /*
- * Writes whole to a temporary name in the same folder and renames; what had that name
- * before becomes PATH.old. On failure nothing named path has changed.
+ * Write a complete file under a temporary name in the same folder and rename it; an
+ * existing file becomes PATH.old. On failure path is unchanged.
  */
 bool pprof_write(const struct profile *profile, const char *path,
                  struct pprof_error *error);
 
-/* The same, but what had the name before is not kept: for the file of the same profile,
- * grown. */
+/* Do the same without keeping the existing file: it is an earlier state of the same
+ * profile. */
 bool pprof_rewrite(const struct profile *profile, const char *path,
                    struct pprof_error *error);
 
-/* Can path be rewritten: is it, or will it be, a regular file? */
+/* Check that path is a regular file or does not exist yet, so that it can be
+ * rewritten. */
 bool pprof_check_rewritable(const char *path, struct pprof_error *error);
 
-/* Can path be written? Asked before a command starts; leaves nothing behind. */
+/* Check that path can be written, before a command starts. Leaves no file. */
 bool pprof_check_writable(const char *path, struct pprof_error *error);
 
-/* Reads a file, ours or foreign (leaf addresses then); hostile bytes give an error.
- * NULL then. */
+/* Read a file, ours or foreign; of foreign ones only the leaf of each stack. The bytes
+ * may come from anyone. Returns NULL with the error set on failure. */
 struct profile *pprof_read(const char *path, struct pprof_error *error);
 
 /*
- * What a profile may take in memory while it is decoded, expanded bytes and tables
- * together: the base and so many times the size of the file, never more than the
- * maximum. Profiles of ours take 25 times.
+ * Limit of the memory for decoding, including expanded bytes and tables: the base plus
+ * PPROF_MEMORY_RATIO times the size of the file, and at most the maximum. Our own
+ * profiles need 25 times their size.
  */
 #define PPROF_MEMORY_BASE (UINT64_C(256) << 20)
 #define PPROF_MEMORY_RATIO 64
 #define PPROF_MEMORY_MAX (UINT64_C(4) << 30)
 
-/* The same from memory, gzipped or not. */
+/* Do the same from memory, gzipped or not. */
 struct profile *pprof_decode(const void *bytes, size_t size, struct pprof_error *error);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof_decode.c - the bytes of a pprof file as a profile: ours exactly, foreign ones
- * as far as a flat profile goes (the leaf of each stack, with what it was inlined
- * into).
+ * pprof_decode.c - decodes the bytes of a pprof file: ours exactly, foreign ones as a
+ * flat profile (the leaf of each stack, with what it was inlined into).
  */
 #include "profile/decoder.h"
 #include "profile/gzip.h"
@@ -12,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Always false, for return. */
+/* Set the error. Returns false, so that callers can return its value. */
 __attribute__((format(printf, 2, 3))) bool
 decoder_fail(struct decoder *decoder, const char *format, ...)
 {
@@ -37,7 +36,7 @@ decoder_fail_broken(struct decoder *decoder, const char *what)
                         "not a profile, or damaged: a %s does not fit its bytes", what);
 }
 
-/* Counts size bytes against the memory that decoding may take. */
+/* Count size bytes against the limit. Returns false if they are too many. */
 bool
 decoder_take_memory(struct decoder *decoder, uint64_t size)
 {
@@ -140,7 +139,7 @@ memory_for(size_t file_size)
     return limit < PPROF_MEMORY_MAX ? limit : PPROF_MEMORY_MAX;
 }
 
-/* From bytes that are not compressed, at most memory_limit of them. */
+/* Decode uncompressed bytes, at most memory_limit of them. */
 static struct profile *
 decode_plain(const uint8_t *bytes, size_t size, uint64_t memory_limit,
              struct pprof_error *error)

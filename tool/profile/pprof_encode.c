@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof_encode.c - a profile as the bytes of a pprof file.
+ * pprof_encode.c - encodes a profile as the bytes of a pprof file.
  *
- * Each bucket is a location, each row and source with hits a sample of one location.
- * Messages are built one at a time in encoder.message and go straight into the
- * compressor, so that memory is the size of the file and the string table. Failures
- * stick in the buffers and are asked for at the end.
+ * Each bucket is a location; each row and source with hits is a sample with one
+ * location. Messages are built one at a time in encoder.message and are compressed at
+ * once, so that memory is limited to the size of the file and the string table. The
+ * buffers remember failures, which are checked at the end.
  *
- * Ids are index + 1, also where the order in the file differs (the main program's
- * mapping is first): the reader sorts by id and gets the tables back as they were.
+ * Ids are index + 1, even if the order in the file differs (the main program's mapping
+ * is first): the reader sorts by id and so restores the tables.
  */
 #include "profile/gzip.h"
 #include "profile/pprof.h"
@@ -25,16 +25,16 @@
 struct encoder {
     const struct profile *profile;
     struct string_set strings;
-    struct buffer text;    /* one escaped string */
-    struct buffer part;    /* one nested message */
-    struct buffer message; /* one field of the profile */
+    struct buffer text;    /* the current string, escaped */
+    struct buffer part;    /* the current nested message */
+    struct buffer message; /* the current field of the profile */
     struct buffer file;
     struct gzip_writer gzip;
     uint32_t *location_of_row; /* id */
-    uint32_t *process_strings; /* by index */
+    uint32_t *process_strings; /* by index of the process */
     uint32_t *thread_strings;
     uint32_t *source_strings;
-    size_t time_source; /* the one with two columns; source_count: none */
+    size_t time_source; /* the source with two columns; source_count: none */
     bool failed;
 };
 
@@ -52,7 +52,7 @@ multiply_int64(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : as_int64(product);
 }
 
-/* The number in the string table of what is in encoder->text, which becomes empty. */
+/* Add encoder->text to the string table and clear it. Returns its number. */
 static uint32_t
 add_text(struct encoder *encoder)
 {
@@ -79,7 +79,7 @@ add_string(struct encoder *encoder, const char *text)
     return add_text(encoder);
 }
 
-/* Sends encoder->message as a field of the profile. */
+/* Write encoder->message as a field of the profile. */
 static void
 put_message(struct encoder *encoder, uint32_t field)
 {
@@ -172,7 +172,7 @@ put_label_number(struct encoder *encoder, const char *key, uint64_t number,
                        encoder->part.size);
 }
 
-/* All columns of the profile, of which only source's are not 0. */
+/* Append the values of all columns, of which only those of source are not 0. */
 static void
 put_values(struct encoder *encoder, const struct profile_row *row, size_t source)
 {
@@ -254,7 +254,7 @@ put_mapping(struct encoder *encoder, size_t index)
     protobuf_put_number(out, MAPPING_FILE_OFFSET, image->offset);
     protobuf_put_number(out, MAPPING_FILENAME, add_string(encoder, image->path));
     protobuf_put_number(out, MAPPING_BUILD_ID, add_string(encoder, image->build_id));
-    /* All four, or pprof would look for the file and name it anew. */
+    /* All four: otherwise pprof would look for the file and replace the names. */
     protobuf_put_number(out, MAPPING_HAS_FUNCTIONS, image->named);
     protobuf_put_number(out, MAPPING_HAS_FILENAMES, image->named);
     protobuf_put_number(out, MAPPING_HAS_LINE_NUMBERS, image->named);
@@ -269,8 +269,8 @@ looks_like_program(const struct profile_image *image)
            strstr(image->path, ".so") == NULL;
 }
 
-/* The image that readers shall take for the main program: the program with most hits.
- */
+/* Return the image that readers should take for the main program: the program with the
+ * most hits. */
 static size_t
 main_image(const struct profile *profile, uint64_t *hits)
 {
@@ -370,8 +370,8 @@ put_location(struct encoder *encoder, const struct profile_row *row, uint64_t id
     put_message(encoder, PROFILE_LOCATION);
 }
 
-/* Writes the locations and fills location_of_row: rows of several processes share one.
- */
+/* Write the locations and fill location_of_row: rows of several processes share a
+ * location. */
 static void
 put_locations(struct encoder *encoder)
 {
@@ -400,7 +400,8 @@ put_locations(struct encoder *encoder)
 static void
 put_functions(struct encoder *encoder)
 {
-    /* 0 stands for no name and is not written: the id of the others is their index. */
+    /* Index 0 is "no name" and is not written; the ids of the others are their
+     * index. */
     for (size_t i = 1; i < encoder->profile->function_count; i++) {
         const struct profile_function *function = &encoder->profile->functions[i];
         struct buffer *out = &encoder->message;
@@ -416,7 +417,7 @@ put_functions(struct encoder *encoder)
     }
 }
 
-/* Sends what is in encoder->text as a comment. */
+/* Write encoder->text as a comment. */
 static void
 put_comment(struct encoder *encoder)
 {
@@ -431,7 +432,7 @@ put_comment_text(struct encoder *encoder, const char *key, const char *text)
     put_comment(encoder);
 }
 
-/* A line of words; the column says which sample type holds the hits. */
+/* Write a line of words; the column is that of the sample type with the hits. */
 static void
 put_comment_source(struct encoder *encoder, size_t index, size_t column)
 {
@@ -478,7 +479,7 @@ put_comments(struct encoder *encoder)
     }
 }
 
-/* Last, when all strings are known. */
+/* Write the string table last, when it is complete. */
 static void
 put_strings(struct encoder *encoder)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pprof_fields.h - field numbers of pprof's profile.proto, and our comments and labels.
- * For pprof_encode.c and decode_*.c only. docs/format.md is the prose of it.
+ * Only pprof_encode.c and decode_*.c include it. docs/format.md describes them.
  */
 #ifndef PROFILE_PPROF_FIELDS_H
 #define PROFILE_PPROF_FIELDS_H
@@ -72,10 +72,10 @@ enum {
 #define LABEL_CPU "cpu"
 #define LABEL_BUCKET_BYTES "bucket_bytes"
 
-/* ProfileTime has two columns: samples/count and, behind it, cpu/nanoseconds. */
+/* ProfileTime has two columns: samples/count, followed by cpu/nanoseconds. */
 #define UNIT_100NS "100ns"
 #define COLUMN_SAMPLES "samples"
 #define COLUMN_CPU "cpu"
-#define COLUMN_WALL "wall" /* of other tools */
+#define COLUMN_WALL "wall" /* used by other tools */
 
 #endif

@@ -18,10 +18,12 @@ enum { READ_STEP_BYTES = 64 * 1024 };
 
 #define NOUN "profile"
 
-/* What is read of a file: its size may be a hole's, and a pipe or device tells none. */
+/* Limit of the bytes read from a file: a sparse file may be of any size, and a pipe or
+ * device has none. */
 #define FILE_BYTES_MAX (UINT64_C(1) << 30)
 
-/* Always false, for return: "PATH: WHAT: reason of errno". */
+/* Set error to "PATH: WHAT: reason", with the reason from errno. Returns false, so that
+ * callers can return its value. */
 static bool
 fail_errno(struct pprof_error *error, const char *path, const char *what)
 {
@@ -51,7 +53,7 @@ is_standard(const char *path)
 
 /* --- writing --- */
 
-/* Always false, for return. */
+/* Copy the error of whole_file. Returns false, so that callers can return its value. */
 static bool
 pass_on(struct pprof_error *error, const struct whole_file_error *why)
 {
@@ -127,7 +129,7 @@ pprof_check_rewritable(const char *path, struct pprof_error *error)
 
 /* --- reading --- */
 
-/* What files of other kinds begin with, and what is to be said of them. */
+/* First bytes of files of other kinds, and the advice for each. */
 static const struct {
     char bytes[9];
     uint8_t size;
@@ -146,7 +148,7 @@ static const struct {
     {"PERFILE2", 8, "a file of perf record, not a profile; read it with perf report"},
 };
 
-/* NULL: none of them. */
+/* Return the advice, or NULL for no known kind. */
 static const char *
 find_other_kind(const struct buffer *file)
 {
@@ -159,8 +161,8 @@ find_other_kind(const struct buffer *file)
     return NULL;
 }
 
-/* The first field of a profile that is not compressed has number 1..15 and type 0 or 2.
- */
+/* Whether the first field is one of an uncompressed profile: number 1..15 and type 0 or
+ * 2. */
 static bool
 may_be_profile(const struct buffer *file)
 {
@@ -174,9 +176,9 @@ may_be_profile(const struct buffer *file)
 }
 
 /*
- * What the bytes are that may be no profile. gperftools' own files begin with words of
- * the machine: 0, 3, 0, the period, 0; they hold addresses alone, and name the files
- * that would tell more.
+ * Describe bytes that may be no profile. gperftools' own files start with machine
+ * words: 0, 3, 0, the period, 0. They contain only addresses, and the names of files
+ * that would have more.
  */
 static const char *
 what_else(const struct buffer *file)
@@ -223,7 +225,7 @@ read_all(int fd, const char *path, struct buffer *file, struct pprof_error *erro
     }
 }
 
-/* To open a pipe waits for its writer: for ever, if that is another user's. */
+/* Opening a pipe waits for its writer, for ever if that is another user's. */
 static int
 open_file(const char *path, struct pprof_error *error)
 {

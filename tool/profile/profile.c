@@ -2,9 +2,9 @@
 /*
  * profile.c - a profile in memory.
  *
- * Invariants: equal strings are one pointer (string_set), so keys compare by pointer.
- * Every entry of a table is in its hash index, except rows after profile_sort: by_row
- * is empty then and is filled again when hits are next added.
+ * Invariants: equal strings are one pointer (string_set), so keys are compared by
+ * pointer. Each entry of a table is in its hash index, except rows after profile_sort:
+ * by_row is then empty, and is filled again when hits are next added.
  */
 #include "profile/profile.h"
 
@@ -17,7 +17,7 @@
 
 enum { COUNTERS_IN_CHUNK = 8192 };
 
-/* Hits of many rows in one allocation, so that a row costs no malloc of its own. */
+/* hits_chunk - hits of many rows in one allocation, so that a row needs no malloc. */
 struct hits_chunk {
     struct hits_chunk *next;
     size_t used;
@@ -31,7 +31,7 @@ struct profile_private {
     size_t frame_capacity, thread_capacity, row_capacity;
     bool rows_moved;
     struct hits_chunk *chunks;
-    size_t chunk_capacity; /* counters in each chunk */
+    size_t chunk_capacity; /* counters in each new chunk */
 };
 
 static bool add_new_frame(struct profile *profile, const struct profile_frame *frame,
@@ -107,7 +107,7 @@ profile_string(struct profile *profile, const char *text)
     return number == HASH_INDEX_NONE ? NULL : strings->texts[number];
 }
 
-/* Interns *text in place; NULL counts as "". */
+/* Intern *text in place; NULL counts as "". */
 static bool
 intern(struct profile *profile, const char **text)
 {
@@ -117,7 +117,8 @@ intern(struct profile *profile, const char **text)
     return *text != NULL;
 }
 
-/* Room for one more element behind count. False: out of memory, or indexes run out. */
+/* Make room for one more element. Returns false if memory or the range of indexes runs
+ * out. */
 static bool
 reserve(void **array, size_t *capacity, size_t count, size_t element_size)
 {
@@ -270,13 +271,13 @@ profile_add_function(struct profile *profile, const struct profile_function *fun
                         (uint32_t)profile->function_count)) {
         return false;
     }
-    assert(profile->functions != NULL); /* reserve saw to it */
+    assert(profile->functions != NULL); /* ensured by reserve */
     profile->functions[profile->function_count] = added;
     *index = (uint32_t)profile->function_count++;
     return true;
 }
 
-/* Adds a frame, or finds an equal one. */
+/* Find or add a frame. */
 static bool
 add_new_frame(struct profile *profile, const struct profile_frame *frame,
               uint32_t *index)
@@ -313,7 +314,7 @@ profile_add_frame(struct profile *profile, const struct profile_frame *frame,
            frame->caller < profile->frame_count && add_new_frame(profile, frame, index);
 }
 
-/* A table of names, with what finds them. */
+/* names - a table of names and its index. */
 struct names {
     const char ***list;
     size_t *count;
@@ -392,7 +393,7 @@ row_equal(const struct profile_row *a, const struct profile_row *b)
            a->cpu_plus_1 == b->cpu_plus_1 && a->by_name == b->by_name;
 }
 
-/* Fills by_row again after rows have moved. */
+/* Fill by_row again after rows were moved. */
 static bool
 index_rows(struct profile *profile)
 {
@@ -412,7 +413,7 @@ index_rows(struct profile *profile)
     return true;
 }
 
-/* Zeroed counters for one row. */
+/* Allocate zeroed counters for one row. */
 static uint64_t *
 new_hits(struct profile *profile)
 {
@@ -442,7 +443,7 @@ same_name(const struct profile_row *a, const struct profile_row *b)
     return a->function == b->function && a->line == b->line && a->caller == b->caller;
 }
 
-/* The row with the keys of wanted, made if new. NULL: out of memory. */
+/* Find or add the row with the keys of wanted. Returns NULL if memory runs out. */
 static struct profile_row *
 find_or_add_row(struct profile *profile, const struct profile_row *wanted)
 {

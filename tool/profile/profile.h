@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile.h - a profile in memory: what a run collected, a file holds and a report
- * shows.
+ * profile.h - a profile in memory: collected by a recording, stored in a file, shown by
+ * a report.
  *
- * The model: rows of (image, address of a bucket, process name, thread, processor) with
- * one hit count per source. Thread and processor are 0 where they are not told. Strings
- * are owned by the profile. Nothing here trusts its input: names may hold any bytes but
- * NUL.
+ * It has rows of (image, address of a bucket, process name, thread, processor) with one
+ * hit count for each source. Thread and processor are 0 where unknown. The profile owns
+ * its strings. Names may contain any bytes except NUL.
  */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
@@ -22,7 +21,7 @@ struct profile_source {
     const char *nt_name;
     const char *unit; /* of intervals: "100ns" or "events" */
     bool kernel_included;
-    bool user_left_out; /* by choice: what is outside is all that ran in user mode */
+    bool user_left_out; /* chosen by the user: outside hits are those in user mode */
     uint64_t asked, granted;
     double measured;
     uint64_t expected, taken, counted, outside, lost, throttled, missed, unfinished,
@@ -33,67 +32,67 @@ struct profile_source {
 struct profile_image {
     const char *path;     /* or "[vdso]", "[kernel]", "[anon:PID]" */
     const char *build_id; /* lower-case hex, or "" */
-    /* address of the first byte of the covered range; link-time addresses for files,
-     * run-time ones else */
+    /* Address of the first byte of the covered range: a link-time address for files,
+     * otherwise a run-time address. */
     uint64_t start;
     uint64_t limit;  /* end of the range */
     uint64_t offset; /* file offset of start */
-    bool named;      /* at least one symbol table was found */
+    bool named;      /* a symbol table was found */
 };
 
-/* profile_function - index 0 of the table stands for "no name" and is all empty. */
+/* profile_function - index 0 of the table means "no name"; its members are empty. */
 struct profile_function {
     const char *name;        /* demangled */
     const char *system_name; /* as in the symbol table */
     const char *file;        /* source file or "" */
-    uint32_t start_line;     /* 0 unknown */
+    uint32_t start_line;     /* 0: unknown */
 };
 
 /*
- * profile_frame - a place that code was inlined into. Index 0 of the table stands for
- * "nowhere" and is all
- * 0. A frame's caller comes before it in the table, so that chains end.
+ * profile_frame - a place that code was inlined into. Index 0 of the table means
+ * "none"; its members are 0. A frame's caller is before it in the table, so chains end.
  */
 struct profile_frame {
     uint32_t function; /* index, not 0 */
-    uint32_t line;     /* of the call; 0 unknown */
-    uint32_t caller;   /* index: where that function is inlined into; 0: it is not */
+    uint32_t line;     /* of the call; 0: unknown */
+    uint32_t caller;   /* index of the frame that the function is inlined into, or 0 */
 };
 
 struct profile_row {
     uint64_t address; /* first byte of the bucket, in the image's addresses */
     uint32_t image;   /* index */
-    /* index, the innermost one; 0: no name, shown as image+0xoffset */
+    /* index of the innermost function; 0: no name, shown as image+0xoffset */
     uint32_t function;
-    uint32_t line; /* 0 unknown */
-    /* index into frames: where function is inlined into; 0: it is not */
+    uint32_t line; /* 0: unknown */
+    /* index of the frame that function is inlined into, or 0 */
     uint32_t caller;
     uint32_t process;    /* index into processes */
-    uint32_t thread;     /* index into threads; 0: not told */
-    uint32_t cpu_plus_1; /* number of the processor, plus 1; 0: not told */
-    bool by_name;        /* made as an exact one: its name finds it too */
-    uint64_t *hits;      /* one per source */
+    uint32_t thread;     /* index into threads; 0: unknown */
+    uint32_t cpu_plus_1; /* number of the processor plus 1; 0: unknown */
+    bool by_name;        /* made with exact: the index uses its name too */
+    uint64_t *hits;      /* one for each source */
 };
 
 struct profile {
-    char *command;    /* command line, for people */
-    char *hal;        /* back end used */
-    char *limits;     /* why no better back end, what rights left out; may be "" */
-    char *gaps;       /* what was not profiled at all; may be "" */
-    uint64_t time_ns; /* start, UTC */
+    char *command; /* command line, for display */
+    char *hal;     /* back end used */
+    /* why no better back end is in use, and what missing rights left out; may be "" */
+    char *limits;
+    char *gaps;       /* what was not profiled; may be "" */
+    uint64_t time_ns; /* start in UTC */
     uint64_t duration_ns;
     uint32_t bucket_bytes;
     struct profile_source *sources;
     size_t source_count;
     struct profile_image *images;
     size_t image_count;
-    struct profile_function *functions; /* [0] is the empty one */
+    struct profile_function *functions; /* [0] is empty */
     size_t function_count;
-    struct profile_frame *frames; /* [0] is the empty one */
+    struct profile_frame *frames; /* [0] is empty */
     size_t frame_count;
     const char **processes;
     size_t process_count;
-    const char **threads; /* [0] is "": names or numbers, as people tell them apart */
+    const char **threads; /* [0] is ""; names or numbers */
     size_t thread_count;
     struct profile_row *rows;
     size_t row_count;
@@ -101,20 +100,20 @@ struct profile {
 };
 
 /*
- * All that can run out of memory return false then (or NULL); the profile stays valid
- * and its owner deletes it.
+ * All functions that allocate return false (or NULL) if memory runs out; the profile
+ * stays valid, and its owner deletes it.
  */
 struct profile *profile_new(void);
-void profile_delete(struct profile *profile); /* NULL is allowed */
+void profile_delete(struct profile *profile); /* may be NULL */
 
-/* Interns a copy; equal strings give equal pointers. NULL when out of memory. */
+/* Intern a copy; equal strings give equal pointers. Returns NULL if memory runs out. */
 const char *profile_string(struct profile *profile, const char *text);
 
-/* Adds the accounting of one more recording of a source. False: it would not fit into
- * 64 bits, and sum is undefined. */
+/* Add the statistics of another recording of a source. Returns false if a sum exceeds
+ * 64 bits; sum is then undefined. */
 bool profile_source_add(struct profile_source *sum, const struct profile_source *more);
 
-/* Each adds (or finds an equal one) and gives its index; strings are copied. */
+/* Each finds or adds an entry and sets its index; strings are copied. */
 bool profile_add_source(struct profile *profile, const struct profile_source *source,
                         uint32_t *index);
 bool profile_add_image(struct profile *profile, const struct profile_image *image,
@@ -124,18 +123,20 @@ bool profile_add_function(struct profile *profile,
 bool profile_add_process(struct profile *profile, const char *name, uint32_t *index);
 bool profile_add_thread(struct profile *profile, const char *name, uint32_t *index);
 
-/* False also if frame names no function, or one or a caller that is not there. */
+/* Add a frame. Returns false also if its function or caller does not exist, or there is
+ * no function. */
 bool profile_add_frame(struct profile *profile, const struct profile_frame *frame,
                        uint32_t *index);
 
-/* Adds hits of one source to the row with these keys, made if new. All sources must
- * have been added before the first row. function and line of an existing row are kept;
- * a line without a function is dropped. False also if an index is none. */
+/* Add hits of one source to the row with these keys, which is made if it is new. All
+ * sources must have been added before the first row. An existing row keeps its function
+ * and line; a line without a function is ignored. Returns false also if an index does
+ * not exist. */
 bool profile_add_hits(struct profile *profile, uint32_t image, uint64_t address,
                       uint32_t process, uint32_t function, uint32_t line,
                       uint32_t source, uint64_t hits);
 
-/* profile_place - the keys of a row, and what its place is called. */
+/* profile_place - the keys of a row, and its names. */
 struct profile_place {
     uint32_t image;
     uint32_t process;
@@ -147,26 +148,26 @@ struct profile_place {
     uint32_t cpu_plus_1;
 };
 
-/* The same with the place that function is inlined into, which goes with it. */
+/* Do the same with all members of a place. */
 bool profile_add_hits_at(struct profile *profile, const struct profile_place *place,
                          uint32_t source, uint64_t hits);
 
 /*
- * The row with these keys, made without hits if it is new. With exact, code at one
- * address that is called differently has a row for each name, as where addresses are
- * those of a run; else a row keeps the name that it was made with. Rows of one image
- * are all made in one of these ways. NULL: out of memory, or an index is none. Valid
- * until another row is made.
+ * Find or make the row with these keys; a new one has no hits. With exact, code with
+ * different names at one address has a row for each name, as is needed for run-time
+ * addresses; otherwise a row keeps its first name. All rows of an image must be made in
+ * the same way. Returns NULL if memory runs out or an index does not exist. The result
+ * is valid until another row is made.
  */
 struct profile_row *profile_row_at(struct profile *profile,
                                    const struct profile_place *place, bool exact);
 
-/* Leaves the rows and hits of one source, for looking at: nothing can be added
+/* Keep only the rows and hits of one source, for display: nothing can be added
  * afterwards. */
 void profile_keep_source(struct profile *profile, size_t source);
 
-/* Largest row first (by source 0, then address): call once before writing or reporting.
- */
+/* Sort rows, largest first (by source 0, then address). Call it once before writing or
+ * reporting. */
 void profile_sort(struct profile *profile);
 
 #endif

@@ -98,7 +98,7 @@ protobuf_next(struct protobuf_reader *reader, struct protobuf_field *field)
         good = take(reader, 4, &skipped);
         break;
     default:
-        break; /* groups: gone from protobuf long before pprof */
+        break; /* groups, which protobuf dropped long before pprof existed */
     }
     return good ? PROTOBUF_FIELD : PROTOBUF_BROKEN;
 }
@@ -113,6 +113,6 @@ protobuf_get_repeated(struct protobuf_field *field, uint64_t *value)
         return false;
     }
     *value = field->value;
-    field->wire = PROTOBUF_BYTES; /* the bytes are empty: that was all */
+    field->wire = PROTOBUF_BYTES; /* no bytes left: this was the last number */
     return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * protobuf.h - the protobuf wire format, as much of it as pprof needs: varints and
+ * protobuf.h - the part of the protobuf wire format that pprof needs: varints and
  * bytes.
  */
 #ifndef PROFILE_PROTOBUF_H
@@ -17,14 +17,14 @@ enum {
 
 void protobuf_put_varint(struct buffer *out, uint64_t value);
 
-/* A varint field; 0 is the default and is left out. */
+/* Write a varint field, unless the number is 0, the default. */
 void protobuf_put_number(struct buffer *out, uint32_t field, uint64_t value);
 
-/* Text, a message or packed numbers; written also if empty. */
+/* Write text, a message or packed numbers, even if empty. */
 void protobuf_put_bytes(struct buffer *out, uint32_t field, const void *bytes,
                         size_t size);
 
-/* Where reading stands. The bytes are borrowed. */
+/* protobuf_reader - the unread bytes, which are borrowed. */
 struct protobuf_reader {
     const uint8_t *at;
     const uint8_t *end;
@@ -39,17 +39,18 @@ struct protobuf_field {
 
 enum protobuf_result { PROTOBUF_END, PROTOBUF_FIELD, PROTOBUF_BROKEN };
 
-/* The next field. PROTOBUF_BROKEN: it does not fit into the bytes, or its type is none.
- */
+/* Read the next field. Returns PROTOBUF_BROKEN if it exceeds the bytes or has an
+ * unknown type. */
 enum protobuf_result protobuf_next(struct protobuf_reader *reader,
                                    struct protobuf_field *field);
 
-/* False at the end, or if the varint is cut off or longer than 64 bits. */
+/* Read a varint. Returns false at the end, or if it is incomplete or longer than 64
+ * bits. */
 bool protobuf_get_varint(struct protobuf_reader *reader, uint64_t *value);
 
 /*
- * The next number of a repeated field, packed or not; at the end of field false. Walk
- * *field itself: a packed one shrinks, a plain one becomes empty.
+ * Read the next number of a repeated field, packed or not. Returns false at the end of
+ * field. It advances *field: a packed field shrinks, another becomes empty.
  */
 bool protobuf_get_repeated(struct protobuf_field *field, uint64_t *value);
 
