@@ -213,7 +213,7 @@ class Code(AnnotateTest):
         profile = self.profile_of(program, {address: HITS})
         listing = self.annotate(f"app+{address:#x}", profile)
         self.assertEqual(sum(line["hits"][0] for line in listing["lines"] if "hits" in line), HITS)
-        self.assertIn("no symbol tells where code begins", self.notes(listing, "decoder"))
+        self.assertIn("no symbol says where code starts", self.notes(listing, "decoder"))
 
 
 @for_each_user

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* annotator.c - finds and keeps the files of listings. */
+/* annotator.c - finds the files of listings and keeps them open. */
 #include "annotate/annotator.h"
 #include "annotate/image_file.h"
 
@@ -15,11 +15,11 @@
 struct source_file {
     char *path; /* as in debug information */
     struct source_text text;
-    int error; /* 0, or negative errno */
+    int error; /* 0 or a negative errno */
     char *opened;
 };
 
-/* annotator - both are few: those that somebody looks at. */
+/* annotator - both lists are short: only files that the user looks at are opened. */
 struct annotator {
     struct annotator_settings settings;
     struct image_file **images;
@@ -133,7 +133,8 @@ annotator_image(struct annotator *annotator, struct listing *listing,
 
 /* --- sources --- */
 
-/* Where a source is here: the longest prefix that fits wins. NULL: out of memory. */
+/* Return the path of a source on this machine: the longest matching prefix is replaced.
+ * Returns NULL if memory runs out. */
 static char *
 map_path(const struct annotator *annotator, const char *file)
 {
@@ -163,7 +164,7 @@ map_path(const struct annotator *annotator, const char *file)
         buffer_finish(&path);
         return NULL;
     }
-    return (char *)path.data; /* malloc'd, with a NUL behind it */
+    return (char *)path.data; /* malloc'd and terminated by NUL */
 }
 
 static struct source_file *
@@ -205,7 +206,7 @@ find_source(struct annotator *annotator, const char *path)
     return new_source(annotator, path);
 }
 
-/* Says why there is no source. Of those that are not there one note is for all. */
+/* Add a note why a source cannot be used. Missing sources share one note. */
 static void
 note_source(struct listing *listing, const struct source_file *file)
 {
@@ -222,7 +223,7 @@ note_source(struct listing *listing, const struct source_file *file)
                                               : strerror(-file->error));
 }
 
-/* Bytes of the folder that all of the paths are below. */
+/* Return the length of the folder that contains all paths. */
 static int
 common_folder(const struct string_set *paths)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * annotator.h - the files that listings need: images, checked by build-id, and sources.
- * For tool/annotate alone.
+ * Only tool/annotate includes it.
  *
- * Files stay open and read until the annotator goes. Of those that cannot be used the
- * reason stays.
+ * Files stay open until the annotator is deleted. For files that cannot be used, it
+ * keeps the reason.
  */
 #ifndef ANNOTATE_ANNOTATOR_H
 #define ANNOTATE_ANNOTATOR_H
@@ -15,17 +15,18 @@
 const struct annotator_settings *
 annotator_settings_of(const struct annotator *annotator);
 
-/* The image's file, or NULL after a note on why there is none. */
+/* Return the image's file, or NULL after adding a note with the reason. */
 struct sym_image *annotator_image(struct annotator *annotator, struct listing *listing,
                                   const struct profile *profile, uint32_t image);
 
-/* The source file, or NULL: annotator_note_missing says so, or a note why.
- * newer_than_s: a note says that the file is; 0: no matter. */
+/* Return the source file, or NULL after adding a note with the reason;
+ * annotator_note_missing reports missing files. If the file is newer than newer_than_s,
+ * which is not 0, adds a note too. */
 const struct source_text *annotator_source(struct annotator *annotator,
                                            struct listing *listing, const char *file,
                                            int64_t newer_than_s);
 
-/* Says which sources were not there, all in one note, when the listing is made. */
+/* Add one note about all missing sources, once the listing is complete. */
 void annotator_note_missing(struct listing *listing);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* code_buckets.c - hits of a part, by bucket, and the brackets of those that are
- * shared. */
+/* code_buckets.c - hits of a part by bucket, and brackets around instructions that
+ * share a bucket. */
 #include "annotate/code_view.h"
 
 #include <inttypes.h>
 
-/* The first row that ends behind address; rows of one profile have one size. */
+/* Find the first row that ends after address; all rows of a profile have the same
+ * size. */
 static size_t
 find_first_row(const struct code_view *code, uint64_t address)
 {
@@ -24,10 +25,10 @@ find_first_row(const struct code_view *code, uint64_t address)
     return low;
 }
 
-/* Has the part a bucket that is of its neighbour as well? */
+/* Add a note if the bucket contains code of a neighbouring function too. */
 static void
-note_border(struct code_view *code, const struct part *part,
-            const struct listing_bucket *bucket)
+note_shared_bucket(struct code_view *code, const struct part *part,
+                   const struct listing_bucket *bucket)
 {
     if (part->symbol && (bucket->start < part->start || bucket->end > part->end)) {
         listing_add_note(code->listing, LISTING_NOTE_BUCKETS,
@@ -91,7 +92,7 @@ code_count_insns(struct code_view *code)
         }
     }
 }
-/* Forgets buckets of the part that no line shows: they are of other functions. */
+/* Remove the buckets of the part that no line shows: they belong to other functions. */
 static void
 drop_hidden_buckets(struct code_view *code)
 {
@@ -114,7 +115,7 @@ drop_hidden_buckets(struct code_view *code)
     listing->bucket_count = kept;
 }
 
-/* A bracket where several lines share a bucket. */
+/* Set a bracket where several lines share a bucket. */
 static void
 add_brackets(struct code_view *code, const struct part *part)
 {
@@ -124,7 +125,7 @@ add_brackets(struct code_view *code, const struct part *part)
     for (size_t i = code->first_bucket; i < listing->bucket_count; i++) {
         const struct listing_bucket *bucket = &listing->buckets[i];
 
-        note_border(code, part, bucket);
+        note_shared_bucket(code, part, bucket);
         if (bucket->first_line == bucket->last_line) {
             continue;
         }

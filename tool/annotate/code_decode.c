@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* code_decode.c - the instructions of a part, and which of them are shown. */
+/* code_decode.c - decodes the instructions of a part, and chooses which of them are
+ * shown. */
 #include "annotate/code_view.h"
 
 #include "annotate/decode.h"
@@ -8,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A symbol of more code is forged, or nobody reads it: the rest is left out. */
+/* Limit of one symbol, above which it is forged or too long to read; the rest is left
+ * out. */
 #define PART_BYTES_MAX (UINT64_C(4) << 20)
-/* Of all parts together. */
+/* Limit of all parts together. */
 #define CODE_BYTES_MAX (UINT64_C(16) << 20)
 
 static bool
@@ -65,8 +67,8 @@ add_insn(void *context, const struct decoded *decoded)
     return !listing_failed(code->listing);
 }
 
-/* The bytes of a part. False: there are none in the file, or all parts are too large.
- */
+/* Read the bytes of a part. Returns false if the file has none or all parts are too
+ * large. */
 bool
 code_read_part(struct code_view *code, const struct part *part)
 {
@@ -78,8 +80,8 @@ code_read_part(struct code_view *code, const struct part *part)
                    : CODE_BYTES_MAX - code->code_bytes;
         listing_add_note(
             code->listing, LISTING_NOTE_IMAGE,
-            "the code is too large to be listed whole: what is behind 0x%" PRIx64
-            " is left out",
+            "the code is too large to be listed whole: code from 0x%" PRIx64
+            " on is left out",
             part->start + size);
         code->listing->outside = true;
     }
@@ -149,7 +151,7 @@ is_named(const struct listing_target *target, const char *name, const char *syst
            strcmp(system_name, target->system_name) == 0;
 }
 
-/* Is the code at an address of the target, or of what was inlined into it? */
+/* Whether code at an address belongs to the target, or was inlined into it. */
 static bool
 is_of_target(struct code_view *code, uint64_t address)
 {
@@ -176,12 +178,13 @@ is_of_target(struct code_view *code, uint64_t address)
     return false;
 }
 
-/* Shows what starts in the buckets of the target, whose first bytes may be of an
- * instruction before. */
+/* Show all instructions that start in a bucket of the target. The first bytes of the
+ * bucket may belong to an earlier instruction. */
 static void
 show_buckets(struct code_view *code)
 {
-    size_t at = 0; /* insns before it start before the row, or are shown already */
+    /* index: earlier instructions start before the row or are shown already */
+    size_t at = 0;
 
     for (size_t i = 0; i < code->row_count; i++) {
         const uint64_t start = code->rows[i].start + code->shift;

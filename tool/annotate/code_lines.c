@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* code_lines.c - lines of a part: instructions, and the source between them. */
+/* code_lines.c - lines of a part: instructions, with source lines between them. */
 #include "annotate/code_view.h"
 
 #include "annotate/decode.h"
@@ -37,8 +37,8 @@ add_source_line(struct code_view *code)
     }
 }
 
-/* Says which function and line the instructions from here on are of, if that is
- * another. */
+/* Add a line with function and line of the next instructions, if they differ from the
+ * previous ones. */
 static void
 add_place(struct code_view *code, const struct sym_name *name)
 {
@@ -66,7 +66,7 @@ add_place(struct code_view *code, const struct sym_name *name)
     }
 }
 
-/* "call 0x1030" to "call 0x1030 <puts@plt>". */
+/* Turn "call 0x1030" into "call 0x1030 <puts@plt>". */
 static const char *
 name_target(struct code_view *code, const char *text, uint64_t target)
 {
@@ -78,7 +78,7 @@ name_target(struct code_view *code, const char *text, uint64_t target)
         !sym_image_lookup_address(code->image, start, &name)) {
         return text;
     }
-    /* The outermost name is the symbol's. */
+    /* The outermost name is that of the symbol. */
     const char *const shown =
         name.caller_count > 0 ? name.callers[name.caller_count - 1].name : name.name;
 
@@ -120,7 +120,7 @@ add_insn_line(struct code_view *code, const struct part *part, const struct insn
     return line;
 }
 
-/* A bucket in which no instruction starts: hits of it should not be. */
+/* Add a line for a bucket in which no instruction starts; it should have no hits. */
 static void
 add_odd_bucket(struct code_view *code, uint32_t number)
 {
@@ -140,7 +140,7 @@ add_odd_bucket(struct code_view *code, uint32_t number)
     bucket->first_line = bucket->last_line = (uint32_t)(code->listing->count - 1);
 }
 
-/* Puts the line of an instruction into its bucket. */
+/* Add the line of an instruction to its bucket. */
 static void
 join_bucket(struct code_view *code, uint32_t number, struct listing_line *line)
 {
@@ -154,7 +154,7 @@ join_bucket(struct code_view *code, uint32_t number, struct listing_line *line)
     }
 }
 
-/* Hidden instructions of another function leave one line behind. */
+/* Show hidden instructions of another function as one line. */
 static void
 add_gap(struct code_view *code, size_t count)
 {

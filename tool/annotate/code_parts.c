@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* code_parts.c - which code a target is made of: symbols, or what is near. */
+/* code_parts.c - finds the code of a target: symbols, or the surroundings of an
+ * address. */
 #include "annotate/code_view.h"
 
 #include <stdlib.h>
 
-/* Where no symbol is, code around an address, and rows that are this near are one part.
- */
+/* Without a symbol, this much code around an address is shown, and rows within this
+ * distance belong to one part. */
 #define AROUND_BYTES UINT64_C(256)
 
-/* Profiles of other tools have addresses as run: their mapping tells where that is in
- * the file. */
+/* Profiles of other tools have run-time addresses; their mappings give the file
+ * offset. */
 uint64_t
 code_find_shift(const struct code_view *code)
 {
@@ -35,7 +36,7 @@ is_outermost(const struct profile *profile, const struct listing_target *target,
            listing_is_place(profile, target, &place);
 }
 
-/* The symbol of a row; a bucket may begin in the padding before it. */
+/* Return the symbol of a row; a bucket may start in the padding before it. */
 static struct part
 part_of_row(const struct code_view *code, const struct view_row *row)
 {
@@ -54,7 +55,7 @@ part_of_row(const struct code_view *code, const struct view_row *row)
     return part;
 }
 
-/* Joins it to the last one if that has the same code. */
+/* Append a part, or extend the last one if they overlap or are close. */
 static void
 add_part(struct code_view *code, struct part part)
 {

@@ -1,48 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code_view.h - a listing of instructions in the making, from parts to lines. For
- * view_code.c and code_*.c.
+ * code_view.h - a listing of instructions while it is built, from parts to lines. Only
+ * view_code.c and code_*.c include it.
  *
- * A target is made of parts: the symbol that a function is, and each symbol that it was
- * inlined into, of which only instructions of the function are shown. A bucket in which
- * an instruction that is shown starts is shown with all instructions that start in it,
- * or its hits would seem to be of that one.
+ * A target consists of parts: the symbol of a function, and each symbol that the
+ * function was inlined into; of the latter only instructions of the function are shown.
+ * If one instruction of a bucket is shown, all that start in it are, since the hits may
+ * be of any of them.
  */
 #ifndef ANNOTATE_CODE_VIEW_H
 #define ANNOTATE_CODE_VIEW_H
 
 #include "annotate/views.h"
 
-/* part - code that lies together. Addresses are the file's. */
+/* part - a contiguous range of code. Addresses are those of the file. */
 struct part {
     uint64_t start;
     uint64_t end;
-    bool inlined; /* only what is of the target is shown */
-    bool symbol;  /* start is where an instruction starts */
+    bool inlined; /* show only instructions of the target */
+    bool symbol;  /* an instruction starts at start */
 };
 
-/* insn - one instruction, or bytes that are not known. */
+/* insn - one instruction, or bytes that could not be decoded. */
 struct insn {
     uint64_t address;
     uint32_t size;
-    const char *text; /* the listing's; NULL: not known */
+    const char *text; /* owned by the listing; NULL: not decoded */
     bool uncertain;
     bool shown;
 };
 
-/* code_view - what is being listed, and the part at hand. */
+/* code_view - the listing and its current part. */
 struct code_view {
     struct view *view;
     struct listing *listing;
     uint32_t image_index;
     struct sym_image *image;
-    /* from addresses of the profile to those of the file, modulo 2^64 */
+    /* add to an address of the profile to get one of the file, modulo 2^64 */
     uint64_t shift;
     struct view_row *rows;
     size_t row_count;
     struct part *parts;
     size_t part_count;
-    /* of the part at hand: */
+    /* of the current part: */
     unsigned char *bytes;
     size_t size;
     uint64_t *sync;
@@ -51,55 +51,55 @@ struct code_view {
     struct insn *insns;
     size_t insn_count;
     size_t insn_room;
-    size_t first_bucket; /* of the listing's */
-    /* of what was told last: */
+    size_t first_bucket; /* index in the listing */
+    /* of the last place that was shown: */
     const char *file;
     const char *function;
     uint32_t line;
-    uint64_t code_bytes; /* of all parts until now */
-    size_t first_line;   /* of the image, in the listing */
+    uint64_t code_bytes; /* of all parts so far */
+    size_t first_line;   /* index in the listing: first line of the image */
 };
 
-/* False, for return; it sticks. */
+/* Remember that memory ran out. Returns false, so that callers can return its value. */
 bool code_out_of_memory(struct code_view *code);
 
 /* --- code_parts.c --- */
 
-/* From addresses of the profile to those of the file, modulo 2^64. */
+/* Return what to add to addresses of the profile to get those of the file, modulo
+ * 2^64. */
 uint64_t code_find_shift(const struct code_view *code);
 
-/* Sets parts. False: there are none, or out of memory. */
+/* Set parts. Returns false if there are none or memory runs out. */
 bool code_find_parts(struct code_view *code);
 
 /* --- code_decode.c --- */
 
-/* Sets bytes. False: there are none in the file, or out of memory. */
+/* Set bytes. Returns false if the file has none or memory runs out. */
 bool code_read_part(struct code_view *code, const struct part *part);
 
-/* Sets insns. False after a note. */
+/* Set insns. Returns false after adding a note. */
 bool code_decode_part(struct code_view *code, const struct part *part);
 
-/* Sets shown of insns by what they are of. */
+/* Set shown for the instructions of the target. */
 void code_choose_insns(struct code_view *code, const struct part *part);
 
 /* --- code_buckets.c --- */
 
-/* Rows of the part as buckets that do not overlap. Hits of all who ran there are added
- * up. */
+/* Make buckets that do not overlap from the rows of the part. Hits of all processes are
+ * added up. */
 void code_add_buckets(struct code_view *code, const struct part *part);
 
-/* Counts the instructions that start in each bucket, and shows all of a bucket or none.
- */
+/* Count the instructions that start in each bucket, and show all or none of them. */
 void code_count_insns(struct code_view *code);
 
-/* When the lines are there: forgets buckets that none shows, and sets brackets. */
+/* Remove buckets that no line shows, and set brackets. Call it when the lines exist. */
 void code_finish_buckets(struct code_view *code, const struct part *part);
 
 /* --- code_lines.c --- */
 
 void code_add_heading(struct code_view *code, const struct part *part);
 
-/* The instructions that are shown, with places and source lines before them. */
+/* Add the instructions that are shown, preceded by places and source lines. */
 void code_add_lines(struct code_view *code, const struct part *part);
 
 #endif

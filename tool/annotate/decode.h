@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode.h - bytes to instructions, by capstone in the process or objdump in a child.
- * For tool/annotate alone.
+ * decode.h - decodes instructions, with capstone in the process or objdump in a child.
+ * Only tool/annotate includes it.
  *
- * Neither knows all instructions. Where one gives up, nobody knows where the next
- * instruction starts, until a place is reached at which one is known to start: sync.
+ * Neither knows all instructions. After unknown bytes it is uncertain where the next
+ * instruction starts, until an address is reached at which one is known to start: a
+ * sync.
  */
 #ifndef ANNOTATE_DECODE_H
 #define ANNOTATE_DECODE_H
@@ -15,50 +16,50 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* decode_code - bytes that lie together. */
+/* decode_code - a contiguous range of bytes. */
 struct decode_code {
     struct sym_code kind;
     const unsigned char *bytes;
     size_t size;
     uint64_t address;
-    const uint64_t *sync; /* addresses at which instructions start, sorted */
+    const uint64_t *sync; /* addresses where instructions start, sorted */
     size_t sync_count;
-    bool intel;          /* syntax */
-    const char *objdump; /* program, for decode_by_objdump */
+    bool intel;          /* Intel syntax */
+    const char *objdump; /* program of decode_by_objdump */
 };
 
 struct decoded {
     uint64_t address;
     uint32_t size;
-    const char *text; /* valid during the call; NULL: bytes that are not known */
-    bool uncertain;   /* behind such bytes, before the next sync */
+    const char *text; /* valid during the call; NULL: unknown bytes */
+    bool uncertain;   /* after unknown bytes, before the next sync */
 };
 
-/* False ends it. */
+/* Receives one instruction. Returns false to stop. */
 typedef bool decode_take(void *context, const struct decoded *decoded);
 
 /*
- * Both call take with what the bytes are, from first to last without gaps.
+ * Both call take for all bytes in order, without gaps.
  *
- *   why  out: if false, for people: what did not work
+ *   why  out: if they return false, the reason for the user
  *
- * False also if take ended it; why is "" then.
+ * They return false also if take stopped; why is "" then.
  */
 bool decode_by_capstone(const struct decode_code *code, decode_take *take,
                         void *context, char *why, size_t why_size);
 bool decode_by_objdump(const struct decode_code *code, decode_take *take, void *context,
                        char *why, size_t why_size);
 
-/* What objdump printed, for the latter, tests and fuzzing. Trusts nothing: lines that
- * are none of instructions, or not in order, are passed over. text has a NUL behind it,
- * and is written to. */
+/* Decode the output of objdump; decode_by_objdump, tests and fuzzing call it. The
+ * output is not trusted: lines without instructions or out of order are skipped. text
+ * ends with NUL and is modified. */
 bool decode_objdump_text(const struct decode_code *code, char *text, size_t size,
                          decode_take *take, void *context);
 
-/* Is a machine known to the decoder inside? */
+/* Return whether the build includes capstone. */
 bool decode_has_capstone(void);
 
-/* decode_jump - where an instruction leads, by its text. */
+/* decode_jump - the target of a jump or call, from its text. */
 struct decode_jump {
     bool has_target;
     bool is_call;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode_capstone.c - instructions by capstone, if it was there at build.
+ * decode_capstone.c - decodes with capstone, if the build includes it.
  *
- * Capstone 4 lacks instructions that newer processors have. What it does not know it
- * does not guess, with two exceptions that are known: it takes tpause for mfence and
- * rdpid for rdseed.
+ * Capstone 4 lacks instructions of newer processors. It does not guess unknown ones,
+ * with two known exceptions: it decodes tpause as mfence and rdpid as rdseed.
  */
 #include "annotate/decode_sync.h"
 
@@ -24,7 +23,7 @@ decode_has_capstone(void)
 struct mode {
     cs_arch arch;
     cs_mode mode;
-    size_t step; /* bytes to pass over where nothing is known */
+    size_t step; /* number of unknown bytes to skip at once */
 };
 
 static bool
@@ -53,8 +52,8 @@ find_mode(const struct sym_code *kind, struct mode *mode)
     }
 }
 
-/* "rdpid" and "tpause" are encoded in what their namesakes leave free: registers, and
- * prefix 66. */
+/* Whether rdpid or tpause was misread. They use encodings that rdseed and mfence leave
+ * free: registers, and prefix 66. */
 static bool
 is_misread(const cs_insn *insn)
 {
@@ -64,7 +63,7 @@ is_misread(const cs_insn *insn)
     if (skipped == 0 || insn->size < 4) {
         return false;
     }
-    bytes += (bytes[0] & 0xf0) == 0x40 ? 1 : 0; /* REX */
+    bytes += (bytes[0] & 0xf0) == 0x40 ? 1 : 0; /* skip a REX prefix */
     return bytes[0] == 0x0f && ((insn->bytes[0] == 0xf3 && bytes[1] == 0xc7 &&
                                  strncmp(insn->mnemonic, "rdseed", 6) == 0) ||
                                 (bytes[1] == 0xae && bytes[2] >= 0xf0));

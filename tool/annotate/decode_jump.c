@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* decode_jump.c - where jumps and calls lead, read off what both decoders print. */
+/* decode_jump.c - finds the targets of jumps and calls in the text of both decoders. */
 #include "annotate/decode.h"
 
 #include <elf.h>
@@ -16,7 +16,7 @@ is_word(const char *text, size_t size, const char *word)
 }
 
 static bool
-begins(const char *text, size_t size, const char *start)
+starts_with(const char *text, size_t size, const char *start)
 {
     return strlen(start) <= size && memcmp(text, start, strlen(start)) == 0;
 }
@@ -24,10 +24,11 @@ begins(const char *text, size_t size, const char *start)
 static enum branch
 branch_of_x86(const char *word, size_t size)
 {
-    if (begins(word, size, "call")) {
+    if (starts_with(word, size, "call")) {
         return BRANCH_CALL;
     }
-    return word[0] == 'j' || begins(word, size, "loop") || is_word(word, size, "xbegin")
+    return word[0] == 'j' || starts_with(word, size, "loop") ||
+                   is_word(word, size, "xbegin")
                ? BRANCH_JUMP
                : BRANCH_NONE;
 }
@@ -38,14 +39,14 @@ branch_of_arm64(const char *word, size_t size)
     if (is_word(word, size, "bl")) {
         return BRANCH_CALL;
     }
-    return is_word(word, size, "b") || begins(word, size, "b.") ||
+    return is_word(word, size, "b") || starts_with(word, size, "b.") ||
                    is_word(word, size, "cbz") || is_word(word, size, "cbnz") ||
                    is_word(word, size, "tbz") || is_word(word, size, "tbnz")
                ? BRANCH_JUMP
                : BRANCH_NONE;
 }
 
-/* The last operand, if it is an address as it stands. */
+/* Parse the last operand if it is a plain address. */
 static bool
 last_address(const char *text, uint64_t *address)
 {
@@ -70,9 +71,9 @@ decode_find_jump(const struct sym_code *kind, const char *text)
     enum branch branch;
     uint64_t target;
 
-    /* Prefixes stand before the instruction. */
-    while (x86 && (begins(text, strlen(text), "bnd ") ||
-                   begins(text, strlen(text), "notrack "))) {
+    /* Skip prefixes. */
+    while (x86 && (starts_with(text, strlen(text), "bnd ") ||
+                   starts_with(text, strlen(text), "notrack "))) {
         text = strchr(text, ' ') + 1;
     }
     branch = x86                           ? branch_of_x86(text, strcspn(text, " ,"))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode_objdump.c - instructions by binutils' objdump, a child process.
+ * decode_objdump.c - decodes with binutils' objdump, a child process.
  *
- * The child gets the bytes of the code in a file without a name, and nothing else: it
- * reads no file that was profiled, no name goes to it, and no shell is there. It may
- * print anything and may hang.
+ * The child gets only the bytes of the code, in a file without a name: it reads no
+ * profiled file, gets no name, and runs without a shell. It may print anything and may
+ * hang.
  */
 #include "annotate/decode_sync.h"
 
@@ -26,9 +26,9 @@
 #include <unistd.h>
 
 enum {
-    CODE_FD = 3, /* in the child */
+    CODE_FD = 3, /* descriptor in the child */
     CHILD_SECONDS = 30,
-    OUTPUT_BYTES_EACH = 256, /* of output for a byte of code; more is not objdump's */
+    OUTPUT_BYTES_EACH = 256, /* per byte of code; objdump prints less */
     OUTPUT_BYTES_MORE = 64 * 1024,
 };
 
@@ -40,7 +40,7 @@ is_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* How many bytes "48 89 e5 " tells; the end goes behind them. */
+/* Count the bytes in "48 89 e5 " and move *at past them. */
 static size_t
 count_bytes(char **at)
 {
@@ -57,7 +57,7 @@ count_bytes(char **at)
     return count;
 }
 
-/* "jmp    0x10" to "jmp 0x10"; blanks at the end go. */
+/* Turn "jmp    0x10" into "jmp 0x10", without trailing blanks. */
 static void
 squeeze(char *text)
 {
@@ -76,7 +76,7 @@ squeeze(char *text)
     *to = '\0';
 }
 
-/* "  401136:<tab>55 <tab>push   %rbp". False: take ended it. */
+/* Parse "  401136:<tab>55 <tab>push   %rbp". Returns false if take stopped. */
 static bool
 take_line(struct decode_sync *sync, char *line)
 {
@@ -175,7 +175,7 @@ write_all(int fd, const void *bytes, size_t size)
     return true;
 }
 
-/* Descriptors of a child: what it reads, what it writes, and what it complains of. */
+/* pipes - descriptors of a child: its input, output and error messages. */
 struct pipes {
     int code;
     int output[2];
@@ -196,8 +196,8 @@ close_pipes(struct pipes *pipes)
     }
 }
 
-/* The same above those that the child gets: whoever started us may have closed some of
- * these. */
+/* Duplicate fd above the child's descriptors 0 to 3, since ntprof may have been started
+ * with some of these closed. */
 static int
 lift(int fd)
 {
@@ -228,7 +228,8 @@ open_pipes(const struct decode_code *code, struct pipes *pipes)
     return false;
 }
 
-/* 0 or an errno. Standard error is a file: nobody has to read it meanwhile. */
+/* Start the child. Returns 0 or an errno. Its standard error is a file, so nothing has
+ * to read it while the child runs. */
 static int
 spawn(const struct decode_code *code, const char *machine, const struct pipes *pipes,
       pid_t *child)
@@ -290,8 +291,8 @@ now_ms(void)
     return (int64_t)(clock_now_ns() / 1000000);
 }
 
-/* Reads all of it, as far as there is time. False: too slow, too much, or out of
- * memory. */
+/* Read the whole output within the time limit. Returns false if it takes too long, is
+ * too large, or memory runs out. */
 static bool
 read_output(int fd, size_t limit, struct buffer *output)
 {
@@ -320,7 +321,7 @@ read_output(int fd, size_t limit, struct buffer *output)
     }
 }
 
-/* The first line that it complained with. */
+/* Read the first line of its error messages. */
 static void
 read_complaint(int fd, char *text, size_t size)
 {
@@ -330,7 +331,7 @@ read_complaint(int fd, char *text, size_t size)
     text[strcspn(text, "\n")] = '\0';
 }
 
-/* Runs it to its end. False after saying why. */
+/* Run the child and read its output. Returns false with the reason in why. */
 static bool
 run(const struct decode_code *code, const char *machine, struct pipes *pipes,
     struct buffer *output, char *why, size_t why_size)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* decode_sync.c - what both decoders do alike. */
+/* decode_sync.c - the common part of both decoders. */
 #include "annotate/decode_sync.h"
 
-/* More bytes that are not known are told as several. */
+/* Longer runs of unknown bytes are reported in several pieces. */
 enum { UNKNOWN_BYTES_MAX = 16 };
 
 size_t
@@ -21,9 +21,9 @@ decode_sync_room(struct decode_sync *sync)
                : code->size - sync->at;
 }
 
-/* Tells the bytes that were not known, all at once. */
+/* Report the unknown bytes so far as one piece. */
 static bool
-tell_unknown(struct decode_sync *sync)
+report_unknown(struct decode_sync *sync)
 {
     struct decoded decoded = {.text = NULL};
 
@@ -42,11 +42,11 @@ step_unknown(struct decode_sync *sync, size_t size)
     bool go_on = true;
 
     for (; size > 0 && go_on; size--) {
-        /* What is behind a sync is told apart from what is before it. */
+        /* A piece of unknown bytes ends at a sync. */
         if (sync->unknown == UNKNOWN_BYTES_MAX ||
             (sync->unknown > 0 && sync->next > 0 &&
              sync->code->sync[sync->next - 1] == sync->code->address + sync->at)) {
-            go_on = tell_unknown(sync);
+            go_on = report_unknown(sync);
         }
         sync->lost = true;
         sync->at++;
@@ -71,11 +71,11 @@ decode_sync_step(struct decode_sync *sync, size_t size, const char *text)
         size = sync->code->size - sync->at;
         text = NULL;
     }
-    /* Being lost, an instruction that reaches over a start of another is none. */
+    /* After unknown bytes, an instruction that extends beyond a sync is not real. */
     if (text == NULL || (sync->lost && size > room)) {
         return step_unknown(sync, text == NULL ? size : room);
     }
-    if (!tell_unknown(sync)) {
+    if (!report_unknown(sync)) {
         return false;
     }
     sync->at += size;
@@ -85,5 +85,5 @@ decode_sync_step(struct decode_sync *sync, size_t size, const char *text)
 bool
 decode_sync_end(struct decode_sync *sync)
 {
-    return step_unknown(sync, sync->code->size - sync->at) && tell_unknown(sync);
+    return step_unknown(sync, sync->code->size - sync->at) && report_unknown(sync);
 }

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* decode_sync.h - keeps track of whether a decoder is where instructions start. For
- * decode_*.c. */
+/* decode_sync.h - tracks whether a decoder is where instructions start. Only decode_*.c
+ * include it. */
 #ifndef ANNOTATE_DECODE_SYNC_H
 #define ANNOTATE_DECODE_SYNC_H
 
 #include "annotate/decode.h"
 
-/* decode_sync - a walk through the bytes of a code, from first to last. */
+/* decode_sync - a walk through the bytes of a code, in order. */
 struct decode_sync {
     const struct decode_code *code;
     decode_take *take;
     void *context;
-    size_t at;      /* bytes that are done */
-    size_t unknown; /* of those before at: not told yet */
-    size_t next;    /* index into sync: the first behind at */
-    bool lost;      /* bytes were not known since the last sync */
+    size_t at;      /* bytes processed so far */
+    size_t unknown; /* of those before at, unknown bytes not reported yet */
+    size_t next;    /* index into sync: the first one after at */
+    bool lost;      /* there were unknown bytes since the last sync */
 };
 
-/* Bytes from at to the next sync, or to the end. */
+/* Return the number of bytes from at to the next sync, or to the end. */
 size_t decode_sync_room(struct decode_sync *sync);
 
-/* The next size bytes are one instruction, or (text NULL) not known. False: take ended
- * it. */
+/* Process size bytes as one instruction or, with text NULL, as unknown. Returns false
+ * if take stopped. */
 bool decode_sync_step(struct decode_sync *sync, size_t size, const char *text);
 
-/* All that is left is not known. */
+/* Process all remaining bytes as unknown. */
 bool decode_sync_end(struct decode_sync *sync);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* fold.c - hides what is far from any hits, so that large functions stay readable. */
+/* fold.c - hides lines that are far from any hits, so that large functions stay
+ * readable. */
 #include "annotate/listing.h"
 
 #include <stdlib.h>
 
-/* A gap of fewer lines is shorter shown than told. */
+/* Shorter gaps are shown, since the line that replaces them would save nothing. */
 enum { GAP_LINES_MIN = 3 };
 
-/* What a line counts with: all sources, so that none is hidden for another's sake. */
+/* Weight of a line: hits of all sources, so that none is hidden because of another. */
 static uint64_t
 weight(const struct listing *listing, const struct listing_line *line)
 {
@@ -30,8 +31,8 @@ compare_down(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
-/* The weight that the last of the rows with the most hits has. 1 if all count, or
- * memory is short. */
+/* Return the weight of the last of the rows with the most hits, or 1 if all rows count
+ * or memory runs out. */
 static uint64_t
 least_weight(const struct listing *listing, size_t rows)
 {
@@ -53,7 +54,7 @@ least_weight(const struct listing *listing, size_t rows)
     return least;
 }
 
-/* Shows the lines around one; those of its bracket are of it. */
+/* Show the lines around one; lines of its bracket count as the line itself. */
 static void
 show_around(struct listing *listing, size_t at, uint32_t context)
 {

@@ -11,18 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Files and the vdso have code that can be read later; why the others have not. */
+/* Say why there is no file. Only files and the vdso have code that can be read
+ * later. */
 static const char *
 why_no_file(const char *path)
 {
     if (strncmp(path, "[anon", 5) == 0) {
-        return "code that was made while the program ran is gone with it: hits are "
+        return "code that was generated while the program ran no longer exists: hits "
+               "are "
                "shown by address";
     }
     if (path[0] == '\0') {
-        return "the profile does not tell in which file this code is";
+        return "the profile does not say in which file this code is";
     }
-    return "the kernel's code lies elsewhere each time that it starts, and is not in a "
+    return "the kernel's code has other addresses after each boot, and is not in a "
            "file that could be checked: hits are shown by address";
 }
 
@@ -34,7 +36,7 @@ refuse(struct image_file *file, const char *path, const char *why)
     snprintf(file->why, sizeof(file->why), "%s", why);
 }
 
-/* Keeps the image if it is the one that was profiled. */
+/* Keep the image if it has the profile's build-id. */
 static void
 check_build(struct image_file *file, const char *path, struct sym_image *image)
 {
@@ -62,7 +64,7 @@ check_build(struct image_file *file, const char *path, struct sym_image *image)
     sym_image_close(image);
 }
 
-/* False if there is no such file. */
+/* Try a path. Returns false if there is no such file. */
 static bool
 try_path(struct image_file *file, const char *path)
 {
@@ -87,7 +89,7 @@ try_path(struct image_file *file, const char *path)
     return true;
 }
 
-/* Is there one below folder, of the right build? */
+/* Search below folder for a file of the right build. */
 static bool
 try_folder(struct image_file *file, const char *folder)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* listing.c - the model: lines, buckets, notes and hits that grow, and what they say.
- */
+/* listing.c - the model of a listing: lines, buckets, notes and hits, and how to query
+ * them. */
 #include "annotate/listingp.h"
 
 #include "util/buffer.h"
@@ -37,7 +37,8 @@ listing_finish(struct listing *listing)
 
 /* --- building --- */
 
-/* Room for one more item. False: out of memory, which sticks. */
+/* Make room for one more item. Returns false if memory runs out, which the listing
+ * remembers. */
 static bool
 grow(struct listing *listing, void **items, size_t count, size_t *room, size_t size)
 {
@@ -75,7 +76,7 @@ listing_copy(struct listing *listing, const char *bytes, size_t size)
     return listing->private->texts.texts[number];
 }
 
-/* A text may come from anywhere; as one line it holds no newline. */
+/* Copy a text from outside as one line, without newlines. */
 static const char *
 copy_one_line(struct listing *listing, char *text)
 {
@@ -219,7 +220,7 @@ listing_sum(struct listing *listing, size_t at, const uint64_t *hits)
     }
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
 static uint64_t
 hits_at(const struct listing *listing, size_t at, size_t source)
@@ -280,7 +281,7 @@ listing_next_place(const struct profile *profile, struct listing_place *place)
     return true;
 }
 
-/* Strings of one profile are equal if they are one. */
+/* Strings of a profile are interned, so equal ones have one pointer. */
 static bool
 same_text(const char *left, const char *right)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make.c - chooses how a target is listed: the best way that its files allow. */
+/* make.c - lists a target in the best way that its files allow. */
 #include "annotate/decode.h"
 #include "annotate/views.h"
 
@@ -38,7 +38,7 @@ begin(struct listing *listing, const struct profile *profile,
     return true;
 }
 
-/* Files of other tools may not tell it. */
+/* Files of other tools may have no path. */
 static const char *
 shown_path(const struct profile_image *image)
 {
@@ -69,7 +69,7 @@ set_title(struct listing *listing, const struct profile *profile)
     }
 }
 
-/* Hits of a function or a line, wherever they are. */
+/* Add up the hits of a function or a line wherever its code is. */
 static void
 count_own(struct view *view)
 {
@@ -89,8 +89,8 @@ count_own(struct view *view)
     }
 }
 
-/* The source line of an address: a listing of sources needs one. False: it is not
- * known. */
+/* Find the source line of an address, for a listing of source. Returns false if it is
+ * unknown. */
 static bool
 find_line(struct view *view)
 {
@@ -162,8 +162,8 @@ fill(struct view *view, enum listing_view wanted)
     view_buckets(view);
 }
 
-/* Hits of code stand at one line each; those of source lines, which may not, were
- * counted with them. */
+/* Add up the hits of instructions, each of which is on one line. Hits of source lines
+ * may be on several, so those were added up before. */
 static void
 count_shown(struct listing *listing)
 {
@@ -177,7 +177,7 @@ count_shown(struct listing *listing)
     }
 }
 
-/* Says how many hits are on no line, if some are not. */
+/* Add a note about the hits that are on no line. */
 static void
 note_outside(struct listing *listing)
 {

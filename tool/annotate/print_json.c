@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What is printed is flushed to the file when it has grown to this. */
+/* Output is flushed to the file when this many bytes are buffered. */
 enum { FLUSH_BYTES = 64 * 1024 };
 
 static void
@@ -55,7 +55,7 @@ put_flag(struct buffer *json, const char *key, bool flag)
     buffer_print(json, "\"%s\":%s,", key, flag ? "true" : "false");
 }
 
-/* The comma behind the last member goes. */
+/* Remove the comma after the last member, and close the bracket. */
 static void
 put_end(struct buffer *json, char bracket)
 {
@@ -65,7 +65,7 @@ put_end(struct buffer *json, char bracket)
     buffer_append_byte(json, (uint8_t)bracket);
 }
 
-/* One for each source. Nothing if there are none. */
+/* Write a number for each source, or nothing if there are none. */
 static void
 put_hits(struct buffer *json, const char *key, const struct listing *listing, size_t at)
 {
@@ -228,8 +228,8 @@ put_note(struct buffer *json, const struct listing_note *note)
     buffer_append_byte(json, ',');
 }
 
-/* Writes what there is if it is much, or at the end. False: out of memory, or out
- * failed. */
+/* Write the buffer to the file if it is large, or at the end. Returns false if memory
+ * runs out or writing fails. */
 static bool
 flush(FILE *out, struct buffer *json, bool end)
 {
@@ -245,7 +245,7 @@ flush(FILE *out, struct buffer *json, bool end)
     return true;
 }
 
-/* Ends a list of lines: ",\n" behind the last goes. */
+/* End a list of lines: remove ",\n" after the last one. */
 static void
 put_list_end(struct buffer *json, bool any)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* print_text.c - a listing as columns: share, hits, bracket, address or line, text. */
+/* print_text.c - a listing in columns: share, hits, bracket, address or line, text. */
 #include "annotate/print.h"
 
 #include "util/buffer.h"
@@ -16,10 +16,10 @@
 #define CYAN "\033[36m"
 #define RESET "\033[0m"
 
-/* Candidates that are listed; more are counted. */
+/* Number of targets that are listed; more are only counted. */
 enum { TARGETS_SHOWN = 20 };
 
-/* column - hits of a source, or of what was inlined. */
+/* column - hits of a source, or its hits of inlined functions. */
 struct column {
     size_t source;
     bool inlined;
@@ -34,8 +34,8 @@ struct printer {
     struct column *columns;
     size_t column_count;
     size_t place_width; /* of addresses, or of line numbers */
-    uint64_t whole;     /* what shares are of */
-    struct buffer text; /* the line at hand, escaped, without colours */
+    uint64_t whole;     /* 100 % of the shares */
+    struct buffer text; /* the current line, escaped, without colours */
 };
 
 /* --- columns --- */
@@ -126,7 +126,7 @@ widen(size_t *width, size_t wanted)
     *width = wanted > *width ? wanted : *width;
 }
 
-/* What the place column shows: addresses, or lines. */
+/* Return the width of the address or line number of a line. */
 static size_t
 place_digits(const struct printer *printer, const struct listing_line *line)
 {
@@ -223,7 +223,8 @@ bracket_of(const struct printer *printer, const struct listing_line *line)
     return " ";
 }
 
-/* One column for each: bracket, shared hits, jump target, what was asked for. */
+/* Append one character each for bracket, shared hits, jump target and requested
+ * line. */
 static void
 put_marks(struct printer *printer, const struct listing_line *line)
 {
@@ -268,7 +269,7 @@ put_bytes(struct printer *printer, const struct listing_line *line)
     buffer_append_text(&printer->text, size > 8 ? "+ " : "  ");
 }
 
-/* A line that could not be read is told by its place. */
+/* Append the source; a line that could not be read is shown as its place. */
 static void
 put_source(struct printer *printer, const struct listing_line *line)
 {
@@ -368,7 +369,7 @@ color_of(const struct printer *printer, const struct listing_line *line)
                                                                               : "";
 }
 
-/* What was made, cut to so many columns (0: not), without blanks at the end. */
+/* Print the line, cut to width columns (0: not cut) and without trailing blanks. */
 static bool
 print_cut(struct printer *printer, const char *color, int width)
 {
@@ -406,7 +407,7 @@ print_gap(struct printer *printer, uint32_t lines)
     return print_text(printer, printer->options->color ? DIM : "");
 }
 
-/* --- all --- */
+/* --- whole listing --- */
 
 static bool
 print_head(struct printer *printer)
@@ -481,7 +482,7 @@ print_lines(struct printer *printer)
     return true;
 }
 
-/* Notes are told in full: whoever cuts them hides what to do. */
+/* Notes are never cut: their end says what to do. */
 static bool
 print_notes(struct printer *printer)
 {
@@ -505,7 +506,7 @@ print_legend(struct printer *printer)
         if (listing_line_shared(listing, &listing->lines[i], main_source(printer)) >
             0) {
             fputs("note: at ~ a bucket holds code of other lines too: its hits may be "
-                  "theirs, which instructions tell\n",
+                  "theirs; the instructions show which\n",
                   printer->out);
             return true;
         }
@@ -533,10 +534,10 @@ listing_print_text(FILE *out, const struct profile *profile,
 
 /* --- targets --- */
 
-/* Digits of a build-id that tell it apart. */
+/* Digits of a build-id that identify it. */
 enum { BUILD_ID_DIGITS = 12 };
 
-/* Is another build of its image among the targets? */
+/* Whether another build of the target's image is among the targets. */
 static bool
 has_builds(const struct profile *profile, const struct listing_targets *targets,
            const struct listing_target *target)

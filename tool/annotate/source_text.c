@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_text.c - reads a source file whole, and finds its lines. */
+/* source_text.c - reads a source file, and finds its lines. */
 #include "annotate/source_text.h"
 
 #include "sym/open_regular.h"
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Up to size bytes; a file that shrinks meanwhile has fewer. */
+/* Read up to size bytes; a file that shrinks during the read has fewer. */
 static int
 read_whole(int fd, char *bytes, size_t size, size_t *read_bytes)
 {
@@ -68,7 +68,7 @@ find_lines(struct source_text *text)
             text->starts[++text->count] = (uint32_t)(i + 1);
         }
     }
-    /* What is behind the last newline is a line if it is not empty. */
+    /* Text after the last newline is a line if it is not empty. */
     if (text->starts[text->count] < text->size) {
         text->starts[++text->count] = (uint32_t)text->size + 1;
     }

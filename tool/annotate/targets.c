@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * targets.c - what a user means by SYMBOL, FILE:LINE or IMAGE+OFFSET.
+ * targets.c - finds what a user means by SYMBOL, FILE:LINE or IMAGE+OFFSET.
  *
- * A text may read as several of these; they are tried in the order in which they say
- * most: a line, an address, a function by its whole name, by its last part, by a
+ * A text may have several of these forms. They are tried from the most to the least
+ * specific: a line, an address, a function by its whole name, by its last part, by a
  * pattern.
  */
 #include "annotate/listingp.h"
@@ -15,16 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* search - what is looked for, and what was found until now. */
+/* search - the request and the targets found so far. */
 struct search {
     const struct profile *profile;
     struct listing_targets *targets;
     size_t room;
     struct hash_index index;
     const char *image; /* glob, or NULL */
-    bool *images;      /* that fit it */
-    char *head;        /* of the text: file, image, or all of it */
-    uint64_t number;   /* behind it */
+    bool *images;      /* images that match it */
+    char *head;        /* first part of the text: a file, an image, or all of it */
+    uint64_t number;   /* the number after head */
     bool failed;
 };
 
@@ -51,7 +51,7 @@ choose_images(struct search *search)
     return done;
 }
 
-/* Is part all of path, or its last parts? */
+/* Whether part is path, or its last parts. */
 static bool
 ends_path(const char *path, const char *part)
 {
@@ -122,7 +122,7 @@ make_room(struct search *search)
     return true;
 }
 
-/* Adds hits to a target, which is made if it is new. */
+/* Add hits to a target, which is added if it is new. */
 static void
 count_hits(struct search *search, const struct listing_target *target,
            const uint64_t *hits)
@@ -182,7 +182,7 @@ compare_targets(const void *left, const void *right, void *context)
 
 /* --- lines and addresses --- */
 
-/* Splits the text at its last sign, with a number behind it. */
+/* Split the text at its last sign, if a number follows it. */
 static bool
 split(struct search *search, const char *text, char sign)
 {
@@ -203,8 +203,8 @@ split(struct search *search, const char *text, char sign)
     return search->head != NULL;
 }
 
-/* The target of a line of a file that has code, with the hits of the row if they are of
- * that line. */
+/* Find or add the target of the line, if code of the row's image belongs to it, and add
+ * the row's hits if they are of that line. */
 static void
 count_line(struct search *search, const struct profile_row *row)
 {
@@ -241,8 +241,8 @@ find_lines(struct search *search, const char *text)
     }
 }
 
-/* Reports tell offsets in the file; an address as linked is taken too if it can be
- * nothing else. */
+/* Convert an offset in the file, as in reports, to an address. If it can only be a
+ * link-time address, use it as one. */
 static uint64_t
 address_of(const struct profile_image *image, uint64_t offset)
 {
@@ -253,7 +253,8 @@ address_of(const struct profile_image *image, uint64_t offset)
                                                                       : address;
 }
 
-/* The target of an image that the text names. False: it names another. */
+/* Make the target of an image if the text names that image. Returns false if it names
+ * another. */
 static bool
 address_target(const struct search *search, uint32_t image,
                struct listing_target *target)
@@ -298,7 +299,8 @@ find_addresses(struct search *search, const char *text)
 
 /* --- functions --- */
 
-/* Behind the bracket that closes the one at text; NULL if none does. */
+/* Return the position after the bracket that closes the one at text, or NULL if none
+ * does. */
 static const char *
 skip_brackets(const char *text)
 {
@@ -314,7 +316,8 @@ skip_brackets(const char *text)
     return NULL;
 }
 
-/* Is that what a compiler appends to the name of a part or a copy of a function? */
+/* Whether rest is a suffix that a compiler appends to the name of a part or copy of a
+ * function. */
 static bool
 is_clone(const char *rest)
 {
@@ -329,15 +332,15 @@ is_clone(const char *rest)
     return false;
 }
 
-/* Does the name proper end at rest: before arguments, and before what a template or a
- * clone adds? */
+/* Whether the name without arguments, template arguments and clone suffix ends at
+ * rest. */
 static bool
 ends_proper(const char *rest)
 {
     if (strncmp(rest, "::<", 3) == 0) {
         rest += 2; /* Rust */
     } else if (strncmp(rest, " <", 2) == 0) {
-        rest++; /* behind an operator that is itself made of brackets */
+        rest++; /* after an operator that consists of brackets */
     }
     if (*rest == '<' || *rest == '[') {
         rest = skip_brackets(rest);
@@ -346,17 +349,17 @@ ends_proper(const char *rest)
                             strncmp(rest, " [", 2) == 0 || is_clone(rest));
 }
 
-/* Does a part of the name begin at at: by "::", by Go's ".", or behind the type of what
- * a template returns? */
+/* Whether a part of the name starts at at: after "::", after Go's ".", or after the
+ * return type of a template. */
 static bool
-begins_part(const char *name, const char *at)
+starts_part(const char *name, const char *at)
 {
     return at == name || at[-1] == '.' || at[-1] == ' ' ||
            (at - name >= 2 && memcmp(at - 2, "::", 2) == 0);
 }
 
-/* Where the walk over a name goes on: behind a bracket, unless those were the
- * arguments. NULL: it ends. */
+/* Return where to continue in a name: after a bracket, unless it contained the
+ * arguments. NULL: at the end. */
 static const char *
 next_part(const char *at)
 {
@@ -371,14 +374,14 @@ next_part(const char *at)
     return behind;
 }
 
-/* Is text the name without arguments, or its last parts? */
+/* Whether text is the name without arguments, or its last parts. */
 static bool
 ends_name(const char *name, const char *text)
 {
     const size_t size = strlen(text);
 
     for (const char *at = name; at != NULL && *at != '\0'; at = next_part(at)) {
-        if (begins_part(name, at) && strncmp(at, text, size) == 0 &&
+        if (starts_part(name, at) && strncmp(at, text, size) == 0 &&
             ends_proper(at + size)) {
             return size > 0;
         }
@@ -405,7 +408,7 @@ fits(const struct profile_function *function, const char *text, enum fit fit)
     return false;
 }
 
-/* Counts a row for each function that fits and that its code is of, once. */
+/* Add the row's hits once to each matching function that its code belongs to. */
 static void
 count_functions(struct search *search, const struct profile_row *row, const bool *fit)
 {
@@ -423,7 +426,7 @@ count_functions(struct search *search, const struct profile_row *row, const bool
         };
         struct listing_place first;
 
-        /* A function that is inlined into itself is met more than once. */
+        /* A function that is inlined into itself occurs more than once. */
         if (fit[place.function] && listing_find_place(profile, &target, row, &first) &&
             first.depth == place.depth) {
             count_hits(search, &target, row->hits);
@@ -455,7 +458,7 @@ find_functions(struct search *search, const char *text, enum fit fit)
     free(fitting);
 }
 
-/* Buckets of code without a name. */
+/* Find the buckets of code without a name. */
 static void
 find_nameless(struct search *search)
 {
@@ -471,7 +474,7 @@ find_nameless(struct search *search)
     }
 }
 
-/* text is NULL: all that has hits. */
+/* Find all targets of text; NULL: everything with hits. */
 static void
 find(struct search *search, const char *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* view_code.c - instructions with the hits of their buckets, source lines between them.
- */
+/* view_code.c - lists instructions with the hits of their buckets, and source lines
+ * between them. */
 #include "annotate/code_view.h"
 
 #include <inttypes.h>
@@ -25,7 +25,7 @@ list_part(struct code_view *code, const struct part *part)
     }
     if (!part->symbol) {
         listing_add_note(code->listing, LISTING_NOTE_DECODER,
-                         "no symbol tells where code begins around 0x%" PRIx64
+                         "no symbol says where code starts around 0x%" PRIx64
                          ": the first instructions shown may be wrong",
                          part->start);
     }
@@ -42,7 +42,7 @@ list_part(struct code_view *code, const struct part *part)
 
 /* --- jumps --- */
 
-/* by_address - lines of instructions, to be searched. */
+/* by_address - lines of instructions, sorted for searching. */
 struct by_address {
     uint64_t address;
     uint32_t line;
@@ -101,7 +101,7 @@ mark_targets(struct code_view *code)
     free(places);
 }
 
-/* --- all --- */
+/* --- whole listing --- */
 
 static bool
 list_image(struct view *view, uint32_t image)
@@ -133,7 +133,7 @@ list_image(struct view *view, uint32_t image)
     return any;
 }
 
-/* The images that have code of a line. */
+/* List the images that have code of a line. */
 static bool
 list_images(struct view *view)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_rows.c - rows of an image in order, and the listing that needs nothing else. */
+/* view_rows.c - sorts the rows of an image, and lists them without any file. */
 #include "annotate/views.h"
 
 #include <inttypes.h>
@@ -47,7 +47,7 @@ view_rows(struct view *view, uint32_t image, size_t *count)
     return smaller != NULL ? smaller : rows;
 }
 
-/* Columns to the next stop of a tab. */
+/* Distance of tab stops in columns. */
 enum { TAB_COLUMNS = 8 };
 
 const char *
@@ -73,7 +73,7 @@ view_copy_line(struct view *view, const struct source_text *text, uint32_t line)
 
 /* --- buckets by address --- */
 
-/* Around an address as many bytes are looked at on both sides. */
+/* Bytes before and after an address that are listed. */
 #define AROUND_BYTES UINT64_C(4096)
 
 static bool
@@ -145,8 +145,8 @@ add_image_buckets(struct view *view, uint32_t image)
     free(rows);
 }
 
-/* An image may stand in a profile more than once: its rows come at the first of these.
- */
+/* A profile may contain an image more than once; all its rows are listed at the first
+ * one. */
 static bool
 is_first_of_image(const struct profile *profile, const bool *images, uint32_t image)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_source.c - source lines with the hits of their code.
+ * view_source.c - lists source lines with the hits of their code.
  *
- * Of a function all lines are shown from its first to its last that has code, as far as
- * profile and debug information know; of a line those around it. Code that was inlined
+ * For a function all lines are shown from its first to its last with code, as far as
+ * profile and debug information know; for a line those around it. Code that was inlined
  * into a line counts at that line.
  */
 #include "annotate/views.h"
@@ -14,14 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lines before and after one that was asked for. */
+/* Lines before and after the requested one. */
 #define AROUND_LINES 10u
-/* Lines with code are farther apart than this only where something else is between. */
+/* A larger distance between lines with code means that something else is between
+ * them. */
 #define GAP_LINES 200
 
-/* known_line - a line that has code, or hits. */
+/* known_line - a line with code or hits. */
 struct known_line {
-    const char *file; /* the listing's: equal files are one pointer */
+    const char *file; /* owned by the listing: equal files have one pointer */
     uint32_t line;
     size_t hits_at;
     size_t shared_at;
@@ -29,7 +30,7 @@ struct known_line {
     bool has_code;
 };
 
-/* known_file - hits of a file, to show the one with the most first. */
+/* known_file - hits of a file; the file with the most is shown first. */
 struct known_file {
     const char *file;
     uint64_t hits;
@@ -45,9 +46,9 @@ struct source_view {
     struct hash_index index;
     struct known_file *files;
     size_t file_count;
-    struct sym_image *image; /* of the rows at hand; NULL: not there */
+    struct sym_image *image; /* of the current rows; NULL: not available */
     int64_t newer_than_s;
-    const char *row_file; /* during a walk over line rows */
+    const char *row_file; /* used during a walk over line rows */
     uint32_t row_line;
     bool several;
 };
@@ -58,7 +59,7 @@ copy(struct source_view *source, const char *text)
     return listing_copy(source->listing, text, strlen(text));
 }
 
-/* The line, made if it is new. NULL: out of memory, which sticks. */
+/* Find or add a line. Returns NULL if memory runs out, which the listing remembers. */
 static struct known_line *
 find_line(struct source_view *source, const char *file, uint32_t line)
 {
@@ -101,7 +102,7 @@ sum(struct source_view *source, size_t *at, const uint64_t *hits)
     listing_sum(source->listing, *at, hits);
 }
 
-/* --- what the image knows --- */
+/* --- lines of the image --- */
 
 static bool
 see_row(void *context, uint64_t address, const char *file, uint32_t line)
@@ -119,7 +120,7 @@ see_row(void *context, uint64_t address, const char *file, uint32_t line)
     return true;
 }
 
-/* Is code of more than one line in a bucket? */
+/* Whether a bucket contains code of more than one line. */
 static bool
 is_shared(struct source_view *source, const struct profile_row *row)
 {
@@ -133,7 +134,7 @@ is_shared(struct source_view *source, const struct profile_row *row)
     return source->several;
 }
 
-/* A line of the function that is listed, whether it was hit or not. */
+/* Add a line of the listed function, hit or not. */
 static bool
 add_code_row(void *context, uint64_t address, const char *file, uint32_t line)
 {
@@ -161,7 +162,7 @@ add_code_row(void *context, uint64_t address, const char *file, uint32_t line)
     return !listing_failed(source->listing);
 }
 
-/* Lines without hits, of the symbols that the target's rows are in. */
+/* Add the lines without hits of the symbols of the target's rows. */
 static void
 add_code_lines(struct source_view *source)
 {
@@ -185,8 +186,7 @@ add_code_lines(struct source_view *source)
 
 /* --- hits --- */
 
-/* Is the place one that is listed: of the function, or near the line that was asked
- * for? */
+/* Whether the place is listed: in the function, or near the requested line. */
 static bool
 is_near(const struct source_view *source, const struct listing_place *place)
 {
@@ -204,7 +204,7 @@ is_near(const struct source_view *source, const struct listing_place *place)
                                        : target->line - place->line) <= AROUND_LINES;
 }
 
-/* Counts a row at a line. False: out of memory. */
+/* Count a row at a line. Returns false if memory runs out. */
 static bool
 count_row(struct source_view *source, const struct profile_row *row,
           const struct listing_place *place, bool innermost)
@@ -224,14 +224,14 @@ count_row(struct source_view *source, const struct profile_row *row,
     return true;
 }
 
-/* A row counts once at the innermost line of a function, or at each line near the one
- * asked for. */
+/* Count a row once at the innermost line of a function, or once at each line near the
+ * requested one. */
 static void
 add_row(struct source_view *source, const struct profile_row *row)
 {
     const struct listing_target *target = source->view->target;
     struct listing_place place = listing_first_place(row);
-    uint32_t counted = 0; /* a bit for each line near */
+    uint32_t counted = 0; /* one bit for each line nearby */
     struct listing *listing = source->listing;
     bool innermost = true;
 
@@ -272,7 +272,7 @@ add_rows(struct source_view *source)
     }
 }
 
-/* --- files and lines in order --- */
+/* --- files and lines, sorted --- */
 
 static int
 compare_lines(const void *left, const void *right)
@@ -298,7 +298,7 @@ compare_files(const void *left, const void *right)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-/* Lines by file and number; the index does not hold any more. */
+/* Sort lines by file and number, which makes the index invalid. */
 static bool
 sort_lines(struct source_view *source)
 {
@@ -355,8 +355,8 @@ add_line(struct source_view *source, const struct source_text *text, const char 
     }
 }
 
-/* What is between two lines that are known, if the file tells, and they are not too far
- * apart. */
+/* Add the lines between two known ones, if the file has them and they are close
+ * enough. */
 static void
 add_between(struct source_view *source, const struct source_text *text,
             const char *file, uint32_t from, uint32_t to)
@@ -442,8 +442,8 @@ list_file(struct source_view *source, const struct known_file *file)
     note_short(source, text, line - 1);
 }
 
-/* What is compared with the time of sources: the image, or if it is not here the
- * profile. */
+/* Find the file whose time is compared with that of sources: the image, or the profile
+ * if the image is missing. */
 static void
 open_image(struct source_view *source)
 {
@@ -460,7 +460,7 @@ open_image(struct source_view *source)
     }
 }
 
-/* The line that was asked for is shown also if it has no code. */
+/* Show the requested line even if it has no code. */
 static void
 add_asked_line(struct source_view *source)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* views.h - the ways to list a target. For tool/annotate alone. */
+/* views.h - the ways to list a target. Only tool/annotate includes it. */
 #ifndef ANNOTATE_VIEWS_H
 #define ANNOTATE_VIEWS_H
 
 #include "annotate/annotator.h"
 
-/* view - a listing in the making. */
+/* view - a listing while it is built. */
 struct view {
     struct annotator *annotator;
     const struct profile *profile;
     const struct listing_target *target; /* never LISTING_OF_ADDRESS for view_source */
     struct listing *listing;
-    struct listing_target around; /* for a target made up on the way */
+    struct listing_target around; /* a substitute target that the view makes */
 };
 
-/* view_row - a row of the profile, in order of address. */
+/* view_row - a row of the profile, sorted by address. */
 struct view_row {
     uint64_t start;
     uint64_t end;
@@ -23,23 +23,25 @@ struct view_row {
 };
 
 /*
- * The rows of one image, by address. of_target: of the function or line of the target;
- * of an address none is. NULL: out of memory, which sticks.
+ * Return the rows of one image by address, or NULL if memory runs out, which the
+ * listing remembers. of_target is set if a row belongs to the target's function or
+ * line; for an address it never is.
  */
 struct view_row *view_rows(struct view *view, uint32_t image, size_t *count);
 
-/* A copy of a source line without tabs and form feeds, which stand for room. NULL: no
- * such line. */
+/* Copy a source line with tabs and form feeds replaced by blanks. Returns NULL if there
+ * is no such line. */
 const char *view_copy_line(struct view *view, const struct source_text *text,
                            uint32_t line);
 
-/* Instructions. False if there is no code to show: nothing was added but notes. */
+/* List instructions. Returns false if there is no code to show; only notes were added
+ * then. */
 bool view_code(struct view *view);
 
-/* Source lines. False if no hit has a line: nothing was added but notes. */
+/* List source lines. Returns false if no hit has a line; only notes were added then. */
 bool view_source(struct view *view);
 
-/* Buckets by address. */
+/* List buckets by address. */
 void view_buckets(struct view *view);
 
 #endif
