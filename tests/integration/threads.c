@@ -417,19 +417,38 @@ crowd_maker(void *argument)
     return (void *)count;
 }
 
+static uint64_t
+processes_unread(void)
+{
+    ntprof_session_info info = {.size = sizeof(info)};
+
+    assert_success(ntprof_session_get_info(session, &info));
+    return info.unread;
+}
+
+/* All calls were counted, or the start has reported that threads may be missing, as it
+ * does where a busy machine takes more than its second for the first round. */
+static void
+assert_exact_or_unread(ULONG calls, uint64_t unread_before)
+{
+    if (processes_unread() > unread_before) {
+        assert_in_range(counters[SLOT], 0, calls);
+        calls = counters[SLOT];
+    }
+    assert_only(counters, SLOT_COUNT, SLOT, calls);
+}
+
 static void
 threads__made_while_starting_that_stay__exact_or_refused(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
 
     (void)state;
-    /* By uprobes a busy machine has ended with an empty buffer, though all hits were
-     * counted: not understood yet (decision 18). */
-    need_breakpoints();
     crowd.processor_count = usable_processors(crowd.processors, 2);
     for (int round = 0; round < 5; round++) {
         static pthread_t members[CROWD];
         pthread_t maker;
+        const uint64_t unread = processes_unread();
         HANDLE profile;
         bool started;
         void *count;
@@ -448,7 +467,7 @@ threads__made_while_starting_that_stay__exact_or_refused(void **state)
         }
         if (started) {
             assert_success(NtStopProfile(profile));
-            assert_only(counters, SLOT_COUNT, SLOT, (ULONG)atomic_load(&crowd.calls));
+            assert_exact_or_unread((ULONG)atomic_load(&crowd.calls), unread);
             assert_success(NtClose(profile));
         }
     }
