@@ -89,7 +89,7 @@ void code_choose_insns(struct code_view *code, const struct part *part);
  * added up. */
 void code_add_buckets(struct code_view *code, const struct part *part);
 
-/* Count the instructions that start in each bucket, and show all or none of them. */
+/* Count the instructions that start in each bucket. Show all of them or none. */
 void code_count_insns(struct code_view *code);
 
 /* Remove buckets that no line shows, and set brackets. Call it when the lines exist. */
@@ -99,7 +99,8 @@ void code_finish_buckets(struct code_view *code, const struct part *part);
 
 void code_add_heading(struct code_view *code, const struct part *part);
 
-/* Add the instructions that are shown, preceded by places and source lines. */
+/* Add a line for each shown instruction, after its place and source lines if these
+ * changed. */
 void code_add_lines(struct code_view *code, const struct part *part);
 
 #endif

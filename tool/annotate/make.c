@@ -14,8 +14,8 @@ listing_has_decoder(void)
 }
 
 static bool
-begin(struct listing *listing, const struct profile *profile,
-      const struct listing_target *target)
+listing_start(struct listing *listing, const struct profile *profile,
+              const struct listing_target *target)
 {
     const size_t sources = profile->source_count;
 
@@ -208,7 +208,7 @@ listing_make(struct annotator *annotator, const struct profile *profile,
 {
     struct view made = {annotator, profile, target, listing, *target};
 
-    if (!begin(listing, profile, target) || !is_target(profile, target)) {
+    if (!listing_start(listing, profile, target) || !is_target(profile, target)) {
         return false;
     }
     set_title(listing, profile);

@@ -19,7 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* These are ignored until the command execs, so that write() returns an error. */
+/* Signals that are ignored until the command execs, so that write() returns an error
+ * instead. */
 static const int ignored_signals[] = {SIGPIPE, SIGXFSZ};
 
 enum { IGNORED = sizeof(ignored_signals) / sizeof(ignored_signals[0]) };

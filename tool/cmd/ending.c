@@ -11,7 +11,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* These are ignored, so that write() returns an error. */
+/* Signals that are ignored, so that write() returns an error instead. */
 static const int ignored_signals[] = {SIGPIPE, SIGXFSZ};
 
 int
@@ -126,8 +126,8 @@ ending_release(struct ending *ending)
     if (ending->signal_fd < 0) {
         return;
     }
-    /* Discard a signal that arrived twice, such as from a user and from a service
-     * manager. */
+    /* Discard further pending signals: a user and a service manager may have sent one
+     * each. */
     while (read(ending->signal_fd, &taken, sizeof(taken)) > 0) {
     }
     close(ending->signal_fd);

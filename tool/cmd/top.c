@@ -78,7 +78,8 @@ prepare_signals(struct waiting *waiting)
     sigemptyset(&awaited);
     sigaddset(&awaited, SIGWINCH);
     sigaction(SIGTSTP, NULL, &stop);
-    if (stop.sa_handler != SIG_IGN) { /* if ignored, it must not be blocked */
+    /* an ignored signal must not be blocked: signalfd would receive it */
+    if (stop.sa_handler != SIG_IGN) {
         sigaddset(&awaited, SIGTSTP);
     }
     sigprocmask(SIG_BLOCK, &awaited, NULL);

@@ -41,7 +41,7 @@ struct namer {
 };
 
 struct naming {
-    const uint32_t *cpus; /* the collector's; NULL: counts have no processor */
+    const uint32_t *cpus; /* the collector's list; NULL: counts are not per processor */
     uint32_t cpu_count;   /* at least 1 */
     struct namer *namers; /* by image */
     size_t count;

@@ -40,8 +40,8 @@ snapshot_programs(const struct collector *collector, struct profile *profile)
     return true;
 }
 
-/* Take over what deliveries change, while keeping them out. Returns a copy of the list
- * of images with *count entries, or NULL if memory runs out. */
+/* Take over the data that deliveries change, while none runs. Returns a copy of the
+ * list of images with *count entries, or NULL if memory runs out. */
 static struct image **
 snapshot_take(struct collector *collector, struct profile *profile, enum snapshot kind,
               struct collector_gaps *gaps, size_t *count)

@@ -143,9 +143,9 @@ bool decoder_walk(struct decoder *decoder,
                   bool (*handle)(struct decoder *decoder,
                                  const struct protobuf_field *field));
 
-/* Strings by number: decode_strings.c. raw_string returns a text in decoder->text that
- * is valid until the next call; string returns an interned one. Both return NULL with
- * the error set if the string does not exist. */
+/* Access to strings by number (decode_strings.c). raw_string returns a text in
+ * decoder->text that is valid until the next call; string returns an interned one. Both
+ * return NULL with the error set if the string does not exist. */
 char *decoder_raw_string(struct decoder *decoder, uint64_t number);
 const char *decoder_string(struct decoder *decoder, uint64_t number);
 bool decoder_string_starts_with(const struct decoder *decoder, uint64_t number,

@@ -644,7 +644,7 @@ report_group_error(const struct report_groups *groups, const struct report_group
     if (source >= groups->profile->source_count ||
         report_is_exact(&groups->profile->sources[source]) ||
         (groups->keys == BIT(REPORT_BY_SOURCE) && !groups->filtered)) {
-        return 0; /* exact, or the whole by definition */
+        return 0; /* exact counts, or the share is 1 by definition */
     }
     return report_error(report_group_hits(groups, group, source),
                         groups->totals[source]);

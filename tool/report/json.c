@@ -31,7 +31,7 @@ put_statistics(struct buffer *json, const struct profile_source *source)
     json_put_number_member(json, "excluded", source->excluded);
 }
 
-/* Write what the ratios of rows are per. */
+/* Write the unit of the rows' ratios, such as per instruction. */
 static void
 put_source_ratio(struct buffer *json, const struct profile *profile, size_t source)
 {

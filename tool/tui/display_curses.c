@@ -78,8 +78,8 @@ close_description(void)
     (void)del_curterm(cur_term);
 }
 
-/* Read the description of the terminal, in use until close_description. Returns false
- * if the terminal cannot show a screen. */
+/* Open the terminal's description; close_description closes it. Returns false if the
+ * terminal cannot show a screen. */
 static bool
 open_description(char *why, size_t size)
 {

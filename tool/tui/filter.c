@@ -57,7 +57,7 @@ fits_glob(const char *glob, const char *name, bool exact)
 }
 
 static bool
-begins(const char *filter, const char *name, bool exact)
+starts_here(const char *filter, const char *name, bool exact)
 {
     while (*filter != '\0' && *name != '\0' &&
            (*filter == *name || (!exact && *filter == fold(*name)))) {
@@ -76,7 +76,7 @@ tui_filter_fits(const char *filter, const char *name)
         return fits_glob(filter, name, exact);
     }
     for (; *name != '\0'; name++) {
-        if (begins(filter, name, exact)) {
+        if (starts_here(filter, name, exact)) {
             return true;
         }
     }

@@ -6,7 +6,7 @@
 #include "profile/profile.h"
 
 /* Return whether this is a kernel function in which processors wait for an interrupt.
- * It goes by name; without the right to read kernel symbols it finds none. */
+ * It compares names, so it finds none without the right to read kernel symbols. */
 bool tui_is_idle(const struct profile *profile, const struct profile_row *row);
 
 #endif

@@ -99,7 +99,7 @@ void
 tui_pen_text(struct tui_pen *pen, enum tui_style style, int columns, const char *text)
 {
     const int fits = room(pen, columns);
-    char begin[TEXT_BYTES_MAX + 1];
+    char head[TEXT_BYTES_MAX + 1];
     const size_t size = strnlen(text, TEXT_BYTES_MAX);
     struct buffer escaped = {0};
     wchar_t wide[WIDE_MAX];
@@ -108,9 +108,9 @@ tui_pen_text(struct tui_pen *pen, enum tui_style style, int columns, const char 
     if (fits <= 0) {
         return;
     }
-    memcpy(begin, text, size);
-    begin[size] = '\0';
-    text_escape(&escaped, begin);
+    memcpy(head, text, size);
+    head[size] = '\0';
+    text_escape(&escaped, head);
     if (buffer_text(&escaped) != NULL) {
         taken = spread(buffer_text(&escaped), wide, fits);
         put(pen, style, wide, taken);

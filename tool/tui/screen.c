@@ -143,9 +143,9 @@ place_windows(struct tui_screen *screen)
 }
 
 static int
-size_shown(unsigned told, int unknown, int most)
+size_shown(unsigned reported, int unknown, int most)
 {
-    return told == 0 ? unknown : told > (unsigned)most ? most : (int)told;
+    return reported == 0 ? unknown : reported > (unsigned)most ? most : (int)reported;
 }
 
 void

@@ -23,7 +23,7 @@
 
 enum {
     NAMES_TRIED = 100,
-    NAME_BYTES_KEPT = 200, /* of FILE in .FILE.XXXXXX, to stay below NAME_MAX */
+    NAME_BYTES_KEPT = 200, /* bytes of FILE in .FILE.XXXXXX, to stay below NAME_MAX */
     STREAM_BYTES = 64 * 1024,
 };
 
@@ -652,8 +652,8 @@ check_standard(const char *noun, struct whole_file_error *error)
            fail_errno(error, STANDARD_OUTPUT, "cannot write the %s", noun);
 }
 
-/* Create a file in the folder and remove it; one without a name, in case ntprof is
- * killed. */
+/* Check that a file can be created in the folder, and remove it. It has no name if
+ * possible, so that nothing is left if ntprof is killed. */
 static bool
 check_folder(const struct file_place *place, const char *path,
              struct whole_file_error *error)
