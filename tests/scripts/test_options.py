@@ -197,7 +197,7 @@ class Values(unittest.TestCase):
         lines = []
         for words in (["report", "--by"], ["diff", "--by"], ["export", "--format"]):
             names = self.allowed(*words, "?")
-            names = [name for name in names if re.fullmatch("[a-z]+", name)]
+            names = [name for name in names if re.fullmatch("[a-z]+(-[a-z]+)*", name)]
             self.assertGreater(len(names), 5)
             lines.append((f"ntprof {' '.join(words)} ", names))
         self.check(lines)
