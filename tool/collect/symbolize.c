@@ -131,10 +131,10 @@ report_progress(const struct work *work, const struct profile_image *image, size
     }
 }
 
-/* Whether each row of kernel or JIT code has a name; such code has no lines. */
+/* Do all these rows have their names? Code of the kernel and of JITs needs no lines. */
 static bool
-can_stay(const struct work *work, const struct profile_image *image, size_t first,
-         size_t end)
+has_names(const struct work *work, const struct profile_image *image, size_t first,
+          size_t end)
 {
     bool named = image->path[0] != '/';
 
@@ -144,7 +144,8 @@ can_stay(const struct work *work, const struct profile_image *image, size_t firs
     return named;
 }
 
-/* Name the rows of one image: order[first] to order[end - 1]. */
+/* Name the rows order[first] to order[end - 1], which are of one image. Rows of an
+ * image that cannot be opened stay without names. Returns false if memory runs out. */
 static bool
 name_image(const struct work *work, size_t first, size_t end)
 {
@@ -154,7 +155,7 @@ name_image(const struct work *work, size_t first, size_t end)
     struct sym_image *file;
     bool complete = true;
 
-    if (can_stay(work, image, first, end)) {
+    if (has_names(work, image, first, end)) {
         return true;
     }
     report_progress(work, image, first);

@@ -110,7 +110,7 @@ bpf_prepare(struct bpf *bpf, uint32_t pid)
     if (!bpf_process_is_idle(process)) {
         return 0;
     }
-    /* The core has been notified of what the process ran before. */
+    /* An exit or exec of this entry's last process has been reported. */
     __atomic_store_n(&process->ended, BPF_RUNNING, __ATOMIC_RELAXED);
     result = watch_process(bpf, process);
     if (result < 0) {

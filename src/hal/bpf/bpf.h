@@ -71,22 +71,24 @@ int bpf_create(bpf_call *call, bool user_only, struct bpf **bpf,
                struct bpf_refusal *refusal);
 void bpf_delete(struct bpf *bpf);
 
-/* bpf_fail - keep why a call failed. Returns error. */
+/* bpf_fail - set the text of a failure. Returns error. */
 int bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what);
 
-/* bpf_prepare - add a process to the table, and notice its end from now on. Returns 0
- * or negative errno. */
+/* bpf_prepare - add a process to the table, and watch for its exit. Returns 0 or
+ * negative errno. */
 int bpf_prepare(struct bpf *bpf, uint32_t pid);
 
-/* bpf_publish - the roots of a process; all 0: it has no profiles any more. */
+/* bpf_publish - give the programs the roots of a process's trees (ke/index.h). With all
+ * roots 0 it has no profiles, and its entry may be reused. */
 void bpf_publish(struct bpf *bpf, uint32_t pid, const ULONG roots[KI_TREES]);
 
-/* bpf_notice - notify of processes that ended or run a new program. */
+/* bpf_notice - report processes that exited or executed a new program. */
 void bpf_notice(struct bpf *bpf);
 
 /* event.c */
 
-/* bpf_probe_source - find out whether the kernel has it for all processes. */
+/* bpf_probe_source - try whether the caller can use a source for all processes,
+ * once. */
 void bpf_probe_source(struct bpf *bpf, struct perf_source *source);
 
 /* bpf_try_attach - find out whether an event of the source can run the program. Returns

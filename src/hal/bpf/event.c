@@ -390,9 +390,9 @@ bpf_query_statistics(const struct bpf *bpf, const struct perf_source *source,
 /* ---- intervals ---- */
 
 /*
- * Replaces an event by one with the source's interval. If the kernel refuses that, the
- * old one gets the new period, which cannot fail; where events are counted one by one,
- * its next hit is then early.
+ * Replaces an event by a new one with the source's interval. If the kernel refuses
+ * another event, the old one gets the new period by ioctl; then a software event's next
+ * hit may come before a whole interval has passed.
  */
 static void
 event_reopen(struct bpf *bpf, uint32_t slot, uint32_t processor)

@@ -58,19 +58,20 @@ clear_tree(struct bpf_pool *pool)
     }
 }
 
-/* Marks units first to end - 1 as taken or free, as far as they are below a node, whose
- * first unit is at. Returns the node's new value. */
+/* Marks those of the units first to end - 1 that a node covers as taken or free. The
+ * node covers 2^log2 units from unit at. Returns its new value: 0 if nothing below it
+ * is free, else 1 + log2 of the largest free block. */
 static uint8_t
 mark(struct bpf_pool *pool, size_t node, uint32_t log2, size_t at, size_t first,
      size_t end, bool taken)
 {
-    const size_t behind = at + ((size_t)1 << log2);
+    const size_t node_end = at + ((size_t)1 << log2);
     uint8_t *const value = &pool->largest_free[node];
 
-    if (behind <= first || end <= at) {
+    if (node_end <= first || end <= at) {
         return *value;
     }
-    if (first <= at && behind <= end) {
+    if (first <= at && node_end <= end) {
         assert(*value == (taken ? log2 + 1 : 0));
         *value = (uint8_t)(taken ? 0 : log2 + 1);
     } else {

@@ -185,7 +185,7 @@ parse_mmap2(struct body body, struct perf_record *record)
     record->base = map->base;
     record->length = map->length;
     record->file_offset = map->file_offset;
-    /* With a build-id, which no event asks for, the inode is not there. */
+    /* A build-id, which no event asks for, would be in the place of the inode. */
     if ((record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) == 0) {
         record->device_major = map->device_major;
         record->device_minor = map->device_minor;

@@ -185,8 +185,8 @@ perf_refusal_explain(int error, enum perf_scope scope, char *reason,
         break;
     case ENOSYS:
         say(&words,
-            "perf_event_open is not there: a kernel without CONFIG_PERF_EVENTS, or "
-            "a seccomp filter hides it",
+            "perf_event_open is not available: the kernel lacks CONFIG_PERF_EVENTS, or "
+            "a seccomp filter hides the call",
             "allow perf_event_open in the container's seccomp profile, or use a kernel "
             "that has it");
         break;
@@ -202,8 +202,9 @@ perf_refusal_explain(int error, enum perf_scope scope, char *reason,
         break;
     case EBADF:
         say(&words, "the cgroup is not one that events know",
-            "choose one of cgroup version 2, or of the hierarchy with perf_event where "
-            "that is mounted");
+            "choose a cgroup of version 2, or, with version 1, a cgroup of the "
+            "hierarchy "
+            "that has the perf_event controller");
         break;
     case ENOSPC:
         say(&words, "all breakpoint registers are taken",

@@ -226,7 +226,8 @@ make_event(struct perf_uprobe *uprobe, int tracefs, int image, uint64_t *id)
     uprobe->owner = getpid();
     snprintf(uprobe->event, sizeof(uprobe->event), "u%" PRIu64 "_%d_%016" PRIx64,
              pid_namespace(), (int)uprobe->owner, number);
-    /* By its descriptor: the kernel would split a path at spaces and colons. */
+    /* Name the image by its descriptor: the kernel would split a path at spaces and
+     * colons. */
     snprintf(command, sizeof(command),
              "p:" GROUP "/%s /proc/self/fd/%d:0x%" PRIx64 "\n", uprobe->event, image,
              uprobe->offset);

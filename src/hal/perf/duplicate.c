@@ -37,7 +37,8 @@ unlist(struct perf_event *event)
             (events->count - i) * sizeof(struct perf_event *));
 }
 
-/* Close a duplicate, and remove what it counted from the statistics. */
+/* Close an event whose hits another event counts too, and remove its counts from the
+ * statistics. */
 static void
 end_duplicate(struct perf *perf, struct perf_event *event, uint64_t time_ns)
 {

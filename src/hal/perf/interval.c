@@ -45,12 +45,12 @@ target_counts(const struct perf_target *target, const struct perf_source *source
     return false;
 }
 
-/* Find the processors on which the target counts the source, and whether those events
- * have the side band. */
+/* Find the processors on which the target has events of the source, and whether any of
+ * these has the side band. The caller frees *processors. */
 static int
-present_selection(const struct perf *perf, const struct perf_target *target,
-                  const struct perf_source *source, uint64_t **processors,
-                  bool *side_band)
+find_counted_processors(const struct perf *perf, const struct perf_target *target,
+                        const struct perf_source *source, uint64_t **processors,
+                        bool *side_band)
 {
     *side_band = false;
     *processors = calloc(perf_set_words(perf), sizeof(**processors));
@@ -154,7 +154,7 @@ reopen_target(struct perf *perf, struct perf_target *target, struct perf_source 
     }
     /* Before the exec no event is enabled, and none was inherited. */
     if (!target->on_exec) {
-        result = present_selection(perf, target, source, &processors, &side_band);
+        result = find_counted_processors(perf, target, source, &processors, &side_band);
     }
     if (result == 0) {
         selection.processors = processors;

@@ -92,8 +92,8 @@ probe_uprobe(const struct perf *perf, struct perf_source *source)
         perf_uprobe_tried(source->uprobe, result == 0);
         if (result < 0) {
             snprintf(source->reason, sizeof(source->reason),
-                     "the kernel puts no uprobe on the instruction there (is it the "
-                     "first byte of one?): %s",
+                     "the kernel refuses a uprobe at this offset (does an instruction "
+                     "start there?): %s",
                      result == -UPROBE_UNSUPPORTED ? "not supported"
                                                    : strerror(-result));
         }

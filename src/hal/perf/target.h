@@ -110,7 +110,7 @@ bool perf_target_has_event(const struct perf_target *target,
                            const struct perf_source *source, uint32_t processor);
 
 /* perf_is_covered - does a watch count this source for this process on this processor?
- * pid 0: does one of all processes? */
+ * With pid 0: does a watch of all processes count it there? */
 bool perf_is_covered(const struct perf *perf, const struct perf_source *source,
                      uint32_t processor, uint32_t pid);
 

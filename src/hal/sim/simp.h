@@ -12,7 +12,7 @@ enum { SIM_SOURCES = 29, SIM_MOST_IMAGES = 8, SIM_FIRST_PID = 0x40000000 };
 #define SIM_KERNEL_BASE 0xFFFFFFFF81000000ull
 #define SIM_KERNEL_BYTES 0x1000000ull
 
-/* One row of the table of sources; the machine keeps what changes. */
+/* The constant properties of a source; struct sim has its changing state. */
 struct sim_source_row {
     KPROFILE_SOURCE number;
     const char *name;

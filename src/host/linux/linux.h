@@ -57,9 +57,9 @@ void host_linux_forget_refusal(const HOST *Host);
  */
 struct host_page_supplier {
     void *context;
-    /* Allocates zeroed, resident memory; from a page on of whole pages. */
+    /* Allocates zeroed, resident memory: whole pages if it is a page or more. */
     int (*allocate)(void *context, size_t bytes, void **memory);
-    /* Frees it; nothing counts in it, and it has no other mapping. */
+    /* Frees it. No hit may be counted in it any more, nor another mapping exist. */
     void (*release)(void *context, void *memory, size_t bytes);
     /* Maps whole pages of it a second time. The mapping may outlive the supplier. */
     int (*map)(void *context, const void *memory, size_t bytes, void **mapping);

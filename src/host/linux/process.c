@@ -193,7 +193,8 @@ host_check_process_access(void *Context, const HOST_PROCESS *Process)
         return STATUS_SUCCESS;
     }
     error = process_try_maps(pid);
-    /* A /proc that hides other users' processes returns ENOENT too. */
+    /* Where /proc hides other users' processes (ENOENT) or shows no mappings, opening
+     * an event makes the same check. Without that call the answer is no. */
     if (error == -ENOENT || error == -ESRCH || error == -ENODATA) {
         error = host_event_open(pid, -1, false);
         error = error == -ENOSYS ? -EACCES : error;
@@ -203,5 +204,5 @@ host_check_process_access(void *Context, const HOST_PROCESS *Process)
         return STATUS_INVALID_CID;
     }
     return host_refuse(Context, HOST_REFUSED_PROCESS, Process->ProcessId, error,
-                       host_status(error));
+                       host_status(error)); /* STATUS_SUCCESS if error is 0 */
 }
