@@ -2,6 +2,7 @@
 /* main.c - the ntprof command: finds the subcommand. */
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
+#include "sandbox/process.h"
 #include "util/text.h"
 
 #include <errno.h>
@@ -32,6 +33,7 @@ static int
 finish(int status)
 {
     progress_end();
+    sandbox_finish();
     errno = 0;
     if (fflush(stdout) == 0 || errno == EPIPE || status != CMD_OK) {
         return status;

@@ -88,7 +88,8 @@ open_program(struct input *input, const uint8_t *data, size_t size)
 static uint32_t
 add_image(const struct input *input)
 {
-    struct sym_image *const file = sym_image_open(dup(input->fd), input->path, "");
+    struct sym_image *const file =
+        sym_image_open(dup(input->fd), input->path, "", NULL);
     const struct profile_image image = {
         .path = input->path,
         .build_id = file == NULL ? "" : sym_image_build_id(file),

@@ -7,9 +7,8 @@
  * and its bytes. A name that is looked for is that of the file whose ending it has,
  * wherever that may be.
  */
-#include "sym/download.h"
 #include "sym/elf_file.h"
-#include "sym/sym.h"
+#include "sym/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -53,16 +52,12 @@ require(bool good)
 
 /* --- what the search calls instead of opening files and asking servers --- */
 
-int __wrap_sym_open_regular(const char *root, const char *path);
-int __wrap_sym_download_debug_file(struct sym_download *download,
-                                   const unsigned char *id, size_t id_size,
-                                   const char *what, char *path, size_t path_size);
-
-int
-__wrap_sym_open_regular(const char *root, const char *path)
+static int
+open_file(void *context, const char *root, const char *path)
 {
     const size_t length = strlen(path);
 
+    (void)context;
     require(root != NULL);
     for (size_t i = 0; i < FILES; i++) {
         const size_t ending = endings[i] == NULL ? SIZE_MAX : strlen(endings[i]);
@@ -75,13 +70,12 @@ __wrap_sym_open_regular(const char *root, const char *path)
     return -ENOENT;
 }
 
-int
-__wrap_sym_download_debug_file(struct sym_download *download, const unsigned char *id,
-                               size_t id_size, const char *what, char *path,
-                               size_t path_size)
+static int
+download_file(void *context, const unsigned char *id, size_t id_size, char *path,
+              size_t path_size)
 {
-    require(download != NULL && id != NULL && id_size > 0 && what[0] != '\0' &&
-            path_size > 0);
+    (void)context;
+    require(id != NULL && id_size > 0 && path_size > 0);
     path[0] = '\0';
     return files[SERVED].size > 0 ? dup(files[SERVED].fd) : -ENOENT;
 }
@@ -166,12 +160,12 @@ take_row(void *context, uint64_t address, const char *file, uint32_t line)
 }
 
 static void
-look_up(struct sym_image *image, uint64_t offset)
+look_up(struct sym_reader *image, uint64_t offset)
 {
     struct sym_name name;
     size_t rows = 0;
 
-    if (sym_image_lookup(image, offset, &name)) {
+    if (sym_reader_lookup(image, offset, &name)) {
         require(name.name[0] != '\0' && name.system_name[0] != '\0');
     }
     require(name.file != NULL);
@@ -179,37 +173,35 @@ look_up(struct sym_image *image, uint64_t offset)
         require(name.callers[i].name != NULL && name.callers[i].file != NULL);
     }
     if (name.line > 0) {
-        (void)sym_image_line_rows(image, name.address, name.address + 64, take_row,
-                                  &rows);
+        (void)sym_reader_line_rows(image, name.address, name.address + 64, take_row,
+                                   &rows);
     }
 }
 
 static void
-look_through(struct sym_image *image)
+look_through(struct sym_reader *image)
 {
     const size_t step = files[IMAGE].size / 256 + 1;
 
     for (uint64_t offset = 0; offset < files[IMAGE].size; offset += step) {
         look_up(image, offset);
     }
-    require(strlen(sym_image_note(image)) < SIZE_MAX);
+    require(strlen(sym_reader_note(image)) < SIZE_MAX);
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static int server; /* nothing but an address: what asks it is above */
-    struct sym_settings settings = {0};
-    struct sym_image *image;
+    struct sym_reader_settings settings = {.files = {.open = open_file}};
+    struct sym_reader *image;
 
     take_files(data, size);
-    settings.download =
-        files[SERVED].size > 0 ? (struct sym_download *)(void *)&server : NULL;
-    image = sym_image_open(dup(files[IMAGE].fd), "/forged/app", "/root");
+    settings.files.download = files[SERVED].size > 0 ? download_file : NULL;
+    image = sym_reader_open(dup(files[IMAGE].fd), "/forged/app", "/root");
     if (image != NULL) {
-        sym_image_configure(image, &settings);
+        sym_reader_configure(image, &settings);
         look_through(image);
-        sym_image_close(image);
+        sym_reader_close(image);
     }
     return 0;
 }

@@ -99,7 +99,7 @@ read_table(const struct sym_dwarf_sections *sections, uint8_t address_bytes)
                                         .offset_bytes = 4};
     struct sym_dwarf_lines *lines;
 
-    sym_budget_begin(&budget, BUDGET_BYTES, NULL);
+    sym_budget_begin(&budget, BUDGET_BYTES);
     dwarf.sections.budget = &budget;
     lines = sym_dwarf_lines_read(&unit, 0);
     require(lines != NULL || budget.refused);

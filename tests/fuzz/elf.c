@@ -2,7 +2,7 @@
 /*
  * elf.c - fuzz target: names, addresses and lines of a forged ELF image.
  */
-#include "sym/sym.h"
+#include "sym/reader.h"
 #include "sym/symbol_list.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ check_symbols(const uint8_t *data, size_t size)
     if (fd < 0 || write(fd, data, size) != (ssize_t)size) {
         abort();
     }
-    if (sym_symbol_list_read(fd, UINT64_C(16) << 20, &list) == 0) {
+    if (sym_reader_symbol_list(fd, UINT64_C(16) << 20, &list) == 0) {
         for (size_t i = 0; i < list.count; i++) {
             if ((i > 0 && list.items[i].start < list.items[i - 1].start) ||
                 strlen(list.items[i].name) == 0 || list.items[i].file == NULL) {
@@ -46,27 +46,27 @@ check_symbols(const uint8_t *data, size_t size)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct sym_settings settings = {.discriminators = true};
-    struct sym_image *image = sym_image_open_memory(data, size, "/nowhere/forged");
+    const struct sym_reader_settings settings = {.discriminators = true};
+    struct sym_reader *image = sym_reader_open_memory(data, size, "/nowhere/forged");
     const size_t step = size / 128 + 1;
 
     if (image == NULL) {
         return 0;
     }
-    if (strspn(sym_image_build_id(image), "0123456789abcdef") !=
-        strlen(sym_image_build_id(image))) {
+    if (strspn(sym_reader_build_id(image), "0123456789abcdef") !=
+        strlen(sym_reader_build_id(image))) {
         abort();
     }
-    sym_image_configure(image, &settings);
-    (void)sym_image_has_symbols(image);
+    sym_reader_configure(image, &settings);
+    (void)sym_reader_has_symbols(image);
     for (uint64_t offset = 0; offset < size; offset += step) {
         struct sym_name name;
 
         const struct sym_frame *frames;
         size_t count;
 
-        check_name(&name, sym_image_lookup(image, offset, &name));
-        count = sym_image_frames(image, offset, &frames);
+        check_name(&name, sym_reader_lookup(image, offset, &name));
+        count = sym_reader_frames(image, offset, &frames);
         for (size_t i = 0; i < count; i++) {
             if (frames[i].name == NULL || frames[i].system_name == NULL ||
                 frames[i].file == NULL) {
@@ -74,7 +74,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             }
         }
     }
-    sym_image_close(image);
+    sym_reader_close(image);
     check_symbols(data, size);
     return 0;
 }

@@ -4,6 +4,7 @@
  * symbols and as a mangled name.
  */
 #include "sym/name_map.h"
+#include "sym/reader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,7 @@ static void
 read_perf(const uint8_t *data, size_t size)
 {
     const int fd = write_file(data, size);
-    struct sym_map *const map = sym_map_read_perf(fd, size, &wanted);
+    struct sym_map *const map = sym_reader_perf_map(fd, size, &wanted);
 
     close(fd);
     if (map == NULL || map->table.range_count > 4 * wanted.count) {

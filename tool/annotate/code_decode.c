@@ -12,6 +12,9 @@
 /* Limit of one symbol, above which it is forged or too long to read; the rest is left
  * out. */
 #define PART_BYTES_MAX (UINT64_C(4) << 20)
+/* Instructions whose names are looked up at once; those behind them one by one. */
+enum { EXPECTED_MAX = 1 << 16 };
+
 /* Limit of all parts together. */
 #define CODE_BYTES_MAX (UINT64_C(16) << 20)
 
@@ -110,6 +113,25 @@ decode(const struct code_view *code, const struct decode_code *wanted, char *why
     return decode_by_objdump(wanted, add_insn, (void *)(uintptr_t)code, why, why_size);
 }
 
+/* Has the names of the instructions looked up at once: each is asked for twice. */
+static bool
+expect_names(struct code_view *code)
+{
+    const size_t count =
+        code->insn_count < EXPECTED_MAX ? code->insn_count : EXPECTED_MAX;
+    uint64_t *const addresses = calloc(count + 1, sizeof(*addresses));
+
+    if (addresses == NULL) {
+        return code_out_of_memory(code);
+    }
+    for (size_t i = 0; i < count; i++) {
+        addresses[i] = code->insns[i].address;
+    }
+    sym_image_expect(code->image, false, addresses, count, 1);
+    free(addresses);
+    return true;
+}
+
 bool
 code_decode_part(struct code_view *code, const struct part *part)
 {
@@ -139,7 +161,7 @@ code_decode_part(struct code_view *code, const struct part *part)
             decode_has_capstone() ? "" : "; ntprof was built without libcapstone");
         return false;
     }
-    return true;
+    return expect_names(code);
 }
 
 /* --- which instructions are shown --- */

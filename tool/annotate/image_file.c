@@ -66,7 +66,7 @@ check_build(struct image_file *file, const char *path, struct sym_image *image)
 
 /* Try a path. Returns false if there is no such file. */
 static bool
-try_path(struct image_file *file, const char *path)
+try_path(struct image_file *file, const char *path, const struct sym_settings *settings)
 {
     const int fd = sym_open_regular("", path);
     struct sym_image *image;
@@ -78,11 +78,9 @@ try_path(struct image_file *file, const char *path)
         refuse(file, path, sym_open_error(fd));
         return true;
     }
-    image = sym_image_open(fd, path, "");
+    image = sym_image_open(fd, path, "", settings);
     if (image == NULL) {
-        refuse(file, path,
-               errno == ENOEXEC ? "it is no program or library (ELF file)"
-                                : strerror(errno));
+        refuse(file, path, sym_image_error(errno));
         return true;
     }
     check_build(file, path, image);
@@ -91,7 +89,8 @@ try_path(struct image_file *file, const char *path)
 
 /* Search below folder for a file of the right build. */
 static bool
-try_folder(struct image_file *file, const char *folder)
+try_folder(struct image_file *file, const char *folder,
+           const struct sym_settings *settings)
 {
     const char *const names[] = {file->path, listing_last_part(file->path)};
 
@@ -100,7 +99,7 @@ try_folder(struct image_file *file, const char *folder)
 
         buffer_print(&path, "%s/%s", folder, names[i]);
         if (buffer_text(&path) != NULL) {
-            (void)try_path(file, buffer_text(&path));
+            (void)try_path(file, buffer_text(&path), settings);
         }
         buffer_finish(&path);
     }
@@ -108,10 +107,10 @@ try_folder(struct image_file *file, const char *folder)
 }
 
 static void
-seek(struct image_file *file, const char *folder)
+seek(struct image_file *file, const char *folder, const struct sym_settings *settings)
 {
     if (strcmp(file->path, "[vdso]") == 0) {
-        struct sym_image *const vdso = sym_image_open_vdso();
+        struct sym_image *const vdso = sym_image_open_vdso(settings);
 
         if (vdso != NULL) {
             check_build(file, file->path, vdso);
@@ -120,8 +119,8 @@ seek(struct image_file *file, const char *folder)
         }
     } else if (file->path[0] != '/') {
         refuse(file, file->path, why_no_file(file->path));
-    } else if ((folder == NULL || !try_folder(file, folder)) &&
-               !try_path(file, file->path)) {
+    } else if ((folder == NULL || !try_folder(file, folder, settings)) &&
+               !try_path(file, file->path, settings)) {
         refuse(file, file->path,
                "the file is not there; --image-dir DIR looks for it in DIR");
     }
@@ -135,10 +134,7 @@ image_file_open(struct image_file *file, const char *path, const char *build_id,
     if (file->path == NULL || file->build_id == NULL) {
         return false;
     }
-    seek(file, folder);
-    if (file->image != NULL && settings != NULL) {
-        sym_image_configure(file->image, settings);
-    }
+    seek(file, folder, settings);
     return true;
 }
 

@@ -3,6 +3,7 @@
 #include "cmd/names.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
+#include "sandbox/process.h"
 #include "sym/download.h"
 #include "util/text.h"
 
@@ -81,6 +82,8 @@ names_open(struct names *names, const char *command,
            const struct names_options *options, bool quiet)
 {
     *names = (struct names){.command = command, .quiet = quiet};
+    /* A fork now costs less than one of a process that recorded. */
+    (void)sandbox_prepare();
     if (!names_open_download(names, options)) {
         return false;
     }

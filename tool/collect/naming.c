@@ -3,7 +3,6 @@
 #include "collect/naming.h"
 #include "collect/place.h"
 #include "collect/usage.h"
-#include "sym/budget.h"
 #include "sym/open_regular.h"
 #include "sym/sym.h"
 #include "util/clock.h"
@@ -36,6 +35,7 @@ struct namer {
     bool noted;      /* the reason for missing names was reported */
     bool refused;    /* a perf map exists and was not read */
     bool bounded;    /* some names or lines of elf would have cost too much */
+    uint64_t bytes;  /* what elf took in memory after its last rows */
     uint64_t hits;   /* hits of the image when map was read */
     uint64_t read_s; /* CLOCK_MONOTONIC: when map was read */
 };
@@ -62,6 +62,12 @@ enum { NAMES_SECONDS = 30 };
 
 /* Rows between two calls of the progress callback. */
 enum { PROGRESS_ROWS = 256 };
+
+/* Images that have a process at a time. */
+enum { READERS_MAX = 256 };
+
+/* Rows whose names are looked up at once. */
+enum { EXPECT_ROWS = 1024 };
 
 /* Limit of all perf maps of one profile; reading as much takes one or two seconds. Node
  * writes some megabytes. */
@@ -136,6 +142,7 @@ namer_give_up(struct namer *namer, bool maps)
     if (namer->from_file) {
         sym_image_close(namer->elf);
         namer->elf = NULL;
+        namer->bytes = 0;
         namer->opened = false;
     }
     if (maps && namer->map != NULL && !namer->kernel) {
@@ -145,15 +152,29 @@ namer_give_up(struct namer *namer, bool maps)
     }
 }
 
+/* Do symbols take too much memory, or too many processes? */
+static bool
+naming_is_full(const struct naming *naming)
+{
+    const uint64_t limit =
+        naming->memory_max == 0 ? UINT64_MAX : naming->memory_max / 2;
+    uint64_t bytes = 0;
+    size_t readers = 0;
+
+    for (size_t i = 0; i < naming->count; i++) {
+        bytes += naming->namers[i].bytes;
+        readers += naming->namers[i].elf != NULL;
+    }
+    return readers > READERS_MAX ||
+           (limit != UINT64_MAX && bytes + usage_bytes() > limit);
+}
+
 /* Free symbols above half of memory_max. They use the most memory, and freeing them
  * loses no hits. */
 static void
 naming_bound(struct naming *naming)
 {
-    for (int maps = 0; maps < 2; maps++) {
-        if (naming->memory_max == 0 || usage_bytes() <= naming->memory_max / 2) {
-            return;
-        }
+    for (int maps = 0; maps < 2 && naming_is_full(naming); maps++) {
         for (size_t i = 0; i < naming->count; i++) {
             namer_give_up(&naming->namers[i], maps != 0);
         }
@@ -236,7 +257,7 @@ path_below(const char *root, const char *path)
 
 /* Open the image; debug files are searched for in the root of its container too. */
 static struct sym_image *
-open_image(const struct image *image)
+open_image(const struct naming *naming, const struct image *image)
 {
     const int fd = fcntl(image->taken_fd, F_DUPFD_CLOEXEC, 0);
     const char *path = image->path;
@@ -246,7 +267,27 @@ open_image(const struct image *image)
         snprintf(root, sizeof(root), "/proc/self/fd/%d", image->taken_root);
         path = path_below(root, path);
     }
-    return fd >= 0 ? sym_image_open(fd, path, root) : NULL;
+    return fd >= 0 ? sym_image_open(fd, path, root, &naming->symbols) : NULL;
+}
+
+/* A file that is no program has no names, and that is all; a process that failed is
+ * said. */
+static void
+say_unreadable(const struct naming *naming, struct namer *namer,
+               const struct image *image)
+{
+    const struct sym_settings *const symbols = &naming->symbols;
+    char note[800];
+
+    if (namer->elf != NULL || errno == ENOEXEC || symbols->say == NULL ||
+        namer->noted) {
+        return;
+    }
+    namer->noted = true;
+    namer->bounded = true;
+    snprintf(note, sizeof(note), "no names are read of %s: %s", image->path,
+             sym_image_error(errno));
+    symbols->say(symbols->context, note);
 }
 
 static void
@@ -259,17 +300,15 @@ namer_open(const struct naming *naming, struct namer *namer, struct image *image
         /* While it cannot be opened, try again: another process may map it later. */
         namer->opened = image->taken_fd >= 0;
         if (namer->opened) {
-            namer->elf = open_image(image);
+            namer->elf = open_image(naming, image);
             namer->from_file = true;
-        }
-        if (namer->elf != NULL) {
-            sym_image_configure(namer->elf, &naming->symbols);
+            say_unreadable(naming, namer, image);
         }
         return;
     }
     namer->opened = true;
     if (image->kind == IMAGE_VDSO && strcmp(image->path, "[vdso]") == 0) {
-        namer->elf = sym_image_open_vdso();
+        namer->elf = sym_image_open_vdso(&naming->symbols);
     }
 }
 
@@ -577,20 +616,36 @@ static bool
 namer_look_up(const struct namer *namer, uint64_t place, uint64_t bytes,
               struct sym_name *name, const char **module)
 {
-    uint64_t address = place;
-    bool found;
+    bool found = false;
 
-    *name = (struct sym_name){.file = ""};
     *module = "";
     if (namer->elf != NULL) {
-        found = sym_image_bucket(namer->elf, place, bytes, &address) &&
-                sym_image_lookup_bucket(namer->elf, address, bytes, name);
-    } else {
-        found = namer->map != NULL &&
-                sym_map_lookup_bucket(namer->map, place, bytes, name, module);
+        return sym_image_lookup_place(namer->elf, place, bytes, name);
     }
-    name->address = address;
+    *name = (struct sym_name){.file = ""};
+    if (namer->map != NULL) {
+        found = sym_map_lookup_bucket(namer->map, place, bytes, name, module);
+    }
+    name->address = place;
     return found;
+}
+
+/* Has the names of the next counts looked up at once. */
+static void
+namer_expect(const struct namer *namer, const struct counts *counts, size_t first,
+             uint64_t bytes)
+{
+    uint64_t places[EXPECT_ROWS];
+    size_t count = 0;
+
+    for (size_t i = first; i < counts->count && i - first < EXPECT_ROWS; i++) {
+        if (count == 0 || places[count - 1] != counts->items[i].place) {
+            places[count++] = counts->items[i].place;
+        }
+    }
+    if (namer->elf != NULL) {
+        sym_image_expect(namer->elf, true, places, count, bytes);
+    }
 }
 
 /* Add the image of a kernel row, named after its module. */
@@ -720,11 +775,16 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
     complete = add_image(profile, image, counts, namer, &index);
     for (size_t i = 0; complete && i < counts->count; i++) {
         report_progress(naming, image, i, counts->count);
+        if (i % EXPECT_ROWS == 0) {
+            namer_expect(namer, counts, i, counted_bytes(profile));
+        }
         complete = add_row(naming, profile, namer, index, &counts->items[i]);
     }
     report_note(naming, namer);
     if (naming->ending) {
         namer_give_up(namer, false);
+    } else if (namer->elf != NULL) {
+        namer->bytes = sym_image_memory(namer->elf);
     }
     naming_bound(naming);
     return complete;

@@ -9,7 +9,6 @@
 #include "collect/symbolize.h"
 
 #include "collect/place.h"
-#include "sym/budget.h"
 #include "sym/open_regular.h"
 
 #include <errno.h>
@@ -19,6 +18,9 @@
 
 /* Rows between two calls of the progress callback. */
 enum { PROGRESS_ROWS = 256 };
+
+/* Rows whose names are looked up at once. */
+enum { EXPECT_ROWS = 1024 };
 
 /* Processor time for all names in seconds, the same as in naming.c. */
 enum { NAMES_SECONDS = 30 };
@@ -82,9 +84,9 @@ open_image(const struct work *work, const struct profile_image *image)
         say(work, image, sym_open_error(fd));
         return NULL;
     }
-    file = sym_image_open(fd, image->path, "");
+    file = sym_image_open(fd, image->path, "", work->settings);
     if (file == NULL) {
-        say(work, image, strerror(errno));
+        say(work, image, sym_image_error(errno));
         return NULL;
     }
     if (strcmp(sym_image_build_id(file), image->build_id) != 0) {
@@ -97,18 +99,35 @@ open_image(const struct work *work, const struct profile_image *image)
         sym_image_close(file);
         return NULL;
     }
-    sym_image_configure(file, work->settings);
     return file;
+}
+
+static uint64_t
+bucket_bytes(const struct work *work)
+{
+    return work->profile->bucket_bytes > 0 ? work->profile->bucket_bytes : 1;
+}
+
+/* Has the names of the next rows looked up at once. */
+static void
+expect_rows(const struct work *work, struct sym_image *file, size_t first, size_t end)
+{
+    uint64_t addresses[EXPECT_ROWS];
+    size_t count = 0;
+
+    for (size_t i = first; i < end && count < EXPECT_ROWS; i++) {
+        addresses[count++] = work->profile->rows[work->order[i]].address;
+    }
+    sym_image_expect(file, false, addresses, count, bucket_bytes(work));
 }
 
 static bool
 name_row(const struct work *work, struct sym_image *file, struct profile_row *row)
 {
-    const uint32_t bucket = work->profile->bucket_bytes;
     struct profile_place place = {.function = row->function};
     struct sym_name name;
 
-    if (!sym_image_lookup_bucket(file, row->address, bucket > 0 ? bucket : 1, &name) ||
+    if (!sym_image_lookup_bucket(file, row->address, bucket_bytes(work), &name) ||
         (row->function != 0 && name.line == 0)) {
         return true;
     }
@@ -166,6 +185,9 @@ name_image(const struct work *work, size_t first, size_t end)
     for (size_t i = first; complete && i < end; i++) {
         if (i % PROGRESS_ROWS == 0) {
             report_progress(work, image, i);
+        }
+        if ((i - first) % EXPECT_ROWS == 0) {
+            expect_rows(work, file, i, end);
         }
         complete = name_row(work, file, &rows[work->order[i]]);
     }

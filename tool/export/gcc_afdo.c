@@ -270,7 +270,7 @@ export_gcc_afdo(FILE *out, const struct profile *profile,
     writer->profile = profile;
     writer->check = (struct debug_check){.remedy = "-g, and record without --no-lines",
                                          .discriminators = true};
-    sym_budget_begin(&writer->budget, 0, NULL);
+    sym_budget_begin(&writer->budget, 0);
     writer->tree.budget = &writer->budget;
     writer->tree.sums = true;
     done = put_all(writer, options, said);

@@ -236,7 +236,7 @@ export_llvm_sample(FILE *out, const struct profile *profile,
     };
     bool done = linked_code_take(&code, profile, options, LINKED_FILE_NEEDED, said);
 
-    sym_budget_begin(&writer.budget, 0, NULL);
+    sym_budget_begin(&writer.budget, 0);
     writer.tree.budget = &writer.budget;
     done = done && put_all(&writer, options, said);
     sample_tree_finish(&writer.tree);

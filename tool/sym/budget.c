@@ -1,30 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* budget.c - what names may cost. */
 #include "sym/budget.h"
-#include "util/clock.h"
 
 #include <stdlib.h>
 
 #define BYTES_DEFAULT (UINT64_C(1) << 30)
 
-/* One image leaves time for others. */
-enum { IMAGE_SHARE = 3 };
-
-/* Each of some 100 ns, or of a microsecond at most. */
-enum { STEPS_PER_LOOK = 1024 };
-
 void
-sym_clock_start(struct sym_clock *clock, unsigned int seconds)
+sym_budget_begin(struct sym_budget *budget, uint64_t bytes)
 {
-    clock->end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + seconds * UINT64_C(1000000000);
-    clock->image_ns = seconds * UINT64_C(1000000000) / IMAGE_SHARE;
-}
-
-void
-sym_budget_begin(struct sym_budget *budget, uint64_t bytes, struct sym_clock *clock)
-{
-    *budget = (struct sym_budget){.bytes = bytes == 0 ? BYTES_DEFAULT : bytes,
-                                  .clock = clock};
+    *budget = (struct sym_budget){.bytes = bytes == 0 ? BYTES_DEFAULT : bytes};
     budget->left = budget->bytes;
 }
 
@@ -80,34 +65,4 @@ uint64_t
 sym_budget_left(const struct sym_budget *budget)
 {
     return budget == NULL ? UINT64_MAX : budget->left;
-}
-
-bool
-sym_budget_in_time(struct sym_budget *budget)
-{
-    uint64_t now_ns;
-
-    if (budget == NULL || budget->clock == NULL) {
-        return true;
-    }
-    now_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (budget->begun != budget->clock->end_ns) {
-        budget->begun = budget->clock->end_ns;
-        budget->image_end_ns = now_ns + budget->clock->image_ns;
-    }
-    if (now_ns <= budget->clock->end_ns && now_ns <= budget->image_end_ns) {
-        return true;
-    }
-    budget->late = true;
-    return false;
-}
-
-bool
-sym_budget_step(struct sym_budget *budget)
-{
-    if (budget == NULL || ++budget->steps < STEPS_PER_LOOK) {
-        return true;
-    }
-    budget->steps = 0;
-    return sym_budget_in_time(budget);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * budget.h - what names may cost, whatever the files say: memory of one image, and
- * processor time of all.
+ * budget.h - how much memory the names of one image may take, whatever its files say.
  *
- * What would be kept is counted before it is read or made. Processor time, not that of
- * a clock on the wall: a busy machine loses no names.
+ * What would be kept is counted before it is read or made.
  */
 #ifndef SYM_BUDGET_H
 #define SYM_BUDGET_H
@@ -13,33 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* sym_clock - until when names may be read. */
-struct sym_clock {
-    uint64_t end_ns;   /* of the thread's processor time */
-    uint64_t image_ns; /* for one image, from when it is looked at first */
-};
-
 struct sym_budget {
-    uint64_t bytes;          /* at first */
-    uint64_t left;           /* of them */
-    bool refused;            /* something was: it was too much */
-    bool late;               /* the time was up */
-    unsigned int steps;      /* since the clock was looked at */
-    struct sym_clock *clock; /* NULL: time has no limit */
-    uint64_t begun;          /* end_ns of the clock that image_end_ns is for */
-    uint64_t image_end_ns;
+    uint64_t bytes; /* at first */
+    uint64_t left;  /* of them */
+    bool refused;   /* something was: it was too much */
 };
 
-/* So many seconds from now on, of the thread that calls; a third of them for one image
- * at most. */
-void sym_clock_start(struct sym_clock *clock, unsigned int seconds);
-
-/*
- *   bytes  0: 1 GiB
- *   clock  borrowed, or NULL
- */
-void sym_budget_begin(struct sym_budget *budget, uint64_t bytes,
-                      struct sym_clock *clock);
+/* bytes: 0 is 1 GiB. */
+void sym_budget_begin(struct sym_budget *budget, uint64_t bytes);
 
 /* Of all these a budget that is NULL has no end. */
 
@@ -61,11 +40,5 @@ void *sym_budget_grow(struct sym_budget *budget, void *items, size_t count,
 
 /* How much may be taken still. */
 uint64_t sym_budget_left(const struct sym_budget *budget);
-
-/* Is there time left? */
-bool sym_budget_in_time(struct sym_budget *budget);
-
-/* The same for each of very many steps: the clock is looked at now and then. */
-bool sym_budget_step(struct sym_budget *budget);
 
 #endif

@@ -4,13 +4,11 @@
  */
 #include "sym/debug_file.h"
 
-#include "sym/open_regular.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -18,13 +16,14 @@
 #define LINK_BYTES_MAX (UINT64_C(1) << 16)
 
 /* A sparse file may have more than anybody can read. */
-#define CRC_BYTES_MAX ((off_t)1 << 32)
+#define CRC_BYTES_MAX (UINT64_C(1) << 32)
 
 /* search - one image's search, so that a candidate is judged by one call. */
 struct search {
     const struct sym_elf *image;
     const char *path;
     const char *root;
+    const struct sym_files *files;
     unsigned char id[SYM_ELF_BUILD_ID_BYTES_MAX];
     size_t id_size;
     const char *link; /* file name of the debuglink; NULL while searching by build-id */
@@ -35,67 +34,40 @@ struct search {
 };
 
 static bool
-same_file(const struct search *search, int fd)
+crc_fits(const struct sym_elf *file, uint32_t expected)
 {
-    struct stat image;
-    struct stat candidate;
-
-    return search->image->fd >= 0 && fstat(search->image->fd, &image) == 0 &&
-           fstat(fd, &candidate) == 0 && image.st_dev == candidate.st_dev &&
-           image.st_ino == candidate.st_ino;
+    return file->size <= CRC_BYTES_MAX &&
+           (uint32_t)crc32_z(0, file->bytes, (size_t)file->size) == expected;
 }
 
-static bool
-crc_fits(int fd, uint32_t expected)
-{
-    unsigned char *block = malloc(65536);
-    struct stat status;
-    uLong crc = crc32(0, NULL, 0);
-    off_t at = 0;
-    ssize_t got = 0;
-
-    if (block == NULL || fstat(fd, &status) != 0 || status.st_size > CRC_BYTES_MAX) {
-        free(block);
-        return false;
-    }
-    while ((got = pread(fd, block, 65536, at)) > 0) {
-        crc = crc32(crc, block, (uInt)got);
-        at += got;
-    }
-    free(block);
-    return got == 0 && (uint32_t)crc == expected;
-}
-
-/* What is wrong with the build-id of a candidate, or NULL. */
+/* What is wrong with a candidate, or NULL. */
 static const char *
-check_build_id(const struct search *search, int fd)
+check_elf(const struct search *search, const struct sym_elf *candidate)
 {
     unsigned char id[SYM_ELF_BUILD_ID_BYTES_MAX];
-    struct sym_elf candidate;
-    size_t size;
+    const size_t size = sym_elf_build_id(candidate, id);
+    const bool same = size == search->id_size && memcmp(id, search->id, size) == 0;
 
-    if (sym_elf_open(&candidate, fd) != 0) {
-        return "it is no readable ELF file";
+    /* Without build-ids the CRC decides. */
+    if (!same && (search->link == NULL || (size != 0 && search->id_size != 0))) {
+        return size == 0 ? "it has no build-id" : "it has another build-id";
     }
-    size = sym_elf_build_id(&candidate, id);
-    sym_elf_close(&candidate);
-    if (size == search->id_size && memcmp(id, search->id, size) == 0) {
-        return NULL;
-    }
-    if (search->link != NULL && (size == 0 || search->id_size == 0)) {
-        return NULL; /* the CRC decides */
-    }
-    return size == 0 ? "it has no build-id" : "it has another build-id";
+    return search->link == NULL || crc_fits(candidate, search->link_crc)
+               ? NULL
+               : "its CRC is not the one in the debuglink";
 }
 
 static const char *
 check_candidate(const struct search *search, int fd)
 {
-    const char *complaint = check_build_id(search, fd);
+    struct sym_elf candidate;
+    const char *complaint;
 
-    if (complaint == NULL && search->link != NULL && !crc_fits(fd, search->link_crc)) {
-        complaint = "its CRC is not the one in the debuglink";
+    if (sym_elf_open(&candidate, fd) != 0) {
+        return "it is no readable ELF file";
     }
+    complaint = check_elf(search, &candidate);
+    sym_elf_close(&candidate);
     return complaint;
 }
 
@@ -103,14 +75,11 @@ check_candidate(const struct search *search, int fd)
 static bool
 try_file(const struct search *search, const char *root, const char *path)
 {
-    const int fd = sym_open_regular(root, path);
+    const struct sym_files *const files = search->files;
+    const int fd = files->open == NULL ? -1 : files->open(files->context, root, path);
     const char *complaint;
 
     if (fd < 0) {
-        return false;
-    }
-    if (same_file(search, fd)) {
-        close(fd);
         return false;
     }
     complaint = check_candidate(search, fd);
@@ -226,7 +195,8 @@ search_by_link_section(struct search *search)
 
 static struct search
 begin_search(const struct sym_elf *file, const char *path, const char *root,
-             struct sym_debug_file *found, char *note, size_t note_size)
+             const struct sym_files *files, struct sym_debug_file *found, char *note,
+             size_t note_size)
 {
     found->fd = -1;
     found->root = "";
@@ -235,21 +205,10 @@ begin_search(const struct sym_elf *file, const char *path, const char *root,
     return (struct search){.image = file,
                            .path = path,
                            .root = root,
+                           .files = files,
                            .found = found,
                            .note = note,
                            .note_size = note_size};
-}
-
-void
-sym_debug_file_open(const struct sym_elf *image, const char *path, const char *root,
-                    struct sym_debug_file *found, char *note, size_t note_size)
-{
-    struct search search = begin_search(image, path, root, found, note, note_size);
-
-    search.id_size = sym_elf_build_id(image, search.id);
-    if (!search_by_build_id(&search)) {
-        search_by_link_section(&search);
-    }
 }
 
 /* Why a server has sent nothing, or NULL if it only does not have the file. */
@@ -270,13 +229,20 @@ tell_failure(int error)
 
 /* True if a server sent the file: then found is set. */
 static bool
-search_servers(const struct search *search, struct sym_download *download)
+search_servers(struct search *search)
 {
-    struct sym_debug_file *found = search->found;
-    const int fd =
-        sym_download_debug_file(download, search->id, search->id_size, search->path,
-                                found->path, sizeof(found->path));
-    const char *complaint = fd < 0 ? tell_failure(fd) : check_build_id(search, fd);
+    const struct sym_files *const files = search->files;
+    struct sym_debug_file *const found = search->found;
+    const char *complaint;
+    int fd;
+
+    if (files->download == NULL || search->id_size == 0) {
+        return false;
+    }
+    search->link = NULL;
+    fd = files->download(files->context, search->id, search->id_size, found->path,
+                         sizeof(found->path));
+    complaint = fd < 0 ? tell_failure(fd) : check_candidate(search, fd);
 
     if (complaint != NULL) {
         snprintf(search->note, search->note_size,
@@ -319,8 +285,7 @@ search_by_name(const struct search *search, const char *name)
 
 /* The section holds a file name, its NUL, and the build-id of that file. */
 static void
-search_supplement(struct search *search, struct sym_download *download,
-                  const char *section, size_t size)
+search_supplement(struct search *search, const char *section, size_t size)
 {
     const size_t name_size = strnlen(section, size) + 1;
 
@@ -331,46 +296,45 @@ search_supplement(struct search *search, struct sym_download *download,
     search->id_size = size - name_size;
     memcpy(search->id, section + name_size, search->id_size);
     if (!search_by_name(search, section) && !search_by_build_id(search) &&
-        (download == NULL || !search_servers(search, download)) &&
-        search->note[0] == '\0') {
+        !search_servers(search) && search->note[0] == '\0') {
         snprintf(search->note, search->note_size,
                  "%s, which debug file %s needs, is not there", section, search->path);
     }
 }
 
 void
+sym_debug_file_open(const struct sym_elf *image, const char *path, const char *root,
+                    const struct sym_files *files, struct sym_debug_file *found,
+                    char *note, size_t note_size)
+{
+    struct search search =
+        begin_search(image, path, root, files, found, note, note_size);
+
+    search.id_size = sym_elf_build_id(image, search.id);
+    if (!search_by_build_id(&search)) {
+        search_by_link_section(&search);
+    }
+    if (found->fd < 0) {
+        (void)search_servers(&search);
+    }
+}
+
+void
 sym_debug_file_open_supplement(const struct sym_elf *file, const char *path,
-                               const char *root, struct sym_download *download,
+                               const char *root, const struct sym_files *files,
                                struct sym_debug_file *found, char *note,
                                size_t note_size)
 {
     const size_t index = sym_elf_find_section(file, ".gnu_debugaltlink");
-    struct search search = begin_search(file, path, root, found, note, note_size);
+    struct search search =
+        begin_search(file, path, root, files, found, note, note_size);
     size_t size;
     char *section;
 
     section =
         index == 0 ? NULL : sym_elf_section_copy(file, index, LINK_BYTES_MAX, &size);
     if (section != NULL) {
-        search_supplement(&search, download, section, size);
+        search_supplement(&search, section, size);
         free(section);
-    }
-}
-
-void
-sym_debug_file_download(const struct sym_elf *image, const char *path,
-                        struct sym_download *download, struct sym_debug_file *found,
-                        char *note, size_t note_size)
-{
-    struct search search = {.image = image,
-                            .path = path,
-                            .root = "",
-                            .found = found,
-                            .note = note,
-                            .note_size = note_size};
-
-    search.id_size = sym_elf_build_id(image, search.id);
-    if (search.id_size > 0) {
-        (void)search_servers(&search, download);
     }
 }

@@ -6,8 +6,8 @@
 #ifndef SYM_DEBUG_FILE_H
 #define SYM_DEBUG_FILE_H
 
-#include "sym/download.h"
 #include "sym/elf_file.h"
+#include "sym/reader.h"
 
 #include <limits.h>
 
@@ -19,8 +19,9 @@ struct sym_debug_file {
 };
 
 /*
- * Look for the debug file, by build-id (which must be in the file found) and then by
- * debuglink (whose CRC must fit, and the build-id if both have one).
+ * Look for the debug file, by build-id (which must be in the file found), by debuglink
+ * (whose CRC must fit, and the build-id if both have one), and then at servers, by
+ * build-id.
  *
  *   image  open
  *   path   where the image was mapped from, as seen in root
@@ -30,27 +31,20 @@ struct sym_debug_file {
  *   note   out: "" or why a file that was found is not used
  */
 void sym_debug_file_open(const struct sym_elf *image, const char *path,
-                         const char *root, struct sym_debug_file *found, char *note,
-                         size_t note_size);
+                         const char *root, const struct sym_files *files,
+                         struct sym_debug_file *found, char *note, size_t note_size);
 
 /*
  * Look for the file that a debug file shares with others (dwz), by the name and the
  * build-id in its .gnu_debugaltlink; the build-id must be in the file found.
  *
- *   file      open, found at path below root
- *   download  servers that are asked last, by the build-id; may be NULL
- *   found     out: fd -1 also if there is no such link
- *   note      out: "" or why a file is not used
+ *   file   open, found at path below root
+ *   found  out: fd -1 also if there is no such link
+ *   note   out: "" or why a file is not used
  */
 void sym_debug_file_open_supplement(const struct sym_elf *file, const char *path,
-                                    const char *root, struct sym_download *download,
+                                    const char *root, const struct sym_files *files,
                                     struct sym_debug_file *found, char *note,
                                     size_t note_size);
-
-/* Ask servers for the debug file, by the build-id, which must be in what they send. */
-void sym_debug_file_download(const struct sym_elf *image, const char *path,
-                             struct sym_download *download,
-                             struct sym_debug_file *found, char *note,
-                             size_t note_size);
 
 #endif

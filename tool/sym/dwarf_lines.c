@@ -30,7 +30,7 @@ struct program {
     uint64_t line;
     uint64_t discriminator;
     size_t first;   /* row of the sequence */
-    bool exhausted; /* memory, budget or time was */
+    bool exhausted; /* memory or budget was */
 };
 
 static const char *
@@ -59,7 +59,7 @@ add_name(struct program *program, struct sym_dwarf_files *files, const char *nam
     struct sym_dwarf_file *const larger = sym_budget_grow(
         budget, files->items, files->count, &files->room, sizeof(*larger));
 
-    if (larger == NULL || !sym_budget_step(budget)) {
+    if (larger == NULL) {
         program->exhausted = true;
         return false;
     }
@@ -468,10 +468,6 @@ run(struct program *program)
             good = run_extended(program);
         } else {
             good = run_standard(program, opcode);
-        }
-        if (!sym_budget_step(program->lines->budget)) {
-            program->exhausted = true;
-            good = false;
         }
     }
     program->lines->row_count = program->first; /* a sequence without an end */

@@ -5,7 +5,6 @@
 #include "sym/dwarf_split.h"
 
 #include "sym/dwarf_constants.h"
-#include "sym/open_regular.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -32,18 +31,20 @@ struct sym_dwarf_split {
     uint64_t refused;
     char first[PATH_MAX]; /* name of the first that was missing or refused */
     char note[PATH_MAX + 200];
+    const struct sym_files *others; /* where they come from */
     struct sym_budget *budget;
 };
 
 struct sym_dwarf_split *
 sym_dwarf_split_new(const char *root, const char *image, const char *debug,
-                    struct sym_budget *budget)
+                    const struct sym_files *files, struct sym_budget *budget)
 {
     struct sym_dwarf_split *split = calloc(1, sizeof(*split));
 
     if (split == NULL) {
         return NULL;
     }
+    split->others = files;
     split->budget = budget;
     split->root = root;
     split->image = image;
@@ -125,7 +126,9 @@ find_opened(const struct sym_dwarf_split *split, const char *path)
 static struct sym_dwarf *
 open_below(struct sym_dwarf_split *split, const char *root, const char *path)
 {
-    const int fd = sym_open_regular(root, path);
+    const int fd = split->others->open == NULL
+                       ? -1
+                       : split->others->open(split->others->context, root, path);
     struct opened *file;
 
     if (fd < 0) {
@@ -397,7 +400,7 @@ seek(struct sym_dwarf_split *split, struct sym_dwarf_unit *unit)
     const char *name;
     const char *folder;
 
-    if (!sym_budget_in_time(split->budget) || !sym_dwarf_root(unit, &root)) {
+    if (!sym_dwarf_root(unit, &root)) {
         return;
     }
     name = sym_dwarf_string(unit, &root.dwo_name);

@@ -8,6 +8,7 @@
 #define SYM_DWARF_SPLIT_H
 
 #include "sym/dwarf_reader.h"
+#include "sym/reader.h"
 
 struct sym_dwarf_split;
 
@@ -16,10 +17,13 @@ struct sym_dwarf_split;
  *   image  path of the image in root; both outlive the result
  *   debug  path of the file with the skeletons in root; may be the same; is copied
  *
+ *   files  where others come from; outlives the result
+ *
  * NULL: out of memory.
  */
 struct sym_dwarf_split *sym_dwarf_split_new(const char *root, const char *image,
                                             const char *debug,
+                                            const struct sym_files *files,
                                             struct sym_budget *budget);
 
 /* Before the file of the skeletons is closed, or after. NULL is allowed. */

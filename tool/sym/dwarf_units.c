@@ -446,7 +446,7 @@ sym_dwarf_next_entry(struct sym_dwarf_unit *unit, struct sym_dwarf_cursor *curso
     struct sym_dwarf_abbrev abbrev;
 
     *entry = (struct sym_dwarf_entry){.tag = 0};
-    if (cursor->failed || !sym_budget_step(unit->dwarf->sections.budget)) {
+    if (cursor->failed) {
         return false;
     }
     entry->offset = (uint64_t)(begin - info);

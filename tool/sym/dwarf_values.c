@@ -306,7 +306,7 @@ take_range(const struct list *list, uint64_t base, uint64_t start, uint64_t end)
 static bool
 spend_range(struct sym_dwarf *dwarf)
 {
-    if (dwarf->ranges_budget == 0 || !sym_budget_step(dwarf->sections.budget)) {
+    if (dwarf->ranges_budget == 0) {
         return false;
     }
     dwarf->ranges_budget--;

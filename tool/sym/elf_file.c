@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static bool
@@ -39,9 +39,6 @@ sym_elf_read(const struct sym_elf *file, uint64_t offset, void *to, size_t size)
 {
     if (!range_in_file(file, offset, size)) {
         return false;
-    }
-    if (file->fd >= 0) {
-        return sym_read_at(file->fd, to, size, offset) == size;
     }
     memcpy(to, file->bytes + offset, size);
     return true;
@@ -151,9 +148,7 @@ open_headers(struct sym_elf *file)
     if (!header_is_sane(file)) {
         return -ENOEXEC;
     }
-    file->elf = file->fd >= 0
-                    ? elf_begin(file->fd, ELF_C_READ, NULL)
-                    : elf_memory((char *)(uintptr_t)file->bytes, (size_t)file->size);
+    file->elf = elf_memory((char *)(uintptr_t)file->bytes, (size_t)file->size);
     if (file->elf == NULL || elf_kind(file->elf) != ELF_K_ELF ||
         gelf_getehdr(file->elf, &header) == NULL) {
         return -ENOEXEC;
@@ -181,23 +176,23 @@ open_or_close(struct sym_elf *file)
 int
 sym_elf_open(struct sym_elf *file, int fd)
 {
-    struct stat status;
+    const off_t size = lseek(fd, 0, SEEK_END);
+    void *const bytes = size <= 0
+                            ? MAP_FAILED
+                            : mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
 
-    *file = (struct sym_elf){.fd = fd};
-    if (fstat(fd, &status) != 0) {
-        return -errno;
+    if (bytes == MAP_FAILED) {
+        *file = (struct sym_elf){.bytes = NULL};
+        return size <= 0 || errno == ENODEV ? -ENOEXEC : -errno;
     }
-    if (!S_ISREG(status.st_mode) || status.st_size < 0) {
-        return -ENOEXEC;
-    }
-    file->size = (uint64_t)status.st_size;
+    *file = (struct sym_elf){.bytes = bytes, .size = (uint64_t)size, .mapped = true};
     return open_or_close(file);
 }
 
 int
 sym_elf_open_memory(struct sym_elf *file, const void *bytes, size_t size)
 {
-    *file = (struct sym_elf){.fd = -1, .bytes = bytes, .size = size};
+    *file = (struct sym_elf){.bytes = bytes, .size = size};
     return open_or_close(file);
 }
 
@@ -208,7 +203,10 @@ sym_elf_close(struct sym_elf *file)
     free(file->segments);
     free(file->sections);
     free(file->section_names);
-    *file = (struct sym_elf){.fd = -1};
+    if (file->mapped) {
+        munmap((void *)(uintptr_t)file->bytes, (size_t)file->size);
+    }
+    *file = (struct sym_elf){.bytes = NULL};
 }
 
 const char *

@@ -2,11 +2,11 @@
 /*
  * elf_file.h - an ELF file that nobody trusts, open for reading.
  *
- * Invariants: nothing is mapped, so a file that shrinks under us gives short reads and
- * no SIGBUS; every offset and size is held against the file's size in 64 bits before
+ * Invariants: every offset and size is held against the file's size in 64 bits before
  * libelf or malloc sees it; every allocation is bounded by what the file really holds
- * and by the limits below. A file with damaged section headers still has its program
- * headers.
+ * and by the limits below. A file is mapped: one that shrinks meanwhile ends the
+ * process by SIGBUS, which is one for this file only. A file with damaged section
+ * headers still has its program headers.
  */
 #ifndef SYM_ELF_FILE_H
 #define SYM_ELF_FILE_H
@@ -26,9 +26,9 @@
 
 struct sym_elf {
     Elf *elf;
-    int fd; /* borrowed; -1 for memory */
     const unsigned char *bytes;
     uint64_t size;
+    bool mapped;
     uint16_t machine;
     bool wide; /* 64-bit */
     bool big_endian;
@@ -41,8 +41,9 @@ struct sym_elf {
 };
 
 /*
- * Open. fd or bytes are borrowed until sym_elf_close. 0, -ENOEXEC if it is no ELF file
- * or its header makes no sense, -ENOMEM, or another negative errno of reading.
+ * Open. fd may be closed after; bytes are borrowed until sym_elf_close. 0, -ENOEXEC if
+ * it is no ELF file or its header makes no sense, -ENOMEM, or another negative errno of
+ * reading.
  */
 int sym_elf_open(struct sym_elf *file, int fd);
 int sym_elf_open_memory(struct sym_elf *file, const void *bytes, size_t size);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* function.c - see function.h. */
-#include "sym/function.h"
+#include "sym/reader.h"
 
 #include "sym/budget.h"
 #include "sym/debug_file.h"
 #include "sym/elf_symbols.h"
-#include "sym/sym.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +13,8 @@
 
 /* All names of an image: a built table keeps one of those that share an address. */
 static int
-add_names(const struct sym_elf *file, const char *path, struct sym_table *table)
+add_names(const struct sym_elf *file, const char *path, const struct sym_files *files,
+          struct sym_table *table)
 {
     struct sym_debug_file found = {.fd = -1, .root = ""};
     struct sym_elf debug;
@@ -22,7 +22,7 @@ add_names(const struct sym_elf *file, const char *path, struct sym_table *table)
     int added = sym_elf_add_symbols(file, SHT_SYMTAB, table);
 
     if (added == 0) {
-        sym_debug_file_open(file, path, "", &found, note, sizeof(note));
+        sym_debug_file_open(file, path, "", files, &found, note, sizeof(note));
         if (found.fd >= 0 && sym_elf_open(&debug, found.fd) == 0) {
             added = sym_elf_add_symbols(&debug, SHT_SYMTAB, table);
             sym_elf_close(&debug);
@@ -77,8 +77,7 @@ place(const struct sym_elf *file, uint64_t address, uint64_t *offset)
     return false;
 }
 
-/* False: the time is up. */
-static bool
+static void
 look(const struct sym_elf *file, const struct sym_table *table, const char *name,
      bool demangle, struct sym_function *found)
 {
@@ -86,10 +85,6 @@ look(const struct sym_elf *file, const struct sym_table *table, const char *name
         const struct sym_entry *const entry = &table->entries[i];
         uint64_t offset;
 
-        if (demangle ? !sym_budget_in_time(table->budget)
-                     : !sym_budget_step(table->budget)) {
-            return false;
-        }
         if (found->count > 0 && entry->start == found->address) {
             continue;
         }
@@ -101,23 +96,12 @@ look(const struct sym_elf *file, const struct sym_table *table, const char *name
             found->count++;
         }
     }
-    return true;
-}
-
-/* By the names as they are, else as people write them. */
-static bool
-look_twice(const struct sym_elf *file, const struct sym_table *table, const char *name,
-           struct sym_function *found)
-{
-    return look(file, table, name, false, found) &&
-           (found->count > 0 || look(file, table, name, true, found));
 }
 
 int
-sym_find_function(int fd, const char *path, const char *name, uint64_t bytes,
-                  struct sym_function *found)
+sym_reader_find_function(int fd, const char *path, const char *name, uint64_t bytes,
+                         const struct sym_files *files, struct sym_function *found)
 {
-    struct sym_clock clock;
     struct sym_budget budget;
     struct sym_table table = {.budget = &budget};
     struct sym_elf file;
@@ -128,14 +112,16 @@ sym_find_function(int fd, const char *path, const char *name, uint64_t bytes,
     if (result != 0) {
         return result;
     }
-    sym_clock_start(&clock, SYM_FUNCTION_SECONDS);
-    clock.image_ns = UINT64_MAX / 2; /* there is one only */
-    sym_budget_begin(&budget, bytes, &clock);
+    sym_budget_begin(&budget, bytes);
     found->fixed = gelf_getehdr(file.elf, &header) != NULL && header.e_type == ET_EXEC;
-    result = add_names(&file, path, &table);
-    if ((result == 0 && !look_twice(&file, &table, name, found)) || budget.late) {
-        result = -ETIME;
-    } else if (budget.refused) {
+    result = add_names(&file, path, files, &table);
+    if (result == 0) {
+        look(&file, &table, name, false, found);
+    }
+    if (result == 0 && found->count == 0) { /* as people write it? */
+        look(&file, &table, name, true, found);
+    }
+    if (budget.refused) {
         result = -EFBIG;
     }
     sym_table_finish(&table);

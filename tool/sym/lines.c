@@ -63,7 +63,7 @@ open_supplement(struct sym_lines *lines, const struct sym_lines_source *source,
     char why[512];
 
     sym_debug_file_open_supplement(source->file, source->path, source->root,
-                                   source->download, &found, why, sizeof(why));
+                                   source->files, &found, why, sizeof(why));
     if (found.fd >= 0 && sym_elf_open(&file, found.fd) == 0) {
         lines->supplement = open_file(&file, source->budget, why, sizeof(why));
         lines->own->supplement = lines->supplement;
@@ -93,8 +93,8 @@ open_all(struct sym_lines *lines, const struct sym_lines_source *source, char *n
     }
     lines->own->discriminators = source->discriminators;
     open_supplement(lines, source, note, note_size);
-    lines->split =
-        sym_dwarf_split_new(source->root, source->image, source->path, source->budget);
+    lines->split = sym_dwarf_split_new(source->root, source->image, source->path,
+                                       source->files, source->budget);
     return lines->split != NULL;
 }
 
@@ -294,8 +294,8 @@ sym_lines_find(struct sym_lines *lines, uint64_t address, struct sym_frame **fra
     size_t count = 0;
 
     *frames = lines->frames;
-    if (!sym_budget_in_time(lines->budget) ||
-        (unit = find_unit(lines, address)) == NULL) {
+    unit = find_unit(lines, address);
+    if (unit == NULL) {
         return 0;
     }
     functions = sym_dwarf_split_find(lines->split, unit);

@@ -10,20 +10,18 @@
 #define SYM_LINES_H
 
 #include "sym/elf_file.h"
-#include "sym/sym.h"
+#include "sym/reader.h"
 
-struct sym_download;
 struct sym_lines;
 
 /* sym_lines_source - where lines are read from. */
 struct sym_lines_source {
-    const struct sym_elf *file; /* open; may be closed after */
-    const char *root;           /* "" or the folder that stands for "/" */
-    const char *path;           /* of file, below root: links in it begin there */
-    const char *image;          /* path of the image below root */
-    struct sym_download
-        *download; /* for the file that it shares with others; may be NULL */
-    struct sym_budget *budget; /* of the image, which outlives lines */
+    const struct sym_elf *file;    /* open; may be closed after */
+    const char *root;              /* "" or the folder that stands for "/" */
+    const char *path;              /* of file, below root: links in it begin there */
+    const char *image;             /* path of the image below root */
+    const struct sym_files *files; /* outlives lines */
+    struct sym_budget *budget;     /* of the image, which outlives lines */
     bool discriminators;
 };
 

@@ -13,6 +13,7 @@
 #include "sym/elf_file.h"
 #include "sym/name_map.h"
 #include "sym/open_regular.h"
+#include "sym/reader.h"
 #include "util/buffer.h"
 
 #include <errno.h>
@@ -236,7 +237,7 @@ fill_map(struct reader *reader, struct sym_map *map)
 }
 
 struct sym_map *
-sym_map_read_perf(int fd, uint64_t size, const struct sym_wanted *wanted)
+sym_reader_perf_map(int fd, uint64_t size, const struct sym_wanted *wanted)
 {
     struct sym_map *map = calloc(1, sizeof(*map));
     struct reader reader;

@@ -3,7 +3,9 @@
  * sym.h - names for addresses: ELF images, the kernel, and JIT perf maps.
  *
  * All input is hostile: files may be truncated, forged, huge or change while they are
- * read. A lookup that fails says so; it never guesses. One thread.
+ * read. So an image has a process without rights that reads it (tool/sandbox); what
+ * ends that process costs the names of this image, which its note says. A lookup that
+ * fails says so; it never guesses. One thread.
  */
 #ifndef SYM_SYM_H
 #define SYM_SYM_H
@@ -13,8 +15,17 @@
 #include <stdint.h>
 
 struct sym_image;
-struct sym_clock;
 struct sym_download;
+
+/* sym_clock - processor time that processes may take to read files. */
+struct sym_clock {
+    uint64_t left_ns;
+    uint64_t image_ns; /* of it, for one file */
+    unsigned int round;
+};
+
+/* So many seconds from now on; a third of them for one file at most. */
+void sym_clock_start(struct sym_clock *clock, unsigned int seconds);
 
 /* sym_settings - how far names are looked for. All zero: lines, and no download. */
 struct sym_settings {
@@ -60,58 +71,53 @@ struct sym_name {
  *         .gnu_debugdata
  *   path  where the image was mapped from: for the debuglink search and messages
  *   root  prefix for the search of debug files ("" or "/proc/PID/root")
+ *   settings  copied; what they lead to outlives the image; NULL: all zero
  *
- * NULL with errno set if it is no ELF file or memory ran out.
+ * NULL with errno: ENOEXEC if it is no ELF file, EIO if the process that reads it
+ * failed, or another.
  */
-struct sym_image *sym_image_open(int fd, const char *path, const char *root);
+struct sym_image *sym_image_open(int fd, const char *path, const char *root,
+                                 const struct sym_settings *settings);
 
-/* The same from a copy of memory, such as the vdso. The bytes are copied. */
-struct sym_image *sym_image_open_memory(const void *bytes, size_t size,
-                                        const char *name);
+/* What an errno of those means, for people. */
+const char *sym_image_error(int error);
 
 void sym_image_close(struct sym_image *image); /* NULL is allowed */
-
-/* Before the first lookup. The settings are copied; what they lead to outlives the
- * image. */
-void sym_image_configure(struct sym_image *image, const struct sym_settings *settings);
 
 /* Lower-case hex, or "". */
 const char *sym_image_build_id(const struct sym_image *image);
 
-/* The file, which stays the image's; -1: it is a copy of memory. */
+/* The file, which stays the image's; -1: it is memory. */
 int sym_image_descriptor(const struct sym_image *image);
+
+/* What it takes in memory, in its process and here. */
+uint64_t sym_image_memory(const struct sym_image *image);
 
 /* Was any symbol table found? */
 bool sym_image_has_symbols(struct sym_image *image);
 
 /* Did something of it cost too much memory or time? Then names or lines are missing. */
-bool sym_image_is_bounded(const struct sym_image *image);
+bool sym_image_is_bounded(struct sym_image *image);
 
 /* "" or, for people, why names are missing: a debug file refused, memory short. */
 const char *sym_image_note(struct sym_image *image);
 
 /* Link-time address of a file offset, by the program headers. False if no segment holds
  * it. */
-bool sym_image_address(const struct sym_image *image, uint64_t file_offset,
+bool sym_image_address(struct sym_image *image, uint64_t file_offset,
                        uint64_t *address);
 
 /*
- * Link-time address of the first byte of a bucket of code, which begins at a file
- * offset and may begin before the segment that the code is in. No multiple of size
- * where segments lie otherwise in memory than in the file.
+ * Name the bucket of code at a file offset, which may begin before the segment that the
+ * code is in. name->address is the link-time address of its first byte, or the offset
+ * if it has none; it is no multiple of bytes where segments lie otherwise in memory
+ * than in the file. The name is that of sym_image_lookup_bucket. False if there is
+ * none.
  */
-bool sym_image_bucket(const struct sym_image *image, uint64_t file_offset,
-                      uint64_t size, uint64_t *address);
+bool sym_image_lookup_place(struct sym_image *image, uint64_t file_offset,
+                            uint64_t bytes, struct sym_name *name);
 
-/*
- * Name the code at a file offset. Tables are read at the first call and sorted, so a
- * lookup is a binary search. False if nothing covers it (name->address is set if the
- * offset is mapped).
- */
-bool sym_image_lookup(struct sym_image *image, uint64_t file_offset,
-                      struct sym_name *name);
-
-/* The same for a link-time address. */
+/* Name the code at a link-time address. Tables are read at the first call. */
 bool sym_image_lookup_address(struct sym_image *image, uint64_t address,
                               struct sym_name *name);
 
@@ -122,6 +128,17 @@ bool sym_image_lookup_address(struct sym_image *image, uint64_t address,
  */
 bool sym_image_lookup_bucket(struct sym_image *image, uint64_t address, uint64_t bytes,
                              struct sym_name *name);
+
+/*
+ * Looks up many places at once: to ask for one costs as much as for all. Lookups of
+ * them are answered from what came back, until the next that is not among them.
+ *
+ *   by_offset  they are for sym_image_lookup_place, else for sym_image_lookup_bucket,
+ *              or with bytes 1 for sym_image_lookup_address
+ *   places     in ascending order
+ */
+void sym_image_expect(struct sym_image *image, bool by_offset, const uint64_t *places,
+                      size_t count, uint64_t bytes);
 
 /* Where that code starts, or address: what the bucket's hits are taken to be at. */
 uint64_t sym_image_place(struct sym_image *image, uint64_t address, uint64_t bytes);
@@ -138,7 +155,7 @@ size_t sym_image_frames(struct sym_image *image, uint64_t address,
 
 /* Our own vdso, which is that of all 64-bit processes: the kernel has one copy. NULL:
  * there is none. */
-struct sym_image *sym_image_open_vdso(void);
+struct sym_image *sym_image_open_vdso(const struct sym_settings *settings);
 
 /* --- code, for listings --- */
 
@@ -156,8 +173,7 @@ int64_t sym_image_written_s(const struct sym_image *image);
 
 /* Up to size bytes at a link-time address, as the file has them. Gives how many there
  * are. */
-size_t sym_image_read(const struct sym_image *image, uint64_t address, void *to,
-                      size_t size);
+size_t sym_image_read(struct sym_image *image, uint64_t address, void *to, size_t size);
 
 /* The code of the symbol that covers a link-time address, with what other symbols name
  * inside of it. False if none does. */

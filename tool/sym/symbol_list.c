@@ -4,6 +4,7 @@
 
 #include "sym/budget.h"
 #include "sym/elf_symbols.h"
+#include "sym/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -158,13 +159,13 @@ read_list(struct reader *reader)
 }
 
 int
-sym_symbol_list_read(int fd, uint64_t bytes, struct sym_symbol_list *list)
+sym_reader_symbol_list(int fd, uint64_t bytes, struct sym_symbol_list *list)
 {
     struct reader reader = {.list = list, .source = ""};
     int error;
 
     *list = (struct sym_symbol_list){.count = 0};
-    sym_budget_begin(&reader.budget, bytes, NULL);
+    sym_budget_begin(&reader.budget, bytes);
     error = sym_elf_open(&reader.file, fd);
     if (error == 0) {
         error = read_list(&reader);
@@ -178,5 +179,6 @@ sym_symbol_list_finish(struct sym_symbol_list *list)
 {
     free(list->items);
     free(list->strings);
+    wire_names_finish(&list->names);
     *list = (struct sym_symbol_list){.count = 0};
 }

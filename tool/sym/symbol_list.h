@@ -6,6 +6,8 @@
 #ifndef SYM_SYMBOL_LIST_H
 #define SYM_SYMBOL_LIST_H
 
+#include "sandbox/wire.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,8 +23,9 @@ struct sym_symbol {
 struct sym_symbol_list {
     struct sym_symbol *items; /* by start; of one start global ones first */
     size_t count;
-    bool relocations; /* the linker left them in (--emit-relocs) */
-    char *strings;
+    bool relocations;        /* the linker left them in (--emit-relocs) */
+    char *strings;           /* the names, where the list was read */
+    struct wire_names names; /* where it came to */
 };
 
 /*

@@ -458,7 +458,7 @@ void
 sym_table_finish(struct sym_table *table)
 {
     for (size_t i = 0; i < table->range_count; i++) {
-        if (table->ranges[i].shown != table->ranges[i].name) {
+        if (!table->owns_shown && table->ranges[i].shown != table->ranges[i].name) {
             free(table->ranges[i].shown);
         }
     }

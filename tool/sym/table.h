@@ -56,6 +56,7 @@ struct sym_table {
     size_t range_count;
     void **owned;
     size_t owned_count;
+    bool owns_shown;           /* what ranges show is in owned */
     struct sym_budget *budget; /* what entries and ranges are taken from; may be NULL */
     uint64_t taken;            /* of it */
 };

@@ -491,7 +491,7 @@ static void
 vdso__of_this_kernel__its_instructions(void **state)
 {
     struct profile *profile = fixture_profile(4);
-    struct sym_image *vdso = sym_image_open_vdso();
+    struct sym_image *vdso = sym_image_open_vdso(NULL);
     struct sym_name name = {.name = NULL};
     struct profile_image image = {.path = "[vdso]"};
     uint64_t address = 0;
@@ -697,7 +697,7 @@ static void
 read_source_path(void)
 {
     struct sym_image *image =
-        sym_image_open(open(sample, O_RDONLY | O_CLOEXEC), sample, "");
+        sym_image_open(open(sample, O_RDONLY | O_CLOEXEC), sample, "", NULL);
     struct sym_name name;
 
     assert_non_null(image);

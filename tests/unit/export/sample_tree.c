@@ -101,7 +101,7 @@ tree__beyond_the_budget__refused(void **state)
     bool done = true;
 
     (void)state;
-    sym_budget_begin(&budget, 4096, NULL);
+    sym_budget_begin(&budget, 4096);
     f = sample_tree_enter(&tree, SAMPLE_TREE_NONE, at(0, 0), "f");
     for (uint32_t i = 0; done && i < 10000; i++) {
         done = sample_tree_count(&tree, f, at(i, 0), 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* budget.c - what is taken, given back and refused, and when the time is up. */
+/* budget.c - what is taken, given back and refused. */
 #include "fixture.h"
 
 #include "sym/budget.h"
@@ -10,7 +10,7 @@ bytes__taken_and_given_back__never_more_than_there_are(void **state)
     struct sym_budget budget;
 
     (void)state;
-    sym_budget_begin(&budget, 100, NULL);
+    sym_budget_begin(&budget, 100);
     assert_true(sym_budget_take(&budget, 60));
     assert_false(sym_budget_take(&budget, 41));
     assert_true(budget.refused);
@@ -19,9 +19,7 @@ bytes__taken_and_given_back__never_more_than_there_are(void **state)
     assert_true(sym_budget_take(&budget, 40));
     sym_budget_give(&budget, 60);
     assert_int_equal(sym_budget_left(&budget), 60);
-    assert_true(sym_budget_in_time(&budget));
-    assert_false(budget.late);
-    sym_budget_begin(&budget, 0, NULL);
+    sym_budget_begin(&budget, 0);
     assert_int_equal(sym_budget_left(&budget), UINT64_C(1) << 30);
     assert_false(budget.refused);
 }
@@ -31,8 +29,6 @@ budget__of_none__without_end(void **state)
 {
     (void)state;
     assert_true(sym_budget_take(NULL, UINT64_MAX));
-    assert_true(sym_budget_step(NULL));
-    assert_true(sym_budget_in_time(NULL));
     assert_true(sym_budget_left(NULL) == UINT64_MAX);
     sym_budget_give(NULL, 1);
 }
@@ -48,7 +44,7 @@ array__grows__until_it_is_too_much(void **state)
     size_t count = 0;
 
     (void)state;
-    sym_budget_begin(&budget, 8192, NULL);
+    sym_budget_begin(&budget, 8192);
     while ((larger = sym_budget_grow(&budget, items, count, &room, sizeof(*items))) !=
            NULL) {
         items = larger;
@@ -65,59 +61,6 @@ array__grows__until_it_is_too_much(void **state)
     free(items);
 }
 
-/* A clock that was started anew has its time for every image. */
-static void
-time__is_up__until_the_clock_is_started_again(void **state)
-{
-    struct sym_budget budget;
-    struct sym_clock clock;
-
-    (void)state;
-    sym_clock_start(&clock, 3600);
-    sym_budget_begin(&budget, 0, &clock);
-    assert_true(sym_budget_in_time(&budget));
-    clock.end_ns = 0;
-    assert_false(sym_budget_in_time(&budget));
-    assert_true(budget.late);
-    sym_clock_start(&clock, 3600);
-    assert_true(sym_budget_in_time(&budget));
-}
-
-/* The image's share is over, and that of the others is not. */
-static void
-time__of_one_image__is_up_before_all_of_it(void **state)
-{
-    struct sym_budget budget;
-    struct sym_budget other;
-    struct sym_clock clock;
-
-    (void)state;
-    sym_clock_start(&clock, 3600);
-    sym_budget_begin(&budget, 0, &clock);
-    assert_true(sym_budget_in_time(&budget));
-    budget.image_end_ns = 0;
-    assert_false(sym_budget_in_time(&budget));
-    sym_budget_begin(&other, 0, &clock);
-    assert_true(sym_budget_in_time(&other));
-    assert_false(other.late);
-}
-
-/* The clock is looked at now and then, and no later. */
-static void
-steps__when_time_is_up__end_soon(void **state)
-{
-    struct sym_clock clock = {.end_ns = 0};
-    struct sym_budget budget;
-    unsigned int steps = 0;
-
-    (void)state;
-    sym_budget_begin(&budget, 0, &clock);
-    while (sym_budget_step(&budget)) {
-        steps++;
-    }
-    assert_true(steps < 10000);
-}
-
 int
 main(void)
 {
@@ -125,9 +68,6 @@ main(void)
         cmocka_unit_test(bytes__taken_and_given_back__never_more_than_there_are),
         cmocka_unit_test(budget__of_none__without_end),
         cmocka_unit_test(array__grows__until_it_is_too_much),
-        cmocka_unit_test(time__is_up__until_the_clock_is_started_again),
-        cmocka_unit_test(time__of_one_image__is_up_before_all_of_it),
-        cmocka_unit_test(steps__when_time_is_up__end_soon),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,86 +54,86 @@ move_debug_file(const char *to)
         0);
 }
 
-static struct sym_image *
+static struct sym_reader *
 open_app(void)
 {
     return fixture_open("/opt/app/app", fixture_path("root"));
 }
 
 static void
-assert_named_with_line(struct sym_image *image)
+assert_named_with_line(struct sym_reader *image)
 {
     struct sym_name name;
 
-    assert_true(sym_image_lookup(image, static_offset, &name));
+    assert_true(sym_reader_lookup(image, static_offset, &name));
     assert_string_equal(name.name, "sample_static");
     assert_non_null(strstr(name.file, "sample.c"));
     assert_true(name.line > 0);
-    assert_string_equal(sym_image_note(image), "");
+    assert_string_equal(sym_reader_note(image), "");
 }
 
 static void
 assert_refused(const char *reason)
 {
-    struct sym_image *image = open_app();
+    struct sym_reader *image = open_app();
     struct sym_name name;
 
-    assert_false(sym_image_lookup(image, static_offset, &name));
+    assert_false(sym_reader_lookup(image, static_offset, &name));
     assert_null(name.name);
     assert_int_equal(name.line, 0);
-    assert_non_null(strstr(sym_image_note(image), reason));
-    sym_image_close(image);
+    assert_non_null(strstr(sym_reader_note(image), reason));
+    sym_reader_close(image);
 }
 
 static void
 stripped_program__no_debug_file__dynamic_names_only(void **state)
 {
     const uint64_t offset = fixture_offset_of(sample, "sample_global");
-    struct sym_image *image = open_app();
+    struct sym_reader *image = open_app();
 
     (void)state;
     fixture_assert_name(image, static_offset, NULL);
     fixture_assert_name(image, offset, "sample_global");
-    assert_true(sym_image_has_symbols(image));
-    sym_image_close(image);
+    assert_true(sym_reader_has_symbols(image));
+    sym_reader_close(image);
 }
 
 static void
 build_id__file_under_root__used(void **state)
 {
-    struct sym_image *image;
+    struct sym_reader *image;
 
     (void)state;
     move_debug_file("root/" ID_FILE);
     image = open_app();
     assert_named_with_line(image);
-    sym_image_close(image);
+    sym_reader_close(image);
 }
 
 static void
 build_id__file_behind_absolute_link__found_inside_root(void **state)
 {
-    struct sym_image *image;
+    struct sym_reader *image;
 
     (void)state;
     move_debug_file("root/opt/real.debug");
     assert_int_equal(symlink("/opt/real.debug", fixture_path("root/" ID_FILE)), 0);
     image = open_app();
     assert_named_with_line(image);
-    sym_image_close(image);
+    sym_reader_close(image);
 }
 
 static void
 build_id__link_leads_out_of_root__not_followed(void **state)
 {
-    struct sym_image *image;
+    struct sym_reader *image;
 
     (void)state;
     assert_int_equal(symlink(fixture_path("app.debug"), fixture_path("root/" ID_FILE)),
                      0);
     image = open_app();
     fixture_assert_name(image, static_offset, NULL);
-    sym_image_close(image);
+    sym_reader_close(image);
 }
 
 static void
@@ -176,13 +176,13 @@ build_id__no_elf_in_its_place__refused(void **state)
 static void
 build_id__pipe_in_its_place__does_not_block(void **state)
 {
-    struct sym_image *image;
+    struct sym_reader *image;
 
     (void)state;
     assert_int_equal(mkfifo(fixture_path("root/" ID_FILE), 0600), 0);
     image = open_app();
     fixture_assert_name(image, static_offset, NULL);
-    sym_image_close(image);
+    sym_reader_close(image);
 }
 
 static void
@@ -194,11 +194,11 @@ debuglink__each_of_three_folders__used(void **state)
     (void)state;
     link_without_build_id();
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-        struct sym_image *image = open_app();
+        struct sym_reader *image = open_app();
 
-        assert_string_equal(sym_image_build_id(image), "");
+        assert_string_equal(sym_reader_build_id(image), "");
         fixture_assert_name(image, static_offset, NULL);
-        sym_image_close(image);
+        sym_reader_close(image);
 
         fixture_make_path(folders[i]);
         assert_int_equal(fixture_run("cp '%s' '%s'", fixture_path("app.debug"),
@@ -206,7 +206,7 @@ debuglink__each_of_three_folders__used(void **state)
                          0);
         image = open_app();
         assert_named_with_line(image);
-        sym_image_close(image);
+        sym_reader_close(image);
         assert_int_equal(unlink(fixture_path("%s/app.debug", folders[i])), 0);
     }
 }
@@ -251,7 +251,7 @@ debuglink__name_with_a_slash__not_followed(void **state)
     size_t size;
     unsigned char *bytes;
     unsigned char *name;
-    struct sym_image *image;
+    struct sym_reader *image;
 
     (void)state;
     link_without_build_id();
@@ -264,13 +264,13 @@ debuglink__name_with_a_slash__not_followed(void **state)
     free(bytes);
     image = open_app();
     fixture_assert_name(image, static_offset, NULL);
-    sym_image_close(image);
+    sym_reader_close(image);
 }
 
 static void
 debuglink__to_the_program_itself__not_used(void **state)
 {
-    struct sym_image *image;
+    struct sym_reader *image;
 
     (void)state;
     assert_int_equal(fixture_run("cd '%s' && cp app.debug app && "
@@ -280,14 +280,14 @@ debuglink__to_the_program_itself__not_used(void **state)
                      0);
     image = open_app();
     fixture_assert_name(image, static_offset, NULL);
-    assert_string_equal(sym_image_note(image), "");
-    sym_image_close(image);
+    assert_string_equal(sym_reader_note(image), "");
+    sym_reader_close(image);
 }
 
 static void
 mini_debuginfo__xz_in_a_section__names_static_functions(void **state)
 {
-    struct sym_image *image;
+    struct sym_reader *image;
 
     (void)state;
     if (fixture_run("command -v xz >/dev/null") != 0) {
@@ -300,7 +300,7 @@ mini_debuginfo__xz_in_a_section__names_static_functions(void **state)
         0);
     image = open_app();
     fixture_assert_name(image, static_offset, "sample_static");
-    sym_image_close(image);
+    sym_reader_close(image);
 }
 
 static void
@@ -319,7 +319,7 @@ mini_debuginfo__bomb_or_damaged__dynamic_names_only(void **state)
         skip();
     }
     for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++) {
-        struct sym_image *image;
+        struct sym_reader *image;
 
         assert_int_equal(
             fixture_run("cd '%s' && { %s; } && objcopy --remove-section .gnu_debugdata "
@@ -329,7 +329,7 @@ mini_debuginfo__bomb_or_damaged__dynamic_names_only(void **state)
         image = open_app();
         fixture_assert_name(image, static_offset, NULL);
         fixture_assert_name(image, offset, "sample_global");
-        sym_image_close(image);
+        sym_reader_close(image);
     }
 }
 

@@ -83,7 +83,7 @@ read_within(struct table *table, uint64_t bytes)
         .dwarf = &dwarf, .version = 4, .address_bytes = 8, .offset_bytes = 4};
 
     put_length(table, 0);
-    sym_budget_begin(&budget, bytes, NULL);
+    sym_budget_begin(&budget, bytes);
     dwarf.sections.items[SYM_DWARF_LINE].bytes = table->bytes;
     dwarf.sections.items[SYM_DWARF_LINE].size = table->size;
     return sym_dwarf_lines_read(&unit, 0);

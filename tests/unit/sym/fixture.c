@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
 
+#include "sym/open_regular.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -109,26 +111,46 @@ fixture_offset_of(const char *program, const char *function)
     return 0;
 }
 
-struct sym_image *
+static struct stat opened; /* the image */
+
+/* As the command does it: the image itself is no debug file. */
+static int
+open_file(void *context, const char *root, const char *path)
+{
+    const int fd = sym_open_regular(root, path);
+    struct stat status;
+
+    (void)context;
+    if (fd < 0 || fstat(fd, &status) != 0 || status.st_ino != opened.st_ino) {
+        return fd;
+    }
+    close(fd);
+    return -1;
+}
+
+struct sym_reader *
 fixture_open(const char *path, const char *root)
 {
+    const struct sym_reader_settings settings = {.files = {.open = open_file}};
     char full[PATH_MAX];
-    struct sym_image *image;
+    struct sym_reader *image;
     int fd;
 
     snprintf(full, sizeof(full), "%s%s", root, path);
     fd = open(full, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
-    image = sym_image_open(fd, path, root);
+    assert_int_equal(fstat(fd, &opened), 0);
+    image = sym_reader_open(fd, path, root);
     assert_non_null(image);
+    sym_reader_configure(image, &settings);
     return image;
 }
 
 void
-fixture_assert_name(struct sym_image *image, uint64_t offset, const char *name)
+fixture_assert_name(struct sym_reader *image, uint64_t offset, const char *name)
 {
     struct sym_name found;
-    const bool named = sym_image_lookup(image, offset, &found);
+    const bool named = sym_reader_lookup(image, offset, &found);
 
     if (name == NULL) {
         assert_false(named);

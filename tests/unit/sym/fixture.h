@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "sym/sym.h"
+#include "sym/reader.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -51,11 +51,11 @@ size_t fixture_sample_places(const char *program,
 uint64_t fixture_offset_of(const char *program, const char *function);
 
 /* Opens or fails the test. */
-struct sym_image *fixture_open(const char *path, const char *root);
+struct sym_reader *fixture_open(const char *path, const char *root);
 
 /* Does the file, looked at as an image at that path, name offset so? name NULL: not at
  * all. */
-void fixture_assert_name(struct sym_image *image, uint64_t offset, const char *name);
+void fixture_assert_name(struct sym_reader *image, uint64_t offset, const char *name);
 
 /* All bytes of a file, malloc'd. */
 unsigned char *fixture_read(const char *path, size_t *size);

@@ -19,18 +19,18 @@ static int sample_count;
 
 /* Asks everything of an image, twice of some. The number of names. */
 static size_t
-exercise(struct sym_image *image, size_t size)
+exercise(struct sym_reader *image, size_t size)
 {
     const size_t step = size / 257 + 1;
     size_t named = 0;
 
-    (void)sym_image_build_id(image);
-    (void)sym_image_has_symbols(image);
-    (void)sym_image_note(image);
+    (void)sym_reader_build_id(image);
+    (void)sym_reader_has_symbols(image);
+    (void)sym_reader_note(image);
     for (size_t offset = 0; offset < size + 4096; offset += step) {
         struct sym_name name;
 
-        if (sym_image_lookup(image, offset, &name)) {
+        if (sym_reader_lookup(image, offset, &name)) {
             assert_true(strlen(name.name) > 0 && strlen(name.system_name) > 0);
             named++;
         }
@@ -42,12 +42,12 @@ exercise(struct sym_image *image, size_t size)
 static size_t
 try_memory(const unsigned char *bytes, size_t size)
 {
-    struct sym_image *image = sym_image_open_memory(bytes, size, "/nowhere/forged");
+    struct sym_reader *image = sym_reader_open_memory(bytes, size, "/nowhere/forged");
     size_t named = 0;
 
     if (image != NULL) {
         named = exercise(image, size);
-        sym_image_close(image);
+        sym_reader_close(image);
     }
     return named;
 }
@@ -56,15 +56,15 @@ static size_t
 try_file(const unsigned char *bytes, size_t size)
 {
     const int fd = memfd_create("forged", MFD_CLOEXEC);
-    struct sym_image *image;
+    struct sym_reader *image;
     size_t named = 0;
 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, size), size);
-    image = sym_image_open(fd, "/nowhere/forged", "");
+    image = sym_reader_open(fd, "/nowhere/forged", "");
     if (image != NULL) {
         named = exercise(image, size);
-        sym_image_close(image);
+        sym_reader_close(image);
     }
     return named;
 }
@@ -96,16 +96,16 @@ image__cut_before_section_headers__still_has_addresses(void **state)
     size_t size;
     unsigned char *bytes = fixture_read(samples[0], &size);
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)bytes;
-    struct sym_image *image = sym_image_open_memory(bytes, header->e_shoff, "cut");
+    struct sym_reader *image = sym_reader_open_memory(bytes, header->e_shoff, "cut");
     const uint64_t offset = fixture_offset_of(samples[0], "sample_global");
     uint64_t address;
 
     (void)state;
     assert_non_null(image);
-    assert_true(sym_image_address(image, offset, &address));
-    assert_false(sym_image_has_symbols(image));
-    assert_string_equal(sym_image_build_id(image), SAMPLE_BUILD_ID);
-    sym_image_close(image);
+    assert_true(sym_reader_address(image, offset, &address));
+    assert_false(sym_reader_has_symbols(image));
+    assert_string_equal(sym_reader_build_id(image), SAMPLE_BUILD_ID);
+    sym_reader_close(image);
     free(bytes);
 }
 
@@ -279,7 +279,7 @@ sparse_file__claims_what_it_holds__memory_stays_bounded(void **state)
     for (size_t i = 0; i < 3; i++) {
         const int fd =
             open(fixture_path("sparse"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        struct sym_image *image;
+        struct sym_reader *image;
 
         assert_true(fd >= 0);
         header.e_shnum = i == 2 ? 4 : (Elf64_Half)counts[i];
@@ -290,11 +290,11 @@ sparse_file__claims_what_it_holds__memory_stays_bounded(void **state)
             close(fd);
             skip(); /* no sparse files here */
         }
-        image = sym_image_open(fd, fixture_path("sparse"), "");
+        image = sym_reader_open(fd, fixture_path("sparse"), "");
         assert_true(image != NULL || i == 0);
         if (image != NULL) {
-            assert_false(sym_image_has_symbols(image));
-            sym_image_close(image);
+            assert_false(sym_reader_has_symbols(image));
+            sym_reader_close(image);
         }
     }
     getrusage(RUSAGE_SELF, &after);
@@ -311,7 +311,7 @@ symbols__sizes_without_end__innermost_still_found(void **state)
     const uint64_t offset = fixture_offset_of(samples[0], "sample_global");
     Elf64_Sym *symbols;
     size_t text = 0;
-    struct sym_image *image;
+    struct sym_reader *image;
     struct sym_name name;
 
     (void)state;
@@ -325,11 +325,11 @@ symbols__sizes_without_end__innermost_still_found(void **state)
         }
     }
     assert_true(text > 8);
-    image = sym_image_open_memory(bytes, size, "endless");
+    image = sym_reader_open_memory(bytes, size, "endless");
     assert_non_null(image);
-    assert_true(sym_image_lookup(image, offset, &name));
+    assert_true(sym_reader_lookup(image, offset, &name));
     assert_string_equal(name.name, "sample_global");
-    sym_image_close(image);
+    sym_reader_close(image);
     free(bytes);
 }
 

@@ -166,7 +166,7 @@ build(const char *command)
     }
 }
 
-static struct sym_image *
+static struct sym_reader *
 open_app(void)
 {
     return fixture_open(fixture_path("app"), "");
@@ -241,7 +241,7 @@ matches(const struct chain *chain, const struct sym_name *name)
 /* Looks every byte of a function up, and marks the chains that are there to their ends.
  */
 static void
-look_through(struct sym_image *image, const char *function, const char *build_name,
+look_through(struct sym_reader *image, const char *function, const char *build_name,
              bool seen[CHAINS])
 {
     uint64_t at;
@@ -252,7 +252,7 @@ look_through(struct sym_image *image, const char *function, const char *build_na
         struct sym_name name;
         bool known = false;
 
-        assert_true(sym_image_lookup_address(image, at, &name));
+        assert_true(sym_reader_lookup_address(image, at, &name));
         for (size_t i = 0; i < CHAINS; i++) {
             if (matches(&chains[i], &name)) {
                 known = true;
@@ -270,7 +270,7 @@ look_through(struct sym_image *image, const char *function, const char *build_na
 static void
 assert_all_chains(const char *build_name)
 {
-    struct sym_image *image = open_app();
+    struct sym_reader *image = open_app();
     bool seen[CHAINS] = {false};
 
     look_through(image, "outer", build_name, seen);
@@ -280,8 +280,8 @@ assert_all_chains(const char *build_name)
             fail_msg("%s: chain %zu is not found", build_name, i);
         }
     }
-    assert_string_equal(sym_image_note(image), "");
-    sym_image_close(image);
+    assert_string_equal(sym_reader_note(image), "");
+    sym_reader_close(image);
 }
 
 static void
@@ -306,19 +306,19 @@ frames__each_way_to_build__all_chains(void **state)
 static void
 assert_not_inlined(const char *note)
 {
-    struct sym_image *image = open_app();
+    struct sym_reader *image = open_app();
     struct sym_name name;
     uint64_t at;
     uint64_t end;
 
     find_function("outer", &at, &end);
     for (; at < end; at++) {
-        assert_true(sym_image_lookup_address(image, at, &name));
+        assert_true(sym_reader_lookup_address(image, at, &name));
         assert_string_equal(name.name, "outer");
         assert_int_equal(name.caller_count, 0);
     }
-    assert_non_null(strstr(sym_image_note(image), note));
-    sym_image_close(image);
+    assert_non_null(strstr(sym_reader_note(image), note));
+    sym_reader_close(image);
 }
 
 static void
@@ -351,7 +351,7 @@ split__file_is_a_pipe_or_no_elf__does_not_block(void **state)
 static void
 supplement__missing_or_of_another_build__said(void **state)
 {
-    struct sym_image *image;
+    struct sym_reader *image;
     struct sym_name name;
     uint64_t at;
     uint64_t end;
@@ -368,11 +368,11 @@ supplement__missing_or_of_another_build__said(void **state)
                          0);
         image = open_app();
         find_function("outer", &at, &end);
-        assert_true(sym_image_lookup_address(image, at, &name));
+        assert_true(sym_reader_lookup_address(image, at, &name));
         assert_string_equal(name.name, "outer"); /* by the symbol table */
-        assert_non_null(strstr(sym_image_note(image),
+        assert_non_null(strstr(sym_reader_note(image),
                                other == 0 ? "is not there" : "another build-id"));
-        sym_image_close(image);
+        sym_reader_close(image);
     }
 }
 
@@ -389,16 +389,16 @@ discriminators__asked_for__of_lines_and_calls(void **state)
     }
     build("clang -O2 -g1 -fdebug-info-for-profiling " SOURCES " -o app");
     for (int with = 0; with < 2; with++) {
-        const struct sym_settings settings = {.discriminators = with != 0};
-        struct sym_image *const image = open_app();
+        const struct sym_reader_settings settings = {.discriminators = with != 0};
+        struct sym_reader *const image = open_app();
         const struct sym_frame *frames;
         size_t found = 0;
         uint64_t at;
         uint64_t end;
 
-        sym_image_configure(image, &settings);
+        sym_reader_configure(image, &settings);
         for (find_function("outer", &at, &end); at < end; at++) {
-            const size_t count = sym_image_frames(image, at, &frames);
+            const size_t count = sym_reader_frames(image, at, &frames);
 
             assert_true(count >= 1 && count <= 4);
             assert_string_equal(frames[count - 1].system_name, "outer");
@@ -407,15 +407,15 @@ discriminators__asked_for__of_lines_and_calls(void **state)
         }
         print_message("%zu bytes %s discriminators\n", found, said[with]);
         assert_int_equal(found > 0, with);
-        sym_image_close(image);
+        sym_reader_close(image);
     }
 }
 
 static void
 settings__no_lines__functions_alone(void **state)
 {
-    const struct sym_settings settings = {.no_lines = true};
-    struct sym_image *image;
+    const struct sym_reader_settings settings = {.no_lines = true};
+    struct sym_reader *image;
     struct sym_name name;
     uint64_t at;
     uint64_t end;
@@ -423,16 +423,16 @@ settings__no_lines__functions_alone(void **state)
     (void)state;
     build("gcc -O2 -g " SOURCES " -o app");
     image = open_app();
-    sym_image_configure(image, &settings);
+    sym_reader_configure(image, &settings);
     find_function("outer", &at, &end);
     for (; at < end; at++) {
-        assert_true(sym_image_lookup_address(image, at, &name));
+        assert_true(sym_reader_lookup_address(image, at, &name));
         assert_string_equal(name.name, "outer");
         assert_string_equal(name.file, "");
         assert_int_equal(name.line, 0);
         assert_int_equal(name.caller_count, 0);
     }
-    sym_image_close(image);
+    sym_reader_close(image);
 }
 
 /* Changes the last byte of app's .debug_info, which belongs to the checksum of its
@@ -456,7 +456,7 @@ damage_stream(void)
 static void
 packed__stream_damaged__said(void **state)
 {
-    struct sym_image *image;
+    struct sym_reader *image;
     struct sym_name name;
     uint64_t at;
     uint64_t end;
@@ -467,11 +467,11 @@ packed__stream_damaged__said(void **state)
     damage_stream();
     image = open_app();
     find_function("outer", &at, &end);
-    assert_true(sym_image_lookup_address(image, at, &name));
+    assert_true(sym_reader_lookup_address(image, at, &name));
     assert_string_equal(name.name, "outer");
     assert_int_equal(name.line, 0);
-    assert_non_null(strstr(sym_image_note(image), ".debug_info is damaged"));
-    sym_image_close(image);
+    assert_non_null(strstr(sym_reader_note(image), ".debug_info is damaged"));
+    sym_reader_close(image);
 }
 
 /* So many rows that they are forgotten for the unit after it: at even addresses
@@ -485,7 +485,7 @@ static const char many_text[] = "void PASTE(void)\n"
 
 /* The file that a place in the middle of the function is in. */
 static const char *
-check_many(struct sym_image *image, const char *function)
+check_many(struct sym_reader *image, const char *function)
 {
     const char *file = NULL;
     struct sym_name name;
@@ -494,7 +494,7 @@ check_many(struct sym_image *image, const char *function)
 
     find_function(function, &start, &end);
     for (uint64_t at = start / 2 * 2 + 100000; at < start / 2 * 2 + 100004; at++) {
-        assert_true(sym_image_lookup_address(image, at, &name));
+        assert_true(sym_reader_lookup_address(image, at, &name));
         assert_string_equal(name.name, function);
         assert_int_equal(name.line, at % 2 == 0 ? 7 : 8);
         file = name.file;
@@ -505,7 +505,7 @@ check_many(struct sym_image *image, const char *function)
 static void
 lines__more_than_are_kept__each_right_again(void **state)
 {
-    struct sym_image *image;
+    struct sym_reader *image;
     const char *first;
 
     (void)state;
@@ -520,17 +520,17 @@ lines__more_than_are_kept__each_right_again(void **state)
         assert_ptr_equal(check_many(image, "many_x"), first);
     }
     assert_string_equal(strrchr(first, '/'), "/x.c");
-    sym_image_close(image);
+    sym_reader_close(image);
 }
 
 /* In an image that may take so much. */
-static struct sym_image *
-open_within(uint64_t memory_max, struct sym_clock *clock)
+static struct sym_reader *
+open_within(uint64_t memory_max)
 {
-    const struct sym_settings settings = {.memory_max = memory_max, .clock = clock};
-    struct sym_image *const image = open_app();
+    const struct sym_reader_settings settings = {.memory_max = memory_max};
+    struct sym_reader *const image = open_app();
 
-    sym_image_configure(image, &settings);
+    sym_reader_configure(image, &settings);
     return image;
 }
 
@@ -538,8 +538,7 @@ open_within(uint64_t memory_max, struct sym_clock *clock)
 static void
 lines__more_than_memory_allows__function_names_and_a_note(void **state)
 {
-    struct sym_clock clock;
-    struct sym_image *image;
+    struct sym_reader *image;
     struct sym_name name;
     uint64_t start;
     uint64_t end;
@@ -548,29 +547,23 @@ lines__more_than_memory_allows__function_names_and_a_note(void **state)
     fixture_write(fixture_path("many.c"), many_text, strlen(many_text));
     build("gcc -g -DPASTE=many_x -c many.c && gcc -g " SOURCES " many.o -o app");
     find_function("many_x", &start, &end);
-    image = open_within(UINT64_C(4) << 20, NULL);
-    assert_true(sym_image_lookup_address(image, start + 1000, &name));
+    image = open_within(UINT64_C(4) << 20);
+    assert_true(sym_reader_lookup_address(image, start + 1000, &name));
     assert_string_equal(name.name, "many_x");
     assert_int_equal(name.line, 0);
-    assert_true(sym_image_is_bounded(image));
-    assert_non_null(strstr(sym_image_note(image), "code has function names only"));
+    assert_true(sym_reader_is_bounded(image));
+    assert_non_null(strstr(sym_reader_note(image), "code has function names only"));
     /* Another unit of the image has what it needs. */
     find_function("outer", &start, &end);
-    assert_true(sym_image_lookup_address(image, start, &name));
+    assert_true(sym_reader_lookup_address(image, start, &name));
     assert_true(name.line > 0);
-    sym_image_close(image);
+    sym_reader_close(image);
 
-    image = open_within(UINT64_C(64) << 20, NULL);
+    image = open_within(UINT64_C(64) << 20);
     assert_string_equal(strrchr(check_many(image, "many_x"), '/'), "/many.c");
-    assert_false(sym_image_is_bounded(image));
-    assert_string_equal(sym_image_note(image), "");
-    sym_image_close(image);
-
-    sym_clock_start(&clock, 0);
-    image = open_within(0, &clock);
-    assert_false(sym_image_lookup_address(image, start, &name));
-    assert_non_null(strstr(sym_image_note(image), "no time is left"));
-    sym_image_close(image);
+    assert_false(sym_reader_is_bounded(image));
+    assert_string_equal(sym_reader_note(image), "");
+    sym_reader_close(image);
 }
 
 /* 100 units of one table, whose opcodes make no rows. */
@@ -578,7 +571,7 @@ static void
 lines__one_table_of_many_units__given_up(void **state)
 {
     FILE *const code = fopen(fixture_path("forged.s"), "w");
-    struct sym_image *image;
+    struct sym_reader *image;
     struct sym_name name;
     uint64_t start;
     uint64_t end;
@@ -604,14 +597,14 @@ lines__one_table_of_many_units__given_up(void **state)
     build("gcc -c forged.s && gcc -g0 " SOURCES " forged.o -o app");
     find_function("forged", &start, &end);
     image = open_app();
-    assert_true(sym_image_lookup_address(image, start, &name));
-    assert_false(sym_image_is_bounded(image));
+    assert_true(sym_reader_lookup_address(image, start, &name));
+    assert_false(sym_reader_is_bounded(image));
     for (uint64_t at = start; at < end; at++) {
-        assert_true(sym_image_lookup_address(image, at, &name));
+        assert_true(sym_reader_lookup_address(image, at, &name));
         assert_string_equal(name.name, "forged");
     }
-    assert_true(sym_image_is_bounded(image));
-    sym_image_close(image);
+    assert_true(sym_reader_is_bounded(image));
+    sym_reader_close(image);
 }
 
 /* 100,000 functions in a table that would take 20 MB. */
@@ -619,7 +612,7 @@ static void
 symbols__more_than_memory_allows__left_out_and_said(void **state)
 {
     FILE *const code = fopen(fixture_path("many.s"), "w");
-    struct sym_image *image;
+    struct sym_reader *image;
     struct sym_name name;
     uint64_t start;
     uint64_t end;
@@ -634,23 +627,23 @@ symbols__more_than_memory_allows__left_out_and_said(void **state)
     assert_int_equal(fclose(code), 0);
     build("gcc -c many.s && gcc -O1 -rdynamic " SOURCES " many.o -o app");
     find_function("f77777", &start, &end);
-    image = open_within(UINT64_C(8) << 20, NULL);
-    assert_false(sym_image_lookup_address(image, start, &name));
-    assert_non_null(strstr(sym_image_note(image), "symbol table"));
-    assert_true(sym_image_is_bounded(image));
+    image = open_within(UINT64_C(8) << 20);
+    assert_false(sym_reader_lookup_address(image, start, &name));
+    assert_non_null(strstr(sym_reader_note(image), "symbol table"));
+    assert_true(sym_reader_is_bounded(image));
     /* The dynamic table is small. */
     find_function("main", &start, &end);
-    assert_true(sym_image_lookup_address(image, start, &name));
+    assert_true(sym_reader_lookup_address(image, start, &name));
     assert_string_equal(name.name, "main");
-    assert_true(sym_image_has_symbols(image));
-    sym_image_close(image);
+    assert_true(sym_reader_has_symbols(image));
+    sym_reader_close(image);
 
     find_function("f77777", &start, &end);
-    image = open_within(UINT64_C(64) << 20, NULL);
-    assert_true(sym_image_lookup_address(image, start, &name));
+    image = open_within(UINT64_C(64) << 20);
+    assert_true(sym_reader_lookup_address(image, start, &name));
     assert_string_equal(name.name, "f77777");
-    assert_string_equal(sym_image_note(image), "");
-    sym_image_close(image);
+    assert_string_equal(sym_reader_note(image), "");
+    sym_reader_close(image);
 }
 
 #define IN_FOLDER(test) \

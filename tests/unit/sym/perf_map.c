@@ -59,7 +59,7 @@ static void
 assert_name(int fd, uint64_t address, const char *name)
 {
     const struct sym_wanted wanted = {&address, 1, 1};
-    struct sym_map *const map = sym_map_read_perf(fd, size_of(fd), &wanted);
+    struct sym_map *const map = sym_reader_perf_map(fd, size_of(fd), &wanted);
 
     assert_non_null(map);
     assert_named(map, address, name);
@@ -379,7 +379,7 @@ line__longer_than_is_kept__its_beginning(void **state)
         size += sizes[i];
         size += (size_t)sprintf(text + size, "\n8000 8 after\n");
         fd = parse_bytes(text, size);
-        map = sym_map_read_perf(fd, size, &wanted);
+        map = sym_reader_perf_map(fd, size, &wanted);
         assert_non_null(map);
         assert_named(map, 0x6000, "before");
         assert_named(map, 0x8003, "after");
@@ -400,7 +400,7 @@ lines__of_what_is_not_wanted__not_kept(void **state)
     const struct sym_wanted wanted = {places, 3, 4};
     const int fd = parse("1000 10 first\n1100 10 never\n1ff0 11 first_byte\n"
                          "2001 10 last_byte\n3000 10 never\n");
-    struct sym_map *const map = sym_map_read_perf(fd, size_of(fd), &wanted);
+    struct sym_map *const map = sym_reader_perf_map(fd, size_of(fd), &wanted);
 
     (void)state;
     assert_non_null(map);
@@ -437,7 +437,7 @@ lines__that_cover_everything__each_place_found_once(void **state)
         fprintf(stream, "0 ffffffff all_%d\n", i);
     }
     fclose(stream);
-    map = sym_map_read_perf(fd, size_of(fd), &wanted);
+    map = sym_reader_perf_map(fd, size_of(fd), &wanted);
     assert_non_null(map);
     assert_named(map, 0x1000, "all_199999");
     assert_named(map, 0x1000 + 16 * 99999, "all_199999");
@@ -455,7 +455,7 @@ map__shorter_than_it_was__estale(void **state)
 
     (void)state;
     errno = 0;
-    assert_null(sym_map_read_perf(fd, 1000, &wanted));
+    assert_null(sym_reader_perf_map(fd, 1000, &wanted));
     assert_int_equal(errno, ESTALE);
     close(fd);
 }
@@ -466,7 +466,7 @@ map__shared__closed_by_each(void **state)
     const uint64_t place = 0x1000;
     const struct sym_wanted wanted = {&place, 1, 4};
     const int fd = parse("1000 10 first\n");
-    struct sym_map *const map = sym_map_read_perf(fd, size_of(fd), &wanted);
+    struct sym_map *const map = sym_reader_perf_map(fd, size_of(fd), &wanted);
 
     (void)state;
     assert_non_null(map);
@@ -583,7 +583,7 @@ random_bytes__parsed__never_crash(void **state)
             bytes[i] = letters[fixture_random(&seed) % sizeof(letters)];
         }
         fd = parse_bytes(bytes, size);
-        map = sym_map_read_perf(fd, size, &wanted);
+        map = sym_reader_perf_map(fd, size, &wanted);
         assert_non_null(map);
         for (uint64_t address = 0; address < 64; address++) {
             if (sym_map_lookup(map, address, &name, &module)) {

@@ -16,7 +16,7 @@ static int
 read_list(const char *path, uint64_t bytes, struct sym_symbol_list *list)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const int error = sym_symbol_list_read(fd, bytes, list);
+    const int error = sym_reader_symbol_list(fd, bytes, list);
 
     assert_true(fd >= 0);
     close(fd);

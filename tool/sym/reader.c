@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image.c - names for file offsets of an ELF image.
+ * reader.c - names for file offsets of an ELF image.
  *
  * Opening reads headers only. Symbol tables are read at the first lookup, line tables
  * at the first lookup after that which could have one; then neither the file nor libelf
  * is touched for names.
  */
-#include "sym/sym.h"
+#include "sym/reader.h"
 
 #include "sym/debug_file.h"
 #include "sym/elf_symbols.h"
@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct segment {
@@ -28,13 +27,9 @@ struct segment {
     bool executable;
 };
 
-struct sym_image {
-    int fd;       /* -1 for memory */
-    void *memory; /* a copy, or NULL */
-    size_t memory_size;
-    uint64_t size; /* at opening */
-    int64_t written_s;
-    struct sym_code code;
+struct sym_reader {
+    struct sym_elf file;
+    bool is_memory;
     char *path;
     char *root;
     char build_id[2 * SYM_ELF_BUILD_ID_BYTES_MAX + 1];
@@ -45,24 +40,17 @@ struct sym_image {
     bool symbols_refused; /* a table would take too much memory */
     struct sym_table table;
     struct sym_lines *lines;
-    struct sym_settings settings;
+    struct sym_reader_settings settings;
     struct sym_budget budget;
     char note[512];
     char bound[512]; /* what was too much, for people */
 };
 
-static int
-open_elf(const struct sym_image *image, struct sym_elf *file)
-{
-    if (image->fd >= 0) {
-        return sym_elf_open(file, image->fd);
-    }
-    return sym_elf_open_memory(file, image->memory, image->memory_size);
-}
-
 static bool
-copy_segments(struct sym_image *image, const struct sym_elf *file)
+copy_segments(struct sym_reader *image)
 {
+    const struct sym_elf *const file = &image->file;
+
     image->segments = calloc(file->segment_count + 1, sizeof(*image->segments));
     if (image->segments == NULL) {
         return false;
@@ -81,96 +69,68 @@ copy_segments(struct sym_image *image, const struct sym_elf *file)
     return true;
 }
 
-static void
-read_kind(struct sym_image *image, const struct sym_elf *file)
-{
-    struct stat status;
-
-    image->code = (struct sym_code){file->machine, file->wide, file->big_endian};
-    if (image->fd >= 0 && fstat(image->fd, &status) == 0) {
-        image->written_s = status.st_mtim.tv_sec;
-    }
-}
-
 static int
-read_headers(struct sym_image *image)
+read_headers(struct sym_reader *image)
 {
     unsigned char id[SYM_ELF_BUILD_ID_BYTES_MAX];
-    struct sym_elf file;
-    size_t id_size;
-    int error = open_elf(image, &file);
+    const size_t id_size = sym_elf_build_id(&image->file, id);
 
-    if (error != 0) {
-        return error;
-    }
-    image->size = file.size;
-    read_kind(image, &file);
-    id_size = sym_elf_build_id(&file, id);
     for (size_t i = 0; i < id_size; i++) {
         snprintf(image->build_id + 2 * i, 3, "%02x", id[i]);
     }
-    if (!copy_segments(image, &file)) {
-        error = -ENOMEM;
-    }
-    sym_elf_close(&file);
-    return error;
+    return copy_segments(image) ? 0 : -ENOMEM;
 }
 
-static struct sym_image *
-finish_open(struct sym_image *image)
+/* error: of opening its file. */
+static struct sym_reader *
+finish_open(struct sym_reader *image, int error, const char *path, const char *root)
 {
-    const int error =
-        image->path == NULL || image->root == NULL ? -ENOMEM : read_headers(image);
-
-    sym_budget_begin(&image->budget, 0, NULL);
+    image->path = strdup(path);
+    image->root = strdup(root);
+    if (error == 0) {
+        error =
+            image->path == NULL || image->root == NULL ? -ENOMEM : read_headers(image);
+    }
+    sym_budget_begin(&image->budget, 0);
     image->table.budget = &image->budget;
 
     if (error != 0) {
-        sym_image_close(image);
+        sym_reader_close(image);
         errno = -error;
         return NULL;
     }
     return image;
 }
 
-struct sym_image *
-sym_image_open(int fd, const char *path, const char *root)
+struct sym_reader *
+sym_reader_open(int fd, const char *path, const char *root)
 {
-    struct sym_image *image = calloc(1, sizeof(*image));
+    struct sym_reader *const image = calloc(1, sizeof(*image));
+    int error;
 
     if (image == NULL) {
         close(fd);
-        errno = ENOMEM;
         return NULL;
     }
-    image->fd = fd;
-    image->path = strdup(path);
-    image->root = strdup(root);
-    return finish_open(image);
+    error = sym_elf_open(&image->file, fd);
+    close(fd);
+    return finish_open(image, error, path, root);
 }
 
-struct sym_image *
-sym_image_open_memory(const void *bytes, size_t size, const char *name)
+struct sym_reader *
+sym_reader_open_memory(const void *bytes, size_t size, const char *name)
 {
-    struct sym_image *image = calloc(1, sizeof(*image));
+    struct sym_reader *const image = calloc(1, sizeof(*image));
 
     if (image == NULL) {
-        errno = ENOMEM;
         return NULL;
     }
-    image->fd = -1;
-    image->memory_size = size;
-    image->memory = malloc(size + 1);
-    image->path = image->memory == NULL ? NULL : strdup(name);
-    image->root = strdup("");
-    if (image->memory != NULL) {
-        memcpy(image->memory, bytes, size);
-    }
-    return finish_open(image);
+    image->is_memory = true;
+    return finish_open(image, sym_elf_open_memory(&image->file, bytes, size), name, "");
 }
 
-struct sym_image *
-sym_image_open_vdso(void)
+struct sym_reader *
+sym_reader_open_vdso(void)
 {
     const ElfW(Ehdr) *const header =
         (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -178,51 +138,43 @@ sym_image_open_vdso(void)
     /* Its section headers are the end of it. */
     return header == NULL || header->e_shoff == 0
                ? NULL
-               : sym_image_open_memory(header,
-                                       header->e_shoff + (size_t)header->e_shnum *
-                                                             header->e_shentsize,
-                                       "[vdso]");
+               : sym_reader_open_memory(header,
+                                        header->e_shoff + (size_t)header->e_shnum *
+                                                              header->e_shentsize,
+                                        "[vdso]");
 }
 
 void
-sym_image_close(struct sym_image *image)
+sym_reader_close(struct sym_reader *image)
 {
     if (image == NULL) {
         return;
     }
-    if (image->fd >= 0) {
-        close(image->fd);
-    }
     sym_lines_close(image->lines);
+    sym_elf_close(&image->file);
     sym_table_finish(&image->table);
     free(image->segments);
-    free(image->memory);
     free(image->path);
     free(image->root);
     free(image);
 }
 
 void
-sym_image_configure(struct sym_image *image, const struct sym_settings *settings)
+sym_reader_configure(struct sym_reader *image,
+                     const struct sym_reader_settings *settings)
 {
     image->settings = *settings;
-    sym_budget_begin(&image->budget, settings->memory_max, settings->clock);
+    sym_budget_begin(&image->budget, settings->memory_max);
 }
 
 const char *
-sym_image_build_id(const struct sym_image *image)
+sym_reader_build_id(const struct sym_reader *image)
 {
     return image->build_id;
 }
 
-int
-sym_image_descriptor(const struct sym_image *image)
-{
-    return image->fd;
-}
-
 static int
-count_found(struct sym_image *image, int found)
+count_found(struct sym_reader *image, int found)
 {
     if (found > 0) {
         image->has_symbols = true;
@@ -232,7 +184,7 @@ count_found(struct sym_image *image, int found)
 
 /* Adds a table; one that takes too much is left out whole. */
 static int
-add_table(struct sym_image *image, const struct sym_elf *file, uint32_t type)
+add_table(struct sym_reader *image, const struct sym_elf *file, uint32_t type)
 {
     int found = sym_elf_add_symbols(file, type, &image->table);
 
@@ -248,7 +200,7 @@ add_table(struct sym_image *image, const struct sym_elf *file, uint32_t type)
 /* Adds the names of the best full table: the image's own, its debug file's, the
  * compressed one. */
 static int
-add_full_table(struct sym_image *image, const struct sym_elf *file,
+add_full_table(struct sym_reader *image, const struct sym_elf *file,
                const struct sym_elf *debug)
 {
     int found = add_table(image, file, SHT_SYMTAB);
@@ -263,7 +215,7 @@ add_full_table(struct sym_image *image, const struct sym_elf *file,
 }
 
 static void
-load_tables(struct sym_image *image, const struct sym_elf *file,
+load_tables(struct sym_reader *image, const struct sym_elf *file,
             const struct sym_elf *debug)
 {
     int found = add_full_table(image, file, debug);
@@ -293,7 +245,7 @@ is_complete(const struct sym_elf *file)
 
 /* Lines of the image itself, or of its debug file. */
 static void
-load_lines(struct sym_image *image, const struct sym_elf *file,
+load_lines(struct sym_reader *image, const struct sym_elf *file,
            const struct sym_elf *debug, const struct sym_debug_file *found)
 {
     struct sym_lines_source source = {
@@ -301,12 +253,12 @@ load_lines(struct sym_image *image, const struct sym_elf *file,
         .root = image->root,
         .path = image->path,
         .image = image->path,
-        .download = image->settings.download,
+        .files = &image->settings.files,
         .budget = &image->budget,
         .discriminators = image->settings.discriminators,
     };
 
-    if (image->settings.no_lines || !sym_budget_in_time(&image->budget)) {
+    if (image->settings.no_lines) {
         return;
     }
     image->lines = sym_lines_open(&source, image->note, sizeof(image->note));
@@ -319,18 +271,14 @@ load_lines(struct sym_image *image, const struct sym_elf *file,
 }
 
 static void
-load_with_debug_file(struct sym_image *image, const struct sym_elf *file)
+load_with_debug_file(struct sym_reader *image, const struct sym_elf *file)
 {
     struct sym_debug_file found = {.fd = -1, .root = ""};
     struct sym_elf debug;
 
-    if (image->fd >= 0 && !is_complete(file)) {
-        sym_debug_file_open(file, image->path, image->root, &found, image->note,
-                            sizeof(image->note));
-        if (found.fd < 0 && image->settings.download != NULL) {
-            sym_debug_file_download(file, image->path, image->settings.download, &found,
-                                    image->note, sizeof(image->note));
-        }
+    if (!image->is_memory && !is_complete(file)) {
+        sym_debug_file_open(file, image->path, image->root, &image->settings.files,
+                            &found, image->note, sizeof(image->note));
     }
     if (found.fd < 0 || sym_elf_open(&debug, found.fd) != 0) {
         load_tables(image, file, NULL);
@@ -346,71 +294,46 @@ load_with_debug_file(struct sym_image *image, const struct sym_elf *file)
 }
 
 static void
-load(struct sym_image *image)
+load(struct sym_reader *image)
 {
-    struct sym_elf file;
-    int error;
-
-    if (image->loaded) {
-        return;
-    }
-    if (!sym_budget_in_time(&image->budget)) {
-        return;
-    }
-    image->loaded = true;
-    error = open_elf(image, &file);
-    if (error != 0 || file.size != image->size) {
-        snprintf(image->note, sizeof(image->note),
-                 "%s changed while it was read: addresses are shown instead of names",
-                 image->path);
-    } else {
-        load_with_debug_file(image, &file);
-    }
-    if (error == 0) {
-        sym_elf_close(&file);
+    if (!image->loaded) {
+        image->loaded = true;
+        load_with_debug_file(image, &image->file);
     }
 }
 
 bool
-sym_image_has_symbols(struct sym_image *image)
+sym_reader_has_symbols(struct sym_reader *image)
 {
     load(image);
     return image->has_symbols;
 }
 
 bool
-sym_image_is_bounded(const struct sym_image *image)
+sym_reader_is_bounded(const struct sym_reader *image)
 {
-    return image->budget.refused || image->budget.late;
+    return image->budget.refused;
 }
 
 /* What was too much, in words. */
 static const char *
-describe_bound(struct sym_image *image)
+describe_bound(struct sym_reader *image)
 {
-    if (image->budget.late) {
-        snprintf(
-            image->bound, sizeof(image->bound),
-            "no time is left for the names of %s: they, or those of all images, took "
-            "as long as they may",
-            image->path);
-    } else {
-        snprintf(image->bound, sizeof(image->bound),
-                 "%s of %s would take more than %llu MiB: %s; a larger --max-memory "
-                 "allows more",
-                 image->symbols_refused ? "the symbol table" : "the debug information",
-                 image->path, (unsigned long long)(image->budget.bytes >> 20),
-                 image->symbols_refused ? "it is left out"
-                                        : "code has function names only");
-    }
+    snprintf(image->bound, sizeof(image->bound),
+             "%s of %s would take more than %llu MiB: %s; a larger --max-memory "
+             "allows more",
+             image->symbols_refused ? "the symbol table" : "the debug information",
+             image->path, (unsigned long long)(image->budget.bytes >> 20),
+             image->symbols_refused ? "it is left out"
+                                    : "code has function names only");
     return image->bound;
 }
 
 const char *
-sym_image_note(struct sym_image *image)
+sym_reader_note(struct sym_reader *image)
 {
     load(image);
-    if (sym_image_is_bounded(image)) {
+    if (sym_reader_is_bounded(image)) {
         return describe_bound(image);
     }
     if (image->note[0] == '\0' && image->lines != NULL) {
@@ -432,8 +355,8 @@ segment_address(const struct segment *segment, uint64_t file_offset, uint64_t *a
 }
 
 bool
-sym_image_address(const struct sym_image *image, uint64_t file_offset,
-                  uint64_t *address)
+sym_reader_address(const struct sym_reader *image, uint64_t file_offset,
+                   uint64_t *address)
 {
     /* Two segments may hold one page of the file: code is looked for in executable
      * ones. */
@@ -460,8 +383,8 @@ segment_overlaps(const struct segment *segment, uint64_t offset, uint64_t size)
 }
 
 bool
-sym_image_bucket(const struct sym_image *image, uint64_t file_offset, uint64_t size,
-                 uint64_t *address)
+sym_reader_bucket(const struct sym_reader *image, uint64_t file_offset, uint64_t size,
+                  uint64_t *address)
 {
     for (size_t i = 0; i < image->segment_count; i++) {
         const struct segment *const segment = &image->segments[i];
@@ -471,7 +394,7 @@ sym_image_bucket(const struct sym_image *image, uint64_t file_offset, uint64_t s
             return true;
         }
     }
-    return sym_image_address(image, file_offset, address);
+    return sym_reader_address(image, file_offset, address);
 }
 
 /* The symbol table names the outermost function: "work.cold" where debug information
@@ -496,20 +419,20 @@ join_names(struct sym_frame *frames, size_t count, bool named, struct sym_name *
 }
 
 bool
-sym_image_lookup(struct sym_image *image, uint64_t file_offset, struct sym_name *name)
+sym_reader_lookup(struct sym_reader *image, uint64_t file_offset, struct sym_name *name)
 {
     uint64_t address;
 
     *name = (struct sym_name){.file = ""};
-    if (!sym_image_address(image, file_offset, &address)) {
+    if (!sym_reader_address(image, file_offset, &address)) {
         return false;
     }
-    return sym_image_lookup_address(image, address, name);
+    return sym_reader_lookup_address(image, address, name);
 }
 
 bool
-sym_image_lookup_address(struct sym_image *image, uint64_t address,
-                         struct sym_name *name)
+sym_reader_lookup_address(struct sym_reader *image, uint64_t address,
+                          struct sym_name *name)
 {
     struct sym_frame *frames = NULL;
     size_t count = 0;
@@ -545,7 +468,7 @@ keep_last_line(void *context, uint64_t address, const char *file, uint32_t line)
 }
 
 uint64_t
-sym_image_place(struct sym_image *image, uint64_t address, uint64_t bytes)
+sym_reader_place(struct sym_reader *image, uint64_t address, uint64_t bytes)
 {
     struct last_line last = {.start = address};
     const struct sym_range *range;
@@ -556,26 +479,26 @@ sym_image_place(struct sym_image *image, uint64_t address, uint64_t bytes)
         if (range != NULL && range->start > address) {
             last.start = range->start;
         }
-        (void)sym_image_line_rows(image, last.start, address + bytes, keep_last_line,
-                                  &last);
+        (void)sym_reader_line_rows(image, last.start, address + bytes, keep_last_line,
+                                   &last);
     }
     return last.start;
 }
 
 bool
-sym_image_lookup_bucket(struct sym_image *image, uint64_t address, uint64_t bytes,
-                        struct sym_name *name)
+sym_reader_lookup_bucket(struct sym_reader *image, uint64_t address, uint64_t bytes,
+                         struct sym_name *name)
 {
     const bool found =
-        sym_image_lookup_address(image, sym_image_place(image, address, bytes), name);
+        sym_reader_lookup_address(image, sym_reader_place(image, address, bytes), name);
 
     name->address = address;
     return found;
 }
 
 size_t
-sym_image_frames(struct sym_image *image, uint64_t address,
-                 const struct sym_frame **frames)
+sym_reader_frames(struct sym_reader *image, uint64_t address,
+                  const struct sym_frame **frames)
 {
     struct sym_frame *found = NULL;
     size_t count = 0;
@@ -591,34 +514,14 @@ sym_image_frames(struct sym_image *image, uint64_t address,
 /* --- code --- */
 
 struct sym_code
-sym_image_code(const struct sym_image *image)
+sym_reader_code(const struct sym_reader *image)
 {
-    return image->code;
-}
-
-int64_t
-sym_image_written_s(const struct sym_image *image)
-{
-    return image->written_s;
-}
-
-/* Bytes of the file, or of memory, from offset on. */
-static size_t
-read_bytes(const struct sym_image *image, uint64_t offset, void *to, size_t size)
-{
-    size_t left;
-
-    if (image->fd >= 0) {
-        return sym_read_at(image->fd, to, size, offset);
-    }
-    left = offset >= image->memory_size ? 0 : image->memory_size - (size_t)offset;
-    left = left < size ? left : size;
-    memcpy(to, (const char *)image->memory + offset, left);
-    return left;
+    return (struct sym_code){image->file.machine, image->file.wide,
+                             image->file.big_endian};
 }
 
 size_t
-sym_image_read(const struct sym_image *image, uint64_t address, void *to, size_t size)
+sym_reader_read(const struct sym_reader *image, uint64_t address, void *to, size_t size)
 {
     for (size_t i = 0; i < image->segment_count; i++) {
         const struct segment *segment = &image->segments[i];
@@ -627,9 +530,11 @@ sym_image_read(const struct sym_image *image, uint64_t address, void *to, size_t
         if (segment->executable && address >= segment->address &&
             inside < segment->size) {
             const uint64_t left = segment->size - inside;
+            const size_t wanted = left < size ? (size_t)left : size;
 
-            return read_bytes(image, segment->offset + inside, to,
-                              left < size ? (size_t)left : size);
+            return sym_elf_read(&image->file, segment->offset + inside, to, wanted)
+                       ? wanted
+                       : 0;
         }
     }
     return 0;
@@ -639,8 +544,8 @@ sym_image_read(const struct sym_image *image, uint64_t address, void *to, size_t
 #define INNER_RANGES_MAX 64
 
 bool
-sym_image_range(struct sym_image *image, uint64_t address, uint64_t *start,
-                uint64_t *end)
+sym_reader_range(struct sym_reader *image, uint64_t address, uint64_t *start,
+                 uint64_t *end)
 {
     const struct sym_range *found;
     const struct sym_range *first;
@@ -669,8 +574,8 @@ sym_image_range(struct sym_image *image, uint64_t address, uint64_t *start,
 }
 
 bool
-sym_image_line_rows(struct sym_image *image, uint64_t start, uint64_t end,
-                    sym_line_row *take, void *context)
+sym_reader_line_rows(struct sym_reader *image, uint64_t start, uint64_t end,
+                     sym_line_row *take, void *context)
 {
     load(image);
     return image->lines == NULL ||

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process.c - what a process without rights reads is what is read here, whoever asks
+ * and however; what ends it costs names, and is said. Arguments: sample programs.
+ */
+#include "fixture.h"
+
+#include "sandbox/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *sample;
+
+static struct sym_image *
+open_image(const char *path, const struct sym_settings *settings)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct sym_image *image;
+
+    assert_true(fd >= 0);
+    image = sym_image_open(fd, path, "", settings);
+    assert_non_null(image);
+    return image;
+}
+
+static void
+assert_same(const struct sym_name *got, const struct sym_name *wanted)
+{
+    assert_int_equal(got->address, wanted->address);
+    assert_int_equal(got->line, wanted->line);
+    assert_int_equal(got->start_line, wanted->start_line);
+    assert_string_equal(got->file, wanted->file);
+    assert_int_equal(got->name == NULL, wanted->name == NULL);
+    if (wanted->name != NULL) {
+        assert_string_equal(got->name, wanted->name);
+        assert_string_equal(got->system_name, wanted->system_name);
+    }
+    assert_int_equal(got->caller_count, wanted->caller_count);
+    for (size_t i = 0; i < got->caller_count; i++) {
+        assert_string_equal(got->callers[i].name, wanted->callers[i].name);
+        assert_string_equal(got->callers[i].file, wanted->callers[i].file);
+        assert_int_equal(got->callers[i].line, wanted->callers[i].line);
+    }
+}
+
+static void
+names__many_at_once_and_one_by_one__those_of_the_reader(void **state)
+{
+    struct sym_reader *const reader = fixture_open(sample, "");
+    struct sym_image *const image = open_image(sample, NULL);
+    uint64_t start;
+    uint64_t end;
+    uint64_t places[64];
+    uint64_t first;
+
+    (void)state;
+    assert_string_equal(sym_image_build_id(image), sym_reader_build_id(reader));
+    assert_true(
+        sym_reader_address(reader, fixture_offset_of(sample, "sample_global"), &first));
+    first -= 32;
+    for (uint64_t i = 0; i < 64; i++) {
+        places[i] = first + i;
+    }
+    for (int once = 0; once < 2; once++) {
+        if (once != 0) {
+            sym_image_expect(image, false, places, 64, 4);
+        }
+        for (size_t i = 0; i < 64; i++) {
+            struct sym_name got;
+            struct sym_name wanted;
+            const bool named = sym_reader_lookup_bucket(reader, places[i], 4, &wanted);
+
+            assert_int_equal(sym_image_lookup_bucket(image, places[i], 4, &got), named);
+            assert_same(&got, &wanted);
+        }
+    }
+    assert_true(sym_image_range(image, first + 32, &start, &end));
+    assert_int_equal(start, first + 32);
+    assert_true(sym_image_has_symbols(image));
+    assert_false(sym_image_is_bounded(image));
+    assert_string_equal(sym_image_note(image), "");
+    sym_image_close(image);
+    sym_reader_close(reader);
+}
+
+static void
+file__shrinks_after_open__no_names_and_said(void **state)
+{
+    const uint64_t offset = fixture_offset_of(sample, "sample_global");
+    const char *const path = fixture_path("shrinking");
+    struct sym_image *image;
+    struct sym_name name;
+
+    (void)state;
+    assert_int_equal(fixture_run("cp '%s' '%s'", sample, path), 0);
+    image = open_image(path, NULL);
+    assert_int_equal(truncate(path, 100), 0);
+    assert_false(sym_image_lookup_place(image, offset, 1, &name));
+    assert_null(name.name);
+    assert_false(sym_image_has_symbols(image));
+    assert_true(sym_image_is_bounded(image));
+    assert_non_null(strstr(sym_image_note(image), "shrinking"));
+    sym_image_close(image);
+}
+
+static void
+time__is_up__no_names_until_the_clock_is_started_again(void **state)
+{
+    const uint64_t offset = fixture_offset_of(sample, "sample_global");
+    struct sym_clock clock = {0};
+    const struct sym_settings settings = {.clock = &clock};
+    struct sym_image *image;
+    struct sym_name name;
+
+    (void)state;
+    sym_clock_start(&clock, 0);
+    image = open_image(sample, &settings);
+    assert_false(sym_image_lookup_place(image, offset, 1, &name));
+    assert_non_null(strstr(sym_image_note(image), "no time is left"));
+    sym_clock_start(&clock, 3600);
+    assert_true(sym_image_lookup_place(image, offset, 1, &name));
+    assert_string_equal(name.name, "sample_global");
+    sym_image_close(image);
+}
+
+static void
+no_program__not_opened(void **state)
+{
+    const char *const path = fixture_path("text");
+
+    (void)state;
+    fixture_write(path, "text\n", 5);
+    assert_null(sym_image_open(open(path, O_RDONLY | O_CLOEXEC), path, "", NULL));
+    assert_int_equal(errno, ENOEXEC);
+    fixture_write(path, "", 0);
+    assert_null(sym_image_open(open(path, O_RDONLY | O_CLOEXEC), path, "", NULL));
+    assert_int_equal(errno, ENOEXEC);
+}
+
+static void
+processes__finished__none_is_left(void **state)
+{
+    (void)state;
+    sandbox_finish();
+    /* Every reader and the template were waited for. */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+int
+main(int count, char **words)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names__many_at_once_and_one_by_one__those_of_the_reader),
+        cmocka_unit_test(file__shrinks_after_open__no_names_and_said),
+        cmocka_unit_test(time__is_up__no_names_until_the_clock_is_started_again),
+        cmocka_unit_test(no_program__not_opened),
+        cmocka_unit_test(processes__finished__none_is_left),
+    };
+
+    assert_true(count > 1);
+    sample = words[1];
+    return cmocka_run_group_tests(tests, fixture_make_folder, fixture_remove_folder);
+}
