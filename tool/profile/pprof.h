@@ -8,6 +8,8 @@
 
 #include "profile/profile.h"
 
+struct wire;
+
 /* An error for the user: what failed, on what, why. */
 struct pprof_error {
     char text[512];
@@ -35,9 +37,13 @@ bool pprof_check_rewritable(const char *path, struct pprof_error *error);
 /* Check that path can be written, before a command starts. Leaves no file. */
 bool pprof_check_writable(const char *path, struct pprof_error *error);
 
-/* Read a file, ours or foreign; of foreign ones only the leaf of each stack. The bytes
- * may come from anyone. Returns NULL with the error set on failure. */
+/* Read a file in a process without rights, ours or foreign; of foreign ones only the
+ * leaf of each stack. The bytes may come from anyone. Returns NULL with the error set
+ * on failure. */
 struct profile *pprof_read(const char *path, struct pprof_error *error);
+
+/* What that process does. */
+void pprof_serve(struct wire *wire);
 
 /*
  * Limit of the memory for decoding, including expanded bytes and tables: the base plus

@@ -2,7 +2,11 @@
 /* pprof_file.c - pprof files on disk. */
 #include "profile/pprof.h"
 
+#include "profile/transfer.h"
+#include "sandbox/process.h"
+#include "sandbox/stage.h"
 #include "util/buffer.h"
+#include "util/clock.h"
 #include "util/text.h"
 #include "util/whole_file.h"
 
@@ -15,6 +19,10 @@
 #include <unistd.h>
 
 enum { READ_STEP_BYTES = 64 * 1024 };
+
+/* Of the process that reads one: what is read, what is decoded, and what is sent. */
+#define READER_MEMORY_MAX (2 * FILE_BYTES_MAX + PPROF_MEMORY_MAX)
+#define READER_CPU_NS_MAX (600 * CLOCK_SECOND_NS)
 
 #define NOUN "profile"
 
@@ -251,27 +259,89 @@ open_file(const char *path, struct pprof_error *error)
     return fd;
 }
 
+/* In a process without rights: the path for messages, and the file; then a profile, or
+ * why there is none. */
+void
+pprof_serve(struct wire *wire)
+{
+    char *const path = strdup(wire_get_text(wire, SIZE_MAX));
+    const int fd = wire_take_fd(wire);
+    struct profile *profile = NULL;
+    struct pprof_error error = {"out of memory"};
+    struct pprof_error inner;
+    struct buffer file = {0};
+
+    sandbox_stage("profile", wire);
+    if (path != NULL && read_all(fd, path, &file, &error)) {
+        profile = pprof_decode(file.data, file.size, &inner);
+        if (profile == NULL) {
+            fail_text(&error, path, inner.text);
+        }
+    }
+    wire_put(wire, profile != NULL);
+    if (profile != NULL) {
+        profile_send(profile, wire);
+    } else {
+        wire_put_text(wire, error.text);
+    }
+    sandbox_stage("answer", wire);
+    wire_send(wire, -1);
+    profile_delete(profile);
+    buffer_finish(&file);
+    free(path);
+    close(fd);
+}
+
+static struct profile *
+receive(struct sandbox_process *process, const char *path, struct pprof_error *error)
+{
+    struct wire *const wire = &process->wire;
+    struct profile *profile = NULL;
+    char why[200];
+
+    if (wire_get_most(wire, 1) != 0) {
+        profile = profile_receive(wire);
+    } else {
+        snprintf(error->text, sizeof(error->text), "%s",
+                 wire_get_text(wire, sizeof(error->text) - 1));
+    }
+    if (wire->failed || (profile == NULL && error->text[0] == '\0')) {
+        sandbox_stop(process);
+        snprintf(why, sizeof(why), "the process that read it failed: %s",
+                 sandbox_why(process));
+        fail_text(error, path, why);
+        profile_delete(profile);
+        return NULL;
+    }
+    return profile;
+}
+
 struct profile *
 pprof_read(const char *path, struct pprof_error *error)
 {
+    const struct sandbox_limits limits = {READER_MEMORY_MAX, READER_CPU_NS_MAX};
     const bool standard = is_standard(path);
     const int fd = standard ? STDIN_FILENO : open_file(path, error);
-    struct profile *profile = NULL;
-    struct pprof_error inner;
-    struct buffer file = {0};
+    struct sandbox_process process;
+    struct profile *profile;
 
     if (fd < 0) {
         return NULL;
     }
-    if (read_all(fd, path, &file, error)) {
-        profile = pprof_decode(file.data, file.size, &inner);
-        if (profile == NULL) {
-            fail_text(error, path, inner.text);
-        }
+    errno = -sandbox_start(&process, pprof_serve, &limits);
+    if (errno != 0) {
+        fail_errno(error, path, "no process to read it can be started");
+        profile = NULL;
+    } else {
+        process.patient = true;
+        error->text[0] = '\0';
+        wire_put_text(&process.wire, path);
+        wire_send(&process.wire, fd);
+        profile = receive(&process, path, error);
+        sandbox_stop(&process);
     }
     if (!standard) {
         close(fd);
     }
-    buffer_finish(&file);
     return profile;
 }
