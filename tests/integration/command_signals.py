@@ -122,7 +122,7 @@ class Signals(CommandTest):
             os.chown(self.folder / "fifo", self.user, self.user)
         child = self.start_profile("-q", "-o", "fifo", "--", "echo", "over")
         self.assertEqual(child.stdout.readline(), b"over\n")
-        wait_for(lambda: not harness.children_of(child.pid), "the end of the command")
+        wait_for(lambda: not harness.commands_of(child.pid), "the end of the command")
         status = pathlib.Path(f"/proc/{child.pid}/status")
         for number in OTHERS * 2:
             child.send_signal(number)

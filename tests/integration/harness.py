@@ -223,6 +223,19 @@ def children_of(pid):
         return []
 
 
+def commands_of(pid):
+    """Its children without those that are ntprof's own: what files are read by."""
+    found = []
+    for child in children_of(pid):
+        try:
+            name = pathlib.Path(f"/proc/{child}/comm").read_text()
+        except OSError:
+            continue
+        if not name.startswith("ntprof-"):
+            found.append(child)
+    return found
+
+
 def kill_quietly(pid, number=signal.SIGKILL):
     try:
         os.kill(pid, number)
