@@ -173,7 +173,9 @@ round__thread_that_runs__handed_out_once_and_waited_for(void **state)
     before_ns = cpu_ns(other.id);
     assert_true(perf_thread_scan_round(&scan, &features, true, note_thread, &first) >=
                 2);
-    assert_true(cpu_ns(other.id) - before_ns >= RUN_NS);
+    /* An event's time includes interrupts and time that a host took; this clock does
+     * not. */
+    assert_true(cpu_ns(other.id) - before_ns >= RUN_NS / 4);
     assert_false(scan.incomplete);
     assert_int_equal(first.own, 1);
     assert_int_equal(first.other, 1);
