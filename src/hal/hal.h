@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/hal.h - the HAL contract as ke sees it. The contract itself is public:
- * <ntprof/hal.h>.
+ * hal/hal.h - a back end as the core sees it: the public HAL table, <ntprof/hal.h>,
+ * with its context.
  */
 #ifndef HAL_HAL_H
 #define HAL_HAL_H

@@ -169,7 +169,7 @@ publish_roots(void *context, ULONG64 pid, const ULONG *roots)
     struct bpf *const bpf = context;
 
     if (pid == 0) {
-        bpf_index_publish_all(&bpf->index, roots);
+        bpf_index_publish_global(&bpf->index, roots);
     } else {
         bpf_publish(bpf, (uint32_t)pid, roots);
     }
@@ -270,7 +270,8 @@ create(bool user_only, struct bpf **bpf, HAL_PROBE *probed)
                  "below it cannot be told apart in the interrupt: their hits are "
                  "outside");
         snprintf(probed->Remedy, sizeof(probed->Remedy),
-                 "use back end perf, or run in the first pid namespace or in theirs");
+                 "use back end perf, or run in the initial pid namespace or in that of "
+                 "the processes");
     }
     return 0;
 }

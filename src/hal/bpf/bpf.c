@@ -219,9 +219,8 @@ try_time(struct bpf *bpf, bool user_only, struct bpf_refusal *refusal)
     bpf->kernel_included = !user_only;
     bpf_probe_source(bpf, time);
     bpf->kernel_included = time->kernel_included;
-    bpf->kernel_reason = user_only
-                             ? "the session is for user mode only"
-                             : "the kernel does not let the caller see kernel mode";
+    bpf->kernel_reason = user_only ? "the session is for user mode only"
+                                   : "the caller may not profile kernel mode";
     return bpf_try_attach(bpf, time, refusal);
 }
 

@@ -131,7 +131,7 @@ bpf_index_locate(struct bpf_index *index, const ULONG *counter, uint32_t words,
 /* ---- roots and statistics ---- */
 
 void
-bpf_index_publish_all(const struct bpf_index *index, const ULONG roots[KI_TREES])
+bpf_index_publish_global(const struct bpf_index *index, const ULONG roots[KI_TREES])
 {
     struct bpf_control *const control = bpf_control_of(index->kernel);
 

@@ -35,8 +35,9 @@ void *bpf_index_nodes(struct bpf_index *index, uint32_t chunk, size_t bytes);
 int bpf_index_locate(struct bpf_index *index, const ULONG *counter, uint32_t words,
                      const ULONG64 *processors, ULONG64 *location);
 
-/* bpf_index_publish_all - the roots of the profiles of all processes. */
-void bpf_index_publish_all(const struct bpf_index *index, const ULONG roots[KI_TREES]);
+/* bpf_index_publish_global - the roots of the profiles of all processes. */
+void bpf_index_publish_global(const struct bpf_index *index,
+                              const ULONG roots[KI_TREES]);
 
 /* bpf_index_query - hits of the source whose statistics are in a slot. */
 void bpf_index_query(const struct bpf_index *index, uint32_t slot,

@@ -425,7 +425,7 @@ bpf_kernel_make(struct bpf_kernel *kernel, bpf_call *call, uint32_t processors,
     }
     if (bpf_programs[BPF_PROGRAM_SAMPLE].instructions == NULL) {
         snprintf(refusal->reason, sizeof(refusal->reason),
-                 "there is no program for this kind of processor");
+                 "the library has no BPF program for this processor architecture");
         return -EOPNOTSUPP;
     }
     if (sysconf(_SC_PAGESIZE) != BPF_PAGE_BYTES) {

@@ -78,10 +78,11 @@ explain_unable(int error, enum bpf_stage stage, struct bpf_refusal *refusal)
                  refusal->log[0] != 0 ? ": " : "", refusal->log);
         break;
     case BPF_STAGE_ATTACH:
-        snprintf(reason, bytes,
-                 "the kernel does not attach programs to such events (%s): it is older "
-                 "than 5.15",
-                 why);
+        snprintf(
+            reason, bytes,
+            "the kernel cannot attach BPF programs to events (%s): it is older than "
+            "5.15",
+            why);
         break;
     case BPF_STAGE_TRACEPOINT:
         snprintf(reason, bytes,

@@ -313,7 +313,7 @@ perf_procfs_name(uint32_t pid, char *name, size_t bytes)
     free(text);
 }
 
-/* /proc has a newline of a path as \012, perf's records as it is. */
+/* /proc writes a newline of a path as \012; perf's records have the newline. */
 static void
 unescape_newlines(char *text)
 {
@@ -416,7 +416,7 @@ perf_procfs_state(uint32_t pid, uint32_t tid)
 
 /* Remove exiting threads: their EXIT records may already have been written. */
 static void
-drop_ending(uint32_t pid, struct perf_tids *tids)
+drop_exiting(uint32_t pid, struct perf_tids *tids)
 {
     size_t kept = 0;
 
@@ -431,12 +431,13 @@ drop_ending(uint32_t pid, struct perf_tids *tids)
     tids->count = kept;
 }
 
-/* Read the mappings through any of these threads, and remove the exiting ones. Returns
- * 0, 1 if no thread is left, or negative errno. */
+/* Read the process's mappings through the first of these threads that is not exiting,
+ * and remove exiting ones from tids. Returns 0, with no mappings for a kernel thread, 1
+ * if no thread is left, or negative errno. */
 static int
 read_mappings_of(uint32_t pid, struct perf_tids *tids, struct perf_mappings *mappings)
 {
-    drop_ending(pid, tids);
+    drop_exiting(pid, tids);
     while (tids->count > 0) {
         const uint32_t tid = tids->items[0];
         const int result = thread_mappings(pid, tid, mappings);
@@ -444,9 +445,9 @@ read_mappings_of(uint32_t pid, struct perf_tids *tids, struct perf_mappings *map
         if (result == 0 && mappings->count > 0) {
             return 0;
         }
-        drop_ending(pid, tids);
+        drop_exiting(pid, tids);
         if (tids->count > 0 && tids->items[0] == tid) {
-            return result == -ESRCH ? 0 : result; /* nothing: a kernel thread */
+            return result == -ESRCH ? 0 : result; /* 0: it has no mappings */
         }
     }
     return 1;

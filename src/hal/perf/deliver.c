@@ -590,7 +590,7 @@ perf_deliver(struct perf *perf)
     }
     check_owners(perf);
     deliver_until(perf, is_pressing(perf) ? now_ns : now_ns - SLACK_NS);
-    perf_machine_notice(perf, now_ns);
+    perf_machine_check_online(perf, now_ns);
     if (perf->targets == NULL && perf->closed == NULL) {
         return -1;
     }

@@ -82,8 +82,9 @@ scope_of(const struct perf_target *target)
     return target->watch ? KE_SCOPE_BOTH : KE_SCOPE_GLOBAL;
 }
 
-/* Open one event of a target. With a cgroup, an event of all processes has only hits in
- * the cgroup; the side band is of all processes, which may enter the cgroup later. */
+/* Open one event of a target. If the session counts a cgroup, an event that counts all
+ * processes is opened for the cgroup. A side band event (without a source) covers all
+ * processes nevertheless: they may enter the cgroup later. */
 static int
 open_request(const struct perf *perf, const struct perf_target *target,
              struct perf_event_request *request, uint32_t tid, uint32_t processor)

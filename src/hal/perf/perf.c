@@ -199,7 +199,8 @@ create_ring(const struct perf *perf, uint32_t processor, size_t pages,
     if (ring == NULL) {
         return -ENOMEM;
     }
-    /* On the main thread: the thread that opens the session may exit earlier. */
+    /* For the main thread (its tid is the pid): the calling thread may exit before the
+     * session is closed. */
     fd = perf_event_open_fd(&request, &perf->features, getpid(), (int)processor);
     if (fd < 0) {
         result = fd;

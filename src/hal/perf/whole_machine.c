@@ -319,7 +319,7 @@ give_up(struct perf *perf, struct perf_ring *ring, uint64_t until_ns)
 }
 
 /* Open all watches on a processor, or none: if memory or descriptors ran out, the next
- * perf_machine_notice tries again. */
+ * perf_machine_check_online tries again. */
 static void
 bring_in(struct perf *perf, uint32_t processor, uint64_t now_ns)
 {
@@ -346,7 +346,7 @@ bring_in(struct perf *perf, uint32_t processor, uint64_t now_ns)
 }
 
 void
-perf_machine_notice(struct perf *perf, uint64_t now_ns)
+perf_machine_check_online(struct perf *perf, uint64_t now_ns)
 {
     if (perf->side_band_ns == 0 || now_ns - perf->noticed_ns < NOTICE_NS) {
         return;

@@ -36,9 +36,9 @@ perf_is_machine_event(const struct perf_event *event)
     return event != NULL && event->scope == KE_SCOPE_BOTH;
 }
 
-/* perf_machine_notice - at most once a second, open events on processors that have come
- * online. */
-void perf_machine_notice(struct perf *perf, uint64_t now_ns);
+/* perf_machine_check_online - at most once a second, open events on processors that
+ * have come online. */
+void perf_machine_check_online(struct perf *perf, uint64_t now_ns);
 
 /* perf_machine_resync - after lost records, add processes that are not in the table. */
 void perf_machine_resync(struct perf *perf);

@@ -80,8 +80,8 @@ static void
 prepare(void)
 {
     process.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    /* If memory for the handlers runs out, a fork at the wrong moment may hang the
-     * child. */
+    /* A failure of pthread_atfork is ignored: then only a child that is forked while
+     * another thread holds the mutex may hang. */
     (void)pthread_atfork(take_for_fork, leave_after_fork, leave_in_child);
 }
 
@@ -113,8 +113,8 @@ host_memory_leave(void)
 
 /* ---- by address ---- */
 
-/* Compare a key, which is not in the tree, with a buffer. A search keeps the last
- * buffer above the key in process.above. */
+/* Compare a search key with a buffer of the tree. A search notes each buffer above the
+ * key in process.above; the last one noted is the nearest. */
 static int
 buffer_compare(const void *left, const void *right)
 {
@@ -130,7 +130,7 @@ buffer_compare(const void *left, const void *right)
 
 /* Return the buffer that contains address, else the next above, or NULL. */
 static struct host_buffer *
-buffer_at(uintptr_t address)
+buffer_at_or_above(uintptr_t address)
 {
     const struct host_buffer key = {.start = address, .bytes = 1};
     struct host_buffer *const *found;
@@ -143,7 +143,7 @@ buffer_at(uintptr_t address)
 struct host_buffer *
 host_buffer_find(uintptr_t start, size_t bytes)
 {
-    struct host_buffer *const buffer = buffer_at(start);
+    struct host_buffer *const buffer = buffer_at_or_above(start);
 
     return buffer != NULL && buffer->start <= start &&
                    bytes <= buffer->bytes - (start - buffer->start)
@@ -163,7 +163,7 @@ host_buffer_overlap(uintptr_t start, size_t bytes, uintptr_t *first,
         return false;
     }
     host_memory_enter();
-    buffer = buffer_at(start);
+    buffer = buffer_at_or_above(start);
     if (buffer != NULL && buffer->start <= last) {
         const uintptr_t buffer_last = buffer->start + (buffer->bytes - 1);
 
@@ -375,8 +375,8 @@ void
 host_buffers_leave(const struct host_page_supplier *supplier)
 {
     host_memory_enter();
-    for (struct host_buffer *buffer = buffer_at(0); buffer != NULL;
-         buffer = buffer_at(buffer->start + buffer->bytes)) {
+    for (struct host_buffer *buffer = buffer_at_or_above(0); buffer != NULL;
+         buffer = buffer_at_or_above(buffer->start + buffer->bytes)) {
         if (buffer->supplier == supplier && supplier->allocate != NULL) {
             buffer_leave_supplier(buffer);
         }
@@ -389,8 +389,8 @@ host_buffers_leave(const struct host_page_supplier *supplier)
 static void
 leave_in_child(void)
 {
-    for (struct host_buffer *buffer = buffer_at(0); buffer != NULL;
-         buffer = buffer_at(buffer->start + buffer->bytes)) {
+    for (struct host_buffer *buffer = buffer_at_or_above(0); buffer != NULL;
+         buffer = buffer_at_or_above(buffer->start + buffer->bytes)) {
         char *const pages = buffer->supplier != NULL ? pages_map(buffer->bytes) : NULL;
 
         if (pages != NULL) {
@@ -420,11 +420,11 @@ buffer_remove(struct host_buffer *buffer)
 static void
 remove_unmapped(uintptr_t start, size_t bytes)
 {
-    struct host_buffer *buffer = buffer_at(start);
+    struct host_buffer *buffer = buffer_at_or_above(start);
 
     while (buffer != NULL && buffer->start <= start + (bytes - 1)) {
         buffer_remove(buffer);
-        buffer = buffer_at(start);
+        buffer = buffer_at_or_above(start);
     }
 }
 

@@ -44,7 +44,7 @@ struct pinned_page {
 static void *pinned_pages; /* of tsearch */
 static size_t pinned_count;
 
-static bool cold_is_known;
+static bool madv_cold_works;
 
 static int
 page_compare(const void *left, const void *right)
@@ -67,26 +67,26 @@ page_find(uintptr_t address)
 
 /* Try MADV_COLD on a page that is not locked (unless the process locks all). */
 static void
-cold_try(void)
+try_madv_cold(void)
 {
     const size_t bytes = host_page_bytes();
     void *page =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (page != MAP_FAILED) {
-        cold_is_known = madvise(page, bytes, MADV_COLD) == 0;
+        madv_cold_works = madvise(page, bytes, MADV_COLD) == 0;
         munmap(page, bytes);
     }
 }
 
-/* Does the kernel say that the page is locked? */
+/* On a locked page MADV_COLD fails with EINVAL. False on kernels without MADV_COLD. */
 static bool
 page_is_locked(uintptr_t address)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, cold_try);
-    return cold_is_known &&
+    pthread_once(&once, try_madv_cold);
+    return madv_cold_works &&
            madvise((void *)address, host_page_bytes(), MADV_COLD) != 0 &&
            errno == EINVAL;
 }

@@ -57,9 +57,11 @@ probe_for_write(void *context, ULONG64 address, SIZE_T bytes)
                : STATUS_ACCESS_VIOLATION;
 }
 
-/* Copies piece by piece, since neighbouring regions are apart in our memory. */
+/* Copies piece by piece: blocks that adjoin in the simulated address space are
+ * allocated separately. to_simulated: from ours; else to ours. */
 static void
-copy(struct host_sim *sim, uint64_t address, uint8_t *ours, size_t bytes, bool out)
+copy(struct host_sim *sim, uint64_t address, uint8_t *ours, size_t bytes,
+     bool to_simulated)
 {
     while (bytes > 0) {
         struct host_sim_region *const region = host_sim_find_region(sim, address);
@@ -67,7 +69,7 @@ copy(struct host_sim *sim, uint64_t address, uint8_t *ours, size_t bytes, bool o
         const uint64_t left = region->bytes - offset;
         const size_t piece = left < bytes ? (size_t)left : bytes;
 
-        if (out) {
+        if (to_simulated) {
             memcpy(region->memory + offset, ours, piece);
         } else {
             memcpy(ours, region->memory + offset, piece);

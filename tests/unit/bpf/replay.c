@@ -156,7 +156,7 @@ publish_roots(void *Context, ULONG64 ProcessId, const ULONG *Roots)
     struct both *const both = Context;
 
     if (ProcessId == 0) {
-        bpf_index_publish_all(&both->index, Roots);
+        bpf_index_publish_global(&both->index, Roots);
     } else {
         bpf_table_publish(&both->index.table,
                           bpf_table_find(&both->index.table, (uint32_t)ProcessId),
