@@ -12,6 +12,7 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,17 +62,24 @@ fault(void)
     *(volatile int *)nowhere = 1;
 }
 
+#ifdef __SANITIZE_ADDRESS__
+enum { EATEN_MAX = 1 << 10 }; /* there is no limit */
+#else
+enum { EATEN_MAX = INT32_MAX };
+#endif
+
 /* Until there is none, and then some more. */
 static void
 eat(void)
 {
-    for (;;) {
+    for (int eaten = 0; eaten < EATEN_MAX; eaten++) {
         volatile char *const bytes = malloc(1 << 20);
 
         for (size_t i = 0; i < 1 << 20; i += 4096) {
             bytes[i] = 1;
         }
     }
+    fault();
 }
 
 /* Numbers that are none, for as long as somebody listens. */

@@ -22,7 +22,7 @@ enum { READ_STEP_BYTES = 64 * 1024 };
 
 /* Of the process that reads one: what is read, what is decoded, and what is sent. */
 #define READER_MEMORY_MAX (2 * FILE_BYTES_MAX + PPROF_MEMORY_MAX)
-#define READER_CPU_NS_MAX (600 * CLOCK_SECOND_NS)
+#define READER_CPU_NS_MAX (120 * CLOCK_SECOND_NS)
 
 #define NOUN "profile"
 

@@ -60,9 +60,3 @@ sym_budget_grow(struct sym_budget *budget, void *items, size_t count, size_t *ro
     *room = wanted;
     return larger;
 }
-
-uint64_t
-sym_budget_left(const struct sym_budget *budget)
-{
-    return budget == NULL ? UINT64_MAX : budget->left;
-}

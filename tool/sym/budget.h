@@ -38,7 +38,4 @@ void sym_budget_give(struct sym_budget *budget, uint64_t bytes);
 void *sym_budget_grow(struct sym_budget *budget, void *items, size_t count,
                       size_t *room, size_t item_bytes);
 
-/* How much may be taken still. */
-uint64_t sym_budget_left(const struct sym_budget *budget);
-
 #endif

@@ -218,7 +218,6 @@ read_size(struct program *program)
         return false;
     }
     at->end = at->at + length;
-    program->lines->bytes = length;
     program->unit.version = (uint16_t)sym_dwarf_fixed(at, 2);
     if (program->unit.version >= 5) {
         program->unit.address_bytes = (uint8_t)sym_dwarf_fixed(at, 1);

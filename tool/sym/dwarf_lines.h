@@ -51,7 +51,6 @@ struct sym_dwarf_lines {
     size_t sequence_room;
     struct sym_dwarf_files files;   /* by the number that rows and calls have */
     struct sym_dwarf_files folders; /* the first is that of the compilation */
-    uint64_t bytes;                 /* of the section that were read */
     struct sym_budget *budget;
 };
 

@@ -2,10 +2,8 @@
 /*
  * dwarf_reader.h - units and entries of .debug_info, for tool/sym alone.
  *
- * Invariants: every read is bounded by its section. Work is bounded by the size of the
- * file: an entry costs at most SYM_DWARF_ATTRIBUTES_MAX attributes a byte, tables of
- * abbreviations and lists of ranges have budgets that no honest file uses up. Nothing
- * recurses.
+ * Invariants: every read is bounded by its section, and nothing recurses. How long a
+ * forged file takes is bounded by the time of the process that reads it.
  */
 #ifndef SYM_DWARF_READER_H
 #define SYM_DWARF_READER_H
@@ -117,9 +115,7 @@ struct sym_dwarf {
     size_t abbrevs_count;
     size_t abbrevs_room;
     struct hash_index abbrevs_index; /* by offset */
-    uint64_t abbrevs_budget;         /* bytes of .debug_abbrev that may still be read */
-    uint64_t ranges_budget;  /* entries of lists of ranges that may still be read */
-    struct sym_table places; /* tag: unit; filled at the first search */
+    struct sym_table places;         /* tag: unit; filled at the first search */
     bool places_read;
     struct sym_dwarf
         *supplement; /* borrowed: the file that DW_FORM_GNU_ref_alt leads to */

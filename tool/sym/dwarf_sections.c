@@ -23,12 +23,6 @@
 /* elf.h of elfutils 0.188 does not know it. */
 #define COMPRESS_ZSTD 2
 
-/* Zstandard packs runs without bound; what claims more than this is a bomb. */
-#define ZSTD_RATIO_MAX 4096
-
-/* Deflate packs at most 1032 to 1: what claims more is no such stream. */
-#define DEFLATE_RATIO_MAX 1032
-
 /* Behind ".debug_" of ordinary sections; of split ones with ".dwo", but for the index.
  */
 static const char *const section_names[SYM_DWARF_SECTIONS] = {
@@ -65,17 +59,6 @@ struct source {
     size_t why_size;
 };
 
-/* Who packs what does not get smaller? It is read at once. */
-#define PACKED_MORE_MAX 65536
-
-static bool
-claims_too_much(const struct piece *piece, uint64_t ratio)
-{
-    const uint64_t packed = piece->end - piece->at;
-
-    return piece->size / ratio > packed || packed > piece->size + PACKED_MORE_MAX;
-}
-
 /* An Elf_Chdr in our byte order, in the wide form. Not by libelf, which reads the whole
  * section for it. */
 static bool
@@ -109,12 +92,12 @@ measure_packed(const struct source *source, struct piece *piece)
     piece->size = header.ch_size;
     if (header.ch_type == ELFCOMPRESS_ZLIB) {
         piece->packing = PACKING_DEFLATE;
-        return !claims_too_much(piece, DEFLATE_RATIO_MAX);
+        return true;
     }
 #ifdef NTPROF_HAS_ZSTD
     if (header.ch_type == COMPRESS_ZSTD) {
         piece->packing = PACKING_ZSTD;
-        return !claims_too_much(piece, ZSTD_RATIO_MAX);
+        return true;
     }
 #endif
     snprintf(source->why, source->why_size,
@@ -142,7 +125,7 @@ measure_old_packed(const struct sym_elf *file, struct piece *piece)
         piece->size = piece->size << 8 | header[i];
     }
     piece->packing = PACKING_DEFLATE;
-    return !claims_too_much(piece, DEFLATE_RATIO_MAX);
+    return true;
 }
 
 static bool

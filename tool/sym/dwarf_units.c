@@ -112,11 +112,6 @@ sym_dwarf_open(struct sym_dwarf_sections *sections, bool split)
     dwarf->is_split = split;
     dwarf->places.budget = dwarf->sections.budget;
     *sections = (struct sym_dwarf_sections){.owned = false};
-    dwarf->abbrevs_budget =
-        4 * dwarf->sections.items[SYM_DWARF_ABBREV].size + UINT64_C(65536);
-    dwarf->ranges_budget = dwarf->sections.items[SYM_DWARF_RANGES].size +
-                           dwarf->sections.items[SYM_DWARF_RNGLISTS].size +
-                           UINT64_C(65536);
     if (!read_headers(dwarf)) {
         sym_dwarf_close(dwarf);
         return NULL;
@@ -252,18 +247,13 @@ static bool
 fill_abbrevs(struct sym_dwarf *dwarf, struct sym_dwarf_abbrevs *table)
 {
     struct sym_dwarf_cursor cursor = abbrevs_cursor(dwarf, table->offset);
-    const unsigned char *begin = cursor.at;
     struct sym_dwarf_abbrev abbrev;
 
     while (read_abbrev(&cursor, &abbrev) && abbrev.code != 0) {
-        if ((uint64_t)(cursor.at - begin) > dwarf->abbrevs_budget ||
-            !append_abbrev(dwarf, table, &abbrev)) {
+        if (!append_abbrev(dwarf, table, &abbrev)) {
             return false;
         }
     }
-    dwarf->abbrevs_budget -= (uint64_t)(cursor.at - begin) < dwarf->abbrevs_budget
-                                 ? (uint64_t)(cursor.at - begin)
-                                 : dwarf->abbrevs_budget;
     sort_abbrevs(table);
     return true;
 }

@@ -303,16 +303,6 @@ take_range(const struct list *list, uint64_t base, uint64_t start, uint64_t end)
     return list->take(list->context, start, end);
 }
 
-static bool
-spend_range(struct sym_dwarf *dwarf)
-{
-    if (dwarf->ranges_budget == 0) {
-        return false;
-    }
-    dwarf->ranges_budget--;
-    return true;
-}
-
 /* Until version 4: pairs of addresses; the largest one as the first says that the
  * second is a base. */
 static bool
@@ -325,7 +315,7 @@ walk_ranges(struct list *list, uint64_t offset)
     struct sym_dwarf_cursor cursor =
         sym_dwarf_cursor_at(section->bytes, section->size, offset);
 
-    while (!cursor.failed && spend_range(list->dwarf)) {
+    while (!cursor.failed) {
         const uint64_t start = sym_dwarf_fixed(&cursor, word_bytes);
         const uint64_t end = sym_dwarf_fixed(&cursor, word_bytes);
 
@@ -402,7 +392,7 @@ walk_rnglist(struct list *list, uint64_t offset)
     struct sym_dwarf_cursor cursor =
         sym_dwarf_cursor_at(section->bytes, section->size, offset);
 
-    while (!cursor.failed && spend_range(list->dwarf)) {
+    while (!cursor.failed) {
         struct range_entry entry;
 
         read_range_entry(list, &cursor, &entry);

@@ -16,24 +16,6 @@ range_in_file(const struct sym_elf *file, uint64_t offset, uint64_t size)
     return offset <= file->size && size <= file->size - offset;
 }
 
-size_t
-sym_read_at(int fd, void *to, size_t size, uint64_t offset)
-{
-    size_t done = 0;
-
-    while (done < size && offset + done <= INT64_MAX) {
-        const ssize_t got =
-            pread(fd, (char *)to + done, size - done, (off_t)(offset + done));
-
-        if (got > 0) {
-            done += (size_t)got;
-        } else if (got == 0 || errno != EINTR) {
-            break;
-        }
-    }
-    return done;
-}
-
 bool
 sym_elf_read(const struct sym_elf *file, uint64_t offset, void *to, size_t size)
 {
@@ -55,22 +37,6 @@ sym_elf_integer(const struct sym_elf *file, const unsigned char *bytes, size_t s
     return value;
 }
 
-/*
- * Where e_shnum is 0, libelf takes the number of sections from the first of them, and
- * allocates several hundred bytes for each. Linkers make no file of so many.
- */
-static bool
-claims_many_sections(const struct sym_elf *file, const unsigned char *header)
-{
-    const uint64_t table =
-        file->wide ? sym_elf_integer(file, header + offsetof(Elf64_Ehdr, e_shoff), 8)
-                   : sym_elf_integer(file, header + offsetof(Elf32_Ehdr, e_shoff), 4);
-    const size_t count =
-        file->wide ? offsetof(Elf64_Ehdr, e_shnum) : offsetof(Elf32_Ehdr, e_shnum);
-
-    return table != 0 && sym_elf_integer(file, header + count, 2) == 0;
-}
-
 static bool
 header_is_sane(struct sym_elf *file)
 {
@@ -88,7 +54,7 @@ header_is_sane(struct sym_elf *file)
     }
     file->wide = header[EI_CLASS] == ELFCLASS64;
     file->big_endian = header[EI_DATA] == ELFDATA2MSB;
-    return !claims_many_sections(file, header);
+    return true;
 }
 
 static int

@@ -49,10 +49,6 @@ int sym_elf_open(struct sym_elf *file, int fd);
 int sym_elf_open_memory(struct sym_elf *file, const void *bytes, size_t size);
 void sym_elf_close(struct sym_elf *file);
 
-/* Up to size bytes at offset of any file; how many there are, fewer if it cannot be
- * read on. */
-size_t sym_read_at(int fd, void *to, size_t size, uint64_t offset);
-
 /* Exactly size bytes at offset, or false. */
 bool sym_elf_read(const struct sym_elf *file, uint64_t offset, void *to, size_t size);
 

@@ -21,21 +21,11 @@
 /* Deeper chains are forged: the outer end is cut off. */
 #define FRAMES_MAX 512
 
-/* Rows that are kept before all are forgotten. Places come in the order of addresses,
- * so that few units are read twice. */
-#define ROWS_MAX ((size_t)1 << 18)
-
-/* The section is decoded so often at most before all is kept, and twice as often in
- * all: then many units have one table, which is forged. */
-#define PASSES_MAX 8
-
 struct sym_lines {
     struct sym_dwarf *own;
     struct sym_dwarf *supplement; /* shared with other files, or NULL */
     struct sym_dwarf_split *split;
     struct sym_budget *budget;
-    size_t rows;             /* that are kept */
-    uint64_t decoded;        /* bytes of tables, again each time */
     struct string_set paths; /* of files, joined with the folder of the compilation */
     struct buffer path;
     struct sym_frame frames[FRAMES_MAX];
@@ -133,54 +123,20 @@ sym_lines_note(struct sym_lines *lines)
 
 /* --- tables of units --- */
 
+/* Reads the unit's table once. False if it is too much. */
 static bool
-too_many_rows(const struct sym_lines *lines)
+read_lines(struct sym_dwarf_unit *unit)
 {
-    return lines->rows >= ROWS_MAX &&
-           lines->decoded / PASSES_MAX <
-               lines->own->sections.items[SYM_DWARF_LINE].size;
-}
-
-static void
-forget_rows(struct sym_lines *lines)
-{
-    for (size_t i = 0; i < lines->own->unit_count; i++) {
-        struct sym_dwarf_unit *const unit = &lines->own->units[i];
-
-        /* One that was refused stays so. */
-        unit->lines_sought = unit->lines_sought && unit->lines == NULL;
-        sym_dwarf_lines_delete(unit->lines);
-        unit->lines = NULL;
-    }
-    lines->rows = 0;
-}
-
-/* Reads the unit's table once, as long as it is kept. False if it is too much. */
-static bool
-read_lines(struct sym_lines *lines, struct sym_dwarf_unit *unit)
-{
-    const uint64_t section_bytes = lines->own->sections.items[SYM_DWARF_LINE].size;
     struct sym_dwarf_entry root;
 
-    if (unit->lines_sought) {
-        return unit->lines != NULL;
+    if (!unit->lines_sought) {
+        unit->lines_sought = true;
+        if (sym_dwarf_root(unit, &root)) {
+            /* Behind the section's end stands an empty table. */
+            unit->lines = sym_dwarf_lines_read(
+                unit, root.stmt_list.form == 0 ? UINT64_MAX : root.stmt_list.number);
+        }
     }
-    if (too_many_rows(lines)) {
-        forget_rows(lines);
-    }
-    unit->lines_sought = true;
-    if (lines->decoded / (2 * PASSES_MAX) > section_bytes) {
-        lines->budget->refused = true;
-        return false;
-    }
-    if (sym_dwarf_root(unit, &root)) {
-        /* Behind the section's end stands an empty table. */
-        unit->lines = sym_dwarf_lines_read(
-            unit, root.stmt_list.form == 0 ? UINT64_MAX : root.stmt_list.number);
-    }
-    /* Of one that was too much nobody knows how much was read. */
-    lines->rows += unit->lines == NULL ? 0 : unit->lines->row_count;
-    lines->decoded += unit->lines == NULL ? section_bytes : unit->lines->bytes;
     return unit->lines != NULL;
 }
 
@@ -281,7 +237,7 @@ find_unit(struct sym_lines *lines, uint64_t address)
 {
     struct sym_dwarf_unit *const unit = sym_dwarf_find_unit(lines->own, address);
 
-    return unit != NULL && read_lines(lines, unit) ? unit : NULL;
+    return unit != NULL && read_lines(unit) ? unit : NULL;
 }
 
 size_t

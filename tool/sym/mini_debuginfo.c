@@ -9,32 +9,25 @@
 #include <lzma.h>
 #include <stdlib.h>
 
-/* The largest real ones unpack to some 20 MB; a bomb gets no further than this. */
+/* The largest real ones unpack to some 20 MB, from a tenth of it. What a bomb takes is
+ * bounded by the memory of the process. */
 #define UNPACKED_BYTES_MAX (UINT64_C(1) << 28)
-#define DICTIONARY_BYTES_MAX (UINT64_C(1) << 27)
-#define PACKED_BYTES_MAX (UINT64_C(1) << 28)
-#define RATIO_MAX UINT64_C(64) /* real ones: 10 at most */
+#define RATIO_MAX 64
 
-static uint64_t
-smaller(uint64_t left, uint64_t right)
-{
-    return left < right ? left : right;
-}
-
-/* malloc'd, or NULL if it is no whole xz stream or too large. A quarter of limit each
- * is for what comes out and for the dictionary. */
+/* malloc'd, or NULL if it is no whole xz stream or too large. */
 static unsigned char *
-unpack(const char *packed, size_t packed_size, uint64_t limit, size_t *size)
+unpack(const char *packed, size_t packed_size, size_t *size)
 {
-    const size_t room = (size_t)smaller(smaller(limit / 4, UNPACKED_BYTES_MAX),
-                                        RATIO_MAX * packed_size);
-    uint64_t dictionary = smaller(limit / 4, DICTIONARY_BYTES_MAX);
+    const size_t room = packed_size < UNPACKED_BYTES_MAX / RATIO_MAX
+                            ? RATIO_MAX * packed_size
+                            : UNPACKED_BYTES_MAX;
+    uint64_t memory = UNPACKED_BYTES_MAX;
     unsigned char *const bytes = malloc(room + 1);
     size_t used = 0;
 
     *size = 0;
     if (bytes == NULL ||
-        lzma_stream_buffer_decode(&dictionary, 0, NULL, (const uint8_t *)packed, &used,
+        lzma_stream_buffer_decode(&memory, 0, NULL, (const uint8_t *)packed, &used,
                                   packed_size, bytes, size, room) != LZMA_OK) {
         free(bytes);
         return NULL;
@@ -52,16 +45,12 @@ sym_elf_add_mini_debuginfo(const struct sym_elf *file, struct sym_table *table)
     size_t size;
     int found;
 
-    packed =
-        index == 0
-            ? NULL
-            : sym_elf_section_copy(
-                  file, index,
-                  smaller(sym_budget_left(table->budget) / 4, PACKED_BYTES_MAX), &size);
+    packed = index == 0 ? NULL
+                        : sym_elf_section_copy(file, index, UNPACKED_BYTES_MAX, &size);
     if (packed == NULL) {
         return 0;
     }
-    bytes = unpack(packed, size, sym_budget_left(table->budget), &size);
+    bytes = unpack(packed, size, &size);
     free(packed);
     if (bytes == NULL) {
         return 0;

@@ -4,13 +4,9 @@
  *
  * Lines are "START SIZE name with spaces", numbers in base 16. A line that is none is
  * passed over: a process may have been killed while it wrote one. Where lines overlap
- * the later one holds, as code is thrown away and its place used again.
- *
- * So the file is read from its end: the first line that covers a point then is the one
- * that holds, and no other one of it is looked at again. Memory follows the points that
- * are wanted, whatever the file's size.
+ * the later one holds, as code is thrown away and its place used again. Only lines that
+ * name what is wanted are kept.
  */
-#include "sym/elf_file.h"
 #include "sym/name_map.h"
 #include "sym/open_regular.h"
 #include "sym/reader.h"
@@ -20,30 +16,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define CHUNK_BYTES ((size_t)1 << 16)
 
 /* Of a longer line only the beginning is kept. */
 #define LINE_BYTES_MAX ((size_t)1024)
 
-/* kept_line - one that holds for a point at least. */
+/* kept_line - one that names what is wanted. */
 struct kept_line {
     uint64_t start;
     uint64_t end;
     size_t name; /* where it begins in names */
 };
 
-/*
- * reader - what is looked for, and found so far. next leads from a point to the first
- * one from it on that no line was found for: itself, or over others.
- */
+/* reader - what is looked for, and found so far. */
 struct reader {
-    uint64_t *points; /* by address, each once */
-    uint32_t *next;   /* of count + 1 */
+    uint64_t *points; /* by address */
     size_t count;
-    struct buffer lines; /* of struct kept_line, the last of the file first */
+    struct buffer lines; /* of struct kept_line */
     struct buffer names;
 };
 
@@ -60,30 +51,16 @@ compare_points(const void *left, const void *right)
 static bool
 reader_begin(struct reader *reader, const struct sym_wanted *wanted)
 {
-    size_t count = 0;
-
-    *reader = (struct reader){.points = NULL};
-    if (wanted->count > UINT32_MAX / 4) {
-        return false;
-    }
-    reader->points = calloc(2 * wanted->count + 1, sizeof(*reader->points));
-    reader->next = calloc(2 * wanted->count + 1, sizeof(*reader->next));
-    if (reader->points == NULL || reader->next == NULL) {
+    *reader = (struct reader){
+        .points = calloc(2 * wanted->count + 1, sizeof(*reader->points))};
+    if (reader->points == NULL) {
         return false;
     }
     for (size_t i = 0; i < wanted->count; i++) {
-        reader->points[count++] = wanted->places[i];
-        reader->points[count++] = wanted->places[i] + (wanted->bytes - 1);
+        reader->points[reader->count++] = wanted->places[i];
+        reader->points[reader->count++] = wanted->places[i] + (wanted->bytes - 1);
     }
-    qsort(reader->points, count, sizeof(*reader->points), compare_points);
-    for (size_t i = 0; i < count; i++) {
-        if (i == 0 || reader->points[i] != reader->points[i - 1]) {
-            reader->points[reader->count++] = reader->points[i];
-        }
-    }
-    for (size_t i = 0; i <= reader->count; i++) {
-        reader->next[i] = (uint32_t)i;
-    }
+    qsort(reader->points, reader->count, sizeof(*reader->points), compare_points);
     return true;
 }
 
@@ -91,37 +68,18 @@ static void
 reader_finish(struct reader *reader)
 {
     free(reader->points);
-    free(reader->next);
     buffer_finish(&reader->lines);
     buffer_finish(&reader->names);
 }
 
-/* The first point from a point on that no line was found for; the way there gets
- * shorter. */
-static size_t
-find_open(struct reader *reader, size_t point)
-{
-    while (reader->next[point] != point) {
-        reader->next[point] = reader->next[reader->next[point]];
-        point = reader->next[point];
-    }
-    return point;
-}
-
-/* Has a line of that range something to name? Then it holds there. */
+/* Has a line of that range something to name? */
 static bool
-take_points(struct reader *reader, uint64_t start, uint64_t end)
+is_wanted(const struct reader *reader, uint64_t start, uint64_t end)
 {
-    size_t point = find_open(reader, sym_count_below(reader->points, reader->count,
-                                                     sizeof(*reader->points), start));
-    bool any = false;
+    const size_t point =
+        sym_count_below(reader->points, reader->count, sizeof(*reader->points), start);
 
-    while (point < reader->count && reader->points[point] < end) {
-        reader->next[point] = (uint32_t)point + 1;
-        point = find_open(reader, point);
-        any = true;
-    }
-    return any;
+    return point < reader->count && reader->points[point] < end;
 }
 
 static bool
@@ -135,77 +93,44 @@ skip_blanks(const char **text)
     return *text > start;
 }
 
-/* A line, which ends with a NUL. */
 static void
-read_line(struct reader *reader, char *text, size_t size)
+read_line(struct reader *reader, const char *bytes, size_t size)
 {
     struct kept_line kept = {.name = reader->names.size};
+    char text[LINE_BYTES_MAX + 1];
     const char *line = text;
     uint64_t length;
 
     if (size > LINE_BYTES_MAX) {
         size = LINE_BYTES_MAX;
-        text[size] = '\0';
-    } else if (size > 0 && text[size - 1] == '\r') {
-        text[size - 1] = '\0';
+    } else if (size > 0 && bytes[size - 1] == '\r') {
+        size--;
     }
+    memcpy(text, bytes, size);
+    text[size] = '\0';
     if (!sym_parse_hex(&line, &kept.start) || !skip_blanks(&line) ||
         !sym_parse_hex(&line, &length) || !skip_blanks(&line) || line[0] == '\0' ||
         length > UINT64_MAX - kept.start) {
         return;
     }
     kept.end = kept.start + length;
-    if (take_points(reader, kept.start, kept.end)) {
+    if (is_wanted(reader, kept.start, kept.end)) {
         buffer_append(&reader->lines, &kept, sizeof(kept));
         buffer_append(&reader->names, line, strlen(line) + 1);
     }
 }
 
-/* The lines behind a newline, the last one first. Gives the size of what is before the
- * first newline. */
-static size_t
-read_lines(struct reader *reader, char *text, size_t size)
+static void
+read_lines(struct reader *reader, const char *text, size_t size)
 {
-    char *newline;
+    while (size > 0) {
+        const char *const newline = memchr(text, '\n', size);
+        const size_t length = newline == NULL ? size : (size_t)(newline - text);
 
-    while ((newline = memrchr(text, '\n', size)) != NULL) {
-        char *const line = newline + 1;
-
-        text[size] = '\0';
-        read_line(reader, line, (size_t)(text + size - line));
-        size = (size_t)(newline - text);
+        read_line(reader, text, length);
+        text += length + (newline != NULL);
+        size -= length + (newline != NULL);
     }
-    return size;
-}
-
-/* Behind what is read there is the beginning of the line that what was read before
- * began within. */
-static int
-read_backwards(struct reader *reader, int fd, uint64_t size)
-{
-    char *const text = malloc(CHUNK_BYTES + LINE_BYTES_MAX + 2);
-    size_t left = 0;
-    int error = text == NULL ? -ENOMEM : 0;
-
-    while (error == 0 && size > 0) {
-        const size_t chunk = size < CHUNK_BYTES ? (size_t)size : CHUNK_BYTES;
-
-        size -= chunk;
-        memmove(text + chunk, text, left);
-        if (sym_read_at(fd, text, chunk, size) != chunk) {
-            error = -ESTALE;
-        } else {
-            left = read_lines(reader, text, chunk + left);
-            /* One byte more tells that the line is longer. */
-            left = left <= LINE_BYTES_MAX ? left : LINE_BYTES_MAX + 1;
-        }
-    }
-    if (error == 0) {
-        text[left] = '\0';
-        read_line(reader, text, left);
-    }
-    free(text);
-    return error;
 }
 
 /* Ranges of lines that overlap become those that hold, with the names in the map's
@@ -222,11 +147,11 @@ fill_map(struct reader *reader, struct sym_map *map)
     }
     reader->names.data = NULL;
     complete = names == NULL || sym_table_own(&map->table, (void *)(uintptr_t)names);
-    for (size_t i = reader->lines.size / sizeof(*lines); complete && i > 0; i--) {
+    for (size_t i = 0; complete && i < reader->lines.size / sizeof(*lines); i++) {
         const struct sym_entry entry = {
-            .start = lines[i - 1].start,
-            .end = lines[i - 1].end,
-            .name = names + lines[i - 1].name,
+            .start = lines[i].start,
+            .end = lines[i].end,
+            .name = names + lines[i].name,
             .rank = SYM_RANK_LOCAL,
             .sized = true,
         };
@@ -234,6 +159,27 @@ fill_map(struct reader *reader, struct sym_map *map)
         complete = sym_table_add(&map->table, &entry);
     }
     return complete && sym_table_build(&map->table, SYM_OVERLAP_LATEST);
+}
+
+/* 0, or a negative errno. */
+static int
+read_file(struct reader *reader, int fd, uint64_t size)
+{
+    char *text;
+
+    if (size == 0) {
+        return 0;
+    }
+    if (lseek(fd, 0, SEEK_END) < (off_t)size) {
+        return -ESTALE;
+    }
+    text = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (text == MAP_FAILED) {
+        return -errno;
+    }
+    read_lines(reader, text, (size_t)size);
+    munmap(text, (size_t)size);
+    return 0;
 }
 
 struct sym_map *
@@ -244,7 +190,7 @@ sym_reader_perf_map(int fd, uint64_t size, const struct sym_wanted *wanted)
     int error = -ENOMEM;
 
     if (reader_begin(&reader, wanted) && map != NULL) {
-        error = read_backwards(&reader, fd, size);
+        error = read_file(&reader, fd, size);
         if (error == 0 && !fill_map(&reader, map)) {
             error = -ENOMEM;
         }
