@@ -6,7 +6,8 @@ usage: run.py --ntprof EXE --work EXE --measure EXE --drain EXE --calls EXE --hi
               --breakpoint EXE --rows EXE --storm EXE --folder FOLDER --compiler COMMAND [FIGURE...]
 
 Figures: cost growth drain calls hits whole delay system table start shares reading large page places
-lost; all if none is named. FOLDER keeps a large program that is compiled once, by COMMAND. What is compared runs in
+lost guided; all if none is named.
+FOLDER keeps a large program that is compiled once, by COMMAND. What is compared runs in
 turns within one run, on the same work, and ratios are made within a turn. In the
 environment: BENCH_QUICK=1 makes runs short and few: to see that everything works, not to quote;
 BENCH_SECONDS=N is how long the machine is watched, for tries too; BENCH_HALS=perf leaves out back
@@ -23,6 +24,7 @@ import statistics
 import sys
 
 import figures
+import guided
 import large
 import lost
 import page
@@ -602,9 +604,9 @@ FIGURES = {"cost": figure_cost, "growth": figure_growth, "drain": figure_drain,
            "calls": figure_calls, "hits": figure_hits, "whole": figure_whole, "delay": figure_delay,
            "system": figure_system, "table": figure_table, "start": figure_start, "shares": figure_shares,
            "reading": reading.figure_reading, "large": large.figure_large, "page": page.figure_page,
-           "places": figure_places, "lost": lost.figure_lost}
+           "places": figure_places, "lost": lost.figure_lost, "guided": guided.figure_guided}
 
-WITHOUT_WORK = {"calls", "hits", "whole", "delay", "reading", "large", "page", "lost"}
+WITHOUT_WORK = {"calls", "hits", "whole", "delay", "reading", "large", "page", "lost", "guided"}
 
 
 def read_line(path, key):
