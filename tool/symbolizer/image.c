@@ -354,7 +354,7 @@ look_up(struct sym_image *image, bool by_offset, uint64_t place, uint64_t bytes,
         return false;
     }
     *name = answer->name;
-    name->callers = answers->frames + answer->callers;
+    name->callers = name->caller_count > 0 ? answers->frames + answer->callers : NULL;
     return answer->found;
 }
 

@@ -25,10 +25,10 @@ most_ranges(const struct sym_wanted *wanted)
 static char *
 get_text(struct wire *wire, struct sym_map *map)
 {
-    char *const text = strdup(wire_get_text(wire, TEXT_BYTES_MAX));
+    const char *const got = wire_get_text(wire, TEXT_BYTES_MAX);
+    char *const text = wire->failed ? NULL : strdup(got);
 
-    return text == NULL || wire->failed || !sym_table_own(&map->table, text) ? NULL
-                                                                             : text;
+    return sym_table_own(&map->table, text) ? text : NULL;
 }
 
 /* The next range, which begins where the last one ends or behind it. */
