@@ -60,7 +60,10 @@ def fetch(folder, package):
 
 
 class Sqlite:
-    """speedtest1: trained with the sets main, cte and fp, measured with orm."""
+    """speedtest1: trained with its main set, measured with cte.
+
+    Not with orm: its time is that of printing a long double, which doubles with the alignment of the stack.
+    """
     name = "sqlite"
     options = ["-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION", "-w"]
     libraries = ["-lm"]
@@ -77,11 +80,11 @@ class Sqlite:
 
     @staticmethod
     def train(program):
-        return [[program, "--memdb", "--testset", name, "--size", str(25 * TRAIN)] for name in ("main", "cte", "fp")]
+        return [[program, "--memdb", "--testset", "main", "--size", str(25 * TRAIN)]]
 
     @staticmethod
     def measure(program, scale=1):
-        return [[program, "--memdb", "--testset", "orm", "--size", str(10 * scale)]]
+        return [[program, "--memdb", "--testset", "cte", "--size", str(10 * scale)]]
 
 
 class Lua:
