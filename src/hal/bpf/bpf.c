@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PROCESSORS_MAX = 65536, ENDS_AT_ONCE = 64 };
+enum { ENDS_AT_ONCE = 64 };
 
 /* The inode of the first pid namespace, which is the same in all kernels. */
 static const uint64_t first_namespace_inode = 0xEFFFFFFC;
@@ -236,15 +236,6 @@ attach_tracepoint(const struct bpf *bpf, enum bpf_program program, int *link,
     return 0;
 }
 
-static uint32_t
-count_processors(void)
-{
-    const long configured = sysconf(_SC_NPROCESSORS_CONF);
-
-    return configured < 1 || configured > PROCESSORS_MAX ? PROCESSORS_MAX
-                                                         : (uint32_t)configured;
-}
-
 /* What needs only memory and descriptors of our own. */
 static int
 make_own(struct bpf *bpf)
@@ -273,8 +264,8 @@ make_own(struct bpf *bpf)
 static int
 make_all(struct bpf *bpf, bpf_call *call, bool user_only, struct bpf_refusal *refusal)
 {
-    int result = bpf_kernel_make(&bpf->kernel, call, count_processors(), BPF_FOR_EVENTS,
-                                 refusal);
+    int result = bpf_kernel_make(&bpf->kernel, call, perf_processor_limit(),
+                                 BPF_FOR_EVENTS, refusal);
 
     if (result < 0) {
         return result;

@@ -21,7 +21,7 @@ static const struct perf_features no_features;
 /* Not yet enabled; of all processes, or with cgroup_fd of those in the cgroup. Returns
  * the descriptor or negative errno. */
 static int
-open_disabled(const struct perf_source *source, bool with_kernel, uint32_t processor,
+open_disabled(const struct perf_source *source, bool with_kernel, int processor,
               int cgroup_fd)
 {
     struct perf_event_attr attr = {
@@ -33,7 +33,7 @@ open_disabled(const struct perf_source *source, bool with_kernel, uint32_t proce
     };
 
     perf_source_attr(source, &attr);
-    return perf_call_event_open(&attr, cgroup_fd, (int)processor, cgroup_fd >= 0);
+    return perf_call_event_open(&attr, cgroup_fd, processor, cgroup_fd >= 0);
 }
 
 /* An execution breakpoint's hits are at its address. */
@@ -85,7 +85,7 @@ event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event 
     int fd;
 
     assert(event->event.fd < 0 && slot < bpf->slot_count);
-    fd = open_disabled(source, source->kernel_included, processor, bpf->cgroup_fd);
+    fd = open_disabled(source, source->kernel_included, (int)processor, bpf->cgroup_fd);
     if (fd < 0) {
         return bpf_fail(bpf, fd, stage, source->name);
     }
@@ -147,19 +147,10 @@ event_close(struct bpf *bpf, uint32_t slot, struct bpf_event *event)
 
 /* ---- sources ---- */
 
-/* On any processor that is online: 0 may not be. */
-static int
-open_anywhere(const struct perf_source *source, bool with_kernel)
-{
-    const int fd = open_disabled(source, with_kernel, 0, -1);
-
-    return fd == -ENODEV ? open_disabled(source, with_kernel, 1, -1) : fd;
-}
-
 static int
 try_source(const struct perf_source *source, bool with_kernel)
 {
-    const int fd = open_anywhere(source, with_kernel);
+    const int fd = open_disabled(source, with_kernel, PERF_ANY_ONLINE, -1);
 
     if (fd < 0) {
         return fd;
@@ -210,7 +201,7 @@ int
 bpf_try_attach(const struct bpf *bpf, const struct perf_source *source,
                struct bpf_refusal *refusal)
 {
-    const int fd = open_anywhere(source, source->kernel_included);
+    const int fd = open_disabled(source, source->kernel_included, PERF_ANY_ONLINE, -1);
     int link;
 
     if (fd < 0) {

@@ -25,6 +25,8 @@ enum { SELECTOR_REGISTERS = 0 };
 /* PERF_FORMAT_LOST, which headers before Linux 6.0 lack. */
 enum { READ_LOST = 1u << 4 };
 
+enum { PROCESSORS_MAX = 65536 };
+
 /* What read() of an event returns. */
 struct reading {
     uint64_t value;
@@ -33,13 +35,28 @@ struct reading {
     uint64_t lost; /* with read_lost only */
 };
 
+uint32_t
+perf_processor_limit(void)
+{
+    const long configured = sysconf(_SC_NPROCESSORS_CONF);
+
+    return configured < 1 || configured > PROCESSORS_MAX ? PROCESSORS_MAX
+                                                         : (uint32_t)configured;
+}
+
 static int
 try_event_open(struct perf_event_attr *attr, int pid, int processor, bool cgroup)
 {
     const unsigned long flags =
         PERF_FLAG_FD_CLOEXEC | (cgroup ? PERF_FLAG_PID_CGROUP : 0u);
-    const long fd = syscall(SYS_perf_event_open, attr, pid, processor, -1, flags);
+    const bool any = processor == PERF_ANY_ONLINE;
+    const int end = any ? (int)perf_processor_limit() : processor + 1;
+    long fd = -1;
 
+    errno = ENODEV;
+    for (int i = any ? 0 : processor; fd < 0 && errno == ENODEV && i < end; i++) {
+        fd = syscall(SYS_perf_event_open, attr, pid, i, -1, flags);
+    }
     return fd < 0 ? -errno : (int)fd;
 }
 

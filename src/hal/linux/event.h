@@ -17,6 +17,9 @@
 
 struct perf_target;
 
+/* Instead of a processor: the first one that is online. */
+enum { PERF_ANY_ONLINE = -2 };
+
 struct perf_event {
     int fd;      /* -1: closed */
     uint64_t id; /* in the records */
@@ -64,6 +67,9 @@ struct perf_event_request {
     bool cgroup;           /* only threads of a cgroup, whose descriptor pid is */
 };
 
+/* perf_processor_limit - return a number above that of each possible processor. */
+uint32_t perf_processor_limit(void);
+
 /* perf_features_probe - try each feature. selectors: code segments are wanted. */
 void perf_features_probe(struct perf_features *features, bool selectors);
 
@@ -72,7 +78,9 @@ void perf_features_probe(struct perf_features *features, bool selectors);
  * hard one when it is reached: a process of many threads needs more than the usual
  * 1024.
  *
- *   pid  a process or thread, -1: all, or with cgroup the directory's descriptor
+ *   pid        in: a process or thread, -1: all, or with cgroup the directory's
+ *              descriptor
+ *   processor  in: -1 for any that the process runs on, or PERF_ANY_ONLINE
  *
  * Returns the descriptor, which is owned (descriptor.h), or negative errno; -EBADF if
  * the cgroup has been removed.
@@ -85,7 +93,7 @@ int perf_call_event_open(struct perf_event_attr *attr, int pid, int processor,
  *
  *   pid        in: thread, 0 for the calling one, -1 for all; or the cgroup's
  *              descriptor
- *   processor  in: or -1 for any
+ *   processor  in: as above
  *
  * Returns the descriptor or negative errno.
  */

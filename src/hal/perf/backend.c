@@ -146,15 +146,6 @@ try_time(const struct perf_source *time, bool kernel, int pid, int processor)
     return 0;
 }
 
-/* The same for all processes, on a processor that is online: 0 may be offline. */
-static int
-try_all_processes(const struct perf_source *time)
-{
-    int result = try_time(time, false, -1, 0);
-
-    return result == -ENODEV ? try_time(time, false, -1, 1) : result;
-}
-
 static void
 probe(HAL_PROBE *probed)
 {
@@ -185,7 +176,7 @@ probe(HAL_PROBE *probed)
                              sizeof(probed->Reason), probed->Remedy,
                              sizeof(probed->Remedy));
     }
-    result = try_all_processes(time);
+    result = try_time(time, false, -1, PERF_ANY_ONLINE);
     probed->Global = result == 0;
     if (result < 0 && probed->Kernel) {
         perf_refusal_explain(result, PERF_SCOPE_ALL, probed->Reason,

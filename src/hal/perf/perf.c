@@ -18,7 +18,7 @@
 
 /* Data pages of a ring; it has one more for the head. With pages of 4 kB the maximum is
  * what the default of kernel.perf_event_mlock_kb, 516, allows for each processor. */
-enum { RING_PAGES_MAX = 128, RING_PAGES_MIN = 2, PROCESSORS_MAX = 65536 };
+enum { RING_PAGES_MAX = 128, RING_PAGES_MIN = 2 };
 
 /* The kernel's ENOTSUPP, which errno.h lacks: the instruction cannot be
  * single-stepped. */
@@ -397,7 +397,6 @@ int
 perf_create(const HAL_OPEN *open, struct perf **created)
 {
     struct perf *perf = calloc(1, sizeof(*perf));
-    const long configured = sysconf(_SC_NPROCESSORS_CONF);
     int result = -ENOMEM;
 
     if (perf == NULL) {
@@ -408,9 +407,7 @@ perf_create(const HAL_OPEN *open, struct perf **created)
     perf->cgroup_fd = open->CgroupFd != NULL ? *open->CgroupFd : -1;
     perf->frozen_ns = UINT64_MAX;
     perf->ring_pages_wanted = RING_PAGES_MAX;
-    perf->processor_limit = configured < 1 || configured > PROCESSORS_MAX
-                                ? PROCESSORS_MAX
-                                : (uint32_t)configured;
+    perf->processor_limit = perf_processor_limit();
     perf->rings = calloc(perf->processor_limit, sizeof(struct perf_ring *));
     perf->merge.entries = calloc(perf->processor_limit, sizeof(*perf->merge.entries));
     perf->starting = calloc(perf_set_words(perf), sizeof(*perf->starting));
