@@ -134,6 +134,70 @@ class CheckBehaviour(Folder):
                                     self.COMMENT + "create-this, start-that */\n")[0], 1)
 
 
+class CheckAbi(Folder):
+    """Programs built with the last release run with this library, or it is said what keeps them from it."""
+    HEADER = """
+#include <stddef.h>
+typedef struct ntprof_session_info { size_t size; int first; int second; } ntprof_session_info;
+int one(ntprof_session_info *info);
+int two(int number);
+"""
+    SOURCE = """
+#include "api.h"
+int one(ntprof_session_info *info) { return info->first; }
+int two(int number) { return number; }
+"""
+
+    def setUp(self):
+        super().setUp()
+        if shutil.which("abidw") is None:
+            self.skipTest("abidw is missing; type: apt-get install abigail-tools")
+        shutil.copy(TREE / "tests/abi/libntprof.suppr", self.folder / "release.suppr")
+        status, said = self.check(self.HEADER, self.SOURCE, "--write")
+        self.assertEqual(status, 0, said)
+
+    def check(self, header, source, *options, flags=("-g",)):
+        self.write("include/api.h", header)
+        self.write("library.c", source)
+        library = self.folder / "library.so"
+        status, said = run("gcc", *flags, "-shared", "-fPIC", "-I", self.folder / "include", "-o", library,
+                           self.folder / "library.c")
+        self.assertEqual(status, 0, said)
+        return run(SCRIPTS / "check_abi.py", library, self.folder / "release.abi", self.folder / "include", *options)
+
+    def test_unchanged__compatible(self):
+        self.assertEqual(self.check(self.HEADER, self.SOURCE)[0], 0)
+
+    def test_function_added__compatible(self):
+        status, said = self.check(self.HEADER + "int three(void);\n", self.SOURCE + "int three(void) { return 3; }\n")
+        self.assertEqual(status, 0, said)
+
+    def test_member_added_at_the_end_of_a_sized_struct__compatible(self):
+        status, said = self.check(self.HEADER.replace("int second;", "int second; long third;"), self.SOURCE)
+        self.assertEqual(status, 0, said)
+
+    def test_member_added_in_between__fault(self):
+        status, said = self.check(self.HEADER.replace("int first;", "int zeroth; int first;"), self.SOURCE)
+        self.assertEqual(status, 1, said)
+        self.assertIn("ntprof_session_info", said)
+        self.assertIn("raise the soversion", said)
+
+    def test_function_removed__fault(self):
+        status, said = self.check(self.HEADER.replace("int two(int number);", ""),
+                                  self.SOURCE.replace("int two(", "static int two("))
+        self.assertEqual(status, 1, said)
+        self.assertIn("two", said)
+
+    def test_parameter_changed__fault(self):
+        self.assertEqual(self.check(self.HEADER.replace("two(int ", "two(long "),
+                                    self.SOURCE.replace("two(int ", "two(long "))[0], 1)
+
+    def test_no_debug_information__skipped(self):
+        status, said = self.check(self.HEADER, self.SOURCE, flags=())
+        self.assertEqual(status, 77)
+        self.assertIn("without debug information", said)
+
+
 class CheckLayers(Folder):
     def check(self, name, include, *others):
         for other in others:
