@@ -105,6 +105,23 @@ NTSTATUS ntprof_source_get(struct ntprof_session *session, KPROFILE_SOURCE sourc
 NTSTATUS ntprof_source_next(struct ntprof_session *session, uint32_t index,
                             KPROFILE_SOURCE *source);
 
+/* ntprof_backend_info.cause: what refuses it, or a part of it. */
+enum {
+    NTPROF_CAUSE_NONE = 0,
+    NTPROF_CAUSE_PARANOID = 1,   /* kernel.perf_event_paranoid, without CAP_PERFMON */
+    NTPROF_CAUSE_CAPABILITY = 2, /* the caller lacks a capability */
+    NTPROF_CAUSE_NAMESPACE = 3,  /* it has the capability in a user namespace only */
+    NTPROF_CAUSE_SECCOMP = 4,    /* a seccomp filter */
+    NTPROF_CAUSE_KERNEL = 5,     /* the kernel lacks it */
+    NTPROF_CAUSE_MACHINE = 6,    /* the machine lacks it */
+    NTPROF_CAUSE_LOCKED_MEMORY = 7, /* perf_event_mlock_kb and RLIMIT_MEMLOCK */
+    NTPROF_CAUSE_DESCRIPTORS = 8,   /* RLIMIT_NOFILE, or the system's limit */
+    NTPROF_CAUSE_MEMORY = 9,        /* memory, or a control group's limit of it */
+    NTPROF_CAUSE_BUSY = 10,         /* another user of it */
+    NTPROF_CAUSE_OWNER = 11,        /* the process is another user's */
+    NTPROF_CAUSE_OTHER = 12         /* see reason, also for what cannot be told apart */
+};
+
 /* ntprof_backend_info - a way to get hits, and whether this caller can use it here. */
 typedef struct ntprof_backend_info {
     size_t size;
@@ -115,6 +132,8 @@ typedef struct ntprof_backend_info {
     uint32_t watches; /* 1: ntprof_session_watch tells of processes */
     char reason[256]; /* why not usable, or not fully: which setting refuses */
     char remedy[256]; /* what would allow it */
+    uint32_t error;   /* errno of the refusal; 0: there is none, or it has none */
+    uint32_t cause;   /* NTPROF_CAUSE_... */
 } ntprof_backend_info;
 
 /*

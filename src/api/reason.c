@@ -98,12 +98,11 @@ api_describe_halt(const ntprof_session *session, char *text, size_t size)
 static void
 explain_error(const char *what, int error, enum perf_scope scope)
 {
-    char reason[256];
-    char remedy[256];
+    struct perf_refusal refusal;
 
-    perf_refusal_explain(error, scope, reason, sizeof(reason), remedy, sizeof(remedy));
-    reason_say("%s: %s%s%s", what, reason, remedy[0] != '\0' ? "; to allow: " : "",
-               remedy);
+    perf_refusal_explain(error, scope, &refusal);
+    reason_say("%s: %s%s%s", what, refusal.reason,
+               refusal.remedy[0] != '\0' ? "; to allow: " : "", refusal.remedy);
 }
 
 static void

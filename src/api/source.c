@@ -122,6 +122,7 @@ NTSTATUS
 ntprof_backend_next(uint32_t index, ntprof_backend_info *info)
 {
     const size_t name_alone = offsetof(ntprof_backend_info, usable);
+    const size_t least_whole = offsetof(ntprof_backend_info, error);
     ntprof_backend_info full = {0};
     HAL_PROBE probe = {0};
     uint32_t at = 0;
@@ -136,8 +137,8 @@ ntprof_backend_next(uint32_t index, ntprof_backend_info *info)
     if (HalBackends[at] == NULL) {
         return STATUS_NOT_FOUND;
     }
-    least = info->size == name_alone ? name_alone : sizeof(full);
-    if (info->size >= sizeof(full)) {
+    least = info->size == name_alone ? name_alone : least_whole;
+    if (info->size >= least_whole) {
         HalBackends[at]->Probe(&probe);
     }
     snprintf(full.name, sizeof(full.name), "%s", HalBackends[at]->Name);
@@ -147,6 +148,8 @@ ntprof_backend_next(uint32_t index, ntprof_backend_info *info)
     full.watches = HalBackends[at]->Watch != NULL;
     memcpy(full.reason, probe.Reason, sizeof(full.reason));
     memcpy(full.remedy, probe.Remedy, sizeof(full.remedy));
+    full.error = probe.Error;
+    full.cause = probe.Cause;
     return api_copy_out(info, &full, sizeof(full), least) ? STATUS_SUCCESS
                                                           : STATUS_INVALID_PARAMETER;
 }

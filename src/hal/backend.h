@@ -14,6 +14,7 @@
 #include "hal/hal.h"
 #include <ntprof/notification.h>
 #include <ntprof/session.h>
+#include <ntprof/source.h>
 
 /* HAL_PROBE - can this caller use the back end on this machine? */
 typedef struct _HAL_PROBE {
@@ -21,6 +22,8 @@ typedef struct _HAL_PROBE {
     BOOLEAN Kernel;   /* may see kernel mode */
     BOOLEAN Global;   /* may see all processes */
     BOOLEAN Shortage; /* not usable because descriptors or memory ran out */
+    ULONG Error;      /* errno of what refuses it, or a part of it; 0: nothing does */
+    ULONG Cause;      /* NTPROF_CAUSE_... */
     char Reason[256];
     char Remedy[256];
 } HAL_PROBE;

@@ -58,7 +58,7 @@ class Filter(CommandTest):
         return told
 
     def test_no_bpf__doctor_names_what_refuses(self):
-        wanted = {errno.EPERM: "seccomp filter refuses bpf", errno.ENOSYS: "bpf is not there",
+        wanted = {errno.EPERM: "seccomp filter refuses bpf", errno.ENOSYS: "seccomp filter hides bpf",
                   errno.ENOMEM: "control group", errno.EMFILE: "RLIMIT_NOFILE",
                   errno.EINVAL: "older than 5.10"}
         if self.is_user():

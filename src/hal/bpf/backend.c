@@ -251,20 +251,20 @@ static const HAL_PAGES bpf_pages = {
 static int
 create(bool user_only, struct bpf **bpf, HAL_PROBE *probed)
 {
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
     const int result = bpf_create(bpf_call_kernel, user_only, bpf, &refusal);
 
     *probed = (HAL_PROBE){0};
     if (result < 0) {
         probed->Shortage = perf_status_of(result) == STATUS_INSUFFICIENT_RESOURCES;
-        snprintf(probed->Reason, sizeof(probed->Reason), "%s", refusal.reason);
-        snprintf(probed->Remedy, sizeof(probed->Remedy), "%s", refusal.remedy);
+        perf_refusal_probed(&refusal, probed);
         return result;
     }
     probed->Usable = TRUE;
     probed->Global = TRUE;
     probed->Kernel = (*bpf)->kernel_included;
     if (bpf_control_of(&(*bpf)->kernel)->namespace_inode != 0) {
+        probed->Cause = NTPROF_CAUSE_OTHER;
         snprintf(probed->Reason, sizeof(probed->Reason),
                  "in a pid namespace other than the first, processes in namespaces "
                  "below it cannot be told apart in the interrupt: their hits are "

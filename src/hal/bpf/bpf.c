@@ -24,7 +24,7 @@ static const uint64_t first_namespace_inode = 0xEFFFFFFC;
 int
 bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what)
 {
-    struct bpf_refusal refusal = {0};
+    struct perf_refusal refusal = {0};
 
     bpf_refusal_explain(error, stage, &refusal);
     snprintf(bpf->error, sizeof(bpf->error), "cannot count %s: %s%s%s", what,
@@ -212,7 +212,7 @@ find_namespace(struct bpf *bpf)
 /* Tries the source that every machine has, and so finds out whether kernel mode may be
  * seen. */
 static int
-try_time(struct bpf *bpf, bool user_only, struct bpf_refusal *refusal)
+try_time(struct bpf *bpf, bool user_only, struct perf_refusal *refusal)
 {
     struct perf_source *const time = perf_sources_find(&bpf->sources, ProfileTime);
 
@@ -226,7 +226,7 @@ try_time(struct bpf *bpf, bool user_only, struct bpf_refusal *refusal)
 
 static int
 attach_tracepoint(const struct bpf *bpf, enum bpf_program program, int *link,
-                  struct bpf_refusal *refusal)
+                  struct perf_refusal *refusal)
 {
     *link = perf_descriptor_own(bpf_kernel_attach_tracepoint(&bpf->kernel, program));
     if (*link < 0) {
@@ -262,7 +262,7 @@ make_own(struct bpf *bpf)
 
 /* Makes everything, since a kernel can refuse any of it. */
 static int
-make_all(struct bpf *bpf, bpf_call *call, bool user_only, struct bpf_refusal *refusal)
+make_all(struct bpf *bpf, bpf_call *call, bool user_only, struct perf_refusal *refusal)
 {
     int result = bpf_kernel_make(&bpf->kernel, call, perf_processor_limit(),
                                  BPF_FOR_EVENTS, refusal);
@@ -288,12 +288,12 @@ make_all(struct bpf *bpf, bpf_call *call, bool user_only, struct bpf_refusal *re
 
 int
 bpf_create(bpf_call *call, bool user_only, struct bpf **created,
-           struct bpf_refusal *refusal)
+           struct perf_refusal *refusal)
 {
     struct bpf *const bpf = calloc(1, sizeof(*bpf));
     int result;
 
-    *refusal = (struct bpf_refusal){0};
+    *refusal = (struct perf_refusal){0};
     if (bpf == NULL) {
         bpf_refusal_explain(-ENOMEM, BPF_STAGE_MAP, refusal);
         return -ENOMEM;

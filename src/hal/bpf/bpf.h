@@ -68,7 +68,7 @@ struct bpf {
 /* bpf_create - user_only: never hits in kernel mode. Returns 0 or negative errno with
  * the refusal. bpf_delete takes NULL. */
 int bpf_create(bpf_call *call, bool user_only, struct bpf **bpf,
-               struct bpf_refusal *refusal);
+               struct perf_refusal *refusal);
 void bpf_delete(struct bpf *bpf);
 
 /* bpf_fail - set the text of a failure. Returns error. */
@@ -94,7 +94,7 @@ void bpf_probe_source(struct bpf *bpf, struct perf_source *source);
 /* bpf_try_attach - find out whether an event of the source can run the program. Returns
  * 0 or negative errno with the refusal. */
 int bpf_try_attach(const struct bpf *bpf, const struct perf_source *source,
-                   struct bpf_refusal *refusal);
+                   struct perf_refusal *refusal);
 
 /* bpf_start, bpf_stop - see HAL_TABLE.StartProfileInterrupt, always for all
  * processes. */

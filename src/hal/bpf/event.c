@@ -162,7 +162,7 @@ try_source(const struct perf_source *source, bool with_kernel)
 void
 bpf_probe_source(struct bpf *bpf, struct perf_source *source)
 {
-    char remedy[128];
+    struct perf_refusal refusal;
     int result = -EACCES;
 
     if (source->probed) {
@@ -189,8 +189,8 @@ bpf_probe_source(struct bpf *bpf, struct perf_source *source)
     }
     if (!perf_source_answer(source, result)) {
         source->kernel_included = false;
-        perf_refusal_explain(result, PERF_SCOPE_ALL, source->reason,
-                             sizeof(source->reason), remedy, sizeof(remedy));
+        perf_refusal_explain(result, PERF_SCOPE_ALL, &refusal);
+        snprintf(source->reason, sizeof(source->reason), "%.191s", refusal.reason);
     } else if (result == 0) {
         source->supported = perf_firing_probe(&bpf->firing, source, source->reason,
                                               sizeof(source->reason));
@@ -199,7 +199,7 @@ bpf_probe_source(struct bpf *bpf, struct perf_source *source)
 
 int
 bpf_try_attach(const struct bpf *bpf, const struct perf_source *source,
-               struct bpf_refusal *refusal)
+               struct perf_refusal *refusal)
 {
     const int fd = open_disabled(source, source->kernel_included, PERF_ANY_ONLINE, -1);
     int link;

@@ -155,7 +155,7 @@ map_memory(int fd, size_t bytes, void **memory)
 }
 
 static int
-make_map(struct bpf_kernel *kernel, enum bpf_map map, struct bpf_refusal *refusal)
+make_map(struct bpf_kernel *kernel, enum bpf_map map, struct perf_refusal *refusal)
 {
     const struct map_kind kind = kind_of(kernel, map);
     int result = create_map(kernel, &kind);
@@ -261,7 +261,7 @@ keep_log_end(char *log, char *end, size_t end_bytes)
 /* Loads what was refused once more, with a log. */
 static void
 ask_why(const struct bpf_kernel *kernel, union bpf_attr *attr,
-        struct bpf_refusal *refusal)
+        struct perf_refusal *refusal)
 {
     char *log = calloc(1, LOG_BYTES);
     long fd;
@@ -290,7 +290,7 @@ is_of_verifier(long result)
 
 static int
 load_types(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
-           struct bpf_refusal *refusal)
+           struct perf_refusal *refusal)
 {
     union bpf_attr attr;
     int fd;
@@ -308,7 +308,7 @@ load_types(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
 static int
 load_instructions(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
                   uint32_t type, int types_fd, const uint64_t *instructions,
-                  struct bpf_refusal *refusal)
+                  struct perf_refusal *refusal)
 {
     static const char license[] = "Dual MIT/GPL";
     union bpf_attr attr;
@@ -359,7 +359,7 @@ copy_instructions(const struct bpf_kernel *kernel, const struct bpf_program_text
 
 static int
 load_program(struct bpf_kernel *kernel, enum bpf_program program,
-             struct bpf_refusal *refusal)
+             struct perf_refusal *refusal)
 {
     const struct bpf_program_text *const text = &bpf_programs[program];
     const uint32_t type = program == BPF_PROGRAM_SAMPLE ? BPF_PROG_TYPE_PERF_EVENT
@@ -390,7 +390,7 @@ load_program(struct bpf_kernel *kernel, enum bpf_program program,
 
 static int
 make_all(struct bpf_kernel *kernel, enum bpf_purpose purpose,
-         struct bpf_refusal *refusal)
+         struct perf_refusal *refusal)
 {
     int result = 0;
 
@@ -407,11 +407,11 @@ make_all(struct bpf_kernel *kernel, enum bpf_purpose purpose,
 
 int
 bpf_kernel_make(struct bpf_kernel *kernel, bpf_call *call, uint32_t processors,
-                enum bpf_purpose purpose, struct bpf_refusal *refusal)
+                enum bpf_purpose purpose, struct perf_refusal *refusal)
 {
     int result;
 
-    *refusal = (struct bpf_refusal){0};
+    *refusal = (struct perf_refusal){0};
     *kernel = (struct bpf_kernel){
         .call = call,
         .processors = processors,

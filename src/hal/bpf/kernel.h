@@ -11,6 +11,7 @@
 #define HAL_BPF_KERNEL_H
 
 #include "hal/bpf/profile.h"
+#include "hal/linux/refusal.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,15 +46,9 @@ enum bpf_stage {
     BPF_STAGE_TRACEPOINT /* a program to a tracepoint */
 };
 
-struct bpf_refusal {
-    char reason[256];
-    char remedy[256];
-    char log[256]; /* the last line of the verifier; "" if it did not refuse */
-};
-
 /* bpf_refusal_explain - say why a stage failed. error: negative errno. refusal->log is
  * kept. */
-void bpf_refusal_explain(int error, enum bpf_stage stage, struct bpf_refusal *refusal);
+void bpf_refusal_explain(int error, enum bpf_stage stage, struct perf_refusal *refusal);
 
 /* Which programs are loaded. */
 enum bpf_purpose {
@@ -80,7 +75,7 @@ struct bpf_kernel {
  * Returns 0 or negative errno; then nothing is left.
  */
 int bpf_kernel_make(struct bpf_kernel *kernel, bpf_call *call, uint32_t processors,
-                    enum bpf_purpose purpose, struct bpf_refusal *refusal);
+                    enum bpf_purpose purpose, struct perf_refusal *refusal);
 
 /* bpf_kernel_finish - closes everything; also if all is zero. */
 void bpf_kernel_finish(struct bpf_kernel *kernel);

@@ -5,49 +5,27 @@
 #include "hal/linux/procfs.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-enum { CAPABILITY_SYS_ADMIN = 21, CAPABILITY_PERFMON = 38 };
-
-/* Return a number from /proc/self/status; fallback if the key is missing. */
-static uint64_t
-status_number(const char *key, int base, uint64_t fallback)
-{
-    FILE *file = fopen("/proc/self/status", "re");
-    const size_t length = strlen(key);
-    uint64_t value = fallback;
-    char line[256];
-
-    if (file == NULL) {
-        return fallback;
-    }
-    while (fgets(line, sizeof(line), file) != NULL) {
-        if (strncmp(line, key, length) == 0 && line[length] == ':') {
-            value = strtoull(line + length + 1, NULL, base);
-            break;
-        }
-    }
-    fclose(file);
-    return value;
-}
-
+/* The kernel is asked, not /proc, which a container may hide. */
 bool
 perf_refusal_holds(unsigned capability)
 {
-    const uint64_t effective = status_number("CapEff", 16, 0);
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct held[_LINUX_CAPABILITY_U32S_3] = {0};
 
-    return (effective >> CAPABILITY_SYS_ADMIN & 1) != 0 ||
-           (effective >> capability & 1) != 0;
-}
-
-/* Does it hold the capability, though perhaps in a user namespace only? */
-static bool
-has_capability(void)
-{
-    return perf_refusal_holds(CAPABILITY_PERFMON);
+    (void)syscall(SYS_capget, &header, held);
+    return (held[0].effective >> CAP_SYS_ADMIN & 1) != 0 ||
+           (held[capability / 32].effective >> capability % 32 & 1) != 0;
 }
 
 /* Only the first user namespace maps every user to itself. */
@@ -71,13 +49,23 @@ perf_refusal_is_first_namespace(void)
 bool
 perf_refusal_is_filtered(void)
 {
-    return status_number("Seccomp", 10, 0) == 2;
+    return prctl(PR_GET_SECCOMP) == SECCOMP_MODE_FILTER;
+}
+
+/* Is perf_event_open refused before its arguments are looked at? The kernel itself
+ * answers EINVAL to unknown flags, whatever the caller may do. */
+static bool
+is_call_refused(void)
+{
+    const struct perf_event_attr none = {0};
+
+    return syscall(SYS_perf_event_open, &none, 0, -1, -1, ~0UL) < 0 && errno != EINVAL;
 }
 
 bool
 perf_refusal_can_monitor(void)
 {
-    return has_capability() && perf_refusal_is_first_namespace();
+    return perf_refusal_holds(CAP_PERFMON) && perf_refusal_is_first_namespace();
 }
 
 /* Return the highest kernel.perf_event_paranoid that allows it without capabilities. */
@@ -94,135 +82,152 @@ paranoid_allowed(enum perf_scope scope)
     }
 }
 
-struct words {
-    char *reason;
-    size_t reason_bytes;
-    char *remedy;
-    size_t remedy_bytes;
-};
-
-static void
-say(const struct words *words, const char *reason, const char *remedy)
+void
+perf_refusal_set(struct perf_refusal *refusal, uint32_t cause, const char *reason,
+                 const char *remedy)
 {
-    snprintf(words->reason, words->reason_bytes, "%s", reason);
-    snprintf(words->remedy, words->remedy_bytes, "%s", remedy);
-}
-
-static void
-explain_denied(enum perf_scope scope, const struct words *words)
-{
-    const long paranoid = perf_procfs_setting("kernel/perf_event_paranoid", 2);
-    const long allowed = paranoid_allowed(scope);
-
-    if (paranoid > allowed && !perf_refusal_can_monitor()) {
-        snprintf(words->reason, words->reason_bytes,
-                 "kernel.perf_event_paranoid is %ld and the caller %s", paranoid,
-                 has_capability() ? "has CAP_PERFMON in a user namespace only"
-                                  : "lacks CAP_PERFMON");
-        snprintf(words->remedy, words->remedy_bytes,
-                 "set kernel.perf_event_paranoid to %ld, or %s", allowed,
-                 has_capability() ? "run outside of the namespace with CAP_PERFMON"
-                                  : "grant CAP_PERFMON");
-    } else if (perf_refusal_is_filtered()) {
-        say(words, "a seccomp filter refuses perf_event_open, as containers often do",
-            "allow perf_event_open in the container's seccomp profile");
-    } else if (scope == PERF_SCOPE_PROCESS) {
-        say(words, "the process is another user's, or may not be traced by the caller",
-            "run as that user, or grant CAP_PERFMON and CAP_SYS_PTRACE");
-    } else {
-        say(words, "the kernel denies it although settings and rights allow it",
-            "look for a security module's denial in the kernel's log");
-    }
-}
-
-static void
-explain_ring(const struct words *words)
-{
-    snprintf(words->reason, words->reason_bytes,
-             "ring memory above kernel.perf_event_mlock_kb (%ld kB for each processor, "
-             "shared by all of the user's programs)",
-             perf_procfs_setting("kernel/perf_event_mlock_kb", 0));
-    snprintf(
-        words->remedy, words->remedy_bytes,
-        "raise kernel.perf_event_mlock_kb or RLIMIT_MEMLOCK, or end other profilers");
-}
-
-static void
-explain_descriptors(const struct words *words)
-{
-    struct rlimit limit = {0};
-
-    getrlimit(RLIMIT_NOFILE, &limit);
-    snprintf(
-        words->reason, words->reason_bytes,
-        "out of file descriptors: each thread takes one for each processor and source, "
-        "and RLIMIT_NOFILE is %llu",
-        (unsigned long long)limit.rlim_cur);
-    snprintf(words->remedy, words->remedy_bytes,
-             "raise the limit on open files (ulimit -n), or choose fewer processors");
+    refusal->cause = cause;
+    snprintf(refusal->reason, sizeof(refusal->reason), "%s", reason);
+    snprintf(refusal->remedy, sizeof(refusal->remedy), "%s", remedy);
 }
 
 void
-perf_refusal_explain(int error, enum perf_scope scope, char *reason,
-                     size_t reason_bytes, char *remedy, size_t remedy_bytes)
+perf_refusal_probed(const struct perf_refusal *refusal, HAL_PROBE *probed)
 {
-    const struct words words = {reason, reason_bytes, remedy, remedy_bytes};
+    probed->Error = (ULONG)-refusal->error;
+    probed->Cause = refusal->cause;
+    HalpCopyText(probed->Reason, sizeof(probed->Reason), refusal->reason);
+    HalpCopyText(probed->Remedy, sizeof(probed->Remedy), refusal->remedy);
+}
 
-    switch (-error) {
-    case EACCES:
-    case EPERM:
-        if (scope == PERF_SCOPE_RING) {
-            explain_ring(&words);
-        } else {
-            explain_denied(scope, &words);
+/* Causes that errno does not say, beside it. */
+enum { BY_PARANOID = 0x10000, BY_NAMESPACE, BY_FILTER, BY_KERNEL, BY_FILTER_OR_KERNEL };
+enum { BY_OWNER = BY_FILTER_OR_KERNEL + 1, BY_SOMETHING, BY_MODULE, BY_RING_LIMIT };
+
+#define NO_PMU "this machine has no PMU that counts it (virtual machine?)"
+#define GIVE_PMU "run on the machine itself, or give the virtual machine a PMU"
+
+/* Reason and remedy are formats of one or two settings. */
+static const struct {
+    int cause; /* errno or BY_... */
+    uint32_t public_cause;
+    const char *reason;
+    const char *remedy;
+} texts[] = {
+    {BY_PARANOID, NTPROF_CAUSE_PARANOID,
+     "kernel.perf_event_paranoid is %1$ld and the caller lacks CAP_PERFMON",
+     "set kernel.perf_event_paranoid to %2$ld, or grant CAP_PERFMON"},
+    {BY_NAMESPACE, NTPROF_CAUSE_NAMESPACE,
+     "kernel.perf_event_paranoid is %1$ld and the caller has CAP_PERFMON in a user "
+     "namespace only",
+     "set kernel.perf_event_paranoid to %2$ld, or run outside of the namespace with "
+     "CAP_PERFMON"},
+    {BY_FILTER, NTPROF_CAUSE_SECCOMP,
+     "a seccomp filter refuses perf_event_open, as containers often do",
+     "allow perf_event_open in the container's seccomp profile"},
+    {BY_KERNEL, NTPROF_CAUSE_KERNEL,
+     "the kernel has no perf_event_open: it lacks CONFIG_PERF_EVENTS, or is not Linux",
+     "use a kernel with perf events"},
+    {BY_FILTER_OR_KERNEL, NTPROF_CAUSE_OTHER,
+     "a seccomp filter hides perf_event_open, or the kernel lacks it: without "
+     "/proc/sys "
+     "they cannot be told apart",
+     "allow perf_event_open in the container's seccomp profile"},
+    {BY_OWNER, NTPROF_CAUSE_OWNER,
+     "the process is another user's, or may not be traced by the caller",
+     "run as that user, or grant CAP_PERFMON and CAP_SYS_PTRACE"},
+    {BY_SOMETHING, NTPROF_CAUSE_OTHER,
+     "kernel.perf_event_paranoid, which cannot be read without /proc, or a security "
+     "module refuses it",
+     "mount /proc to find out which, or grant CAP_PERFMON"},
+    {BY_MODULE, NTPROF_CAUSE_OTHER,
+     "the kernel denies it although settings and rights allow it",
+     "look for a security module's denial in the kernel's log"},
+    {BY_RING_LIMIT, NTPROF_CAUSE_LOCKED_MEMORY,
+     "ring memory above kernel.perf_event_mlock_kb (%1$ld kB for each processor, "
+     "shared "
+     "by all of the user's programs) and RLIMIT_MEMLOCK (%2$ld kB)",
+     "raise kernel.perf_event_mlock_kb or RLIMIT_MEMLOCK, or end other profilers"},
+    {EMFILE, NTPROF_CAUSE_DESCRIPTORS,
+     "out of file descriptors: each thread takes one for each processor and source, "
+     "and RLIMIT_NOFILE is %1$ld",
+     "raise the limit on open files (ulimit -n), or choose fewer processors"},
+    {ENFILE, NTPROF_CAUSE_DESCRIPTORS, "the system is out of file descriptors",
+     "raise fs.file-max"},
+    {ENOENT, NTPROF_CAUSE_MACHINE, NO_PMU, GIVE_PMU},
+    {ENODEV, NTPROF_CAUSE_MACHINE, NO_PMU, GIVE_PMU},
+    {EOPNOTSUPP, NTPROF_CAUSE_MACHINE, NO_PMU, GIVE_PMU},
+    {EBUSY, NTPROF_CAUSE_BUSY, "another program has the counter for itself alone",
+     "end what uses it, such as another profiler or a watchdog"},
+    {EBADF, NTPROF_CAUSE_OTHER, "the cgroup is not one that events know",
+     "choose a cgroup of version 2, or, with version 1, a cgroup of the hierarchy that "
+     "has the perf_event controller"},
+    {ENOSPC, NTPROF_CAUSE_BUSY, "all breakpoint registers are taken",
+     "use fewer breakpoints at a time"},
+    {EAGAIN, NTPROF_CAUSE_BUSY, "threads are being created in it",
+     "stop the process meanwhile (kill -STOP), or use uprobe instead of breakpoint"},
+    {ESRCH, NTPROF_CAUSE_OTHER, "the process is gone", ""},
+    {ENOMEM, NTPROF_CAUSE_MEMORY, "out of memory", ""},
+};
+
+static void
+tell(int cause, long first, long second, struct perf_refusal *refusal)
+{
+    perf_refusal_set(refusal, NTPROF_CAUSE_OTHER, strerror(cause), "");
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (texts[i].cause == cause) {
+            refusal->cause = texts[i].public_cause;
+            snprintf(refusal->reason, sizeof(refusal->reason), texts[i].reason, first,
+                     second);
+            snprintf(refusal->remedy, sizeof(refusal->remedy), texts[i].remedy, first,
+                     second);
         }
-        break;
-    case EMFILE:
-        explain_descriptors(&words);
-        break;
-    case ENFILE:
-        say(&words, "the system is out of file descriptors", "raise fs.file-max");
-        break;
-    case ENOSYS:
-        say(&words,
-            "perf_event_open is not available: the kernel lacks CONFIG_PERF_EVENTS, or "
-            "a seccomp filter hides the call",
-            "allow perf_event_open in the container's seccomp profile, or use a kernel "
-            "that has it");
-        break;
-    case ENOENT:
-    case ENODEV:
-    case EOPNOTSUPP:
-        say(&words, "this machine has no PMU that counts it (virtual machine?)",
-            "run on the machine itself, or give the virtual machine a PMU");
-        break;
-    case EBUSY:
-        say(&words, "another program has the counter for itself alone",
-            "end what uses it, such as another profiler or a watchdog");
-        break;
-    case EBADF:
-        say(&words, "the cgroup is not one that events know",
-            "choose a cgroup of version 2, or, with version 1, a cgroup of the "
-            "hierarchy "
-            "that has the perf_event controller");
-        break;
-    case ENOSPC:
-        say(&words, "all breakpoint registers are taken",
-            "use fewer breakpoints at a time");
-        break;
-    case EAGAIN:
-        say(&words, "threads are being created in it",
-            "stop the process meanwhile (kill -STOP), or use uprobe instead of "
-            "breakpoint");
-        break;
-    case ESRCH:
-        say(&words, "the process is gone", "");
-        break;
-    case ENOMEM:
-        say(&words, "out of memory", "");
-        break;
-    default:
-        say(&words, strerror(-error), "");
-        break;
+    }
+}
+
+static long
+limit_of(__rlimit_resource_t resource)
+{
+    struct rlimit limit = {0};
+
+    getrlimit(resource, &limit);
+    return (long)limit.rlim_cur;
+}
+
+/* paranoid: LONG_MIN if it cannot be read. */
+static int
+cause_of_denial(int error, enum perf_scope scope, long paranoid)
+{
+    const bool refused = is_call_refused();
+
+    if (refused || error == ENOSYS) {
+        /* Only a kernel with perf events has the setting. */
+        return error != ENOSYS || paranoid != LONG_MIN ? BY_FILTER
+               : perf_refusal_is_filtered()            ? BY_FILTER_OR_KERNEL
+                                                       : BY_KERNEL;
+    }
+    if (paranoid > paranoid_allowed(scope) && !perf_refusal_can_monitor()) {
+        return perf_refusal_holds(CAP_PERFMON) ? BY_NAMESPACE : BY_PARANOID;
+    }
+    return scope == PERF_SCOPE_PROCESS ? BY_OWNER
+           : paranoid == LONG_MIN      ? BY_SOMETHING
+                                       : BY_MODULE;
+}
+
+void
+perf_refusal_explain(int error, enum perf_scope scope, struct perf_refusal *refusal)
+{
+    const long paranoid = perf_procfs_setting("kernel/perf_event_paranoid", LONG_MIN);
+    const bool denied = error == -EACCES || error == -EPERM || error == -ENOSYS;
+
+    refusal->error = error;
+    if (denied && scope == PERF_SCOPE_RING) {
+        tell(BY_RING_LIMIT, perf_procfs_setting("kernel/perf_event_mlock_kb", 0),
+             limit_of(RLIMIT_MEMLOCK) / 1024, refusal);
+    } else if (denied) {
+        tell(cause_of_denial(-error, scope, paranoid), paranoid,
+             paranoid_allowed(scope), refusal);
+    } else {
+        tell(-error, limit_of(RLIMIT_NOFILE), 0, refusal);
     }
 }

@@ -6,8 +6,9 @@
 #ifndef HAL_LINUX_REFUSAL_H
 #define HAL_LINUX_REFUSAL_H
 
+#include "hal/backend.h"
+
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* What perf_event_open was called for. */
@@ -19,15 +20,25 @@ enum perf_scope {
     PERF_SCOPE_RING     /* memory for a ring */
 };
 
-/*
- * perf_refusal_explain - explain why a call failed.
- *
- *   error   in: negative errno
- *   reason  out: a clause, such as "kernel.perf_event_paranoid is 3 and ..."
- *   remedy  out: what would help, as an order; "" if nothing would
- */
-void perf_refusal_explain(int error, enum perf_scope scope, char *reason,
-                          size_t reason_bytes, char *remedy, size_t remedy_bytes);
+/* perf_refusal - why a call failed, and what would help. */
+struct perf_refusal {
+    int error;        /* negative errno */
+    uint32_t cause;   /* NTPROF_CAUSE_... */
+    char reason[256]; /* a clause, such as "kernel.perf_event_paranoid is 3 and ..." */
+    char remedy[256]; /* what would help, as an order; "" if nothing would */
+    char log[256];    /* the last line of BPF's verifier; "" if it did not refuse */
+};
+
+/* perf_refusal_set - set all but error and log. */
+void perf_refusal_set(struct perf_refusal *refusal, uint32_t cause, const char *reason,
+                      const char *remedy);
+
+/* perf_refusal_explain - explain why perf_event_open, or mmap for a ring, failed. */
+void perf_refusal_explain(int error, enum perf_scope scope,
+                          struct perf_refusal *refusal);
+
+/* perf_refusal_probed - make a refusal the probe's. */
+void perf_refusal_probed(const struct perf_refusal *refusal, HAL_PROBE *probed);
 
 /* perf_refusal_can_monitor - does the caller hold CAP_PERFMON or CAP_SYS_ADMIN in the
  * first user namespace? */

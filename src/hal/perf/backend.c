@@ -146,6 +146,18 @@ try_time(const struct perf_source *time, bool kernel, int pid, int processor)
     return 0;
 }
 
+/* probed may be NULL. */
+static void
+explain(int error, enum perf_scope scope, HAL_PROBE *probed)
+{
+    struct perf_refusal refusal;
+
+    perf_refusal_explain(error, scope, &refusal);
+    if (probed != NULL) {
+        perf_refusal_probed(&refusal, probed);
+    }
+}
+
 static void
 probe(HAL_PROBE *probed)
 {
@@ -164,24 +176,18 @@ probe(HAL_PROBE *probed)
     probed->Usable = result == 0;
     if (result < 0) {
         probed->Shortage = perf_status_of(result) == STATUS_INSUFFICIENT_RESOURCES;
-        perf_refusal_explain(result, PERF_SCOPE_SELF, probed->Reason,
-                             sizeof(probed->Reason), probed->Remedy,
-                             sizeof(probed->Remedy));
+        explain(result, PERF_SCOPE_SELF, probed);
         goto finish;
     }
     result = try_time(time, true, 0, -1);
     probed->Kernel = result == 0;
     if (result < 0) {
-        perf_refusal_explain(result, PERF_SCOPE_KERNEL, probed->Reason,
-                             sizeof(probed->Reason), probed->Remedy,
-                             sizeof(probed->Remedy));
+        explain(result, PERF_SCOPE_KERNEL, probed);
     }
     result = try_time(time, false, -1, PERF_ANY_ONLINE);
     probed->Global = result == 0;
     if (result < 0 && probed->Kernel) {
-        perf_refusal_explain(result, PERF_SCOPE_ALL, probed->Reason,
-                             sizeof(probed->Reason), probed->Remedy,
-                             sizeof(probed->Remedy));
+        explain(result, PERF_SCOPE_ALL, probed);
     }
 finish:
     perf_sources_finish(&sources);
@@ -205,12 +211,7 @@ open_backend(const HAL_OPEN *open, void **context)
     if (result == 0) {
         *context = perf;
     } else {
-        char reason[256];
-        char remedy[256];
-
-        perf_refusal_explain(result, PERF_SCOPE_SELF, reason, sizeof(reason), remedy,
-                             sizeof(remedy));
-        HalExplainFailure(open, reason, remedy);
+        explain(result, PERF_SCOPE_SELF, open->Probe);
     }
     return perf_status_of(result);
 }

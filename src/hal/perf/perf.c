@@ -41,16 +41,15 @@ int
 perf_fail(struct perf *perf, int error, enum perf_scope scope, const char *format, ...)
 {
     char what[192];
-    char reason[256];
-    char remedy[256];
+    struct perf_refusal refusal;
     va_list arguments;
 
     va_start(arguments, format);
     vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
-    perf_refusal_explain(error, scope, reason, sizeof(reason), remedy, sizeof(remedy));
-    snprintf(perf->error, sizeof(perf->error), "cannot %s: %s%s%s", what, reason,
-             remedy[0] != 0 ? "; " : "", remedy);
+    perf_refusal_explain(error, scope, &refusal);
+    snprintf(perf->error, sizeof(perf->error), "cannot %s: %s%s%s", what,
+             refusal.reason, refusal.remedy[0] != 0 ? "; " : "", refusal.remedy);
     return error;
 }
 
@@ -105,7 +104,7 @@ probe_uprobe(const struct perf *perf, struct perf_source *source)
 void
 perf_probe_source(struct perf *perf, struct perf_source *source)
 {
-    char remedy[128];
+    struct perf_refusal refusal;
     int result = -EACCES;
 
     if (source->probed) {
@@ -131,8 +130,8 @@ perf_probe_source(struct perf *perf, struct perf_source *source)
     }
     if (!perf_source_answer(source, result)) {
         source->kernel_included = false;
-        perf_refusal_explain(result, PERF_SCOPE_SELF, source->reason,
-                             sizeof(source->reason), remedy, sizeof(remedy));
+        perf_refusal_explain(result, PERF_SCOPE_SELF, &refusal);
+        snprintf(source->reason, sizeof(source->reason), "%.191s", refusal.reason);
     } else if (result == 0) {
         source->supported = perf_firing_probe(&perf->firing, source, source->reason,
                                               sizeof(source->reason));
@@ -375,7 +374,7 @@ static int
 find_kernel_right(struct perf *perf, bool user_only)
 {
     const struct perf_source *time = perf_sources_find(&perf->sources, ProfileTime);
-    char remedy[128];
+    struct perf_refusal refusal;
     int result;
 
     if (user_only) {
@@ -387,8 +386,9 @@ find_kernel_right(struct perf *perf, bool user_only)
     result = try_source(perf, time, true);
     perf->kernel = result == 0;
     if (result < 0) {
-        perf_refusal_explain(result, PERF_SCOPE_KERNEL, perf->kernel_reason,
-                             sizeof(perf->kernel_reason), remedy, sizeof(remedy));
+        perf_refusal_explain(result, PERF_SCOPE_KERNEL, &refusal);
+        snprintf(perf->kernel_reason, sizeof(perf->kernel_reason), "%.127s",
+                 refusal.reason);
     }
     return is_shortage(result) ? result : 0;
 }

@@ -77,7 +77,7 @@ back_ends__by_name_alone__the_same_in_order(void **state)
     assert_int_equal(ntprof_backend_next(at, &name), STATUS_NOT_FOUND);
     name.size = offsetof(ntprof_backend_info, usable) - 1;
     assert_int_equal(ntprof_backend_next(0, &name), STATUS_INVALID_PARAMETER);
-    name.size = sizeof(name) - 1;
+    name.size = offsetof(ntprof_backend_info, error) - 1;
     assert_int_equal(ntprof_backend_next(0, &name), STATUS_INVALID_PARAMETER);
 }
 

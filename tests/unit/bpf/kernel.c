@@ -68,7 +68,7 @@ planned_call(int command, union bpf_attr *attr, size_t bytes)
 }
 
 static int
-make_as_planned(struct bpf_refusal *refusal)
+make_as_planned(struct perf_refusal *refusal)
 {
     struct bpf_kernel kernel;
     const int result =
@@ -83,7 +83,7 @@ make_as_planned(struct bpf_refusal *refusal)
 static void
 skip_unless_allowed(void)
 {
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
     int result;
 
     memset(&plan, 0, sizeof(plan));
@@ -113,7 +113,7 @@ static void
 make__any_call_refused__nothing_left(void **state)
 {
     static const int errors[] = {-EPERM, -ENOMEM, -EINVAL, -ENOSYS, -EMFILE};
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
     int most;
 
     (void)state;
@@ -138,7 +138,7 @@ make__any_call_refused__nothing_left(void **state)
 static void
 make__without_bpf__says_seccomp(void **state)
 {
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
 
     (void)state;
     memset(&plan, 0, sizeof(plan));
@@ -152,7 +152,7 @@ make__without_bpf__says_seccomp(void **state)
 static void
 make__maps_of_older_kernels__says_so(void **state)
 {
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
 
     (void)state;
     skip_unless_allowed();
@@ -168,7 +168,7 @@ make__maps_of_older_kernels__says_so(void **state)
 static void
 make__refused_by_the_verifier__keeps_what_it_said(void **state)
 {
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
 
     (void)state;
     skip_unless_allowed();
@@ -183,7 +183,7 @@ make__refused_by_the_verifier__keeps_what_it_said(void **state)
 static void
 attach__without_cookies__says_so(void **state)
 {
-    struct bpf_refusal refusal = {0};
+    struct perf_refusal refusal = {0};
 
     (void)state;
     bpf_refusal_explain(-EINVAL, BPF_STAGE_ATTACH, &refusal);
@@ -212,7 +212,7 @@ as_nobody(int (*body)(void))
 static int
 refused_for_capability(void)
 {
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
     struct bpf_kernel kernel;
     const int result =
         bpf_kernel_make(&kernel, bpf_call_kernel, PROCESSORS, BPF_FOR_EVENTS, &refusal);
@@ -239,7 +239,7 @@ static void
 make__no_descriptors__says_the_limit(void **state)
 {
     const struct rlimit few = {8, 8};
-    struct bpf_refusal refusal = {0};
+    struct perf_refusal refusal = {0};
     struct rlimit before;
     int result;
 
@@ -258,7 +258,7 @@ static void
 add_map__refused_at_each_call__nothing_left(void **state)
 {
     struct bpf_kernel kernel;
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
     void *memory = NULL;
     size_t before;
     int fd;

@@ -37,7 +37,7 @@ call(int command, union bpf_attr *attr, size_t bytes)
 static void
 open_pools(struct fixture *fixture)
 {
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
     int result;
 
     refuse_maps = false;

@@ -124,7 +124,7 @@ planned_call(int command, union bpf_attr *attr, size_t bytes)
 }
 
 static int
-create_as_planned(struct bpf_refusal *refusal)
+create_as_planned(struct perf_refusal *refusal)
 {
     struct bpf *bpf;
     const int result = bpf_create(planned_call, false, &bpf, refusal);
@@ -138,7 +138,7 @@ create_as_planned(struct bpf_refusal *refusal)
 static void
 skip_unless_allowed(void)
 {
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
     int result;
 
     plan_nothing();
@@ -158,7 +158,7 @@ static void
 create__any_call_refused__named_and_nothing_left(void **state)
 {
     static const int errors[] = {-EPERM, -EINVAL, -E2BIG, -ENOMEM, -ENOSYS, -EMFILE};
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
     int most;
 
     (void)state;
@@ -212,7 +212,7 @@ static const struct {
 static void
 create__each_command_refused__says_what_and_what_helps(void **state)
 {
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
 
     (void)state;
     skip_unless_allowed();
@@ -229,7 +229,7 @@ create__each_command_refused__says_what_and_what_helps(void **state)
 static void
 create__verifier_interrupted_by_signals__asked_again(void **state)
 {
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
 
     (void)state;
     skip_unless_allowed();
@@ -264,7 +264,7 @@ keep_one(unsigned capability)
 static int
 refused_for_the_other(const struct right *right)
 {
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
     int result;
 
     if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) != 0 || setgroups(0, NULL) != 0 ||
@@ -313,7 +313,7 @@ create__one_of_two_capabilities__names_the_other(void **state)
 static void
 create__kernel_without_a_function__says_which(void **state)
 {
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
 
     (void)state;
     skip_unless_allowed();
@@ -384,7 +384,7 @@ call_of_5_15(int command, union bpf_attr *attr, size_t bytes)
 static void
 create__what_is_asked_for__is_there_in_5_15(void **state)
 {
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
     struct bpf *bpf;
 
     (void)state;
@@ -450,7 +450,7 @@ call_without_types(int command, union bpf_attr *attr, size_t bytes)
 static void
 create__kernel_without_types__nothing_of_them_is_asked_for(void **state)
 {
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
     struct bpf *bpf;
 
     (void)state;
@@ -492,7 +492,7 @@ call_with_statistics(int command, union bpf_attr *attr, size_t bytes)
 static void
 create__programs__cheap_to_verify(void **state)
 {
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
     struct bpf *bpf;
 
     (void)state;

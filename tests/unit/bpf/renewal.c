@@ -78,7 +78,7 @@ make_place(void **state)
 static int
 setup(void **state)
 {
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
     char name[64];
     int result;
 

@@ -197,7 +197,7 @@ static const HAL_TABLE counting_table = {
 };
 
 static void
-skip_unless_allowed(int result, const struct bpf_refusal *refusal)
+skip_unless_allowed(int result, const struct perf_refusal *refusal)
 {
     if (result == -EPERM || result == -ENOSYS) {
         print_message("no BPF programs here: %s\n", refusal->reason);
@@ -214,7 +214,7 @@ both_open(struct both *both)
     const HOST host = {.Table = &host_table};
     const HAL delivering = {.Table = &delivering_table};
     const HAL counts_itself = {.Table = &counting_table, .Context = both};
-    struct bpf_refusal refusal;
+    struct perf_refusal refusal;
 
     skip_unless_allowed(bpf_kernel_make(&both->kernel, bpf_call_kernel, PROCESSORS,
                                         BPF_FOR_REPLAY, &refusal),
