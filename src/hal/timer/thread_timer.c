@@ -1,0 +1,722 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/timer/thread_timer.c - see thread_timer.h.
+ *
+ * A handler may begin after its timer was deleted, when the kernel had already built
+ * its frame. So it reads nothing of a struct thread_timer but what claims[] of its
+ * signal leads to, and whoever takes a struct out of claims[] waits until no handler of
+ * the signal is running (in_flight). Both sides use sequentially consistent order:
+ * either the handler sees NULL, or the waiter sees its count.
+ *
+ * System calls are made by number: libc's functions for timers differ in what they
+ * allow, those for files are cancellation points, and none may be called with the lock
+ * held.
+ */
+#include "hal/timer/thread_timer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum { NS_PER_S = 1000000000, SIGNALS = 129 };
+
+/* What the kernel calls struct sigevent; libcs differ in the name of tid. */
+struct kernel_sigevent {
+    union sigval value;
+    int signal;
+    int notify;
+    int tid;
+    char padding[64 - sizeof(union sigval) - 3 * sizeof(int)];
+};
+
+enum { KERNEL_SIGEV_THREAD_ID = 4, NO_TIMER = -1 };
+
+#if defined(SYS_timer_settime)
+typedef long kernel_time;
+enum { TIMER_SETTIME = SYS_timer_settime, TIMER_GETTIME = SYS_timer_gettime };
+#elif defined(SYS_timer_settime32) /* musl's name on 32-bit machines */
+typedef long kernel_time;
+enum { TIMER_SETTIME = SYS_timer_settime32, TIMER_GETTIME = SYS_timer_gettime32 };
+#else
+typedef int64_t kernel_time;
+enum { TIMER_SETTIME = SYS_timer_settime64, TIMER_GETTIME = SYS_timer_gettime64 };
+#endif
+
+struct kernel_itimerspec {
+    kernel_time interval_s;
+    kernel_time interval_ns;
+    kernel_time value_s;
+    kernel_time value_ns;
+};
+
+/* Who uses a signal. */
+struct claim {
+    _Atomic pid_t owner; /* process that took it; another one's: it forked this one */
+    _Atomic(struct thread_timer *) timer;
+    atomic_uint in_flight; /* handlers that are running */
+};
+
+static struct claim claims[SIGNALS];
+
+/* ---- The handler ---- */
+
+static uintptr_t
+program_counter(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#elif defined(__i386__)
+    return (uintptr_t)context->uc_mcontext.gregs[REG_EIP];
+#elif defined(__aarch64__) || defined(__mips__)
+    return (uintptr_t)context->uc_mcontext.pc;
+#elif defined(__arm__)
+    return (uintptr_t)context->uc_mcontext.arm_pc;
+#elif defined(__riscv)
+    return (uintptr_t)context->uc_mcontext.__gregs[0];
+#elif defined(__powerpc64__)
+    return (uintptr_t)context->uc_mcontext.gp_regs[32];
+#elif defined(__s390x__)
+    return (uintptr_t)context->uc_mcontext.psw.addr;
+#else
+#error "where does ucontext_t have the program counter?"
+#endif
+}
+
+static void
+handle_signal(int signal, siginfo_t *info, void *context)
+{
+    const int saved_errno = errno;
+    struct claim *const claim = &claims[signal];
+    struct thread_timer *timer;
+
+    atomic_fetch_add(&claim->in_flight, 1); /* pairs with wait_for_handlers */
+    timer = atomic_load(&claim->timer);
+    /* Others may send the signal, too. */
+    if (timer != NULL && info->si_code == SI_TIMER) {
+        timer->options.hit(timer->options.context, program_counter(context),
+                           info->si_overrun > 0 ? (unsigned)info->si_overrun : 0);
+    }
+    atomic_fetch_sub(&claim->in_flight, 1);
+    errno = saved_errno;
+}
+
+/* Return when every handler that found a timer has returned. */
+static void
+wait_for_handlers(struct claim *claim)
+{
+    const struct timespec pause = {0, 20000};
+    int state;
+
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    while (atomic_load(&claim->in_flight) != 0) {
+        (void)nanosleep(&pause, NULL);
+    }
+    (void)pthread_setcancelstate(state, NULL);
+}
+
+/* ---- Signals ---- */
+
+static bool
+has_our_handler(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) != 0 &&
+           action->sa_sigaction == handle_signal;
+}
+
+static bool
+is_default(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
+}
+
+static int
+install_handler(const struct thread_timer *timer, int signal,
+                struct sigaction *previous)
+{
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+
+    action.sa_sigaction = handle_signal;
+    /* sigfillset would leave out those of libc, and so let pthread_cancel end the
+     * thread within the handler. */
+    memset(&action.sa_mask, 0xff, sizeof(action.sa_mask));
+    return timer->options.sigaction(signal, &action, previous);
+}
+
+/* Drop the signal wherever it is pending, in all threads: ignoring it does. */
+static void
+drop_pending(const struct thread_timer *timer, int signal)
+{
+    struct sigaction action = {0};
+
+    action.sa_handler = SIG_IGN;
+    (void)timer->options.sigaction(signal, &action, NULL);
+}
+
+static bool
+claim_signal(struct thread_timer *timer, int signal)
+{
+    struct claim *const claim = &claims[signal];
+    pid_t owner = atomic_load(&claim->owner);
+    struct sigaction action;
+
+    if (owner == timer->owner || timer->options.sigaction(signal, NULL, &action) != 0 ||
+        !(is_default(&action) || (owner != 0 && has_our_handler(&action))) ||
+        !atomic_compare_exchange_strong(&claim->owner, &owner, timer->owner)) {
+        return false;
+    }
+    if (owner != 0) {
+        atomic_store(&claim->in_flight, 0); /* of threads that a fork left behind */
+    }
+    atomic_store(&claim->timer, timer);
+    if (install_handler(timer, signal, &action) == 0) {
+        if (is_default(&action) || has_our_handler(&action)) {
+            return true;
+        }
+        /* The program took it meanwhile. */
+        (void)timer->options.sigaction(signal, &action, NULL);
+    }
+    atomic_store(&claim->timer, NULL);
+    atomic_store(&claim->owner, 0);
+    return false;
+}
+
+/* From the last signal down: programs count from SIGRTMIN up. Returns 0: none. */
+static int
+claim_some_signal(struct thread_timer *timer)
+{
+    for (int signal = SIGRTMAX; signal >= SIGRTMIN; signal--) {
+        if (signal < SIGNALS && claim_signal(timer, signal)) {
+            return signal;
+        }
+    }
+    return 0;
+}
+
+/* Its timers are deleted. */
+static void
+release_signal(struct thread_timer *timer, int signal)
+{
+    struct claim *const claim = &claims[signal];
+    struct sigaction action;
+
+    atomic_store(&claim->timer, NULL); /* pairs with handle_signal */
+    if (timer->options.sigaction(signal, NULL, &action) == 0 &&
+        has_our_handler(&action)) {
+        drop_pending(timer, signal);
+        memset(&action, 0, sizeof(action));
+        action.sa_handler = SIG_DFL;
+        (void)timer->options.sigaction(signal, &action, NULL);
+    }
+    wait_for_handlers(claim);
+    atomic_store(&claim->owner, 0);
+}
+
+/* ---- The lock ---- */
+
+static bool
+is_ours(const struct thread_timer *timer)
+{
+    return timer->owner != 0 && timer->owner == getpid();
+}
+
+/* What a holder of the lock gives back to its thread. */
+struct held {
+    sigset_t mask;
+    int saved_errno; /* of the code that a handler of the program interrupted */
+};
+
+/* All signals are blocked first: a handler of the program that calls us must not find
+ * the lock held by its own thread. */
+static struct held
+lock(struct thread_timer *timer)
+{
+    struct held held = {.saved_errno = errno};
+    sigset_t all;
+
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &held.mask);
+    (void)pthread_mutex_lock(&timer->lock);
+    return held;
+}
+
+static void
+unlock(struct thread_timer *timer, const struct held *held)
+{
+    (void)pthread_mutex_unlock(&timer->lock);
+    (void)pthread_sigmask(SIG_SETMASK, &held->mask, NULL);
+    errno = held->saved_errno;
+}
+
+/* ---- The kernel's timers ---- */
+
+uint64_t
+thread_timer_tick_ns(void)
+{
+    struct timespec tick = {0, 0};
+
+    (void)clock_getres(CLOCK_REALTIME_COARSE, &tick);
+    /* Every kernel has that clock; 10 ms is the longest tick there is. */
+    return tick.tv_nsec > 0 ? (uint64_t)tick.tv_nsec : 10000000;
+}
+
+/* Processor clock of a thread, as the kernel numbers it: bits 3 and up are the tid's
+ * complement, 4 says a thread's, 2 scheduled time. */
+static clockid_t
+clock_of(pid_t tid)
+{
+    return (clockid_t)(~(unsigned)tid << 3 | 6);
+}
+
+static int
+set_time(const struct thread_timer *timer, int number)
+{
+    struct kernel_itimerspec time = {0};
+
+    time.interval_s = (kernel_time)(timer->options.interval_ns / NS_PER_S);
+    time.interval_ns = (kernel_time)(timer->options.interval_ns % NS_PER_S);
+    time.value_s = time.interval_s;
+    time.value_ns = time.interval_ns;
+    return syscall(TIMER_SETTIME, number, 0, &time, NULL) == 0 ? 0 : -errno;
+}
+
+static void
+delete_timer(int number)
+{
+    if (number != NO_TIMER) {
+        (void)syscall(SYS_timer_delete, number);
+    }
+}
+
+/*
+ * Create and start a timer, unless they are paused.
+ *
+ *   number  out: the kernel's, NO_TIMER while paused
+ */
+static int
+create_timer(const struct thread_timer *timer, pid_t tid, int *number)
+{
+    struct kernel_sigevent event = {
+        .signal = timer->signal, .notify = KERNEL_SIGEV_THREAD_ID, .tid = tid};
+    int result;
+
+    *number = NO_TIMER;
+    if (timer->pauses != 0) {
+        return 0;
+    }
+    if (syscall(SYS_timer_create, clock_of(tid), &event, number) != 0) {
+        return errno == EINVAL ? -ESRCH : -errno;
+    }
+    result = set_time(timer, *number);
+    if (result != 0) {
+        delete_timer(*number);
+    }
+    return result;
+}
+
+/* A timer of a thread that has exited has no times any more, also when another thread
+ * got its tid. */
+static bool
+is_exited(int number)
+{
+    struct kernel_itimerspec time = {0};
+
+    return number != NO_TIMER && syscall(TIMER_GETTIME, number, &time) == 0 &&
+           time.interval_s == 0 && time.interval_ns == 0;
+}
+
+/* ---- The table ---- */
+
+/* Index of the first thread whose tid is not smaller. */
+static size_t
+find_place(const struct thread_timer *timer, pid_t tid)
+{
+    size_t low = 0;
+    size_t high = timer->count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (timer->armed[middle].tid < tid) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Pages of our own: the program's malloc may be anything. */
+static int
+reserve(struct thread_timer *timer)
+{
+    const size_t size = timer->capacity * sizeof(struct thread_timer_armed);
+    const size_t grown = size == 0 ? 4096 : size * 2;
+    void *pages;
+
+    if (timer->count < timer->capacity) {
+        return 0;
+    }
+    pages =
+        mmap(NULL, grown, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) {
+        return -ENOMEM;
+    }
+    if (size != 0) {
+        memcpy(pages, timer->armed, size);
+        (void)munmap(timer->armed, size);
+    }
+    timer->armed = pages;
+    timer->capacity = grown / sizeof(struct thread_timer_armed);
+    return 0;
+}
+
+static void
+forget(struct thread_timer *timer, size_t place)
+{
+    timer->count--;
+    memmove(&timer->armed[place], &timer->armed[place + 1],
+            (timer->count - place) * sizeof(struct thread_timer_armed));
+}
+
+static void
+remove_at(struct thread_timer *timer, size_t place)
+{
+    delete_timer(timer->armed[place].timer);
+    forget(timer, place);
+}
+
+static int
+arm(struct thread_timer *timer, pid_t tid)
+{
+    const size_t place = find_place(timer, tid);
+    int number;
+    int result;
+
+    if (place < timer->count && timer->armed[place].tid == tid) {
+        if (!is_exited(timer->armed[place].timer)) {
+            return 0;
+        }
+        remove_at(timer, place);
+    }
+    result = reserve(timer);
+    if (result != 0) {
+        return result;
+    }
+    result = create_timer(timer, tid, &number);
+    if (result != 0) {
+        return result;
+    }
+    memmove(&timer->armed[place + 1], &timer->armed[place],
+            (timer->count - place) * sizeof(struct thread_timer_armed));
+    timer->armed[place] = (struct thread_timer_armed){tid, number};
+    timer->count++;
+    return 0;
+}
+
+/* Put new timers in the place of all: with another signal, for example, which a timer
+ * has for its life. Threads that have exited are dropped. */
+static void
+renew_all(struct thread_timer *timer)
+{
+    for (size_t i = timer->count; i-- > 0;) {
+        struct thread_timer_armed *const armed = &timer->armed[i];
+
+        delete_timer(armed->timer);
+        if (create_timer(timer, armed->tid, &armed->timer) != 0) {
+            forget(timer, i);
+        }
+    }
+}
+
+static void
+remove_exited(struct thread_timer *timer)
+{
+    for (size_t i = timer->count; i-- > 0;) {
+        if (is_exited(timer->armed[i].timer)) {
+            remove_at(timer, i);
+        }
+    }
+}
+
+/* ---- Threads of this process ---- */
+
+static pid_t
+own_tid(void)
+{
+    return (pid_t)syscall(SYS_gettid);
+}
+
+/* Where getdents64 writes the length and the name of an entry. */
+enum { ENTRY_LENGTH = 16, ENTRY_NAME = 19 };
+
+struct scan {
+    bool found_self;
+    int failure; /* the first */
+};
+
+static void
+arm_listed(struct thread_timer *timer, const char *name, struct scan *scan)
+{
+    const pid_t tid = (pid_t)strtol(name, NULL, 10);
+    int result;
+
+    if (tid <= 0) {
+        return; /* "." and ".." */
+    }
+    if (tid == own_tid()) {
+        scan->found_self = true;
+    }
+    result = arm(timer, tid);
+    if (result != 0 && result != -ESRCH && scan->failure == 0) {
+        scan->failure = result; /* -ESRCH: it has exited meanwhile */
+    }
+}
+
+static void
+arm_directory(struct thread_timer *timer, int fd, struct scan *scan)
+{
+    _Alignas(uint64_t) char buffer[4096];
+
+    for (;;) {
+        const long bytes = syscall(SYS_getdents64, fd, buffer, sizeof(buffer));
+
+        if (bytes <= 0) {
+            break;
+        }
+        for (long at = 0; at < bytes;) {
+            uint16_t length;
+
+            memcpy(&length, &buffer[at + ENTRY_LENGTH], sizeof(length));
+            arm_listed(timer, &buffer[at + ENTRY_NAME], scan);
+            at += length;
+        }
+    }
+}
+
+/* ---- Functions of the header ---- */
+
+int
+thread_timer_init(struct thread_timer *timer,
+                  const struct thread_timer_options *options)
+{
+    const uint64_t tick_ns = thread_timer_tick_ns();
+
+    memset(timer, 0, sizeof(*timer));
+    timer->options = *options;
+    if (timer->options.sigaction == NULL) {
+        timer->options.sigaction = sigaction;
+    }
+    if (timer->options.interval_ns < tick_ns) {
+        timer->options.interval_ns = tick_ns;
+    }
+    (void)pthread_mutex_init(&timer->lock, NULL);
+    timer->owner = getpid();
+    timer->signal = claim_some_signal(timer);
+    if (timer->signal == 0) {
+        timer->owner = 0;
+        return -EAGAIN;
+    }
+    return 0;
+}
+
+void
+thread_timer_finish(struct thread_timer *timer)
+{
+    struct held held;
+
+    if (!is_ours(timer)) {
+        return;
+    }
+    held = lock(timer);
+    while (timer->count > 0) {
+        remove_at(timer, timer->count - 1);
+    }
+    release_signal(timer, timer->signal);
+    if (timer->capacity != 0) {
+        (void)munmap(timer->armed, timer->capacity * sizeof(struct thread_timer_armed));
+    }
+    timer->owner = 0;
+    unlock(timer, &held);
+    (void)pthread_mutex_destroy(&timer->lock);
+}
+
+int
+thread_timer_arm(struct thread_timer *timer, pid_t tid)
+{
+    struct held held;
+    int result;
+
+    if (!is_ours(timer)) {
+        return -ESRCH;
+    }
+    held = lock(timer);
+    result = arm(timer, tid != 0 ? tid : own_tid());
+    unlock(timer, &held);
+    return result;
+}
+
+void
+thread_timer_disarm(struct thread_timer *timer, pid_t tid)
+{
+    const pid_t wanted = tid != 0 ? tid : own_tid();
+    struct held held;
+    size_t place;
+
+    if (!is_ours(timer)) {
+        return;
+    }
+    held = lock(timer);
+    place = find_place(timer, wanted);
+    if (place < timer->count && timer->armed[place].tid == wanted) {
+        remove_at(timer, place);
+    }
+    unlock(timer, &held);
+}
+
+int
+thread_timer_arm_all(struct thread_timer *timer)
+{
+    struct scan scan = {false, 0};
+    struct held held;
+    int fd;
+    int result;
+
+    if (!is_ours(timer)) {
+        return -ESRCH;
+    }
+    held = lock(timer);
+    remove_exited(timer);
+    fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
+                      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        arm_directory(timer, fd, &scan);
+        (void)syscall(SYS_close, fd);
+    }
+    /* A /proc of another pid namespace has other numbers. */
+    result = scan.found_self ? scan.failure : arm(timer, own_tid());
+    unlock(timer, &held);
+    return result == 0 && !scan.found_self ? -ENOENT : result;
+}
+
+uint64_t
+thread_timer_set_interval(struct thread_timer *timer, uint64_t interval_ns)
+{
+    const uint64_t tick_ns = thread_timer_tick_ns();
+    struct held held;
+
+    if (!is_ours(timer)) {
+        return timer->options.interval_ns;
+    }
+    held = lock(timer);
+    timer->options.interval_ns = interval_ns < tick_ns ? tick_ns : interval_ns;
+    for (size_t i = 0; i < timer->count; i++) {
+        (void)set_time(timer, timer->armed[i].timer); /* fails for one that exited */
+    }
+    unlock(timer, &held);
+    return timer->options.interval_ns;
+}
+
+void
+thread_timer_pause(struct thread_timer *timer)
+{
+    struct sigaction action;
+    struct held held;
+
+    if (!is_ours(timer)) {
+        return;
+    }
+    held = lock(timer);
+    if (timer->pauses++ == 0) {
+        renew_all(timer);
+        if (timer->options.sigaction(timer->signal, NULL, &action) == 0 &&
+            has_our_handler(&action)) {
+            drop_pending(timer, timer->signal);
+            (void)install_handler(timer, timer->signal, NULL);
+        }
+    }
+    unlock(timer, &held);
+}
+
+void
+thread_timer_resume(struct thread_timer *timer)
+{
+    struct held held;
+
+    if (!is_ours(timer)) {
+        return;
+    }
+    held = lock(timer);
+    if (timer->pauses != 0 && --timer->pauses == 0) {
+        renew_all(timer);
+    }
+    unlock(timer, &held);
+}
+
+int
+thread_timer_move_signal(struct thread_timer *timer)
+{
+    struct held held;
+    int old;
+    int taken;
+
+    if (!is_ours(timer)) {
+        return -ESRCH;
+    }
+    held = lock(timer);
+    old = timer->signal;
+    taken = claim_some_signal(timer);
+    if (taken != 0) {
+        timer->signal = taken;
+        renew_all(timer);
+        release_signal(timer, old);
+    }
+    unlock(timer, &held);
+    return taken != 0 ? 0 : -EAGAIN;
+}
+
+int
+thread_timer_signal(const struct thread_timer *timer)
+{
+    return is_ours(timer) ? timer->signal : 0;
+}
+
+size_t
+thread_timer_count(struct thread_timer *timer)
+{
+    struct held held;
+    size_t count;
+
+    if (!is_ours(timer)) {
+        return 0;
+    }
+    held = lock(timer);
+    count = timer->count;
+    unlock(timer, &held);
+    return count;
+}
+
+void
+thread_timer_after_fork(struct thread_timer *timer)
+{
+    struct claim *const claim = &claims[timer->signal];
+
+    if (timer->owner == 0) {
+        return;
+    }
+    (void)pthread_mutex_init(&timer->lock, NULL);
+    timer->armed = NULL;
+    timer->count = 0;
+    timer->capacity = 0;
+    timer->pauses = 0;
+    timer->owner = getpid();
+    atomic_store(&claim->in_flight, 0);
+    atomic_store(&claim->owner, timer->owner);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/timer/thread_timer.h - a timer on the processor clock of each thread of this
+ * process. Each expiration interrupts its own thread with a real-time signal.
+ *
+ * Uses libc only, since libntprof and the preloaded agent both link it. Never a timer
+ * of the whole process: that one would interrupt any thread. Children inherit no timer.
+ *
+ * The kernel looks at the clocks of threads once a tick, so no interval is shorter.
+ * Expirations that it noticed too late are the overrun of the next hit. The time of a
+ * thread before it was armed, and after its last expiration, makes no hit: the owner
+ * reads it from the clocks and reports it.
+ *
+ * Execve: the kernel deletes the timers and drops their pending signals, and a handler
+ * becomes the default action. A program that replaces the handler of the signal gets
+ * the signals itself: who sees that coming calls thread_timer_move_signal first. A
+ * thread that blocks the signal makes no hits until it unblocks it; one that waits for
+ * all signals with sigwait gets it.
+ *
+ * Threads: any, except where a function says otherwise. In a child of vfork, and in a
+ * child of fork before thread_timer_after_fork, each function does nothing and returns
+ * -ESRCH if it returns a result. Each but thread_timer_init may be called in a signal
+ * handler of the program. Results are 0 or a negative errno.
+ */
+#ifndef HAL_TIMER_THREAD_TIMER_H
+#define HAL_TIMER_THREAD_TIMER_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * One expiration, in the signal handler of its thread with all signals blocked: no
+ * lock, no allocation, no call that is not async-signal-safe.
+ *
+ *   pc       address that the signal interrupted; after a system call if the tick came
+ *            in kernel mode
+ *   overrun  expirations before this one that made no hit
+ */
+typedef void thread_timer_hit(void *context, uintptr_t pc, unsigned overrun);
+
+struct thread_timer_options {
+    thread_timer_hit *hit;
+    void *context;
+    uint64_t interval_ns; /* raised to thread_timer_tick_ns */
+    /* libc's own, for an agent that replaces it in the program. NULL: sigaction. */
+    int (*sigaction)(int signal, const struct sigaction *action,
+                     struct sigaction *previous);
+};
+
+struct thread_timer_armed {
+    pid_t tid;
+    int timer; /* the kernel's number; -1 while paused */
+};
+
+/* Its members are for thread_timer.c only. */
+struct thread_timer {
+    struct thread_timer_options options;
+    pid_t owner;          /* process that the timers are of; 0: none */
+    pthread_mutex_t lock; /* held with all signals blocked; guards all below */
+    int signal;
+    unsigned pauses;
+    struct thread_timer_armed *armed; /* in order of tid */
+    size_t count;
+    size_t capacity;
+};
+
+/* thread_timer_tick_ns - shortest interval: the kernel's tick. */
+uint64_t thread_timer_tick_ns(void);
+
+/*
+ * thread_timer_init - take a real-time signal that has its default action and install
+ * the handler. No thread is armed yet.
+ *
+ *   timer  out: stays at its place until thread_timer_finish
+ *
+ * -EAGAIN: no real-time signal has its default action. Not in a child of vfork.
+ */
+int thread_timer_init(struct thread_timer *timer,
+                      const struct thread_timer_options *options);
+
+/*
+ * thread_timer_finish - delete all timers, drop their pending signals, and give the
+ * signal its default action if it still has our handler. When it returns, no hit is
+ * being made and none will be. Not within a hit. Does nothing if timer is all zeros.
+ */
+void thread_timer_finish(struct thread_timer *timer);
+
+/*
+ * thread_timer_arm - arm one thread of this process; nothing if it is armed.
+ *
+ *   tid  in: 0: the calling thread
+ *
+ * -ESRCH: no such thread. -EAGAIN: RLIMIT_SIGPENDING. -ENOMEM. -EPERM, -ENOSYS: refused
+ * by a system call filter.
+ */
+int thread_timer_arm(struct thread_timer *timer, pid_t tid);
+
+/* thread_timer_disarm - the same thread makes no further hit, except one whose signal
+ * is pending. Nothing if it is not armed. */
+void thread_timer_disarm(struct thread_timer *timer, pid_t tid);
+
+/*
+ * thread_timer_arm_all - arm every thread in /proc/self/task, and delete the timers of
+ * threads that have exited. Where this process is not in /proc, arms only the calling
+ * thread and returns -ENOENT. A thread that cannot be armed does not stop the others:
+ * the first failure is returned.
+ */
+int thread_timer_arm_all(struct thread_timer *timer);
+
+/* thread_timer_set_interval - of all threads, from now on. Returns the interval in ns
+ * that is in effect. */
+uint64_t thread_timer_set_interval(struct thread_timer *timer, uint64_t interval_ns);
+
+/*
+ * thread_timer_pause, thread_timer_resume - around a call of exec, which returns only
+ * if it fails: no timer expires in between, and no signal is pending. Pauses nest.
+ */
+void thread_timer_pause(struct thread_timer *timer);
+void thread_timer_resume(struct thread_timer *timer);
+
+/*
+ * thread_timer_move_signal - take another signal. The one so far has its default action
+ * afterwards, and is not pending. -EAGAIN: no other is free; nothing has changed.
+ */
+int thread_timer_move_signal(struct thread_timer *timer);
+
+/* thread_timer_signal - the number of the signal; 0: not in use in this process. */
+int thread_timer_signal(const struct thread_timer *timer);
+
+/* thread_timer_count - armed threads, with those that exited since the last scan. */
+size_t thread_timer_count(struct thread_timer *timer);
+
+/*
+ * thread_timer_after_fork - use timer in a child of fork, where no thread is armed. For
+ * a handler of pthread_atfork, which children of vfork do not call. The parent's table
+ * of threads is left behind in the child's memory: it may have been changing.
+ */
+void thread_timer_after_fork(struct thread_timer *timer);
+
+#endif
