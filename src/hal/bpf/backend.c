@@ -6,7 +6,6 @@
 #include "hal/backend.h"
 
 #include "hal/bpf/bpf.h"
-#include "hal/linux/status.h"
 #include "ke/profint.h"
 
 #include <errno.h>
@@ -17,36 +16,16 @@ enum { DELIVERY_MS = 100, RENEWAL_NS = 1000000000 };
 
 /* ---- HAL_TABLE ---- */
 
-static struct perf_source *
-find_source(struct bpf *bpf, KPROFILE_SOURCE number)
-{
-    struct perf_source *const source = perf_sources_find(&bpf->sources, number);
-
-    bpf->error[0] = 0;
-    if (source == NULL) {
-        snprintf(bpf->error, sizeof(bpf->error), "Linux has no source %u", number);
-    } else {
-        bpf_probe_source(bpf, source);
-    }
-    return source;
-}
-
 static NTSTATUS
 start_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
                         ULONG64 pid)
 {
     struct bpf *const bpf = context;
-    struct perf_source *const source = find_source(bpf, number);
-    int result;
+    struct perf_source *const source = perf_context_find(&bpf->context, number);
 
-    if (source == NULL) {
-        return STATUS_NOT_SUPPORTED;
-    }
-    result = bpf_start(bpf, source, processor);
-    if (pid == 0 && (result == -EACCES || result == -EPERM)) {
-        return STATUS_PRIVILEGE_NOT_HELD;
-    }
-    return perf_status_of(result);
+    return source == NULL
+               ? STATUS_NOT_SUPPORTED
+               : perf_status_of_count(bpf_start(bpf, source, processor), pid);
 }
 
 static void
@@ -54,7 +33,8 @@ stop_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
                        ULONG64 pid)
 {
     struct bpf *const bpf = context;
-    const struct perf_source *const source = perf_sources_find(&bpf->sources, number);
+    const struct perf_source *const source =
+        perf_sources_find(&bpf->context.sources, number);
 
     (void)pid;
     if (source != NULL) {
@@ -63,27 +43,10 @@ stop_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
 }
 
 static void
-query_source(void *context, KPROFILE_SOURCE number, HAL_SOURCE *information)
-{
-    struct bpf *const bpf = context;
-    const struct perf_source *const source = find_source(bpf, number);
-
-    *information = (HAL_SOURCE){0};
-    if (source == NULL) {
-        return;
-    }
-    if (!source->supported) { /* should the call fail for it */
-        snprintf(bpf->error, sizeof(bpf->error), "cannot count %s: %s", source->name,
-                 source->reason);
-    }
-    perf_status_describe_source(source, information);
-}
-
-static void
 set_interval(void *context, KPROFILE_SOURCE number, ULONG64 interval)
 {
     struct bpf *const bpf = context;
-    struct perf_source *const source = perf_sources_find(&bpf->sources, number);
+    struct perf_source *const source = perf_sources_find(&bpf->context.sources, number);
 
     if (source != NULL) {
         bpf_set_interval(bpf, source, interval);
@@ -179,7 +142,8 @@ static void
 query_hits(void *context, KPROFILE_SOURCE number, ULONG64 *counted, ULONG64 *outside)
 {
     struct bpf *const bpf = context;
-    const struct perf_source *const source = perf_sources_find(&bpf->sources, number);
+    const struct perf_source *const source =
+        perf_sources_find(&bpf->context.sources, number);
     uint64_t in_profiles = 0;
     uint64_t in_none = 0;
 
@@ -205,7 +169,7 @@ static const HAL_TABLE bpf_table = {
     .Capabilities = HAL_COUNTS_ITSELF | HAL_GLOBAL | HAL_KERNEL,
     .StartProfileInterrupt = start_profile_interrupt,
     .StopProfileInterrupt = stop_profile_interrupt,
-    .QuerySource = query_source,
+    .QuerySource = perf_context_query_source,
     .SetInterval = set_interval,
     .Flush = flush,
     .Synchronize = synchronize,
@@ -262,7 +226,7 @@ create(bool user_only, struct bpf **bpf, HAL_PROBE *probed)
     }
     probed->Usable = TRUE;
     probed->Global = TRUE;
-    probed->Kernel = (*bpf)->kernel_included;
+    probed->Kernel = (*bpf)->context.kernel;
     if (bpf_control_of(&(*bpf)->kernel)->namespace_inode != 0) {
         probed->Cause = NTPROF_CAUSE_OTHER;
         snprintf(probed->Reason, sizeof(probed->Reason),
@@ -297,7 +261,9 @@ open_backend(const HAL_OPEN *open, void **context)
     if (result < 0) {
         return perf_status_of(result);
     }
-    bpf->cgroup_fd = open->CgroupFd != NULL ? *open->CgroupFd : -1;
+    if (open->CgroupFd != NULL) {
+        bpf->context.cgroup_fd = *open->CgroupFd;
+    }
     bpf->ke = open->Ke;
     bpf->notify = open->Notify;
     bpf->notify_context = open->NotifyContext;
@@ -312,35 +278,19 @@ close_backend(void *context)
 }
 
 static NTSTATUS
-lookup_source(void *context, const char *text, KPROFILE_SOURCE *number)
-{
-    struct bpf *const bpf = context;
-
-    return perf_status_lookup_source(&bpf->sources, text, number);
-}
-
-static NTSTATUS
-next_source(void *context, ULONG index, KPROFILE_SOURCE *number)
-{
-    const struct bpf *const bpf = context;
-
-    return perf_status_next_source(&bpf->sources, index, number);
-}
-
-static NTSTATUS
 query_source_statistics(void *context, KPROFILE_SOURCE number, ULONG64 taken,
                         HAL_SOURCE_STATISTICS *answer)
 {
     struct bpf *const bpf = context;
-    const struct perf_source *const source = find_source(bpf, number);
+    const struct perf_source *const source = perf_context_find(&bpf->context, number);
     const uint64_t cut = bpf_index_totals(&bpf->index).cut;
-    struct perf_statistics statistics;
+    struct perf_counts open;
 
     if (source == NULL) {
         return STATUS_NOT_FOUND;
     }
-    bpf_query_statistics(bpf, source, taken, &statistics);
-    perf_status_answer_statistics(source, &statistics, answer);
+    open = bpf_open_counts(bpf, source);
+    perf_context_statistics(source, &open, taken, answer);
     if (cut != 0) {
         snprintf(answer->Reason, sizeof(answer->Reason),
                  "%llu hits of all sources were in so many profiles at once that some "
@@ -403,22 +353,6 @@ freeze(void *context)
     bpf_freeze(context);
 }
 
-static const char *
-error(void *context)
-{
-    const struct bpf *const bpf = context;
-
-    return bpf->error;
-}
-
-static void
-clear_error(void *context)
-{
-    struct bpf *const bpf = context;
-
-    bpf->error[0] = 0;
-}
-
 const HAL_BACKEND HalBpfBackend = {
     .Name = "bpf",
     .Hal = &bpf_table,
@@ -427,13 +361,13 @@ const HAL_BACKEND HalBpfBackend = {
     .Probe = probe,
     .Open = open_backend,
     .Close = close_backend,
-    .LookupSource = lookup_source,
-    .NextSource = next_source,
+    .LookupSource = perf_context_lookup_source,
+    .NextSource = perf_context_next_source,
     .QuerySourceStatistics = query_source_statistics,
     .QueryStatistics = query_statistics,
     .Descriptor = descriptor,
     .Deliver = deliver,
     .Freeze = freeze,
-    .Error = error,
-    .ClearError = clear_error,
+    .Error = perf_context_error,
+    .ClearError = perf_context_clear_error,
 };

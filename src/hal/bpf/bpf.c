@@ -5,7 +5,6 @@
 
 #include "hal/backend.h"
 #include "hal/linux/descriptor.h"
-#include "hal/linux/procfs.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -25,11 +24,11 @@ int
 bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what)
 {
     struct perf_refusal refusal = {0};
+    char text[64];
 
     bpf_refusal_explain(error, stage, &refusal);
-    snprintf(bpf->error, sizeof(bpf->error), "cannot count %s: %s%s%s", what,
-             refusal.reason, refusal.remedy[0] != 0 ? "; " : "", refusal.remedy);
-    return error;
+    snprintf(text, sizeof(text), "count %s", what);
+    return perf_context_fail(&bpf->context, text, &refusal);
 }
 
 /* ---- processes ---- */
@@ -95,7 +94,7 @@ bpf_prepare(struct bpf *bpf, uint32_t pid)
     int result;
 
     if (is_below(bpf, pid)) {
-        snprintf(bpf->error, sizeof(bpf->error),
+        snprintf(bpf->context.error, sizeof(bpf->context.error),
                  "process %u is in a pid namespace below the session's; use another "
                  "back end, or a session in that namespace or in the first one",
                  pid);
@@ -103,7 +102,7 @@ bpf_prepare(struct bpf *bpf, uint32_t pid)
     }
     process = bpf_table_take(&bpf->index.table, pid);
     if (process == NULL) {
-        snprintf(bpf->error, sizeof(bpf->error),
+        snprintf(bpf->context.error, sizeof(bpf->context.error),
                  "too many processes have profiles: no place is left for %u", pid);
         return -ENOSPC;
     }
@@ -209,21 +208,6 @@ find_namespace(struct bpf *bpf)
     }
 }
 
-/* Tries the source that every machine has, and so finds out whether kernel mode may be
- * seen. */
-static int
-try_time(struct bpf *bpf, bool user_only, struct perf_refusal *refusal)
-{
-    struct perf_source *const time = perf_sources_find(&bpf->sources, ProfileTime);
-
-    bpf->kernel_included = !user_only;
-    bpf_probe_source(bpf, time);
-    bpf->kernel_included = time->kernel_included;
-    bpf->kernel_reason = user_only ? "the session is for user mode only"
-                                   : "the caller may not profile kernel mode";
-    return bpf_try_attach(bpf, time, refusal);
-}
-
 static int
 attach_tracepoint(const struct bpf *bpf, enum bpf_program program, int *link,
                   struct perf_refusal *refusal)
@@ -240,12 +224,8 @@ attach_tracepoint(const struct bpf *bpf, enum bpf_program program, int *link,
 static int
 make_own(struct bpf *bpf)
 {
-    const long rate = perf_procfs_setting("kernel/perf_event_max_sample_rate", 100000);
-    int result = perf_sources_init(&bpf->sources, rate);
+    const int result = bpf_index_init(&bpf->index, &bpf->kernel);
 
-    if (result == 0) {
-        result = bpf_index_init(&bpf->index, &bpf->kernel);
-    }
     if (result < 0) {
         return result;
     }
@@ -276,7 +256,12 @@ make_all(struct bpf *bpf, bpf_call *call, bool user_only, struct perf_refusal *r
         return result;
     }
     find_namespace(bpf);
-    result = try_time(bpf, user_only, refusal);
+    result = perf_context_init(&bpf->context, PERF_SCOPE_ALL, user_only);
+    if (result < 0) {
+        bpf_refusal_explain(result, BPF_STAGE_EVENT, refusal);
+        return result;
+    }
+    result = bpf_try_attach(bpf, refusal);
     if (result == 0) {
         result = attach_tracepoint(bpf, BPF_PROGRAM_EXEC, &bpf->exec_link, refusal);
     }
@@ -301,7 +286,6 @@ bpf_create(bpf_call *call, bool user_only, struct bpf **created,
     bpf->exec_link = -1;
     bpf->exit_link = -1;
     bpf->epoll_fd = -1;
-    bpf->cgroup_fd = -1;
     result = make_all(bpf, call, user_only, refusal);
     if (result < 0) {
         bpf_delete(bpf);
@@ -361,7 +345,7 @@ bpf_delete(struct bpf *bpf)
         close(bpf->epoll_fd);
     }
     bpf_index_finish(&bpf->index);
-    perf_sources_finish(&bpf->sources);
+    perf_context_finish(&bpf->context);
     bpf_kernel_finish(&bpf->kernel);
     free(bpf);
 }

@@ -17,8 +17,8 @@
 #define HAL_BPF_BPF_H
 
 #include "hal/bpf/index.h"
+#include "hal/linux/context.h"
 #include "hal/linux/event.h"
-#include "hal/linux/firing.h"
 
 #include <ntprof/hal.h>
 #include <ntprof/notification.h>
@@ -38,16 +38,12 @@ struct bpf_slot {
 };
 
 struct bpf {
+    struct perf_context context;
     struct _KE_SYSTEM *ke;
     void (*notify)(void *context, const ntprof_notification *notification);
     void *notify_context;
-    bool kernel_included;
-    const char *kernel_reason; /* why not */
-    int cgroup_fd;             /* only hits of what runs in this cgroup; -1: of all */
     struct bpf_kernel kernel;
     struct bpf_index index;
-    struct perf_sources sources;
-    struct perf_firing firing;
     /* By processor: counts nothing but time, and so shows whether the processor was
      * offline. Open where an event was opened; fd -1: not open. */
     struct perf_event *heartbeats;
@@ -62,7 +58,6 @@ struct bpf {
     uint64_t ends_seen; /* bpf_control.ends */
     bool noticing;
     bool halt_reported;
-    char error[768]; /* why the last call failed */
 };
 
 /* bpf_create - user_only: never hits in kernel mode. Returns 0 or negative errno with
@@ -87,14 +82,9 @@ void bpf_notice(struct bpf *bpf);
 
 /* event.c */
 
-/* bpf_probe_source - try whether the caller can use a source for all processes,
- * once. */
-void bpf_probe_source(struct bpf *bpf, struct perf_source *source);
-
-/* bpf_try_attach - find out whether an event of the source can run the program. Returns
- * 0 or negative errno with the refusal. */
-int bpf_try_attach(const struct bpf *bpf, const struct perf_source *source,
-                   struct perf_refusal *refusal);
+/* bpf_try_attach - find out whether an event of the clock, which each machine has, can
+ * run the program. Returns 0 or negative errno with the refusal. */
+int bpf_try_attach(const struct bpf *bpf, struct perf_refusal *refusal);
 
 /* bpf_start, bpf_stop - see HAL_TABLE.StartProfileInterrupt, always for all
  * processes. */
@@ -117,8 +107,9 @@ void bpf_freeze(struct bpf *bpf);
 void bpf_query_hits(struct bpf *bpf, const struct perf_source *source,
                     uint64_t *counted, uint64_t *outside);
 
-/* bpf_query_statistics - the statistics, as of the last bpf_query_hits. */
-void bpf_query_statistics(const struct bpf *bpf, const struct perf_source *source,
-                          uint64_t taken, struct perf_statistics *statistics);
+/* bpf_open_counts - what the source's open events had counted at the last
+ * bpf_query_hits. */
+struct perf_counts bpf_open_counts(const struct bpf *bpf,
+                                   const struct perf_source *source);
 
 #endif

@@ -4,7 +4,6 @@
 #include "hal/bpf/bpf.h"
 
 #include "hal/linux/descriptor.h"
-#include "hal/linux/refusal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -85,7 +84,8 @@ event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event 
     int fd;
 
     assert(event->event.fd < 0 && slot < bpf->slot_count);
-    fd = open_disabled(source, source->kernel_included, (int)processor, bpf->cgroup_fd);
+    fd = open_disabled(source, source->kernel_included, (int)processor,
+                       bpf->context.cgroup_fd);
     if (fd < 0) {
         return bpf_fail(bpf, fd, stage, source->name);
     }
@@ -145,63 +145,13 @@ event_close(struct bpf *bpf, uint32_t slot, struct bpf_event *event)
     event->link = -1;
 }
 
-/* ---- sources ---- */
-
-static int
-try_source(const struct perf_source *source, bool with_kernel)
-{
-    const int fd = open_disabled(source, with_kernel, PERF_ANY_ONLINE, -1);
-
-    if (fd < 0) {
-        return fd;
-    }
-    perf_descriptor_close(fd);
-    return 0;
-}
-
-void
-bpf_probe_source(struct bpf *bpf, struct perf_source *source)
-{
-    struct perf_refusal refusal;
-    int result = -EACCES;
-
-    if (source->probed) {
-        return;
-    }
-    source->probed = true;
-    if (source->uprobe != NULL) {
-        snprintf(source->reason, sizeof(source->reason),
-                 "back end bpf counts no uprobes: back end perf does");
-        return;
-    }
-    if (bpf->kernel_included) {
-        result = try_source(source, true);
-        source->kernel_included = result != -EACCES && result != -EPERM;
-    }
-    if (result == -EACCES || result == -EPERM) {
-        if (source->kernel_only) {
-            snprintf(source->reason, sizeof(source->reason),
-                     "happens in kernel mode, which is not counted here: %s",
-                     bpf->kernel_reason);
-            return;
-        }
-        result = try_source(source, false);
-    }
-    if (!perf_source_answer(source, result)) {
-        source->kernel_included = false;
-        perf_refusal_explain(result, PERF_SCOPE_ALL, &refusal);
-        snprintf(source->reason, sizeof(source->reason), "%.191s", refusal.reason);
-    } else if (result == 0) {
-        source->supported = perf_firing_probe(&bpf->firing, source, source->reason,
-                                              sizeof(source->reason));
-    }
-}
+/* ---- starts and stops ---- */
 
 int
-bpf_try_attach(const struct bpf *bpf, const struct perf_source *source,
-               struct perf_refusal *refusal)
+bpf_try_attach(const struct bpf *bpf, struct perf_refusal *refusal)
 {
-    const int fd = open_disabled(source, source->kernel_included, PERF_ANY_ONLINE, -1);
+    const int fd = open_disabled(perf_sources_find(&bpf->context.sources, ProfileTime),
+                                 bpf->context.kernel, PERF_ANY_ONLINE, -1);
     int link;
 
     if (fd < 0) {
@@ -261,11 +211,9 @@ bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor)
     uint32_t slot = 0;
     int result;
 
-    bpf_probe_source(bpf, source);
-    if (!source->supported) {
-        snprintf(bpf->error, sizeof(bpf->error), "cannot count %s: %s", source->name,
-                 source->reason);
-        return -EOPNOTSUPP;
+    result = perf_context_require(&bpf->context, source);
+    if (result < 0) {
+        return result;
     }
     result =
         processor < bpf->kernel.processors ? take_slot(bpf, source, &slot) : -ENODEV;
@@ -363,19 +311,13 @@ bpf_query_hits(struct bpf *bpf, const struct perf_source *source, uint64_t *coun
     *outside = statistics.outside;
 }
 
-void
-bpf_query_statistics(const struct bpf *bpf, const struct perf_source *source,
-                     uint64_t taken, struct perf_statistics *statistics)
+struct perf_counts
+bpf_open_counts(const struct bpf *bpf, const struct perf_source *source)
 {
     const uint32_t slot = find_slot(bpf, source);
-    struct perf_counts open = {0};
 
-    if (slot < bpf->slot_count) {
-        open = bpf->slots[slot].last_read;
-    }
-    perf_statistics_add_up(&source->tally, &open, perf_source_period(source),
-                           source->unit == NTPROF_UNIT_100NS, taken,
-                           source->kernel_included, statistics);
+    return slot < bpf->slot_count ? bpf->slots[slot].last_read
+                                  : (struct perf_counts){0};
 }
 
 /* ---- intervals ---- */
@@ -393,7 +335,7 @@ event_reopen(struct bpf *bpf, uint32_t slot, uint32_t processor)
     uint64_t period = perf_source_period(bpf->slots[slot].source);
 
     if (event_open(bpf, slot, processor, &opened) < 0) {
-        bpf->error[0] = 0; /* the caller did not ask for it */
+        bpf->context.error[0] = 0; /* the caller did not ask for it */
         (void)ioctl(event->event.fd, PERF_EVENT_IOC_PERIOD, &period);
         event_enable(bpf, event);
         return;
@@ -445,7 +387,7 @@ event_renew(struct bpf *bpf, uint32_t slot, uint32_t processor)
     if (event_open(bpf, slot, processor, event) == 0) {
         event_begin(bpf, slot, event);
     }
-    bpf->error[0] = 0; /* the caller did not ask for it */
+    bpf->context.error[0] = 0; /* the caller did not ask for it */
 }
 
 /* Was the processor online since the last time? If not, its heartbeat is closed. */

@@ -162,6 +162,21 @@ perf_event_open_fd(const struct perf_event_request *request,
     return perf_call_event_open(&attr, pid, processor, request->cgroup);
 }
 
+int
+perf_event_try(const struct perf_source *source, bool kernel, bool all)
+{
+    const struct perf_event_request request = {.source = source, .kernel = kernel};
+    const struct perf_features features = {0};
+    const int fd = perf_event_open_fd(&request, &features, all ? -1 : 0,
+                                      all ? PERF_ANY_ONLINE : -1);
+
+    if (fd < 0) {
+        return fd;
+    }
+    perf_descriptor_close(fd);
+    return 0;
+}
+
 static bool
 read_event(const struct perf_event *event, const struct perf_features *features,
            struct reading *reading)

@@ -100,6 +100,10 @@ int perf_call_event_open(struct perf_event_attr *attr, int pid, int processor,
 int perf_event_open_fd(const struct perf_event_request *request,
                        const struct perf_features *features, int pid, int processor);
 
+/* perf_event_try - open an event of a source and close it: for the calling thread, or
+ * for all processes on a processor. Returns 0 or negative errno. */
+int perf_event_try(const struct perf_source *source, bool kernel, bool all);
+
 /* perf_event_read_counts - get what it counted in this period, and lost since it was
  * opened; zero if it cannot be read. Reading interrupts the processor that runs the
  * event: afterwards every handler that had started before has finished. */

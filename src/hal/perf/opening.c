@@ -91,9 +91,10 @@ open_request(const struct perf *perf, const struct perf_target *target,
 {
     int pid = target->pid != 0 ? (int)tid : -1;
 
-    request->cgroup = pid == -1 && request->source != NULL && perf->cgroup_fd >= 0;
+    request->cgroup =
+        pid == -1 && request->source != NULL && perf->context.cgroup_fd >= 0;
     if (request->cgroup) {
-        pid = perf->cgroup_fd;
+        pid = perf->context.cgroup_fd;
     }
     return perf_event_open_fd(request, &perf->features, pid, (int)processor);
 }
@@ -132,7 +133,7 @@ event_open(struct perf *perf, struct perf_target *target, struct perf_source *so
     event->side_band = side_band;
     event->source = source;
     event->reports_silence = source != NULL && source->unit == NTPROF_UNIT_100NS &&
-                             target->pid == 0 && perf->cgroup_fd < 0;
+                             target->pid == 0 && perf->context.cgroup_fd < 0;
     event->target = target;
     event->until_ns = UINT64_MAX;
     result = perf_events_add(opened, event);

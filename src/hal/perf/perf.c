@@ -20,10 +20,6 @@
  * what the default of kernel.perf_event_mlock_kb, 516, allows for each processor. */
 enum { RING_PAGES_MAX = 128, RING_PAGES_MIN = 2 };
 
-/* The kernel's ENOTSUPP, which errno.h lacks: the instruction cannot be
- * single-stepped. */
-enum { UPROBE_UNSUPPORTED = 524 };
-
 /* With the right to lock memory, and for watches of all processes: data pages of one
  * ring, and of all rings unless that is less than RING_PAGES_MAX each. */
 enum { WIDE_RING_PAGES_MAX = 512, WIDE_PAGES_TOTAL = 8192 };
@@ -48,95 +44,10 @@ perf_fail(struct perf *perf, int error, enum perf_scope scope, const char *forma
     vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
     perf_refusal_explain(error, scope, &refusal);
-    snprintf(perf->error, sizeof(perf->error), "cannot %s: %s%s%s", what,
-             refusal.reason, refusal.remedy[0] != 0 ? "; " : "", refusal.remedy);
-    return error;
+    return perf_context_fail(&perf->context, what, &refusal);
 }
 
-int
-perf_refuse_source(struct perf *perf, const struct perf_source *source)
-{
-    snprintf(perf->error, sizeof(perf->error), "cannot count %s: %s", source->name,
-             source->reason);
-    return -EOPNOTSUPP;
-}
-
-/* ---- sources ---- */
-
-/* Open the source for the calling thread and close it. Returns 0 or negative errno. */
-static int
-try_source(const struct perf *perf, const struct perf_source *source, bool kernel)
-{
-    const struct perf_event_request request = {.source = source, .kernel = kernel};
-    const int fd = perf_event_open_fd(&request, &perf->features, 0, -1);
-
-    if (fd < 0) {
-        return fd;
-    }
-    perf_descriptor_close(fd);
-    return 0;
-}
-
-/* Try a uprobe, and set the reason if it cannot be made or placed. */
-static void
-probe_uprobe(const struct perf *perf, struct perf_source *source)
-{
-    int result;
-
-    source->reason[0] = 0;
-    result = perf_uprobe_make(source->uprobe, &source->config, source->reason,
-                              sizeof(source->reason));
-    if (result == 0) {
-        result = try_source(perf, source, false);
-        perf_uprobe_tried(source->uprobe, result == 0);
-        if (result < 0) {
-            snprintf(source->reason, sizeof(source->reason),
-                     "the kernel refuses a uprobe at this offset (does an instruction "
-                     "start there?): %s",
-                     result == -UPROBE_UNSUPPORTED ? "not supported"
-                                                   : strerror(-result));
-        }
-    }
-    (void)perf_source_answer(source, result);
-    source->supported = result == 0; /* without an event there is nothing to start */
-}
-
-void
-perf_probe_source(struct perf *perf, struct perf_source *source)
-{
-    struct perf_refusal refusal;
-    int result = -EACCES;
-
-    if (source->probed) {
-        return;
-    }
-    source->probed = true;
-    if (source->uprobe != NULL) {
-        probe_uprobe(perf, source);
-        return;
-    }
-    if (perf->kernel) {
-        result = try_source(perf, source, true);
-        source->kernel_included = result != -EACCES && result != -EPERM;
-    }
-    if (result == -EACCES || result == -EPERM) {
-        if (source->kernel_only) {
-            snprintf(source->reason, sizeof(source->reason),
-                     "happens in kernel mode, which is not counted here: %s",
-                     perf->kernel_reason);
-            return;
-        }
-        result = try_source(perf, source, false);
-    }
-    if (!perf_source_answer(source, result)) {
-        source->kernel_included = false;
-        perf_refusal_explain(result, PERF_SCOPE_SELF, &refusal);
-        snprintf(source->reason, sizeof(source->reason), "%.191s", refusal.reason);
-    } else if (result == 0) {
-        source->supported = perf_firing_probe(&perf->firing, source, source->reason,
-                                              sizeof(source->reason));
-    }
-}
+/* ---- events ---- */
 
 /* Hits that are counted before the last event is disabled are untimely. */
 void
@@ -354,57 +265,34 @@ perf_processor_ring(struct perf *perf, uint32_t processor, int *result)
             return perf->rings[processor];
         }
     }
-    snprintf(perf->error, sizeof(perf->error), "cannot use processor %u: %s", processor,
+    snprintf(perf->context.error, sizeof(perf->context.error),
+             "cannot use processor %u: %s", processor,
              *result == -ENODEV ? "it is not online" : strerror(-*result));
     return NULL;
 }
 
 /* ---- open and close ---- */
 
-/* Did descriptors or memory run out? Then the result says nothing about rights. */
-static bool
-is_shortage(int result)
-{
-    return result == -EMFILE || result == -ENFILE || result == -ENOMEM;
-}
-
-/* Find out whether hits in kernel mode may be counted. Returns 0, or negative errno if
- * descriptors or memory ran out. */
-static int
-find_kernel_right(struct perf *perf, bool user_only)
-{
-    const struct perf_source *time = perf_sources_find(&perf->sources, ProfileTime);
-    struct perf_refusal refusal;
-    int result;
-
-    if (user_only) {
-        snprintf(perf->kernel_reason, sizeof(perf->kernel_reason),
-                 "the session is for user mode only");
-        result = try_source(perf, time, false);
-        return is_shortage(result) ? result : 0;
-    }
-    result = try_source(perf, time, true);
-    perf->kernel = result == 0;
-    if (result < 0) {
-        perf_refusal_explain(result, PERF_SCOPE_KERNEL, &refusal);
-        snprintf(perf->kernel_reason, sizeof(perf->kernel_reason), "%.127s",
-                 refusal.reason);
-    }
-    return is_shortage(result) ? result : 0;
-}
-
 int
 perf_create(const HAL_OPEN *open, struct perf **created)
 {
     struct perf *perf = calloc(1, sizeof(*perf));
-    int result = -ENOMEM;
+    int result;
 
     if (perf == NULL) {
         return -ENOMEM;
     }
+    /* Features and rights are probed once, so a shortage fails the session. */
+    perf_features_probe(&perf->features, open->Selectors);
+    result = perf_context_init(&perf->context, PERF_SCOPE_SELF, open->UserOnly);
+    if (result < 0) {
+        goto free_perf;
+    }
     perf->ke = open->Ke;
     perf->processors = open->Processors;
-    perf->cgroup_fd = open->CgroupFd != NULL ? *open->CgroupFd : -1;
+    if (open->CgroupFd != NULL) {
+        perf->context.cgroup_fd = *open->CgroupFd;
+    }
     perf->frozen_ns = UINT64_MAX;
     perf->ring_pages_wanted = RING_PAGES_MAX;
     perf->processor_limit = perf_processor_limit();
@@ -412,37 +300,24 @@ perf_create(const HAL_OPEN *open, struct perf **created)
     perf->merge.entries = calloc(perf->processor_limit, sizeof(*perf->merge.entries));
     perf->starting = calloc(perf_set_words(perf), sizeof(*perf->starting));
     if (perf->rings == NULL || perf->merge.entries == NULL || perf->starting == NULL) {
-        goto free_memory;
-    }
-    result = perf_sources_init(
-        &perf->sources,
-        perf_procfs_setting("kernel/perf_event_max_sample_rate", 100000));
-    if (result < 0) {
+        result = -ENOMEM;
         goto free_memory;
     }
     perf->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (perf->epoll_fd < 0) {
         result = -errno;
-        goto finish_sources;
-    }
-    /* Features and rights are probed once, so a shortage fails the session. */
-    perf_features_probe(&perf->features, open->Selectors);
-    result = find_kernel_right(perf, open->UserOnly);
-    if (result < 0) {
-        goto close_epoll;
+        goto free_memory;
     }
     process_table_init(&perf->processes, open->Notify, open->NotifyContext);
     *created = perf;
     return 0;
 
-close_epoll:
-    close(perf->epoll_fd);
-finish_sources:
-    perf_sources_finish(&perf->sources);
 free_memory:
     free(perf->starting);
     free(perf->merge.entries);
     free(perf->rings);
+    perf_context_finish(&perf->context);
+free_perf:
     free(perf);
     return result;
 }
@@ -466,7 +341,7 @@ perf_delete(struct perf *perf)
     perf_idmap_finish(&perf->events);
     perf_idmap_finish(&perf->counted_by);
     perf_throttles_finish(&perf->throttles);
-    perf_sources_finish(&perf->sources);
+    perf_context_finish(&perf->context);
     free(perf->starting);
     free(perf->merge.entries);
     free(perf->rings);

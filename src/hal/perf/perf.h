@@ -17,22 +17,16 @@
 #ifndef HAL_PERF_PERF_H
 #define HAL_PERF_PERF_H
 
-#include "hal/backend.h"
+#include "hal/linux/context.h"
 #include "hal/linux/event.h"
-#include "hal/linux/firing.h"
 #include "hal/linux/merge.h"
 #include "hal/linux/process_table.h"
-#include "hal/linux/refusal.h"
 
 struct perf {
+    struct perf_context context;
     struct _KE_SYSTEM *ke;
     HAL_PROCESSORS processors;
-    bool kernel;             /* hits in kernel mode are wanted and allowed */
-    char kernel_reason[128]; /* why not */
-    int cgroup_fd;           /* only hits in this cgroup count; -1: all */
     struct perf_features features;
-    struct perf_sources sources;
-    struct perf_firing firing;
     struct process_table processes;
     struct perf_throttles throttles;
 
@@ -65,7 +59,6 @@ struct perf {
     uint64_t frozen_ns;    /* hits after this are not taken; UINT64_MAX: all are */
     uint64_t delivered_ns; /* time up to which the last delivery went */
     uint64_t late;
-    char error[768]; /* why the last call failed */
 };
 
 /* perf_set_words - return the number of words of a set of processors. */
@@ -88,9 +81,6 @@ int perf_fail(struct perf *perf, int error, enum perf_scope scope, const char *f
 int perf_create(const HAL_OPEN *open, struct perf **perf);
 void perf_delete(struct perf *perf);
 
-/* perf_probe_source - try whether the caller can use a source, once. */
-void perf_probe_source(struct perf *perf, struct perf_source *source);
-
 /* perf_make_rings - make one for each online processor, if there are none. Returns 0 or
  * negative errno: -ENOBUFS if no size is allowed. */
 int perf_make_rings(struct perf *perf);
@@ -109,10 +99,6 @@ struct perf_ring *perf_processor_ring(struct perf *perf, uint32_t processor,
 /* perf_next_online - the first processor from *next on that is online and below
  * processor_limit: into *next. False if there is none. */
 bool perf_next_online(const struct perf *perf, uint32_t *next);
-
-/* perf_refuse_source - set the error text for a source that is not supported. Returns
- * -EOPNOTSUPP. */
-int perf_refuse_source(struct perf *perf, const struct perf_source *source);
 
 /* perf_deliver - deliver records that are due. Returns ms until the next call, -1: no
  * further call is needed. */

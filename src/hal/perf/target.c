@@ -267,11 +267,10 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
     const struct perf_target *target;
     int result;
 
-    perf_probe_source(perf, source);
-    if (!source->supported) {
-        return perf_refuse_source(perf, source);
+    result = perf_context_require(&perf->context, source);
+    if (result == 0) {
+        result = perf_make_rings(perf);
     }
-    result = perf_make_rings(perf);
     if (result < 0) {
         return result;
     }
@@ -282,7 +281,7 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
     if (perf_is_covered(perf, source, processor, pid)) {
         return 0;
     }
-    if (pid != 0 && perf->cgroup_fd >= 0) {
+    if (pid != 0 && perf->context.cgroup_fd >= 0) {
         return perf_refuse_in_cgroup(perf);
     }
     target = private_target(perf, pid);

@@ -99,23 +99,10 @@ watch_known(struct perf *perf, struct perf_target *target)
 int
 perf_refuse_in_cgroup(struct perf *perf)
 {
-    snprintf(perf->error, sizeof(perf->error),
+    snprintf(perf->context.error, sizeof(perf->context.error),
              "the session counts a cgroup, and the back end perf cannot count a single "
              "process in it: watch all processes");
     return -EOPNOTSUPP;
-}
-
-static int
-check_sources(struct perf *perf, struct perf_source *const *sources,
-              size_t source_count)
-{
-    for (size_t i = 0; i < source_count; i++) {
-        perf_probe_source(perf, sources[i]);
-        if (!sources[i]->supported) {
-            return perf_refuse_source(perf, sources[i]);
-        }
-    }
-    return 0;
 }
 
 int
@@ -124,9 +111,11 @@ perf_watch_create(struct perf *perf, uint32_t pid, struct perf_source *const *so
                   size_t processor_words, struct perf_target **created)
 {
     struct perf_target *target;
-    int result;
+    int result = 0;
 
-    result = check_sources(perf, sources, source_count);
+    for (size_t i = 0; result == 0 && i < source_count; i++) {
+        result = perf_context_require(&perf->context, sources[i]);
+    }
     if (result == 0) {
         result = perf_make_rings(perf);
     }
@@ -175,7 +164,7 @@ perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
     uint64_t from_ns;
     int result;
 
-    if (perf->cgroup_fd >= 0) {
+    if (perf->context.cgroup_fd >= 0) {
         return perf_refuse_in_cgroup(perf);
     }
     result = perf_watch_create(perf, pid, sources, source_count, processors,

@@ -92,8 +92,8 @@ setup(void **state)
     }
     snprintf(name, sizeof(name), "breakpoint:0x%llx",
              (unsigned long long)(uintptr_t)place);
-    assert_int_equal(perf_sources_lookup(&fixture.bpf->sources, name, &fixture.source),
-                     0);
+    assert_int_equal(
+        perf_sources_lookup(&fixture.bpf->context.sources, name, &fixture.source), 0);
     return 0;
 }
 
@@ -164,12 +164,14 @@ renew_twice(void)
     bpf_renew(fixture.bpf);
 }
 
-static struct perf_statistics
+static HAL_SOURCE_STATISTICS
 query_statistics(uint64_t taken)
 {
-    struct perf_statistics statistics;
+    HAL_SOURCE_STATISTICS statistics;
 
-    bpf_query_statistics(fixture.bpf, fixture.source, taken, &statistics);
+    assert_int_equal(HalBpfBackend.QuerySourceStatistics(
+                         fixture.bpf, fixture.source->number, taken, &statistics),
+                     STATUS_SUCCESS);
     return statistics;
 }
 
@@ -195,7 +197,7 @@ renew__event_that_runs__left_alone(void **state)
 static void
 renew__processor_back__counts_again(void **state)
 {
-    struct perf_statistics statistics;
+    HAL_SOURCE_STATISTICS statistics;
 
     (void)state;
     begin();
@@ -207,8 +209,8 @@ renew__processor_back__counts_again(void **state)
     assert_int_equal(fixture.bpf->started_events, 1);
     assert_int_equal(fixture.source->tally.instances, 2);
     statistics = query_statistics(8);
-    assert_int_equal(statistics.events, 8);
-    assert_int_equal(statistics.missed, 0);
+    assert_int_equal(statistics.Events, 8);
+    assert_int_equal(statistics.Missed, 0);
     bpf_stop(fixture.bpf, fixture.source, fixture.processor);
     call_to_have(4, 8);
     assert_int_equal(fixture.bpf->started_events, 0);
@@ -227,14 +229,14 @@ renew__processor_still_away__tried_again(void **state)
     assert_int_equal(fixture.bpf->started_events, 1);
     assert_true(HalBpfBackend.Deliver(fixture.bpf) > 0); /* it is asked again */
     assert_int_equal(event_of_source()->users, 1);
-    assert_int_equal(fixture.bpf->error[0], 0);
+    assert_int_equal(fixture.bpf->context.error[0], 0);
     call_to_have(7, 5);
     renew_twice();
     fixture.away = false;
     bpf_renew(fixture.bpf);
     call_to_have(3, 8);
     assert_int_equal(fixture.bpf->started_events, 1);
-    assert_int_equal(query_statistics(8).events, 8);
+    assert_int_equal(query_statistics(8).Events, 8);
 }
 
 /* A directory of cgroups that events know: the root, in which all runs; -1: none is
@@ -271,7 +273,7 @@ begin_in_cgroup(void)
         print_message("no BPF programs, or no cgroups\n");
         skip();
     }
-    fixture.bpf->cgroup_fd = fd;
+    fixture.bpf->context.cgroup_fd = fd;
     begin();
 }
 
@@ -291,7 +293,7 @@ renew__cgroup_idle__left_alone(void **state)
     assert_int_equal(fixture.source->tally.instances, 1);
     assert_int_equal(ioctl(fd, PERF_EVENT_IOC_ENABLE, 0), 0);
     call_to_have(4, 9);
-    close(fixture.bpf->cgroup_fd);
+    close(fixture.bpf->context.cgroup_fd);
 }
 
 static void
@@ -305,8 +307,8 @@ renew__cgroup_and_processor_back__counts_again(void **state)
     renew_twice();
     call_to_have(3, 8);
     assert_int_equal(fixture.source->tally.instances, 2);
-    assert_int_equal(query_statistics(8).events, 8);
-    close(fixture.bpf->cgroup_fd);
+    assert_int_equal(query_statistics(8).Events, 8);
+    close(fixture.bpf->context.cgroup_fd);
 }
 
 static void
@@ -338,7 +340,7 @@ start__processor_away__refused_then_counts(void **state)
     fixture.away = true;
     assert_int_equal(bpf_start(fixture.bpf, fixture.source, fixture.processor),
                      -ENODEV);
-    assert_true(fixture.bpf->error[0] != 0);
+    assert_true(fixture.bpf->context.error[0] != 0);
     assert_int_equal(fixture.bpf->started_events, 0);
     fixture.away = false;
     begin();

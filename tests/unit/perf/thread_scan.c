@@ -261,7 +261,7 @@ start_everywhere(const char *name, struct perf_source **source)
 
     other_begin(run);
     assert_int_equal(perf_create(&open, &perf), 0);
-    assert_int_equal(perf_sources_lookup(&perf->sources, name, source), 0);
+    assert_int_equal(perf_sources_lookup(&perf->context.sources, name, source), 0);
     scans.rounds = 0;
     scans.attempts = 0;
     assert_int_equal(pipe(scans.pipe), 0);
@@ -388,7 +388,7 @@ start__breakpoint_and_threads_made_all_the_time__refused(void **state)
     scans.make_in_attempts = 2;
     assert_int_equal(perf_begin(perf, source, (uint32_t)getpid()), -EAGAIN);
     assert_int_equal(scans.attempts, 2);
-    assert_non_null(strstr(perf->error, "threads are being created"));
+    assert_non_null(strstr(perf->context.error, "threads are being created"));
     assert_int_equal(perf->events.count, before);
     assert_null(perf->targets);
     assert_int_equal(perf->unread, 0);

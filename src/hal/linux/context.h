@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/linux/context.h - what the context of each back end with perf events starts with:
+ * sources, rights, and why the last call failed. Its functions are members of HAL_TABLE
+ * and HAL_BACKEND where they take a void *context; results become NTSTATUS here.
+ */
+#ifndef HAL_LINUX_CONTEXT_H
+#define HAL_LINUX_CONTEXT_H
+
+#include "hal/backend.h"
+#include "hal/linux/firing.h"
+#include "hal/linux/refusal.h"
+
+/* The first member of struct perf and of struct bpf. */
+struct perf_context {
+    struct perf_sources sources;
+    struct perf_firing firing;
+    enum perf_scope scope; /* of the events that sources are tried with: SELF or ALL */
+    bool kernel;           /* hits in kernel mode are wanted and allowed */
+    char kernel_reason[128]; /* why not */
+    int cgroup_fd;           /* only hits in this cgroup count; -1: all */
+    char error[768];         /* why the last call failed */
+};
+
+/*
+ * perf_context_init - make the sources, and find out whether hits in kernel mode may be
+ * counted.
+ *
+ *   scope      in: PERF_SCOPE_SELF: events of processes, PERF_SCOPE_ALL: of all only
+ *   user_only  in: kernel mode is not wanted
+ *
+ * Returns 0, or negative errno if descriptors or memory ran out.
+ */
+int perf_context_init(struct perf_context *context, enum perf_scope scope,
+                      bool user_only);
+void perf_context_finish(struct perf_context *context);
+
+/* perf_context_fail - set the text of a failure: "cannot WHAT: reason; remedy". Returns
+ * the refusal's error. */
+int perf_context_fail(struct perf_context *context, const char *what,
+                      const struct perf_refusal *refusal);
+
+/* perf_context_probe - try whether the caller can use a source, once. */
+void perf_context_probe(struct perf_context *context, struct perf_source *source);
+
+/* perf_context_require - the same. Returns 0, or -EOPNOTSUPP with the error text. */
+int perf_context_require(struct perf_context *context, struct perf_source *source);
+
+/* perf_context_find - return the probed source with this number and clear the error
+ * text, or set it and return NULL. */
+struct perf_source *perf_context_find(struct perf_context *context,
+                                      KPROFILE_SOURCE number);
+
+/* perf_context_statistics - fill in the statistics of a source. open: in, what its open
+ * events have counted. taken: in, hits delivered. */
+void perf_context_statistics(const struct perf_source *source,
+                             const struct perf_counts *open, uint64_t taken,
+                             HAL_SOURCE_STATISTICS *answer);
+
+/* Members of HAL_TABLE and HAL_BACKEND. */
+void perf_context_query_source(void *context, KPROFILE_SOURCE number,
+                               HAL_SOURCE *information);
+NTSTATUS perf_context_lookup_source(void *context, const char *text,
+                                    KPROFILE_SOURCE *number);
+NTSTATUS perf_context_next_source(void *context, ULONG index, KPROFILE_SOURCE *number);
+const char *perf_context_error(void *context);
+void perf_context_clear_error(void *context);
+
+/* perf_is_shortage - did descriptors or memory run out? Then a result says nothing
+ * about rights. */
+bool perf_is_shortage(int result);
+
+/* perf_status_of - convert 0 or negative errno. */
+NTSTATUS perf_status_of(int result);
+
+/* perf_status_of_count - the same of a call that is to count a process, with pid 0 all
+ * of them, which takes a privilege. */
+NTSTATUS perf_status_of_count(int result, ULONG64 pid);
+
+#endif
