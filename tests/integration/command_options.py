@@ -231,6 +231,31 @@ class OtherCommands(CommandTest):
         self.assertTrue(perf["usable"])
         self.assertEqual(perf["kernel"], not self.is_user())
         self.assertEqual("perf_event_paranoid" in perf["reason"], self.is_user())
+        self.assertEqual((perf["error"], perf["cause"]),
+                         ("EACCES", "perf_event_paranoid") if self.is_user() else ("", ""))
+        commands = {command["name"]: command for command in told["commands"]}
+        for name in ("run", "attach", "top"):
+            self.assertEqual(commands[name]["backend"], "perf")
+            self.assertTrue(commands[name]["scope"])
+        self.assertEqual(commands["system"]["backend"], "" if self.is_user() else "perf")
+        self.assertIn("time", [name for group in told["source_groups"] if not group["reason"]
+                               for name in group["names"]])
+
+    def test_doctor__lines_for_the_engine_that_it_runs_in(self):
+        """Found by a variable that the engine sets: files of others cannot be made here."""
+        environment = {**harness.bare_environment(), "KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+        told = json.loads(self.ntprof("doctor", "--json", env=environment).stdout)["advice"]
+        self.assertEqual([advice["subject"] for advice in told],
+                         ["sysctl", "docker", "podman", "kubernetes", "systemd"])
+        applies = [advice["subject"] for advice in told if advice["applies"]]
+        self.assertEqual(applies, ["sysctl", "kubernetes"])
+        lines = {advice["subject"]: " ".join(line["line"] for line in advice["lines"])
+                 for advice in told}
+        for subject, line in (("docker", "--cap-add PERFMON"), ("docker", "seccomp=profile.json"),
+                              ("podman", "--cap-add PERFMON"), ("kubernetes", "securityContext"),
+                              ("systemd", "AmbientCapabilities=CAP_PERFMON"),
+                              ("systemd", "SystemCallFilter=perf_event_open")):
+            self.assertIn(line, lines[subject])
 
     def test_breakpoints_that_never_fire__said_everywhere(self):
         environment = {**harness.bare_environment(), "NTPROF_TEST_BREAKPOINTS": "never"}

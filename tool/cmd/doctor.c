@@ -1,347 +1,308 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/doctor.c - ntprof doctor: shows what works for this user on this machine, and
- * what refuses the rest. */
+/* cmd/doctor.c - ntprof doctor: shows what works for this user on this machine, what
+ * refuses the rest, and which lines allow more. */
+#include "cmd/doctor.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/sources.h"
-#include "util/json.h"
 
-#include <inttypes.h>
 #include <ntprof/ntprof.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
-/* fact - a setting of this machine, and what it means for profiling. */
-struct fact {
-    const char *name;
-    char value[64];
-    char meaning[200];
-};
+enum { LINE_COLUMNS = 90 };
 
-enum { FACTS_MAX = 12 };
+/* ---- back ends and commands ---- */
 
-struct facts {
-    struct fact list[FACTS_MAX];
-    size_t count;
-};
-
-static struct fact *
-add_fact(struct facts *facts, const char *name)
-{
-    struct fact *const fact = &facts->list[facts->count++];
-
-    fact->name = name;
-    return fact;
-}
-
-/* Read the first line of a small file; "" if it cannot be read. */
 static void
-read_line(const char *path, char *text, size_t size)
+look_at_backends(struct doctor *doctor)
 {
-    FILE *const file = fopen(path, "re");
+    ntprof_backend_info info = {.size = sizeof(info)};
 
-    text[0] = '\0';
-    if (file != NULL) {
-        if (fgets(text, (int)size, file) == NULL) {
-            text[0] = '\0';
-        }
-        fclose(file);
-    }
-    text[strcspn(text, "\n")] = '\0';
-}
-
-/* Read the value of a "Name:\tvalue" line of /proc/self/status. */
-static void
-read_status(const char *name, char *text, size_t size)
-{
-    FILE *const file = fopen("/proc/self/status", "re");
-    char line[256];
-
-    text[0] = '\0';
-    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-        if (strncmp(line, name, strlen(name)) == 0) {
-            const char *const value =
-                line + strlen(name) + strspn(line + strlen(name), " \t");
-
-            snprintf(text, size, "%s", value);
-            text[strcspn(text, "\n")] = '\0';
+    for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {
+        if (doctor->backend_count < DOCTOR_BACKENDS_MAX) {
+            doctor->backends[doctor->backend_count++] = info;
         }
     }
-    if (file != NULL) {
-        fclose(file);
-    }
 }
 
+/* The simulated one shows nothing of this machine, and timers are only in processes
+ * that run starts. */
+static bool
+serves(const ntprof_backend_info *info, const char *command)
+{
+    return info->watches && strcmp(info->name, "sim") != 0 &&
+           (strcmp(info->name, "timer") != 0 || strcmp(command, "run") == 0);
+}
+
+/* Say what the command measures. */
 static const char *
-explain_paranoid(const char *value)
+scope_of(const char *command, const ntprof_backend_info *info)
 {
-    if (value[0] == '\0') {
-        return "cannot be read: the kernel was built without perf events, or /proc is "
-               "hidden";
+    if (strcmp(command, "run") == 0) {
+        return info->kernel ? "programs that you start, in user and kernel mode"
+                            : "programs that you start, in user mode";
     }
-    switch (atoi(value)) {
-    case -1:
-        return "everybody may count everything";
-    case 0:
-        return "users may count whole processors, but no raw tracepoints";
-    case 1:
-        return "users may count their processes, kernel code included";
-    case 2:
-        return "users may count their processes in user mode; CAP_PERFMON or 1 adds "
-               "the kernel";
-    default:
-        return "users may not count at all; CAP_PERFMON, or 2 and less, allows it";
+    if (strcmp(command, "system") == 0) {
+        return "all processes and the kernel";
     }
+    if (info->global) {
+        return "all processes";
+    }
+    return strcmp(command, "top") == 0 ? "your processes: top -p PID"
+                                       : "your processes";
 }
 
 static void
-add_settings(struct facts *facts)
+look_at_command(struct doctor *doctor, struct doctor_command *command)
 {
-    struct fact *fact = add_fact(facts, "perf_event_paranoid");
+    const bool all = strcmp(command->name, "system") == 0;
+    const ntprof_backend_info *best = NULL;
 
-    read_line("/proc/sys/kernel/perf_event_paranoid", fact->value, sizeof(fact->value));
-    snprintf(fact->meaning, sizeof(fact->meaning), "%s", explain_paranoid(fact->value));
+    for (size_t i = 0; i < doctor->backend_count; i++) {
+        const ntprof_backend_info *const info = &doctor->backends[i];
 
-    fact = add_fact(facts, "perf_event_max_sample_rate");
-    read_line("/proc/sys/kernel/perf_event_max_sample_rate", fact->value,
-              sizeof(fact->value));
-    snprintf(fact->meaning, sizeof(fact->meaning),
-             "most hits a second on a processor; -F above is cut to it");
-
-    fact = add_fact(facts, "perf_event_mlock_kb");
-    read_line("/proc/sys/kernel/perf_event_mlock_kb", fact->value, sizeof(fact->value));
-    snprintf(fact->meaning, sizeof(fact->meaning),
-             "ring memory for each processor, all profilers of a user together");
-
-    fact = add_fact(facts, "kptr_restrict");
-    read_line("/proc/sys/kernel/kptr_restrict", fact->value, sizeof(fact->value));
-    snprintf(fact->meaning, sizeof(fact->meaning),
-             "0: names of kernel functions for CAP_SYSLOG; 2: for no user");
-}
-
-/* Capability numbers: CAP_PERFMON 38, CAP_BPF 39, CAP_SYS_ADMIN 21, CAP_SYS_PTRACE 19,
- * CAP_SYSLOG 34. */
-static void
-add_capabilities(struct facts *facts)
-{
-    static const struct {
-        int bit;
-        const char *name;
-    } wanted[] = {{38, "CAP_PERFMON"},
-                  {39, "CAP_BPF"},
-                  {21, "CAP_SYS_ADMIN"},
-                  {19, "CAP_SYS_PTRACE"},
-                  {34, "CAP_SYSLOG"}};
-    struct fact *const fact = add_fact(facts, "capabilities");
-    uint64_t bits;
-
-    read_status("CapEff:", fact->value, sizeof(fact->value));
-    bits = strtoull(fact->value, NULL, 16);
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        const size_t used = strlen(fact->meaning);
-
-        snprintf(fact->meaning + used, sizeof(fact->meaning) - used, "%s%s %s",
-                 i == 0 ? "" : ", ", wanted[i].name,
-                 (bits >> wanted[i].bit & 1) != 0 ? "yes" : "no");
-    }
-}
-
-static void
-add_process(struct facts *facts)
-{
-    struct fact *fact = add_fact(facts, "seccomp");
-    struct rlimit files;
-
-    read_status("Seccomp:", fact->value, sizeof(fact->value));
-    snprintf(fact->meaning, sizeof(fact->meaning), "%s",
-             strcmp(fact->value, "0") == 0 ? "no filter"
-                                           : "a filter is on, as in containers: it may "
-                                             "refuse perf_event_open and bpf");
-
-    fact = add_fact(facts, "open files");
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        snprintf(fact->value, sizeof(fact->value), "%" PRIu64 " of %" PRIu64,
-                 (uint64_t)files.rlim_cur, (uint64_t)files.rlim_max);
-    }
-    snprintf(fact->meaning, sizeof(fact->meaning),
-             "attaching needs sources x threads x processors of them");
-}
-
-static void
-add_machine(struct facts *facts)
-{
-    struct fact *fact = add_fact(facts, "kernel");
-    struct utsname name;
-
-    if (uname(&name) == 0) {
-        snprintf(fact->value, sizeof(fact->value), "%.40s %.20s", name.release,
-                 name.machine);
-    }
-    snprintf(fact->meaning, sizeof(fact->meaning), "%ld processors",
-             sysconf(_SC_NPROCESSORS_ONLN));
-
-    fact = add_fact(facts, "user");
-    snprintf(fact->value, sizeof(fact->value), "uid %u", (unsigned)geteuid());
-    snprintf(fact->meaning, sizeof(fact->meaning), "%s",
-             geteuid() == 0 ? "root" : "an ordinary user");
-}
-
-/* Print text from this machine as a JSON string. */
-static void
-print_json_text(const char *text)
-{
-    struct buffer json = {0};
-
-    json_put_text(&json, text);
-    if (!json.failed) {
-        fwrite(json.data, 1, json.size, stdout);
-    }
-    buffer_finish(&json);
-}
-
-static void
-print_facts(const struct facts *facts, bool json)
-{
-    for (size_t i = 0; i < facts->count; i++) {
-        const struct fact *const fact = &facts->list[i];
-
-        if (json) {
-            printf("%s\n  {\"name\":", i == 0 ? "" : ",");
-            print_json_text(fact->name);
-            printf(",\"value\":");
-            print_json_text(fact->value);
-            printf(",\"meaning\":");
-            print_json_text(fact->meaning);
-            printf("}");
-        } else {
-            printf("  %-28s %-22s %s\n", fact->name, fact->value, fact->meaning);
+        if (!serves(info, command->name)) {
+            continue;
+        }
+        best = best == NULL ? info : best;
+        if (info->usable && (info->global || !all)) {
+            command->backend = info->name;
+            snprintf(command->what, sizeof(command->what), "%s",
+                     scope_of(command->name, info));
+            return;
         }
     }
+    snprintf(command->what, sizeof(command->what), "%s",
+             best != NULL ? best->reason : "no back end watches processes");
 }
 
 static void
-print_backend(const ntprof_backend_info *info, bool json, bool first)
+look_at_commands(struct doctor *doctor)
+{
+    static const char *const names[DOCTOR_COMMANDS] = {"run", "attach", "system",
+                                                       "top"};
+
+    for (size_t i = 0; i < DOCTOR_COMMANDS; i++) {
+        doctor->commands[i] = (struct doctor_command){.name = names[i]};
+        look_at_command(doctor, &doctor->commands[i]);
+        doctor->works = doctor->works || doctor->commands[i].backend != NULL;
+        doctor->lacks = doctor->lacks || doctor->commands[i].backend == NULL;
+    }
+    for (size_t i = 0; i < doctor->backend_count; i++) {
+        doctor->lacks = doctor->lacks || (doctor->backends[i].reason[0] != '\0' &&
+                                          strcmp(doctor->backends[i].name, "sim") != 0);
+    }
+}
+
+/* ---- sources ---- */
+
+/* Add a source to those with the same reason. */
+static void
+group_source(struct doctor *doctor, const ntprof_source_info *info)
+{
+    struct doctor_sources *group;
+    size_t used;
+    size_t i = 0;
+
+    while (i < doctor->group_count &&
+           strcmp(doctor->groups[i].reason, info->reason) != 0) {
+        i++;
+    }
+    if (i == DOCTOR_GROUPS_MAX) {
+        return;
+    }
+    group = &doctor->groups[i];
+    if (i == doctor->group_count) {
+        doctor->group_count++;
+        snprintf(group->reason, sizeof(group->reason), "%s", info->reason);
+    }
+    used = strlen(group->names);
+    snprintf(group->names + used, sizeof(group->names) - used, "%s%s",
+             used != 0 ? " " : "", info->name);
+}
+
+static void
+look_at_breakpoints(struct doctor *doctor, ntprof_session *session)
+{
+    ntprof_source_info info;
+
+    sources_query_breakpoints(session, &info);
+    group_source(doctor, &info);
+    machine_add(&doctor->facts, "breakpoints", info.supported ? "work" : "no", "%s",
+                info.supported ? "executions can be counted one by one" : info.reason);
+}
+
+/* Only a session can find out which work. */
+static void
+look_at_sources(struct doctor *doctor)
+{
+    ntprof_session *session;
+    ntprof_session_info open = {.size = sizeof(open)};
+    KPROFILE_SOURCE source;
+
+    if (!NT_SUCCESS(ntprof_session_open(NULL, &session))) {
+        return;
+    }
+    ntprof_session_get_info(session, &open);
+    snprintf(doctor->backend, sizeof(doctor->backend), "%s", open.backend);
+    for (uint32_t i = 0; NT_SUCCESS(ntprof_source_next(session, i, &source)); i++) {
+        ntprof_source_info info = {.size = sizeof(info)};
+
+        if (NT_SUCCESS(ntprof_source_get(session, source, &info))) {
+            doctor->sources++;
+            doctor->sources_supported += info.supported;
+            group_source(doctor, &info);
+        }
+    }
+    look_at_breakpoints(doctor, session);
+    ntprof_session_close(session);
+}
+
+/* ---- as text ---- */
+
+static void
+print_commands(const struct doctor *doctor)
+{
+    printf("What you can do here\n");
+    for (size_t i = 0; i < DOCTOR_COMMANDS; i++) {
+        const struct doctor_command *const command = &doctor->commands[i];
+
+        printf("  ntprof %-8s %-6s %s%s\n", command->name,
+               command->backend != NULL ? command->backend : "no",
+               command->backend != NULL ? "" : "because: ", command->what);
+    }
+}
+
+static void
+print_backend(const ntprof_backend_info *info)
 {
     const char *const work =
         info->watches ? "works: your processes"
                       : "works for profile objects of programs, not for commands: "
                         "your processes";
+    const char *const error = info->error != 0 ? strerrorname_np((int)info->error) : "";
 
-    if (json) {
-        printf("%s\n  {\"name\":", first ? "" : ",");
-        print_json_text(info->name);
-        printf(",\"usable\":%s,\"watches\":%s,\"kernel\":%s,\"global\":%s,\"reason\":",
-               info->usable ? "true" : "false", info->watches ? "true" : "false",
-               info->kernel ? "true" : "false", info->global ? "true" : "false");
-        print_json_text(info->reason);
-        printf(",\"remedy\":");
-        print_json_text(info->remedy);
-        printf("}");
-        return;
-    }
     printf("  %-8s %s%s%s\n", info->name, info->usable ? work : "refused",
            info->usable && info->kernel ? ", kernel code" : "",
            info->usable && info->global ? ", all processes" : "");
     if (info->reason[0] != '\0') {
-        printf("           %s %s\n",
-               info->usable ? "no more, because:" : "because:", info->reason);
+        printf("           %s %s%s%s%s\n",
+               info->usable ? "no more, because:" : "because:", info->reason,
+               error[0] != '\0' ? " (" : "", error, error[0] != '\0' ? ")" : "");
     }
     if (info->remedy[0] != '\0') {
         printf("           to allow: %s\n", info->remedy);
     }
 }
 
-/* Print the back ends. Returns whether one of them works for commands; the simulated
- * one does not count, since it shows nothing of this machine. */
-static bool
-print_backends(bool json)
+/* Print words in lines of up to LINE_COLUMNS. */
+static void
+print_names(const char *title, const char *names)
 {
-    ntprof_backend_info info = {.size = sizeof(info)};
-    bool usable = false;
+    size_t column = 0;
 
-    for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {
-        const bool simulated = strcmp(info.name, "sim") == 0;
+    while (*names != '\0') {
+        const size_t length = strcspn(names, " ");
 
-        if (json || !simulated) {
-            print_backend(&info, json, i == 0);
+        if (column == 0 || column + length >= LINE_COLUMNS) {
+            column = (size_t)printf("%s  %-8s", column == 0 ? "" : "\n", title) - 1;
+            title = "";
         }
-        usable = usable || (info.usable && info.watches && !simulated);
+        column += (size_t)printf(" %.*s", (int)length, names);
+        names += length + (names[length] == ' ');
     }
-    return usable;
+    printf("\n");
 }
 
 static void
-count_sources(ntprof_session *session, unsigned *supported, unsigned *all)
+print_sources(const struct doctor *doctor)
 {
-    KPROFILE_SOURCE source;
+    printf("\nSources, by back end %s: %u of %u work\n", doctor->backend,
+           doctor->sources_supported, doctor->sources);
+    for (size_t i = 0; i < doctor->group_count; i++) {
+        const struct doctor_sources *const group = &doctor->groups[i];
 
-    for (uint32_t i = 0; NT_SUCCESS(ntprof_source_next(session, i, &source)); i++) {
-        ntprof_source_info info = {.size = sizeof(info)};
-
-        if (NT_SUCCESS(ntprof_source_get(session, source, &info))) {
-            *all += 1;
-            *supported += info.supported;
+        print_names(group->reason[0] == '\0' ? "work" : "no", group->names);
+        if (group->reason[0] != '\0') {
+            printf("           because: %s\n", group->reason);
         }
     }
 }
 
-/* Add which sources work, which only a session can find out. */
 static void
-add_sources(struct facts *facts, unsigned *supported, unsigned *all)
+print_advice(const struct doctor *doctor)
 {
-    ntprof_session *session;
-    ntprof_source_info info;
-    struct fact *fact;
-
-    *supported = 0;
-    *all = 0;
-    if (!NT_SUCCESS(ntprof_session_open(NULL, &session))) {
-        return;
+    printf("\nTo allow more\n");
+    for (const struct advice *advice = advice_list; advice->subject != NULL; advice++) {
+        if (!advice_applies(advice, doctor->container)) {
+            continue;
+        }
+        for (size_t i = 0; advice->lines[i] != NULL; i += 2) {
+            printf("  %-10s %s\n             %s\n", i == 0 ? advice->subject : "",
+                   advice->lines[i], advice->lines[i + 1]);
+        }
     }
-    count_sources(session, supported, all);
-    sources_query_breakpoints(session, &info);
-    fact = add_fact(facts, "breakpoints");
-    snprintf(fact->value, sizeof(fact->value), "%s", info.supported ? "work" : "no");
-    snprintf(fact->meaning, sizeof(fact->meaning), "%s",
-             info.supported ? "executions can be counted one by one" : info.reason);
-    ntprof_session_close(session);
+    if (doctor->container == MACHINE_NONE) {
+        printf("  In containers of Docker, Podman and Kubernetes and in units of "
+               "systemd: man ntprof-doctor\n");
+    }
+}
+
+static void
+print_text(const struct doctor *doctor)
+{
+    print_commands(doctor);
+    printf("\nWays to get hits, best first\n");
+    for (size_t i = 0; i < doctor->backend_count; i++) {
+        if (strcmp(doctor->backends[i].name, "sim") != 0) {
+            print_backend(&doctor->backends[i]);
+        }
+    }
+    if (doctor->sources > 0) {
+        print_sources(doctor);
+    }
+    printf("\nThis machine and user\n");
+    for (size_t i = 0; i < doctor->facts.count; i++) {
+        const struct machine_fact *const fact = &doctor->facts.list[i];
+
+        printf("  %-28s %-22s %s\n", fact->name, fact->value, fact->meaning);
+    }
+    if (doctor->lacks) {
+        print_advice(doctor);
+    }
+    printf("\n%s\n", doctor->works
+                         ? "Profiling works: ntprof run -- COMMAND"
+                         : "Profiling does not work here: see what is refused above.");
 }
 
 int
 cmd_doctor(int argc, char **argv)
 {
+    struct doctor *doctor;
     bool json = false;
+    bool works;
     int exit_status;
-    struct facts facts = {0};
-    unsigned supported;
-    unsigned all;
-    bool usable;
 
     if (!options_take_json("doctor", argc, argv, &json, &exit_status)) {
         return exit_status;
     }
-    add_machine(&facts);
-    add_settings(&facts);
-    add_capabilities(&facts);
-    add_process(&facts);
-    printf("%s", json ? "{\"schema\":\"ntprof.doctor\",\"version\":1,\"backends\":["
-                      : "Ways to get hits, best first\n");
-    usable = print_backends(json);
-    printf("%s", json ? "\n ],\"facts\":[" : "\nThis machine and user\n");
-    add_sources(&facts, &supported, &all);
-    print_facts(&facts, json);
-    if (json) {
-        printf("\n ],\"sources_supported\":%u,\"sources\":%u,\"works\":%s}\n",
-               supported, all, usable ? "true" : "false");
-    } else {
-        printf("\n%u of %u sources work; ntprof sources lists them.\n%s\n", supported,
-               all,
-               usable ? "Profiling works: ntprof run -- COMMAND"
-                      : "Profiling does not work here: see what is refused above.");
+    doctor = calloc(1, sizeof(*doctor));
+    if (doctor == NULL) {
+        return cmd_fail("doctor", "out of memory");
     }
-    return usable ? CMD_OK : CMD_FAILED;
+    doctor->container = machine_find_container();
+    look_at_backends(doctor);
+    look_at_commands(doctor);
+    machine_look(&doctor->facts);
+    look_at_sources(doctor);
+    if (json) {
+        doctor_print_json(doctor);
+    } else {
+        print_text(doctor);
+    }
+    works = doctor->works;
+    free(doctor);
+    return works ? CMD_OK : CMD_FAILED;
 }
