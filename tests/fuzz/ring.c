@@ -8,9 +8,8 @@
  * checked: mappings sorted and apart, no process without a thread, and as many mappings
  * told as there are.
  */
-#include "hal/linux/merge.h"
-#include "hal/linux/process_table.h"
 #include "hal/linux/procfs.h"
+#include "hal/linux/stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { RINGS = 2, RING_BYTES_MIN = 64 };
 
 struct world {
-    struct process_table table;
+    struct perf_stream stream;
     struct perf_watcher watcher;
     struct perf_ring rings[RINGS];
-    struct perf_merge_entry entries[RINGS];
-    struct perf_merge merge;
     int64_t mapped; /* maps told, less unmaps */
     int64_t alive;
 };
@@ -92,70 +89,47 @@ check_world(const struct world *world)
 {
     size_t mappings = 0;
 
-    for (size_t i = 0; i < world->table.by_pid.capacity; i++) {
-        if (world->table.by_pid.entries[i].value != NULL) {
-            check_process(world->table.by_pid.entries[i].value, &mappings);
+    for (size_t i = 0; i < world->stream.processes.by_pid.capacity; i++) {
+        if (world->stream.processes.by_pid.entries[i].value != NULL) {
+            check_process(world->stream.processes.by_pid.entries[i].value, &mappings);
         }
     }
     check(world->mapped == (int64_t)mappings);
-    check(world->alive == (int64_t)world->table.by_pid.count);
+    check(world->alive == (int64_t)world->stream.processes.by_pid.count);
 }
 
-static uint64_t
-next_time(struct perf_ring *ring)
-{
-    const struct perf_event_header *header = perf_ring_peek(ring);
-
-    return header != NULL ? perf_record_time(header, header->size) : PERF_MERGE_EMPTY;
-}
-
-/* A sample of impossible size must not get through, and none be read past its own end.
- */
+/* No sample of impossible size is delivered, and none is read past its own end. */
 static void
-look_at_sample(const struct perf_event_header *header)
+on_sample(void *context, struct perf_ring *ring, const struct perf_sample *delivered)
 {
-    uint8_t *const copy = malloc(header->size);
+    uint8_t *const copy = malloc(delivered->header.size);
     const struct perf_event_header *const sample = (const void *)copy;
+    uint32_t selector;
     uint64_t offset;
 
-    check(copy != NULL);
-    memcpy(copy, header, header->size);
-    if (perf_sample_is_whole(sample)) {
-        const uint32_t selector = perf_sample_selector(sample, &offset);
-
-        check(sample->size >= sizeof(struct perf_sample));
-        check(selector <= 0xFFFF);
-        check(selector == 0 ||
-              sample->size ==
-                  sizeof(struct perf_sample) + sizeof(struct perf_sample_registers));
-    }
+    (void)context;
+    (void)ring;
+    check(copy != NULL && delivered->header.size >= sizeof(*delivered));
+    memcpy(copy, delivered, delivered->header.size);
+    check(perf_sample_is_whole(sample));
+    selector = perf_sample_selector(sample, &offset);
+    check(selector <= 0xFFFF);
+    check(selector == 0 || sample->size == sizeof(struct perf_sample) +
+                                               sizeof(struct perf_sample_registers));
     free(copy);
 }
 
-/* As deliver.c does, without a kernel. */
 static void
-deliver(struct world *world)
+on_record(void *context, struct perf_ring *ring, const struct perf_record *record)
 {
-    while (world->merge.count > 0) {
-        struct perf_ring *ring = world->merge.entries[0].ring;
-        const uint64_t limit_ns = perf_merge_limit(&world->merge);
-        const uint64_t tail = ring->tail;
-        const struct perf_event_header *header;
-        struct perf_record record;
+    struct world *const world = context;
 
-        while ((header = perf_ring_peek(ring)) != NULL &&
-               perf_record_time(header, header->size) <= limit_ns) {
-            if (header->type == PERF_RECORD_SAMPLE) {
-                look_at_sample(header);
-            } else if (perf_record_parse(header, header->size, &record) == 0) {
-                process_table_apply(&world->table, &record, &world->watcher);
-            }
-            perf_ring_skip(ring, header);
-        }
-        check(ring->tail != tail && ring->tail <= ring->head);
-        perf_merge_settle(&world->merge, next_time(ring));
-    }
+    check(ring->tail < ring->head);
+    process_table_apply(&world->stream.processes, record, &world->watcher);
 }
+
+static const struct perf_stream_calls calls = {.on_sample = on_sample,
+                                               .on_record = on_record};
 
 /* The same bytes as the text of /proc/PID/maps, and what a resync makes of it. */
 static void
@@ -168,10 +142,11 @@ resync(struct world *world, const uint8_t *data, size_t size)
     check(text != NULL);
     memcpy(text, data, size);
     if (perf_procfs_parse_mappings(text, &mappings) == 0) {
-        struct perf_process *process = process_table_find(&world->table, 1);
+        struct perf_process *process = process_table_find(&world->stream.processes, 1);
 
         if (process != NULL) {
-            process_table_resync(&world->table, process, tids, 2, &mappings, 1);
+            process_table_resync(&world->stream.processes, process, tids, 2, &mappings,
+                                 1);
         } else {
             const struct perf_found found = {.pid = 1,
                                              .name = "forged",
@@ -180,7 +155,7 @@ resync(struct world *world, const uint8_t *data, size_t size)
                                              .mappings = &mappings,
                                              .read_ns = size > 0 ? data[size - 1] : 0};
 
-            process_table_attach(&world->table, &found, 1, NULL);
+            process_table_attach(&world->stream.processes, &found, 1, NULL);
         }
     }
     free(text);
@@ -197,19 +172,27 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     cut = (size - 2) * data[1] / 255 / 8 * 8;
-    process_table_init(&world.table, told, &world);
-    world.merge.entries = world.entries;
+    process_table_init(&world.stream.processes, told, &world);
+    check(perf_stream_reserve(&world.stream, RINGS) == 0);
+    world.stream.calls = &calls;
+    world.stream.context = &world;
+    world.stream.delivering = true;
     make_ring(&world.rings[0], data + 2, cut, position);
     make_ring(&world.rings[1], data + 2 + cut, size - 2 - cut, position / 2);
     for (size_t i = 0; i < RINGS; i++) {
-        perf_merge_add(&world.merge, &world.rings[i]);
+        perf_stream_add(&world.stream, &world.rings[i]);
     }
-    deliver(&world);
+    perf_stream_deliver(&world.stream, UINT64_MAX);
+    for (size_t i = 0; i < RINGS; i++) {
+        const struct perf_event_header *const rest = perf_ring_peek(&world.rings[i]);
+
+        check(rest == NULL || perf_record_time(rest, rest->size) == UINT64_MAX);
+    }
     check_world(&world);
     resync(&world, data + 2, size - 2);
     check_world(&world);
 
-    process_table_finish(&world.table);
+    perf_stream_finish(&world.stream);
     for (size_t i = 0; i < RINGS; i++) {
         free((void *)(uintptr_t)world.rings[i].data);
         free(world.rings[i].scratch);

@@ -12,8 +12,9 @@ enum { FORK_TWIN_NS = 1000000, FORK_LATE_NS = 1000000000 };
 
 /* ---- notifications ---- */
 
-static void
-send_notification(struct process_table *table, ntprof_notification *notification)
+void
+process_table_notify(const struct process_table *table,
+                     ntprof_notification *notification)
 {
     if (table->notify == NULL) {
         return;
@@ -40,7 +41,7 @@ notify_process(struct process_table *table, uint32_t kind,
     if (kind == NTPROF_PROCESS_START) {
         notification.parent_pid = process->parent_pid;
     }
-    send_notification(table, &notification);
+    process_table_notify(table, &notification);
 }
 
 static void
@@ -65,7 +66,7 @@ notify_mapping(struct process_table *table, uint32_t kind,
         .image_flags = image->flags,
     };
 
-    send_notification(table, &notification);
+    process_table_notify(table, &notification);
 }
 
 /* ---- threads ---- */

@@ -68,6 +68,10 @@ void process_table_init(struct process_table *table, perf_notify *notify,
                         void *context);
 void process_table_finish(struct process_table *table);
 
+/* process_table_notify - send a notification; sets its size, and "" for no name. */
+void process_table_notify(const struct process_table *table,
+                          ntprof_notification *notification);
+
 /* process_table_find - return the live process with this pid, or NULL. */
 struct perf_process *process_table_find(const struct process_table *table,
                                         uint32_t pid);

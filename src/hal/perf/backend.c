@@ -229,7 +229,7 @@ query_source_statistics(void *context, KPROFILE_SOURCE number, ULONG64 taken,
     if (source == NULL) {
         return STATUS_NOT_FOUND;
     }
-    perf_source_counts(perf, source, &open);
+    perf_read_counts(perf, source, UINT32_MAX, &open);
     perf_context_statistics(source, &open, taken, answer);
     return STATUS_SUCCESS;
 }
@@ -240,8 +240,8 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
     const struct perf *perf = context;
 
     *statistics = (HAL_STATISTICS){
-        .Processes = perf->processes.by_pid.count,
-        .Late = perf->late,
+        .Processes = perf->stream.processes.by_pid.count,
+        .Late = perf->stream.late,
         .Unread = perf->unread,
     };
     for (uint32_t i = 0; i < perf->processor_limit; i++) {

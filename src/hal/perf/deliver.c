@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/perf/deliver.c - reads the records of all rings in order of time, and passes hits
- * to ke and other records to the process table.
- *
- * The kernel takes a record's time before the record becomes visible. So records
- * younger than SLACK_NS stay in their ring: another ring may still get an older one. A
- * flush needs no slack, because the kernel finishes all handlers first.
+ * hal/perf/deliver.c - passes the hits of the stream to ke and other records to the
+ * process table. A flush needs no slack, because the kernel finishes all handlers
+ * first.
  */
 #include "hal/backend.h"
-#include "hal/linux/procfs.h"
 #include "hal/perf/duplicate.h"
 #include "hal/perf/target.h"
 #include "hal/perf/whole_machine.h"
@@ -19,15 +15,11 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-enum { SLACK_NS = 5000000, WAIT_MS = 250, UNWOKEN_MS = 10 };
+enum { WAIT_MS = 250, UNWOKEN_MS = 10 };
 
 /* More than the longest record, a mapping whose name fills a page: with less free space
  * the kernel may have dropped a record. */
 enum { TIGHT_BYTES = 8192 };
-
-/* Mappings of one process are read again for its hits once in REREAD_NS at most, and
- * all such readings together take at most 1/REREAD_SHARE of the time. */
-enum { REREAD_NS = 100000000, REREAD_SHARE = 20 };
 
 /* Reading all processes of a machine takes long enough that more may be lost. */
 #define WIDE_RESYNC_NS 1000000000u
@@ -46,16 +38,6 @@ event_of(struct perf *perf, struct perf_ring *ring, uint64_t id)
     return ring->last_event;
 }
 
-static void
-note_time(struct perf *perf, uint64_t time_ns)
-{
-    if (time_ns < perf->last_ns) {
-        perf->late++;
-    } else {
-        perf->last_ns = time_ns;
-    }
-}
-
 /* Count a hit that its event has counted but that is not taken. */
 static void
 note_untimely(struct perf_event *event)
@@ -66,40 +48,10 @@ note_untimely(struct perf_event *event)
     }
 }
 
-/*
- * Read the mappings of a watched process again if the hit's address is in none of those
- * in the table, as after mremap. For a program that executes where /proc has no mapping
- * either, REREAD_SHARE bounds the cost.
- */
 static void
-read_unreported(struct perf *perf, const struct perf_sample *sample)
+deliver_sample(void *context, struct perf_ring *ring, const struct perf_sample *sample)
 {
-    struct perf_process *const process =
-        process_table_find(&perf->processes, sample->pid);
-    struct perf_mappings mappings = {0};
-    uint64_t now_ns;
-
-    if (process == NULL || (int64_t)sample->ip < 0 ||
-        perf_mappings_find(&process->mappings, sample->ip) != NULL) {
-        return;
-    }
-    now_ns = perf_now_ns();
-    if (now_ns < perf->reread_after_ns || now_ns - process->reread_ns < REREAD_NS) {
-        return;
-    }
-    process->reread_ns = now_ns;
-    if (perf_procfs_mappings(process->pid, &mappings) == 0) {
-        process_table_add_unreported(&perf->processes, process, &mappings, sample->ip,
-                                     sample->time_ns);
-    }
-    perf_mappings_finish(&mappings);
-    perf->reread_after_ns = now_ns + (perf_now_ns() - now_ns) * (REREAD_SHARE + 1);
-}
-
-static void
-deliver_sample(struct perf *perf, struct perf_ring *ring,
-               const struct perf_sample *sample)
-{
+    struct perf *const perf = context;
     struct perf_event *event = event_of(perf, ring, sample->id);
     KE_HIT hit;
 
@@ -120,7 +72,7 @@ deliver_sample(struct perf *perf, struct perf_ring *ring,
             return;
         }
     }
-    read_unreported(perf, sample);
+    perf_stream_read_unreported(&perf->stream, sample);
     hit.Source = event->source->number;
     hit.Processor = ring->processor;
     hit.ProcessId = sample->pid;
@@ -128,28 +80,6 @@ deliver_sample(struct perf *perf, struct perf_ring *ring,
     hit.Selector = perf_sample_selector(&sample->header, &hit.Offset);
     hit.Scope = event->scope;
     KeProfileInterruptWithSource(perf->ke, &hit);
-}
-
-/* Report losses that have not been reported, and have the next delivery read /proc. */
-static void
-report_lost(struct perf *perf, struct perf_ring *ring, uint64_t lost, uint64_t time_ns)
-{
-    const ntprof_notification notification = {
-        .size = sizeof(notification),
-        .kind = NTPROF_RECORDS_LOST,
-        .time_ns = time_ns,
-        .name = "",
-        .count = lost - ring->lost_reported,
-    };
-
-    if (lost <= ring->lost_reported) {
-        return;
-    }
-    ring->lost_reported = lost;
-    perf->resync = true;
-    if (perf->processes.notify != NULL) {
-        perf->processes.notify(perf->processes.context, &notification);
-    }
 }
 
 static void
@@ -162,7 +92,7 @@ deliver_lost(struct perf *perf, struct perf_ring *ring, const struct perf_event 
         event->source->tally.lost += record->count;
     }
     ring->lost_records += record->count;
-    report_lost(perf, ring, ring->lost_records, record->time_ns);
+    perf_stream_note_lost(&perf->stream, ring, ring->lost_records, record->time_ns);
 }
 
 static bool
@@ -237,7 +167,7 @@ note_inheritance(const struct perf *perf, const struct perf_event *event,
         }
         return;
     }
-    parent = process_table_find(&perf->processes, record->parent_pid);
+    parent = process_table_find(&perf->stream.processes, record->parent_pid);
     for (size_t i = 0; parent != NULL && i < parent->watcher_count; i++) {
         const struct perf_target *const watcher = (const void *)parent->watchers[i];
 
@@ -252,17 +182,12 @@ note_inheritance(const struct perf *perf, const struct perf_event *event,
 static void
 notify_unwatched_exec(struct perf *perf, const struct perf_record *record)
 {
-    const ntprof_notification notification = {
-        .size = sizeof(notification),
-        .kind = HAL_UNWATCHED_EXEC,
-        .pid = record->pid,
-        .time_ns = record->time_ns,
-        .name = "",
-    };
+    ntprof_notification notification = {
+        .kind = HAL_UNWATCHED_EXEC, .pid = record->pid, .time_ns = record->time_ns};
 
-    if (is_exec(record) && process_table_find(&perf->processes, record->pid) == NULL &&
-        perf->processes.notify != NULL) {
-        perf->processes.notify(perf->processes.context, &notification);
+    if (is_exec(record) &&
+        process_table_find(&perf->stream.processes, record->pid) == NULL) {
+        process_table_notify(&perf->stream.processes, &notification);
     }
 }
 
@@ -280,154 +205,60 @@ deliver_side_band(struct perf *perf, const struct perf_event *event,
         !perf_is_machine_event(event)) {
         return;
     }
-    process_table_apply(&perf->processes, record, watcher_of(event, record));
+    process_table_apply(&perf->stream.processes, record, watcher_of(event, record));
     note_exec(perf, record);
     notify_unwatched_exec(perf, record);
 }
 
 static void
-deliver_record(struct perf *perf, struct perf_ring *ring,
-               const struct perf_event_header *header)
+deliver_record(void *context, struct perf_ring *ring, const struct perf_record *record)
 {
-    struct perf_event *event;
-    struct perf_record record;
+    struct perf *const perf = context;
+    struct perf_event *const event = event_of(perf, ring, record->id);
 
-    if (perf_record_parse(header, header->size, &record) < 0) {
-        return;
-    }
-    event = event_of(perf, ring, record.id);
-    switch (record.type) {
+    switch (record->type) {
     case PERF_RECORD_LOST:
     case PERF_RECORD_LOST_SAMPLES:
-        deliver_lost(perf, ring, event, &record);
+        deliver_lost(perf, ring, event, record);
         break;
     case PERF_RECORD_THROTTLE:
         if (event != NULL && event->source != NULL && !event->reports_silence) {
-            perf_throttles_begin(&perf->throttles, record.stream_id, record.time_ns,
+            perf_throttles_begin(&perf->throttles, record->stream_id, record->time_ns,
                                  &event->source->tally);
         }
         break;
     case PERF_RECORD_UNTHROTTLE:
-        perf_throttles_end(&perf->throttles, record.stream_id, record.time_ns);
+        perf_throttles_end(&perf->throttles, record->stream_id, record->time_ns);
         break;
     default:
-        if (event == NULL || record.time_ns >= event->from_ns) {
-            deliver_side_band(perf, event, &record);
+        if (event == NULL || record->time_ns >= event->from_ns) {
+            deliver_side_band(perf, event, record);
         } /* else /proc was read later */
         break;
     }
 }
 
-/* Deliver the records of a ring up to and including until_ns. Returns the time of the
- * next one. */
-static uint64_t
-deliver_run(struct perf *perf, struct perf_ring *ring, uint64_t until_ns)
+static void
+deliver_child(void *context, uint32_t pid, struct perf_watcher *watcher)
 {
-    const struct perf_event_header *header;
+    struct perf *const perf = context;
 
-    while ((header = perf_ring_peek(ring)) != NULL) {
-        const uint64_t time_ns = perf_record_time(header, header->size);
-
-        if (time_ns > until_ns) {
-            return time_ns;
-        }
-        if (time_ns != 0) {
-            note_time(perf, time_ns);
-        }
-        if (header->type != PERF_RECORD_SAMPLE) {
-            deliver_record(perf, ring, header);
-        } else if (perf_sample_is_whole(header)) {
-            deliver_sample(perf, ring, (const void *)header);
-        }
-        perf_ring_skip(ring, header);
-    }
-    return PERF_MERGE_EMPTY;
+    (void)perf_attach(perf, pid, perf->stream.last_ns, watcher);
 }
+
+const struct perf_stream_calls perf_deliver_calls = {
+    .on_sample = deliver_sample,
+    .on_record = deliver_record,
+    .on_child = deliver_child,
+};
 
 /* ---- after a loss ---- */
-
-static int
-list_processes(const struct process_table *table, struct perf_tids *pids)
-{
-    for (size_t i = 0; i < table->by_pid.capacity; i++) {
-        const struct perf_process *process = table->by_pid.entries[i].value;
-
-        if (process != NULL && perf_tids_add(pids, process->pid) < 0) {
-            return -ENOMEM;
-        }
-    }
-    return 0;
-}
-
-/* Add children whose FORK records may have been lost. */
-static void
-adopt_children(struct perf *perf, const struct perf_process *parent,
-               struct perf_tids *pids)
-{
-    const size_t before = pids->count;
-    struct perf_watcher *watcher = NULL;
-
-    for (size_t i = 0; i < parent->watcher_count && watcher == NULL; i++) {
-        watcher = parent->watchers[i]->descendants ? parent->watchers[i] : NULL;
-    }
-    if (watcher == NULL || perf_procfs_children(parent->pid, pids) < 0) {
-        return;
-    }
-    for (size_t i = before; i < pids->count; i++) {
-        if (process_table_find(&perf->processes, pids->items[i]) == NULL) {
-            (void)perf_attach(perf, pids->items[i], perf->last_ns, watcher);
-        }
-    }
-}
-
-static void
-resync_process(struct perf *perf, uint32_t pid, struct perf_tids *pids)
-{
-    struct perf_process *process = process_table_find(&perf->processes, pid);
-    struct perf_reading reading;
-    int result;
-
-    if (process == NULL) {
-        return;
-    }
-    result = perf_procfs_read(pid, &reading);
-    if (result == -ESRCH || result == -ECHILD) {
-        process_table_end(&perf->processes, process, perf->last_ns);
-    } else if (result == 0) {
-        process_table_resync(&perf->processes, process, reading.tids.items,
-                             reading.tids.count, &reading.mappings, perf->last_ns);
-        adopt_children(perf, process, pids);
-    } else if (result == -EAGAIN) {
-        perf->resync = true;
-    }
-    perf_reading_finish(&reading);
-}
-
-/* After lost records, read the state of all processes in /proc. Records that are still
- * in the rings may repeat changes found here, which does no harm. */
-static void
-resync_all(struct perf *perf)
-{
-    struct perf_tids pids = {0};
-
-    perf->resync = false;
-    perf->processes.dropped = 0;
-    if (list_processes(&perf->processes, &pids) == 0) {
-        for (size_t i = 0; i < pids.count; i++) {
-            resync_process(perf, pids.items[i], &pids);
-        }
-    }
-    perf_tids_finish(&pids);
-    if (perf->machine_ns != 0) {
-        perf_machine_resync(perf);
-    }
-}
 
 /* After lost records: is it time to read /proc? */
 static bool
 is_resync_due(struct perf *perf)
 {
-    if (!perf->resync && perf->processes.dropped == 0) {
+    if (!perf->stream.resync && perf->stream.processes.dropped == 0) {
         return false;
     }
     if (perf->side_band_ns != 0) {
@@ -443,19 +274,6 @@ is_resync_due(struct perf *perf)
 
 /* ---- delivery ---- */
 
-/* Report corrupt records, which were skipped, as lost. */
-static void
-report_corrupt(struct perf *perf, struct perf_ring *ring)
-{
-    const struct perf_record record = {.time_ns = perf->last_ns,
-                                       .count = ring->corrupt};
-
-    if (ring->corrupt != 0) {
-        ring->corrupt = 0;
-        deliver_lost(perf, ring, NULL, &record);
-    }
-}
-
 /*
  * The kernel writes a LOST record before the next record that fits, which may never
  * come. So the losses of a ring that was nearly full are read from its events.
@@ -464,6 +282,7 @@ static void
 check_tight(struct perf *perf, struct perf_ring *ring)
 {
     uint64_t lost = ring->lost_closed;
+    struct perf_counts counts;
 
     if (!ring->tight) {
         return;
@@ -471,24 +290,14 @@ check_tight(struct perf *perf, struct perf_ring *ring)
     ring->tight = false;
     if (!perf->features.read_lost) {
         perf->lost_by_ns = perf_now_ns();
-        perf->resync = true;
+        perf->stream.resync = true;
         return;
     }
-    for (const struct perf_target *target = perf->targets; target != NULL;
-         target = target->next) {
-        for (size_t i = 0; i < target->events.count; i++) {
-            struct perf_counts counts;
-
-            if (target->events.items[i]->processor == ring->processor) {
-                perf_event_read_counts(target->events.items[i], &perf->features,
-                                       &counts);
-                lost += counts.lost;
-            }
-        }
-    }
+    perf_read_counts(perf, NULL, ring->processor, &counts);
+    lost += counts.lost;
     if (lost > ring->lost_reported) {
         perf->lost_by_ns = perf_now_ns();
-        report_lost(perf, ring, lost, perf->last_ns);
+        perf_stream_note_lost(&perf->stream, ring, lost, perf->stream.last_ns);
     }
 }
 
@@ -496,7 +305,6 @@ check_tight(struct perf *perf, struct perf_ring *ring)
 static void
 gather(struct perf *perf)
 {
-    perf->merge.count = 0;
     for (uint32_t i = 0; i < perf->processor_limit; i++) {
         struct perf_ring *ring = perf->rings[i];
 
@@ -504,7 +312,7 @@ gather(struct perf *perf)
             const uint64_t unread = perf_ring_update(ring);
 
             ring->tight = ring->tight || ring->size_bytes - unread < TIGHT_BYTES;
-            perf_merge_add(&perf->merge, ring);
+            perf_stream_add(&perf->stream, ring);
         }
     }
 }
@@ -512,24 +320,15 @@ gather(struct perf *perf)
 static void
 deliver_until(struct perf *perf, uint64_t bound_ns)
 {
-    struct perf_merge *merge = &perf->merge;
+    struct perf_stream *const stream = &perf->stream;
 
-    assert(!perf->delivering);
-    perf->delivering = true;
+    assert(!stream->delivering);
+    stream->delivering = true;
     gather(perf);
-    while (merge->count > 0 && merge->entries[0].time_ns <= bound_ns) {
-        struct perf_ring *ring = merge->entries[0].ring;
-        const uint64_t limit_ns = perf_merge_limit(merge);
-
-        const uint64_t next_ns =
-            deliver_run(perf, ring, limit_ns < bound_ns ? limit_ns : bound_ns);
-
-        perf_ring_publish(ring);
-        perf_merge_settle(merge, next_ns);
-    }
+    perf_stream_deliver(stream, bound_ns);
     for (uint32_t i = 0; i < perf->processor_limit; i++) {
         if (perf->rings[i] != NULL) {
-            report_corrupt(perf, perf->rings[i]);
+            perf_stream_note_corrupt(stream, perf->rings[i]);
             perf_ring_publish(perf->rings[i]);
             check_tight(perf, perf->rings[i]);
         }
@@ -537,13 +336,15 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
     perf_throttles_expire(&perf->throttles, bound_ns);
     perf_reap_closed(perf, bound_ns);
     if (is_resync_due(perf)) {
-        resync_all(perf);
+        perf_stream_resync(stream);
+        if (perf->machine_ns != 0) {
+            perf_machine_resync(perf);
+        }
         /* An undelivered record from before the loss may report a start whose exit was
          * lost. */
-        perf->resync = perf->resync || perf->lost_by_ns > bound_ns;
+        stream->resync = stream->resync || perf->lost_by_ns > bound_ns;
     }
-    perf->delivered_ns = bound_ns;
-    perf->delivering = false;
+    stream->delivering = false;
 }
 
 /* Is a ring so full that waiting for order might lose records? */
@@ -585,11 +386,11 @@ perf_deliver(struct perf *perf)
      * time. */
     const uint64_t now_ns = perf_now_ns();
 
-    if (perf->delivering || perf->ring_pages == 0) {
+    if (perf->stream.delivering || perf->ring_pages == 0) {
         return -1;
     }
     check_owners(perf);
-    deliver_until(perf, is_pressing(perf) ? now_ns : now_ns - SLACK_NS);
+    deliver_until(perf, is_pressing(perf) ? now_ns : now_ns - PERF_STREAM_SLACK_NS);
     perf_machine_check_online(perf, now_ns);
     if (perf->targets == NULL && perf->closed == NULL) {
         return -1;
@@ -601,20 +402,11 @@ void
 perf_flush(struct perf *perf)
 {
     const uint64_t now_ns = perf_now_ns();
+    struct perf_counts counts;
 
-    if (perf->delivering || perf->ring_pages == 0) {
+    if (perf->stream.delivering || perf->ring_pages == 0) {
         return;
     }
-    for (const struct perf_target *target = perf->targets; target != NULL;
-         target = target->next) {
-        for (size_t i = 0; i < target->events.count; i++) {
-            struct perf_counts counts;
-
-            if (target->events.items[i]->source != NULL) {
-                perf_event_read_counts(target->events.items[i], &perf->features,
-                                       &counts);
-            }
-        }
-    }
+    perf_read_counts(perf, NULL, UINT32_MAX, &counts);
     deliver_until(perf, now_ns);
 }

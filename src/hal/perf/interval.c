@@ -20,8 +20,9 @@ scan_add_covered(struct perf *perf, struct perf_target *target,
 {
     int result = perf_tids_add(&scan->pids, target->pid);
 
-    for (size_t i = 0; result == 0 && i < perf->processes.by_pid.capacity; i++) {
-        const struct perf_process *process = perf->processes.by_pid.entries[i].value;
+    for (size_t i = 0; result == 0 && i < perf->stream.processes.by_pid.capacity; i++) {
+        const struct perf_process *process =
+            perf->stream.processes.by_pid.entries[i].value;
 
         for (size_t n = 0; process != NULL && result == 0 && n < process->watcher_count;
              n++) {
@@ -32,17 +33,6 @@ scan_add_covered(struct perf *perf, struct perf_target *target,
         }
     }
     return result;
-}
-
-static bool
-target_counts(const struct perf_target *target, const struct perf_source *source)
-{
-    for (size_t i = 0; i < target->events.count; i++) {
-        if (target->events.items[i]->source == source) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Find the processors on which the target has events of the source, and whether any of
@@ -149,7 +139,7 @@ reopen_target(struct perf *perf, struct perf_target *target, struct perf_source 
     bool side_band = false;
     int result = -EAGAIN;
 
-    if (!target_counts(target, source)) {
+    if (!perf_target_has_event(target, source, UINT32_MAX)) {
         return;
     }
     /* Before the exec no event is enabled, and none was inherited. */

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Data pages of a ring; it has one more for the head. With pages of 4 kB the maximum is
@@ -23,15 +22,6 @@ enum { RING_PAGES_MAX = 128, RING_PAGES_MIN = 2 };
 /* With the right to lock memory, and for watches of all processes: data pages of one
  * ring, and of all rings unless that is less than RING_PAGES_MAX each. */
 enum { WIDE_RING_PAGES_MAX = 512, WIDE_PAGES_TOTAL = 8192 };
-
-uint64_t
-perf_now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 int
 perf_fail(struct perf *perf, int error, enum perf_scope scope, const char *format, ...)
@@ -67,8 +57,8 @@ perf_freeze(struct perf *perf)
 }
 
 void
-perf_source_counts(const struct perf *perf, const struct perf_source *source,
-                   struct perf_counts *counts)
+perf_read_counts(const struct perf *perf, const struct perf_source *source,
+                 uint32_t processor, struct perf_counts *counts)
 {
     *counts = (struct perf_counts){0};
     for (const struct perf_target *target = perf->targets; target != NULL;
@@ -77,7 +67,8 @@ perf_source_counts(const struct perf *perf, const struct perf_source *source,
             const struct perf_event *event = target->events.items[i];
             struct perf_counts one;
 
-            if (event->source == source) {
+            if ((source == NULL || event->source == source) &&
+                (processor == UINT32_MAX || event->processor == processor)) {
                 perf_event_read_counts(event, &perf->features, &one);
                 counts->events += one.events;
                 counts->running_ns += one.running_ns;
@@ -297,9 +288,9 @@ perf_create(const HAL_OPEN *open, struct perf **created)
     perf->ring_pages_wanted = RING_PAGES_MAX;
     perf->processor_limit = perf_processor_limit();
     perf->rings = calloc(perf->processor_limit, sizeof(struct perf_ring *));
-    perf->merge.entries = calloc(perf->processor_limit, sizeof(*perf->merge.entries));
     perf->starting = calloc(perf_set_words(perf), sizeof(*perf->starting));
-    if (perf->rings == NULL || perf->merge.entries == NULL || perf->starting == NULL) {
+    if (perf->rings == NULL || perf->starting == NULL ||
+        perf_stream_reserve(&perf->stream, perf->processor_limit) < 0) {
         result = -ENOMEM;
         goto free_memory;
     }
@@ -308,13 +299,15 @@ perf_create(const HAL_OPEN *open, struct perf **created)
         result = -errno;
         goto free_memory;
     }
-    process_table_init(&perf->processes, open->Notify, open->NotifyContext);
+    perf->stream.calls = &perf_deliver_calls;
+    perf->stream.context = perf;
+    process_table_init(&perf->stream.processes, open->Notify, open->NotifyContext);
     *created = perf;
     return 0;
 
 free_memory:
     free(perf->starting);
-    free(perf->merge.entries);
+    free(perf->stream.heads);
     free(perf->rings);
     perf_context_finish(&perf->context);
 free_perf:
@@ -335,7 +328,7 @@ perf_delete(struct perf *perf)
         perf_target_delete(perf, target);
     }
     perf_reap_closed(perf, UINT64_MAX);
-    process_table_finish(&perf->processes);
+    perf_stream_finish(&perf->stream);
     drop_rings(perf);
     close(perf->epoll_fd);
     perf_idmap_finish(&perf->events);
@@ -343,7 +336,6 @@ perf_delete(struct perf *perf)
     perf_throttles_finish(&perf->throttles);
     perf_context_finish(&perf->context);
     free(perf->starting);
-    free(perf->merge.entries);
     free(perf->rings);
     free(perf);
 }

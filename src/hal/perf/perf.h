@@ -7,9 +7,7 @@
  *   - every open event writes into the ring of its processor, and its id is in events;
  *   - one event counts a thread for each source and processor: started profiles of a
  *     watched process open no further events (target.h), and on processors that a watch
- *     of all processes counts, nothing else does (whole_machine.h);
- *   - between deliveries all records up to last_ns have been delivered, except late
- *     ones.
+ *     of all processes counts, nothing else does (whole_machine.h).
  *
  * All calls are serialised by the caller; a notification may call back from within a
  * delivery.
@@ -19,22 +17,20 @@
 
 #include "hal/linux/context.h"
 #include "hal/linux/event.h"
-#include "hal/linux/merge.h"
-#include "hal/linux/process_table.h"
+#include "hal/linux/stream.h"
 
 struct perf {
     struct perf_context context;
     struct _KE_SYSTEM *ke;
     HAL_PROCESSORS processors;
     struct perf_features features;
-    struct process_table processes;
+    struct perf_stream stream;
     struct perf_throttles throttles;
 
     struct perf_ring **rings; /* by processor; NULL: none */
     uint32_t processor_limit; /* above the highest possible processor */
     size_t ring_pages;        /* of data; 0 until rings are there */
     size_t ring_pages_wanted; /* tried first; a power of two */
-    struct perf_merge merge;
     int epoll_fd;
     bool owner_gone; /* the thread that a ring belongs to exited: no wake-ups */
 
@@ -49,16 +45,9 @@ struct perf {
     uint64_t machine_ns;   /* since when all processes are watched; 0: not */
     uint64_t unread;       /* processes that /proc did not show, or not completely */
 
-    uint64_t reread_after_ns; /* earliest time to read mappings for a hit again */
-
-    bool delivering;
-    bool resync; /* records were lost */
     uint64_t resynced_ns;
-    uint64_t lost_by_ns;   /* the last loss found was before this */
-    uint64_t last_ns;      /* time of the newest record delivered */
-    uint64_t frozen_ns;    /* hits after this are not taken; UINT64_MAX: all are */
-    uint64_t delivered_ns; /* time up to which the last delivery went */
-    uint64_t late;
+    uint64_t lost_by_ns; /* the last loss found was before this */
+    uint64_t frozen_ns;  /* hits after this are not taken; UINT64_MAX: all are */
 };
 
 /* perf_set_words - return the number of words of a set of processors. */
@@ -68,8 +57,8 @@ perf_set_words(const struct perf *perf)
     return ((size_t)perf->processor_limit + 63) / 64;
 }
 
-/* perf_now_ns - return the time by the clock of the records. */
-uint64_t perf_now_ns(void);
+/* What the stream calls (deliver.c). */
+extern const struct perf_stream_calls perf_deliver_calls;
 
 /* perf_fail - set the text of a failure: "cannot WHAT: reason; remedy". Returns
  * error. */
@@ -111,9 +100,10 @@ void perf_flush(struct perf *perf);
 /* perf_freeze - see HAL_BACKEND.Freeze. */
 void perf_freeze(struct perf *perf);
 
-/* perf_source_counts - add up the counts of a source's open events. */
-void perf_source_counts(const struct perf *perf, const struct perf_source *source,
-                        struct perf_counts *counts);
+/* perf_read_counts - add up the counts of open events of a source (NULL: all events) on
+ * a processor (UINT32_MAX: all). */
+void perf_read_counts(const struct perf *perf, const struct perf_source *source,
+                      uint32_t processor, struct perf_counts *counts);
 
 /* perf_set_interval - set the interval within its limits, of running events too. */
 void perf_set_interval(struct perf *perf, struct perf_source *source,

@@ -106,7 +106,8 @@ bool
 perf_is_covered(const struct perf *perf, const struct perf_source *source,
                 uint32_t processor, uint32_t pid)
 {
-    const struct perf_process *process = process_table_find(&perf->processes, pid);
+    const struct perf_process *process =
+        process_table_find(&perf->stream.processes, pid);
 
     if (process != NULL) {
         for (size_t i = 0; i < process->watcher_count; i++) {
@@ -253,7 +254,8 @@ perf_target_has_event(const struct perf_target *target,
 {
     for (size_t i = 0; i < target->events.count; i++) {
         if (target->events.items[i]->source == source &&
-            target->events.items[i]->processor == processor) {
+            (processor == UINT32_MAX ||
+             target->events.items[i]->processor == processor)) {
             return true;
         }
     }

@@ -105,7 +105,8 @@ struct perf_target *perf_find_private(const struct perf *perf, uint32_t pid);
 bool perf_watch_covers(const struct perf_target *target,
                        const struct perf_source *source, uint32_t processor);
 
-/* perf_target_has_event - does it have an event of this source on this processor? */
+/* perf_target_has_event - does it have an event of this source on this processor
+ * (UINT32_MAX: on any)? */
 bool perf_target_has_event(const struct perf_target *target,
                            const struct perf_source *source, uint32_t processor);
 

@@ -63,7 +63,8 @@ perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
         found.name = reading.name;
         found.tids = reading.tids.items;
         found.tid_count = reading.tids.count;
-        attached = process_table_attach(&perf->processes, &found, time_ns, watcher);
+        attached =
+            process_table_attach(&perf->stream.processes, &found, time_ns, watcher);
     }
     perf_reading_finish(&reading);
     return attached < 0 && attached != -EEXIST ? attached : result;
@@ -74,12 +75,12 @@ perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
 static int
 watch_running(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 {
-    const bool delivering = perf->delivering;
+    const bool delivering = perf->stream.delivering;
     int result;
 
-    perf->delivering = true;
+    perf->stream.delivering = true;
     result = perf_attach(perf, target->pid, from_ns, &target->watcher);
-    perf->delivering = delivering;
+    perf->stream.delivering = delivering;
     if (result == -EACCES && perf->machine_ns != 0) {
         return 0;
     }
@@ -91,7 +92,8 @@ watch_running(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 static int
 watch_known(struct perf *perf, struct perf_target *target)
 {
-    struct perf_process *process = process_table_find(&perf->processes, target->pid);
+    struct perf_process *process =
+        process_table_find(&perf->stream.processes, target->pid);
 
     return process != NULL ? process_table_add_watcher(process, &target->watcher) : 0;
 }
@@ -178,8 +180,8 @@ perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
     selection.source_count = target->source_count;
     selection.processors = target->processors;
     selection.processor_words = target->processor_words;
-    selection.side_band =
-        perf->machine_ns == 0 && process_table_find(&perf->processes, pid) == NULL;
+    selection.side_band = perf->machine_ns == 0 &&
+                          process_table_find(&perf->stream.processes, pid) == NULL;
     selection.skip_covered = true;
 
     from_ns = perf_now_ns();

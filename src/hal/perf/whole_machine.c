@@ -48,16 +48,13 @@ in_first_pid_namespace(void)
 static void
 notify_no_process(struct perf *perf, uint64_t time_ns)
 {
-    const ntprof_notification notification = {
-        .size = sizeof(notification),
+    ntprof_notification notification = {
         .kind = NTPROF_PROCESS_START,
         .time_ns = time_ns,
         .name = in_first_pid_namespace() ? "swapper" : "(others)",
     };
 
-    if (perf->processes.notify != NULL) {
-        perf->processes.notify(perf->processes.context, &notification);
-    }
+    process_table_notify(&perf->stream.processes, &notification);
 }
 
 static void
@@ -66,7 +63,7 @@ attach_running(struct perf *perf, uint32_t pid, uint64_t time_ns)
     const int result = perf_attach(perf, pid, time_ns, NULL);
 
     if (result == -ENOMEM) {
-        perf->processes.dropped++; /* the next delivery reads it again */
+        perf->stream.processes.dropped++; /* the next delivery reads it again */
     } else if (result < 0 && result != -ECHILD && result != -ESRCH) {
         perf->unread++;
     }
@@ -76,14 +73,14 @@ attach_running(struct perf *perf, uint32_t pid, uint64_t time_ns)
 static void
 attach_all(struct perf *perf, const struct perf_tids *pids, uint64_t time_ns)
 {
-    const bool delivering = perf->delivering;
+    const bool delivering = perf->stream.delivering;
 
-    perf->delivering = true;
+    perf->stream.delivering = true;
     notify_no_process(perf, time_ns);
     for (size_t i = 0; i < pids->count; i++) {
         attach_running(perf, pids->items[i], time_ns);
     }
-    perf->delivering = delivering;
+    perf->stream.delivering = delivering;
 }
 
 void
@@ -93,8 +90,8 @@ perf_machine_resync(struct perf *perf)
 
     if (perf_procfs_processes(&pids) == 0) {
         for (size_t i = 0; i < pids.count; i++) {
-            if (process_table_find(&perf->processes, pids.items[i]) == NULL) {
-                (void)perf_attach(perf, pids.items[i], perf->last_ns, NULL);
+            if (process_table_find(&perf->stream.processes, pids.items[i]) == NULL) {
+                (void)perf_attach(perf, pids.items[i], perf->stream.last_ns, NULL);
             }
         }
     }
@@ -233,7 +230,7 @@ perf_watch_all(struct perf *perf, struct perf_source *const *sources,
     adopt_target(perf, target, from_ns);
     if (first) {
         perf->machine_ns = from_ns;
-        perf->processes.all = true;
+        perf->stream.processes.all = true;
         attach_all(perf, &pids, from_ns);
     }
     perf_tids_finish(&pids);
@@ -342,7 +339,7 @@ bring_in(struct perf *perf, uint32_t processor, uint64_t now_ns)
             side_band = false;
         }
     }
-    perf->resync = true; /* there are no records of what ran there before */
+    perf->stream.resync = true; /* there are no records of what ran there before */
 }
 
 void

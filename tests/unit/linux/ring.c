@@ -4,7 +4,7 @@
 
 #include "cmocka_all.h"
 
-#include "hal/linux/merge.h"
+#include "hal/linux/stream.h"
 
 enum { RING_BYTES = 256 };
 
@@ -106,70 +106,76 @@ peek__empty__nothing(void **state)
     assert_int_equal(plain.ring.corrupt, 0);
 }
 
-static uint64_t
-next_time(struct perf_ring *ring)
-{
-    const struct perf_event_header *header = perf_ring_peek(ring);
-
-    return header != NULL ? perf_record_time(header, header->size) : PERF_MERGE_EMPTY;
-}
+/* What a stream has delivered. */
+struct delivered {
+    uint64_t last_ns;
+    size_t samples;
+};
 
 static void
-merge__several_rings__in_order_of_time(void **state)
+note_sample(void *context, struct perf_ring *ring, const struct perf_sample *sample)
 {
-    /* Times in each ring; 0 ends. Within one ring they may be a little out of order. */
+    struct delivered *const delivered = context;
+
+    (void)ring;
+    assert_true(sample->time_ns >= delivered->last_ns);
+    delivered->last_ns = sample->time_ns;
+    delivered->samples++;
+}
+
+static const struct perf_stream_calls calls = {.on_sample = note_sample};
+
+static void
+stream__several_rings__in_order_of_time(void **state)
+{
+    /* Times in each ring; 0 ends. */
     static const uint64_t times[5][7] = {
         {10, 40, 41, 42, 90, 0}, {5, 50, 0}, {0}, {20, 21, 60, 100, 101, 102}, {7, 0},
     };
     static struct plain_ring plain[5];
-    struct perf_merge_entry entries[5];
-    struct perf_merge merge = {.entries = entries};
-    uint64_t last = 0;
-    size_t seen = 0;
+    struct delivered delivered = {0};
+    struct perf_stream stream = {
+        .calls = &calls, .context = &delivered, .delivering = true};
 
     (void)state;
+    assert_int_equal(perf_stream_reserve(&stream, 5), 0);
     for (size_t i = 0; i < 5; i++) {
         plain_init(&plain[i], 200);
         for (size_t n = 0; n < 6 && times[i][n] != 0; n++) {
             plain_write_sample(&plain[i], i, times[i][n]);
         }
-        perf_merge_add(&merge, &plain[i].ring);
+        perf_stream_add(&stream, &plain[i].ring);
     }
-    assert_int_equal(merge.count, 4);
-    while (merge.count > 0) {
-        struct perf_ring *ring = merge.entries[0].ring;
-        const uint64_t limit = perf_merge_limit(&merge);
-        const struct perf_event_header *header;
-
-        while ((header = perf_ring_peek(ring)) != NULL &&
-               perf_record_time(header, header->size) <= limit) {
-            const uint64_t time = perf_record_time(header, header->size);
-
-            assert_true(time >= last);
-            last = time;
-            seen++;
-            perf_ring_skip(ring, header);
-        }
-        perf_merge_settle(&merge, next_time(ring));
-    }
-    assert_int_equal(seen, 14);
-    assert_int_equal(last, 102);
+    assert_int_equal(stream.head_count, 4);
+    perf_stream_deliver(&stream, 1000);
+    assert_int_equal(delivered.samples, 14);
+    assert_int_equal(delivered.last_ns, 102);
+    assert_int_equal(stream.late, 0);
+    perf_stream_finish(&stream);
 }
 
 static void
-merge__one_ring__no_limit(void **state)
+stream__bound__younger_records_stay(void **state)
 {
     static struct plain_ring plain;
-    struct perf_merge_entry entries[1];
-    struct perf_merge merge = {.entries = entries};
+    struct delivered delivered = {0};
+    struct perf_stream stream = {
+        .calls = &calls, .context = &delivered, .delivering = true};
 
     (void)state;
+    assert_int_equal(perf_stream_reserve(&stream, 1), 0);
     plain_init(&plain, 0);
-    assert_true(perf_merge_limit(&merge) == UINT64_MAX);
     plain_write_sample(&plain, 1, 9);
-    perf_merge_add(&merge, &plain.ring);
-    assert_true(perf_merge_limit(&merge) == UINT64_MAX);
-    assert_int_equal(merge.entries[0].time_ns, 9);
+    plain_write_sample(&plain, 1, 10);
+    perf_stream_add(&stream, &plain.ring);
+    perf_stream_deliver(&stream, 9);
+    assert_int_equal(delivered.samples, 1);
+    perf_stream_deliver(&stream, 1000); /* the ring is not added any more */
+    assert_int_equal(delivered.samples, 1);
+    perf_stream_add(&stream, &plain.ring);
+    perf_stream_deliver(&stream, 10);
+    assert_int_equal(delivered.samples, 2);
+    perf_stream_finish(&stream);
 }
 
 int
@@ -179,8 +185,8 @@ main(void)
         cmocka_unit_test(peek__every_position__same_record),
         cmocka_unit_test(peek__impossible_size__rest_given_up_and_counted),
         cmocka_unit_test(peek__empty__nothing),
-        cmocka_unit_test(merge__several_rings__in_order_of_time),
-        cmocka_unit_test(merge__one_ring__no_limit),
+        cmocka_unit_test(stream__several_rings__in_order_of_time),
+        cmocka_unit_test(stream__bound__younger_records_stay),
     };
 
     return cmocka_run_group_tests_name("ring", tests, NULL, NULL);

@@ -20,7 +20,7 @@ static struct world {
     struct perf_source source;
     struct perf_ring ring;
     struct perf_ring *rings[1];
-    struct perf_merge_entry merge[1];
+    struct perf_stream_head heads[1];
     _Alignas(8) uint8_t bytes[RING_BYTES];
     _Alignas(8) uint8_t scratch[65536];
     uint64_t now_ns;
@@ -41,8 +41,10 @@ setup(void **state)
                                .ring_pages = 1,
                                .targets = &world.target,
                                .frozen_ns = UINT64_MAX};
-    world.perf.merge.entries = world.merge;
-    process_table_init(&world.perf.processes, NULL, NULL);
+    world.perf.stream.heads = world.heads;
+    world.perf.stream.calls = &perf_deliver_calls;
+    world.perf.stream.context = &world.perf;
+    process_table_init(&world.perf.stream.processes, NULL, NULL);
     return 0;
 }
 
@@ -60,7 +62,7 @@ teardown(void **state)
     perf_events_finish(&world.target.events);
     perf_idmap_finish(&world.perf.events);
     perf_idmap_finish(&world.perf.counted_by);
-    process_table_finish(&world.perf.processes);
+    process_table_finish(&world.perf.stream.processes);
     fake_clear(&world.ke);
     return 0;
 }

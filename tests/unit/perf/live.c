@@ -465,7 +465,7 @@ attach__four_threads__each_hit_once(void **state)
     assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_EXIT, (uint32_t)pid), 1);
     assert_int_equal(fake_count(&fixture.ke, NTPROF_IMAGE_UNMAP, (uint32_t)pid),
                      fake_count(&fixture.ke, NTPROF_IMAGE_MAP, (uint32_t)pid));
-    assert_int_equal(fixture.perf->processes.by_pid.count, 0);
+    assert_int_equal(fixture.perf->stream.processes.by_pid.count, 0);
     fixture_close(&fixture);
 }
 
@@ -532,7 +532,7 @@ watch__shell_command__told_in_order(void **state)
     assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_EXIT, 0), starts);
     assert_int_equal(fake_count(&fixture.ke, NTPROF_IMAGE_UNMAP, 0),
                      fake_count(&fixture.ke, NTPROF_IMAGE_MAP, 0));
-    assert_int_equal(fixture.perf->processes.by_pid.count, 0);
+    assert_int_equal(fixture.perf->stream.processes.by_pid.count, 0);
     close(child.to);
     fixture_close(&fixture);
 }
@@ -662,7 +662,7 @@ watch__200_forks__each_told_and_counted(void **state)
     assert_int_equal(fake_hits(&fixture.ke, source, 0), 400);
     assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_START, 0), 201);
     assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_EXIT, 0), 200);
-    assert_int_equal(fixture.perf->processes.by_pid.count, 1);
+    assert_int_equal(fixture.perf->stream.processes.by_pid.count, 1);
     child_end(&child);
     fixture_close(&fixture);
 }
@@ -784,7 +784,7 @@ watch__small_rings__loss_told_and_mappings_found_again(void **state)
                      fake_hits(&fixture.ke, source, 0) + statistics.Lost +
                          statistics.Throttled + statistics.Missed +
                          statistics.Unfinished + statistics.Excluded);
-    assert_int_equal(fixture.perf->processes.by_pid.count, 0);
+    assert_int_equal(fixture.perf->stream.processes.by_pid.count, 0);
     assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_EXIT, 0),
                      fake_count(&fixture.ke, NTPROF_PROCESS_START, 0));
     assert_int_equal(fake_count(&fixture.ke, NTPROF_IMAGE_UNMAP, 0),
@@ -1188,7 +1188,7 @@ watch__set_uid_command__ends_at_its_exec(void **state)
         assert_int_equal(fixture.ke.seen[2].kind, NTPROF_PROCESS_EXIT);
         assert_int_equal(fixture.ke.count, 3);
     }
-    assert_int_equal(fixture.perf->processes.by_pid.count, 0);
+    assert_int_equal(fixture.perf->stream.processes.by_pid.count, 0);
     close(down[0]);
     close(down[1]);
     fixture_close(&fixture);
@@ -1461,7 +1461,8 @@ watch_all__small_rings__loss_told_and_truth_found_again(void **state)
         fixture_close(&fixture);
         return;
     }
-    assert_non_null(process_table_find(&fixture.perf->processes, (uint32_t)before.pid));
+    assert_non_null(
+        process_table_find(&fixture.perf->stream.processes, (uint32_t)before.pid));
     for (int i = 0; i < 500; i++) {
         fork_and_exit();
     }
@@ -1471,13 +1472,14 @@ watch_all__small_rings__loss_told_and_truth_found_again(void **state)
     child_go(&before);
     child_await(&before);
     assert_int_equal(child_end(&before), 0);
-    while (fixture.perf->resync ||
+    while (fixture.perf->stream.resync ||
            fake_count(&fixture.ke, NTPROF_RECORDS_LOST, 0) == 0) {
         fork_and_exit(); /* a LOST record comes with the next that finds room */
         fixture.hal->Flush(fixture.perf);
     }
-    assert_null(process_table_find(&fixture.perf->processes, (uint32_t)before.pid));
-    process = process_table_find(&fixture.perf->processes, (uint32_t)unseen.pid);
+    assert_null(
+        process_table_find(&fixture.perf->stream.processes, (uint32_t)before.pid));
+    process = process_table_find(&fixture.perf->stream.processes, (uint32_t)unseen.pid);
     assert_non_null(process);
     assert_true(process->mappings.count > 0);
     assert_int_equal(
