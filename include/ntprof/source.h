@@ -95,6 +95,20 @@ NTSTATUS ntprof_source_get(struct ntprof_session *session, KPROFILE_SOURCE sourc
                            ntprof_source_info *info);
 
 /*
+ * ntprof_source_set_interval - change the interval of a source in this session only,
+ * also while its profiles are started. Needs no privilege, unlike NtSetIntervalProfile,
+ * and NT's limits do not apply.
+ *
+ *   interval  in: 100 ns for source time, else events for a hit; clamped to what the
+ *             source can do: interval_granted of ntprof_source_get says which it is
+ *
+ * STATUS_INVALID_PARAMETER  session is NULL, or interval is 0
+ * STATUS_NOT_FOUND          not a source that the session knows
+ */
+NTSTATUS ntprof_source_set_interval(struct ntprof_session *session,
+                                    KPROFILE_SOURCE source, uint64_t interval);
+
+/*
  * ntprof_source_next - walk all sources that the session knows, supported or not.
  *
  *   index   in: 0, 1, ...

@@ -119,6 +119,27 @@ ntprof_source_get(ntprof_session *session, KPROFILE_SOURCE source,
 }
 
 NTSTATUS
+ntprof_source_set_interval(ntprof_session *session, KPROFILE_SOURCE source,
+                           uint64_t interval)
+{
+    HAL_SOURCE_STATISTICS statistics = {0};
+    NTSTATUS status;
+
+    if (session == NULL || interval == 0 || !api_enter(session)) {
+        return api_refuse(session, STATUS_INVALID_PARAMETER,
+                          "session is NULL, or the interval is 0");
+    }
+    /* Only this says whether the back end knows the source. */
+    status = session->backend->QuerySourceStatistics(session->backend_context, source,
+                                                     0, &statistics);
+    if (NT_SUCCESS(status)) {
+        session->backend->Hal->SetInterval(session->backend_context, source, interval);
+    }
+    return api_leave_because(session, status, "back end %s has no source %u",
+                             session->backend->Name, source);
+}
+
+NTSTATUS
 ntprof_backend_next(uint32_t index, ntprof_backend_info *info)
 {
     const size_t name_alone = offsetof(ntprof_backend_info, usable);

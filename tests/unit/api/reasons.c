@@ -393,6 +393,43 @@ get__each_refusal__told(void **state)
 }
 
 static void
+set_interval__each_refusal__told_and_nothing_changes(void **state)
+{
+    ntprof_source_info info = {.size = sizeof(info)};
+
+    (void)state;
+    assert_words(ntprof_source_set_interval(session, ProfileTime, 0),
+                 STATUS_INVALID_PARAMETER, "0");
+    assert_int_equal(ntprof_source_set_interval(NULL, ProfileTime, 10),
+                     STATUS_INVALID_PARAMETER);
+    assert_words(ntprof_source_set_interval(session, 0x7777, 10), STATUS_NOT_FOUND,
+                 "30583");
+    assert_int_equal(ntprof_source_get(session, ProfileTime, &info), STATUS_SUCCESS);
+    assert_int_equal(info.interval_asked, 0);
+    assert_int_equal(info.interval_granted, info.interval_default);
+}
+
+static void
+set_interval__beyond_limits__clamped_and_asked_is_kept(void **state)
+{
+    ntprof_source_info info = {.size = sizeof(info)};
+    uint64_t initial;
+
+    (void)state;
+    assert_int_equal(ntprof_source_get(session, ProfileTime, &info), STATUS_SUCCESS);
+    initial = info.interval_granted;
+    assert_int_equal(ntprof_source_set_interval(session, ProfileTime, UINT64_MAX),
+                     STATUS_SUCCESS);
+    assert_int_equal(ntprof_source_get(session, ProfileTime, &info), STATUS_SUCCESS);
+    assert_true(info.interval_asked == UINT64_MAX);
+    assert_int_equal(info.interval_granted, info.interval_maximum);
+    assert_int_equal(ntprof_source_set_interval(session, ProfileTime, initial),
+                     STATUS_SUCCESS);
+    assert_int_equal(ntprof_source_get(session, ProfileTime, &info), STATUS_SUCCESS);
+    assert_int_equal(info.interval_granted, initial);
+}
+
+static void
 watch__each_refusal__told(void **state)
 {
     const KPROFILE_SOURCE sources[] = {ProfileTime};
@@ -508,6 +545,8 @@ main(void)
         TEST(rights__ordinary_user__setting_named),
         TEST(lookup__each_refusal__told),
         TEST(get__each_refusal__told),
+        TEST(set_interval__each_refusal__told_and_nothing_changes),
+        TEST(set_interval__beyond_limits__clamped_and_asked_is_kept),
         TEST(watch__each_refusal__told),
         TEST(open__each_refusal__told),
         TEST(open__longer_options__refused_unless_zero),
