@@ -69,7 +69,7 @@ _ntprof_value()
         --image-dir | --source-dir) _filedir -d ;;
         -M | --disassembler-style) COMPREPLY=($(compgen -W 'att intel' -- "$cur")) ;;
         --context) COMPREPLY=($(compgen -W '0 5 20 all' -- "$cur")) ;;
-        --image) _filedir ;;
+        --image | --control) _filedir ;;
         --objdump) $split && COMPREPLY=($(compgen -c -- "$cur")) ;;
         -d | --delay) COMPREPLY=($(compgen -W '500ms 1s 2s 10s' -- "$cur")) ;;
         --interval) COMPREPLY=($(compgen -W '100us 250us 1ms 10ms' -- "$cur")) ;;
@@ -91,7 +91,7 @@ _ntprof_program()
                 return
                 ;;
             -[eFcCo] | --event | --frequency | --count | --cpu | --output | --interval | \
-                --bucket | --hal | --per | --every | --max-memory | --by | --rows | \
+                --bucket | --hal | --per | --every | --delay | --duration | --control | --max-memory | --by | --rows | \
                 --report) ((i++)) ;;
             -*) ;;
             *)
@@ -112,7 +112,7 @@ _ntprof()
         version'
     local hits='-e --event -F --frequency --interval -c --count --bucket -C --cpu --hal
         -o --output --max-memory --no-lines --help'
-    local record="$hits --per --every --debuginfod --by --rows --json --report -q --quiet"
+    local record="$hits --per --every --delay --duration --control --debuginfod --by --rows --json --report -q --quiet"
     local profiles='@(pb|pb.gz|pprof)?(.old)'
     local options= files=
 
@@ -133,8 +133,8 @@ _ntprof()
 
     case $command in
         run) options=$record ;;
-        attach) options="-p --pid --duration $record" ;;
-        system) options="--duration --kernel --user -G --cgroup $record" ;;
+        attach) options="-p --pid $record" ;;
+        system) options="--kernel --user -G --cgroup $record" ;;
         top) options="-a --all -p --pid -d --delay --duration --kernel --user -G --cgroup $hits" ;;
         report)
             options='-e --event --by --image --process --symbol --rows --json --csv --symbolize --debuginfod

@@ -39,7 +39,7 @@ function __ntprof_program_index
                 echo (math $i + 1)
                 return
             case -e -F -c -C -o --event --frequency --count --cpu --output --interval \
-                --bucket --hal --per --every --max-memory --by --rows --report
+                --bucket --hal --per --every --delay --duration --control --max-memory --by --rows --report
                 set i (math $i + 1)
             case '-*'
             case '*'
@@ -100,6 +100,8 @@ complete -c ntprof -n $hits -l hal -x -a 'perf sim' -d 'this way of getting hits
 complete -c ntprof -n $hits -s o -l output -r -F -d 'the profile'
 complete -c ntprof -n $recording -l per -x -a cpu -d 'count each processor separately'
 complete -c ntprof -n $recording -l every -x -a '10s 1m 5m' -d 'rewrite the file at intervals'
+complete -c ntprof -n $recording -l delay -x -a '500ms 1s 10s 1m' -d 'count only after it'
+complete -c ntprof -n $recording -l control -r -F -d 'obey the lines of this FIFO'
 complete -c ntprof -n $hits -l max-memory -x -a '256M 1G 4G' -d 'keep to it'
 complete -c ntprof -n $hits -l no-lines -d 'only names of functions'
 complete -c ntprof -n $recording -l debuginfod -d 'get debug files from servers'
@@ -110,7 +112,7 @@ complete -c ntprof -n $recording -s q -l quiet -d 'no table, only errors'
 
 complete -c ntprof -n '__ntprof_is attach top' -s p -l pid -x -a '(__fish_complete_pids | __ntprof_list)' -d 'the processes'
 complete -c ntprof -n '__ntprof_is attach' -f -a '(__fish_complete_pids | __ntprof_list)'
-complete -c ntprof -n '__ntprof_is attach system top' -l duration -x -a '10s 30s 5m 1h' -d 'stop after it'
+complete -c ntprof -n '__ntprof_is run attach system top' -l duration -x -a '10s 30s 5m 1h' -d 'stop after it'
 complete -c ntprof -n '__ntprof_is system top' -l kernel -d 'only the kernel'
 complete -c ntprof -n '__ntprof_is system top' -l user -d 'only user mode'
 complete -c ntprof -n '__ntprof_is system top' -s G -l cgroup -x -a '(__fish_complete_directories /sys/fs/cgroup/(commandline -ct) | string replace /sys/fs/cgroup/ "")' -d 'only what runs in it'

@@ -56,7 +56,7 @@ attach_wait(struct ending *ending, const struct recording *recording,
             const struct targets *targets)
 {
     const int failure = ending_wait(ending, targets->fds, targets->count,
-                                    recording->options->duration_ns);
+                                    recording_limit_ns(recording));
 
     if (failure != 0) {
         cmd_fail("attach", "cannot wait: %s", strerror(-failure));
@@ -111,6 +111,7 @@ cmd_attach(int argc, char **argv)
     struct record_options options;
     int exit_status;
 
+    control_prepare();
     if (record_options_take(&options, &syntax, argc, argv, &exit_status)) {
         exit_status = attach(&options, argv) ? CMD_OK : CMD_FAILED;
     }

@@ -74,7 +74,7 @@ forward_signal(int signal_number, siginfo_t *info, void *context)
 }
 
 /* Handle the signals of set. Ignored signals, as under nohup, stay ignored here and in
- * the command. */
+ * the command; SIGUSR2 keeps the handler of control.c. */
 static void
 handle_set(const sigset_t *set, unsigned flags)
 {
@@ -83,7 +83,7 @@ handle_set(const sigset_t *set, unsigned flags)
 
     sigfillset(&action.sa_mask);
     for (int i = 1; i < NSIG; i++) {
-        if (sigismember(set, i) == 1 && saved_actions[i].sa_handler != SIG_IGN) {
+        if (sigismember(set, i) == 1 && saved_actions[i].sa_handler == SIG_DFL) {
             sigaction(i, &action, NULL);
         }
     }

@@ -148,6 +148,24 @@ put_left_out(FILE *out, bool *first, const struct collector_gaps *gaps)
     }
 }
 
+/* Describe the time in which nothing was counted, and intervals. */
+static void
+put_time(FILE *out, bool *first, const struct collector_gaps *gaps)
+{
+    if (gaps->counted_ns < gaps->elapsed_ns) {
+        add(out, first,
+            "counted for %.3f of %.3f s: the rest was left out by --delay, --duration "
+            "or --control",
+            (double)gaps->counted_ns / 1e9, (double)gaps->elapsed_ns / 1e9);
+    }
+    if (gaps->interval_changes != 0) {
+        add(out, first,
+            "the interval changed %" PRIu64 " time%s: hits before and after weigh "
+            "differently, and times are by the last one",
+            gaps->interval_changes, plural(gaps->interval_changes, "", "s"));
+    }
+}
+
 /* Describe processes that were still running. */
 static void
 put_running(FILE *out, bool *first, const struct collector_gaps *gaps, bool interim)
@@ -177,6 +195,7 @@ describe_gaps(const struct collector_gaps *gaps, const struct profile *profile,
     }
     put_unfollowed(out, &first, gaps, count_lost_records(gaps, profile));
     put_left_out(out, &first, gaps);
+    put_time(out, &first, gaps);
     put_running(out, &first, gaps, interim);
     if (fclose(out) != 0) {
         free(text);

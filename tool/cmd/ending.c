@@ -30,9 +30,10 @@ ending_prepare(struct ending *ending)
     for (int i = 1; i < NSIG; i++) {
         struct sigaction action;
 
-        /* An ignored signal must not be blocked: signalfd would receive it. */
+        /* An ignored signal must not be blocked: signalfd would receive it. Nor must
+         * SIGUSR2, which has a handler of control.c. */
         if (sigismember(&awaited, i) == 1 && sigaction(i, NULL, &action) == 0 &&
-            action.sa_handler == SIG_IGN) {
+            action.sa_handler != SIG_DFL) {
             sigdelset(&awaited, i);
         }
     }

@@ -17,8 +17,8 @@ struct ending {
 
 /*
  * Block the signals of signals.h, so that ending_wait receives them; ignored ones, as
- * under nohup, stay ignored. Signals that would end ntprof while it writes are ignored
- * too. Returns 0 or a negative errno.
+ * under nohup, stay ignored, and those with a handler keep it. Signals that would end
+ * ntprof while it writes are ignored too. Returns 0 or a negative errno.
  */
 int ending_prepare(struct ending *ending);
 

@@ -72,7 +72,9 @@ static const char file_options[] =
     "      --per cpu            count each processor separately, which takes more\n"
     "                           memory; see report --by cpu\n"
     "      --every TIME         rewrite the file at intervals: 10s, 1m; a crash\n"
-    "                           loses one at most\n";
+    "                           loses one at most\n"
+    "      --delay TIME         count only after this time: 500ms, 10 (seconds)\n"
+    "      --control FIFO       obey its lines: start, stop, snapshot, interval TIME\n";
 
 static const char table_options[] =
     "      --debuginfod[=URL]   get debug files from servers; also if the variable\n"
@@ -97,7 +99,9 @@ static const char help_run[] =
     "       ntprof COMMAND [ARGUMENT...]\n"
     "\n"
     "Runs the command as if ntprof were not there, then prints a table on standard\n"
-    "error and writes a profile.\n"
+    "error and writes a profile. SIGUSR2 to ntprof writes what there is so far.\n"
+    "\n"
+    "      --duration TIME      stop counting after it; the command runs on\n"
     "\n";
 
 static const char end_run[] =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * keeper.h - the thread that maintains a recording while it runs: it folds counters
- * before they can wrap, and rewrites the file.
+ * before they can wrap, rewrites the file, and obeys what controls the recording.
  */
 #ifndef CMD_KEEPER_H
 #define CMD_KEEPER_H
@@ -10,25 +10,25 @@
 
 #include <pthread.h>
 
-struct keeper {
+struct keeper_work {
     struct collector *collector;
-    uint64_t every_ns; /* 0: no rewrites */
+    uint64_t every_ns; /* time between calls of rewrite; 0: no calls */
     void (*rewrite)(void *context);
+    int control_fd; /* control is called when it is readable; -1: never */
+    void (*control)(void *context);
     void *context;
+};
+
+struct keeper {
+    struct keeper_work work;
     pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool closing; /* guarded by lock */
+    int wake_fd; /* an eventfd; readable: the thread has to exit */
     bool running;
 };
 
-/*
- * Start the thread. Returns 0 or a negative errno.
- *
- *   every_ns  time between calls of rewrite, which never overlap; 0: no calls
- */
-int keeper_start(struct keeper *keeper, struct collector *collector, uint64_t every_ns,
-                 void (*rewrite)(void *context), void *context);
+/* Start the thread, whose calls of rewrite and control never overlap. Returns 0 or a
+ * negative errno. */
+int keeper_start(struct keeper *keeper, const struct keeper_work *work);
 
 /* Stop and join the thread, after the fold or rewrite in progress. */
 void keeper_stop(struct keeper *keeper);

@@ -26,6 +26,8 @@ enum {
     OPT_REPORT,
     OPT_EVERY,
     OPT_DURATION,
+    OPT_DELAY,
+    OPT_CONTROL,
     OPT_MAX_MEMORY,
     OPT_PER,
     OPT_NO_LINES,
@@ -56,6 +58,8 @@ static const struct {
     {{"json", no_argument, NULL, OPT_JSON}, WITH_TABLE},
     {{"report", required_argument, NULL, OPT_REPORT}, WITH_TABLE},
     {{"every", required_argument, NULL, OPT_EVERY}, WITH_TABLE},
+    {{"delay", required_argument, NULL, OPT_DELAY}, WITH_TABLE},
+    {{"control", required_argument, NULL, OPT_CONTROL}, WITH_TABLE},
     {{"max-memory", required_argument, NULL, OPT_MAX_MEMORY}, ALL},
     {{"no-lines", no_argument, NULL, OPT_NO_LINES}, ALL},
     {{"debuginfod", optional_argument, NULL, OPT_DEBUGINFOD}, WITH_TABLE},
@@ -144,17 +148,23 @@ parse_every(struct record_options *options, const char *text)
     return true;
 }
 
-/* A number without a unit is in seconds, as in other programs of this kind. */
+/* Parse a time. A number without a unit is in seconds, as in other programs of this
+ * kind. */
 static bool
-parse_delay(struct record_options *options, const char *text)
+parse_seconds(const char *text, uint64_t *ns)
 {
     char seconds[40];
 
     snprintf(seconds, sizeof(seconds), "%ss", text);
-    if ((!number_parse_ns(text, &options->delay_ns) &&
-         (strlen(text) > sizeof(seconds) - 2 ||
-          !number_parse_ns(seconds, &options->delay_ns))) ||
-        options->delay_ns < delay_min_ns || options->delay_ns > delay_max_ns) {
+    return number_parse_ns(text, ns) ||
+           (strlen(text) <= sizeof(seconds) - 2 && number_parse_ns(seconds, ns));
+}
+
+static bool
+parse_refresh(struct record_options *options, const char *text)
+{
+    if (!parse_seconds(text, &options->delay_ns) || options->delay_ns < delay_min_ns ||
+        options->delay_ns > delay_max_ns) {
         return bad(options, "-d", text,
                    "not a time of 100ms to a day; such as 2s, 500ms or 1");
     }
@@ -164,9 +174,20 @@ parse_delay(struct record_options *options, const char *text)
 static bool
 parse_duration(struct record_options *options, const char *text)
 {
-    if (!number_parse_ns(text, &options->duration_ns) || options->duration_ns == 0) {
+    if (!parse_seconds(text, &options->duration_ns) || options->duration_ns == 0) {
         return bad(options, "--duration", text,
-                   "not a time above 0; such as 30s or 5m");
+                   "not a time above 0; such as 30s, 5m or 10");
+    }
+    return true;
+}
+
+static bool
+parse_start_delay(struct record_options *options, const char *text)
+{
+    if (!parse_seconds(text, &options->start_delay_ns) ||
+        options->start_delay_ns == 0) {
+        return bad(options, "--delay", text,
+                   "not a time above 0; such as 500ms, 2s or 10");
     }
     return true;
 }
@@ -447,6 +468,9 @@ take_text(struct given *given, int option, char *text)
     case OPT_REPORT:
         given->options->report = text;
         return true;
+    case OPT_CONTROL:
+        given->options->control = text;
+        return true;
     case OPT_DEBUGINFOD:
         given->options->names.download = true;
         given->options->names.urls = text;
@@ -496,7 +520,9 @@ parse_option(void *context, int option, char *text)
     case OPT_DURATION:
         return parse_duration(options, text);
     case 'd':
-        return parse_delay(options, text);
+        return parse_refresh(options, text);
+    case OPT_DELAY:
+        return parse_start_delay(options, text);
     case 'p':
         return parse_pids(options, text);
     case 'G':

@@ -45,12 +45,14 @@ struct record_options {
     uint64_t every_ns;   /* time between rewrites of output; 0: only at the end */
     uint32_t *pids;      /* in the given order, without duplicates */
     size_t pid_count;
-    uint64_t duration_ns; /* 0: no limit */
-    uint64_t delay_ns;    /* time between two looks at the counters */
-    bool all;             /* -a */
-    bool kernel_only;     /* profile only the kernel */
-    bool user_only;       /* profile only user mode */
-    char *cgroup;         /* directory of the cgroup to profile; NULL: all */
+    uint64_t duration_ns;    /* 0: no limit */
+    uint64_t start_delay_ns; /* time before counting starts */
+    const char *control;     /* path of a FIFO; or NULL */
+    uint64_t delay_ns;       /* time between two looks at the counters */
+    bool all;                /* -a */
+    bool kernel_only;        /* profile only the kernel */
+    bool user_only;          /* profile only user mode */
+    char *cgroup;            /* directory of the cgroup to profile; NULL: all */
     struct names_options names;
     struct report_keys by;
     size_t rows;

@@ -154,8 +154,11 @@ recording_open(struct recording *recording, const struct record_options *given,
     struct collector_options options = {.source_count = given->source_count};
     struct pprof_error error;
 
-    *recording = (struct recording){
-        .options = given, .command = given->syntax->command, .spare = spare_open()};
+    *recording =
+        (struct recording){.options = given,
+                           .command = given->syntax->command,
+                           .spare = spare_open(),
+                           .control = {.poll_fd = -1, .fifo_fd = -1, .timer_fd = -1}};
 
     if (is_same_file(recording->options)) {
         cmd_fail(recording->command,
@@ -170,6 +173,9 @@ recording_open(struct recording *recording, const struct record_options *given,
     }
     if (given->every_ns != 0 && !pprof_check_rewritable(given->output, &error)) {
         cmd_fail(recording->command, "--every: %s", error.text);
+        return false;
+    }
+    if (!given->syntax->screen && !control_open(&recording->control, recording)) {
         return false;
     }
     if (!names_open(&recording->names, recording->command, &given->names,
@@ -258,6 +264,21 @@ recording_watch_all(struct recording *recording, const char **why)
     return status;
 }
 
+/* Add how long the recording took, and for how much of that it counted. */
+static void
+recording_describe_time(const struct recording *recording, struct collector_gaps *gaps,
+                        bool interim)
+{
+    gaps->interval_changes = recording->interval_changes;
+    gaps->elapsed_ns = interim ? clock_now_ns() - recording->start_monotonic_ns
+                               : recording->duration_ns;
+    gaps->counted_ns =
+        recording->control.changed
+            ? control_counted_ns(&recording->control,
+                                 recording->start_monotonic_ns + gaps->elapsed_ns)
+            : gaps->elapsed_ns;
+}
+
 /* Add what is known of the recording as a whole. Takes ownership of the profile, which
  * may be NULL. */
 static struct profile *
@@ -274,13 +295,13 @@ recording_describe(const struct recording *recording, struct profile *profile,
     }
     ntprof_session_get_info(recording->session, &info);
     gaps->unread = info.unread;
+    recording_describe_time(recording, gaps, interim);
     profile->command = describe_command(recording->words);
     profile->hal = strdup(info.backend);
     profile->limits = describe_limits(&info);
     profile->gaps = describe_gaps(gaps, profile, interim);
     profile->time_ns = recording->start_ns;
-    profile->duration_ns = interim ? clock_now_ns() - recording->start_monotonic_ns
-                                   : recording->duration_ns;
+    profile->duration_ns = gaps->counted_ns;
     if (profile->command == NULL || profile->hal == NULL || profile->limits == NULL ||
         profile->gaps == NULL) {
         profile_delete(profile);
@@ -325,19 +346,42 @@ recording_write(struct recording *recording, const struct profile *profile,
 }
 
 /* Runs on the keeper's thread. */
+bool
+recording_snapshot(struct recording *recording, struct pprof_error *error)
+{
+    struct profile *profile;
+    bool written;
+
+    if (!pprof_check_rewritable(recording->options->output, error)) {
+        return false;
+    }
+    ntprof_session_use(recording->session);
+    profile = recording_collect(recording, true);
+    if (profile == NULL) {
+        *error = (struct pprof_error){"out of memory for the profile"};
+        return false;
+    }
+    written = recording_write(recording, profile, error);
+    profile_delete(profile);
+    return written;
+}
+
+bool
+recording_can_snapshot(const struct recording *recording)
+{
+    struct pprof_error error;
+
+    return pprof_check_rewritable(recording->options->output, &error);
+}
+
+/* Runs on the keeper's thread. */
 static void
 recording_rewrite(void *context)
 {
     struct recording *const recording = context;
-    struct pprof_error error = {"out of memory for the profile"};
-    struct profile *profile;
-    bool written;
+    struct pprof_error error;
 
-    ntprof_session_use(recording->session);
-    profile = recording_collect(recording, true);
-    written = profile != NULL && recording_write(recording, profile, &error);
-    profile_delete(profile);
-    if (!written && !recording->rewrite_reported) {
+    if (!recording_snapshot(recording, &error) && !recording->rewrite_reported) {
         recording->rewrite_reported = true;
         cmd_fail(recording->command, "--every: %s; %s it is tried again each time",
                  error.text,
@@ -346,19 +390,68 @@ recording_rewrite(void *context)
     }
 }
 
+/* Runs on the keeper's thread. */
+static void
+recording_control(void *context)
+{
+    struct recording *const recording = context;
+
+    control_handle(&recording->control);
+}
+
+bool
+recording_set_interval(struct recording *recording, uint64_t interval_100ns,
+                       uint64_t *granted_100ns)
+{
+    for (size_t i = 0; i < recording->options->source_count; i++) {
+        if (record_source_is_time(recording->options->sources[i])) {
+            recording->interval_changes++;
+            return collector_set_interval(recording->collector, i, interval_100ns,
+                                          granted_100ns);
+        }
+    }
+    return false;
+}
+
+uint64_t
+recording_limit_ns(const struct recording *recording)
+{
+    const struct record_options *const options = recording->options;
+    uint64_t limit_ns;
+
+    if (options->duration_ns == 0) {
+        return 0;
+    }
+    return __builtin_add_overflow(options->start_delay_ns, options->duration_ns,
+                                  &limit_ns)
+               ? UINT64_MAX
+               : limit_ns;
+}
+
 bool
 recording_begin(struct recording *recording, char **words)
 {
-    int failure;
+    const struct keeper_work work = {
+        .collector = recording->collector,
+        .every_ns = recording->options->every_ns,
+        .rewrite = recording_rewrite,
+        .control_fd = recording->control.poll_fd,
+        .control = recording_control,
+        .context = recording,
+    };
+    int failure = 0;
 
     recording->words = words;
     recording->start_ns = clock_ns(CLOCK_REALTIME);
     recording->start_monotonic_ns = clock_now_ns();
-    failure = collector_start(recording->collector);
+    if (!recording->options->syntax->screen) {
+        failure = control_begin(&recording->control);
+    }
     if (failure == 0) {
-        failure =
-            keeper_start(&recording->keeper, recording->collector,
-                         recording->options->every_ns, recording_rewrite, recording);
+        failure = collector_start(recording->collector);
+    }
+    if (failure == 0) {
+        failure = keeper_start(&recording->keeper, &work);
     }
     if (failure != 0) {
         cmd_fail(recording->command, "cannot start a thread: %s",
@@ -539,6 +632,7 @@ recording_close(struct recording *recording)
         fclose(recording->report); /* it was flushed, and errors were reported */
     }
     keeper_stop(&recording->keeper);
+    control_close(&recording->control);
     spare_close(&recording->spare);
     collector_delete(recording->collector);
     names_close(&recording->names);

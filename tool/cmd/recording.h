@@ -9,6 +9,7 @@
 #ifndef CMD_RECORDING_H
 #define CMD_RECORDING_H
 
+#include "cmd/control.h"
 #include "cmd/function_source.h"
 #include "cmd/keeper.h"
 #include "cmd/rate.h"
@@ -32,6 +33,7 @@ struct recording {
     bool kernel;      /* at least one source counts in the kernel */
     struct collector *collector;
     struct keeper keeper;
+    struct control control;
     struct names names;
     FILE *report;
     struct whole_file report_file; /* the stream of report, if replaces_report */
@@ -42,6 +44,7 @@ struct recording {
     /* they are a command of ours, so processes still running at the end are reported */
     bool children;
     bool written; /* the file was written once, and FILE.old is the one from before */
+    uint64_t interval_changes;   /* while it ran */
     bool rewrite_reported;       /* a failed rewrite was reported */
     uint64_t start_ns;           /* CLOCK_REALTIME */
     uint64_t start_monotonic_ns; /* CLOCK_MONOTONIC */
@@ -69,6 +72,9 @@ NTSTATUS recording_watch_all(struct recording *recording, const char **why);
  * file. words is the command line for the profile, NULL-terminated. */
 bool recording_begin(struct recording *recording, char **words);
 
+/* Return the time after which --duration ends attach and system; 0: never. */
+uint64_t recording_limit_ns(const struct recording *recording);
+
 /* End the measured time. */
 void recording_end(struct recording *recording);
 
@@ -83,6 +89,19 @@ struct profile *recording_repeat(struct recording *recording);
  * Prints nothing. */
 bool recording_write(struct recording *recording, const struct profile *profile,
                      struct pprof_error *error);
+
+/*
+ * The keeper's thread calls these for control.c. recording_snapshot writes a profile of
+ * everything so far to the file, and recording_can_snapshot returns whether the file
+ * can be rewritten at all. Neither prints.
+ */
+bool recording_snapshot(struct recording *recording, struct pprof_error *error);
+bool recording_can_snapshot(const struct recording *recording);
+
+/* Change the interval of source time; *granted_100ns is then the one in effect. Returns
+ * false if time is not recorded. */
+bool recording_set_interval(struct recording *recording, uint64_t interval_100ns,
+                            uint64_t *granted_100ns);
 
 /* Replace recording_deliver for a screen: write no file, and print only the
  * statistics. */

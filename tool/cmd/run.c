@@ -11,7 +11,8 @@
 
 #include <errno.h>
 
-static const struct record_syntax syntax = {.command = "run", .program = true};
+static const struct record_syntax syntax = {
+    .command = "run", .program = true, .duration = true};
 
 static bool
 run_watch(struct recording *recording, const struct child *child)
@@ -81,6 +82,7 @@ cmd_run(int argc, char **argv)
     int exit_status;
 
     child_prepare();
+    control_prepare();
     if (record_options_take(&options, &syntax, argc, argv, &exit_status)) {
         exit_status = run_record(&options);
     }

@@ -23,9 +23,9 @@ system_watch(struct recording *recording)
 }
 
 static bool
-system_wait(const struct ending *ending, const struct record_options *options)
+system_wait(const struct ending *ending, const struct recording *recording)
 {
-    const int failure = ending_wait(ending, NULL, 0, options->duration_ns);
+    const int failure = ending_wait(ending, NULL, 0, recording_limit_ns(recording));
 
     if (failure != 0) {
         cmd_fail("system", "cannot wait: %s", strerror(-failure));
@@ -44,7 +44,7 @@ system_record(struct recording *recording, struct ending *ending, char **words)
         !system_watch(recording) || !recording_begin(recording, words)) {
         return false;
     }
-    waited = system_wait(ending, recording->options);
+    waited = system_wait(ending, recording);
     recording_end(recording);
     ending_release(ending);
     delivered = recording_deliver(recording);
@@ -75,6 +75,7 @@ cmd_system(int argc, char **argv)
     struct record_options options;
     int exit_status;
 
+    control_prepare();
     if (record_options_take(&options, &syntax, argc, argv, &exit_status)) {
         exit_status = profile_system(&options, argv) ? CMD_OK : CMD_FAILED;
     }

@@ -104,7 +104,11 @@ collector_new(const struct collector_options *options)
     collector->naming = naming_new(options->memory_max, options->symbols);
     collector->statistics =
         calloc(options->source_count + 1, sizeof(*collector->statistics));
-    if (collector->naming == NULL || collector->statistics == NULL) {
+    collector->session_statistics =
+        calloc(options->source_count + 1, sizeof(*collector->session_statistics));
+    collector->pauses = calloc(options->source_count + 1, sizeof(*collector->pauses));
+    if (collector->naming == NULL || collector->statistics == NULL ||
+        collector->session_statistics == NULL || collector->pauses == NULL) {
         collector_delete(collector);
         return NULL;
     }
@@ -660,6 +664,8 @@ collector_delete(struct collector *collector)
     image_set_finish(&collector->images);
     naming_delete(collector->naming);
     free(collector->statistics);
+    free(collector->session_statistics);
+    free(collector->pauses);
     free(collector->cpus);
     for (uint32_t i = 0; i < collector->program_count; i++) {
         free(collector->programs[i]);
@@ -702,11 +708,16 @@ collector_fold(struct collector *collector)
 static bool
 collector_read_source(struct collector *collector, uint32_t source)
 {
-    ntprof_source_info *const info = &collector->statistics[source];
+    ntprof_source_info *const info = &collector->session_statistics[source];
 
     info->size = sizeof(*info);
-    return NT_SUCCESS(ntprof_source_get(collector->options.session,
-                                        collector->options.sources[source], info));
+    if (!NT_SUCCESS(ntprof_source_get(collector->options.session,
+                                      collector->options.sources[source], info))) {
+        return false;
+    }
+    collector->statistics[source] = *info;
+    pause_apply(&collector->pauses[source], &collector->statistics[source]);
+    return true;
 }
 
 /*
@@ -747,4 +758,24 @@ collector_stop(struct collector *collector)
      * frozen then ends a little later. */
     collector->ended = collector->ended || collector_read(collector);
     delivery_unlock(&collector->delivery);
+}
+
+bool
+collector_set_interval(struct collector *collector, size_t source, uint64_t interval,
+                       uint64_t *granted)
+{
+    const KPROFILE_SOURCE number = collector->options.sources[source];
+    ntprof_source_info info = {.size = sizeof(info)};
+    bool changed;
+
+    delivery_lock(&collector->delivery);
+    changed = !collector->ended &&
+              NT_SUCCESS(ntprof_source_set_interval(collector->options.session, number,
+                                                    interval)) &&
+              NT_SUCCESS(ntprof_source_get(collector->options.session, number, &info));
+    delivery_unlock(&collector->delivery);
+    if (changed) {
+        *granted = info.interval_granted;
+    }
+    return changed;
 }

@@ -48,6 +48,10 @@ struct collector_gaps {
     /* records of hits or notifications that had no room in a ring */
     uint64_t records_lost;
     uint64_t running; /* processes that have not exited */
+    /* set by the caller: the time of the recording, and that in which it counted */
+    uint64_t elapsed_ns;
+    uint64_t counted_ns;
+    uint64_t interval_changes; /* set by the caller: of source time, while it ran */
     /* processes that a whole-machine watch could not read; set by the caller */
     uint64_t unread;
     uint64_t unopened; /* images without names because descriptors ran out */
@@ -75,6 +79,21 @@ int collector_start(struct collector *collector);
 /* Stop collecting: no snapshot contains what happens later. Another thread may be
  * making a snapshot. */
 void collector_stop(struct collector *collector);
+
+/*
+ * Pause counting: hits until collector_resume are in no row and in no statistics,
+ * though the session continues to take them. Either returns false if nothing changed:
+ * it was so already, the collector was stopped, or memory ran out. Any thread may call
+ * them, even before collector_start.
+ */
+bool collector_pause(struct collector *collector);
+bool collector_resume(struct collector *collector);
+
+/* Change the interval of a source, by its index; *granted is then the one in effect.
+ * Returns false if the session refuses; nothing has changed then. Any thread may call
+ * it. */
+bool collector_set_interval(struct collector *collector, size_t source,
+                            uint64_t interval, uint64_t *granted);
 
 /*
  * Add the 32-bit counters to 64-bit ones and reset them. Call this at least every

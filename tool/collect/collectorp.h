@@ -8,6 +8,7 @@
 #include "collect/collector.h"
 #include "collect/delivery.h"
 #include "collect/naming.h"
+#include "collect/pause.h"
 
 enum { PROCESS_BUCKETS = 1024 };
 
@@ -50,6 +51,8 @@ struct collector {
     struct process machine;
     bool watch_started; /* a process was notified, so the watch has started */
     ntprof_source_info *statistics; /* one for each source; final once ended is set */
+    ntprof_source_info *session_statistics; /* the same, with those of pauses */
+    struct pause *pauses;                   /* one for each source */
     bool ended;                 /* statistics and fresh counts do not change any more */
     struct collector_gaps gaps; /* except running, which a snapshot counts */
 };

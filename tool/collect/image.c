@@ -470,11 +470,11 @@ image_segment_counter(const struct image_segment *segment, size_t source,
     return segment->counters[source] + ((place - segment->begin) >> segment->log2);
 }
 
-/* Move a counter's hits to fresh. Room is made first, so no hit is lost if there is
- * none. */
+/* Move a counter's hits to fresh, or drop them. Room is made first, so no hit is lost
+ * if there is none. */
 static bool
-fold_counter(struct image *image, const struct image_segment *segment, uint32_t source,
-             size_t at)
+fold_counter(const struct image_set *set, struct image *image,
+             const struct image_segment *segment, uint32_t source, size_t at)
 {
     ULONG *const counter = &segment->counters[source][at];
     struct count count = {
@@ -487,6 +487,10 @@ fold_counter(struct image *image, const struct image_segment *segment, uint32_t 
         /* It belongs to many processes; addresses of all would need unbounded
          * memory. */
         count.place = 0;
+    }
+    if (set->discarding) {
+        __atomic_store_n(counter, 0, __ATOMIC_RELAXED);
+        return true;
     }
     if (!counts_make_room(&image->fresh)) {
         return false;
@@ -508,8 +512,9 @@ is_pair_zero(const ULONG *counter)
 /* Add the counters of one source in bytes [at, end) to the image's totals, and reset
  * them; at is a multiple of two counters. */
 static bool
-fold_counters(struct image *image, const struct image_segment *segment, uint32_t source,
-              size_t at, size_t end)
+fold_counters(const struct image_set *set, struct image *image,
+              const struct image_segment *segment, uint32_t source, size_t at,
+              size_t end)
 {
     const ULONG *const counters = segment->counters[source];
     const size_t count = end / sizeof(ULONG);
@@ -522,7 +527,7 @@ fold_counters(struct image *image, const struct image_segment *segment, uint32_t
             continue;
         }
         if (__atomic_load_n(&counters[i], __ATOMIC_RELAXED) != 0) {
-            complete = fold_counter(image, segment, source, i) && complete;
+            complete = fold_counter(set, image, segment, source, i) && complete;
         }
         i++;
     }
@@ -531,8 +536,9 @@ fold_counters(struct image *image, const struct image_segment *segment, uint32_t
 
 /* As fold_counters, but skip pages without hits: reading them would allocate them. */
 static bool
-fold_hit_pages(struct image *image, const struct image_segment *segment,
-               uint32_t source, size_t at, size_t end)
+fold_hit_pages(const struct image_set *set, struct image *image,
+               const struct image_segment *segment, uint32_t source, size_t at,
+               size_t end)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const ULONG *const counters = segment->counters[source];
@@ -542,7 +548,7 @@ fold_hit_pages(struct image *image, const struct image_segment *segment,
     while (at < end) {
         const size_t next = end - at < page ? end : at + page;
 
-        complete = fold_counters(image, segment, source, at, next) && complete;
+        complete = fold_counters(set, image, segment, source, at, next) && complete;
         at = ntprof_buffer_next(counters, end, next);
     }
     return complete;
@@ -565,7 +571,8 @@ map_bucket_used(ULONG *bucket)
 
 /* Fold the kernel's counters where the kernel map has hits. */
 static bool
-fold_mapped(struct image *image, const struct image_segment *segment, uint32_t source,
+fold_mapped(const struct image_set *set, struct image *image,
+            const struct image_segment *segment, uint32_t source,
             const struct image_segment *map)
 {
     const uint32_t shift = map->log2 - segment->log2;
@@ -577,7 +584,7 @@ fold_mapped(struct image *image, const struct image_segment *segment, uint32_t s
         const size_t at = i * bytes;
 
         if (map_bucket_used(&map->counters[source][i])) {
-            complete = fold_hit_pages(image, segment, source, at,
+            complete = fold_hit_pages(set, image, segment, source, at,
                                       segment->bytes - at < bytes ? segment->bytes
                                                                   : at + bytes) &&
                        complete;
@@ -610,8 +617,8 @@ fold_segment(struct image_set *set, struct image *image,
 {
     const struct image_segment *const map = find_kernel_map(set, image, segment);
 
-    return map != NULL ? fold_mapped(image, segment, source, map)
-                       : fold_hit_pages(image, segment, source, 0, segment->bytes);
+    return map != NULL ? fold_mapped(set, image, segment, source, map)
+                       : fold_hit_pages(set, image, segment, source, 0, segment->bytes);
 }
 
 bool

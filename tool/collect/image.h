@@ -84,6 +84,7 @@ struct image_set {
     uint64_t unopened; /* images without names because of files_max */
     bool full;         /* memory_max is exceeded: no more counters are made */
     uint64_t made;     /* number of segments made so far */
+    bool discarding;   /* folds drop hits: counting is paused */
     /* requests for counters or images that were refused because of full */
     uint64_t refused;
 };
@@ -132,7 +133,8 @@ ULONG *image_segment_counter(const struct image_segment *segment, size_t source,
                              uint64_t place);
 
 /*
- * Add the counters of an image for one source to fresh, and reset them. Each hit ends
+ * Add the counters of an image for one source to fresh, or with set->discarding to
+ * nothing, and reset them. Each hit ends
  * up in exactly one of them, even if it arrives during the call. Returns false if
  * memory runs out; what was not added stays in the counters.
  */
