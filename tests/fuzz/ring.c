@@ -74,7 +74,7 @@ make_ring(struct perf_ring *ring, const uint8_t *data, size_t size, uint64_t pos
 static void
 check_process(const struct perf_process *process, size_t *mappings)
 {
-    check(process->threads != NULL);
+    check(process->threads.count > 0);
     for (size_t i = 0; i < process->mappings.count; i++) {
         const struct perf_mapping *mapping = &process->mappings.items[i];
 

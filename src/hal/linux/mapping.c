@@ -176,62 +176,21 @@ perf_mappings_hold(const struct perf_mappings *mappings,
            same_image(found->image, mapping->image);
 }
 
-/* The pieces of [first, last] outside [base, end), with references of their own. */
-static size_t
-pieces_outside(const struct perf_mapping *first, const struct perf_mapping *last,
-               uint64_t base, uint64_t end, struct perf_mapping left[2])
+bool
+perf_mappings_take(struct perf_mappings *mappings, uint64_t base, uint64_t length,
+                   struct perf_mapping *taken)
 {
-    size_t count = 0;
+    const size_t index = first_above(mappings, base);
+    struct perf_mapping *place;
 
-    if (first->base < base) {
-        left[count] = *first;
-        left[count].length = base - first->base;
-        left[count++].image->references++;
+    if (!perf_mappings_overlap(mappings, base, length)) {
+        return false;
     }
-    if (end_of(last) > end) {
-        left[count] = *last;
-        left[count].base = end;
-        left[count].length = end_of(last) - end;
-        left[count].file_offset += end - last->base;
-        left[count++].image->references++;
-    }
-    return count;
-}
-
-int
-perf_mappings_cut(struct perf_mappings *mappings, uint64_t base, uint64_t length,
-                  struct perf_mappings *gone, struct perf_mapping left[2],
-                  size_t *left_count)
-{
-    const uint64_t end = base + length;
-    const size_t first = first_above(mappings, base);
-    size_t behind = first;
-    size_t pieces;
-    struct perf_mapping *items;
-
-    *left_count = 0;
-    while (behind < mappings->count && mappings->items[behind].base < end) {
-        behind++;
-    }
-    if (behind == first) {
-        return 0;
-    }
-    if (reserve(gone, behind - first) < 0 ||
-        reserve(mappings, mappings->count + 1) < 0) {
-        perf_mappings_finish(gone);
-        return -ENOMEM;
-    }
-    items = mappings->items;
-    pieces = pieces_outside(&items[first], &items[behind - 1], base, end, left);
-    gone->count = behind - first;
-    memcpy(gone->items, &items[first], gone->count * sizeof(*items));
-
-    memmove(&items[first + pieces], &items[behind],
-            (mappings->count - behind) * sizeof(*items));
-    memcpy(&items[first], left, pieces * sizeof(*items));
-    mappings->count = mappings->count - gone->count + pieces;
-    *left_count = pieces;
-    return 0;
+    place = mappings->items + index;
+    *taken = *place;
+    mappings->count--;
+    memmove(place, place + 1, (mappings->count - index) * sizeof(*place));
+    return true;
 }
 
 void

@@ -65,18 +65,10 @@ bool perf_mappings_overlap(const struct perf_mappings *mappings, uint64_t base,
 bool perf_mappings_hold(const struct perf_mappings *mappings,
                         const struct perf_mapping *mapping);
 
-/*
- * perf_mappings_cut - remove a range.
- *
- *   gone        out: the whole mappings that overlapped it; must be empty
- *   left        out: the parts of them outside the range, which stay
- *   left_count  out: 0..2
- *
- * Returns 0 or -ENOMEM (nothing changed).
- */
-int perf_mappings_cut(struct perf_mappings *mappings, uint64_t base, uint64_t length,
-                      struct perf_mappings *gone, struct perf_mapping left[2],
-                      size_t *left_count);
+/* perf_mappings_take - remove the first mapping that overlaps [base, base + length):
+ * the caller gets its reference on the image. False if there is none. */
+bool perf_mappings_take(struct perf_mappings *mappings, uint64_t base, uint64_t length,
+                        struct perf_mapping *taken);
 
 /* perf_mappings_finish - remove all. */
 void perf_mappings_finish(struct perf_mappings *mappings);

@@ -69,86 +69,18 @@ notify_mapping(struct process_table *table, uint32_t kind,
     process_table_notify(table, &notification);
 }
 
-/* ---- threads ---- */
-
-static void
-thread_unlink(struct perf_thread *thread)
-{
-    if (thread->previous != NULL) {
-        thread->previous->next = thread->next;
-    } else {
-        thread->process->threads = thread->next;
-    }
-    if (thread->next != NULL) {
-        thread->next->previous = thread->previous;
-    }
-}
-
-/* The key has both numbers: after a lost exit, another process may have the tid. */
-static uint64_t
-thread_key(uint32_t pid, uint32_t tid)
-{
-    return (uint64_t)pid << 32 | tid;
-}
-
-static struct perf_thread *
-thread_find(const struct process_table *table, uint32_t pid, uint32_t tid)
-{
-    return perf_idmap_find(&table->by_tid, thread_key(pid, tid));
-}
-
-static void
-thread_remove(struct process_table *table, struct perf_thread *thread)
-{
-    const uint64_t key = thread_key(thread->process->pid, thread->tid);
-
-    assert(perf_idmap_find(&table->by_tid, key) == thread);
-    perf_idmap_remove(&table->by_tid, key);
-    thread_unlink(thread);
-    free(thread);
-}
+/* ---- processes ---- */
 
 static int
-thread_add(struct process_table *table, struct perf_process *process, uint32_t tid)
+thread_add(struct perf_process *process, uint32_t tid)
 {
-    struct perf_thread *thread;
-    int result;
-
-    if (thread_find(table, process->pid, tid) != NULL) {
-        return 0;
-    }
-    thread = calloc(1, sizeof(*thread));
-    if (thread == NULL) {
-        return -ENOMEM;
-    }
-    result = perf_idmap_put(&table->by_tid, thread_key(process->pid, tid), thread);
-    if (result < 0) {
-        free(thread);
-        return result;
-    }
-    thread->tid = tid;
-    thread->process = process;
-    thread->next = process->threads;
-    if (thread->next != NULL) {
-        thread->next->previous = thread;
-    }
-    process->threads = thread;
-    return 0;
+    return perf_idmap_put(&process->threads, tid, process);
 }
-
-static void
-threads_clear(struct process_table *table, struct perf_process *process)
-{
-    while (process->threads != NULL) {
-        thread_remove(table, process->threads);
-    }
-}
-
-/* ---- processes ---- */
 
 static void
 process_free(struct perf_process *process)
 {
+    perf_idmap_finish(&process->threads);
     perf_mappings_finish(&process->mappings);
     free(process->watchers);
     free(process);
@@ -175,19 +107,12 @@ process_create(struct process_table *table, uint32_t pid, uint32_t tid,
     }
     process->pid = pid;
     process->start_ns = time_ns;
-    if (thread_add(table, process, tid) < 0) {
-        goto free_process;
-    }
-    if (perf_idmap_put(&table->by_pid, pid, process) < 0) {
-        goto clear_threads;
+    if (thread_add(process, tid) < 0 ||
+        perf_idmap_put(&table->by_pid, pid, process) < 0) {
+        process_free(process);
+        return NULL;
     }
     return process;
-
-clear_threads:
-    threads_clear(table, process);
-free_process:
-    process_free(process);
-    return NULL;
 }
 
 /* Remove a process that was created but not reported. */
@@ -195,7 +120,6 @@ static void
 process_discard(struct process_table *table, struct perf_process *process)
 {
     perf_idmap_remove(&table->by_pid, process->pid);
-    threads_clear(table, process);
     process_free(process);
 }
 
@@ -218,7 +142,7 @@ static void
 notify_start(struct process_table *table, const struct perf_process *process,
              uint64_t time_ns, uint32_t tid)
 {
-    assert(process->threads != NULL);
+    assert(process->threads.count > 0);
     notify_process(table, NTPROF_PROCESS_START, process, time_ns, tid);
     for (size_t i = 0; i < process->mappings.count; i++) {
         notify_mapping(table, NTPROF_IMAGE_MAP, process, &process->mappings.items[i],
@@ -251,7 +175,6 @@ process_table_end(struct process_table *table, struct perf_process *process,
                   uint64_t time_ns)
 {
     perf_idmap_remove(&table->by_pid, process->pid);
-    threads_clear(table, process);
     unmap_all(table, process, time_ns, 0);
     notify_process(table, NTPROF_PROCESS_EXIT, process, time_ns, 0);
     process_free(process);
@@ -345,7 +268,7 @@ apply_fork(struct process_table *table, const struct perf_record *record)
         return;
     }
     process = process_table_find(table, record->pid);
-    if (process != NULL && thread_add(table, process, record->tid) < 0) {
+    if (process != NULL && thread_add(process, record->tid) < 0) {
         table->dropped++;
     }
 }
@@ -353,15 +276,10 @@ apply_fork(struct process_table *table, const struct perf_record *record)
 static void
 apply_exit(struct process_table *table, const struct perf_record *record)
 {
-    struct perf_thread *thread = thread_find(table, record->pid, record->tid);
-    struct perf_process *process;
+    struct perf_process *process = process_table_find(table, record->pid);
 
-    if (thread == NULL) {
-        return;
-    }
-    process = thread->process;
-    thread_remove(table, thread);
-    if (process->threads == NULL) {
+    if (process != NULL && perf_idmap_remove(&process->threads, record->tid) != NULL &&
+        process->threads.count == 0) {
         process_table_end(table, process, record->time_ns);
     }
 }
@@ -387,25 +305,19 @@ begin_at_exec(struct process_table *table, const struct perf_record *record,
     return process;
 }
 
-/* After an exec only one thread is left, with the main thread's tid. It is added before
- * the others are removed: a process always has a thread. */
+/* After an exec only one thread is left, with the main thread's tid. */
 static void
 keep_only_thread(struct process_table *table, struct perf_process *process,
                  uint32_t tid)
 {
-    struct perf_thread *next;
+    struct perf_idmap only = {0};
 
-    if (thread_add(table, process, tid) < 0) {
+    if (perf_idmap_put(&only, tid, process) < 0) {
         table->dropped++;
         return;
     }
-    for (struct perf_thread *thread = process->threads; thread != NULL; thread = next) {
-        next = thread->next;
-        if (thread->tid != tid) {
-            thread_remove(table, thread);
-        }
-    }
-    assert(process->threads != NULL && process->threads->next == NULL);
+    perf_idmap_finish(&process->threads);
+    process->threads = only;
 }
 
 static void
@@ -449,29 +361,50 @@ apply_comm(struct process_table *table, const struct perf_record *record,
     notify_process(table, NTPROF_PROCESS_NAME, process, record->time_ns, record->tid);
 }
 
+/* Add a mapping that overlaps none. Takes over the image's reference. */
+static void
+add_mapping(struct process_table *table, struct perf_process *process,
+            struct perf_mapping mapping, uint64_t time_ns, uint32_t tid)
+{
+    if (perf_mappings_insert(&process->mappings, mapping) < 0) {
+        table->dropped++;
+        return;
+    }
+    notify_mapping(table, NTPROF_IMAGE_MAP, process, &mapping, time_ns, tid);
+}
+
+/* Add the part [base, end) of a mapping that was removed. */
+static void
+add_part(struct process_table *table, struct perf_process *process,
+         const struct perf_mapping *whole, uint64_t base, uint64_t end,
+         uint64_t time_ns, uint32_t tid)
+{
+    struct perf_mapping part = *whole;
+
+    if (base < end) {
+        part.base = base;
+        part.length = end - base;
+        part.file_offset += base - whole->base;
+        part.image->references++;
+        add_mapping(table, process, part, time_ns, tid);
+    }
+}
+
 /* Report mappings that overlap [base, base + length) as unmapped, and the parts of them
  * outside it as mapped again. */
 static void
 make_room(struct process_table *table, struct perf_process *process, uint64_t base,
           uint64_t length, uint64_t time_ns, uint32_t tid)
 {
-    struct perf_mappings gone = {0};
-    struct perf_mapping left[2];
-    size_t left_count;
+    struct perf_mapping gone;
 
-    if (perf_mappings_cut(&process->mappings, base, length, &gone, left, &left_count) <
-        0) {
-        table->dropped++;
-        return;
+    while (perf_mappings_take(&process->mappings, base, length, &gone)) {
+        notify_mapping(table, NTPROF_IMAGE_UNMAP, process, &gone, time_ns, tid);
+        add_part(table, process, &gone, gone.base, base, time_ns, tid);
+        add_part(table, process, &gone, base + length, gone.base + gone.length, time_ns,
+                 tid);
+        perf_image_release(gone.image);
     }
-    for (size_t i = 0; i < gone.count; i++) {
-        notify_mapping(table, NTPROF_IMAGE_UNMAP, process, &gone.items[i], time_ns,
-                       tid);
-    }
-    for (size_t i = 0; i < left_count; i++) {
-        notify_mapping(table, NTPROF_IMAGE_MAP, process, &left[i], time_ns, tid);
-    }
-    perf_mappings_finish(&gone);
 }
 
 /* Add a mapping unless it is there already. Takes over the image's reference. */
@@ -484,11 +417,7 @@ map(struct process_table *table, struct perf_process *process,
         return;
     }
     make_room(table, process, mapping.base, mapping.length, time_ns, tid);
-    if (perf_mappings_insert(&process->mappings, mapping) < 0) {
-        table->dropped++;
-        return;
-    }
-    notify_mapping(table, NTPROF_IMAGE_MAP, process, &mapping, time_ns, tid);
+    add_mapping(table, process, mapping, time_ns, tid);
 }
 
 static void
@@ -529,12 +458,10 @@ process_table_finish(struct process_table *table)
         struct perf_process *process = table->by_pid.entries[i].value;
 
         if (process != NULL) {
-            threads_clear(table, process);
             process_free(process);
         }
     }
     perf_idmap_finish(&table->by_pid);
-    perf_idmap_finish(&table->by_tid);
 }
 
 struct perf_process *
@@ -560,7 +487,7 @@ process_table_attach(struct process_table *table, const struct perf_found *found
         goto no_memory;
     }
     for (size_t i = 1; i < found->tid_count; i++) {
-        if (thread_add(table, process, found->tids[i]) < 0) {
+        if (thread_add(process, found->tids[i]) < 0) {
             goto discard_process;
         }
     }
@@ -634,32 +561,24 @@ process_table_resync(struct process_table *table, struct perf_process *process,
                      const uint32_t *tids, size_t tid_count,
                      struct perf_mappings *mappings, uint64_t time_ns)
 {
-    struct perf_mappings known = {0};
-
     keep_only_thread(table, process, tids[0]);
     for (size_t i = 1; i < tid_count; i++) {
-        if (thread_add(table, process, tids[i]) < 0) {
+        if (thread_add(process, tids[i]) < 0) {
             table->dropped++;
         }
     }
-
-    if (perf_mappings_copy(&known, &process->mappings) < 0) {
-        table->dropped++;
-        perf_mappings_finish(mappings);
-        return;
-    }
     /* Remove mappings that no longer exist, then add new ones. */
-    for (size_t i = 0; i < known.count; i++) {
-        if (!perf_mappings_hold(mappings, &known.items[i])) {
-            make_room(table, process, known.items[i].base, known.items[i].length,
-                      time_ns, 0);
+    for (size_t i = process->mappings.count; i-- > 0;) {
+        const struct perf_mapping known = process->mappings.items[i];
+
+        if (!perf_mappings_hold(mappings, &known)) {
+            make_room(table, process, known.base, known.length, time_ns, 0);
         }
     }
     for (size_t i = 0; i < mappings->count; i++) {
         mappings->items[i].image->references++;
         map(table, process, mappings->items[i], time_ns, 0);
     }
-    perf_mappings_finish(&known);
     perf_mappings_finish(mappings);
 }
 

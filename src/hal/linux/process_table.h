@@ -6,7 +6,7 @@
  *
  * Invariants:
  *   - a process's mappings are sorted by base and do not overlap;
- *   - a process has at least one thread, and each thread is in the map of all threads;
+ *   - a process has at least one thread;
  *   - each NTPROF_IMAGE_MAP is followed by one NTPROF_IMAGE_UNMAP of the same range
  *     before its process's NTPROF_PROCESS_EXEC or NTPROF_PROCESS_EXIT, or before
  *     something overlaps it.
@@ -25,13 +25,6 @@
 #include <ntprof/notification.h>
 #include <stdbool.h>
 
-struct perf_thread {
-    struct perf_thread *next;
-    struct perf_thread *previous;
-    struct perf_process *process;
-    uint32_t tid;
-};
-
 /* What watches a process. The user embeds it; it must outlive the table. */
 struct perf_watcher {
     bool descendants; /* children are covered as well */
@@ -44,7 +37,7 @@ struct perf_process {
     uint64_t read_ns;   /* when /proc was read; 0: known by records from its start */
     uint64_t reread_ns; /* when /proc was last read for an address in no mapping */
     char name[64];
-    struct perf_thread *threads; /* list, newest first */
+    struct perf_idmap threads; /* tid to this process */
     struct perf_mappings mappings;
     struct perf_watcher **watchers;
     size_t watcher_count;
@@ -56,7 +49,6 @@ struct process_table {
     perf_notify *notify; /* may be NULL */
     void *context;
     struct perf_idmap by_pid; /* pid to struct perf_process */
-    struct perf_idmap by_tid; /* pid and tid to struct perf_thread */
     bool all;                 /* every process that starts or execs is added */
     uint64_t last_ns;         /* time of the record applied last */
     uint64_t dropped;         /* changes not applied for want of memory */
