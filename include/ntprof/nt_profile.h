@@ -192,8 +192,10 @@ NTSTATUS NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBas
  *
  * Back end perf opens the process's first interrupts of a source here. So that no
  * thread is missed, it waits until those that run, and may be creating others, have run
- * for half a millisecond more, once for all processors; threads that get none meanwhile
- * may make that a few tenths of a second.
+ * for half a millisecond more, once for all processors. It waits for a second at most.
+ * Meanwhile other threads may create profiles, query intervals and objects and ask for
+ * ntprof_session_get_info; their other calls on the session, and deliveries, wait until
+ * the start returns. Within a notification all calls of other threads wait.
  *
  * Source: docs/behaviour.md, Start.
  */

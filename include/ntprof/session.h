@@ -262,6 +262,9 @@ typedef struct ntprof_watch_options {
  * its own is told of processes in it and below, by the pids that they have there; hits
  * of all others have pid 0, which is "(others)" there.
  *
+ * A watch of a running process waits for its threads as NtStartProfile does: for a
+ * second at most, while other threads may make the same calls as there.
+ *
  * Processors that come online later are sampled from a second later at most, if
  * options->affinity is NULL or has them.
  *

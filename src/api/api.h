@@ -6,6 +6,10 @@
  * delivery of hits and notifications, whose callback may make Nt calls. So passive
  * calls of the core and deliveries are serialised, and a notification sees the same
  * state as the hits around it.
+ *
+ * Only a call that waits for threads of a profiled process pauses: it releases the lock
+ * while it sleeps. Meanwhile calls run that neither deliver nor change what is started
+ * (api_lock_beside); all others, and deliveries, wait until it has ended.
  */
 #ifndef API_API_H
 #define API_API_H
@@ -19,6 +23,8 @@
 
 struct ntprof_session {
     pthread_mutex_t lock; /* recursive; guards all below but what is set at open only */
+    bool paused;          /* a call has released the lock and continues soon */
+    pthread_cond_t resumed; /* signalled when paused becomes false */
     KSYSTEM system;
     HOST host;                  /* set at open */
     const HAL_BACKEND *backend; /* set at open */
@@ -49,16 +55,33 @@ struct ntprof_session {
 ntprof_session *api_current_session(NTSTATUS *status);
 
 /*
- * Locks a session; it is unlocked with pthread_mutex_unlock. False, without a lock: it
- * was abandoned. Whoever gets the lock while a notification runs is its thread: with a
- * stack that lies above it, it left by longjmp. A thread that ended there left a lock
- * that tells so.
+ * api_lock - lock a session while no call is paused. pthread_mutex_unlock unlocks it.
+ *
+ * Returns false, without the lock, if the session is abandoned. Only the thread that
+ * runs a notification gets the lock while it runs; if that thread's stack pointer is
+ * then above the notification's frame, longjmp left it. If the thread ended there,
+ * the lock is robust and reports it.
  */
 bool api_lock(ntprof_session *session);
 
-/* Locks a session for a call, for which the back end has no error yet. False, without a
- * lock, in a forked child that has not its own, or if it was abandoned. */
+/* api_lock_beside - the same, but also while a call is paused: for calls that neither
+ * deliver nor change what is started. */
+bool api_lock_beside(ntprof_session *session);
+
+/*
+ * api_enter - api_lock for a call; errors of earlier calls are cleared.
+ *
+ * Returns false, without the lock, in a child forked from the session's process, and if
+ * the session is abandoned.
+ */
 bool api_enter(ntprof_session *session);
+
+/* api_enter_beside - the same with api_lock_beside. */
+bool api_enter_beside(ntprof_session *session);
+
+/* api_pause - HAL_OPEN.Pause of a session: sleep with the lock released. A call from
+ * within a notification keeps the lock. */
+void api_pause(void *session, ULONG64 wait_ns);
 
 /*
  * api_refuse - a call fails before it has the session's lock, or has none: session is

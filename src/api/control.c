@@ -257,7 +257,7 @@ ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
                           "sizeof(ntprof_session_info)",
                           info->size);
     }
-    if (session == NULL || info == NULL || !api_enter(session)) {
+    if (session == NULL || info == NULL || !api_enter_beside(session)) {
         return api_refuse(session, STATUS_INVALID_PARAMETER, "an argument is NULL");
     }
     session->backend->QueryStatistics(session->backend_context, &statistics);

@@ -7,21 +7,43 @@
 
 #include <stdint.h>
 
-/* The calling thread's session, locked; NULL with *status. */
 static ntprof_session *
-nt_enter(NTSTATUS *status)
+nt_enter_by(bool (*enter)(ntprof_session *session), NTSTATUS *status)
 {
     ntprof_session *const session = api_current_session(status);
 
     if (session == NULL) {
         return NULL;
     }
-    if (!api_enter(session)) {
+    if (!enter(session)) {
         /* the session of a forked child's parent */
         *status = api_refuse(session, STATUS_INVALID_HANDLE, "%s", "");
         return NULL;
     }
     return session;
+}
+
+/* Lock the calling thread's session. Returns NULL with *status. */
+static ntprof_session *
+nt_enter(NTSTATUS *status)
+{
+    return nt_enter_by(api_enter, status);
+}
+
+/* The same also while a call is paused. */
+static ntprof_session *
+nt_enter_beside(NTSTATUS *status)
+{
+    return nt_enter_by(api_enter_beside, status);
+}
+
+/* For a create call: where there are segments it may halt the session, which stops all
+ * profiles. */
+static bool
+nt_enter_create(ntprof_session *session)
+{
+    return session->system.Abi.Segments ? api_enter(session)
+                                        : api_enter_beside(session);
 }
 
 static ULONG64
@@ -109,7 +131,7 @@ NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
         nt_parameters(ProfileHandle, Process, ProfileBase, ProfileSize, BucketSize,
                       Buffer, BufferSize, ProfileSource);
     NTSTATUS Status;
-    ntprof_session *const Session = nt_enter(&Status);
+    ntprof_session *const Session = nt_enter_by(nt_enter_create, &Status);
 
     if (Session == NULL) {
         return Status;
@@ -129,7 +151,7 @@ NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
         nt_parameters(ProfileHandle, Process, ProfileBase, ProfileSize, BucketSize,
                       Buffer, BufferSize, ProfileSource);
     NTSTATUS Status;
-    ntprof_session *const Session = nt_enter(&Status);
+    ntprof_session *const Session = nt_enter_by(nt_enter_create, &Status);
 
     if (Session == NULL) {
         return Status;
@@ -172,7 +194,7 @@ NTSTATUS
 NtQueryIntervalProfile(KPROFILE_SOURCE ProfileSource, ULONG *Interval)
 {
     NTSTATUS Status;
-    ntprof_session *const Session = nt_enter(&Status);
+    ntprof_session *const Session = nt_enter_beside(&Status);
 
     if (Session == NULL) {
         return Status;
@@ -314,7 +336,7 @@ NtQueryObject(HANDLE Handle, OBJECT_INFORMATION_CLASS ObjectInformationClass,
               ULONG *ReturnLength)
 {
     NTSTATUS Status;
-    ntprof_session *const Session = nt_enter(&Status);
+    ntprof_session *const Session = nt_enter_beside(&Status);
 
     if (Session == NULL) {
         return Status;
@@ -334,7 +356,7 @@ ntprof_NtCreateProfile310(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBa
         nt_parameters(ProfileHandle, Process, ProfileBase, ProfileSize, BucketSize,
                       Buffer, BufferSize, ProfileTime);
     NTSTATUS Status;
-    ntprof_session *const Session = nt_enter(&Status);
+    ntprof_session *const Session = nt_enter_by(nt_enter_create, &Status);
 
     if (Session == NULL) {
         return Status;
@@ -347,7 +369,7 @@ NTSTATUS
 ntprof_NtQueryIntervalProfile310(ULONG *Interval)
 {
     NTSTATUS Status;
-    ntprof_session *const Session = nt_enter(&Status);
+    ntprof_session *const Session = nt_enter_beside(&Status);
 
     if (Session == NULL) {
         return Status;

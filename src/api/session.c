@@ -19,6 +19,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -47,7 +48,7 @@ session_abandon(ntprof_session *session)
 }
 
 bool
-api_lock(ntprof_session *session)
+api_lock_beside(ntprof_session *session)
 {
     const int failure = pthread_mutex_lock(&session->lock);
 
@@ -74,14 +75,66 @@ api_lock(ntprof_session *session)
 }
 
 bool
+api_lock(ntprof_session *session)
+{
+    while (api_lock_beside(session)) {
+        if (!session->paused) {
+            return true;
+        }
+        /* A failure, without the lock, is found when it is locked again. */
+        (void)pthread_cond_wait(&session->resumed, &session->lock);
+        (void)pthread_mutex_unlock(&session->lock);
+    }
+    return false;
+}
+
+static void
+clear_errors(ntprof_session *session)
+{
+    session->backend->ClearError(session->backend_context);
+    host_linux_forget_refusal(&session->host);
+}
+
+bool
 api_enter(ntprof_session *session)
 {
     if (session->owner != getpid() || !api_lock(session)) {
         return false;
     }
-    session->backend->ClearError(session->backend_context);
-    host_linux_forget_refusal(&session->host);
+    clear_errors(session);
     return true;
+}
+
+bool
+api_enter_beside(ntprof_session *session)
+{
+    if (session->owner != getpid() || !api_lock_beside(session)) {
+        return false;
+    }
+    clear_errors(session);
+    return true;
+}
+
+void
+api_pause(void *context, ULONG64 wait_ns)
+{
+    ntprof_session *const session = context;
+    const struct timespec wait = {.tv_sec = (time_t)(wait_ns / 1000000000u),
+                                  .tv_nsec = (long)(wait_ns % 1000000000u)};
+    int cancel_state;
+
+    /* A thread that ended here would leave the session paused for ever. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    session->paused = true;
+    pthread_mutex_unlock(&session->lock);
+    nanosleep(&wait, NULL);
+    if (pthread_mutex_lock(&session->lock) != 0) {
+        session_abandon(session);
+    }
+    session->paused = false;
+    pthread_cond_broadcast(&session->resumed);
+    pthread_setcancelstate(cancel_state, NULL);
+    clear_errors(session);
 }
 
 void
@@ -182,6 +235,7 @@ session_choose_backend(ntprof_session *session, const ntprof_session_options *op
                        .ActiveProcessors = session->host.Table->ActiveProcessors},
         .Notify = session_notify,
         .NotifyContext = session,
+        .Pause = api_pause,
         .Selectors = options->abi == NTPROF_ABI_X86 ||
                      (options->abi == NTPROF_ABI_HOST && sizeof(void *) == 4),
         .UserOnly = (options->flags & NTPROF_SESSION_USER_ONLY) != 0,
@@ -255,7 +309,20 @@ session_init_lock(ntprof_session *session)
     pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
     failure = pthread_mutex_init(&session->lock, &attributes);
     pthread_mutexattr_destroy(&attributes);
+    if (failure == 0) {
+        failure = pthread_cond_init(&session->resumed, NULL);
+        if (failure != 0) {
+            pthread_mutex_destroy(&session->lock);
+        }
+    }
     return failure == 0 ? STATUS_SUCCESS : api_lack("no lock", -failure);
+}
+
+static void
+session_destroy_lock(ntprof_session *session)
+{
+    pthread_cond_destroy(&session->resumed);
+    pthread_mutex_destroy(&session->lock);
 }
 
 /* Counters go where the back end finds them. */
@@ -407,7 +474,7 @@ ntprof_session_open(const ntprof_session_options *from, ntprof_session **out)
     return STATUS_SUCCESS;
 
 destroy_lock:
-    pthread_mutex_destroy(&session->lock);
+    session_destroy_lock(session);
 close_cgroup:
     session_close_cgroup(session);
 free_session:
@@ -438,7 +505,7 @@ ntprof_session_close(ntprof_session *session)
     session_close_backend(session);
     host_linux_delete(&session->host);
     session_close_cgroup(session);
-    pthread_mutex_destroy(&session->lock);
+    session_destroy_lock(session);
     free(session);
 }
 

@@ -4,9 +4,9 @@
  * ke calls.
  *
  * Calls of one back end are serialised by the session's lock, which is also held while
- * hits and notifications are delivered. A notification's callback may call back into
- * ke, and so into Start, Stop and Query, on the same thread, from within Deliver, Flush
- * and Watch.
+ * hits and notifications are delivered; HAL_OPEN.Pause releases it. A notification's
+ * callback may call back into ke, and so into Start, Stop and Query, on the same
+ * thread, from within Deliver, Flush and Watch.
  */
 #ifndef HAL_BACKEND_H
 #define HAL_BACKEND_H
@@ -40,6 +40,9 @@ typedef struct _HAL_OPEN {
     HAL_PROCESSORS Processors;
     void (*Notify)(void *NotifyContext, const ntprof_notification *Notification);
     void *NotifyContext;
+    /* Sleep for WaitNs without the session's lock: Begin, SetInterval and Watch wait
+     * for threads so. Meanwhile only QuerySource and QueryStatistics are called. */
+    void (*Pause)(void *NotifyContext, ULONG64 WaitNs);
     BOOLEAN UserOnly;
     /* Directory of a cgroup: only hits in it count. Open as long as the back end is;
      * NULL: none. */

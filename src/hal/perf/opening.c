@@ -362,6 +362,8 @@ perf_open_all(struct perf *perf, struct perf_target *target,
                               .breakpoints = selects_breakpoints(selection)};
     int result = -EAGAIN;
 
+    scan->pause = perf->pause;
+    scan->pause_context = perf->stream.processes.context;
     for (int i = 0; result == -EAGAIN && i < BREAKPOINT_ATTEMPTS; i++) {
         perf_events_forget_from(perf, opened, before);
         perf_thread_scan_reset(scan);

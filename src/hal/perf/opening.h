@@ -22,8 +22,8 @@ struct perf_selection {
 };
 
 /*
- * perf_open_on - open the selection for one thread on one processor, all of it or
- * nothing.
+ * perf_open_on, perf_open_thread - open the selection for one thread, on one processor
+ * or on all of them; all of it or nothing.
  *
  *   tid     in: 0 for a target of all processes
  *   opened  in, out: the events are added, and do not count yet
@@ -33,16 +33,6 @@ struct perf_selection {
 int perf_open_on(struct perf *perf, struct perf_target *target,
                  const struct perf_selection *selection, const struct perf_ring *ring,
                  uint32_t tid, struct perf_events *opened);
-
-/*
- * perf_open_thread - open the selection for one thread on all processors, all of it or
- * nothing.
- *
- *   tid     in: 0 for a target of all processes
- *   opened  in, out: the events are added, and do not count yet
- *
- * Returns 0 or negative errno.
- */
 int perf_open_thread(struct perf *perf, struct perf_target *target,
                      const struct perf_selection *selection, uint32_t tid,
                      struct perf_events *opened);

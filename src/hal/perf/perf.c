@@ -281,6 +281,7 @@ perf_create(const HAL_OPEN *open, struct perf **created)
     }
     perf->ke = open->Ke;
     perf->processors = open->Processors;
+    perf->pause = open->Pause;
     if (open->CgroupFd != NULL) {
         perf->context.cgroup_fd = *open->CgroupFd;
     }

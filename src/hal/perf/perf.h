@@ -23,6 +23,7 @@ struct perf {
     struct perf_context context;
     struct _KE_SYSTEM *ke;
     HAL_PROCESSORS processors;
+    void (*pause)(void *context, ULONG64 wait_ns); /* HAL_OPEN.Pause */
     struct perf_features features;
     struct perf_stream stream;
     struct perf_throttles throttles;

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -91,12 +90,12 @@ running_drop(struct perf_thread_scan *scan, const struct perf_features *features
 static void
 running_wait(struct perf_thread_scan *scan, const struct perf_features *features)
 {
-    struct timespec pause = {.tv_nsec = PAUSE_MIN_NS};
+    uint64_t pause_ns = PAUSE_MIN_NS;
 
     while (scan->running_count > 0 && perf_now_ns() < scan->deadline_ns) {
-        nanosleep(&pause, NULL);
-        if (pause.tv_nsec < PAUSE_MAX_NS / 2) {
-            pause.tv_nsec *= 2;
+        scan->pause(scan->pause_context, pause_ns);
+        if (pause_ns < PAUSE_MAX_NS / 2) {
+            pause_ns *= 2;
         }
         running_drop(scan, features);
     }

@@ -20,8 +20,10 @@
 #include "hal/linux/idmap.h"
 #include "hal/linux/procfs.h"
 
-/* All zero to start with, except the processes in pids. */
+/* All zero to start with, except pause and the processes in pids. */
 struct perf_thread_scan {
+    void (*pause)(void *context, ULONG64 wait_ns); /* HAL_OPEN.Pause */
+    void *pause_context;
     struct perf_tids pids; /* processes to scan; grows when children are followed */
     bool follow;           /* scan children too */
     /* Threads that were passed to the caller, and main threads that have exited. */

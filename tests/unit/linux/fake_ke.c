@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 static USHORT
@@ -25,6 +26,15 @@ active_processors(void *context, USHORT group)
 
 const HAL_PROCESSORS fake_processors = {.GroupCount = one_group,
                                         .ActiveProcessors = active_processors};
+
+void
+fake_pause(void *context, ULONG64 wait_ns)
+{
+    const struct timespec wait = {.tv_nsec = (long)wait_ns};
+
+    (void)context;
+    nanosleep(&wait, NULL);
+}
 
 static struct seen *
 add(struct _KE_SYSTEM *ke)

@@ -34,6 +34,9 @@ struct _KE_SYSTEM {
 /* As many processors as are online, numbered from 0; 64 at most. */
 extern const HAL_PROCESSORS fake_processors;
 
+/* fake_pause - HAL_OPEN.Pause: sleeps. */
+void fake_pause(void *context, ULONG64 wait_ns);
+
 /* fake_notify - the notify callback; context is the struct _KE_SYSTEM. */
 void fake_notify(void *context, const ntprof_notification *notification);
 

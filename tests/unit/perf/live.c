@@ -49,6 +49,7 @@ fixture_open_as(struct fixture *fixture, BOOLEAN selectors)
     HAL_OPEN open = {.Ke = &fixture->ke,
                      .Processors = fake_processors,
                      .Notify = fake_notify,
+                     .Pause = fake_pause,
                      .Selectors = selectors};
     void *context;
 

@@ -144,7 +144,8 @@ note_thread(void *context, uint32_t tid, bool late)
 static void
 scan_init(struct perf_thread_scan *scan, uint64_t patience_ns)
 {
-    *scan = (struct perf_thread_scan){.deadline_ns = perf_now_ns() + patience_ns};
+    *scan = (struct perf_thread_scan){.pause = fake_pause,
+                                      .deadline_ns = perf_now_ns() + patience_ns};
     assert_int_equal(perf_tids_add(&scan->pids, (uint32_t)getpid()), 0);
 }
 
@@ -233,7 +234,7 @@ round__threads_that_sleep__not_waited_for(void **state)
 static void
 round__process_that_is_gone__nothing_found(void **state)
 {
-    struct perf_thread_scan scan = {0};
+    struct perf_thread_scan scan = {.pause = fake_pause};
     struct handed_out handed_out = {0};
 
     (void)state;
@@ -256,6 +257,7 @@ start_everywhere(const char *name, struct perf_source **source)
     const HAL_OPEN open = {.Ke = &ke,
                            .Processors = fake_processors,
                            .Notify = fake_notify,
+                           .Pause = fake_pause,
                            .NotifyContext = &ke};
     struct perf *perf;
 
