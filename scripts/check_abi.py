@@ -16,8 +16,8 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-REMEDY = """check_abi: not compatible with the last release. Change it so that programs built with that still run. If that is
-impossible, raise the soversion: HACKING.md, "Releases and the ABI"."""
+REMEDY = """check_abi: not compatible with the last release. Change it so that programs built with that still run.
+If that is impossible, raise the soversion: HACKING.md, "Releases and the ABI"."""
 
 
 def skip(reason):
