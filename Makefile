@@ -8,7 +8,7 @@ SECONDS ?= 60
 # Debian's meson first: a private Python on PATH may lack what another meson needs.
 MESON ?= $(firstword $(wildcard /usr/bin/meson) meson)
 
-.PHONY: all demo check check-long attack bench fuzz install clean packages-build packages-check packages-bench packages-long
+.PHONY: all demo check check-long attack bench fuzz install dist clean packages-build packages-check packages-bench packages-long
 
 all: $(BUILD)/build.ninja
 	@$(MESON) compile -C $(BUILD)
@@ -68,6 +68,10 @@ install: all
 	@$(MESON) configure $(BUILD) --prefix $(abspath $(PREFIX)) --libdir lib
 	$(MESON) install -C $(BUILD)
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
+
+# ntprof-VERSION.tar.gz of what is committed.
+dist:
+	@scripts/make_dist.sh
 
 clean:
 	rm -rf $(BUILD)

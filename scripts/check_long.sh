@@ -25,6 +25,7 @@ step 'long tests' scripts/run_tests.sh "$build" --suite long
 step 'ASan and UBSan' scripts/run_sanitized.sh "$build-asan" address,undefined \
     --no-suite browser --no-suite scripts
 step 'TSan' scripts/run_sanitized.sh "$build-tsan" thread --suite threads --no-suite integration
+step 'Debian packages' scripts/check_package.sh
 step 'model' "$build/tests/model/sim-model" --seconds "$seconds"
 step 'fuzzing' scripts/fuzz.sh "$seconds"
 [ -z "$failed" ] || { echo "check-long: failed:$failed"; exit 1; }
