@@ -74,6 +74,8 @@ _ntprof_value()
         -d | --delay) COMPREPLY=($(compgen -W '500ms 1s 2s 10s' -- "$cur")) ;;
         --interval) COMPREPLY=($(compgen -W '100us 250us 1ms 10ms' -- "$cur")) ;;
         --duration | --every) COMPREPLY=($(compgen -W '10s 30s 1m 5m 1h' -- "$cur")) ;;
+        --before) COMPREPLY=($(compgen -W '1d 7d 30d 90d' -- "$cur")) ;;
+        --host) COMPREPLY=($(compgen -A hostname -- "$cur")) ;;
         --max-memory) COMPREPLY=($(compgen -W '256M 1G 4G' -- "$cur")) ;;
         -c | --count | --rows | --listings | --process | --symbol | --fail-above) return 0 ;;
         *) return 1 ;;
@@ -108,8 +110,8 @@ _ntprof()
     _init_completion -s || return
 
     local ntprof=$1 command=${words[1]} program
-    local commands='run attach system top report annotate diff merge export sources doctor help
-        version'
+    local commands='run attach system top report annotate diff merge export store sources doctor
+        help version'
     local hits='-e --event -F --frequency --interval -c --count --bucket -C --cpu --hal
         -o --output --max-memory --no-lines --help'
     local record="$hits --per --every --delay --duration --control --debuginfod --by --rows --json --report -q --quiet"
@@ -159,6 +161,10 @@ _ntprof()
             options='--format -o --output -e --event --image --rows --listings --image-dir --source-dir --help'
             files=$profiles
             ;;
+        store)
+            options='--host --before --json --help'
+            files=$profiles
+            ;;
         sources | doctor) options='--json --help' ;;
         help) options="--help" ;;
         version) options='--help' ;;
@@ -167,6 +173,8 @@ _ntprof()
         COMPREPLY=($(compgen -W "$options" -- "$cur"))
     elif [[ $command == help ]]; then
         COMPREPLY=($(compgen -W "$commands" -- "$cur"))
+    elif [[ $command == store && $cword -eq 2 ]]; then
+        COMPREPLY=($(compgen -W 'init add stat check prune' -- "$cur"))
     elif [[ $command == attach ]]; then
         _ntprof_pids
     elif [[ $files ]]; then

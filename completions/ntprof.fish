@@ -64,7 +64,7 @@ function __ntprof_complete_program
     complete -C "$rest"
 end
 
-set -l commands run attach system top report annotate diff merge export sources doctor help version
+set -l commands run attach system top report annotate diff merge export store sources doctor help version
 
 complete -c ntprof -f
 complete -c ntprof -n __fish_use_subcommand -s h -l help -d help
@@ -78,6 +78,7 @@ complete -c ntprof -n __fish_use_subcommand -a annotate -d 'source and instructi
 complete -c ntprof -n __fish_use_subcommand -a diff -d 'what changed between two profiles'
 complete -c ntprof -n __fish_use_subcommand -a merge -d 'one profile of many'
 complete -c ntprof -n __fish_use_subcommand -a export -d 'a profile for other tools'
+complete -c ntprof -n __fish_use_subcommand -a store -d 'a database of profiles'
 complete -c ntprof -n __fish_use_subcommand -a sources -d 'what can interrupt on this machine'
 complete -c ntprof -n __fish_use_subcommand -a doctor -d 'what works here'
 complete -c ntprof -n __fish_use_subcommand -a help -d 'help of a command'
@@ -130,7 +131,7 @@ complete -c ntprof -n '__ntprof_is report diff annotate' -l rows -x -d 'rows to 
 complete -c ntprof -n '__ntprof_is report diff annotate' -l json -d 'as JSON'
 complete -c ntprof -n '__ntprof_is report diff' -l csv -d 'as comma-separated values'
 complete -c ntprof -n '__ntprof_is report annotate' -l debuginfod -d 'get debug files from servers'
-complete -c ntprof -n '__ntprof_is report annotate diff merge export' -k -a '(__fish_complete_suffix .pb.gz)'
+complete -c ntprof -n '__ntprof_is report annotate diff merge export store' -k -a '(__fish_complete_suffix .pb.gz)'
 
 complete -c ntprof -n '__ntprof_is report' -l symbolize -d 'look for names that the profile lacks'
 complete -c ntprof -n '__ntprof_is report' -s o -l output -r -F -d 'write the profile with its names'
@@ -162,3 +163,8 @@ complete -c ntprof -n '__ntprof_is export' -l source-dir -x -a '(__fish_complete
 complete -c ntprof -n '__ntprof_is export' -l listings -x -d 'html: functions whose code is put in'
 
 complete -c ntprof -n '__ntprof_is sources doctor' -l json -d 'as JSON'
+
+complete -c ntprof -n '__ntprof_is store' -a 'init add stat check prune' -d 'what to do'
+complete -c ntprof -n '__ntprof_is store' -l host -x -a '(__fish_print_hostnames)' -d 'add: where it was recorded'
+complete -c ntprof -n '__ntprof_is store' -l before -x -a '1d 7d 30d 90d' -d 'prune: remove what ended before'
+complete -c ntprof -n '__ntprof_is store' -l json -d 'stat: as JSON'

@@ -2,6 +2,7 @@
 /* cmd/annotate.c - ntprof annotate: source lines and instructions with their hits. */
 #include "annotate/print.h"
 #include "cmd/cmd.h"
+#include "cmd/input.h"
 #include "cmd/names.h"
 #include "cmd/options.h"
 #include "cmd/progress.h"
@@ -404,7 +405,7 @@ run(struct arguments *arguments)
     int status;
 
     progress_report_file("reading", arguments->file);
-    profile = pprof_read(arguments->file, &error);
+    profile = input_read(arguments->file, &error);
     if (profile == NULL) {
         return cmd_fail("annotate", "%s", error.text);
     }

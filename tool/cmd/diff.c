@@ -2,6 +2,7 @@
 /* cmd/diff.c - ntprof diff: what changed between two profiles. */
 #include "report/diff.h"
 #include "cmd/cmd.h"
+#include "cmd/input.h"
 #include "cmd/progress.h"
 #include "cmd/terminal.h"
 #include "cmd/view_options.h"
@@ -135,7 +136,7 @@ read_file(const struct arguments *arguments, const char *path)
     char why[256];
 
     progress_report_file("reading", path);
-    profile = pprof_read(path, &error);
+    profile = input_read(path, &error);
     if (profile == NULL) {
         const char *const old = arguments->old_name; /* NULL: the file was named */
         const bool missing = old != NULL && path == old && access(old, F_OK) != 0;

@@ -2,6 +2,7 @@
 /* cmd/export.c - ntprof export: writes a profile in the format of another tool. */
 #include "export/export.h"
 #include "cmd/cmd.h"
+#include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/progress.h"
 #include "cmd/source_choice.h"
@@ -242,7 +243,7 @@ export_file(struct arguments *arguments)
         return cmd_fail("export", "%s", unwritable.text);
     }
     progress_report_file("reading", arguments->file);
-    profile = pprof_read(arguments->file, &error);
+    profile = input_read(arguments->file, &error);
     if (profile == NULL) {
         return cmd_fail("export", "%s", error.text);
     }

@@ -44,6 +44,7 @@ static const char help_ntprof[] =
     "  diff      what changed between two profiles, and what of it is no chance\n"
     "  merge     one profile of many\n"
     "  export    a profile in the form that another tool reads\n"
+    "  store     a database of profiles, which is read like a file\n"
     "  sources   what can interrupt on this machine, and why the rest cannot\n"
     "  doctor    what works for this user here, what is refused, what would allow it\n"
     "  help      help of a command, or of ntprof: ntprof help run\n"
@@ -284,6 +285,25 @@ static const char help_merge[] =
     "                          OUT.old; - is standard output\n"
     "  -q, --quiet             say nothing but errors\n";
 
+static const char help_store[] =
+    "Examples\n"
+    "  ntprof store init sqlite:profiles.db\n"
+    "  ntprof store add sqlite:profiles.db host-*/ntprof.pb.gz\n"
+    "  ntprof report 'sqlite:profiles.db?since=1d&host=web*'     the sum of a day\n"
+    "  ntprof store prune sqlite:profiles.db --before 30d\n"
+    "\n"
+    "usage: ntprof store init|stat|check URL\n"
+    "       ntprof store add URL FILE...\n"
+    "       ntprof store prune URL --before TIME\n"
+    "\n"
+    "Keeps profiles in a database, which report, annotate, diff, merge and export\n"
+    "read in the place of a file: sqlite:PATH, behind it since, until, host, source,\n"
+    "image and build-id. Adding a file again changes nothing.\n"
+    "\n"
+    "      --host NAME         add: where it was recorded (default: this machine)\n"
+    "      --before TIME       prune: remove what ended before it: 30d, 2026-11-23\n"
+    "      --json              stat: as JSON\n";
+
 static const char help_export[] =
     "Examples\n"
     "  ntprof export --format folded | flamegraph.pl > p.svg   a flame graph\n"
@@ -367,6 +387,7 @@ static const struct help helps[] = {
     {"annotate", {help_annotate}},
     {"merge", {help_merge}},
     {"export", {help_export}},
+    {"store", {help_store}},
     {"sources", {help_sources}},
     {"doctor", {help_doctor}},
     {"help", {help_help}},

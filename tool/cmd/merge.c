@@ -2,6 +2,7 @@
 /* cmd/merge.c - ntprof merge: adds several profiles up. */
 #include "profile/merge.h"
 #include "cmd/cmd.h"
+#include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/progress.h"
 
@@ -84,7 +85,7 @@ static bool
 add_file(struct profile_merger *merger, const char *path, struct pprof_error *error,
          bool *not_added)
 {
-    struct profile *profile = pprof_read(path, error);
+    struct profile *profile = input_read(path, error);
 
     *not_added = profile != NULL;
     return profile != NULL && profile_merger_add(merger, profile, error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/report.c - ntprof report: shows a profile file. */
 #include "cmd/cmd.h"
+#include "cmd/input.h"
 #include "cmd/names.h"
 #include "cmd/progress.h"
 #include "cmd/terminal.h"
@@ -143,7 +144,7 @@ show(const struct arguments *arguments)
         return CMD_FAILED;
     }
     progress_report_file("reading", arguments->file);
-    profile = pprof_read(arguments->file, &error);
+    profile = input_read(arguments->file, &error);
     if (profile == NULL) {
         return cmd_fail("report", "%s", error.text);
     }

@@ -1,0 +1,214 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""ntprof store: databases of profiles, as sums, with several writers, and from hostile hands."""
+import json
+import os
+import random
+import resource
+import sqlite3
+import time
+import unittest
+
+import harness
+from harness import CommandTest, for_each_user, program, text
+
+URL = "sqlite:s.db"
+
+
+def limit_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+
+
+@for_each_user
+class Store(CommandTest):
+    def setUp(self):
+        super().setUp()
+        if b"without SQLite" in self.ntprof("store", "init", URL).stderr:
+            raise unittest.SkipTest("this ntprof was built without SQLite")
+
+    def succeed(self, *words, **given):
+        result = self.ntprof(*words, **given)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        return result
+
+    def refuse(self, part, *words):
+        """The command fails with one line that contains part."""
+        result = self.ntprof(*words)
+        self.assertEqual(result.returncode, 125, text(result.stderr))
+        self.assertEqual(result.stdout, b"")
+        self.assertIn(part, text(result.stderr))
+        self.assertEqual(len(result.stderr.splitlines()), 1, text(result.stderr))
+
+    def make(self, name, path, interval, *hits):
+        made = self.run_bare([program("profile-maker"), "image", name, path, str(interval), *hits])
+        self.assertEqual(made.returncode, 0, text(made.stderr))
+
+    def rows(self, name):
+        """Those with hits: a store has no others."""
+        rows = json.loads(self.succeed("report", name, "--json", "--rows", "0",
+                                       "--by", "image,address,process").stdout)["rows"]
+        return sorted(json.dumps(row, sort_keys=True) for row in rows
+                      if row["hits"] or any(row.get("by_source", {}).values()))
+
+    def statistics(self):
+        return json.loads(self.succeed("store", "stat", URL, "--json").stdout)
+
+    def test_files__the_same_sum_as_merge(self):
+        for name, command in ("a", "sum(range(3000000))"), ("b", "[str(i) for i in range(900000)]"):
+            result = self.profile("-q", "-o", name, "--", "/usr/bin/python3", "-S", "-c", command)
+            self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.succeed("merge", "-q", "-o", "sum", "a", "b")
+        self.succeed("store", "add", URL, "a", "b")
+        self.assertEqual(self.rows(URL), self.rows("sum"))
+        merged, stored = (json.loads(self.succeed("report", name, "--json").stdout)["sources"][0]
+                          for name in ("sum", URL))
+        for figure in ("expected", "taken", "counted", "outside", "lost", "throttled", "missed"):
+            self.assertEqual(stored[figure], merged[figure], figure)
+
+    def test_hostile_names__the_same_rows(self):
+        made = self.run_bare([program("profile-maker"), "hard", "a"])
+        self.assertEqual(made.returncode, 0, text(made.stderr))
+        self.succeed("store", "add", URL, "a")
+        self.assertEqual(self.rows(URL), self.rows("a"))
+        self.succeed("store", "check", URL)
+
+    def test_added_again__changes_nothing(self):
+        self.make("a", "/bin/x", 10000, "0x1000:5", "0x2000:7")
+        for _ in range(3):
+            self.succeed("store", "add", URL, "a")
+        self.assertEqual(self.rows(URL), self.rows("a"))
+        self.assertEqual(self.statistics()["windows"], 1)
+
+    def test_hosts__are_windows_of_their_own(self):
+        self.make("a", "/bin/x", 10000, "0x1000:5")
+        for host in "web1", "web2", "db'; DROP TABLE hits; --":
+            self.succeed("store", "add", URL, "--host", host, "a")
+        for url, hits in ((URL, 15), (URL + "?host=web*", 10), (URL + "?host=db'*", 5)):
+            rows = json.loads(self.succeed("report", url, "--json", "-e", "time").stdout)["rows"]
+            total = sum(row["hits"] for row in rows if row["image"] == "/bin/x")
+            self.assertEqual(total, hits, url)
+        self.refuse("no window is selected", "report", URL + "?host=other")
+
+    def test_other_interval__is_not_added_silently(self):
+        self.make("a", "/bin/x", 10000, "0x1000:5")
+        self.make("b", "/bin/y", 20000, "0x1000:5")
+        self.succeed("store", "add", URL, "--host", "one", "a")
+        self.succeed("store", "add", URL, "--host", "two", "b")
+        self.refuse("several intervals", "report", URL)
+        self.succeed("report", URL + "?host=two")
+
+    def test_every_reading_command__takes_a_store(self):
+        self.make("a", "/bin/x", 10000, "0x1000:5")
+        self.succeed("store", "add", URL, "a")
+        self.succeed("diff", URL, "a")
+        self.succeed("merge", "-q", "-o", "sum", URL)
+        self.succeed("export", "--format", "csv", URL)
+        self.assertEqual(self.rows("sum"), self.rows("a"))
+
+    def test_prune__removes_old_windows_and_their_names(self):
+        self.make("a", "/bin/x", 10000, *(f"{0x1000 + 16 * i:#x}:1" for i in range(5000)))
+        self.succeed("store", "add", URL, "a")
+        before = self.statistics()
+        self.assertIn(b"removed 1 window", self.succeed("store", "prune", URL, "--before", "0s").stderr)
+        after = self.statistics()
+        self.assertEqual((after["windows"], after["rows"], after["places"]), (0, 0, 0))
+        self.assertLess(after["bytes"], before["bytes"])
+        self.succeed("store", "check", URL)
+
+    def test_writers_at_once_killed_at_random__sums_are_whole(self):
+        names = []
+        for i in range(8):
+            names.append(f"p{i}")
+            self.make(names[-1], f"/bin/x{i}", 10000, *(f"{0x1000 + 16 * k:#x}:{i + 1}" for k in range(400)))
+        chance = random.Random(7)
+        for _ in range(6):
+            writers = [self.start(self.arguments("store", "add", URL, "--host", name, name)) for name in names]
+            time.sleep(chance.random() / 20)
+            for writer in writers:
+                writer.kill()
+            for writer in writers:
+                writer.wait()
+            self.succeed("store", "check", URL)
+        for name in names:
+            self.succeed("store", "add", URL, "--host", name, name)
+        self.succeed("merge", "-q", "-o", "sum", *names)
+        self.assertEqual(self.rows(URL), self.rows("sum"))
+
+    def test_refusals__say_what_to_do(self):
+        self.make("a", "/bin/x", 10000, "0x1000:5")
+        self.succeed("store", "add", URL, "a")
+        for part, *words in (
+                ("store init", "report", "sqlite:none.db"),
+                ("path is missing", "report", "sqlite:"),
+                ("is no parameter", "report", URL + "?sinc=1h"),
+                ("is no time", "report", URL + "?since=soon"),
+                ("has no value", "report", URL + "?host"),
+                ("exists already", "store", "init", URL),
+                ("no FILE was named", "store", "add", URL),
+                ("takes no word", "store", "stat", URL, "a"),
+                ("is missing", "store", "prune", URL),
+                ("is no time", "store", "prune", URL, "--before", "x"),
+                ("is none of", "store", "grow", URL),
+                ("sqlite:PATH", "store", "stat", "s.db"),
+                ("select what is read", "store", "stat", URL + "?host=x"),
+                ("not a database", "report", "sqlite:a"),
+                ("is no regular file", "report", "sqlite:/dev/null")):
+            self.refuse(part, *words)
+
+    def test_init__follows_no_link_and_leaves_nothing_after_a_failure(self):
+        os.symlink(self.folder / "aim.db", self.folder / "link.db")
+        self.refuse("exists already", "store", "init", "sqlite:link.db")
+        self.assertFalse((self.folder / "aim.db").exists())
+        full = self.ntprof("store", "init", "sqlite:full.db", preexec_fn=limit_files)
+        self.assertEqual(full.returncode, 125)
+        self.assertFalse((self.folder / "full.db").exists())
+        (self.folder / "real").mkdir()
+        if self.user is not None:
+            os.chown(self.folder / "real", self.user, self.user)
+        os.symlink("real", self.folder / "way")
+        self.succeed("store", "init", "sqlite:way/s.db")
+        self.succeed("store", "stat", "sqlite:way/s.db")
+
+    def database(self):
+        return sqlite3.connect(os.path.join(self.folder, "s.db"), isolation_level=None)
+
+    def test_foreign_or_changed_tables__refused(self):
+        self.make("a", "/bin/x", 10000, "0x1000:5")
+        self.succeed("store", "add", URL, "a")
+        for part, statement in (
+                ("another program", "PRAGMA application_id=5"),
+                ("another version", "PRAGMA user_version=2"),
+                ("triggers", "CREATE TRIGGER t AFTER INSERT ON hits BEGIN DELETE FROM hits; END"),
+                ("triggers", "CREATE VIEW v AS SELECT 1"),
+                ("no such table", "DROP TABLE image"),
+                ("inlined calls", "UPDATE frame SET caller = id"),
+                ("hits", "UPDATE hits SET count = -1")):
+            os.rename(os.path.join(self.folder, "s.db"), os.path.join(self.folder, "kept"))
+            with open(os.path.join(self.folder, "kept"), "rb") as kept, \
+                    open(os.path.join(self.folder, "s.db"), "wb") as copy:
+                copy.write(kept.read())
+            with self.subTest(statement=statement):
+                database = self.database()
+                database.execute(statement)
+                database.close()
+                self.refuse(part, "store", "check", URL)
+            os.replace(os.path.join(self.folder, "kept"), os.path.join(self.folder, "s.db"))
+
+    def test_damaged_bytes__a_line_and_no_crash(self):
+        self.make("a", "/bin/x", 10000, *(f"{0x1000 + 16 * i:#x}:1" for i in range(300)))
+        self.succeed("store", "add", URL, "a")
+        with open(os.path.join(self.folder, "s.db"), "rb") as file:
+            whole = file.read()
+        chance = random.Random(3)
+        for _ in range(40):
+            damaged = bytearray(whole[:chance.choice([len(whole), len(whole) // 2, 5000])])
+            for _ in range(chance.randrange(1, 30)):
+                damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+            with open(os.path.join(self.folder, "s.db"), "wb") as file:
+                file.write(damaged)
+            result = self.ntprof("report", URL, "--rows", "0")
+            self.assertIn(result.returncode, (0, 125), text(result.stderr))
+
+
+if __name__ == "__main__":
+    harness.main()

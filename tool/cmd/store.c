@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd/store.c - ntprof store: makes and looks after databases of profiles. */
+#include "store/store.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/progress.h"
+#include "util/clock.h"
+#include "util/hash_index.h"
+#include "util/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+enum { OPTION_HOST = OPTION_OWN, OPTION_BEFORE, OPTION_JSON };
+
+static const struct option LONG_OPTIONS[] = {
+    {"host", required_argument, NULL, OPTION_HOST},
+    {"before", required_argument, NULL, OPTION_BEFORE},
+    {"json", no_argument, NULL, OPTION_JSON},
+    OPTION_HELP_ROW,
+    {0},
+};
+
+struct arguments {
+    struct store_url url;
+    char **files; /* borrowed */
+    size_t file_count;
+    const char *host;   /* NULL: this one */
+    const char *before; /* NULL: not given */
+    bool json;
+};
+
+static bool
+fail(const char *about, const char *why)
+{
+    return cmd_refuse("store", about, why);
+}
+
+static bool
+fail_error(const struct pprof_error *error)
+{
+    cmd_fail("store", "%s", error->text);
+    return false;
+}
+
+static bool
+set_option(void *context, int option, char *value)
+{
+    struct arguments *const arguments = context;
+
+    switch (option) {
+    case OPTION_HOST:
+        arguments->host = value;
+        return value[0] != '\0' || fail("--host", "is empty");
+    case OPTION_BEFORE:
+        arguments->before = value;
+        return true;
+    default:
+        arguments->json = true;
+        return true;
+    }
+}
+
+static const struct options_syntax syntax = {
+    .command = "store",
+    .known = LONG_OPTIONS,
+    .words_max = SIZE_MAX,
+    .set = set_option,
+};
+
+/* ---- actions ---- */
+
+static bool
+init(const struct arguments *arguments)
+{
+    struct pprof_error error;
+
+    return store_create(arguments->url.path, &error) || fail_error(&error);
+}
+
+/* A profile that is rewritten while it is recorded is the same window: what is the same
+ * then is its command and its start. */
+static void
+make_epoch(const struct profile *profile, char *epoch, size_t size)
+{
+    const char *const command = profile->command != NULL ? profile->command : "";
+
+    snprintf(epoch, size, "file %08" PRIx32, hash_bytes(command, strlen(command)));
+}
+
+static bool
+add_file(struct store *store, const char *path, const char *host)
+{
+    struct pprof_error error;
+    struct profile *const profile = pprof_read(path, &error);
+    char epoch[32];
+    bool added;
+
+    if (profile == NULL) {
+        return fail_error(&error);
+    }
+    make_epoch(profile, epoch, sizeof(epoch));
+    added = store_add(store, profile,
+                      &(struct store_window){.host = host, .epoch = epoch}, &error);
+    profile_delete(profile);
+    return added || fail(path, error.text);
+}
+
+static bool
+add(const struct arguments *arguments)
+{
+    struct pprof_error error;
+    struct utsname machine = {0};
+    struct store *store;
+    bool added = true;
+
+    uname(&machine);
+    store = store_open(arguments->url.path, true, &error);
+    if (store == NULL) {
+        return fail_error(&error);
+    }
+    for (size_t i = 0; i < arguments->file_count && added; i++) {
+        progress_report("adding: %zu of %zu files", i, arguments->file_count);
+        added = add_file(store, arguments->files[i],
+                         arguments->host != NULL ? arguments->host : machine.nodename);
+    }
+    progress_end();
+    store_close(store);
+    return added;
+}
+
+static void
+print_time(char *text, size_t size, int64_t time_ns)
+{
+    const time_t seconds = (time_t)(time_ns / 1000000000);
+    struct tm local;
+
+    if (time_ns == 0 || localtime_r(&seconds, &local) == NULL ||
+        strftime(text, size, "%Y-%m-%dT%H:%M:%S", &local) == 0) {
+        snprintf(text, size, "-");
+    }
+}
+
+static void
+print_statistics(const struct store_statistics *statistics)
+{
+    char first[32];
+    char last[32];
+
+    print_time(first, sizeof(first), statistics->first_ns);
+    print_time(last, sizeof(last), statistics->last_ns);
+    printf("hosts     %" PRIu64 "\n"
+           "windows   %" PRIu64 "  from %s to %s\n"
+           "rows      %" PRIu64 "\n"
+           "places    %" PRIu64 "\n"
+           "size      %" PRIu64 " bytes",
+           statistics->hosts, statistics->windows, first, last, statistics->rows,
+           statistics->places, statistics->bytes);
+    if (statistics->rows != 0) {
+        printf(", %.1f for a row",
+               (double)statistics->bytes / (double)statistics->rows);
+    }
+    putchar('\n');
+}
+
+static void
+print_statistics_json(const struct store_statistics *statistics)
+{
+    struct buffer json = {0};
+
+    buffer_append_text(&json, "{");
+    json_put_number_member(&json, "hosts", statistics->hosts);
+    json_put_number_member(&json, "windows", statistics->windows);
+    json_put_number_member(&json, "first_ns", (uint64_t)statistics->first_ns);
+    json_put_number_member(&json, "last_ns", (uint64_t)statistics->last_ns);
+    json_put_number_member(&json, "rows", statistics->rows);
+    json_put_number_member(&json, "places", statistics->places);
+    json_put_number_member(&json, "bytes", statistics->bytes);
+    json_end(&json, '}');
+    if (!json.failed) {
+        fwrite(json.data, 1, json.size, stdout);
+        putchar('\n');
+    }
+    buffer_finish(&json);
+}
+
+static bool
+print_stat(const struct arguments *arguments)
+{
+    struct store_statistics statistics;
+    struct pprof_error error;
+    struct store *const store = store_open(arguments->url.path, false, &error);
+    const bool known =
+        store != NULL && store_get_statistics(store, &statistics, &error);
+
+    store_close(store);
+    if (!known) {
+        return fail_error(&error);
+    }
+    if (arguments->json) {
+        print_statistics_json(&statistics);
+    } else {
+        print_statistics(&statistics);
+    }
+    return true;
+}
+
+static bool
+check_store(const struct arguments *arguments)
+{
+    struct pprof_error error;
+    struct store *const store = store_open(arguments->url.path, false, &error);
+    const bool whole = store != NULL && store_check(store, &error);
+
+    store_close(store);
+    return whole || fail_error(&error);
+}
+
+static bool
+prune(const struct arguments *arguments)
+{
+    struct pprof_error error;
+    struct store *store;
+    uint64_t windows;
+    int64_t before_ns;
+    bool pruned;
+
+    if (arguments->before == NULL) {
+        return fail("--before", "is missing: windows that ended before it are removed, "
+                                "as --before 30d");
+    }
+    if (!store_parse_time(arguments->before, (int64_t)clock_ns(CLOCK_REALTIME),
+                          &before_ns)) {
+        return cmd_refuse_value("store", "--before", arguments->before, STORE_NO_TIME);
+    }
+    store = store_open(arguments->url.path, true, &error);
+    pruned = store != NULL && store_prune(store, before_ns, &windows, &error);
+    store_close(store);
+    if (!pruned) {
+        return fail_error(&error);
+    }
+    fprintf(stderr, "ntprof: removed %" PRIu64 " window%s\n", windows,
+            windows == 1 ? "" : "s");
+    return true;
+}
+
+/* ---- the command line ---- */
+
+static const struct {
+    const char *name;
+    bool (*run)(const struct arguments *arguments);
+    bool files;
+} actions[] = {
+    {"init", init, false},         {"add", add, true},      {"stat", print_stat, false},
+    {"check", check_store, false}, {"prune", prune, false},
+};
+
+enum { ACTIONS = sizeof(actions) / sizeof(actions[0]) };
+
+static size_t
+find_action(const char *name)
+{
+    size_t i = 0;
+
+    while (i < ACTIONS && strcmp(actions[i].name, name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+/* Take the words: an action, a URL, and files for add. Returns the action, or ACTIONS
+ * after an error line. */
+static size_t
+take_words(struct arguments *arguments, const struct options_words *words)
+{
+    const size_t action = words->count > 0 ? find_action(words->list[0]) : ACTIONS;
+    struct pprof_error error;
+
+    if (action == ACTIONS) {
+        fail(words->count > 0 ? words->list[0] : "ACTION",
+             "is none of init, add, stat, check, prune");
+        return ACTIONS;
+    }
+    if (words->count < 2 || !store_is_url(words->list[1])) {
+        fail(words->count < 2 ? "URL" : words->list[1],
+             "a store is named as sqlite:PATH");
+        return ACTIONS;
+    }
+    if (!store_url_parse(words->list[1], (int64_t)clock_ns(CLOCK_REALTIME),
+                         &arguments->url, &error)) {
+        fail_error(&error);
+        return ACTIONS;
+    }
+    arguments->files = words->list + 2;
+    arguments->file_count = words->count - 2;
+    if (arguments->url.parameters[0] != '\0') {
+        fail(words->list[1], "parameters select what is read; here the whole store is "
+                             "meant");
+        return ACTIONS;
+    }
+    if (actions[action].files != (arguments->file_count > 0)) {
+        fail(words->list[0], actions[action].files ? "no FILE was named"
+                                                   : "takes no word behind the URL");
+        return ACTIONS;
+    }
+    return action;
+}
+
+int
+cmd_store(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    struct options_words words;
+    size_t action;
+    int status;
+
+    if (!options_take(&syntax, argc, argv, &arguments, &words, &status)) {
+        return status;
+    }
+    action = take_words(&arguments, &words);
+    status = action < ACTIONS && actions[action].run(&arguments) ? CMD_OK : CMD_FAILED;
+    store_url_finish(&arguments.url);
+    return status;
+}

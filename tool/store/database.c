@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* database.c - see database.h. */
+#include "store/database.h"
+
+#include "util/text.h"
+
+#include <stdio.h>
+
+bool
+store_fail(struct store *store, const char *why)
+{
+    char shown[128];
+
+    if (!store->failed) {
+        store->failed = true;
+        snprintf(store->error->text, sizeof(store->error->text), "%s: %.380s",
+                 text_show(shown, sizeof(shown), store->path), why);
+    }
+    return false;
+}
+
+bool
+store_fail_sqlite(struct store *store)
+{
+    char reason[256];
+    char shown[256];
+
+    snprintf(reason, sizeof(reason), "%s",
+             store->db != NULL ? sqlite3_errmsg(store->db) : "out of memory");
+    return store_fail(store, text_show(shown, sizeof(shown), reason));
+}
+
+void
+store_start(struct store *store, struct pprof_error *error)
+{
+    store->error = error;
+    store->failed = false;
+}
+
+bool
+store_run(struct store *store, const char *sql)
+{
+    if (!store->failed && sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        store_fail_sqlite(store);
+    }
+    return !store->failed;
+}
+
+sqlite3_stmt *
+store_prepare(struct store *store, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+
+    if (!store->failed &&
+        sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) != SQLITE_OK) {
+        store_fail_sqlite(store);
+    }
+    return statement;
+}
+
+void
+store_bind_text(struct store *store, sqlite3_stmt *statement, int index,
+                const char *text)
+{
+    if (!store->failed &&
+        sqlite3_bind_text(statement, index, text, -1, SQLITE_TRANSIENT) != SQLITE_OK) {
+        store_fail_sqlite(store);
+    }
+}
+
+void
+store_bind(struct store *store, sqlite3_stmt *statement, int index, uint64_t number)
+{
+    if (!store->failed &&
+        sqlite3_bind_int64(statement, index, (sqlite3_int64)number) != SQLITE_OK) {
+        store_fail_sqlite(store);
+    }
+}
+
+bool
+store_step(struct store *store, sqlite3_stmt *statement)
+{
+    int result;
+
+    if (store->failed) {
+        return false;
+    }
+    result = sqlite3_step(statement);
+    if (result == SQLITE_ROW) {
+        return true;
+    }
+    if (result != SQLITE_DONE) {
+        store_fail_sqlite(store);
+    }
+    sqlite3_reset(statement);
+    return false;
+}
+
+const char *
+store_column_text(sqlite3_stmt *statement, int column)
+{
+    const unsigned char *const text = sqlite3_column_text(statement, column);
+
+    return text != NULL ? (const char *)text : "";
+}
+
+uint64_t
+store_number(struct store *store, const char *sql)
+{
+    sqlite3_stmt *const statement = store_prepare(store, sql);
+    uint64_t number = 0;
+
+    if (store_step(store, statement)) {
+        number = (uint64_t)sqlite3_column_int64(statement, 0);
+    }
+    sqlite3_finalize(statement);
+    return number;
+}

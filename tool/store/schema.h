@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * schema.h - the tables of a store. docs/store.md explains them.
+ *
+ * Addresses and counts of 64 bits are stored in two's complement.
+ */
+#ifndef STORE_SCHEMA_H
+#define STORE_SCHEMA_H
+
+/* In the header of the file: "ntps", and the version of the tables. */
+enum { STORE_APPLICATION = 0x6e747073, STORE_VERSION = 1 };
+
+#define STORE_SCHEMA                                                                  \
+    "CREATE TABLE host(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"           \
+    "CREATE TABLE window(id INTEGER PRIMARY KEY, host INTEGER NOT NULL,"              \
+    " epoch TEXT NOT NULL, start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,"       \
+    " command TEXT NOT NULL, backend TEXT NOT NULL, limits TEXT NOT NULL,"            \
+    " gaps TEXT NOT NULL, bucket_bytes INTEGER NOT NULL,"                             \
+    " UNIQUE(host, epoch, start_ns));"                                                \
+    "CREATE INDEX window_by_end ON window(end_ns);"                                   \
+    "CREATE TABLE source(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"                 \
+    " nt_name TEXT NOT NULL, unit TEXT NOT NULL, interval INTEGER NOT NULL,"          \
+    " kernel INTEGER NOT NULL, user_left_out INTEGER NOT NULL,"                       \
+    " UNIQUE(name, interval, kernel, user_left_out, unit, nt_name));"                 \
+    "CREATE TABLE accounting(window INTEGER NOT NULL, source INTEGER NOT NULL,"       \
+    " asked INTEGER NOT NULL, measured REAL NOT NULL, expected INTEGER NOT NULL,"     \
+    " taken INTEGER NOT NULL, counted INTEGER NOT NULL, outside INTEGER NOT NULL,"    \
+    " lost INTEGER NOT NULL, throttled INTEGER NOT NULL, missed INTEGER NOT NULL,"    \
+    " unfinished INTEGER NOT NULL, excluded INTEGER NOT NULL,"                        \
+    " PRIMARY KEY(window, source)) WITHOUT ROWID;"                                    \
+    "CREATE TABLE image(id INTEGER PRIMARY KEY, key TEXT NOT NULL,"                   \
+    " bias INTEGER NOT NULL, path TEXT NOT NULL, build_id TEXT NOT NULL,"             \
+    " low INTEGER NOT NULL, high INTEGER NOT NULL, named INTEGER NOT NULL,"           \
+    " UNIQUE(key, bias));"                                                            \
+    "CREATE TABLE function(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"               \
+    " system_name TEXT NOT NULL, file TEXT NOT NULL, start_line INTEGER NOT NULL,"    \
+    " UNIQUE(system_name, name, file, start_line));"                                  \
+    "CREATE TABLE frame(id INTEGER PRIMARY KEY, function INTEGER NOT NULL,"           \
+    " line INTEGER NOT NULL, caller INTEGER NOT NULL,"                                \
+    " UNIQUE(function, line, caller));"                                               \
+    "CREATE TABLE place(id INTEGER PRIMARY KEY, image INTEGER NOT NULL,"              \
+    " address INTEGER NOT NULL, variant INTEGER NOT NULL, function INTEGER NOT NULL," \
+    " line INTEGER NOT NULL, frame INTEGER NOT NULL,"                                 \
+    " UNIQUE(image, address, variant));"                                              \
+    "CREATE TABLE process(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"        \
+    "CREATE TABLE hits(window INTEGER NOT NULL, source INTEGER NOT NULL,"             \
+    " process INTEGER NOT NULL, place INTEGER NOT NULL, count INTEGER NOT NULL,"      \
+    " PRIMARY KEY(window, source, process, place)) WITHOUT ROWID;"
+
+#endif
