@@ -119,6 +119,30 @@ is_same_file(const struct record_options *options)
            output.st_ino == report.st_ino;
 }
 
+/* Check that the files can be written, before anything starts. */
+static bool
+check_outputs(const struct recording *recording)
+{
+    const struct record_options *const options = recording->options;
+    struct pprof_error error;
+
+    if (is_same_file(options)) {
+        cmd_fail(recording->command,
+                 "-o and --report name the same file: give each its own");
+        return false;
+    }
+    /* A screen writes a file only when the user asks for it. */
+    if (!options->syntax->screen && !pprof_check_writable(options->output, &error)) {
+        cmd_fail(recording->command, "-o: %s", error.text);
+        return false;
+    }
+    if (options->every_ns != 0 && !pprof_check_rewritable(options->output, &error)) {
+        cmd_fail(recording->command, "--every: %s", error.text);
+        return false;
+    }
+    return true;
+}
+
 /* Reserve a descriptor, which is closed when one is needed. */
 static int
 spare_open(void)
@@ -152,7 +176,6 @@ recording_open(struct recording *recording, const struct record_options *given,
                bool machine)
 {
     struct collector_options options = {.source_count = given->source_count};
-    struct pprof_error error;
 
     *recording =
         (struct recording){.options = given,
@@ -160,19 +183,7 @@ recording_open(struct recording *recording, const struct record_options *given,
                            .spare = spare_open(),
                            .control = {.poll_fd = -1, .fifo_fd = -1, .timer_fd = -1}};
 
-    if (is_same_file(recording->options)) {
-        cmd_fail(recording->command,
-                 "-o and --report name the same file: give each its own");
-        return false;
-    }
-    /* A screen writes a file only when the user asks for it. */
-    if (!given->syntax->screen &&
-        !pprof_check_writable(recording->options->output, &error)) {
-        cmd_fail(recording->command, "-o: %s", error.text);
-        return false;
-    }
-    if (given->every_ns != 0 && !pprof_check_rewritable(given->output, &error)) {
-        cmd_fail(recording->command, "--every: %s", error.text);
+    if (!check_outputs(recording)) {
         return false;
     }
     if (!given->syntax->screen && !control_open(&recording->control, recording)) {
