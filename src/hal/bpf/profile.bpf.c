@@ -163,69 +163,35 @@ report_overrun(struct bpf_processor *own)
     own->overrun_profile = 0;
 }
 
-/* Counts in an entry of a leaf whose span holds the hit's place, of any kind, if the
- * rest matches too. */
-INLINE void
-count_in_entry(struct bpf_processor *own, const KI_NODE *leaf, ULONG at)
-{
-    const KI_RANGE *const range = &leaf->Ranges[at];
-    const ULONG64 location = range->BufferBits;
-    ULONG64 number;
-
-    if (!KiHitMatches(range->Source, range->Segment,
-                      set_word(range, location, own->processor),
-                      (ULONG)(own->cookie >> 32), own->segment, own->processor)) {
-        return;
-    }
-    number = KiBucketNumber(own->place, leaf->Spans[at].Base, range->BucketLog2 & 63);
-    if (number < range->Counters) {
-        increment(location, number);
-        own->matches++;
-    } else {
-        note_overrun(own, leaf, at, number);
-    }
-}
-
-/* The same for entry own->at of own->leaf. */
+/* Counts in entry own->at of own->leaf, whose span holds the hit's place, if the rest
+ * matches too. */
 FUNCTION int
 count_at(ULONG running_on)
 {
     struct bpf_processor *const own = map_lookup(map_processors, &running_on);
     const KI_NODE *const leaf = own != 0 ? node_at(own->leaf) : 0;
+    const KI_RANGE *range;
+    ULONG64 number;
+    ULONG at;
 
-    if (leaf != 0) {
-        count_in_entry(own, leaf, own->at & (KI_FANOUT - 1));
+    if (leaf == 0) {
+        return 0;
+    }
+    at = own->at & (KI_FANOUT - 1);
+    range = &leaf->Ranges[at];
+    if (!KiHitMatches(range->Source, range->Segment,
+                      set_word(range, range->BufferBits, own->processor),
+                      (ULONG)(own->cookie >> 32), own->segment, own->processor)) {
+        return 0;
+    }
+    number = KiBucketNumber(own->place, leaf->Spans[at].Base, range->BucketLog2 & 63);
+    if (number < range->Counters) {
+        increment(range->BufferBits, number);
+        own->matches++;
+    } else {
+        note_overrun(own, leaf, at, number);
     }
     return 0;
-}
-
-/* The same. The usual kind is counted here, so that the verifier has little to check
- * for each of a leaf's entries; calling count_at for all would double what a match
- * costs. */
-INLINE void
-count_in_range(struct bpf_processor *own, ULONG running_on, const KI_NODE *leaf,
-               ULONG at)
-{
-    const KI_RANGE *const range = &leaf->Ranges[at];
-    const ULONG64 bucket =
-        KiBucketNumber(own->place, leaf->Spans[at].Base, range->BucketLog2 & 63);
-    ULONG64 counter = range->BufferBits + bucket;
-
-    if (own->processor < 64 &&
-        !KiHitMatches(range->Source, range->Segment, range->Processors,
-                      (ULONG)(own->cookie >> 32), own->segment, own->processor)) {
-        return;
-    }
-    /* A small location names the first pool and no set of processors above the 64th. */
-    if (own->processor < 64 && bucket < range->Counters &&
-        counter < BPF_FLAT_COUNTERS) {
-        OPAQUE(counter);
-        __sync_fetch_and_add(&flat.counters[counter], 1);
-        own->matches++;
-        return;
-    }
-    own->at = at;
-    count_at(running_on);
 }
 
 /* Counts in all entries of own->leaf that match. */
@@ -246,7 +212,8 @@ count_in_leaf(ULONG running_on)
             break;
         }
         if (leaf->Spans[at].Last >= place) {
-            count_in_range(own, running_on, leaf, at);
+            own->at = at;
+            count_at(running_on);
         }
     }
     return 0;
@@ -317,7 +284,7 @@ current_process(ULONG64 pid_tgid)
     return info.tgid;
 }
 
-/* The number of a process's entry in the table, behind the front; or NO_ENTRY. */
+/* The number of a process's entry in the table, or NO_ENTRY. */
 INLINE int
 find_in_table(ULONG pid)
 {
@@ -325,27 +292,22 @@ find_in_table(ULONG pid)
         const ULONG entry = bpf_table_entry(pid, probe);
         const ULONG there = READ_ONCE(shared.processes[entry].pid);
 
+        if (there == 0) {
+            return NO_ENTRY; /* also of pid 0 */
+        }
         if (there == pid) {
             return (int)entry;
-        }
-        if (there == 0) {
-            return NO_ENTRY;
         }
     }
     return NO_ENTRY;
 }
 
-/* Verified once, so that its loop does not multiply what must be verified of a hit. */
+/* The same for a hit. Verified once, so that its loop does not multiply what must be
+ * verified of a hit. */
 FUNCTION int
 entry_of(ULONG pid)
 {
     return find_in_table(pid);
-}
-
-INLINE int
-is_in_front(ULONG pid)
-{
-    return READ_ONCE(shared.processes[bpf_front_entry(pid)].pid) == pid;
 }
 
 INLINE struct bpf_process *
@@ -357,26 +319,6 @@ process_at(ULONG entry)
     }
     OPAQUE(entry);
     return &shared.processes[entry];
-}
-
-INLINE struct bpf_process *
-find_process(ULONG pid)
-{
-    if (pid == 0) {
-        return 0;
-    }
-    return process_at(is_in_front(pid) ? bpf_front_entry(pid)
-                                       : (ULONG)find_in_table(pid));
-}
-
-/* find_process for a hit. */
-INLINE struct bpf_process *
-process_of_hit(ULONG pid)
-{
-    if (pid == 0) {
-        return 0;
-    }
-    return process_at(is_in_front(pid) ? bpf_front_entry(pid) : (ULONG)entry_of(pid));
 }
 
 /* ---- a hit ---- */
@@ -626,7 +568,7 @@ handle(struct bpf_processor *own, ULONG running_on, ULONG pid)
     enter(own);
     own->overrun_profile = 0;
     if (READ_ONCE(control.halted) == 0) {
-        outcome = count(own, running_on, process_of_hit(pid), pid);
+        outcome = count(own, running_on, process_at((ULONG)entry_of(pid)), pid);
     }
     keep_statistics(own, outcome);
     leave(own);
@@ -741,7 +683,8 @@ SECTION("program.exec")
 int
 exec(void *context)
 {
-    struct bpf_process *const process = find_process(current_process(get_pid_tgid()));
+    struct bpf_process *const process =
+        process_at((ULONG)find_in_table(current_process(get_pid_tgid())));
 
     (void)context;
     if (process != 0) {
@@ -765,7 +708,7 @@ exit(void *context)
     if (!is_first_thread(pid_tgid)) {
         return 0;
     }
-    process = find_process(current_process(pid_tgid));
+    process = process_at((ULONG)find_in_table(current_process(pid_tgid)));
     if (process != 0 && READ_ONCE(process->ended) == BPF_RUNNING) {
         WRITE_ONCE(process->ended, BPF_FIRST_ENDED);
     }

@@ -33,10 +33,9 @@ enum {
     BPF_FLAT_CHUNKS = 5,
     BPF_FLAT_NODES = KI_POOL_FIRST_CHUNK * ((1 << BPF_FLAT_CHUNKS) - 1),
 
-    BPF_FRONT_ENTRIES = 16,
     BPF_PROCESSES_LOG2 = 16,
     BPF_PROCESSES_MASK = (1 << BPF_PROCESSES_LOG2) - 1,
-    BPF_PROBES = 32, /* entries behind the front that a process may have */
+    BPF_PROBES = 32, /* entries that a process may have */
     /* From one of them to the next. Pids come in runs, of processes that are forked one
      * after the other; of two runs at the same entries, the second would search all of
      * the first if the step were 1. */
@@ -107,31 +106,22 @@ enum {
 /*
  * What every hit reads, in as few pages as possible, since a miss in the TLB costs as
  * much as the rest of a hit. The node at number 0, which ke's pool never takes, holds
- * the control and the front of the table; the nodes of the first profiles follow it.
+ * the control; the nodes of the first profiles follow it, and the table behind them.
  */
 enum {
     BPF_TABLE_AT = BPF_FLAT_NODES * KI_NODE_BYTES / sizeof(struct bpf_process),
-    BPF_ENTRIES = BPF_TABLE_AT + BPF_PROCESSES_MASK + 1,
-    BPF_FRONT_AT = sizeof(struct bpf_control) / sizeof(struct bpf_process)
+    BPF_ENTRIES = BPF_TABLE_AT + BPF_PROCESSES_MASK + 1
 };
 union bpf_shared {
     struct bpf_control control;
     KI_NODE nodes[BPF_FLAT_NODES];             /* of the first chunks of ke's pool */
-    struct bpf_process processes[BPF_ENTRIES]; /* from BPF_FRONT_AT and BPF_TABLE_AT */
+    struct bpf_process processes[BPF_ENTRIES]; /* from BPF_TABLE_AT on */
 };
-_Static_assert(sizeof(struct bpf_control) % sizeof(struct bpf_process) == 0 &&
-                   BPF_FRONT_AT + BPF_FRONT_ENTRIES <=
-                       KI_NODE_BYTES / sizeof(struct bpf_process),
-               "control and the front are in the node that is never taken");
+_Static_assert(sizeof(struct bpf_control) <= KI_NODE_BYTES,
+               "control is in the node that is never taken");
 _Static_assert(sizeof(union bpf_shared) < 1 << 22, "5.15 allows no larger value");
 
-/* The number of a process's entry in front, and of the probe-th behind. None is 0. */
-static inline ULONG
-bpf_front_entry(ULONG pid)
-{
-    return (ULONG)BPF_FRONT_AT + (pid & (BPF_FRONT_ENTRIES - 1));
-}
-
+/* The number of the probe-th entry that a process may have. None is 0. */
 static inline ULONG
 bpf_table_entry(ULONG pid, ULONG probe)
 {

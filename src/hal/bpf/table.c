@@ -21,18 +21,11 @@ bpf_table_finish(struct bpf_table *table)
     *table = (struct bpf_table){0};
 }
 
-/* The entries that a process may have, in the order in which they are searched. */
-static ULONG
-entry_of(uint32_t pid, uint32_t choice)
-{
-    return choice == 0 ? bpf_front_entry(pid) : bpf_table_entry(pid, choice - 1);
-}
-
 struct bpf_process *
 bpf_table_find(const struct bpf_table *table, uint32_t pid)
 {
-    for (uint32_t choice = 0; choice <= BPF_PROBES; choice++) {
-        const ULONG at = entry_of(pid, choice);
+    for (uint32_t probe = 0; probe < BPF_PROBES; probe++) {
+        const ULONG at = bpf_table_entry(pid, probe);
 
         if (table->owners[at].taken && table->processes[at].pid == pid) {
             return &table->processes[at];
@@ -41,35 +34,23 @@ bpf_table_find(const struct bpf_table *table, uint32_t pid)
     return NULL;
 }
 
-/* Nobody waits for the programs at exec and exit, which may still use an entry for the
- * process before. In front, where many pids share few entries, it stays that pid's. */
-static bool
-may_take(const struct bpf_table *table, ULONG at, bool in_front, uint32_t pid)
-{
-    const uint32_t before = table->processes[at].pid;
-
-    return !table->owners[at].taken && (!in_front || before == 0 || before == pid);
-}
-
 struct bpf_process *
 bpf_table_take(struct bpf_table *table, uint32_t pid)
 {
     struct bpf_process *process = bpf_table_find(table, pid);
-    ULONG at = 0;
-    uint32_t choice;
+    uint32_t probe = 0;
+    ULONG at;
 
     if (process != NULL) {
         return process;
     }
-    for (choice = 0; choice <= BPF_PROBES; choice++) {
-        at = entry_of(pid, choice);
-        if (may_take(table, at, choice == 0, pid)) {
-            break;
-        }
+    while (probe < BPF_PROBES && table->owners[bpf_table_entry(pid, probe)].taken) {
+        probe++;
     }
-    if (choice > BPF_PROBES) {
+    if (probe == BPF_PROBES) {
         return NULL;
     }
+    at = bpf_table_entry(pid, probe);
     process = &table->processes[at];
     assert(bpf_process_is_idle(process));
     /* The pid last: a program that finds it finds a process that has not ended. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hal/bpf/table.h - the table of processes that have profiles. The program searches it
- * by pid: first the pid's entry in front, then up to BPF_PROBES entries behind.
+ * by pid in up to BPF_PROBES entries.
  *
  * Invariants: a process has one entry, from bpf_table_take until all its roots are 0.
- * An entry in front stays with one pid. ke lets another process have an entry only
- * after HAL_TABLE.Synchronize, so no program still counts in it for the process before.
+ * ke lets another process have an entry only after HAL_TABLE.Synchronize, so no program
+ * still counts in it for the process before.
  */
 #ifndef HAL_BPF_TABLE_H
 #define HAL_BPF_TABLE_H

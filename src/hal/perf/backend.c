@@ -174,27 +174,6 @@ close_backend(void *context)
     perf_delete(context);
 }
 
-/* Watch one process, or all. */
-static NTSTATUS
-watch_sources(struct perf *perf, const HAL_WATCH *request,
-              struct perf_source *const *sources)
-{
-    const size_t words = ((size_t)request->ProcessorCount + 63) / 64;
-    int result;
-
-    perf->context.error[0] = 0;
-    if (request->ProcessId == 0) {
-        result = perf_watch_all(perf, sources, request->SourceCount,
-                                request->Processors, words);
-        return perf_status_of_count(result, 0);
-    }
-    result = perf_watch(perf, (uint32_t)request->ProcessId,
-                        (request->Flags & NTPROF_WATCH_DESCENDANTS) != 0,
-                        (request->Flags & NTPROF_WATCH_ON_EXEC) != 0, sources,
-                        request->SourceCount, request->Processors, words);
-    return perf_status_of(result);
-}
-
 static NTSTATUS
 watch(void *context, const HAL_WATCH *request)
 {
@@ -212,7 +191,11 @@ watch(void *context, const HAL_WATCH *request)
             goto free_sources;
         }
     }
-    status = watch_sources(perf, request, sources);
+    perf->context.error[0] = 0;
+    status = perf_status_of_count(request->ProcessId == 0
+                                      ? perf_watch_all(perf, request, sources)
+                                      : perf_watch(perf, request, sources),
+                                  request->ProcessId);
 free_sources:
     free(sources);
     return status;
@@ -229,7 +212,7 @@ query_source_statistics(void *context, KPROFILE_SOURCE number, ULONG64 taken,
     if (source == NULL) {
         return STATUS_NOT_FOUND;
     }
-    perf_read_counts(perf, source, UINT32_MAX, &open);
+    perf_read_counts(perf, source, UINT32_MAX, false, &open);
     perf_context_statistics(source, &open, taken, answer);
     return STATUS_SUCCESS;
 }

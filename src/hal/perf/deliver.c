@@ -293,7 +293,7 @@ check_tight(struct perf *perf, struct perf_ring *ring)
         perf->stream.resync = true;
         return;
     }
-    perf_read_counts(perf, NULL, ring->processor, &counts);
+    perf_read_counts(perf, NULL, ring->processor, false, &counts);
     lost += counts.lost;
     if (lost > ring->lost_reported) {
         perf->lost_by_ns = perf_now_ns();
@@ -407,6 +407,6 @@ perf_flush(struct perf *perf)
     if (perf->stream.delivering || perf->ring_pages == 0) {
         return;
     }
-    perf_read_counts(perf, NULL, UINT32_MAX, &counts);
+    perf_read_counts(perf, NULL, UINT32_MAX, false, &counts);
     deliver_until(perf, now_ns);
 }

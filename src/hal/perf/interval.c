@@ -160,44 +160,21 @@ reopen_target(struct perf *perf, struct perf_target *target, struct perf_source 
     perf_thread_scan_finish(&scan);
 }
 
-/* Close the period: add its counts to the statistics, and start from zero. */
-static void
-close_period(struct perf *perf, struct perf_source *source)
-{
-    struct perf_counts sum = {0};
-
-    for (struct perf_target *target = perf->targets; target != NULL;
-         target = target->next) {
-        for (size_t i = 0; i < target->events.count; i++) {
-            struct perf_event *event = target->events.items[i];
-            struct perf_counts one;
-
-            if (event->source == source) {
-                perf_event_read_counts(event, &perf->features, &one);
-                sum.events += one.events;
-                sum.running_ns += one.running_ns;
-                sum.silent_ns += one.silent_ns;
-                event->base.events += one.events;
-                event->base.running_ns += one.running_ns;
-            }
-        }
-    }
-    perf_tally_close_period(&source->tally, &sum, perf_source_period(source),
-                            source->unit == NTPROF_UNIT_100NS);
-}
-
 void
 perf_set_interval(struct perf *perf, struct perf_source *source, uint64_t interval)
 {
     const uint64_t before = source->interval;
     struct perf_source changed = *source;
+    struct perf_counts counts;
 
     perf_source_set_interval(&changed, interval);
     source->interval_asked = changed.interval_asked;
     if (changed.interval == before) {
         return;
     }
-    close_period(perf, source);
+    perf_read_counts(perf, source, UINT32_MAX, true, &counts);
+    perf_tally_close_period(&source->tally, &counts, perf_source_period(source),
+                            source->unit == NTPROF_UNIT_100NS);
     source->interval = changed.interval;
     for (struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {

@@ -58,13 +58,13 @@ perf_freeze(struct perf *perf)
 
 void
 perf_read_counts(const struct perf *perf, const struct perf_source *source,
-                 uint32_t processor, struct perf_counts *counts)
+                 uint32_t processor, bool restart, struct perf_counts *counts)
 {
     *counts = (struct perf_counts){0};
     for (const struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {
         for (size_t i = 0; i < target->events.count; i++) {
-            const struct perf_event *event = target->events.items[i];
+            struct perf_event *event = target->events.items[i];
             struct perf_counts one;
 
             if ((source == NULL || event->source == source) &&
@@ -74,6 +74,8 @@ perf_read_counts(const struct perf *perf, const struct perf_source *source,
                 counts->running_ns += one.running_ns;
                 counts->silent_ns += one.silent_ns;
                 counts->lost += one.lost;
+                event->base.events += restart ? one.events : 0;
+                event->base.running_ns += restart ? one.running_ns : 0;
             }
         }
     }
@@ -81,22 +83,21 @@ perf_read_counts(const struct perf *perf, const struct perf_source *source,
 
 /* ---- rings ---- */
 
-/* Make a ring that is not polled yet. Returns 0 or negative errno: -ENOBUFS if its size
- * is not allowed. */
+/* Make the ring of a processor and poll it. Returns 0 or negative errno: -ENOBUFS if
+ * its size is not allowed. */
 static int
-create_ring(const struct perf *perf, uint32_t processor, size_t pages,
-            struct perf_ring **created)
+make_ring(struct perf *perf, uint32_t processor, size_t pages)
 {
     /* A large ring wakes the reader as early as one of RING_PAGES_MAX. */
     const struct perf_event_request request = {
         .wakeup_bytes = pages > RING_PAGES_MAX
                             ? RING_PAGES_MAX / 2 * (uint32_t)sysconf(_SC_PAGESIZE)
                             : 0};
-    struct perf_ring *ring;
-    int fd;
+    struct epoll_event interest = {.events = EPOLLIN, .data.u32 = processor};
+    struct perf_ring *ring = calloc(1, sizeof(*ring));
     int result;
+    int fd;
 
-    ring = calloc(1, sizeof(*ring));
     if (ring == NULL) {
         return -ENOMEM;
     }
@@ -109,53 +110,35 @@ create_ring(const struct perf *perf, uint32_t processor, size_t pages,
     }
     result = perf_ring_map(ring, fd, processor, pages);
     if (result < 0) {
+        result = result == -EPERM ? -ENOBUFS : result;
         goto close_fd;
     }
-    *created = ring;
+    if (epoll_ctl(perf->epoll_fd, EPOLL_CTL_ADD, fd, &interest) < 0) {
+        result = -errno;
+        goto unmap_ring;
+    }
+    perf->rings[processor] = ring;
     return 0;
 
+unmap_ring: /* closes fd too */
+    perf_ring_unmap(ring);
+    goto free_ring;
 close_fd:
     perf_descriptor_close(fd);
 free_ring:
     free(ring);
-    return result == -EPERM ? -ENOBUFS : result;
-}
-
-static void
-delete_ring(struct perf_ring *ring)
-{
-    if (ring != NULL) {
-        perf_ring_unmap(ring);
-        free(ring);
-    }
-}
-
-/* Make the ring of a processor and poll it. */
-static int
-make_ring(struct perf *perf, uint32_t processor, size_t pages)
-{
-    struct epoll_event interest = {.events = EPOLLIN, .data.u32 = processor};
-    struct perf_ring *ring;
-    int result = create_ring(perf, processor, pages, &ring);
-
-    if (result < 0) {
-        return result;
-    }
-    if (epoll_ctl(perf->epoll_fd, EPOLL_CTL_ADD, ring->owner_fd, &interest) < 0) {
-        result = -errno;
-        delete_ring(ring);
-        return result;
-    }
-    perf->rings[processor] = ring;
-    return 0;
+    return result;
 }
 
 static void
 drop_rings(struct perf *perf)
 {
     for (uint32_t i = 0; i < perf->processor_limit; i++) {
-        delete_ring(perf->rings[i]);
-        perf->rings[i] = NULL;
+        if (perf->rings[i] != NULL) {
+            perf_ring_unmap(perf->rings[i]);
+            free(perf->rings[i]);
+            perf->rings[i] = NULL;
+        }
     }
 }
 

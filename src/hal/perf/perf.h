@@ -102,9 +102,9 @@ void perf_flush(struct perf *perf);
 void perf_freeze(struct perf *perf);
 
 /* perf_read_counts - add up the counts of open events of a source (NULL: all events) on
- * a processor (UINT32_MAX: all). */
+ * a processor (UINT32_MAX: all). restart: in, they start the next period from zero. */
 void perf_read_counts(const struct perf *perf, const struct perf_source *source,
-                      uint32_t processor, struct perf_counts *counts);
+                      uint32_t processor, bool restart, struct perf_counts *counts);
 
 /* perf_set_interval - set the interval within its limits, of running events too. */
 void perf_set_interval(struct perf *perf, struct perf_source *source,

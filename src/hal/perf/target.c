@@ -170,7 +170,8 @@ perf_target_close(struct perf *perf, struct perf_target *target,
     for (size_t i = 0; i < target->events.count; i++) {
         struct perf_event *event = target->events.items[i];
 
-        if (event->source == source && event->processor == processor) {
+        if ((source == NULL || event->source == source) &&
+            event->processor == processor) {
             perf_event_close(perf, event, until_ns, true);
         } else {
             target->events.items[kept++] = event;
@@ -198,6 +199,24 @@ perf_target_drop_if_empty(struct perf *perf, struct perf_target *target)
         perf_target_unlink(perf, target);
         perf_target_delete(perf, target);
     }
+}
+
+void
+perf_target_give_over(struct perf *perf, struct perf_target *target,
+                      const struct perf_target *watch, uint64_t until_ns)
+{
+    for (size_t i = 0; i < target->events.count;) {
+        const struct perf_event *const event = target->events.items[i];
+
+        if (event->source != NULL &&
+            perf_watch_covers(watch, event->source, event->processor) &&
+            (watch->pid != 0 || is_watched(perf, event->processor))) {
+            perf_target_close(perf, target, event->source, event->processor, until_ns);
+        } else {
+            i++;
+        }
+    }
+    perf_target_drop_if_empty(perf, target);
 }
 
 /* ---- started profiles ---- */

@@ -29,21 +29,18 @@ struct perf_target {
     size_t processor_words;
 };
 
-/* perf_watch - see HAL_BACKEND.Watch. Returns 0 or negative errno, with the error text
- * set. */
-int perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
-               struct perf_source *const *sources, size_t source_count,
-               const uint64_t *processors, size_t processor_words);
+/* perf_watch - see HAL_BACKEND.Watch: watch one process. sources: in, those of the
+ * request. Returns 0 or negative errno, with the error text set. */
+int perf_watch(struct perf *perf, const HAL_WATCH *request,
+               struct perf_source *const *sources);
 
 /*
  * perf_watch_create - make the rings, deliver all earlier records, and make a watch
  * without events that is not in the list. Returns 0 or negative errno, with the error
  * text set.
  */
-int perf_watch_create(struct perf *perf, uint32_t pid,
-                      struct perf_source *const *sources, size_t source_count,
-                      const uint64_t *processors, size_t processor_words,
-                      struct perf_target **target);
+int perf_watch_create(struct perf *perf, const HAL_WATCH *request,
+                      struct perf_source *const *sources, struct perf_target **target);
 
 /*
  * perf_attach - read a running process in /proc and report it, unless it is in the
@@ -85,11 +82,16 @@ struct perf_target *perf_target_create(uint32_t pid);
 /* perf_target_unlink - remove it from the list. */
 void perf_target_unlink(struct perf *perf, const struct perf_target *target);
 
-/* perf_target_close - close its events of a source on a processor. Hits up to until_ns
- * count. */
+/* perf_target_close - close its events of a source (NULL: of any) on a processor. Hits
+ * up to until_ns count. */
 void perf_target_close(struct perf *perf, struct perf_target *target,
                        const struct perf_source *source, uint32_t processor,
                        uint64_t until_ns);
+
+/* perf_target_give_over - close the target's events that a watch counts now, where all
+ * of the watch's are open, and delete a private target that is left without events. */
+void perf_target_give_over(struct perf *perf, struct perf_target *target,
+                           const struct perf_target *watch, uint64_t until_ns);
 
 /* perf_target_drop_if_empty - delete a private target without events. */
 void perf_target_drop_if_empty(struct perf *perf, struct perf_target *target);

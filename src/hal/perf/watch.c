@@ -11,41 +11,24 @@
 
 /* Copy the sources and processors that a watch counts. */
 static int
-watch_fill(struct perf_target *target, struct perf_source *const *sources,
-           size_t source_count, const uint64_t *processors, size_t processor_words)
+watch_fill(struct perf_target *target, const HAL_WATCH *request,
+           struct perf_source *const *sources)
 {
-    target->sources = calloc(source_count + 1, sizeof(struct perf_source *));
-    target->processors = calloc(processor_words + 1, sizeof(*target->processors));
+    target->processor_words = ((size_t)request->ProcessorCount + 63) / 64;
+    target->sources = calloc(request->SourceCount + 1u, sizeof(struct perf_source *));
+    target->processors =
+        calloc(target->processor_words + 1, sizeof(*target->processors));
     if (target->sources == NULL || target->processors == NULL) {
         return -ENOMEM;
     }
-    for (size_t i = 0; i < source_count; i++) {
+    for (ULONG i = 0; i < request->SourceCount; i++) {
         if (!perf_target_has_source(target, sources[i])) {
             target->sources[target->source_count++] = sources[i];
         }
     }
-    memcpy(target->processors, processors, processor_words * sizeof(*processors));
-    target->processor_words = processor_words;
+    memcpy(target->processors, request->Processors,
+           target->processor_words * sizeof(*target->processors));
     return 0;
-}
-
-/* Close the events of started profiles that the watch's events replace. */
-static void
-take_over_private(struct perf *perf, const struct perf_target *watch, uint64_t from_ns)
-{
-    struct perf_target *target = perf_find_private(perf, watch->pid);
-
-    if (target == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < watch->source_count; i++) {
-        for (uint32_t n = 0; n < perf->processor_limit; n++) {
-            if (perf_set_holds(watch->processors, watch->processor_words, n)) {
-                perf_target_close(perf, target, watch->sources[i], n, from_ns);
-            }
-        }
-    }
-    perf_target_drop_if_empty(perf, target);
 }
 
 int
@@ -108,14 +91,13 @@ perf_refuse_in_cgroup(struct perf *perf)
 }
 
 int
-perf_watch_create(struct perf *perf, uint32_t pid, struct perf_source *const *sources,
-                  size_t source_count, const uint64_t *processors,
-                  size_t processor_words, struct perf_target **created)
+perf_watch_create(struct perf *perf, const HAL_WATCH *request,
+                  struct perf_source *const *sources, struct perf_target **created)
 {
     struct perf_target *target;
     int result = 0;
 
-    for (size_t i = 0; result == 0 && i < source_count; i++) {
+    for (ULONG i = 0; result == 0 && i < request->SourceCount; i++) {
         result = perf_context_require(&perf->context, sources[i]);
     }
     if (result == 0) {
@@ -126,12 +108,12 @@ perf_watch_create(struct perf *perf, uint32_t pid, struct perf_source *const *so
     }
     /* The table must have the process that has the pid now, not an exited one. */
     perf_flush(perf);
-    target = perf_target_create(pid);
+    target = perf_target_create((uint32_t)request->ProcessId);
     if (target == NULL) {
         return perf_fail(perf, -ENOMEM, PERF_SCOPE_SELF, "watch");
     }
     target->watch = true;
-    result = watch_fill(target, sources, source_count, processors, processor_words);
+    result = watch_fill(target, request, sources);
     if (result < 0) {
         perf_target_delete(perf, target);
         return perf_fail(perf, result, PERF_SCOPE_SELF, "watch");
@@ -157,11 +139,12 @@ watch_begin(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 }
 
 int
-perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
-           struct perf_source *const *sources, size_t source_count,
-           const uint64_t *processors, size_t processor_words)
+perf_watch(struct perf *perf, const HAL_WATCH *request,
+           struct perf_source *const *sources)
 {
+    const uint32_t pid = (uint32_t)request->ProcessId;
     struct perf_selection selection = {0};
+    struct perf_target *private_target;
     struct perf_target *target;
     uint64_t from_ns;
     int result;
@@ -169,13 +152,12 @@ perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
     if (perf->context.cgroup_fd >= 0) {
         return perf_refuse_in_cgroup(perf);
     }
-    result = perf_watch_create(perf, pid, sources, source_count, processors,
-                               processor_words, &target);
+    result = perf_watch_create(perf, request, sources, &target);
     if (result < 0) {
         return result;
     }
-    target->watcher.descendants = descendants;
-    target->on_exec = on_exec;
+    target->watcher.descendants = (request->Flags & NTPROF_WATCH_DESCENDANTS) != 0;
+    target->on_exec = (request->Flags & NTPROF_WATCH_ON_EXEC) != 0;
     selection.sources = target->sources;
     selection.source_count = target->source_count;
     selection.processors = target->processors;
@@ -196,7 +178,10 @@ perf_watch(struct perf *perf, uint32_t pid, bool descendants, bool on_exec,
     if (result < 0) {
         goto delete_target;
     }
-    take_over_private(perf, target, from_ns - 1);
+    private_target = perf_find_private(perf, pid);
+    if (private_target != NULL) {
+        perf_target_give_over(perf, private_target, target, from_ns - 1);
+    }
     return 0;
 
 delete_target:

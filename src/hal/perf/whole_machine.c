@@ -114,18 +114,18 @@ selection_of(const struct perf_target *target, bool side_band)
     };
 }
 
-/* Open the target's selection on all online processors. One that goes offline is opened
- * again when it comes back. */
+/* Open the target's selection on a processor, or with UINT32_MAX on all. One that is
+ * offline is opened when it is online. */
 static int
-open_everywhere(struct perf *perf, struct perf_target *target, bool side_band,
-                uint64_t *from_ns)
+open_on(struct perf *perf, struct perf_target *target, uint32_t processor,
+        bool side_band, uint64_t *from_ns)
 {
     const struct perf_selection selection = selection_of(target, side_band);
     struct perf_events opened = {0};
     int result = 0;
 
     for (uint32_t i = 0; result == 0 && i < perf->processor_limit; i++) {
-        if (perf->rings[i] != NULL) {
+        if (perf->rings[i] != NULL && (processor == UINT32_MAX || processor == i)) {
             result = perf_open_on(perf, target, &selection, perf->rings[i], 0, &opened);
         }
         if (result == -ENODEV) {
@@ -155,26 +155,6 @@ mark_watched(struct perf *perf, const struct perf_target *target)
     }
 }
 
-/* Close the events of another target that count what the watch counts now. */
-static void
-close_covered(struct perf *perf, const struct perf_target *watch,
-              struct perf_target *other, uint64_t until_ns)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < other->events.count; i++) {
-        struct perf_event *const event = other->events.items[i];
-
-        if (event->source != NULL && perf->rings[event->processor]->watched &&
-            perf_watch_covers(watch, event->source, event->processor)) {
-            perf_event_close(perf, event, until_ns, true);
-        } else {
-            other->events.items[kept++] = event;
-        }
-    }
-    other->events.count = kept;
-}
-
 static void
 take_over_all(struct perf *perf, const struct perf_target *watch, uint64_t until_ns)
 {
@@ -183,8 +163,7 @@ take_over_all(struct perf *perf, const struct perf_target *watch, uint64_t until
     for (struct perf_target *other = perf->targets; other != NULL; other = next) {
         next = other->next;
         if (!other->watch || other->pid != 0) {
-            close_covered(perf, watch, other, until_ns);
-            perf_target_drop_if_empty(perf, other);
+            perf_target_give_over(perf, other, watch, until_ns);
         }
     }
 }
@@ -205,8 +184,8 @@ adopt_target(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 }
 
 int
-perf_watch_all(struct perf *perf, struct perf_source *const *sources,
-               size_t source_count, const uint64_t *processors, size_t processor_words)
+perf_watch_all(struct perf *perf, const HAL_WATCH *request,
+               struct perf_source *const *sources)
 {
     const bool first = perf->machine_ns == 0;
     struct perf_tids pids = {0};
@@ -215,12 +194,11 @@ perf_watch_all(struct perf *perf, struct perf_source *const *sources,
     int result;
 
     perf_widen_rings(perf);
-    result = perf_watch_create(perf, 0, sources, source_count, processors,
-                               processor_words, &target);
+    result = perf_watch_create(perf, request, sources, &target);
     if (result < 0) {
         return result;
     }
-    result = open_everywhere(perf, target, perf->side_band_ns == 0, &from_ns);
+    result = open_on(perf, target, UINT32_MAX, perf->side_band_ns == 0, &from_ns);
     if (result == 0 && first) {
         result = perf_procfs_processes(&pids);
     }
@@ -262,55 +240,13 @@ is_alive(const struct perf *perf, uint32_t processor)
 }
 
 static void
-close_on(struct perf *perf, struct perf_target *target, uint32_t processor,
-         uint64_t until_ns)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < target->events.count; i++) {
-        struct perf_event *const event = target->events.items[i];
-
-        if (event->processor == processor) {
-            perf_event_close(perf, event, until_ns, true);
-        } else {
-            target->events.items[kept++] = event;
-        }
-    }
-    target->events.count = kept;
-}
-
-/* Open a watch's selection on one processor. */
-static int
-reopen_on(struct perf *perf, struct perf_target *target, struct perf_ring *ring,
-          bool side_band)
-{
-    const struct perf_selection selection = selection_of(target, side_band);
-    struct perf_events opened = {0};
-    uint64_t from_ns = 0;
-    int result;
-
-    result = perf_open_on(perf, target, &selection, ring, 0, &opened);
-    if (result == 0) {
-        result = perf_events_begin(target, &opened, &from_ns);
-    }
-    if (result < 0) {
-        perf_events_forget_from(perf, &opened, 0);
-        perf_events_finish(&opened);
-        return result;
-    }
-    ring->watched = true;
-    take_over_all(perf, target, from_ns - 1);
-    return 0;
-}
-
-static void
 give_up(struct perf *perf, struct perf_ring *ring, uint64_t until_ns)
 {
     ring->watched = false;
     for (struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {
         if (target->watch && target->pid == 0) {
-            close_on(perf, target, ring->processor, until_ns);
+            perf_target_close(perf, target, NULL, ring->processor, until_ns);
         }
     }
 }
@@ -322,6 +258,7 @@ bring_in(struct perf *perf, uint32_t processor, uint64_t now_ns)
 {
     bool side_band = true;
     struct perf_ring *ring;
+    uint64_t from_ns;
     int result;
 
     ring = perf_processor_ring(perf, processor, &result);
@@ -332,11 +269,13 @@ bring_in(struct perf *perf, uint32_t processor, uint64_t now_ns)
     for (struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {
         if (target->watch && target->pid == 0) {
-            if (reopen_on(perf, target, ring, side_band) < 0) {
+            if (open_on(perf, target, processor, side_band, &from_ns) < 0) {
                 give_up(perf, ring, now_ns);
                 return;
             }
             side_band = false;
+            mark_watched(perf, target);
+            take_over_all(perf, target, from_ns - 1);
         }
     }
     perf->stream.resync = true; /* there are no records of what ran there before */

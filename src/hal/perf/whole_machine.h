@@ -20,9 +20,8 @@
  * are running. A second watch adds sources and processors, and reports nothing. Returns
  * 0 or negative errno, with the error text set.
  */
-int perf_watch_all(struct perf *perf, struct perf_source *const *sources,
-                   size_t source_count, const uint64_t *processors,
-                   size_t processor_words);
+int perf_watch_all(struct perf *perf, const HAL_WATCH *request,
+                   struct perf_source *const *sources);
 
 /* perf_is_machine_watched - does a watch of all processes count this source on this
  * processor? */

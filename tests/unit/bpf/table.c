@@ -14,7 +14,7 @@
 enum {
     PLACES =
         BPF_PROCESSES_MASK + 1, /* of the table: numbers so far apart fall together */
-    CHOICES = 1 + BPF_PROBES
+    CHOICES = BPF_PROBES
 };
 
 static const ULONG some_roots[KI_TREES] = {2, 0};
@@ -48,11 +48,6 @@ teardown(void **state)
 static const struct bpf_process *
 find_as_program(const struct bpf_table *table, uint32_t pid)
 {
-    const struct bpf_process *const front = &table->processes[bpf_front_entry(pid)];
-
-    if (front->pid == pid) {
-        return front;
-    }
     for (uint32_t probe = 0; probe < BPF_PROBES; probe++) {
         const struct bpf_process *const process =
             &table->processes[bpf_table_entry(pid, probe)];
@@ -133,35 +128,31 @@ take__runs_of_numbers_that_fall_together__all_have_entries(void **state)
 }
 
 static void
-take__every_number_below_the_size__all_in_front_or_at_their_own(void **state)
+take__every_number_below_the_size__all_at_their_own(void **state)
 {
     struct bpf_table *const table = *state;
 
     for (uint32_t pid = 1; pid < PLACES; pid++) {
-        const ULONG at =
-            pid <= BPF_FRONT_ENTRIES ? bpf_front_entry(pid) : bpf_table_entry(pid, 0);
-
-        assert_ptr_equal(bpf_table_take(table, pid), &table->processes[at]);
+        assert_ptr_equal(bpf_table_take(table, pid),
+                         &table->processes[bpf_table_entry(pid, 0)]);
     }
 }
 
-/* Its entry in front has become free: a second one there would be a process twice. */
+/* An entry before its own has become free: a second one there would be a process
+ * twice. */
 static void
 take__in_the_table__stays_there(void **state)
 {
     struct bpf_table *const table = *state;
-    struct bpf_process *const front = bpf_table_take(table, 5);
-    struct bpf_process *const behind = bpf_table_take(table, 5 + BPF_FRONT_ENTRIES);
+    struct bpf_process *const first = bpf_table_take(table, 5);
+    struct bpf_process *const second = bpf_table_take(table, 5 + PLACES);
 
-    bpf_table_publish(table, front, some_roots);
-    bpf_table_publish(table, behind, some_roots);
-    bpf_table_publish(table, front, no_roots);
-    assert_ptr_equal(bpf_table_take(table, 5 + BPF_FRONT_ENTRIES), behind);
-    assert_ptr_equal(find_as_program(table, 5 + BPF_FRONT_ENTRIES), behind);
-    /* The one in front stays its first one's, who may come back. */
-    assert_ptr_not_equal(bpf_table_take(table, 5 + 2 * BPF_FRONT_ENTRIES), front);
-    assert_ptr_equal(find_as_program(table, 5 + BPF_FRONT_ENTRIES), behind);
-    assert_ptr_equal(bpf_table_take(table, 5), front);
+    bpf_table_publish(table, first, some_roots);
+    bpf_table_publish(table, second, some_roots);
+    bpf_table_publish(table, first, no_roots);
+    assert_ptr_equal(bpf_table_take(table, 5 + PLACES), second);
+    assert_ptr_equal(find_as_program(table, 5 + PLACES), second);
+    assert_ptr_equal(bpf_table_take(table, 5), first);
 }
 
 static void
@@ -197,8 +188,7 @@ main(void)
             take__runs_of_numbers_that_fall_together__all_have_entries, setup,
             teardown),
         cmocka_unit_test_setup_teardown(
-            take__every_number_below_the_size__all_in_front_or_at_their_own, setup,
-            teardown),
+            take__every_number_below_the_size__all_at_their_own, setup, teardown),
         cmocka_unit_test_setup_teardown(take__in_the_table__stays_there, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(next__of_those_taken__each_once, setup,
