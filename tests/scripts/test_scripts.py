@@ -297,6 +297,56 @@ class CheckNames(Folder):
         self.assertEqual(self.check("https://py" + "pi.org/x\n"), 1)
 
 
+class MakeDist(Folder):
+    """The archive is what is committed, and the same commit gives the same bytes."""
+
+    def setUp(self):
+        super().setUp()
+        if shutil.which("git") is None:
+            self.skipTest("git is missing; type: apt-get install git")
+        (self.folder / "scripts").mkdir()
+        shutil.copy(SCRIPTS / "make_dist.sh", self.folder / "scripts")
+        self.write("meson.build", "project('ntprof', 'c',\n  version : '1.2.3',\n  license : 'MIT')\n")
+        self.results = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.results)
+        self.git("init", "-q")
+        self.commit()
+
+    def git(self, *words):
+        status, said = run("git", "-C", self.folder, "-c", "user.name=somebody", "-c", "user.email=a@b.invalid", *words)
+        self.assertEqual(status, 0, said)
+
+    def commit(self):
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "change")
+
+    def make(self):
+        status, said = run(self.folder / "scripts/make_dist.sh", self.results)
+        self.assertEqual(status, 0, said)
+        archive = self.results / "ntprof-1.2.3.tar.gz"
+        self.assertEqual(list(self.results.iterdir()), [archive])
+        return archive.read_bytes()
+
+    def test_same_commit__same_bytes(self):
+        first = self.make()
+        for path in self.folder.rglob("*.build"):
+            os.utime(path, (1, 1))
+        self.assertEqual(self.make(), first)
+
+    def test_contents__files_of_the_commit_in_a_folder_of_the_version(self):
+        self.make()
+        status, said = run("tar", "-tzf", self.results / "ntprof-1.2.3.tar.gz")
+        self.assertEqual((status, [name for name in said.split() if not name.endswith("/")]),
+                         (0, ["ntprof-1.2.3/meson.build", "ntprof-1.2.3/scripts/make_dist.sh"]))
+
+    def test_file_not_committed__refused_and_named(self):
+        self.write("new.c", "")
+        status, said = run(self.folder / "scripts/make_dist.sh", self.results)
+        self.assertEqual(status, 1)
+        self.assertIn("?? new.c", said)
+        self.assertEqual(list(self.results.iterdir()), [])
+
+
 class TestSummary(Folder):
     def summary(self, *tests, options=("--counts",)):
         lines = "".join(json.dumps(test) + "\n" for test in tests)
