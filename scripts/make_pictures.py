@@ -75,7 +75,7 @@ def make_page(ntprof, folder, target):
         shown = page.run("document.body.innerText")
     if "pymalloc_alloc" not in shown:
         sys.exit("make_pictures: functions of Python have no names; type: apt-get install python3-dbg")
-    run(["pngquant", "--force", "--strip", "--speed", "1", "--output", target, "48", folder / "page.png"], folder)
+    run(["pngquant", "--force", "--strip", "--speed", "1", "--output", target, "32", folder / "page.png"], folder)
     return shown
 
 
