@@ -107,7 +107,7 @@ enum { BY_OWNER = BY_FILTER_OR_KERNEL + 1, BY_SOMETHING, BY_MODULE, BY_RING_LIMI
 #define NO_PMU "this machine has no PMU that counts it (virtual machine?)"
 #define GIVE_PMU "run on the machine itself, or give the virtual machine a PMU"
 
-/* Reason and remedy are formats of one or two settings. */
+/* Reason is a format of both settings, remedy of the second one. */
 static const struct {
     int cause; /* errno or BY_... */
     uint32_t public_cause;
@@ -115,12 +115,12 @@ static const struct {
     const char *remedy;
 } texts[] = {
     {BY_PARANOID, NTPROF_CAUSE_PARANOID,
-     "kernel.perf_event_paranoid is %1$ld and the caller lacks CAP_PERFMON",
-     "set kernel.perf_event_paranoid to %2$ld, or grant CAP_PERFMON"},
+     "kernel.perf_event_paranoid is %ld and the caller lacks CAP_PERFMON",
+     "set kernel.perf_event_paranoid to %ld, or grant CAP_PERFMON"},
     {BY_NAMESPACE, NTPROF_CAUSE_NAMESPACE,
-     "kernel.perf_event_paranoid is %1$ld and the caller has CAP_PERFMON in a user "
+     "kernel.perf_event_paranoid is %ld and the caller has CAP_PERFMON in a user "
      "namespace only",
-     "set kernel.perf_event_paranoid to %2$ld, or run outside of the namespace with "
+     "set kernel.perf_event_paranoid to %ld, or run outside of the namespace with "
      "CAP_PERFMON"},
     {BY_FILTER, NTPROF_CAUSE_SECCOMP,
      "a seccomp filter refuses perf_event_open, as containers often do",
@@ -144,13 +144,13 @@ static const struct {
      "the kernel denies it although settings and rights allow it",
      "look for a security module's denial in the kernel's log"},
     {BY_RING_LIMIT, NTPROF_CAUSE_LOCKED_MEMORY,
-     "ring memory above kernel.perf_event_mlock_kb (%1$ld kB for each processor, "
+     "ring memory above kernel.perf_event_mlock_kb (%ld kB for each processor, "
      "shared "
-     "by all of the user's programs) and RLIMIT_MEMLOCK (%2$ld kB)",
+     "by all of the user's programs) and RLIMIT_MEMLOCK (%ld kB)",
      "raise kernel.perf_event_mlock_kb or RLIMIT_MEMLOCK, or end other profilers"},
     {EMFILE, NTPROF_CAUSE_DESCRIPTORS,
      "out of file descriptors: each thread takes one for each processor and source, "
-     "and RLIMIT_NOFILE is %1$ld",
+     "and RLIMIT_NOFILE is %ld",
      "raise the limit on open files (ulimit -n), or choose fewer processors"},
     {ENFILE, NTPROF_CAUSE_DESCRIPTORS, "the system is out of file descriptors",
      "raise fs.file-max"},
@@ -179,8 +179,7 @@ tell(int cause, long first, long second, struct perf_refusal *refusal)
             refusal->cause = texts[i].public_cause;
             snprintf(refusal->reason, sizeof(refusal->reason), texts[i].reason, first,
                      second);
-            snprintf(refusal->remedy, sizeof(refusal->remedy), texts[i].remedy, first,
-                     second);
+            snprintf(refusal->remedy, sizeof(refusal->remedy), texts[i].remedy, second);
         }
     }
 }
