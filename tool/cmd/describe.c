@@ -133,9 +133,14 @@ put_left_out(FILE *out, bool *first, const struct collector_gaps *gaps)
     if (gaps->bounded_images != 0) {
         add(out, first,
             "%" PRIu64
-            " image%s would have cost too much memory or time to read: names "
-            "or lines are missing",
+            " image%s would have cost too much memory or time to read, or had no "
+            "descriptor left: names or lines are missing",
             gaps->bounded_images, plural(gaps->bounded_images, "", "s"));
+    }
+    if (access("/proc/self/fd", X_OK) != 0) {
+        add(out, first,
+            "/proc is not mounted, without which no image is opened: names are "
+            "missing");
     }
     if (gaps->refused_maps != 0) {
         add(out, first,

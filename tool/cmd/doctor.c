@@ -143,6 +143,9 @@ look_at_sources(struct doctor *doctor)
     KPROFILE_SOURCE source;
 
     if (!NT_SUCCESS(ntprof_session_open(NULL, &session))) {
+        snprintf(doctor->failure, sizeof(doctor->failure), "%s",
+                 ntprof_session_error(NULL));
+        doctor->works = false;
         return;
     }
     ntprof_session_get_info(session, &open);
@@ -260,7 +263,9 @@ print_text(const struct doctor *doctor)
             print_backend(&doctor->backends[i]);
         }
     }
-    if (doctor->sources > 0) {
+    if (doctor->failure[0] != '\0') {
+        printf("\nNo session can be opened\n           because: %s\n", doctor->failure);
+    } else {
         print_sources(doctor);
     }
     printf("\nThis machine and user\n");

@@ -34,8 +34,9 @@ struct doctor {
     unsigned sources_supported;
     struct machine_facts facts;
     enum machine_container container;
-    bool works; /* one of the commands does */
-    bool lacks; /* something is refused */
+    char failure[512]; /* why no session can be opened; "": one can */
+    bool works;        /* one of the commands does */
+    bool lacks;        /* something is refused */
 };
 
 /* doctor_print_json - print it on standard output, as docs/schema/doctor.schema.json

@@ -170,6 +170,7 @@ doctor_print_json(const struct doctor *doctor)
     put_advice(&json, doctor);
     json_put_number_member(&json, "sources_supported", doctor->sources_supported);
     json_put_number_member(&json, "sources", doctor->sources);
+    json_put_text_member(&json, "failure", doctor->failure);
     json_put_bool_member(&json, "works", doctor->works);
     json_end(&json, '}');
     buffer_append_text(&json, "\n");

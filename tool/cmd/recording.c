@@ -25,7 +25,7 @@ recording_fail_errno(const struct recording *recording, const char *what,
     char shown[256];
 
     cmd_fail(recording->command, "%s %s: %s", what,
-             text_show(shown, sizeof(shown), name), strerror(failure));
+             text_show(shown, sizeof(shown), name), text_errno(failure));
     return false;
 }
 
@@ -467,8 +467,9 @@ recording_begin(struct recording *recording, char **words)
     if (failure != 0) {
         cmd_fail(recording->command, "cannot start a thread: %s",
                  failure == -EAGAIN
-                     ? "too little memory for its stack, or too many threads"
-                     : strerror(-failure));
+                     ? "too little memory for its stack, or too many threads; raise "
+                       "RLIMIT_AS, RLIMIT_NPROC or the control group's pids.max"
+                     : text_errno(-failure));
     }
     return failure == 0;
 }

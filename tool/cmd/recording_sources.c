@@ -7,21 +7,31 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Print why each back end was refused and what would allow it. */
+/* Print in one line why each back end was refused, and what would allow it. */
 static void
 recording_explain_backends(const struct recording *recording)
 {
     const char *const hal = recording->options->hal;
+    char *const *const program = recording->options->program;
     ntprof_backend_info info = {.size = sizeof(info)};
+    char refusals[2048] = "";
+    char shown[256];
 
-    cmd_fail(recording->command, "no way to get hits works here:");
     for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {
         const bool tried = hal == NULL || strcmp(hal, info.name) == 0;
+        const size_t used = strlen(refusals);
 
-        if (tried && !info.usable) {
-            cmd_fail(recording->command, "%s: %s; %s", info.name, info.reason,
-                     info.remedy);
+        if (tried && info.watches && !info.usable) {
+            snprintf(refusals + used, sizeof(refusals) - used, "; %s: %s%s%s",
+                     info.name, info.reason,
+                     info.remedy[0] != '\0' ? "; to allow: " : "", info.remedy);
         }
+    }
+    if (program != NULL) {
+        cmd_fail(recording->command, "cannot profile %s, which was not started%s",
+                 text_show(shown, sizeof(shown), program[0]), refusals);
+    } else {
+        cmd_fail(recording->command, "cannot profile here%s", refusals);
     }
 }
 

@@ -8,6 +8,7 @@
 #include "cmd/child.h"
 #include "cmd/cmd.h"
 #include "cmd/recording.h"
+#include "util/text.h"
 
 #include <errno.h>
 
@@ -17,13 +18,15 @@ static const struct record_syntax syntax = {
 static bool
 run_watch(struct recording *recording, const struct child *child)
 {
+    char shown[256];
     const char *why;
     const NTSTATUS status =
         recording_watch(recording, (uint32_t)child->pid,
                         NTPROF_WATCH_DESCENDANTS | NTPROF_WATCH_ON_EXEC, &why);
 
     if (!NT_SUCCESS(status)) {
-        cmd_fail("run", "cannot profile a process: %s", why);
+        cmd_fail("run", "cannot profile %s, which was not started: %s",
+                 text_show(shown, sizeof(shown), recording->options->program[0]), why);
     }
     return NT_SUCCESS(status);
 }

@@ -130,8 +130,10 @@ cmd_sources(int argc, char **argv)
     }
     status = ntprof_session_open(NULL, &session);
     if (!NT_SUCCESS(status)) {
-        return cmd_fail("sources", "cannot open a session: %s; ntprof doctor says why",
-                        ntprof_status_text(status));
+        const char *const why = ntprof_session_error(NULL);
+
+        return cmd_fail("sources", "cannot open a session: %s; see: ntprof doctor",
+                        why[0] != '\0' ? why : ntprof_status_text(status));
     }
     print_sources(session, json);
     ntprof_session_close(session);

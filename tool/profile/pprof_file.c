@@ -249,7 +249,9 @@ open_file(const char *path, struct pprof_error *error)
     } else {
         snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
         fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        if (fd < 0) {
+        if (fd < 0 && errno == ENOENT) {
+            fail_text(error, path, "cannot open it with care: /proc is not mounted");
+        } else if (fd < 0) {
             fail_errno(error, path, "cannot open it");
         }
     }

@@ -306,9 +306,8 @@ put_unnamed(struct buffer *line, const struct profile *profile, uint64_t total)
         buffer_append_text(line, ": no function is at an end of its buckets, record "
                                  "with a smaller --bucket\n");
     } else if (image->build_id[0] == '\0') {
-        buffer_append_text(line,
-                           ": it has neither symbols nor a build-id, and may be no "
-                           "ELF file\n");
+        buffer_append_text(line, ": it could not be read, or has neither symbols nor a "
+                                 "build-id\n");
     } else {
         buffer_append_text(line,
                            ": its symbols were stripped, install its debug package\n");

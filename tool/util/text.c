@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "util/text.h"
 
+#include <errno.h>
 #include <string.h>
 
 static bool
@@ -229,4 +230,23 @@ text_show(char *out, size_t size, const char *text)
     out[length] = '\0';
     buffer_finish(&escaped);
     return out;
+}
+
+const char *
+text_errno(int error)
+{
+    switch (error) {
+    case EAGAIN:
+        return "too many processes or threads; raise RLIMIT_NPROC (ulimit -u) or the "
+               "control group's pids.max";
+    case EMFILE:
+        return "too many open files; raise RLIMIT_NOFILE (ulimit -n)";
+    case ENOMEM:
+        return "out of memory; raise RLIMIT_AS (ulimit -v) or the control group's "
+               "limit";
+    case EROFS:
+        return "the file system is read-only; name a file elsewhere";
+    default:
+        return strerror(error);
+    }
 }

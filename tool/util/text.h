@@ -38,4 +38,7 @@ size_t text_bytes_of_columns(const char *text, size_t columns);
  * bytes. Returns out. */
 const char *text_show(char *out, size_t size, const char *text);
 
+/* Return what an errno means, and for limits of the machine what would help. */
+const char *text_errno(int error);
+
 #endif

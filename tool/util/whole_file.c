@@ -43,7 +43,7 @@ fail_errno(struct whole_file_error *error, const char *path, const char *format,
     vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
     snprintf(error->text, sizeof(error->text), "%s: %s: %s",
-             text_show(shown, sizeof(shown), path), what, strerror(number));
+             text_show(shown, sizeof(shown), path), what, text_errno(number));
     errno = number;
     return false;
 }

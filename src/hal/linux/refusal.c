@@ -72,14 +72,7 @@ perf_refusal_can_monitor(void)
 static long
 paranoid_allowed(enum perf_scope scope)
 {
-    switch (scope) {
-    case PERF_SCOPE_ALL:
-        return 0;
-    case PERF_SCOPE_KERNEL:
-        return 1;
-    default:
-        return 2;
-    }
+    return scope == PERF_SCOPE_ALL ? 0 : scope == PERF_SCOPE_KERNEL ? 1 : 2;
 }
 
 void
@@ -102,7 +95,13 @@ perf_refusal_probed(const struct perf_refusal *refusal, HAL_PROBE *probed)
 
 /* Causes that errno does not say, beside it. */
 enum { BY_PARANOID = 0x10000, BY_NAMESPACE, BY_FILTER, BY_KERNEL, BY_FILTER_OR_KERNEL };
-enum { BY_OWNER = BY_FILTER_OR_KERNEL + 1, BY_SOMETHING, BY_MODULE, BY_RING_LIMIT };
+enum {
+    BY_OWNER = BY_FILTER_OR_KERNEL + 1,
+    BY_SOMETHING,
+    BY_MODULE,
+    BY_RING_LIMIT,
+    BY_THREADS
+};
 
 #define NO_PMU "this machine has no PMU that counts it (virtual machine?)"
 #define GIVE_PMU "run on the machine itself, or give the virtual machine a PMU"
@@ -166,6 +165,8 @@ static const struct {
      "use fewer breakpoints at a time"},
     {EAGAIN, NTPROF_CAUSE_BUSY, "threads are being created in it",
      "stop the process meanwhile (kill -STOP), or use uprobe instead of breakpoint"},
+    {BY_THREADS, NTPROF_CAUSE_MEMORY, "too many processes or threads, or no memory",
+     "raise RLIMIT_NPROC, RLIMIT_AS or the control group's pids.max"},
     {ESRCH, NTPROF_CAUSE_OTHER, "the process is gone", ""},
     {ENOMEM, NTPROF_CAUSE_MEMORY, "out of memory", ""},
 };
@@ -197,9 +198,7 @@ limit_of(__rlimit_resource_t resource)
 static int
 cause_of_denial(int error, enum perf_scope scope, long paranoid)
 {
-    const bool refused = is_call_refused();
-
-    if (refused || error == ENOSYS) {
+    if (is_call_refused() || error == ENOSYS) {
         /* Only a kernel with perf events has the setting. */
         return error != ENOSYS || paranoid != LONG_MIN ? BY_FILTER
                : perf_refusal_is_filtered()            ? BY_FILTER_OR_KERNEL
@@ -227,6 +226,7 @@ perf_refusal_explain(int error, enum perf_scope scope, struct perf_refusal *refu
         tell(cause_of_denial(-error, scope, paranoid), paranoid,
              paranoid_allowed(scope), refusal);
     } else {
-        tell(-error, limit_of(RLIMIT_NOFILE), 0, refusal);
+        tell(error == -EAGAIN && scope == PERF_SCOPE_SELF ? BY_THREADS : -error,
+             limit_of(RLIMIT_NOFILE), 0, refusal);
     }
 }

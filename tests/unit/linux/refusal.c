@@ -37,6 +37,7 @@ static const struct {
     {EBUSY, PERF_SCOPE_ALL, NTPROF_CAUSE_BUSY, "another program"},
     {ENOSPC, PERF_SCOPE_SELF, NTPROF_CAUSE_BUSY, "breakpoint registers"},
     {EAGAIN, PERF_SCOPE_PROCESS, NTPROF_CAUSE_BUSY, "threads"},
+    {EAGAIN, PERF_SCOPE_SELF, NTPROF_CAUSE_MEMORY, "too many processes or threads"},
     {ENOMEM, PERF_SCOPE_SELF, NTPROF_CAUSE_MEMORY, "memory"},
     {ESRCH, PERF_SCOPE_PROCESS, NTPROF_CAUSE_OTHER, "gone"},
     {EBADF, PERF_SCOPE_ALL, NTPROF_CAUSE_OTHER, "cgroup"},
