@@ -37,8 +37,9 @@ typedef struct _KE_HIT {
     ULONG Processor;   /* 0.., group times 64 plus number in the group, on all hosts */
     ULONG64 ProcessId; /* whose thread was interrupted */
     ULONG64 Address;   /* program counter, linear */
-    ULONG Selector;    /* of the code segment, in user mode; 0: not told */
-    ULONG Scope;       /* KE_SCOPE_...: both, unless each list has its own interrupts */
+    ULONG Selector;    /* of the code segment, in user mode; 0: unknown */
+    ULONG Scope;       /* KE_SCOPE_...; KE_SCOPE_BOTH unless each list has its own
+                        * interrupts */
     ULONG64 Offset;    /* program counter within that segment */
 } KE_HIT;
 
@@ -61,46 +62,49 @@ typedef struct _HAL_SOURCE {
 } HAL_SOURCE;
 
 /*
- * HAL_COUNTING - what ke tells a HAL that counts by itself, beside the calls that all
- * have. Such a HAL searches ke's index (ke/index.h) in its own interrupts. A hit that
- * it would rather have counted in its turn among what it notifies, it delivers as
- * others do. Level: passive.
+ * HAL_COUNTING - the further functions of a HAL that counts by itself. Such a HAL
+ * searches ke's index (ke/index.h) in its own interrupts. It may also deliver a hit as
+ * other HALs do, so that the hit is counted in order with notifications. Level:
+ * passive.
  */
 typedef struct _HAL_COUNTING {
     ULONG Size; /* sizeof(HAL_COUNTING) */
     ULONG Reserved;
 
     /*
-     * Memory for the index's nodes of one chunk (ke/pool.h), at a whole cache line,
-     * where the HAL finds them by their numbers; what is in it is anything. NULL if
-     * there is none. Free gives it back; the chunk may be asked for again.
+     * Allocate memory for one chunk of the index's nodes (ke/pool.h), where the HAL
+     * finds them by their numbers. It is aligned to a cache line; its content is
+     * undefined. Returns NULL if there is none. After FreeNodes the chunk may be
+     * allocated again.
      */
     void *(*AllocateNodes)(void *Context, ULONG Chunk, SIZE_T Bytes);
     void (*FreeNodes)(void *Context, ULONG Chunk, void *Nodes, SIZE_T Bytes);
 
     /*
-     * Where counters are, as the HAL's interrupts find them, with what they ask of a
-     * profile beside its range: *Location goes into the index as it is.
+     * Convert the address of a profile's counters, and its affinity, to a number from
+     * which the HAL's interrupts find both. ke stores *Location in the index unchanged.
      *
      *   Buffer    in: first counter, as the host mapped it; NULL: there are none
      *   Affinity  in: the profile's, AffinityWords words of 64 processors
      *
-     * STATUS_INSUFFICIENT_RESOURCES if it cannot tell all of it.
+     * STATUS_INSUFFICIENT_RESOURCES if the number cannot express it.
      */
     NTSTATUS(*LocateCounters)
     (void *Context, const ULONG *Buffer, ULONG AffinityWords, const ULONG64 *Affinity,
      ULONG64 *Location);
 
     /*
-     * Hits of ProcessId, or of all for 0, are searched for from these roots (KI_TREES)
-     * on; all 0: not at all. Comes after Prepare but for 0, and with zeros last: then
-     * another process may have the number. Prepare: STATUS_INSUFFICIENT_RESOURCES,
-     * STATUS_PROCESS_IS_TERMINATING.
+     * PublishRoots sets the KI_TREES roots from which hits of ProcessId (0: of all
+     * processes) are searched for; all 0: there is no search. Except for 0,
+     * PrepareProcess is called before. The last call for a process publishes zeros;
+     * after it another process may have the number. PrepareProcess:
+     * STATUS_INSUFFICIENT_RESOURCES, STATUS_PROCESS_IS_TERMINATING.
      */
     NTSTATUS (*PrepareProcess)(void *Context, ULONG64 ProcessId);
     void (*PublishRoots)(void *Context, ULONG64 ProcessId, const ULONG *Roots);
 
-    /* Hits of a source that it counted itself so far: in a profile, and in none. */
+    /* Hits of a source that the HAL itself has counted so far: those that a profile
+     * matched, and those that none matched. */
     void (*QueryHits)(void *Context, KPROFILE_SOURCE Source, ULONG64 *Counted,
                       ULONG64 *Outside);
 } HAL_COUNTING;
@@ -124,9 +128,10 @@ typedef struct _HAL_TABLE {
                                  ULONG64 ProcessId);
 
     /*
-     * Comes after the Starts of one profile, of which there may be none: interrupts
-     * that they put off begin on all those processors now. May fail as Start does; then
-     * each of them is stopped. NULL: none is put off. Level: passive.
+     * Called after the StartProfileInterrupt calls for one profile, also if there were
+     * none. A HAL may postpone what they start until this call, which then starts it on
+     * all those processors. May fail as Start does; then ke stops each of them. NULL:
+     * the HAL postpones nothing. Level: passive.
      */
     /* clang-format off */
     NTSTATUS (*BeginProfileInterrupts)(void *Context, KPROFILE_SOURCE Source,
@@ -139,14 +144,14 @@ typedef struct _HAL_TABLE {
     /* HalSetSystemInformation, class 0, on all processors: clamps, never fails. */
     void (*SetInterval)(void *Context, KPROFILE_SOURCE Source, ULONG64 Interval);
 
-    /* Deliver every hit that happened before the call; nothing within a delivery, which
-     * is in the order of time by itself. Comes before each start and stop. Level:
-     * passive. */
+    /* Deliver every hit that happened before the call. Within a delivery it does
+     * nothing, since deliveries are in order of time. Called before each start and
+     * stop. Level: passive. */
     void (*Flush)(void *Context);
 
-    /* Return when every call of KeProfileInterruptWithSource that began before has
-     * returned; ke frees what it has unlinked after it. Not needed within a delivery.
-     * Level: passive. */
+    /* Return when every call of KeProfileInterruptWithSource that started before this
+     * call has returned; then ke frees what it has unlinked. Not called within a
+     * delivery. Level: passive. */
     void (*Synchronize)(void *Context);
 
     /* With HAL_COUNTS_ITSELF, else NULL. */

@@ -5,8 +5,8 @@
  *
  * Every function gets the host's Context. Level: passive unless said otherwise; the
  * core never calls two of them at once for one system. A function that fails has no
- * effect. What kernel-mode callers skip - ProbeForWrite, the two copies, the two rights
- * - may be NULL if there are no others.
+ * effect. ProbeForWrite, the two copies and the two rights are used only for user-mode
+ * callers, and may be NULL if there are none.
  */
 #ifndef NTPROF_HOST_H
 #define NTPROF_HOST_H
@@ -23,30 +23,30 @@ extern "C" {
 #endif
 
 /*
- * MDL - a caller's buffer, locked and mapped. It stands right behind the kernel profile
- * in the same allocation, as in NT. The core fills StartVa and ByteCount, the host the
- * rest.
+ * MDL - a caller's buffer, locked and mapped. It follows the kernel profile in the same
+ * allocation, as in NT. The core sets StartVa and ByteCount, the host the other
+ * members.
  */
 typedef struct _MDL {
     ULONG64 StartVa; /* caller's address of the buffer */
     ULONG ByteCount; /* bytes to lock, from StartVa */
-    /* Set by MapPages: not 0 if what is counted is the caller's at once, so that nobody
-     * has to flush. */
+    /* Set by MapPages: not 0 if counts are in the caller's buffer at once, so that no
+     * flush is needed. */
     ULONG Live;
     /* counters for StartVa, once mapped, not NULL unless ByteCount is 0 (then a start
      * fails with STATUS_INSUFFICIENT_RESOURCES); stays valid and counts into the
      * caller's buffer until unmapped whatever the caller does to its own mapping */
     void *MappedSystemVa;
     void *HostContext; /* the host's own */
-    /* Set by UnmapPages: counts that the caller's memory did not take, being gone,
-     * another's by now or not to be written. */
+    /* Set by UnmapPages: counts that could not be added to the caller's memory because
+     * it was unmapped, replaced or write-protected. */
     ULONG64 Unwritten;
 } MDL;
 
 /* HOST_PROCESS - a process as the host knows it. */
 typedef struct _HOST_PROCESS {
     ULONG64 ProcessId; /* pid, never 0 */
-    /* the host's own: tells the pid's later users apart (its start time) */
+    /* the host's own: distinguishes processes that had the same pid (start time) */
     LONG_PTR Reference;
 } HOST_PROCESS;
 
@@ -66,10 +66,10 @@ typedef struct _HOST_TABLE {
     void (*Free)(void *Context, void *Memory, SIZE_T Bytes);
 
     /*
-     * The caller's memory; the addresses are hostile. All of it was checked by the core
-     * to be in user space. A fault gives STATUS_ACCESS_VIOLATION, never a signal.
-     * ProbeForWrite tests the first byte and one in every further page, and changes
-     * nothing.
+     * Access to the caller's memory; addresses are untrusted. The core has checked that
+     * the range is in user space. A fault gives STATUS_ACCESS_VIOLATION, never a
+     * signal. ProbeForWrite tests the first byte and one in every further page, and
+     * changes nothing.
      */
     NTSTATUS (*ProbeForWrite)(void *Context, ULONG64 Address, SIZE_T Bytes);
     NTSTATUS (*CopyFromCaller)(void *Context, void *To, ULONG64 From, SIZE_T Bytes);
@@ -79,9 +79,9 @@ typedef struct _HOST_TABLE {
      * Lock and map a counter buffer (4-byte aligned; several locks may overlap;
      * ByteCount may be 0, which always succeeds, wherever StartVa is, and is mapped
      * somewhere). Lock: the statuses of NtStartProfile. Map:
-     * STATUS_INSUFFICIENT_RESOURCES. Flush makes what was counted so far visible to the
-     * caller. Unmap and Unlock undo; afterwards the caller's memory holds all counts
-     * but those in Mdl->Unwritten.
+     * STATUS_INSUFFICIENT_RESOURCES. Flush makes the counts so far visible to the
+     * caller. Unmap and Unlock undo Map and Lock; afterwards the caller's memory
+     * contains all counts except those in Mdl->Unwritten.
      */
     NTSTATUS (*LockPages)(void *Context, MDL *Mdl);
     NTSTATUS (*MapPages)(void *Context, MDL *Mdl);
@@ -89,17 +89,18 @@ typedef struct _HOST_TABLE {
     void (*UnmapPages)(void *Context, MDL *Mdl);
     void (*UnlockPages)(void *Context, MDL *Mdl);
 
-    /* Rights of the caller: STATUS_PRIVILEGE_NOT_HELD; STATUS_ACCESS_DENIED if it is
-     * restricted, by which rule: HOST_RESTRICTED_... (a host that has one rule for both
-     * ignores it). A host that cannot find out says why: STATUS_INSUFFICIENT_RESOURCES.
+    /* Rights of the caller. Privilege: STATUS_PRIVILEGE_NOT_HELD. RestrictedCaller:
+     * STATUS_ACCESS_DENIED if the caller is restricted by a rule, HOST_RESTRICTED_...
+     * (a host with one rule for both ignores it). Both: STATUS_INSUFFICIENT_RESOURCES
+     * if the host cannot find out.
      */
     NTSTATUS (*CheckSystemProfilePrivilege)(void *Context);
     NTSTATUS (*CheckRestrictedCaller)(void *Context, ULONG Rule);
 
     /*
-     * Processes. Open: STATUS_INVALID_CID if there is none. May the caller look into
-     * it? STATUS_ACCESS_DENIED if not. IsProcessGone: ended, or its pid is another's by
-     * now.
+     * Processes. Open: STATUS_INVALID_CID if there is none. CheckProcessAccess:
+     * STATUS_ACCESS_DENIED if the caller may not inspect it. IsProcessGone: it has
+     * ended, also if another process has its pid now.
      */
     ULONG64 (*CurrentProcessId)(void *Context);
     NTSTATUS (*OpenProcess)(void *Context, ULONG64 ProcessId, HOST_PROCESS *Process);
@@ -107,8 +108,8 @@ typedef struct _HOST_TABLE {
     NTSTATUS (*CheckProcessAccess)(void *Context, const HOST_PROCESS *Process);
     BOOLEAN (*IsProcessGone)(void *Context, const HOST_PROCESS *Process);
 
-    /* Processors, in groups: the number of groups, who is active, and the caller's
-     * group. */
+    /* Processors, in groups: the number of groups, the active processors of a group,
+     * and the caller's group. */
     USHORT (*GroupCount)(void *Context);
     KAFFINITY (*ActiveProcessors)(void *Context, USHORT Group);
     USHORT (*CurrentGroup)(void *Context);

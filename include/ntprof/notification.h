@@ -14,26 +14,26 @@ extern "C" {
 #endif
 
 enum {
-    /* A process came to be: forked (parent_pid), or watched from now on (parent_pid 0).
-     * One NTPROF_IMAGE_MAP for each mapping that it begins with follows. pid 0 is no
-     * process, but what idle processors run: ntprof_session_watch, all processes. */
+    /* A process was forked (parent_pid), or is watched from now on (parent_pid 0). One
+     * NTPROF_IMAGE_MAP follows for each mapping that it has at the start. pid 0 is not
+     * a process: idle processors run it (ntprof_session_watch, all processes). */
     NTPROF_PROCESS_START = 1,
-    /* It runs a new program; NTPROF_IMAGE_UNMAP for each mapping came before; name is
+    /* It runs a new program; one NTPROF_IMAGE_UNMAP for each mapping precedes; name is
      * set. */
     NTPROF_PROCESS_EXEC = 2,
     /* The main thread's name changed; name is set. */
     NTPROF_PROCESS_NAME = 3,
-    /* The last thread ended; NTPROF_IMAGE_UNMAP for each mapping came before. Right
-     * after NTPROF_PROCESS_EXEC, without a mapping between: it lives, but runs a
-     * set-user-ID program with more rights than the session's opener, and Linux
-     * measures it no more. */
+    /* The last thread ended; one NTPROF_IMAGE_UNMAP for each mapping precedes. Directly
+     * after NTPROF_PROCESS_EXEC, without a mapping in between: the process is alive,
+     * but runs a set-user-ID program with more rights than the session's opener, and
+     * Linux no longer measures it. */
     NTPROF_PROCESS_EXIT = 4,
     /* Memory that can be executed was mapped, or made executable. */
     NTPROF_IMAGE_MAP = 5,
-    /* A mapping is gone: replaced by another, or its process ended or ran a new
-     * program. A mapping replaced in part is unmapped whole and what is left of it
-     * mapped again. A bare munmap() is not told by Linux; it shows when something takes
-     * its place. */
+    /* A mapping was removed: another replaced it, or its process ended or ran a new
+     * program. A mapping that is replaced in part is reported as unmapped, and the
+     * remaining parts as mapped again. Linux does not report munmap(); it is reported
+     * when another mapping takes the place. */
     NTPROF_IMAGE_UNMAP = 6,
     /* Records were lost (count is set): notifications may be missing. */
     NTPROF_RECORDS_LOST = 7
@@ -56,8 +56,8 @@ typedef struct ntprof_notification {
     /* CLOCK_MONOTONIC_RAW; back end sim: simulated time */
     uint64_t time_ns;
     uint32_t parent_pid; /* NTPROF_PROCESS_START */
-    uint32_t tid;        /* thread that did it, 0 if unknown */
-    const char *name;    /* of the process, or mapping's path or [name]; hostile */
+    uint32_t tid;        /* thread that caused the event, 0 if unknown */
+    const char *name;    /* of the process, or mapping's path or [name]; untrusted */
     /* NTPROF_IMAGE_MAP and NTPROF_IMAGE_UNMAP */
     uint64_t base;         /* first byte, in the process */
     uint64_t length;       /* bytes; base + length does not wrap */
@@ -77,13 +77,13 @@ typedef struct ntprof_notification {
  * session: a profile started here misses no hit that happened after the event, and
  * counts none from before it. It must not close the session.
  *
- * It must return: not leave by longjmp, an exception or pthread_exit, and not call the
- * session on another stack than its own. A session whose notification was left is lost.
- * Its next call on the same thread, from above on the stack, or any call if the thread
- * ended, notices that: it and all later ones fail (calls of NT with
- * STATUS_INVALID_HANDLE, others with STATUS_INVALID_PARAMETER), ntprof_session_error
- * tells why, and ntprof_session_close leaves its memory. Until it is noticed, other
- * threads that use the session wait.
+ * It must return: it must not be left by longjmp, an exception or pthread_exit, and
+ * must not call the session on another stack than its own. Otherwise the session cannot
+ * be used any more. The next call on the same thread from a caller of the delivery, or
+ * any call if the thread ended, detects that: this call and all later ones fail (calls
+ * of NT with STATUS_INVALID_HANDLE, others with STATUS_INVALID_PARAMETER),
+ * ntprof_session_error says why, and ntprof_session_close does not free its memory.
+ * Until it is detected, other threads that use the session wait.
  */
 typedef void ntprof_notify(void *context, const ntprof_notification *notification);
 

@@ -3,8 +3,8 @@
  * nt_names_begin.h - with NTPROF_PREFIXED, NT's names get the prefix ntprof_ from here
  * to nt_names_end.h; without it, nothing. For the other headers: see ntprof.h.
  *
- * Included many times, so it has no guard. Both files have the same names in the same
- * order.
+ * Included many times, so without a guard. Both files contain the same names in the
+ * same order.
  */
 #ifdef NTPROF_PREFIXED
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nt_names_check.h - the first header that a unit includes decides whether NT's names
- * have the prefix ntprof_; both in one unit would be two sets of types, of which guards
- * let only the first in. For the other headers, each time that they are included: so it
- * has no guard.
+ * nt_names_check.h - reports an error if a unit includes headers both with and without
+ * NTPROF_PREFIXED. That would need two sets of types, but the guards admit only the
+ * first. The other headers include it each time, so it is without a guard.
  */
 #ifdef NTPROF_PREFIXED
 #ifdef NTPROF_NAMES_PLAIN

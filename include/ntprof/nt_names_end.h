@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nt_names_end.h - whatever nt_names_begin.h renamed has its own meaning again, if it
- * had any. */
+/* nt_names_end.h - restores the macros that nt_names_begin.h has replaced. */
 #ifdef NTPROF_PREFIXED
 
 #pragma pop_macro("UCHAR")

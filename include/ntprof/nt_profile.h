@@ -2,18 +2,18 @@
 /*
  * nt_profile.h - NT's profile calls, with NT's names and argument order.
  *
- * Each call works on the calling thread's session (ntprof_session_use), else on a
- * default session that opens by itself at the first call. All calls may be made by any
- * thread, and by a notification callback, but not by a signal handler: it may have
- * interrupted a thread that holds the session's lock. Level: passive (they may block).
+ * Each call works on the calling thread's session (ntprof_session_use), else on the
+ * default session, which the first call opens. All calls may be made by any thread, and
+ * by a notification callback, but not by a signal handler: it may have interrupted a
+ * thread that holds the session's lock. Level: passive (they may block).
  *
  * A call that fails changes nothing and leaves its outputs untouched. Statuses are
  * listed in the order in which they are checked, by the rules of the newest version
- * with all known defects mended; ntprof_session_options.nt_version picks another's, and
- * docs/behaviour.md says what differs. Rule ids name its rows. Any call but NtClose
- * gives STATUS_SYSTEM_SHUTDOWN first of all once the session has halted
- * (ntprof_session_info.halt), and STATUS_INVALID_SYSTEM_SERVICE in a session of a
- * version that lacks it.
+ * with all known defects mended; ntprof_session_options.nt_version selects another
+ * version, and docs/behaviour.md says what differs. Rule ids name its rows. Once the
+ * session has halted (ntprof_session_info.halt), any call except NtClose gives
+ * STATUS_SYSTEM_SHUTDOWN before all other checks. In a session of a version without the
+ * call it gives STATUS_INVALID_SYSTEM_SERVICE.
  */
 #ifndef NTPROF_NT_PROFILE_H
 #define NTPROF_NT_PROFILE_H
@@ -186,16 +186,16 @@ NTSTATUS NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBas
  * any other memory hits are added at stop, at ntprof_source_get and
  * ntprof_session_flush, and while started at least every 150 ms by the session's
  * thread, or by ntprof_session_poll when it is called as it asks. No page of the caller
- * is moved or replaced. Memory that was unmapped, replaced, unlocked or write-protected
- * meanwhile takes nothing and nothing faults: its hits wait, and are lost at the stop
- * (NtStopProfile).
+ * is moved or replaced. Nothing is added to memory that was unmapped, replaced,
+ * unlocked or write-protected meanwhile, and nothing faults: its hits wait, and are
+ * lost at the stop (NtStopProfile).
  *
- * Back end perf opens the process's first interrupts of a source here. So that no
- * thread is missed, it waits until those that run, and may be creating others, have run
- * for half a millisecond more, once for all processors. It waits for a second at most.
- * Meanwhile other threads may create profiles, query intervals and objects and ask for
- * ntprof_session_get_info; their other calls on the session, and deliveries, wait until
- * the start returns. Within a notification all calls of other threads wait.
+ * Back end perf opens its events on all threads of the process here. So that no thread
+ * is missed, it waits until each running thread, which may be creating another, has run
+ * for half a millisecond more. It waits for a second at most. Meanwhile other threads
+ * may create profiles, query intervals and objects and ask for ntprof_session_get_info;
+ * their other calls on the session, and deliveries, wait until the start returns.
+ * Within a notification all calls of other threads wait.
  *
  * Source: docs/behaviour.md, Start.
  */
@@ -203,9 +203,9 @@ NTSTATUS NtStartProfile(HANDLE ProfileHandle);
 
 /*
  * NtStopProfile - stop counting. When it returns no counter changes any more, and every
- * hit that happened before the call is counted. Success also if the caller has taken
- * away or protected memory that is not of ntprof_buffer_alloc: what could not be added
- * is lost, and counted in ntprof_source_info.unwritten.
+ * hit that happened before the call is counted. Success also if the caller has unmapped
+ * or protected memory that is not of ntprof_buffer_alloc: counts that could not be
+ * added are lost, and ntprof_source_info.unwritten reports them.
  *
  * STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED  the handle
  * STATUS_PROFILING_NOT_STARTED   not started
@@ -228,16 +228,16 @@ NTSTATUS NtStopProfile(HANDLE ProfileHandle);
 NTSTATUS NtQueryIntervalProfile(KPROFILE_SOURCE ProfileSource, ULONG *Interval);
 
 /*
- * NtSetIntervalProfile - ask for an interval; note the order of the arguments.
+ * NtSetIntervalProfile - request an interval; note the order of the arguments.
  *
  *   Interval  in: unit as in the query; what the source cannot do is clamped, not
  *             refused: query afterwards
  *
  * STATUS_PRIVILEGE_NOT_HELD   the caller may not open processor-wide events
  *
- * With the privilege it always succeeds, whatever the source. The session's, not the
- * machine's; without privilege give intervals to ntprof_session_open.
- * Source: docs/behaviour.md, Intervals.
+ * With the privilege it always succeeds, whatever the source. The interval is the
+ * session's, not the machine's; without the privilege pass intervals to
+ * ntprof_session_open. Source: docs/behaviour.md, Intervals.
  */
 NTSTATUS NtSetIntervalProfile(ULONG Interval, KPROFILE_SOURCE ProfileSource);
 
@@ -376,8 +376,8 @@ typedef struct _OBJECT_TYPE_INFORMATION {
 /*
  * NtQueryObject - facts of a handle's object, or of its type.
  *
- *   Handle                   in: any handle of the session, or the pseudo handle; no
- *                            access is needed
+ *   Handle                   in: any handle of the session, or the pseudo handle; needs
+ *                            no access
  *   ObjectInformationClass   in: ObjectBasicInformation or ObjectTypeInformation
  *   ObjectInformation        out: the structure
  *   ObjectInformationLength  in: bytes; exactly the structure's for basic information,
@@ -414,7 +414,7 @@ NTSTATUS ntprof_NtSetIntervalProfile310(ULONG Interval);
 
 #ifndef NTPROF_PREFIXED
 
-/* The Zw names: the same functions. */
+/* The same functions by their Zw names. */
 NTSTATUS ZwCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
                            SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer,
                            ULONG BufferSize, KPROFILE_SOURCE ProfileSource,
@@ -439,7 +439,7 @@ NTSTATUS ZwQueryObject(HANDLE Handle, OBJECT_INFORMATION_CLASS ObjectInformation
                        void *ObjectInformation, ULONG ObjectInformationLength,
                        ULONG *ReturnLength);
 
-/* And once more, for a process in which something else has the names above. */
+/* The same functions by names that do not clash with another library's Nt names. */
 NTSTATUS ntprof_NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process,
                                   PVOID ProfileBase, SIZE_T ProfileSize,
                                   ULONG BucketSize, ULONG *Buffer, ULONG BufferSize,

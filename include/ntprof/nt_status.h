@@ -2,7 +2,7 @@
 /*
  * nt_status.h - the NTSTATUS values that ntprof returns.
  *
- * One table gives value, name and text, so that they cannot drift apart:
+ * One table defines value, name and text, so that they stay consistent:
  * ntprof_status_name() and ntprof_status_text() are generated from it.
  */
 #ifndef NTPROF_NT_STATUS_H
@@ -74,7 +74,7 @@
 
 #else
 
-/* Others have these too, spelt in their own way. */
+/* Other libraries may define these macros with a different spelling. */
 #ifndef STATUS_SUCCESS
 #define STATUS_SUCCESS ((NTSTATUS)0x00000000)
 #endif

@@ -50,7 +50,7 @@ typedef struct _GROUP_AFFINITY {
     USHORT Reserved[3]; /* must be 0 */
 } GROUP_AFFINITY;
 
-/* CLIENT_ID - names a process (and thread) to NtOpenProcess by its Linux pid. */
+/* CLIENT_ID - identifies a process (and thread) for NtOpenProcess by its Linux pid. */
 typedef struct _CLIENT_ID {
     HANDLE UniqueProcess; /* (HANDLE)(ULONG_PTR)pid */
     HANDLE UniqueThread;  /* 0 */

@@ -4,11 +4,11 @@
  * HAL.
  *
  * Lifetime: open, any calls by any threads, close. Level of all calls: passive. A
- * session is of the process that opened it. In a child forked from that one it counts
- * nothing: its Nt calls give STATUS_INVALID_HANDLE and its other calls
- * STATUS_INVALID_PARAMETER, closing it leaves the parent's alone, and the child may
- * open its own (the default session does). Option and info structs begin with their own
- * size; new members are added at the end.
+ * session belongs to the process that opened it. In a forked child it counts nothing:
+ * Nt calls give STATUS_INVALID_HANDLE and other calls STATUS_INVALID_PARAMETER, closing
+ * it does not affect the parent's session, and the child may open its own (the default
+ * session does). Option and info structs begin with their own size; new members are
+ * added at the end.
  */
 #ifndef NTPROF_SESSION_H
 #define NTPROF_SESSION_H
@@ -30,19 +30,21 @@ enum {
     NTPROF_SESSION_POLLED = 1,
     /* Never hits in kernel mode, although the caller may see them. */
     NTPROF_SESSION_USER_ONLY = 2,
-    /* The caller is a 32-bit program of a 64-bit NT: NtCreateProfile's Affinity is cut
-     * to 32 bits and extended with zeros, so that all ones mean processors 0 to 31.
+    /* The caller is a 32-bit program of a 64-bit NT: NtCreateProfile's Affinity is
+     * truncated to 32 bits and zero-extended, so that all ones mean processors 0 to 31.
      * With NTPROF_ABI_X64. */
     NTPROF_SESSION_WOW64 = 4,
-    /* ntprof's own, not NT's: BucketSize 0 and 1 too, buckets of one and two bytes, so
-     * that a hit's bucket is its instruction. With NTPROF_NT_NEWEST and NTPROF_ABI_X64.
+    /* An extension to NT: BucketSize 0 and 1 are allowed too, for buckets of one and
+     * two bytes, so that a bucket contains a single instruction. With NTPROF_NT_NEWEST
+     * and NTPROF_ABI_X64.
      */
     NTPROF_SESSION_FINE_BUCKETS = 8
 };
 
-/* ntprof_session_options.nt_version: whose rules hold. docs/behaviour.md, Versions. */
+/* ntprof_session_options.nt_version: the version whose rules apply. docs/behaviour.md,
+ * Versions. */
 enum {
-    NTPROF_NT_NEWEST = 0, /* the newest, all known defects mended */
+    NTPROF_NT_NEWEST = 0, /* the newest, without its known defects */
     NTPROF_NT_3_10 = 310,
     NTPROF_NT_3_50 = 350,
     NTPROF_NT_3_51 = 351,
@@ -72,11 +74,10 @@ enum {
 enum {
     NTPROF_ABI_HOST = 0, /* x64 on a 64-bit host, x86 on a 32-bit one */
     NTPROF_ABI_X64 = 1,
-    NTPROF_ABI_X86 =
-        2 /* segments are profiled where the machine has them (x86 alone) */
+    NTPROF_ABI_X86 = 2 /* segments are profiled on machines that have them (x86) */
 };
 
-/* An interval to begin with; needs no privilege, being the session's alone. */
+/* An initial interval; needs no privilege, because it belongs to the session. */
 typedef struct ntprof_source_interval {
     const char *source; /* name as for ntprof_source_lookup */
     uint64_t interval;  /* 100 ns for ProfileTime, else events per hit; clamped */
@@ -101,9 +102,10 @@ typedef struct ntprof_session_options {
     uint32_t reserved; /* must be 0 */
     /*
      * Directory of a cgroup, of version 2 or of the hierarchy with perf_event; NULL:
-     * none. Hits are of what runs in it and below alone, by the moment of the hit;
-     * processes are told as ever. Back end perf can do so only where all processes are
-     * watched or profiled: what else would need events is STATUS_NOT_SUPPORTED.
+     * none. Only hits in it and in the cgroups below it count, by the process's cgroup
+     * at the time of the hit; notifications report all processes. Back end perf
+     * supports that only for watches and profiles of all processes: for others, what
+     * would need events gives STATUS_NOT_SUPPORTED.
      */
     const char *cgroup;
 } ntprof_session_options;
@@ -130,16 +132,16 @@ NTSTATUS ntprof_session_open(const ntprof_session_options *options,
                              ntprof_session **session);
 
 /*
- * ntprof_session_close - stop and close all that the session has; handles die with it.
- * What happened before is counted, but nothing is notified any more. Waits for its
- * thread. NULL is allowed. Not from a notification; no other thread may be using the
- * session.
+ * ntprof_session_close - stop all profiles, and close all handles and the session.
+ * Earlier hits are counted, but there are no more notifications. Waits for the
+ * session's thread. NULL is allowed. It must not be called from a notification, nor
+ * while another thread uses the session.
  */
 void ntprof_session_close(ntprof_session *session);
 
 /*
- * ntprof_session_use - make the calling thread's Nt calls go to this session; NULL for
- * the default session. Notification callbacks use their own session already.
+ * ntprof_session_use - make the calling thread's Nt calls use this session; NULL for
+ * the default session. In a notification callback they use the callback's session.
  */
 void ntprof_session_use(ntprof_session *session);
 
@@ -156,21 +158,22 @@ void ntprof_session_use(ntprof_session *session);
 NTSTATUS ntprof_nt_version_lookup(const char *text, uint32_t *version);
 
 /*
- * ntprof_session_info.halt: a session with a defective version's rules stops where NT
- * would have written behind the counters. Nothing is written there; all profiles are
- * stopped, and every call but NtClose gives STATUS_SYSTEM_SHUTDOWN.
+ * ntprof_session_info.halt: a session with a defective version's rules halts at a hit
+ * for which NT would have written beyond the counters. Nothing is written there; all
+ * profiles are stopped, and every call except NtClose gives STATUS_SYSTEM_SHUTDOWN.
  */
 enum {
     NTPROF_HALT_NONE = 0,
     NTPROF_HALT_BUG_CHECK = 1, /* NT would have stopped with a bug check */
-    NTPROF_HALT_CORRUPTION = 2 /* NT would have corrupted memory in silence */
+    NTPROF_HALT_CORRUPTION = 2 /* NT would have corrupted memory without any sign */
 };
 
 typedef struct ntprof_session_info {
     size_t size;
     char backend[16]; /* the one in use */
-    char better[512]; /* why no better one is in use, and what would allow it; or "" */
-    char limits[512]; /* what the one in use may not do here, the same way; or "" */
+    char better[512]; /* why no better one is in use, and how to allow it; or "" */
+    char limits[512]; /* what the one in use may not do here, and how to allow it; or ""
+                       */
     uint32_t nt_version;
     uint32_t processors;  /* active now */
     uint64_t profiles;    /* profile objects that exist */
@@ -185,30 +188,31 @@ typedef struct ntprof_session_info {
     uint32_t halt;        /* NTPROF_HALT_... */
     uint32_t bug_check;   /* its code: 0x0A; 0 for corruption */
     uint32_t reserved;
-    /* 0x0A and corruption: address that NT would have written, as the caller has it;
+    /* 0x0A and corruption: address that NT would have written, in the caller's mapping;
      * IRQL; 1 for a write; address of the instruction */
     uint64_t bug_check_parameters[4];
-    /* Processes that a watch of all could not read, or not whole; and starts and
-     * watches of running processes whose threads were not all found within a second.
+    /* Processes that a watch of all processes could not read, or not completely; and
+     * starts and watches of running processes whose threads were not all found within a
+     * second.
      */
     uint64_t unread;
-    /* Back end bpf: hits in user mode, outside, of processes that cannot be told apart:
-     * those that have no pid in the session's pid namespace and, unless that is the
-     * first, those in a namespace below it. */
+    /* Back end bpf: hits in user mode, counted as outside, of processes that it cannot
+     * identify: those without a pid in the session's pid namespace and, unless that is
+     * the initial one, those in a namespace below it. */
     uint64_t unnumbered;
     uint64_t counter_bytes; /* memory that the kernel has for counters: back end bpf */
 } ntprof_session_info;
 
 /*
- * ntprof_session_get_info - the session as it is now. Statistics are per source:
- * ntprof_source_get.
+ * ntprof_session_get_info - the current state of the session. Statistics are per
+ * source: ntprof_source_get.
  *
  * STATUS_INVALID_PARAMETER  an argument is NULL or info->size is too small
  */
 NTSTATUS ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info);
 
 /*
- * ntprof_session_set_notify - have callback told of watched processes and their images.
+ * ntprof_session_set_notify - have callback called for events of watched processes.
  *
  *   callback  in: NULL for none
  *
@@ -219,9 +223,9 @@ NTSTATUS ntprof_session_set_notify(ntprof_session *session, ntprof_notify *callb
 
 /* ntprof_watch_options.flags */
 enum {
-    NTPROF_WATCH_DESCENDANTS = 1, /* and all that it forks from now on */
+    NTPROF_WATCH_DESCENDANTS = 1, /* and all processes that it forks from now on */
     NTPROF_WATCH_ON_EXEC =
-        2 /* begin when it next execs: a child about to run a command */
+        2 /* start at its next exec: for a child about to run a command */
 };
 
 typedef struct ntprof_watch_options {
@@ -242,25 +246,26 @@ typedef struct ntprof_watch_options {
  *            machine
  *   options  in: NULL for none; with process NULL, without flags
  *
- * The sources run from now on, so a profile started in a notification misses nothing.
- * Hits that no started profile matches are counted as outside.
+ * The sources interrupt from now on, so a profile started in a notification misses no
+ * hit. Hits that no started profile matches are counted as outside.
  *
- * All processes: each process that runs already is told at once, as one that is watched
- * from now on, then whatever comes. Each hit counts once in the profiles of its process
- * and once in those of all processes; other watches and started profiles do not make it
- * count again. Told as processes are also:
+ * All processes: each running process is reported before the call returns, as one that
+ * is watched from now on. Each hit counts once in the profiles of its process and once
+ * in those of all processes; other watches and started profiles do not make it count
+ * again. These are reported as processes too:
  *   - kernel threads: their processes have no mappings;
- *   - pid 0, "swapper": what a processor runs when it has nothing to run. It never
- *     ends, and no process can be opened for it: profiles of all processes count its
- *     hits.
+ *   - pid 0, "swapper": what an idle processor runs. It never ends, and no process can
+ *     be opened for it: profiles of all processes count its hits.
  * A process that cannot be read is counted in ntprof_session_info.unread: one that
- * ended while it was being read is not told, one that the caller may not read is told
- * with its name and without mappings. One that /proc hides (hidepid) is told when it
- * next runs a program; its hits until then have a pid that was never told.
+ * ended while it was being read is not reported, one that the caller may not read is
+ * reported with its name and without mappings. One that /proc hides (hidepid) is
+ * reported when it next runs a program; its hits until then have a pid that was not
+ * reported.
  *
- * "All" are all of the machine, in any pid namespace. A session in a pid namespace of
- * its own is told of processes in it and below, by the pids that they have there; hits
- * of all others have pid 0, which is "(others)" there.
+ * "All" means all processes of the machine, in any pid namespace. In a session in a pid
+ * namespace of its own, the processes of this namespace and those below it are
+ * reported, by their pids in it; hits of all others have pid 0, which is named
+ * "(others)" there.
  *
  * A watch of a running process waits for its threads as NtStartProfile does: for a
  * second at most, while other threads may make the same calls as there.
@@ -270,9 +275,8 @@ typedef struct ntprof_watch_options {
  *
  * STATUS_INVALID_PARAMETER, STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH,
  * STATUS_ACCESS_DENIED           also: Linux refuses events on that process
- * STATUS_NOT_SUPPORTED           a source is not there, or the back end watches no
- *                                process (as "bpf", which counts profile objects) or
- *                                not all
+ * STATUS_NOT_SUPPORTED           a source is missing, or the back end watches no process
+ *                                ("bpf" only counts profile objects) or not all
  * STATUS_PRIVILEGE_NOT_HELD      process NULL: Linux refuses events on all processes
  * STATUS_PROCESS_IS_TERMINATING
  * STATUS_INSUFFICIENT_RESOURCES  descriptors or ring memory
@@ -283,19 +287,18 @@ NTSTATUS ntprof_session_watch(ntprof_session *session, HANDLE process,
                               const ntprof_watch_options *options);
 
 /*
- * ntprof_session_flush - deliver everything that happened before the call, and bring
- * every started profile's buffer up to date.
+ * ntprof_session_flush - deliver all hits and notifications from before the call, and
+ * bring every started profile's buffer up to date.
  *
  * STATUS_INVALID_PARAMETER  session is NULL
  */
 NTSTATUS ntprof_session_flush(ntprof_session *session);
 
 /*
- * ntprof_session_freeze - take no hits any more: when it returns, statistics and
- * counters stay as they are, but for hits from before that a flush still delivers. So
- * statistics and counters can be read of one moment, while what is profiled runs on;
- * and there is no way back. What happened to processes before is told; what happens to
- * them later may be or not.
+ * ntprof_session_freeze - take no later hits: when it returns, statistics and counters
+ * only change by hits from before, which a flush still delivers. So both can be read as
+ * of one moment, while the profiled processes continue. It cannot be undone. Earlier
+ * events of processes are notified; later ones may be notified or not.
  *
  * STATUS_INVALID_PARAMETER  session is NULL
  * STATUS_NOT_SUPPORTED      the back end is simulated: nothing happens between calls
@@ -313,30 +316,31 @@ int ntprof_session_fd(ntprof_session *session);
  * ntprof_session_poll - deliver what is due; does not wait.
  *
  *   wait_ms  out, may be NULL: call again after this many ms even if the descriptor
- *            stays quiet; -1 for no such need
+ *            does not poll readable; -1: not needed
  *
  * STATUS_INVALID_PARAMETER  session is NULL
  */
 NTSTATUS ntprof_session_poll(ntprof_session *session, int *wait_ms);
 
 /*
- * ntprof_session_error - why the calling thread's last call on this session that failed
- * did so: one sentence that names what refused, on what, and what would help; "" if the
- * status says it all.
+ * ntprof_session_error - return why the calling thread's last failed call on this
+ * session failed: one sentence that says what refused, on what, and what would help; ""
+ * if the status says it all.
  *
  *   session  in: NULL for the thread's last failing call of all, whichever session it
  *            was on: after ntprof_session_open, which failed and made none, and for the
  *            default session
  *
- * Valid until the thread's next call that fails.
+ * The text is valid until the thread's next call that fails.
  */
 const char *ntprof_session_error(ntprof_session *session);
 
 /*
  * ntprof_buffer_alloc - zeroed counters, page-aligned, that are live in every HAL.
  * Pages that are never hit take no memory, unless the back end counts in the interrupt.
- * A forked child shares them, unless that is so: then it has a copy. The memory is the
- * library's: it is given back by ntprof_buffer_free only, neither unmapped nor moved.
+ * A forked child shares the memory, or has a copy if the back end counts in the
+ * interrupt. The memory belongs to the library: only ntprof_buffer_free frees it, and
+ * the caller must not unmap or move it.
  *
  *   bytes  in: 1..; rounded up to whole pages
  *
@@ -344,8 +348,8 @@ const char *ntprof_session_error(ntprof_session *session);
  */
 ULONG *ntprof_buffer_alloc(size_t bytes);
 
-/* ntprof_buffer_free - give it back, with the bytes asked for. NULL is allowed. A
- * started profile keeps the pages that it counts in. */
+/* ntprof_buffer_free - free a buffer; bytes as in ntprof_buffer_alloc. NULL is allowed.
+ * A started profile keeps the pages that it counts in. */
 void ntprof_buffer_free(ULONG *buffer, size_t bytes);
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source.h - profile sources and back ends: what is there, and why the rest is not.
+ * source.h - profile sources and back ends: which can be used, and why others cannot.
  */
 #ifndef NTPROF_SOURCE_H
 #define NTPROF_SOURCE_H
@@ -21,8 +21,8 @@ enum { NTPROF_UNIT_100NS = 0, NTPROF_UNIT_EVENTS = 1 };
  * ntprof_source_info - a source of a session, and its statistics.
  *
  * The statistics add up: taken = counted + outside, and expected = taken + lost +
- * throttled + missed + unfinished + excluded (expected is what the kernel's own event
- * count gives). What was counted and did not reach a buffer is in unwritten. The name
+ * throttled + missed + unfinished + excluded (expected is computed from the kernel's
+ * event count). Counts that could not be added to a buffer are in unwritten. The name
  * of a uprobe whose image does not fit is "uprobe:..." with the end of its path.
  */
 typedef struct ntprof_source_info {
@@ -33,30 +33,30 @@ typedef struct ntprof_source_info {
     uint32_t kernel_included;  /* 1: hits in kernel mode are taken too */
     char name[48];             /* what ntprof_source_lookup takes, such as "time" */
     char nt_name[48];          /* "ProfileTime", or "" for ntprof's own */
-    char reason[192];          /* why not supported, what would help; or "" */
-    uint64_t interval_asked;   /* 0 if nobody asked */
+    char reason[192];          /* why it is not supported, and what would help; or "" */
+    uint64_t interval_asked;   /* 0 if none was set */
     uint64_t interval_granted; /* in effect */
     uint64_t interval_default;
     uint64_t interval_minimum;
     uint64_t interval_maximum;
     double interval_measured; /* events that the kernel counted for a hit; 0: no hit */
-    uint64_t expected;        /* hits that the kernel's event count makes */
+    uint64_t expected;        /* hits that the kernel's event count gives */
     uint64_t taken;           /* hits delivered */
     uint64_t counted;         /* of them: matched at least one started profile */
     uint64_t outside;         /* of them: matched none */
     uint64_t lost;            /* dropped by the kernel because a ring was full */
     uint64_t throttled;       /* not made because the kernel limited the rate */
     uint64_t missed;          /* not made for another reason, such as late timers */
-    /* intervals that a thread or the measurement ended in the middle of: at most one
-     * for each thread and processor */
+    /* intervals that had not elapsed when their thread or the measurement ended: at
+     * most one for each thread and processor */
     uint64_t unfinished;
-    /* in kernel mode without the right to see it; where that right is missing, missed
-     * hits cannot be told apart and are in here */
+    /* in kernel mode, which the caller may not see; without that right, missed hits
+     * cannot be distinguished and are included */
     uint64_t excluded;
-    /* Counts of stopped profiles that their buffers did not take, because the caller
-     * had unmapped, replaced or write-protected that memory when they were to be added.
-     * The increments of all buffers and these are one for each profile that a hit in
-     * counted matched. Memory of ntprof_buffer_alloc is counted into directly and adds
+    /* Counts of stopped profiles that could not be added to their buffers, because the
+     * caller had unmapped, replaced or write-protected that memory. For each hit in
+     * counted and each profile that it matches, there is one increment of a buffer or
+     * one count here. Memory of ntprof_buffer_alloc is counted into directly and adds
      * nothing here. */
     uint64_t unwritten;
 } ntprof_source_info;
@@ -74,19 +74,20 @@ typedef struct ntprof_source_info {
  * STATUS_NOT_FOUND               no source has this name
  * STATUS_INSUFFICIENT_RESOURCES  too many sources
  *
- * A source that this machine lacks is found; its info says why it is not supported.
+ * A source that the machine does not have is found; its info says why it is not
+ * supported.
  *
- * A uprobe counts executions of the instruction at an offset in a file, in whatever
- * process that is profiled maps it. It takes root, and back end perf; there may be any
- * number, and no debug registers are needed. Its event in the kernel goes with the
- * session.
+ * A uprobe counts executions of the instruction at an offset in a file, in each
+ * profiled process that maps the file. It needs root and back end perf; there may be
+ * any number, and they use no debug registers. The session removes its event in the
+ * kernel when it closes.
  */
 NTSTATUS ntprof_source_lookup(struct ntprof_session *session, const char *text,
                               KPROFILE_SOURCE *source);
 
 /*
- * ntprof_source_get - one source and its statistics, after delivering all that happened
- * so far, also to every started profile's buffer.
+ * ntprof_source_get - return a source and its statistics. First it delivers as
+ * ntprof_session_flush does.
  *
  * STATUS_INVALID_PARAMETER  an argument is NULL or info->size is too small
  * STATUS_NOT_FOUND          not a source that the session knows
@@ -109,7 +110,7 @@ NTSTATUS ntprof_source_set_interval(struct ntprof_session *session,
                                     KPROFILE_SOURCE source, uint64_t interval);
 
 /*
- * ntprof_source_next - walk all sources that the session knows, supported or not.
+ * ntprof_source_next - list all sources that the session knows, supported or not.
  *
  *   index   in: 0, 1, ...
  *   source  out
@@ -119,21 +120,23 @@ NTSTATUS ntprof_source_set_interval(struct ntprof_session *session,
 NTSTATUS ntprof_source_next(struct ntprof_session *session, uint32_t index,
                             KPROFILE_SOURCE *source);
 
-/* ntprof_backend_info.cause: what refuses it, or a part of it. */
+/* ntprof_backend_info.cause: what refuses the back end, or a part of it. */
 enum {
     NTPROF_CAUSE_NONE = 0,
     NTPROF_CAUSE_PARANOID = 1,   /* kernel.perf_event_paranoid, without CAP_PERFMON */
     NTPROF_CAUSE_CAPABILITY = 2, /* the caller lacks a capability */
-    NTPROF_CAUSE_NAMESPACE = 3,  /* it has the capability in a user namespace only */
+    NTPROF_CAUSE_NAMESPACE = 3,  /* the caller has the capability in a user namespace
+                                  * only */
     NTPROF_CAUSE_SECCOMP = 4,    /* a seccomp filter */
-    NTPROF_CAUSE_KERNEL = 5,     /* the kernel lacks it */
-    NTPROF_CAUSE_MACHINE = 6,    /* the machine lacks it */
+    NTPROF_CAUSE_KERNEL = 5,     /* the kernel does not support it */
+    NTPROF_CAUSE_MACHINE = 6,    /* the machine does not support it */
     NTPROF_CAUSE_LOCKED_MEMORY = 7, /* perf_event_mlock_kb and RLIMIT_MEMLOCK */
     NTPROF_CAUSE_DESCRIPTORS = 8,   /* RLIMIT_NOFILE, or the system's limit */
     NTPROF_CAUSE_MEMORY = 9,        /* memory, or a control group's limit of it */
-    NTPROF_CAUSE_BUSY = 10,         /* another user of it */
-    NTPROF_CAUSE_OWNER = 11,        /* the process is another user's */
-    NTPROF_CAUSE_OTHER = 12         /* see reason, also for what cannot be told apart */
+    NTPROF_CAUSE_BUSY = 10,         /* it is in use elsewhere */
+    NTPROF_CAUSE_OWNER = 11,        /* the process belongs to another user */
+    NTPROF_CAUSE_OTHER = 12         /* see reason; also for refusals that cannot be
+                                     * distinguished */
 };
 
 /* ntprof_backend_info - a way to get hits, and whether this caller can use it here. */
@@ -143,18 +146,18 @@ typedef struct ntprof_backend_info {
     uint32_t usable;  /* 0 or 1 */
     uint32_t kernel;  /* 1: may count in kernel mode */
     uint32_t global;  /* 1: may count all processes */
-    uint32_t watches; /* 1: ntprof_session_watch tells of processes */
-    char reason[256]; /* why not usable, or not fully: which setting refuses */
+    uint32_t watches; /* 1: ntprof_session_watch works */
+    char reason[256]; /* why it cannot be used, or not fully: which setting refuses */
     char remedy[256]; /* what would allow it */
-    uint32_t error;   /* errno of the refusal; 0: there is none, or it has none */
+    uint32_t error;   /* errno of the refusal; 0: no refusal, or one without errno */
     uint32_t cause;   /* NTPROF_CAUSE_... */
 } ntprof_backend_info;
 
 /*
- * ntprof_backend_next - walk the back ends in the order in which they are tried.
+ * ntprof_backend_next - list the back ends in the order in which they are tried.
  *
- * A size of offsetof(ntprof_backend_info, usable) asks for the name alone, and nothing
- * is tried.
+ * With a size of offsetof(ntprof_backend_info, usable) only the name is set, and the
+ * back end is not tried.
  *
  * STATUS_INVALID_PARAMETER, STATUS_NOT_FOUND (past the last)
  */
