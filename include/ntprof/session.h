@@ -275,8 +275,8 @@ typedef struct ntprof_watch_options {
  *
  * STATUS_INVALID_PARAMETER, STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH,
  * STATUS_ACCESS_DENIED           also: Linux refuses events on that process
- * STATUS_NOT_SUPPORTED           a source is missing, or the back end watches no process
- *                                ("bpf" only counts profile objects) or not all
+ * STATUS_NOT_SUPPORTED           a source is missing, or the back end cannot watch
+ *                                processes ("bpf") or not all of them
  * STATUS_PRIVILEGE_NOT_HELD      process NULL: Linux refuses events on all processes
  * STATUS_PROCESS_IS_TERMINATING
  * STATUS_INSUFFICIENT_RESOURCES  descriptors or ring memory

@@ -22,18 +22,21 @@
 #include <stdbool.h>
 
 struct ntprof_session {
-    pthread_mutex_t lock; /* recursive; guards all below but what is set at open only */
+    pthread_mutex_t lock; /* recursive; guards all members that are not only set at open
+                           */
     bool paused;          /* a call has released the lock and continues soon */
     pthread_cond_t resumed; /* signalled when paused becomes false */
     KSYSTEM system;
     HOST host;                  /* set at open */
     const HAL_BACKEND *backend; /* set at open */
     void *backend_context;      /* set at open */
-    int cgroup_fd;              /* set at open: hits of this cgroup alone; -1: of all */
-    pid_t owner; /* set at open: a forked child has the memory but not the rings */
+    int cgroup_fd;              /* set at open: only hits of this cgroup count; -1: all
+                                 */
+    pid_t owner; /* set at open: a forked child has a copy of the memory, but not the
+                  * rings */
     ntprof_notify *notify;
     void *notify_context;
-    void *notify_frame; /* of the stack that calls notify; NULL while it does not run */
+    void *notify_frame; /* stack frame that calls notify; NULL while it does not run */
     bool abandoned;     /* notify was left by longjmp or pthread_exit; atomic */
     ntprof_log *log;    /* set at open */
     void *log_context;
@@ -50,8 +53,8 @@ struct ntprof_session {
     char limits[512];
 };
 
-/* The calling thread's session, or the default one, opened if need be; NULL with
- * *status. */
+/* api_current_session - return the calling thread's session, or the default one, which
+ * is opened if necessary; NULL with *status. */
 ntprof_session *api_current_session(NTSTATUS *status);
 
 /*
@@ -84,50 +87,52 @@ bool api_enter_beside(ntprof_session *session);
 void api_pause(void *session, ULONG64 wait_ns);
 
 /*
- * api_refuse - a call fails before it has the session's lock, or has none: session is
- * NULL.
+ * api_refuse - set the error text of a call that fails before it has locked the
+ * session, or that has no session (NULL).
  *
- *   format  in: why; a session that is not this process's is told instead
+ *   format  in: why; replaced if the session belongs to another process or is abandoned
  *
  * Returns status.
  */
 NTSTATUS api_refuse(const ntprof_session *session, NTSTATUS status, const char *format,
                     ...) __attribute__((format(printf, 3, 4)));
 
-/* api_lack - a call without a session fails for want of memory or descriptors, as error
- * (a negative errno) says. Returns STATUS_INSUFFICIENT_RESOURCES. */
+/* api_lack - set the error text of a call without a session that lacks memory or
+ * descriptors; error is a negative errno. Returns STATUS_INSUFFICIENT_RESOURCES. */
 NTSTATUS api_lack(const char *what, int error);
 
-/* api_leave - unlock. If status is a failure, its reason is kept. Returns status. */
+/* api_leave - unlock; sets the error text if status is a failure. Returns status. */
 NTSTATUS api_leave(ntprof_session *session, NTSTATUS status);
 
-/* api_leave_because - the same; format is why it failed, if nobody below says it
- * better. */
+/* api_leave_because - the same; format is why the call failed, used if no lower layer
+ * has set a reason. */
 NTSTATUS api_leave_because(ntprof_session *session, NTSTATUS status, const char *format,
                            ...) __attribute__((format(printf, 3, 4)));
 
-/* api_describe_halt - what the simulated NT came to, in a sentence; false while it
- * runs. */
+/* api_describe_halt - describe in a sentence why the simulated NT halted; false if it
+ * has not. */
 bool api_describe_halt(const ntprof_session *session, char *text, size_t size);
 
-/* api_read_options - to this library's size. from: NULL for defaults.
- * STATUS_INVALID_PARAMETER. */
+/* api_read_options - copy and check options of any version's size. from: NULL for
+ * defaults. STATUS_INVALID_PARAMETER. */
 NTSTATUS api_read_options(const ntprof_session_options *from,
                           ntprof_session_options *options);
 
-/* After hits were delivered: has a defect of the simulated NT stopped it? */
+/* api_notice_halt - after hits were delivered: if the simulated NT has halted, stop all
+ * profiles and log why, once. */
 void api_notice_halt(ntprof_session *session);
 
-/* What is due, with the session locked; milliseconds until the next time, or -1. */
+/* api_deliver - deliver what is due. The session is locked. Returns milliseconds until
+ * the next call, or -1: none is needed. */
 int api_deliver(ntprof_session *session);
 
-/* The thread of a session: starts it, wakes it when something was started, ends it. */
+/* The session's thread: start it, wake it after a start, stop it. */
 NTSTATUS api_start_thread(ntprof_session *session);
 void api_wake_thread(ntprof_session *session);
 void api_stop_thread(ntprof_session *session);
 
-/* Copies a whole struct out to one that begins with its size, as far as the caller's
- * reaches. False if that is smaller than least, its first version. */
+/* api_copy_out - copy a struct to the caller's, which begins with its size and may be
+ * shorter. False if it is shorter than least, the first version's size. */
 bool api_copy_out(void *to, const void *from, size_t bytes, size_t least);
 
 _Static_assert((int)EX_ABI_X64 == (int)NTPROF_ABI_X64 &&

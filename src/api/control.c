@@ -18,8 +18,8 @@ ntprof_session_set_notify(ntprof_session *session, ntprof_notify *callback,
     return api_leave(session, STATUS_SUCCESS);
 }
 
-/* The set of processors to watch on, one word a group. A watch of all processes takes
- * in those that become active later. */
+/* Sets the processors to watch on, one word for each group. A watch of all processes
+ * includes processors that become active later. */
 static NTSTATUS
 control_fill_processors(const ntprof_session *session, bool all,
                         const ntprof_watch_options *options, ULONG64 *words,
@@ -102,7 +102,7 @@ control_watch(ntprof_session *session, const EPROCESS *process,
     return status;
 }
 
-/* What is wrong with them, or NULL. */
+/* Returns why the options are invalid, or NULL. */
 static const char *
 control_refuse_options(HANDLE process, const ntprof_watch_options *options)
 {
@@ -127,7 +127,7 @@ control_refuse_options(HANDLE process, const ntprof_watch_options *options)
     return NULL;
 }
 
-/* What the layers below do not put in words. */
+/* Explains statuses for which no lower layer sets an error text. */
 static const char *
 control_explain_watch(const ntprof_session *session, NTSTATUS status)
 {
@@ -246,7 +246,7 @@ control_fill_halt(const ntprof_session *session, ntprof_session_info *info)
 NTSTATUS
 ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
 {
-    /* The first version's. */
+    /* The size of the first version. */
     const size_t least = offsetof(ntprof_session_info, abi);
     ntprof_session_info full = {0};
     HAL_STATISTICS statistics = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api/nt.c - the Nt and Zw entry points: each finds its session, locks it and asks ex.
+ * api/nt.c - the Nt and Zw entry points: each finds its session, locks it and calls ex.
  */
 #include "api/api.h"
 #include "mm/mm.h"
@@ -52,7 +52,7 @@ nt_address(const void *pointer)
     return (ULONG64)(uintptr_t)pointer;
 }
 
-/* What both create calls have in common. */
+/* The parameters that all create calls have. */
 static EX_CREATE_PROFILE
 nt_parameters(const HANDLE *ProfileHandle, HANDLE Process, const void *ProfileBase,
               SIZE_T ProfileSize, ULONG BucketSize, const ULONG *Buffer,
@@ -70,7 +70,8 @@ nt_parameters(const HANDLE *ProfileHandle, HANDLE Process, const void *ProfileBa
     };
 }
 
-/* By the check that failed; "" if the status or a lower layer says it. */
+/* Explains a failed create call by the check that failed; "" if the status or a lower
+ * layer does. */
 static const char *
 nt_explain_create(const ntprof_session *Session, NTSTATUS Status)
 {
@@ -229,8 +230,8 @@ NtClose(HANDLE Handle)
     return api_leave(Session, ExClose(&Session->system, Handle));
 }
 
-/* The arguments of NtOpenProcess are the caller's memory too: copied before they are
- * looked at. */
+/* The arguments of NtOpenProcess are in the caller's memory, so they are copied before
+ * they are checked. */
 static NTSTATUS
 nt_read_client(ntprof_session *Session, const OBJECT_ATTRIBUTES *ObjectAttributes,
                const CLIENT_ID *ClientId, ULONG64 *ProcessId)
@@ -272,7 +273,7 @@ NtOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
     if (Session == NULL) {
         return Status;
     }
-    /* The stream may be behind: a pid that it knows may be another's by now. */
+    /* Notifications may be late: another process may have a known pid now. */
     KeFlushHits(&Session->system.Ke);
     if (ExNoticeHalt(&Session->system)) {
         return api_leave(Session, STATUS_SYSTEM_SHUTDOWN);
@@ -391,8 +392,8 @@ ntprof_NtSetIntervalProfile310(ULONG Interval)
                      ExSetIntervalProfile310(&Session->system, UserMode, Interval));
 }
 
-/* The same functions under Zw names, as in user mode of NT, and under names that no
- * other library has. */
+/* The same functions by Zw names, as in user mode of NT, and by names that no other
+ * library has. */
 #define NT_ALIAS(Name, Nt) extern __typeof__(Nt) Name __attribute__((alias(#Nt)))
 #define NT_ALIASES(Name)          \
     NT_ALIAS(Zw##Name, Nt##Name); \

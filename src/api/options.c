@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api/options.c - the options of a session: read as far as the caller's struct reaches,
+/* api/options.c - the options of a session: read up to the size of the caller's struct,
  * and checked. */
 #include "api/api.h"
 #include "ex/version.h"
@@ -20,7 +20,8 @@ options_refuse_size(size_t size)
                       size);
 }
 
-/* Zero where the caller's struct ends; what this library does not know must be 0. */
+/* Members that the caller's struct does not have are 0; bytes that this library does
+ * not know must be 0. */
 static NTSTATUS
 options_copy(const ntprof_session_options *from, ntprof_session_options *options)
 {
@@ -44,7 +45,7 @@ options_copy(const ntprof_session_options *from, ntprof_session_options *options
     return STATUS_SUCCESS;
 }
 
-/* Whose rules hold. */
+/* Checks version, word size and flags. */
 static NTSTATUS
 options_check_rules(const ntprof_session_options *options)
 {
@@ -70,8 +71,8 @@ options_check_rules(const ntprof_session_options *options)
                           "NTPROF_SESSION_WOW64 is of a 64-bit NT: it needs "
                           "NTPROF_ABI_X64");
     }
-    /* There BucketSize 0 is a code segment, and old checks divide by the smallest
-     * bucket. */
+    /* In x86 sessions BucketSize 0 means a code segment, and checks of old versions
+     * divide by the smallest bucket. */
     if ((options->flags & NTPROF_SESSION_FINE_BUCKETS) != 0 &&
         (options->nt_version != NTPROF_NT_NEWEST || options->abi == NTPROF_ABI_X86 ||
          !x64_host)) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api/reason.c - why a call failed, in words, where its status does not say.
+ * api/reason.c - error texts: why a call failed, where its status does not say.
  *
- * The words are the calling thread's: another thread's failure must not change them.
- * They come from whoever knows most: the host or the back end that refused, else the
- * entry point, else the status.
+ * Each thread has a text of its own, because another thread's failure must not change
+ * it. It comes from the host or the back end that refused, else from the entry point,
+ * else from the status.
  */
 #include "api/api.h"
 #include "ex/version.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 static _Thread_local struct {
-    const ntprof_session *session; /* NULL: of a call that had none */
+    const ntprof_session *session; /* NULL: of a call without a session */
     char text[512];
 } thread_reason;
 
@@ -159,7 +159,7 @@ api_lack(const char *what, int error)
     return STATUS_INSUFFICIENT_RESOURCES;
 }
 
-/* False if the host refused nothing that came out as status. */
+/* Returns false if status does not come from a refusal by the host. */
 static bool
 explain_host(const ntprof_session *session, NTSTATUS status)
 {
@@ -197,7 +197,7 @@ explain_host(const ntprof_session *session, NTSTATUS status)
 
 /* ---- leaving a call ---- */
 
-/* What the status alone does not tell, whichever call it was. */
+/* Explains statuses that mean the same in all calls. */
 static void
 explain_status(const ntprof_session *session, NTSTATUS status)
 {
@@ -225,7 +225,7 @@ explain_status(const ntprof_session *session, NTSTATUS status)
     }
 }
 
-/* Why the call failed; format is the entry point's own words, or "". */
+/* Sets why the call failed; format is the entry point's text, or "". */
 static void
 explain(const ntprof_session *session, NTSTATUS status, const char *format,
         va_list arguments)

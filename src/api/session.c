@@ -55,7 +55,7 @@ api_lock_beside(ntprof_session *session)
     if (failure != 0) {
         session_abandon(session);
         if (failure == EOWNERDEAD) {
-            /* From here on nobody gets it. */
+            /* From now on no thread can lock it. */
             pthread_mutex_unlock(&session->lock);
         }
         return false;
@@ -67,7 +67,8 @@ api_lock_beside(ntprof_session *session)
     if (!session->abandoned) {
         return true;
     }
-    /* Also what the delivery had that was left: fails when none is left to give back.
+    /* Also releases the lock that the abandoned delivery took; fails when it is not
+     * locked any more.
      */
     while (pthread_mutex_unlock(&session->lock) == 0) {
     }
@@ -223,7 +224,8 @@ session_refuse_backend(const char *name)
                       "there is no back end \"%.32s\"; there are %s", name, names);
 }
 
-/* The one that is named, or the first that can be used of those that need not be. */
+/* Opens the back end that the options name, or else the first usable one that is not
+ * only chosen by name. */
 static NTSTATUS
 session_choose_backend(ntprof_session *session, const ntprof_session_options *options)
 {
@@ -267,7 +269,7 @@ session_choose_backend(ntprof_session *session, const ntprof_session_options *op
     if (options->backend != NULL) {
         return session_refuse_backend(options->backend);
     }
-    /* Another time one may be there that is not now. */
+    /* With a shortage, a later attempt may find a back end. */
     return api_refuse(NULL, shortage ? STATUS_INSUFFICIENT_RESOURCES : status, "%s",
                       session->better);
 }
@@ -305,7 +307,8 @@ session_init_lock(ntprof_session *session)
         return api_lack("no lock", -ENOMEM);
     }
     pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
-    /* A notification that ends its thread would leave it locked for ever. */
+    /* Robust, because a notification that ends its thread would leave it locked for
+     * ever. */
     pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
     failure = pthread_mutex_init(&session->lock, &attributes);
     pthread_mutexattr_destroy(&attributes);
@@ -325,7 +328,8 @@ session_destroy_lock(ntprof_session *session)
     pthread_mutex_destroy(&session->lock);
 }
 
-/* Counters go where the back end finds them. */
+/* If the back end can count only in its own pages, the host allocates counters there.
+ */
 static void
 session_use_pages(ntprof_session *session)
 {
@@ -383,7 +387,7 @@ session_close_cgroup(const ntprof_session *session)
     }
 }
 
-/* Host, back end, core and thread, in this order; what was made is undone on failure.
+/* Creates host, back end, core and thread, in this order; on failure all are undone.
  */
 static NTSTATUS
 session_build(ntprof_session *session, const ntprof_session_options *options)
@@ -408,7 +412,8 @@ session_build(ntprof_session *session, const ntprof_session_options *options)
     hal = (HAL){.Table = session->backend->Hal, .Context = session->backend_context};
     status = ExInitializeSystem(&session->system, &session->host, &hal, &rules);
     if (!NT_SUCCESS(status)) {
-        (void)api_lack("no session", -ENOMEM); /* the options were looked at before */
+        (void)api_lack("no session", -ENOMEM); /* the options have been checked before
+                                                */
         goto close_backend;
     }
     status = session_set_intervals(session, options);
@@ -492,15 +497,16 @@ ntprof_session_close(ntprof_session *session)
         thread_session = NULL;
     }
     if (session->owner != getpid()) {
-        /* a forked child: thread, rings and lock are the parent's; memory stays */
+        /* a forked child: thread, rings and lock belong to the parent; the memory is
+         * not freed */
         return;
     }
     if (!api_lock(session)) {
-        return; /* in the middle of a delivery for ever; memory stays */
+        return; /* an abandoned delivery never ends; the memory is not freed */
     }
     pthread_mutex_unlock(&session->lock);
     api_stop_thread(session);
-    session->notify = NULL; /* its context may be gone; hits are still delivered */
+    session->notify = NULL; /* its context may be freed; hits are still delivered */
     ExFinishSystem(&session->system);
     session_close_backend(session);
     host_linux_delete(&session->host);
@@ -515,8 +521,8 @@ ntprof_session_use(ntprof_session *session)
     thread_session = session;
 }
 
-/* Another thread may be opening the default session when one forks: the child would
- * wait for it for ever. So the lock is held over fork. */
+/* If a thread forks while another opens the default session, the child would wait for
+ * the lock for ever. So the lock is held during fork. */
 static void
 default_take_for_fork(void)
 {
@@ -532,18 +538,18 @@ default_leave_after_fork(void)
 static void
 default_prepare(void)
 {
-    /* The host's handlers must be there before: fork runs them in the opposite order,
-     * which is that of the locks. Without memory for ours a fork at the wrong moment
-     * may hang the child. */
+    /* The host's handlers must be registered first: fork runs them in reverse order,
+     * which is the order of the locks. If there is no memory to register ours, a fork
+     * at the wrong moment may hang the child. */
     host_linux_prepare();
     (void)pthread_atfork(default_take_for_fork, default_leave_after_fork,
                          default_leave_after_fork);
 }
 
 /*
- * At load, before any thread can use the library. Later would be too late for a fork
- * under way: it has run the handlers of its start, a thread registers ours and takes
- * the lock, and the child never runs what would give it back.
+ * Run at load, before any thread can use the library. Otherwise a fork in progress
+ * could have run its prepare handlers already when another thread registers ours and
+ * takes the lock; then the child would never release it.
  */
 __attribute__((constructor)) static void
 default_prepare_at_load(void)
@@ -561,9 +567,9 @@ api_current_session(NTSTATUS *status)
         return session;
     }
     pthread_once(&default_once,
-                 default_prepare); /* another constructor may come first */
+                 default_prepare); /* another constructor may run before ours */
     pthread_mutex_lock(&default_lock);
-    /* A forked child opens its own; the parent's memory is left as it is. */
+    /* A forked child opens its own; the parent's is not freed. */
     if (default_session == NULL || default_session->owner != getpid()) {
         *status = ntprof_session_open(NULL, &session);
         if (NT_SUCCESS(*status)) {

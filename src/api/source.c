@@ -88,7 +88,7 @@ NTSTATUS
 ntprof_source_get(ntprof_session *session, KPROFILE_SOURCE source,
                   ntprof_source_info *info)
 {
-    /* The first version's. */
+    /* The size of the first version. */
     const size_t least = offsetof(ntprof_source_info, unwritten);
     ntprof_source_info full = {.source = source};
     HAL_SOURCE hal;

@@ -34,9 +34,9 @@ clock_ms(void)
 }
 
 /*
- * Buffers that are not live are brought up to date with deliveries, though not with
- * each of many: to look through all started profiles takes time. What comes too early
- * waits; the last one does not.
+ * Brings buffers that are not live up to date after a delivery, but not after each of
+ * many, because going through all started profiles takes time. Too early a flush is
+ * postponed, except after the last delivery.
  */
 static int
 deliver_to_buffers(ntprof_session *session, int wait_ms)
@@ -95,7 +95,7 @@ thread_main(void *argument)
         (void)poll(fds, 2, wait_ms);
         if ((fds[0].revents & POLLIN) != 0 &&
             read(session->wake_fd, &count, sizeof(count)) < 0 && errno != EAGAIN) {
-            return NULL; /* cannot be: our own eventfd */
+            return NULL; /* cannot happen: it is our own eventfd */
         }
     }
 }
@@ -130,7 +130,7 @@ thread_signal(const ntprof_session *session)
 {
     const uint64_t one = 1;
 
-    /* EAGAIN means that it is signalled already. */
+    /* EAGAIN: it is signalled already. */
     while (write(session->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR) {
     }
 }

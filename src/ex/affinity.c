@@ -6,7 +6,7 @@
 
 enum { EXP_GROUPS_AT_ONCE = 16 };
 
-/* Level: passive. The element is a copy that the caller can no longer change. */
+/* Element is a copy, which the caller cannot change meanwhile. Level: passive. */
 static NTSTATUS
 ExpAddGroup(KSYSTEM *System, const GROUP_AFFINITY *Element, ULONG64 *Words,
             ULONG WordCount)
@@ -50,8 +50,9 @@ ExpReadGroups(KSYSTEM *System, KPROCESSOR_MODE Mode, GROUP_AFFINITY *To, ULONG64
 }
 
 /*
- * How many of Left elements to read at once: those of one page, which can all be read
- * or none. A bad element counts for what it is, although one behind it cannot be read.
+ * Returns how many of Left elements to read at once: those on one page, which can all
+ * be read or none. So a bad element is reported as bad even if the one after it cannot
+ * be read.
  */
 static ULONG
 ExpGroupsAtOnce(const HOST *Host, ULONG64 From, ULONG Left)
@@ -64,7 +65,8 @@ ExpGroupsAtOnce(const HOST *Host, ULONG64 From, ULONG Left)
     if (OnPage >= Most) {
         return Most;
     }
-    return OnPage != 0 ? (ULONG)OnPage : 1; /* one that is on two pages, alone */
+    return OnPage != 0 ? (ULONG)OnPage : 1; /* a single one that crosses a page boundary
+                                             */
 }
 
 static NTSTATUS
@@ -95,7 +97,7 @@ ExpBuildAffinity(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE 
                  const GROUP_AFFINITY *OwnGroup, ULONG64 *Words, ULONG WordCount)
 {
     if (!System->Version->HasGroups) {
-        return STATUS_SUCCESS; /* not looked at before a start */
+        return STATUS_SUCCESS; /* each start evaluates the mask */
     }
     if (OwnGroup != NULL) {
         return ExpAddGroup(System, OwnGroup, Words, WordCount);

@@ -12,7 +12,7 @@
 
 enum { EXP_SELECTORS = 0x10000 };
 
-/* floor(log2), 0 for 0 too. */
+/* floor(log2); 0 for 0. */
 static ULONG
 ExpLog2(ULONG Number)
 {
@@ -25,7 +25,7 @@ ExpLog2(ULONG Number)
     return Log2;
 }
 
-/* NT divides by the number of counters before it looks at it. */
+/* NT divides by the number of counters before it checks it. */
 static NTSTATUS
 ExpDivideByZero(KSYSTEM *System)
 {
@@ -63,7 +63,8 @@ ExpConvertSegment(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
                                                    : ExpDivideByZero(System);
     }
     /* As published, in 32 bits: a region smaller than the counters wraps to 32, which
-     * check 3 refuses; the rounding may leave a bucket too few, which check 4 finds. */
+     * check 3 refuses; the rounding may give one counter too few, which check 4 finds.
+     */
     BytesEach = (ULONG)P->ProfileSize / Counters;
     P->BucketSize = ExpLog2(BytesEach - 1) + 1;
     if (P->BucketSize < PROFILE_BUCKET_LOG2_MIN) {
@@ -74,8 +75,8 @@ ExpConvertSegment(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
     return STATUS_SUCCESS;
 }
 
-/* Check 4. The defective one compares quarters of buckets with bytes, and loses the
- * last part. */
+/* Check 4. The defective one compares quarters of buckets with bytes, and ignores a
+ * partial bucket. */
 static BOOLEAN
 ExpBucketsFit(const KSYSTEM *System, const EX_CREATE_PROFILE *P)
 {
@@ -86,7 +87,7 @@ ExpBucketsFit(const KSYSTEM *System, const EX_CREATE_PROFILE *P)
     return KiBucketsFit(P->ProfileSize, P->BucketSize, P->BufferSize);
 }
 
-/* Checks 1 to 6: arithmetic, and a source that the HAL has. */
+/* Checks 1 to 6: arithmetic, and whether the HAL has the source. */
 static NTSTATUS
 ExpCheckRegion(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
 {
@@ -227,7 +228,7 @@ ExpCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, EX_CREATE_PROFILE P,
     NTSTATUS Status;
 
     if (((P.ProfileBase | P.ProfileSize) & ~System->Abi.AddressMask) != 0) {
-        /* No caller of this word size can ask for it. */
+        /* No caller of this word size can pass it. */
         return ExpCheck(System, EX_CHECK_PARAMETER_WIDTH, STATUS_INVALID_PARAMETER);
     }
     Status = ExpCheckRegion(System, &P, &Segment);
@@ -302,7 +303,7 @@ ExCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *
 NTSTATUS
 ExCreateProfile310(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P)
 {
-    const GROUP_AFFINITY Group = {0}; /* not looked at by a version without groups */
+    const GROUP_AFFINITY Group = {0}; /* a version without groups ignores it */
     EX_CREATE_PROFILE Old = *P;
     const NTSTATUS Status = ExpEnter(System, !System->Version->HasSources);
 

@@ -27,7 +27,8 @@ ExpCheckDuplicate(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJE
     return STATUS_SUCCESS;
 }
 
-/* Which process a handle is for. Handles are the session's, so no other one has any. */
+/* Checks which process a handle is for. Handles belong to the session, so only the
+ * caller's own process has any. */
 static NTSTATUS
 ExpIsOwnProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle, BOOLEAN *Own)
 {
@@ -66,7 +67,7 @@ ExpReferenceHandle(KSYSTEM *System, HANDLE Handle, OB_HANDLE_FACTS *Facts)
     return Status;
 }
 
-/* What the new handle gets; never more than the old one has. */
+/* Computes the access of the new handle; never more than that of the old one. */
 static NTSTATUS
 ExpChooseAccess(const EX_DUPLICATE_OBJECT *P, const OB_HANDLE_FACTS *Source,
                 ACCESS_MASK *Access)
@@ -146,8 +147,8 @@ ExDuplicateObject(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJE
         return Status;
     }
     Status = ExpDuplicateObject(System, Mode, P, SourceIsOwn);
-    /* If it is open, whatever came before; but it may be the number of another's
-     * handle. */
+    /* Closed if it is open, whatever failed before; but the value may be that of
+     * another process's handle. */
     if ((P->Options & DUPLICATE_CLOSE_SOURCE) != 0 && SourceIsOwn) {
         (void)ExClose(System, P->SourceHandle);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ex/ex.h - one whole NT profile facility (KSYSTEM), and the services behind the Nt
- * calls.
+ * ex/ex.h - one instance of the NT profile facility (KSYSTEM), and the services behind
+ * the Nt calls.
  *
  * Level: passive. Calls for one KSYSTEM are serialised by the caller, which may call
  * again from within a delivery (a notification). Parameters and statuses:
@@ -19,9 +19,9 @@
 
 struct _EX_VERSION;
 
-/* EX_OPTIONS - whose rules hold: as the members of ntprof_session_options. */
+/* EX_OPTIONS - which rules apply: as the members of ntprof_session_options. */
 typedef struct _EX_OPTIONS {
-    ULONG Version;       /* 0: the newest, defects mended */
+    ULONG Version;       /* 0: the newest, without its defects */
     ULONG Abi;           /* EX_ABI_... */
     BOOLEAN Wow64;       /* the caller is 32-bit and NT is 64-bit: EX_ABI_X64 */
     BOOLEAN FineBuckets; /* BucketSize 0 and 1 too: Version 0 and EX_ABI_X64 */
@@ -29,14 +29,15 @@ typedef struct _EX_OPTIONS {
 
 enum { EX_ABI_HOST = 0, EX_ABI_X64 = 1, EX_ABI_X86 = 2 };
 
-/* EX_CHECK - the check of a create call that failed, for who explains its status. */
+/* EX_CHECK - the check of a create call that failed, for error texts. */
 typedef enum _EX_CHECK {
     EX_CHECK_NONE,
     EX_CHECK_PARAMETER_WIDTH, /* a number that a 32-bit caller cannot pass */
     EX_CHECK_BUFFER_SIZE,     /* no buffer */
     EX_CHECK_SEGMENT_BUFFER,  /* too few counters to divide a segment among */
     EX_CHECK_BUCKET,          /* BucketSize */
-    EX_CHECK_SEGMENT_BUCKET,  /* the bucket that a segment and its counters come to */
+    EX_CHECK_SEGMENT_BUCKET,  /* the bucket size that follows from a segment and its
+                               * counters */
     EX_CHECK_COUNTERS,        /* fewer counters than buckets */
     EX_CHECK_REGION,          /* its end */
     EX_CHECK_SOURCE,
@@ -51,7 +52,7 @@ typedef enum _EX_CHECK {
     EX_CHECK_RESOURCES
 } EX_CHECK;
 
-/* EX_ABI - what the word size of the simulated NT decides. */
+/* EX_ABI - what depends on the word size of the simulated NT. */
 typedef struct _EX_ABI {
     ULONG Number; /* EX_ABI_X64 or EX_ABI_X86 */
     BOOLEAN Segments;
@@ -77,7 +78,7 @@ typedef struct _KSYSTEM {
     LIST_ENTRY StartedProfiles; /* EPROFILEs; those whose MDL is live last */
     ULONG64 StartedCount;
     ULONG64 ProfileCount;
-    EX_CHECK FailedCheck;         /* of the last create call that failed at one */
+    EX_CHECK FailedCheck;         /* of the last create call that failed by a check */
     ULONG AlignmentFixupInterval; /* what was last set; 0 */
 } KSYSTEM;
 
@@ -115,11 +116,11 @@ typedef struct _EX_CREATE_PROFILE {
 NTSTATUS ExCreateProfileEx(KSYSTEM *System, KPROCESSOR_MODE Mode,
                            const EX_CREATE_PROFILE *P);
 
-/* GroupCount and AffinityArray of P are not used. */
+/* Ignores GroupCount and AffinityArray of P. */
 NTSTATUS ExCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode,
                          const EX_CREATE_PROFILE *P, KAFFINITY Affinity);
 
-/* As 3.10 and 3.50 have it: nor is ProfileSource. */
+/* As in 3.10 and 3.50: also ignores ProfileSource. */
 NTSTATUS ExCreateProfile310(KSYSTEM *System, KPROCESSOR_MODE Mode,
                             const EX_CREATE_PROFILE *P);
 
@@ -157,26 +158,26 @@ NTSTATUS ExQueryObject(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
 
 /*
  * ExReferenceProcess - the process behind a handle (or pseudo handle) with
- * PROCESS_QUERY_INFORMATION; the caller owes ObDereferenceObject.
+ * PROCESS_QUERY_INFORMATION; the caller calls ObDereferenceObject.
  */
 NTSTATUS ExReferenceProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
                             EPROCESS **Process);
 
 /*
- * ExBeforeNotification, ExAfterNotification - keep process objects in step with the
- * stream of a delivery; around the callback of each notification, in order.
+ * ExBeforeNotification, ExAfterNotification - update process objects before and after
+ * the callback of each notification, in order of delivery.
  */
 void ExBeforeNotification(KSYSTEM *System, const ntprof_notification *Notification);
 void ExAfterNotification(KSYSTEM *System, const ntprof_notification *Notification);
 
-/* ExEndAddressSpace - a process runs a new program: profiles started before count no
- * more. */
+/* ExEndAddressSpace - a process runs a new program: profiles started before do not
+ * count any more. */
 void ExEndAddressSpace(KSYSTEM *System, ULONG64 ProcessId);
 
 /* ExFlushProfiles - bring every started profile's buffer up to date. */
 void ExFlushProfiles(KSYSTEM *System);
 
-/* ExFlushBuffers - the same with what has been delivered, and without delivering more.
+/* ExFlushBuffers - the same for hits that have been delivered, without delivering more.
  * Returns whether there is a started buffer that needs it.
  */
 BOOLEAN ExFlushBuffers(KSYSTEM *System);
@@ -185,8 +186,8 @@ BOOLEAN ExFlushBuffers(KSYSTEM *System);
 ULONG ExCountProcessors(const KSYSTEM *System);
 
 /*
- * ExNoticeHalt - if the simulated NT has stopped (KeHalt), stop all profiles, once;
- * TRUE then. After each delivery of hits.
+ * ExNoticeHalt - if the simulated NT has halted (KeHalt), stop all profiles, and return
+ * TRUE. Called after each delivery of hits.
  */
 BOOLEAN ExNoticeHalt(KSYSTEM *System);
 

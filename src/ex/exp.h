@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* ex/exp.h - for ex alone. */
+/* ex/exp.h - functions and types within ex. */
 #ifndef EX_EXP_H
 #define EX_EXP_H
 
 #include "ex/ex.h"
 #include "ex/version.h"
 
-/* EPROFILE - the body of a profile object: the parameters, and what a start adds to
- * them. */
+/* EPROFILE - the body of a profile object: the parameters, and the state while it is
+ * started. */
 typedef struct _EPROFILE {
     EPROCESS *Process; /* referenced; NULL: all processes */
     ULONG64 RangeBase;
@@ -19,19 +19,20 @@ typedef struct _EPROFILE {
     void *LockedBuffer;      /* system address while started */
     ULONG Segment;           /* code selector; 0: the region is in the address space */
     KPROFILE_SOURCE ProfileSource;
-    KAFFINITY AffinityMask;  /* as given, where it is acted on by each start alone */
+    KAFFINITY AffinityMask;  /* as passed, for versions in which only a start evaluates
+                              * it */
     LIST_ENTRY StartedLinks; /* KSYSTEM.StartedProfiles, while started */
     ULONG AffinityWords;
     ULONG64 Affinity[]; /* AffinityWords of 64 processors */
 } EPROFILE;
 
-/* ExpStartProfile, ExpStopProfile - on the object; see NtStartProfile, NtStopProfile.
+/* ExpStartProfile, ExpStopProfile - NtStartProfile and NtStopProfile for an object.
  */
 NTSTATUS ExpStartProfile(KSYSTEM *System, EPROFILE *Profile);
 NTSTATUS ExpStopProfile(KSYSTEM *System, EPROFILE *Profile);
 
 /*
- * ExpEnter - what every call but ExClose begins with.
+ * ExpEnter - the first checks of every call except ExClose.
  *
  *   Known  in: the version has this call
  *
@@ -49,7 +50,7 @@ NTSTATUS ExpOpenHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, void *Body,
 NTSTATUS ExpGiveHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
                        ULONG64 HandleAddress);
 
-/* ExpCheck - the status of a check, which is remembered if it failed. */
+/* ExpCheck - return the status of a check; a failed one is stored in FailedCheck. */
 static inline NTSTATUS
 ExpCheck(KSYSTEM *System, EX_CHECK Check, NTSTATUS Status)
 {
@@ -64,15 +65,15 @@ NTSTATUS ExpReferenceProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handl
                              ACCESS_MASK DesiredAccess, EPROCESS **Process);
 
 /*
- * ExpReferenceHandle - any handle of the session, or the pseudo handle; the caller owes
- * ObDereferenceObject of its Body. STATUS_INVALID_HANDLE.
+ * ExpReferenceHandle - any handle of the session, or the pseudo handle; the caller
+ * calls ObDereferenceObject for its Body. STATUS_INVALID_HANDLE.
  */
 NTSTATUS ExpReferenceHandle(KSYSTEM *System, HANDLE Handle, OB_HANDLE_FACTS *Facts);
 
 /* ExpProbeHandle - may a HANDLE be written there? It need not be aligned. */
 NTSTATUS ExpProbeHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 HandleAddress);
 
-/* ExpWrite - to the caller's memory in user mode, else straight. */
+/* ExpWrite - write to the caller's memory: checked in user mode, else directly. */
 NTSTATUS ExpWrite(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 To, const void *From,
                   SIZE_T Bytes);
 
@@ -94,7 +95,8 @@ NTSTATUS ExpBuildAffinity(KSYSTEM *System, KPROCESSOR_MODE Mode,
                           const EX_CREATE_PROFILE *P, const GROUP_AFFINITY *OwnGroup,
                           ULONG64 *Words, ULONG WordCount);
 
-/* ExpActOnAffinity - an unchecked mask becomes the processors that a start means by it.
+/* ExpActOnAffinity - set the processors of a profile from an unchecked mask, at its
+ * start.
  */
 void ExpActOnAffinity(KSYSTEM *System, EPROFILE *Profile);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ex/handle.c - handles given to callers, and processes behind handles. */
+/* ex/handle.c - opening handles for callers, and the processes behind handles. */
 #include "ex/exp.h"
 #include "mm/mm.h"
 #include "rtl/memory.h"
@@ -60,8 +60,8 @@ ExClose(KSYSTEM *System, HANDLE Handle)
     return ObCloseHandle(&System->Ob, Handle);
 }
 
-/* The active process of a pid, made if it is not known yet, with a reference for the
- * caller. */
+/* Returns the active process of a pid, created if it is not known yet, with a reference
+ * for the caller. */
 static NTSTATUS
 ExpReferenceProcessId(KSYSTEM *System, ULONG64 ProcessId, BOOLEAN Watched,
                       EPROCESS **Process)
@@ -71,7 +71,7 @@ ExpReferenceProcessId(KSYSTEM *System, ULONG64 ProcessId, BOOLEAN Watched,
     NTSTATUS Status;
 
     if (Found != NULL && PsIsProcessGone(&System->Ps, Found)) {
-        KeFlushHits(&System->Ke); /* its last ones, before its profiles go silent */
+        KeFlushHits(&System->Ke); /* its last hits, before its profiles stop counting */
     }
     Found = PsLookupProcess(&System->Ps, ProcessId);
     if (Found != NULL) {
@@ -158,7 +158,7 @@ ExOpenProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 ProcessHandle,
     return Status;
 }
 
-/* The stream tells of the end of a process that it told of. */
+/* The exit of a process whose start was notified. */
 static void
 ExpProcessEnds(KSYSTEM *System, ULONG64 ProcessId)
 {
@@ -171,19 +171,19 @@ ExpProcessEnds(KSYSTEM *System, ULONG64 ProcessId)
     }
 }
 
-/* The stream tells of a process: it holds one reference until the stream tells of its
- * end. */
+/* The start of a process is notified: it has one reference until its exit is notified.
+ */
 static void
 ExpProcessStarts(KSYSTEM *System, const ntprof_notification *Notification)
 {
     EPROCESS *Process;
 
     if (Notification->parent_pid != 0) {
-        /* Forked just now: one of this pid that has not ended has, and its end was
-         * lost. */
+        /* It was just forked, so an earlier process with this pid has ended, and its
+         * exit record was lost. */
         ExpProcessEnds(System, Notification->pid);
     }
-    /* Without memory, NtOpenProcess will not find it should it end soon. */
+    /* Without memory, NtOpenProcess will not find the process after it has ended. */
     if (!NT_SUCCESS(ExpReferenceProcessId(System, Notification->pid, TRUE, &Process))) {
         return;
     }

@@ -35,12 +35,12 @@ ExpQueryIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode,
     }
     Value = ExpQueryInterval(System, ProfileSource);
 
-    /* As published: success although the memory vanished after the probe. */
+    /* As published: success even if the memory was unmapped after the probe. */
     (void)ExpWrite(System, Mode, Interval, &Value, sizeof(Value));
     return STATUS_SUCCESS;
 }
 
-/* What NT's HALs make of a wish; ntprof's own sources are not theirs. */
+/* Clamps an interval as NT's HALs do; not for ntprof's own sources. */
 static ULONG
 ExpClampInterval(const KSYSTEM *System, ULONG Interval, KPROFILE_SOURCE ProfileSource)
 {

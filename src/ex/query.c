@@ -8,9 +8,10 @@
 #include "ex/exp.h"
 #include "mm/mm.h"
 
-enum { EXP_MOST_NAME = 16 }; /* UTF-16 units of the longest type name, its zero too */
+enum { EXP_MOST_NAME = 16 }; /* UTF-16 units of the longest type name, with its zero */
 
-/* EXP_OBJECT_INFORMATION - what a query may give: one of them, Bytes of it. */
+/* EXP_OBJECT_INFORMATION - the answer to a query: one of the structures, Bytes of it.
+ */
 typedef struct _EXP_OBJECT_INFORMATION {
     union {
         OBJECT_BASIC_INFORMATION Basic;
@@ -72,14 +73,14 @@ ExpFillBasic(const OB_HANDLE_FACTS *Handle, const OB_OBJECT_FACTS *Object,
         .Attributes = Handle->Attributes,
         .GrantedAccess = Handle->GrantedAccess,
         .HandleCount = ExpClampToUlong(Object->HandleCount),
-        /* Without the reference that the query itself holds. */
+        /* Without the query's own reference. */
         .PointerCount = ExpClampToUlong(Object->PointerCount - 1),
         .TypeInfoSize = ExpTypeBytes(Object->Type),
     };
 }
 
-/* Information is all zeros. Address is where the caller will find it, the name right
- * behind it. */
+/* Information is all zeros. Address is its address in the caller's memory; the name
+ * follows it. */
 static void
 ExpFillType(const OBJECT_TYPE *Type, ULONG64 Address,
             EXP_OBJECT_INFORMATION *Information)
@@ -107,7 +108,7 @@ ExpFillType(const OBJECT_TYPE *Type, ULONG64 Address,
     }
 }
 
-/* Does the caller's length do? Basic information must have its own exactly. */
+/* Is the caller's length sufficient? Basic information must have exactly its own. */
 static BOOLEAN
 ExpLengthFits(OBJECT_INFORMATION_CLASS Class, ULONG Length, ULONG Needed)
 {

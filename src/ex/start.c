@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ex/start.c - takes an executive profile from stopped to running, and back.
- * docs/behaviour.md, Start.
+ * ex/start.c - starts and stops executive profiles. docs/behaviour.md, Start.
  *
  * Invariant: ProfileObject is not NULL exactly while its MDL is locked and mapped, it
  * is linked into ke and the profile is in KSYSTEM.StartedProfiles: the profile is
@@ -51,7 +50,7 @@ ExStartLimit(const KSYSTEM *System)
     return (ULONG64)System->Version->StartLimitPerProcessor * ExCountProcessors(System);
 }
 
-/* A version that does not check sources starts what never interrupts. */
+/* Some versions do not check sources: they start profiles that no interrupt reaches. */
 static BOOLEAN
 ExpIsSilent(KSYSTEM *System, KPROFILE_SOURCE Source)
 {
@@ -85,9 +84,10 @@ ExpFillKernelProfile(KSYSTEM *System, const EPROFILE *Profile, KPROFILE *Kernel)
 }
 
 /*
- * A process that ended unseen must not have another one with its pid interrupted in its
- * name. What else is started for it gets its last hits first; with them come
- * notifications that change any object, so nothing may have been looked at before.
+ * Ends a process that has exited without a notification, so that the HAL does not
+ * interrupt another process with its pid instead. Its started profiles get its last
+ * hits before. That also delivers notifications, whose callbacks may change any object,
+ * so the caller must not have read any state before.
  */
 static void
 ExpNoticeEnd(KSYSTEM *System, const EPROFILE *Profile)
@@ -98,7 +98,8 @@ ExpNoticeEnd(KSYSTEM *System, const EPROFILE *Profile)
     }
 }
 
-/* Those that have to be flushed first: there may be thousands that have not. */
+/* Profiles with buffers that need flushing come first: there may be thousands of
+ * others. */
 static void
 ExpListStarted(KSYSTEM *System, EPROFILE *Profile)
 {
@@ -110,7 +111,7 @@ ExpListStarted(KSYSTEM *System, EPROFILE *Profile)
     System->StartedCount++;
 }
 
-/* What the caller's memory did not take is in the statistics. */
+/* Counts that could not be added to the caller's memory go into the statistics. */
 static void
 ExpGiveBackBuffer(KSYSTEM *System, KPROFILE *Kernel)
 {
@@ -129,7 +130,7 @@ ExpStartProfile(KSYSTEM *System, EPROFILE *Profile)
 
     ExpNoticeEnd(System, Profile);
     if (ExNoticeHalt(System)) {
-        return STATUS_SYSTEM_SHUTDOWN; /* by its last hits */
+        return STATUS_SYSTEM_SHUTDOWN; /* the process's last hits halted it */
     }
     if (Profile->ProfileObject != NULL) {
         return STATUS_PROFILING_NOT_STOPPED;
@@ -187,7 +188,7 @@ ExpStopProfile(KSYSTEM *System, EPROFILE *Profile)
     return STATUS_SUCCESS;
 }
 
-/* NtStartProfile and NtStopProfile: the same but for the work on the object. */
+/* NtStartProfile and NtStopProfile, which differ only in Work. */
 static NTSTATUS
 ExpOnProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE ProfileHandle,
              NTSTATUS (*Work)(KSYSTEM *System, EPROFILE *Profile))

@@ -60,7 +60,8 @@ ExpInitializeTypes(KSYSTEM *System)
     };
 }
 
-/* Kernel space of a 32-bit NT: the upper half; and 64 kB below it are nobody's. */
+/* Kernel space of a 32-bit NT: the upper half; the 64 kB below it belong to neither
+ * user nor kernel. */
 enum { EXP_HIGHEST_USER_32 = 0x7FFEFFFF };
 static const ULONG64 ExpSystemRangeStart32 = 0x80000000u;
 
@@ -156,7 +157,7 @@ ExInitializeSystem(KSYSTEM *System, const HOST *Host, const HAL *Hal,
     return Status;
 }
 
-/* Processes of the stream that have not ended hold a reference of the stream's own. */
+/* Processes whose start was notified have a reference until their exit is. */
 static void
 ExpEndWatchedProcesses(KSYSTEM *System)
 {
@@ -180,7 +181,7 @@ ExpEndWatchedProcesses(KSYSTEM *System)
 void
 ExFinishSystem(KSYSTEM *System)
 {
-    KeFlushHits(&System->Ke); /* the last handle of a started profile is closed now */
+    KeFlushHits(&System->Ke); /* closing all handles stops all profiles */
     ObFinishSystem(&System->Ob);
     ExpEndWatchedProcesses(System);
     PsFinishSystem(&System->Ps);

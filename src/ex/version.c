@@ -3,17 +3,17 @@
 #include "ex/version.h"
 #include "host/host.h"
 
-/* How much an MDL describes: 65,535 bytes of it, pages of 4096 bytes; later all but a
- * page. */
+/* The most memory that an MDL can describe: as many pages of 4096 bytes as fit in an
+ * MDL of 65,535 bytes; in later versions 2 or 4 GB less one page. */
 #define EXP_OLD_MDL_32 (4096ull * (65535 - 0x1C) / 4)
 #define EXP_OLD_MDL_64 (4096ull * (65535 - 0x30) / 8)
 #define EXP_2_GB_MDL (0x80000000ull - 4096)
 #define EXP_4_GB_MDL (0x100000000ull - 4096)
 
-/* The newest one, with defects mended, comes after all that were published. */
+/* The newest one without defects follows all published ones. */
 #define EXP_NEWEST 0xFFFFFFFFu
 
-/* Has version At a rule of versions First to Last, or of all from First on? */
+/* Does version At have a rule of versions First to Last, or of all from First on? */
 #define EXP_IN(At, First, Last) ((At) >= (First) && (At) <= (Last))
 #define EXP_SINCE(At, First) EXP_IN(At, First, EXP_NEWEST)
 
@@ -26,9 +26,10 @@
     (EXP_SINCE(At, 601) ? EXP_4_GB_MDL : EXP_IN(At, 600, 600) ? EXP_2_GB_MDL : (Old))
 
 /*
- * A version by its rules: one row a rule, with its first and its last version. At is
- * the place in the order of versions, which is the order of their numbers. Intervals
- * are those of NT's HALs: 8192 times a second to once; for counters 4096 events.
+ * Sets a version's rules: one row for each rule, with its first and its last version.
+ * At is the index in the order of versions, which is the order of their numbers.
+ * Intervals are those of NT's HALs: 8192 times a second to once a second; for counters
+ * at least 4096 events.
  */
 /* clang-format off */
 #define EXP_VERSION_AT(At, Public, Text)                            \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ex/version.h - what differs between versions of NT: one table, asked by member, so
- * that no code compares version numbers. docs/behaviour.md, Versions.
+ * ex/version.h - what differs between versions of NT: one table, read by member, so
+ * that no other code compares version numbers. docs/behaviour.md, Versions.
  */
 #ifndef EX_VERSION_H
 #define EX_VERSION_H
@@ -9,10 +9,11 @@
 #include <ntprof/nt_types.h>
 
 typedef struct _EX_VERSION {
-    ULONG Number; /* as ntprof_session_options.nt_version; 0: newest, defects mended */
+    ULONG Number; /* as ntprof_session_options.nt_version; 0: newest, without its
+                   * defects */
     const char *Name;
 
-    /* Which calls there are. */
+    /* Which calls exist. */
     BOOLEAN HasSources; /* source and affinity are arguments; else the calls of 3.10 */
     /* NtCreateProfileEx; affinity is checked when a profile is created */
     BOOLEAN HasGroups;
@@ -25,17 +26,17 @@ typedef struct _EX_VERSION {
     ULONG RestrictedRule; /* HOST_RESTRICTED_...; 0: no caller is restricted */
 
     /* Start. */
-    BOOLEAN InactiveMeansAll; /* a mask without active processors; before, 0 alone */
-    BOOLEAN NarrowsSource;    /* to 16 bits */
-    BOOLEAN LimitInside;      /* defect: a region's end counts as inside */
-    BOOLEAN LocksWholeBuffer; /* else what the counters need */
-    ULONG StartLimitPerProcessor; /* 0: none, or one that is never reached */
+    BOOLEAN InactiveMeansAll;     /* a mask without active processors; else only 0 */
+    BOOLEAN NarrowsSource;        /* to 16 bits */
+    BOOLEAN LimitInside;          /* defect: a region's end counts as inside */
+    BOOLEAN LocksWholeBuffer;     /* else only what the counters need */
+    ULONG StartLimitPerProcessor; /* 0: none, or never reached */
     ULONG64 MostMdlBytes32;
     ULONG64 MostMdlBytes64;
     ULONG ProfileIrql32;
-    BOOLEAN SplitsIn32Bits; /* user and kernel halves as NT's; else the host's */
+    BOOLEAN SplitsIn32Bits; /* user and kernel halves as in NT; else the host's */
 
-    /* Intervals: what the HALs of NT grant at least and at most; 0: ask the HAL. */
+    /* Limits of intervals of NT's HALs; 0: ask the HAL. */
     BOOLEAN SetNeedsPrivilege;
     ULONG LeastTimeInterval;
     ULONG MostTimeInterval;

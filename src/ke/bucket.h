@@ -11,7 +11,8 @@
 
 #define KI_BUCKET_NONE (~(ULONG64)0)
 
-/* The least is of sessions with fine buckets: NT's own is PROFILE_BUCKET_LOG2_MIN. */
+/* The minimum is that of sessions with fine buckets; NT's is PROFILE_BUCKET_LOG2_MIN.
+ */
 enum { KI_BUCKET_LOG2_MIN = 0, KI_BUCKET_LOG2_MAX = 31, KI_COUNTER_BYTES = 4 };
 
 /* KiBucketNumber - the same as KiBucketIndex for an address that is known to be inside.
@@ -77,8 +78,8 @@ KiProcessorInSet(ULONG Processor, const ULONG64 *Set, ULONG Count)
 }
 
 /*
- * KiHitMatches - does a hit count in a profile whose region holds its address? Level:
- * interrupt.
+ * KiHitMatches - does a hit count in a profile whose region contains its address?
+ * Level: interrupt.
  *
  *   Source, Segment         of the profile
  *   Processors              of the profile: the word of its set that HitProcessor is in
@@ -89,7 +90,7 @@ static inline BOOLEAN
 KiHitMatches(ULONG Source, ULONG Segment, ULONG64 Processors, ULONG HitSource,
              ULONG HitSelector, ULONG HitProcessor)
 {
-    /* One branch: each that is guessed wrongly costs a hit more than all of this. */
+    /* One branch: a mispredicted one costs more than all of this. */
     const ULONG64 Absent = ~Processors >> (HitProcessor % 64) & 1;
 
     return ((Source ^ HitSource) | (Segment ^ HitSelector) | Absent) == 0;

@@ -29,8 +29,8 @@ KiSpanOf(const KPROFILE *Profile)
     return (KI_SPAN){Base, Base + Profile->RangeSize - (Profile->LimitInside ? 0 : 1)};
 }
 
-/* What a hit finds: the counters in our memory, or what a HAL that counts by itself
- * makes of them. */
+/* Fills the range of a profile. Its counters are found by their address, or by the
+ * number that a HAL that counts by itself has for them. */
 static NTSTATUS
 KiFillRange(KE_SYSTEM *Ke, const KPROFILE *Profile, KI_RANGE *Range)
 {
@@ -52,7 +52,7 @@ KiFillRange(KE_SYSTEM *Ke, const KPROFILE *Profile, KI_RANGE *Range)
     return STATUS_SUCCESS;
 }
 
-/* All that an insertion needs and may not get. */
+/* Allocates all that an insertion needs, so that it cannot fail later. */
 static NTSTATUS
 KiPrepareInsertion(KE_SYSTEM *Ke, const KPROCESS *Process, const KPROFILE *Profile,
                    KI_RANGE *Range)
@@ -63,15 +63,16 @@ KiPrepareInsertion(KE_SYSTEM *Ke, const KPROCESS *Process, const KPROFILE *Profi
     if (NT_SUCCESS(Status)) {
         Status = KiFillRange(Ke, Profile, Range);
     }
-    /* Last: it is undone by publishing no roots, and those of a process may be there.
-     */
+    /* Last, because only publishing zero roots undoes it, and the process may have
+     * roots. */
     if (NT_SUCCESS(Status) && Counting != NULL && Process->ProcessId != 0) {
         Status = Counting->PrepareProcess(Ke->Hal.Context, Process->ProcessId);
     }
     return Status;
 }
 
-/* Tells a HAL that counts by itself; others look into the process. */
+/* Publishes the roots to a HAL that counts by itself; for others the core reads them
+ * from the process. */
 static void
 KiPublishRoots(KE_SYSTEM *Ke, const KPROCESS *Process)
 {
@@ -98,7 +99,7 @@ KiInsertRange(KE_SYSTEM *Ke, KPROCESS *Process, KPROFILE *Profile)
     }
     Ke->Pool.Sequence++;
     Profile->Sequence = Ke->Pool.Sequence;
-    /* Nothing has to wait for hits that see the old tree: its nodes are retired. */
+    /* No wait for hits that see the old tree is needed: its nodes are retired. */
     RtlPublish(Root,
                KiInsertIntoTree(&Ke->Pool, *Root, KiSpanOf(Profile), &Range, Profile));
     KiPublishRoots(Ke, Process);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ke/index.h - which started profiles a place lies in: the nodes of the index and the
- * search.
+ * ke/index.h - the index that finds the started profiles whose ranges contain a place:
+ * its nodes and the search.
  *
- * The ranges of a process are in search trees by base, whose leaves hold the ranges
- * themselves. A child's span in its parent is its least base and its greatest last
- * place, so a search enters only children that hold a match and the one way to the
- * place: log of the ranges for itself, and at most as much again for each range that
- * the place lies in, however they overlap.
+ * The ranges of a process are in search trees ordered by base, whose leaves contain the
+ * ranges. A child's span in its parent runs from its lowest base to its highest last
+ * place, so a search enters only children that contain a match, and the one path to the
+ * place. It costs the logarithm of the number of ranges, and at most as much again for
+ * each range that contains the place, however they overlap.
  *
  * A tree that hits can see never changes. A start or a stop makes new nodes from the
  * root to the changed leaf, and publishes the new root in one store: a hit sees all of
  * it or nothing.
  *
- * Nodes name each other by number, not by address, and who searches fetches them: the
- * core from its pool (ke/pool.h), a BPF program from a map. Includes nothing but types;
- * compiles for the host, for 32 bits and for BPF.
+ * Nodes refer to each other by number, not by address, and the searcher looks the
+ * numbers up: the core in its pool (ke/pool.h), a BPF program in a map. Includes
+ * nothing but types; compiles for the host, for 32 bits and for BPF.
  */
 #ifndef KE_INDEX_H
 #define KE_INDEX_H
@@ -28,15 +28,13 @@ enum {
     KI_NODE_BYTES = 1024,
     KI_FANOUT = 16,       /* entries of a node */
     KI_LEAST_ENTRIES = 4, /* but of a root */
-    KI_DEPTH_MAX =
-        13,     /* nodes from a root to a leaf; ke/pool.h has not enough for more */
-    KI_LEAF = 1 /* in the number of a node */
+    KI_DEPTH_MAX = 13, /* nodes from a root to a leaf; ke/pool.h has too few for more */
+    KI_LEAF = 1        /* in the number of a node */
 };
 
 /*
  * A place is an address, or a selector and an offset in its segment as one number, so
- * that no segment's profiles are in the way of another's. The two kinds have trees of
- * their own.
+ * that profiles of different segments do not overlap. Each kind has a tree.
  */
 enum { KI_TREE_ADDRESSES, KI_TREE_SEGMENTS, KI_TREES };
 #define KI_OFFSET_MAX 0xFFFFFFFFu
@@ -47,20 +45,20 @@ KiSegmentPlace(ULONG Selector, ULONG64 Offset)
     return ((ULONG64)Selector << 32) + Offset;
 }
 
-/* KI_SPAN - places from Base to Last, which an end could not say at the top of memory.
- * Behind a node's entries stands one that no place is in and that ends a search:
- * greatest base, last 0. */
+/* KI_SPAN - places from Base to Last. Last is inclusive, because an exclusive end would
+ * wrap at the top of memory. A node's entries are followed by a sentinel that contains
+ * no place and ends a search: highest base, last 0. */
 typedef struct _KI_SPAN {
     ULONG64 Base;
     ULONG64 Last;
 } KI_SPAN;
 
-/* KI_RANGE - what a hit needs to know of a profile that it is in: the profile itself
- * would be one more load to wait for. */
+/* KI_RANGE - what a hit needs of a profile that it matches: a copy, because reading the
+ * profile would be one more cache miss. */
 typedef struct _KI_RANGE {
     union {
         ULONG *Buffer;
-        ULONG64 BufferBits; /* as much room for it everywhere */
+        ULONG64 BufferBits; /* the same size on all hosts */
     };
     ULONG64 Processors; /* the first 64 of the affinity */
     ULONG Source;
@@ -69,8 +67,8 @@ typedef struct _KI_RANGE {
     ULONG Counters; /* whole ones that the buffer has */
 } KI_RANGE;
 
-/* KI_NODE - a leaf or an inner node. Entries are in the order of bases, equal ones of
- * starts. */
+/* KI_NODE - a leaf or an inner node. Entries are ordered by base, and with equal bases
+ * by the order of starts. */
 typedef struct _KI_NODE {
     KI_SPAN Spans[KI_FANOUT];
     union {
@@ -81,8 +79,8 @@ typedef struct _KI_NODE {
         struct _KPROFILE *Profiles[KI_FANOUT]; /* leaf */
         ULONG64 ProfilesRoom[KI_FANOUT];
     };
-    /* For passive calls alone: Sequence of the profile, or of a child's first; and in
-     * free and retired nodes the number of the next one. */
+    /* Only for passive calls: Sequence of the profile, or of a child's first profile;
+     * in free and retired nodes the number of the next one. */
     union {
         ULONG64 Sequences[KI_FANOUT];
         ULONG Next;
@@ -91,7 +89,7 @@ typedef struct _KI_NODE {
 
 enum { KI_LINE_BYTES = 64 };
 
-/* A BPF program can only read: nobody waits for what is not used. */
+/* A BPF program can only read, and an unused read costs no wait. */
 #if defined(__bpf__)
 #define KI_FETCH(address) ((void)*(const volatile ULONG64 *)(address))
 #else
@@ -101,7 +99,7 @@ enum { KI_LINE_BYTES = 64 };
 _Static_assert(sizeof(KI_RANGE) == 32, "no range lies in two cache lines");
 _Static_assert(sizeof(KI_NODE) == KI_NODE_BYTES, "nodes are whole cache lines");
 
-/* KiFindSpan - the first entry from From on whose span holds Place, or KI_FANOUT.
+/* KiFindSpan - the first entry from From on whose span contains Place, or KI_FANOUT.
  * Level: interrupt. */
 static inline ULONG
 KiFindSpan(const KI_NODE *Node, ULONG64 Place, ULONG From)
@@ -115,9 +113,9 @@ KiFindSpan(const KI_NODE *Node, ULONG64 Place, ULONG From)
 }
 
 /*
- * KiFetchNode - ask for what a search may read of a node, all at once: it is rarely in
- * a cache, and to wait for one cache line after the other is most of what a hit costs.
- * Level: interrupt.
+ * KiFetchNode - prefetch all that a search may read of a node: it is rarely in a cache,
+ * and waiting for one cache line after the other is most of a hit's cost. Level:
+ * interrupt.
  */
 static inline void
 KiFetchNode(const KI_NODE *Node, BOOLEAN Leaf)
@@ -135,9 +133,9 @@ KiFetchNode(const KI_NODE *Node, BOOLEAN Leaf)
 }
 
 /*
- * KiDescend - the child that a search of an inner node goes on in, 0 if nothing below
- * holds Place, or Number, the node's own, if there may be several: that is for a
- * KI_SEARCH. Level: interrupt.
+ * KiDescend - the child in which a search of an inner node continues; 0 if nothing
+ * below contains Place; or Number, the node's own, if there may be several: then a
+ * KI_SEARCH is needed. Level: interrupt.
  */
 static inline ULONG
 KiDescend(const KI_NODE *Node, ULONG Number, ULONG64 Place)
@@ -153,8 +151,9 @@ KiDescend(const KI_NODE *Node, ULONG Number, ULONG64 Place)
     return Node->Children[At];
 }
 
-/* KI_SEARCH - where to go on: Next, from entry From on, and then in the waiting nodes,
- * the last first. These are inner nodes on one way from the root, hence the bound. */
+/* KI_SEARCH - where to continue: in Next, from entry From on, and then in the stacked
+ * nodes, the last first. These are inner nodes on one path from the root, which bounds
+ * the stack. */
 typedef struct _KI_SEARCH {
     ULONG64 Place;
     ULONG Next;
@@ -174,15 +173,15 @@ KiBeginSearch(KI_SEARCH *Search, ULONG Root, ULONG64 Place)
 }
 
 /*
- * KiNextNode - number of the node to look at now, or 0 at the end. In a leaf the caller
- * finds all spans that hold the place and calls KiLeaveLeaf; at an inner node it calls
- * KiEnterChild. Level: interrupt.
+ * KiNextNode - number of the node to search next, or 0 at the end. In a leaf the caller
+ * finds all spans that contain the place and calls KiLeaveLeaf; in an inner node it
+ * calls KiEnterChild. Level: interrupt.
  */
 static inline ULONG
 KiNextNode(KI_SEARCH *Search)
 {
-    /* Wraps if nothing waits: one compare for that, and for the verifier of BPF
-     * programs. */
+    /* Wraps if the stack is empty: one compare tests for that, and satisfies the
+     * verifier of BPF programs. */
     const ULONG Top = Search->Waiting - 1;
 
     if (Search->Next == 0 && Top < KI_DEPTH_MAX) {
@@ -199,8 +198,9 @@ KiLeaveLeaf(KI_SEARCH *Search)
     Search->Next = 0;
 }
 
-/* KiEnterChild - go on with the first child that may hold a match; the node waits if
- * there may be more behind it. Node is what KiNextNode told. Level: interrupt. */
+/* KiEnterChild - continue with the first child that may contain a match; the node is
+ * stacked if later children may too. Node is what KiNextNode returned. Level:
+ * interrupt. */
 static inline void
 KiEnterChild(KI_SEARCH *Search, const KI_NODE *Node)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ke/interrupt.c - which interrupts the started profiles need: counted by process,
- * source and processor, so that one profile's stop never takes another's interrupts.
- * Level: passive.
+ * source and processor, so that stopping one profile never stops the interrupts of
+ * another. Level: passive.
  */
 #include "ke/bucket.h"
 #include "ke/ki.h"
@@ -27,7 +27,7 @@ KiFindInterrupt(const KPROCESS *Process, KPROFILE_SOURCE Source)
     return NULL;
 }
 
-/* The record of a source, large enough for Processors; NULL if there is no memory. */
+/* Returns the record of a source, large enough for Processors; NULL without memory. */
 static KI_INTERRUPT *
 KiReserveInterrupt(KE_SYSTEM *Ke, KPROCESS *Process, KPROFILE_SOURCE Source,
                    ULONG Processors)
@@ -95,7 +95,7 @@ KiReleaseProcessors(KE_SYSTEM *Ke, const KPROFILE *Profile, ULONG End)
     }
 }
 
-/* Has the HAL begin what it put off until all processors were named. */
+/* Has the HAL start what it postponed until all processors were known. */
 static NTSTATUS
 KiBeginInterrupts(KE_SYSTEM *Ke, const KPROFILE *Profile)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ke/ki.h - for ke alone. */
+/* ke/ki.h - functions and types within ke. */
 #ifndef KE_KI_H
 #define KE_KI_H
 
@@ -7,7 +7,7 @@
 
 /*
  * KI_INTERRUPT - how many started profiles of a process need interrupts of a source, by
- * processor. The HAL is asked at the first and told at the last.
+ * processor. The HAL starts them with the first and stops them with the last.
  */
 typedef struct _KI_INTERRUPT {
     LIST_ENTRY Entry; /* KPROCESS.InterruptListHead */
@@ -16,38 +16,40 @@ typedef struct _KI_INTERRUPT {
     ULONG Counts[];
 } KI_INTERRUPT;
 
-/* KiStartInterrupts - for each processor of the profile; nothing is left on failure. */
+/* KiStartInterrupts - start interrupts on each processor of the profile, or on none. */
 NTSTATUS KiStartInterrupts(KE_SYSTEM *Ke, const KPROFILE *Profile);
 void KiStopInterrupts(KE_SYSTEM *Ke, const KPROFILE *Profile);
 void KiFinishInterrupts(KE_SYSTEM *Ke, KPROCESS *Process);
 
-/* A change makes at most so many nodes: two for each of the way from the root, and a
- * new root. A removal makes no more than it retires. */
+/* A change makes at most this number of nodes: two for each node of the path from the
+ * root, and a new root. A removal makes no more than it retires. */
 enum { KI_UPDATE_NODES = 2 * KI_DEPTH_MAX + 1 };
 
 /*
- * KiReserveNodes - have nodes for one insertion, and afterwards for one removal still.
+ * KiReserveNodes - ensure that there are nodes for one insertion and a later removal.
  * STATUS_INSUFFICIENT_RESOURCES.
  */
 NTSTATUS KiReserveNodes(KE_SYSTEM *Ke);
 
-/* KiTakeNode - one of the free nodes; there must be one. Its content is anything. */
+/* KiTakeNode - return one of the free nodes; there must be one. Its content is
+ * undefined. */
 ULONG KiTakeNode(KI_POOL *Pool);
 
-/* KiFreeNode, KiRetireNode - no hit can see it any more; a hit that has begun may. */
+/* KiFreeNode - free a node that no hit can see any more. KiRetireNode - free it later,
+ * because a hit that has started may still see it. */
 void KiFreeNode(KI_POOL *Pool, ULONG Number);
 void KiRetireNode(KI_POOL *Pool, ULONG Number);
 
 /* KiRecycleNodes - wait for the hits that may see retired nodes, if there are any. */
 void KiRecycleNodes(KE_SYSTEM *Ke);
 
-/* KiFinishPool - give all memory back. No node may be used. */
+/* KiFinishPool - free all memory. No node may be used. */
 void KiFinishPool(KE_SYSTEM *Ke);
 
 /*
- * KiInsertIntoTree, KiRemoveFromTree - the root of a tree like that of Root, with or
- * without one range. The profile's sequence is greater than all in the tree; the range
- * removed is there. The nodes were reserved: neither can fail.
+ * KiInsertIntoTree, KiRemoveFromTree - return the root of a copy of Root's tree, with
+ * or without one range. An inserted profile has a higher sequence than all in the tree;
+ * a removed range is in the tree. The nodes are reserved, so that neither can fail.
  */
 ULONG KiInsertIntoTree(KI_POOL *Pool, ULONG Root, KI_SPAN Span, const KI_RANGE *Range,
                        KPROFILE *Profile);
@@ -57,7 +59,7 @@ ULONG KiRemoveFromTree(KI_POOL *Pool, ULONG Root, ULONG64 Base, ULONG64 Sequence
 void KiFreeTree(KI_POOL *Pool, ULONG Root);
 
 /* KiInsertRange, KiRemoveRange - publish Process's index with or without Profile.
- * Removing takes no memory and so cannot fail; when it returns, no hit sees Profile any
+ * Removing needs no memory and cannot fail; when it returns, no hit sees Profile any
  * more. */
 NTSTATUS KiInsertRange(KE_SYSTEM *Ke, KPROCESS *Process, KPROFILE *Profile);
 void KiRemoveRange(KE_SYSTEM *Ke, KPROCESS *Process, const KPROFILE *Profile);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ke/pool.c - where nodes come from and go to. Level: passive. */
+/* ke/pool.c - allocates, frees and recycles nodes. Level: passive. */
 #include "ke/pool.h"
 #include "ke/ki.h"
 #include "rtl/assert.h"
@@ -13,7 +13,7 @@ KiChunkNodes(ULONG Chunk)
     return (ULONG64)KI_POOL_FIRST_CHUNK << Chunk;
 }
 
-/* With room to begin at a whole cache line. */
+/* With padding to align the nodes to a cache line. */
 static ULONG64
 KiChunkBytes(ULONG Chunk)
 {
@@ -32,8 +32,8 @@ KiBareChunkBytes(ULONG Chunk)
     return (SIZE_T)(KiChunkNodes(Chunk) * sizeof(KI_NODE));
 }
 
-/* The memory of a chunk, where a HAL that counts by itself wants it. NULL if there is
- * none. */
+/* Returns the memory of a chunk, allocated by a HAL that counts by itself or else by
+ * the host. NULL if there is none. */
 static void *
 KiAllocateChunk(KE_SYSTEM *Ke, ULONG Chunk)
 {
@@ -106,7 +106,7 @@ KiReserveNodes(KE_SYSTEM *Ke)
         return STATUS_SUCCESS;
     }
     KiRecycleNodes(Ke);
-    /* Few free nodes would mean to wait for hits at nearly each start. */
+    /* With few free nodes nearly each start would have to wait for hits. */
     if (Pool->Free < Needed + Pool->Used / 8 && !KiGrowPool(Ke) &&
         Pool->Free < Needed) {
         return STATUS_INSUFFICIENT_RESOURCES;

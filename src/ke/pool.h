@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ke/pool.h - the nodes of all indexes of a system, and how a number finds its node.
+ * ke/pool.h - the nodes of all indexes of a system, and finding a node by its number.
  *
- * Nodes come in chunks, each twice as large as the one before; a number is the chunk,
- * the place in it, and KI_LEAF. So nodes never move, few chunks are enough for any
- * number of profiles, and a hit finds a node with one load besides the node's own.
+ * Nodes are allocated in chunks, each twice as large as the previous one; a number
+ * consists of the chunk, the offset in it, and KI_LEAF. So nodes never move, few chunks
+ * are enough for any number of profiles, and finding a node costs one load.
  */
 #ifndef KE_POOL_H
 #define KE_POOL_H
@@ -23,22 +23,21 @@ _Static_assert(KI_POOL_FIRST_CHUNK << (KI_POOL_CHUNKS - 1) <=
                "the last chunk's nodes have numbers");
 _Static_assert(KI_POOL_CHUNKS <= 1 << (32 - KI_NUMBER_CHUNK_SHIFT),
                "all chunks have numbers");
-/* A tree one level deeper has two children or more at its root, and KI_LEAST_ENTRIES or
- * more at each inner node below. */
+/* In a tree with inner nodes the root has at least two children, and each inner node
+ * below at least KI_LEAST_ENTRIES. */
 _Static_assert(KI_POOL_FIRST_CHUNK << KI_POOL_CHUNKS <
                        2 << 2 * (KI_DEPTH_MAX + 1 - 2) &&
                    KI_LEAST_ENTRIES == 1 << 2,
                "no tree is deeper than KI_DEPTH_MAX");
 
 /*
- * KI_POOL - the node at offset 0 of the first chunk is never taken: it is none.
+ * KI_POOL - the node at offset 0 of the first chunk is never used: number 0 means none.
  *
  * A node is used (in a tree), free, or retired: no longer in a tree, but a hit that
- * began before may still look at it. Retired nodes become free by
- * HAL_TABLE.Synchronize.
+ * started before may still read it. Retired nodes are free after HAL_TABLE.Synchronize.
  *
  * Invariant between calls: while nodes are used, Free >= KI_UPDATE_NODES. So a stop,
- * which must not fail, always finds the nodes that it makes, and gives back as many.
+ * which must not fail, always finds the nodes that it needs, and it frees as many.
  */
 typedef struct _KI_POOL {
     KI_NODE *Nodes[KI_POOL_CHUNKS];
@@ -52,8 +51,8 @@ typedef struct _KI_POOL {
     ULONG RetiredHead;
     ULONG RetiredTail;
     ULONG64 Sequence; /* of the last start */
-    /* Ranges say where a HAL that counts by itself finds counters, not where they are
-     * here. */
+    /* Ranges contain the HAL's number of their counters (LocateCounters), not the
+     * address. */
     BOOLEAN Located;
 } KI_POOL;
 

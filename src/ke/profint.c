@@ -46,10 +46,10 @@ KiCountInSegment(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit,
 }
 
 /*
- * NT maps the pages that the buffer is on: behind the counters but on the last of them
- * it would change memory of the caller's in silence, and on any other page fault. The
- * address is told as the caller has it: where a host maps the counters, or a copy of
- * them, tells nothing.
+ * NT maps the pages that the buffer is on. So a write beyond the counters but on the
+ * last of these pages changes the caller's memory unnoticed, and on any other page it
+ * faults. The address is reported in the caller's mapping, since the host's mapping
+ * means nothing to the caller.
  */
 void
 KiReportOverrun(KE_SYSTEM *Ke, const KI_OVERRUN *Overrun)
@@ -72,16 +72,16 @@ KiReportOverrun(KE_SYSTEM *Ke, const KI_OVERRUN *Overrun)
     KeHalt(Ke, &Halt);
 }
 
-/* In all that match, without statistics. */
+/* Counts in all profiles that match, without statistics. */
 static ULONG
 KiCountHit(KE_SYSTEM *Ke, const KE_HIT *Hit)
 {
     ULONG Matches = 0;
 
     if (RtlReadPublished(&Ke->HaltState) != 0) {
-        return 0; /* NT no longer runs */
+        return 0; /* the simulated NT has halted */
     }
-    /* The process's list first, then the global one, as NT does. */
+    /* First the profiles of the process, then those of all processes, as NT does. */
     if ((Hit->Scope & KE_SCOPE_PROCESS) != 0) {
         const KPROCESS *const Process = KiFindProcess(Ke, Hit->ProcessId);
 

@@ -3,7 +3,7 @@
  * ke/profint.h - the counting routine: what a profile interrupt does.
  * docs/behaviour.md, Hits.
  *
- * Level: interrupt. It takes no lock, allocates nothing and calls nothing out.
+ * Level: interrupt. It takes no lock, allocates nothing and calls no other layer.
  */
 #ifndef KE_PROFINT_H
 #define KE_PROFINT_H
@@ -12,13 +12,13 @@
 #include "ke/ke.h"
 #include "rtl/atomics.h"
 
-/* KI_PROCESSOR_STATISTICS - one processor's statistics, which it alone writes; the last
- * are shared by all processors above the range. */
+/* KI_PROCESSOR_STATISTICS - one processor's statistics, which only that processor
+ * writes; all processors above the range share the last element. */
 typedef struct _KI_PROCESSOR_STATISTICS {
     ULONG64 Taken;
     ULONG64 Counted;
     ULONG64 Outside;
-    ULONG64 Padding[5]; /* a cache line each */
+    ULONG64 Padding[5]; /* one cache line for each */
 } KI_PROCESSOR_STATISTICS;
 
 typedef struct _KI_SOURCE {
@@ -29,15 +29,15 @@ typedef struct _KI_SOURCE {
 } KI_SOURCE;
 
 /*
- * KI_OVERRUN - where a hit would have been counted outside the counters, if anywhere.
- * Of several profiles it is the one that was started first.
+ * KI_OVERRUN - the profile in which a hit would have been counted outside the counters,
+ * if any; of several the one that was started first.
  */
 typedef struct _KI_OVERRUN {
     KPROFILE *Profile; /* NULL: nowhere */
-    ULONG64 Number;    /* of the counter that the buffer does not have */
+    ULONG64 Number;    /* of the counter, beyond the buffer */
 } KI_OVERRUN;
 
-/* KiNoteOverrun - here, too. */
+/* KiNoteOverrun - note that a hit's counter in this profile is beyond the buffer. */
 void KiNoteOverrun(KI_OVERRUN *Overrun, KPROFILE *Profile, ULONG64 Number);
 
 /* KiReportOverrun - halts. */
@@ -49,7 +49,7 @@ KiSourceHash(KPROFILE_SOURCE Source)
     return (Source ^ Source >> 7) & (KE_SOURCE_SLOTS - 1);
 }
 
-/* KiFindSource - NULL if nobody registered it. */
+/* KiFindSource - NULL if it is not registered. */
 static inline KI_SOURCE *
 KiFindSource(const KE_SYSTEM *Ke, KPROFILE_SOURCE Source)
 {
@@ -85,7 +85,8 @@ KiFindProcess(const KE_SYSTEM *Ke, ULONG64 ProcessId)
     return Process;
 }
 
-/* KiRangeMatches - all but the place, which the search has found. */
+/* KiRangeMatches - does the hit match a range in all but the place, which the search
+ * has found? */
 static inline BOOLEAN
 KiRangeMatches(const KI_NODE *Leaf, ULONG At, const KE_HIT *Hit, ULONG Segment)
 {
@@ -149,7 +150,7 @@ static inline ULONG
 KiCountAt(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit, ULONG Segment,
           ULONG64 Place, KI_OVERRUN *Overrun)
 {
-    /* Most processes have so few profiles that there is nothing to search for. */
+    /* Most processes have so few profiles that the root is a leaf. */
     if ((Root & KI_LEAF) != 0) {
         return KiCountInLeaf(Pool, KiNodeAt(Pool, Root), Hit, Segment, Place, Overrun);
     }

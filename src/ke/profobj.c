@@ -4,7 +4,7 @@
  *
  * Invariant: a process is hashed while it has started profiles that are not detached,
  * at most until the last of all is stopped; the global one and one that has ended never
- * are. A detached profile is in no index and holds no interrupts.
+ * are. A detached profile is in no index and needs no interrupts.
  */
 #include "ke/ki.h"
 #include "ke/profint.h"
@@ -74,8 +74,8 @@ KeStartProfile(KE_SYSTEM *Ke, KPROFILE *Profile)
     KPROCESS *const Process = Profile->Process;
     NTSTATUS Status;
 
-    /* Statistics are for sources that interrupt: those that a version lets start
-     * although there are none such would use up the slots. */
+    /* Only sources that interrupt have statistics: some versions start profiles of
+     * sources that do not exist, and those would use up the slots. */
     if (Profile->AffinityWords != 0) {
         Status = KeRegisterSource(Ke, Profile->Source);
         if (!NT_SUCCESS(Status)) {
@@ -86,7 +86,7 @@ KeStartProfile(KE_SYSTEM *Ke, KPROFILE *Profile)
     Profile->Size = sizeof(KPROFILE);
     Profile->Detached = Process->Ended;
     if (Profile->Detached) {
-        /* Its pid may be another process's by now, so the HAL must not hear of it. */
+        /* Another process may have its pid now, so the HAL must not start it. */
         InsertTailList(&Process->ProfileListHead, &Profile->ProfileListEntry);
         Profile->Started = TRUE;
         return STATUS_SUCCESS;

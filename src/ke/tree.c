@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ke/tree.c - trees with and without a range: the old tree stays whole, for hits that
- * see it, and the new one shares with it what lies beside the way to the change. Level:
- * passive.
+ * ke/tree.c - copies of trees with or without a range. The old tree stays unchanged,
+ * for hits that see it, and the new one shares with it all nodes outside the path to
+ * the change. Level: passive.
  *
- * B+ trees, since their balance depends on nothing that who chooses the addresses could
- * choose. Equal bases are in the order of starts, so that each range has one place.
+ * B+ trees, because a caller who chooses the addresses cannot unbalance them. Equal
+ * bases are ordered by start, so that each range has exactly one place.
  *
  * A change takes the entries of the leaf, alters them, and packs them into new nodes;
- * these replace the old one's entry among those of the parent, and so on up to the
- * root. What was read is retired.
+ * these replace the old node's entry in the parent, and so on up to the root. The old
+ * nodes of the path are retired.
  */
 #include "ke/ki.h"
 #include "rtl/memory.h"
@@ -23,7 +23,7 @@ typedef struct _KI_ENTRY {
     ULONG Child; /* inner node */
 } KI_ENTRY;
 
-/* KI_BUNDLE - entries of one node or of two neighbours, and one more or one less. */
+/* KI_BUNDLE - entries of one node or of two adjacent ones, plus or minus one. */
 typedef struct _KI_BUNDLE {
     ULONG Count;
     BOOLEAN Leaf;
@@ -33,15 +33,15 @@ typedef struct _KI_BUNDLE {
     KI_ENTRY Entries[2 * KI_FANOUT + 1];
 } KI_BUNDLE;
 
-/* KI_PATH - nodes from the root to a leaf, and the entry of each that the way goes
- * through. */
+/* KI_PATH - the nodes from the root to a leaf, and in each the entry that leads to the
+ * next. */
 typedef struct _KI_PATH {
     ULONG Depth;
     ULONG Numbers[KI_DEPTH_MAX];
     ULONG At[KI_DEPTH_MAX];
 } KI_PATH;
 
-/* At least one; what stands behind the entries ends before it begins. */
+/* At least one, because the sentinel behind the entries has Last 0. */
 static ULONG
 KiCountEntries(const KI_NODE *Node)
 {
@@ -53,7 +53,7 @@ KiCountEntries(const KI_NODE *Node)
     return Count;
 }
 
-/* How many entries of a node stand at or before a key. */
+/* Returns how many entries of a node are not greater than a key. */
 static ULONG
 KiEntriesUpTo(const KI_NODE *Node, ULONG64 Base, ULONG64 Sequence)
 {
@@ -68,7 +68,8 @@ KiEntriesUpTo(const KI_NODE *Node, ULONG64 Base, ULONG64 Sequence)
     return Count;
 }
 
-/* The way to a key's leaf, and there to the number of entries up to the key. */
+/* Finds the path to a key's leaf, and in the leaf the number of entries up to the key.
+ */
 static void
 KiFindPath(const KI_POOL *Pool, ULONG Root, ULONG64 Base, ULONG64 Sequence,
            KI_PATH *Path)
@@ -139,8 +140,7 @@ KiReplaceEntries(KI_BUNDLE *Bundle, ULONG At, ULONG Removed, const KI_ENTRY *Ent
     Bundle->ChangedEnd = At + Added;
 }
 
-/* Makes a node of Count entries from First on; tells the entry that it is to its
- * parent. */
+/* Makes a node of Count entries from First on; returns the entry for its parent. */
 static KI_ENTRY
 KiMakeNode(KI_POOL *Pool, const KI_BUNDLE *Bundle, ULONG First, ULONG Count)
 {
@@ -170,9 +170,9 @@ KiMakeNode(KI_POOL *Pool, const KI_BUNDLE *Bundle, ULONG First, ULONG Count)
 }
 
 /*
- * How many of a bundle's entries go to its first node. Starts in the order of
- * addresses, or against it, never come back to what is behind them, so they leave it as
- * full as can be: it makes trees lower.
+ * Returns how many of a bundle's entries go to its first node. Profiles that are
+ * started in ascending or descending order of addresses never fill earlier nodes again,
+ * so these are left as full as possible: it makes trees lower.
  */
 static ULONG
 KiSplitBundle(const KI_BUNDLE *Bundle)
@@ -201,14 +201,15 @@ KiPackBundle(KI_POOL *Pool, const KI_BUNDLE *Bundle, KI_ENTRY Made[2])
 }
 
 /*
- * The bundle holds all of the child at At of Parent, but too little for a node: adds
- * the neighbour before or else behind it. Returns the first of the two entries of
- * Parent that it now stands for.
+ * The bundle contains the entries of the child at At of Parent, too few for a node:
+ * adds those of the previous child, or else of the next. Returns the index of the first
+ * of the two entries of Parent that the bundle now replaces.
  */
 static ULONG
 KiJoinNeighbour(KI_POOL *Pool, const KI_NODE *Parent, ULONG At, KI_BUNDLE *Bundle)
 {
-    /* Nothing is at the rim: equal halves are the farthest from the next join. */
+    /* No entry was added at an end: with equal halves the next join is farthest away.
+     */
     Bundle->ChangedAt = 1;
     Bundle->ChangedEnd = 1;
     if (At == 0) {
@@ -219,7 +220,7 @@ KiJoinNeighbour(KI_POOL *Pool, const KI_NODE *Parent, ULONG At, KI_BUNDLE *Bundl
     return At - 1;
 }
 
-/* The tree in which a bundle stands for the leaf at the end of a path. Returns its
+/* Makes the tree in which a bundle replaces the leaf at the end of a path. Returns its
  * root. */
 static ULONG
 KiRebuildPath(KI_POOL *Pool, const KI_PATH *Path, KI_BUNDLE *Bundle)

@@ -20,7 +20,7 @@ MmLockAndMap(const HOST *Host, MDL *Mdl, ULONG64 Buffer, ULONG Bytes, ULONG64 Mo
         Host->Table->UnlockPages(Host->Context, Mdl);
         return STATUS_INSUFFICIENT_RESOURCES;
     }
-    /* A host that hands back the caller's address must not have counters at NULL. */
+    /* A host may return the caller's address, but NULL would mean no counters. */
     if (Mdl->MappedSystemVa == NULL && Bytes != 0) {
         MmUnmapAndUnlock(Host, Mdl);
         return STATUS_INSUFFICIENT_RESOURCES;

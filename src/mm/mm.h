@@ -3,7 +3,7 @@
  * mm/mm.h - the caller's memory: probes, copies, and locking a counter buffer. Level:
  * passive.
  *
- * Addresses and sizes are hostile. docs/behaviour.md, Create, Start.
+ * Addresses and sizes are untrusted. docs/behaviour.md, Create, Start.
  */
 #ifndef MM_MM_H
 #define MM_MM_H
@@ -21,8 +21,7 @@
 NTSTATUS MmProbeForWrite(const HOST *Host, ULONG64 Address, ULONG64 Bytes,
                          ULONG Alignment);
 
-/* MmProbeForRead - alignment and range alone, as NT's: reading comes later and may
- * fault. */
+/* MmProbeForRead - checks only alignment and range, as NT's: a later read may fault. */
 NTSTATUS MmProbeForRead(const HOST *Host, ULONG64 Address, ULONG64 Bytes,
                         ULONG Alignment);
 
@@ -43,7 +42,7 @@ NTSTATUS MmLockAndMap(const HOST *Host, MDL *Mdl, ULONG64 Buffer, ULONG Bytes,
                       ULONG64 MostBytes);
 void MmUnmapAndUnlock(const HOST *Host, MDL *Mdl);
 
-/* MmFlush - make what was counted so far visible to the caller. */
+/* MmFlush - make the counts so far visible to the caller. */
 void MmFlush(const HOST *Host, MDL *Mdl);
 
 #endif

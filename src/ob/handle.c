@@ -2,13 +2,13 @@
 /*
  * ob/handle.c - the handle table.
  *
- * A handle value holds the slot's number, times 4 and never 0, and above it the slot's
- * generation, which grows at each close: a handle that was closed stays invalid
- * although its slot is used again (until the generation comes round). The sign bit is
- * clear, so that no handle looks like a pseudo handle.
+ * A handle value consists of the slot's number, times 4 and never 0, and in the higher
+ * bits the slot's generation, which each close increments: a closed handle stays
+ * invalid when its slot is used again (until the generation wraps). The sign bit is
+ * clear, so that no handle equals a pseudo handle.
  *
  * Invariant: free slots are linked from FirstFree; all others have a Body, whose
- * PointerCount includes them.
+ * PointerCount includes one for the slot.
  */
 #include "ob/obp.h"
 #include "rtl/assert.h"
@@ -34,7 +34,7 @@ ObpEncode(ULONG Slot, ULONG Generation)
     return (HANDLE)Value;
 }
 
-/* The open slot of a handle, or NULL. */
+/* Returns the slot of an open handle, or NULL. */
 static OBP_ENTRY *
 ObpDecode(const OB_SYSTEM *Ob, HANDLE Handle)
 {

@@ -2,8 +2,9 @@
 /*
  * ob/ob.h - objects with a type and counted references, and handles to them.
  *
- * Level: passive; calls for one OB_SYSTEM are serialised by the caller. An object lives
- * until its last reference and its last handle are gone; then its type's Delete runs.
+ * Level: passive; calls for one OB_SYSTEM are serialised by the caller. An object
+ * exists until its last reference is dropped and its last handle closed; then its
+ * type's Delete runs.
  */
 #ifndef OB_OB_H
 #define OB_OB_H
@@ -18,11 +19,12 @@ typedef struct _OBJECT_TYPE {
     ACCESS_MASK GenericExecute;
     ACCESS_MASK GenericAll;
     ACCESS_MASK ValidAccess;
-    ULONG InvalidAttributes; /* OBJ_... that no handle or object of it may have */
-    /* Undo what made the body; the memory goes after it. */
+    ULONG InvalidAttributes; /* OBJ_... that are invalid for handles and objects of this
+                              * type */
+    /* Finish the body; then ob frees the memory. */
     void (*Delete)(void *DeleteContext, void *Body);
     void *DeleteContext;
-    /* Now, and the most there ever were; ob counts, in the type's own OB_SYSTEM. */
+    /* Current and highest numbers, maintained by ob. */
     ULONG64 ObjectCount;
     ULONG64 HandleCount;
     ULONG64 MostObjects;
@@ -72,10 +74,10 @@ NTSTATUS ObReferenceObjectByHandle(OB_SYSTEM *Ob, HANDLE Handle,
                                    const OBJECT_TYPE *Type, KPROCESSOR_MODE Mode,
                                    ACCESS_MASK DesiredAccess, void **Body);
 
-/* ObSetHandleAttributes - what is remembered of an open handle: OBJ_INHERIT or 0. */
+/* ObSetHandleAttributes - set the attributes of an open handle: OBJ_INHERIT or 0. */
 void ObSetHandleAttributes(OB_SYSTEM *Ob, HANDLE Handle, ULONG Attributes);
 
-/* OB_HANDLE_FACTS - an open handle: whose, and what it may. */
+/* OB_HANDLE_FACTS - an open handle: its object, access and attributes. */
 typedef struct _OB_HANDLE_FACTS {
     void *Body;
     ACCESS_MASK GrantedAccess;
@@ -99,7 +101,7 @@ void ObQueryObject(const void *Body, OB_OBJECT_FACTS *Facts);
 NTSTATUS ObCloseHandle(OB_SYSTEM *Ob, HANDLE Handle);
 
 /*
- * ObMapDesiredAccess - what a request for access comes to.
+ * ObMapDesiredAccess - convert requested access to granted access.
  *
  *   Desired  in: rights, generic rights (replaced by what the type maps them to),
  *            MAXIMUM_ALLOWED (replaced by Most)

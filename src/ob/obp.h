@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* ob/obp.h - for ob alone. */
+/* ob/obp.h - functions and types within ob. */
 #ifndef OB_OBP_H
 #define OB_OBP_H
 
 #include "ob/ob.h"
 
-/* OBJECT_HEADER - stands before the body, which is aligned for any type. */
+/* OBJECT_HEADER - precedes the body, which is aligned for any type. */
 typedef struct _OBJECT_HEADER {
     OBJECT_TYPE *Type;
     SIZE_T Bytes;         /* of header and body */
-    ULONG64 PointerCount; /* references, one for each handle among them */
+    ULONG64 PointerCount; /* references, including one for each handle */
     ULONG64 HandleCount;
 } OBJECT_HEADER;
 
@@ -28,7 +28,7 @@ typedef struct _OBP_ENTRY {
     void *Body;
     ACCESS_MASK GrantedAccess;
     ULONG Attributes;
-    ULONG Generation; /* of the handle that is open here or comes next */
+    ULONG Generation; /* of the handle that is open here, or of the next one */
     ULONG NextFree;
 } OBP_ENTRY;
 

@@ -73,7 +73,7 @@ NTSTATUS
 PsInitializeProcess(PS_SYSTEM *Ps, EPROCESS *Process, ULONG64 ProcessId,
                     BOOLEAN Watched)
 {
-    /* Before anything fails: the body may go through PsDeleteProcess. */
+    /* Before anything can fail, because PsDeleteProcess is called for the body then. */
     KeInitializeProcess(&Process->Pcb, ProcessId);
     if (!Watched) {
         const NTSTATUS Status =

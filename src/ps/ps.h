@@ -3,10 +3,9 @@
  * ps/ps.h - process objects, found by pid. Level: passive; calls are serialised by the
  * caller.
  *
- * A process is either seen in the HAL's stream of notifications (Watched), and then
- * ends when the stream says so although Linux may have forgotten it before; or it is
- * known through the host, and then ends when the host says so. A pid that is used again
- * is another EPROCESS.
+ * The end of a watched process is notified by the HAL, in order with its last hits,
+ * which may be after it has ended in Linux; the host reports the end of any other
+ * process. A pid that is used again has a new EPROCESS.
  */
 #ifndef PS_PS_H
 #define PS_PS_H
@@ -20,7 +19,7 @@ typedef struct _EPROCESS {
     LIST_ENTRY ActiveProcessLinks;
     HOST_PROCESS Host; /* Reference is held while HostOpen */
     BOOLEAN HostOpen;
-    BOOLEAN Watched;         /* from its start notification to its exit's */
+    BOOLEAN Watched;         /* from its start notification to its exit notification */
     BOOLEAN StreamReference; /* ex holds a reference for as long */
     BOOLEAN Active;          /* linked: PsLookupProcess finds it */
 } EPROCESS;
@@ -37,18 +36,18 @@ typedef struct _PS_SYSTEM {
 NTSTATUS PsInitializeSystem(PS_SYSTEM *Ps, const HOST *Host, KE_SYSTEM *Ke);
 void PsFinishSystem(PS_SYSTEM *Ps);
 
-/* PsFindProcess - the active process with this pid, ended in the meantime or not, or
+/* PsFindProcess - the active process with this pid, also if it has ended meanwhile, or
  * NULL. */
 EPROCESS *PsFindProcess(PS_SYSTEM *Ps, ULONG64 ProcessId);
 
-/* PsLookupProcess - the active process with this pid, or NULL; one that has ended in
- * the meantime is made inactive and not returned. No reference is taken. */
+/* PsLookupProcess - the active process with this pid, or NULL; one that has ended
+ * meanwhile is made inactive and not returned. No reference is taken. */
 EPROCESS *PsLookupProcess(PS_SYSTEM *Ps, ULONG64 ProcessId);
 
 /*
  * PsInitializeProcess - make a zeroed body the active process of a pid.
  *
- *   Watched  in: known from the stream: need not be alive as the host sees it
+ *   Watched  in: known from a notification: the host may not know it any more
  *
  * STATUS_INVALID_CID and the host's statuses, unless Watched.
  */
@@ -58,12 +57,12 @@ NTSTATUS PsInitializeProcess(PS_SYSTEM *Ps, EPROCESS *Process, ULONG64 ProcessId
 /* PsDeleteProcess - undo it; the body's memory is the caller's. */
 void PsDeleteProcess(PS_SYSTEM *Ps, EPROCESS *Process);
 
-/* PsEndProcess - it is gone: no longer found by pid, and none of its profiles counts
- * again. */
+/* PsEndProcess - the process has ended: it is no longer found by pid, and none of its
+ * profiles counts again. */
 void PsEndProcess(PS_SYSTEM *Ps, EPROCESS *Process);
 
-/* PsCheckAccess - may the caller look into it? STATUS_ACCESS_DENIED. What the caller
- * was allowed to watch it may look into. */
+/* PsCheckAccess - may the caller inspect it? STATUS_ACCESS_DENIED. A caller may inspect
+ * any process that it watches. */
 NTSTATUS PsCheckAccess(PS_SYSTEM *Ps, const EPROCESS *Process);
 
 /* PsIsProcessGone - has it ended? */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtl/assert.h - what must hold inside the core, checked in builds without NDEBUG.
+ * rtl/assert.h - asserts for the core, checked in builds without NDEBUG.
  *
  * The core is freestanding, so <assert.h>, which prints and aborts, cannot be used: a
  * broken invariant stops at an undefined instruction, where a debugger shows the line.

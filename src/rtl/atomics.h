@@ -15,11 +15,12 @@ RtlIncrementCounter(ULONG *Counter)
     (void)__atomic_fetch_add(Counter, 1, __ATOMIC_RELAXED);
 }
 
-/* Numbers of 64 bits are aligned to 8 bytes by who has them. On x86 their type alone is
- * not, and clang would call out for each access. */
+/* A number of 64 bits, which its owner aligns to 8 bytes. On x86 ULONG64 itself is
+ * aligned to 4 bytes only, and clang would call a library function for each access. */
 typedef ULONG64 __attribute__((aligned(8))) RTL_NUMBER;
 
-/* Adds to a number that one processor writes and others read: no lock, no torn value.
+/* Adds to a number that only one processor writes and others read: without a lock, and
+ * readers see no torn value.
  */
 static inline void
 RtlAddOwned(ULONG64 *Number, ULONG64 Amount)
@@ -53,8 +54,7 @@ RtlExchangeIfZero(ULONG *Number, ULONG Value)
                                        __ATOMIC_RELAXED);
 }
 
-/* Pairs with RtlReadPublished: what was written before is seen by who reads the
- * pointer. */
+/* Pairs with RtlReadPublished: a reader of the pointer sees what was written before. */
 #define RtlPublish(Location, Value) \
     __atomic_store_n((Location), (Value), __ATOMIC_RELEASE)
 #define RtlReadPublished(Location) __atomic_load_n((Location), __ATOMIC_ACQUIRE)

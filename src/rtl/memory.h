@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtl/memory.h - the memory functions that a compiler may call by itself even where
- * there is no libc; a freestanding embedder provides them, as any kernel does.
+ * rtl/memory.h - the memory functions that a compiler may call even without libc; a
+ * freestanding embedder provides them, as any kernel does.
  */
 #ifndef RTL_MEMORY_H
 #define RTL_MEMORY_H

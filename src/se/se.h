@@ -12,8 +12,8 @@
 typedef UCHAR KPROCESSOR_MODE;
 enum { KernelMode = 0, UserMode = 1 };
 
-/* SeCheckSystemProfilePrivilege - kernel mode always has it. STATUS_PRIVILEGE_NOT_HELD,
- * STATUS_INSUFFICIENT_RESOURCES. */
+/* SeCheckSystemProfilePrivilege - may the caller profile all processes? Kernel mode
+ * always may. STATUS_PRIVILEGE_NOT_HELD, STATUS_INSUFFICIENT_RESOURCES. */
 static inline NTSTATUS
 SeCheckSystemProfilePrivilege(const HOST *Host, KPROCESSOR_MODE PreviousMode)
 {
@@ -23,7 +23,7 @@ SeCheckSystemProfilePrivilege(const HOST *Host, KPROCESSOR_MODE PreviousMode)
 }
 
 /*
- * SeCheckRestrictedCaller - may the caller learn about kernel execution?
+ * SeCheckRestrictedCaller - may the caller profile kernel space?
  *
  *   Rule  in: HOST_RESTRICTED_...; 0: a version without restricted callers
  *
