@@ -76,6 +76,7 @@ _ntprof_value()
         --duration | --every) COMPREPLY=($(compgen -W '10s 30s 1m 5m 1h' -- "$cur")) ;;
         --before) COMPREPLY=($(compgen -W '1d 7d 30d 90d' -- "$cur")) ;;
         --host) COMPREPLY=($(compgen -A hostname -- "$cur")) ;;
+        --max-overhead) COMPREPLY=($(compgen -W '0.1 1 5' -- "$cur")) ;;
         --max-memory) COMPREPLY=($(compgen -W '256M 1G 4G' -- "$cur")) ;;
         -c | --count | --rows | --listings | --process | --symbol | --fail-above) return 0 ;;
         *) return 1 ;;
@@ -93,7 +94,7 @@ _ntprof_program()
                 return
                 ;;
             -[eFcCo] | --event | --frequency | --count | --cpu | --output | --interval | \
-                --bucket | --hal | --per | --every | --delay | --duration | --control | --max-memory | --by | --rows | \
+                --bucket | --hal | --per | --every | --delay | --duration | --control | --max-overhead | --max-memory | --by | --rows | \
                 --report) ((i++)) ;;
             -*) ;;
             *)
@@ -113,8 +114,8 @@ _ntprof()
     local commands='run attach system top report annotate diff merge export store sources doctor
         help version'
     local hits='-e --event -F --frequency --interval -c --count --bucket -C --cpu --hal
-        -o --output --max-memory --no-lines --help'
-    local record="$hits --per --every --delay --duration --control --debuginfod --by --rows --json --report -q --quiet"
+        -o --output --no-guard --max-memory --no-lines --help'
+    local record="$hits --per --every --delay --duration --control --max-overhead --debuginfod --by --rows --json --report -q --quiet"
     local profiles='@(pb|pb.gz|pprof)?(.old)'
     local options= files=
 

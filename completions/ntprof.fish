@@ -39,7 +39,7 @@ function __ntprof_program_index
                 echo (math $i + 1)
                 return
             case -e -F -c -C -o --event --frequency --count --cpu --output --interval \
-                --bucket --hal --per --every --delay --duration --control --max-memory --by --rows --report
+                --bucket --hal --per --every --delay --duration --control --max-overhead --max-memory --by --rows --report
                 set i (math $i + 1)
             case '-*'
             case '*'
@@ -103,6 +103,8 @@ complete -c ntprof -n $recording -l per -x -a cpu -d 'count each processor separ
 complete -c ntprof -n $recording -l every -x -a '10s 1m 5m' -d 'rewrite the file at intervals'
 complete -c ntprof -n $recording -l delay -x -a '500ms 1s 10s 1m' -d 'count only after it'
 complete -c ntprof -n $recording -l control -r -F -d 'obey the lines of this FIFO'
+complete -c ntprof -n $recording -l max-overhead -x -a '0.1 1 5' -d 'the rate by what hits may cost'
+complete -c ntprof -n $hits -l no-guard -d 'keep intervals that leave programs no time'
 complete -c ntprof -n $hits -l max-memory -x -a '256M 1G 4G' -d 'keep to it'
 complete -c ntprof -n $hits -l no-lines -d 'only names of functions'
 complete -c ntprof -n $recording -l debuginfod -d 'get debug files from servers'

@@ -204,7 +204,7 @@ class Sources(CommandTest):
     def test_max__is_the_rate_that_the_machine_bears_and_said(self):
         result = self.profile("-F", "max", "--", *BURN)
         self.assertEqual(result.returncode, 0, text(result.stderr))
-        said = re.search(r"-F max is (\d+) Hz here: a hit costs ([0-9.]+) us", text(result.stderr))
+        said = re.search(r"granted (\d+) Hz by -F max: a hit costs ([0-9.]+) us here", text(result.stderr))
         self.assertTrue(said, text(result.stderr))
         report = json.loads(self.ntprof("report", "--json", FILE).stdout)
         source, = report["sources"]

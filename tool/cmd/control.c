@@ -23,6 +23,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+static const uint64_t adapt_most_ns = UINT64_C(10) * CLOCK_SECOND_NS;
+
 /* The handler's, and so of the process: an eventfd, or -1. */
 static volatile sig_atomic_t signal_fd = -1;
 
@@ -106,14 +108,17 @@ watch_fd(const struct control *control, int fd)
 bool
 control_open(struct control *control, struct recording *recording)
 {
-    *control = (struct control){.recording = recording, .poll_fd = -1, .fifo_fd = -1};
+    *control = (struct control){
+        .recording = recording, .poll_fd = -1, .fifo_fd = -1, .adapt_fd = -1};
     control->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    control->adapt_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (recording->options->control != NULL && !open_fifo(control)) {
         return false;
     }
     control->poll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (control->timer_fd < 0 || control->poll_fd < 0 ||
-        !watch_fd(control, control->timer_fd) || !watch_fd(control, control->fifo_fd) ||
+    if (control->timer_fd < 0 || control->adapt_fd < 0 || control->poll_fd < 0 ||
+        !watch_fd(control, control->timer_fd) ||
+        !watch_fd(control, control->adapt_fd) || !watch_fd(control, control->fifo_fd) ||
         !watch_fd(control, (int)signal_fd)) {
         cmd_fail(recording->command, "cannot wait for signals and times: %s",
                  strerror(errno));
@@ -123,12 +128,12 @@ control_open(struct control *control, struct recording *recording)
 }
 
 static void
-set_timer(const struct control *control, uint64_t after_ns)
+set_timer(int timer_fd, uint64_t after_ns)
 {
     const struct itimerspec timer = {.it_value = clock_timespec(after_ns)};
 
     /* It cannot fail with a time that is valid and a descriptor that is a timer. */
-    (void)timerfd_settime(control->timer_fd, 0, &timer, NULL);
+    (void)timerfd_settime(timer_fd, 0, &timer, NULL);
 }
 
 /* Print an answer, unless the user wants none. */
@@ -160,10 +165,10 @@ start_counting(struct control *control)
     control->counting = true;
     control->since_ns = clock_now_ns();
     control->delayed = false;
-    set_timer(control, 0);
+    set_timer(control->timer_fd, 0);
     if (control->limited) {
         control->limited = false;
-        set_timer(control, control->recording->options->duration_ns);
+        set_timer(control->timer_fd, control->recording->options->duration_ns);
     }
 }
 
@@ -207,7 +212,7 @@ obey_stop(struct control *control)
 {
     if (control->delayed) {
         control->delayed = false;
-        set_timer(control, 0);
+        set_timer(control->timer_fd, 0);
         answer(control, "--control: stop: --delay will not start it");
     } else if (!control->counting) {
         answer(control, "--control: stop: not counting already");
@@ -234,6 +239,16 @@ take_snapshot(struct control *control, const char *asker)
     }
 }
 
+/* Adapt after that time, 0 for never: soon at first, then ever more rarely. */
+static void
+adapt_later(struct control *control, uint64_t after_ns)
+{
+    if (after_ns != 0) {
+        control->adapt_ns = after_ns < adapt_most_ns ? after_ns : adapt_most_ns;
+        set_timer(control->adapt_fd, control->adapt_ns);
+    }
+}
+
 static void
 obey_interval(struct control *control, const char *text)
 {
@@ -248,6 +263,7 @@ obey_interval(struct control *control, const char *text)
         cmd_refuse_value(command, "--control: interval", text,
                          "source time is not recorded, or has no other interval");
     } else {
+        adapt_later(control, pace_adapts_ns(&control->recording->pace));
         answer(control, "--control: interval: %.1f us, %.0f Hz", (double)granted / 10,
                1e7 / (double)granted);
     }
@@ -344,6 +360,9 @@ control_handle(struct control *control)
     } else if (read(event.data.fd, &count, sizeof(count)) == (ssize_t)sizeof(count)) {
         if (event.data.fd == control->timer_fd) {
             handle_time(control);
+        } else if (event.data.fd == control->adapt_fd) {
+            recording_adapt(control->recording);
+            adapt_later(control, control->adapt_ns * 2);
         } else {
             take_snapshot(control, "SIGUSR2");
         }
@@ -355,6 +374,7 @@ control_begin(struct control *control)
 {
     const struct record_options *const options = control->recording->options;
 
+    adapt_later(control, pace_adapts_ns(&control->recording->pace));
     /* The end of attach and system is --duration itself: ending.h. */
     control->limited = options->syntax->program && options->duration_ns != 0;
     if (options->start_delay_ns == 0) {
@@ -366,7 +386,7 @@ control_begin(struct control *control)
     }
     control->changed = true;
     control->delayed = true;
-    set_timer(control, options->start_delay_ns);
+    set_timer(control->timer_fd, options->start_delay_ns);
     return 0;
 }
 
@@ -393,4 +413,5 @@ control_close(struct control *control)
     close_fd(&control->poll_fd);
     close_fd(&control->fifo_fd);
     close_fd(&control->timer_fd);
+    close_fd(&control->adapt_fd);
 }

@@ -19,11 +19,13 @@ enum { CONTROL_LINE_MAX = 128 };
 
 struct control {
     struct recording *recording;
-    int poll_fd;  /* an epoll instance with the next two and the signal; or -1 */
-    int fifo_fd;  /* or -1 */
-    int timer_fd; /* the end of --delay, then that of --duration; or -1 */
-    bool delayed; /* --delay has not ended */
-    bool limited; /* --duration has to be timed from the first start on */
+    int poll_fd;       /* an epoll instance with the next three and the signal; or -1 */
+    int fifo_fd;       /* or -1 */
+    int timer_fd;      /* the end of --delay, then that of --duration; or -1 */
+    int adapt_fd;      /* when to adapt the interval to what hits cost; or -1 */
+    uint64_t adapt_ns; /* the time that adapt_fd waits */
+    bool delayed;      /* --delay has not ended */
+    bool limited;      /* --duration has to be timed from the first start on */
     bool counting;
     bool changed;        /* counting stopped at least once */
     uint64_t counted_ns; /* without the current time of counting */

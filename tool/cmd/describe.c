@@ -29,15 +29,41 @@ describe_command(char **words)
     return text;
 }
 
-char *
-describe_limits(const ntprof_session_info *info)
+/* Append a text, after "; " unless it is the first. */
+__attribute__((format(printf, 3, 4))) static void
+add(FILE *out, bool *first, const char *format, ...)
 {
-    char *text;
-    const char *const between =
-        info->better[0] != '\0' && info->limits[0] != '\0' ? "; " : "";
+    va_list arguments;
 
-    return asprintf(&text, "%s%s%s", info->better, between, info->limits) < 0 ? NULL
-                                                                              : text;
+    fputs(*first ? "" : "; ", out);
+    *first = false;
+    va_start(arguments, format);
+    vfprintf(out, format, arguments);
+    va_end(arguments);
+}
+
+char *
+describe_limits(const ntprof_session_info *info, const char *pace)
+{
+    const char *const texts[] = {info->better, info->limits, pace};
+    char *joined = NULL;
+    size_t size = 0;
+    FILE *const out = open_memstream(&joined, &size);
+    bool first = true;
+
+    if (out == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (texts[i][0] != '\0') {
+            add(out, &first, "%s", texts[i]);
+        }
+    }
+    if (fclose(out) != 0) {
+        free(joined);
+        return NULL;
+    }
+    return joined;
 }
 
 /* Number of lost records of mappings, threads and processes rather than hits. */
@@ -50,19 +76,6 @@ count_lost_records(const struct collector_gaps *gaps, const struct profile *prof
         hits += profile->sources[i].lost;
     }
     return gaps->records_lost > hits ? gaps->records_lost - hits : 0;
-}
-
-/* Append a text, after "; " unless it is the first. */
-__attribute__((format(printf, 3, 4))) static void
-add(FILE *out, bool *first, const char *format, ...)
-{
-    va_list arguments;
-
-    fputs(*first ? "" : "; ", out);
-    *first = false;
-    va_start(arguments, format);
-    vfprintf(out, format, arguments);
-    va_end(arguments);
 }
 
 static const char *

@@ -10,7 +10,7 @@
 char *describe_command(char **words);
 
 /* Say why no better back end is in use, and what this one may not do. */
-char *describe_limits(const ntprof_session_info *info);
+char *describe_limits(const ntprof_session_info *info, const char *pace);
 
 /* Say what was not profiled or may be attributed wrongly and, with interim, that the
  * recording had not ended. */

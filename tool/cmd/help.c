@@ -60,6 +60,7 @@ static const char hit_options[] =
     "  -c, --count EVENTS       events for a hit, for the other sources\n"
     "      --bucket BYTES       code bytes for a counter: 1 (default), 2, 4 .. 1M\n"
     "  -C, --cpu CPUS           only on these processors: 0,2-3\n"
+    "      --no-guard           keep intervals that leave programs no time\n"
     "      --hal NAME           this way of getting hits, or none: perf, sim\n";
 
 static const char memory_options[] =
@@ -75,6 +76,7 @@ static const char file_options[] =
     "      --every TIME         rewrite the file at intervals: 10s, 1m; a crash\n"
     "                           loses one at most\n"
     "      --delay TIME         count only after this time: 500ms, 10 (seconds)\n"
+    "      --max-overhead PERCENT   the rate by what hits may cost: 1, 2.5%\n"
     "      --control FIFO       obey its lines: start, stop, snapshot, interval TIME\n";
 
 static const char table_options[] =

@@ -2,103 +2,93 @@
 /*
  * rate.c - see rate.h.
  *
- * A fixed amount of work is timed in turns, with and without a started profile, and the
- * shortest time of each counts, since other processes can only make it longer.
+ * A thread reads the clock in a loop while a profile is started. A hit shows as a gap
+ * between two readings. As many of the longest gaps as there were hits are taken for
+ * them; their median is the cost, which a few longer gaps, of ticks and other threads,
+ * do not change.
  */
 #include "cmd/rate.h"
 #include "util/clock.h"
 
 #include <ntprof/ntprof.h>
+#include <stdlib.h>
 
-/* A hit takes 1 to 60 us; at this rate even 60 us leave most of the time to the
- * work. */
-enum { PERIOD_100NS = 2500, WORK_NS = 4000000, TURNS = 10 };
+enum {
+    PERIOD_100NS = 2500,
+    SLICE_NS = 10000000, /* time for about 40 hits */
+    HITS_MIN = 16,
+    SLICES_MAX = 10,
+    GAPS_MAX = 16384,
+    GAP_MIN_NS = 400 /* more than a reading of the clock takes */
+};
 
-enum { SHARE = 3 };
+struct gaps {
+    uint64_t count;
+    uint64_t lengths_ns[GAPS_MAX];
+};
 
 __attribute__((noinline)) static void
-work(uint64_t rounds)
+find_gaps(struct gaps *gaps)
 {
-    for (uint64_t i = 0; i < rounds; i++) {
-        __asm__ volatile("" ::: "memory");
+    const uint64_t start_ns = clock_now_ns();
+    uint64_t before_ns = start_ns;
+
+    while (before_ns - start_ns < SLICE_NS) {
+        const uint64_t now_ns = clock_now_ns();
+
+        if (now_ns - before_ns >= GAP_MIN_NS && gaps->count < GAPS_MAX) {
+            gaps->lengths_ns[gaps->count++] = now_ns - before_ns;
+        }
+        before_ns = now_ns;
     }
 }
 
-static uint64_t
-work_ns(uint64_t rounds, clockid_t clock)
+static int
+compare_longest_first(const void *left, const void *right)
 {
-    const uint64_t start_ns = clock_ns(clock);
+    const uint64_t a = *(const uint64_t *)left;
+    const uint64_t b = *(const uint64_t *)right;
 
-    work(rounds);
-    return clock_ns(clock) - start_ns;
+    return (a < b) - (a > b);
+}
+
+uint64_t
+rate_hit_ns(uint64_t *gaps_ns, size_t count, uint64_t hits)
+{
+    if (hits == 0 || count == 0) {
+        return 0;
+    }
+    qsort(gaps_ns, count, sizeof(*gaps_ns), compare_longest_first);
+    return gaps_ns[(hits < count ? hits : count) / 2];
 }
 
 static uint64_t
-least(uint64_t one, uint64_t other)
-{
-    return one < other ? one : other;
-}
-
-/* Find how many rounds take WORK_NS. Thread time and several tries are used, since an
- * interruption would make the work appear longer. */
-static uint64_t
-find_rounds(void)
-{
-    uint64_t rounds = 1000;
-    uint64_t taken_ns;
-
-    do {
-        rounds += rounds / 2;
-        taken_ns = UINT64_MAX;
-        for (int i = 0; i < 3; i++) {
-            taken_ns = least(taken_ns, work_ns(rounds, CLOCK_THREAD_CPUTIME_ID));
-        }
-    } while (taken_ns < WORK_NS);
-    return rounds;
-}
-
-static uint64_t
-taken(ntprof_session *session, KPROFILE_SOURCE source)
+taken(ntprof_session *session)
 {
     ntprof_source_info info = {.size = sizeof(info)};
 
-    return NT_SUCCESS(ntprof_source_get(session, source, &info)) ? info.taken : 0;
+    return NT_SUCCESS(ntprof_source_get(session, ProfileTime, &info)) ? info.taken : 0;
 }
 
-/* Return the cost of one hit, from the turns with the shortest work, or 0 if there were
- * no hits. */
 static uint64_t
 measure_hit(ntprof_session *session, HANDLE profile)
 {
-    const uint64_t rounds = find_rounds();
-    uint64_t without_ns = UINT64_MAX;
-    uint64_t hit_ns = UINT64_MAX;
-    uint64_t with_ns[TURNS];
-    uint64_t hits[TURNS];
+    struct gaps *const gaps = calloc(1, sizeof(*gaps));
+    uint64_t hit_ns = 0;
 
-    for (int i = 0; i < TURNS; i++) {
-        const uint64_t before = taken(session, ProfileTime);
-
-        without_ns = least(without_ns, work_ns(rounds, CLOCK_MONOTONIC));
-        if (!NT_SUCCESS(NtStartProfile(profile))) {
-            return 0;
+    if (gaps != NULL && NT_SUCCESS(NtStartProfile(profile))) {
+        for (int i = 0; i < SLICES_MAX && taken(session) < HITS_MIN; i++) {
+            find_gaps(gaps);
         }
-        with_ns[i] = work_ns(rounds, CLOCK_MONOTONIC);
         (void)NtStopProfile(profile);
-        hits[i] = taken(session, ProfileTime) - before;
+        hit_ns = rate_hit_ns(gaps->lengths_ns, gaps->count, taken(session));
     }
-    for (int i = 0; i < TURNS; i++) {
-        if (hits[i] > 0) {
-            hit_ns = least(hit_ns, with_ns[i] > without_ns
-                                       ? (with_ns[i] - without_ns) / hits[i] + 1
-                                       : 1);
-        }
-    }
-    return hit_ns == UINT64_MAX ? 0 : hit_ns;
+    free(gaps);
+    return hit_ns;
 }
 
-bool
-rate_measure(const char *hal, struct rate *rate)
+uint64_t
+rate_measure(const char *hal)
 {
     const ntprof_source_interval interval = {.source = "time",
                                              .interval = PERIOD_100NS};
@@ -110,22 +100,21 @@ rate_measure(const char *hal, struct rate *rate)
         .interval_count = 1,
     };
     ULONG counter = 0;
+    uint64_t hit_ns = 0;
     ntprof_session *session;
     HANDLE profile;
 
-    *rate = (struct rate){0};
     if (!NT_SUCCESS(ntprof_session_open(&options, &session))) {
-        return false;
+        return 0;
     }
     ntprof_session_use(session);
     if (NT_SUCCESS(NtCreateProfileEx(&profile, NtCurrentProcess(),
-                                     (PVOID)(uintptr_t)work, 4, 2, &counter,
+                                     (PVOID)(uintptr_t)find_gaps, 4, 2, &counter,
                                      sizeof(counter), ProfileTime, 0, NULL))) {
-        rate->hit_ns = measure_hit(session, profile);
+        hit_ns = measure_hit(session, profile);
         NtClose(profile);
     }
     ntprof_session_use(NULL);
     ntprof_session_close(session);
-    rate->interval_100ns = (SHARE * rate->hit_ns + 99) / 100;
-    return rate->hit_ns != 0;
+    return hit_ns;
 }

@@ -1,32 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rate.h - measures the highest rate of interrupts for "-F max".
+ * rate.h - measures what a hit of source time costs the interrupted thread.
  *
- * Above it the machine runs only interrupts: if one takes longer than the interval that
- * the kernel allows, the program makes no progress.
+ * Where hits follow each other faster than that, the machine runs only interrupts, and
+ * the program makes no progress.
  */
 #ifndef CMD_RATE_H
 #define CMD_RATE_H
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* rate - limits of source time. */
-struct rate {
-    uint64_t hit_ns; /* time that a hit takes from the interrupted thread */
-    /* shortest interval at which hits take less than a third of the time */
-    uint64_t interval_100ns;
-};
-
 /*
- * rate_measure - measure the cost of a hit by work of the calling thread with and
- * without interrupts. Takes a tenth of a second on an idle machine.
+ * rate_measure - measure the time that a hit takes, by hits of the calling thread. It
+ * takes 10 ms on an idle machine, and a tenth of a second where hits are rare.
  *
- *   hal   in: as in ntprof_session_options.backend
- *   rate  out
+ *   hal  as in ntprof_session_options.backend
  *
- * Returns false if there are no hits to measure; the recording itself then reports why.
+ * Returns nanoseconds, or 0 if there are no hits to measure: the recording itself then
+ * reports why.
  */
-bool rate_measure(const char *hal, struct rate *rate);
+uint64_t rate_measure(const char *hal);
+
+/* Return the median length of as many of the longest gaps as there were hits; 0: none.
+ * Sorts gaps_ns, which has count entries. */
+uint64_t rate_hit_ns(uint64_t *gaps_ns, size_t count, uint64_t hits);
 
 #endif

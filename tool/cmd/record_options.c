@@ -28,6 +28,8 @@ enum {
     OPT_DURATION,
     OPT_DELAY,
     OPT_CONTROL,
+    OPT_NO_GUARD,
+    OPT_MAX_OVERHEAD,
     OPT_MAX_MEMORY,
     OPT_PER,
     OPT_NO_LINES,
@@ -60,6 +62,8 @@ static const struct {
     {{"every", required_argument, NULL, OPT_EVERY}, WITH_TABLE},
     {{"delay", required_argument, NULL, OPT_DELAY}, WITH_TABLE},
     {{"control", required_argument, NULL, OPT_CONTROL}, WITH_TABLE},
+    {{"no-guard", no_argument, NULL, OPT_NO_GUARD}, ALL},
+    {{"max-overhead", required_argument, NULL, OPT_MAX_OVERHEAD}, WITH_TABLE},
     {{"max-memory", required_argument, NULL, OPT_MAX_MEMORY}, ALL},
     {{"no-lines", no_argument, NULL, OPT_NO_LINES}, ALL},
     {{"debuginfod", optional_argument, NULL, OPT_DEBUGINFOD}, WITH_TABLE},
@@ -81,6 +85,8 @@ static const uint64_t every_min_ns = 100000000;
 static const uint64_t delay_default_ns = 2000000000;
 static const uint64_t delay_min_ns = 100000000;
 static const uint64_t delay_max_ns = UINT64_C(86400) * 1000000000;
+static const double overhead_min_percent = 0.01;
+static const double overhead_max_percent = 50;
 static const uint64_t bucket_bytes_max = 1 << 20;
 static const uint64_t memory_min = 1 << 20;
 static const uint64_t memory_default = UINT64_C(1) << 30;
@@ -134,6 +140,22 @@ parse_events(struct record_options *options, const char *text)
         return bad(options, "-c", text,
                    "not a number of events, 1 or more; such as 1000 or 10k");
     }
+    return true;
+}
+
+/* Parse a percentage, with or without its sign. */
+static bool
+parse_overhead(struct record_options *options, const char *text)
+{
+    char *end;
+    const double percent = strtod(text, &end);
+
+    if (end == text || (*end != '\0' && strcmp(end, "%") != 0) ||
+        !(percent >= overhead_min_percent && percent <= overhead_max_percent)) {
+        return bad(options, "--max-overhead", text,
+                   "not a percentage from 0.01 to 50; such as 1 or 2.5%");
+    }
+    options->overhead_percent = percent;
     return true;
 }
 
@@ -407,6 +429,13 @@ parse_intervals(struct record_options *options, const struct given *given)
                  given->frequency != NULL ? "-F" : "--interval");
         return false;
     }
+    if (options->overhead_percent > 0 &&
+        (!time || given->frequency != NULL || given->interval != NULL)) {
+        cmd_fail(options->syntax->command,
+                 time ? "--max-overhead chooses the rate: give it or -F or --interval"
+                      : "--max-overhead is for source time, which -e leaves out");
+        return false;
+    }
     if (!events && given->events != NULL) {
         cmd_fail(options->syntax->command,
                  "-c is for sources that count events, and -e names none; "
@@ -426,6 +455,9 @@ take_flag(struct record_options *options, int option)
     switch (option) {
     case OPT_JSON:
         options->json = true;
+        return true;
+    case OPT_NO_GUARD:
+        options->no_guard = true;
         return true;
     case OPT_NO_LINES:
         options->names.no_lines = true;
@@ -521,6 +553,8 @@ parse_option(void *context, int option, char *text)
         return parse_duration(options, text);
     case 'd':
         return parse_refresh(options, text);
+    case OPT_MAX_OVERHEAD:
+        return parse_overhead(options, text);
     case OPT_DELAY:
         return parse_start_delay(options, text);
     case 'p':

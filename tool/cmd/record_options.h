@@ -33,8 +33,10 @@ struct record_options {
     const char *sources[RECORD_SOURCES_MAX]; /* pointers into source_text */
     size_t source_count;
     uint64_t interval_100ns; /* interval of source time */
-    bool rate_max;   /* -F max: use the measured rate instead, if it can be measured */
-    uint64_t events; /* interval of the other sources; 0: their defaults */
+    bool rate_max; /* -F max: use the measured rate instead, if it can be measured */
+    bool no_guard; /* intervals may starve programs */
+    double overhead_percent; /* choose the interval of source time by this; 0: no */
+    uint64_t events;         /* interval of the other sources; 0: their defaults */
     uint32_t bucket_bytes;
     GROUP_AFFINITY affinity[RECORD_GROUPS_MAX];
     uint16_t affinity_count; /* 0: all processors */

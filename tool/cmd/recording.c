@@ -177,11 +177,12 @@ recording_open(struct recording *recording, const struct record_options *given,
 {
     struct collector_options options = {.source_count = given->source_count};
 
-    *recording =
-        (struct recording){.options = given,
-                           .command = given->syntax->command,
-                           .spare = spare_open(),
-                           .control = {.poll_fd = -1, .fifo_fd = -1, .timer_fd = -1}};
+    *recording = (struct recording){
+        .options = given,
+        .command = given->syntax->command,
+        .spare = spare_open(),
+        .asked_100ns = given->interval_100ns,
+        .control = {.poll_fd = -1, .fifo_fd = -1, .timer_fd = -1, .adapt_fd = -1}};
 
     if (!check_outputs(recording)) {
         return false;
@@ -194,9 +195,7 @@ recording_open(struct recording *recording, const struct record_options *given,
         return false;
     }
     raise_file_limit();
-    if (given->rate_max) {
-        (void)rate_measure(given->hal, &recording->rate);
-    }
+    pace_choose(&recording->pace, given);
     if (!recording_find_functions(recording) || !recording_open_session(recording)) {
         return false;
     }
@@ -290,6 +289,38 @@ recording_describe_time(const struct recording *recording, struct collector_gaps
             : gaps->elapsed_ns;
 }
 
+/* Return the index of source time, or the number of sources if it is not recorded. */
+static size_t
+recording_time_source(const struct recording *recording)
+{
+    size_t at = 0;
+
+    while (at < recording->options->source_count &&
+           !record_source_is_time(recording->options->sources[at])) {
+        at++;
+    }
+    return at;
+}
+
+/* Describe what limits the back end, and the interval. What the guard lengthened was
+ * asked for as it was. */
+static char *
+recording_describe_limits(const struct recording *recording, struct profile *profile,
+                          const ntprof_session_info *info)
+{
+    const size_t at = recording_time_source(recording);
+    char pace[256] = "";
+
+    if (at < profile->source_count) {
+        pace_describe(&recording->pace, profile->sources[at].granted, pace,
+                      sizeof(pace));
+        if (recording->pace.reason == PACE_GUARD) {
+            profile->sources[at].asked = recording->asked_100ns;
+        }
+    }
+    return describe_limits(info, pace);
+}
+
 /* Add what is known of the recording as a whole. Takes ownership of the profile, which
  * may be NULL. */
 static struct profile *
@@ -309,7 +340,7 @@ recording_describe(const struct recording *recording, struct profile *profile,
     recording_describe_time(recording, gaps, interim);
     profile->command = describe_command(recording->words);
     profile->hal = strdup(info.backend);
-    profile->limits = describe_limits(&info);
+    profile->limits = recording_describe_limits(recording, profile, &info);
     profile->gaps = describe_gaps(gaps, profile, interim);
     profile->time_ns = recording->start_ns;
     profile->duration_ns = gaps->counted_ns;
@@ -410,18 +441,48 @@ recording_control(void *context)
     control_handle(&recording->control);
 }
 
+/* Have the session use the interval of the pace. */
+static bool
+recording_apply_pace(struct recording *recording, uint64_t *granted_100ns)
+{
+    const size_t at = recording_time_source(recording);
+
+    if (!collector_set_interval(recording->collector, at,
+                                recording->pace.interval_100ns, granted_100ns)) {
+        return false;
+    }
+    recording->interval_changes++;
+    return true;
+}
+
 bool
 recording_set_interval(struct recording *recording, uint64_t interval_100ns,
                        uint64_t *granted_100ns)
 {
-    for (size_t i = 0; i < recording->options->source_count; i++) {
-        if (record_source_is_time(recording->options->sources[i])) {
-            recording->interval_changes++;
-            return collector_set_interval(recording->collector, i, interval_100ns,
-                                          granted_100ns);
-        }
+    if (recording_time_source(recording) == recording->options->source_count) {
+        return false;
     }
-    return false;
+    recording->asked_100ns = interval_100ns;
+    pace_change(&recording->pace, interval_100ns);
+    return recording_apply_pace(recording, granted_100ns);
+}
+
+void
+recording_adapt(struct recording *recording)
+{
+    ntprof_source_info time = {.size = sizeof(time)};
+    struct pace_sample now;
+    uint64_t granted;
+
+    if (!collector_get_source(recording->collector, recording_time_source(recording),
+                              &time)) {
+        return;
+    }
+    now = (struct pace_sample){
+        .expected = time.expected, .taken = time.taken, .missed = time.missed};
+    if (pace_adapt(&recording->pace, &now)) {
+        (void)recording_apply_pace(recording, &granted);
+    }
 }
 
 uint64_t
@@ -564,19 +625,6 @@ recording_end_report(struct recording *recording, bool printed)
     return true;
 }
 
-/* The file first: the table may have no reader. */
-static void
-recording_print_rate(const struct recording *recording)
-{
-    if (recording->rate.hit_ns != 0) {
-        fprintf(stderr,
-                "ntprof: -F max is %.0f Hz here: a hit costs %.1f us, and all take a "
-                "third of the time at most\n",
-                1e7 / (double)recording->rate.interval_100ns,
-                (double)recording->rate.hit_ns / 1000);
-    }
-}
-
 /* Write the profile beside a path that can no longer be written, which another user may
  * have caused since the run started. Its name is that of the file and the process's
  * pid. */
@@ -602,6 +650,7 @@ recording_write_beside(struct recording *recording, const struct profile *profil
     return written;
 }
 
+/* The file first: the table may have no reader. */
 bool
 recording_deliver(struct recording *recording)
 {
@@ -623,7 +672,6 @@ recording_deliver(struct recording *recording)
         printed = recording_print(recording, profile);
     }
     if (written && printed && !recording->options->quiet && !recording->options->json) {
-        recording_print_rate(recording);
         recording_print_path(recording);
     }
     printed = recording_end_report(recording, printed);

@@ -12,7 +12,7 @@
 #include "cmd/control.h"
 #include "cmd/function_source.h"
 #include "cmd/keeper.h"
-#include "cmd/rate.h"
+#include "cmd/pace.h"
 #include "cmd/record_options.h"
 #include "collect/collector.h"
 #include "profile/pprof.h"
@@ -29,8 +29,9 @@ struct recording {
     struct function_source functions[RECORD_SOURCES_MAX];
     /* names of the sources in profiles; or NULL */
     const char *source_names[RECORD_SOURCES_MAX];
-    struct rate rate; /* with -F max, if it could be measured */
-    bool kernel;      /* at least one source counts in the kernel */
+    struct pace pace;
+    uint64_t asked_100ns; /* interval of source time */
+    bool kernel;          /* at least one source counts in the kernel */
     struct collector *collector;
     struct keeper keeper;
     struct control control;
@@ -98,10 +99,13 @@ bool recording_write(struct recording *recording, const struct profile *profile,
 bool recording_snapshot(struct recording *recording, struct pprof_error *error);
 bool recording_can_snapshot(const struct recording *recording);
 
-/* Change the interval of source time; *granted_100ns is then the one in effect. Returns
- * false if time is not recorded. */
+/* Change the interval of source time, which the guard may lengthen; *granted_100ns is
+ * then the one in effect. Returns false if time is not recorded. */
 bool recording_set_interval(struct recording *recording, uint64_t interval_100ns,
                             uint64_t *granted_100ns);
+
+/* Adapt the interval of source time to what hits cost. */
+void recording_adapt(struct recording *recording);
 
 /* Replace recording_deliver for a screen: write no file, and print only the
  * statistics. */

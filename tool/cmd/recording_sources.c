@@ -109,14 +109,6 @@ recording_source_names(const struct recording *recording, size_t at,
     return function->breakpoint[0] != '\0' ? 2 : 1;
 }
 
-/* Interval of source time: the measured one for -F max, if there is one. */
-static uint64_t
-recording_time_interval(const struct recording *recording)
-{
-    return recording->rate.interval_100ns != 0 ? recording->rate.interval_100ns
-                                               : recording->options->interval_100ns;
-}
-
 bool
 recording_open_session(struct recording *recording)
 {
@@ -135,7 +127,7 @@ recording_open_session(struct recording *recording)
     for (size_t i = 0; i < recording->options->source_count; i++) {
         const char *const name = recording->options->sources[i];
         const uint64_t interval = record_source_is_time(name)
-                                      ? recording_time_interval(recording)
+                                      ? recording->pace.interval_100ns
                                       : recording->options->events;
 
         const char *names[2];

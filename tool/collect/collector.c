@@ -779,3 +779,17 @@ collector_set_interval(struct collector *collector, size_t source, uint64_t inte
     }
     return changed;
 }
+
+bool
+collector_get_source(struct collector *collector, size_t source,
+                     ntprof_source_info *info)
+{
+    bool read;
+
+    delivery_lock(&collector->delivery);
+    read = !collector->ended &&
+           NT_SUCCESS(ntprof_source_get(collector->options.session,
+                                        collector->options.sources[source], info));
+    delivery_unlock(&collector->delivery);
+    return read;
+}

@@ -89,6 +89,11 @@ void collector_stop(struct collector *collector);
 bool collector_pause(struct collector *collector);
 bool collector_resume(struct collector *collector);
 
+/* Read the statistics of a source by its index, pauses included. Returns false once the
+ * collector was stopped. Any thread may call it. */
+bool collector_get_source(struct collector *collector, size_t source,
+                          ntprof_source_info *info);
+
 /* Change the interval of a source, by its index; *granted is then the one in effect.
  * Returns false if the session refuses; nothing has changed then. Any thread may call
  * it. */

@@ -2,6 +2,7 @@
 #include "report/summary.h"
 
 #include "report/estimate.h"
+#include "report/rates.h"
 #include "util/text.h"
 
 #include <inttypes.h>
@@ -36,38 +37,6 @@ report_is_complete(const struct profile *profile, const struct profile_source *s
            source->excluded == 0 && (source->outside == 0 || source->user_left_out) &&
            source->counted <= source->taken &&
            source->outside == source->taken - source->counted;
-}
-
-/* Print an interval as a rate for time, otherwise as a number of events. */
-static void
-put_interval(struct buffer *line, const struct profile_source *source, double interval)
-{
-    if (!report_is_time(source)) {
-        buffer_print(line, "every %.10g event%s", interval, interval > 1 ? "s" : "");
-    } else if (interval > 1e6) {
-        buffer_print(line, "%.3g Hz", 1e7 / interval);
-    } else {
-        buffer_print(line, "%.0f Hz", interval > 0 ? 1e7 / interval : 0);
-    }
-}
-
-static void
-put_rates(struct buffer *line, const struct profile_source *source)
-{
-    if (source->asked > 0) {
-        buffer_append_text(line, "asked ");
-        put_interval(line, source, (double)source->asked);
-    } else {
-        buffer_append_text(line, "default rate");
-    }
-    if (source->granted != source->asked && source->granted > 0) {
-        buffer_append_text(line, ", granted ");
-        put_interval(line, source, (double)source->granted);
-    }
-    if (source->measured > 0) {
-        buffer_append_text(line, ", measured ");
-        put_interval(line, source, source->measured);
-    }
 }
 
 static void
@@ -180,7 +149,7 @@ put_source(struct buffer *line, const struct profile *profile,
     if (!report_has_statistics(profile, source, total)) {
         if (source->granted > 0) {
             buffer_append_text(line, " ");
-            put_interval(line, source, (double)source->granted);
+            report_put_interval(line, source, (double)source->granted);
         }
         buffer_print(
             line, "; %" PRIu64 " hit%s; the file has no accounting of what is missing",
@@ -188,7 +157,7 @@ put_source(struct buffer *line, const struct profile *profile,
         return;
     }
     buffer_append_text(line, " ");
-    put_rates(line, source);
+    report_put_rates(line, source);
     buffer_append_text(line, "; ");
     put_statistics(line, source);
     put_verdict(line, profile, source);
@@ -409,6 +378,9 @@ report_print_summary(FILE *out, const struct profile *profile,
         buffer_append_text(&line, "\n");
     }
     for (size_t i = 0; i < profile->source_count; i++) {
+        if (report_has_statistics(profile, &profile->sources[i], groups->totals[i])) {
+            report_put_rate_warnings(&line, profile, &profile->sources[i]);
+        }
         put_warning(&line, profile, &profile->sources[i], groups->totals[i]);
     }
     put_wide_buckets(&line, groups);
