@@ -5,6 +5,7 @@
 
 #include "hal/backend.h"
 #include "hal/linux/descriptor.h"
+#include "hal/linux/procfs.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -16,9 +17,6 @@
 #include <unistd.h>
 
 enum { ENDS_AT_ONCE = 64 };
-
-/* The inode of the first pid namespace, which is the same in all kernels. */
-static const uint64_t first_namespace_inode = 0xEFFFFFFC;
 
 int
 bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what)
@@ -79,11 +77,9 @@ static bool
 is_below(const struct bpf *bpf, uint32_t pid)
 {
     const uint64_t own = bpf_control_of(&bpf->kernel)->namespace_inode;
-    char path[64];
-    struct stat file;
+    const uint64_t namespace = perf_procfs_pid_namespace(pid);
 
-    snprintf(path, sizeof(path), "/proc/%u/ns/pid", pid);
-    return own != 0 && stat(path, &file) == 0 && file.st_ino != own;
+    return own != 0 && namespace != 0 && namespace != own;
 }
 
 int
@@ -202,7 +198,8 @@ find_namespace(struct bpf *bpf)
     struct bpf_control *const control = bpf_control_of(&bpf->kernel);
     struct stat file;
 
-    if (stat("/proc/self/ns/pid", &file) == 0 && file.st_ino != first_namespace_inode) {
+    if (stat("/proc/self/ns/pid", &file) == 0 &&
+        file.st_ino != PERF_FIRST_PID_NAMESPACE) {
         control->namespace_device = file.st_dev;
         control->namespace_inode = file.st_ino;
     }

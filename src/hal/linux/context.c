@@ -16,12 +16,6 @@ enum { UPROBE_UNSUPPORTED = 524 };
 
 /* ---- results ---- */
 
-bool
-perf_is_shortage(int result)
-{
-    return result == -EMFILE || result == -ENFILE || result == -ENOMEM;
-}
-
 NTSTATUS
 perf_status_of(int result)
 {

@@ -66,10 +66,6 @@ NTSTATUS perf_context_next_source(void *context, ULONG index, KPROFILE_SOURCE *n
 const char *perf_context_error(void *context);
 void perf_context_clear_error(void *context);
 
-/* perf_is_shortage - did descriptors or memory run out? Then a result says nothing
- * about rights. */
-bool perf_is_shortage(int result);
-
 /* perf_status_of - convert 0 or negative errno. */
 NTSTATUS perf_status_of(int result);
 

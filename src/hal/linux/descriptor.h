@@ -15,7 +15,7 @@
 #define HAL_LINUX_DESCRIPTOR_H
 
 /* perf_descriptor_own - have forked children close it. Returns fd; below 0 it does
- * nothing. Without memory children keep it. */
+ * nothing. */
 int perf_descriptor_own(int fd);
 
 /* perf_descriptor_close - close an owned one, which must not be closed otherwise. */

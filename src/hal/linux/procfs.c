@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { READ_BYTES = 65536, PATH_BYTES = 64 };
@@ -60,6 +61,12 @@ perf_tids_finish(struct perf_tids *tids)
 {
     free(tids->items);
     *tids = (struct perf_tids){0};
+}
+
+bool
+perf_is_shortage(int result)
+{
+    return result == -EMFILE || result == -ENFILE || result == -ENOMEM;
 }
 
 /* A missing file below /proc/PID means a missing process. */
@@ -173,13 +180,6 @@ read_stat(uint32_t pid, uint32_t tid, struct thread_stat *stat)
     return result;
 }
 
-/* Did this process run out of descriptors or memory? */
-static bool
-is_shortage(int result)
-{
-    return result == -EMFILE || result == -ENFILE || result == -ENOMEM;
-}
-
 /*
  * Were these all threads of the process at one instant? A reading stops early, or skips
  * threads, when the thread that it is at exits. It was complete if the process had as
@@ -192,7 +192,7 @@ is_complete(DIR *directory, uint32_t pid, const struct perf_tids *tids, size_t f
     struct thread_stat stat;
     const int result = read_stat(pid, pid, &stat);
 
-    if (is_shortage(result)) {
+    if (perf_is_shortage(result)) {
         return result;
     }
     if (result < 0 || stat.threads != tids->count - first) {
@@ -276,7 +276,7 @@ read_children(uint32_t pid, uint32_t tid, struct perf_tids *pids)
     int result = read_thread_text(pid, tid, "children", &text);
 
     if (result < 0) {
-        return is_shortage(result) ? result : 0;
+        return perf_is_shortage(result) ? result : 0;
     }
     result = add_numbers(text, pids);
     free(text);
@@ -288,7 +288,7 @@ perf_procfs_children(uint32_t pid, struct perf_tids *pids)
 {
     struct perf_tids tids = {0};
     const int whole = perf_procfs_threads(pid, &tids);
-    int result = is_shortage(whole) ? whole : 0;
+    int result = perf_is_shortage(whole) ? whole : 0;
 
     for (size_t i = 0; result == 0 && i < tids.count; i++) {
         result = read_children(pid, tids.items[i], pids);
@@ -510,6 +510,16 @@ perf_reading_finish(struct perf_reading *reading)
 {
     perf_tids_finish(&reading->tids);
     perf_mappings_finish(&reading->mappings);
+}
+
+uint64_t
+perf_procfs_pid_namespace(uint32_t pid)
+{
+    char path[PATH_BYTES];
+    struct stat file;
+
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/ns/pid", pid);
+    return stat(pid != 0 ? path : "/proc/self/ns/pid", &file) == 0 ? file.st_ino : 0;
 }
 
 long

@@ -11,6 +11,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* perf_is_shortage - did descriptors or memory run out? Then a result says nothing
+ * about rights. */
+bool perf_is_shortage(int result);
+
 /* A growing list of thread ids. All zero: empty. */
 struct perf_tids {
     uint32_t *items;
@@ -72,6 +76,11 @@ struct perf_reading {
  */
 int perf_procfs_read(uint32_t pid, struct perf_reading *reading);
 void perf_reading_finish(struct perf_reading *reading);
+
+/* perf_procfs_pid_namespace - return the inode of a process's pid namespace (0: of the
+ * caller's); 0 if it cannot be read. */
+#define PERF_FIRST_PID_NAMESPACE 0xEFFFFFFCu /* the kernel's PROC_PID_INIT_INO */
+uint64_t perf_procfs_pid_namespace(uint32_t pid);
 
 /* perf_procfs_setting - a number from below /proc/sys/; fallback if it cannot be read.
  */

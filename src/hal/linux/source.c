@@ -2,6 +2,8 @@
 /* hal/linux/source.c - the table of sources, and sources made by name. */
 #include "hal/linux/source.h"
 
+#include "hal/linux/procfs.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/hw_breakpoint.h>
@@ -209,13 +211,30 @@ parse_parameter(const char *text, uint64_t *value)
     return 0;
 }
 
+/* Add a source that has been named for the first time. Returns 0 or negative errno. */
+static int
+add_named(struct perf_sources *sources, struct row row, struct perf_source **source)
+{
+    if (sources->next_number > NUMBER_LAST) {
+        return -ENOSPC;
+    }
+    row.nt_name = "";
+    row.number = sources->next_number;
+    *source = add(sources, &row, 0);
+    if (*source == NULL) {
+        return -ENOMEM;
+    }
+    sources->next_number++;
+    return 0;
+}
+
 /* Find or make a source that takes a parameter. */
 static int
 lookup_parameter(struct perf_sources *sources, const char *prefix, uint32_t type,
                  const char *parameter, struct perf_source **source)
 {
     char name[sizeof((*source)->name)];
-    struct row row = {.name = name, .nt_name = "", .type = type};
+    struct row row = {.name = name, .type = type};
     uint64_t value;
     int result;
 
@@ -228,20 +247,12 @@ lookup_parameter(struct perf_sources *sources, const char *prefix, uint32_t type
     if (*source != NULL) {
         return 0;
     }
-    if (sources->next_number > NUMBER_LAST) {
-        return -ENOSPC;
-    }
-    row.number = sources->next_number;
     row.config = type == PERF_TYPE_RAW ? value : 0;
-    *source = add(sources, &row, 0);
-    if (*source == NULL) {
-        return -ENOMEM;
-    }
-    if (type == PERF_TYPE_BREAKPOINT) {
+    result = add_named(sources, row, source);
+    if (result == 0 && type == PERF_TYPE_BREAKPOINT) {
         (*source)->breakpoint_address = value;
     }
-    sources->next_number++;
-    return 0;
+    return result;
 }
 
 static struct perf_source *
@@ -280,44 +291,16 @@ name_uprobe(char *name, size_t size, const struct perf_uprobe *uprobe)
              uprobe->offset);
 }
 
-/* Find or make that of an instruction; uprobe is the new source's, or NULL is left
- * there. */
-static int
-add_uprobe(struct perf_sources *sources, struct perf_uprobe **uprobe,
-           struct perf_source **source)
-{
-    char name[sizeof((*source)->name)];
-    const struct row row = {.number = sources->next_number,
-                            .name = name,
-                            .nt_name = "",
-                            .type = PERF_TYPE_TRACEPOINT};
-
-    *source = find_uprobe(sources, *uprobe);
-    if (*source != NULL) {
-        return 0;
-    }
-    if (sources->next_number > NUMBER_LAST) {
-        return -ENOSPC;
-    }
-    name_uprobe(name, sizeof(name), *uprobe);
-    *source = add(sources, &row, 0);
-    if (*source == NULL) {
-        return -ENOMEM;
-    }
-    (*source)->uprobe = *uprobe;
-    *uprobe = NULL;
-    sources->next_number++;
-    return 0;
-}
-
 static int
 lookup_uprobe(struct perf_sources *sources, const char *parameter,
               struct perf_source **source)
 {
+    char name[sizeof((*source)->name)];
+    const struct row row = {.name = name, .type = PERF_TYPE_TRACEPOINT};
     const char *const plus = strrchr(parameter, '+');
     struct perf_uprobe *uprobe;
     uint64_t offset;
-    int result;
+    int result = 0;
 
     if (plus == NULL || plus == parameter || parse_parameter(plus + 1, &offset) < 0) {
         return -EINVAL;
@@ -326,7 +309,15 @@ lookup_uprobe(struct perf_sources *sources, const char *parameter,
     if (uprobe == NULL) {
         return -ENOMEM;
     }
-    result = add_uprobe(sources, &uprobe, source);
+    *source = find_uprobe(sources, uprobe);
+    if (*source == NULL) {
+        name_uprobe(name, sizeof(name), uprobe);
+        result = add_named(sources, row, source);
+        if (result == 0) {
+            (*source)->uprobe = uprobe;
+            return 0;
+        }
+    }
     perf_uprobe_delete(uprobe);
     return result;
 }
@@ -381,7 +372,7 @@ perf_source_period(const struct perf_source *source)
 bool
 perf_source_answer(struct perf_source *source, int result)
 {
-    const bool unanswered = result == -EMFILE || result == -ENFILE || result == -ENOMEM;
+    const bool unanswered = perf_is_shortage(result);
 
     source->probed = !unanswered;
     source->supported = result == 0 || unanswered;

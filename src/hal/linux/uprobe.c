@@ -2,6 +2,8 @@
 /* hal/linux/uprobe.c - see uprobe.h. */
 #include "hal/linux/uprobe.h"
 
+#include "hal/linux/procfs.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -102,19 +104,10 @@ remove_event(int tracefs, const char *event)
     return write_command(tracefs, command);
 }
 
-/* A pid has a meaning only in its namespace. */
-static uint64_t
-pid_namespace(void)
-{
-    struct stat status;
-
-    return stat("/proc/self/ns/pid", &status) == 0 ? (uint64_t)status.st_ino : 0;
-}
-
 static void
 remove_of_dead(int tracefs)
 {
-    const uint64_t namespace = pid_namespace();
+    const uint64_t namespace = perf_procfs_pid_namespace(0);
     char *const list = malloc(LIST_BYTES_MAX);
     char *rest = list;
     char *line;
@@ -225,7 +218,7 @@ make_event(struct perf_uprobe *uprobe, int tracefs, int image, uint64_t *id)
     }
     uprobe->owner = getpid();
     snprintf(uprobe->event, sizeof(uprobe->event), "u%" PRIu64 "_%d_%016" PRIx64,
-             pid_namespace(), (int)uprobe->owner, number);
+             perf_procfs_pid_namespace(0), (int)uprobe->owner, number);
     /* Name the image by its descriptor: the kernel would split a path at spaces and
      * colons. */
     snprintf(command, sizeof(command),

@@ -13,12 +13,8 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <sys/stat.h>
 
 #define NOTICE_NS 1000000000u
-
-/* The inode of the first pid namespace (PROC_PID_INIT_INO). */
-#define FIRST_PID_NAMESPACE 0xEFFFFFFCu
 
 bool
 perf_is_machine_watched(const struct perf *perf, const struct perf_source *source,
@@ -36,22 +32,16 @@ perf_is_machine_watched(const struct perf *perf, const struct perf_source *sourc
 
 /* ---- running processes ---- */
 
-static bool
-in_first_pid_namespace(void)
-{
-    struct stat file;
-
-    return stat("/proc/self/ns/pid", &file) < 0 || file.st_ino == FIRST_PID_NAMESPACE;
-}
-
 /* Report pid 0: idle processors, and processes outside this pid namespace. */
 static void
 notify_no_process(struct perf *perf, uint64_t time_ns)
 {
+    const uint64_t namespace = perf_procfs_pid_namespace(0);
     ntprof_notification notification = {
         .kind = NTPROF_PROCESS_START,
         .time_ns = time_ns,
-        .name = in_first_pid_namespace() ? "swapper" : "(others)",
+        .name = namespace == 0 || namespace == PERF_FIRST_PID_NAMESPACE ? "swapper"
+                                                                        : "(others)",
     };
 
     process_table_notify(&perf->stream.processes, &notification);
