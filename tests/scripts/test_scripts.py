@@ -297,6 +297,34 @@ class CheckNames(Folder):
         self.assertEqual(self.check("https://py" + "pi.org/x\n"), 1)
 
 
+class CheckEvents(Folder):
+    """Refreshing a clock event hangs some kernels."""
+
+    def check(self, text, name="src/hal/perf/x.c"):
+        self.write(name, LICENCE + text)
+        return run(SCRIPTS / "check_events.py", self.folder)
+
+    def test_enable_and_disable__no_fault(self):
+        status, said = self.check("ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);\nioctl(fd, PERF_EVENT_IOC_DISABLE, 0);\n")
+        self.assertEqual((status, said), (0, "check_events: 1 files, 0 faults\n"))
+
+    def test_refresh_by_name_number_or_macro__fault_with_its_line(self):
+        for call in ("PERF_EVENT_IOC_REFRESH", "0x2402", "_IO('$', 2)"):
+            with self.subTest(call):
+                status, said = self.check(f"int f(void)\n{{\n    return ioctl(fd, {call}, 1);\n}}\n")
+                self.assertEqual(status, 1)
+                self.assertIn("src/hal/perf/x.c:4: PERF_EVENT_IOC_REFRESH hangs", said)
+
+    def test_refresh_in_python__fault(self):
+        self.assertEqual(self.check("fcntl.ioctl(fd, 0x2402, 1)\n", "tests/integration/x.py")[0], 1)
+
+    def test_refresh_in_a_comment__no_fault(self):
+        self.assertEqual(self.check("/* Never\n * PERF_EVENT_IOC_REFRESH. */\n// IOC_REFRESH\n")[0], 0)
+
+    def test_empty_tree__is_an_error(self):
+        self.assertEqual(run(SCRIPTS / "check_events.py", self.folder)[0], 1)
+
+
 class MakeDist(Folder):
     """The archive is what is committed, and the same commit gives the same bytes."""
 
