@@ -55,7 +55,7 @@ struct image {
     uint64_t inode_generation;
     uint64_t read_generation; /* of the opened file; 0: unknown */
     int fd;                   /* the mapped file, checked by its inode; or -1 */
-    int taken_fd; /* fd once a snapshot has taken it; deliveries leave it alone */
+    int taken_fd; /* fd once a snapshot has taken it; deliveries do not use it */
     int root; /* in set->roots, to search for debug files; -1: only in our own root */
     int taken_root;  /* belongs to taken_fd */
     bool opened;     /* fd was open once */
@@ -134,9 +134,9 @@ ULONG *image_segment_counter(const struct image_segment *segment, size_t source,
 
 /*
  * Add the counters of an image for one source to fresh, or with set->discarding to
- * nothing, and reset them. Each hit ends
- * up in exactly one of them, even if it arrives during the call. Returns false if
- * memory runs out; what was not added stays in the counters.
+ * nothing, and reset them. Each hit is in exactly one of both, even if it arrives
+ * during the call. Returns false if memory runs out; what was not added stays in the
+ * counters.
  */
 bool image_fold(struct image_set *set, struct image *image, uint32_t source);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host/linux/process.c - processes: is it there, is it still the same, may we look into
- * it.
+ * host/linux/process.c - processes: does it exist, is it still the same one, may the
+ * caller inspect it.
  *
  * A process is known by its pid and, as the Reference, the time at which it started, in
- * ticks since boot: a later user of the pid has a later time. A pidfd would say the
- * same, but a session may know thousands of processes and a program has 1024
+ * ticks since boot: a later user of the pid has a later time. A pidfd would identify it
+ * too, but a session may know thousands of processes and a program has 1024
  * descriptors. Without /proc the time is 0, and a pid that is used again goes
  * unnoticed.
  *

@@ -7,8 +7,8 @@
  * program can be right below it (the stack, where addresses are not randomised).
  *
  *   x86-64   47 bits less a page; kernel: the upper half. With 5-level paging programs
- *            get higher addresses only by asking for them; such memory is not taken as
- *            theirs.
+ *            get higher addresses only on request; ntprof does not count them as user
+ *            space.
  *   arm64    48 bits each; fewer where the kernel has fewer: probes then find no
  *            memory.
  *   64 bits  otherwise: the halves of the address space.

@@ -2,9 +2,9 @@
 /*
  * host/linux/used.c - which pages of a buffer may hold counts.
  *
- * mincore tells of shared pages whether they exist, whoever made them through which
- * mapping. It does not tell of pages that were swapped out: while anything is, each
- * page may hold counts, as it does when the kernel does not say.
+ * mincore reports whether shared pages exist, through whichever mapping they were made.
+ * It does not report pages that were swapped out. So while any memory is swapped out,
+ * or the kernel does not say, every page may hold counts.
  */
 #include "host/linux/linuxp.h"
 

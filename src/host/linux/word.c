@@ -3,8 +3,8 @@
  * host/linux/word.c - touches 32-bit words whose memory may be gone or not writable.
  *
  * FUTEX_WAKE_OP has the kernel do one atomic operation on a word of this process: a
- * page not there yet is made, another thread's write is neither lost nor undone, and
- * where there is nothing to write to it answers EFAULT instead of raising a signal.
+ * missing page is made, another thread's write is neither lost nor undone, and memory
+ * that cannot be written gives EFAULT instead of a signal.
  */
 #include "host/linux/linuxp.h"
 
