@@ -64,14 +64,13 @@ cp -a "$place/fresh" "$place/clean"
 step 'build dependencies'
 inside clean useradd --create-home --home-dir /build builder
 tar -xzf "$place/ntprof-$version.tar.gz" -C "$place/clean/build"
-cp "$place/ntprof-$version.tar.gz" "$place/clean/build/ntprof_$version.orig.tar.gz"
 inside clean chown -R builder: /build
 quietly inside clean apt-get -q -y --no-install-recommends install build-essential fakeroot
 quietly inside clean apt-get -q -y --no-install-recommends build-dep "/build/ntprof-$version"
 
 step 'build, with its unit tests, without a network'
 quietly as_user clean "cd ntprof-$version; dpkg-buildpackage -us -uc"
-cp "$place"/clean/build/ntprof_* "$place"/clean/build/*.deb "${result:-$place}/"
+find "$place/clean/build" -maxdepth 1 -name '*ntprof*_*' -exec cp -t "${result:-$place}" {} +
 
 step 'lintian'
 quietly inside clean apt-get -q -y --no-install-recommends install lintian
