@@ -160,7 +160,7 @@ class Mappings(CommandTest):
 
     @unittest.skipUnless(platform.machine() == "x86_64", "the code is for x86-64")
     def test_code_in_files_that_are_no_elf_files__said_what_they_are(self):
-        for kind, said in {"file": "it has neither symbols nor a build-id",
+        for kind, said in {"file": "it could not be read, or has neither symbols nor a build-id",
                            "memfd": "it is memory that a program put code into",
                            "deep": "Linux does not report which file has a path of more than 4000 bytes"}.items():
             with self.subTest(kind):
