@@ -247,8 +247,8 @@ static void
 bring_in(struct perf *perf, uint32_t processor, uint64_t now_ns)
 {
     bool side_band = true;
+    uint64_t from_ns = now_ns;
     struct perf_ring *ring;
-    uint64_t from_ns;
     int result;
 
     ring = perf_processor_ring(perf, processor, &result);
