@@ -15,7 +15,7 @@ import breakpoint_registers
 import harness
 from harness import CommandTest, for_each_user, is_alive, text, wait_for
 
-KILLS = int(os.environ.get("NTPROF_KILLS", "5"))
+KILLS = int(os.environ.get("NTPROF_KILLS", "2"))
 FILE = "ntprof.pb.gz"
 
 # A killed one has run no longer, however busy the machine is.
