@@ -69,7 +69,7 @@ _ntprof_value()
         --image-dir | --source-dir) _filedir -d ;;
         -M | --disassembler-style) COMPREPLY=($(compgen -W 'att intel' -- "$cur")) ;;
         --context) COMPREPLY=($(compgen -W '0 5 20 all' -- "$cur")) ;;
-        --image | --control) _filedir ;;
+        --image | --control | --region) _filedir ;;
         --objdump) $split && COMPREPLY=($(compgen -c -- "$cur")) ;;
         -d | --delay) COMPREPLY=($(compgen -W '500ms 1s 2s 10s' -- "$cur")) ;;
         --interval) COMPREPLY=($(compgen -W '100us 250us 1ms 10ms' -- "$cur")) ;;
@@ -95,7 +95,7 @@ _ntprof_program()
                 ;;
             -[eFcCo] | --event | --frequency | --count | --cpu | --output | --interval | \
                 --bucket | --hal | --per | --every | --delay | --duration | --control | --max-overhead | --max-memory | --by | --rows | \
-                --report) ((i++)) ;;
+                --region | --report) ((i++)) ;;
             -*) ;;
             *)
                 echo "$i"
@@ -135,8 +135,8 @@ _ntprof()
     $split && return
 
     case $command in
-        run) options=$record ;;
-        attach) options="-p --pid $record" ;;
+        run) options="--region $record" ;;
+        attach) options="-p --pid --region $record" ;;
         system) options="--kernel --user -G --cgroup $record" ;;
         top) options="-a --all -p --pid -d --delay --duration --kernel --user -G --cgroup $hits" ;;
         report)

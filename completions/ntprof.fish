@@ -39,7 +39,8 @@ function __ntprof_program_index
                 echo (math $i + 1)
                 return
             case -e -F -c -C -o --event --frequency --count --cpu --output --interval \
-                --bucket --hal --per --every --delay --duration --control --max-overhead --max-memory --by --rows --report
+                --bucket --hal --per --every --delay --duration --control --max-overhead --max-memory --by --rows --report \
+                --region
                 set i (math $i + 1)
             case '-*'
             case '*'
@@ -116,6 +117,7 @@ complete -c ntprof -n $recording -s q -l quiet -d 'no table, only errors'
 complete -c ntprof -n '__ntprof_is attach top' -s p -l pid -x -a '(__fish_complete_pids | __ntprof_list)' -d 'the processes'
 complete -c ntprof -n '__ntprof_is attach' -f -a '(__fish_complete_pids | __ntprof_list)'
 complete -c ntprof -n '__ntprof_is run attach system top' -l duration -x -a '10s 30s 5m 1h' -d 'stop after it'
+complete -c ntprof -n '__ntprof_is run attach; and not __ntprof_has_program' -l region -r -F -d 'only this code, by instruction'
 complete -c ntprof -n '__ntprof_is system top' -l kernel -d 'only the kernel'
 complete -c ntprof -n '__ntprof_is system top' -l user -d 'only user mode'
 complete -c ntprof -n '__ntprof_is system top' -s G -l cgroup -x -a '(__fish_complete_directories /sys/fs/cgroup/(commandline -ct) | string replace /sys/fs/cgroup/ "")' -d 'only what runs in it'

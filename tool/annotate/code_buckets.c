@@ -38,6 +38,18 @@ note_shared_bucket(struct code_view *code, const struct part *part,
     }
 }
 
+/* Return the end of a row's bucket. No bucket reaches beyond a range, in which its
+ * profile object counted exactly. */
+static uint64_t
+end_of(const struct code_view *code, const struct part *part,
+       const struct view_row *row)
+{
+    const uint64_t end = row->end + code->shift;
+
+    return code->view->target->kind == LISTING_OF_RANGE && end > part->end ? part->end
+                                                                           : end;
+}
+
 void
 code_add_buckets(struct code_view *code, const struct part *part)
 {
@@ -47,7 +59,7 @@ code_add_buckets(struct code_view *code, const struct part *part)
     for (size_t i = find_first_row(code, part->start);
          i < code->row_count && code->rows[i].start + code->shift < part->end; i++) {
         const uint64_t start = code->rows[i].start + code->shift;
-        const uint64_t end = code->rows[i].end + code->shift;
+        const uint64_t end = end_of(code, part, &code->rows[i]);
         struct listing_bucket *bucket =
             listing->bucket_count == code->first_bucket
                 ? NULL
@@ -61,7 +73,7 @@ code_add_buckets(struct code_view *code, const struct part *part)
         }
         bucket->end = end > bucket->end ? end : bucket->end;
         listing_sum(listing, bucket->hits_at, code->rows[i].row->hits);
-        if (code->view->target->kind == LISTING_OF_ADDRESS) {
+        if (listing_is_by_address(code->view->target)) {
             listing_add_clamped(listing->own, code->rows[i].row->hits,
                                 listing->source_count);
         }

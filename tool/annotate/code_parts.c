@@ -87,6 +87,21 @@ add_address_part(struct code_view *code)
     add_part(code, part);
 }
 
+/* A range is a part of its own, which may begin within a function. */
+static void
+add_range_part(struct code_view *code)
+{
+    const struct listing_target *const target = code->view->target;
+    struct part part = {.start = target->address + code->shift,
+                        .end = target->end + code->shift};
+    uint64_t start;
+    uint64_t end;
+
+    part.symbol =
+        sym_image_range(code->image, part.start, &start, &end) && start == part.start;
+    add_part(code, part);
+}
+
 bool
 code_find_parts(struct code_view *code)
 {
@@ -96,6 +111,9 @@ code_find_parts(struct code_view *code)
     }
     if (code->view->target->kind == LISTING_OF_ADDRESS) {
         add_address_part(code);
+    }
+    if (code->view->target->kind == LISTING_OF_RANGE) {
+        add_range_part(code);
     }
     for (size_t i = 0; i < code->row_count; i++) {
         if (code->rows[i].of_target) {

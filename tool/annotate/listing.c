@@ -297,6 +297,12 @@ listing_same_image(const struct profile *profile, uint32_t left, uint32_t right)
 }
 
 bool
+listing_is_by_address(const struct listing_target *target)
+{
+    return target->kind == LISTING_OF_ADDRESS || target->kind == LISTING_OF_RANGE;
+}
+
+bool
 listing_is_place(const struct profile *profile, const struct listing_target *target,
                  const struct listing_place *place)
 {

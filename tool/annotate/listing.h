@@ -44,19 +44,22 @@
 
 enum listing_target_kind {
     LISTING_OF_FUNCTION, /* image and name, including where it was inlined */
-    LISTING_OF_LINE,   /* file and line, in all images and functions with code of it */
-    LISTING_OF_ADDRESS /* image and address: the function there, or the surroundings */
+    LISTING_OF_LINE,    /* file and line, in all images and functions with code of it */
+    LISTING_OF_ADDRESS, /* image and address: the function there, or the surroundings */
+    LISTING_OF_RANGE    /* image, address and end: exactly this code */
 };
 
 /* listing_target - something that can be listed. Strings belong to the profile. */
 struct listing_target {
     enum listing_target_kind kind;
-    uint32_t image;          /* index; LISTING_NONE: all images (only for lines) */
-    const char *name;        /* of the function, as in profile_function; or "" */
+    uint32_t image; /* index; LISTING_NONE: all images (only for lines) */
+    /* of the function, as in profile_function; of a range what to call its start; "" */
+    const char *name;
     const char *system_name; /* the same */
     const char *file;        /* of LISTING_OF_LINE, as in the profile; else "" */
     uint32_t line;
-    uint64_t address; /* of LISTING_OF_ADDRESS, in the image's addresses */
+    uint64_t address; /* of an address or range, in the image's addresses */
+    uint64_t end;     /* of LISTING_OF_RANGE: the first byte after it */
     size_t hits_at;   /* index into listing_targets.hits, one for each source */
 };
 

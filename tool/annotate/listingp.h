@@ -78,6 +78,9 @@ bool listing_next_place(const struct profile *profile, struct listing_place *pla
 /* Return whether both are the same image for the user. */
 bool listing_same_image(const struct profile *profile, uint32_t left, uint32_t right);
 
+/* Return whether hits belong to the target by their address, not by their names. */
+bool listing_is_by_address(const struct listing_target *target);
+
 /* Return whether the place is in the target's function or line. */
 bool listing_is_place(const struct profile *profile,
                       const struct listing_target *target,

@@ -62,6 +62,13 @@ set_title(struct listing *listing, const struct profile *profile)
                                         target->line, image == NULL ? "" : " in ",
                                         image == NULL ? "" : shown_path(image));
         break;
+    case LISTING_OF_RANGE:
+        listing->title =
+            target->name[0] != '\0'
+                ? listing_format(listing, "%s in %s", target->name, shown_path(image))
+                : listing_format(listing, "0x%" PRIx64 " to 0x%" PRIx64 " in %s",
+                                 target->address, target->end, shown_path(image));
+        break;
     case LISTING_OF_ADDRESS:
         listing->title = listing_format(listing, "%s+0x%" PRIx64, shown_path(image),
                                         target->address - image->start + image->offset);
@@ -127,7 +134,7 @@ try_source(struct view *view)
     const struct listing_target *const target = view->target;
     bool done;
 
-    if (target->kind != LISTING_OF_ADDRESS) {
+    if (!listing_is_by_address(target)) {
         return view_source(view);
     }
     if (!find_line(view)) {
@@ -147,7 +154,7 @@ fill(struct view *view, enum listing_view wanted)
         wanted == LISTING_INSTRUCTIONS ||
         (wanted == LISTING_BEST && view->target->kind != LISTING_OF_LINE);
 
-    if (view->target->kind != LISTING_OF_ADDRESS) {
+    if (!listing_is_by_address(view->target)) {
         count_own(view);
     }
     if ((code_first && view_code(view)) ||

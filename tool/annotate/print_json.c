@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* print_json.c - a listing for programs: docs/schema/annotate.schema.json. */
+#include "annotate/listingp.h"
 #include "annotate/print.h"
 
 #include "util/buffer.h"
@@ -106,6 +107,7 @@ put_target(struct buffer *json, const struct profile *profile,
         [LISTING_OF_FUNCTION] = "function",
         [LISTING_OF_LINE] = "line",
         [LISTING_OF_ADDRESS] = "address",
+        [LISTING_OF_RANGE] = "range",
     };
     const struct profile_image *image =
         target->image == LISTING_NONE ? NULL : &profile->images[target->image];
@@ -118,8 +120,11 @@ put_target(struct buffer *json, const struct profile *profile,
     put_member(json, "system_name", target->system_name);
     put_member(json, "file", target->file);
     put_number(json, "line", target->line);
-    if (target->kind == LISTING_OF_ADDRESS) {
+    if (listing_is_by_address(target)) {
         put_address(json, "address", target->address);
+    }
+    if (target->kind == LISTING_OF_RANGE) {
+        put_address(json, "end", target->end);
     }
     put_end(json, '}');
     buffer_append_text(json, ",\n");

@@ -81,11 +81,29 @@ is_wanted(const struct view *view, const struct view_row *row)
 {
     const uint64_t address = view->target->address;
 
+    if (view->target->kind == LISTING_OF_RANGE) {
+        return row->start < view->target->end && row->end > address;
+    }
     if (view->target->kind != LISTING_OF_ADDRESS) {
         return row->of_target;
     }
     return row->start < address ? address - row->start <= AROUND_BYTES
                                 : row->start - address < AROUND_BYTES;
+}
+
+/* Return the place of a bucket: in a range with a name, the distance from its start. */
+static const char *
+text_of(struct view *view, const struct view_row *row, const struct listing_line *line)
+{
+    const struct listing_target *const target = view->target;
+
+    if (target->kind == LISTING_OF_RANGE && target->name[0] != '\0') {
+        return listing_format(view->listing, "%s+0x%" PRIx64, target->name,
+                              row->start - target->address);
+    }
+    return line->line == 0 ? line->function
+                           : listing_format(view->listing, "%s  %s:%" PRIu32,
+                                            line->function, line->file, line->line);
 }
 
 static void
@@ -106,10 +124,7 @@ add_bucket(struct view *view, uint32_t image, const struct view_row *row)
     line->function = listing_copy(listing, function->name, strlen(function->name));
     line->file = listing_copy(listing, function->file, strlen(function->file));
     line->line = row->row->line;
-    line->text = row->row->line == 0
-                     ? line->function
-                     : listing_format(listing, "%s  %s:%" PRIu32, function->name,
-                                      function->file, row->row->line);
+    line->text = text_of(view, row, line);
     line->chosen = view->target->kind == LISTING_OF_ADDRESS &&
                    row->start <= view->target->address &&
                    view->target->address < row->end;
@@ -138,7 +153,7 @@ add_image_buckets(struct view *view, uint32_t image)
             listing_sum(listing, listing->buckets[listing->bucket_count - 1].hits_at,
                         rows[i].row->hits);
         }
-        if (view->target->kind == LISTING_OF_ADDRESS) {
+        if (listing_is_by_address(view->target)) {
             listing_add_clamped(listing->own, rows[i].row->hits, listing->source_count);
         }
     }

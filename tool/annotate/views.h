@@ -9,7 +9,7 @@
 struct view {
     struct annotator *annotator;
     const struct profile *profile;
-    const struct listing_target *target; /* never LISTING_OF_ADDRESS for view_source */
+    const struct listing_target *target; /* never by address for view_source */
     struct listing *listing;
     struct listing_target around; /* a substitute target that the view makes */
 };

@@ -14,7 +14,7 @@
 #include <string.h>
 
 static const struct record_syntax syntax = {
-    .command = "attach", .pids = true, .duration = true};
+    .command = "attach", .pids = true, .duration = true, .region = true};
 
 /* Print why a process cannot be profiled. Returns false, so that callers can return its
  * value. */

@@ -43,7 +43,7 @@ add(FILE *out, bool *first, const char *format, ...)
 }
 
 char *
-describe_limits(const ntprof_session_info *info, const char *pace)
+describe_limits(const ntprof_session_info *info, const char *pace, const char *region)
 {
     const char *const texts[] = {info->better, info->limits, pace};
     char *joined = NULL;
@@ -58,6 +58,9 @@ describe_limits(const ntprof_session_info *info, const char *pace)
         if (texts[i][0] != '\0') {
             add(out, &first, "%s", texts[i]);
         }
+    }
+    if (region != NULL) {
+        add(out, &first, "%s%s was profiled", PROFILE_REGION_ONLY, region);
     }
     if (fclose(out) != 0) {
         free(joined);

@@ -9,8 +9,10 @@
 /* Join the words with blanks. */
 char *describe_command(char **words);
 
-/* Say why no better back end is in use, and what this one may not do. */
-char *describe_limits(const ntprof_session_info *info, const char *pace);
+/* Say why no better back end is in use, what this one may not do, how the pace was
+ * chosen, and which region only was profiled, unless it is NULL. */
+char *describe_limits(const ntprof_session_info *info, const char *pace,
+                      const char *region);
 
 /* Say what was not profiled or may be attributed wrongly and, with interim, that the
  * recording had not ended. */

@@ -11,7 +11,6 @@
 #include "util/text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -30,73 +29,10 @@ function_source_is(const char *text)
     return strncasecmp(text, prefix, sizeof(prefix) - 1) == 0;
 }
 
-/* Open a regular file. Returns -1 with errno set if that fails. */
-static int
-open_image(const char *path)
-{
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    struct stat status;
-
-    if (fd >= 0 && (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))) {
-        close(fd);
-        errno = EINVAL;
-        return -1;
-    }
-    return fd;
-}
-
-/* Find a program as execvp does. */
-static bool
-find_program(const char *program, char *path, size_t size)
-{
-    const char *folder = getenv("PATH");
-
-    if (strchr(program, '/') != NULL) {
-        return snprintf(path, size, "%s", program) < (int)size;
-    }
-    folder = folder != NULL ? folder : "/bin:/usr/bin";
-    for (;;) {
-        const size_t length = strcspn(folder, ":");
-        struct stat status;
-
-        if (snprintf(path, size, "%.*s%s%s", (int)length, folder, length > 0 ? "/" : "",
-                     program) < (int)size &&
-            stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-            access(path, X_OK) == 0) {
-            return true;
-        }
-        if (folder[length] == '\0') {
-            return false;
-        }
-        folder += length + 1;
-    }
-}
-
-/* Whether all processes run the same program as the first. */
-static bool
-same_program(const uint32_t *pids, size_t count)
-{
-    struct stat first;
-
-    for (size_t i = 0; i < count; i++) {
-        struct stat status;
-        char path[40];
-
-        snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", pids[i]);
-        if (stat(path, i == 0 ? &first : &status) < 0 ||
-            (i > 0 &&
-             (status.st_dev != first.st_dev || status.st_ino != first.st_ino))) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Split text into the image and the name of the function in it. */
 static bool
-find_image(const char *text, const char *program, const uint32_t *pids,
-           size_t pid_count, char *path, size_t path_size, const char **name, char *why,
-           size_t why_size)
+find_image(const char *text, const struct program_choice *choice, char *path,
+           size_t path_size, const char **name, char *why, size_t why_size)
 {
     const char *const image_end = text[0] == '/' ? strchr(text, ':') : NULL;
 
@@ -106,22 +42,8 @@ find_image(const char *text, const char *program, const uint32_t *pids,
         return snprintf(path, path_size, "%.*s", (int)(image_end - text), text) <
                (int)path_size;
     }
-    if (program != NULL) {
-        if (find_program(program, path, path_size)) {
-            return true;
-        }
-        snprintf(why, why_size, "there is no program to find it in");
-    } else if (pid_count == 0) {
-        snprintf(why, why_size, "say in which image: function:/IMAGE:NAME");
-    } else if (same_program(pids, pid_count)) {
-        snprintf(path, path_size, "/proc/%" PRIu32 "/exe", pids[0]);
-        return true;
-    } else {
-        snprintf(why, why_size,
-                 "the processes run different programs or have exited; name the image: "
-                 "function:/IMAGE:NAME");
-    }
-    return false;
+    return program_file_find(choice, "function:/IMAGE:NAME", path, path_size, why,
+                             why_size);
 }
 
 /* Return the address at which a process maps a byte of a file as executable, or 0. */
@@ -242,8 +164,8 @@ name_sources(struct function_source *source, const struct sym_function *found,
 
 bool
 function_source_resolve(struct function_source *source, const char *text,
-                        const char *program, const uint32_t *pids, size_t pid_count,
-                        uint64_t memory_max, char *why, size_t why_size)
+                        const struct program_choice *choice, uint64_t memory_max,
+                        char *why, size_t why_size)
 {
     struct sym_function found;
     const char *name;
@@ -251,19 +173,17 @@ function_source_resolve(struct function_source *source, const char *text,
 
     *source = (struct function_source){0};
     snprintf(why, why_size, "the path of the image is too long");
-    if (!find_image(text + sizeof(prefix) - 1, program, pids, pid_count, path,
-                    sizeof(path), &name, why, why_size)) {
+    if (!find_image(text + sizeof(prefix) - 1, choice, path, sizeof(path), &name, why,
+                    why_size)) {
         return false;
     }
-    source->image = open_image(path);
+    source->image = program_file_open(path, why, why_size);
     if (source->image < 0) {
-        snprintf(why, why_size, "the image cannot be opened: %s",
-                 errno == EINVAL ? "it is no regular file" : strerror(errno));
         source->image = 0;
         return false;
     }
     if (find_function(source->image, path, name, memory_max, &found, why, why_size)) {
-        if (name_sources(source, &found, pids, pid_count)) {
+        if (name_sources(source, &found, choice->pids, choice->pid_count)) {
             return true;
         }
         snprintf(why, why_size, "out of memory");

@@ -6,6 +6,8 @@
 #ifndef CMD_FUNCTION_SOURCE_H
 #define CMD_FUNCTION_SOURCE_H
 
+#include "cmd/program_file.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,15 +27,13 @@ bool function_source_is(const char *text);
  *
  *   text        in: "function:NAME", in the program or that of the processes;
  *               "function:/IMAGE:NAME"
- *   program     in: the command to run, as execvp takes it; or NULL
- *   pids        in: running processes, pid_count of them
+ *   choice      in: the program, and the processes that a breakpoint is for
  *   memory_max  in: limit of the memory for symbols in bytes; 0: 1 GiB
  *   why         out: why the function was not found, for the user
  */
 bool function_source_resolve(struct function_source *source, const char *text,
-                             const char *program, const uint32_t *pids,
-                             size_t pid_count, uint64_t memory_max, char *why,
-                             size_t why_size);
+                             const struct program_choice *choice, uint64_t memory_max,
+                             char *why, size_t why_size);
 
 void function_source_finish(struct function_source *source);
 

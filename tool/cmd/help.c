@@ -97,6 +97,7 @@ static const char help_run[] =
     "  ntprof run -e time,page-faults -- ./a     two sources at once\n"
     "  ntprof run --json --report r.json -- ./a  the table as JSON, in a file\n"
     "  ntprof run --every 1m -- ./server         a file never older than a minute\n"
+    "  ntprof run --region hash -- ./a           one function, by instruction\n"
     "\n"
     "usage: ntprof run [options] -- COMMAND [ARGUMENT...]\n"
     "       ntprof COMMAND [ARGUMENT...]\n"
@@ -105,6 +106,8 @@ static const char help_run[] =
     "error and writes a profile. SIGUSR2 to ntprof writes what there is so far.\n"
     "\n"
     "      --duration TIME      stop counting after it; the command runs on\n"
+    "      --region CODE        only this code, by instruction: FUNCTION[+SIZE],\n"
+    "                           IMAGE:FUNCTION[+SIZE] or IMAGE:START-END\n"
     "\n";
 
 static const char end_run[] =
@@ -127,6 +130,8 @@ static const char help_attach[] =
     "\n"
     "  -p, --pid PID[,..]       the processes, also without -p; all or none\n"
     "      --duration TIME      stop after 30s, 5m, 1h\n"
+    "      --region CODE        only this code, by instruction: FUNCTION[+SIZE],\n"
+    "                           IMAGE:FUNCTION[+SIZE] or IMAGE:START-END\n"
     "\n";
 
 static const char end_attach[] =

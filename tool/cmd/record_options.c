@@ -32,6 +32,7 @@ enum {
     OPT_MAX_OVERHEAD,
     OPT_MAX_MEMORY,
     OPT_PER,
+    OPT_REGION,
     OPT_NO_LINES,
     OPT_DEBUGINFOD,
     OPT_KERNEL,
@@ -39,7 +40,15 @@ enum {
 };
 
 /* The commands that have an option. */
-enum audience { ALL, WITH_TABLE, WITH_PIDS, WITH_DURATION, WITH_MACHINE, WITH_SCREEN };
+enum audience {
+    ALL,
+    WITH_TABLE,
+    WITH_PIDS,
+    WITH_DURATION,
+    WITH_MACHINE,
+    WITH_SCREEN,
+    WITH_REGION
+};
 
 static const struct {
     struct option option;
@@ -73,6 +82,7 @@ static const struct {
     {{"kernel", no_argument, NULL, OPT_KERNEL}, WITH_MACHINE},
     {{"user", no_argument, NULL, OPT_USER}, WITH_MACHINE},
     {{"cgroup", required_argument, NULL, 'G'}, WITH_MACHINE},
+    {{"region", required_argument, NULL, OPT_REGION}, WITH_REGION},
     {{"all", no_argument, NULL, 'a'}, WITH_SCREEN},
     {{"delay", required_argument, NULL, 'd'}, WITH_SCREEN},
 };
@@ -390,6 +400,16 @@ parse_sources(struct record_options *options, const char *text)
     return true;
 }
 
+struct program_choice
+record_program(const struct record_options *options)
+{
+    return (struct program_choice){
+        .program = options->program != NULL ? options->program[0] : NULL,
+        .pids = options->pids,
+        .pid_count = options->pid_count,
+    };
+}
+
 bool
 record_source_is_time(const char *name)
 {
@@ -503,6 +523,9 @@ take_text(struct given *given, int option, char *text)
     case OPT_CONTROL:
         given->options->control = text;
         return true;
+    case OPT_REGION:
+        given->options->region = text;
+        return true;
     case OPT_DEBUGINFOD:
         given->options->names.download = true;
         given->options->names.urls = text;
@@ -579,6 +602,7 @@ choose_options(const struct record_syntax *syntax, struct option *chosen)
             (audience == WITH_DURATION && syntax->duration) ||
             (audience == WITH_MACHINE && syntax->machine) ||
             (audience == WITH_SCREEN && syntax->screen) ||
+            (audience == WITH_REGION && syntax->region) ||
             (audience == WITH_TABLE && !syntax->screen)) {
             chosen[count++] = known_options[i].option;
         }
@@ -616,6 +640,12 @@ check_together(const struct record_options *options)
     if (options->cgroup != NULL && options->pid_count != 0) {
         cmd_fail(options->syntax->command,
                  "-G and -p say whose processes both: give one of them");
+        return false;
+    }
+    if (options->region != NULL && options->by.count != 0) {
+        cmd_fail(options->syntax->command,
+                 "--region has a table of its own: leave out --by, which ntprof report "
+                 "has for the file");
         return false;
     }
     if (options->syntax->pids && !options->syntax->screen && options->pid_count == 0) {

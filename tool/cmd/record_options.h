@@ -7,6 +7,7 @@
 #define CMD_RECORD_OPTIONS_H
 
 #include "cmd/names.h"
+#include "cmd/program_file.h"
 #include "report/report.h"
 
 #include <ntprof/ntprof.h>
@@ -23,6 +24,7 @@ struct record_syntax {
     bool pids;           /* -p, which is required; words are pids too */
     bool duration;       /* --duration */
     bool machine;        /* --kernel, --user, -G */
+    bool region;         /* --region */
     /* a live screen: -a and -d, -p is optional, and no options of tables */
     bool screen;
 };
@@ -50,6 +52,7 @@ struct record_options {
     uint64_t duration_ns;    /* 0: no limit */
     uint64_t start_delay_ns; /* time before counting starts */
     const char *control;     /* path of a FIFO; or NULL */
+    const char *region;      /* value of --region; NULL: all code is profiled */
     uint64_t delay_ns;       /* time between two looks at the counters */
     bool all;                /* -a */
     bool kernel_only;        /* profile only the kernel */
@@ -72,6 +75,9 @@ bool record_options_take(struct record_options *options,
                          const struct record_syntax *syntax, int argc, char **argv,
                          int *exit_status);
 void record_options_finish(struct record_options *options);
+
+/* Return the program or processes to profile. */
+struct program_choice record_program(const struct record_options *options);
 
 /* Return whether the interval of this source is a time. */
 bool record_source_is_time(const char *name);

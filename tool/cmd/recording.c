@@ -5,6 +5,7 @@
 #include "cmd/cmd.h"
 #include "cmd/describe.h"
 #include "cmd/recording_sources.h"
+#include "cmd/region_report.h"
 #include "cmd/terminal.h"
 #include "report/report.h"
 #include "util/clock.h"
@@ -196,7 +197,8 @@ recording_open(struct recording *recording, const struct record_options *given,
     }
     raise_file_limit();
     pace_choose(&recording->pace, given);
-    if (!recording_find_functions(recording) || !recording_open_session(recording)) {
+    if (!recording_find_functions(recording) || !recording_find_region(recording) ||
+        !recording_open_session(recording)) {
         return false;
     }
     for (size_t i = 0; i < recording->options->source_count; i++) {
@@ -211,7 +213,8 @@ recording_open(struct recording *recording, const struct record_options *given,
     options.affinity = recording->options->affinity;
     options.affinity_count = recording->options->affinity_count;
     options.per_cpu = recording->options->per_cpu;
-    options.kernel = recording->kernel && !given->user_only;
+    options.region = recording->region.code;
+    options.kernel = recording->kernel && !given->user_only && given->region == NULL;
     options.user = !given->kernel_only;
     options.machine = machine;
     options.memory_max = given->memory_max;
@@ -318,7 +321,7 @@ recording_describe_limits(const struct recording *recording, struct profile *pro
             profile->sources[at].asked = recording->asked_100ns;
         }
     }
-    return describe_limits(info, pace);
+    return describe_limits(info, pace, recording->options->region);
 }
 
 /* Add what is known of the recording as a whole. Takes ownership of the profile, which
@@ -546,15 +549,30 @@ recording_end(struct recording *recording)
 static bool
 recording_print(const struct recording *recording, const struct profile *profile)
 {
+    const struct region_report region = {
+        .region = &recording->region,
+        .profile = profile,
+        .symbols = &recording->names.settings,
+        .rows = recording->options->rows,
+    };
     struct report_options options = {
         .format = recording->options->json ? REPORT_JSON : REPORT_TABLE,
         .keys = recording->options->by,
         .rows = recording->options->rows,
+        .print_members =
+            recording->options->region != NULL ? region_report_print_member : NULL,
+        .members_context = &region,
     };
+    bool printed;
 
     terminal_fit(recording->report, &options);
-    return report_print(recording->report, profile, &options) &&
-           fflush(recording->report) == 0;
+    if (recording->options->region != NULL && !recording->options->json) {
+        printed = region_report_print(recording->report, &region) &&
+                  report_print_statistics(recording->report, profile);
+    } else {
+        printed = report_print(recording->report, profile, &options);
+    }
+    return printed && fflush(recording->report) == 0;
 }
 
 static void
@@ -699,6 +717,7 @@ recording_close(struct recording *recording)
     for (size_t i = 0; i < RECORD_SOURCES_MAX; i++) {
         function_source_finish(&recording->functions[i]);
     }
+    region_finish(&recording->region);
     ntprof_session_use(NULL);
     ntprof_session_close(recording->session);
 }

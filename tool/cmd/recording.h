@@ -14,6 +14,7 @@
 #include "cmd/keeper.h"
 #include "cmd/pace.h"
 #include "cmd/record_options.h"
+#include "cmd/region.h"
 #include "collect/collector.h"
 #include "profile/pprof.h"
 #include "util/whole_file.h"
@@ -29,6 +30,7 @@ struct recording {
     struct function_source functions[RECORD_SOURCES_MAX];
     /* names of the sources in profiles; or NULL */
     const char *source_names[RECORD_SOURCES_MAX];
+    struct region region; /* the only code to profile, with --region */
     struct pace pace;
     uint64_t asked_100ns; /* interval of source time */
     bool kernel;          /* at least one source counts in the kernel */

@@ -76,20 +76,32 @@ bool
 recording_find_functions(struct recording *recording)
 {
     const struct record_options *const given = recording->options;
+    const struct program_choice choice = record_program(given);
     char why[512];
 
     for (size_t i = 0; i < given->source_count; i++) {
         if (function_source_is(given->sources[i]) &&
             !function_source_resolve(&recording->functions[i], given->sources[i],
-                                     given->program != NULL ? given->program[0] : NULL,
-                                     given->pids, given->pid_count, given->memory_max,
-                                     why, sizeof(why))) {
+                                     &choice, given->memory_max, why, sizeof(why))) {
             return cmd_refuse_value(recording->command, "-e", given->sources[i], why);
         }
         recording->source_names[i] =
             recording->functions[i].uprobe != NULL ? given->sources[i] : NULL;
     }
     return true;
+}
+
+bool
+recording_find_region(struct recording *recording)
+{
+    const struct record_options *const given = recording->options;
+    const struct program_choice choice = record_program(given);
+    char why[512];
+
+    return given->region == NULL ||
+           region_resolve(&recording->region, given->region, &choice,
+                          given->bucket_bytes, given->memory_max, why, sizeof(why)) ||
+           cmd_refuse_value(recording->command, "--region", given->region, why);
 }
 
 /* List the session's names of a source: a function may have two. Returns their

@@ -13,7 +13,7 @@
 #include <errno.h>
 
 static const struct record_syntax syntax = {
-    .command = "run", .program = true, .duration = true};
+    .command = "run", .program = true, .duration = true, .region = true};
 
 static bool
 run_watch(struct recording *recording, const struct child *child)

@@ -18,11 +18,20 @@
 
 struct sym_settings;
 
+/* collector_region - the only code to count in: bytes of a file that programs map. */
+struct collector_region {
+    uint64_t device; /* st_dev of the file */
+    uint64_t inode;  /* st_ino of it */
+    uint64_t offset; /* of the first byte, in the file; a multiple of bucket_bytes */
+    uint64_t bytes;  /* 0: no region, count everywhere */
+};
+
+/* collector_options - what a collector counts, and by how much memory. */
 struct collector_options {
     ntprof_session *session; /* with NTPROF_SESSION_POLLED: the collector delivers */
     const KPROFILE_SOURCE *sources;
-    const char *const
-        *names; /* names to use instead of the session's, each may be NULL; or NULL */
+    /* names to use instead of the session's, each may be NULL; or NULL */
+    const char *const *names;
     size_t source_count;
     uint32_t bucket_bytes;          /* a power of two */
     const GROUP_AFFINITY *affinity; /* NULL: all processors */
@@ -32,8 +41,10 @@ struct collector_options {
     /* Bytes; 0: no limit. Above it, code without counters gets none. */
     uint64_t memory_max;
     const struct sym_settings *symbols; /* copied; NULL: all zero */
-    bool kernel;                        /* count in the kernel */
-    bool user; /* count in user mode; if false, its hits are outside */
+    /* Hits elsewhere are outside; with it, kernel has to be false. */
+    struct collector_region region;
+    bool kernel; /* count in the kernel */
+    bool user;   /* count in user mode; if false, its hits are outside */
     /* All processes are watched, and the kernel's hits are counted for all of them
      * together. */
     bool machine;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collectorp.h - declarations that only collector.c and snapshot.c use.
+ * collectorp.h - the state of a collector. Only collector.c, notify.c, mapping.c,
+ * region_cut.c and snapshot.c include it.
+ *
+ * Except where stated otherwise, callers of these functions keep deliveries out or are
+ * notifications, which are part of one.
  */
 #ifndef COLLECT_COLLECTORP_H
 #define COLLECT_COLLECTORP_H
@@ -10,27 +14,35 @@
 #include "collect/naming.h"
 #include "collect/pause.h"
 
-enum { PROCESS_BUCKETS = 1024 };
+enum {
+    PROCESS_BUCKETS = 1024, /* of the hash table of processes */
+    /* number of processors in the mask of one processor group */
+    CPUS_A_GROUP = 8 * sizeof(KAFFINITY)
+};
 
+/* mapping - code that a process maps, or the part of it that is counted in. */
 struct mapping {
-    uint64_t base;
-    uint64_t length;
+    uint64_t mapped_at; /* address of the whole mapping, as its unmapping is notified */
+    uint64_t base;      /* address of the first byte that is counted in */
+    uint64_t length;    /* bytes that are counted in */
     struct image *image;
-    uint64_t place;   /* place of base in the image */
+    uint64_t place;   /* place of base in the image: see enum image_kind */
     uint32_t program; /* number of the program that its hits belong to */
-    /* One for each processor and source, or NULL where it could not be started. */
+    /* One profile object for each processor and source, or NULL where it could not be
+     * started. */
     HANDLE *profiles;
 };
 
+/* process - a watched process that has not exited. */
 struct process {
-    struct process *next;
+    struct process *next; /* in its bucket of the hash table */
     uint32_t pid;
-    uint32_t parent; /* 0: unknown */
-    uint32_t program;
-    HANDLE handle; /* NULL: all processes, or it could not be opened: see status */
-    NTSTATUS status;
-    bool execed;   /* has executed a program since its watch started */
-    bool followed; /* a mapping of that program was notified */
+    uint32_t parent;  /* 0: unknown */
+    uint32_t program; /* number of its program's name */
+    HANDLE handle;    /* NULL: all processes, or it could not be opened: see status */
+    NTSTATUS status;  /* of opening it */
+    bool execed;      /* has executed a program since its watch started */
+    bool followed;    /* a mapping of that program was notified */
     struct mapping *mappings;
     size_t mapping_count;
     size_t mapping_capacity;
@@ -44,9 +56,10 @@ struct collector {
     struct image_set images;
     uint64_t measured;     /* images.made when memory was last measured */
     struct naming *naming; /* used only by the thread that makes snapshots */
-    char *programs[COLLECTOR_PROGRAMS_MAX + 1];
+    char *
+        programs[COLLECTOR_PROGRAMS_MAX + 1]; /* names by number; the last: "[other]" */
     uint32_t program_count;
-    struct process *processes[PROCESS_BUCKETS];
+    struct process *processes[PROCESS_BUCKETS]; /* hash table by pid */
     /* Has no pid; holds the kernel's mappings for all processes together. */
     struct process machine;
     bool watch_started; /* a process was notified, so the watch has started */
@@ -57,18 +70,49 @@ struct collector {
     struct collector_gaps gaps; /* except running, which a snapshot counts */
 };
 
-/* collector_measure - set images.full if memory_max is exceeded. The caller keeps
- * deliveries out. */
+/* --- collector.c --- */
+
+/* Measure the memory of this process, and set images.full if it exceeds memory_max. */
 void collector_measure(struct collector *collector);
 
-/* collector_count_processes - return how many watched processes have not exited. */
-uint64_t collector_count_processes(const struct collector *collector);
-
-/*
- * collector_read - read the statistics, and fold the counters that belong to them into
- * fresh counts. The caller keeps deliveries out. Returns false if memory runs out or
- * the session is closed.
- */
+/* Read the statistics, and fold the counters that belong to them into fresh counts.
+ * Returns false if memory runs out or the session is closed. */
 bool collector_read(struct collector *collector);
+
+/* Count a mapping without profile objects in gaps.failures. */
+void collector_fail(struct collector *collector, NTSTATUS status);
+
+/* Do the same for lack of memory, unless memory_max caused it: images.refused counts
+ * that. */
+void collector_fail_for_memory(struct collector *collector);
+
+/* --- mapping.c --- */
+
+/* Add a copy of the mapping to the process, and start its profile objects. Without
+ * counters it is not added, and counted as a failure. */
+void mapping_add(struct collector *collector, struct process *process,
+                 const struct mapping *mapping);
+
+/* Start to count in the kernel for the process, or for all if it has no handle. */
+void mapping_add_kernel(struct collector *collector, struct process *process);
+
+/* Close the profile objects of the mapping with index at, and remove it. */
+void mapping_remove(struct collector *collector, struct process *process, size_t at);
+void mapping_remove_all(struct collector *collector, struct process *process);
+
+/* --- notify.c --- */
+
+/* With options.machine, add the program "[kernel]", to which the kernel's hits of all
+ * processes belong. Returns false if memory runs out. */
+bool notify_prepare(struct collector *collector);
+
+/* Handle a notification of the session; context is the collector. */
+void notify_session(void *context, const ntprof_notification *notification);
+
+/* Remove all processes, and close all profile objects. */
+void notify_end(struct collector *collector);
+
+/* Return how many watched processes have not exited. */
+uint64_t collector_count_processes(const struct collector *collector);
 
 #endif

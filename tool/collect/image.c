@@ -292,6 +292,8 @@ static void
 image_set_open(struct image_set *set, struct image *image,
                const ntprof_notification *map, const uint32_t *ancestors, size_t count)
 {
+    struct stat status;
+
     if (set->files_open >= set->files_max) {
         set->unopened++;
         image->misses = MISSES_MAX;
@@ -303,6 +305,7 @@ image_set_open(struct image_set *set, struct image *image,
         return;
     }
     image->opened = true;
+    image->opened_device = fstat(image->fd, &status) == 0 ? status.st_dev : 0;
     image->root = roots_find(&set->roots, map->pid, ancestors, count);
     image->read_generation = read_generation(image->fd);
     set->files_open++;
@@ -362,6 +365,16 @@ image_set_find(struct image_set *set, const ntprof_notification *map,
         image_set_open(set, image, map, ancestors, count);
     }
     return image;
+}
+
+/* The device of a mapping differs from that of its file on some file systems. */
+bool
+image_is_file(const struct image *image, uint64_t device, uint64_t inode)
+{
+    return image->kind == IMAGE_FILE && image->inode == inode &&
+           (image->opened
+                ? image->opened_device
+                : makedev(image->device_major, image->device_minor)) == device;
 }
 
 struct image *

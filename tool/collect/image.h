@@ -57,9 +57,10 @@ struct image {
     int fd;                   /* the mapped file, checked by its inode; or -1 */
     int taken_fd; /* fd once a snapshot has taken it; deliveries do not use it */
     int root; /* in set->roots, to search for debug files; -1: only in our own root */
-    int taken_root;  /* belongs to taken_fd */
-    bool opened;     /* fd was open once */
-    uint32_t misses; /* failed attempts to open it */
+    int taken_root;         /* belongs to taken_fd */
+    bool opened;            /* fd was open once */
+    uint64_t opened_device; /* st_dev of fd; valid once opened is set */
+    uint32_t misses;        /* failed attempts to open it */
     /* number of mappings that count in it; the collector maintains it */
     uint64_t users;
     bool replaced; /* another file now has its name */
@@ -117,6 +118,9 @@ enum { IMAGE_ROOTS_MAX = 4 };
  */
 struct image *image_set_find(struct image_set *set, const ntprof_notification *map,
                              const uint32_t *ancestors, size_t count);
+
+/* Return whether the image is the file with this st_dev and st_ino. */
+bool image_is_file(const struct image *image, uint64_t device, uint64_t inode);
 
 /* Find or add IMAGE_KERNEL or IMAGE_KERNEL_MAP. Returns NULL if memory runs out. */
 struct image *image_set_kernel(struct image_set *set, enum image_kind kind);

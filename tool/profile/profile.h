@@ -73,10 +73,14 @@ struct profile_row {
     uint64_t *hits;      /* one for each source */
 };
 
+/* With it a sentence of profile.limits begins that names the only region profiled. */
+#define PROFILE_REGION_ONLY "only the region "
+
 struct profile {
     char *command; /* command line, for display */
     char *hal;     /* back end used */
-    /* why no better back end is in use, and what missing rights left out; may be "" */
+    /* why no better back end is in use, and what missing rights or the user's choice
+     * left out; may be "" */
     char *limits;
     char *gaps;       /* what was not profiled; may be "" */
     uint64_t time_ns; /* start in UTC */

@@ -9,6 +9,8 @@
  */
 #include "report/group.h"
 
+#include "report/summary.h"
+
 #include "report/estimate.h"
 #include "report/filter.h"
 #include "util/hash_index.h"
@@ -444,8 +446,8 @@ report_group_rows(const struct profile *profile, const struct report_options *op
     return done;
 }
 
-/* Names of the row for hits outside of all known mappings, and of the row for hits in
- * user mode that were not counted. */
+/* Names of the row for hits outside of all known mappings, of the row for hits in user
+ * mode that were not counted, and of the row for hits elsewhere than in a region. */
 static const struct profile_image no_image = {
     .path = "[no image]", .build_id = "", .named = true};
 static const struct profile_function no_function = {
@@ -454,6 +456,10 @@ static const struct profile_image user_mode = {
     .path = "[user mode]", .build_id = "", .named = true};
 static const struct profile_function user_function = {
     .name = "[user mode]", .system_name = "", .file = ""};
+static const struct profile_image elsewhere = {
+    .path = "[outside of the region]", .build_id = "", .named = true};
+static const struct profile_function elsewhere_function = {
+    .name = "[outside of the region]", .system_name = "", .file = ""};
 
 /* Whether all outside hits are in user mode, which the recording left out. */
 static bool
@@ -510,9 +516,14 @@ add_outside_row(struct report_groups *groups, const struct profile_source *sourc
 {
     const struct profile *const profile = groups->profile;
     const bool user = is_user_left_out(profile);
-    const struct profile_image *const image = user ? &user_mode : &no_image;
+    const bool region = report_is_region(profile);
+    const struct profile_image *const image = user     ? &user_mode
+                                              : region ? &elsewhere
+                                                       : &no_image;
     const struct report_group wanted = {
-        .function = user ? &user_function : &no_function,
+        .function = user     ? &user_function
+                    : region ? &elsewhere_function
+                             : &no_function,
         .image = image,
         .process = report_groups_by(groups, REPORT_BY_PROCESS) ? image->path : "",
         .thread = "",

@@ -120,6 +120,13 @@ put_head(struct buffer *json, const struct report_groups *groups,
     put_keys(json, &options->keys);
     put_filters(json, options);
     json_put_number_member(json, "row_count", groups->count);
+}
+
+static void
+put_sources(struct buffer *json, const struct report_groups *groups)
+{
+    const struct profile *profile = groups->profile;
+
     buffer_append_text(json, "\n\"sources\":[");
     for (size_t i = 0; i < profile->source_count; i++) {
         buffer_append_byte(json, '\n');
@@ -276,6 +283,12 @@ report_print_json(FILE *out, const struct report_groups *groups,
     bool done;
 
     put_head(&json, groups, options);
+    if (options->print_members != NULL && !json.failed) {
+        fwrite(json.data, 1, json.size, out);
+        json.size = 0;
+        json.failed = !options->print_members(out, options->members_context);
+    }
+    put_sources(&json, groups);
     for (size_t i = 0; i < shown; i++) {
         put_row(&json, groups, &groups->groups[i]);
         if (json.size > FLUSH_BYTES && i + 1 < shown && !json.failed) {

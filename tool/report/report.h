@@ -60,6 +60,10 @@ struct report_options {
     bool color;          /* table only */
     int width;           /* columns of the terminal; 0: do not cut */
     void (*ready)(void); /* called before the first byte is written; may be NULL */
+    /* Prints more members of the JSON report, each with a comma after it, and returns
+     * false if that fails; NULL: there are none. */
+    bool (*print_members)(FILE *out, const void *context);
+    const void *members_context;
 };
 
 /* Parse "function", "process,function" and so on. Returns false if a word is unknown or

@@ -29,6 +29,13 @@ has_gaps(const struct profile *profile)
 }
 
 bool
+report_is_region(const struct profile *profile)
+{
+    return profile->limits != NULL &&
+           strstr(profile->limits, PROFILE_REGION_ONLY) != NULL;
+}
+
+bool
 report_is_complete(const struct profile *profile, const struct profile_source *source)
 {
     return !has_gaps(profile) && source->taken > 0 &&
@@ -90,15 +97,19 @@ put_unfinished(struct buffer *line, const struct profile *profile,
 
 /* Report hits that were taken and are in no row. */
 static void
-put_outside(struct buffer *line, const struct profile_source *source)
+put_outside(struct buffer *line, const struct profile *profile,
+            const struct profile_source *source)
 {
+    const char *const where = source->user_left_out
+                                  ? "in user mode, left out by --kernel"
+                              : report_is_region(profile)
+                                  ? "outside of the region, left out by --region"
+                                  : "in no row: in code that moved or was not reported";
+
     if (source->outside > 0) {
         buffer_print(line, "; %" PRIu64 " hit%s (%.2f%%) %s", source->outside,
                      source->outside == 1 ? "" : "s",
-                     percent(source->outside, source->taken),
-                     source->user_left_out
-                         ? "in user mode, left out by --kernel"
-                         : "in no row: in code that moved or was not reported");
+                     percent(source->outside, source->taken), where);
     }
 }
 
@@ -161,7 +172,7 @@ put_source(struct buffer *line, const struct profile *profile,
     buffer_append_text(line, "; ");
     put_statistics(line, source);
     put_verdict(line, profile, source);
-    put_outside(line, source);
+    put_outside(line, profile, source);
 }
 
 static void

@@ -18,6 +18,9 @@ enum { REPORT_UNNAMED_PERCENT = 20 };
 bool report_has_statistics(const struct profile *profile,
                            const struct profile_source *source, uint64_t total);
 
+/* Return whether only a region was profiled: outside hits are those elsewhere. */
+bool report_is_region(const struct profile *profile);
+
 /* Return whether no expected hit is missing, each is in a row, and nothing was left
  * out. */
 bool report_is_complete(const struct profile *profile,

@@ -60,9 +60,9 @@ is_demangled_as(const char *entry, const char *name)
     return named;
 }
 
-/* Where the file has an address of code. */
+/* Find the segment of code that holds an address. */
 static bool
-place(const struct sym_elf *file, uint64_t address, uint64_t *offset)
+place(const struct sym_elf *file, uint64_t address, struct sym_function *found)
 {
     for (size_t i = 0; i < file->segment_count; i++) {
         const GElf_Phdr *const segment = &file->segments[i];
@@ -70,7 +70,9 @@ place(const struct sym_elf *file, uint64_t address, uint64_t *offset)
         if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 &&
             address >= segment->p_vaddr &&
             address - segment->p_vaddr < segment->p_filesz) {
-            *offset = segment->p_offset + (address - segment->p_vaddr);
+            found->offset = segment->p_offset + (address - segment->p_vaddr);
+            found->address = address;
+            found->segment_bytes = segment->p_filesz - (address - segment->p_vaddr);
             return true;
         }
     }
@@ -83,16 +85,14 @@ look(const struct sym_elf *file, const struct sym_table *table, const char *name
 {
     for (size_t i = 0; i < table->entry_count; i++) {
         const struct sym_entry *const entry = &table->entries[i];
-        uint64_t offset;
 
         if (found->count > 0 && entry->start == found->address) {
             continue;
         }
         if ((demangle ? is_demangled_as(entry->name, name)
                       : is_named(entry->name, name, '@')) &&
-            place(file, entry->start, &offset)) {
-            found->offset = offset;
-            found->address = entry->start;
+            place(file, entry->start, found)) {
+            found->bytes = entry->sized ? entry->end - entry->start : 0;
             found->count++;
         }
     }
@@ -114,17 +114,16 @@ sym_reader_find_function(int fd, const char *path, const char *name, uint64_t by
     }
     sym_budget_begin(&budget, bytes);
     found->fixed = gelf_getehdr(file.elf, &header) != NULL && header.e_type == ET_EXEC;
-    result = add_names(&file, path, files, &table);
+    found->count =
+        strncmp(name, "0x", 2) == 0 && place(&file, strtoull(name, NULL, 16), found);
+    result = found->count == 0 ? add_names(&file, path, files, &table) : 0;
     if (result == 0) {
         look(&file, &table, name, false, found);
     }
     if (result == 0 && found->count == 0) { /* as people write it? */
         look(&file, &table, name, true, found);
     }
-    if (budget.refused) {
-        result = -EFBIG;
-    }
     sym_table_finish(&table);
     sym_elf_close(&file);
-    return result;
+    return budget.refused ? -EFBIG : result;
 }

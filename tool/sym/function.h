@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * function.h - where in an ELF image a function begins. The image is hostile.
- */
+/* function.h - where in an ELF image a function begins. The image is hostile. */
 #ifndef SYM_FUNCTION_H
 #define SYM_FUNCTION_H
 
@@ -10,10 +8,12 @@
 #include <stdint.h>
 
 struct sym_function {
-    uint64_t offset;  /* in the file, of its first byte */
-    uint64_t address; /* link-time */
-    bool fixed;       /* the image is always mapped there: no PIE, no library */
-    size_t count;     /* functions of that name: the rest is of one of them */
+    uint64_t offset;        /* in the file, of its first byte */
+    uint64_t address;       /* link-time */
+    uint64_t bytes;         /* size of the function; 0: unknown */
+    uint64_t segment_bytes; /* from address to the end of its segment */
+    bool fixed;             /* the image is always mapped there: no PIE, no library */
+    size_t count;           /* functions of that name: the rest is of one of them */
 };
 
 /*
@@ -21,7 +21,7 @@ struct sym_function {
  *
  *   fd    the file; borrowed
  *   path  where it is, for the search of debug files
- *   name  as in the table, or demangled, with or without parameters
+ *   name  as in the table, or demangled, with or without parameters; or 0xADDRESS
  *   bytes what the tables may take; 0: 1 GiB
  *
  * 0, also if count is 0; -ENOEXEC if it is no ELF file, -ENOMEM, -EFBIG if its tables

@@ -25,6 +25,8 @@ get_function(struct opener *opener, struct wire *wire, struct sym_function *foun
     result = (int64_t)wire_get(wire);
     found->offset = wire_get(wire);
     found->address = wire_get(wire);
+    found->bytes = wire_get(wire);
+    found->segment_bytes = wire_get(wire);
     found->fixed = wire_get_most(wire, 1) != 0;
     found->count = (size_t)wire_get(wire);
     return wire->failed || result > 0 || result < -4095 ? -EIO : (int)result;

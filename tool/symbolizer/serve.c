@@ -383,6 +383,8 @@ symbolizer_serve_function(struct wire *wire)
     wire_put(wire, (uint64_t)(int64_t)result);
     wire_put(wire, found.offset);
     wire_put(wire, found.address);
+    wire_put(wire, found.bytes);
+    wire_put(wire, found.segment_bytes);
     wire_put(wire, found.fixed);
     wire_put(wire, found.count);
     sandbox_stage("answer", wire);

@@ -254,6 +254,86 @@ address__in_a_function__all_of_it_and_marked(void **state)
     profile_delete(made.profile);
 }
 
+/* The listing of a range of the sample. */
+static void
+list_range(const struct sample_profile *made, uint64_t address, uint64_t end,
+           struct listing *listing)
+{
+    const struct listing_target target = {.kind = LISTING_OF_RANGE,
+                                          .image = made->image,
+                                          .name = "work",
+                                          .system_name = "",
+                                          .file = "",
+                                          .address = address,
+                                          .end = end};
+    struct annotator *const annotator = annotator_new(NULL);
+
+    assert_non_null(annotator);
+    assert_true(
+        listing_make(annotator, made->profile, &target, LISTING_INSTRUCTIONS, listing));
+    annotator_delete(annotator);
+}
+
+static void
+range__within_a_function__its_instructions_and_hits_alone(void **state)
+{
+    struct sample_profile made = make(sample, 1);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401004, made.work, 9, 0, 10);
+    fixture_hits(made.profile, made.image, 0x401006, made.work, 11, 0, 70);
+    fixture_hits(made.profile, made.image, 0x40100c, made.work, 13, 0, 20);
+    list_range(&made, 0x401006, 0x40100c, &listing);
+    assert_true(listing.has_instructions);
+    assert_hits(&listing, 0x401006, 70);
+    assert_hits(&listing, 0x401009, 0);
+    assert_null(fixture_at(&listing, 0x401004));
+    assert_null(fixture_at(&listing, 0x40100c));
+    assert_int_equal(listing.own[0], 70);
+    assert_int_equal(sum(&listing, 0), 70);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+range__ends_within_a_bucket__the_bucket_ends_there(void **state)
+{
+    struct sample_profile made = make(sample, 8);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401008, made.work, 11, 0, 30);
+    list_range(&made, 0x401000, 0x40100c, &listing);
+    assert_int_equal(listing.bucket_count, 1);
+    assert_int_equal(listing.buckets[0].start, 0x401008);
+    assert_int_equal(listing.buckets[0].end, 0x40100c);
+    assert_int_equal(listing.buckets[0].instructions, 1);
+    assert_int_equal(sum(&listing, 0), 30);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+range__image_gone__buckets_by_their_distance_from_the_start(void **state)
+{
+    struct sample_profile made = make("/nonexistent/sample", 1);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401004, made.work, 9, 0, 10);
+    fixture_hits(made.profile, made.image, 0x401006, made.work, 11, 0, 70);
+    list_range(&made, 0x401000, 0x401006, &listing);
+    assert_false(listing.has_instructions);
+    assert_int_equal(listing.bucket_count, 1);
+    assert_string_equal(fixture_at(&listing, 0x401004)->text, "work+0x4");
+    assert_hits(&listing, 0x401004, 10);
+    assert_int_equal(listing.own[0], 10);
+    assert_non_null(fixture_note(&listing, LISTING_NOTE_IMAGE));
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
 static void
 bytes_not_known__listed__as_such(void **state)
 {
@@ -719,6 +799,9 @@ main(int argc, char **argv)
         cmocka_unit_test(jump__inside__marks_where_it_leads),
         cmocka_unit_test(source_lines__between_instructions__where_the_line_changes),
         cmocka_unit_test(address__in_a_function__all_of_it_and_marked),
+        cmocka_unit_test(range__within_a_function__its_instructions_and_hits_alone),
+        cmocka_unit_test(range__ends_within_a_bucket__the_bucket_ends_there),
+        cmocka_unit_test(range__image_gone__buckets_by_their_distance_from_the_start),
         cmocka_unit_test(bytes_not_known__listed__as_such),
         cmocka_unit_test(lines_of_a_function__listed__hits_of_theirs),
         cmocka_unit_test(bucket_of_two_lines__source__shared),

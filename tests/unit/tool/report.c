@@ -452,6 +452,26 @@ outside__by_source__in_its_row_or_beside_it(void **state)
     profile_delete(profile);
 }
 
+static void
+outside__region_only__a_row_that_says_so(void **state)
+{
+    const struct report_options options = {.keys = {{REPORT_BY_IMAGE}, 1}};
+    struct profile *profile = make_profile();
+    struct report_groups groups;
+
+    (void)state;
+    free(profile->limits);
+    profile->limits = strdup("a reason; " PROFILE_REGION_ONLY "main was profiled");
+    assert_non_null(profile->limits);
+    profile->sources[0].outside = 1000;
+    assert_true(report_group_rows(profile, &options, &groups));
+    assert_true(report_groups_add_outside(&groups));
+    assert_string_equal(groups.groups[0].image->path, "[outside of the region]");
+    assert_int_equal(report_group_hits(&groups, &groups.groups[0], 0), 1000);
+    report_groups_finish(&groups);
+    profile_delete(profile);
+}
+
 /* What a filter lets through is a share of all hits, those in no row too. */
 static void
 outside__filtered__no_row_and_shares_of_all(void **state)
@@ -495,6 +515,7 @@ main(void)
         cmocka_unit_test(ratios__few_hits__none),
         cmocka_unit_test(outside__hits_in_no_row__have_one_and_count_in_shares),
         cmocka_unit_test(outside__by_source__in_its_row_or_beside_it),
+        cmocka_unit_test(outside__region_only__a_row_that_says_so),
         cmocka_unit_test(outside__filtered__no_row_and_shares_of_all),
     };
 

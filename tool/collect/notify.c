@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * notify.c - follows processes and their mappings by the session's notifications.
+ *
+ * Invariant: a process is in the table from its start notification to its exit
+ * notification. Notifications come in the order of time, within deliveries, which
+ * delivery_lock keeps out.
+ */
+#include "collect/collectorp.h"
+#include "collect/region_cut.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* After memory was measured, this many segments are made before it is measured
+ * again. */
+enum { SEGMENTS_UNMEASURED = 64 };
+
+/* Measure memory again if SEGMENTS_UNMEASURED segments were made since the last
+ * time. */
+static void
+notify_measure(struct collector *collector)
+{
+    const struct image_set *const set = &collector->images;
+
+    if (set->made - collector->measured >= SEGMENTS_UNMEASURED) {
+        collector_measure(collector);
+    }
+}
+
+/* Return the link of the hash table that leads to the process. It is NULL if the
+ * process is unknown; a new one can then be linked there. */
+static struct process **
+process_find(struct collector *collector, uint32_t pid)
+{
+    struct process **slot = &collector->processes[pid % PROCESS_BUCKETS];
+
+    while (*slot != NULL && (*slot)->pid != pid) {
+        slot = &(*slot)->next;
+    }
+    return slot;
+}
+
+/* Find a program name among those seen so far. If there is none, *number is the number
+ * that a new one would get. */
+static bool
+collector_find_program(const struct collector *collector, const char *name,
+                       uint32_t *number)
+{
+    for (*number = 0; *number < collector->program_count; ++*number) {
+        if (strcmp(collector->programs[*number], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Find or add the program name and store its number. Once there are
+ * COLLECTOR_PROGRAMS_MAX names, new ones become "[other]". Returns false if memory runs
+ * out. */
+static bool
+collector_program(struct collector *collector, const char *name, uint32_t *number)
+{
+    if (collector_find_program(collector, name, number)) {
+        return true;
+    }
+    if (collector->program_count >= COLLECTOR_PROGRAMS_MAX) {
+        name = "[other]";
+        if (collector_find_program(collector, name, number)) {
+            return true;
+        }
+    }
+    collector->programs[*number] = strdup(name);
+    if (collector->programs[*number] == NULL) {
+        return false;
+    }
+    collector->program_count++;
+    return true;
+}
+
+/* List at most limit ancestors of a process that have not exited, its parent first.
+ * Returns their number. */
+static size_t
+process_list_ancestors(struct collector *collector, const struct process *process,
+                       uint32_t *pids, size_t limit)
+{
+    size_t count = 0;
+
+    while (count < limit && process != NULL && process->parent != 0) {
+        pids[count++] = process->parent;
+        process = *process_find(collector, process->parent);
+    }
+    return count;
+}
+
+/* A process mapped code: count in it from now on. The session delivers hits and
+ * notifications in the order of time, so no hit in the mapping was delivered before. */
+static void
+notify_map(struct collector *collector, const ntprof_notification *map)
+{
+    uint32_t ancestors[IMAGE_ROOTS_MAX - 1];
+    size_t ancestor_count;
+    struct process *const process = *process_find(collector, map->pid);
+    struct mapping mapping;
+    struct image *image;
+
+    if (process == NULL) {
+        collector_fail(collector, STATUS_NOT_FOUND);
+        return;
+    }
+    process->followed = true;
+    if (!collector->options.user) {
+        return;
+    }
+    if (!NT_SUCCESS(process->status)) {
+        collector_fail(collector, process->status);
+        return;
+    }
+    if (strcmp(map->name, "[vsyscall]") == 0) {
+        /* No code runs in this page: the kernel emulates calls to it. */
+        return;
+    }
+    notify_measure(collector);
+    ancestor_count =
+        process_list_ancestors(collector, process, ancestors, IMAGE_ROOTS_MAX - 1);
+    image = image_set_find(&collector->images, map, ancestors, ancestor_count);
+    mapping = (struct mapping){
+        .mapped_at = map->base,
+        .base = map->base,
+        .length = map->length,
+        .image = image,
+        .place = image != NULL && image->kind == IMAGE_ANONYMOUS ? map->base
+                                                                 : map->file_offset,
+        .program = process->program,
+    };
+    if (region_cut(&collector->options.region, &mapping)) {
+        mapping_add(collector, process, &mapping);
+    }
+}
+
+/* A process unmapped code: close its profile objects. */
+static void
+notify_unmap(struct collector *collector, const ntprof_notification *unmap)
+{
+    struct process *const process = *process_find(collector, unmap->pid);
+
+    for (size_t i = process != NULL ? process->mapping_count : 0; i > 0; i--) {
+        if (process->mappings[i - 1].mapped_at == unmap->base) {
+            mapping_remove(collector, process, i - 1);
+            return;
+        }
+    }
+}
+
+/* Remove the process that *link leads to, and close its profile objects. */
+static void
+process_remove(struct collector *collector, struct process **link)
+{
+    struct process *const process = *link;
+
+    mapping_remove_all(collector, process);
+    if (process->handle != NULL) {
+        NtClose(process->handle);
+    }
+    *link = process->next;
+    free(process->mappings);
+    free(process);
+}
+
+void
+notify_end(struct collector *collector)
+{
+    mapping_remove_all(collector, &collector->machine);
+    free(collector->machine.mappings);
+    for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
+        while (collector->processes[i] != NULL) {
+            process_remove(collector, &collector->processes[i]);
+        }
+    }
+}
+
+/* With options.machine, start to count in the kernel for all processes together, which
+ * includes idle processors. This waits for the first notification, since starting it
+ * before the watch would start hits too. */
+static void
+notify_start_machine(struct collector *collector)
+{
+    if (!collector->watch_started && collector->options.machine) {
+        mapping_add_kernel(collector, &collector->machine);
+    }
+    collector->watch_started = true;
+}
+
+/* A process started, or a running one is watched from now on: add it to the table. */
+static void
+notify_start(struct collector *collector, const ntprof_notification *start)
+{
+    struct process **const link = process_find(collector, start->pid);
+    const CLIENT_ID client = {.UniqueProcess = (HANDLE)(uintptr_t)start->pid};
+    struct process *process;
+
+    notify_start_machine(collector);
+    if (*link != NULL) {
+        process_remove(collector, link); /* its exit notification was lost */
+    }
+    process = calloc(1, sizeof(*process));
+    if (process == NULL ||
+        !collector_program(collector, start->name, &process->program)) {
+        free(process);
+        collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
+        return;
+    }
+    process->pid = start->pid;
+    process->parent = start->parent_pid;
+    process->status =
+        NtOpenProcess(&process->handle, PROCESS_QUERY_INFORMATION, NULL, &client);
+    process->next = *link;
+    *link = process;
+    if (collector->options.machine) {
+        /* The kernel is counted already, and kernel threads cannot be opened. */
+        return;
+    }
+    if (!NT_SUCCESS(process->status)) {
+        collector_fail(collector, process->status);
+        return;
+    }
+    mapping_add_kernel(collector, process);
+}
+
+/* A process executed another program. The unmappings of the old one were notified
+ * before, so only its mappings of the kernel are left to remove. */
+static void
+notify_exec(struct collector *collector, const ntprof_notification *exec)
+{
+    struct process *const process = *process_find(collector, exec->pid);
+
+    if (process != NULL) {
+        process->execed = true;
+        process->followed = false;
+        mapping_remove_all(collector, process);
+        if (!collector_program(collector, exec->name, &process->program)) {
+            collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
+            process->program = 0; /* the program of the first process: a valid number */
+        }
+        if (!collector->options.machine && NT_SUCCESS(process->status)) {
+            mapping_add_kernel(collector, process);
+        }
+    }
+}
+
+/* A process exited. */
+static void
+notify_exit(struct collector *collector, const ntprof_notification *exit)
+{
+    struct process **const link = process_find(collector, exit->pid);
+
+    if (*link != NULL) {
+        /* When an unprivileged caller's process executes a set-uid program, Linux ends
+         * its events, so no mapping of that program is notified. */
+        collector->gaps.unfollowed += (*link)->execed && !(*link)->followed;
+        process_remove(collector, link);
+    }
+}
+
+void
+notify_session(void *context, const ntprof_notification *notification)
+{
+    struct collector *const collector = context;
+
+    switch (notification->kind) {
+    case NTPROF_PROCESS_START:
+        notify_start(collector, notification);
+        break;
+    case NTPROF_PROCESS_EXEC:
+        notify_exec(collector, notification);
+        break;
+    case NTPROF_PROCESS_EXIT:
+        notify_exit(collector, notification);
+        break;
+    case NTPROF_IMAGE_MAP:
+        notify_map(collector, notification);
+        break;
+    case NTPROF_IMAGE_UNMAP:
+        notify_unmap(collector, notification);
+        break;
+    case NTPROF_RECORDS_LOST:
+        collector->gaps.records_lost += notification->count;
+        break;
+    default:
+        break;
+    }
+}
+
+uint64_t
+collector_count_processes(const struct collector *collector)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
+        for (const struct process *process = collector->processes[i]; process != NULL;
+             process = process->next) {
+            count++;
+        }
+    }
+    return count;
+}
+
+bool
+notify_prepare(struct collector *collector)
+{
+    const struct collector_options *const options = &collector->options;
+
+    return !options->machine || !options->kernel ||
+           collector_program(collector, "[kernel]", &collector->machine.program);
+}
