@@ -6,10 +6,15 @@ rules: create-buffer-too-small, create-buffer-too-small-defect, create-310, crea
 rules: hit-region, hit-region-end-inside, hit-behind-counters, hit-bug-check, hit-corruption
 rules: hit-halted, halted-calls
 """
+import json
 import os
 import re
+import shutil
 import sys
+import threading
 import unittest
+import urllib.error
+import urllib.request
 
 import harness
 from harness import CommandTest, for_each_user, program, text
@@ -135,6 +140,92 @@ class Self(CommandTest):
         self.assertEqual(set(hits), {"mix", "collatz"}, text(result.stdout))
         self.assertGreater(hits["mix"], hits["collatz"])
         self.assertGreater(hits["collatz"], 0)
+
+
+@for_each_user
+class Live(CommandTest):
+
+    def test_counters__read_while_they_count__they_grow_and_are_final_after_the_stop(self):
+        result = self.run_bare([program("live")])
+        said = text(result.stdout)
+        self.assertEqual((result.returncode, text(result.stderr)), (0, ""), said)
+        readings = [int(count) for count in re.findall(r"(\d+) hits so far", said)]
+        last = int(re.search(r"(\d+) hits in all", said)[1])
+        self.assertEqual(readings, sorted(readings))
+        self.assertGreater(len({reading for reading in readings if reading > 0}), 1, said)
+        self.assertGreaterEqual(last, readings[-1])
+
+
+@for_each_user
+class Scoped(CommandTest):
+
+    def test_scope__left_by_end_and_by_exception__counts_only_inside(self):
+        if not os.path.exists(program("scoped")):
+            self.skipTest("no C++ compiler")
+        result = self.run_bare([program("scoped")])
+        said = text(result.stdout)
+        self.assertEqual((result.returncode, text(result.stderr)), (0, ""), said)
+        self.assertGreater(int(re.search(r"(\d+) hits while it ran", said)[1]), 0)
+        self.assertEqual(int(re.search(r"(\d+) more when it did not", said)[1]), 0)
+        self.assertGreater(int(re.search(r"(\d+) more until an exception", said)[1]), 0)
+
+
+@for_each_user
+class PprofServer(CommandTest):
+
+    def setUp(self):
+        super().setUp()
+        if not os.path.exists(program("pprof_server")):
+            self.skipTest("built without libmicrohttpd")
+        self.server = self.start([program("pprof_server"), "0", *self.arguments()])
+        self.url = text(self.server.stdout.readline()).strip()
+        self.assertRegex(self.url, "^http://127.0.0.1:[0-9]+/debug/pprof/profile$")
+
+    def get(self, query):
+        """Status and body of an answer."""
+        try:
+            with urllib.request.urlopen(self.url + query, timeout=harness.TIME_LIMIT_S) as answer:
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read()
+
+    def test_profile__of_a_second__names_the_servers_work(self):
+        status, body = self.get("?seconds=1")
+        self.assertEqual(status, 200, body)
+        (self.folder / "server.pb.gz").write_bytes(body)
+        self.assert_profile_file(self.folder / "server.pb.gz")
+        rows = json.loads(text(self.ntprof("report", "--json", "server.pb.gz").stdout))["rows"]
+        self.assertEqual(rows[0]["function"], "mix", rows)
+
+    def test_profile__go_tool_pprof__reads_the_url(self):
+        go = shutil.which("go", path=harness.bare_environment()["PATH"])
+        if go is None:
+            self.skipTest("go is not installed")
+        result = self.run_bare([go, "tool", "pprof", "-top", self.url + "?seconds=1"],
+                               env={**harness.bare_environment(), "HOME": str(self.folder), "GOFLAGS": "-mod=mod"})
+        if "no such tool" in text(result.stderr):
+            self.skipTest("go has no pprof here")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assertIn("mix", text(result.stdout))
+
+    def test_bad_questions__answered_so(self):
+        for query in ("?seconds=0", "?seconds=301", "?seconds=1s", "?seconds="):
+            self.assertEqual(self.get(query)[0], 400, query)
+        self.assertEqual(self.get("/elsewhere")[0], 404)
+
+    def test_two_at_a_time__the_second_is_refused(self):
+        answers = []
+        first = threading.Thread(target=lambda: answers.append(self.get("?seconds=2")[0]))
+        first.start()
+        harness.wait_for(lambda: harness.children_of(self.server.pid), "the first profile")
+        self.assertEqual(self.get("?seconds=1")[0], 503)
+        first.join()
+        self.assertEqual(answers, [200])
+
+    def test_sigterm__ends_it(self):
+        self.server.terminate()
+        self.assertEqual(self.server.wait(harness.TIME_LIMIT_S), 0)
 
 
 @for_each_user
