@@ -251,8 +251,8 @@ typedef struct ntprof_watch_options {
  *
  * All processes: each running process is reported before the call returns, as one that
  * is watched from now on. Each hit counts once in the profiles of its process and once
- * in those of all processes; other watches and started profiles do not make it count
- * again. These are reported as processes too:
+ * in those of all processes. This is the session's first and only watch, and begins
+ * before profiles are started. These are reported as processes too:
  *   - kernel threads: their processes have no mappings;
  *   - pid 0, "swapper": what an idle processor runs. It never ends, and no process can
  *     be opened for it: profiles of all processes count its hits.
@@ -267,6 +267,10 @@ typedef struct ntprof_watch_options {
  * reported, by their pids in it; hits of all others have pid 0, which is named
  * "(others)" there.
  *
+ * A watch of a process is refused while profiles of that process have been started with
+ * one of its sources, with NTPROF_WATCH_DESCENDANTS while those of any single process
+ * have: start them after it.
+ *
  * A watch of a running process waits for its threads as NtStartProfile does: for a
  * second at most, while other threads may make the same calls as there.
  *
@@ -276,7 +280,8 @@ typedef struct ntprof_watch_options {
  * STATUS_INVALID_PARAMETER, STATUS_INVALID_HANDLE, STATUS_OBJECT_TYPE_MISMATCH,
  * STATUS_ACCESS_DENIED           also: Linux refuses events on that process
  * STATUS_NOT_SUPPORTED           a source is missing, or the back end cannot watch
- *                                processes ("bpf") or not all of them
+ *                                processes ("bpf") or not all of them, or other watches
+ *                                or started profiles rule it out
  * STATUS_PRIVILEGE_NOT_HELD      process NULL: Linux refuses events on all processes
  * STATUS_PROCESS_IS_TERMINATING
  * STATUS_INSUFFICIENT_RESOURCES  descriptors or ring memory

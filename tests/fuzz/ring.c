@@ -66,7 +66,10 @@ make_ring(struct perf_ring *ring, const uint8_t *data, size_t size, uint64_t pos
     for (size_t i = 0; i < size; i++) {
         memory[(position + i) % bytes] = data[i];
     }
-    perf_ring_over(ring, memory, bytes, aligned_alloc(8, 65536));
+    *ring = (struct perf_ring){.data = memory,
+                               .size_bytes = bytes,
+                               .owner_fd = -1,
+                               .scratch = aligned_alloc(8, 65536)};
     ring->tail = position;
     ring->head = position + size / 8 * 8;
 }

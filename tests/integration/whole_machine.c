@@ -492,7 +492,6 @@ watch_all__who_runs_already__is_told_once(void **state)
     const struct life *life;
     ntprof_session_info info = {.size = sizeof(info)};
     struct peer peer;
-    uint32_t starts;
 
     (void)state;
     if (!is_allowed()) {
@@ -511,14 +510,6 @@ watch_all__who_runs_already__is_told_once(void **state)
     assert_int_equal(life->range_count, 0);
     assert_world_is_true();
 
-    /* The second one is told nothing of what is known. */
-    starts = world.starts;
-    assert_success(ntprof_session_watch(session, NULL, NULL));
-    assert_true(world.starts - starts < 100);
-    for (size_t i = 0; i < world.count; i++) {
-        assert_true(world.lives[i].pid != (uint32_t)peer.pid ||
-                    world.lives[i].starts == 1);
-    }
     assert_success(ntprof_session_get_info(session, &info));
     assert_true(info.processes >= 2);
     assert_true(info.ring_bytes > 0);
@@ -856,125 +847,88 @@ end_caller(struct peer *peer)
     peer_finish(peer);
 }
 
-/* Who had events of their own before the watch of all, and who comes after, are counted
- * by it. */
+/* Profiles that are started later open nothing of their own. */
 static void
-watch_all__beside_other_watches_and_profiles__each_hit_counts_once(void **state)
+watch_all__profiles_started_later__each_hit_counts_once(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
     ULONG *const counters = guarded_counters(SLOT_COUNT);
     ULONG *const of_one = guarded_counters(SLOT_COUNT);
-    ULONG *const late = guarded_counters(SLOT_COUNT);
-    struct peer watched;
-    struct peer profiled;
+    struct peer peer;
     HANDLE process;
     HANDLE global;
     HANDLE one;
-    HANDLE after;
 
     (void)state;
     if (!is_allowed()) {
         return;
     }
-    peer_start(&watched, call_when_told, NULL);
-    peer_start(&profiled, call_when_told, NULL);
-    process = open_process(profiled.pid);
+    peer_start(&peer, call_when_told, NULL);
+    process = open_process(peer.pid);
     ntprof_session_set_notify(session, world_notify, NULL);
-    watch_peer(&watched, NTPROF_WATCH_DESCENDANTS, source);
+    watch_all(source);
     one = start_slots(process, of_one, source);
     global = start_slots(NULL, counters, source);
-    have_it_call(&watched, 3);
-    have_it_call(&profiled, 5);
-    assert_success(ntprof_session_flush(session));
-    assert_only(counters, SLOT_COUNT, SLOT, 8);
-
-    watch_all(source);
-    have_it_call(&watched, 100);
-    have_it_call(&profiled, 200);
+    have_it_call(&peer, 100);
     assert_world();
-    assert_only(counters, SLOT_COUNT, SLOT, 308);
-    assert_only(of_one, SLOT_COUNT, SLOT, 205);
+    assert_only(counters, SLOT_COUNT, SLOT, 100);
+    assert_only(of_one, SLOT_COUNT, SLOT, 100);
 
-    watch_peer(&profiled, 0, source);
-    after = start_slots(process, late, source);
-    have_it_call(&profiled, 1000);
     assert_success(NtStopProfile(one));
-    have_it_call(&profiled, 2000);
-    have_it_call(&watched, 4000);
+    have_it_call(&peer, 2000);
     assert_world();
-    assert_only(counters, SLOT_COUNT, SLOT, 7308);
-    assert_only(of_one, SLOT_COUNT, SLOT, 1205);
-    assert_only(late, SLOT_COUNT, SLOT, 3000);
+    assert_only(counters, SLOT_COUNT, SLOT, 2100);
+    assert_only(of_one, SLOT_COUNT, SLOT, 100);
 
     assert_success(NtStopProfile(global));
-    assert_success(NtStopProfile(after));
-    have_it_call(&profiled, 10000);
+    have_it_call(&peer, 10000);
     assert_world();
-    assert_only(counters, SLOT_COUNT, SLOT, 7308);
-    assert_only(late, SLOT_COUNT, SLOT, 3000);
-    /* Before the watch of all, each list had events of its own, and the watch of one
-     * too. */
-    assert_exact_statistics(session, source, 17308 + 8, 7308 + 8 - 3);
-    end_caller(&watched);
-    end_caller(&profiled);
-    assert_success(NtClose(after));
+    assert_only(counters, SLOT_COUNT, SLOT, 2100);
+    assert_exact_statistics(session, source, 12100, 2100);
+    end_caller(&peer);
     assert_success(NtClose(one));
     assert_success(NtClose(global));
     assert_success(NtClose(process));
 }
 
-struct command {
-    const char *program;
-    int slots_fd;
-    uint64_t address;
-};
-
-static int
-run_when_told(const struct peer *test, void *argument)
-{
-    const struct command *const command = argument;
-
-    peer_hear(test);
-    become_caller(command->program, command->slots_fd, command->address, 60);
-    return 1;
-}
-
-/* The watch of one goes on for its own source, whose events tell of the process too. */
+/* It is the session's first and only watch. */
 static void
-watch_all__beside_a_watch_of_one__programs_and_ends_are_told_once(void **state)
+watch_all__beside_other_watches_and_profiles__refused(void **state)
 {
-    need_breakpoints();
-
-    struct command command = {.program = program_path("PAGE_CALLER"),
-                              .address = own_address()};
-    const struct life *life;
-    KPROFILE_SOURCE source;
-    struct peer peer;
+    const KPROFILE_SOURCE source = slot_source(SLOT);
+    ULONG *const counters = guarded_counters(SLOT_COUNT);
+    ntprof_watch_options options = {
+        .size = sizeof(options), .sources = &source, .source_count = 1};
+    HANDLE profile;
 
     (void)state;
     if (!is_allowed()) {
         return;
     }
-    command.slots_fd = make_slots_file();
-    source = breakpoint_at(session, command.address);
-    peer_start(&peer, run_when_told, &command);
-    ntprof_session_set_notify(session, world_notify, NULL);
-    watch_peer(&peer, NTPROF_WATCH_DESCENDANTS, source);
-    watch_all(slot_source(SLOT));
-    peer_tell(&peer, 1);
-    peer_finish(&peer);
-    close(command.slots_fd);
-    assert_world();
-    life = world_find((uint32_t)peer.pid);
-    assert_int_equal(life->starts, 1);
-    assert_int_equal(life->execs, 1);
-    assert_false(life->live);
-    assert_exact_statistics(session, source, 60, 0);
+    profile = start_slots(NtCurrentProcess(), counters, source);
+    assert_status(try_watch_all(&source, 1, NULL), STATUS_NOT_SUPPORTED);
+    assert_non_null(strstr(ntprof_session_error(session), "first and only"));
+    assert_status(ntprof_session_watch(session, NtCurrentProcess(), &options),
+                  STATUS_NOT_SUPPORTED);
+    assert_non_null(strstr(ntprof_session_error(session), "after the watch"));
+    assert_success(NtStopProfile(profile));
+
+    watch_all(source);
+    assert_success(NtStartProfile(profile));
+    assert_status(try_watch_all(&source, 1, NULL), STATUS_NOT_SUPPORTED);
+    assert_status(ntprof_session_watch(session, NtCurrentProcess(), &options),
+                  STATUS_NOT_SUPPORTED);
+    assert_non_null(strstr(ntprof_session_error(session), "already"));
+    call_slot(SLOT, 30);
+    assert_success(NtStopProfile(profile));
+    assert_only(counters, SLOT_COUNT, SLOT, 30);
+    assert_exact_statistics(session, source, 30, 30);
+    assert_success(NtClose(profile));
 }
 
-/* What the watch of all does not count, others count as ever. */
+/* What the watch of all does not count, profiles count as ever. */
 static void
-watch_all__of_another_source__watches_of_one_go_on(void **state)
+watch_all__of_another_source__profiles_have_their_own(void **state)
 {
     const KPROFILE_SOURCE source = slot_source(SLOT);
     const KPROFILE_SOURCE other = slot_source(SLOT + 1);
@@ -990,22 +944,13 @@ watch_all__of_another_source__watches_of_one_go_on(void **state)
     peer_start(&peer, call_when_told, NULL);
     process = open_process(peer.pid);
     ntprof_session_set_notify(session, world_notify, NULL);
-    watch_peer(&peer, NTPROF_WATCH_DESCENDANTS, source);
-    profile = start_slots(process, counters, source);
-    have_it_call(&peer, 4);
     watch_all(other);
+    profile = start_slots(process, counters, source);
     have_it_call(&peer, 50);
     assert_world();
-    assert_only(counters, SLOT_COUNT, SLOT, 54);
-    assert_exact_statistics(session, source, 54, 54);
+    assert_only(counters, SLOT_COUNT, SLOT, 50);
+    assert_exact_statistics(session, source, 50, 50);
     assert_exact_statistics(session, other, 0, 0);
-
-    /* Another one of all adds the source. */
-    watch_all(source);
-    have_it_call(&peer, 600);
-    assert_world();
-    assert_only(counters, SLOT_COUNT, SLOT, 654);
-    assert_exact_statistics(session, source, 654, 654);
     end_caller(&peer);
     assert_world();
     assert_success(NtClose(profile));
@@ -1224,9 +1169,9 @@ main(void)
         world_test(watch_all__what_has_ended_already__is_not_told),
         world_test(watch_all__500_short_processes__every_hit_is_counted),
         world_test(watch_all__amid_a_storm_of_processes__nothing_contradicts),
-        world_test(watch_all__beside_other_watches_and_profiles__each_hit_counts_once),
-        world_test(watch_all__beside_a_watch_of_one__programs_and_ends_are_told_once),
-        world_test(watch_all__of_another_source__watches_of_one_go_on),
+        world_test(watch_all__profiles_started_later__each_hit_counts_once),
+        world_test(watch_all__beside_other_watches_and_profiles__refused),
+        world_test(watch_all__of_another_source__profiles_have_their_own),
         world_test(watch_all__on_one_processor__profiles_count_on_both),
         world_test(watch_all__interval_changed__the_new_one_counts),
         world_test(freeze__calls_after_it__in_no_statistics_and_no_counter),

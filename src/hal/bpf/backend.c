@@ -271,12 +271,6 @@ open_backend(const HAL_OPEN *open, void **context)
     return STATUS_SUCCESS;
 }
 
-static void
-close_backend(void *context)
-{
-    bpf_delete(context);
-}
-
 static NTSTATUS
 query_source_statistics(void *context, KPROFILE_SOURCE number, ULONG64 taken,
                         HAL_SOURCE_STATISTICS *answer)
@@ -347,12 +341,6 @@ deliver(void *context)
     return DELIVERY_MS;
 }
 
-static void
-freeze(void *context)
-{
-    bpf_freeze(context);
-}
-
 const HAL_BACKEND HalBpfBackend = {
     .Name = "bpf",
     .Hal = &bpf_table,
@@ -360,14 +348,14 @@ const HAL_BACKEND HalBpfBackend = {
     .ByName = TRUE, /* its events are of all processes, and it watches none */
     .Probe = probe,
     .Open = open_backend,
-    .Close = close_backend,
+    .Close = bpf_delete,
     .LookupSource = perf_context_lookup_source,
     .NextSource = perf_context_next_source,
     .QuerySourceStatistics = query_source_statistics,
     .QueryStatistics = query_statistics,
     .Descriptor = descriptor,
     .Deliver = deliver,
-    .Freeze = freeze,
+    .Freeze = bpf_freeze,
     .Error = perf_context_error,
     .ClearError = perf_context_clear_error,
 };

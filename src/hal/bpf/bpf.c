@@ -9,7 +9,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
@@ -22,11 +21,11 @@ int
 bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what)
 {
     struct perf_refusal refusal = {0};
-    char text[64];
 
     bpf_refusal_explain(error, stage, &refusal);
-    snprintf(text, sizeof(text), "count %s", what);
-    return perf_context_fail(&bpf->context, text, &refusal);
+    return perf_context_fail(&bpf->context, error, "cannot count %s: %s%s%s", what,
+                             refusal.reason, refusal.remedy[0] != 0 ? "; " : "",
+                             refusal.remedy);
 }
 
 /* ---- processes ---- */
@@ -90,17 +89,17 @@ bpf_prepare(struct bpf *bpf, uint32_t pid)
     int result;
 
     if (is_below(bpf, pid)) {
-        snprintf(bpf->context.error, sizeof(bpf->context.error),
-                 "process %u is in a pid namespace below the session's; use another "
-                 "back end, or a session in that namespace or in the first one",
-                 pid);
-        return -EOPNOTSUPP;
+        return perf_context_fail(
+            &bpf->context, -EOPNOTSUPP,
+            "process %u is in a pid namespace below the session's; use another back "
+            "end, or a session in that namespace or in the first one",
+            pid);
     }
     process = bpf_table_take(&bpf->index.table, pid);
     if (process == NULL) {
-        snprintf(bpf->context.error, sizeof(bpf->context.error),
-                 "too many processes have profiles: no place is left for %u", pid);
-        return -ENOSPC;
+        return perf_context_fail(
+            &bpf->context, -ENOSPC,
+            "too many processes have profiles: no place is left for %u", pid);
     }
     if (!bpf_process_is_idle(process)) {
         return 0;
@@ -206,13 +205,17 @@ find_namespace(struct bpf *bpf)
 }
 
 static int
-attach_tracepoint(const struct bpf *bpf, enum bpf_program program, int *link,
-                  struct perf_refusal *refusal)
+attach_tracepoints(struct bpf *bpf, struct perf_refusal *refusal)
 {
-    *link = perf_descriptor_own(bpf_kernel_attach_tracepoint(&bpf->kernel, program));
-    if (*link < 0) {
-        bpf_refusal_explain(*link, BPF_STAGE_TRACEPOINT, refusal);
-        return *link;
+    static const enum bpf_program programs[] = {BPF_PROGRAM_EXEC, BPF_PROGRAM_EXIT};
+
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+        bpf->links[i] = perf_descriptor_own(
+            bpf_kernel_attach_tracepoint(&bpf->kernel, programs[i]));
+        if (bpf->links[i] < 0) {
+            bpf_refusal_explain(bpf->links[i], BPF_STAGE_TRACEPOINT, refusal);
+            return bpf->links[i];
+        }
     }
     return 0;
 }
@@ -259,13 +262,7 @@ make_all(struct bpf *bpf, bpf_call *call, bool user_only, struct perf_refusal *r
         return result;
     }
     result = bpf_try_attach(bpf, refusal);
-    if (result == 0) {
-        result = attach_tracepoint(bpf, BPF_PROGRAM_EXEC, &bpf->exec_link, refusal);
-    }
-    if (result == 0) {
-        result = attach_tracepoint(bpf, BPF_PROGRAM_EXIT, &bpf->exit_link, refusal);
-    }
-    return result;
+    return result < 0 ? result : attach_tracepoints(bpf, refusal);
 }
 
 int
@@ -280,8 +277,8 @@ bpf_create(bpf_call *call, bool user_only, struct bpf **created,
         bpf_refusal_explain(-ENOMEM, BPF_STAGE_MAP, refusal);
         return -ENOMEM;
     }
-    bpf->exec_link = -1;
-    bpf->exit_link = -1;
+    bpf->links[0] = -1;
+    bpf->links[1] = -1;
     bpf->epoll_fd = -1;
     result = make_all(bpf, call, user_only, refusal);
     if (result < 0) {
@@ -329,13 +326,15 @@ forget_processes(struct bpf *bpf)
 }
 
 void
-bpf_delete(struct bpf *bpf)
+bpf_delete(void *context)
 {
+    struct bpf *const bpf = context;
+
     if (bpf == NULL) {
         return;
     }
-    close_owned(bpf->exec_link);
-    close_owned(bpf->exit_link);
+    close_owned(bpf->links[0]);
+    close_owned(bpf->links[1]);
     close_events(bpf);
     forget_processes(bpf);
     if (bpf->epoll_fd >= 0) {

@@ -51,9 +51,8 @@ struct bpf {
     uint32_t slot_count;
     uint64_t started_events; /* with users; open unless their processor is offline */
     uint64_t renewed_ns;
-    bool frozen; /* no event runs any more */
-    int exec_link;
-    int exit_link;
+    bool frozen;        /* no event runs any more */
+    int links[2];       /* of the programs for execs and exits */
     int epoll_fd;       /* readable when a process of the table has ended */
     uint64_t ends_seen; /* bpf_control.ends */
     bool noticing;
@@ -61,10 +60,10 @@ struct bpf {
 };
 
 /* bpf_create - user_only: never hits in kernel mode. Returns 0 or negative errno with
- * the refusal. bpf_delete takes NULL. */
+ * the refusal. bpf_delete takes a struct bpf, or NULL. */
 int bpf_create(bpf_call *call, bool user_only, struct bpf **bpf,
                struct perf_refusal *refusal);
-void bpf_delete(struct bpf *bpf);
+void bpf_delete(void *context);
 
 /* bpf_fail - set the text of a failure. Returns error. */
 int bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what);
@@ -99,8 +98,8 @@ void bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t inte
 void bpf_renew(struct bpf *bpf);
 
 /* bpf_freeze - stop all events for good; when it returns, no hit is handled any more.
- * What they counted stays. */
-void bpf_freeze(struct bpf *bpf);
+ * What they counted stays. context: struct bpf. */
+void bpf_freeze(void *context);
 
 /* bpf_query_hits - hits of a source so far. Its events are read first, so that every
  * hit that they make expected has been counted. */

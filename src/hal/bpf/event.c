@@ -106,14 +106,6 @@ event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event 
 }
 
 static void
-event_enable(const struct bpf *bpf, const struct bpf_event *event)
-{
-    if (!bpf->frozen) {
-        (void)ioctl(event->event.fd, PERF_EVENT_IOC_ENABLE, 0);
-    }
-}
-
-static void
 event_disable(const struct bpf_event *event)
 {
     (void)ioctl(event->event.fd, PERF_EVENT_IOC_DISABLE, 0);
@@ -124,21 +116,20 @@ static void
 event_begin(struct bpf *bpf, uint32_t slot, const struct bpf_event *event)
 {
     bpf->slots[slot].source->tally.instances++;
-    event_enable(bpf, event);
+    if (!bpf->frozen) {
+        (void)ioctl(event->event.fd, PERF_EVENT_IOC_ENABLE, 0);
+    }
 }
 
 /* Closes an event and keeps what it has counted. */
 static void
 event_close(struct bpf *bpf, uint32_t slot, struct bpf_event *event)
 {
-    struct perf_tally *const tally = &bpf->slots[slot].source->tally;
     struct perf_counts counts;
 
     event_disable(event);
     perf_event_read_counts(&event->event, &no_features, &counts);
-    tally->events += counts.events;
-    tally->running_ns += counts.running_ns;
-    tally->throttled_ns += counts.silent_ns;
+    perf_tally_add(&bpf->slots[slot].source->tally, &counts);
     perf_descriptor_close(event->link);
     perf_descriptor_close(event->event.fd);
     event->event.fd = -1;
@@ -265,8 +256,10 @@ disable_all(const struct bpf *bpf, uint32_t slot)
 }
 
 void
-bpf_freeze(struct bpf *bpf)
+bpf_freeze(void *context)
 {
+    struct bpf *const bpf = context;
+
     bpf->frozen = true;
     for (uint32_t slot = 0; slot < bpf->slot_count; slot++) {
         disable_all(bpf, slot);
@@ -282,17 +275,8 @@ sum_counts(struct bpf *bpf, uint32_t slot, bool close, struct perf_counts *sum)
 {
     *sum = (struct perf_counts){0};
     for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
-        struct perf_event *const event = &bpf->slots[slot].events[i].event;
-        struct perf_counts one;
-
-        perf_event_read_counts(event, &no_features, &one);
-        sum->events += one.events;
-        sum->running_ns += one.running_ns;
-        sum->silent_ns += one.silent_ns;
-        if (close) {
-            event->base.events += one.events;
-            event->base.running_ns += one.running_ns;
-        }
+        perf_event_add_counts(&bpf->slots[slot].events[i].event, &no_features, close,
+                              sum);
     }
 }
 
@@ -320,30 +304,23 @@ bpf_open_counts(const struct bpf *bpf, const struct perf_source *source)
                                   : (struct perf_counts){0};
 }
 
-/* ---- intervals ---- */
-
-/*
- * Replaces an event by a new one with the source's interval. If the kernel refuses
- * another event, the old one gets the new period by ioctl; then a software event's next
- * hit may come before a whole interval has passed.
- */
+/* Closes an event that is open, and opens it again with the source's interval. If that
+ * is refused, nothing counts on the processor until bpf_renew can open it. */
 static void
-event_reopen(struct bpf *bpf, uint32_t slot, uint32_t processor)
+event_renew(struct bpf *bpf, uint32_t slot, uint32_t processor)
 {
     struct bpf_event *const event = &bpf->slots[slot].events[processor];
-    struct bpf_event opened = {.event.fd = -1, .link = -1, .users = event->users};
-    uint64_t period = perf_source_period(bpf->slots[slot].source);
 
-    if (event_open(bpf, slot, processor, &opened) < 0) {
-        bpf->context.error[0] = 0; /* the caller did not ask for it */
-        (void)ioctl(event->event.fd, PERF_EVENT_IOC_PERIOD, &period);
-        event_enable(bpf, event);
-        return;
+    if (event->event.fd >= 0) {
+        event_close(bpf, slot, event);
     }
-    event_close(bpf, slot, event);
-    *event = opened;
-    event_begin(bpf, slot, event);
+    if (event_open(bpf, slot, processor, event) == 0) {
+        event_begin(bpf, slot, event);
+    }
+    bpf->context.error[0] = 0; /* the caller did not ask for it */
 }
+
+/* ---- intervals ---- */
 
 void
 bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
@@ -368,27 +345,12 @@ bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
     source->interval = changed.interval;
     for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
         if (bpf->slots[slot].events[i].event.fd >= 0) {
-            event_reopen(bpf, slot, i);
+            event_renew(bpf, slot, i);
         }
     }
 }
 
 /* ---- processors that go offline and online ---- */
-
-/* Closes an event whose processor was offline, and opens it again if that is back. */
-static void
-event_renew(struct bpf *bpf, uint32_t slot, uint32_t processor)
-{
-    struct bpf_event *const event = &bpf->slots[slot].events[processor];
-
-    if (event->event.fd >= 0) {
-        event_close(bpf, slot, event);
-    }
-    if (event_open(bpf, slot, processor, event) == 0) {
-        event_begin(bpf, slot, event);
-    }
-    bpf->context.error[0] = 0; /* the caller did not ask for it */
-}
 
 /* Was the processor online since the last time? If not, its heartbeat is closed. */
 static bool

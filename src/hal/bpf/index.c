@@ -11,9 +11,11 @@
 int
 bpf_index_init(struct bpf_index *index, struct bpf_kernel *kernel)
 {
+    int result;
+
     *index = (struct bpf_index){.kernel = kernel, .sets = 1};
-    bpf_pools_init(&index->pools, kernel);
-    return bpf_table_init(&index->table, bpf_shared_of(kernel));
+    result = bpf_pools_init(&index->pools, kernel);
+    return result < 0 ? result : bpf_table_init(&index->table, bpf_shared_of(kernel));
 }
 
 void

@@ -494,19 +494,6 @@ bpf_kernel_attach_tracepoint(const struct bpf_kernel *kernel, enum bpf_program p
     return (int)kernel->call(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
 }
 
-int
-bpf_kernel_replay(const struct bpf_kernel *kernel,
-                  const uint64_t arguments[BPF_REPLAY_ARGUMENTS])
-{
-    union bpf_attr attr;
-
-    memset(&attr, 0, sizeof(attr));
-    attr.test.prog_fd = (uint32_t)kernel->programs[BPF_PROGRAM_REPLAY];
-    attr.test.ctx_in = (uintptr_t)arguments;
-    attr.test.ctx_size_in = BPF_REPLAY_ARGUMENTS * sizeof(uint64_t);
-    return (int)kernel->call(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
-}
-
 /*
  * After so many reads of a processor's counts the kernel's own wait costs less: a
  * program that takes so long is not running, since a hypervisor runs something else.

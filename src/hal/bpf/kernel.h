@@ -127,11 +127,6 @@ int bpf_kernel_attach_event(const struct bpf_kernel *kernel, int event_fd,
 int bpf_kernel_attach_tracepoint(const struct bpf_kernel *kernel,
                                  enum bpf_program program);
 
-/* bpf_kernel_replay - have BPF_PROGRAM_REPLAY handle one hit. Returns 0 or negative
- * errno. */
-int bpf_kernel_replay(const struct bpf_kernel *kernel,
-                      const uint64_t arguments[BPF_REPLAY_ARGUMENTS]);
-
 /* bpf_kernel_wait - return when each program that was running has ended; all that start
  * later see what was stored before the call. */
 void bpf_kernel_wait(const struct bpf_kernel *kernel);

@@ -2,10 +2,10 @@
 /*
  * hal/bpf/pool.h - memory that programs count in: pieces of mapped BPF maps.
  *
- * A pool is one map, divided as buddies: a piece is at a multiple of its size, rounded
- * up to a power of two, and what the rounding adds stays free for others. Creating a
- * map waits for the kernel's readers, so each pool is larger the more there are, and
- * even thousands of buffers need few. All of it belongs to one session.
+ * A pool is one map, divided into units; a piece is the first room that is large
+ * enough. Creating a map waits for the kernel's readers, so each pool is larger the
+ * more there are, and even thousands of buffers need few. All of it belongs to one
+ * session.
  */
 #ifndef HAL_BPF_POOL_H
 #define HAL_BPF_POOL_H
@@ -17,14 +17,12 @@
 struct bpf_pool {
     int fd;
     char *memory;
-    uint32_t log2; /* of its units */
-    /* A binary tree over the units, the root at 1: log2 + 1 of the largest free piece
-     * below a node, 0 if nothing is free. Below a piece that was taken as a whole, the
-     * nodes are as if it were free. */
-    uint8_t *largest_free;
+    size_t units;
+    size_t first_free; /* no unit below is free */
+    uint8_t *taken;    /* by unit: 0 or 1 */
 };
 
-enum { BPF_UNIT_LOG2 = 6, BPF_UNIT_BYTES = 1 << BPF_UNIT_LOG2 };
+enum { BPF_UNIT_BYTES = 64 };
 
 struct bpf_pools {
     pthread_mutex_t mutex; /* a buffer's owner may free it at any time, in any thread */
@@ -34,9 +32,9 @@ struct bpf_pools {
     uint64_t bytes; /* of all pools */
 };
 
-/* bpf_pools_init - without a pool. bpf_pools_finish - no other call may follow; other
- * mappings of the memory remain. */
-void bpf_pools_init(struct bpf_pools *pools, struct bpf_kernel *kernel);
+/* bpf_pools_init - with the first pool. Returns 0 or -ENOMEM. bpf_pools_finish - no
+ * other call may follow; other mappings of the memory remain. */
+int bpf_pools_init(struct bpf_pools *pools, struct bpf_kernel *kernel);
 void bpf_pools_finish(struct bpf_pools *pools);
 
 /*

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <ntprof/session.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,12 +50,30 @@ perf_status_of_count(int result, ULONG64 pid)
 }
 
 int
-perf_context_fail(struct perf_context *context, const char *what,
-                  const struct perf_refusal *refusal)
+perf_context_fail(struct perf_context *context, int error, const char *format, ...)
 {
-    snprintf(context->error, sizeof(context->error), "cannot %s: %s%s%s", what,
-             refusal->reason, refusal->remedy[0] != 0 ? "; " : "", refusal->remedy);
-    return refusal->error;
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(context->error, sizeof(context->error), format, arguments);
+    va_end(arguments);
+    return error;
+}
+
+int
+perf_context_refuse(struct perf_context *context, int error, enum perf_scope scope,
+                    const char *format, ...)
+{
+    char what[192];
+    struct perf_refusal refusal;
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    perf_refusal_explain(error, scope, &refusal);
+    return perf_context_fail(context, error, "cannot %s: %s%s%s", what, refusal.reason,
+                             refusal.remedy[0] != 0 ? "; " : "", refusal.remedy);
 }
 
 const char *
@@ -146,8 +165,9 @@ probe_uprobe(const struct perf_context *context, struct perf_source *source)
     source->supported = result == 0; /* without an event there is nothing to start */
 }
 
-void
-perf_context_probe(struct perf_context *context, struct perf_source *source)
+/* Try once whether the caller can use a source. */
+static void
+probe_source(struct perf_context *context, struct perf_source *source)
 {
     struct perf_refusal refusal;
     int result = -EACCES;
@@ -177,22 +197,24 @@ perf_context_probe(struct perf_context *context, struct perf_source *source)
         source->kernel_included = false;
         perf_refusal_explain(result, context->scope, &refusal);
         snprintf(source->reason, sizeof(source->reason), "%.191s", refusal.reason);
-    } else if (result == 0) {
-        source->supported = perf_firing_probe(&context->firing, source, source->reason,
-                                              sizeof(source->reason));
+    } else if (source->type == PERF_TYPE_BREAKPOINT && result == 0 &&
+               !perf_breakpoints_fire(&context->breakpoints)) {
+        source->supported = false;
+        snprintf(source->reason, sizeof(source->reason),
+                 "opens, but never fires: this machine does not pass debug registers "
+                 "through");
     }
 }
 
 int
 perf_context_require(struct perf_context *context, struct perf_source *source)
 {
-    perf_context_probe(context, source);
+    probe_source(context, source);
     if (source->supported) {
         return 0;
     }
-    snprintf(context->error, sizeof(context->error), "cannot count %s: %s",
-             source->name, source->reason);
-    return -EOPNOTSUPP;
+    return perf_context_fail(context, -EOPNOTSUPP, "cannot count %s: %s", source->name,
+                             source->reason);
 }
 
 struct perf_source *
@@ -202,10 +224,9 @@ perf_context_find(struct perf_context *context, KPROFILE_SOURCE number)
 
     context->error[0] = 0;
     if (source == NULL) {
-        snprintf(context->error, sizeof(context->error), "Linux has no source %u",
-                 number);
+        perf_context_fail(context, -ENOENT, "Linux has no source %u", number);
     } else {
-        perf_context_probe(context, source);
+        probe_source(context, source);
     }
     return source;
 }

@@ -8,13 +8,14 @@
 #define HAL_LINUX_CONTEXT_H
 
 #include "hal/backend.h"
-#include "hal/linux/firing.h"
+#include "hal/linux/breakpoint.h"
 #include "hal/linux/refusal.h"
+#include "hal/linux/source.h"
 
 /* The first member of struct perf and of struct bpf. */
 struct perf_context {
     struct perf_sources sources;
-    struct perf_firing firing;
+    struct perf_breakpoints breakpoints;
     enum perf_scope scope; /* of the events that sources are tried with: SELF or ALL */
     bool kernel;           /* hits in kernel mode are wanted and allowed */
     char kernel_reason[128]; /* why not */
@@ -35,15 +36,17 @@ int perf_context_init(struct perf_context *context, enum perf_scope scope,
                       bool user_only);
 void perf_context_finish(struct perf_context *context);
 
-/* perf_context_fail - set the text of a failure: "cannot WHAT: reason; remedy". Returns
- * the refusal's error. */
-int perf_context_fail(struct perf_context *context, const char *what,
-                      const struct perf_refusal *refusal);
+/* perf_context_fail - set the text of a failure. Returns error. */
+int perf_context_fail(struct perf_context *context, int error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
-/* perf_context_probe - try whether the caller can use a source, once. */
-void perf_context_probe(struct perf_context *context, struct perf_source *source);
+/* perf_context_refuse - the same for a refusal of perf_event_open: "cannot WHAT:
+ * reason; remedy", where WHAT is the format's. */
+int perf_context_refuse(struct perf_context *context, int error, enum perf_scope scope,
+                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* perf_context_require - the same. Returns 0, or -EOPNOTSUPP with the error text. */
+/* perf_context_require - try whether the caller can use a source, once. Returns 0, or
+ * -EOPNOTSUPP with the error text. */
 int perf_context_require(struct perf_context *context, struct perf_source *source);
 
 /* perf_context_find - return the probed source with this number and clear the error

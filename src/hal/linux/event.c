@@ -2,11 +2,11 @@
 /* hal/linux/event.c - perf_event_open, with the attributes that all events share. */
 #include "hal/linux/event.h"
 
+#include "hal/linux/array.h"
 #include "hal/linux/descriptor.h"
 #include "hal/linux/record.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -219,20 +219,33 @@ perf_event_read_counts(const struct perf_event *event,
     counts->lost = reading.lost;
 }
 
+void
+perf_event_add_counts(struct perf_event *event, const struct perf_features *features,
+                      bool restart, struct perf_counts *sum)
+{
+    struct perf_counts counts;
+
+    perf_event_read_counts(event, features, &counts);
+    sum->events += counts.events;
+    sum->running_ns += counts.running_ns;
+    sum->silent_ns += counts.silent_ns;
+    sum->lost += counts.lost;
+    if (restart) {
+        event->base.events += counts.events;
+        event->base.running_ns += counts.running_ns;
+    }
+}
+
 int
 perf_events_add(struct perf_events *events, struct perf_event *event)
 {
-    if (events->count == events->capacity) {
-        const size_t capacity = events->capacity == 0 ? 16 : events->capacity * 2;
-        struct perf_event **items =
-            realloc(events->items, capacity * sizeof(struct perf_event *));
+    struct perf_event **const items =
+        perf_array_grow(events->items, events->count, sizeof(struct perf_event *));
 
-        if (items == NULL) {
-            return -ENOMEM;
-        }
-        events->items = items;
-        events->capacity = capacity;
+    if (items == NULL) {
+        return -ENOMEM;
     }
+    events->items = items;
     events->items[events->count++] = event;
     return 0;
 }

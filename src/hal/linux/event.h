@@ -45,7 +45,6 @@ struct perf_event {
 struct perf_events {
     struct perf_event **items;
     size_t count;
-    size_t capacity;
 };
 
 /* Features of the running kernel. */
@@ -110,6 +109,12 @@ int perf_event_try(const struct perf_source *source, bool kernel, bool all);
 void perf_event_read_counts(const struct perf_event *event,
                             const struct perf_features *features,
                             struct perf_counts *counts);
+
+/* perf_event_add_counts - add the same to sum. restart: in, it starts the next period
+ * from zero. */
+void perf_event_add_counts(struct perf_event *event,
+                           const struct perf_features *features, bool restart,
+                           struct perf_counts *sum);
 
 /* perf_event_grows - has its enabled time grown since the last call? An event of a
  * processor stops when the processor goes offline, and does not restart. */

@@ -2,10 +2,11 @@
 /* hal/linux/mapping.c - sorted ranges with shared images. */
 #include "hal/linux/mapping.h"
 
+#include "hal/linux/array.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <ntprof/notification.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct perf_image *
@@ -64,43 +65,23 @@ first_above(const struct perf_mappings *mappings, uint64_t address)
     return low;
 }
 
-static int
-reserve(struct perf_mappings *mappings, size_t count)
-{
-    struct perf_mapping *items;
-    size_t capacity = mappings->capacity;
-
-    if (count <= capacity) {
-        return 0;
-    }
-    while (capacity < count) {
-        capacity = capacity == 0 ? 16 : capacity * 2;
-    }
-    items = realloc(mappings->items, capacity * sizeof(*items));
-    if (items == NULL) {
-        return -ENOMEM;
-    }
-    mappings->items = items;
-    mappings->capacity = capacity;
-    return 0;
-}
-
 int
 perf_mappings_insert(struct perf_mappings *mappings, struct perf_mapping mapping)
 {
     const size_t index = first_above(mappings, mapping.base);
     struct perf_mapping *place;
-    int result;
+    int result = -ENOMEM;
 
     if (index < mappings->count && mappings->items[index].base < end_of(&mapping)) {
         result = -EINVAL;
         goto release_image;
     }
-    result = reserve(mappings, mappings->count + 1);
-    if (result < 0) {
+    place = perf_array_grow(mappings->items, mappings->count, sizeof(*place));
+    if (place == NULL) {
         goto release_image;
     }
-    place = mappings->items + index;
+    mappings->items = place;
+    place += index;
     memmove(place + 1, place, (mappings->count - index) * sizeof(*place));
     *place = mapping;
     mappings->count++;
@@ -116,16 +97,14 @@ release_image:
 int
 perf_mappings_copy(struct perf_mappings *to, const struct perf_mappings *from)
 {
-    const int result = reserve(to, from->count);
-
-    if (result < 0) {
-        return result;
-    }
+    assert(to->count == 0);
     for (size_t i = 0; i < from->count; i++) {
-        to->items[i] = from->items[i];
-        to->items[i].image->references++;
+        from->items[i].image->references++;
+        if (perf_mappings_insert(to, from->items[i]) < 0) {
+            perf_mappings_finish(to);
+            return -ENOMEM;
+        }
     }
-    to->count = from->count;
     return 0;
 }
 

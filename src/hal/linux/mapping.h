@@ -32,7 +32,6 @@ struct perf_mapping {
 struct perf_mappings {
     struct perf_mapping *items;
     size_t count;
-    size_t capacity;
 };
 
 /* perf_image_create - make an image with one reference; without an inode it is

@@ -2,6 +2,8 @@
 /* hal/linux/procfs.c - reads a file of /proc into memory, then parses the copy. */
 #include "hal/linux/procfs.h"
 
+#include "hal/linux/array.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,16 +33,12 @@ struct thread_stat {
 int
 perf_tids_add(struct perf_tids *tids, uint32_t tid)
 {
-    if (tids->count == tids->capacity) {
-        const size_t capacity = tids->capacity == 0 ? 16 : tids->capacity * 2;
-        uint32_t *items = realloc(tids->items, capacity * sizeof(*items));
+    uint32_t *const items = perf_array_grow(tids->items, tids->count, sizeof(*items));
 
-        if (items == NULL) {
-            return -ENOMEM;
-        }
-        tids->items = items;
-        tids->capacity = capacity;
+    if (items == NULL) {
+        return -ENOMEM;
     }
+    tids->items = items;
     tids->items[tids->count++] = tid;
     return 0;
 }
@@ -76,57 +74,44 @@ process_errno(int error)
     return error == ENOENT ? -ESRCH : -error;
 }
 
-/* Read a whole file into *text, NUL-terminated, which the caller frees. */
-static int
-read_text(const char *path, char **text)
+int
+perf_read_text(int directory, const char *path, char **text)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
     char *buffer = NULL;
     size_t used = 0;
-    size_t capacity = 0;
-    int result;
+    ssize_t got = 0;
+    int result = 0;
 
     if (fd < 0) {
         return process_errno(errno);
     }
-    for (;;) {
-        ssize_t got;
+    do {
+        char *const larger = realloc(buffer, used + READ_BYTES + 1);
 
-        if (capacity - used < READ_BYTES + 1) {
-            char *larger = realloc(buffer, capacity + 4 * READ_BYTES);
-
-            if (larger == NULL) {
-                result = -ENOMEM;
-                goto close_fd;
-            }
-            buffer = larger;
-            capacity += 4 * READ_BYTES;
-        }
-        got = read(fd, buffer + used, READ_BYTES);
-        if (got == 0) {
+        if (larger == NULL) {
+            result = -ENOMEM;
             break;
         }
+        buffer = larger;
+        got = read(fd, buffer + used, READ_BYTES);
         if (got < 0) {
-            if (errno == EINTR) {
-                continue;
-            }
             result = process_errno(errno);
-            goto close_fd;
+            break;
         }
         used += (size_t)got;
-    }
+    } while (got > 0);
     close(fd);
+    if (result < 0) {
+        free(buffer);
+        return result;
+    }
     buffer[used] = 0;
     *text = buffer;
     return 0;
-
-close_fd:
-    close(fd);
-    free(buffer);
-    return result;
 }
 
-/* read_text of a thread's file. */
+/* perf_read_text of a thread's file. */
 static int
 read_thread_text(uint32_t pid, uint32_t tid, const char *name, char **text)
 {
@@ -134,7 +119,7 @@ read_thread_text(uint32_t pid, uint32_t tid, const char *name, char **text)
 
     snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task/%" PRIu32 "/%s", pid, tid,
              name);
-    return read_text(path, text);
+    return perf_read_text(AT_FDCWD, path, text);
 }
 
 /* Read a directory once whose numeric entries are processes or threads. */
@@ -248,37 +233,26 @@ perf_procfs_processes(struct perf_tids *pids)
     return result;
 }
 
-/* Adds the numbers in a text such as "12 13 ". */
-static int
-add_numbers(const char *text, struct perf_tids *pids)
-{
-    char *end;
-
-    for (;;) {
-        const unsigned long number = strtoul(text, &end, 10);
-
-        if (end == text) {
-            return 0;
-        }
-        if (perf_tids_add(pids, (uint32_t)number) < 0) {
-            return -ENOMEM;
-        }
-        text = end;
-    }
-}
-
 /* Add the children of one thread; none on a kernel without such files. Returns 0 or
  * negative errno. */
 static int
 read_children(uint32_t pid, uint32_t tid, struct perf_tids *pids)
 {
     char *text;
+    char *end;
     int result = read_thread_text(pid, tid, "children", &text);
 
     if (result < 0) {
         return perf_is_shortage(result) ? result : 0;
     }
-    result = add_numbers(text, pids);
+    for (const char *at = text; result == 0; at = end) { /* "12 13 " */
+        const unsigned long child = strtoul(at, &end, 10);
+
+        if (end == at) {
+            break;
+        }
+        result = perf_tids_add(pids, (uint32_t)child);
+    }
     free(text);
     return result;
 }
@@ -305,7 +279,7 @@ perf_procfs_name(uint32_t pid, char *name, size_t bytes)
 
     name[0] = 0;
     snprintf(path, sizeof(path), "/proc/%" PRIu32 "/comm", pid);
-    if (read_text(path, &text) < 0) {
+    if (perf_read_text(AT_FDCWD, path, &text) < 0) {
         return;
     }
     text[strcspn(text, "\n")] = 0;
@@ -531,7 +505,7 @@ perf_procfs_setting(const char *name, long fallback)
     long value;
 
     snprintf(path, sizeof(path), "/proc/sys/%s", name);
-    if (read_text(path, &text) < 0) {
+    if (perf_read_text(AT_FDCWD, path, &text) < 0) {
         return fallback;
     }
     value = strtol(text, &end, 10);

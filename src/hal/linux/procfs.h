@@ -19,7 +19,6 @@ bool perf_is_shortage(int result);
 struct perf_tids {
     uint32_t *items;
     size_t count;
-    size_t capacity;
 };
 
 /* perf_tids_add - returns 0 or -ENOMEM. perf_tids_hold - is tid in the list? */
@@ -81,6 +80,11 @@ void perf_reading_finish(struct perf_reading *reading);
  * caller's); 0 if it cannot be read. */
 #define PERF_FIRST_PID_NAMESPACE 0xEFFFFFFCu /* the kernel's PROC_PID_INIT_INO */
 uint64_t perf_procfs_pid_namespace(uint32_t pid);
+
+/* perf_read_text - read a whole file, named from a directory's descriptor. text: out,
+ * NUL-terminated, freed by the caller. Returns 0 or negative errno: -ESRCH if there is
+ * no such file. */
+int perf_read_text(int directory, const char *path, char **text);
 
 /* perf_procfs_setting - a number from below /proc/sys/; fallback if it cannot be read.
  */

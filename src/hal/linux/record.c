@@ -86,98 +86,25 @@ perf_sample_selector(const struct perf_event_header *sample, uint64_t *offset)
 
 /* ---- other records ---- */
 
-/* The bytes between header and trailer. */
-struct body {
-    const uint8_t *bytes;
-    size_t size;
+/* What comes between header and trailer: a fixed part, and perhaps a name. */
+static const struct shape {
+    size_t fixed_bytes; /* 0: the type is not used */
+    bool named;
+} shapes[] = {
+    [PERF_RECORD_LOST] = {sizeof(struct lost_body), false},
+    [PERF_RECORD_COMM] = {sizeof(struct comm_body), true},
+    [PERF_RECORD_EXIT] = {sizeof(struct task_body), false},
+    [PERF_RECORD_THROTTLE] = {sizeof(struct throttle_body), false},
+    [PERF_RECORD_UNTHROTTLE] = {sizeof(struct throttle_body), false},
+    [PERF_RECORD_FORK] = {sizeof(struct task_body), false},
+    [PERF_RECORD_MMAP2] = {sizeof(struct mmap2_body), true},
+    [PERF_RECORD_LOST_SAMPLES] = {sizeof(uint64_t), false},
 };
 
-/* Return the fixed part; NULL if the body is smaller. */
-static const void *
-body_fixed(struct body body, size_t size)
-{
-    return body.size >= size ? body.bytes : NULL;
-}
-
-/* Return the string after the fixed part; NULL if it is not terminated in the body. */
-static const char *
-body_name(struct body body, size_t fixed)
-{
-    const char *name = (const char *)body.bytes + fixed;
-
-    return memchr(name, 0, body.size - fixed) != NULL ? name : NULL;
-}
-
 static int
-parse_comm(struct body body, struct perf_record *record)
+take_mmap2(const struct mmap2_body *map, struct perf_record *record)
 {
-    const struct comm_body *comm = body_fixed(body, sizeof(*comm));
-
-    if (comm == NULL) {
-        return -EBADMSG;
-    }
-    record->pid = comm->pid;
-    record->tid = comm->tid;
-    record->name = body_name(body, sizeof(*comm));
-    return record->name != NULL ? 0 : -EBADMSG;
-}
-
-static int
-parse_task(struct body body, struct perf_record *record)
-{
-    const struct task_body *task = body_fixed(body, sizeof(*task));
-
-    if (task == NULL) {
-        return -EBADMSG;
-    }
-    record->pid = task->pid;
-    record->tid = task->tid;
-    record->parent_pid = task->parent_pid;
-    return 0;
-}
-
-static int
-parse_lost(struct body body, struct perf_record *record)
-{
-    const struct lost_body *lost = body_fixed(body, sizeof(*lost));
-
-    if (lost == NULL) {
-        return -EBADMSG;
-    }
-    record->count = lost->count;
-    return 0;
-}
-
-static int
-parse_lost_samples(struct body body, struct perf_record *record)
-{
-    const uint64_t *count = body_fixed(body, sizeof(*count));
-
-    if (count == NULL) {
-        return -EBADMSG;
-    }
-    record->count = *count;
-    return 0;
-}
-
-static int
-parse_throttle(struct body body, struct perf_record *record)
-{
-    const struct throttle_body *throttle = body_fixed(body, sizeof(*throttle));
-
-    if (throttle == NULL) {
-        return -EBADMSG;
-    }
-    record->stream_id = throttle->stream_id;
-    return 0;
-}
-
-static int
-parse_mmap2(struct body body, struct perf_record *record)
-{
-    const struct mmap2_body *map = body_fixed(body, sizeof(*map));
-
-    if (map == NULL || map->length == 0 || map->base + map->length < map->base) {
+    if (map->length == 0 || map->base + map->length < map->base) {
         return -EBADMSG;
     }
     record->pid = map->pid;
@@ -192,58 +119,80 @@ parse_mmap2(struct body body, struct perf_record *record)
         record->inode = map->inode;
         record->inode_generation = map->inode_generation;
     }
-    record->name = body_name(body, sizeof(*map));
-    return record->name != NULL ? 0 : -EBADMSG;
+    return 0;
 }
 
+/* Copy the fixed part of a body. Returns 0 or -EBADMSG. */
 static int
-parse_body(struct body body, struct perf_record *record)
+take_fixed(const void *fixed, struct perf_record *record)
 {
+    const struct comm_body *const comm = fixed;
+    const struct task_body *const task = fixed;
+
     switch (record->type) {
     case PERF_RECORD_COMM:
-        return parse_comm(body, record);
+        record->pid = comm->pid;
+        record->tid = comm->tid;
+        return 0;
     case PERF_RECORD_FORK:
     case PERF_RECORD_EXIT:
-        return parse_task(body, record);
+        record->pid = task->pid;
+        record->tid = task->tid;
+        record->parent_pid = task->parent_pid;
+        return 0;
     case PERF_RECORD_MMAP2:
-        return parse_mmap2(body, record);
+        return take_mmap2(fixed, record);
     case PERF_RECORD_LOST:
-        return parse_lost(body, record);
+        record->count = ((const struct lost_body *)fixed)->count;
+        return 0;
     case PERF_RECORD_LOST_SAMPLES:
-        return parse_lost_samples(body, record);
-    case PERF_RECORD_THROTTLE:
-    case PERF_RECORD_UNTHROTTLE:
-        return parse_throttle(body, record);
-    case PERF_RECORD_SWITCH:
-        return 0; /* the trailer has all of it */
-    default:
-        return -ENOTSUP;
+        record->count = *(const uint64_t *)fixed;
+        return 0;
+    default: /* THROTTLE, UNTHROTTLE */
+        record->stream_id = ((const struct throttle_body *)fixed)->stream_id;
+        return 0;
     }
 }
 
 int
 perf_record_parse(const void *bytes, size_t size, struct perf_record *record)
 {
-    const struct perf_event_header *header = bytes;
+    const struct perf_event_header *const header = bytes;
+    const char *const body = (const char *)bytes + sizeof(*header);
     const struct perf_trailer *trailer;
     struct perf_record parsed = {.name = ""};
-    struct body body;
+    struct shape shape = {0};
+    size_t body_bytes;
     int result;
 
     if (size < sizeof(*header) + sizeof(*trailer) || size % 8 != 0) {
         return -EBADMSG;
     }
-    body.bytes = (const uint8_t *)bytes + sizeof(*header);
-    body.size = size - sizeof(*header) - sizeof(*trailer);
-    trailer = (const void *)(body.bytes + body.size);
-
+    body_bytes = size - sizeof(*header) - sizeof(*trailer);
+    trailer = (const void *)(body + body_bytes);
     parsed.type = header->type;
     parsed.misc = header->misc;
     parsed.time_ns = trailer->time_ns;
     parsed.id = trailer->id;
     parsed.pid = trailer->pid;
     parsed.tid = trailer->tid;
-    result = parse_body(body, &parsed);
+
+    if (header->type < sizeof(shapes) / sizeof(shapes[0])) {
+        shape = shapes[header->type];
+    }
+    if (shape.fixed_bytes == 0) {
+        return -ENOTSUP;
+    }
+    if (body_bytes < shape.fixed_bytes) {
+        return -EBADMSG;
+    }
+    if (shape.named) {
+        parsed.name = body + shape.fixed_bytes;
+        if (memchr(parsed.name, 0, body_bytes - shape.fixed_bytes) == NULL) {
+            return -EBADMSG;
+        }
+    }
+    result = take_fixed(body, &parsed);
     if (result == 0) {
         *record = parsed;
     }

@@ -58,18 +58,6 @@ perf_ring_unmap(struct perf_ring *ring)
     *ring = (struct perf_ring){.owner_fd = -1};
 }
 
-void
-perf_ring_over(struct perf_ring *ring, const void *data, uint64_t size,
-               uint8_t *scratch)
-{
-    *ring = (struct perf_ring){
-        .data = data,
-        .size_bytes = size,
-        .owner_fd = -1,
-        .scratch = scratch,
-    };
-}
-
 uint64_t
 perf_ring_update(struct perf_ring *ring)
 {
@@ -100,7 +88,7 @@ perf_ring_peek_slow(struct perf_ring *ring)
     /* Records are multiples of 8 bytes, so the header itself never wraps. */
     if (header->size < sizeof(*header) || header->size % 8 != 0 ||
         header->size > unread || header->size > ring->size_bytes) {
-        ring->corrupt++;
+        ring->lost_records++;
         ring->tail = ring->head;
         return NULL;
     }

@@ -20,19 +20,18 @@
 struct perf_event;
 
 struct perf_ring {
-    struct perf_event_mmap_page *page; /* NULL for a ring over plain bytes */
+    struct perf_event_mmap_page *page; /* NULL: a test's ring, over plain bytes */
     const uint8_t *data;
     uint64_t size_bytes; /* a power of two */
     uint64_t head;       /* as of the last perf_ring_update */
     uint64_t tail;
-    uint64_t corrupt; /* records skipped because their sizes were impossible */
-    bool tight;       /* was nearly full: records may have been lost */
-    /* Lost records: by LOST records; already reported; by closed events. */
+    bool tight; /* was nearly full: records may have been lost */
+    /* Lost records: by LOST records, or of impossible size; already reported; by closed
+     * events. */
     uint64_t lost_records;
     uint64_t lost_reported;
     uint64_t lost_closed;
     uint32_t processor;
-    bool watched; /* watches of all processes count on this processor */
     int owner_fd; /* the event whose ring it is; -1 without a kernel */
 
     uint8_t *scratch;              /* 64 kB for a record that wraps */
@@ -53,15 +52,6 @@ int perf_ring_map(struct perf_ring *ring, int fd, uint32_t processor, size_t pag
 /* perf_ring_unmap - unmap the ring and close its event. */
 void perf_ring_unmap(struct perf_ring *ring);
 
-/*
- * perf_ring_over - make a ring over plain bytes, for tests and fuzzing.
- *
- *   scratch  in: 65536 bytes, 8-byte aligned
- *   size     in: a power of two, at least 8
- */
-void perf_ring_over(struct perf_ring *ring, const void *data, uint64_t size,
-                    uint8_t *scratch);
-
 /* perf_ring_update - read the kernel's head. Returns the number of unread bytes. */
 uint64_t perf_ring_update(struct perf_ring *ring);
 
@@ -81,7 +71,7 @@ const struct perf_event_header *perf_ring_peek_slow(struct perf_ring *ring);
 /*
  * perf_ring_peek - return the record at tail, whole and contiguous, or NULL if there is
  * none. Behind a record with an impossible size nothing can be read: all up to head is
- * skipped, and counted in corrupt.
+ * skipped, and counted as one lost record.
  */
 static inline const struct perf_event_header *
 perf_ring_peek(struct perf_ring *ring)

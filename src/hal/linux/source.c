@@ -2,6 +2,7 @@
 /* hal/linux/source.c - the table of sources, and sources made by name. */
 #include "hal/linux/source.h"
 
+#include "hal/linux/array.h"
 #include "hal/linux/procfs.h"
 
 #include <errno.h>
@@ -110,19 +111,14 @@ set_event_limits(struct perf_source *source)
 static struct perf_source *
 add(struct perf_sources *sources, const struct row *row, long sample_rate_max)
 {
+    struct perf_source **const items =
+        perf_array_grow(sources->items, sources->count, sizeof(struct perf_source *));
     struct perf_source *source;
 
-    if (sources->count == sources->capacity) {
-        const size_t capacity = sources->capacity == 0 ? 32 : sources->capacity * 2;
-        struct perf_source **items =
-            realloc(sources->items, capacity * sizeof(struct perf_source *));
-
-        if (items == NULL) {
-            return NULL;
-        }
-        sources->items = items;
-        sources->capacity = capacity;
+    if (items == NULL) {
+        return NULL;
     }
+    sources->items = items;
     source = calloc(1, sizeof(*source));
     if (source == NULL) {
         return NULL;
@@ -326,23 +322,24 @@ int
 perf_sources_lookup(struct perf_sources *sources, const char *text,
                     struct perf_source **source)
 {
-    static const char breakpoint[] = "breakpoint:";
-    static const char raw[] = "raw:";
-    static const char uprobe[] = "uprobe:";
-    struct perf_source *found = NULL;
-    int result = 0;
+    static const struct {
+        const char *prefix;
+        uint32_t type;
+    } named[] = {{"breakpoint:", PERF_TYPE_BREAKPOINT},
+                 {"raw:", PERF_TYPE_RAW},
+                 {"uprobe:", PERF_TYPE_TRACEPOINT}};
+    struct perf_source *found = find_name(sources, text);
+    int result = found != NULL ? 0 : -ENOENT;
 
-    if (strncasecmp(text, breakpoint, sizeof(breakpoint) - 1) == 0) {
-        result = lookup_parameter(sources, breakpoint, PERF_TYPE_BREAKPOINT,
-                                  text + sizeof(breakpoint) - 1, &found);
-    } else if (strncasecmp(text, raw, sizeof(raw) - 1) == 0) {
-        result = lookup_parameter(sources, raw, PERF_TYPE_RAW, text + sizeof(raw) - 1,
-                                  &found);
-    } else if (strncasecmp(text, uprobe, sizeof(uprobe) - 1) == 0) {
-        result = lookup_uprobe(sources, text + sizeof(uprobe) - 1, &found);
-    } else {
-        found = find_name(sources, text);
-        result = found != NULL ? 0 : -ENOENT;
+    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+        const size_t length = strlen(named[i].prefix);
+
+        if (strncasecmp(text, named[i].prefix, length) == 0) {
+            result = named[i].type == PERF_TYPE_TRACEPOINT
+                         ? lookup_uprobe(sources, text + length, &found)
+                         : lookup_parameter(sources, named[i].prefix, named[i].type,
+                                            text + length, &found);
+        }
     }
     if (result == 0) {
         *source = found;

@@ -46,7 +46,6 @@ struct perf_source {
 struct perf_sources {
     struct perf_source **items;
     size_t count;
-    size_t capacity;
     KPROFILE_SOURCE next_number; /* for the next one made by name */
 };
 

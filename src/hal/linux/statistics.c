@@ -2,8 +2,9 @@
 /* hal/linux/statistics.c - computes hits expected, taken and not taken. */
 #include "hal/linux/statistics.h"
 
+#include "hal/linux/array.h"
+
 #include <assert.h>
-#include <stdlib.h>
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -28,6 +29,15 @@ throttled_hits(uint64_t throttled_ns, const struct perf_counts *counts, uint64_t
     return counts->running_ns == 0
                ? 0
                : scale(throttled_ns, counts->events, counts->running_ns) / period;
+}
+
+void
+perf_tally_add(struct perf_tally *tally, const struct perf_counts *counts)
+{
+    tally->events += counts->events;
+    tally->running_ns += counts->running_ns;
+    tally->throttled_ns += counts->silent_ns;
+    tally->lost += counts->lost;
 }
 
 /* What was counted in the current period. */
@@ -131,19 +141,15 @@ void
 perf_throttles_begin(struct perf_throttles *throttles, uint64_t stream_id,
                      uint64_t time_ns, struct perf_tally *tally)
 {
+    struct perf_throttle *items;
+
     perf_throttles_end(throttles, stream_id, time_ns);
     perf_throttles_expire(throttles, time_ns);
-    if (throttles->count == throttles->capacity) {
-        const size_t capacity = throttles->capacity == 0 ? 16 : throttles->capacity * 2;
-        struct perf_throttle *items =
-            realloc(throttles->items, capacity * sizeof(*items));
-
-        if (items == NULL) {
-            return; /* the hits show as missed instead */
-        }
-        throttles->items = items;
-        throttles->capacity = capacity;
+    items = perf_array_grow(throttles->items, throttles->count, sizeof(*items));
+    if (items == NULL) {
+        return; /* the hits show as missed instead */
     }
+    throttles->items = items;
     throttles->items[throttles->count++] = (struct perf_throttle){
         .stream_id = stream_id, .begin_ns = time_ns, .tally = tally};
 }

@@ -37,6 +37,9 @@ struct perf_counts {
     uint64_t lost;      /* since they were opened */
 };
 
+/* perf_tally_add - add what an event has counted that is being closed. */
+void perf_tally_add(struct perf_tally *tally, const struct perf_counts *counts);
+
 struct perf_statistics {
     uint64_t events;
     uint64_t expected;
@@ -93,7 +96,6 @@ struct perf_throttle {
 struct perf_throttles {
     struct perf_throttle *items;
     size_t count;
-    size_t capacity;
 };
 
 /* perf_throttles_begin, perf_throttles_end - apply a THROTTLE or UNTHROTTLE record. */

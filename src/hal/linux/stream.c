@@ -181,14 +181,6 @@ perf_stream_note_lost(struct perf_stream *stream, struct perf_ring *ring, uint64
 }
 
 void
-perf_stream_note_corrupt(struct perf_stream *stream, struct perf_ring *ring)
-{
-    ring->lost_records += ring->corrupt;
-    ring->corrupt = 0;
-    perf_stream_note_lost(stream, ring, ring->lost_records, stream->last_ns);
-}
-
-void
 perf_stream_read_unreported(struct perf_stream *stream,
                             const struct perf_sample *sample)
 {

@@ -73,9 +73,6 @@ void perf_stream_deliver(struct perf_stream *stream, uint64_t bound_ns);
 void perf_stream_note_lost(struct perf_stream *stream, struct perf_ring *ring,
                            uint64_t lost, uint64_t time_ns);
 
-/* perf_stream_note_corrupt - report a ring's skipped bytes, if any, as a loss. */
-void perf_stream_note_corrupt(struct perf_stream *stream, struct perf_ring *ring);
-
 /* perf_stream_resync - read all processes of the table in /proc, and clear resync. */
 void perf_stream_resync(struct perf_stream *stream);
 

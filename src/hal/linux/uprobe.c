@@ -25,9 +25,6 @@
  * this often, with this pause. */
 enum { REMOVE_ATTEMPTS = 40, REMOVE_PAUSE_NS = 5000000 };
 
-/* Read of uprobe_events to find events of exited processes. */
-enum { LIST_BYTES_MAX = 1 << 18 };
-
 /* ---- tracefs ---- */
 
 /* Open tracefs where it is mounted, or else mount an instance without a path. Returns a
@@ -75,26 +72,6 @@ write_command(int tracefs, const char *command)
     return result;
 }
 
-/* Read a file as text, size - 1 bytes at most. Returns false if nothing was read. */
-static bool
-read_text(int tracefs, const char *path, char *text, size_t size)
-{
-    const int fd = openat(tracefs, path, O_RDONLY | O_CLOEXEC);
-    size_t length = 0;
-    ssize_t got;
-
-    if (fd < 0) {
-        return false;
-    }
-    do {
-        got = read(fd, text + length, size - 1 - length);
-        length += got > 0 ? (size_t)got : 0;
-    } while (got > 0 && length < size - 1);
-    close(fd);
-    text[length] = '\0';
-    return length > 0;
-}
-
 static int
 remove_event(int tracefs, const char *event)
 {
@@ -108,14 +85,14 @@ static void
 remove_of_dead(int tracefs)
 {
     const uint64_t namespace = perf_procfs_pid_namespace(0);
-    char *const list = malloc(LIST_BYTES_MAX);
-    char *rest = list;
+    char *list;
+    char *rest;
     char *line;
 
-    if (list == NULL || !read_text(tracefs, "uprobe_events", list, LIST_BYTES_MAX)) {
-        free(list);
+    if (perf_read_text(tracefs, "uprobe_events", &list) < 0) {
         return;
     }
+    rest = list;
     while ((line = strsep(&rest, "\n")) != NULL) {
         uint64_t maker_namespace;
         uint64_t number;
@@ -209,7 +186,7 @@ make_event(struct perf_uprobe *uprobe, int tracefs, int image, uint64_t *id)
 {
     char command[192];
     char path[96];
-    char text[32];
+    char *text;
     uint64_t number;
     int result;
 
@@ -230,12 +207,13 @@ make_event(struct perf_uprobe *uprobe, int tracefs, int image, uint64_t *id)
         return result;
     }
     snprintf(path, sizeof(path), "events/" GROUP "/%s/id", uprobe->event);
-    if (!read_text(tracefs, path, text, sizeof(text))) {
+    if (perf_read_text(tracefs, path, &text) < 0) {
         (void)remove_event(tracefs, uprobe->event);
         uprobe->event[0] = '\0';
         return -ENOENT;
     }
     *id = strtoull(text, NULL, 10);
+    free(text);
     return 0;
 }
 

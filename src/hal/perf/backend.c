@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/perf/backend.c - HAL_TABLE and HAL_BACKEND of back end perf: converts arguments,
- * and negative errno to NTSTATUS.
+ * hal/perf/backend.c - HAL_TABLE and HAL_BACKEND of back end perf: makes the session's
+ * state, and converts arguments, and negative errno to NTSTATUS.
  */
 #include "hal/backend.h"
 
-#include "hal/linux/descriptor.h"
-#include "hal/perf/perf.h"
-#include "hal/perf/target.h"
+#include "hal/perf/deliver.h"
+#include "hal/perf/interval.h"
+#include "hal/perf/rings.h"
+#include "hal/perf/start.h"
+#include "hal/perf/watch.h"
 #include "hal/perf/whole_machine.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 /* ---- HAL_TABLE ---- */
@@ -67,12 +69,6 @@ set_interval(void *context, KPROFILE_SOURCE number, ULONG64 interval)
     }
 }
 
-static void
-flush(void *context)
-{
-    perf_flush(context);
-}
-
 /* Nothing to wait for: hits are counted under the session's lock, which the caller
  * holds. */
 static void
@@ -89,7 +85,7 @@ static const HAL_TABLE perf_table = {
     .BeginProfileInterrupts = begin_profile_interrupts,
     .QuerySource = perf_context_query_source,
     .SetInterval = set_interval,
-    .Flush = flush,
+    .Flush = perf_flush,
     .Synchronize = synchronize,
 };
 
@@ -142,17 +138,68 @@ probe(HAL_PROBE *probed)
     perf_sources_finish(&sources);
 }
 
+static int
+create(const HAL_OPEN *open, struct perf **created)
+{
+    struct perf *perf = calloc(1, sizeof(*perf));
+    int result;
+
+    if (perf == NULL) {
+        return -ENOMEM;
+    }
+    /* Features and rights are probed once, so a shortage fails the session. */
+    perf_features_probe(&perf->features, open->Selectors);
+    result = perf_context_init(&perf->context, PERF_SCOPE_SELF, open->UserOnly);
+    if (result < 0) {
+        goto free_perf;
+    }
+    perf->ke = open->Ke;
+    perf->processors = open->Processors;
+    perf->pause = open->Pause;
+    if (open->CgroupFd != NULL) {
+        perf->context.cgroup_fd = *open->CgroupFd;
+    }
+    perf->frozen_ns = UINT64_MAX;
+    perf->processor_limit = perf_processor_limit();
+    perf->rings = calloc(perf->processor_limit, sizeof(struct perf_ring *));
+    perf->starting = calloc(perf_set_words(perf), sizeof(*perf->starting));
+    if (perf->rings == NULL || perf->starting == NULL ||
+        perf_stream_reserve(&perf->stream, perf->processor_limit) < 0) {
+        result = -ENOMEM;
+        goto free_memory;
+    }
+    perf->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (perf->epoll_fd < 0) {
+        result = -errno;
+        goto free_memory;
+    }
+    perf->stream.calls = &perf_deliver_calls;
+    perf->stream.context = perf;
+    process_table_init(&perf->stream.processes, open->Notify, open->NotifyContext);
+    *created = perf;
+    return 0;
+
+free_memory:
+    free(perf->starting);
+    free(perf->stream.heads);
+    free(perf->rings);
+    perf_context_finish(&perf->context);
+free_perf:
+    free(perf);
+    return result;
+}
+
 static NTSTATUS
 open_backend(const HAL_OPEN *open, void **context)
 {
     NTSTATUS status = STATUS_NOT_SUPPORTED;
     HAL_PROBE probed;
-    struct perf *perf;
+    struct perf *perf = NULL;
     int result;
 
     probe(&probed);
     if (probed.Usable) {
-        result = perf_create(open, &perf);
+        result = create(open, &perf);
         status = perf_status_of(result);
         if (result == 0) {
             *context = perf;
@@ -171,7 +218,25 @@ open_backend(const HAL_OPEN *open, void **context)
 static void
 close_backend(void *context)
 {
-    perf_delete(context);
+    struct perf *const perf = context;
+
+    while (perf->targets != NULL) {
+        struct perf_target *target = perf->targets;
+
+        perf->targets = target->next;
+        perf_target_delete(perf, target);
+    }
+    perf_reap_closed(perf, UINT64_MAX);
+    perf_stream_finish(&perf->stream);
+    perf_drop_rings(perf);
+    close(perf->epoll_fd);
+    perf_idmap_finish(&perf->events);
+    perf_idmap_finish(&perf->counted_by);
+    perf_throttles_finish(&perf->throttles);
+    perf_context_finish(&perf->context);
+    free(perf->starting);
+    free(perf->rings);
+    free(perf);
 }
 
 static NTSTATUS
@@ -192,6 +257,7 @@ watch(void *context, const HAL_WATCH *request)
         }
     }
     perf->context.error[0] = 0;
+    perf_flush(perf);
     status = perf_status_of_count(request->ProcessId == 0
                                       ? perf_watch_all(perf, request, sources)
                                       : perf_watch(perf, request, sources),
@@ -242,18 +308,6 @@ descriptor(void *context)
     return perf->epoll_fd;
 }
 
-static int
-deliver(void *context)
-{
-    return perf_deliver(context);
-}
-
-static void
-freeze(void *context)
-{
-    perf_freeze(context);
-}
-
 const HAL_BACKEND HalPerfBackend = {
     .Name = "perf",
     .Hal = &perf_table,
@@ -266,8 +320,8 @@ const HAL_BACKEND HalPerfBackend = {
     .QuerySourceStatistics = query_source_statistics,
     .QueryStatistics = query_statistics,
     .Descriptor = descriptor,
-    .Deliver = deliver,
-    .Freeze = freeze,
+    .Deliver = perf_deliver,
+    .Freeze = perf_freeze,
     .Error = perf_context_error,
     .ClearError = perf_context_clear_error,
 };

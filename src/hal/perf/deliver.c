@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/perf/deliver.c - passes the hits of the stream to ke and other records to the
- * process table. A flush needs no slack, because the kernel finishes all handlers
- * first.
+ * hal/perf/deliver.c - what becomes of each record, and of records that were lost. A
+ * flush needs no slack, because the kernel finishes all handlers first.
  */
-#include "hal/backend.h"
+#include "hal/perf/deliver.h"
+
 #include "hal/perf/duplicate.h"
-#include "hal/perf/target.h"
+#include "hal/perf/watch.h"
 #include "hal/perf/whole_machine.h"
 #include "ke/profint.h"
 
@@ -15,14 +15,14 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-enum { WAIT_MS = 250, UNWOKEN_MS = 10 };
+enum { WAIT_MS = 250, WAKEUPS_MAX = 16 };
 
 /* More than the longest record, a mapping whose name fills a page: with less free space
  * the kernel may have dropped a record. */
 enum { TIGHT_BYTES = 8192 };
 
 /* Reading all processes of a machine takes long enough that more may be lost. */
-#define WIDE_RESYNC_NS 1000000000u
+#define MACHINE_RESYNC_NS 1000000000u
 
 static struct perf_event *
 event_of(struct perf *perf, struct perf_ring *ring, uint64_t id)
@@ -133,46 +133,22 @@ note_exec(struct perf *perf, const struct perf_record *record)
     }
 }
 
-/* Count the events that a new thread inherits: one for each of the target's first
- * thread. */
+/* Count the events that the thread of a FORK record inherits: one for each of the
+ * target's first thread. The watch of all processes has none that are inherited. */
 static void
-target_inherits(const struct perf_target *target)
+note_inheritance(const struct perf_event *event, const struct perf_record *record)
 {
-    const struct perf_events *events = &target->events;
+    const struct perf_target *const target = event != NULL ? event->target : NULL;
+    const struct perf_events *events;
 
+    if (record->type != PERF_RECORD_FORK || target == NULL || target->pid == 0) {
+        return;
+    }
+    events = &target->events;
     for (size_t i = 0; i < events->count; i++) {
         if (events->items[i]->source != NULL &&
             events->items[i]->tid == events->items[0]->tid) {
             events->items[i]->source->tally.instances++;
-        }
-    }
-}
-
-/* Count the events that the thread of a FORK record inherits. A watch of all processes
- * has no inherited events, but its records report the threads that inherit those of
- * other watches. */
-static void
-note_inheritance(const struct perf *perf, const struct perf_event *event,
-                 const struct perf_record *record)
-{
-    const struct perf_target *const target = event != NULL ? event->target : NULL;
-    const struct perf_process *parent;
-
-    if (record->type != PERF_RECORD_FORK || target == NULL) {
-        return;
-    }
-    if (target->pid != 0) {
-        if (!target->watch || perf->machine_ns == 0) {
-            target_inherits(target);
-        }
-        return;
-    }
-    parent = process_table_find(&perf->stream.processes, record->parent_pid);
-    for (size_t i = 0; parent != NULL && i < parent->watcher_count; i++) {
-        const struct perf_target *const watcher = (const void *)parent->watchers[i];
-
-        if (watcher->watcher.descendants || record->pid == record->parent_pid) {
-            target_inherits(watcher);
         }
     }
 }
@@ -192,17 +168,16 @@ notify_unwatched_exec(struct perf *perf, const struct perf_record *record)
 }
 
 /* Apply a record to the process table. If all processes are watched, only records of
- * that watch are applied, so that each change is reported once. */
+ * that watch are applied: each change is reported once. */
 static void
 deliver_side_band(struct perf *perf, const struct perf_event *event,
                   const struct perf_record *record)
 {
-    note_inheritance(perf, event, record);
+    note_inheritance(event, record);
     if (record->type == PERF_RECORD_FORK || record->type == PERF_RECORD_EXIT) {
         perf_duplicate_forget_thread(perf, record->tid);
     }
-    if (perf->side_band_ns != 0 && record->time_ns >= perf->side_band_ns &&
-        !perf_is_machine_event(event)) {
+    if (perf->machine != NULL && !perf_is_machine_event(event)) {
         return;
     }
     process_table_apply(&perf->stream.processes, record, watcher_of(event, record));
@@ -261,10 +236,10 @@ is_resync_due(struct perf *perf)
     if (!perf->stream.resync && perf->stream.processes.dropped == 0) {
         return false;
     }
-    if (perf->side_band_ns != 0) {
+    if (perf->machine != NULL) {
         const uint64_t now_ns = perf_now_ns();
 
-        if (now_ns - perf->resynced_ns < WIDE_RESYNC_NS) {
+        if (now_ns - perf->resynced_ns < MACHINE_RESYNC_NS) {
             return false;
         }
         perf->resynced_ns = now_ns;
@@ -328,7 +303,8 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
     perf_stream_deliver(stream, bound_ns);
     for (uint32_t i = 0; i < perf->processor_limit; i++) {
         if (perf->rings[i] != NULL) {
-            perf_stream_note_corrupt(stream, perf->rings[i]);
+            perf_stream_note_lost(stream, perf->rings[i], perf->rings[i]->lost_records,
+                                  stream->last_ns);
             perf_ring_publish(perf->rings[i]);
             check_tight(perf, perf->rings[i]);
         }
@@ -337,7 +313,7 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
     perf_reap_closed(perf, bound_ns);
     if (is_resync_due(perf)) {
         perf_stream_resync(stream);
-        if (perf->machine_ns != 0) {
+        if (perf->machine != NULL) {
             perf_machine_resync(perf);
         }
         /* An undelivered record from before the loss may report a start whose exit was
@@ -361,46 +337,28 @@ is_pressing(const struct perf *perf)
     return false;
 }
 
-/* Stop polling rings whose thread has exited: they are always readable, and cause no
- * wake-ups. */
-static void
-check_owners(struct perf *perf)
-{
-    struct epoll_event ready[16];
-    const int count = epoll_wait(perf->epoll_fd, ready, 16, 0);
-
-    for (int i = 0; i < count; i++) {
-        const struct perf_ring *ring = perf->rings[ready[i].data.u32];
-
-        if ((ready[i].events & (EPOLLHUP | EPOLLERR)) != 0 && ring != NULL) {
-            epoll_ctl(perf->epoll_fd, EPOLL_CTL_DEL, ring->owner_fd, NULL);
-            perf->owner_gone = true;
-        }
-    }
-}
-
 int
-perf_deliver(struct perf *perf)
+perf_deliver(void *context)
 {
+    struct perf *const perf = context;
     /* Taken before the heads are read: a record written later may have an older
      * time. */
     const uint64_t now_ns = perf_now_ns();
+    struct epoll_event wakeups[WAKEUPS_MAX];
 
     if (perf->stream.delivering || perf->ring_pages == 0) {
         return -1;
     }
-    check_owners(perf);
+    (void)epoll_wait(perf->epoll_fd, wakeups, WAKEUPS_MAX, 0);
     deliver_until(perf, is_pressing(perf) ? now_ns : now_ns - PERF_STREAM_SLACK_NS);
     perf_machine_check_online(perf, now_ns);
-    if (perf->targets == NULL && perf->closed == NULL) {
-        return -1;
-    }
-    return perf->owner_gone ? UNWOKEN_MS : WAIT_MS;
+    return perf->targets == NULL && perf->closed == NULL ? -1 : WAIT_MS;
 }
 
 void
-perf_flush(struct perf *perf)
+perf_flush(void *context)
 {
+    struct perf *const perf = context;
     const uint64_t now_ns = perf_now_ns();
     struct perf_counts counts;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* hal/perf/duplicate.c - closes events whose hits another event counts too. */
 #include "hal/perf/duplicate.h"
-#include "hal/perf/target.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -96,22 +95,6 @@ perf_duplicate_forget_thread(struct perf *perf, uint32_t tid)
             if (event->may_duplicate && event->source != NULL) {
                 perf_idmap_remove(&perf->counted_by, thread_key(event, tid));
             }
-        }
-    }
-}
-
-void
-perf_duplicate_forget_event(struct perf *perf, const struct perf_event *event)
-{
-    struct perf_idmap *const counted_by = &perf->counted_by;
-    size_t i = 0;
-
-    while (counted_by->count > 0 && i < counted_by->capacity) {
-        if (counted_by->entries[i].value == event) {
-            /* Removing may move another entry to index i. */
-            perf_idmap_remove(counted_by, counted_by->entries[i].id);
-        } else {
-            i++;
         }
     }
 }

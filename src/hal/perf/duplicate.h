@@ -13,7 +13,7 @@
 #ifndef HAL_PERF_DUPLICATE_H
 #define HAL_PERF_DUPLICATE_H
 
-#include "hal/perf/perf.h"
+#include "hal/perf/target.h"
 
 /*
  * perf_duplicate_hit - is a hit of an event with may_duplicate to be counted?
@@ -29,8 +29,5 @@ int perf_duplicate_hit(struct perf *perf, struct perf_event *event, uint32_t tid
 
 /* perf_duplicate_forget_thread - a thread exited, or a new one has its tid. */
 void perf_duplicate_forget_thread(struct perf *perf, uint32_t tid);
-
-/* perf_duplicate_forget_event - an event is about to be freed. */
-void perf_duplicate_forget_event(struct perf *perf, const struct perf_event *event);
 
 #endif

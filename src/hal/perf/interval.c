@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * hal/perf/interval.c - changes the interval of events that are counting.
- *
- * The kernel can change the period of an event, but not that of the events inherited
- * from it, and after the change the next occurrence may be a hit at once. So all events
- * of the source are opened again with the new period, and the old ones are closed.
- */
+/* hal/perf/interval.c - opens the events of a source again, target by target. */
+#include "hal/perf/interval.h"
+
 #include "hal/perf/opening.h"
 
 #include <errno.h>
@@ -13,16 +9,16 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
-/* Add all processes that a target may count. */
+/* Add the descendants that a watch counts. */
 static int
-scan_add_covered(struct perf *perf, struct perf_target *target,
-                 struct perf_thread_scan *scan)
+add_descendants(const struct perf *perf, const struct perf_target *target,
+                struct perf_thread_scan *scan)
 {
-    int result = perf_tids_add(&scan->pids, target->pid);
+    const struct perf_idmap *const by_pid = &perf->stream.processes.by_pid;
+    int result = 0;
 
-    for (size_t i = 0; result == 0 && i < perf->stream.processes.by_pid.capacity; i++) {
-        const struct perf_process *process =
-            perf->stream.processes.by_pid.entries[i].value;
+    for (size_t i = 0; result == 0 && i < by_pid->capacity; i++) {
+        const struct perf_process *process = by_pid->entries[i].value;
 
         for (size_t n = 0; process != NULL && result == 0 && n < process->watcher_count;
              n++) {
@@ -81,37 +77,6 @@ close_before(struct perf *perf, struct perf_target *target,
     target->events.count = kept;
 }
 
-/* Open the source again for all processes that the target counts, and close its old
- * events. Returns 0 or negative errno: then nothing changed. */
-static int
-reopen(struct perf *perf, struct perf_target *target,
-       const struct perf_selection *selection, struct perf_thread_scan *scan)
-{
-    struct perf_events opened = {0};
-    const size_t before = target->events.count;
-    uint64_t from_ns;
-    int result;
-
-    if (target->pid == 0) {
-        result = perf_open_thread(perf, target, selection, 0, &opened);
-    } else {
-        result = scan_add_covered(perf, target, scan);
-        if (result == 0) {
-            result = perf_open_all(perf, target, selection, scan, &opened);
-        }
-    }
-    if (result == 0) {
-        result = perf_events_begin(target, &opened, &from_ns);
-    }
-    if (result == 0) {
-        close_before(perf, target, selection->sources[0], selection->side_band, before,
-                     from_ns - 1);
-    }
-    perf_events_forget_from(perf, &opened, 0);
-    perf_events_finish(&opened);
-    return result;
-}
-
 /* Change the period of open events, though not of inherited ones. It cannot fail. */
 static void
 change_period(struct perf_target *target, const struct perf_source *source)
@@ -125,9 +90,12 @@ change_period(struct perf_target *target, const struct perf_source *source)
     }
 }
 
-static void
-reopen_target(struct perf *perf, struct perf_target *target, struct perf_source *source)
+/* Open the source again for all processes that the target counts, and close its old
+ * events. Returns 0 or negative errno: then nothing changed. */
+static int
+reopen(struct perf *perf, struct perf_target *target, struct perf_source *source)
 {
+    const size_t before = target->events.count;
     struct perf_source *const sources[] = {source};
     struct perf_selection selection = {
         .sources = sources,
@@ -135,29 +103,29 @@ reopen_target(struct perf *perf, struct perf_target *target, struct perf_source 
         .processor_words = perf_set_words(perf),
     };
     struct perf_thread_scan scan = {.follow = target->watcher.descendants};
-    uint64_t *processors = NULL;
-    bool side_band = false;
-    int result = -EAGAIN;
+    uint64_t *processors;
+    uint64_t from_ns;
+    bool side_band;
+    int result;
 
-    if (!perf_target_has_event(target, source, UINT32_MAX)) {
-        return;
+    result = find_counted_processors(perf, target, source, &processors, &side_band);
+    if (result < 0) {
+        return result;
     }
-    /* Before the exec no event is enabled, and none was inherited. */
-    if (!target->on_exec) {
-        result = find_counted_processors(perf, target, source, &processors, &side_band);
+    selection.processors = processors;
+    if (side_band) {
+        selection.side_band = target->watch ? PERF_SIDE_BAND : PERF_SIDE_BAND_SELECTED;
+    }
+    result = add_descendants(perf, target, &scan);
+    if (result == 0) {
+        result = perf_open(perf, target, &selection, &scan, &from_ns);
     }
     if (result == 0) {
-        selection.processors = processors;
-        selection.side_band = side_band && target->watch;
-        selection.side_band_there = side_band && !target->watch;
-        result = reopen(perf, target, &selection, &scan);
+        close_before(perf, target, source, side_band, before, from_ns - 1);
     }
-    if (result < 0) {
-        /* Descriptors ran out, or the right to open events is lost. */
-        change_period(target, source);
-    }
-    free(processors);
     perf_thread_scan_finish(&scan);
+    free(processors);
+    return result;
 }
 
 void
@@ -178,6 +146,11 @@ perf_set_interval(struct perf *perf, struct perf_source *source, uint64_t interv
     source->interval = changed.interval;
     for (struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {
-        reopen_target(perf, target, source);
+        /* Before the exec no event is enabled, and none was inherited. Else it fails if
+         * descriptors ran out, or the right to open events is lost. */
+        if (perf_target_has_event(target, source, UINT32_MAX) &&
+            (target->on_exec || reopen(perf, target, source) < 0)) {
+            change_period(target, source);
+        }
     }
 }

@@ -23,10 +23,8 @@
  * it switches between them.
  */
 #include "hal/perf/opening.h"
-#include "hal/linux/descriptor.h"
 
-#include "hal/perf/duplicate.h"
-#include "hal/perf/whole_machine.h"
+#include "hal/linux/descriptor.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -39,18 +37,6 @@ enum { ROUNDS_MAX = 50, BREAKPOINT_ATTEMPTS = 2 };
 static const uint64_t ATTACH_MAX_NS = 1000000000;
 
 /* ---- events ---- */
-
-/* Free an event; no record of it will be delivered. */
-void
-perf_event_forget(struct perf *perf, struct perf_event *event)
-{
-    perf_idmap_remove(&perf->events, event->id);
-    perf_duplicate_forget_event(perf, event);
-    if (event->fd >= 0) {
-        perf_descriptor_close(event->fd);
-    }
-    free(event);
-}
 
 /* Have an open descriptor write into its ring, and find the event by its id. Takes fd
  * over on success. */
@@ -199,40 +185,31 @@ perf_events_begin(struct perf_target *target, struct perf_events *opened,
 
 /* ---- threads ---- */
 
-/* Does another target count this source on this processor already? */
-static bool
-is_counted(const struct perf *perf, const struct perf_target *target,
-           const struct perf_source *source, uint32_t processor)
-{
-    return target->pid != 0 ? perf_is_covered(perf, source, processor, target->pid)
-                            : perf_is_machine_watched(perf, source, processor);
-}
-
-/* As perf_open_on, but events opened before a failure stay in opened. */
-static int
-open_selected(struct perf *perf, struct perf_target *target,
-              const struct perf_selection *selection, const struct perf_ring *ring,
-              uint32_t tid, struct perf_events *opened)
+int
+perf_open_on(struct perf *perf, struct perf_target *target,
+             const struct perf_selection *selection, const struct perf_ring *ring,
+             uint32_t tid, struct perf_events *opened)
 {
     const bool selected = perf_set_holds(selection->processors,
                                          selection->processor_words, ring->processor);
-    bool side_band = selection->side_band || (selection->side_band_there && selected);
+    const size_t source_count = selected ? selection->source_count : 0;
+    bool side_band = selection->side_band != PERF_NO_SIDE_BAND &&
+                     (selected || selection->side_band != PERF_SIDE_BAND_SELECTED);
     int result = 0;
 
-    if (side_band && selection->side_band_apart) {
+    if (side_band && selection->side_band == PERF_SIDE_BAND_APART) {
         result = event_open(perf, target, NULL, ring, tid, true, opened);
         side_band = false;
     }
-    if (selected) {
-        for (size_t i = 0; result == 0 && i < selection->source_count; i++) {
-            if (selection->skip_covered &&
-                is_counted(perf, target, selection->sources[i], ring->processor)) {
-                continue;
-            }
-            result = event_open(perf, target, selection->sources[i], ring, tid,
-                                side_band, opened);
-            side_band = false;
+    for (size_t i = 0; result == 0 && i < source_count; i++) {
+        struct perf_source *const source = selection->sources[i];
+
+        if (selection->skip_covered &&
+            perf_is_covered(perf, source, ring->processor, target->pid)) {
+            continue;
         }
+        result = event_open(perf, target, source, ring, tid, side_band, opened);
+        side_band = false;
     }
     if (result == 0 && side_band) {
         result = event_open(perf, target, NULL, ring, tid, true, opened);
@@ -240,40 +217,21 @@ open_selected(struct perf *perf, struct perf_target *target,
     return result;
 }
 
-int
-perf_open_on(struct perf *perf, struct perf_target *target,
-             const struct perf_selection *selection, const struct perf_ring *ring,
-             uint32_t tid, struct perf_events *opened)
+/* Open the selection for a thread on all processors. Events opened before a failure
+ * stay in opened. */
+static int
+open_thread(struct perf *perf, struct perf_target *target,
+            const struct perf_selection *selection, uint32_t tid,
+            struct perf_events *opened)
 {
-    const size_t before = opened->count;
-    const int result = open_selected(perf, target, selection, ring, tid, opened);
+    int result = 0;
 
-    if (result < 0) {
-        perf_events_forget_from(perf, opened, before);
+    for (uint32_t i = 0; result == 0 && i < perf->processor_limit; i++) {
+        if (perf->rings[i] != NULL) {
+            result = perf_open_on(perf, target, selection, perf->rings[i], tid, opened);
+        }
     }
     return result;
-}
-
-int
-perf_open_thread(struct perf *perf, struct perf_target *target,
-                 const struct perf_selection *selection, uint32_t tid,
-                 struct perf_events *opened)
-{
-    const size_t before = opened->count;
-
-    for (uint32_t i = 0; i < perf->processor_limit; i++) {
-        int result;
-
-        if (perf->rings[i] == NULL) {
-            continue;
-        }
-        result = perf_open_on(perf, target, selection, perf->rings[i], tid, opened);
-        if (result < 0) {
-            perf_events_forget_from(perf, opened, before);
-            return result;
-        }
-    }
-    return 0;
 }
 
 /* ---- all threads ---- */
@@ -294,18 +252,21 @@ static int
 open_found(void *context, uint32_t tid, bool late)
 {
     struct opening *const opening = context;
+    const size_t before = opening->opened->count;
     int result;
 
     if (late && opening->breakpoints) {
         return -EAGAIN;
     }
-    result = perf_open_thread(opening->perf, opening->target, opening->selection, tid,
-                              opening->opened);
-    if (result == 0) {
-        opening->threads++;
-        opening->may_duplicate = opening->may_duplicate || late;
+    result = open_thread(opening->perf, opening->target, opening->selection, tid,
+                         opening->opened);
+    if (result < 0) {
+        perf_events_forget_from(opening->perf, opening->opened, before);
+        return result;
     }
-    return result;
+    opening->threads++;
+    opening->may_duplicate = opening->may_duplicate || late;
+    return 0;
 }
 
 /* One scan. Returns 0, 1 if some threads may be missing, or negative errno: -EAGAIN
@@ -349,12 +310,12 @@ selects_breakpoints(const struct perf_selection *selection)
     return false;
 }
 
-int
-perf_open_all(struct perf *perf, struct perf_target *target,
-              const struct perf_selection *selection, struct perf_thread_scan *scan,
-              struct perf_events *opened)
+/* Open the selection for all threads of the scan's processes. */
+static int
+open_running(struct perf *perf, struct perf_target *target,
+             const struct perf_selection *selection, struct perf_thread_scan *scan,
+             struct perf_events *opened)
 {
-    const size_t before = opened->count;
     struct opening opening = {.perf = perf,
                               .target = target,
                               .selection = selection,
@@ -365,7 +326,7 @@ perf_open_all(struct perf *perf, struct perf_target *target,
     scan->pause = perf->pause;
     scan->pause_context = perf->stream.processes.context;
     for (int i = 0; result == -EAGAIN && i < BREAKPOINT_ATTEMPTS; i++) {
-        perf_events_forget_from(perf, opened, before);
+        perf_events_forget_from(perf, opened, 0);
         perf_thread_scan_reset(scan);
         opening.threads = 0;
         result = open_scan(&opening, scan);
@@ -374,38 +335,36 @@ perf_open_all(struct perf *perf, struct perf_target *target,
         return result;
     }
     perf->unread += (uint64_t)result;
-    for (size_t i = before; i < opened->count; i++) {
+    for (size_t i = 0; i < opened->count; i++) {
         opened->items[i]->may_duplicate = opening.may_duplicate;
     }
-    if (opened->count > before) {
+    if (opened->count > 0) {
         return 0;
     }
     return opening.threads > 0 ? -ENOENT : -ESRCH;
 }
 
 int
-perf_open_process(struct perf *perf, struct perf_target *target,
-                  const struct perf_selection *selection, uint64_t *from_ns)
+perf_open(struct perf *perf, struct perf_target *target,
+          const struct perf_selection *selection, struct perf_thread_scan *scan,
+          uint64_t *from_ns)
 {
     struct perf_events opened = {0};
-    struct perf_thread_scan scan = {0};
     int result;
 
     if (target->pid == 0 || target->on_exec) {
-        result = perf_open_thread(perf, target, selection, target->pid, &opened);
+        result = open_thread(perf, target, selection, target->pid, &opened);
     } else {
-        result = perf_tids_add(&scan.pids, target->pid);
+        result = perf_tids_add(&scan->pids, target->pid);
         if (result == 0) {
-            result = perf_open_all(perf, target, selection, &scan, &opened);
+            result = open_running(perf, target, selection, scan, &opened);
         }
     }
     if (result == 0) {
         result = perf_events_begin(target, &opened, from_ns);
     }
-    if (result < 0) {
-        perf_events_forget_from(perf, &opened, 0);
-    }
+    perf_events_forget_from(perf, &opened, 0);
     perf_events_finish(&opened);
-    perf_thread_scan_finish(&scan);
+    perf_thread_scan_finish(scan);
     return result;
 }

@@ -3,11 +3,11 @@
  * opened on them. */
 #include "hal/perf/thread_scan.h"
 
+#include "hal/linux/array.h"
 #include "hal/linux/descriptor.h"
-#include "hal/perf/perf.h"
+#include "hal/linux/stream.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -34,22 +34,16 @@ running_add(struct perf_thread_scan *scan, const struct perf_features *features,
             uint32_t pid, uint32_t tid)
 {
     const struct perf_event_request nothing = {0};
+    struct perf_running_thread *running;
 
     if (tid == (uint32_t)syscall(SYS_gettid) || !may_be_in_clone(pid, tid)) {
         return 0;
     }
-    if (scan->running_count == scan->running_capacity) {
-        const size_t capacity =
-            scan->running_capacity == 0 ? 16 : scan->running_capacity * 2;
-        struct perf_running_thread *items =
-            realloc(scan->running, capacity * sizeof(*items));
-
-        if (items == NULL) {
-            return -ENOMEM;
-        }
-        scan->running = items;
-        scan->running_capacity = capacity;
+    running = perf_array_grow(scan->running, scan->running_count, sizeof(*running));
+    if (running == NULL) {
+        return -ENOMEM;
     }
+    scan->running = running;
     scan->running[scan->running_count++] = (struct perf_running_thread){
         .pid = pid,
         .tid = tid,

@@ -34,7 +34,6 @@ struct perf_thread_scan {
         int fd;  /* an event that measures how long it has run */
     } * running; /* threads of this round that may be inside clone() */
     size_t running_count;
-    size_t running_capacity;
     uint64_t deadline_ns; /* when waiting ends */
     bool incomplete;      /* in this round threads may be missing */
 };

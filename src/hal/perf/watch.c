@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* hal/perf/watch.c - watches of single processes: their hits and notifications. */
+#include "hal/perf/watch.h"
+
 #include "hal/perf/opening.h"
-#include "hal/perf/perf.h"
-#include "hal/perf/whole_machine.h"
+#include "hal/perf/rings.h"
+#include "hal/perf/start.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,7 @@ perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
     int attached = 0;
 
     if (result == 0 ||
-        (result == -EACCES && perf->machine_ns != 0 && reading.tids.count > 0)) {
+        (result == -EACCES && perf->machine != NULL && reading.tids.count > 0)) {
         found.name = reading.name;
         found.tids = reading.tids.items;
         found.tid_count = reading.tids.count;
@@ -64,7 +65,7 @@ watch_running(struct perf *perf, struct perf_target *target, uint64_t from_ns)
     perf->stream.delivering = true;
     result = perf_attach(perf, target->pid, from_ns, &target->watcher);
     perf->stream.delivering = delivering;
-    if (result == -EACCES && perf->machine_ns != 0) {
+    if (result == -EACCES && perf->machine != NULL) {
         return 0;
     }
     return result == -ECHILD ? -ESRCH : result;
@@ -82,15 +83,6 @@ watch_known(struct perf *perf, struct perf_target *target)
 }
 
 int
-perf_refuse_in_cgroup(struct perf *perf)
-{
-    snprintf(perf->context.error, sizeof(perf->context.error),
-             "the session counts a cgroup, and the back end perf cannot count a single "
-             "process in it: watch all processes");
-    return -EOPNOTSUPP;
-}
-
-int
 perf_watch_create(struct perf *perf, const HAL_WATCH *request,
                   struct perf_source *const *sources, struct perf_target **created)
 {
@@ -101,41 +93,72 @@ perf_watch_create(struct perf *perf, const HAL_WATCH *request,
         result = perf_context_require(&perf->context, sources[i]);
     }
     if (result == 0) {
-        result = perf_make_rings(perf);
+        result = perf_make_rings(perf, request->ProcessId == 0);
     }
     if (result < 0) {
         return result;
     }
-    /* The table must have the process that has the pid now, not an exited one. */
-    perf_flush(perf);
     target = perf_target_create((uint32_t)request->ProcessId);
-    if (target == NULL) {
-        return perf_fail(perf, -ENOMEM, PERF_SCOPE_SELF, "watch");
+    if (target == NULL || watch_fill(target, request, sources) < 0) {
+        if (target != NULL) {
+            perf_target_delete(perf, target);
+        }
+        return perf_context_refuse(&perf->context, -ENOMEM, PERF_SCOPE_SELF, "watch");
     }
     target->watch = true;
-    result = watch_fill(target, request, sources);
-    if (result < 0) {
-        perf_target_delete(perf, target);
-        return perf_fail(perf, result, PERF_SCOPE_SELF, "watch");
-    }
     *created = target;
     return 0;
 }
 
-/* Add the target, and report its process unless it is to exec. */
-static int
-watch_begin(struct perf *perf, struct perf_target *target, uint64_t from_ns)
+/* Do started profiles count one of these sources by events of their own? */
+static bool
+counts_any(const struct perf_target *target, struct perf_source *const *sources,
+           size_t source_count)
 {
-    int result;
-
-    target->next = perf->targets;
-    perf->targets = target;
-    result = target->on_exec ? watch_known(perf, target)
-                             : watch_running(perf, target, from_ns);
-    if (result < 0) {
-        perf_target_unlink(perf, target);
+    for (size_t i = 0; i < source_count; i++) {
+        if (perf_target_has_event(target, sources[i], UINT32_MAX)) {
+            return true;
+        }
     }
-    return result;
+    return false;
+}
+
+/* Refuse a watch whose hits something else counts. Returns 0 or -EOPNOTSUPP with the
+ * error text. */
+static int
+refuse_twice(struct perf *perf, const HAL_WATCH *request,
+             struct perf_source *const *sources)
+{
+    const bool descendants = (request->Flags & NTPROF_WATCH_DESCENDANTS) != 0;
+
+    if (perf->context.cgroup_fd >= 0) {
+        return perf_refuse_in_cgroup(perf);
+    }
+    if (perf->machine != NULL) {
+        return perf_context_fail(&perf->context, -EOPNOTSUPP,
+                                 "the session watches all processes already");
+    }
+    for (const struct perf_target *target = perf->targets; target != NULL;
+         target = target->next) {
+        if (!target->watch && target->pid != 0 &&
+            (descendants || target->pid == request->ProcessId) &&
+            counts_any(target, sources, request->SourceCount)) {
+            return perf_context_fail(
+                &perf->context, -EOPNOTSUPP,
+                "profiles of process %u have been started with the same source: stop "
+                "them, and start them after the watch",
+                target->pid);
+        }
+    }
+    return 0;
+}
+
+/* Report the process of a watch in the list, unless it is to exec. */
+static int
+watch_report(struct perf *perf, struct perf_target *target, uint64_t from_ns)
+{
+    return target->on_exec ? watch_known(perf, target)
+                           : watch_running(perf, target, from_ns);
 }
 
 int
@@ -143,16 +166,16 @@ perf_watch(struct perf *perf, const HAL_WATCH *request,
            struct perf_source *const *sources)
 {
     const uint32_t pid = (uint32_t)request->ProcessId;
-    struct perf_selection selection = {0};
-    struct perf_target *private_target;
+    struct perf_selection selection = {.skip_covered = true};
+    struct perf_thread_scan scan = {0};
     struct perf_target *target;
-    uint64_t from_ns;
+    uint64_t from_ns = perf_now_ns();
     int result;
 
-    if (perf->context.cgroup_fd >= 0) {
-        return perf_refuse_in_cgroup(perf);
+    result = refuse_twice(perf, request, sources);
+    if (result == 0) {
+        result = perf_watch_create(perf, request, sources, &target);
     }
-    result = perf_watch_create(perf, request, sources, &target);
     if (result < 0) {
         return result;
     }
@@ -162,29 +185,19 @@ perf_watch(struct perf *perf, const HAL_WATCH *request,
     selection.source_count = target->source_count;
     selection.processors = target->processors;
     selection.processor_words = target->processor_words;
-    selection.side_band = perf->machine_ns == 0 &&
-                          process_table_find(&perf->stream.processes, pid) == NULL;
-    selection.skip_covered = true;
-
-    from_ns = perf_now_ns();
-    result = perf_open_process(perf, target, &selection, &from_ns);
-    if (result == -ENOENT) {
-        result = 0; /* other watches count all of it */
+    if (process_table_find(&perf->stream.processes, pid) == NULL) {
+        selection.side_band = PERF_SIDE_BAND;
     }
-    if (result < 0) {
-        goto delete_target;
+    result = perf_open(perf, target, &selection, &scan, &from_ns);
+    if (result == 0 || result == -ENOENT) { /* other watches count all of it */
+        perf_target_link(perf, target);
+        result = watch_report(perf, target, from_ns);
+        if (result == 0) {
+            return 0;
+        }
+        perf_target_unlink(perf, target);
     }
-    result = watch_begin(perf, target, from_ns);
-    if (result < 0) {
-        goto delete_target;
-    }
-    private_target = perf_find_private(perf, pid);
-    if (private_target != NULL) {
-        perf_target_give_over(perf, private_target, target, from_ns - 1);
-    }
-    return 0;
-
-delete_target:
     perf_target_delete(perf, target);
-    return perf_fail(perf, result, PERF_SCOPE_PROCESS, "watch process %u", pid);
+    return perf_context_refuse(&perf->context, result, PERF_SCOPE_PROCESS,
+                               "watch process %u", pid);
 }

@@ -1,34 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/perf/whole_machine.h - watches of all processes: events of processors, for all
+ * hal/perf/whole_machine.h - the watch of all processes: events of processors, for all
  * threads that run on them.
  *
- * Invariants, once there is a watch of all processes (perf->machine_ns):
- *   - it stays until the session ends, and only its side band reports processes: that
- *     of other targets is ignored from side_band_ns on;
- *   - while a processor's ring is watched, no other event counts a source there that
- *     the watch counts: its hits are for the process's profiles and the global ones;
- *   - the process table adds every process that starts or execs.
+ * Invariants, once there is one (perf->machine):
+ *   - it was the first target, stays until the session ends, and is the only watch;
+ *   - only its side band reports processes, and every process that starts or execs is
+ *     in the table;
+ *   - what it counts on a processor, nothing else counts there: its hits are for the
+ *     process's profiles and the global ones.
  */
 #ifndef HAL_PERF_WHOLE_MACHINE_H
 #define HAL_PERF_WHOLE_MACHINE_H
 
 #include "hal/perf/target.h"
 
-/*
- * perf_watch_all - see HAL_BACKEND.Watch: watch all processes, and report those that
- * are running. A second watch adds sources and processors, and reports nothing. Returns
- * 0 or negative errno, with the error text set.
- */
+/* perf_watch_all - see HAL_BACKEND.Watch: watch all processes, and report those that
+ * are running. Returns 0 or negative errno, with the error text set. */
 int perf_watch_all(struct perf *perf, const HAL_WATCH *request,
                    struct perf_source *const *sources);
 
-/* perf_is_machine_watched - does a watch of all processes count this source on this
- * processor? */
-bool perf_is_machine_watched(const struct perf *perf, const struct perf_source *source,
-                             uint32_t processor);
-
-/* perf_is_machine_event - does the event belong to a watch of all processes? */
+/* perf_is_machine_event - does the event, perhaps closed, belong to that watch? */
 static inline bool
 perf_is_machine_event(const struct perf_event *event)
 {

@@ -48,7 +48,7 @@ open_pools(struct fixture *fixture)
         skip();
     }
     assert_int_equal(result, 0);
-    bpf_pools_init(&fixture->pools, &fixture->kernel);
+    assert_int_equal(bpf_pools_init(&fixture->pools, &fixture->kernel), 0);
 }
 
 static void
@@ -57,7 +57,8 @@ close_pools(struct fixture *fixture)
     for (uint32_t i = 0; i < fixture->pools.count; i++) {
         const struct bpf_pool *const pool = &fixture->pools.items[i];
 
-        assert_int_equal(pool->largest_free[1], pool->log2 + 1); /* all of it */
+        assert_null(memchr(pool->taken, 1, pool->units)); /* all of it is free */
+        assert_int_equal(pool->first_free, 0);
     }
     bpf_pools_finish(&fixture->pools);
     bpf_kernel_finish(&fixture->kernel);
@@ -150,9 +151,8 @@ take__more_than_a_pool_has__another_pool(void **state)
     close_pools(&fixture);
 }
 
-/* What rounding up to a power of two adds is others'. */
 static void
-take__five_pages_and_three__share_eight(void **state)
+take__five_pages_and_three__side_by_side(void **state)
 {
     enum { PAGE = 4096 };
     struct fixture fixture;
@@ -273,7 +273,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(take__random_sizes__zero_and_nobody_elses),
         cmocka_unit_test(take__more_than_a_pool_has__another_pool),
-        cmocka_unit_test(take__five_pages_and_three__share_eight),
+        cmocka_unit_test(take__five_pages_and_three__side_by_side),
         cmocka_unit_test(take__no_memory_for_another_pool__says_so),
         cmocka_unit_test(map__pages_that_were_taken__the_same_memory),
         cmocka_unit_test(

@@ -6,6 +6,7 @@
 #include "fake_ke.h"
 
 #include "hal/linux/descriptor.h"
+#include "hal/perf/deliver.h"
 #include "hal/perf/target.h"
 
 #include <fcntl.h>
@@ -31,7 +32,10 @@ setup(void **state)
 {
     (void)state;
     world = (struct world){.now_ns = 1000};
-    perf_ring_over(&world.ring, world.bytes, RING_BYTES, world.scratch);
+    world.ring = (struct perf_ring){.data = world.bytes,
+                                    .size_bytes = RING_BYTES,
+                                    .owner_fd = -1,
+                                    .scratch = world.scratch};
     world.rings[0] = &world.ring;
     world.source.number = SOURCE;
     world.target.pid = PID;

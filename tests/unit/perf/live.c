@@ -10,7 +10,7 @@
 #include "fake_ke.h"
 
 #include "hal/backend.h"
-#include "hal/perf/perf.h"
+#include "hal/perf/rings.h"
 #include "hal/perf/target.h"
 
 #include <poll.h>
@@ -1266,7 +1266,7 @@ watch_all(struct fixture *fixture, KPROFILE_SOURCE source)
     assert_non_null(strstr(HalPerfBackend.Error(fixture->perf), "all processes"));
     assert_int_equal(fixture->ke.count, 0);
     assert_null(fixture->perf->targets);
-    assert_int_equal(fixture->perf->machine_ns, 0);
+    assert_null(fixture->perf->machine);
     return false;
 }
 
@@ -1394,8 +1394,8 @@ watch_all__events_of_a_processor_ended__noticed_and_made_again(void **state)
     fixture_close(&fixture);
 }
 
-/* A processor that was not there when the watch began has neither ring nor events; and
- * what a started profile had there meanwhile is the watch's afterwards. */
+/* A processor that was not there when the watch began has neither ring nor events, and
+ * a started profile opens none there either: its hits are the watch's. */
 static void
 watch_all__processor_that_comes_later__noticed(void **state)
 {
@@ -1408,7 +1408,7 @@ watch_all__processor_that_comes_later__noticed(void **state)
     (void)state;
     fixture_open(&fixture);
     source = breakpoint_on_target(&fixture);
-    assert_int_equal(perf_make_rings(fixture.perf), 0);
+    assert_int_equal(perf_make_rings(fixture.perf, true), 0);
     perf_ring_unmap(fixture.perf->rings[last]);
     free(fixture.perf->rings[last]);
     fixture.perf->rings[last] = NULL;
@@ -1419,14 +1419,61 @@ watch_all__processor_that_comes_later__noticed(void **state)
     call_target_on(last, 20);
     assert_int_equal(own_hits(&fixture, source), 0);
     assert_int_equal(start_on(&fixture, source, last, 0), STATUS_SUCCESS);
+    assert_null(fixture.perf->targets->next);
     call_target_on(last, 300);
-    assert_int_equal(own_hits(&fixture, source), 300);
+    assert_int_equal(own_hits(&fixture, source), 0);
     notice(&fixture);
     assert_non_null(fixture.perf->rings[last]);
-    assert_true(fixture.perf->rings[last]->watched);
     assert_null(fixture.perf->targets->next);
     call_target_on(last, 4000);
-    assert_int_equal(own_hits(&fixture, source), 4300);
+    assert_int_equal(own_hits(&fixture, source), 4000);
+    fixture_close(&fixture);
+}
+
+/* A watch that would count a hit again is refused, with what to do. */
+static void
+watch__profile_of_its_process_started__refused_until_it_stops(void **state)
+{
+    const KPROFILE_SOURCE time = ProfileTime;
+    struct child child = child_start(exit_after_forking, NULL);
+    struct fixture fixture;
+
+    (void)state;
+    child_await(&child);
+    fixture_open(&fixture);
+    assert_int_equal(start_on(&fixture, time, 0, (ULONG64)getpid()), STATUS_SUCCESS);
+    assert_int_equal(watch(&fixture, getpid(), 0, &time, 1), STATUS_NOT_SUPPORTED);
+    assert_non_null(strstr(HalPerfBackend.Error(fixture.perf), "after the watch"));
+    assert_int_equal(watch(&fixture, child.pid, NTPROF_WATCH_DESCENDANTS, &time, 1),
+                     STATUS_NOT_SUPPORTED);
+    assert_int_equal(watch(&fixture, child.pid, 0, &time, 1), STATUS_SUCCESS);
+    fixture.hal->StopProfileInterrupt(fixture.perf, time, 0, (ULONG64)getpid());
+    assert_int_equal(watch(&fixture, getpid(), 0, &time, 1), STATUS_SUCCESS);
+    fixture_close(&fixture);
+    child_go(&child);
+    child_await(&child);
+    assert_int_equal(child_end(&child), 0);
+}
+
+static void
+watch_all__beside_another_watch__refused(void **state)
+{
+    const KPROFILE_SOURCE time = ProfileTime;
+    struct fixture fixture;
+
+    (void)state;
+    fixture_open(&fixture);
+    assert_int_equal(watch(&fixture, getpid(), 0, &time, 1), STATUS_SUCCESS);
+    assert_int_equal(watch(&fixture, 0, 0, &time, 1), STATUS_NOT_SUPPORTED);
+    assert_non_null(strstr(HalPerfBackend.Error(fixture.perf), "first and only"));
+    fixture_close(&fixture);
+
+    fixture_open(&fixture);
+    if (watch_all(&fixture, time)) {
+        assert_int_equal(watch(&fixture, getpid(), 0, &time, 1), STATUS_NOT_SUPPORTED);
+        assert_non_null(strstr(HalPerfBackend.Error(fixture.perf), "already"));
+        assert_int_equal(watch(&fixture, 0, 0, &time, 1), STATUS_NOT_SUPPORTED);
+    }
     fixture_close(&fixture);
 }
 
@@ -1549,6 +1596,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(watch_all__hits__are_for_both_lists),
     cmocka_unit_test(watch_all__events_of_a_processor_ended__noticed_and_made_again),
     cmocka_unit_test(watch_all__processor_that_comes_later__noticed),
+    cmocka_unit_test(watch__profile_of_its_process_started__refused_until_it_stops),
+    cmocka_unit_test(watch_all__beside_another_watch__refused),
     cmocka_unit_test(watch_all__small_rings__loss_told_and_truth_found_again),
     cmocka_unit_test(sources__unsupported__says_why),
 };

@@ -7,7 +7,7 @@
 
 #include "hal/linux/descriptor.h"
 #include "hal/perf/opening.h"
-#include "hal/perf/target.h"
+#include "hal/perf/start.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -260,9 +260,11 @@ start_everywhere(const char *name, struct perf_source **source)
                            .Pause = fake_pause,
                            .NotifyContext = &ke};
     struct perf *perf;
+    void *context;
 
     other_begin(run);
-    assert_int_equal(perf_create(&open, &perf), 0);
+    assert_int_equal(HalPerfBackend.Open(&open, &context), STATUS_SUCCESS);
+    perf = context;
     assert_int_equal(perf_sources_lookup(&perf->context.sources, name, source), 0);
     scans.rounds = 0;
     scans.attempts = 0;
@@ -277,7 +279,7 @@ start_everywhere(const char *name, struct perf_source **source)
 static void
 end(struct perf *perf)
 {
-    perf_delete(perf);
+    HalPerfBackend.Close(perf);
     fake_clear(&ke);
     scans.make_in_attempts = 0;
     close(scans.pipe[1]);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/linux/breakpoint.c - tries whether breakpoints fire. */
+#include "hal/linux/breakpoint.h"
+
+#include "hal/linux/source.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { CALLS = 4 };
+
+/* Executed for its breakpoint only. */
+__attribute__((noinline)) static void
+breakpoint_here(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+static bool
+try_one(void)
+{
+    const struct perf_source source = {
+        .type = PERF_TYPE_BREAKPOINT,
+        .interval = 1,
+        .breakpoint_address = (uint64_t)(uintptr_t)breakpoint_here,
+    };
+    struct perf_event_attr attr = {
+        .size = sizeof(attr), .exclude_kernel = 1, .exclude_hv = 1};
+    uint64_t count = 1;
+    int fd;
+
+    perf_source_attr(&source, &attr);
+    fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0) {
+        return true;
+    }
+    for (int i = 0; i < CALLS; i++) {
+        breakpoint_here();
+    }
+    if (read(fd, &count, sizeof(count)) != (ssize_t)sizeof(count)) {
+        count = 1;
+    }
+    close(fd);
+    return count != 0;
+}
+
+bool
+perf_breakpoints_fire(struct perf_breakpoints *breakpoints)
+{
+    const char *const wanted = secure_getenv("NTPROF_TEST_BREAKPOINTS");
+
+    if (!breakpoints->tried) {
+        breakpoints->tried = true;
+        breakpoints->never_fire =
+            (wanted != NULL && strcmp(wanted, "never") == 0) || !try_one();
+    }
+    return !breakpoints->never_fire;
+}

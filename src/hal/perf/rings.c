@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* hal/perf/rings.c - makes the rings, and has epoll_fd report when they fill. */
+#include "hal/perf/rings.h"
+
+#include "hal/linux/descriptor.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* Data pages of a ring; it has one more for the head. With pages of 4 kB the maximum is
+ * what the default of kernel.perf_event_mlock_kb, 516, allows for each processor. */
+enum { RING_PAGES_MAX = 128, RING_PAGES_MIN = 2 };
+
+/* Of large rings: data pages of one, and of all unless that is less than RING_PAGES_MAX
+ * each. */
+enum { LARGE_RING_PAGES_MAX = 512, LARGE_PAGES_TOTAL = 8192 };
+
+/* Make the ring of a processor and poll it. Returns 0 or negative errno: -ENOBUFS if
+ * its size is not allowed. */
+static int
+make_ring(struct perf *perf, uint32_t processor, size_t pages)
+{
+    /* A large ring wakes the reader as early as one of RING_PAGES_MAX. */
+    const struct perf_event_request request = {
+        .wakeup_bytes = pages > RING_PAGES_MAX
+                            ? RING_PAGES_MAX / 2 * (uint32_t)sysconf(_SC_PAGESIZE)
+                            : 0};
+    /* By edges: once the thread that a ring belongs to has exited, it is always
+     * readable. */
+    struct epoll_event interest = {.events = EPOLLIN | EPOLLET, .data.u32 = processor};
+    struct perf_ring *ring = calloc(1, sizeof(*ring));
+    int result;
+    int fd;
+
+    if (ring == NULL) {
+        return -ENOMEM;
+    }
+    /* For the main thread (its tid is the pid): the calling thread may exit before the
+     * session is closed. */
+    fd = perf_event_open_fd(&request, &perf->features, getpid(), (int)processor);
+    if (fd < 0) {
+        result = fd;
+        goto free_ring;
+    }
+    result = perf_ring_map(ring, fd, processor, pages);
+    if (result < 0) {
+        result = result == -EPERM ? -ENOBUFS : result;
+        goto close_fd;
+    }
+    if (epoll_ctl(perf->epoll_fd, EPOLL_CTL_ADD, fd, &interest) < 0) {
+        result = -errno;
+        goto unmap_ring;
+    }
+    perf->rings[processor] = ring;
+    return 0;
+
+unmap_ring: /* closes fd too */
+    perf_ring_unmap(ring);
+    goto free_ring;
+close_fd:
+    perf_descriptor_close(fd);
+free_ring:
+    free(ring);
+    return result;
+}
+
+void
+perf_drop_rings(struct perf *perf)
+{
+    for (uint32_t i = 0; i < perf->processor_limit; i++) {
+        if (perf->rings[i] != NULL) {
+            perf_ring_unmap(perf->rings[i]);
+            free(perf->rings[i]);
+            perf->rings[i] = NULL;
+        }
+    }
+}
+
+bool
+perf_next_online(const struct perf *perf, uint32_t *next)
+{
+    const HAL_PROCESSORS *const processors = &perf->processors;
+    const uint32_t groups = processors->GroupCount(processors->Context);
+
+    for (uint32_t i = *next; i < perf->processor_limit && i / 64 < groups; i++) {
+        const uint64_t active =
+            processors->ActiveProcessors(processors->Context, (USHORT)(i / 64));
+
+        if ((active >> i % 64 & 1) != 0) {
+            *next = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A ring of this size for each processor, or none at all. */
+static int
+make_rings_of(struct perf *perf, size_t pages)
+{
+    int result = 0;
+
+    for (uint32_t i = 0; result == 0 && perf_next_online(perf, &i); i++) {
+        result = make_ring(perf, i, pages);
+        if (result == -ENODEV) {
+            result = 0; /* it went offline meanwhile */
+        }
+    }
+    if (result < 0) {
+        perf_drop_rings(perf);
+    }
+    return result;
+}
+
+/* May the rings be larger than perf_event_mlock_kb? Without this right the kernel
+ * charges the excess to RLIMIT_MEMLOCK, which counters need. */
+static bool
+may_lock_memory(void)
+{
+    return perf_refusal_holds(CAP_IPC_LOCK) && perf_refusal_is_first_namespace();
+}
+
+/* Return the number of pages that is tried first. */
+static size_t
+pages_wanted(const struct perf *perf, bool large)
+{
+    size_t pages = RING_PAGES_MAX;
+
+    if (perf->ring_pages_wanted != 0) {
+        return perf->ring_pages_wanted;
+    }
+    while ((large || may_lock_memory()) && pages < LARGE_RING_PAGES_MAX &&
+           pages * 2 * perf->processor_limit <= LARGE_PAGES_TOTAL) {
+        pages *= 2;
+    }
+    return pages;
+}
+
+int
+perf_make_rings(struct perf *perf, bool large)
+{
+    int result = -ENOBUFS;
+
+    if (perf->ring_pages != 0) {
+        return 0;
+    }
+    for (size_t pages = pages_wanted(perf, large); pages >= RING_PAGES_MIN;
+         pages /= 2) {
+        result = make_rings_of(perf, pages);
+        if (result == 0) {
+            perf->ring_pages = pages;
+            return 0;
+        }
+        if (result != -ENOBUFS && result != -ENOMEM) {
+            break;
+        }
+    }
+    perf_context_refuse(&perf->context, result == -ENOBUFS ? -EPERM : result,
+                        result == -ENOBUFS ? PERF_SCOPE_RING : PERF_SCOPE_SELF,
+                        "make rings");
+    return result;
+}
+
+struct perf_ring *
+perf_processor_ring(struct perf *perf, uint32_t processor, int *result)
+{
+    *result = -ENODEV;
+    if (processor < perf->processor_limit) {
+        if (perf->rings[processor] == NULL) {
+            *result = make_ring(perf, processor, perf->ring_pages);
+        }
+        if (perf->rings[processor] != NULL) {
+            return perf->rings[processor];
+        }
+    }
+    perf_context_fail(&perf->context, *result, "cannot use processor %u: %s", processor,
+                      *result == -ENODEV ? "it is not online" : strerror(-*result));
+    return NULL;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hal/perf/watch.h - watches of single processes, and what all watches share: making
+ * them, and reporting processes that are already running.
+ *
+ * A watch is refused while profiles that were started before it count a process that it
+ * may count too, with the same source: their hits would count twice.
+ */
+#ifndef HAL_PERF_WATCH_H
+#define HAL_PERF_WATCH_H
+
+#include "hal/perf/target.h"
+
+/*
+ * perf_watch - see HAL_BACKEND.Watch: watch one process. All records from before must
+ * have been delivered: the table must have the process that has the pid now, not an
+ * exited one.
+ *
+ *   sources  in: those of the request
+ *
+ * Returns 0 or negative errno, with the error text set.
+ */
+int perf_watch(struct perf *perf, const HAL_WATCH *request,
+               struct perf_source *const *sources);
+
+/* perf_watch_create - make the rings, and a watch without events that is not in the
+ * list. Returns 0 or negative errno, with the error text set. */
+int perf_watch_create(struct perf *perf, const HAL_WATCH *request,
+                      struct perf_source *const *sources, struct perf_target **target);
+
+/*
+ * perf_attach - read a running process in /proc and report it, unless it is in the
+ * table.
+ *
+ *   time_ns  in: time of the notifications
+ *   watcher  in: added to its watchers; may be NULL
+ *
+ * Returns 0, also if it is in the table; -ESRCH or -ECHILD if it has exited; -EACCES if
+ * its mappings cannot be read: then it is reported without them if all processes are
+ * watched, else not at all; negative errno.
+ */
+int perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
+                struct perf_watcher *watcher);
+
+#endif

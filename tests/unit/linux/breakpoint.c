@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* breakpoint.c - breakpoints that fire, and those that never do. */
+#include "breakpoints.h"
+
+#include "hal/linux/breakpoint.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void
+fire__machine_where_they_never_do__the_first_answer_stays(void **state)
+{
+    struct perf_breakpoints breakpoints = {0};
+
+    (void)state;
+    setenv("NTPROF_TEST_BREAKPOINTS", "never", 1);
+    assert_false(perf_breakpoints_fire(&breakpoints));
+    unsetenv("NTPROF_TEST_BREAKPOINTS");
+    assert_false(perf_breakpoints_fire(&breakpoints));
+}
+
+static void
+fire__machine_where_they_do__true(void **state)
+{
+    struct perf_breakpoints breakpoints = {0};
+
+    need_breakpoints();
+
+    (void)state;
+    assert_true(perf_breakpoints_fire(&breakpoints));
+    assert_true(breakpoints.tried);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fire__machine_where_they_never_do__the_first_answer_stays),
+        cmocka_unit_test(fire__machine_where_they_do__true),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
