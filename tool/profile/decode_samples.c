@@ -44,6 +44,7 @@ find_role(const struct decoder *decoder, uint64_t key)
         {"process_name", LABEL_IS_PROCESS},
         {"pid", LABEL_IS_PID},
         {"process_id", LABEL_IS_PID},
+        {LABEL_UNIT, LABEL_IS_UNIT},
         {LABEL_THREAD, LABEL_IS_THREAD},
         {"thread_comm", LABEL_IS_THREAD},
         {"thread_name", LABEL_IS_THREAD},
@@ -115,6 +116,9 @@ read_sample_label(struct decoder *decoder, struct protobuf_reader bytes,
         break;
     case LABEL_IS_PID:
         sample->pid = label;
+        break;
+    case LABEL_IS_UNIT:
+        sample->unit = label.text;
         break;
     case LABEL_IS_THREAD:
         if (label.text != 0) {
@@ -217,6 +221,15 @@ add_process(struct decoder *decoder, const struct sample *sample, uint32_t *inde
     }
     return profile_add_process(decoder->profile, name, index) ||
            decoder_fail_memory(decoder);
+}
+
+static bool
+add_unit(struct decoder *decoder, const struct sample *sample, uint32_t *index)
+{
+    const char *const name = decoder_string(decoder, sample->unit);
+
+    return name != NULL && (profile_add_unit(decoder->profile, name, index) ||
+                            decoder_fail_memory(decoder));
 }
 
 /* Add the thread as "NAME (NUMBER)", or with only one of them. */
@@ -325,6 +338,7 @@ add_sample(struct decoder *decoder, const struct sample *sample)
         .cpu_plus_1 = sample->cpu_plus_1,
     };
     return add_process(decoder, sample, &place.process) &&
+           add_unit(decoder, sample, &place.unit) &&
            add_thread(decoder, sample, &place.thread) && add_values(decoder, &place);
 }
 

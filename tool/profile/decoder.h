@@ -40,6 +40,7 @@ enum label_role {
     LABEL_OTHER,
     LABEL_IS_PROCESS,
     LABEL_IS_PID,
+    LABEL_IS_UNIT,
     LABEL_IS_THREAD,
     LABEL_IS_TID,
     LABEL_IS_CPU,
@@ -88,6 +89,7 @@ struct label {
 struct sample {
     uint64_t leaf;    /* location; 0: none */
     uint64_t process; /* string; 0: unknown */
+    uint64_t unit;    /* string; 0: unknown */
     uint64_t thread;  /* string; 0: unknown */
     struct label pid; /* text or number; all 0: unknown */
     struct label tid;

@@ -35,7 +35,7 @@ struct profile_merger {
 
 /* translation - by index in the current profile: index of the same entry in the sum. */
 struct translation {
-    uint32_t *sources, *images, *functions, *frames, *processes, *threads;
+    uint32_t *sources, *images, *functions, *frames, *processes, *units, *threads;
     uint64_t *shifts; /* by image: added to its addresses */
 };
 
@@ -378,6 +378,11 @@ add_tables(struct profile_merger *merger, const struct profile *profile,
             return fail_memory(merger);
         }
     }
+    for (size_t i = 0; i < profile->unit_count; i++) {
+        if (!profile_add_unit(merger->sum, profile->units[i], &to->units[i])) {
+            return fail_memory(merger);
+        }
+    }
     for (size_t i = 0; i < profile->thread_count; i++) {
         if (!profile_add_thread(merger->sum, profile->threads[i], &to->threads[i])) {
             return fail_memory(merger);
@@ -441,6 +446,7 @@ add_row(struct profile_merger *merger, const struct profile *profile,
         .function = to->functions[from->function],
         .line = from->line,
         .caller = to->frames[from->caller],
+        .unit = to->units[from->unit],
         .thread = to->threads[from->thread],
         .cpu_plus_1 = from->cpu_plus_1,
     };
@@ -572,10 +578,11 @@ translation_init(struct translation *to, const struct profile *profile)
     to->functions = calloc(profile->function_count + 1, sizeof(*to->functions));
     to->frames = calloc(profile->frame_count + 1, sizeof(*to->frames));
     to->processes = calloc(profile->process_count + 1, sizeof(*to->processes));
+    to->units = calloc(profile->unit_count + 1, sizeof(*to->units));
     to->threads = calloc(profile->thread_count + 1, sizeof(*to->threads));
     return to->sources != NULL && to->images != NULL && to->shifts != NULL &&
            to->functions != NULL && to->frames != NULL && to->processes != NULL &&
-           to->threads != NULL;
+           to->units != NULL && to->threads != NULL;
 }
 
 static void
@@ -587,6 +594,7 @@ translation_finish(struct translation *to)
     free(to->functions);
     free(to->frames);
     free(to->processes);
+    free(to->units);
     free(to->threads);
 }
 

@@ -32,6 +32,7 @@ struct encoder {
     struct gzip_writer gzip;
     uint32_t *location_of_row; /* id */
     uint32_t *process_strings; /* by index of the process */
+    uint32_t *unit_strings;
     uint32_t *thread_strings;
     uint32_t *source_strings;
     size_t time_source; /* the source with two columns; source_count: none */
@@ -209,6 +210,10 @@ put_sample(struct encoder *encoder, size_t row_index, size_t source)
                    encoder->source_strings[source]);
     put_label_text(encoder, add_string(encoder, LABEL_PROCESS),
                    encoder->process_strings[row->process]);
+    if (row->unit != 0) {
+        put_label_text(encoder, add_string(encoder, LABEL_UNIT),
+                       encoder->unit_strings[row->unit]);
+    }
     if (row->thread != 0) {
         put_label_text(encoder, add_string(encoder, LABEL_THREAD),
                        encoder->thread_strings[row->thread]);
@@ -501,6 +506,9 @@ put_all(struct encoder *encoder)
     for (size_t i = 0; i < profile->process_count; i++) {
         encoder->process_strings[i] = add_string(encoder, profile->processes[i]);
     }
+    for (size_t i = 0; i < profile->unit_count; i++) {
+        encoder->unit_strings[i] = add_string(encoder, profile->units[i]);
+    }
     for (size_t i = 0; i < profile->thread_count; i++) {
         encoder->thread_strings[i] = add_string(encoder, profile->threads[i]);
     }
@@ -528,10 +536,11 @@ encoder_init(struct encoder *encoder, const struct profile *profile)
     }
     encoder->location_of_row = calloc(profile->row_count + 1, sizeof(uint32_t));
     encoder->process_strings = calloc(profile->process_count + 1, sizeof(uint32_t));
+    encoder->unit_strings = calloc(profile->unit_count + 1, sizeof(uint32_t));
     encoder->thread_strings = calloc(profile->thread_count + 1, sizeof(uint32_t));
     encoder->source_strings = calloc(profile->source_count + 1, sizeof(uint32_t));
     return encoder->location_of_row != NULL && encoder->process_strings != NULL &&
-           encoder->thread_strings != NULL && encoder->source_strings != NULL;
+           encoder->unit_strings != NULL && encoder->thread_strings != NULL && encoder->source_strings != NULL;
 }
 
 static void
@@ -544,6 +553,7 @@ encoder_finish(struct encoder *encoder)
     buffer_finish(&encoder->file);
     free(encoder->location_of_row);
     free(encoder->process_strings);
+    free(encoder->unit_strings);
     free(encoder->thread_strings);
     free(encoder->source_strings);
 }

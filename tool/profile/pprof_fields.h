@@ -68,6 +68,7 @@ enum {
 
 #define LABEL_SOURCE "source"
 #define LABEL_PROCESS "process"
+#define LABEL_UNIT "unit"
 #define LABEL_THREAD "thread"
 #define LABEL_CPU "cpu"
 #define LABEL_BUCKET_BYTES "bucket_bytes"

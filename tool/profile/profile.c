@@ -26,9 +26,10 @@ struct hits_chunk {
 
 struct profile_private {
     struct string_set strings;
-    struct hash_index by_image, by_function, by_frame, by_process, by_thread, by_row;
+    struct hash_index by_image, by_function, by_frame, by_process, by_unit;
+    struct hash_index by_thread, by_row;
     size_t source_capacity, image_capacity, function_capacity, process_capacity;
-    size_t frame_capacity, thread_capacity, row_capacity;
+    size_t frame_capacity, unit_capacity, thread_capacity, row_capacity;
     bool rows_moved;
     struct hits_chunk *chunks;
     size_t chunk_capacity; /* counters in each new chunk */
@@ -52,6 +53,7 @@ profile_new(void)
     profile->private = calloc(1, sizeof(*profile->private));
     if (profile->private == NULL || !profile_add_function(profile, &nameless, &index) ||
         !add_new_frame(profile, &nowhere, &index) ||
+        !profile_add_unit(profile, "", &index) ||
         !profile_add_thread(profile, "", &index)) {
         profile_delete(profile);
         return NULL;
@@ -79,6 +81,7 @@ profile_delete(struct profile *profile)
         hash_index_finish(&private->by_function);
         hash_index_finish(&private->by_frame);
         hash_index_finish(&private->by_process);
+        hash_index_finish(&private->by_unit);
         hash_index_finish(&private->by_thread);
         hash_index_finish(&private->by_row);
         string_set_finish(&private->strings);
@@ -93,6 +96,7 @@ profile_delete(struct profile *profile)
     free(profile->functions);
     free(profile->frames);
     free(profile->processes);
+    free(profile->units);
     free(profile->threads);
     free(profile->rows);
     free(profile);
@@ -359,6 +363,16 @@ profile_add_process(struct profile *profile, const char *name, uint32_t *index)
 }
 
 bool
+profile_add_unit(struct profile *profile, const char *name, uint32_t *index)
+{
+    const struct names names = {&profile->units, &profile->unit_count,
+                                &profile->private->unit_capacity,
+                                &profile->private->by_unit};
+
+    return add_name(profile, &names, name, index);
+}
+
+bool
 profile_add_thread(struct profile *profile, const char *name, uint32_t *index)
 {
     const struct names names = {&profile->threads, &profile->thread_count,
@@ -379,6 +393,9 @@ hash_row(const struct profile_row *row)
         hash = hash_mix(hash, (uint64_t)row->function << 32 | row->line);
         hash = hash_mix(hash, row->caller);
     }
+    if (row->unit != 0) {
+        hash = hash_mix(hash, row->unit);
+    }
     if (row->thread == 0 && row->cpu_plus_1 == 0) {
         return hash;
     }
@@ -389,7 +406,7 @@ static bool
 row_equal(const struct profile_row *a, const struct profile_row *b)
 {
     return a->address == b->address && a->image == b->image &&
-           a->process == b->process && a->thread == b->thread &&
+           a->process == b->process && a->unit == b->unit && a->thread == b->thread &&
            a->cpu_plus_1 == b->cpu_plus_1 && a->by_name == b->by_name;
 }
 
@@ -485,6 +502,7 @@ profile_row_at(struct profile *profile, const struct profile_place *place, bool 
         .line = place->function != 0 ? place->line : 0,
         .caller = place->function != 0 ? place->caller : 0,
         .process = place->process,
+        .unit = place->unit,
         .thread = place->thread,
         .cpu_plus_1 = place->cpu_plus_1,
         .by_name = exact,
@@ -492,7 +510,7 @@ profile_row_at(struct profile *profile, const struct profile_place *place, bool 
 
     if (place->image >= profile->image_count ||
         place->process >= profile->process_count ||
-        place->thread >= profile->thread_count ||
+        place->unit >= profile->unit_count || place->thread >= profile->thread_count ||
         place->function >= profile->function_count ||
         place->caller >= profile->frame_count || !index_rows(profile)) {
         return NULL;
@@ -559,6 +577,9 @@ compare_rows(const void *left, const void *right, void *source_count)
     }
     if (order == 0) {
         order = compare_numbers(a->process, b->process);
+    }
+    if (order == 0) {
+        order = compare_numbers(a->unit, b->unit);
     }
     if (order == 0) {
         order = compare_numbers(a->thread, b->thread);

@@ -3,9 +3,9 @@
  * profile.h - a profile in memory: collected by a recording, stored in a file, shown by
  * a report.
  *
- * It has rows of (image, address of a bucket, process name, thread, processor) with one
- * hit count for each source. Thread and processor are 0 where unknown. The profile owns
- * its strings. Names may contain any bytes except NUL.
+ * It has rows of (image, address of a bucket, process name, unit, thread, processor) with
+ * one hit count for each source. Unit, thread and processor are 0 where unknown. The
+ * profile owns its strings. Names may contain any bytes except NUL.
  */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
@@ -67,6 +67,7 @@ struct profile_row {
     /* index of the frame that function is inlined into, or 0 */
     uint32_t caller;
     uint32_t process;    /* index into processes */
+    uint32_t unit;       /* index into units; 0: unknown */
     uint32_t thread;     /* index into threads; 0: unknown */
     uint32_t cpu_plus_1; /* number of the processor plus 1; 0: unknown */
     bool by_name;        /* made with exact: the index uses its name too */
@@ -96,6 +97,8 @@ struct profile {
     size_t frame_count;
     const char **processes;
     size_t process_count;
+    const char **units; /* [0] is ""; systemd units, containers or control groups */
+    size_t unit_count;
     const char **threads; /* [0] is ""; names or numbers */
     size_t thread_count;
     struct profile_row *rows;
@@ -125,6 +128,7 @@ bool profile_add_image(struct profile *profile, const struct profile_image *imag
 bool profile_add_function(struct profile *profile,
                           const struct profile_function *function, uint32_t *index);
 bool profile_add_process(struct profile *profile, const char *name, uint32_t *index);
+bool profile_add_unit(struct profile *profile, const char *name, uint32_t *index);
 bool profile_add_thread(struct profile *profile, const char *name, uint32_t *index);
 
 /* Add a frame. Returns false also if its function or caller does not exist, or there is
@@ -148,6 +152,7 @@ struct profile_place {
     uint32_t function;
     uint32_t line;
     uint32_t caller;
+    uint32_t unit;
     uint32_t thread;
     uint32_t cpu_plus_1;
 };

@@ -134,8 +134,8 @@ send_rows(struct sender *sender)
     for (size_t i = 0; i < profile->row_count; i++) {
         const struct profile_row *const row = &profile->rows[i];
         const uint64_t keys[] = {
-            row->address, row->image,   row->function, row->line,
-            row->caller,  row->process, row->thread,   row->cpu_plus_1,
+            row->address, row->image, row->function, row->line,       row->caller,
+            row->process, row->unit,  row->thread,   row->cpu_plus_1,
         };
 
         wire_put(sender->wire, row->by_name);
@@ -158,6 +158,7 @@ profile_send(const struct profile *profile, struct wire *wire)
     send_images(&sender);
     send_functions(&sender);
     send_names(&sender, profile->processes, profile->process_count);
+    send_names(&sender, profile->units + 1, profile->unit_count - 1);
     send_names(&sender, profile->threads + 1, profile->thread_count - 1);
     send_rows(&sender);
     string_set_finish(&sender.sent);
@@ -291,6 +292,12 @@ receive_process(struct receiver *receiver, uint32_t *index)
 }
 
 static bool
+receive_unit(struct receiver *receiver, uint32_t *index)
+{
+    return profile_add_unit(receiver->profile, get_name(receiver), index);
+}
+
+static bool
 receive_thread(struct receiver *receiver, uint32_t *index)
 {
     return profile_add_thread(receiver->profile, get_name(receiver), index);
@@ -310,6 +317,7 @@ receive_row(struct receiver *receiver, uint32_t *index)
     place.line = get_number(receiver);
     place.caller = get_number(receiver);
     place.process = get_number(receiver);
+    place.unit = get_number(receiver);
     place.thread = get_number(receiver);
     place.cpu_plus_1 = get_number(receiver);
     row = receiver->wire->failed ? NULL : profile_row_at(profile, &place, by_name);
@@ -349,6 +357,7 @@ profile_receive(struct wire *wire)
                           receive_table(&receiver, 1, receive_function) &&
                           receive_table(&receiver, 1, receive_frame) &&
                           receive_table(&receiver, 0, receive_process) &&
+                          receive_table(&receiver, 1, receive_unit) &&
                           receive_table(&receiver, 1, receive_thread) &&
                           receive_table(&receiver, 0, receive_row);
 
