@@ -74,11 +74,11 @@ _ntprof_value()
         -d | --delay) COMPREPLY=($(compgen -W '500ms 1s 2s 10s' -- "$cur")) ;;
         --interval) COMPREPLY=($(compgen -W '100us 250us 1ms 10ms' -- "$cur")) ;;
         --duration | --every) COMPREPLY=($(compgen -W '10s 30s 1m 5m 1h' -- "$cur")) ;;
-        --before) COMPREPLY=($(compgen -W '1d 7d 30d 90d' -- "$cur")) ;;
+        --before | --since | --until) COMPREPLY=($(compgen -W '1h 1d 7d 30d 90d' -- "$cur")) ;;
         --host) COMPREPLY=($(compgen -A hostname -- "$cur")) ;;
         --max-overhead) COMPREPLY=($(compgen -W '0.1 1 5' -- "$cur")) ;;
-        --max-memory) COMPREPLY=($(compgen -W '256M 1G 4G' -- "$cur")) ;;
-        -c | --count | --rows | --listings | --process | --symbol | --fail-above) return 0 ;;
+        --max-memory | --max-size) COMPREPLY=($(compgen -W '256M 1G 4G' -- "$cur")) ;;
+        -c | --count | --unit | --label | --build-id | --rows | --listings | --process | --symbol | --fail-above) return 0 ;;
         *) return 1 ;;
     esac
 }
@@ -116,6 +116,7 @@ _ntprof()
     local hits='-e --event -F --frequency --interval -c --count --bucket -C --cpu --hal
         -o --output --no-guard --max-memory --no-lines --help'
     local record="$hits --per --every --delay --duration --control --max-overhead --debuginfod --by --rows --json --report -q --quiet"
+    local stored='--since --until --host --unit --label --build-id'
     local profiles='@(pb|pb.gz|pprof)?(.old)'
     local options= files=
 
@@ -141,29 +142,29 @@ _ntprof()
         top) options="-a --all -p --pid -d --delay --duration --kernel --user -G --cgroup $hits" ;;
         report)
             options='-e --event --by --image --process --symbol --rows --json --csv --symbolize --debuginfod
-                -o --output --help'
+                -o --output --help'" $stored"
             files=$profiles
             ;;
         annotate)
             options='--source --asm --image --image-dir --source-dir --rows --context --bytes
-                --objdump -M --disassembler-style -e --event --json --debuginfod --help'
+                --objdump -M --disassembler-style -e --event --json --debuginfod --help'" $stored"
             files=$profiles
             ;;
         diff)
             options='--normalize --all --fail-above -e --event --by --image --process --symbol --rows
-                --json --csv --help'
+                --json --csv --help'" $stored"
             files=$profiles
             ;;
         merge)
-            options='-o --output -q --quiet --help'
+            options='-o --output -q --quiet --help'" $stored"
             files=$profiles
             ;;
         export)
-            options='--format -o --output -e --event --image --rows --listings --image-dir --source-dir --help'
+            options='--format -o --output -e --event --image --rows --listings --image-dir --source-dir --help'" $stored"
             files=$profiles
             ;;
         store)
-            options='--host --before --json --help'
+            options='--host --label --before --max-size --debuginfod --json --help'
             files=$profiles
             ;;
         sources | doctor) options='--json --help' ;;
@@ -175,7 +176,7 @@ _ntprof()
     elif [[ $command == help ]]; then
         COMPREPLY=($(compgen -W "$commands" -- "$cur"))
     elif [[ $command == store && $cword -eq 2 ]]; then
-        COMPREPLY=($(compgen -W 'init add stat check prune' -- "$cur"))
+        COMPREPLY=($(compgen -W 'init add stat check prune fold symbolize' -- "$cur"))
     elif [[ $command == attach ]]; then
         _ntprof_pids
     elif [[ $files ]]; then

@@ -137,6 +137,15 @@ complete -c ntprof -n '__ntprof_is report diff' -l csv -d 'as comma-separated va
 complete -c ntprof -n '__ntprof_is report annotate' -l debuginfod -d 'get debug files from servers'
 complete -c ntprof -n '__ntprof_is report annotate diff merge export store' -k -a '(__fish_complete_suffix .pb.gz)'
 
+# Of a store instead of a file.
+set -l reading '__ntprof_is report annotate diff merge export'
+complete -c ntprof -n $reading -l since -x -a '1h 1d 7d' -d 'windows that end after it'
+complete -c ntprof -n $reading -l until -x -a '1h 1d 7d' -d 'windows that start before it'
+complete -c ntprof -n $reading -l host -x -a '(__fish_print_hostnames)' -d 'hosts called so'
+complete -c ntprof -n $reading -l unit -x -d 'units called so'
+complete -c ntprof -n $reading -l label -x -d 'windows with this label'
+complete -c ntprof -n $reading -l build-id -x -d 'builds that start so'
+
 complete -c ntprof -n '__ntprof_is report' -l symbolize -d 'look for names that the profile lacks'
 complete -c ntprof -n '__ntprof_is report' -s o -l output -r -F -d 'write the profile with its names'
 
@@ -168,7 +177,10 @@ complete -c ntprof -n '__ntprof_is export' -l listings -x -d 'html: functions wh
 
 complete -c ntprof -n '__ntprof_is sources doctor' -l json -d 'as JSON'
 
-complete -c ntprof -n '__ntprof_is store' -a 'init add stat check prune' -d 'what to do'
+complete -c ntprof -n '__ntprof_is store' -a 'init add stat check prune fold symbolize' -d 'what to do'
 complete -c ntprof -n '__ntprof_is store' -l host -x -a '(__fish_print_hostnames)' -d 'add: where it was recorded'
 complete -c ntprof -n '__ntprof_is store' -l before -x -a '1d 7d 30d 90d' -d 'prune: remove what ended before'
+complete -c ntprof -n '__ntprof_is store' -l label -x -d 'add: a label of its windows'
+complete -c ntprof -n '__ntprof_is store' -l max-size -x -a '1G 20G' -d 'prune: remove the oldest down to it'
+complete -c ntprof -n '__ntprof_is store' -l debuginfod -d 'symbolize: get debug files from servers'
 complete -c ntprof -n '__ntprof_is store' -l json -d 'stat: as JSON'

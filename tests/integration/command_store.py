@@ -105,6 +105,94 @@ class Store(CommandTest):
         self.succeed("export", "--format", "csv", URL)
         self.assertEqual(self.rows("sum"), self.rows("a"))
 
+    def agent(self, *windows):
+        """Windows as synthetic_agent.c takes them, all of which are added."""
+        done = self.run_bare([program("synthetic-agent"), URL], input="\n".join(windows).encode())
+        self.assertEqual(done.stdout.split(), [b"added"] * len(windows), text(done.stdout + done.stderr))
+
+    def report(self, *words):
+        return json.loads(self.succeed("report", URL, "--json", *words).stdout)
+
+    def hits(self, *words):
+        return sum(row["hits"] for row in self.report("--rows", "0", *words)["rows"])
+
+    def test_selections__as_options_and_in_urls(self):
+        self.agent("web1 e1 1000 60 10000 nginx.service env=prod /bin/x aa11 0x1000:1 0x1040:2",
+                   "web1 e1 1060 60 10000 cron.service env=prod /bin/x aa11 0x1000:4",
+                   "web2 e2 1000 60 10000 nginx.service env=test /bin/x bb22 0x1000:8",
+                   "db e3 1060 60 10000 - - /bin/y - 0x1000:16")
+        for words, hits in (
+                ((), 31), (("--host", "web*"), 15), (("--unit", "nginx*"), 11), (("--label", "env=prod"), 7),
+                (("--label", "env=pro"), 0), (("--label", "env=prod", "--label", "boot=boot-1"), 7),
+                (("--label", "boot=other"), 0), (("--build-id", "bb"), 8),
+                (("--host", "web1", "--unit", "nginx.service", "--build-id", "aa"), 3)):
+            with self.subTest(words=words):
+                if hits == 0:
+                    self.refuse("no window is selected", "report", URL, *words)
+                    continue
+                self.assertEqual(self.hits(*words), hits)
+                query = "&".join(f"{name[2:]}={value}" for name, value in zip(words[::2], words[1::2]))
+                rows = json.loads(self.succeed("report", f"{URL}?{query}" if query else URL, "--json",
+                                               "--rows", "0").stdout)["rows"]
+                self.assertEqual(sum(row["hits"] for row in rows), hits)
+        rows = json.loads(self.succeed("report", URL + "?build=aa11", "--json", "--host", "*").stdout)["rows"]
+        self.assertEqual(sum(row["hits"] for row in rows), 7)
+        self.make("a", "/bin/x", 10000, "0x1000:5")
+        self.refuse("--since selects only in a store", "report", "a", "--since", "1h")
+        self.refuse("write KEY=VALUE", "report", URL, "--label", "env")
+
+    def test_missing_windows__are_reported(self):
+        self.agent(*(f"web1 e1 {1000 + 60 * i} 60 10000 - - /bin/x - 0x1000:1" for i in range(10)),
+                   *(f"web2 e2 {1000 + 60 * i} 60 10000 - - /bin/x - 0x1000:1" for i in range(10) if i not in (3, 4)),
+                   "web3 e3 100 60 10000 - - /bin/x - 0x1000:1")
+        self.make("a", "/bin/x", 10000, "0x1000:5")
+        self.succeed("store", "add", URL, "--host", "laptop", "a")
+        since = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(1000))
+        until = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(1600))
+        report = self.report("--since", since, "--until", until)
+        self.assertEqual(report["gaps"], "no windows of web3; of 10m windows are missing on web2 (2m)")
+        self.assertIn("18 windows of 2 hosts", report["limits"])
+        self.assertEqual(self.report("--since", since, "--until", until, "--host", "web1")["gaps"], "")
+        self.assertEqual(self.report("--host", "laptop")["gaps"], "")
+
+    def test_copies_of_a_file__hits_are_added_up(self):
+        self.agent("web1 e1 1000 60 10000 a - /opt/one/x aa11 0x1000:1",
+                   "web1 e1 1000 60 10000 b - /opt/two/x aa11 0x1000:2",
+                   "web1 e1 1000 60 10000 a - /opt/two/x aa11 0x1000:1")
+        self.assertEqual(self.hits(), 3)
+
+    def test_interval__one_is_selected(self):
+        self.agent("a e 1000 60 10000 - - /bin/x - 0x1000:1", "a e 1060 60 20000 - - /bin/x - 0x1000:2")
+        self.refuse("select one by interval=", "report", URL)
+        rows = json.loads(self.succeed("report", URL + "?interval=20000", "--json").stdout)["rows"]
+        self.assertEqual(sum(row["hits"] for row in rows), 2)
+
+    def test_symbolize__adds_names_of_files(self):
+        self.profile("-q", "--no-lines", "-o", "a", "--", "/usr/bin/python3", "-S", "-c", "sum(range(3000000))")
+        self.succeed("store", "add", URL, "a")
+        self.database().execute("UPDATE place SET function = (SELECT id FROM function WHERE name = ''), line = 0, "
+                                "frame = (SELECT id FROM frame WHERE function = (SELECT id FROM function WHERE "
+                                "name = '')) WHERE variant = 0")
+        nameless = self.rows(URL)
+        said = text(self.succeed("store", "symbolize", URL).stderr)
+        self.assertIn("places without a name or a line have one now", said)
+        self.assertNotEqual(self.rows(URL), nameless)
+        named = self.ntprof("report", "a", "--symbolize", "-o", "b")
+        self.assertEqual(named.returncode, 0, text(named.stderr))
+        self.assertEqual(self.rows(URL), self.rows("b"))
+        self.succeed("store", "check", URL)
+
+    def test_max_size__the_oldest_go(self):
+        rows = " ".join(f"{0x1000 + 16 * k:#x}:1" for k in range(3000))
+        self.agent(*(f"web1 e1 {1000 + 60 * i} 60 10000 - - /bin/x - {rows}" for i in range(40)))
+        limit = self.statistics()["bytes"] // 2
+        self.succeed("store", "prune", URL, "--max-size", str(limit))
+        left = self.statistics()
+        self.assertLessEqual(left["bytes"], limit)
+        self.assertGreater(left["windows"], 5)
+        self.assertEqual(left["last_ns"], (1000 + 60 * 40) * 10**9)
+        self.succeed("store", "check", URL)
+
     def test_prune__removes_old_windows_and_their_names(self):
         self.make("a", "/bin/x", 10000, *(f"{0x1000 + 16 * i:#x}:1" for i in range(5000)))
         self.succeed("store", "add", URL, "a")
@@ -139,14 +227,14 @@ class Store(CommandTest):
         self.succeed("store", "add", URL, "a")
         for part, *words in (
                 ("store init", "report", "sqlite:none.db"),
-                ("path is missing", "report", "sqlite:"),
+                ("nothing stands behind the colon", "report", "sqlite:"),
                 ("is no parameter", "report", URL + "?sinc=1h"),
                 ("is no time", "report", URL + "?since=soon"),
                 ("has no value", "report", URL + "?host"),
                 ("exists already", "store", "init", URL),
                 ("no FILE was named", "store", "add", URL),
                 ("takes no word", "store", "stat", URL, "a"),
-                ("is missing", "store", "prune", URL),
+                ("both are missing", "store", "prune", URL),
                 ("is no time", "store", "prune", URL, "--before", "x"),
                 ("is none of", "store", "grow", URL),
                 ("sqlite:PATH", "store", "stat", "s.db"),
@@ -177,7 +265,7 @@ class Store(CommandTest):
         self.succeed("store", "add", URL, "a")
         for part, statement in (
                 ("another program", "PRAGMA application_id=5"),
-                ("another version", "PRAGMA user_version=2"),
+                ("another version", "PRAGMA user_version=1"),
                 ("triggers", "CREATE TRIGGER t AFTER INSERT ON hits BEGIN DELETE FROM hits; END"),
                 ("triggers", "CREATE VIEW v AS SELECT 1"),
                 ("no such table", "DROP TABLE image"),

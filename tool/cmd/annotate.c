@@ -48,6 +48,7 @@ static const struct option LONG_OPTIONS[] = {
     {"event", required_argument, NULL, 'e'},
     {"json", no_argument, NULL, OPTION_JSON},
     {"debuginfod", optional_argument, NULL, OPTION_DEBUGINFOD},
+    INPUT_OPTION_ROWS,
     OPTION_HELP_ROW,
     {0},
 };
@@ -56,6 +57,7 @@ static const struct option LONG_OPTIONS[] = {
 enum { CONTEXT_DEFAULT = 5 };
 
 struct arguments {
+    struct input_options input;
     const char *what; /* as given; NULL: the code with the most hits */
     const char *file;
     const char *image;
@@ -140,7 +142,7 @@ set_file_option(struct arguments *arguments, int option, char *value)
         arguments->names.urls = value;
         return true;
     default:
-        return false;
+        return input_set(&arguments->input, "annotate", option, value);
     }
 }
 
@@ -405,7 +407,7 @@ run(struct arguments *arguments)
     int status;
 
     progress_report_file("reading", arguments->file);
-    profile = input_read(arguments->file, &error);
+    profile = input_read(arguments->file, &arguments->input, &error);
     if (profile == NULL) {
         return cmd_fail("annotate", "%s", error.text);
     }

@@ -24,6 +24,7 @@ enum {
 
 static const struct option LONG_OPTIONS[] = {
     VIEW_OPTION_ROWS,
+    INPUT_OPTION_ROWS,
     {"normalize", no_argument, NULL, OPTION_NORMALIZE},
     {"all", no_argument, NULL, OPTION_ALL},
     {"fail-above", required_argument, NULL, OPTION_FAIL_ABOVE},
@@ -33,6 +34,7 @@ static const struct option LONG_OPTIONS[] = {
 
 struct arguments {
     struct view_options view;
+    struct input_options input;
     bool normalize;
     bool all;
     const char *files[2];
@@ -78,7 +80,9 @@ set_option(void *context, int option, char *value)
     case OPTION_FAIL_ABOVE:
         return set_fail_above(arguments, value);
     default:
-        return view_options_set(&arguments->view, "diff", option, value);
+        return input_is_option(option)
+                   ? input_set(&arguments->input, "diff", option, value)
+                   : view_options_set(&arguments->view, "diff", option, value);
     }
 }
 
@@ -136,7 +140,7 @@ read_file(const struct arguments *arguments, const char *path)
     char why[256];
 
     progress_report_file("reading", path);
-    profile = input_read(path, &error);
+    profile = input_read(path, &arguments->input, &error);
     if (profile == NULL) {
         const char *const old = arguments->old_name; /* NULL: the file was named */
         const bool missing = old != NULL && path == old && access(old, F_OK) != 0;

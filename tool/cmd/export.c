@@ -37,11 +37,13 @@ static const struct option LONG_OPTIONS[] = {
     {"listings", required_argument, NULL, OPTION_LISTINGS},
     {"image-dir", required_argument, NULL, OPTION_IMAGE_DIR},
     {"source-dir", required_argument, NULL, OPTION_SOURCE_DIR},
+    INPUT_OPTION_ROWS,
     OPTION_HELP_ROW,
     {0},
 };
 
 struct arguments {
+    struct input_options input;
     const struct export_format *format;
     const char *file;
     const char *output;      /* "-": standard output */
@@ -114,7 +116,9 @@ set_option(void *context, int option, char *value)
         arguments->output = value;
         return true;
     default:
-        return set_code(arguments, option, value);
+        return input_is_option(option)
+                   ? input_set(&arguments->input, "export", option, value)
+                   : set_code(arguments, option, value);
     }
 }
 
@@ -243,7 +247,7 @@ export_file(struct arguments *arguments)
         return cmd_fail("export", "%s", unwritable.text);
     }
     progress_report_file("reading", arguments->file);
-    profile = input_read(arguments->file, &error);
+    profile = input_read(arguments->file, &arguments->input, &error);
     if (profile == NULL) {
         return cmd_fail("export", "%s", error.text);
     }

@@ -292,6 +292,17 @@ static const char help_merge[] =
     "                          OUT.old; - is standard output\n"
     "  -q, --quiet             say nothing but errors\n";
 
+/* Of all commands that read profiles. */
+static const char store_options[] =
+    "\n"
+    "Of a store instead of a file (ntprof help store):\n"
+    "      --since TIME        windows that end after it: 1h (ago), 2026-11-23T10:30\n"
+    "      --until TIME        windows that start before it\n"
+    "      --host GLOB         windows of hosts called so\n"
+    "      --unit GLOB         rows of systemd units, containers or cgroups called so\n"
+    "      --label KEY=VALUE   windows with this label; repeatable\n"
+    "      --build-id PREFIX   rows of images whose build-id starts so\n";
+
 static const char help_store[] =
     "Examples\n"
     "  ntprof store init sqlite:profiles.db\n"
@@ -299,16 +310,19 @@ static const char help_store[] =
     "  ntprof report 'sqlite:profiles.db?since=1d&host=web*'     the sum of a day\n"
     "  ntprof store prune sqlite:profiles.db --before 30d\n"
     "\n"
-    "usage: ntprof store init|stat|check URL\n"
+    "usage: ntprof store init|stat|check|fold|symbolize URL\n"
     "       ntprof store add URL FILE...\n"
-    "       ntprof store prune URL --before TIME\n"
+    "       ntprof store prune URL [--before TIME] [--max-size SIZE]\n"
     "\n"
     "Keeps profiles in a database, which report, annotate, diff, merge and export\n"
-    "read in the place of a file: sqlite:PATH, behind it since, until, host, source,\n"
-    "image and build-id. Adding a file again changes nothing.\n"
+    "read in the place of a file: sqlite:PATH, behind it since, until, host, unit,\n"
+    "label, source, interval, image and build. Adding a file again changes nothing.\n"
     "\n"
     "      --host NAME         add: where it was recorded (default: this machine)\n"
+    "      --label KEY=VALUE   add: a label of the windows; repeatable\n"
     "      --before TIME       prune: remove what ended before it: 30d, 2026-11-23\n"
+    "      --max-size SIZE     prune: remove the oldest until the store is as small\n"
+    "      --debuginfod[=URL]  symbolize: get debug files from servers\n"
     "      --json              stat: as JSON\n";
 
 static const char help_export[] =
@@ -389,11 +403,11 @@ static const struct help helps[] = {
     {"system",
      {help_system, hit_options, file_options, memory_options, table_options, end_all}},
     {"top", {help_top, hit_options, file_options_top, memory_options, end_all}},
-    {"report", {help_report}},
-    {"diff", {help_diff}},
-    {"annotate", {help_annotate}},
-    {"merge", {help_merge}},
-    {"export", {help_export}},
+    {"report", {help_report, store_options}},
+    {"diff", {help_diff, store_options}},
+    {"annotate", {help_annotate, store_options}},
+    {"merge", {help_merge, store_options}},
+    {"export", {help_export, store_options}},
     {"store", {help_store}},
     {"sources", {help_sources}},
     {"doctor", {help_doctor}},

@@ -17,6 +17,7 @@ enum { SHOWN_BYTES = 256 };
 static const struct option LONG_OPTIONS[] = {
     {"output", required_argument, NULL, 'o'},
     {"quiet", no_argument, NULL, 'q'},
+    INPUT_OPTION_ROWS,
     OPTION_HELP_ROW,
     {0},
 };
@@ -26,6 +27,7 @@ struct arguments {
     size_t file_count;
     const char *output;
     bool quiet;
+    struct input_options input;
 };
 
 /* Print an error line. Returns false, so that callers can return its value. */
@@ -40,6 +42,9 @@ set_option(void *context, int option, char *value)
 {
     struct arguments *const arguments = context;
 
+    if (input_is_option(option)) {
+        return input_set(&arguments->input, "merge", option, value);
+    }
     if (option == 'o') {
         arguments->output = value;
     } else {
@@ -82,10 +87,10 @@ check(const struct arguments *arguments)
 /* Add a file. Returns false with the error set; *not_added says that the file was
  * readable but does not fit. */
 static bool
-add_file(struct profile_merger *merger, const char *path, struct pprof_error *error,
-         bool *not_added)
+add_file(const struct arguments *arguments, struct profile_merger *merger,
+         const char *path, struct pprof_error *error, bool *not_added)
 {
-    struct profile *profile = input_read(path, error);
+    struct profile *profile = input_read(path, &arguments->input, error);
 
     *not_added = profile != NULL;
     return profile != NULL && profile_merger_add(merger, profile, error);
@@ -104,7 +109,7 @@ add_files(const struct arguments *arguments, struct profile_merger *merger)
         if (!arguments->quiet) {
             progress_report("merging: %zu of %zu files", i, arguments->file_count);
         }
-        done = add_file(merger, path, &error, &not_added);
+        done = add_file(arguments, merger, path, &error, &not_added);
         if (!done) {
             /* The reason already names a file that could not be read. */
             if (not_added) {

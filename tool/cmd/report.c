@@ -17,6 +17,7 @@ enum { OPTION_SYMBOLIZE = OPTION_BEHIND_VIEW, OPTION_DEBUGINFOD };
 
 static const struct option LONG_OPTIONS[] = {
     VIEW_OPTION_ROWS,
+    INPUT_OPTION_ROWS,
     {"symbolize", no_argument, NULL, OPTION_SYMBOLIZE},
     {"debuginfod", optional_argument, NULL, OPTION_DEBUGINFOD},
     {"output", required_argument, NULL, 'o'},
@@ -26,6 +27,7 @@ static const struct option LONG_OPTIONS[] = {
 
 struct arguments {
     struct view_options view;
+    struct input_options input;
     const char *file;
     const char *output; /* NULL: do not write the profile */
     struct names_options names;
@@ -56,7 +58,9 @@ set_option(void *context, int option, char *value)
         arguments->output = value;
         return true;
     default:
-        return view_options_set(&arguments->view, "report", option, value);
+        return input_is_option(option)
+                   ? input_set(&arguments->input, "report", option, value)
+                   : view_options_set(&arguments->view, "report", option, value);
     }
 }
 
@@ -144,7 +148,7 @@ show(const struct arguments *arguments)
         return CMD_FAILED;
     }
     progress_report_file("reading", arguments->file);
-    profile = input_read(arguments->file, &error);
+    profile = input_read(arguments->file, &arguments->input, &error);
     if (profile == NULL) {
         return cmd_fail("report", "%s", error.text);
     }

@@ -2,11 +2,14 @@
 /* cmd/store.c - ntprof store: makes and looks after databases of profiles. */
 #include "store/store.h"
 #include "cmd/cmd.h"
+#include "cmd/names.h"
 #include "cmd/options.h"
 #include "cmd/progress.h"
+#include "collect/symbolize.h"
 #include "util/clock.h"
 #include "util/hash_index.h"
 #include "util/json.h"
+#include "util/number.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,22 +18,36 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-enum { OPTION_HOST = OPTION_OWN, OPTION_BEFORE, OPTION_JSON };
+enum {
+    OPTION_HOST = OPTION_OWN,
+    OPTION_LABEL,
+    OPTION_BEFORE,
+    OPTION_MAX_SIZE,
+    OPTION_DEBUGINFOD,
+    OPTION_JSON
+};
 
 static const struct option LONG_OPTIONS[] = {
     {"host", required_argument, NULL, OPTION_HOST},
+    {"label", required_argument, NULL, OPTION_LABEL},
     {"before", required_argument, NULL, OPTION_BEFORE},
+    {"max-size", required_argument, NULL, OPTION_MAX_SIZE},
+    {"debuginfod", optional_argument, NULL, OPTION_DEBUGINFOD},
     {"json", no_argument, NULL, OPTION_JSON},
     OPTION_HELP_ROW,
     {0},
 };
 
 struct arguments {
-    struct store_url url;
+    const char *url;
+    struct store_url parsed;
     char **files; /* borrowed */
     size_t file_count;
-    const char *host;   /* NULL: this one */
-    const char *before; /* NULL: not given */
+    const char *host; /* NULL: this one */
+    const char *labels[STORE_LABELS_MAX];
+    size_t label_count;
+    struct store_limits limits;
+    struct names_options names;
     bool json;
 };
 
@@ -48,6 +65,21 @@ fail_error(const struct pprof_error *error)
 }
 
 static bool
+add_label(struct arguments *arguments, const char *label)
+{
+    const char *const equals = strchr(label, '=');
+
+    if (equals == NULL || equals == label || strchr(label, '\n') != NULL) {
+        return cmd_refuse_value("store", "--label", label, "write KEY=VALUE");
+    }
+    if (arguments->label_count == STORE_LABELS_MAX) {
+        return cmd_refuse_value("store", "--label", label, "is one label too many");
+    }
+    arguments->labels[arguments->label_count++] = label;
+    return true;
+}
+
+static bool
 set_option(void *context, int option, char *value)
 {
     struct arguments *const arguments = context;
@@ -56,8 +88,20 @@ set_option(void *context, int option, char *value)
     case OPTION_HOST:
         arguments->host = value;
         return value[0] != '\0' || fail("--host", "is empty");
+    case OPTION_LABEL:
+        return add_label(arguments, value);
     case OPTION_BEFORE:
-        arguments->before = value;
+        return store_parse_time(value, (int64_t)clock_ns(CLOCK_REALTIME),
+                                &arguments->limits.before_ns) ||
+               cmd_refuse_value("store", "--before", value, STORE_NO_TIME);
+    case OPTION_MAX_SIZE:
+        return (number_parse_bytes(value, &arguments->limits.bytes_max) &&
+                arguments->limits.bytes_max > 0) ||
+               cmd_refuse_value("store", "--max-size", value,
+                                "is no size such as 500M or 20G");
+    case OPTION_DEBUGINFOD:
+        arguments->names.download = true;
+        arguments->names.urls = value;
         return true;
     default:
         arguments->json = true;
@@ -79,7 +123,7 @@ init(const struct arguments *arguments)
 {
     struct pprof_error error;
 
-    return store_create(arguments->url.path, &error) || fail_error(&error);
+    return store_create(&arguments->parsed, &error) || fail_error(&error);
 }
 
 /* A profile that is rewritten while it is recorded is the same window: what is the same
@@ -89,23 +133,32 @@ make_epoch(const struct profile *profile, char *epoch, size_t size)
 {
     const char *const command = profile->command != NULL ? profile->command : "";
 
-    snprintf(epoch, size, "file %08" PRIx32, hash_bytes(command, strlen(command)));
+    snprintf(epoch, size, STORE_EPOCH_FILE "%08" PRIx32,
+             hash_bytes(command, strlen(command)));
 }
 
 static bool
-add_file(struct store *store, const char *path, const char *host)
+add_file(struct store *store, const struct arguments *arguments, const char *path)
 {
     struct pprof_error error;
     struct profile *const profile = pprof_read(path, &error);
+    struct utsname machine = {0};
     char epoch[32];
     bool added;
 
     if (profile == NULL) {
         return fail_error(&error);
     }
+    uname(&machine);
     make_epoch(profile, epoch, sizeof(epoch));
     added = store_add(store, profile,
-                      &(struct store_window){.host = host, .epoch = epoch}, &error);
+                      &(struct store_window){.host = arguments->host != NULL
+                                                         ? arguments->host
+                                                         : machine.nodename,
+                                             .epoch = epoch,
+                                             .labels = arguments->labels,
+                                             .label_count = arguments->label_count},
+                      &error);
     profile_delete(profile);
     return added || fail(path, error.text);
 }
@@ -114,19 +167,15 @@ static bool
 add(const struct arguments *arguments)
 {
     struct pprof_error error;
-    struct utsname machine = {0};
-    struct store *store;
+    struct store *const store = store_open(arguments->url, true, &error);
     bool added = true;
 
-    uname(&machine);
-    store = store_open(arguments->url.path, true, &error);
     if (store == NULL) {
         return fail_error(&error);
     }
     for (size_t i = 0; i < arguments->file_count && added; i++) {
         progress_report("adding: %zu of %zu files", i, arguments->file_count);
-        added = add_file(store, arguments->files[i],
-                         arguments->host != NULL ? arguments->host : machine.nodename);
+        added = add_file(store, arguments, arguments->files[i]);
     }
     progress_end();
     store_close(store);
@@ -193,7 +242,7 @@ print_stat(const struct arguments *arguments)
 {
     struct store_statistics statistics;
     struct pprof_error error;
-    struct store *const store = store_open(arguments->url.path, false, &error);
+    struct store *const store = store_open(arguments->url, false, &error);
     const bool known =
         store != NULL && store_get_statistics(store, &statistics, &error);
 
@@ -213,7 +262,7 @@ static bool
 check_store(const struct arguments *arguments)
 {
     struct pprof_error error;
-    struct store *const store = store_open(arguments->url.path, false, &error);
+    struct store *const store = store_open(arguments->url, false, &error);
     const bool whole = store != NULL && store_check(store, &error);
 
     store_close(store);
@@ -226,19 +275,15 @@ prune(const struct arguments *arguments)
     struct pprof_error error;
     struct store *store;
     uint64_t windows;
-    int64_t before_ns;
     bool pruned;
 
-    if (arguments->before == NULL) {
-        return fail("--before", "is missing: windows that ended before it are removed, "
-                                "as --before 30d");
+    if (arguments->limits.before_ns == 0 && arguments->limits.bytes_max == 0) {
+        return fail("--before, --max-size",
+                    "both are missing: as --before 30d, windows that ended before are "
+                    "removed, or as --max-size 20G the oldest");
     }
-    if (!store_parse_time(arguments->before, (int64_t)clock_ns(CLOCK_REALTIME),
-                          &before_ns)) {
-        return cmd_refuse_value("store", "--before", arguments->before, STORE_NO_TIME);
-    }
-    store = store_open(arguments->url.path, true, &error);
-    pruned = store != NULL && store_prune(store, before_ns, &windows, &error);
+    store = store_open(arguments->url, true, &error);
+    pruned = store != NULL && store_prune(store, &arguments->limits, &windows, &error);
     store_close(store);
     if (!pruned) {
         return fail_error(&error);
@@ -248,6 +293,63 @@ prune(const struct arguments *arguments)
     return true;
 }
 
+static bool
+fold(const struct arguments *arguments)
+{
+    struct pprof_error error;
+    struct store *const store = store_open(arguments->url, true, &error);
+    uint64_t days;
+    const bool folded = store != NULL && store_fold(store, &days, &error);
+
+    store_close(store);
+    if (!folded) {
+        return fail_error(&error);
+    }
+    fprintf(stderr, "ntprof: folded %" PRIu64 " day%s\n", days, days == 1 ? "" : "s");
+    return true;
+}
+
+/* Name places by files of this machine. Returns false after an error line. */
+static bool
+name_places(const struct arguments *arguments, struct profile *places,
+            struct symbolize_statistics *statistics)
+{
+    struct names names;
+    bool done = names_open(&names, "store", &arguments->names, false);
+
+    if (done) {
+        names_begin(&names);
+        done = symbolize(places, &names.settings, statistics) ||
+               fail(arguments->url, "out of memory for its names");
+        names_end(&names);
+    }
+    names_close(&names);
+    return done;
+}
+
+static bool
+symbolize_store(const struct arguments *arguments)
+{
+    struct symbolize_statistics statistics = {0};
+    struct pprof_error error;
+    struct store *const store = store_open(arguments->url, true, &error);
+    struct profile *const places = store != NULL ? store_places(store, &error) : NULL;
+    bool done = places != NULL || fail_error(&error);
+
+    done = done && name_places(arguments, places, &statistics) &&
+           (statistics.named == 0 || store_rename(store, places, &error) ||
+            fail_error(&error));
+    if (done) {
+        fprintf(stderr,
+                "ntprof: %" PRIu64 " of %" PRIu64 " places without a name or a line "
+                "have one now\n",
+                statistics.named, statistics.rows);
+    }
+    profile_delete(places);
+    store_close(store);
+    return done;
+}
+
 /* ---- the command line ---- */
 
 static const struct {
@@ -255,8 +357,13 @@ static const struct {
     bool (*run)(const struct arguments *arguments);
     bool files;
 } actions[] = {
-    {"init", init, false},         {"add", add, true},      {"stat", print_stat, false},
-    {"check", check_store, false}, {"prune", prune, false},
+    {"init", init, false},
+    {"add", add, true},
+    {"stat", print_stat, false},
+    {"check", check_store, false},
+    {"prune", prune, false},
+    {"fold", fold, false},
+    {"symbolize", symbolize_store, false},
 };
 
 enum { ACTIONS = sizeof(actions) / sizeof(actions[0]) };
@@ -282,22 +389,22 @@ take_words(struct arguments *arguments, const struct options_words *words)
 
     if (action == ACTIONS) {
         fail(words->count > 0 ? words->list[0] : "ACTION",
-             "is none of init, add, stat, check, prune");
+             "is none of init, add, stat, check, prune, fold, symbolize");
         return ACTIONS;
     }
     if (words->count < 2 || !store_is_url(words->list[1])) {
-        fail(words->count < 2 ? "URL" : words->list[1],
-             "a store is named as sqlite:PATH");
+        fail(words->count < 2 ? "URL" : words->list[1], STORE_URL_FORMS);
         return ACTIONS;
     }
     if (!store_url_parse(words->list[1], (int64_t)clock_ns(CLOCK_REALTIME),
-                         &arguments->url, &error)) {
+                         &arguments->parsed, &error)) {
         fail_error(&error);
         return ACTIONS;
     }
+    arguments->url = words->list[1];
     arguments->files = words->list + 2;
     arguments->file_count = words->count - 2;
-    if (arguments->url.parameters[0] != '\0') {
+    if (arguments->parsed.selects) {
         fail(words->list[1], "parameters select what is read; here the whole store is "
                              "meant");
         return ACTIONS;
@@ -323,6 +430,6 @@ cmd_store(int argc, char **argv)
     }
     action = take_words(&arguments, &words);
     status = action < ACTIONS && actions[action].run(&arguments) ? CMD_OK : CMD_FAILED;
-    store_url_finish(&arguments.url);
+    store_url_finish(&arguments.parsed);
     return status;
 }

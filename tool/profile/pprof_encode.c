@@ -540,7 +540,8 @@ encoder_init(struct encoder *encoder, const struct profile *profile)
     encoder->thread_strings = calloc(profile->thread_count + 1, sizeof(uint32_t));
     encoder->source_strings = calloc(profile->source_count + 1, sizeof(uint32_t));
     return encoder->location_of_row != NULL && encoder->process_strings != NULL &&
-           encoder->unit_strings != NULL && encoder->thread_strings != NULL && encoder->source_strings != NULL;
+           encoder->unit_strings != NULL && encoder->thread_strings != NULL &&
+           encoder->source_strings != NULL;
 }
 
 static void

@@ -3,9 +3,9 @@
  * profile.h - a profile in memory: collected by a recording, stored in a file, shown by
  * a report.
  *
- * It has rows of (image, address of a bucket, process name, unit, thread, processor) with
- * one hit count for each source. Unit, thread and processor are 0 where unknown. The
- * profile owns its strings. Names may contain any bytes except NUL.
+ * It has rows of (image, address of a bucket, process name, unit, thread, processor)
+ * with one hit count for each source. Unit, thread and processor are 0 where unknown.
+ * The profile owns its strings. Names may contain any bytes except NUL.
  */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store.h - profiles of many runs in one database, which reading commands take in the
- * place of a file.
+ * store.h - profiles of many runs and machines in one database, which reading commands
+ * take in the place of a file.
  *
- * A store is named by a URL: sqlite:PATH, for reading with a selection behind it, as in
- * sqlite:PATH?since=1h&host=web*. docs/store.md describes its tables.
+ * A store is named by a URL, as sqlite:PATH, for reading with a selection behind it, as
+ * in sqlite:PATH?since=1h&host=web*. docs/store.md describes the tables of each engine.
  *
- * A window is what one recording counted: its statistics and its rows. It is identified
- * by its epoch and its start, and each of its figures only grows. Adding a window again
- * keeps the larger of both figures, so repetitions, earlier states and concurrent
- * writers of the same window change nothing.
+ * A window is what one recording counted, or an agent in one of its intervals: its
+ * statistics and its rows. It is identified by its host, its epoch and its start, and
+ * each of its figures only grows. Adding a window again keeps the larger of both
+ * figures, so repetitions, earlier states and concurrent writers of the same window
+ * change nothing.
  *
  * Threads: a store belongs to the thread that uses it. Other processes may read and
  * write the same store meanwhile.
@@ -20,33 +21,60 @@
 #include "profile/pprof.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct store;
+struct store_engine;
+
+enum { STORE_LABELS_MAX = 16 };
 
 /* store_selection - which windows and rows of a store are read. All zero: all. Globs
  * and names are borrowed. */
 struct store_selection {
-    int64_t since_ns;     /* only windows that end after this time in UTC; 0: all */
-    int64_t until_ns;     /* only windows that start before it; 0: all */
-    const char *host;     /* glob of the host's name; NULL: all hosts */
+    int64_t since_ns; /* only windows that end after this time in UTC; 0: all */
+    int64_t until_ns; /* only windows that start before it; 0: all */
+    const char *host; /* glob of the host's name; NULL: all hosts */
+    const char *labels[STORE_LABELS_MAX]; /* key=value that windows have; all of them */
+    size_t label_count;
     const char *source;   /* name; NULL: all sources */
+    uint64_t interval;    /* only hits of this interval, in its unit; 0: all */
+    const char *unit;     /* glob of the row's unit; NULL: all */
     const char *image;    /* glob of the path; NULL: all images */
     const char *build_id; /* prefix of the build-id; NULL: all builds */
 };
 
-/* store_url - a URL taken apart. */
-struct store_url {
-    char *path;
-    char *parameters; /* what the selection borrows */
-    struct store_selection selection;
+/* store_access - how a server is reached. */
+struct store_access {
+    const char *password_file; /* NULL: no password */
+    const char *ca_file;       /* certificates that are believed; NULL: the system's */
+    uint64_t timeout_ns;       /* of one request; 0: the default */
 };
 
-/* store_window - where a profile was recorded. */
+/* store_url - a URL taken apart. */
+struct store_url {
+    const struct store_engine *engine;
+    char *location;   /* what stands before the '?', without the scheme */
+    char *parameters; /* what the selection borrows */
+    bool tls;         /* the scheme asks for it */
+    bool selects;     /* the URL has parameters that select */
+    struct store_selection selection;
+    struct store_access access;
+};
+
+/* store_window - where a profile was recorded. Its time is the profile's. */
 struct store_window {
     const char *host;
-    const char *epoch; /* identifies the start of a recorder; any text */
+    /* identifies the start of a recorder; any text. "file " and something stands for a
+     * single recording; windows of all others follow each other, so that holes between
+     * them are reported. */
+    const char *epoch;
+    const char *boot;          /* id of the machine's boot; NULL: unknown */
+    const char *const *labels; /* words key=value */
+    size_t label_count;
 };
+
+#define STORE_EPOCH_FILE "file "
 
 /* store_statistics - what a store contains. */
 struct store_statistics {
@@ -57,6 +85,12 @@ struct store_statistics {
     uint64_t places;
     int64_t first_ns; /* start of the first window in UTC */
     int64_t last_ns;  /* end of the last one */
+};
+
+/* store_limits - what store_prune leaves. */
+struct store_limits {
+    int64_t before_ns;  /* windows that ended before it go; 0: none by age */
+    uint64_t bytes_max; /* the oldest go until the store is as small; 0: any size */
 };
 
 /* store_is_url - return whether a word names a store rather than a file. */
@@ -71,35 +105,51 @@ bool store_parse_time(const char *text, int64_t now_ns, int64_t *time_ns);
     "is no time; write how long ago, as 90s, 5m, 1h or 7d, or a date, as 2026-11-23 " \
     "or 2026-11-23T10:30"
 
+/* For messages about a word that is no URL. */
+#define STORE_URL_FORMS "a store is named as sqlite:PATH or clickhouse://HOST/DATABASE"
+
 /*
  * store_url_parse - take a URL apart.
  *
  *   now_ns  in: time in UTC that durations such as since=1h count back from
  *   url     out: store_url_finish frees it, also after a failure
  *
- * Returns false with the error set if a parameter is unknown or its value is wrong.
+ * Returns false with the error set if a parameter is unknown or its value is wrong, or
+ * if this ntprof was built without what such a store needs.
  */
 bool store_url_parse(const char *text, int64_t now_ns, struct store_url *url,
                      struct pprof_error *error);
 void store_url_finish(struct store_url *url);
 
-/* store_create - make an empty store. Returns false with the error set, also if the
- * file exists. */
-bool store_create(const char *path, struct pprof_error *error);
+/*
+ * store_select - set one member of a selection, as in a URL.
+ *
+ *   name, value  in: as host and web*; value is borrowed
+ *
+ * Returns false with the error set if there is no such member or the value is wrong.
+ */
+bool store_select(struct store_selection *selection, const char *name,
+                  const char *value, int64_t now_ns, struct pprof_error *error);
+
+/* store_create - make an empty store. Returns false with the error set, also if it
+ * exists. */
+bool store_create(const struct store_url *url, struct pprof_error *error);
 
 /*
  * store_open - open a store.
  *
+ *   url    in: as text; what it selects is ignored
  *   write  in: it is changed
  *
- * Returns NULL with the error set: no such file, another program's database, a newer
- * version's store, or one with triggers or views, which could run statements of others.
+ * Returns NULL with the error set: no such store, another program's tables, those of
+ * another version, or ones that could run statements of others.
  */
-struct store *store_open(const char *path, bool write, struct pprof_error *error);
+struct store *store_open(const char *url, bool write, struct pprof_error *error);
 void store_close(struct store *store); /* may be NULL */
 
-/* store_add - add a profile as one window, in one transaction. Threads and processors
- * of rows are added up. Returns false with the error set, and the store unchanged. */
+/* store_add - add a profile as one window, whole or not at all. Threads and processors
+ * of rows are added up. Returns false with the error set; adding it again is then
+ * right, whether or not something of it arrived. */
 bool store_add(struct store *store, const struct profile *profile,
                const struct store_window *window, struct pprof_error *error);
 
@@ -108,28 +158,44 @@ bool store_add(struct store *store, const struct profile *profile,
  *
  * Returns a profile, which the caller owns; NULL with the error set if nothing is
  * selected, or if a source has several intervals in it, as such hits do not add up.
+ * The profile's command says what the selection holds, its gaps which windows are
+ * missing.
  */
 struct profile *store_read(struct store *store, const struct store_selection *selection,
                            struct pprof_error *error);
 
-/* store_read_url - parse a URL, open the store, read the selection. Returns as
- * store_read does. */
-struct profile *store_read_url(const char *text, struct pprof_error *error);
+/* store_read_url - parse a URL, open the store, read the selection. What also selects
+ * wins over the URL; it may be NULL. Returns as store_read does. */
+struct profile *store_read_url(const char *text, const struct store_selection *also,
+                               struct pprof_error *error);
 
 bool store_get_statistics(struct store *store, struct store_statistics *statistics,
                           struct pprof_error *error);
 
-/* store_check - check the integrity of the file and of its figures. Returns false with
+/* store_check - check the integrity of the store and of its figures. Returns false with
  * the first fault in the error. */
 bool store_check(struct store *store, struct pprof_error *error);
 
 /*
- * store_prune - remove windows that ended before a time, and names that no window uses
- * any more, and give their room back to the file system.
+ * store_prune - remove the oldest windows, and names that no window uses any more, and
+ * give their room back to the file system.
  *
  *   windows  out: number of windows removed
  */
-bool store_prune(struct store *store, int64_t before_ns, uint64_t *windows,
-                 struct pprof_error *error);
+bool store_prune(struct store *store, const struct store_limits *limits,
+                 uint64_t *windows, struct pprof_error *error);
+
+/* store_fold - bring the sums that the store keeps of past days up to date, where it
+ * keeps some. Returns false with the error set. */
+bool store_fold(struct store *store, uint64_t *days, struct pprof_error *error);
+
+/* store_places - return each place once, as a profile with rows without hits, whose
+ * names can be improved; NULL with the error set. */
+struct profile *store_places(struct store *store, struct pprof_error *error);
+
+/* store_rename - write the names of such a profile where they are better: a name where
+ * there was none, or a line. */
+bool store_rename(struct store *store, const struct profile *places,
+                  struct pprof_error *error);
 
 #endif

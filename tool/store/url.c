@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * url.c - URLs of stores: sqlite:PATH?NAME=VALUE&NAME=VALUE..
+ * url.c - URLs of stores: SCHEME:LOCATION?NAME=VALUE&NAME=VALUE..
  *
  * Values are taken as they are, up to the next '&'. A path that contains '?' cannot be
  * named.
  */
-#include "store/store.h"
+#include "store/engine.h"
 
-#include "util/clock.h"
 #include "util/number.h"
 #include "util/text.h"
 
@@ -17,13 +16,36 @@
 #include <string.h>
 #include <time.h>
 
-#define SCHEME "sqlite:"
 #define DAY_NS (UINT64_C(86400) * 1000000000)
+
+/* scheme - how URLs of an engine begin. */
+struct scheme {
+    const char *name;
+    const struct store_engine *const *engine;
+    const char *library; /* without which there is no such engine */
+};
+
+static const struct scheme *
+find_scheme(const char *word)
+{
+    static const struct scheme schemes[] = {
+        {"sqlite:", &store_sqlite, "SQLite"},
+        {"clickhouse:", &store_clickhouse, "libcurl"},
+        {"clickhouses:", &store_clickhouse, "libcurl"},
+    };
+
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+        if (strncmp(word, schemes[i].name, strlen(schemes[i].name)) == 0) {
+            return &schemes[i];
+        }
+    }
+    return NULL;
+}
 
 bool
 store_is_url(const char *word)
 {
-    return strncmp(word, SCHEME, strlen(SCHEME)) == 0;
+    return find_scheme(word) != NULL;
 }
 
 static bool
@@ -101,34 +123,105 @@ set_time(const char *name, const char *value, int64_t now_ns, int64_t *time_ns,
 }
 
 static bool
-set_parameter(struct store_selection *selection, const char *name, const char *value,
-              int64_t now_ns, struct pprof_error *error)
+set_text(const char *name, const char *value, const char **text,
+         struct pprof_error *error)
 {
-    const struct {
-        const char *name;
-        const char **value;
-    } texts[] = {
+    *text = value;
+    return value[0] != '\0' || fail(error, name, value, "is empty");
+}
+
+static bool
+add_label(struct store_selection *selection, const char *value,
+          struct pprof_error *error)
+{
+    const char *const equals = strchr(value, '=');
+
+    if (equals == NULL || equals == value) {
+        return fail(error, "label", value, "is no label; write KEY=VALUE");
+    }
+    if (selection->label_count == STORE_LABELS_MAX) {
+        return fail(error, "label", value, "is one label too many");
+    }
+    selection->labels[selection->label_count++] = value;
+    return true;
+}
+
+/* known_text - a parameter that is taken as it is. */
+struct known_text {
+    const char *name;
+    const char **value;
+};
+
+/* Find a parameter in a table that ends with {0}. */
+static const char **
+find_text(const struct known_text *texts, const char *name)
+{
+    while (texts->name != NULL && strcmp(texts->name, name) != 0) {
+        texts++;
+    }
+    return texts->value;
+}
+
+bool
+store_select(struct store_selection *selection, const char *name, const char *value,
+             int64_t now_ns, struct pprof_error *error)
+{
+    const struct known_text texts[] = {
         {"host", &selection->host},
         {"source", &selection->source},
+        {"unit", &selection->unit},
         {"image", &selection->image},
+        {"build", &selection->build_id},
         {"build-id", &selection->build_id},
+        {NULL, NULL},
     };
+    const char **const text = find_text(texts, name);
 
+    if (text != NULL) {
+        return set_text(name, value, text, error);
+    }
+    if (strcmp(name, "label") == 0) {
+        return add_label(selection, value, error);
+    }
     if (strcmp(name, "since") == 0) {
         return set_time(name, value, now_ns, &selection->since_ns, error);
     }
     if (strcmp(name, "until") == 0) {
         return set_time(name, value, now_ns, &selection->until_ns, error);
     }
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        if (strcmp(name, texts[i].name) == 0) {
-            *texts[i].value = value;
-            return value[0] != '\0' || fail(error, name, value, "is empty");
-        }
+    if (strcmp(name, "interval") == 0) {
+        return (number_parse_count(value, &selection->interval) &&
+                selection->interval > 0 && selection->interval <= INT64_MAX) ||
+               fail(error, name, value, "is no number of 100 ns or events");
     }
     return fail(error, name, value,
-                "is no parameter of a store; there are since, until, host, source, "
-                "image and build-id");
+                "is no parameter of a store; there are since, until, host, unit, "
+                "label, source, interval, image and build-id; of a server also "
+                "password-file, ca and timeout");
+}
+
+/* A parameter that selects, or one about a server. */
+static bool
+set_parameter(struct store_url *url, const char *name, const char *value,
+              int64_t now_ns, struct pprof_error *error)
+{
+    const struct known_text texts[] = {
+        {"password-file", &url->access.password_file},
+        {"ca", &url->access.ca_file},
+        {NULL, NULL},
+    };
+    const char **const text = find_text(texts, name);
+
+    if (url->engine == store_clickhouse && text != NULL) {
+        return set_text(name, value, text, error);
+    }
+    if (url->engine == store_clickhouse && strcmp(name, "timeout") == 0) {
+        return (number_parse_ns(value, &url->access.timeout_ns) &&
+                url->access.timeout_ns > 0) ||
+               fail(error, name, value, "is no time such as 30s");
+    }
+    url->selects = true;
+    return store_select(&url->selection, name, value, now_ns, error);
 }
 
 static bool
@@ -144,7 +237,7 @@ set_parameters(struct store_url *url, int64_t now_ns, struct pprof_error *error)
             return fail(error, name, "", "has no value");
         }
         *value = '\0';
-        if (!set_parameter(&url->selection, name, value + 1, now_ns, error)) {
+        if (!set_parameter(url, name, value + 1, now_ns, error)) {
             return false;
         }
     }
@@ -155,19 +248,28 @@ bool
 store_url_parse(const char *text, int64_t now_ns, struct store_url *url,
                 struct pprof_error *error)
 {
-    const char *const path = text + strlen(SCHEME);
-    const size_t length = strcspn(path, "?");
-    const char *const parameters = path[length] == '?' ? path + length + 1 : "";
+    const struct scheme *const scheme = find_scheme(text);
+    const char *const location = scheme != NULL ? text + strcspn(text, ":") + 1 : text;
+    const size_t length = strcspn(location, "?");
+    const char *const parameters = location[length] == '?' ? location + length + 1 : "";
 
     *url = (struct store_url){0};
-    if (length == 0) {
-        snprintf(error->text, sizeof(error->text),
-                 "a store is named as sqlite:PATH; the path is missing");
+    if (scheme == NULL || length == 0) {
+        snprintf(error->text, sizeof(error->text), "%s%s", STORE_URL_FORMS,
+                 scheme != NULL ? "; here nothing stands behind the colon" : "");
         return false;
     }
-    url->path = strndup(path, length);
+    if (*scheme->engine == NULL) {
+        snprintf(error->text, sizeof(error->text),
+                 "this ntprof was built without %s, so it has no such stores",
+                 scheme->library);
+        return false;
+    }
+    url->engine = *scheme->engine;
+    url->tls = strcmp(scheme->name, "clickhouses:") == 0;
+    url->location = strndup(location, length);
     url->parameters = strdup(parameters);
-    if (url->path == NULL || url->parameters == NULL) {
+    if (url->location == NULL || url->parameters == NULL) {
         snprintf(error->text, sizeof(error->text), "out of memory for a URL");
         return false;
     }
@@ -177,25 +279,7 @@ store_url_parse(const char *text, int64_t now_ns, struct store_url *url,
 void
 store_url_finish(struct store_url *url)
 {
-    free(url->path);
+    free(url->location);
     free(url->parameters);
     *url = (struct store_url){0};
-}
-
-struct profile *
-store_read_url(const char *text, struct pprof_error *error)
-{
-    struct profile *profile = NULL;
-    struct store *store = NULL;
-    struct store_url url;
-
-    if (store_url_parse(text, (int64_t)clock_ns(CLOCK_REALTIME), &url, error)) {
-        store = store_open(url.path, false, error);
-    }
-    if (store != NULL) {
-        profile = store_read(store, &url.selection, error);
-    }
-    store_close(store);
-    store_url_finish(&url);
-    return profile;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* database.c - see database.h. */
-#include "store/database.h"
+#include "store/sqlite/database.h"
 
 #include "util/text.h"
 
 #include <stdio.h>
 
 bool
-store_fail(struct store *store, const char *why)
+database_fail(struct database *store, const char *why)
 {
     char shown[128];
 
@@ -20,65 +20,66 @@ store_fail(struct store *store, const char *why)
 }
 
 bool
-store_fail_sqlite(struct store *store)
+database_fail_sqlite(struct database *store)
 {
     char reason[256];
     char shown[256];
 
     snprintf(reason, sizeof(reason), "%s",
              store->db != NULL ? sqlite3_errmsg(store->db) : "out of memory");
-    return store_fail(store, text_show(shown, sizeof(shown), reason));
+    return database_fail(store, text_show(shown, sizeof(shown), reason));
 }
 
 void
-store_start(struct store *store, struct pprof_error *error)
+database_start(struct database *store, struct pprof_error *error)
 {
     store->error = error;
     store->failed = false;
 }
 
 bool
-store_run(struct store *store, const char *sql)
+database_run(struct database *store, const char *sql)
 {
     if (!store->failed && sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-        store_fail_sqlite(store);
+        database_fail_sqlite(store);
     }
     return !store->failed;
 }
 
 sqlite3_stmt *
-store_prepare(struct store *store, const char *sql)
+database_prepare(struct database *store, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
 
     if (!store->failed &&
         sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) != SQLITE_OK) {
-        store_fail_sqlite(store);
+        database_fail_sqlite(store);
     }
     return statement;
 }
 
 void
-store_bind_text(struct store *store, sqlite3_stmt *statement, int index,
-                const char *text)
+database_bind_text(struct database *store, sqlite3_stmt *statement, int index,
+                   const char *text)
 {
     if (!store->failed &&
         sqlite3_bind_text(statement, index, text, -1, SQLITE_TRANSIENT) != SQLITE_OK) {
-        store_fail_sqlite(store);
+        database_fail_sqlite(store);
     }
 }
 
 void
-store_bind(struct store *store, sqlite3_stmt *statement, int index, uint64_t number)
+database_bind(struct database *store, sqlite3_stmt *statement, int index,
+              uint64_t number)
 {
     if (!store->failed &&
         sqlite3_bind_int64(statement, index, (sqlite3_int64)number) != SQLITE_OK) {
-        store_fail_sqlite(store);
+        database_fail_sqlite(store);
     }
 }
 
 bool
-store_step(struct store *store, sqlite3_stmt *statement)
+database_step(struct database *store, sqlite3_stmt *statement)
 {
     int result;
 
@@ -90,14 +91,14 @@ store_step(struct store *store, sqlite3_stmt *statement)
         return true;
     }
     if (result != SQLITE_DONE) {
-        store_fail_sqlite(store);
+        database_fail_sqlite(store);
     }
     sqlite3_reset(statement);
     return false;
 }
 
 const char *
-store_column_text(sqlite3_stmt *statement, int column)
+database_column_text(sqlite3_stmt *statement, int column)
 {
     const unsigned char *const text = sqlite3_column_text(statement, column);
 
@@ -105,12 +106,12 @@ store_column_text(sqlite3_stmt *statement, int column)
 }
 
 uint64_t
-store_number(struct store *store, const char *sql)
+database_number(struct database *store, const char *sql)
 {
-    sqlite3_stmt *const statement = store_prepare(store, sql);
+    sqlite3_stmt *const statement = database_prepare(store, sql);
     uint64_t number = 0;
 
-    if (store_step(store, statement)) {
+    if (database_step(store, statement)) {
         number = (uint64_t)sqlite3_column_int64(statement, 0);
     }
     sqlite3_finalize(statement);

@@ -8,12 +8,15 @@
 #define STORE_SCHEMA_H
 
 /* In the header of the file: "ntps", and the version of the tables. */
-enum { STORE_APPLICATION = 0x6e747073, STORE_VERSION = 1 };
+enum { STORE_APPLICATION = 0x6e747073, STORE_VERSION = 2 };
 
 #define STORE_SCHEMA                                                                  \
     "CREATE TABLE host(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"           \
+    "CREATE TABLE origin(id INTEGER PRIMARY KEY, boot TEXT NOT NULL,"                 \
+    " labels TEXT NOT NULL, UNIQUE(boot, labels));"                                   \
     "CREATE TABLE window(id INTEGER PRIMARY KEY, host INTEGER NOT NULL,"              \
     " epoch TEXT NOT NULL, start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,"       \
+    " origin INTEGER NOT NULL,"                                                       \
     " command TEXT NOT NULL, backend TEXT NOT NULL, limits TEXT NOT NULL,"            \
     " gaps TEXT NOT NULL, bucket_bytes INTEGER NOT NULL,"                             \
     " UNIQUE(host, epoch, start_ns));"                                                \
@@ -43,8 +46,10 @@ enum { STORE_APPLICATION = 0x6e747073, STORE_VERSION = 1 };
     " line INTEGER NOT NULL, frame INTEGER NOT NULL,"                                 \
     " UNIQUE(image, address, variant));"                                              \
     "CREATE TABLE process(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"        \
+    "CREATE TABLE unit(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"           \
     "CREATE TABLE hits(window INTEGER NOT NULL, source INTEGER NOT NULL,"             \
-    " process INTEGER NOT NULL, place INTEGER NOT NULL, count INTEGER NOT NULL,"      \
-    " PRIMARY KEY(window, source, process, place)) WITHOUT ROWID;"
+    " process INTEGER NOT NULL, unit INTEGER NOT NULL, place INTEGER NOT NULL,"       \
+    " count INTEGER NOT NULL,"                                                        \
+    " PRIMARY KEY(window, source, process, unit, place)) WITHOUT ROWID;"
 
 #endif

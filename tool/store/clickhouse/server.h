@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server.h - requests to a ClickHouse server over HTTP, with errors that are
+ * remembered: after a failure all calls do nothing, so that callers check once at the
+ * end.
+ *
+ * The server is not believed. A request has a time limit, an answer a size limit, other
+ * hosts are not followed to, and what is read of an answer is checked (row_binary.h).
+ */
+#ifndef STORE_CLICKHOUSE_SERVER_H
+#define STORE_CLICKHOUSE_SERVER_H
+
+#include "store/clickhouse/row_binary.h"
+#include "store/engine.h"
+
+#include "util/buffer.h"
+#include "util/hash_index.h"
+
+#include <curl/curl.h>
+
+struct server {
+    struct store store;
+    CURL *curl;
+    struct curl_slist *headers;
+    char *address;  /* http://HOST:PORT/ */
+    char *database; /* letters, digits and _ */
+    char *shown;    /* HOST:PORT/DATABASE, for messages */
+    uint64_t timeout_ns;
+    struct buffer answer;      /* of the last request */
+    struct pprof_error *error; /* of the call that is being made */
+    bool failed;               /* that call has set its error */
+    /* Hashes of names that the server has, so that each is sent once. */
+    uint64_t *sent;
+    size_t sent_count;
+};
+
+/* server_new - take a URL apart; nothing is sent. Returns NULL with the error set. */
+struct server *server_new(const struct store_url *url, struct pprof_error *error);
+void server_delete(struct server *server); /* may be NULL */
+
+/* server_start - forget the last call's failure. */
+void server_start(struct server *server, struct pprof_error *error);
+
+/* server_fail - set the error "SERVER: WHY", unless it is set. Returns false. */
+bool server_fail(struct server *server, const char *why);
+bool server_fail_memory(struct server *server);
+
+/* server_run - run a statement. Its answer is in server->answer. */
+bool server_run(struct server *server, const char *sql);
+
+/* server_run_outside - do the same without the database, which may not exist. */
+bool server_run_outside(struct server *server, const char *sql);
+
+/* server_insert - send rows in RowBinary.
+ *
+ *   into  in: "TABLE(COLUMN, ...)"
+ */
+bool server_insert(struct server *server, const char *into, const struct buffer *rows);
+
+/* server_read - run a query, and start to read the rows of its answer. */
+bool server_read(struct server *server, const char *sql,
+                 struct row_binary_reader *rows);
+
+/* server_end - check that all of the answer was read and made sense. */
+bool server_end(struct server *server, const struct row_binary_reader *rows);
+
+/* server_number - return the only number that a query yields, of type UInt64; 0 after a
+ * failure. */
+uint64_t server_number(struct server *server, const char *sql);
+
+/* The operations of engine.h. */
+bool clickhouse_create(const struct store_url *url, struct pprof_error *error);
+struct store *clickhouse_open(const struct store_url *url, bool write,
+                              struct pprof_error *error);
+bool clickhouse_add(struct store *store, const struct profile *profile,
+                    const struct store_window *window, struct pprof_error *error);
+struct profile *clickhouse_read(struct store *store,
+                                const struct store_selection *selection,
+                                struct pprof_error *error);
+bool clickhouse_get_statistics(struct store *store, struct store_statistics *statistics,
+                               struct pprof_error *error);
+bool clickhouse_check(struct store *store, struct pprof_error *error);
+bool clickhouse_prune(struct store *store, const struct store_limits *limits,
+                      uint64_t *windows, struct pprof_error *error);
+bool clickhouse_fold(struct store *store, uint64_t *days, struct pprof_error *error);
+struct profile *clickhouse_places(struct store *store, struct pprof_error *error);
+bool clickhouse_rename(struct store *store, const struct profile *places,
+                       struct pprof_error *error);
+
+#endif

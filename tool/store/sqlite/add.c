@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * add.c - adds a profile to a store as one window.
+ *
+ * Each table of names is written first; what a name, place or window is called in the
+ * store (its id) is kept by its index in the profile. Every figure only grows: of two
+ * values for the same key the larger one stays.
+ */
+#include "store/sqlite/database.h"
+
+#include "util/buffer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct adding {
+    struct database *store;
+    const struct profile *profile;
+    bool names_only; /* there is no window; hits are left out */
+    uint64_t window;
+    /* ids, by index in the profile */
+    uint64_t *sources, *images, *functions, *frames, *processes, *units;
+};
+
+/* Return the id of the row that a statement with RETURNING wrote. */
+static uint64_t
+take_id(struct database *store, sqlite3_stmt *statement)
+{
+    uint64_t id = 0;
+
+    if (database_step(store, statement)) {
+        id = (uint64_t)sqlite3_column_int64(statement, 0);
+        sqlite3_reset(statement);
+    } else {
+        database_fail(store, "a row was not written");
+    }
+    return id;
+}
+
+/* Run a statement for each of count entries and keep the id of each in *ids. */
+static void
+add_table(struct adding *adding, uint64_t **ids, const char *sql, size_t count,
+          void (*bind)(struct adding *adding, sqlite3_stmt *statement, size_t index))
+{
+    sqlite3_stmt *const statement = database_prepare(adding->store, sql);
+
+    *ids = calloc(count + 1, sizeof(**ids));
+    if (*ids == NULL) {
+        database_fail(adding->store, "out of memory for the names of a profile");
+    }
+    for (size_t i = 0; i < count && !adding->store->failed; i++) {
+        bind(adding, statement, i);
+        (*ids)[i] = take_id(adding->store, statement);
+    }
+    sqlite3_finalize(statement);
+}
+
+static void
+bind_source(struct adding *adding, sqlite3_stmt *statement, size_t index)
+{
+    const struct profile_source *const source = &adding->profile->sources[index];
+
+    database_bind_text(adding->store, statement, 1, source->name);
+    database_bind_text(adding->store, statement, 2, source->nt_name);
+    database_bind_text(adding->store, statement, 3, source->unit);
+    database_bind(adding->store, statement, 4, source->granted);
+    database_bind(adding->store, statement, 5, source->kernel_included);
+    database_bind(adding->store, statement, 6, source->user_left_out);
+}
+
+static void
+bind_image(struct adding *adding, sqlite3_stmt *statement, size_t index)
+{
+    const struct profile_image *const image = &adding->profile->images[index];
+    const char *build_id;
+    const char *name;
+
+    store_image_key(image, &build_id, &name);
+    database_bind_text(adding->store, statement, 1, build_id);
+    database_bind_text(adding->store, statement, 2, name);
+    database_bind(adding->store, statement, 3, image->start - image->offset);
+    database_bind_text(adding->store, statement, 4, image->path);
+    database_bind_text(adding->store, statement, 5, image->build_id);
+    database_bind(adding->store, statement, 6, image->start);
+    database_bind(adding->store, statement, 7, image->limit);
+    database_bind(adding->store, statement, 8, image->named);
+}
+
+static void
+bind_function(struct adding *adding, sqlite3_stmt *statement, size_t index)
+{
+    const struct profile_function *const function = &adding->profile->functions[index];
+
+    database_bind_text(adding->store, statement, 1, function->name);
+    database_bind_text(adding->store, statement, 2, function->system_name);
+    database_bind_text(adding->store, statement, 3, function->file);
+    database_bind(adding->store, statement, 4, function->start_line);
+}
+
+/* A frame's caller stands before it, so its id is known. */
+static void
+bind_frame(struct adding *adding, sqlite3_stmt *statement, size_t index)
+{
+    const struct profile_frame *const frame = &adding->profile->frames[index];
+
+    database_bind(adding->store, statement, 1, adding->functions[frame->function]);
+    database_bind(adding->store, statement, 2, frame->line);
+    database_bind(adding->store, statement, 3,
+                  index == 0 ? 0 : adding->frames[frame->caller]);
+}
+
+static void
+bind_process(struct adding *adding, sqlite3_stmt *statement, size_t index)
+{
+    database_bind_text(adding->store, statement, 1, adding->profile->processes[index]);
+}
+
+static void
+bind_unit(struct adding *adding, sqlite3_stmt *statement, size_t index)
+{
+    database_bind_text(adding->store, statement, 1, adding->profile->units[index]);
+}
+
+static void
+add_sources(struct adding *adding)
+{
+    add_table(adding, &adding->sources,
+              "INSERT INTO source(name, nt_name, unit, interval, kernel, "
+              "user_left_out) VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+              "name = name RETURNING id",
+              adding->profile->source_count, bind_source);
+}
+
+/* Writing a row again must return its id, hence the updates that change nothing. */
+static void
+add_names(struct adding *adding)
+{
+    const struct profile *const profile = adding->profile;
+
+    if (!adding->names_only) {
+        add_sources(adding);
+    }
+    add_table(adding, &adding->images,
+              "INSERT INTO image(key, bias, path, build_id, low, high, named) "
+              "VALUES(? || ' ' || ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+              "low = min(low, excluded.low), high = max(high, excluded.high), "
+              "named = max(named, excluded.named) RETURNING id",
+              profile->image_count, bind_image);
+    add_table(adding, &adding->functions,
+              "INSERT INTO function(name, system_name, file, start_line) "
+              "VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET name = name RETURNING id",
+              profile->function_count, bind_function);
+    add_table(adding, &adding->frames,
+              "INSERT INTO frame(function, line, caller) VALUES(?, ?, ?) "
+              "ON CONFLICT DO UPDATE SET line = line RETURNING id",
+              profile->frame_count, bind_frame);
+    add_table(adding, &adding->processes,
+              "INSERT INTO process(name) VALUES(?) ON CONFLICT DO UPDATE SET "
+              "name = name RETURNING id",
+              profile->process_count, bind_process);
+    add_table(adding, &adding->units,
+              "INSERT INTO unit(name) VALUES(?) ON CONFLICT DO UPDATE SET name = name "
+              "RETURNING id",
+              profile->unit_count, bind_unit);
+}
+
+/* ---- the window ---- */
+
+static uint64_t
+add_host(struct database *store, const char *name)
+{
+    sqlite3_stmt *const statement = database_prepare(
+        store, "INSERT INTO host(name) VALUES(?) ON CONFLICT DO UPDATE "
+               "SET name = name RETURNING id");
+    uint64_t id;
+
+    database_bind_text(store, statement, 1, name);
+    id = take_id(store, statement);
+    sqlite3_finalize(statement);
+    return id;
+}
+
+/* Labels are kept as one text, each between line breaks, so that one is found as such.
+ */
+static bool
+join_labels(struct database *store, const struct store_window *window,
+            struct buffer *text)
+{
+    buffer_append_text(text, "\n");
+    for (size_t i = 0; i < window->label_count; i++) {
+        if (strchr(window->labels[i], '\n') != NULL) {
+            return database_fail(store, "a label with a line break is not stored");
+        }
+        buffer_append_text(text, window->labels[i]);
+        buffer_append_text(text, "\n");
+    }
+    return buffer_text(text) != NULL || database_fail(store, "out of memory");
+}
+
+static uint64_t
+add_origin(struct database *store, const struct store_window *window)
+{
+    sqlite3_stmt *const statement = database_prepare(
+        store,
+        "INSERT INTO origin(boot, labels) VALUES(?, ?) ON CONFLICT DO UPDATE SET "
+        "boot = boot RETURNING id");
+    struct buffer labels = {0};
+    uint64_t id = 0;
+
+    if (join_labels(store, window, &labels)) {
+        database_bind_text(store, statement, 1,
+                           window->boot != NULL ? window->boot : "");
+        database_bind_text(store, statement, 2, buffer_text(&labels));
+        id = take_id(store, statement);
+    }
+    sqlite3_finalize(statement);
+    buffer_finish(&labels);
+    return id;
+}
+
+static void
+add_window(struct adding *adding, const struct store_window *window)
+{
+    const struct profile *const profile = adding->profile;
+    struct database *const store = adding->store;
+    const char *const texts[] = {profile->command, profile->hal, profile->limits,
+                                 profile->gaps};
+    const uint64_t host = add_host(store, window->host);
+    const uint64_t origin = add_origin(store, window);
+    sqlite3_stmt *const statement = database_prepare(
+        store, "INSERT INTO window(host, epoch, start_ns, end_ns, bucket_bytes, "
+               "command, backend, limits, gaps, origin) VALUES(?, ?, ?, ?, ?, ?, ?, ?, "
+               "?, ?) ON "
+               "CONFLICT DO UPDATE SET end_ns = max(end_ns, excluded.end_ns) "
+               "RETURNING id");
+
+    database_bind(store, statement, 1, host);
+    database_bind_text(store, statement, 2, window->epoch);
+    database_bind(store, statement, 3, profile->time_ns);
+    database_bind(store, statement, 4, profile->time_ns + profile->duration_ns);
+    database_bind(store, statement, 5, profile->bucket_bytes);
+    for (int i = 0; i < 4; i++) {
+        database_bind_text(store, statement, 6 + i, texts[i] != NULL ? texts[i] : "");
+    }
+    database_bind(store, statement, 10, origin);
+    adding->window = take_id(store, statement);
+    sqlite3_finalize(statement);
+}
+
+static void
+bind_accounting(struct adding *adding, sqlite3_stmt *statement, size_t index)
+{
+    const struct profile_source *const source = &adding->profile->sources[index];
+    const uint64_t figures[] = {
+        source->expected, source->taken,      source->counted,
+        source->outside,  source->lost,       source->throttled,
+        source->missed,   source->unfinished, source->excluded,
+    };
+
+    database_bind(adding->store, statement, 1, adding->window);
+    database_bind(adding->store, statement, 2, adding->sources[index]);
+    database_bind(adding->store, statement, 3, source->asked);
+    if (!adding->store->failed) {
+        sqlite3_bind_double(statement, 4, source->measured);
+    }
+    for (int i = 0; i < (int)(sizeof(figures) / sizeof(figures[0])); i++) {
+        database_bind(adding->store, statement, 5 + i, figures[i]);
+    }
+}
+
+static void
+add_accounting(struct adding *adding)
+{
+    uint64_t *unused;
+
+    add_table(adding, &unused,
+              "INSERT INTO accounting VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON "
+              "CONFLICT DO UPDATE SET measured = excluded.measured, "
+              "expected = max(expected, excluded.expected), "
+              "taken = max(taken, excluded.taken), "
+              "counted = max(counted, excluded.counted), "
+              "outside = max(outside, excluded.outside), "
+              "lost = max(lost, excluded.lost), "
+              "throttled = max(throttled, excluded.throttled), "
+              "missed = max(missed, excluded.missed), "
+              "unfinished = max(unfinished, excluded.unfinished), "
+              "excluded = max(accounting.excluded, excluded.excluded) "
+              "RETURNING window",
+              adding->profile->source_count, bind_accounting);
+    free(unused);
+}
+
+/* ---- rows ---- */
+
+/* stored_row - a row with the ids of its keys in the store. Several may have the same
+ * keys there: those of different threads, and of copies of one file. */
+struct stored_row {
+    const struct profile_row *row;
+    uint64_t image, process, unit;
+    uint64_t function; /* 0 where the address says enough */
+};
+
+static int
+compare_keys(const void *left, const void *right)
+{
+    const struct stored_row *const a = left;
+    const struct stored_row *const b = right;
+    const uint64_t keys[][2] = {
+        {a->image, b->image},       {a->row->address, b->row->address},
+        {a->process, b->process},   {a->unit, b->unit},
+        {a->function, b->function},
+    };
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (keys[i][0] != keys[i][1]) {
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+/* Return the rows in an order in which those with the same keys are next to each
+ * other. */
+static struct stored_row *
+sort_rows(const struct adding *adding)
+{
+    const struct profile *const profile = adding->profile;
+    struct stored_row *const rows = calloc(profile->row_count + 1, sizeof(*rows));
+
+    for (size_t i = 0; rows != NULL && i < profile->row_count; i++) {
+        const struct profile_row *const row = &profile->rows[i];
+        const bool build = store_is_build(&profile->images[row->image]);
+
+        rows[i] = (struct stored_row){
+            .row = row,
+            .image = adding->images[row->image],
+            .process = adding->processes[row->process],
+            .unit = adding->units[row->unit],
+            .function = build ? 0 : adding->functions[row->function],
+        };
+    }
+    if (rows != NULL) {
+        qsort(rows, profile->row_count, sizeof(*rows), compare_keys);
+    }
+    return rows;
+}
+
+/* In a file of a known build an address has one place; elsewhere one for each
+ * function. */
+static uint64_t
+add_place(struct adding *adding, sqlite3_stmt *statement, const struct stored_row *key)
+{
+    struct database *const store = adding->store;
+    const struct profile_row *const row = key->row;
+
+    database_bind(store, statement, 1, key->image);
+    database_bind(store, statement, 2, row->address);
+    database_bind(store, statement, 3, key->function);
+    database_bind(store, statement, 4, adding->functions[row->function]);
+    database_bind(store, statement, 5, row->line);
+    database_bind(store, statement, 6, adding->frames[row->caller]);
+    database_bind(store, statement, 7, adding->functions[0]);
+    return take_id(store, statement);
+}
+
+static void
+add_count(struct adding *adding, sqlite3_stmt *statement, const uint64_t keys[3],
+          size_t source, uint64_t count)
+{
+    struct database *const store = adding->store;
+
+    if (count > INT64_MAX) {
+        database_fail(store, "a count above 2^63 is not stored");
+    }
+    database_bind(store, statement, 1, adding->window);
+    database_bind(store, statement, 2, adding->sources[source]);
+    for (int i = 0; i < 3; i++) {
+        database_bind(store, statement, 3 + i, keys[i]);
+    }
+    database_bind(store, statement, 6, count);
+    while (database_step(store, statement)) {
+    }
+}
+
+/* Add the rows from first to behind the last with the same key. Returns its index. */
+static size_t
+add_group(struct adding *adding, const struct stored_row *rows, size_t first,
+          sqlite3_stmt *place, sqlite3_stmt *hits)
+{
+    const struct profile *const profile = adding->profile;
+    const uint64_t keys[3] = {rows[first].process, rows[first].unit,
+                              add_place(adding, place, &rows[first])};
+    size_t end = first + 1;
+
+    while (end < profile->row_count && compare_keys(&rows[first], &rows[end]) == 0) {
+        end++;
+    }
+    for (size_t k = 0; k < profile->source_count && !adding->names_only; k++) {
+        uint64_t sum = 0;
+
+        for (size_t i = first; i < end; i++) {
+            if (__builtin_add_overflow(sum, rows[i].row->hits[k], &sum)) {
+                database_fail(adding->store, "a sum exceeds 64 bits");
+            }
+        }
+        if (sum != 0) {
+            add_count(adding, hits, keys, k, sum);
+        }
+    }
+    return end;
+}
+
+/* A place gets a better name than it has: any instead of none (?7), or one with a line.
+ */
+#define BETTER                                                                        \
+    "((function = ?7 AND excluded.function <> ?7) OR (line = 0 AND excluded.line <> " \
+    "0))"
+
+static sqlite3_stmt *
+prepare_place(struct database *store)
+{
+    return database_prepare(
+        store,
+        "INSERT INTO place(image, address, variant, function, line, frame) "
+        "VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+        "function = CASE WHEN " BETTER " THEN excluded.function ELSE function END, "
+        "frame = CASE WHEN " BETTER " THEN excluded.frame ELSE frame END, "
+        "line = CASE WHEN " BETTER " THEN excluded.line ELSE line END RETURNING id");
+}
+
+static void
+add_rows(struct adding *adding)
+{
+    struct database *const store = adding->store;
+    struct stored_row *const rows = store->failed ? NULL : sort_rows(adding);
+    sqlite3_stmt *const place = prepare_place(store);
+    sqlite3_stmt *const hits = database_prepare(
+        store, "INSERT INTO hits VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO "
+               "UPDATE SET count = max(count, excluded.count)");
+
+    if (rows == NULL) {
+        database_fail(store, "out of memory for the rows of a profile");
+    }
+    for (size_t i = 0; !store->failed && i < adding->profile->row_count;) {
+        i = add_group(adding, rows, i, place, hits);
+    }
+    sqlite3_finalize(place);
+    sqlite3_finalize(hits);
+    free(rows);
+}
+
+static void
+finish_adding(struct adding *adding)
+{
+    database_run(adding->store, "COMMIT");
+    if (adding->store->failed) {
+        sqlite3_exec(adding->store->db, "ROLLBACK", NULL, NULL, NULL);
+    }
+    free(adding->sources);
+    free(adding->images);
+    free(adding->functions);
+    free(adding->frames);
+    free(adding->processes);
+    free(adding->units);
+}
+
+bool
+sqlite_add(struct store *store, const struct profile *profile,
+           const struct store_window *window, struct pprof_error *error)
+{
+    struct database *const database = (struct database *)store;
+    struct adding adding = {.store = database, .profile = profile};
+
+    database_start(database, error);
+    if (profile->bucket_bytes == 0) {
+        return database_fail(database,
+                             "a profile of another tool has addresses of one run, "
+                             "which are not added up over runs");
+    }
+    if (!database_run(database, "BEGIN IMMEDIATE")) {
+        return false;
+    }
+    add_names(&adding);
+    add_window(&adding, window);
+    add_accounting(&adding);
+    add_rows(&adding);
+    finish_adding(&adding);
+    return !database->failed;
+}
+
+bool
+sqlite_rename(struct store *store, const struct profile *places,
+              struct pprof_error *error)
+{
+    struct database *const database = (struct database *)store;
+    struct adding adding = {.store = database, .profile = places, .names_only = true};
+
+    database_start(database, error);
+    if (!database_run(database, "BEGIN IMMEDIATE")) {
+        return false;
+    }
+    add_names(&adding);
+    add_rows(&adding);
+    finish_adding(&adding);
+    return !database->failed;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * database.h - SQLite with errors that are remembered: after a failure all calls do
+ * nothing, so that callers check once at the end.
+ */
+#ifndef STORE_DATABASE_H
+#define STORE_DATABASE_H
+
+#include "store/engine.h"
+
+#include <sqlite3.h>
+
+struct database {
+    struct store store;
+    sqlite3 *db;
+    char *path;
+    struct pprof_error *error; /* of the call that is being made */
+    bool failed;               /* that call has set its error */
+};
+
+/* database_fail - set the error "PATH: WHY", unless it is set. Returns false. */
+bool database_fail(struct database *store, const char *why);
+
+/* database_fail_sqlite - do the same with SQLite's own reason. */
+bool database_fail_sqlite(struct database *store);
+
+/* database_start - forget the last call's failure. */
+void database_start(struct database *store, struct pprof_error *error);
+
+/* database_run - run statements without parameters and results. */
+bool database_run(struct database *store, const char *sql);
+
+/* database_prepare - return a statement, or NULL after a failure. */
+sqlite3_stmt *database_prepare(struct database *store, const char *sql);
+
+/* store_bind_text, database_bind - bind a parameter, counted from 1. Numbers of 64 bits
+ * are stored in two's complement. A NULL text is bound as NULL. */
+void database_bind_text(struct database *store, sqlite3_stmt *statement, int index,
+                        const char *text);
+void database_bind(struct database *store, sqlite3_stmt *statement, int index,
+                   uint64_t number);
+
+/* database_step - return whether there is a row. If there is none, or after a failure,
+ * the statement is reset. */
+bool database_step(struct database *store, sqlite3_stmt *statement);
+
+/* database_column_text - return a text of the row, "" for NULL. Valid until the next
+ * step. */
+const char *database_column_text(sqlite3_stmt *statement, int column);
+
+/* database_number - return the only number that a statement without parameters yields;
+ * 0 after a failure. */
+uint64_t database_number(struct database *store, const char *sql);
+
+/* The operations of engine.h. */
+bool sqlite_create(const struct store_url *url, struct pprof_error *error);
+struct store *sqlite_open(const struct store_url *url, bool write,
+                          struct pprof_error *error);
+void sqlite_close(struct store *store);
+bool sqlite_add(struct store *store, const struct profile *profile,
+                const struct store_window *window, struct pprof_error *error);
+struct profile *sqlite_read(struct store *store,
+                            const struct store_selection *selection,
+                            struct pprof_error *error);
+bool sqlite_get_statistics(struct store *store, struct store_statistics *statistics,
+                           struct pprof_error *error);
+bool sqlite_check(struct store *store, struct pprof_error *error);
+bool sqlite_prune(struct store *store, const struct store_limits *limits,
+                  uint64_t *windows, struct pprof_error *error);
+struct profile *sqlite_places(struct store *store, struct pprof_error *error);
+bool sqlite_rename(struct store *store, const struct profile *places,
+                   struct pprof_error *error);
+
+#endif

@@ -1,0 +1,664 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * read.c - reads a selection of a store as one profile.
+ *
+ * All is read in one transaction. The store may have been written by anybody: ids that
+ * lead nowhere yield no rows, numbers are checked against what a profile holds, and a
+ * chain of inlined calls ends, as a caller's id must be below its own.
+ */
+#include "store/coverage.h"
+#include "store/sqlite/database.h"
+
+#include "util/hash_index.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INLINED_MAX = 1000 };
+
+/* frame_known - a frame of the store that is in the profile already. */
+struct frame_known {
+    uint64_t id;
+    uint32_t index;
+};
+
+struct reading {
+    struct database *store;
+    const struct store_selection *selection;
+    struct profile *profile;
+    sqlite3_stmt *frame;
+    struct frame_known *frames;
+    size_t frame_count;
+    size_t frame_capacity;
+    struct hash_index frame_index;
+};
+
+static bool
+fail_memory(struct reading *reading)
+{
+    return database_fail(reading->store, "out of memory for what is selected");
+}
+
+/* Bind what a selection says of rows: ?1 source, ?2 image, ?3 build-id, ?4 unit, each
+ * of which may be NULL, and ?5 the interval. */
+static void
+bind_selection(struct reading *reading, sqlite3_stmt *statement)
+{
+    const struct store_selection *const selection = reading->selection;
+    const char *const texts[] = {selection->source, selection->image,
+                                 selection->build_id, selection->unit};
+
+    if (sqlite3_bind_parameter_count(statement) == 0) {
+        return;
+    }
+    for (int i = 0; i < 4; i++) {
+        database_bind_text(reading->store, statement, i + 1, texts[i]);
+    }
+    database_bind(reading->store, statement, 5, selection->interval);
+}
+
+/* ---- windows ---- */
+
+/* From here on parameters are labels. */
+enum { FIRST_LABEL = 4 };
+
+static void
+bind_labels(struct reading *reading, sqlite3_stmt *statement)
+{
+    const struct store_selection *const selection = reading->selection;
+    char label[1024];
+
+    for (size_t i = 0; i < selection->label_count; i++) {
+        snprintf(label, sizeof(label), "\n%s\n", selection->labels[i]);
+        database_bind_text(reading->store, statement, FIRST_LABEL + (int)i, label);
+    }
+}
+
+static void
+choose_windows(struct reading *reading)
+{
+    const struct store_selection *const selection = reading->selection;
+    struct database *const store = reading->store;
+    struct buffer sql = {0};
+    sqlite3_stmt *statement;
+
+    buffer_append_text(
+        &sql, "INSERT INTO chosen SELECT window.id FROM window JOIN host ON host.id = "
+              "window.host JOIN origin ON origin.id = window.origin WHERE end_ns > ?1 "
+              "AND (?2 = 0 OR start_ns < ?2) AND (?3 IS NULL OR host.name GLOB ?3)");
+    for (size_t i = 0; i < selection->label_count; i++) {
+        buffer_print(&sql,
+                     " AND instr(origin.labels || 'boot=' || origin.boot || char(10), "
+                     "?%zu) > 0",
+                     FIRST_LABEL + i);
+    }
+    database_run(store, "CREATE TEMP TABLE chosen(id INTEGER PRIMARY KEY)");
+    statement =
+        buffer_text(&sql) != NULL ? database_prepare(store, buffer_text(&sql)) : NULL;
+    database_bind(store, statement, 1, (uint64_t)selection->since_ns);
+    database_bind(store, statement, 2, (uint64_t)selection->until_ns);
+    database_bind_text(store, statement, 3, selection->host);
+    bind_labels(reading, statement);
+    while (database_step(store, statement)) {
+    }
+    sqlite3_finalize(statement);
+    buffer_finish(&sql);
+    if (database_number(store, "SELECT count(*) FROM chosen") == 0 && !store->failed) {
+        database_fail(store,
+                      "no window is selected; ntprof store stat shows what there "
+                      "is");
+    }
+}
+
+/* Hits of different intervals stand for different times. */
+static void
+check_intervals(struct reading *reading)
+{
+    struct database *const store = reading->store;
+    sqlite3_stmt *const statement = database_prepare(
+        store, "SELECT name, min(interval), max(interval), unit FROM source WHERE (?1 "
+               "IS NULL OR name = ?1) AND (?5 = 0 OR interval = ?5) AND id IN (SELECT "
+               "source FROM accounting WHERE "
+               "window IN chosen) GROUP BY name HAVING min(interval) <> "
+               "max(interval)");
+    char why[256];
+
+    bind_selection(reading, statement);
+    if (database_step(store, statement)) {
+        snprintf(why, sizeof(why),
+                 "source %.40s has several intervals in the selection, from %" PRIu64
+                 " to %" PRIu64 " (%.10s): such hits do not add up; select one by "
+                 "interval=, or windows of one by since, until or host",
+                 database_column_text(statement, 0),
+                 (uint64_t)sqlite3_column_int64(statement, 1),
+                 (uint64_t)sqlite3_column_int64(statement, 2),
+                 database_column_text(statement, 3));
+        database_fail(store, why);
+    }
+    sqlite3_finalize(statement);
+    if (database_number(store,
+                        "SELECT count(DISTINCT bucket_bytes) FROM window WHERE id "
+                        "IN chosen") > 1) {
+        database_fail(store, "the selection has buckets of several sizes, which do not "
+                             "add up");
+    }
+}
+
+static bool set_text(struct reading *reading, char **text, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static bool
+set_text(struct reading *reading, char **text, const char *format, ...)
+{
+    char made[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(made, sizeof(made), format, arguments);
+    va_end(arguments);
+    free(*text);
+    *text = strdup(made);
+    return *text != NULL || fail_memory(reading);
+}
+
+static void
+read_header(struct reading *reading)
+{
+    struct database *const store = reading->store;
+    struct profile *const profile = reading->profile;
+    sqlite3_stmt *const statement = database_prepare(
+        store,
+        "SELECT count(*), count(DISTINCT host), min(start_ns), sum(end_ns - start_ns), "
+        "max(bucket_bytes), group_concat(DISTINCT backend), "
+        "group_concat(DISTINCT nullif(limits, '')), "
+        "group_concat(DISTINCT nullif(gaps, '')) FROM window WHERE id IN "
+        "chosen");
+
+    if (database_step(store, statement)) {
+        const uint64_t windows = (uint64_t)sqlite3_column_int64(statement, 0);
+        const uint64_t hosts = (uint64_t)sqlite3_column_int64(statement, 1);
+        const int64_t bucket = sqlite3_column_int64(statement, 4);
+        const char *const limits = database_column_text(statement, 6);
+
+        profile->time_ns = (uint64_t)sqlite3_column_int64(statement, 2);
+        profile->duration_ns = (uint64_t)sqlite3_column_int64(statement, 3);
+        profile->bucket_bytes =
+            bucket > 0 && bucket <= UINT32_MAX ? (uint32_t)bucket : 1;
+        set_text(reading, &profile->command,
+                 "%" PRIu64 " window%s of %" PRIu64 " host%s", windows,
+                 windows == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
+        set_text(reading, &profile->hal, "%s", database_column_text(statement, 5));
+        set_text(reading, &profile->limits, "%s%s%s", profile->command,
+                 limits[0] != '\0' ? "; " : "", limits);
+        set_text(reading, &profile->gaps, "%s", database_column_text(statement, 7));
+    }
+    sqlite3_finalize(statement);
+}
+
+/* ---- missing windows ---- */
+
+/* The selected time: what is not limited ends with the windows. */
+static void
+find_times(struct reading *reading, struct coverage *coverage)
+{
+    const struct store_selection *const selection = reading->selection;
+    struct database *const store = reading->store;
+    const int64_t end_ns = (int64_t)database_number(
+        store, "SELECT max(end_ns) FROM window WHERE id IN chosen");
+
+    coverage->start_ns =
+        selection->since_ns != 0
+            ? selection->since_ns
+            : (int64_t)database_number(
+                  store, "SELECT min(start_ns) FROM window WHERE id IN chosen");
+    coverage->end_ns = selection->until_ns != 0 && selection->until_ns < end_ns
+                           ? selection->until_ns
+                           : end_ns;
+}
+
+static void
+cover_selected(struct reading *reading, struct coverage *coverage)
+{
+    struct database *const store = reading->store;
+    sqlite3_stmt *const statement = database_prepare(
+        store, "SELECT name, count(*), sum(min(end_ns, ?2) - max(start_ns, ?1)) FROM "
+               "chosen JOIN window ON window.id = chosen.id JOIN host ON host.id = "
+               "window.host WHERE epoch NOT GLOB 'file *' GROUP BY host.id ORDER BY "
+               "name");
+
+    database_bind(store, statement, 1, (uint64_t)coverage->start_ns);
+    database_bind(store, statement, 2, (uint64_t)coverage->end_ns);
+    while (database_step(store, statement)) {
+        coverage_add(coverage, database_column_text(statement, 0),
+                     (uint64_t)sqlite3_column_int64(statement, 1),
+                     sqlite3_column_int64(statement, 2));
+    }
+    sqlite3_finalize(statement);
+}
+
+/* Add the hosts that have windows of agents, but none of them is selected. */
+static void
+cover_others(struct reading *reading, struct coverage *coverage)
+{
+    struct database *const store = reading->store;
+    sqlite3_stmt *const statement = database_prepare(
+        store, "SELECT name FROM host WHERE (?1 IS NULL OR name GLOB ?1) AND id NOT IN "
+               "(SELECT host FROM window WHERE id IN chosen) AND EXISTS (SELECT 1 FROM "
+               "window WHERE window.host = host.id AND epoch NOT GLOB 'file *') ORDER "
+               "BY name");
+
+    database_bind_text(store, statement, 1, reading->selection->host);
+    while (database_step(store, statement)) {
+        coverage_add(coverage, database_column_text(statement, 0), 0, 0);
+    }
+    sqlite3_finalize(statement);
+}
+
+/* Not all hosts need have the labels that are asked for. */
+static void
+read_gaps(struct reading *reading)
+{
+    char **const gaps = &reading->profile->gaps;
+    struct coverage coverage = {0};
+    struct buffer text = {0};
+
+    find_times(reading, &coverage);
+    cover_selected(reading, &coverage);
+    if (reading->selection->label_count == 0) {
+        cover_others(reading, &coverage);
+    }
+    coverage_put(&coverage, &text);
+    if (text.size > 0 && *gaps != NULL && (*gaps)[0] != '\0') {
+        buffer_append_text(&text, "; ");
+        buffer_append_text(&text, *gaps);
+    }
+    if (buffer_text(&text) == NULL) {
+        fail_memory(reading);
+    } else if (text.size > 0) {
+        set_text(reading, gaps, "%s", buffer_text(&text));
+    }
+    coverage_finish(&coverage);
+    buffer_finish(&text);
+}
+
+static void
+read_source(struct reading *reading, sqlite3_stmt *row)
+{
+    struct profile_source source = {
+        .name = database_column_text(row, 0),
+        .nt_name = database_column_text(row, 1),
+        .unit = database_column_text(row, 2),
+        .granted = (uint64_t)sqlite3_column_int64(row, 3),
+        .kernel_included = sqlite3_column_int64(row, 4) != 0,
+        .user_left_out = sqlite3_column_int64(row, 5) != 0,
+        .asked = (uint64_t)sqlite3_column_int64(row, 6),
+        .measured = sqlite3_column_double(row, 7),
+    };
+    uint64_t *const figures[] = {
+        &source.expected, &source.taken,      &source.counted,
+        &source.outside,  &source.lost,       &source.throttled,
+        &source.missed,   &source.unfinished, &source.excluded,
+    };
+    uint32_t index;
+
+    for (int i = 0; i < (int)(sizeof(figures) / sizeof(figures[0])); i++) {
+        *figures[i] = (uint64_t)sqlite3_column_int64(row, 8 + i);
+    }
+    if (!profile_add_source(reading->profile, &source, &index)) {
+        fail_memory(reading);
+    }
+}
+
+static void
+read_sources(struct reading *reading)
+{
+    struct database *const store = reading->store;
+    sqlite3_stmt *const statement = database_prepare(
+        store,
+        "SELECT name, max(nt_name), max(unit), max(interval), max(kernel), "
+        "max(user_left_out), max(asked), sum(measured * taken) / max(sum(taken), 1), "
+        "sum(expected), sum(taken), "
+        "sum(counted), sum(outside), sum(lost), sum(throttled), sum(missed), "
+        "sum(unfinished), sum(excluded) FROM accounting JOIN source ON source.id = "
+        "accounting.source WHERE window IN chosen AND (?1 IS NULL OR name = ?1) AND "
+        "(?5 = 0 OR interval = ?5) GROUP BY name ORDER BY min(source.id)");
+
+    bind_selection(reading, statement);
+    while (database_step(store, statement)) {
+        read_source(reading, statement);
+    }
+    sqlite3_finalize(statement);
+    if (!store->failed && reading->profile->source_count == 0) {
+        database_fail(store,
+                      "the selected windows do not have this source and interval");
+    }
+}
+
+/* ---- inlined calls ---- */
+
+static uint32_t
+find_frame(const struct reading *reading, uint64_t id)
+{
+    size_t probe = 0;
+    uint32_t entry;
+
+    while ((entry = hash_index_find(&reading->frame_index, hash_mix(0, id), &probe)) !=
+           HASH_INDEX_NONE) {
+        if (reading->frames[entry].id == id) {
+            return reading->frames[entry].index;
+        }
+    }
+    return HASH_INDEX_NONE;
+}
+
+static bool
+remember_frame(struct reading *reading, uint64_t id, uint32_t index)
+{
+    if (reading->frame_count == reading->frame_capacity) {
+        const size_t capacity = reading->frame_capacity * 2 + 64;
+        struct frame_known *const frames =
+            realloc(reading->frames, capacity * sizeof(*frames));
+
+        if (frames == NULL) {
+            return fail_memory(reading);
+        }
+        reading->frames = frames;
+        reading->frame_capacity = capacity;
+    }
+    reading->frames[reading->frame_count].id = id;
+    reading->frames[reading->frame_count].index = index;
+    return hash_index_add(&reading->frame_index, hash_mix(0, id),
+                          (uint32_t)reading->frame_count++) ||
+           fail_memory(reading);
+}
+
+static bool
+add_function(struct reading *reading, sqlite3_stmt *row, int column, uint32_t *index)
+{
+    const int64_t line = sqlite3_column_int64(row, column + 3);
+    const struct profile_function function = {
+        .name = database_column_text(row, column),
+        .system_name = database_column_text(row, column + 1),
+        .file = database_column_text(row, column + 2),
+        .start_line = line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0,
+    };
+
+    if (function.name[0] == '\0' && function.system_name[0] == '\0') {
+        *index = 0;
+        return true;
+    }
+    return profile_add_function(reading->profile, &function, index) ||
+           fail_memory(reading);
+}
+
+static uint32_t
+to_line(int64_t number)
+{
+    return number > 0 && number <= UINT32_MAX ? (uint32_t)number : 0;
+}
+
+/* Add one frame whose caller is in the profile. Returns its index; 0 for none. */
+static uint32_t
+add_frame(struct reading *reading, uint64_t id, uint32_t caller)
+{
+    struct profile_frame frame = {.caller = caller};
+    uint32_t index = 0;
+
+    database_bind(reading->store, reading->frame, 1, id);
+    if (!database_step(reading->store, reading->frame)) {
+        return 0;
+    }
+    frame.line = to_line(sqlite3_column_int64(reading->frame, 5));
+    if (add_function(reading, reading->frame, 0, &frame.function) &&
+        frame.function != 0 && !profile_add_frame(reading->profile, &frame, &index)) {
+        fail_memory(reading);
+    }
+    sqlite3_reset(reading->frame);
+    remember_frame(reading, id, index);
+    return index;
+}
+
+/* Return the id of a frame's caller; 0 for none. */
+static uint64_t
+caller_of(struct reading *reading, uint64_t id)
+{
+    uint64_t caller = 0;
+
+    database_bind(reading->store, reading->frame, 1, id);
+    if (database_step(reading->store, reading->frame)) {
+        caller = (uint64_t)sqlite3_column_int64(reading->frame, 4);
+        sqlite3_reset(reading->frame);
+    }
+    return caller < id ? caller : 0;
+}
+
+/* Add a frame with all its callers. Returns its index; 0 for none. */
+static uint32_t
+read_frame(struct reading *reading, uint64_t id)
+{
+    uint64_t chain[INLINED_MAX];
+    size_t count = 0;
+    uint32_t index = 0;
+
+    for (uint64_t next = id; next != 0 && !reading->store->failed;
+         next = caller_of(reading, next)) {
+        const uint32_t known = find_frame(reading, next);
+
+        if (known != HASH_INDEX_NONE) {
+            index = known;
+            break;
+        }
+        if (count == INLINED_MAX) {
+            database_fail(reading->store,
+                          "is damaged: inlined calls are nested too deep");
+            return 0;
+        }
+        chain[count++] = next;
+    }
+    while (count > 0 && !reading->store->failed) {
+        index = add_frame(reading, chain[--count], index);
+    }
+    return index;
+}
+
+/* ---- rows ---- */
+
+/* Columns of the query for rows. */
+enum {
+    ROW_SOURCE,
+    ROW_HITS,
+    ROW_ADDRESS,
+    ROW_LINE,
+    ROW_FRAME,
+    ROW_PROCESS,
+    ROW_UNIT,
+    ROW_PATH,
+    ROW_BUILD_ID,
+    ROW_LOW,
+    ROW_HIGH,
+    ROW_BIAS,
+    ROW_NAMED,
+    ROW_VARIANT,
+    ROW_FUNCTION
+};
+
+#define ROWS                                                                           \
+    "SELECT source.name, sum(count), address, line, frame, process.name, unit.name, "  \
+    "path, build_id, low, high, bias, named, variant, function.name, system_name, "    \
+    "file, start_line FROM chosen CROSS JOIN hits ON hits.window = chosen.id JOIN "    \
+    "source ON source.id = hits.source JOIN place ON place.id = hits.place JOIN "      \
+    "image ON image.id = place.image JOIN function ON function.id = place.function "   \
+    "JOIN process ON process.id = hits.process JOIN unit ON unit.id = hits.unit "      \
+    "WHERE (?1 IS NULL OR source.name = ?1) AND (?2 IS NULL OR path GLOB ?2) AND (?3 " \
+    "IS NULL OR substr(build_id, 1, length(?3)) = ?3) AND (?4 IS NULL OR unit.name "   \
+    "GLOB ?4) AND (?5 = 0 OR source.interval = ?5) GROUP BY source.name, "             \
+    "hits.process, hits.unit, hits.place"
+
+/* The same columns, once for each place in a file of a known build. */
+#define PLACES                                                                       \
+    "SELECT 'places', 1, address, line, frame, '', '', path, build_id, low, high, "  \
+    "bias, named, 0, function.name, system_name, file, start_line FROM place JOIN "  \
+    "image ON image.id = place.image JOIN function ON function.id = place.function " \
+    "WHERE variant = 0"
+
+static bool
+add_image(struct reading *reading, sqlite3_stmt *row, uint32_t *index)
+{
+    const uint64_t start = (uint64_t)sqlite3_column_int64(row, ROW_LOW);
+    const struct profile_image image = {
+        .path = database_column_text(row, ROW_PATH),
+        .build_id = database_column_text(row, ROW_BUILD_ID),
+        .start = start,
+        .limit = (uint64_t)sqlite3_column_int64(row, ROW_HIGH),
+        .offset = start - (uint64_t)sqlite3_column_int64(row, ROW_BIAS),
+        .named = sqlite3_column_int64(row, ROW_NAMED) != 0,
+    };
+
+    return profile_add_image(reading->profile, &image, index) || fail_memory(reading);
+}
+
+static size_t
+find_source(const struct profile *profile, const char *name)
+{
+    size_t i = 0;
+
+    while (i < profile->source_count && strcmp(profile->sources[i].name, name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+static void
+read_row(struct reading *reading, sqlite3_stmt *row)
+{
+    struct profile *const profile = reading->profile;
+    const size_t source = find_source(profile, database_column_text(row, ROW_SOURCE));
+    const int64_t hits = sqlite3_column_int64(row, ROW_HITS);
+    struct profile_place place = {
+        .address = (uint64_t)sqlite3_column_int64(row, ROW_ADDRESS),
+        .line = to_line(sqlite3_column_int64(row, ROW_LINE)),
+    };
+    struct profile_row *made;
+
+    if (source == profile->source_count || hits <= 0) {
+        database_fail(reading->store,
+                      "is damaged: hits without a source, or below one");
+        return;
+    }
+    if (!add_image(reading, row, &place.image) ||
+        !add_function(reading, row, ROW_FUNCTION, &place.function)) {
+        return;
+    }
+    if (!profile_add_process(profile, database_column_text(row, ROW_PROCESS),
+                             &place.process) ||
+        !profile_add_unit(profile, database_column_text(row, ROW_UNIT), &place.unit)) {
+        fail_memory(reading);
+        return;
+    }
+    if (place.function == 0) {
+        place.line = 0;
+    } else {
+        place.caller =
+            read_frame(reading, (uint64_t)sqlite3_column_int64(row, ROW_FRAME));
+    }
+    made = profile_row_at(profile, &place, sqlite3_column_int64(row, ROW_VARIANT) != 0);
+    if (made == NULL) {
+        fail_memory(reading);
+    } else if (__builtin_add_overflow(made->hits[source], (uint64_t)hits,
+                                      &made->hits[source])) {
+        database_fail(reading->store, "a sum of hits exceeds 64 bits");
+    }
+}
+
+static void
+read_rows(struct reading *reading, const char *sql)
+{
+    sqlite3_stmt *const statement = database_prepare(reading->store, sql);
+
+    reading->frame = database_prepare(
+        reading->store, "SELECT name, system_name, file, start_line, caller, line FROM "
+                        "frame JOIN function ON function.id = frame.function WHERE "
+                        "frame.id = ?");
+    bind_selection(reading, statement);
+    while (database_step(reading->store, statement)) {
+        read_row(reading, statement);
+    }
+    sqlite3_finalize(statement);
+    sqlite3_finalize(reading->frame);
+}
+
+/* What PLACES needs. */
+static void
+read_bucket(struct reading *reading)
+{
+    const struct profile_source source = {.name = "places"};
+    const uint64_t bytes =
+        database_number(reading->store, "SELECT min(bucket_bytes) FROM window");
+    uint32_t index;
+
+    reading->profile->bucket_bytes =
+        bytes > 0 && bytes <= UINT32_MAX ? (uint32_t)bytes : 1;
+    if (!profile_add_source(reading->profile, &source, &index)) {
+        fail_memory(reading);
+    }
+}
+
+static void
+finish_reading(struct reading *reading)
+{
+    struct database *const store = reading->store;
+
+    sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    free(reading->frames);
+    hash_index_finish(&reading->frame_index);
+    if (store->failed) {
+        profile_delete(reading->profile);
+        reading->profile = NULL;
+    } else {
+        profile_sort(reading->profile);
+    }
+}
+
+struct profile *
+sqlite_read(struct store *store, const struct store_selection *selection,
+            struct pprof_error *error)
+{
+    struct database *const database = (struct database *)store;
+    struct reading reading = {.store = database, .selection = selection};
+
+    database_start(database, error);
+    reading.profile = profile_new();
+    if (reading.profile == NULL) {
+        fail_memory(&reading);
+    } else if (database_run(database, "BEGIN")) {
+        choose_windows(&reading);
+        check_intervals(&reading);
+        read_header(&reading);
+        read_gaps(&reading);
+        read_sources(&reading);
+        read_rows(&reading, ROWS);
+    }
+    finish_reading(&reading);
+    return reading.profile;
+}
+
+struct profile *
+sqlite_places(struct store *store, struct pprof_error *error)
+{
+    static const struct store_selection all = {0};
+    struct database *const database = (struct database *)store;
+    struct reading reading = {.store = database, .selection = &all};
+
+    database_start(database, error);
+    reading.profile = profile_new();
+    if (reading.profile == NULL) {
+        fail_memory(&reading);
+    } else if (database_run(database, "BEGIN")) {
+        read_bucket(&reading);
+        read_rows(&reading, PLACES);
+    }
+    finish_reading(&reading);
+    return reading.profile;
+}
