@@ -6,11 +6,11 @@
 #include "hal/backend.h"
 
 #include "hal/bpf/bpf.h"
+#include "hal/linux/stream.h"
 #include "ke/profint.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <time.h>
 
 enum { DELIVERY_MS = 100, RENEWAL_NS = 1000000000 };
 
@@ -302,33 +302,23 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
     *statistics = (HAL_STATISTICS){
         .Processes = bpf->index.table.count,
         .Unnumbered = bpf_index_totals(&bpf->index).unnumbered,
-        .CounterBytes = bpf_pools_bytes(&bpf->index.pools),
+        .CounterBytes = __atomic_load_n(&bpf->index.pools.bytes, __ATOMIC_RELAXED),
     };
 }
 
-/* Readable when a process with profiles has ended. */
+/* Ends of processes are looked for at each delivery. */
 static int
 descriptor(void *context)
 {
-    const struct bpf *const bpf = context;
-
-    return bpf->epoll_fd;
-}
-
-static uint64_t
-now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    (void)context;
+    return -1;
 }
 
 static int
 deliver(void *context)
 {
     struct bpf *const bpf = context;
-    const uint64_t now = now_ns();
+    const uint64_t now = perf_now_ns();
 
     flush(bpf);
     if (bpf->started_events == 0) {

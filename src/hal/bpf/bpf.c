@@ -10,12 +10,9 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-enum { ENDS_AT_ONCE = 64 };
 
 int
 bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what)
@@ -30,40 +27,12 @@ bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what)
 
 /* ---- processes ---- */
 
-/* Makes epoll_fd readable when a process ends. -ESRCH if it has ended. Without
- * descriptors the next call that names it finds that out. */
-static int
-watch_process(struct bpf *bpf, const struct bpf_process *process)
-{
-    struct epoll_event interest = {.events = EPOLLIN, .data.u32 = process->pid};
-    struct bpf_owner *const owner = bpf_table_owner(&bpf->index.table, process);
-    int fd;
-
-    assert(owner->taken);
-    if (owner->pidfd >= 0) {
-        return 0;
-    }
-    fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
-    if (fd < 0) {
-        return errno == ESRCH ? -ESRCH : 0;
-    }
-    if (epoll_ctl(bpf->epoll_fd, EPOLL_CTL_ADD, fd, &interest) < 0) {
-        close(fd);
-        return 0;
-    }
-    owner->pidfd = fd;
-    return 0;
-}
-
 static void
 forget_process(struct bpf *bpf, const struct bpf_process *process)
 {
     struct bpf_owner *const owner = bpf_table_owner(&bpf->index.table, process);
 
     if (owner->pidfd >= 0) {
-        /* A forked child may still have it, and epoll would report it again and
-         * again. */
-        (void)epoll_ctl(bpf->epoll_fd, EPOLL_CTL_DEL, owner->pidfd, NULL);
         close(owner->pidfd);
         owner->pidfd = -1;
     }
@@ -86,7 +55,7 @@ bpf_prepare(struct bpf *bpf, uint32_t pid)
 {
     static const ULONG none[KI_TREES];
     struct bpf_process *process;
-    int result;
+    struct bpf_owner *owner;
 
     if (is_below(bpf, pid)) {
         return perf_context_fail(
@@ -106,11 +75,16 @@ bpf_prepare(struct bpf *bpf, uint32_t pid)
     }
     /* An exit or exec of this entry's last process has been reported. */
     __atomic_store_n(&process->ended, BPF_RUNNING, __ATOMIC_RELAXED);
-    result = watch_process(bpf, process);
-    if (result < 0) {
-        bpf_table_publish(&bpf->index.table, process, none);
+    owner = bpf_table_owner(&bpf->index.table, process);
+    if (owner->pidfd < 0) {
+        /* Without descriptors the next call that names it finds out that it ended. */
+        owner->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+        if (owner->pidfd < 0 && errno == ESRCH) {
+            bpf_table_publish(&bpf->index.table, process, none);
+            return -ESRCH;
+        }
     }
-    return result;
+    return 0;
 }
 
 void
@@ -135,38 +109,23 @@ notify_end(struct bpf *bpf, uint32_t pid)
     bpf->notify(bpf->notify_context, &notification);
 }
 
-/* Processes that run a new program. No hit of theirs counts any more. */
-static void
-notice_execs(struct bpf *bpf)
+void
+bpf_notice(struct bpf *bpf)
 {
-    const uint64_t ends =
-        __atomic_load_n(&bpf_control_of(&bpf->kernel)->ends, __ATOMIC_ACQUIRE);
     const struct bpf_process *process;
     uint32_t at = 0;
 
-    if (ends == bpf->ends_seen) {
+    if (bpf->noticing || bpf->index.table.count == 0) {
         return;
     }
-    bpf->ends_seen = ends;
+    bpf->noticing = true;
     while ((process = bpf_table_next(&bpf->index.table, &at)) != NULL) {
+        const uint32_t pid = process->pid;
+
         if (__atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) == BPF_ENDED) {
-            notify_end(bpf, process->pid);
-        }
-    }
-}
-
-static void
-notice_ends(struct bpf *bpf)
-{
-    struct epoll_event ends[ENDS_AT_ONCE];
-    int count = ENDS_AT_ONCE;
-
-    while (bpf->index.table.count > 0 && count == ENDS_AT_ONCE) {
-        count = epoll_wait(bpf->epoll_fd, ends, ENDS_AT_ONCE, 0);
-        for (int i = 0; i < count; i++) {
-            const uint32_t pid = ends[i].data.u32;
-            const struct bpf_process *process;
-
+            notify_end(bpf, pid);
+        } else if (perf_pidfd_has_exited(
+                       bpf_table_owner(&bpf->index.table, process)->pidfd)) {
             notify_end(bpf, pid);
             process = bpf_table_find(&bpf->index.table, pid);
             if (process != NULL) { /* it still has profiles */
@@ -174,17 +133,6 @@ notice_ends(struct bpf *bpf)
             }
         }
     }
-}
-
-void
-bpf_notice(struct bpf *bpf)
-{
-    if (bpf->noticing) {
-        return;
-    }
-    bpf->noticing = true;
-    notice_execs(bpf);
-    notice_ends(bpf);
     bpf->noticing = false;
 }
 
@@ -236,8 +184,7 @@ make_own(struct bpf *bpf)
     for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
         bpf->heartbeats[i].fd = -1;
     }
-    bpf->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    return bpf->epoll_fd < 0 ? -errno : 0;
+    return 0;
 }
 
 /* Makes everything, since a kernel can refuse any of it. */
@@ -279,7 +226,6 @@ bpf_create(bpf_call *call, bool user_only, struct bpf **created,
     }
     bpf->links[0] = -1;
     bpf->links[1] = -1;
-    bpf->epoll_fd = -1;
     result = make_all(bpf, call, user_only, refusal);
     if (result < 0) {
         bpf_delete(bpf);
@@ -337,9 +283,6 @@ bpf_delete(void *context)
     close_owned(bpf->links[1]);
     close_events(bpf);
     forget_processes(bpf);
-    if (bpf->epoll_fd >= 0) {
-        close(bpf->epoll_fd);
-    }
     bpf_index_finish(&bpf->index);
     perf_context_finish(&bpf->context);
     bpf_kernel_finish(&bpf->kernel);

@@ -51,10 +51,8 @@ struct bpf {
     uint32_t slot_count;
     uint64_t started_events; /* with users; open unless their processor is offline */
     uint64_t renewed_ns;
-    bool frozen;        /* no event runs any more */
-    int links[2];       /* of the programs for execs and exits */
-    int epoll_fd;       /* readable when a process of the table has ended */
-    uint64_t ends_seen; /* bpf_control.ends */
+    bool frozen;  /* no event runs any more */
+    int links[2]; /* of the programs for execs and exits */
     bool noticing;
     bool halt_reported;
 };

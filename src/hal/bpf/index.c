@@ -65,49 +65,33 @@ bpf_index_nodes(struct bpf_index *index, uint32_t chunk, size_t bytes)
 
 /* ---- processors above the 64th ---- */
 
-static ULONG64
-word_of(const ULONG64 *processors, uint32_t words, uint32_t word)
-{
-    return word < words ? processors[word] : 0;
-}
-
-/* Has a set of the map these processors above the 64th? */
-static bool
-is_same_set(const struct bpf_index *index, const ULONG64 *set, uint32_t words,
-            const ULONG64 *processors)
-{
-    for (uint32_t word = 1; word < index->kernel->set_words; word++) {
-        if (set[word] != word_of(processors, words, word)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* The number of a set, which stays: most profiles have the same few ones. Number 0, of
- * zeros, is there from the start. */
+ * zeros, is there from the start. The first word is not in them: programs have it. */
 static int
 find_set(struct bpf_index *index, uint32_t words, const ULONG64 *processors,
          uint32_t *number)
 {
     const uint32_t set_words = index->kernel->set_words;
+    const size_t set_bytes = set_words * sizeof(*processors);
     ULONG64 *const sets = index->kernel->memory[BPF_MAP_SETS];
-    uint32_t set = 0;
+    ULONG64 *const next = sets + (size_t)index->sets * set_words;
 
-    while (set < index->sets &&
-           !is_same_set(index, sets + (size_t)set * set_words, words, processors)) {
-        set++;
+    *number = 0;
+    if (set_words == 1) {
+        return 0;
     }
-    if (set == BPF_SETS) {
-        return -ENOMEM;
+    for (uint32_t word = 1; word < set_words; word++) {
+        next[word] = word < words ? processors[word] : 0;
     }
-    if (set == index->sets) {
-        for (uint32_t word = 0; word < set_words; word++) {
-            sets[(size_t)set * set_words + word] = word_of(processors, words, word);
+    while (memcmp(sets + (size_t)*number * set_words, next, set_bytes) != 0) {
+        (*number)++;
+    }
+    if (*number == index->sets) {
+        if (index->sets == BPF_SETS - 1) {
+            return -ENOMEM; /* the last one is what others are compared with */
         }
         index->sets++;
     }
-    *number = set;
     return 0;
 }
 

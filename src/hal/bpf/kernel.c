@@ -80,28 +80,20 @@ static const struct map_kind counter_pool = {"nt_pool", BPF_PAGE_BYTES, 1,
 static struct map_kind
 kind_of(const struct bpf_kernel *kernel, enum bpf_map map)
 {
+    const uint32_t mapped = BPF_F_MMAPABLE;
     const uint32_t set_words = kernel->set_words > 1 ? BPF_SETS * kernel->set_words : 1;
+    const struct map_kind kinds[BPF_MAPS] = {
+        [BPF_MAP_SHARED] = {"nt_shared", sizeof(union bpf_shared), 1, mapped, NULL},
+        [BPF_MAP_PROCESSORS] = {"nt_processors", sizeof(struct bpf_processor),
+                                kernel->processors, mapped, NULL},
+        [BPF_MAP_SETS] = {"nt_sets", sizeof(ULONG64), set_words, mapped, NULL},
+        [BPF_MAP_FLAT] = {"nt_flat", sizeof(struct bpf_flat), 1, mapped, NULL},
+        [BPF_MAP_CHUNKS] = {"nt_chunks", sizeof(uint32_t), KI_POOL_CHUNKS, 0,
+                            &node_chunk},
+        [BPF_MAP_POOLS] = {"nt_pools", sizeof(uint32_t), BPF_POOLS, 0, &counter_pool},
+    };
 
-    switch (map) {
-    case BPF_MAP_SHARED:
-        return (struct map_kind){"nt_shared", sizeof(union bpf_shared), 1,
-                                 BPF_F_MMAPABLE, NULL};
-    case BPF_MAP_PROCESSORS:
-        return (struct map_kind){"nt_processors", sizeof(struct bpf_processor),
-                                 kernel->processors, BPF_F_MMAPABLE, NULL};
-    case BPF_MAP_SETS:
-        return (struct map_kind){"nt_sets", sizeof(ULONG64), set_words, BPF_F_MMAPABLE,
-                                 NULL};
-    case BPF_MAP_FLAT:
-        return (struct map_kind){"nt_flat", sizeof(struct bpf_flat), 1, BPF_F_MMAPABLE,
-                                 NULL};
-    case BPF_MAP_CHUNKS:
-        return (struct map_kind){"nt_chunks", sizeof(uint32_t), KI_POOL_CHUNKS, 0,
-                                 &node_chunk};
-    default:
-        return (struct map_kind){"nt_pools", sizeof(uint32_t), BPF_POOLS, 0,
-                                 &counter_pool};
-    }
+    return kinds[map];
 }
 
 static int
@@ -171,7 +163,7 @@ make_map(struct bpf_kernel *kernel, enum bpf_map map, struct perf_refusal *refus
     kernel->bytes[map] = mapped_bytes(&kind);
     result = map_memory(kernel->maps[map], kernel->bytes[map], &kernel->memory[map]);
     if (result < 0) {
-        bpf_refusal_explain(result, BPF_STAGE_MEMORY, refusal);
+        bpf_refusal_explain(result, BPF_STAGE_MAP, refusal);
     }
     return result;
 }
@@ -235,35 +227,15 @@ bpf_kernel_drop_map(struct bpf_kernel *kernel, enum bpf_map from, uint32_t at, i
 
 /* ---- programs ---- */
 
-/* The last line of the verifier's log before its statistics. */
-static void
-keep_log_end(char *log, char *end, size_t end_bytes)
-{
-    char *last = strstr(log, "\nprocessed ");
-    size_t length;
-
-    if (last != NULL) {
-        *last = 0;
-    }
-    length = strlen(log);
-    while (length > 0 && log[length - 1] == '\n') {
-        log[--length] = 0;
-    }
-    last = strrchr(log, '\n');
-    snprintf(end, end_bytes, "%s", last != NULL ? last + 1 : log);
-    for (char *at = end; *at != 0; at++) {
-        if (*at < ' ' || *at > '~') {
-            *at = ' ';
-        }
-    }
-}
-
-/* Loads what was refused once more, with a log. */
+/* Load what was refused once more, with a log, and keep the log's last line before its
+ * statistics. */
 static void
 ask_why(const struct bpf_kernel *kernel, union bpf_attr *attr,
         struct perf_refusal *refusal)
 {
     char *log = calloc(1, LOG_BYTES);
+    char *rest = log;
+    const char *line;
     long fd;
 
     if (log == NULL) {
@@ -277,15 +249,13 @@ ask_why(const struct bpf_kernel *kernel, union bpf_attr *attr,
         close((int)fd);
     }
     log[LOG_BYTES - 1] = 0;
-    keep_log_end(log, refusal->log, sizeof(refusal->log));
+    while ((line = strsep(&rest, "\n")) != NULL &&
+           strncmp(line, "processed ", strlen("processed ")) != 0) {
+        if (line[0] != 0) {
+            snprintf(refusal->log, sizeof(refusal->log), "%s", line);
+        }
+    }
     free(log);
-}
-
-static bool
-is_of_verifier(long result)
-{
-    return result != -EPERM && result != -ENOSYS && result != -ENOMEM &&
-           result != -EAGAIN;
 }
 
 static int
@@ -300,7 +270,7 @@ load_types(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
     attr.btf_size = text->types_bytes;
     fd = (int)kernel->call(BPF_BTF_LOAD, &attr, sizeof(attr));
     if (fd < 0) {
-        bpf_refusal_explain(fd, BPF_STAGE_TYPES, refusal);
+        bpf_refusal_explain(fd, BPF_STAGE_MAP, refusal);
     }
     return fd;
 }
@@ -330,7 +300,8 @@ load_instructions(const struct bpf_kernel *kernel, const struct bpf_program_text
     }
     if (result < 0) {
         refusal->log[0] = 0;
-        if (is_of_verifier(result)) {
+        if (result != -EPERM && result != -ENOSYS && result != -ENOMEM &&
+            result != -EAGAIN) {
             ask_why(kernel, &attr, refusal);
         }
         bpf_refusal_explain((int)result, BPF_STAGE_PROGRAM, refusal);

@@ -37,9 +37,7 @@ enum bpf_program {
 
 /* What was asked of the kernel when it refused. */
 enum bpf_stage {
-    BPF_STAGE_MAP,
-    BPF_STAGE_MEMORY, /* mapping a map */
-    BPF_STAGE_TYPES,
+    BPF_STAGE_MAP, /* also its memory, and the types of programs */
     BPF_STAGE_PROGRAM,
     BPF_STAGE_EVENT,     /* perf_event_open */
     BPF_STAGE_ATTACH,    /* a program to an event */

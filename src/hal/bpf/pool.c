@@ -130,7 +130,7 @@ pool_make(struct bpf_pools *pools, size_t bytes)
     }
     pool.memory = memory;
     items[pools->count++] = pool;
-    pools->bytes += bytes;
+    (void)__atomic_fetch_add(&pools->bytes, bytes, __ATOMIC_RELAXED);
     return 0;
 }
 
@@ -254,17 +254,6 @@ bpf_pools_map(struct bpf_pools *pools, const void *memory, size_t bytes, void **
         *mapping = made;
     }
     return result;
-}
-
-uint64_t
-bpf_pools_bytes(struct bpf_pools *pools)
-{
-    uint64_t bytes;
-
-    pthread_mutex_lock(&pools->mutex);
-    bytes = pools->bytes;
-    pthread_mutex_unlock(&pools->mutex);
-    return bytes;
 }
 
 bool

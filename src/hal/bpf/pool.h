@@ -29,7 +29,7 @@ struct bpf_pools {
     struct bpf_kernel *kernel;
     struct bpf_pool *items; /* the first is BPF_MAP_FLAT */
     uint32_t count;
-    uint64_t bytes; /* of all pools */
+    uint64_t bytes; /* of all pools; read without the mutex */
 };
 
 /* bpf_pools_init - with the first pool. Returns 0 or -ENOMEM. bpf_pools_finish - no
@@ -54,9 +54,6 @@ void bpf_pools_give(struct bpf_pools *pools, const void *memory, size_t bytes);
  * errno. */
 int bpf_pools_map(struct bpf_pools *pools, const void *memory, size_t bytes,
                   void **mapping);
-
-/* bpf_pools_bytes - memory of all pools, taken or not. */
-uint64_t bpf_pools_bytes(struct bpf_pools *pools);
 
 /* bpf_pools_locate - pool and number of a counter, as in profile.h. False if it is in
  * no pool. */

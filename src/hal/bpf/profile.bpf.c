@@ -164,7 +164,8 @@ report_overrun(struct bpf_processor *own)
 }
 
 /* Counts in entry own->at of own->leaf, whose span holds the hit's place, if the rest
- * matches too. */
+ * matches too. Verified once: in the loop over a leaf's entries it would be checked for
+ * each of them. */
 FUNCTION int
 count_at(ULONG running_on)
 {
@@ -194,35 +195,6 @@ count_at(ULONG running_on)
     return 0;
 }
 
-/* The same for an entry. The usual kind is counted here, so that the verifier has
- * little to check for each of a leaf's entries; calling count_at for all would double
- * what a match costs. */
-INLINE void
-count_in_range(struct bpf_processor *own, ULONG running_on, const KI_NODE *leaf,
-               ULONG at)
-{
-    const KI_RANGE *const range = &leaf->Ranges[at];
-    const ULONG64 bucket =
-        KiBucketNumber(own->place, leaf->Spans[at].Base, range->BucketLog2 & 63);
-    ULONG64 counter = range->BufferBits + bucket;
-
-    if (own->processor < 64 &&
-        !KiHitMatches(range->Source, range->Segment, range->Processors,
-                      (ULONG)(own->cookie >> 32), own->segment, own->processor)) {
-        return;
-    }
-    /* A small location names the first pool and no set of processors above the 64th. */
-    if (own->processor < 64 && bucket < range->Counters &&
-        counter < BPF_FLAT_COUNTERS) {
-        OPAQUE(counter);
-        __sync_fetch_and_add(&flat.counters[counter], 1);
-        own->matches++;
-        return;
-    }
-    own->at = at;
-    count_at(running_on);
-}
-
 /* Counts in all entries of own->leaf that match. */
 FUNCTION int
 count_in_leaf(ULONG running_on)
@@ -241,7 +213,8 @@ count_in_leaf(ULONG running_on)
             break;
         }
         if (leaf->Spans[at].Last >= place) {
-            count_in_range(own, running_on, leaf, at);
+            own->at = at;
+            count_at(running_on);
         }
     }
     return 0;
@@ -717,7 +690,6 @@ exec(void *context)
     (void)context;
     if (process != 0) {
         WRITE_ONCE(process->ended, BPF_ENDED);
-        __sync_fetch_and_add(&control.ends, 1);
     }
     return 0;
 }

@@ -85,7 +85,6 @@ struct bpf_control {
     ULONG64 halt_known;   /* the next two are written */
     ULONG64 halt_profile; /* KPROFILE: a hit was behind its counters */
     ULONG64 halt_number;  /* of the counter that it does not have */
-    ULONG64 ends;         /* how often a process of the table became BPF_ENDED */
 } __attribute__((aligned(64)));
 
 /* An entry of the table. pid 0: it was never taken, and a search ends here. It

@@ -18,7 +18,7 @@
 /* What only the session knows of an entry. */
 struct bpf_owner {
     bool taken;
-    int pidfd; /* readable when the process has ended; -1: none */
+    int pidfd; /* shows that the process has exited; -1: none */
 };
 
 struct bpf_table {

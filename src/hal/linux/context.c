@@ -289,22 +289,13 @@ perf_context_statistics(const struct perf_source *source,
                         HAL_SOURCE_STATISTICS *answer)
 {
     const bool is_time = source->unit == NTPROF_UNIT_100NS;
-    struct perf_statistics statistics;
 
     perf_statistics_add_up(&source->tally, open, perf_source_period(source), is_time,
-                           taken, source->kernel_included, &statistics);
-    *answer = (HAL_SOURCE_STATISTICS){
-        .Unit = source->unit,
-        .KernelIncluded = source->kernel_included,
-        .IntervalAsked = source->interval_asked,
-        .Events = is_time ? statistics.events / 100 : statistics.events,
-        .Expected = statistics.expected,
-        .Lost = statistics.lost,
-        .Throttled = statistics.throttled,
-        .Missed = statistics.missed,
-        .Unfinished = statistics.unfinished,
-        .Excluded = statistics.excluded,
-    };
+                           taken, source->kernel_included, answer);
+    answer->Events /= is_time ? 100 : 1;
+    answer->Unit = source->unit;
+    answer->KernelIncluded = source->kernel_included;
+    answer->IntervalAsked = source->interval_asked;
     snprintf(answer->Name, sizeof(answer->Name), "%s", source->name);
     snprintf(answer->NtName, sizeof(answer->NtName), "%s", source->nt_name);
     snprintf(answer->Reason, sizeof(answer->Reason), "%s", source->reason);

@@ -33,14 +33,12 @@ notify_process(struct process_table *table, uint32_t kind,
     ntprof_notification notification = {
         .kind = kind,
         .pid = process->pid,
+        .parent_pid = kind == NTPROF_PROCESS_START ? process->parent_pid : 0,
         .tid = tid,
         .time_ns = time_ns,
         .name = process->name,
     };
 
-    if (kind == NTPROF_PROCESS_START) {
-        notification.parent_pid = process->parent_pid;
-    }
     process_table_notify(table, &notification);
 }
 
@@ -70,12 +68,6 @@ notify_mapping(struct process_table *table, uint32_t kind,
 }
 
 /* ---- processes ---- */
-
-static int
-thread_add(struct perf_process *process, uint32_t tid)
-{
-    return perf_idmap_put(&process->threads, tid, process);
-}
 
 static void
 process_free(struct perf_process *process)
@@ -107,7 +99,7 @@ process_create(struct process_table *table, uint32_t pid, uint32_t tid,
     }
     process->pid = pid;
     process->start_ns = time_ns;
-    if (thread_add(process, tid) < 0 ||
+    if (perf_idmap_put(&process->threads, tid, process) < 0 ||
         perf_idmap_put(&table->by_pid, pid, process) < 0) {
         process_free(process);
         return NULL;
@@ -268,7 +260,8 @@ apply_fork(struct process_table *table, const struct perf_record *record)
         return;
     }
     process = process_table_find(table, record->pid);
-    if (process != NULL && thread_add(process, record->tid) < 0) {
+    if (process != NULL &&
+        perf_idmap_put(&process->threads, record->tid, process) < 0) {
         table->dropped++;
     }
 }
@@ -487,7 +480,7 @@ process_table_attach(struct process_table *table, const struct perf_found *found
         goto no_memory;
     }
     for (size_t i = 1; i < found->tid_count; i++) {
-        if (thread_add(process, found->tids[i]) < 0) {
+        if (perf_idmap_put(&process->threads, found->tids[i], process) < 0) {
             goto discard_process;
         }
     }
@@ -563,7 +556,7 @@ process_table_resync(struct process_table *table, struct perf_process *process,
 {
     keep_only_thread(table, process, tids[0]);
     for (size_t i = 1; i < tid_count; i++) {
-        if (thread_add(process, tids[i]) < 0) {
+        if (perf_idmap_put(&process->threads, tids[i], process) < 0) {
             table->dropped++;
         }
     }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -388,6 +389,14 @@ perf_procfs_state(uint32_t pid, uint32_t tid)
     return read_stat(pid, tid, &stat) == 0 ? stat.state : 0;
 }
 
+bool
+perf_pidfd_has_exited(int pidfd)
+{
+    struct pollfd descriptor = {.fd = pidfd, .events = POLLIN};
+
+    return pidfd >= 0 && poll(&descriptor, 1, 0) > 0;
+}
+
 /* Remove exiting threads: their EXIT records may already have been written. */
 static void
 drop_exiting(uint32_t pid, struct perf_tids *tids)
@@ -427,54 +436,28 @@ read_mappings_of(uint32_t pid, struct perf_tids *tids, struct perf_mappings *map
     return 1;
 }
 
-/* Do those contain all of these? */
-static bool
-is_part(const struct perf_tids *these, const struct perf_tids *those)
-{
-    for (size_t i = 0; i < these->count; i++) {
-        if (!perf_tids_hold(those, these->items[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Replace to by from. Returns 0 or -ENOMEM. */
-static int
-copy_tids(struct perf_tids *to, const struct perf_tids *from)
-{
-    int result = 0;
-
-    to->count = 0;
-    for (size_t i = 0; result == 0 && i < from->count; i++) {
-        result = perf_tids_add(to, from->items[i]);
-    }
-    return result;
-}
-
 int
 perf_procfs_read(uint32_t pid, struct perf_reading *reading)
 {
     struct perf_tids *const tids = &reading->tids;
-    struct perf_tids ending = {0};
+    int alone = 0; /* readings of the main thread only, which was exiting */
     int result = 1;
 
     *reading = (struct perf_reading){0};
     for (int i = 0; result > 0 && i < READINGS_MAX; i++) {
+        bool only_main;
+
         tids->count = 0;
         result = perf_procfs_threads(pid, tids);
-        if (result == 0 && is_part(tids, &ending)) {
-            /* All were exiting at the reading before, so no thread was made since. */
-            result = perf_procfs_state(pid, pid) != 0 ? -ECHILD : -ESRCH;
-        }
-        if (result >= 0) {
-            result = copy_tids(&ending, tids);
-        }
+        only_main = tids->count == 1;
         if (result == 0) {
             result = read_mappings_of(pid, tids, &reading->mappings);
+            alone += result > 0 && only_main;
+        }
+        if (alone == 2) { /* it has made no thread since the reading before */
+            result = perf_procfs_state(pid, pid) != 0 ? -ECHILD : -ESRCH;
         }
     }
-    perf_tids_finish(&ending);
     perf_procfs_name(pid, reading->name, sizeof(reading->name));
     return result > 0 ? -EAGAIN : result;
 }

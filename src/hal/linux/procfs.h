@@ -46,6 +46,9 @@ void perf_procfs_name(uint32_t pid, char *name, size_t bytes);
  * 'Z' exited. 0 if there is no such thread. */
 char perf_procfs_state(uint32_t pid, uint32_t tid);
 
+/* perf_pidfd_has_exited - has the process of a pidfd exited? False for -1. */
+bool perf_pidfd_has_exited(int pidfd);
+
 /* perf_procfs_mappings - get the executable mappings of a process. mappings: out, must
  * be empty. Returns 0 or negative errno: -ESRCH if there is no such process, -EACCES if
  * the caller may not read them. */

@@ -78,19 +78,25 @@ perf_ring_publish(struct perf_ring *ring)
 }
 
 const struct perf_event_header *
-perf_ring_peek_slow(struct perf_ring *ring)
+perf_ring_peek(struct perf_ring *ring)
 {
     const uint64_t unread = ring->head - ring->tail;
     const uint64_t offset = ring->tail & (ring->size_bytes - 1);
     const uint64_t first = ring->size_bytes - offset;
     const struct perf_event_header *header = (const void *)(ring->data + offset);
 
+    if (unread < sizeof(*header)) {
+        return NULL;
+    }
     /* Records are multiples of 8 bytes, so the header itself never wraps. */
     if (header->size < sizeof(*header) || header->size % 8 != 0 ||
         header->size > unread || header->size > ring->size_bytes) {
         ring->lost_records++;
         ring->tail = ring->head;
         return NULL;
+    }
+    if (header->size <= first) {
+        return header;
     }
     memcpy(ring->scratch, header, first);
     memcpy(ring->scratch + first, ring->data, header->size - first);

@@ -17,8 +17,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct perf_event;
-
 struct perf_ring {
     struct perf_event_mmap_page *page; /* NULL: a test's ring, over plain bytes */
     const uint8_t *data;
@@ -34,8 +32,7 @@ struct perf_ring {
     uint32_t processor;
     int owner_fd; /* the event whose ring it is; -1 without a kernel */
 
-    uint8_t *scratch;              /* 64 kB for a record that wraps */
-    struct perf_event *last_event; /* of the last sample: saves the lookup */
+    uint8_t *scratch; /* 64 kB for a record that wraps */
 };
 
 /*
@@ -65,30 +62,12 @@ perf_ring_is_filling(struct perf_ring *ring)
 /* perf_ring_publish - let the kernel overwrite what was read. */
 void perf_ring_publish(struct perf_ring *ring);
 
-/* Slow path of perf_ring_peek: a record that wraps, or is corrupt. */
-const struct perf_event_header *perf_ring_peek_slow(struct perf_ring *ring);
-
 /*
  * perf_ring_peek - return the record at tail, whole and contiguous, or NULL if there is
  * none. Behind a record with an impossible size nothing can be read: all up to head is
  * skipped, and counted as one lost record.
  */
-static inline const struct perf_event_header *
-perf_ring_peek(struct perf_ring *ring)
-{
-    const uint64_t unread = ring->head - ring->tail;
-    const uint64_t offset = ring->tail & (ring->size_bytes - 1);
-    const struct perf_event_header *header = (const void *)(ring->data + offset);
-
-    if (unread < sizeof(*header)) {
-        return NULL;
-    }
-    if (header->size < sizeof(*header) || header->size % 8 != 0 ||
-        header->size > unread || header->size > ring->size_bytes - offset) {
-        return perf_ring_peek_slow(ring);
-    }
-    return header;
-}
+const struct perf_event_header *perf_ring_peek(struct perf_ring *ring);
 
 /* perf_ring_skip - move tail behind the record that perf_ring_peek returned. */
 static inline void

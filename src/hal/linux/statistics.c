@@ -40,21 +40,13 @@ perf_tally_add(struct perf_tally *tally, const struct perf_counts *counts)
     tally->lost += counts->lost;
 }
 
-/* What was counted in the current period. */
-static struct perf_counts
-period_counts(const struct perf_tally *tally, const struct perf_counts *open)
-{
-    return (struct perf_counts){
-        .events = tally->events + open->events,
-        .running_ns = tally->running_ns + open->running_ns,
-    };
-}
-
 void
 perf_tally_close_period(struct perf_tally *tally, const struct perf_counts *open,
                         uint64_t period, bool is_time)
 {
-    const struct perf_counts counts = period_counts(tally, open);
+    const struct perf_counts counts = {.events = tally->events + open->events,
+                                       .running_ns =
+                                           tally->running_ns + open->running_ns};
 
     tally->done_events += counts.events;
     tally->done_expected += counts.events / period;
@@ -68,50 +60,50 @@ perf_tally_close_period(struct perf_tally *tally, const struct perf_counts *open
 /* The kernel counts every lost record, those of mappings and threads too. Those beyond
  * the hits that were possible were no hits. */
 static void
-limit_lost(struct perf_statistics *statistics, uint64_t rest)
+limit_lost(HAL_SOURCE_STATISTICS *statistics, uint64_t rest)
 {
-    const uint64_t room = statistics->expected > rest ? statistics->expected - rest : 0;
+    const uint64_t room = statistics->Expected > rest ? statistics->Expected - rest : 0;
 
-    if (statistics->lost > room) {
-        statistics->lost = room;
+    if (statistics->Lost > room) {
+        statistics->Lost = room;
     }
 }
 
 void
 perf_statistics_add_up(const struct perf_tally *tally, const struct perf_counts *open,
                        uint64_t period, bool is_time, uint64_t taken,
-                       bool kernel_included, struct perf_statistics *statistics)
+                       bool kernel_included, HAL_SOURCE_STATISTICS *statistics)
 {
     struct perf_tally closed = *tally;
     uint64_t rest;
     uint64_t difference;
 
     perf_tally_close_period(&closed, open, period, is_time);
-    *statistics = (struct perf_statistics){
-        .events = closed.done_events,
-        .throttled = closed.done_throttled,
-        .lost = closed.lost + open->lost,
+    *statistics = (HAL_SOURCE_STATISTICS){
+        .Events = closed.done_events,
+        .Throttled = closed.done_throttled,
+        .Lost = closed.lost + open->lost,
     };
-    statistics->expected = closed.done_expected + statistics->throttled;
-    statistics->expected -=
-        tally->untimely < statistics->expected ? tally->untimely : statistics->expected;
-    rest = taken + statistics->throttled;
+    statistics->Expected = closed.done_expected + statistics->Throttled;
+    statistics->Expected -=
+        tally->untimely < statistics->Expected ? tally->untimely : statistics->Expected;
+    rest = taken + statistics->Throttled;
     limit_lost(statistics, rest);
-    rest += statistics->lost;
-    if (statistics->expected < rest) {
-        statistics->expected = rest;
+    rest += statistics->Lost;
+    if (statistics->Expected < rest) {
+        statistics->Expected = rest;
     }
-    difference = statistics->expected - rest;
+    difference = statistics->Expected - rest;
     if (is_time && !kernel_included) {
-        statistics->excluded = difference;
+        statistics->Excluded = difference;
     } else if (period > 1) {
-        statistics->unfinished =
+        statistics->Unfinished =
             difference < tally->instances ? difference : tally->instances;
     }
-    statistics->missed = difference - statistics->excluded - statistics->unfinished;
-    assert(statistics->expected == taken + statistics->lost + statistics->throttled +
-                                       statistics->missed + statistics->unfinished +
-                                       statistics->excluded);
+    statistics->Missed = difference - statistics->Excluded - statistics->Unfinished;
+    assert(statistics->Expected == taken + statistics->Lost + statistics->Throttled +
+                                       statistics->Missed + statistics->Unfinished +
+                                       statistics->Excluded);
 }
 
 static void

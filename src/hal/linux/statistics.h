@@ -10,6 +10,8 @@
 #ifndef HAL_LINUX_STATISTICS_H
 #define HAL_LINUX_STATISTICS_H
 
+#include "hal/backend.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,16 +42,6 @@ struct perf_counts {
 /* perf_tally_add - add what an event has counted that is being closed. */
 void perf_tally_add(struct perf_tally *tally, const struct perf_counts *counts);
 
-struct perf_statistics {
-    uint64_t events;
-    uint64_t expected;
-    uint64_t lost;
-    uint64_t throttled;
-    uint64_t missed;
-    uint64_t unfinished;
-    uint64_t excluded;
-};
-
 /*
  * perf_tally_close_period - add the current period to the closed ones, and start
  * another.
@@ -68,15 +60,15 @@ void perf_tally_close_period(struct perf_tally *tally, const struct perf_counts 
  *   kernel_included  in: hits in kernel mode are made
  *
  * Where kernel mode is excluded, only the clock continues to count there, so only hits
- * of the clock can be excluded. statistics->expected = taken + lost + throttled +
- * missed + unfinished + excluded always holds: where more hits were seen than the
- * counts make, because of intervals in progress, expected is raised to them. Lost
- * records that are no hits (of mappings, of threads) are not in statistics->lost.
+ * of the clock can be excluded. Expected = taken + Lost + Throttled + Missed +
+ * Unfinished + Excluded always holds: where more hits were seen than the counts make,
+ * because of intervals in progress, Expected is raised to them. Lost records that are
+ * no hits (of mappings, of threads) are not in Lost. Events are native.
  */
 void perf_statistics_add_up(const struct perf_tally *tally,
                             const struct perf_counts *open, uint64_t period,
                             bool is_time, uint64_t taken, bool kernel_included,
-                            struct perf_statistics *statistics);
+                            HAL_SOURCE_STATISTICS *statistics);
 
 /*
  * Throttles in progress, of threads' events. The kernel throttles an event until the

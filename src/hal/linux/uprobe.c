@@ -135,26 +135,23 @@ static int
 open_image(const struct perf_uprobe *uprobe, char *reason, size_t reason_bytes)
 {
     const int fd = open(uprobe->image, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    struct stat status;
-    int result;
+    const int error = errno;
+    struct stat status = {0};
 
-    if (fd < 0 || fstat(fd, &status) < 0) {
-        result = -errno;
+    if (fd < 0) {
         snprintf(reason, reason_bytes, "the image cannot be opened: %s",
-                 strerror(-result));
-    } else if (!S_ISREG(status.st_mode)) {
-        result = -EINVAL;
-        snprintf(reason, reason_bytes, "the image is no regular file");
-    } else if (uprobe->offset >= (uint64_t)status.st_size) {
-        result = -EINVAL;
-        snprintf(reason, reason_bytes, "the offset is behind the end of the image");
-    } else {
+                 strerror(error));
+        return -error;
+    }
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+        uprobe->offset < (uint64_t)status.st_size) {
         return fd;
     }
-    if (fd >= 0) {
-        close(fd);
-    }
-    return result;
+    snprintf(reason, reason_bytes, "%s",
+             S_ISREG(status.st_mode) ? "the offset is behind the end of the image"
+                                     : "the image is no regular file");
+    close(fd);
+    return -EINVAL;
 }
 
 static void

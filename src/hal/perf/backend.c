@@ -13,7 +13,6 @@
 #include "hal/perf/whole_machine.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -102,10 +101,14 @@ explain(int error, enum perf_scope scope, HAL_PROBE *probed)
 
 /* Try to count the clock. On failure the reason and the remedy are set. */
 static int
-try_time(const struct perf_source *time, enum perf_scope scope, HAL_PROBE *probed)
+try_time(enum perf_scope scope, HAL_PROBE *probed)
 {
+    const struct perf_source time = {.type = PERF_TYPE_SOFTWARE,
+                                     .config = PERF_COUNT_SW_CPU_CLOCK,
+                                     .unit = NTPROF_UNIT_100NS,
+                                     .interval = 10000};
     const int result =
-        perf_event_try(time, scope == PERF_SCOPE_KERNEL, scope == PERF_SCOPE_ALL);
+        perf_event_try(&time, scope == PERF_SCOPE_KERNEL, scope == PERF_SCOPE_ALL);
 
     if (result < 0) {
         explain(result, scope, probed);
@@ -116,26 +119,17 @@ try_time(const struct perf_source *time, enum perf_scope scope, HAL_PROBE *probe
 static void
 probe(HAL_PROBE *probed)
 {
-    struct perf_sources sources;
-    const struct perf_source *time;
     int result;
 
     *probed = (HAL_PROBE){0};
-    if (perf_sources_init(&sources, 0) < 0) {
-        snprintf(probed->Reason, sizeof(probed->Reason), "out of memory");
-        probed->Shortage = TRUE;
-        return;
-    }
-    time = perf_sources_find(&sources, ProfileTime);
-    result = try_time(time, PERF_SCOPE_SELF, probed);
+    result = try_time(PERF_SCOPE_SELF, probed);
     probed->Usable = result == 0;
     probed->Shortage = perf_status_of(result) == STATUS_INSUFFICIENT_RESOURCES;
     if (probed->Usable) {
-        probed->Global = try_time(time, PERF_SCOPE_ALL, probed) == 0;
+        probed->Global = try_time(PERF_SCOPE_ALL, probed) == 0;
         /* If both are refused, the reason for kernel mode is given. */
-        probed->Kernel = try_time(time, PERF_SCOPE_KERNEL, probed) == 0;
+        probed->Kernel = try_time(PERF_SCOPE_KERNEL, probed) == 0;
     }
-    perf_sources_finish(&sources);
 }
 
 static int

@@ -24,20 +24,6 @@ enum { TIGHT_BYTES = 8192 };
 /* Reading all processes of a machine takes long enough that more may be lost. */
 #define MACHINE_RESYNC_NS 1000000000u
 
-static struct perf_event *
-event_of(struct perf *perf, struct perf_ring *ring, uint64_t id)
-{
-    if (ring->last_event == NULL || ring->last_event->id != id) {
-        struct perf_event *event = perf_idmap_find(&perf->events, id);
-
-        if (event == NULL) {
-            return NULL;
-        }
-        ring->last_event = event;
-    }
-    return ring->last_event;
-}
-
 /* Count a hit that its event has counted but that is not taken. */
 static void
 note_untimely(struct perf_event *event)
@@ -52,7 +38,7 @@ static void
 deliver_sample(void *context, struct perf_ring *ring, const struct perf_sample *sample)
 {
     struct perf *const perf = context;
-    struct perf_event *event = event_of(perf, ring, sample->id);
+    struct perf_event *event = perf_idmap_find(&perf->events, sample->id);
     KE_HIT hit;
 
     if (event == NULL || event->source == NULL) {
@@ -189,7 +175,7 @@ static void
 deliver_record(void *context, struct perf_ring *ring, const struct perf_record *record)
 {
     struct perf *const perf = context;
-    struct perf_event *const event = event_of(perf, ring, record->id);
+    struct perf_event *const event = perf_idmap_find(&perf->events, record->id);
 
     switch (record->type) {
     case PERF_RECORD_LOST:

@@ -31,32 +31,8 @@ add_descendants(const struct perf *perf, const struct perf_target *target,
     return result;
 }
 
-/* Find the processors on which the target has events of the source, and whether any of
- * these has the side band. The caller frees *processors. */
-static int
-find_counted_processors(const struct perf *perf, const struct perf_target *target,
-                        const struct perf_source *source, uint64_t **processors,
-                        bool *side_band)
-{
-    *side_band = false;
-    *processors = calloc(perf_set_words(perf), sizeof(**processors));
-    if (*processors == NULL) {
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < target->events.count; i++) {
-        const struct perf_event *event = target->events.items[i];
-
-        if (event->source == source) {
-            (*processors)[event->processor / 64] |= (uint64_t)1
-                                                    << (event->processor % 64);
-            *side_band = *side_band || event->side_band;
-        }
-    }
-    return 0;
-}
-
 /* Close the target's events with indices below first_new that count the source, and
- * with side_band also those that have the side band. */
+ * with side_band also those that count nothing. */
 static void
 close_before(struct perf *perf, struct perf_target *target,
              const struct perf_source *source, bool side_band, size_t first_new,
@@ -68,7 +44,7 @@ close_before(struct perf *perf, struct perf_target *target,
         struct perf_event *event = target->events.items[i];
 
         if (i < first_new &&
-            (event->source == source || (side_band && event->side_band))) {
+            (event->source == source || (side_band && event->source == NULL))) {
             perf_event_close(perf, event, until_ns, true);
         } else {
             target->events.items[kept++] = event;
@@ -103,14 +79,21 @@ reopen(struct perf *perf, struct perf_target *target, struct perf_source *source
         .processor_words = perf_set_words(perf),
     };
     struct perf_thread_scan scan = {.follow = target->watcher.descendants};
-    uint64_t *processors;
+    uint64_t *const processors = calloc(selection.processor_words, sizeof(*processors));
     uint64_t from_ns;
-    bool side_band;
+    bool side_band = false;
     int result;
 
-    result = find_counted_processors(perf, target, source, &processors, &side_band);
-    if (result < 0) {
-        return result;
+    if (processors == NULL) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < target->events.count; i++) {
+        const struct perf_event *const event = target->events.items[i];
+
+        if (event->source == source) {
+            processors[event->processor / 64] |= (uint64_t)1 << event->processor % 64;
+            side_band = side_band || event->side_band;
+        }
     }
     selection.processors = processors;
     if (side_band) {

@@ -2,22 +2,14 @@
 /* hal/perf/start.c - private targets, and the events of started profiles in them. */
 #include "hal/perf/start.h"
 
+#include "hal/linux/procfs.h"
 #include "hal/perf/opening.h"
 #include "hal/perf/rings.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-static bool
-has_exited(int pidfd)
-{
-    struct pollfd descriptor = {.fd = pidfd, .events = POLLIN};
-
-    return pidfd >= 0 && poll(&descriptor, 1, 0) > 0;
-}
 
 /* Return the private target of a process. It is made if there is none, or if the
  * process that it was made for has exited. NULL without memory. */
@@ -26,7 +18,7 @@ private_target(struct perf *perf, uint32_t pid)
 {
     struct perf_target *target = perf_find_private(perf, pid);
 
-    if (target != NULL && has_exited(target->pidfd)) {
+    if (target != NULL && perf_pidfd_has_exited(target->pidfd)) {
         perf_target_unlink(perf, target);
         perf_target_delete(perf, target);
         target = NULL;

@@ -77,11 +77,6 @@ perf_reap_closed(struct perf *perf, uint64_t bound_ns)
             continue;
         }
         *link = event->next_closed;
-        for (uint32_t i = 0; i < perf->processor_limit; i++) {
-            if (perf->rings[i] != NULL && perf->rings[i]->last_event == event) {
-                perf->rings[i]->last_event = NULL;
-            }
-        }
         perf_event_forget(perf, event);
     }
 }

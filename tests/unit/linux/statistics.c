@@ -13,7 +13,9 @@ settle__rows__add_up(void **state)
         uint64_t throttled_ns;
         uint64_t taken;
         bool kernel;
-        struct perf_statistics statistics;
+        struct {
+            ULONG64 Events, Expected, Lost, Throttled, Missed, Unfinished, Excluded;
+        } statistics;
     } rows[] = {
         /* events lost throttled taken kernel -> events expected lost throttled missed
          * unfin. excl. */
@@ -39,21 +41,21 @@ settle__rows__add_up(void **state)
                                          .throttled_ns = rows[i].throttled_ns};
         const struct perf_counts open = {.events = rows[i].events,
                                          .running_ns = rows[i].events};
-        struct perf_statistics statistics;
+        HAL_SOURCE_STATISTICS statistics;
 
         perf_statistics_add_up(&tally, &open, 1000, true, rows[i].taken, rows[i].kernel,
                                &statistics);
-        assert_int_equal(statistics.events, rows[i].statistics.events);
-        assert_int_equal(statistics.expected, rows[i].statistics.expected);
-        assert_int_equal(statistics.lost, rows[i].statistics.lost);
-        assert_int_equal(statistics.throttled, rows[i].statistics.throttled);
-        assert_int_equal(statistics.missed, rows[i].statistics.missed);
-        assert_int_equal(statistics.unfinished, rows[i].statistics.unfinished);
-        assert_int_equal(statistics.excluded, rows[i].statistics.excluded);
-        assert_int_equal(statistics.expected,
-                         rows[i].taken + statistics.lost + statistics.throttled +
-                             statistics.missed + statistics.unfinished +
-                             statistics.excluded);
+        assert_int_equal(statistics.Events, rows[i].statistics.Events);
+        assert_int_equal(statistics.Expected, rows[i].statistics.Expected);
+        assert_int_equal(statistics.Lost, rows[i].statistics.Lost);
+        assert_int_equal(statistics.Throttled, rows[i].statistics.Throttled);
+        assert_int_equal(statistics.Missed, rows[i].statistics.Missed);
+        assert_int_equal(statistics.Unfinished, rows[i].statistics.Unfinished);
+        assert_int_equal(statistics.Excluded, rows[i].statistics.Excluded);
+        assert_int_equal(statistics.Expected,
+                         rows[i].taken + statistics.Lost + statistics.Throttled +
+                             statistics.Missed + statistics.Unfinished +
+                             statistics.Excluded);
     }
 }
 
@@ -62,27 +64,27 @@ settle__threads_that_ended__unfinished_before_missed(void **state)
 {
     const struct perf_tally tally = {.instances = 4};
     const struct perf_counts open = {.events = 100000, .running_ns = 100000};
-    struct perf_statistics statistics;
+    HAL_SOURCE_STATISTICS statistics;
 
     (void)state;
     perf_statistics_add_up(&tally, &open, 1000, true, 97, true, &statistics);
-    assert_int_equal(statistics.unfinished, 3);
-    assert_int_equal(statistics.missed, 0);
+    assert_int_equal(statistics.Unfinished, 3);
+    assert_int_equal(statistics.Missed, 0);
     perf_statistics_add_up(&tally, &open, 1000, true, 90, true, &statistics);
-    assert_int_equal(statistics.unfinished, 4);
-    assert_int_equal(statistics.missed, 6);
+    assert_int_equal(statistics.Unfinished, 4);
+    assert_int_equal(statistics.Missed, 6);
 
     /* Each event is a hit: nothing can be unfinished. */
     perf_statistics_add_up(&tally, &open, 1, false, 99997, true, &statistics);
-    assert_int_equal(statistics.unfinished, 0);
-    assert_int_equal(statistics.missed, 3);
+    assert_int_equal(statistics.Unfinished, 0);
+    assert_int_equal(statistics.Missed, 3);
 
     /* Events other than the clock do not count in kernel mode when no hit may be made
      * there. */
     perf_statistics_add_up(&tally, &open, 1000, false, 90, false, &statistics);
-    assert_int_equal(statistics.unfinished, 4);
-    assert_int_equal(statistics.missed, 6);
-    assert_int_equal(statistics.excluded, 0);
+    assert_int_equal(statistics.Unfinished, 4);
+    assert_int_equal(statistics.Missed, 6);
+    assert_int_equal(statistics.Excluded, 0);
 }
 
 static void
@@ -91,16 +93,16 @@ settle__after_change_of_interval__each_stretch_by_its_own(void **state)
     struct perf_tally tally = {.events = 500, .lost = 1};
     const struct perf_counts first = {.events = 9500};
     const struct perf_counts second = {.events = 10000, .lost = 2};
-    struct perf_statistics statistics;
+    HAL_SOURCE_STATISTICS statistics;
 
     (void)state;
     perf_tally_close_period(&tally, &first, 100, true);
     assert_int_equal(tally.events, 0);
     perf_statistics_add_up(&tally, &second, 1000, true, 100, true, &statistics);
-    assert_int_equal(statistics.events, 20000);
-    assert_int_equal(statistics.expected, 110);
-    assert_int_equal(statistics.lost, 3);
-    assert_int_equal(statistics.missed, 7);
+    assert_int_equal(statistics.Events, 20000);
+    assert_int_equal(statistics.Expected, 110);
+    assert_int_equal(statistics.Lost, 3);
+    assert_int_equal(statistics.Missed, 7);
 }
 
 static void
@@ -112,16 +114,16 @@ throttled__other_than_time__by_the_rate_of_events(void **state)
     const struct perf_counts open = {.events = 1000000, .running_ns = 2000000};
     const struct perf_counts still = {.events = 0, .running_ns = 0};
     const struct perf_counts huge = {.events = UINT64_MAX, .running_ns = 1};
-    struct perf_statistics statistics;
+    HAL_SOURCE_STATISTICS statistics;
 
     (void)state;
     perf_statistics_add_up(&tally, &open, 1000, false, 1000, true, &statistics);
-    assert_int_equal(statistics.throttled, 500);
-    assert_int_equal(statistics.expected, 1500);
+    assert_int_equal(statistics.Throttled, 500);
+    assert_int_equal(statistics.Expected, 1500);
     perf_statistics_add_up(&tally, &still, 1000, false, 0, true, &statistics);
-    assert_int_equal(statistics.throttled, 0);
+    assert_int_equal(statistics.Throttled, 0);
     perf_statistics_add_up(&tally, &huge, 1000, false, 0, true, &statistics);
-    assert_int_equal(statistics.throttled, UINT64_MAX / 1000);
+    assert_int_equal(statistics.Throttled, UINT64_MAX / 1000);
 }
 
 static void
@@ -172,13 +174,13 @@ settle__clock_that_stood_still__throttled(void **state)
     const struct perf_tally tally = {.throttled_ns = 5000};
     const struct perf_counts open = {
         .events = 100000, .running_ns = 120000, .silent_ns = 20000};
-    struct perf_statistics statistics;
+    HAL_SOURCE_STATISTICS statistics;
 
     (void)state;
     perf_statistics_add_up(&tally, &open, 1000, true, 90, true, &statistics);
-    assert_int_equal(statistics.expected, 125);
-    assert_int_equal(statistics.throttled, 25);
-    assert_int_equal(statistics.missed, 10);
+    assert_int_equal(statistics.Expected, 125);
+    assert_int_equal(statistics.Throttled, 25);
+    assert_int_equal(statistics.Missed, 10);
 }
 
 int

@@ -400,6 +400,28 @@ late_comer(void *argument)
     return argument;
 }
 
+/* Each source of a started profile has its own events with the side band. */
+static void
+set_interval__of_one_source__another_goes_on(void **state)
+{
+    need_breakpoints();
+
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    int times = 30;
+
+    (void)state;
+    fixture_open(&fixture);
+    source = breakpoint_on_target(&fixture);
+    start_everywhere(&fixture, ProfileTime, getpid());
+    start_everywhere(&fixture, source, getpid());
+    fixture.hal->SetInterval(fixture.perf, ProfileTime, 20000);
+    call_target(&times);
+    fixture.hal->Flush(fixture.perf);
+    assert_int_equal(fake_hits(&fixture.ke, source, 0), 30);
+    fixture_close(&fixture);
+}
+
 static void
 attach__four_threads__each_hit_once(void **state)
 {
@@ -1573,6 +1595,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(start__breakpoint_interval_1__every_call_is_one_hit),
     cmocka_unit_test(stop__then_more_calls__no_more_hits),
     cmocka_unit_test(set_interval__while_running__new_interval_counts),
+    cmocka_unit_test(set_interval__of_one_source__another_goes_on),
     cmocka_unit_test(attach__four_threads__each_hit_once),
     cmocka_unit_test(watch__shell_command__told_in_order),
     cmocka_unit_test(watch__command_that_cannot_exec__nothing_told),
