@@ -72,6 +72,7 @@ uint64_t server_number(struct server *server, const char *sql);
 bool clickhouse_create(const struct store_url *url, struct pprof_error *error);
 struct store *clickhouse_open(const struct store_url *url, bool write,
                               struct pprof_error *error);
+void clickhouse_close(struct store *store);
 bool clickhouse_add(struct store *store, const struct profile *profile,
                     const struct store_window *window, struct pprof_error *error);
 struct profile *clickhouse_read(struct store *store,

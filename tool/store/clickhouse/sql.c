@@ -32,22 +32,15 @@ sql_put_prefix(struct buffer *sql, const char *column, const char *prefix)
 
 /* ---- globs ---- */
 
-static bool
-is_word(char byte)
-{
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-           (byte >= '0' && byte <= '9');
-}
-
-/* Bytes of characters beyond ASCII mean themselves. */
+/* Punctuation is what may have a meaning; of escapes, servers that look for fixed parts
+ * of a pattern understand only those of one character. */
 static void
 put_literal(struct buffer *pattern, char byte)
 {
-    if (is_word(byte) || (byte & 0x80) != 0) {
-        buffer_append_byte(pattern, (uint8_t)byte);
-    } else {
-        buffer_print(pattern, "\\x%02x", (uint8_t)byte);
+    if (strchr("!\"#$%&'()*+,-./:;<=>?@[\\]^`{|}~", byte) != NULL) {
+        buffer_append_byte(pattern, '\\');
     }
+    buffer_append_byte(pattern, (uint8_t)byte);
 }
 
 /* Return the length of a set that starts here; 0 if it has no end. A ']' that comes

@@ -1,0 +1,246 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Stores on a ClickHouse server: what is selected, folded, removed; and servers that lie, dawdle or are others."""
+import http.server
+import json
+import pathlib
+import shutil
+import ssl
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import clickhouse
+import harness
+from harness import CommandTest, program, text
+
+WINDOWS = ("web1 e1 1000 60 10000 nginx.service env=prod /bin/x aa11 0x1000:1 0x1040:2",
+           "web1 e1 1060 60 10000 cron.service env=prod /bin/x aa11 0x1000:4",
+           "web2 e2 1000 60 10000 nginx.service env=test /bin/x bb22 0x1000:8",
+           "db'; e3 1060 60 10000 - - /bin/y'\\ - 0x1000:16")
+
+
+class ServerCase(CommandTest):
+    def succeed(self, *words):
+        result = self.ntprof(*words)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        return result
+
+    def refuse(self, part, *words):
+        result = self.ntprof(*words)
+        self.assertEqual(result.returncode, 125, text(result.stderr))
+        self.assertEqual(result.stdout, b"")
+        self.assertIn(part, text(result.stderr))
+        self.assertEqual(len(result.stderr.splitlines()), 1, text(result.stderr))
+
+
+class Stores(ServerCase):
+    """One server for all cases, a database for each."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.mkdtemp(prefix="ntprof-server-")
+        cls.addClassCleanup(shutil.rmtree, cls.place, ignore_errors=True)
+        cls.server = clickhouse.Server(cls.place + "/server")
+        cls.addClassCleanup(cls.server.kill)
+        cls.server.start()
+
+    def setUp(self):
+        super().setUp()
+        self.base = "case_" + self._testMethodName.split("__")[0][5:]
+        self.url = f"clickhouse://{self.server.address()}/{self.base}"
+        made = self.ntprof("store", "init", self.url)
+        if b"without libcurl" in made.stderr:
+            self.skipTest("this ntprof was built without libcurl")
+        self.assertEqual(made.returncode, 0, text(made.stderr))
+
+    def agent(self, *windows):
+        done = self.run_bare([program("synthetic-agent"), self.url], input="\n".join(windows).encode())
+        self.assertEqual(done.stdout.split(), [b"added"] * len(windows), text(done.stdout + done.stderr))
+
+    def report(self, *words):
+        return json.loads(self.succeed("report", self.url, "--json", "--rows", "0", *words).stdout)
+
+    def hits(self, *words):
+        return sum(row["hits"] for row in self.report(*words)["rows"])
+
+    def test_selections__as_in_sqlite(self):
+        self.agent(*WINDOWS)
+        for words, hits in (
+                ((), 31), (("--host", "web*"), 15), (("--host", "web[12]"), 15), (("--host", "w?b1"), 7),
+                (("--host", "db'*"), 16), (("--unit", "nginx*"), 11), (("--label", "env=prod"), 7),
+                (("--label", "env=prod", "--label", "boot=boot-1"), 7), (("--build-id", "bb"), 8),
+                (("--image", "*/y*"), 16), (("--host", "web1", "--unit", "nginx.service"), 3)):
+            with self.subTest(words=words):
+                self.assertEqual(self.hits(*words), hits)
+        for words in (("--host", "web"), ("--label", "env=pro"), ("--label", "' OR '1'='1")):
+            self.refuse("no window is selected", "report", self.url, *words)
+        report = self.report()
+        self.assertEqual({row["function"] for row in report["rows"]}, {"work_40", "work_41"})
+        self.assertEqual(report["sources"][0]["taken"], 31)
+        self.succeed("store", "check", self.url)
+
+    def test_sqlite__has_the_same_rows(self):
+        made = self.run_bare([program("profile-maker"), "hard", "a"])
+        self.assertEqual(made.returncode, 0, text(made.stderr))
+        self.succeed("store", "init", "sqlite:s.db")
+        rows = []
+        for url in (self.url, "sqlite:s.db"):
+            self.succeed("store", "add", url, "a")
+            found = json.loads(self.succeed("report", url, "--json", "--rows", "0", "--by",
+                                            "image,address,process").stdout)
+            rows.append((sorted(json.dumps(row, sort_keys=True) for row in found["rows"]),
+                         sorted(json.dumps(source, sort_keys=True) for source in found["sources"])))
+        self.assertEqual(rows[0], rows[1])
+
+    def test_intervals__are_not_added_silently(self):
+        self.agent(WINDOWS[0], WINDOWS[1].replace("10000", "20000"))
+        self.refuse("several intervals", "report", self.url)
+        one = json.loads(self.succeed("report", self.url + "?interval=20000", "--json").stdout)
+        self.assertEqual([row["hits"] for row in one["rows"]], [4])
+
+    def test_fold__sums_are_the_same_and_follow_later_windows(self):
+        self.agent(*WINDOWS)
+        rows = self.report()["rows"]
+        time.sleep(1.1)  # the server's clock has seconds
+        self.assertIn(b"folded 1 day", self.succeed("store", "fold", self.url).stderr)
+        self.assertEqual(self.server.ask(f"SELECT sum(count) FROM {self.base}.sums"), "31\n")
+        self.assertEqual(self.report()["rows"], rows)
+        # That these are read: one more hit in them is seen.
+        self.server.ask(f"INSERT INTO {self.base}.sums SELECT day, hour, host, source, period, process, unit, image, "
+                        f"bias, address, variant, toUInt64(100) FROM {self.base}.sums LIMIT 1")
+        self.assertEqual(self.hits(), 131)
+        self.assertEqual(self.hits("--label", "env=prod"), 7)
+        self.agent("web3 e9 2000 60 10000 - - /bin/x aa11 0x1000:1000")
+        self.assertEqual(self.hits(), 1031)
+        for _ in range(2):
+            self.succeed("store", "fold", self.url)
+            self.assertEqual(self.hits(), 1031)
+
+    def test_half_a_window__is_not_there(self):
+        self.agent(*WINDOWS)
+        self.server.ask(f"INSERT INTO {self.base}.hits SELECT day, hour, host, 'other' AS epoch, start_ns, source, "
+                        f"period, process, unit, image, bias, address, variant, count FROM {self.base}.hits")
+        self.assertEqual(self.hits(), 31)
+
+    def test_prune__removes_days(self):
+        day = 86400
+        self.agent(*(f"web1 e1 {day * i + 1000} 60 10000 - - /bin/x aa11 0x1000:1" for i in range(4)))
+        self.assertIn(b"removed 2 windows", self.succeed("store", "prune", self.url, "--before", "1970-01-03").stderr)
+        self.assertEqual(self.hits(), 2)
+        self.succeed("store", "prune", self.url, "--max-size", "1")
+        self.assertEqual(json.loads(self.succeed("store", "stat", self.url, "--json").stdout)["rows"], 0)
+
+    def test_symbolize__adds_names_of_files(self):
+        made = self.profile("-q", "--no-lines", "-o", "a", "--", "/usr/bin/python3", "-S", "-c", "sum(range(3000000))")
+        self.assertEqual(made.returncode, 0, text(made.stderr))
+        self.succeed("store", "add", self.url, "a")
+        lines = f"SELECT count() FROM {self.base}.places WHERE line > 0"
+        before = int(self.server.ask(lines))
+        said = text(self.succeed("store", "symbolize", self.url).stderr)
+        self.assertIn("places without a name or a line have one now", said)
+        if " 0 of" not in said:
+            self.assertGreater(int(self.server.ask(lines)), before)
+
+    def test_foreign_tables__refused(self):
+        self.refuse("exists already", "store", "init", self.url)
+        self.server.ask(f"CREATE DATABASE {self.base}_other")
+        self.refuse("there is no such store", "report", self.url + "_other")
+        self.server.ask(f"CREATE TABLE {self.base}_other.hits (a UInt8) ENGINE = MergeTree ORDER BY a")
+        self.refuse("does not have the columns", "store", "init", self.url + "_other")
+        self.server.ask(f"INSERT INTO {self.base}.ntprof VALUES (2)")
+        self.refuse("another version", "report", self.url)
+
+    def test_passwords__from_a_file(self):
+        (self.folder / "right").write_text("se'cret\n")
+        (self.folder / "wrong").write_text("x\n")
+        url = self.url.replace("//", "//secret@")
+        self.succeed("store", "stat", url + "?password-file=right")
+        self.refuse("assword", "store", "stat", url + "?password-file=wrong")
+        self.refuse("No such file", "store", "stat", url + "?password-file=none")
+
+
+class Hostile(ServerCase):
+    """Servers that are none of ClickHouse."""
+
+    def serve(self, answer, certificate=None):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                try:
+                    answer(self)
+                except OSError:
+                    pass
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return f"clickhouse://127.0.0.1:{server.server_port}/d?timeout=2s"
+
+    def setUp(self):
+        super().setUp()
+        if b"without libcurl" in self.ntprof("report", "clickhouse://x/d").stderr:
+            self.skipTest("this ntprof was built without libcurl")
+
+    @staticmethod
+    def reply(handler, status, body, **headers):
+        handler.send_response(status)
+        for name, value in headers.items():
+            handler.send_header(name, value)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    def test_answers__end_in_a_line(self):
+        def drip(handler):
+            handler.send_response(200)
+            handler.end_headers()
+            while True:
+                handler.wfile.write(b"x")
+                time.sleep(0.05)
+
+        for part, answer in (
+                ("what no server of ClickHouse does", lambda h: self.reply(h, 200, b"<html>hello")),
+                ("what no server of ClickHouse does", lambda h: self.reply(h, 200, b"")),
+                ("no such store", lambda h: self.reply(h, 200, bytes(8))),
+                ("what no server of ClickHouse does", lambda h: self.reply(h, 200, b"\x01" + bytes(7))),
+                ("redirects", lambda h: self.reply(h, 302, b"", Location="http://127.0.0.1:1/")),
+                ("HTTP status 500: \\x1b[31m", lambda h: self.reply(h, 500, b"\x1b[31mCode: 1\nmore")),
+                ("imed out", drip),
+                ("imed out", lambda h: time.sleep(5))):
+            with self.subTest(part=part):
+                self.refuse(part, "report", self.serve(answer))
+        self.refuse("127.0.0.1:1/d: ", "report", "clickhouse://127.0.0.1:1/d")
+
+    def test_urls__are_checked(self):
+        for url in ("clickhouse:x", "clickhouse://h", "clickhouse://h/", "clickhouse://h/d;x", "clickhouse://h/d/e",
+                    "clickhouse://h x/d", "clickhouse://a b@h/d", "clickhouse:///d", "clickhouse://h%00/d"):
+            self.refuse("is named as", "report", url)
+        self.refuse("no time such as", "report", "clickhouse://h/d?timeout=x")
+        self.refuse("is no parameter", "report", "clickhouse://h/d?x=1")
+
+    def test_certificates__must_be_believed(self):
+        made = self.run_bare(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out",
+                              "cert.pem", "-days", "2", "-subj", "/CN=localhost", "-addext",
+                              "subjectAltName=IP:127.0.0.1"])
+        self.assertEqual(made.returncode, 0, text(made.stderr))
+        both = self.folder / "both.pem"
+        both.write_bytes((self.folder / "key.pem").read_bytes() + (self.folder / "cert.pem").read_bytes())
+        url = self.serve(lambda h: self.reply(h, 200, bytes(8)), both).replace("clickhouse:", "clickhouses:")
+        self.refuse("certificate", "report", url)
+        self.refuse("no such store", "report", url + "&ca=cert.pem")
+
+
+if __name__ == "__main__":
+    harness.main()

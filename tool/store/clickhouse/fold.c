@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fold.c - sums of past days, and removing old ones.
+ *
+ * A day's sums are made anew from its windows and put in the place of the old ones at
+ * once, so folding again changes nothing. Readers use them only if no window of the day
+ * was added later; the rows themselves stay.
+ */
+#include "store/clickhouse/server.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { SQL_BYTES = 2048, DAYS_MAX = 4096, DAY_S = 86400 };
+
+#define SECOND_NS INT64_C(1000000000)
+
+/* Days whose windows have all ended, and some of which were added since they were
+ * folded; an hour is left for stragglers. */
+#define DAYS_TO_FOLD                                                                   \
+    "SELECT toUInt64(toUInt16(day)) FROM (SELECT toDate(intDiv(start_ns, "             \
+    "86400000000000)) AS day, max(added) AS a, max(end_ns) AS e FROM windows GROUP "   \
+    "BY "                                                                              \
+    "day) ANY LEFT JOIN (SELECT day, max(folded) AS f FROM folds GROUP BY day) USING " \
+    "(day) WHERE a >= f AND e < (toUInt64(now()) - 3600) * 1000000000 AND "            \
+    "toUInt64(toUInt16(day) + 1) * 86400 <= toUInt64(now()) - 3600 ORDER BY day "      \
+    "FORMAT RowBinary"
+
+#define SUM_KEYS \
+    "day, hour, host, source, period, process, unit, image, bias, address, variant"
+
+/* Read days that a query yields. Returns their number. */
+static size_t
+read_days(struct server *server, const char *sql, uint64_t days[DAYS_MAX])
+{
+    struct row_binary_reader rows;
+    size_t count = 0;
+
+    server_read(server, sql, &rows);
+    while (row_binary_more(&rows) && count < DAYS_MAX) {
+        days[count++] = row_binary_get(&rows, sizeof(days[0]));
+    }
+    if (count < DAYS_MAX) {
+        server_end(server, &rows);
+    }
+    return server->failed ? 0 : count;
+}
+
+static void
+show_day(uint64_t day, char *text, size_t size)
+{
+    const time_t seconds = (time_t)(day * DAY_S);
+    struct tm date = {0};
+
+    gmtime_r(&seconds, &date);
+    strftime(text, size, "%Y-%m-%d", &date);
+}
+
+/* Sums are made in a table of this process's own, of which the day becomes a part of
+ * sums as a whole. */
+static void
+fold_day(struct server *server, uint64_t day)
+{
+    char sql[SQL_BYTES];
+    const uint64_t now =
+        server_number(server, "SELECT toUInt64(now()) FORMAT RowBinary");
+    const long own = random();
+    char shown[16];
+
+    snprintf(sql, sizeof(sql), "CREATE TABLE folding_%ld AS sums", own);
+    server_run(server, sql);
+    snprintf(sql, sizeof(sql),
+             "INSERT INTO folding_%ld(" SUM_KEYS ", count) SELECT " SUM_KEYS
+             ", sum(c) FROM (SELECT " SUM_KEYS
+             ", max(count) AS c FROM hits WHERE day = "
+             "toDate(%" PRIu64 ") AND (host, epoch, start_ns) IN (SELECT host, epoch, "
+             "start_ns FROM windows) GROUP BY " SUM_KEYS ", epoch, start_ns) GROUP "
+             "BY " SUM_KEYS,
+             own, day);
+    server_run(server, sql);
+    show_day(day, shown, sizeof(shown));
+    snprintf(sql, sizeof(sql),
+             "ALTER TABLE sums REPLACE PARTITION '%s' FROM folding_%ld", shown, own);
+    server_run(server, sql);
+    snprintf(sql, sizeof(sql),
+             "INSERT INTO folds SELECT toDate(%" PRIu64 "), toDateTime(%" PRIu64 ")",
+             day, now);
+    server_run(server, sql);
+    snprintf(sql, sizeof(sql), "DROP TABLE folding_%ld", own);
+    server_run(server, sql);
+}
+
+bool
+clickhouse_fold(struct store *store, uint64_t *days, struct pprof_error *error)
+{
+    struct server *const server = (struct server *)store;
+    uint64_t *const list = calloc(DAYS_MAX, sizeof(*list));
+    size_t count;
+
+    server_start(server, error);
+    if (list == NULL) {
+        return server_fail_memory(server);
+    }
+    srandom(
+        (unsigned)server_number(server, "SELECT toUInt64(rand()) FORMAT RowBinary"));
+    count = read_days(server, DAYS_TO_FOLD, list);
+    for (size_t i = 0; i < count && !server->failed; i++) {
+        fold_day(server, list[i]);
+    }
+    *days = server->failed ? 0 : count;
+    free(list);
+    return !server->failed;
+}
+
+/* ---- removing days ---- */
+
+static void
+drop_day(struct server *server, const char *table, uint64_t day)
+{
+    char sql[SQL_BYTES];
+    char shown[16];
+
+    show_day(day, shown, sizeof(shown));
+    snprintf(sql, sizeof(sql), "ALTER TABLE %s DROP PARTITION '%s'", table, shown);
+    server_run(server, sql);
+}
+
+static void
+drop_days(struct server *server, const char *table, const char *condition,
+          uint64_t end_day, uint64_t list[DAYS_MAX])
+{
+    char sql[SQL_BYTES];
+    size_t count;
+
+    snprintf(
+        sql, sizeof(sql),
+        "SELECT DISTINCT toUInt64(toUInt16(day)) FROM %s WHERE day < toDate(%" PRIu64
+        ") %s FORMAT RowBinary",
+        table, end_day, condition);
+    count = read_days(server, sql, list);
+    for (size_t i = 0; i < count; i++) {
+        drop_day(server, table, list[i]);
+    }
+}
+
+/* Remove windows that ended before a day, and rows of days without windows. Returns the
+ * number of windows. Names stay: agents send each once. */
+static uint64_t
+drop_before(struct server *server, uint64_t end_day, uint64_t list[DAYS_MAX])
+{
+    static const char *const tables[] = {"hits", "accounting", "sums"};
+    static const char no_window[] =
+        "AND day NOT IN (SELECT toDate(intDiv(start_ns, 86400000000000)) FROM windows)";
+    char sql[SQL_BYTES];
+    uint64_t windows;
+
+    snprintf(sql, sizeof(sql),
+             "SELECT count() FROM (SELECT host FROM windows WHERE day < toDate(%" PRIu64
+             ") GROUP BY host, epoch, start_ns) FORMAT RowBinary",
+             end_day);
+    windows = server_number(server, sql);
+    drop_days(server, "windows", "", end_day, list);
+    for (size_t i = 0; i < 3; i++) {
+        drop_days(server, tables[i], no_window, end_day, list);
+    }
+    return windows;
+}
+
+static uint64_t
+drop_by_size(struct server *server, uint64_t bytes_max, uint64_t list[DAYS_MAX])
+{
+    char sql[SQL_BYTES];
+    uint64_t windows = 0;
+
+    snprintf(sql, sizeof(sql),
+             "SELECT toUInt64(sum(bytes)) FROM system.parts WHERE active AND database "
+             "= '%s' FORMAT RowBinary",
+             server->database);
+    while (server_number(server, sql) > bytes_max && !server->failed) {
+        const size_t days =
+            read_days(server,
+                      "SELECT DISTINCT toUInt64(toUInt16(day)) AS d FROM "
+                      "windows ORDER BY d LIMIT 1 FORMAT RowBinary",
+                      list);
+
+        if (days == 0) {
+            break; /* the rest is names */
+        }
+        windows += drop_before(server, list[0] + 1, list);
+    }
+    return windows;
+}
+
+bool
+clickhouse_prune(struct store *store, const struct store_limits *limits,
+                 uint64_t *windows, struct pprof_error *error)
+{
+    struct server *const server = (struct server *)store;
+    uint64_t *const list = calloc(DAYS_MAX, sizeof(*list));
+
+    server_start(server, error);
+    if (list == NULL) {
+        return server_fail_memory(server);
+    }
+    if (limits->before_ns != 0) {
+        *windows = drop_before(server,
+                               (uint64_t)(limits->before_ns / SECOND_NS / DAY_S), list);
+    }
+    if (limits->bytes_max != 0) {
+        *windows += drop_by_size(server, limits->bytes_max, list);
+    }
+    free(list);
+    return !server->failed;
+}

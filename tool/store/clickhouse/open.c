@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* open.c - makes and opens stores on servers, and looks after them. */
+#include "store/clickhouse/schema.h"
+#include "store/clickhouse/server.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SQL_BYTES = 2048, DAY_S = 86400 };
+
+static const struct store_engine engine = {
+    .create = clickhouse_create,
+    .open = clickhouse_open,
+    .close = clickhouse_close,
+    .add = clickhouse_add,
+    .read = clickhouse_read,
+    .get_statistics = clickhouse_get_statistics,
+    .check = clickhouse_check,
+    .prune = clickhouse_prune,
+    .fold = clickhouse_fold,
+    .places = clickhouse_places,
+    .rename = clickhouse_rename,
+};
+
+const struct store_engine *const store_clickhouse = &engine;
+
+void
+clickhouse_close(struct store *store)
+{
+    server_delete((struct server *)store);
+}
+
+/* ---- tables ---- */
+
+/* Whether there is a table, of any columns. */
+static bool
+has_table(struct server *server, const char *name)
+{
+    char sql[SQL_BYTES];
+
+    snprintf(sql, sizeof(sql),
+             "SELECT count() FROM system.tables WHERE database = '%s' AND name = '%s' "
+             "FORMAT RowBinary",
+             server->database, name);
+    return server_number(server, sql) != 0;
+}
+
+/* Whether a table has exactly the columns that it should have. */
+static bool
+check_columns(struct server *server, const struct clickhouse_table *table)
+{
+    char sql[SQL_BYTES];
+    char why[128];
+    struct row_binary_reader rows;
+    struct buffer found = {0};
+    struct buffer text = {0};
+    const char *all;
+
+    snprintf(sql, sizeof(sql),
+             "SELECT name, type FROM system.columns WHERE database = '%s' AND table = "
+             "'%s' FORMAT RowBinary",
+             server->database, table->name);
+    server_read(server, sql, &rows);
+    while (row_binary_more(&rows)) {
+        buffer_append_text(&found, found.size > 0 ? ", " : "");
+        buffer_append_text(&found, row_binary_get_text(&rows, &text));
+        buffer_append_text(&found, " ");
+        buffer_append_text(&found, row_binary_get_text(&rows, &text));
+    }
+    server_end(server, &rows);
+    all = buffer_text(&found);
+    if (!server->failed && (all == NULL || strcmp(all, table->columns) != 0)) {
+        snprintf(why, sizeof(why),
+                 "table %s does not have the columns of a store of ntprof",
+                 table->name);
+        server_fail(server, why);
+    }
+    buffer_finish(&found);
+    buffer_finish(&text);
+    return !server->failed;
+}
+
+static bool
+check_tables(struct server *server)
+{
+    for (size_t i = 0; i < CLICKHOUSE_TABLES && !server->failed; i++) {
+        check_columns(server, &clickhouse_tables[i]);
+    }
+    return !server->failed;
+}
+
+/* An earlier attempt may have been killed after some of the tables. */
+static void
+make_tables(struct server *server)
+{
+    char sql[SQL_BYTES];
+
+    for (size_t i = 0; i < CLICKHOUSE_TABLES && !server->failed; i++) {
+        snprintf(sql, sizeof(sql), "CREATE TABLE IF NOT EXISTS %s (%s) ENGINE = %s",
+                 clickhouse_tables[i].name, clickhouse_tables[i].columns,
+                 clickhouse_tables[i].engine);
+        server_run(server, sql);
+    }
+}
+
+bool
+clickhouse_create(const struct store_url *url, struct pprof_error *error)
+{
+    struct server *const server = server_new(url, error);
+    char sql[SQL_BYTES];
+    bool done;
+
+    if (server == NULL) {
+        return false;
+    }
+    snprintf(sql, sizeof(sql), "CREATE DATABASE IF NOT EXISTS %s", server->database);
+    server_run_outside(server, sql);
+    if (has_table(server, "ntprof")) {
+        server_fail(server, "exists already; a store is made in a new database");
+    }
+    make_tables(server);
+    check_tables(server);
+    snprintf(sql, sizeof(sql), "INSERT INTO ntprof VALUES (%d)", CLICKHOUSE_VERSION);
+    server_run(server, sql);
+    done = !server->failed;
+    server_delete(server);
+    return done;
+}
+
+struct store *
+clickhouse_open(const struct store_url *url, bool write, struct pprof_error *error)
+{
+    struct server *const server = server_new(url, error);
+    uint64_t version = 0;
+
+    (void)write; /* the server knows what the user may do */
+    if (server == NULL) {
+        return NULL;
+    }
+    if (!has_table(server, "ntprof")) {
+        server_fail(server, "there is no such store; to make one: ntprof store init "
+                            "clickhouse://HOST/DATABASE");
+    } else if (check_columns(server, &clickhouse_tables[CLICKHOUSE_TABLES - 1])) {
+        version = server_number(server, "SELECT max(version) FROM ntprof FORMAT "
+                                        "RowBinary");
+    }
+    if (!server->failed && version != CLICKHOUSE_VERSION) {
+        server_fail(server, version == 0
+                                ? "is not whole: ntprof store init was interrupted; "
+                                  "drop the table ntprof and run it again"
+                                : "is a store of another version of ntprof: this one "
+                                  "reads version 1 of the tables only");
+    }
+    if (server->failed) {
+        server_delete(server);
+        return NULL;
+    }
+    return &server->store;
+}
+
+/* ---- upkeep ---- */
+
+bool
+clickhouse_get_statistics(struct store *store, struct store_statistics *statistics,
+                          struct pprof_error *error)
+{
+    struct server *const server = (struct server *)store;
+    char sql[SQL_BYTES];
+
+    server_start(server, error);
+    snprintf(sql, sizeof(sql),
+             "SELECT toUInt64(sum(bytes)) FROM system.parts WHERE active AND database "
+             "= '%s' FORMAT RowBinary",
+             server->database);
+    *statistics = (struct store_statistics){
+        .bytes = server_number(server, sql),
+        .hosts = server_number(server,
+                               "SELECT uniqExact(host) FROM windows FORMAT RowBinary"),
+        .windows =
+            server_number(server, "SELECT count() FROM (SELECT host FROM windows GROUP "
+                                  "BY host, epoch, start_ns) FORMAT RowBinary"),
+        .rows = server_number(server, "SELECT count() FROM hits FORMAT RowBinary"),
+        .places = server_number(
+            server, "SELECT count() FROM (SELECT image FROM places GROUP BY image, "
+                    "bias, address, variant) FORMAT RowBinary"),
+        .first_ns = (int64_t)server_number(
+            server, "SELECT min(start_ns) FROM windows FORMAT RowBinary"),
+        .last_ns = (int64_t)server_number(
+            server, "SELECT max(end_ns) FROM windows FORMAT RowBinary"),
+    };
+    return !server->failed;
+}
+
+bool
+clickhouse_check(struct store *store, struct pprof_error *error)
+{
+    /* Of windows that are whole; files of other tools have no statistics. */
+    static const char more_than_counted[] =
+        "SELECT count() FROM (SELECT host, epoch, start_ns, source, period, sum(c) "
+        "AS s FROM (SELECT host, epoch, start_ns, source, period, max(count) AS c "
+        "FROM hits GROUP BY host, epoch, start_ns, source, period, process, unit, "
+        "image, bias, address, variant) GROUP BY host, epoch, start_ns, source, "
+        "period) ANY INNER JOIN (SELECT host, epoch, start_ns, source, period, "
+        "max(counted) AS n FROM accounting WHERE (host, epoch, start_ns) IN (SELECT "
+        "host, epoch, start_ns FROM windows) GROUP BY host, epoch, start_ns, source, "
+        "period) USING (host, epoch, start_ns, source, period) WHERE n > 0 AND s > "
+        "n FORMAT RowBinary";
+    struct server *const server = (struct server *)store;
+
+    server_start(server, error);
+    check_tables(server);
+    if (server_number(server, more_than_counted) != 0) {
+        server_fail(server, "windows have more hits in their rows than were counted");
+    }
+    return !server->failed;
+}

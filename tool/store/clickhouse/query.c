@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* query.c - see query.h. Texts of others go in by sql.h only. */
+#include "store/clickhouse/query.h"
+#include "store/clickhouse/rows.h"
+#include "store/clickhouse/sql.h"
+
+#include <inttypes.h>
+
+#define OF_AGENT "substring(epoch, 1, 5) != 'file '"
+
+/* ---- conditions ---- */
+
+void
+query_windows(struct buffer *sql, const struct store_selection *selection)
+{
+    buffer_append_text(sql, "1");
+    if (selection->since_ns != 0) {
+        /* The day is that of the end: so old partitions are not read. */
+        buffer_print(sql, " AND day >= toDate(%" PRId64 ") AND end_ns > %" PRId64,
+                     selection->since_ns / 1000000000 / 86400, selection->since_ns);
+    }
+    if (selection->until_ns != 0) {
+        buffer_print(sql, " AND start_ns < %" PRId64, selection->until_ns);
+    }
+    if (selection->host != NULL) {
+        buffer_append_text(sql, " AND ");
+        sql_put_glob(sql, "host", selection->host);
+    }
+    for (size_t i = 0; i < selection->label_count; i++) {
+        buffer_append_text(sql, " AND (has(labels, ");
+        sql_put_text(sql, selection->labels[i]);
+        buffer_append_text(sql, ") OR concat('boot=', boot) = ");
+        sql_put_text(sql, selection->labels[i]);
+        buffer_append_text(sql, ")");
+    }
+}
+
+/* What accounting and hits have of the selected windows: without a window there is
+ * nothing, as then it has not been sent whole. */
+static void
+put_of_windows(struct buffer *sql, const struct store_selection *selection,
+               const struct query_range *range)
+{
+    buffer_print(sql,
+                 "day >= toDate(%" PRIu64 ") AND day <= toDate(%" PRIu64
+                 ") AND (host, epoch, start_ns) IN (SELECT host, epoch, start_ns FROM "
+                 "windows WHERE ",
+                 range->first_day, range->last_day);
+    query_windows(sql, selection);
+    buffer_append_text(sql, ")");
+}
+
+static void
+put_source(struct buffer *sql, const struct store_selection *selection)
+{
+    if (selection->source != NULL) {
+        buffer_append_text(sql, " AND source = ");
+        sql_put_text(sql, selection->source);
+    }
+    if (selection->interval != 0) {
+        buffer_print(sql, " AND period = %" PRIu64, selection->interval);
+    }
+}
+
+/* What the columns of hits and of sums allow. */
+static void
+put_rows(struct buffer *sql, const struct store_selection *selection)
+{
+    put_source(sql, selection);
+    if (selection->unit != NULL) {
+        buffer_append_text(sql, " AND ");
+        sql_put_glob(sql, "unit", selection->unit);
+    }
+    if (selection->image == NULL && selection->build_id == NULL) {
+        return;
+    }
+    buffer_append_text(sql, " AND image IN (SELECT image FROM images WHERE 1");
+    if (selection->image != NULL) {
+        buffer_append_text(sql, " AND ");
+        sql_put_glob(sql, "path", selection->image);
+    }
+    if (selection->build_id != NULL) {
+        buffer_append_text(sql, " AND ");
+        sql_put_prefix(sql, "build_id", selection->build_id);
+    }
+    buffer_append_text(sql, ")");
+}
+
+/* ---- windows ---- */
+
+/* Each selected window once, as it was last. */
+static void
+put_last_windows(struct buffer *sql, const struct store_selection *selection)
+{
+    buffer_append_text(
+        sql, "(SELECT host, epoch, start_ns, max(end_ns) AS e, any(backend) AS b, "
+             "any(limits) AS l, any(gaps) AS g, max(bucket_bytes) AS k FROM windows "
+             "WHERE ");
+    query_windows(sql, selection);
+    buffer_append_text(sql, " GROUP BY host, epoch, start_ns)");
+}
+
+void
+query_header(struct buffer *sql, const struct store_selection *selection)
+{
+    buffer_append_text(
+        sql, "SELECT count(), uniqExact(host), min(start_ns), max(start_ns), max(e), "
+             "sum(e - start_ns), toUInt64(min(k)), toUInt64(max(k)), "
+             "arrayStringConcat(groupUniqArray(b), ', '), "
+             "arrayStringConcat(arrayFilter(x -> x != '', groupUniqArray(l)), '; '), "
+             "arrayStringConcat(arrayFilter(x -> x != '', groupUniqArray(g)), '; ') "
+             "FROM ");
+    put_last_windows(sql, selection);
+    buffer_append_text(sql, " FORMAT RowBinary");
+}
+
+void
+query_coverage(struct buffer *sql, const struct store_selection *selection,
+               int64_t start_ns, int64_t end_ns)
+{
+    buffer_print(sql,
+                 "SELECT host, count(), sum(toInt64(if(e < %" PRId64 ", e, %" PRId64
+                 ")) - toInt64(if(start_ns > %" PRId64 ", start_ns, %" PRId64
+                 "))) FROM ",
+                 end_ns, end_ns, start_ns, start_ns);
+    put_last_windows(sql, selection);
+    buffer_append_text(sql, " WHERE " OF_AGENT
+                            " GROUP BY host ORDER BY host FORMAT RowBinary");
+}
+
+void
+query_other_hosts(struct buffer *sql, const struct store_selection *selection)
+{
+    buffer_append_text(sql, "SELECT DISTINCT host FROM windows WHERE " OF_AGENT);
+    if (selection->host != NULL) {
+        buffer_append_text(sql, " AND ");
+        sql_put_glob(sql, "host", selection->host);
+    }
+    buffer_append_text(sql, " AND host NOT IN (SELECT host FROM windows WHERE ");
+    query_windows(sql, selection);
+    buffer_append_text(sql, ") ORDER BY host FORMAT RowBinary");
+}
+
+/* ---- sources ---- */
+
+void
+query_intervals(struct buffer *sql, const struct store_selection *selection,
+                const struct query_range *range)
+{
+    buffer_append_text(sql, "SELECT source, min(period), max(period), any(unit) "
+                            "FROM accounting WHERE ");
+    put_of_windows(sql, selection, range);
+    put_source(sql, selection);
+    buffer_append_text(sql, " GROUP BY source HAVING min(period) != max(period) "
+                            "FORMAT RowBinary");
+}
+
+void
+query_sources(struct buffer *sql, const struct store_selection *selection,
+              const struct query_range *range)
+{
+    buffer_append_text(
+        sql,
+        "SELECT source, any(n), any(u), max(period), max(k), max(o), max(a), "
+        "sum(m * f1) / (sum(f1) + (sum(f1) = 0)), sum(f0), sum(f1), sum(f2), sum(f3), "
+        "sum(f4), sum(f5), sum(f6), sum(f7), sum(f8) FROM (SELECT source, period, "
+        "any(nt_name) AS n, any(unit) AS u, max(kernel) AS k, max(user_left_out) AS o, "
+        "max(asked) AS a, argMax(measured, version) AS m, max(expected) AS f0, "
+        "max(taken) AS f1, max(counted) AS f2, max(outside) AS f3, max(lost) AS f4, "
+        "max(throttled) AS f5, max(missed) AS f6, max(unfinished) AS f7, "
+        "max(excluded) AS f8 FROM accounting WHERE ");
+    put_of_windows(sql, selection, range);
+    put_source(sql, selection);
+    buffer_append_text(sql, " GROUP BY host, epoch, start_ns, source, period) GROUP "
+                            "BY source ORDER BY source != 'time', source FORMAT "
+                            "RowBinary");
+}
+
+/* ---- rows ---- */
+
+#define KEYS "source, process, unit, image, bias, address, variant"
+
+/* Each image once: all that was sent of it is the same file. */
+#define IMAGES                                                                        \
+    "(SELECT image, bias, min(path) AS path, max(build_id) AS build_id, min(low) AS " \
+    "low, max(high) AS high, max(named) AS named FROM images GROUP BY image, bias)"
+
+/* Each place with its best name. */
+#define BEST_PLACES                                                                   \
+    "SELECT image, bias, address, variant, function, system_name, file, start_line, " \
+    "line, caller_functions, caller_system_names, caller_files, caller_start_lines, " \
+    "caller_lines FROM places"
+#define BEST_ORDER                                                                 \
+    " ORDER BY image, bias, address, variant, quality DESC, function, file, line " \
+    "LIMIT "                                                                       \
+    "1 BY image, bias, address, variant"
+
+static void
+put_hits(struct buffer *sql, const struct store_selection *selection,
+         const struct query_range *range, const char *folded)
+{
+    buffer_print(sql,
+                 "SELECT " KEYS ", max(count) AS c FROM hits WHERE hour >= %" PRIu64
+                 " AND hour <= %" PRIu64 " AND ",
+                 range->first_hour, range->last_hour);
+    put_of_windows(sql, selection, range);
+    put_rows(sql, selection);
+    if (folded[0] != '\0') {
+        buffer_print(sql, " AND day NOT IN (%s)", folded);
+    }
+    buffer_append_text(sql, " GROUP BY " KEYS ", period, host, epoch, start_ns");
+}
+
+static void
+put_sums(struct buffer *sql, const struct store_selection *selection,
+         const struct query_range *range, const char *folded)
+{
+    buffer_print(sql,
+                 " UNION ALL SELECT " KEYS ", sum(count) AS c FROM sums WHERE day >= "
+                 "toDate(%" PRIu64 ") AND day <= toDate(%" PRIu64 ") AND day IN (%s)",
+                 range->first_day, range->last_day, folded);
+    if (selection->host != NULL) {
+        buffer_append_text(sql, " AND ");
+        sql_put_glob(sql, "host", selection->host);
+    }
+    put_rows(sql, selection);
+    buffer_append_text(sql, " GROUP BY " KEYS);
+}
+
+void
+query_rows(struct buffer *sql, const struct store_selection *selection,
+           const struct query_range *range, const char *folded)
+{
+    buffer_append_text(sql, "SELECT " ROWS_COLUMNS " FROM (SELECT * FROM (SELECT " KEYS
+                            ", sum(c) AS hits FROM (");
+    put_hits(sql, selection, range, folded);
+    if (folded[0] != '\0') {
+        put_sums(sql, selection, range, folded);
+    }
+    buffer_append_text(sql, ") GROUP BY " KEYS ") ANY LEFT JOIN " IMAGES
+                            " USING (image, bias)) ANY LEFT JOIN (" BEST_PLACES);
+    if (selection->image != NULL || selection->build_id != NULL) {
+        buffer_append_text(sql, " WHERE 1");
+        put_rows(sql, &(struct store_selection){.image = selection->image,
+                                                .build_id = selection->build_id});
+    }
+    buffer_append_text(sql, BEST_ORDER
+                       ") USING (image, bias, address, variant) FORMAT RowBinary");
+}
+
+void
+query_places(struct buffer *sql)
+{
+    buffer_append_text(
+        sql, "SELECT " ROWS_COLUMNS " FROM (SELECT 'places' AS source, '' AS process, "
+             "'' AS unit, toUInt64(1) AS hits, * FROM (" BEST_PLACES
+             " WHERE variant = '' AND substring(image, 1, 1) != ' '" BEST_ORDER
+             ")) ANY LEFT JOIN " IMAGES " USING (image, bias) FORMAT RowBinary");
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * query.h - the conditions and queries of a selection. docs/store.md shows one.
+ *
+ * Each query yields one row for each of its keys whatever was sent how often: of equal
+ * keys it takes the largest count (max), then sums.
+ */
+#ifndef STORE_CLICKHOUSE_QUERY_H
+#define STORE_CLICKHOUSE_QUERY_H
+
+#include "store/store.h"
+
+#include "util/buffer.h"
+
+/* query_range - the days of the selected windows' starts, since 1970. */
+struct query_range {
+    uint64_t first_day;
+    uint64_t last_day;
+    uint64_t first_hour; /* since 1970, too */
+    uint64_t last_hour;
+};
+
+/* query_windows - append the condition that windows fulfil. */
+void query_windows(struct buffer *sql, const struct store_selection *selection);
+
+/* query_header - append: windows, hosts, first and last start, last end, sum of
+ * lengths, smallest and largest bucket, back ends, limits, gaps. */
+void query_header(struct buffer *sql, const struct store_selection *selection);
+
+/* query_coverage - append: host, windows, nanoseconds from start to end that they
+ * cover, of agents. */
+void query_coverage(struct buffer *sql, const struct store_selection *selection,
+                    int64_t start_ns, int64_t end_ns);
+
+/* query_other_hosts - append: hosts with windows of agents, none of them selected. */
+void query_other_hosts(struct buffer *sql, const struct store_selection *selection);
+
+/* query_intervals - append: source, smallest and largest interval, unit, of sources
+ * with several. */
+void query_intervals(struct buffer *sql, const struct store_selection *selection,
+                     const struct query_range *range);
+
+/* query_sources - append: name, NT name, unit, interval, two modes, interval asked for
+ * and measured, nine figures. */
+void query_sources(struct buffer *sql, const struct store_selection *selection,
+                   const struct query_range *range);
+
+/* query_rows - append: ROWS_COLUMNS of rows.h.
+ *
+ *   folded  text: an SQL list of days whose sums are to be taken instead; "" for none
+ */
+void query_rows(struct buffer *sql, const struct store_selection *selection,
+                const struct query_range *range, const char *folded);
+
+/* query_places - append: the same, once for each place in a file of a known build. */
+void query_places(struct buffer *sql);
+
+#endif

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * read.c - reads a selection of a server's store as one profile.
+ *
+ * There are no transactions: what is added meanwhile may be in the rows and not yet in
+ * the statistics, or the other way round. The selected windows' ends are known first,
+ * so a selection of past time is not affected.
+ */
+#include "store/clickhouse/query.h"
+#include "store/clickhouse/rows.h"
+#include "store/clickhouse/server.h"
+#include "store/coverage.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+
+enum { HOUR_S = 3600, DAY_S = 86400 };
+
+struct reading {
+    struct server *server;
+    const struct store_selection *selection;
+    struct profile *profile;
+    struct query_range range;
+    struct buffer sql;
+    struct buffer text; /* of the row that is being read */
+    struct coverage coverage;
+    struct buffer folded; /* list of days whose sums are used */
+};
+
+/* Run the query in reading->sql, and start another one. */
+static bool
+ask(struct reading *reading, struct row_binary_reader *rows)
+{
+    const char *const sql = buffer_text(&reading->sql);
+    const bool done = sql != NULL ? server_read(reading->server, sql, rows)
+                                  : server_fail_memory(reading->server);
+
+    reading->sql.size = 0;
+    if (!done) {
+        *rows = (struct row_binary_reader){.failed = true};
+    }
+    return done;
+}
+
+static bool set_text(struct reading *reading, char **text, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static bool
+set_text(struct reading *reading, char **text, const char *format, ...)
+{
+    char made[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(made, sizeof(made), format, arguments);
+    va_end(arguments);
+    free(*text);
+    *text = strdup(made);
+    return *text != NULL || server_fail_memory(reading->server);
+}
+
+/* ---- windows ---- */
+
+/* Set back end, limits and gaps from the rest of the header's row. */
+static void
+read_texts(struct reading *reading, struct row_binary_reader *rows)
+{
+    struct profile *const profile = reading->profile;
+    const char *text = row_binary_get_text(rows, &reading->text);
+
+    set_text(reading, &profile->hal, "%.200s", text);
+    text = row_binary_get_text(rows, &reading->text);
+    set_text(reading, &profile->limits, "%s%s%.900s", profile->command,
+             text[0] != '\0' ? "; " : "", text);
+    text = row_binary_get_text(rows, &reading->text);
+    set_text(reading, &profile->gaps, "%.900s", text);
+}
+
+static void
+set_times(struct reading *reading, uint64_t first_ns, uint64_t last_ns, uint64_t end_ns)
+{
+    const struct store_selection *const selection = reading->selection;
+
+    reading->profile->time_ns = first_ns;
+    reading->range = (struct query_range){
+        .first_day = first_ns / SECOND_NS / DAY_S,
+        .last_day = last_ns / SECOND_NS / DAY_S,
+        .first_hour = first_ns / SECOND_NS / HOUR_S,
+        .last_hour = last_ns / SECOND_NS / HOUR_S,
+    };
+    reading->coverage.start_ns =
+        selection->since_ns != 0 ? selection->since_ns : (int64_t)first_ns;
+    reading->coverage.end_ns =
+        selection->until_ns != 0 && selection->until_ns < (int64_t)end_ns
+            ? selection->until_ns
+            : (int64_t)end_ns;
+}
+
+static void
+read_header(struct reading *reading)
+{
+    enum { WINDOWS, HOSTS, FIRST, LAST, END, LENGTH, BUCKET_MIN, BUCKET_MAX, NUMBERS };
+    struct profile *const profile = reading->profile;
+    struct row_binary_reader rows;
+    uint64_t numbers[NUMBERS];
+
+    query_header(&reading->sql, reading->selection);
+    ask(reading, &rows);
+    for (int i = 0; i < NUMBERS; i++) {
+        numbers[i] = row_binary_get(&rows, sizeof(uint64_t));
+    }
+    if (!rows.failed && numbers[WINDOWS] == 0) {
+        server_fail(reading->server,
+                    "no window is selected; ntprof store stat shows what there is");
+    } else if (!rows.failed && numbers[BUCKET_MIN] != numbers[BUCKET_MAX]) {
+        server_fail(reading->server,
+                    "the selection has buckets of several sizes, which "
+                    "do not add up");
+    }
+    set_times(reading, numbers[FIRST], numbers[LAST], numbers[END]);
+    profile->duration_ns = numbers[LENGTH];
+    profile->bucket_bytes =
+        numbers[BUCKET_MAX] <= UINT32_MAX ? (uint32_t)numbers[BUCKET_MAX] : 1;
+    set_text(reading, &profile->command, "%" PRIu64 " window%s of %" PRIu64 " host%s",
+             numbers[WINDOWS], numbers[WINDOWS] == 1 ? "" : "s", numbers[HOSTS],
+             numbers[HOSTS] == 1 ? "" : "s");
+    read_texts(reading, &rows);
+    server_end(reading->server, &rows);
+}
+
+static void
+read_gaps(struct reading *reading)
+{
+    struct coverage *const coverage = &reading->coverage;
+    struct row_binary_reader rows;
+    struct buffer text = {0};
+    char **const gaps = &reading->profile->gaps;
+
+    query_coverage(&reading->sql, reading->selection, coverage->start_ns,
+                   coverage->end_ns);
+    ask(reading, &rows);
+    while (row_binary_more(&rows)) {
+        const char *const host = row_binary_get_text(&rows, &reading->text);
+        const uint64_t windows = row_binary_get(&rows, sizeof(windows));
+
+        coverage_add(coverage, host, windows != 0 ? windows : 1,
+                     (int64_t)row_binary_get(&rows, sizeof(uint64_t)));
+    }
+    server_end(reading->server, &rows);
+    if (reading->selection->label_count == 0) {
+        query_other_hosts(&reading->sql, reading->selection);
+        ask(reading, &rows);
+        while (row_binary_more(&rows)) {
+            coverage_add(coverage, row_binary_get_text(&rows, &reading->text), 0, 0);
+        }
+        server_end(reading->server, &rows);
+    }
+    coverage_put(coverage, &text);
+    if (text.size > 0 && *gaps != NULL && (*gaps)[0] != '\0') {
+        buffer_append_text(&text, "; ");
+        buffer_append_text(&text, *gaps);
+    }
+    if (text.size > 0 && buffer_text(&text) != NULL) {
+        set_text(reading, gaps, "%s", buffer_text(&text));
+    }
+    buffer_finish(&text);
+}
+
+/* ---- sources ---- */
+
+/* Hits of different intervals stand for different times. */
+static void
+check_intervals(struct reading *reading)
+{
+    struct row_binary_reader rows;
+
+    query_intervals(&reading->sql, reading->selection, &reading->range);
+    ask(reading, &rows);
+    if (row_binary_more(&rows)) {
+        const char *const name = row_binary_get_text(&rows, &reading->text);
+        const uint64_t least = row_binary_get(&rows, sizeof(least));
+        const uint64_t most = row_binary_get(&rows, sizeof(most));
+        char why[256];
+
+        snprintf(why, sizeof(why),
+                 "source %.40s has several intervals in the selection, from %" PRIu64
+                 " to %" PRIu64
+                 ": such hits do not add up; select one by interval=, or "
+                 "windows of one by since, until or host",
+                 name, least, most);
+        if (!rows.failed) {
+            server_fail(reading->server, why);
+        }
+    }
+    server_end(reading->server, &rows);
+}
+
+static bool
+read_source(struct reading *reading, struct row_binary_reader *rows)
+{
+    struct profile *const profile = reading->profile;
+    struct profile_source source = {0};
+    const char **const texts[] = {&source.name, &source.nt_name, &source.unit};
+    uint64_t *const figures[] = {
+        &source.expected, &source.taken,      &source.counted,
+        &source.outside,  &source.lost,       &source.throttled,
+        &source.missed,   &source.unfinished, &source.excluded,
+    };
+    uint32_t index;
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        *texts[i] = profile_string(profile, row_binary_get_text(rows, &reading->text));
+        if (*texts[i] == NULL) {
+            return server_fail_memory(reading->server);
+        }
+    }
+    source.granted = row_binary_get(rows, 8);
+    source.kernel_included = row_binary_get(rows, 1) != 0;
+    source.user_left_out = row_binary_get(rows, 1) != 0;
+    source.asked = row_binary_get(rows, 8);
+    source.measured = row_binary_get_double(rows);
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+        *figures[i] = row_binary_get(rows, 8);
+    }
+    return !rows->failed && (profile_add_source(profile, &source, &index) ||
+                             server_fail_memory(reading->server));
+}
+
+static void
+read_sources(struct reading *reading)
+{
+    struct row_binary_reader rows;
+
+    query_sources(&reading->sql, reading->selection, &reading->range);
+    ask(reading, &rows);
+    while (row_binary_more(&rows) && read_source(reading, &rows)) {
+    }
+    if (server_end(reading->server, &rows) && reading->profile->source_count == 0) {
+        server_fail(reading->server,
+                    "the selected windows do not have this source and interval");
+    }
+}
+
+/* ---- rows ---- */
+
+/* List the days whose sums say all of what is selected: those that end before any
+ * later window was added, and lie within the selected time. Sums know no labels. */
+static void
+list_folded(struct reading *reading)
+{
+    const struct store_selection *const selection = reading->selection;
+    struct row_binary_reader rows;
+
+    if (selection->label_count > 0) {
+        return;
+    }
+    buffer_append_text(
+        &reading->sql,
+        "SELECT toUInt64(toUInt16(day)) FROM (SELECT day, max(folded) AS f FROM folds "
+        "GROUP BY day) ANY LEFT JOIN (SELECT toDate(intDiv(start_ns, 86400000000000)) "
+        "AS day, max(added) AS a FROM windows GROUP BY day) USING (day) WHERE a < f");
+    if (selection->since_ns != 0) {
+        buffer_print(&reading->sql,
+                     " AND toUInt64(toUInt16(day)) * 86400000000000 >= %" PRId64,
+                     selection->since_ns);
+    }
+    if (selection->until_ns != 0) {
+        buffer_print(&reading->sql,
+                     " AND (toUInt64(toUInt16(day)) + 1) * 86400000000000 <= %" PRId64,
+                     selection->until_ns);
+    }
+    buffer_append_text(&reading->sql, " ORDER BY day FORMAT RowBinary");
+    ask(reading, &rows);
+    while (row_binary_more(&rows)) {
+        buffer_print(&reading->folded, "%stoDate(%" PRIu64 ")",
+                     reading->folded.size > 0 ? ", " : "",
+                     row_binary_get(&rows, sizeof(uint64_t)));
+    }
+    server_end(reading->server, &rows);
+}
+
+static void
+read_rows(struct reading *reading)
+{
+    struct row_binary_reader rows;
+    const char *why;
+
+    if (!ask(reading, &rows)) {
+        return;
+    }
+    why = rows_take(reading->profile, &rows);
+    if (why != NULL) {
+        server_fail(reading->server, why);
+    }
+    server_end(reading->server, &rows);
+}
+
+static struct profile *
+finish_reading(struct reading *reading)
+{
+    buffer_finish(&reading->sql);
+    buffer_finish(&reading->text);
+    buffer_finish(&reading->folded);
+    coverage_finish(&reading->coverage);
+    /* An answer may be large. */
+    buffer_finish(&reading->server->answer);
+    if (reading->server->failed) {
+        profile_delete(reading->profile);
+        return NULL;
+    }
+    profile_sort(reading->profile);
+    return reading->profile;
+}
+
+struct profile *
+clickhouse_read(struct store *store, const struct store_selection *selection,
+                struct pprof_error *error)
+{
+    struct server *const server = (struct server *)store;
+    struct reading reading = {
+        .server = server, .selection = selection, .profile = profile_new()};
+
+    server_start(server, error);
+    if (reading.profile == NULL) {
+        server_fail_memory(server);
+    } else {
+        read_header(&reading);
+        check_intervals(&reading);
+        read_gaps(&reading);
+        read_sources(&reading);
+        list_folded(&reading);
+        query_rows(&reading.sql, selection, &reading.range,
+                   reading.folded.size > 0 ? buffer_text(&reading.folded) : "");
+        read_rows(&reading);
+    }
+    return finish_reading(&reading);
+}
+
+struct profile *
+clickhouse_places(struct store *store, struct pprof_error *error)
+{
+    static const struct profile_source source = {.name = "places"};
+    struct server *const server = (struct server *)store;
+    struct reading reading = {.server = server, .profile = profile_new()};
+    uint64_t bytes;
+    uint32_t index;
+
+    server_start(server, error);
+    bytes = server_number(
+        server, "SELECT toUInt64(min(bucket_bytes)) FROM windows FORMAT RowBinary");
+    if (reading.profile == NULL ||
+        !profile_add_source(reading.profile, &source, &index)) {
+        server_fail_memory(server);
+    } else {
+        reading.profile->bucket_bytes =
+            bytes > 0 && bytes <= UINT32_MAX ? (uint32_t)bytes : 1;
+        query_places(&reading.sql);
+        read_rows(&reading);
+    }
+    return finish_reading(&reading);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rows.h - rows of a server's answer as rows of a profile. The bytes may be any.
+ */
+#ifndef STORE_CLICKHOUSE_ROWS_H
+#define STORE_CLICKHOUSE_ROWS_H
+
+#include "profile/profile.h"
+#include "store/clickhouse/row_binary.h"
+
+#include <stdbool.h>
+
+/* The columns that rows_take reads, in this order, as they are called in queries. */
+#define ROWS_COLUMNS                                                           \
+    "source, process, unit, path, build_id, low, high, bias, named, address, " \
+    "function, system_name, file, start_line, line, caller_functions, "        \
+    "caller_system_names, caller_files, caller_start_lines, caller_lines, hits"
+
+/* rows_take - add all rows of an answer to a profile that has its sources. Returns
+ * NULL, or why that failed. */
+const char *rows_take(struct profile *profile, struct row_binary_reader *reader);
+
+#endif

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/* server.c - see server.h. */
+#include "store/clickhouse/server.h"
+
+#include "profile/gzip.h"
+#include "util/text.h"
+#include "util/whole_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ANSWER_BYTES_MAX (UINT64_C(2) << 30)
+#define TIMEOUT_NS UINT64_C(300000000000)
+
+enum {
+    CONNECT_MS = 10000,
+    PASSWORD_BYTES_MAX = 1024,
+    REASON_BYTES = 300,
+    PORT_HTTP = 8123,
+    PORT_HTTPS = 8443,
+};
+
+/* ---- errors ---- */
+
+void
+server_start(struct server *server, struct pprof_error *error)
+{
+    server->error = error;
+    server->failed = false;
+}
+
+bool
+server_fail(struct server *server, const char *why)
+{
+    char shown[128];
+    char reason[REASON_BYTES];
+
+    if (!server->failed) {
+        server->failed = true;
+        snprintf(server->error->text, sizeof(server->error->text), "%s: %s",
+                 text_show(shown, sizeof(shown), server->shown),
+                 text_show(reason, sizeof(reason), why));
+    }
+    return false;
+}
+
+bool
+server_fail_memory(struct server *server)
+{
+    return server_fail(server, "out of memory");
+}
+
+/* ---- URLs ---- */
+
+static bool
+refuse(struct pprof_error *error, const char *about, const char *why)
+{
+    char shown[128];
+
+    snprintf(error->text, sizeof(error->text), "%s: %s",
+             text_show(shown, sizeof(shown), about), why);
+    return false;
+}
+
+static bool
+consists_of(const char *text, size_t length, const char *more)
+{
+    for (size_t i = 0; i < length; i++) {
+        const char byte = text[i];
+
+        if (!((byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+              (byte >= '0' && byte <= '9') || strchr(more, byte) != NULL)) {
+            return false;
+        }
+    }
+    return length > 0;
+}
+
+/* Make http://HOST:PORT/ and so on of //USER@HOST:PORT/DATABASE. */
+static bool
+take_location(struct server *server, const struct store_url *url, char **user,
+              struct pprof_error *error)
+{
+    const char *const scheme = url->tls ? "https" : "http";
+    const char *host = url->location + strspn(url->location, "/");
+    const size_t before = strcspn(host, "@");
+    size_t length;
+    bool has_port;
+
+    *user = NULL;
+    if (host[before] == '@') {
+        *user = strndup(host, before);
+        host += before + 1;
+    }
+    length = strcspn(host, "/");
+    if (strncmp(url->location, "//", 2) != 0 || !consists_of(host, length, ".-:[]_") ||
+        host[length] != '/' ||
+        !consists_of(host + length + 1, strlen(host + length + 1), "_") ||
+        (*user != NULL && !consists_of(*user, strlen(*user), "._-"))) {
+        return refuse(error, url->location,
+                      "a server's store is named as clickhouse://USER@HOST:PORT/"
+                      "DATABASE; USER@ and :PORT may be missing, DATABASE consists of "
+                      "letters, digits and _");
+    }
+    has_port = memchr(host + (host[0] == '[' ? strcspn(host, "]") : 0), ':',
+                      length - (host[0] == '[' ? strcspn(host, "]") : 0)) != NULL;
+    server->database = strdup(host + length + 1);
+    if ((has_port ? asprintf(&server->address, "%s://%.*s/", scheme, (int)length, host)
+                  : asprintf(&server->address, "%s://%.*s:%d/", scheme, (int)length,
+                             host, url->tls ? PORT_HTTPS : PORT_HTTP)) < 0) {
+        server->address = NULL;
+    }
+    server->shown = strdup(host);
+    return (server->database != NULL && server->address != NULL &&
+            server->shown != NULL) ||
+           refuse(error, url->location, "out of memory");
+}
+
+/* ---- headers: user and password ---- */
+
+static bool
+add_header(struct server *server, const char *name, const char *value)
+{
+    struct curl_slist *longer;
+    char line[PASSWORD_BYTES_MAX + 64];
+
+    snprintf(line, sizeof(line), "%s: %s", name, value);
+    longer = curl_slist_append(server->headers, line);
+    server->headers = longer != NULL ? longer : server->headers;
+    explicit_bzero(line, sizeof(line));
+    return longer != NULL;
+}
+
+/* The first line of the file. */
+static bool
+add_password(struct server *server, const char *path, struct pprof_error *error)
+{
+    char password[PASSWORD_BYTES_MAX] = "";
+    FILE *const file = fopen(path, "re");
+    const bool read = file != NULL && fgets(password, sizeof(password), file) != NULL;
+    const int reason = errno;
+    bool added;
+
+    if (file != NULL) {
+        fclose(file);
+    }
+    if (!read) {
+        return refuse(error, path, file == NULL ? strerror(reason) : "is empty");
+    }
+    password[strcspn(password, "\r\n")] = '\0';
+    added = add_header(server, "X-ClickHouse-Key", password);
+    explicit_bzero(password, sizeof(password));
+    return added || refuse(error, path, "out of memory");
+}
+
+static bool
+add_headers(struct server *server, const struct store_url *url, const char *user,
+            struct pprof_error *error)
+{
+    /* Without the last one curl asks for leave to send a long body, and waits. */
+    if (!add_header(server, "X-ClickHouse-User", user != NULL ? user : "default") ||
+        !add_header(server, "Expect", "")) {
+        return refuse(error, url->location, "out of memory");
+    }
+    return url->access.password_file == NULL ||
+           add_password(server, url->access.password_file, error);
+}
+
+/* ---- requests ---- */
+
+static size_t
+take_answer(char *bytes, size_t size, size_t count, void *context)
+{
+    struct server *const server = context;
+
+    if (server->answer.size + size * count > ANSWER_BYTES_MAX) {
+        return 0;
+    }
+    buffer_append(&server->answer, bytes, size * count);
+    return server->answer.failed ? 0 : count;
+}
+
+static void
+set_options(struct server *server, const struct store_url *url)
+{
+    CURL *const curl = server->curl;
+    const long timeout_ms = (long)(server->timeout_ns / 1000000);
+
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, url->tls ? "https" : "http");
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
+                     timeout_ms < CONNECT_MS ? timeout_ms : (long)CONNECT_MS);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_ms > 0 ? timeout_ms : 1L);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, server);
+    curl_easy_setopt(curl, CURLOPT_POST, 1L);
+    if (url->access.ca_file != NULL) {
+        curl_easy_setopt(curl, CURLOPT_CAINFO, url->access.ca_file);
+        curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
+    }
+}
+
+struct server *
+server_new(const struct store_url *url, struct pprof_error *error)
+{
+    struct server *const server = calloc(1, sizeof(*server));
+    char *user = NULL;
+    bool made;
+
+    if (server == NULL) {
+        refuse(error, url->location, "out of memory");
+        return NULL;
+    }
+    server->store.engine = store_clickhouse;
+    server->error = error;
+    server->timeout_ns =
+        url->access.timeout_ns != 0 ? url->access.timeout_ns : TIMEOUT_NS;
+    server->curl = curl_easy_init();
+    made = take_location(server, url, &user, error) &&
+           add_headers(server, url, user, error);
+    free(user);
+    if (made && server->curl == NULL) {
+        made = refuse(error, url->location, "libcurl does not start");
+    }
+    if (!made) {
+        server_delete(server);
+        return NULL;
+    }
+    set_options(server, url);
+    return server;
+}
+
+void
+server_delete(struct server *server)
+{
+    if (server != NULL) {
+        if (server->curl != NULL) {
+            curl_easy_cleanup(server->curl);
+        }
+        curl_slist_free_all(server->headers);
+        buffer_finish(&server->answer);
+        free(server->sent);
+        free(server->address);
+        free(server->database);
+        free(server->shown);
+        free(server);
+    }
+}
+
+/* Say in one line what a server that refused has said. */
+static bool
+fail_status(struct server *server, long status)
+{
+    const char *const body = buffer_text(&server->answer);
+    char why[REASON_BYTES];
+
+    if (status >= 300 && status < 400) {
+        return server_fail(server, "redirects to another address, which is not "
+                                   "followed; name that one");
+    }
+    snprintf(why, sizeof(why), "answers with HTTP status %ld: %.*s", status,
+             body != NULL ? (int)strcspn(body, "\n") : 0, body != NULL ? body : "");
+    return server_fail(server, why);
+}
+
+static bool
+perform(struct server *server, const char *parameters, const void *body, size_t size,
+        const char *encoding)
+{
+    char reason[CURL_ERROR_SIZE] = "";
+    struct curl_slist *headers = server->headers;
+    char *url = NULL;
+    long status = 0;
+    CURLcode result;
+
+    if (server->failed) {
+        return false;
+    }
+    server->answer.size = 0;
+    if (asprintf(&url, "%s?wait_end_of_query=1%s", server->address, parameters) < 0) {
+        return server_fail_memory(server);
+    }
+    if (encoding != NULL) {
+        headers = curl_slist_append(NULL, encoding);
+        if (headers == NULL) {
+            free(url);
+            return server_fail_memory(server);
+        }
+        headers->next = server->headers;
+    }
+    curl_easy_setopt(server->curl, CURLOPT_URL, url);
+    curl_easy_setopt(server->curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(server->curl, CURLOPT_ERRORBUFFER, reason);
+    curl_easy_setopt(server->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
+    curl_easy_setopt(server->curl, CURLOPT_POSTFIELDS, body);
+    result = curl_easy_perform(server->curl);
+    curl_easy_setopt(server->curl, CURLOPT_ERRORBUFFER, NULL);
+    curl_easy_getinfo(server->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (headers != server->headers) {
+        headers->next = NULL;
+        curl_slist_free_all(headers);
+    }
+    free(url);
+    if (result == CURLE_WRITE_ERROR) {
+        return server_fail(server, "answers with more than 2 GiB");
+    }
+    if (result != CURLE_OK) {
+        return server_fail(server,
+                           reason[0] != '\0' ? reason : curl_easy_strerror(result));
+    }
+    return status == 200 || fail_status(server, status);
+}
+
+bool
+server_run_outside(struct server *server, const char *sql)
+{
+    return perform(server, "", sql, strlen(sql), NULL);
+}
+
+bool
+server_run(struct server *server, const char *sql)
+{
+    char parameters[256];
+
+    snprintf(parameters, sizeof(parameters), "&database=%s", server->database);
+    return perform(server, parameters, sql, strlen(sql), NULL);
+}
+
+bool
+server_insert(struct server *server, const char *into, const struct buffer *rows)
+{
+    struct gzip_writer gzip;
+    struct buffer packed = {0};
+    char *query = NULL;
+    char *parameters = NULL;
+    char *sql = NULL;
+    bool done = false;
+
+    if (server->failed || rows->size == 0) {
+        return !server->failed;
+    }
+    if (asprintf(&sql, "INSERT INTO %s FORMAT RowBinary", into) < 0) {
+        sql = NULL;
+    }
+    query = sql != NULL ? curl_easy_escape(server->curl, sql, 0) : NULL;
+    if (query == NULL ||
+        asprintf(&parameters, "&database=%s&query=%s", server->database, query) < 0) {
+        parameters = NULL;
+    }
+    if (parameters != NULL && !rows->failed && gzip_begin(&gzip, &packed)) {
+        gzip_put(&gzip, rows->data, rows->size);
+        done = gzip_end(&gzip);
+    }
+    done = done ? perform(server, parameters, packed.data, packed.size,
+                          "Content-Encoding: gzip")
+                : server_fail_memory(server);
+    curl_free(query);
+    free(parameters);
+    free(sql);
+    buffer_finish(&packed);
+    return done;
+}
+
+bool
+server_read(struct server *server, const char *sql, struct row_binary_reader *rows)
+{
+    const bool done = server_run(server, sql);
+
+    *rows = (struct row_binary_reader){
+        .at = server->answer.data,
+        .end = server->answer.data != NULL ? server->answer.data + server->answer.size
+                                           : NULL,
+        .failed = !done || server->answer.data == NULL,
+    };
+    return done;
+}
+
+bool
+server_end(struct server *server, const struct row_binary_reader *rows)
+{
+    if (!server->failed && server->answer.size > 0 &&
+        (rows->failed || rows->at != rows->end)) {
+        server_fail(server, "answers with what no server of ClickHouse does");
+    }
+    return !server->failed;
+}
+
+uint64_t
+server_number(struct server *server, const char *sql)
+{
+    struct row_binary_reader rows;
+    uint64_t number = 0;
+
+    if (server_read(server, sql, &rows)) {
+        number = row_binary_get(&rows, sizeof(number));
+        if (rows.failed) {
+            server_fail(server, "answers with what no server of ClickHouse does");
+        }
+        server_end(server, &rows);
+    }
+    return server->failed ? 0 : number;
+}
