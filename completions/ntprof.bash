@@ -59,7 +59,7 @@ _ntprof_value()
         -o | --output | --report) _filedir ;;
         --bucket) COMPREPLY=($(compgen -W '1 4 8 16 32 64 256 4k 1M' -- "$cur")) ;;
         --per) COMPREPLY=($(compgen -W cpu -- "$cur")) ;;
-        --hal) COMPREPLY=($(compgen -W 'perf sim' -- "$cur")) ;;
+        --hal) COMPREPLY=($(compgen -W 'perf timer sim' -- "$cur")) ;;
         --by) _ntprof_list "$(_ntprof_keys "$1")" ;;
         --format)
             COMPREPLY=($(compgen -W 'pprof gmon callgrind speedscope folded json csv html

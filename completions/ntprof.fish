@@ -98,7 +98,7 @@ complete -c ntprof -n $hits -l interval -x -a '100us 250us 1ms 10ms' -d 'time be
 complete -c ntprof -n $hits -s c -l count -x -d 'events for a hit'
 complete -c ntprof -n $hits -l bucket -x -a '1 4 8 16 32 64 256 4k 1M' -d 'code bytes for a counter'
 complete -c ntprof -n $hits -s C -l cpu -x -a '(seq 0 (math (nproc) - 1) | __ntprof_list)' -d 'only on these processors'
-complete -c ntprof -n $hits -l hal -x -a 'perf sim' -d 'this way of getting hits, or none'
+complete -c ntprof -n $hits -l hal -x -a 'perf timer sim' -d 'this way of getting hits, or none'
 complete -c ntprof -n $hits -s o -l output -r -F -d 'the profile'
 complete -c ntprof -n $recording -l per -x -a cpu -d 'count each processor separately'
 complete -c ntprof -n $recording -l every -x -a '10s 1m 5m' -d 'rewrite the file at intervals'

@@ -13,7 +13,7 @@ make --no-print-directory install BUILD="$build" PREFIX="$prefix" >"$prefix/inst
     cat "$prefix/install.log"
     exit 1
 }
-for file in bin/ntprof include/ntprof/ntprof.h lib/libntprof.so lib/pkgconfig/ntprof.pc \
+for file in bin/ntprof lib/ntprof/libntprof-agent.so include/ntprof/ntprof.h lib/libntprof.so lib/pkgconfig/ntprof.pc \
     share/man/man1/ntprof.1 share/man/man3/libntprof.3 share/man/man3/NtCreateProfileEx.3 \
     share/man/man3/ntprof_session_close.3 share/man/man5/ntprof-profile.5 \
     share/bash-completion/completions/ntprof share/zsh/site-functions/_ntprof \
@@ -26,6 +26,8 @@ done
 
 # No help from the environment: the command must find its library by itself.
 env -i PATH=/usr/bin:/bin "$prefix/bin/ntprof" version
+# And its agent.
+(cd "$prefix" && env -i PATH=/usr/bin:/bin bin/ntprof run --hal timer -q -- true)
 
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
 # shellcheck disable=SC2046 # the flags are words

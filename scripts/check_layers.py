@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Reads every #include of src, include, tool and examples and holds it against ARCHITECTURE.md.
+"""Reads every #include of src, include, agent, tool and examples and holds it against ARCHITECTURE.md.
 
 usage: check_layers.py [TREE]
 
@@ -17,6 +17,7 @@ FREESTANDING = {
 }
 CORE_HEADERS = {f"{layer}/{layer}.h" for layer in ("ke", "ob", "ps", "se", "mm", "ex")}
 CORE_PUBLIC = {"nt_types.h", "nt_status.h", "nt_profile.h"}
+AGENT_HEADERS = {"hal/timer/thread_timer.h", "ke/bucket.h"}
 ANY = None
 
 # layer: (our headers of other layers, public headers, may use libc)
@@ -105,6 +106,21 @@ def check_public(tree, path, sign, name):
     return f"a public header may not include {name}"
 
 
+def check_agent(tree, path, sign, name):
+    """The preloaded agent: libc, and what it shares with the back ends."""
+    if sign == "<" and not name.startswith("ntprof/"):
+        return None
+    header = own_header(tree, path, name, [".", "src"]) if sign == '"' else None
+    if header and (header.parts[0] == "agent" or str(header) in AGENT_HEADERS):
+        return None
+    return f"the agent may not include {name}"
+
+
+def check_tool(tree, path, sign, name):
+    """A client, which reads the memory that agents count into."""
+    return None if name == "agent/shared.h" else check_client(tree, path, sign, name)
+
+
 def check_client(tree, path, sign, name):
     """tool and examples: the public headers without those for embedding."""
     if name in ("ntprof/hal.h", "ntprof/host.h"):
@@ -124,7 +140,7 @@ def check_example(tree, path, sign, name):
     return f'"{name}" is not for those who embed the core'
 
 
-CHECKS = {"src": check_src, "include": check_public, "tool": check_client,
+CHECKS = {"src": check_src, "include": check_public, "agent": check_agent, "tool": check_tool,
           "examples": check_example}
 
 

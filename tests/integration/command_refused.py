@@ -25,7 +25,7 @@ class Filter(CommandTest):
     def test_no_perf_events__said_before_the_command_starts(self):
         for error in (errno.EPERM, errno.EACCES, errno.ENOSYS):
             with self.subTest(errno.errorcode[error]):
-                result = self.refused("perf_event_open", error, "run", "--", "touch", "started")
+                result = self.refused("perf_event_open", error, "run", "--hal", "perf", "--", "touch", "started")
                 said = text(result.stderr)
                 self.assertEqual(result.returncode, 125, said)
                 self.assertIn("perf_event_open", said)
@@ -34,18 +34,21 @@ class Filter(CommandTest):
 
     def test_no_perf_events__doctor_and_sources_say_what_refuses(self):
         result = self.refused("perf_event_open", errno.EPERM, "doctor")
-        self.assertEqual(result.returncode, 125)
+        self.assertEqual(result.returncode, 0)
         self.assertIn("seccomp", text(result.stdout))
         self.assertIn("to allow", text(result.stdout))
+        self.assertRegex(text(result.stdout), "(?m)^  ntprof run      timer  programs that you start, in user mode$")
         told = json.loads(self.refused("perf_event_open", errno.ENOSYS, "doctor", "--json").stdout)
         perf, = (backend for backend in told["backends"] if backend["name"] == "perf")
         self.assertFalse(perf["usable"])
-        self.assertFalse(told["works"])
+        commands = {command["name"]: command["backend"] for command in told["commands"]}
+        self.assertEqual(commands, {"run": "timer", "attach": "", "system": "", "top": ""})
+        self.assertTrue(told["works"])
         result = self.refused("perf_event_open", errno.EPERM, "sources")
         self.assertEqual(result.returncode, 125)
 
     def test_perf_events_taken_by_another__said(self):
-        result = self.refused("perf_event_open", errno.EBUSY, "run", "--", "touch", "started")
+        result = self.refused("perf_event_open", errno.EBUSY, "run", "--hal", "perf", "--", "touch", "started")
         said = text(result.stderr)
         self.assertEqual(result.returncode, 125, said)
         self.assertIn("for itself alone", said)
@@ -89,8 +92,13 @@ class Filter(CommandTest):
 
     def test_doctor__no_back_end_that_watches__does_not_work(self):
         """However well bpf works: commands do not use it."""
-        told = json.loads(self.refused("perf_event_open", errno.EPERM, "doctor", "--json").stdout)
-        self.assertFalse(told["works"])
+        told = json.loads(self.refused("timer_create", errno.EPERM, "doctor", "--json").stdout)
+        timer, = (backend for backend in told["backends"] if backend["name"] == "timer")
+        self.assertEqual((timer["usable"], timer["error"]), (0, "EPERM"))
+        self.assertIn("timer_create", timer["reason"])
+        result = self.refused("perf_event_open", errno.EPERM, "attach", "-p", "1")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("cannot profile here; perf: ", text(result.stderr))
 
     def test_no_memfd_or_pidfd__works_or_says_what_fails(self):
         for call in ("memfd_create", "pidfd_open"):

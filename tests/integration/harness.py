@@ -5,7 +5,8 @@ Every class that is made with @for_each_user runs as the caller and, if that is 
 ordinary user. Build folders may be out of that user's reach, so what is run is copied first.
 
 From the environment, set by meson.build: NTPROF (the command), NTPROF_LIBRARY (what it needs),
-NTPROF_PROGRAMS (a list of test programs), NTPROF_SCHEMA (of its JSON). NTPROF_TEST_USERS=caller
+NTPROF_AGENT_LIBRARY (what run preloads), NTPROF_PROGRAMS (a list of test programs),
+NTPROF_SCHEMA (of its JSON). NTPROF_TEST_USERS=caller
 leaves the ordinary user out: for sanitizer runs, in which that shows nothing new.
 """
 import gzip
@@ -47,11 +48,13 @@ def stage():
     if _stage is None:
         _stage = pathlib.Path(tempfile.mkdtemp(prefix="ntprof-tests-"))
         _stage.chmod(0o755)
-        for folder in ("tool", "src", "programs"):
+        for folder in ("tool", "src", "agent", "programs"):
             (_stage / folder).mkdir()
         # The command finds its library beside its own folder.
         shutil.copy(os.environ["NTPROF"], _stage / "tool" / "ntprof")
         shutil.copy(os.environ["NTPROF_LIBRARY"], _stage / "src" / "libntprof.so.0")
+        if "NTPROF_AGENT_LIBRARY" in os.environ:
+            shutil.copy(os.environ["NTPROF_AGENT_LIBRARY"], _stage / "agent" / "libntprof-agent.so")
         for program in os.environ.get("NTPROF_PROGRAMS", "").split(":"):
             if program:
                 shutil.copy(program, _stage / "programs")

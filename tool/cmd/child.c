@@ -135,7 +135,8 @@ handle_signals_once(void)
 /* Runs in the child. It makes only async-signal-safe calls, since the session has a
  * thread. */
 static void
-child_main(int go_fd, int result_fd, char **command)
+child_main(int go_fd, int result_fd, char **command,
+           const struct child_setting *setting)
 {
     char go;
     ssize_t got;
@@ -146,12 +147,16 @@ child_main(int go_fd, int result_fd, char **command)
         sigaction(ignored_signals[i], &saved_ignored[i], NULL);
     }
     sigprocmask(SIG_SETMASK, &saved_mask, NULL);
+    if (setting->inherited_fd >= 0) {
+        fcntl(setting->inherited_fd, F_SETFD, 0);
+    }
     setrlimit(RLIMIT_NOFILE, &saved_files);
     do {
         got = read(go_fd, &go, 1);
     } while (got < 0 && errno == EINTR);
     if (got == 1) {
-        execvp(command[0], command);
+        execvpe(command[0], command,
+                setting->environment != NULL ? setting->environment : environ);
         failure = errno;
         got = write(result_fd, &failure, sizeof(failure));
     }
@@ -159,7 +164,7 @@ child_main(int go_fd, int result_fd, char **command)
 }
 
 int
-child_fork(struct child *child, char **command)
+child_fork(struct child *child, char **command, const struct child_setting *setting)
 {
     sigset_t all;
     int go[2];
@@ -184,7 +189,7 @@ child_fork(struct child *child, char **command)
     if (child->pid == 0) {
         close(go[1]);
         close(result[0]);
-        child_main(go[0], result[1], command);
+        child_main(go[0], result[1], command, setting);
     }
     target_pid = child->pid > 0 ? child->pid : 0;
     if (child->pid < 0) {

@@ -16,13 +16,20 @@ struct child {
     int status;    /* as of waitpid, once the child has exited */
 };
 
+/* child_setting - what the command gets beside what ntprof has. */
+struct child_setting {
+    char **environment; /* NULL: that of ntprof */
+    int inherited_fd;   /* stays open; -1: none does */
+};
+
 /* Save the limits and signals that the command will get, and call this first. Then
  * ignore the signals that would end ntprof while it writes (closed pipe, file size
  * limit). */
 void child_prepare(void);
 
 /* Fork; the child waits. Returns 0 or a negative errno. */
-int child_fork(struct child *child, char **command);
+int child_fork(struct child *child, char **command,
+               const struct child_setting *setting);
 
 /* Let the child exec. Returns 0, or the negative errno of exec; the child has exited
  * then. */

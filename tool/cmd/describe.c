@@ -169,6 +169,37 @@ put_left_out(FILE *out, bool *first, const struct collector_gaps *gaps)
     }
 }
 
+/* Describe what preloaded agents could not do, and what cannot be believed of them. */
+static void
+put_agents(FILE *out, bool *first, const struct collector_gaps *gaps)
+{
+    if (gaps->no_agent) {
+        add(out, first,
+            "no program has loaded the agent: nothing was counted; a system call "
+            "filter or the loader's settings may refuse it");
+    }
+    if (gaps->unarmed != 0) {
+        add(out, first,
+            "%" PRIu64
+            " thread%s got no timer and ha%s no hits: raise RLIMIT_SIGPENDING",
+            gaps->unarmed, plural(gaps->unarmed, "", "s"),
+            plural(gaps->unarmed, "s", "ve"));
+    }
+    if (gaps->refusals != 0) {
+        add(out, first,
+            "%" PRIu64 " process%s or piece%s of code had no place in the agents' "
+            "memory: hits there may be outside",
+            gaps->refusals, plural(gaps->refusals, "", "es"),
+            plural(gaps->refusals, "", "s"));
+    }
+    if (gaps->unbelieved != 0 || gaps->too_many_hits) {
+        add(out, first,
+            "a program wrote into the agents' memory%s: the shares cannot be believed",
+            gaps->too_many_hits ? ", which has more hits than the processor time allows"
+                                : "");
+    }
+}
+
 /* Describe the time in which nothing was counted, and intervals. */
 static void
 put_time(FILE *out, bool *first, const struct collector_gaps *gaps)
@@ -216,6 +247,7 @@ describe_gaps(const struct collector_gaps *gaps, const struct profile *profile,
     }
     put_unfollowed(out, &first, gaps, count_lost_records(gaps, profile));
     put_left_out(out, &first, gaps);
+    put_agents(out, &first, gaps);
     put_time(out, &first, gaps);
     put_running(out, &first, gaps, interim);
     if (fclose(out) != 0) {

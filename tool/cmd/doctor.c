@@ -4,6 +4,7 @@
 #include "cmd/doctor.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/preload.h"
 #include "cmd/sources.h"
 
 #include <ntprof/ntprof.h>
@@ -15,16 +16,37 @@ enum { LINE_COLUMNS = 90 };
 
 /* ---- back ends and commands ---- */
 
+/* Timers in the processes of run's command, which no session has. */
+static void
+look_at_timers(struct doctor *doctor)
+{
+    ntprof_backend_info *const info = &doctor->backends[doctor->backend_count++];
+    int error;
+
+    *info = (ntprof_backend_info){.size = sizeof(*info), .name = "timer", .watches = 1};
+    info->usable = preload_probe(info->reason, sizeof(info->reason), &error);
+    info->error = (uint32_t)error;
+    if (info->usable) {
+        snprintf(info->reason, sizeof(info->reason),
+                 "timers count only in programs that run starts, once a kernel tick of "
+                 "%.3g ms",
+                 (double)preload_tick_ns() / 1e6);
+    } else {
+        info->cause = NTPROF_CAUSE_OTHER;
+    }
+}
+
 static void
 look_at_backends(struct doctor *doctor)
 {
     ntprof_backend_info info = {.size = sizeof(info)};
 
     for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {
-        if (doctor->backend_count < DOCTOR_BACKENDS_MAX) {
+        if (doctor->backend_count < DOCTOR_BACKENDS_MAX - 1) {
             doctor->backends[doctor->backend_count++] = info;
         }
     }
+    look_at_timers(doctor);
 }
 
 /* The simulated one shows nothing of this machine, and timers are only in processes
@@ -91,8 +113,10 @@ look_at_commands(struct doctor *doctor)
         doctor->lacks = doctor->lacks || doctor->commands[i].backend == NULL;
     }
     for (size_t i = 0; i < doctor->backend_count; i++) {
-        doctor->lacks = doctor->lacks || (doctor->backends[i].reason[0] != '\0' &&
-                                          strcmp(doctor->backends[i].name, "sim") != 0);
+        doctor->lacks =
+            doctor->lacks || (doctor->backends[i].reason[0] != '\0' &&
+                              strcmp(doctor->backends[i].name, "sim") != 0 &&
+                              strcmp(doctor->backends[i].name, "timer") != 0);
     }
 }
 
@@ -145,7 +169,8 @@ look_at_sources(struct doctor *doctor)
     if (!NT_SUCCESS(ntprof_session_open(NULL, &session))) {
         snprintf(doctor->failure, sizeof(doctor->failure), "%s",
                  ntprof_session_error(NULL));
-        doctor->works = false;
+        doctor->works = doctor->commands[0].backend != NULL &&
+                        strcmp(doctor->commands[0].backend, "timer") == 0;
         return;
     }
     ntprof_session_get_info(session, &open);

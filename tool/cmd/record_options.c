@@ -361,6 +361,13 @@ parse_hal(struct record_options *options, const char *text)
     char allowed[128];
     char why[256];
 
+    if (strcmp(text, "timer") == 0) {
+        options->hal = text;
+        return options->syntax->program ||
+               bad(options, "--hal", text,
+                   "timers count only in programs that ntprof run starts");
+    }
+
     for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &name)); i++) {
         if (strcmp(name.name, text) != 0) {
             continue; /* not probed, since that takes time */
@@ -372,7 +379,8 @@ parse_hal(struct record_options *options, const char *text)
         what = "it counts profile objects of programs and watches no process";
     }
     list_hals(allowed, sizeof(allowed));
-    snprintf(why, sizeof(why), "%s; there are%s", what, allowed);
+    snprintf(why, sizeof(why), "%s; there are%s%s", what, allowed,
+             options->syntax->program ? " timer" : "");
     return bad(options, "--hal", text, why);
 }
 

@@ -201,12 +201,14 @@ recording_open(struct recording *recording, const struct record_options *given,
         !recording_open_session(recording)) {
         return false;
     }
-    for (size_t i = 0; i < recording->options->source_count; i++) {
+    for (size_t i = 0; recording->session != NULL && i < given->source_count; i++) {
         if (!recording_find_source(recording, i)) {
             return false;
         }
     }
     options.session = recording->session;
+    options.agents = &recording->preload.memory;
+    options.interval_asked = recording->asked_100ns;
     options.sources = recording->sources;
     options.names = recording->source_names;
     options.bucket_bytes = recording->options->bucket_bytes;
@@ -324,6 +326,18 @@ recording_describe_limits(const struct recording *recording, struct profile *pro
     return describe_limits(info, pace, recording->options->region);
 }
 
+/* Get what is known of the way in which hits are made. */
+static void
+recording_get_info(const struct recording *recording, ntprof_session_info *info)
+{
+    if (recording->session != NULL) {
+        ntprof_session_get_info(recording->session, info);
+        return;
+    }
+    snprintf(info->backend, sizeof(info->backend), "timer");
+    preload_describe(&recording->preload, info->limits, sizeof(info->limits));
+}
+
 /* Add what is known of the recording as a whole. Takes ownership of the profile, which
  * may be NULL. */
 static struct profile *
@@ -338,7 +352,7 @@ recording_describe(const struct recording *recording, struct profile *profile,
     if (!recording->children) {
         gaps->running = 0; /* these are not expected to exit */
     }
-    ntprof_session_get_info(recording->session, &info);
+    recording_get_info(recording, &info);
     gaps->unread = info.unread;
     recording_describe_time(recording, gaps, interim);
     profile->command = describe_command(recording->words);
@@ -400,7 +414,9 @@ recording_snapshot(struct recording *recording, struct pprof_error *error)
     if (!pprof_check_rewritable(recording->options->output, error)) {
         return false;
     }
-    ntprof_session_use(recording->session);
+    if (recording->session != NULL) {
+        ntprof_session_use(recording->session);
+    }
     profile = recording_collect(recording, true);
     if (profile == NULL) {
         *error = (struct pprof_error){"out of memory for the profile"};
@@ -718,6 +734,7 @@ recording_close(struct recording *recording)
         function_source_finish(&recording->functions[i]);
     }
     region_finish(&recording->region);
+    preload_close(&recording->preload);
     ntprof_session_use(NULL);
     ntprof_session_close(recording->session);
 }

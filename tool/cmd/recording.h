@@ -13,6 +13,7 @@
 #include "cmd/function_source.h"
 #include "cmd/keeper.h"
 #include "cmd/pace.h"
+#include "cmd/preload.h"
 #include "cmd/record_options.h"
 #include "cmd/region.h"
 #include "collect/collector.h"
@@ -23,8 +24,9 @@
 
 struct recording {
     const struct record_options *options;
-    const char *command; /* for messages */
-    ntprof_session *session;
+    const char *command;     /* for messages */
+    ntprof_session *session; /* NULL: preload is used */
+    struct preload preload;
     KPROFILE_SOURCE sources[RECORD_SOURCES_MAX];
     /* those of sources that are functions */
     struct function_source functions[RECORD_SOURCES_MAX];

@@ -7,32 +7,63 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Print in one line why each back end was refused, and what would allow it. */
+/* Append why each back end that was tried was refused, and what would allow it. */
 static void
-recording_explain_backends(const struct recording *recording)
+recording_list_refusals(const struct recording *recording, char *text, size_t size)
 {
     const char *const hal = recording->options->hal;
-    char *const *const program = recording->options->program;
     ntprof_backend_info info = {.size = sizeof(info)};
-    char refusals[2048] = "";
-    char shown[256];
 
     for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {
         const bool tried = hal == NULL || strcmp(hal, info.name) == 0;
-        const size_t used = strlen(refusals);
+        const size_t used = strlen(text);
 
         if (tried && info.watches && !info.usable) {
-            snprintf(refusals + used, sizeof(refusals) - used, "; %s: %s%s%s",
+            snprintf(text + used, size - used, "%s%s: %s%s%s", used != 0 ? "; " : "",
                      info.name, info.reason,
                      info.remedy[0] != '\0' ? "; to allow: " : "", info.remedy);
         }
     }
+}
+
+/* Print in one line why nothing can be profiled. */
+static void
+recording_explain_backends(const struct recording *recording, const char *refusals)
+{
+    char *const *const program = recording->options->program;
+    char shown[256];
+
     if (program != NULL) {
-        cmd_fail(recording->command, "cannot profile %s, which was not started%s",
+        cmd_fail(recording->command, "cannot profile %s, which was not started; %s",
                  text_show(shown, sizeof(shown), program[0]), refusals);
     } else {
-        cmd_fail(recording->command, "cannot profile here%s", refusals);
+        cmd_fail(recording->command, "cannot profile here; %s", refusals);
     }
+}
+
+/* Have the command load an agent, as no session can be opened or the user wants none.
+ * Prints why not. */
+static bool
+recording_open_preload(struct recording *recording)
+{
+    char refusals[2048] = "";
+    char why[512] = "";
+    size_t used;
+
+    if (recording->options->hal == NULL) {
+        recording_list_refusals(recording, refusals, sizeof(refusals));
+    }
+    if (preload_open(&recording->preload, recording->options,
+                     recording->pace.interval_100ns, why, sizeof(why))) {
+        snprintf(recording->preload.better, sizeof(recording->preload.better), "%s",
+                 refusals);
+        return true;
+    }
+    used = strlen(refusals);
+    snprintf(refusals + used, sizeof(refusals) - used, "%stimer: %s",
+             used != 0 ? "; " : "", why);
+    recording_explain_backends(recording, refusals);
+    return false;
 }
 
 /* Find the source that no session knows, by opening a session without intervals. */
@@ -121,6 +152,20 @@ recording_source_names(const struct recording *recording, size_t at,
     return function->breakpoint[0] != '\0' ? 2 : 1;
 }
 
+/* No back end can be used: programs that run starts may count by themselves. */
+static bool
+recording_refuse_session(struct recording *recording)
+{
+    char refusals[2048] = "";
+
+    if (recording->options->hal == NULL && recording->options->program != NULL) {
+        return recording_open_preload(recording);
+    }
+    recording_list_refusals(recording, refusals, sizeof(refusals));
+    recording_explain_backends(recording, refusals);
+    return false;
+}
+
 bool
 recording_open_session(struct recording *recording)
 {
@@ -136,6 +181,10 @@ recording_open_session(struct recording *recording)
     };
     NTSTATUS status;
 
+    if (recording->options->hal != NULL &&
+        strcmp(recording->options->hal, "timer") == 0) {
+        return recording_open_preload(recording);
+    }
     for (size_t i = 0; i < recording->options->source_count; i++) {
         const char *const name = recording->options->sources[i];
         const uint64_t interval = record_source_is_time(name)
@@ -152,8 +201,7 @@ recording_open_session(struct recording *recording)
     }
     status = ntprof_session_open(&options, &recording->session);
     if (status == STATUS_NOT_SUPPORTED) {
-        recording_explain_backends(recording);
-        return false;
+        return recording_refuse_session(recording);
     }
     if (status == STATUS_INVALID_PARAMETER) {
         return recording_fail_source(

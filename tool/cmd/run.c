@@ -3,7 +3,8 @@
  * cmd/run.c - ntprof run: profiles a command.
  *
  * Everything that can fail is tried before the command starts. The command is forked,
- * watched, and only then allowed to exec, so that no hit of it is missed.
+ * watched, and only then allowed to exec, so that no hit of it is missed. Where perf
+ * events are refused, the command loads an agent instead (preload.h).
  */
 #include "cmd/child.h"
 #include "cmd/cmd.h"
@@ -35,14 +36,18 @@ run_watch(struct recording *recording, const struct child *child)
 static bool
 run_start(struct recording *recording, struct child *child, int *exit_status)
 {
+    const struct child_setting setting = {
+        .environment = recording->preload.environment,
+        .inherited_fd = recording->preload.used ? recording->preload.memory.fd : -1,
+    };
     char **const command = recording->options->program;
-    int failure = child_fork(child, command);
+    int failure = child_fork(child, command, &setting);
 
     *exit_status = CMD_FAILED;
     if (failure < 0) {
         return recording_fail_errno(recording, "cannot start", command[0], -failure);
     }
-    if (!run_watch(recording, child)) {
+    if (!recording->preload.used && !run_watch(recording, child)) {
         child_abandon(child);
         return false;
     }

@@ -58,6 +58,24 @@ collector_list_cpus(struct collector *collector)
     return count > 0;
 }
 
+/* Get notifications of the session, or follow the agents. Returns false if memory runs
+ * out. */
+static bool
+collector_follow(struct collector *collector)
+{
+    const struct collector_options *const options = &collector->options;
+
+    if (options->session != NULL) {
+        ntprof_session_set_notify(options->session, notify_session, collector);
+        return true;
+    }
+    collector->agents = agents_new(collector, options->agents, options->interval_asked);
+    if (collector->agents != NULL) {
+        delivery_set_look(&collector->delivery, agents_look, collector->agents);
+    }
+    return collector->agents != NULL;
+}
+
 struct collector *
 collector_new(const struct collector_options *options)
 {
@@ -84,11 +102,11 @@ collector_new(const struct collector_options *options)
         return NULL;
     }
     if (!notify_prepare(collector) ||
-        (options->per_cpu && !collector_list_cpus(collector))) {
+        (options->per_cpu && !collector_list_cpus(collector)) ||
+        !collector_follow(collector)) {
         collector_delete(collector);
         return NULL;
     }
-    ntprof_session_set_notify(options->session, notify_session, collector);
     return collector;
 }
 
@@ -115,7 +133,10 @@ collector_delete(struct collector *collector)
         return;
     }
     delivery_finish(&collector->delivery);
-    ntprof_session_set_notify(collector->options.session, NULL, NULL);
+    if (collector->options.session != NULL) {
+        ntprof_session_set_notify(collector->options.session, NULL, NULL);
+    }
+    agents_delete(collector->agents);
     notify_end(collector);
     image_set_finish(&collector->images);
     naming_delete(collector->naming);
@@ -143,6 +164,9 @@ collector_fold_source(struct collector *collector, uint32_t source)
     struct image_set *const set = &collector->images;
     bool complete = true;
 
+    if (collector->agents != NULL) {
+        return agents_fold(collector->agents);
+    }
     for (size_t i = 0; i < set->count; i++) {
         complete = image_fold(set, set->images[i], source) && complete;
     }
@@ -163,15 +187,28 @@ collector_fold(struct collector *collector)
     return complete;
 }
 
+/* Get the statistics of a source; those of agents are as of the last fold. */
+static bool
+get_statistics(struct collector *collector, size_t source, ntprof_source_info *info)
+{
+    const struct collector_options *const options = &collector->options;
+
+    if (collector->agents != NULL) {
+        agents_statistics(collector->agents, info);
+        return true;
+    }
+    info->size = sizeof(*info);
+    return NT_SUCCESS(
+        ntprof_source_get(options->session, options->sources[source], info));
+}
+
 /* Read the statistics of one source; those of pauses are subtracted. */
 static bool
 collector_read_source(struct collector *collector, uint32_t source)
 {
     ntprof_source_info *const info = &collector->session_statistics[source];
 
-    info->size = sizeof(*info);
-    if (!NT_SUCCESS(ntprof_source_get(collector->options.session,
-                                      collector->options.sources[source], info))) {
+    if (!get_statistics(collector, source, info)) {
         return false;
     }
     collector->statistics[source] = *info;
@@ -184,6 +221,11 @@ collector_read_source(struct collector *collector, uint32_t source)
 bool
 collector_read(struct collector *collector)
 {
+    if (collector->agents != NULL) {
+        /* Agents never stop, so their statistics are those of what was folded. */
+        return collector_fold_source(collector, 0) &&
+               collector_read_source(collector, 0);
+    }
     for (uint32_t i = 0; i < collector->options.source_count; i++) {
         if (!collector_read_source(collector, i) ||
             !collector_fold_source(collector, i)) {
@@ -198,8 +240,10 @@ collector_read(struct collector *collector)
 static void
 collector_freeze(struct collector *collector)
 {
-    (void)ntprof_session_freeze(collector->options.session);
-    (void)ntprof_session_flush(collector->options.session);
+    if (collector->options.session != NULL) {
+        (void)ntprof_session_freeze(collector->options.session);
+        (void)ntprof_session_flush(collector->options.session);
+    }
 }
 
 void
@@ -225,7 +269,7 @@ collector_set_interval(struct collector *collector, size_t source, uint64_t inte
     bool changed;
 
     delivery_lock(&collector->delivery);
-    changed = !collector->ended &&
+    changed = !collector->ended && collector->agents == NULL &&
               NT_SUCCESS(ntprof_source_set_interval(collector->options.session, number,
                                                     interval)) &&
               NT_SUCCESS(ntprof_source_get(collector->options.session, number, &info));
@@ -243,9 +287,7 @@ collector_get_source(struct collector *collector, size_t source,
     bool read;
 
     delivery_lock(&collector->delivery);
-    read = !collector->ended &&
-           NT_SUCCESS(ntprof_source_get(collector->options.session,
-                                        collector->options.sources[source], info));
+    read = !collector->ended && get_statistics(collector, source, info);
     delivery_unlock(&collector->delivery);
     return read;
 }

@@ -16,6 +16,7 @@
 #include "collect/image.h"
 #include "profile/profile.h"
 
+struct agent_memory;
 struct sym_settings;
 
 /* collector_region - the only code to count in: bytes of a file that programs map. */
@@ -28,7 +29,10 @@ struct collector_region {
 
 /* collector_options - what a collector counts, and by how much memory. */
 struct collector_options {
-    ntprof_session *session; /* with NTPROF_SESSION_POLLED: the collector delivers */
+    /* with NTPROF_SESSION_POLLED: the collector delivers. NULL: agents count */
+    ntprof_session *session;
+    struct agent_memory *agents; /* the only source is time, and it cannot change */
+    uint64_t interval_asked;     /* of agents, in 100 ns */
     const KPROFILE_SOURCE *sources;
     /* names to use instead of the session's, each may be NULL; or NULL */
     const char *const *names;
@@ -73,6 +77,12 @@ struct collector_gaps {
     uint64_t refused_maps; /* perf maps that exist and were not read */
     /* images some of whose names or lines would have cost too much */
     uint64_t bounded_images;
+    /* of agents: */
+    uint64_t unarmed;    /* threads without a timer: they have no hits */
+    uint64_t refusals;   /* processes and code that had no place in the memory */
+    uint64_t unbelieved; /* records that make no sense: a program wrote there */
+    bool too_many_hits;  /* more than the processor time allows */
+    bool no_agent;       /* no program has loaded one */
 };
 
 struct collector;

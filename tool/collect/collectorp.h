@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * collectorp.h - the state of a collector. Only collector.c, notify.c, mapping.c,
- * region_cut.c and snapshot.c include it.
+ * region_cut.c, snapshot.c, pause.c, agents.c and agent_maps.c include it.
  *
  * Except where stated otherwise, callers of these functions keep deliveries out or are
  * notifications, which are part of one.
@@ -9,6 +9,7 @@
 #ifndef COLLECT_COLLECTORP_H
 #define COLLECT_COLLECTORP_H
 
+#include "collect/agents.h"
 #include "collect/collector.h"
 #include "collect/delivery.h"
 #include "collect/naming.h"
@@ -53,6 +54,7 @@ struct collector {
     uint32_t *cpus;     /* processors with their own profile objects; NULL: none */
     uint32_t cpu_count; /* number of cpus; 1 if cpus is NULL */
     struct delivery delivery;
+    struct agents *agents; /* NULL: the hits are those of options.session */
     struct image_set images;
     uint64_t measured;     /* images.made when memory was last measured */
     struct naming *naming; /* used only by the thread that makes snapshots */
@@ -108,6 +110,11 @@ bool notify_prepare(struct collector *collector);
 
 /* Handle a notification of the session; context is the collector. */
 void notify_session(void *context, const ntprof_notification *notification);
+
+/* Find or add the program name and store its number. Once there are
+ * COLLECTOR_PROGRAMS_MAX names, new ones become "[other]". Returns false if memory runs
+ * out. */
+bool collector_program(struct collector *collector, const char *name, uint32_t *number);
 
 /* Remove all processes, and close all profile objects. */
 void notify_end(struct collector *collector);

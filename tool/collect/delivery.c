@@ -29,6 +29,13 @@ delivery_init(struct delivery *delivery, ntprof_session *session)
 }
 
 void
+delivery_set_look(struct delivery *delivery, void (*look)(void *context), void *context)
+{
+    delivery->look = look;
+    delivery->context = context;
+}
+
+void
 delivery_lock(struct delivery *delivery)
 {
     pthread_mutex_lock(&delivery->lock);
@@ -48,7 +55,10 @@ deliver(struct delivery *delivery, int *wait_ms)
 
     delivery_lock(delivery);
     go_on = !delivery->closing;
-    if (go_on && !NT_SUCCESS(ntprof_session_poll(delivery->session, wait_ms))) {
+    if (go_on && delivery->session == NULL) {
+        delivery->look(delivery->context);
+        *wait_ms = wait_most_ms;
+    } else if (go_on && !NT_SUCCESS(ntprof_session_poll(delivery->session, wait_ms))) {
         *wait_ms = refused_wait_ms;
     }
     delivery_unlock(delivery);
@@ -84,7 +94,8 @@ delivery_main(void *argument)
     struct delivery *const delivery = argument;
     struct pollfd fds[2] = {
         {.fd = delivery->wake_fd, .events = POLLIN},
-        {.fd = ntprof_session_fd(delivery->session), .events = POLLIN},
+        {.fd = delivery->session != NULL ? ntprof_session_fd(delivery->session) : -1,
+         .events = POLLIN},
     };
     int wait_ms = 0;
     bool raised = false;

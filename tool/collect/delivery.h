@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * delivery.h - the thread that delivers a session opened with NTPROF_SESSION_POLLED,
- * and a lock that keeps its deliveries out. Between delivery_lock and delivery_unlock
- * only the holder's own calls count hits or notify, so the holder reads counters and
- * statistics that agree.
+ * delivery.h - the thread that delivers a session opened with NTPROF_SESSION_POLLED, or
+ * looks at what agents have counted, and a lock that keeps its deliveries out. Between
+ * delivery_lock and delivery_unlock only the holder's own calls count hits or notify,
+ * so the holder reads counters and statistics that agree.
  */
 #ifndef COLLECT_DELIVERY_H
 #define COLLECT_DELIVERY_H
@@ -13,7 +13,9 @@
 #include <stdbool.h>
 
 struct delivery {
-    ntprof_session *session;
+    ntprof_session *session; /* NULL: look is called instead */
+    void (*look)(void *context);
+    void *context;
     pthread_mutex_t lock;
     pthread_t thread;
     int wake_fd;
@@ -22,6 +24,10 @@ struct delivery {
 };
 
 void delivery_init(struct delivery *delivery, ntprof_session *session);
+
+/* Have a function called instead, with the lock, about 20 times a second. */
+void delivery_set_look(struct delivery *delivery, void (*look)(void *context),
+                       void *context);
 
 /* Start a thread that delivers. Returns 0 or a negative errno. */
 int delivery_start(struct delivery *delivery);

@@ -55,10 +55,7 @@ collector_find_program(const struct collector *collector, const char *name,
     return false;
 }
 
-/* Find or add the program name and store its number. Once there are
- * COLLECTOR_PROGRAMS_MAX names, new ones become "[other]". Returns false if memory runs
- * out. */
-static bool
+bool
 collector_program(struct collector *collector, const char *name, uint32_t *number)
 {
     if (collector_find_program(collector, name, number)) {

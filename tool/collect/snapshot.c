@@ -58,6 +58,9 @@ snapshot_take(struct collector *collector, struct profile *profile, enum snapsho
     gaps->unopened = set->unopened;
     gaps->refused = set->refused;
     gaps->running = collector_count_processes(collector);
+    if (collector->agents != NULL) {
+        agents_describe(collector->agents, gaps);
+    }
     *count = set->count;
     for (size_t i = 0; complete && kind != SNAPSHOT_REPEAT && i < set->count; i++) {
         complete = image_take(set->images[i]);

@@ -70,13 +70,24 @@ put_difference(struct buffer *lines, const struct profile_source *source,
     report_put_interval(lines, source, from);
 }
 
-/* The cost of a hit stands in limits where it decided: tool/cmd/pace.c. */
+/* What decided stands in limits: tool/cmd/pace.c and preload.c. */
+static const char *
+find_cause(const struct profile *profile)
+{
+    const char *const limits = profile->limits != NULL ? profile->limits : "";
+
+    if (strstr(limits, "a hit costs") != NULL) {
+        return "because of what a hit costs here";
+    }
+    return strstr(limits, "kernel tick") != NULL
+               ? "because of the kernel tick"
+               : "the nearest that the back end and the kernel have";
+}
+
 static void
 put_granted_warning(struct buffer *lines, const struct profile *profile,
                     const struct profile_source *source)
 {
-    const bool costly =
-        profile->limits != NULL && strstr(profile->limits, "a hit costs") != NULL;
 
     if (source->asked == 0 || source->granted == 0 ||
         fabs(rate_difference((double)source->granted, (double)source->asked)) <=
@@ -85,9 +96,7 @@ put_granted_warning(struct buffer *lines, const struct profile *profile,
     }
     put_difference(lines, source, "warning: ", "was granted", (double)source->granted,
                    (double)source->asked);
-    buffer_append_text(lines, costly ? ": because of what a hit costs here\n"
-                                     : ": the nearest that the back end and the kernel "
-                                       "have\n");
+    buffer_print(lines, ": %s\n", find_cause(profile));
 }
 
 static double

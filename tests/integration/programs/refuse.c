@@ -2,7 +2,7 @@
 /*
  * refuse.c - runs a command for which system calls fail, as in a container.
  *
- * usage: refuse perf_event_open|bpf|memfd_create|pidfd_open ERRNO COMMAND [ARGUMENT...]
+ * usage: refuse CALL ERRNO COMMAND [ARGUMENT...]
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -16,16 +16,21 @@
 static long
 call_number(const char *name)
 {
-    if (strcmp(name, "perf_event_open") == 0) {
-        return SYS_perf_event_open;
+    static const struct {
+        const char *name;
+        long number;
+    } calls[] = {
+        {"perf_event_open", SYS_perf_event_open}, {"bpf", SYS_bpf},
+        {"memfd_create", SYS_memfd_create},       {"pidfd_open", SYS_pidfd_open},
+        {"timer_create", SYS_timer_create},
+    };
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        if (strcmp(calls[i].name, name) == 0) {
+            return calls[i].number;
+        }
     }
-    if (strcmp(name, "bpf") == 0) {
-        return SYS_bpf;
-    }
-    if (strcmp(name, "memfd_create") == 0) {
-        return SYS_memfd_create;
-    }
-    return strcmp(name, "pidfd_open") == 0 ? SYS_pidfd_open : -1;
+    return -1;
 }
 
 int

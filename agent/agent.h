@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * agent/agent.h - what the parts of the preloaded agent share.
+ *
+ * The agent is loaded into each program that ntprof run starts where Linux refuses perf
+ * events. It prints nothing, opens nothing after its start, and where it cannot work it
+ * leaves the program alone.
+ */
+#ifndef AGENT_AGENT_H
+#define AGENT_AGENT_H
+
+#include "agent/shared.h"
+#include "hal/timer/thread_timer.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Functions of libc that the agent replaces in the program (interpose.c). Its own code
+ * calls these. */
+struct agent_libc {
+    int (*sigaction)(int signal, const struct sigaction *action,
+                     struct sigaction *previous);
+    int (*pthread_sigmask)(int how, const sigset_t *set, sigset_t *previous);
+};
+
+/* agent_find_libc - find them. false: one is missing, and the agent cannot work. */
+bool agent_find_libc(struct agent_libc *libc);
+
+/* agent_timer - the timers of this process; NULL: there are none, or it is a child of
+ * vfork, which shares the memory of its parent. */
+struct thread_timer *agent_timer(void);
+
+/* agent_begin_thread - arm the calling thread until it ends. */
+void agent_begin_thread(void);
+
+/* agent_end_process - record the processor time of this process. Later hits count. */
+void agent_end_process(void);
+
+/* ---- images.c: the code of this process ---- */
+
+/*
+ * images_open - find what is mapped now. Hits count by it from then on.
+ *
+ *   process  number of this process
+ *   program  its name, AGENT_NAME_BYTES
+ */
+void images_open(struct agent_shared *shared, uint32_t process, const char *program);
+
+/* images_key - the key of an address; in the signal handler. */
+uint64_t images_key(const struct agent_shared *shared, uintptr_t pc, uint32_t process);
+
+/* images_drop_unloaded - what dlclose unmapped is not known any more. */
+void images_drop_unloaded(void);
+
+/* images_after_fork - no other thread has the lock in a child of fork. */
+void images_after_fork(void);
+
+/* ---- record.c: what is appended to the shared memory ---- */
+
+/* record_open - map the memory that the environment leads to; NULL: there is none. */
+struct agent_shared *record_open(void);
+
+/* record_process - number of a new process; 0: there is no place. */
+uint32_t record_process(struct agent_shared *shared, uint32_t kind,
+                        const char *program);
+
+/* record_segment - number of the segment, which may be one that is there already; 0:
+ * there is no place. The path is copied. */
+uint32_t record_segment(struct agent_shared *shared, const struct agent_segment *wanted,
+                        const char *path);
+
+/* record_hit - add one; in the signal handler. */
+void record_hit(struct agent_shared *shared, uint64_t key);
+
+#endif

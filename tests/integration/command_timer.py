@@ -1,0 +1,172 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""ntprof run by timers in the processes that it starts, as where Linux refuses perf events."""
+import errno
+import json
+import os
+import shutil
+import signal
+import time
+
+import harness
+from harness import CommandTest, for_each_user, program, text
+
+CLOCK_REALTIME_COARSE = 5
+FILE = "ntprof.pb.gz"
+KILLS_ITSELF = "import os, signal, time\nwhile time.process_time() < 0.4: pass\nos.kill(os.getpid(), signal.SIGKILL)"
+
+
+class TimerTest(CommandTest):
+    def timer_json(self, *words, status=0):
+        """The report of a run by timers, every row of it."""
+        report = self.folder / "report.json"
+        result = self.profile("--hal", "timer", "--json", "--rows", "0", "--report", report, "--", *words)
+        self.assertEqual(result.returncode, status, text(result.stderr))
+        told = json.loads(report.read_text())
+        self.assertEqual(told["hal"], "timer")
+        self.assert_statistics(told)
+        return told
+
+    def shares(self, report, key="function"):
+        shares = {}
+        for row in report["rows"]:
+            shares[row[key]] = shares.get(row[key], 0) + row["share"]
+        return shares
+
+    def refused(self, call, error, *words):
+        return self.run_bare([program("refuse"), call, str(error), *self.arguments(*words)])
+
+    def assert_refused(self, result, *words):
+        """One line, before the command starts."""
+        said = text(result.stderr)
+        self.assertEqual(result.returncode, 125, said)
+        self.assertEqual(len(said.splitlines()), 1, said)
+        for word in words:
+            self.assertIn(word, said)
+
+
+@for_each_user
+class Counted(TimerTest):
+    def test_work_of_three_to_one__has_these_shares(self):
+        report = self.timer_json(program("shares"), "1600")
+        shares = self.shares(report)
+        both = shares["right_three_units"] + shares["right_one_unit"]
+        self.assertGreater(both, 0.7)
+        self.assertAlmostEqual(shares["right_three_units"] / both, 0.75, delta=0.1)
+        source, = report["sources"]
+        self.assertEqual((source["lost"], source["outside"]), (0, 0))
+        # All of the program's time is accounted for.
+        self.assertAlmostEqual(source["expected"] * source["granted"] / 1e7, 1.6, delta=0.2)
+
+    def test_perf_events_refused__run_counts_by_timers_and_says_so(self):
+        for error in (errno.EPERM, errno.ENOSYS):
+            with self.subTest(errno.errorcode[error]):
+                result = self.refused("perf_event_open", error, "run", "--", program("shares"), "400")
+                said = text(result.stderr)
+                self.assertEqual(result.returncode, 0, said)
+                self.assertRegex(said, r"(?m)^ntprof: timer \(perf: .*seccomp.*; to allow: .*kernel tick .*\): time ")
+                self.assertIn("right_three_units", said)
+
+    def test_granted_rate__is_that_of_the_kernel_tick_with_its_cause(self):
+        tick_100ns = round(time.clock_getres(CLOCK_REALTIME_COARSE) * 1e7)
+        report = self.timer_json(program("shares"), "400")
+        self.assertEqual((report["sources"][0]["asked"], report["sources"][0]["granted"]), (10030, tick_100ns))
+        said = text(self.ntprof("report", FILE).stderr) + text(self.ntprof("report", FILE).stdout)
+        self.assertIn("because of the kernel tick", said)
+
+    def test_many_threads__every_ones_work_is_seen(self):
+        report = self.timer_json(program("many_threads"))
+        shares = self.shares(report)
+        seen = [letter for letter in "abcdefgh" if shares.get(f"worker_{letter}", 0) > 0]
+        self.assertGreater(len(seen), 5, shares)
+
+    def test_forks_and_execs__count_by_the_name_of_each_program(self):
+        script = f"{program('shares')} 400; {program('shares_namesake')} 400"
+        shares = self.shares(self.timer_json("/bin/sh", "-c", script))
+        for function in ("right_three_units", "wrong_three_units"):
+            self.assertGreater(shares.get(function, 0), 0.2, shares)
+
+    def test_loaded_library__is_named(self):
+        shares = self.shares(self.timer_json(program("loader"), program("hot_library.so"), "20"))
+        self.assertGreater(shares.get("hot_constructor", 0), 0.3, shares)
+
+    def test_python__is_seen(self):
+        report = self.timer_json("/usr/bin/python3", "-S", "-c", "for _ in range(100): sum(range(200000))")
+        self.assertGreater(report["sources"][0]["taken"], 20)
+        self.assertGreater(len(report["rows"]), 3)
+
+    def test_killed_program__keeps_its_hits(self):
+        result = self.profile("--hal", "timer", "--", "/usr/bin/python3", "-S", "-c", KILLS_ITSELF)
+        self.assertEqual(result.returncode, -signal.SIGKILL, text(result.stderr))
+        report = json.loads(self.ntprof("report", "--json", FILE).stdout)
+        self.assert_statistics(report)
+        self.assertGreater(report["sources"][0]["taken"], 50)
+
+    def test_exit_status_and_output__are_the_programs(self):
+        result = self.profile("--hal", "timer", "-q", "--", "/bin/sh", "-c", "echo out; exit 7")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (7, b"out\n", b""))
+
+    def test_descriptors__are_those_without_the_agent(self):
+        listing = ["/bin/sh", "-c", "ls /proc/$$/fd"]
+        self.assertEqual(self.profile("--hal", "timer", "-q", "--", *listing).stdout,
+                         self.run_bare(listing).stdout)
+
+    def test_preloaded_already__stays_after_the_agent(self):
+        environment = harness.bare_environment()
+        environment["LD_PRELOAD"] = program("hot_library.so")
+        result = self.profile("--hal", "timer", "--", "/bin/sh", "-c", "echo $LD_PRELOAD", env=environment)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        first, second = text(result.stdout).strip().split(":")
+        self.assertTrue(first.endswith("/libntprof-agent.so"))
+        self.assertEqual(second, program("hot_library.so"))
+
+
+@for_each_user
+class Refused(TimerTest):
+    def test_static_program__one_line_that_says_why(self):
+        static = harness.stage() / "programs" / "shares_static"
+        if not static.exists():
+            self.skipTest("no static C library here")
+        self.assert_refused(self.profile("--hal", "timer", "--", static, "10"), "statically", "was not started")
+
+    def test_program_of_another_word_size__one_line_that_says_why(self):
+        other = bytearray((harness.stage() / "programs" / "shares").read_bytes())
+        other[4] = 3 - other[4]
+        path = self.folder / "other"
+        path.write_bytes(other)
+        path.chmod(0o755)
+        self.assert_refused(self.profile("--hal", "timer", "--", path), "another machine or word size")
+
+    def test_set_user_id_program__one_line_that_says_why(self):
+        if self.user is None:
+            self.skipTest("only root can make one, and only others get rights from it")
+        path = self.folder / "shares"
+        shutil.copy(program("shares"), path)
+        path.chmod(0o4755)  # of root, who runs this
+        self.assert_refused(self.profile("--hal", "timer", "--", path, "10"), "set-user-ID", "a copy without")
+
+    def test_other_sources__refused_with_the_reason(self):
+        for words, reason in ((["-e", "page-faults"], "only source time"), (["-e", "time,page-faults"], "only source"),
+                              (["--per", "cpu"], "on which processor")):
+            with self.subTest(words):
+                self.assert_refused(self.profile("--hal", "timer", *words, "--", "touch", "started"), reason)
+                self.assert_nothing_left()
+
+    def test_other_commands__refused_with_the_reason(self):
+        for words in (["attach", "-p", str(os.getpid())], ["system"], ["top"]):
+            with self.subTest(words[0]):
+                self.assert_refused(self.ntprof(words[0], "--hal", "timer", *words[1:]),
+                                    "only in programs that ntprof run starts")
+
+    def test_no_memory_of_its_own__one_line_that_says_why(self):
+        self.assert_refused(self.refused("memfd_create", errno.EPERM, "run", "--hal", "timer", "--", "true"),
+                            "memory cannot be made")
+
+    def test_no_timers__said_with_what_is_missing(self):
+        result = self.refused("timer_create", errno.EPERM, "run", "--hal", "timer", "--", program("shares"), "100")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assertIn("1 thread got no timer", text(result.stderr))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * agent_maps.h - executable ranges of a running process, read from /proc: libraries
+ * that it loaded after its start, and code of JITs.
+ */
+#ifndef COLLECT_AGENT_MAPS_H
+#define COLLECT_AGENT_MAPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct collector;
+struct image;
+
+struct agent_range {
+    uint64_t begin;
+    uint64_t end;
+    struct image *image;
+    uint64_t place; /* of begin */
+};
+
+/* All zero is empty. */
+struct agent_maps {
+    struct agent_range *ranges; /* in order, without overlaps */
+    size_t count;
+    uint64_t next_ns; /* CLOCK_MONOTONIC: not to be read again before */
+    uint64_t wait_ns;
+};
+
+void agent_maps_finish(struct agent_maps *maps);
+
+/* Read the ranges again. Those that are not there any more stay unless others took
+ * their place. A process that changes nothing is read ever more rarely. */
+void agent_maps_read(struct agent_maps *maps, struct collector *collector, uint32_t pid,
+                     uint32_t parent, uint64_t now_ns);
+
+/* Return the image of an address and its place there; NULL: none is known. */
+struct image *agent_maps_find(const struct agent_maps *maps, uint64_t address,
+                              uint64_t *place);
+
+#endif

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * agents.c - see agents.h.
+ *
+ * Programs may write anything into the shared memory. So processor time is anchored in
+ * what the kernel says of a process while it can be asked, and times of an agent are
+ * believed as far as they fit in between; hits are held against that time.
+ *
+ * Invariant: a number of a process below process_next was seen or is not ready yet;
+ * likewise of a segment. What was seen is copied and never read again, but for the
+ * counters of a process.
+ */
+#include "collect/agents.h"
+#include "collect/agent_maps.h"
+#include "collect/collectorp.h"
+#include "util/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* More time than this between two looks is not spent on a process by accident. */
+static const uint64_t look_slack_ns = 100000000;
+
+struct agent_seen {
+    bool seen; /* all below is set; pid 0: it made no sense */
+    bool alive;
+    uint32_t pid;
+    uint32_t parent;
+    uint32_t program;
+    uint64_t first_ns; /* CLOCK_MONOTONIC: of the look before it was seen */
+    uint64_t begin_ns; /* of its processor clock */
+    uint64_t cpu_ns;   /* of its processor clock, as far as it is known */
+    uint32_t plain;    /* as of the last reading of its maps */
+    struct agent_maps maps;
+};
+
+struct agent_segment_seen {
+    bool seen;
+    struct image *image; /* NULL: its hits are outside */
+    uint64_t place;
+    uint64_t length;
+    uint32_t program;
+};
+
+struct agents {
+    struct collector *collector;
+    struct agent_memory *memory;
+    uint64_t interval_asked;
+    uint64_t processors;
+    uint64_t looked_ns; /* CLOCK_MONOTONIC */
+    struct agent_seen *processes;
+    struct agent_segment_seen *segments;
+    uint32_t process_next;
+    uint32_t segment_next;
+    uint64_t counted;
+    uint64_t outside;
+};
+
+struct agents *
+agents_new(struct collector *collector, struct agent_memory *memory,
+           uint64_t interval_asked)
+{
+    struct agents *const agents = calloc(1, sizeof(*agents));
+    const long processors = sysconf(_SC_NPROCESSORS_CONF);
+
+    if (agents == NULL) {
+        return NULL;
+    }
+    agents->collector = collector;
+    agents->memory = memory;
+    agents->interval_asked = interval_asked;
+    agents->processors = processors > 0 ? (uint64_t)processors : 1;
+    agents->looked_ns = clock_now_ns();
+    agents->process_next = 1;
+    agents->segment_next = 1;
+    /* Pages that are not used take no memory. */
+    agents->processes = calloc(AGENT_PROCESSES, sizeof(*agents->processes));
+    agents->segments = calloc(AGENT_SEGMENTS, sizeof(*agents->segments));
+    if (agents->processes == NULL || agents->segments == NULL) {
+        agents_delete(agents);
+        return NULL;
+    }
+    return agents;
+}
+
+void
+agents_delete(struct agents *agents)
+{
+    if (agents == NULL) {
+        return;
+    }
+    for (uint32_t i = 1; agents->processes != NULL && i < agents->process_next; i++) {
+        agent_maps_finish(&agents->processes[i].maps);
+    }
+    free(agents->processes);
+    free(agents->segments);
+    free(agents);
+}
+
+/* ---- Processes ---- */
+
+/* Read the processor clock of a process. Returns false if there is none, or not any
+ * more. */
+static bool
+read_clock(uint32_t pid, uint64_t *cpu_ns)
+{
+    struct timespec now;
+    clockid_t clock;
+
+    if (clock_getcpuclockid((pid_t)pid, &clock) != 0 ||
+        clock_gettime(clock, &now) != 0) {
+        return false;
+    }
+    *cpu_ns = (uint64_t)now.tv_sec * CLOCK_SECOND_NS + (uint64_t)now.tv_nsec;
+    return true;
+}
+
+/* Advance the clock of a process to what its agent says, as far as the time between two
+ * looks allows that. */
+static void
+believe_time(struct agents *agents, struct agent_seen *process, uint64_t cpu_ns,
+             uint64_t now_ns)
+{
+    const uint64_t most_ns =
+        (now_ns - agents->looked_ns + look_slack_ns) * agents->processors;
+
+    if (cpu_ns < process->cpu_ns || cpu_ns - process->cpu_ns > most_ns) {
+        agents->memory->refused += cpu_ns != 0;
+    } else {
+        process->cpu_ns = cpu_ns;
+    }
+}
+
+/* The process has exited, or executes another program: its agent may have said when. */
+static void
+end_process(struct agents *agents, uint32_t number, uint64_t now_ns)
+{
+    struct agent_seen *const process = &agents->processes[number];
+    struct agent_process record;
+
+    process->alive = false;
+    if (agent_memory_process(agents->memory, number, &record) && record.end_ns != 0) {
+        believe_time(agents, process, record.end_ns, now_ns);
+    }
+}
+
+/* Find the process that runs with this pid; 0: none is known. */
+static uint32_t
+find_running(const struct agents *agents, uint32_t pid)
+{
+    for (uint32_t i = agents->process_next; i > 1; i--) {
+        const struct agent_seen *const process = &agents->processes[i - 1];
+
+        if (process->seen && process->alive && process->pid == pid) {
+            return i - 1;
+        }
+    }
+    return 0;
+}
+
+static void
+see_process(struct agents *agents, uint32_t number, const struct agent_process *record,
+            uint64_t now_ns)
+{
+    struct agent_seen *const process = &agents->processes[number];
+    const uint32_t before = find_running(agents, record->pid);
+    uint64_t cpu_ns = 0;
+
+    if (before != 0) {
+        believe_time(agents, &agents->processes[before], record->begin_ns, now_ns);
+        agents->processes[before].alive = false;
+    }
+    process->seen = true;
+    process->pid = record->pid;
+    process->parent = record->parent;
+    process->alive = read_clock(record->pid, &cpu_ns);
+    process->begin_ns = record->begin_ns;
+    process->cpu_ns = record->begin_ns;
+    if (process->alive && cpu_ns >= record->begin_ns) {
+        process->cpu_ns = cpu_ns;
+    } else if (process->alive) {
+        agents->memory->refused++;
+        process->begin_ns = cpu_ns;
+        process->cpu_ns = cpu_ns;
+    } else {
+        end_process(agents, number, now_ns);
+    }
+    if (!collector_program(agents->collector, record->program, &process->program)) {
+        collector_fail(agents->collector, STATUS_INSUFFICIENT_RESOURCES);
+    }
+}
+
+static void
+see_processes(struct agents *agents, uint64_t now_ns)
+{
+    const uint32_t last = agent_memory_processes(agents->memory);
+    bool all = true;
+
+    for (uint32_t i = agents->process_next; i <= last; i++) {
+        struct agent_process record;
+
+        if (agents->processes[i].seen) {
+            continue;
+        }
+        if (agent_memory_process(agents->memory, i, &record)) {
+            see_process(agents, i, &record, now_ns);
+        } else {
+            all = false; /* its writer may have been killed */
+        }
+        if (all) {
+            agents->process_next = i + 1;
+        }
+    }
+}
+
+/* ---- Code ---- */
+
+static void
+see_segment(struct agents *agents, uint32_t number)
+{
+    struct agent_segment_seen *const seen = &agents->segments[number];
+    struct collector *const collector = agents->collector;
+    struct agent_code code;
+    ntprof_notification map = {.size = sizeof(map), .kind = NTPROF_IMAGE_MAP};
+    const struct agent_seen *process;
+
+    seen->seen = true;
+    if (!agent_memory_segment(agents->memory, number, &code) ||
+        !collector->options.user) {
+        return;
+    }
+    process = &agents->processes[code.process];
+    map.pid = process->pid;
+    map.name = code.path;
+    map.base = UINT64_MAX - code.length; /* unknown: processes may differ */
+    map.length = code.length;
+    map.file_offset = code.offset;
+    map.device_major = code.device_major;
+    map.device_minor = code.device_minor;
+    map.inode = code.inode;
+    seen->place = code.offset;
+    seen->length = code.length;
+    seen->image = image_set_find(&collector->images, &map, &process->parent,
+                                 process->parent != 0 ? 1 : 0);
+    if (seen->image == NULL ||
+        !collector_program(collector, code.program, &seen->program)) {
+        seen->image = NULL;
+        collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
+    }
+}
+
+static void
+see_segments(struct agents *agents)
+{
+    const uint32_t last = agent_memory_segments(agents->memory);
+    bool all = true;
+
+    for (uint32_t i = agents->segment_next; i <= last; i++) {
+        if (!agents->segments[i].seen && agent_memory_is_ready(agents->memory, i)) {
+            see_segment(agents, i);
+        }
+        all = all && agents->segments[i].seen;
+        if (all) {
+            agents->segment_next = i + 1;
+        }
+    }
+}
+
+/* ---- Looking ---- */
+
+/* Read what a process maps if it had hits in code that its agent does not know. */
+static void
+look_at_maps(struct agents *agents, uint32_t number, uint64_t now_ns)
+{
+    struct agent_seen *const process = &agents->processes[number];
+    struct agent_process record;
+
+    if (!agents->collector->options.user ||
+        !agent_memory_process(agents->memory, number, &record) ||
+        record.plain == process->plain || now_ns < process->maps.next_ns) {
+        return;
+    }
+    process->plain = record.plain;
+    agent_maps_read(&process->maps, agents->collector, process->pid, process->parent,
+                    now_ns);
+}
+
+void
+agents_look(void *given)
+{
+    struct agents *const agents = given;
+    const uint64_t now_ns = clock_now_ns();
+
+    see_processes(agents, now_ns);
+    see_segments(agents);
+    for (uint32_t i = 1; i <= agent_memory_processes(agents->memory); i++) {
+        struct agent_seen *const process = &agents->processes[i];
+        uint64_t cpu_ns;
+
+        if (!process->alive) {
+            continue;
+        }
+        look_at_maps(agents, i, now_ns);
+        if (read_clock(process->pid, &cpu_ns)) {
+            process->cpu_ns = cpu_ns > process->cpu_ns ? cpu_ns : process->cpu_ns;
+        } else {
+            end_process(agents, i, now_ns);
+        }
+    }
+    agents->looked_ns = now_ns;
+}
+
+/* ---- Hits ---- */
+
+/* A part of an image that hits are added to. */
+struct target {
+    struct image *image;
+    uint64_t place;
+    uint32_t program;
+};
+
+static bool
+find_segment(const struct agents *agents, uint32_t number, uint64_t bucket,
+             struct target *target)
+{
+    const struct agent_segment_seen *seen;
+    uint64_t offset;
+
+    if (number >= AGENT_SEGMENTS) {
+        return false;
+    }
+    seen = &agents->segments[number];
+    offset = bucket << agents->memory->bucket_log2;
+    if (seen->image == NULL || offset >= seen->length) {
+        return false;
+    }
+    *target = (struct target){seen->image, seen->place + offset, seen->program};
+    return true;
+}
+
+static bool
+find_plain(const struct agents *agents, uint32_t number, uint64_t bucket,
+           struct target *target)
+{
+    const struct agent_seen *process;
+
+    if (number >= AGENT_PROCESSES) {
+        return false;
+    }
+    process = &agents->processes[number];
+    target->program = process->program;
+    target->image = agent_maps_find(
+        &process->maps, bucket << agents->memory->bucket_log2, &target->place);
+    return target->image != NULL;
+}
+
+static bool
+take_hits(void *context, bool plain, uint32_t number, uint64_t bucket, uint32_t hits)
+{
+    struct agents *const agents = context;
+    struct target target = {NULL, 0, 0};
+    const bool found = plain ? find_plain(agents, number, bucket, &target)
+                             : find_segment(agents, number, bucket, &target);
+
+    if (!found) {
+        agents->outside += hits;
+        return true;
+    }
+    if (!agents->collector->images.discarding) {
+        const struct count count = {
+            .place = target.place, .hits = hits, .program = target.program};
+
+        if (!counts_make_room(&target.image->fresh)) {
+            return false;
+        }
+        counts_add(&target.image->fresh, &count);
+    }
+    agents->counted += hits;
+    return true;
+}
+
+bool
+agents_take(struct agents *agents)
+{
+    return agent_memory_take(agents->memory, take_hits, agents);
+}
+
+bool
+agents_fold(struct agents *agents)
+{
+    agents_look(agents);
+    return agents_take(agents);
+}
+
+/* ---- Statistics ---- */
+
+/* Sums over all processes. */
+struct sums {
+    uint64_t cpu_ns;
+    uint64_t missed;
+    uint64_t threads;
+    uint64_t unarmed;
+    uint64_t processes;
+    uint64_t running;
+};
+
+static struct sums
+add_up(const struct agents *agents)
+{
+    const uint64_t interval_ns = agents->memory->interval_ns;
+    struct sums sums = {0};
+
+    for (uint32_t i = 1; i <= agent_memory_processes(agents->memory); i++) {
+        const struct agent_seen *const process = &agents->processes[i];
+        struct agent_process record;
+        uint64_t cpu_ns;
+
+        if (!process->seen || !agent_memory_process(agents->memory, i, &record)) {
+            continue;
+        }
+        cpu_ns = process->cpu_ns - process->begin_ns;
+        sums.processes++;
+        sums.running += process->alive;
+        sums.cpu_ns += cpu_ns;
+        /* No more than fits into the time of the process. */
+        sums.missed +=
+            record.missed < cpu_ns / interval_ns ? record.missed : cpu_ns / interval_ns;
+        sums.threads += record.threads;
+        sums.unarmed += record.unarmed;
+    }
+    return sums;
+}
+
+void
+agents_statistics(const struct agents *agents, ntprof_source_info *info)
+{
+    const struct sums sums = add_up(agents);
+    const uint64_t interval_ns = agents->memory->interval_ns;
+    const uint64_t elapsed = sums.cpu_ns / interval_ns;
+    uint64_t explained;
+
+    *info = (ntprof_source_info){
+        .size = sizeof(*info),
+        .source = ProfileTime,
+        .unit = NTPROF_UNIT_100NS,
+        .supported = 1,
+        .name = "time",
+        .nt_name = "ProfileTime",
+        .interval_asked = agents->interval_asked,
+        .interval_granted = interval_ns / 100,
+        .taken = agents->counted + agents->outside,
+        .counted = agents->counted,
+        .outside = agents->outside,
+        .lost = agent_memory_lost(agents->memory),
+        .missed = sums.missed,
+    };
+    if (info->taken != 0) {
+        info->interval_measured = (double)sums.cpu_ns / 100 / (double)info->taken;
+    }
+    explained = info->taken + info->lost + info->missed;
+    info->expected = elapsed > explained ? elapsed : explained;
+    /* What is left ended with a thread, or was in one without a timer. */
+    info->unfinished = info->expected - explained;
+    if (info->unfinished > sums.threads) {
+        info->missed += info->unfinished - sums.threads;
+        info->unfinished = sums.threads;
+    }
+}
+
+/* Whether there are more hits than the processor time of their processes has intervals,
+ * and what may have passed after the last look at each. */
+static bool
+is_too_much(const struct agents *agents, const struct sums *sums)
+{
+    const uint64_t interval_ns = agents->memory->interval_ns;
+    const uint64_t unseen = sums->processes * (look_slack_ns / interval_ns + 1);
+    const uint64_t most = sums->cpu_ns / interval_ns + sums->threads + unseen;
+
+    return agents->counted + agents->outside > most + most / 20;
+}
+
+void
+agents_describe(const struct agents *agents, struct collector_gaps *gaps)
+{
+    const struct sums sums = add_up(agents);
+
+    gaps->running = sums.running;
+    gaps->unarmed = sums.unarmed;
+    gaps->refusals = agent_memory_refusals(agents->memory);
+    gaps->unbelieved = agents->memory->refused;
+    gaps->too_many_hits = is_too_much(agents, &sums);
+    gaps->no_agent = sums.processes == 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * agents.h - the processes, the code and the hits of preloaded agents, as a session
+ * would have notified and counted them.
+ *
+ * All functions are called with the delivery lock.
+ */
+#ifndef COLLECT_AGENTS_H
+#define COLLECT_AGENTS_H
+
+#include "collect/agent_memory.h"
+
+#include <ntprof/ntprof.h>
+#include <stdbool.h>
+
+struct agents;
+struct collector;
+struct collector_gaps;
+
+/*
+ * Create it for a collector. Returns NULL if memory runs out.
+ *
+ *   memory          open until agents_delete
+ *   interval_asked  in 100 ns, for the statistics
+ */
+struct agents *agents_new(struct collector *collector, struct agent_memory *memory,
+                          uint64_t interval_asked);
+
+void agents_delete(struct agents *agents); /* NULL is allowed */
+
+/* Follow what has happened since the last call: new processes, programs that they
+ * executed and loaded code. Call it often, as what exited cannot be looked at. */
+void agents_look(void *agents);
+
+/* Add the hits so far to the fresh counts of their images. Returns false if memory runs
+ * out; what was not added stays. */
+bool agents_fold(struct agents *agents);
+
+/* The same without looking first. */
+bool agents_take(struct agents *agents);
+
+/* Set the statistics of source time, as of the last fold. */
+void agents_statistics(const struct agents *agents, ntprof_source_info *info);
+
+/* Set what is missing or not believed, and how many processes have not exited. */
+void agents_describe(const struct agents *agents, struct collector_gaps *gaps);
+
+#endif
