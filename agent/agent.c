@@ -110,7 +110,8 @@ after_fork(void)
     images_after_fork();
     thread_timer_after_fork(&state.timer);
     state.pid = getpid();
-    state.process = record_process(state.shared, AGENT_FORKED, state.program);
+    state.process =
+        record_process(state.shared, AGENT_FORKED, state.pid, state.program);
     count_armed(thread_timer_arm(&state.timer, 0));
 }
 
@@ -125,6 +126,55 @@ agent_end_process(void)
     __atomic_store_n(&record()->end_ns,
                      (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
                      __ATOMIC_RELAXED);
+}
+
+/* ---- Other programs ---- */
+
+static void
+set_leaving(uint32_t process, uint32_t leaving)
+{
+    __atomic_store_n(&state.shared->processes[process].leaving, leaving,
+                     __ATOMIC_RELAXED);
+}
+
+uint32_t
+agent_begin_exec(void)
+{
+    uint32_t process;
+
+    if (state.shared == NULL) {
+        return 0;
+    }
+    if (state.pid == getpid()) {
+        process = state.process;
+        agent_end_process();
+        thread_timer_pause(&state.timer);
+    } else {
+        process = record_process(state.shared, AGENT_FORKED, getpid(), state.program);
+    }
+    set_leaving(process, 1);
+    return process;
+}
+
+void
+agent_end_exec(uint32_t process)
+{
+    if (state.shared == NULL) {
+        return;
+    }
+    set_leaving(process, 0);
+    if (state.pid == getpid()) {
+        record()->end_ns = 0;
+        thread_timer_resume(&state.timer);
+    }
+}
+
+void
+agent_record_spawned(pid_t pid)
+{
+    if (state.shared != NULL) {
+        (void)record_process(state.shared, AGENT_SPAWNED, pid, state.program);
+    }
 }
 
 static bool
@@ -159,11 +209,11 @@ start(void)
 {
     const int saved_errno = errno;
     struct agent_shared *const shared =
-        agent_find_libc(&state.libc) ? record_open() : NULL;
+        agent_find_libc(&state.libc) && agent_find_exec() ? record_open() : NULL;
 
     if (shared != NULL) {
         (void)prctl(PR_GET_NAME, state.program);
-        state.process = record_process(shared, AGENT_EXECED, state.program);
+        state.process = record_process(shared, AGENT_EXECED, getpid(), state.program);
         images_open(shared, state.process, state.program);
         state.pid = getpid();
         if (start_timers(shared)) {

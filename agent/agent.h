@@ -32,11 +32,30 @@ bool agent_find_libc(struct agent_libc *libc);
  * vfork, which shares the memory of its parent. */
 struct thread_timer *agent_timer(void);
 
+/* agent_find - find a function of libc that the agent replaces. false: there is none.
+ *
+ *   pointer  out: a pointer to a function
+ */
+bool agent_find(const char *name, void *pointer);
+
+/* agent_find_exec - find the functions of execute.c, which children of vfork call. */
+bool agent_find_exec(void);
+
 /* agent_begin_thread - arm the calling thread until it ends. */
 void agent_begin_thread(void);
 
 /* agent_end_process - record the processor time of this process. Later hits count. */
 void agent_end_process(void);
+
+/*
+ * agent_begin_exec - before a call of exec, in any process. Returns the number of the
+ * process, for agent_end_exec: exec has failed.
+ */
+uint32_t agent_begin_exec(void);
+void agent_end_exec(uint32_t process);
+
+/* agent_record_spawned - a child that executes a program. */
+void agent_record_spawned(pid_t pid);
 
 /* ---- images.c: the code of this process ---- */
 
@@ -62,8 +81,9 @@ void images_after_fork(void);
 /* record_open - map the memory that the environment leads to; NULL: there is none. */
 struct agent_shared *record_open(void);
 
-/* record_process - number of a new process; 0: there is no place. */
-uint32_t record_process(struct agent_shared *shared, uint32_t kind,
+/* record_process - number of a new process, which is the calling one, or with
+ * AGENT_SPAWNED its child pid; 0: there is no place. */
+uint32_t record_process(struct agent_shared *shared, uint32_t kind, pid_t pid,
                         const char *program);
 
 /* record_segment - number of the segment, which may be one that is there already; 0:

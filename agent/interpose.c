@@ -26,8 +26,8 @@ static struct {
 } libc;
 
 /* dlsym returns a pointer to an object, which C does not convert to a function. */
-static bool
-find(const char *name, void *pointer)
+bool
+agent_find(const char *name, void *pointer)
 {
     void *const symbol = dlsym(RTLD_NEXT, name);
 
@@ -39,11 +39,11 @@ find(const char *name, void *pointer)
 static bool
 find_all(void)
 {
-    return find("sigaction", &libc.shared.sigaction) &&
-           find("pthread_sigmask", &libc.shared.pthread_sigmask) &&
-           find("pthread_create", &libc.pthread_create) &&
-           find("dlclose", &libc.dlclose) && find("signal", &libc.signal) &&
-           find("_exit", &libc.exit_now);
+    return agent_find("sigaction", &libc.shared.sigaction) &&
+           agent_find("pthread_sigmask", &libc.shared.pthread_sigmask) &&
+           agent_find("pthread_create", &libc.pthread_create) &&
+           agent_find("dlclose", &libc.dlclose) && agent_find("signal", &libc.signal) &&
+           agent_find("_exit", &libc.exit_now);
 }
 
 static bool

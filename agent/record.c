@@ -150,16 +150,20 @@ process_clock_ns(void)
 }
 
 uint32_t
-record_process(struct agent_shared *shared, uint32_t kind, const char *program)
+record_process(struct agent_shared *shared, uint32_t kind, pid_t pid,
+               const char *program)
 {
     const uint32_t number = take_number(&shared->process_count, AGENT_PROCESSES);
     struct agent_process *const process = &shared->processes[number];
 
     if (number != 0) {
-        process->pid = (uint32_t)getpid();
-        process->parent = (uint32_t)getppid();
+        const bool own = kind != AGENT_SPAWNED;
+
+        process->pid = (uint32_t)pid;
+        process->parent = (uint32_t)(own ? getppid() : getpid());
         process->kind = kind;
-        process->begin_ns = process_clock_ns();
+        process->leaving = !own;
+        process->begin_ns = own ? process_clock_ns() : 0;
         memcpy(process->program, program, AGENT_NAME_BYTES);
         __atomic_store_n(&process->ready, 1, __ATOMIC_RELEASE);
     }

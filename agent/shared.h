@@ -63,15 +63,19 @@ struct agent_segment {
     char program[AGENT_NAME_BYTES];
 };
 
-enum { AGENT_EXECED = 1, AGENT_FORKED = 2 };
+enum {
+    AGENT_EXECED = 1,  /* a program with an agent */
+    AGENT_FORKED = 2,  /* a process with the program and the agent of its parent */
+    AGENT_SPAWNED = 3, /* a child that only executes a program, told by its parent */
+};
 
-/* agent_process - a program that was started, or a fork. A later one with the same pid
- * is a program that it executed. */
+/* agent_process - a process from its start, or from its last exec on. A later one with
+ * the same pid is a program that it executed, if that loaded an agent. */
 struct agent_process {
     uint32_t ready;
     uint32_t pid;
     uint32_t parent;
-    uint32_t kind; /* AGENT_EXECED or AGENT_FORKED */
+    uint32_t kind; /* AGENT_EXECED ... */
     char program[AGENT_NAME_BYTES];
     /* clock of the process when its first thread was armed, and when it exited */
     uint64_t begin_ns;
@@ -81,7 +85,8 @@ struct agent_process {
     uint32_t threads;
     uint32_t unarmed; /* threads without a timer */
     uint32_t error;   /* errno of the first of them */
-    uint32_t unused[3];
+    uint32_t leaving; /* 1: it executes another program */
+    uint32_t unused[2];
 };
 
 struct agent_shared {

@@ -86,6 +86,20 @@ class Counted(TimerTest):
         for function in ("right_three_units", "wrong_three_units"):
             self.assertGreater(shares.get(function, 0), 0.2, shares)
 
+    def test_programs_without_agent__said_as_not_counted(self):
+        static = harness.stage() / "programs" / "shares_static"
+        if not static.exists():
+            self.skipTest("no static C library here")
+        spawn = f"import os; os.waitpid(os.posix_spawn('{static}', ['s', '50'], os.environ), 0)"
+        for words in (["/bin/sh", "-c", f"{static} 50; exec {static} 50"],
+                      ["/bin/sh", "-c", f"{static} 50; env -i {program('shares')} 50"],
+                      ["/usr/bin/python3", "-S", "-c", f"{spawn}; {spawn}"]):
+            with self.subTest(words):
+                report = self.timer_json(*words)
+                self.assertIn("2 processes executed a program that loaded no agent", report["gaps"])
+        report = self.timer_json("/bin/sh", "-c", f"{program('shares')} 50; exec {program('shares')} 50")
+        self.assertEqual(report["gaps"], "")
+
     def test_loaded_library__is_named(self):
         shares = self.shares(self.timer_json(program("loader"), program("hot_library.so"), "20"))
         self.assertGreater(shares.get("hot_constructor", 0), 0.3, shares)

@@ -178,6 +178,12 @@ put_agents(FILE *out, bool *first, const struct collector_gaps *gaps)
             "no program has loaded the agent: nothing was counted; a system call "
             "filter or the loader's settings may refuse it");
     }
+    if (gaps->unloaded != 0) {
+        add(out, first,
+            "%" PRIu64 " process%s executed a program that loaded no agent (static, "
+            "set-user-ID, of another machine, or without its environment): not counted",
+            gaps->unloaded, plural(gaps->unloaded, "", "es"));
+    }
     if (gaps->unarmed != 0) {
         add(out, first,
             "%" PRIu64

@@ -134,7 +134,7 @@ agent_memory_process(const struct agent_memory *memory, uint32_t number,
     copy(process, written, sizeof(*process));
     process->program[AGENT_NAME_BYTES - 1] = '\0';
     return process->pid != 0 && process->pid <= INT32_MAX &&
-           (process->kind == AGENT_EXECED || process->kind == AGENT_FORKED);
+           process->kind >= AGENT_EXECED && process->kind <= AGENT_SPAWNED;
 }
 
 bool

@@ -26,10 +26,11 @@ static const uint64_t look_slack_ns = 100000000;
 struct agent_seen {
     bool seen; /* all below is set; pid 0: it made no sense */
     bool alive;
+    bool loaded;   /* the program that it executed last has an agent, too */
+    uint32_t kind; /* AGENT_EXECED ... */
     uint32_t pid;
     uint32_t parent;
     uint32_t program;
-    uint64_t first_ns; /* CLOCK_MONOTONIC: of the look before it was seen */
     uint64_t begin_ns; /* of its processor clock */
     uint64_t cpu_ns;   /* of its processor clock, as far as it is known */
     uint32_t plain;    /* as of the last reading of its maps */
@@ -126,9 +127,9 @@ believe_time(struct agents *agents, struct agent_seen *process, uint64_t cpu_ns,
     const uint64_t most_ns =
         (now_ns - agents->looked_ns + look_slack_ns) * agents->processors;
 
-    if (cpu_ns < process->cpu_ns || cpu_ns - process->cpu_ns > most_ns) {
-        agents->memory->refused += cpu_ns != 0;
-    } else {
+    if (cpu_ns > process->cpu_ns && cpu_ns - process->cpu_ns > most_ns) {
+        agents->memory->refused++;
+    } else if (cpu_ns > process->cpu_ns) {
         process->cpu_ns = cpu_ns;
     }
 }
@@ -146,18 +147,60 @@ end_process(struct agents *agents, uint32_t number, uint64_t now_ns)
     }
 }
 
-/* Find the process that runs with this pid; 0: none is known. */
-static uint32_t
-find_running(const struct agents *agents, uint32_t pid)
-{
-    for (uint32_t i = agents->process_next; i > 1; i--) {
-        const struct agent_seen *const process = &agents->processes[i - 1];
+/* Numbers between that of a child, told by its parent, and that of its agent. */
+enum { NUMBERS_APART = 64 };
 
-        if (process->seen && process->alive && process->pid == pid) {
-            return i - 1;
+/* A program has loaded an agent: end the one that the process executed before. */
+static void
+end_former(struct agents *agents, uint32_t number, const struct agent_process *record,
+           uint64_t now_ns)
+{
+    for (uint32_t i = number; i > 1; i--) {
+        struct agent_seen *const former = &agents->processes[i - 1];
+
+        if (!former->seen || former->pid != record->pid) {
+            continue;
+        }
+        former->loaded = true;
+        if (former->alive) {
+            believe_time(agents, former, record->begin_ns, now_ns);
+            former->alive = false;
         }
     }
-    return 0;
+}
+
+/* Has a child that its parent told of loaded an agent before that? */
+static bool
+is_loaded(const struct agents *agents, uint32_t number, uint32_t pid)
+{
+    for (uint32_t i = number; i > 1 && number - i < NUMBERS_APART; i--) {
+        const struct agent_seen *const process = &agents->processes[i - 1];
+
+        if (process->seen && process->kind == AGENT_EXECED && process->pid == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Set the clock of a process that was not seen before. */
+static void
+begin_clock(struct agents *agents, uint32_t number, const struct agent_process *record,
+            uint64_t now_ns)
+{
+    struct agent_seen *const process = &agents->processes[number];
+    uint64_t cpu_ns = 0;
+
+    process->alive = read_clock(record->pid, &cpu_ns);
+    process->begin_ns = record->begin_ns;
+    process->cpu_ns = record->begin_ns;
+    if (!process->alive) {
+        end_process(agents, number, now_ns);
+    } else if (cpu_ns < record->begin_ns) {
+        agents->memory->refused++;
+        process->begin_ns = cpu_ns;
+        process->cpu_ns = cpu_ns;
+    }
 }
 
 static void
@@ -165,28 +208,17 @@ see_process(struct agents *agents, uint32_t number, const struct agent_process *
             uint64_t now_ns)
 {
     struct agent_seen *const process = &agents->processes[number];
-    const uint32_t before = find_running(agents, record->pid);
-    uint64_t cpu_ns = 0;
 
-    if (before != 0) {
-        believe_time(agents, &agents->processes[before], record->begin_ns, now_ns);
-        agents->processes[before].alive = false;
-    }
     process->seen = true;
+    process->kind = record->kind;
     process->pid = record->pid;
     process->parent = record->parent;
-    process->alive = read_clock(record->pid, &cpu_ns);
-    process->begin_ns = record->begin_ns;
-    process->cpu_ns = record->begin_ns;
-    if (process->alive && cpu_ns >= record->begin_ns) {
-        process->cpu_ns = cpu_ns;
-    } else if (process->alive) {
-        agents->memory->refused++;
-        process->begin_ns = cpu_ns;
-        process->cpu_ns = cpu_ns;
-    } else {
-        end_process(agents, number, now_ns);
+    if (record->kind == AGENT_SPAWNED) {
+        process->loaded = is_loaded(agents, number, record->pid);
+        return;
     }
+    end_former(agents, number, record, now_ns);
+    begin_clock(agents, number, record, now_ns);
     if (!collector_program(agents->collector, record->program, &process->program)) {
         collector_fail(agents->collector, STATUS_INSUFFICIENT_RESOURCES);
     }
@@ -272,19 +304,37 @@ see_segments(struct agents *agents)
 
 /* Read what a process maps if it had hits in code that its agent does not know. */
 static void
-look_at_maps(struct agents *agents, uint32_t number, uint64_t now_ns)
+look_at_maps(struct agents *agents, struct agent_seen *process,
+             const struct agent_process *record, uint64_t now_ns)
+{
+    if (!agents->collector->options.user || record->plain == process->plain ||
+        now_ns < process->maps.next_ns) {
+        return;
+    }
+    process->plain = record->plain;
+    agent_maps_read(&process->maps, agents->collector, process->pid, process->parent,
+                    now_ns);
+}
+
+static void
+look_at_process(struct agents *agents, uint32_t number, uint64_t now_ns)
 {
     struct agent_seen *const process = &agents->processes[number];
     struct agent_process record;
+    uint64_t cpu_ns;
 
-    if (!agents->collector->options.user ||
-        !agent_memory_process(agents->memory, number, &record) ||
-        record.plain == process->plain || now_ns < process->maps.next_ns) {
+    if (!agent_memory_process(agents->memory, number, &record)) {
         return;
     }
-    process->plain = record.plain;
-    agent_maps_read(&process->maps, agents->collector, process->pid, process->parent,
-                    now_ns);
+    if (!read_clock(process->pid, &cpu_ns)) {
+        end_process(agents, number, now_ns);
+    } else if (record.leaving != 0) {
+        /* The time of another program, until that has loaded an agent. */
+        believe_time(agents, process, record.end_ns, now_ns);
+    } else {
+        process->cpu_ns = cpu_ns > process->cpu_ns ? cpu_ns : process->cpu_ns;
+        look_at_maps(agents, process, &record, now_ns);
+    }
 }
 
 void
@@ -296,17 +346,8 @@ agents_look(void *given)
     see_processes(agents, now_ns);
     see_segments(agents);
     for (uint32_t i = 1; i <= agent_memory_processes(agents->memory); i++) {
-        struct agent_seen *const process = &agents->processes[i];
-        uint64_t cpu_ns;
-
-        if (!process->alive) {
-            continue;
-        }
-        look_at_maps(agents, i, now_ns);
-        if (read_clock(process->pid, &cpu_ns)) {
-            process->cpu_ns = cpu_ns > process->cpu_ns ? cpu_ns : process->cpu_ns;
-        } else {
-            end_process(agents, i, now_ns);
+        if (agents->processes[i].alive) {
+            look_at_process(agents, i, now_ns);
         }
     }
     agents->looked_ns = now_ns;
@@ -404,6 +445,7 @@ struct sums {
     uint64_t unarmed;
     uint64_t processes;
     uint64_t running;
+    uint64_t unloaded;
 };
 
 static struct sums
@@ -421,7 +463,7 @@ add_up(const struct agents *agents)
             continue;
         }
         cpu_ns = process->cpu_ns - process->begin_ns;
-        sums.processes++;
+        sums.processes += process->kind != AGENT_SPAWNED;
         sums.running += process->alive;
         sums.cpu_ns += cpu_ns;
         /* No more than fits into the time of the process. */
@@ -429,6 +471,7 @@ add_up(const struct agents *agents)
             record.missed < cpu_ns / interval_ns ? record.missed : cpu_ns / interval_ns;
         sums.threads += record.threads;
         sums.unarmed += record.unarmed;
+        sums.unloaded += record.leaving != 0 && !process->loaded;
     }
     return sums;
 }
@@ -488,6 +531,7 @@ agents_describe(const struct agents *agents, struct collector_gaps *gaps)
 
     gaps->running = sums.running;
     gaps->unarmed = sums.unarmed;
+    gaps->unloaded = sums.unloaded;
     gaps->refusals = agent_memory_refusals(agents->memory);
     gaps->unbelieved = agents->memory->refused;
     gaps->too_many_hits = is_too_much(agents, &sums);

@@ -79,6 +79,7 @@ struct collector_gaps {
     uint64_t bounded_images;
     /* of agents: */
     uint64_t unarmed;    /* threads without a timer: they have no hits */
+    uint64_t unloaded;   /* processes whose last program has loaded no agent */
     uint64_t refusals;   /* processes and code that had no place in the memory */
     uint64_t unbelieved; /* records that make no sense: a program wrote there */
     bool too_many_hits;  /* more than the processor time allows */
