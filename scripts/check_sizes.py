@@ -18,7 +18,7 @@ import sys
 TREE = pathlib.Path(__file__).resolve().parent.parent
 GENERATED = {"src/hal/bpf/instructions.h"}
 PARTS = [  # folders, aim, ceiling
-    (("src/hal/linux", "src/hal/perf", "src/hal/bpf"), 11500, 11517),
+    (("src/hal/linux", "src/hal/perf", "src/hal/bpf"), 11500, 11500),
     (("src/host/linux",), 2500, 2500),
     (("tool/sym",), 6000, 8460),
 ]

@@ -75,7 +75,7 @@ typedef struct _HAL_COUNTING {
      * Allocate memory for one chunk of the index's nodes (ke/pool.h), where the HAL
      * finds them by their numbers. It is aligned to a cache line; its content is
      * undefined. Returns NULL if there is none. After FreeNodes the chunk may be
-     * allocated again.
+     * allocated again. FreeNodes may be NULL: chunks stay the HAL's.
      */
     void *(*AllocateNodes)(void *Context, ULONG Chunk, SIZE_T Bytes);
     void (*FreeNodes)(void *Context, ULONG Chunk, void *Nodes, SIZE_T Bytes);

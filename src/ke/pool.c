@@ -51,10 +51,10 @@ KiFreeChunk(KE_SYSTEM *Ke, ULONG Chunk)
     const HAL_COUNTING *const Counting = Ke->Hal.Table->Counting;
     void *const Memory = Ke->Pool.Memory[Chunk];
 
-    if (Counting != NULL) {
-        Counting->FreeNodes(Ke->Hal.Context, Chunk, Memory, KiBareChunkBytes(Chunk));
-    } else {
+    if (Counting == NULL) {
         HostFree(&Ke->Host, Memory, (SIZE_T)KiChunkBytes(Chunk));
+    } else if (Counting->FreeNodes != NULL) {
+        Counting->FreeNodes(Ke->Hal.Context, Chunk, Memory, KiBareChunkBytes(Chunk));
     }
 }
 

@@ -92,22 +92,13 @@ synchronize(void *context)
 
 /* ---- HAL_COUNTING ---- */
 
+/* They are never freed, since creating maps waits for the kernel's readers. */
 static void *
 allocate_nodes(void *context, ULONG chunk, SIZE_T bytes)
 {
     struct bpf *const bpf = context;
 
     return bpf_index_nodes(&bpf->index, chunk, bytes);
-}
-
-/* They stay, since creating maps waits for the kernel's readers. */
-static void
-free_nodes(void *context, ULONG chunk, void *nodes, SIZE_T bytes)
-{
-    (void)context;
-    (void)chunk;
-    (void)nodes;
-    (void)bytes;
 }
 
 static NTSTATUS
@@ -157,7 +148,6 @@ query_hits(void *context, KPROFILE_SOURCE number, ULONG64 *counted, ULONG64 *out
 static const HAL_COUNTING bpf_counting = {
     .Size = sizeof(HAL_COUNTING),
     .AllocateNodes = allocate_nodes,
-    .FreeNodes = free_nodes,
     .LocateCounters = locate_counters,
     .PrepareProcess = prepare_process,
     .PublishRoots = publish_roots,

@@ -27,17 +27,6 @@ bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what)
 
 /* ---- processes ---- */
 
-static void
-forget_process(struct bpf *bpf, const struct bpf_process *process)
-{
-    struct bpf_owner *const owner = bpf_table_owner(&bpf->index.table, process);
-
-    if (owner->pidfd >= 0) {
-        close(owner->pidfd);
-        owner->pidfd = -1;
-    }
-}
-
 /* Is a process in a pid namespace below the session's, as far as /proc shows? The
  * kernel has no number for the program of those, unless the session's is the first
  * one. */
@@ -92,13 +81,9 @@ bpf_publish(struct bpf *bpf, uint32_t pid, const ULONG roots[KI_TREES])
 {
     struct bpf_process *const process = bpf_table_find(&bpf->index.table, pid);
 
-    if (process == NULL) {
-        return;
+    if (process != NULL) {
+        bpf_table_publish(&bpf->index.table, process, roots);
     }
-    if (roots[KI_TREE_ADDRESSES] == 0 && roots[KI_TREE_SEGMENTS] == 0) {
-        forget_process(bpf, process);
-    }
-    bpf_table_publish(&bpf->index.table, process, roots);
 }
 
 static void
@@ -129,7 +114,7 @@ bpf_notice(struct bpf *bpf)
             notify_end(bpf, pid);
             process = bpf_table_find(&bpf->index.table, pid);
             if (process != NULL) { /* it still has profiles */
-                forget_process(bpf, process);
+                bpf_table_close_pidfd(&bpf->index.table, process);
             }
         }
     }
@@ -236,39 +221,19 @@ bpf_create(bpf_call *call, bool user_only, struct bpf **created,
 }
 
 static void
-close_owned(int fd)
-{
-    if (fd >= 0) {
-        perf_descriptor_close(fd);
-    }
-}
-
-static void
 close_events(struct bpf *bpf)
 {
     for (uint32_t slot = 0; slot < bpf->slot_count; slot++) {
         for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
-            close_owned(bpf->slots[slot].events[i].link);
-            close_owned(bpf->slots[slot].events[i].event.fd);
+            perf_descriptor_close(bpf->slots[slot].events[i].link);
+            perf_descriptor_close(bpf->slots[slot].events[i].event.fd);
         }
         free(bpf->slots[slot].events);
     }
     for (uint32_t i = 0; bpf->heartbeats != NULL && i < bpf->kernel.processors; i++) {
-        close_owned(bpf->heartbeats[i].fd);
+        perf_descriptor_close(bpf->heartbeats[i].fd);
     }
     free(bpf->heartbeats);
-}
-
-static void
-forget_processes(struct bpf *bpf)
-{
-    const struct bpf_process *process;
-    uint32_t at = 0;
-
-    while (bpf->index.table.count > 0 &&
-           (process = bpf_table_next(&bpf->index.table, &at)) != NULL) {
-        forget_process(bpf, process);
-    }
 }
 
 void
@@ -279,10 +244,9 @@ bpf_delete(void *context)
     if (bpf == NULL) {
         return;
     }
-    close_owned(bpf->links[0]);
-    close_owned(bpf->links[1]);
+    perf_descriptor_close(bpf->links[0]);
+    perf_descriptor_close(bpf->links[1]);
     close_events(bpf);
-    forget_processes(bpf);
     bpf_index_finish(&bpf->index);
     perf_context_finish(&bpf->context);
     bpf_kernel_finish(&bpf->kernel);

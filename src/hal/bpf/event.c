@@ -171,6 +171,7 @@ find_slot(const struct bpf *bpf, const struct perf_source *source)
     return slot;
 }
 
+/* Find the source's slot, or give it the next one. */
 static int
 take_slot(struct bpf *bpf, struct perf_source *source, uint32_t *slot)
 {

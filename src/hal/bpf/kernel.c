@@ -96,6 +96,7 @@ kind_of(const struct bpf_kernel *kernel, enum bpf_map map)
     return kinds[map];
 }
 
+/* Create a map that is not mapped. Returns its descriptor or negative errno. */
 static int
 create_map(const struct bpf_kernel *kernel, const struct map_kind *kind)
 {
@@ -146,6 +147,7 @@ map_memory(int fd, size_t bytes, void **memory)
     return 0;
 }
 
+/* Create one of the session's maps, and map its memory unless it is of maps. */
 static int
 make_map(struct bpf_kernel *kernel, enum bpf_map map, struct perf_refusal *refusal)
 {
@@ -275,6 +277,8 @@ load_types(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
     return fd;
 }
 
+/* Have the verifier check a program. Returns its descriptor, or negative errno with the
+ * refusal. */
 static int
 load_instructions(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
                   uint32_t type, int types_fd, const uint64_t *instructions,

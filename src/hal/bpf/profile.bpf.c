@@ -112,6 +112,7 @@ set_word(const KI_RANGE *range, ULONG64 location, ULONG processor)
     return word != 0 ? *word : 0;
 }
 
+/* Adds one to a counter of a pool. */
 INLINE void
 increment(ULONG64 location, ULONG64 number)
 {
@@ -379,6 +380,7 @@ is_counted(const struct bpf_processor *own, const struct bpf_process *process)
     return ended == BPF_RUNNING || (ended == BPF_FIRST_ENDED && !own->is_first);
 }
 
+/* Reads the roots of the trees that may hold profiles of this hit; 0: none. */
 INLINE void
 find_roots(struct bpf_processor *own, struct bpf_process *process)
 {
@@ -538,6 +540,7 @@ count_usual(struct bpf_processor *own, const struct bpf_process *process)
 
 /* ---- a hit ---- */
 
+/* Counts the hit in all profiles that match. */
 INLINE enum outcome
 count(struct bpf_processor *own, ULONG running_on, struct bpf_process *process,
       ULONG pid)

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 int
 bpf_table_init(struct bpf_table *table, union bpf_shared *shared)
@@ -15,8 +16,25 @@ bpf_table_init(struct bpf_table *table, union bpf_shared *shared)
 }
 
 void
+bpf_table_close_pidfd(struct bpf_table *table, const struct bpf_process *process)
+{
+    struct bpf_owner *const owner = bpf_table_owner(table, process);
+
+    if (owner->pidfd >= 0) {
+        close(owner->pidfd);
+        owner->pidfd = -1;
+    }
+}
+
+void
 bpf_table_finish(struct bpf_table *table)
 {
+    const struct bpf_process *process;
+    uint32_t at = 0;
+
+    while (table->count > 0 && (process = bpf_table_next(table, &at)) != NULL) {
+        bpf_table_close_pidfd(table, process);
+    }
     free(table->owners);
     *table = (struct bpf_table){0};
 }
@@ -86,7 +104,7 @@ bpf_table_publish(struct bpf_table *table, struct bpf_process *process,
     }
     /* The pid stays, so that a search for others continues behind it. */
     if (bpf_process_is_idle(process)) {
-        assert(owner->pidfd < 0);
+        bpf_table_close_pidfd(table, process);
         owner->taken = false;
         table->count--;
     }

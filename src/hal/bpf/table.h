@@ -27,6 +27,9 @@ struct bpf_table {
     uint64_t count;                /* taken */
 };
 
+/* bpf_table_close_pidfd - close it, if there is one: the process has ended. */
+void bpf_table_close_pidfd(struct bpf_table *table, const struct bpf_process *process);
+
 /* bpf_table_init - over the map's memory, which is zero. Returns 0 or -ENOMEM. */
 int bpf_table_init(struct bpf_table *table, union bpf_shared *shared);
 void bpf_table_finish(struct bpf_table *table);

@@ -16,14 +16,13 @@
 enum { WORD_BITS = 64, DESCRIPTORS = 1048576 };
 
 static uint64_t owned[DESCRIPTORS / WORD_BITS];
-static int end; /* above all descriptors that were ever owned */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* In the child there is no other thread. */
 static void
 close_in_child(void)
 {
-    for (int i = 0; i * WORD_BITS < end; i++) {
+    for (int i = 0; i < DESCRIPTORS / WORD_BITS; i++) {
         while (owned[i] != 0) {
             (void)close(i * WORD_BITS + __builtin_ctzll(owned[i]));
             owned[i] &= owned[i] - 1;
@@ -46,23 +45,20 @@ bit_of(int fd)
 int
 perf_descriptor_own(int fd)
 {
-    int seen = __atomic_load_n(&end, __ATOMIC_RELAXED);
-
     if (fd < 0 || fd >= DESCRIPTORS) {
         return fd;
     }
     pthread_once(&once, prepare);
     (void)__atomic_fetch_or(&owned[fd / WORD_BITS], bit_of(fd), __ATOMIC_RELAXED);
-    while (seen <= fd &&
-           !__atomic_compare_exchange_n(&end, &seen, fd + 1, 0, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED)) {
-    }
     return fd;
 }
 
 void
 perf_descriptor_close(int fd)
 {
+    if (fd < 0) {
+        return;
+    }
     if (fd < DESCRIPTORS) {
         (void)__atomic_fetch_and(&owned[fd / WORD_BITS], ~bit_of(fd), __ATOMIC_RELAXED);
     }

@@ -18,7 +18,8 @@
  * nothing. */
 int perf_descriptor_own(int fd);
 
-/* perf_descriptor_close - close an owned one, which must not be closed otherwise. */
+/* perf_descriptor_close - close an owned one, which must not be closed otherwise; -1 is
+ * ignored. */
 void perf_descriptor_close(int fd);
 
 #endif

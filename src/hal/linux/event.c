@@ -44,6 +44,7 @@ perf_processor_limit(void)
                                                          : (uint32_t)configured;
 }
 
+/* Open it on this processor, or with PERF_ANY_ONLINE on the first that is online. */
 static int
 try_event_open(struct perf_event_attr *attr, int pid, int processor, bool cgroup)
 {
@@ -83,6 +84,8 @@ perf_call_event_open(struct perf_event_attr *attr, int pid, int processor, bool 
     return cgroup && fd == -ENOENT ? -EBADF : perf_descriptor_own(fd);
 }
 
+/* Make the kernel's description of an event: the same for all, except for what the
+ * request and the kernel's features change. */
 static void
 fill_attr(struct perf_event_attr *attr, const struct perf_event_request *request,
           const struct perf_features *features)

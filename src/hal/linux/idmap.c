@@ -27,6 +27,7 @@ probe(const struct perf_idmap *map, uint64_t id)
     return slot;
 }
 
+/* Double the capacity. Returns 0 or -ENOMEM. */
 static int
 grow(struct perf_idmap *map)
 {

@@ -115,6 +115,7 @@ process_discard(struct process_table *table, struct perf_process *process)
     process_free(process);
 }
 
+/* Report all mappings as unmapped, as at an exec or exit. */
 static void
 unmap_all(struct process_table *table, struct perf_process *process, uint64_t time_ns,
           uint32_t tid)
@@ -266,6 +267,7 @@ apply_fork(struct process_table *table, const struct perf_record *record)
     }
 }
 
+/* A thread exited; the last one ends its process. */
 static void
 apply_exit(struct process_table *table, const struct perf_record *record)
 {
@@ -313,6 +315,7 @@ keep_only_thread(struct process_table *table, struct perf_process *process,
     process->threads = only;
 }
 
+/* The process runs a new program: no mapping and no other thread is left. */
 static void
 apply_exec(struct process_table *table, const struct perf_record *record,
            struct perf_watcher *watcher)
@@ -335,6 +338,7 @@ apply_exec(struct process_table *table, const struct perf_record *record,
     notify_process(table, NTPROF_PROCESS_EXEC, process, record->time_ns, record->tid);
 }
 
+/* A thread got a name, or its process a new program. */
 static void
 apply_comm(struct process_table *table, const struct perf_record *record,
            struct perf_watcher *watcher)

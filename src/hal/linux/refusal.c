@@ -194,7 +194,7 @@ limit_of(__rlimit_resource_t resource)
     return (long)limit.rlim_cur;
 }
 
-/* paranoid: LONG_MIN if it cannot be read. */
+/* Find out what denies perf_event_open: BY_... paranoid: LONG_MIN if it is unknown. */
 static int
 cause_of_denial(int error, enum perf_scope scope, long paranoid)
 {

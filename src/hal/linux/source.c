@@ -78,6 +78,7 @@ static const struct row rows[] = {
      PERF_COUNT_SW_CPU_MIGRATIONS, true},
 };
 
+/* The clock can be no faster than the machine's setting, and than the kernel. */
 static void
 set_time_limits(struct perf_source *source, long sample_rate_max)
 {
@@ -287,6 +288,7 @@ name_uprobe(char *name, size_t size, const struct perf_uprobe *uprobe)
              uprobe->offset);
 }
 
+/* Find or make the source of "IMAGE+OFFSET". */
 static int
 lookup_uprobe(struct perf_sources *sources, const char *parameter,
               struct perf_source **source)

@@ -228,6 +228,8 @@ report_children(struct perf_stream *stream, const struct perf_process *parent,
     }
 }
 
+/* Replace what is known of a process by what /proc shows, or report that it has ended.
+ * */
 static void
 resync_process(struct perf_stream *stream, uint32_t pid, struct perf_tids *pids)
 {

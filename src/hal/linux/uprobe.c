@@ -55,6 +55,7 @@ open_tracefs(void)
     return fd;
 }
 
+/* Have tracefs make or remove an event. Returns 0 or negative errno. */
 static int
 write_command(int tracefs, const char *command)
 {
@@ -81,6 +82,7 @@ remove_event(int tracefs, const char *event)
     return write_command(tracefs, command);
 }
 
+/* Remove events whose makers, in this pid namespace, have exited. */
 static void
 remove_of_dead(int tracefs)
 {
@@ -178,6 +180,7 @@ explain(int error, char *reason, size_t reason_bytes)
     }
 }
 
+/* Make a trace event with a name that nobody else uses, and read its number. */
 static int
 make_event(struct perf_uprobe *uprobe, int tracefs, int image, uint64_t *id)
 {
@@ -253,6 +256,7 @@ perf_uprobe_make(struct perf_uprobe *uprobe, uint64_t *id, char *reason,
     return result;
 }
 
+/* Remove the event, unless a parent of this process made it. */
 static void
 remove_own(struct perf_uprobe *uprobe)
 {

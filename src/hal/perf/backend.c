@@ -132,6 +132,7 @@ probe(HAL_PROBE *probed)
     }
 }
 
+/* Make the state of a session, without rings or events. Returns 0 or negative errno. */
 static int
 create(const HAL_OPEN *open, struct perf **created)
 {
@@ -237,28 +238,12 @@ static NTSTATUS
 watch(void *context, const HAL_WATCH *request)
 {
     struct perf *perf = context;
-    struct perf_source **sources;
-    NTSTATUS status = STATUS_NOT_SUPPORTED;
 
-    sources = calloc((size_t)request->SourceCount + 1, sizeof(struct perf_source *));
-    if (sources == NULL) {
-        return STATUS_INSUFFICIENT_RESOURCES;
-    }
-    for (ULONG i = 0; i < request->SourceCount; i++) {
-        sources[i] = perf_context_find(&perf->context, request->Sources[i]);
-        if (sources[i] == NULL) {
-            goto free_sources;
-        }
-    }
     perf->context.error[0] = 0;
     perf_flush(perf);
-    status = perf_status_of_count(request->ProcessId == 0
-                                      ? perf_watch_all(perf, request, sources)
-                                      : perf_watch(perf, request, sources),
-                                  request->ProcessId);
-free_sources:
-    free(sources);
-    return status;
+    return perf_status_of_count(request->ProcessId == 0 ? perf_watch_all(perf, request)
+                                                        : perf_watch(perf, request),
+                                request->ProcessId);
 }
 
 static NTSTATUS

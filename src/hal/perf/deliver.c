@@ -34,6 +34,8 @@ note_untimely(struct perf_event *event)
     }
 }
 
+/* Pass a hit to the core, unless it was made while its event was not to count, or is a
+ * duplicate. */
 static void
 deliver_sample(void *context, struct perf_ring *ring, const struct perf_sample *sample)
 {
@@ -68,6 +70,7 @@ deliver_sample(void *context, struct perf_ring *ring, const struct perf_sample *
     KeProfileInterruptWithSource(perf->ke, &hit);
 }
 
+/* Report records that a ring had no room for. */
 static void
 deliver_lost(struct perf *perf, struct perf_ring *ring, const struct perf_event *event,
              const struct perf_record *record)
@@ -163,7 +166,7 @@ deliver_side_band(struct perf *perf, const struct perf_event *event,
     if (record->type == PERF_RECORD_FORK || record->type == PERF_RECORD_EXIT) {
         perf_duplicate_forget_thread(perf, record->tid);
     }
-    if (perf->machine != NULL && !perf_is_machine_event(event)) {
+    if (perf->machine != NULL && (event == NULL || event->scope != KE_SCOPE_BOTH)) {
         return;
     }
     process_table_apply(&perf->stream.processes, record, watcher_of(event, record));
@@ -171,6 +174,7 @@ deliver_side_band(struct perf *perf, const struct perf_event *event,
     notify_unwatched_exec(perf, record);
 }
 
+/* Handle a record that is no sample. */
 static void
 deliver_record(void *context, struct perf_ring *ring, const struct perf_record *record)
 {
@@ -199,6 +203,7 @@ deliver_record(void *context, struct perf_ring *ring, const struct perf_record *
     }
 }
 
+/* Add a child that /proc lists and no FORK record reported. */
 static void
 deliver_child(void *context, uint32_t pid, struct perf_watcher *watcher)
 {
@@ -278,6 +283,8 @@ gather(struct perf *perf)
     }
 }
 
+/* Deliver all records up to bound_ns; then note losses, free events that are closed,
+ * and read /proc if records were lost. */
 static void
 deliver_until(struct perf *perf, uint64_t bound_ns)
 {

@@ -58,9 +58,7 @@ perf_event_forget(struct perf *perf, struct perf_event *event)
 {
     perf_idmap_remove(&perf->events, event->id);
     forget_threads(&perf->counted_by, event);
-    if (event->fd >= 0) {
-        perf_descriptor_close(event->fd);
-    }
+    perf_descriptor_close(event->fd);
     free(event);
 }
 

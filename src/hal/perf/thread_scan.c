@@ -74,13 +74,15 @@ running_drop(struct perf_thread_scan *scan, const struct perf_features *features
 
         if (features != NULL && !has_left_clone(thread, features)) {
             scan->running[kept++] = *thread;
-        } else if (thread->fd >= 0) {
+        } else {
             perf_descriptor_close(thread->fd);
         }
     }
     scan->running_count = kept;
 }
 
+/* Wait until no thread of this round can still be in a clone() from before, or until
+ * the deadline. */
 static void
 running_wait(struct perf_thread_scan *scan, const struct perf_features *features)
 {

@@ -10,21 +10,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Copy the sources and processors that a watch counts. */
+/* Fill in the sources and processors that a watch counts. Returns 0 or negative errno,
+ * with the error text set. */
 static int
-watch_fill(struct perf_target *target, const HAL_WATCH *request,
-           struct perf_source *const *sources)
+watch_fill(struct perf *perf, struct perf_target *target, const HAL_WATCH *request)
 {
+    struct perf_context *const context = &perf->context;
+
+    target->watch = true;
     target->processor_words = ((size_t)request->ProcessorCount + 63) / 64;
     target->sources = calloc(request->SourceCount + 1u, sizeof(struct perf_source *));
     target->processors =
         calloc(target->processor_words + 1, sizeof(*target->processors));
     if (target->sources == NULL || target->processors == NULL) {
-        return -ENOMEM;
+        return perf_context_refuse(context, -ENOMEM, PERF_SCOPE_SELF, "watch");
     }
     for (ULONG i = 0; i < request->SourceCount; i++) {
-        if (!perf_target_has_source(target, sources[i])) {
-            target->sources[target->source_count++] = sources[i];
+        struct perf_source *const source =
+            perf_context_find(context, request->Sources[i]);
+
+        if (source == NULL || perf_context_require(context, source) < 0) {
+            return -EOPNOTSUPP;
+        }
+        if (!perf_target_has_source(target, source)) {
+            target->sources[target->source_count++] = source;
         }
     }
     memcpy(target->processors, request->Processors,
@@ -84,39 +93,32 @@ watch_known(struct perf *perf, struct perf_target *target)
 
 int
 perf_watch_create(struct perf *perf, const HAL_WATCH *request,
-                  struct perf_source *const *sources, struct perf_target **created)
+                  struct perf_target **created)
 {
-    struct perf_target *target;
-    int result = 0;
+    struct perf_target *const target = perf_target_create((uint32_t)request->ProcessId);
+    int result;
 
-    for (ULONG i = 0; result == 0 && i < request->SourceCount; i++) {
-        result = perf_context_require(&perf->context, sources[i]);
+    if (target == NULL) {
+        return perf_context_refuse(&perf->context, -ENOMEM, PERF_SCOPE_SELF, "watch");
     }
+    result = watch_fill(perf, target, request);
     if (result == 0) {
         result = perf_make_rings(perf, request->ProcessId == 0);
     }
     if (result < 0) {
+        perf_target_delete(perf, target);
         return result;
     }
-    target = perf_target_create((uint32_t)request->ProcessId);
-    if (target == NULL || watch_fill(target, request, sources) < 0) {
-        if (target != NULL) {
-            perf_target_delete(perf, target);
-        }
-        return perf_context_refuse(&perf->context, -ENOMEM, PERF_SCOPE_SELF, "watch");
-    }
-    target->watch = true;
     *created = target;
     return 0;
 }
 
-/* Do started profiles count one of these sources by events of their own? */
+/* Do the events of started profiles count a source of the watch? */
 static bool
-counts_any(const struct perf_target *target, struct perf_source *const *sources,
-           size_t source_count)
+counts_any(const struct perf_target *target, const struct perf_target *watch)
 {
-    for (size_t i = 0; i < source_count; i++) {
-        if (perf_target_has_event(target, sources[i], UINT32_MAX)) {
+    for (size_t i = 0; i < watch->source_count; i++) {
+        if (perf_target_has_event(target, watch->sources[i], UINT32_MAX)) {
             return true;
         }
     }
@@ -126,23 +128,13 @@ counts_any(const struct perf_target *target, struct perf_source *const *sources,
 /* Refuse a watch whose hits something else counts. Returns 0 or -EOPNOTSUPP with the
  * error text. */
 static int
-refuse_twice(struct perf *perf, const HAL_WATCH *request,
-             struct perf_source *const *sources)
+refuse_twice(struct perf *perf, const struct perf_target *watch)
 {
-    const bool descendants = (request->Flags & NTPROF_WATCH_DESCENDANTS) != 0;
-
-    if (perf->context.cgroup_fd >= 0) {
-        return perf_refuse_in_cgroup(perf);
-    }
-    if (perf->machine != NULL) {
-        return perf_context_fail(&perf->context, -EOPNOTSUPP,
-                                 "the session watches all processes already");
-    }
     for (const struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {
         if (!target->watch && target->pid != 0 &&
-            (descendants || target->pid == request->ProcessId) &&
-            counts_any(target, sources, request->SourceCount)) {
+            (watch->watcher.descendants || target->pid == watch->pid) &&
+            counts_any(target, watch)) {
             return perf_context_fail(
                 &perf->context, -EOPNOTSUPP,
                 "profiles of process %u have been started with the same source: stop "
@@ -162,8 +154,7 @@ watch_report(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 }
 
 int
-perf_watch(struct perf *perf, const HAL_WATCH *request,
-           struct perf_source *const *sources)
+perf_watch(struct perf *perf, const HAL_WATCH *request)
 {
     const uint32_t pid = (uint32_t)request->ProcessId;
     struct perf_selection selection = {.skip_covered = true};
@@ -172,15 +163,24 @@ perf_watch(struct perf *perf, const HAL_WATCH *request,
     uint64_t from_ns = perf_now_ns();
     int result;
 
-    result = refuse_twice(perf, request, sources);
-    if (result == 0) {
-        result = perf_watch_create(perf, request, sources, &target);
+    if (perf->context.cgroup_fd >= 0) {
+        return perf_refuse_in_cgroup(perf);
     }
+    if (perf->machine != NULL) {
+        return perf_context_fail(&perf->context, -EOPNOTSUPP,
+                                 "the session watches all processes already");
+    }
+    result = perf_watch_create(perf, request, &target);
     if (result < 0) {
         return result;
     }
     target->watcher.descendants = (request->Flags & NTPROF_WATCH_DESCENDANTS) != 0;
     target->on_exec = (request->Flags & NTPROF_WATCH_ON_EXEC) != 0;
+    result = refuse_twice(perf, target);
+    if (result < 0) {
+        perf_target_delete(perf, target);
+        return result;
+    }
     selection.sources = target->sources;
     selection.source_count = target->source_count;
     selection.processors = target->processors;

@@ -14,19 +14,15 @@
 /*
  * perf_watch - see HAL_BACKEND.Watch: watch one process. All records from before must
  * have been delivered: the table must have the process that has the pid now, not an
- * exited one.
- *
- *   sources  in: those of the request
- *
- * Returns 0 or negative errno, with the error text set.
+ * exited one. Returns 0 or negative errno, with the error text set.
  */
-int perf_watch(struct perf *perf, const HAL_WATCH *request,
-               struct perf_source *const *sources);
+int perf_watch(struct perf *perf, const HAL_WATCH *request);
 
 /* perf_watch_create - make the rings, and a watch without events that is not in the
- * list. Returns 0 or negative errno, with the error text set. */
+ * list. Returns 0 or negative errno, with the error text set: -EOPNOTSUPP if a source
+ * is missing. */
 int perf_watch_create(struct perf *perf, const HAL_WATCH *request,
-                      struct perf_source *const *sources, struct perf_target **target);
+                      struct perf_target **target);
 
 /*
  * perf_attach - read a running process in /proc and report it, unless it is in the

@@ -116,8 +116,7 @@ open_on(struct perf *perf, struct perf_target *machine, uint32_t processor,
 }
 
 int
-perf_watch_all(struct perf *perf, const HAL_WATCH *request,
-               struct perf_source *const *sources)
+perf_watch_all(struct perf *perf, const HAL_WATCH *request)
 {
     struct perf_tids pids = {0};
     struct perf_target *target;
@@ -130,7 +129,7 @@ perf_watch_all(struct perf *perf, const HAL_WATCH *request,
             "a watch of all processes must be the session's first and only watch, and "
             "begin before profiles are started: open another session");
     }
-    result = perf_watch_create(perf, request, sources, &target);
+    result = perf_watch_create(perf, request, &target);
     if (result < 0) {
         return result;
     }

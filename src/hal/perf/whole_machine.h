@@ -17,15 +17,7 @@
 
 /* perf_watch_all - see HAL_BACKEND.Watch: watch all processes, and report those that
  * are running. Returns 0 or negative errno, with the error text set. */
-int perf_watch_all(struct perf *perf, const HAL_WATCH *request,
-                   struct perf_source *const *sources);
-
-/* perf_is_machine_event - does the event, perhaps closed, belong to that watch? */
-static inline bool
-perf_is_machine_event(const struct perf_event *event)
-{
-    return event != NULL && event->scope == KE_SCOPE_BOTH;
-}
+int perf_watch_all(struct perf *perf, const HAL_WATCH *request);
 
 /* perf_machine_check_online - at most once a second, open events on processors that
  * have come online. */
