@@ -6,16 +6,13 @@
  * sizes: a symbol reaches to the next one, but not out of the text it lies in. Where it
  * is known what will be looked up, only lines that may name it are kept.
  */
-#include "sym/boot_copy.h"
 #include "sym/name_map.h"
 #include "util/buffer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Linux writes up to a page of /proc/kallsyms at once. */
 #define CHUNK_BYTES 8192
@@ -32,7 +29,6 @@ struct text {
 
 struct texts {
     struct text core; /* _stext, _etext */
-    struct text init; /* _sinittext, _einittext */
     struct text *modules;
     size_t module_count;
 };
@@ -78,13 +74,7 @@ find_bound(struct texts *texts, const char *name)
     if (strcmp(name, "_stext") == 0) {
         return &texts->core.start;
     }
-    if (strcmp(name, "_etext") == 0) {
-        return &texts->core.end;
-    }
-    if (strcmp(name, "_sinittext") == 0) {
-        return &texts->init.start;
-    }
-    return strcmp(name, "_einittext") == 0 ? &texts->init.end : NULL;
+    return strcmp(name, "_etext") == 0 ? &texts->core.end : NULL;
 }
 
 static void
@@ -156,9 +146,6 @@ end_of_text(const struct texts *texts, uint64_t address)
 {
     if (holds(&texts->core, address)) {
         return texts->core.end;
-    }
-    if (holds(&texts->init, address)) {
-        return texts->init.end;
     }
     for (size_t i = 0; i < texts->module_count; i++) {
         if (holds(&texts->modules[i], address)) {
@@ -296,10 +283,12 @@ take_line(struct reader *reader, const struct line *line)
 static int
 read_lines(struct reader *reader, FILE *file)
 {
+    char chunk[CHUNK_BYTES];
     char *text = NULL;
     size_t room = 0;
     struct line line;
 
+    setvbuf(file, chunk, _IOFBF, sizeof(chunk));
     while (getline(&text, &room, file) > 0) {
         if (cut_line(text, &line)) {
             take_line(reader, &line);
@@ -373,97 +362,23 @@ sym_map_read_kernel(FILE *kallsyms, FILE *modules, const struct sym_wanted *want
 
 /* --- files --- */
 
-static const char copy_folder[] = "/run/ntprof";
-
-static struct sym_map *
-read_stream(FILE *kallsyms, FILE *modules, const struct sym_wanted *wanted,
-            uint64_t *begin, uint64_t *end)
-{
-    char chunk[CHUNK_BYTES];
-
-    setvbuf(kallsyms, chunk, _IOFBF, sizeof(chunk));
-    return sym_map_read_kernel(kallsyms, modules, wanted, begin, end);
-}
-
-/* From the copy of this boot, if it knows all that is wanted: code of the core kernel.
- * Else NULL. */
-static struct sym_map *
-open_copy(const struct sym_wanted *wanted, uint64_t *begin, uint64_t *end)
-{
-    const int fd = boot_copy_open(copy_folder);
-    FILE *const kallsyms = fd < 0 ? NULL : fdopen(fd, "r");
-    struct sym_map *map = NULL;
-
-    if (kallsyms != NULL) {
-        map = read_stream(kallsyms, NULL, wanted, begin, end);
-        fclose(kallsyms);
-    } else if (fd >= 0) {
-        close(fd);
-    }
-    if (map != NULL && (wanted->count == 0 || wanted->places[0] < *begin ||
-                        wanted->places[wanted->count - 1] >= *end ||
-                        *end - wanted->places[wanted->count - 1] < wanted->bytes)) {
-        sym_map_close(map);
-        map = NULL;
-    }
-    return map;
-}
-
-/* All of /proc/kallsyms, from its beginning. NULL: it is not all there. */
-static FILE *
-copy_kallsyms(int copy)
-{
-    const int from =
-        copy < 0 ? -1 : open("/proc/kallsyms", O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    const int again = from < 0 ? -1 : fcntl(copy, F_DUPFD_CLOEXEC, 0);
-    FILE *kallsyms = again < 0 ? NULL : fdopen(again, "r");
-    char chunk[CHUNK_BYTES];
-    ssize_t got = -1;
-
-    while (kallsyms != NULL && (got = read(from, chunk, sizeof(chunk))) > 0 &&
-           write(copy, chunk, (size_t)got) == got) {
-    }
-    if (kallsyms != NULL && (got != 0 || lseek(copy, 0, SEEK_SET) != 0)) {
-        fclose(kallsyms);
-        kallsyms = NULL;
-    } else if (kallsyms == NULL && again >= 0) {
-        close(again);
-    }
-    if (from >= 0) {
-        close(from);
-    }
-    return kallsyms;
-}
-
 struct sym_map *
 sym_map_open_kernel(const struct sym_wanted *wanted, uint64_t *begin, uint64_t *end)
 {
-    struct sym_map *map = wanted != NULL ? open_copy(wanted, begin, end) : NULL;
-    FILE *kallsyms;
+    FILE *const kallsyms = fopen("/proc/kallsyms", "re");
+    struct sym_map *map;
     FILE *modules;
-    bool copied;
-    int copy;
     int error;
 
-    if (map != NULL) {
-        return map;
+    if (kallsyms == NULL) {
+        return NULL;
     }
-    copy = wanted != NULL ? boot_copy_begin(copy_folder) : -1;
-    kallsyms = copy_kallsyms(copy);
-    copied = kallsyms != NULL;
-    kallsyms = copied ? kallsyms : fopen("/proc/kallsyms", "re");
-    modules = kallsyms == NULL ? NULL : fopen("/proc/modules", "re");
-    if (kallsyms != NULL) {
-        map = read_stream(kallsyms, modules, wanted, begin, end);
-    }
+    modules = fopen("/proc/modules", "re"); /* NULL: there are none */
+    map = sym_map_read_kernel(kallsyms, modules, wanted, begin, end);
     error = errno;
-    /* Without the right to see them all addresses are 0. */
-    boot_copy_end(copy_folder, copy, copied && map != NULL && *begin < *end);
-    if (kallsyms != NULL) {
-        fclose(kallsyms);
-    }
+    fclose(kallsyms);
     if (modules != NULL) {
-        fclose(modules); /* NULL: there are none */
+        fclose(modules);
     }
     errno = error;
     return map;

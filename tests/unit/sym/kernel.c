@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
 
-#include "sym/boot_copy.h"
 #include "sym/name_map.h"
 
 #include <errno.h>
@@ -302,66 +301,9 @@ this_kernel__opened__names_or_eacces(void **state)
     sym_map_close(map);
 }
 
-static int
-copy_text(const char *folder, const char *text, int good)
-{
-    const int fd = boot_copy_begin(folder);
-
-    if (fd >= 0) {
-        assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    }
-    boot_copy_end(folder, fd, good);
-    return boot_copy_open(folder);
-}
-
+/* Whatever few places are asked for, all of /proc/kallsyms says the same. */
 static void
-boot_copy__only_roots_own_and_private__is_trusted(void **state)
-{
-    char above[] = "/tmp/ntprof-test-XXXXXX";
-    char folder[64];
-    char command[256];
-    char found[8] = "";
-    int fd;
-
-    (void)state;
-    assert_non_null(mkdtemp(above));
-    snprintf(folder, sizeof(folder), "%s/kept", above);
-    fd = copy_text(folder, "one", 1);
-    if (geteuid() != 0) {
-        assert_int_equal(fd, -1);
-        assert_int_equal(rmdir(above), 0);
-        return;
-    }
-    assert_int_equal(read(fd, found, sizeof(found)), 3);
-    assert_string_equal(found, "one");
-    close(fd);
-    fd = copy_text(folder, "two", 0); /* not good: the one before stays */
-    assert_int_equal(read(fd, found, sizeof(found)), 3);
-    assert_string_equal(found, "one");
-    close(fd);
-
-    assert_int_equal(chmod(folder, 0755), 0);
-    assert_int_equal(boot_copy_open(folder), -1);
-    assert_int_equal(boot_copy_begin(folder), -1);
-    assert_int_equal(chmod(folder, 0700), 0);
-    snprintf(command, sizeof(command), "chmod 644 %s/kallsyms.*", folder);
-    assert_int_equal(system(command), 0);
-    assert_int_equal(boot_copy_open(folder), -1);
-    snprintf(command, sizeof(command),
-             "chmod 600 %s/kallsyms.*; chown 65534 %s/kallsyms.*", folder, folder);
-    assert_int_equal(system(command), 0);
-    assert_int_equal(boot_copy_open(folder), -1);
-    snprintf(command, sizeof(command), "mv %s %s/elsewhere && ln -s elsewhere %s",
-             folder, above, folder);
-    assert_int_equal(system(command), 0);
-    assert_int_equal(boot_copy_open(folder), -1);
-    snprintf(command, sizeof(command), "rm -r %s", above);
-    assert_int_equal(system(command), 0);
-}
-
-/* Whatever a copy is asked, /proc/kallsyms says the same. */
-static void
-boot_copy__names_of_the_kernel__the_same_as_without(void **state)
+wanted__names_of_this_kernel__the_same_as_of_all(void **state)
 {
     const uint64_t address = real_address("schedule");
     const char *module;
@@ -405,8 +347,7 @@ main(void)
         cmocka_unit_test(wanted__one_place__no_other_symbol_kept),
         cmocka_unit_test(kallsyms__cannot_be_read__eio),
         cmocka_unit_test(this_kernel__opened__names_or_eacces),
-        cmocka_unit_test(boot_copy__only_roots_own_and_private__is_trusted),
-        cmocka_unit_test(boot_copy__names_of_the_kernel__the_same_as_without),
+        cmocka_unit_test(wanted__names_of_this_kernel__the_same_as_of_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
