@@ -159,13 +159,25 @@ take_row(void *context, uint64_t address, const char *file, uint32_t line)
     return ++*(size_t *)context < 10000;
 }
 
+static bool
+lookup(struct sym_reader *image, uint64_t file_offset, struct sym_name *name)
+{
+    uint64_t address;
+
+    *name = (struct sym_name){.file = ""};
+    if (!sym_reader_address(image, file_offset, &address)) {
+        return false;
+    }
+    return sym_reader_lookup_address(image, address, name);
+}
+
 static void
 look_up(struct sym_reader *image, uint64_t offset)
 {
     struct sym_name name;
     size_t rows = 0;
 
-    if (sym_reader_lookup(image, offset, &name)) {
+    if (lookup(image, offset, &name)) {
         require(name.name[0] != '\0' && name.system_name[0] != '\0');
     }
     require(name.file != NULL);

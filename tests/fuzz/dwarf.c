@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf.c - fuzz target: units, functions, names and ranges of forged debug
- * information.
+ * dwarf.c - fuzz target: forged debug information, read through libdw: units,
+ * functions, rows, and split units that are put together with their skeletons.
+ *
+ * libdw is not instrumented: of its own faults only crashes are found, which cost a
+ * reader of one file.
  *
  * An input is a list of sections, each a byte of kind (16 and more: of the
  * supplementary file, 32 and more: of a file of split units), three bytes of size,
  * lowest first, and its bytes.
  */
-#include "sym/dwarf_reader.h"
+#include "sym/dwarf_split.h"
 
+#include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { FILES = 3, LOOKUPS_MAX = 200, CHAIN_MAX = 1 << 20 };
+enum { OWN, SUPPLEMENT, SPLIT, FILES };
+enum { LOOKUPS_MAX = 200, CHAIN_MAX = 1 << 20 };
+
+/* More than honest files of the corpus need, and little for a forged one. */
+#define BUDGET_BYTES (UINT64_C(1) << 24)
 
 static void
 require(bool good)
@@ -24,49 +32,43 @@ require(bool good)
     }
 }
 
-/* Bytes of their own for each section, so that a read behind one is found. */
+/* input - sections, where they stand in it. */
 struct input {
-    struct sym_dwarf_sections sections[FILES];
-    unsigned char *bytes[FILES][SYM_DWARF_SECTIONS];
+    const uint8_t *bytes[FILES][SYM_DWARF_SECTIONS];
+    uint64_t sizes[FILES][SYM_DWARF_SECTIONS];
 };
-
-static void
-take_section(struct input *input, unsigned int kind, const uint8_t *data, size_t size)
-{
-    const unsigned int file = kind >> 4;
-    const unsigned int id = kind & 15;
-    unsigned char *bytes;
-
-    if (file >= FILES || id >= SYM_DWARF_SECTIONS || input->bytes[file][id] != NULL) {
-        return;
-    }
-    bytes = malloc(size == 0 ? 1 : size);
-    require(bytes != NULL);
-    memcpy(bytes, data, size);
-    input->bytes[file][id] = bytes;
-    input->sections[file].items[id].bytes = bytes;
-    input->sections[file].items[id].size = size;
-}
 
 static void
 parse(struct input *input, const uint8_t *data, size_t size)
 {
-    memset(input, 0, sizeof(*input));
+    *input = (struct input){.sizes = {{0}}};
     while (size >= 4) {
         const size_t wanted =
             (size_t)data[1] | (size_t)data[2] << 8 | (size_t)data[3] << 16;
         const size_t taken = wanted < size - 4 ? wanted : size - 4;
+        const unsigned int file = data[0] >> 4;
+        const unsigned int id = data[0] & 15;
 
-        take_section(input, data[0], data + 4, taken);
+        if (file < FILES && id < SYM_DWARF_SECTIONS && input->sizes[file][id] == 0) {
+            input->bytes[file][id] = data + 4;
+            input->sizes[file][id] = taken;
+        }
         data += 4 + taken;
         size -= 4 + taken;
     }
 }
 
 static void
-check_string(const char *text)
+make(struct sym_dwarf_image *image, const struct input *input, size_t file,
+     struct sym_budget *budget)
 {
-    require(text != NULL && strlen(text) < SIZE_MAX);
+    require(sym_dwarf_image_make(image, input->sizes[file], budget));
+    for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
+        if (input->sizes[file][id] > 0) {
+            memcpy(image->parts[id].bytes, input->bytes[file][id],
+                   input->sizes[file][id]);
+        }
+    }
 }
 
 /* A chain ends, and names are there. */
@@ -74,101 +76,108 @@ static void
 check_chain(struct sym_dwarf_unit *unit, struct sym_dwarf_scope *scope)
 {
     for (size_t depth = 0; scope != NULL; depth++) {
-        const size_t at = (size_t)(scope - unit->scopes->items);
+        const size_t at = (size_t)(scope - unit->scopes);
 
-        require(depth < CHAIN_MAX && at < unit->scopes->count);
+        require(depth < CHAIN_MAX && at < unit->scope_count);
         if (depth < 64) {
-            sym_dwarf_name_scope(unit, scope);
-            check_string(scope->name);
-            check_string(scope->system_name);
+            sym_dwarf_name_scope(scope);
+            require(strlen(scope->name) < SIZE_MAX);
+            require(strlen(scope->system_name) < SIZE_MAX);
+            require(strlen(sym_dwarf_file(unit, scope->call_file)) < SIZE_MAX);
         }
         require(scope->parent == SYM_DWARF_NO_SCOPE || scope->parent < at);
-        scope = scope->parent == SYM_DWARF_NO_SCOPE
-                    ? NULL
-                    : &unit->scopes->items[scope->parent];
+        scope =
+            scope->parent == SYM_DWARF_NO_SCOPE ? NULL : &unit->scopes[scope->parent];
     }
-}
-
-static void
-look_up(struct sym_dwarf_unit *unit, uint64_t address)
-{
-    check_chain(unit, sym_dwarf_find_scope(unit, address));
 }
 
 /* Some addresses that the unit's functions begin at, and what is beside them. */
 static void
-look_through(struct sym_dwarf_unit *unit)
+look_through_scopes(struct sym_dwarf_unit *unit, struct sym_budget *budget)
 {
-    look_up(unit, 0x1000);
-    for (size_t i = 0; unit->scopes != NULL && i < unit->scopes->places.range_count &&
-                       i < LOOKUPS_MAX;
+    check_chain(unit, sym_dwarf_find_scope(unit, 0x1000, budget));
+    for (size_t i = 0; i < unit->places.range_count && i < LOOKUPS_MAX; i++) {
+        const struct sym_range *const range = &unit->places.ranges[i];
+
+        check_chain(unit, sym_dwarf_find_scope(unit, range->start, budget));
+        check_chain(unit, sym_dwarf_find_scope(unit, range->end, budget));
+    }
+}
+
+static void
+look_through_rows(struct sym_dwarf_unit *unit)
+{
+    uint64_t before = 0;
+    uint64_t address;
+    bool end;
+
+    for (size_t i = 0; i < unit->line_count && i < LOOKUPS_MAX; i++) {
+        Dwarf_Line *const row = sym_dwarf_row(unit, i, &address, &end);
+
+        require(row != NULL && address >= before);
+        require(sym_dwarf_rows_until(unit, address) > i);
+        require(strlen(sym_dwarf_row_file(unit, row)) < SIZE_MAX);
+        before = address;
+    }
+}
+
+static void
+read_unit(struct sym_dwarf_split *split, struct sym_dwarf_unit *unit,
+          const struct sym_dwarf_image *parts)
+{
+    split->units = unit;
+    split->unit_count = 1;
+    unit->addr_base = sym_dwarf_number(&unit->root, DW_AT_addr_base) +
+                      sym_dwarf_number(&unit->root, DW_AT_GNU_addr_base);
+    unit->ranges_base = sym_dwarf_number(&unit->root, DW_AT_GNU_ranges_base);
+    if (sym_dwarf_read_lines(unit, split->own)) {
+        look_through_rows(unit);
+    }
+    if (parts->parts[SYM_DWARF_INFO].size > 0) {
+        require(sym_dwarf_split_join(split, unit, parts->parts) ==
+                (unit->split != NULL));
+    }
+    look_through_scopes(unit, split->own->budget);
+    sym_dwarf_unit_finish(unit);
+}
+
+static void
+read_units(struct sym_dwarf_image *own, const struct sym_dwarf_image *parts)
+{
+    struct sym_dwarf_split split = {.own = own};
+    Dwarf_CU *next = NULL;
+    Dwarf_Die root;
+
+    for (size_t i = 0; i < LOOKUPS_MAX && dwarf_get_units(own->dwarf, next, &next, NULL,
+                                                          NULL, &root, NULL) == 0;
          i++) {
-        look_up(unit, unit->scopes->places.ranges[i].start);
-        look_up(unit, unit->scopes->places.ranges[i].end);
+        struct sym_dwarf_unit unit = {.root = root, .functions = root};
+
+        read_unit(&split, &unit, parts);
     }
-}
-
-/* As dwarf_split.c joins the two halves of a unit. */
-static void
-join_first(struct sym_dwarf_unit *skeleton, struct sym_dwarf *split)
-{
-    struct sym_dwarf_entry root;
-
-    if (split != NULL && split->units[0].skeleton == NULL &&
-        sym_dwarf_root(&split->units[0], &root)) {
-        split->units[0].skeleton = skeleton;
-        split->units[0].low_pc = skeleton->low_pc;
-    }
-}
-
-static void
-read_units(struct sym_dwarf *dwarf, struct sym_dwarf *split)
-{
-    for (size_t i = 0; i < dwarf->unit_count && i < LOOKUPS_MAX; i++) {
-        struct sym_dwarf_entry root;
-
-        if (!sym_dwarf_root(&dwarf->units[i], &root)) {
-            continue;
-        }
-        (void)sym_dwarf_string(&dwarf->units[i], &root.dwo_name);
-        join_first(&dwarf->units[i], split);
-        look_through(&dwarf->units[i]);
-    }
-    for (uint64_t address = 0; address < 0x4000; address += 0x100) {
-        (void)sym_dwarf_find_unit(dwarf, address);
-    }
-}
-
-static struct sym_dwarf *
-open_file(struct input *input, size_t file)
-{
-    const struct sym_dwarf_section *info = &input->sections[file].items[SYM_DWARF_INFO];
-
-    return info->size == 0 ? NULL : sym_dwarf_open(&input->sections[file], file == 2);
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct sym_dwarf *files[FILES];
+    struct sym_dwarf_image files[FILES];
+    struct sym_budget budget;
     struct input input;
 
     parse(&input, data, size);
+    sym_budget_begin(&budget, BUDGET_BYTES);
+    (void)elf_version(EV_CURRENT);
     for (size_t i = 0; i < FILES; i++) {
-        files[i] = open_file(&input, i);
+        make(&files[i], &input, i, &budget);
     }
-    if (files[0] != NULL) {
-        files[0]->supplement = files[1];
-        read_units(files[0], files[2]);
-    }
-    if (files[2] != NULL) {
-        read_units(files[2], NULL);
-    }
-    for (size_t i = 0; i < FILES; i++) {
-        sym_dwarf_close(files[FILES - 1 - i]);
-        for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
-            free(input.bytes[i][id]);
+    if (sym_dwarf_image_open(&files[OWN])) {
+        if (sym_dwarf_image_open(&files[SUPPLEMENT])) {
+            dwarf_setalt(files[OWN].dwarf, files[SUPPLEMENT].dwarf);
         }
+        read_units(&files[OWN], &files[SPLIT]);
+    }
+    for (size_t i = 0; i < FILES; i++) {
+        sym_dwarf_image_finish(&files[i]);
     }
     return 0;
 }

@@ -22,6 +22,18 @@ check_name(const struct sym_name *name, bool named)
 }
 
 /* Symbols in order, with names that end. */
+static bool
+lookup(struct sym_reader *image, uint64_t file_offset, struct sym_name *name)
+{
+    uint64_t address;
+
+    *name = (struct sym_name){.file = ""};
+    if (!sym_reader_address(image, file_offset, &address)) {
+        return false;
+    }
+    return sym_reader_lookup_address(image, address, name);
+}
+
 static void
 check_symbols(const uint8_t *data, size_t size)
 {
@@ -65,7 +77,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const struct sym_frame *frames;
         size_t count;
 
-        check_name(&name, sym_reader_lookup(image, offset, &name));
+        check_name(&name, lookup(image, offset, &name));
         count = sym_reader_frames(image, offset, &frames);
         for (size_t i = 0; i < count; i++) {
             if (frames[i].name == NULL || frames[i].system_name == NULL ||

@@ -34,6 +34,7 @@ HOSTILE = "a;b\nc\"d\\e,\\xff\033[31m<script>\u202e \\x41"
 LONG = "L" * (1 << 20)
 KEYS = ("function", "line", "image", "address", "bucket", "process", "thread", "cpu", "source")
 FORMS = ("pprof", "gmon", "callgrind", "speedscope", "folded", "json", "csv", "html", "openmetrics")
+SANITIZED = b"__asan_init" in pathlib.Path(os.environ["NTPROF"]).read_bytes()
 TURNS = {*range(0x202a, 0x202f), *range(0x2066, 0x206a), 0x61c, 0x200e, 0x200f, 0x2028, 0x2029, 0xfeff}
 
 
@@ -329,19 +330,32 @@ class Bombs(Hostile):
         rows = self.json("report.schema.json", "report", "--json", "--rows", "0", "--by", "line", "p")["rows"]
         return text(result.stderr), rows
 
-    def test_line_program_of_many_rows__functions_alone_and_said(self):
+    def add_rows(self, count):
+        """To the line table: a byte each, of which real ones have two or more."""
         self.build("objcopy", "--dump-section", ".debug_line=lines", "app")
         table = bytearray((self.folder / "lines").read_bytes())
         length, = struct.unpack_from("<I", table)
-        table[4 + length:4 + length] = b"\x20" * 10_000_000
-        struct.pack_into("<I", table, 0, length + 10_000_000)
+        table[4 + length:4 + length] = b"\x20" * count
+        struct.pack_into("<I", table, 0, length + count)
         (self.folder / "lines").write_bytes(table)
         self.replace("lines")
+
+    def test_line_program_of_many_rows__functions_alone_and_said(self):
+        self.add_rows(10_000_000)
         said, rows = self.recorded("--max-memory", "256M")
         self.assertIn("code has function names only", said)
         self.assertIn("1 image would have cost too much memory or time", said)
         self.assertTrue([row for row in rows if row["function"] == "work"], rows)
         self.assertEqual([row for row in rows if row["function"] == "work" and row["file"]], [])
+
+    def test_memory_runs_out_in_libdw__costs_the_names_of_that_file_and_is_said(self):
+        if SANITIZED:
+            self.skipTest("memory has no limit")
+        self.add_rows(2_200_000)
+        said, rows = self.recorded("--max-memory", "256M")
+        self.assertIn("app failed: it needs more memory than it may take", said)
+        self.assertIn("1 image would have cost too much memory or time", said)
+        self.assertEqual([row for row in rows if row["function"] == "work"], [])
 
     def test_section_that_unpacks_to_more_than_memory__functions_alone_and_said(self):
         with open(self.folder / "strings", "wb") as strings:

@@ -357,6 +357,9 @@ sandbox_why(const struct sandbox_process *process)
     if (WIFEXITED(process->status) && WEXITSTATUS(process->status) == EXIT_RIGHTS) {
         return "it could not give up its rights";
     }
+    if (WIFEXITED(process->status) && WEXITSTATUS(process->status) == ENOMEM) {
+        return "it needs more memory than it may take";
+    }
     if (!WIFSIGNALED(process->status) || WTERMSIG(process->status) == SIGKILL) {
         return "what it sends makes no sense, or it was killed";
     }

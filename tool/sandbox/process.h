@@ -17,7 +17,8 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* What such a process does; it ends when this returns. */
+/* What such a process does; it ends when this returns, or by _exit(ENOMEM) if memory
+ * runs out. */
 typedef void sandbox_work(struct wire *wire);
 
 struct sandbox_process {

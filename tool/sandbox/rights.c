@@ -76,6 +76,13 @@ static const int allowed[] = {
 #endif
 };
 
+/* Fails, and does nothing: libdw asks where a file is that it was given in memory. */
+#ifdef SYS_readlink
+enum { REFUSED = SYS_readlink };
+#else
+enum { REFUSED = SYS_readlinkat };
+#endif
+
 /* Of these an argument decides: the socket of the first two; no code is made by the
  * others. */
 static const int on_socket[] = {SYS_sendmsg, SYS_recvmsg};
@@ -132,6 +139,13 @@ add_allowed(struct program *program, int call)
 }
 
 static void
+add_refused(struct program *program, int call)
+{
+    add(program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1);
+    add_end(program, SECCOMP_RET_ERRNO | EACCES);
+}
+
+static void
 make_program(struct program *program)
 {
     const struct sock_filter is_socket = {BPF_JMP | BPF_JEQ | BPF_K, 0, 1,
@@ -157,6 +171,7 @@ make_program(struct program *program)
     for (size_t i = 0; i < COUNT(allowed); i++) {
         add_allowed(program, allowed[i]);
     }
+    add_refused(program, REFUSED);
     add_end(program, SECCOMP_RET_KILL_PROCESS);
 }
 

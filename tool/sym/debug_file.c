@@ -4,6 +4,7 @@
  */
 #include "sym/debug_file.h"
 
+#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,44 +154,18 @@ search_by_link(const struct search *search)
            try_beside(search, DEBUG_FOLDER, "", true);
 }
 
-/*
- * The section holds a file name, its NUL, zeros up to a multiple of four, and the CRC
- * in the byte order of the file. A name with a slash in it would lead out of the three
- * folders.
- */
-static bool
-parse_link(const char *section, size_t size, struct search *search)
-{
-    const size_t name_size = strnlen(section, size) + 1;
-    const size_t crc_at = (name_size + 3) & ~(size_t)3;
-
-    if (name_size == 1 || crc_at > size || size - crc_at < 4 ||
-        strchr(section, '/') != NULL) {
-        return false;
-    }
-    search->link = section;
-    search->link_crc = (uint32_t)sym_elf_integer(
-        search->image, (const unsigned char *)section + crc_at, 4);
-    return true;
-}
-
+/* A name with a slash in it would lead out of the three folders. */
 static void
 search_by_link_section(struct search *search)
 {
-    const struct sym_elf *image = search->image;
-    const size_t index = sym_elf_find_section(image, ".gnu_debuglink");
-    size_t size;
-    char *section;
+    GElf_Word crc;
 
-    section =
-        index == 0 ? NULL : sym_elf_section_copy(image, index, LINK_BYTES_MAX, &size);
-    if (section == NULL) {
-        return;
-    }
-    if (parse_link(section, size, search)) {
+    search->link = dwelf_elf_gnu_debuglink(search->image->elf, &crc);
+    if (search->link != NULL && search->link[0] != '\0' &&
+        strchr(search->link, '/') == NULL) {
+        search->link_crc = crc;
         (void)search_by_link(search);
     }
-    free(section);
 }
 
 static struct search

@@ -19,9 +19,6 @@
 /* No real file comes near these; a forged one gets no further. */
 #define SYM_ELF_SEGMENTS_MAX (1u << 12)
 #define SYM_ELF_TABLE_BYTES_MAX (UINT64_C(1) << 30)
-#define SYM_ELF_NAMES_BYTES_MAX (UINT64_C(1) << 24)
-#define SYM_ELF_NOTE_BYTES_MAX (UINT64_C(1) << 16)
-#define SYM_ELF_NOTES_MAX 256u
 #define SYM_ELF_BUILD_ID_BYTES_MAX 64u
 
 struct sym_elf {
@@ -34,8 +31,7 @@ struct sym_elf {
     bool big_endian;
     GElf_Shdr *sections; /* a copy: no call per look */
     size_t section_count;
-    char *section_names; /* NUL-terminated copy */
-    size_t section_names_size;
+    size_t names; /* the section of their names */
     GElf_Phdr *segments;
     size_t segment_count;
 };
@@ -52,15 +48,8 @@ void sym_elf_close(struct sym_elf *file);
 /* Exactly size bytes at offset, or false. */
 bool sym_elf_read(const struct sym_elf *file, uint64_t offset, void *to, size_t size);
 
-/* An unsigned integer of the file's byte order, of 1 to 8 bytes. */
-uint64_t sym_elf_integer(const struct sym_elf *file, const unsigned char *bytes,
-                         size_t size);
-
 /* Index of the first section of that name, type PROGBITS or the like; 0 if none. */
 size_t sym_elf_find_section(const struct sym_elf *file, const char *name);
-
-/* "" if the file does not say. */
-const char *sym_elf_section_name(const struct sym_elf *file, size_t index);
 
 /* Does the section have bytes, all of them inside the file? */
 bool sym_elf_section_in_file(const struct sym_elf *file, size_t index);

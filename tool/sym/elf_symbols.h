@@ -8,21 +8,31 @@
 #include "sym/elf_file.h"
 #include "sym/table.h"
 
+/* sym_elf_symbols - a symbol table and a copy of its names. */
+struct sym_elf_symbols {
+    Elf_Data *data;
+    char *strings; /* the caller's */
+    size_t strings_size;
+};
+
+/* 0, -ENOENT if there is none of the type (SHT_SYMTAB or SHT_DYNSYM), -EIO if it cannot
+ * be read, -EFBIG if its names are more than the budget has. */
+int sym_elf_symbols_open(struct sym_elf_symbols *symbols, const struct sym_elf *file,
+                         uint32_t type, struct sym_budget *budget);
+
+/* A symbol and its name, or "". False behind the last one. */
+bool sym_elf_symbol(const struct sym_elf_symbols *symbols, uint64_t index,
+                    GElf_Sym *symbol, const char **name);
+
 /*
  * Each adds to the table what it finds; names are copied. 1 if there was a table, 0 if
  * there was none or nobody can read it, -ENOMEM, -EFBIG if it is more than the table's
  * budget has.
  *
- *   section_type  SHT_SYMTAB or SHT_DYNSYM
+ *   type  SHT_SYMTAB or SHT_DYNSYM
  */
-int sym_elf_add_symbols(const struct sym_elf *file, uint32_t section_type,
+int sym_elf_add_symbols(const struct sym_elf *file, uint32_t type,
                         struct sym_table *table);
-
-/* The first section of a type that is in the file; 0: none is. */
-size_t sym_elf_find_type(const struct sym_elf *file, uint32_t type);
-
-/* The symbol at bytes as the file has it. */
-GElf_Sym sym_elf_decode_symbol(const struct sym_elf *file, const unsigned char *bytes);
 
 /* The stubs of the procedure linkage table, "puts@plt" (x86-64, AArch64). */
 int sym_elf_add_stubs(const struct sym_elf *file, struct sym_table *table);

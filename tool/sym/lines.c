@@ -8,11 +8,9 @@
 #include "sym/lines.h"
 
 #include "sym/debug_file.h"
-#include "sym/dwarf_lines.h"
 #include "sym/dwarf_split.h"
-#include "util/buffer.h"
-#include "util/string_set.h"
 
+#include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,26 +19,31 @@
 /* Deeper chains are forged: the outer end is cut off. */
 #define FRAMES_MAX 512
 
+/* What libdw keeps of a unit of which only the root was read. */
+#define UNIT_BYTES 512
+
 struct sym_lines {
-    struct sym_dwarf *own;
-    struct sym_dwarf *supplement; /* shared with other files, or NULL */
-    struct sym_dwarf_split *split;
+    struct sym_dwarf_image own;
+    struct sym_dwarf_image supplement; /* shared with other files */
+    struct sym_dwarf_split split;
     struct sym_budget *budget;
-    struct string_set paths; /* of files, joined with the folder of the compilation */
-    struct buffer path;
+    struct sym_dwarf_unit *units;
+    size_t unit_count;
+    size_t unit_room;
+    struct sym_table places; /* tag: unit */
+    bool discriminators;
     struct sym_frame frames[FRAMES_MAX];
 };
 
-/* NULL if there is nothing to read; why is "" or says why not. */
-static struct sym_dwarf *
-open_file(const struct sym_elf *file, struct sym_budget *budget, char *why,
-          size_t why_size)
-{
-    struct sym_dwarf_sections sections;
+/* --- files --- */
 
-    return sym_dwarf_sections_copy(file, false, budget, &sections, why, why_size)
-               ? sym_dwarf_open(&sections, false)
-               : NULL;
+/* False if there is nothing to read; why is "" or says why not. */
+static bool
+open_file(struct sym_dwarf_image *image, const struct sym_elf *file,
+          struct sym_budget *budget, char *why, size_t why_size)
+{
+    return sym_dwarf_image_copy(image, file, false, budget, why, why_size) &&
+           sym_dwarf_image_open(image);
 }
 
 /* Without it names and folders that it holds are missing, no more. */
@@ -55,8 +58,9 @@ open_supplement(struct sym_lines *lines, const struct sym_lines_source *source,
     sym_debug_file_open_supplement(source->file, source->path, source->root,
                                    source->files, &found, why, sizeof(why));
     if (found.fd >= 0 && sym_elf_open(&file, found.fd) == 0) {
-        lines->supplement = open_file(&file, source->budget, why, sizeof(why));
-        lines->own->supplement = lines->supplement;
+        if (open_file(&lines->supplement, &file, source->budget, why, sizeof(why))) {
+            dwarf_setalt(lines->own.dwarf, lines->supplement.dwarf);
+        }
         sym_elf_close(&file);
     }
     if (found.fd >= 0) {
@@ -67,6 +71,53 @@ open_supplement(struct sym_lines *lines, const struct sym_lines_source *source,
     }
 }
 
+/* --- units --- */
+
+static bool
+add_unit(struct sym_lines *lines, Dwarf_Die *root, uint8_t type)
+{
+    struct sym_dwarf_unit *const larger =
+        sym_budget_grow(lines->budget, lines->units, lines->unit_count,
+                        &lines->unit_room, sizeof(*larger));
+    struct sym_dwarf_unit *unit;
+
+    if (larger == NULL || !sym_budget_take(lines->budget, UNIT_BYTES)) {
+        return false;
+    }
+    lines->units = larger;
+    unit = &lines->units[lines->unit_count];
+    *unit = (struct sym_dwarf_unit){
+        .root = *root, .functions = *root, .split_sought = type != DW_UT_skeleton};
+    if (type == DW_UT_skeleton) {
+        /* One of the two is there. */
+        unit->addr_base = sym_dwarf_number(root, DW_AT_addr_base) +
+                          sym_dwarf_number(root, DW_AT_GNU_addr_base);
+        unit->ranges_base = sym_dwarf_number(root, DW_AT_GNU_ranges_base);
+    }
+    return sym_dwarf_add_ranges(root, (uint32_t)lines->unit_count++, &lines->places);
+}
+
+/* What is damaged ends the list; what stands before is used. */
+static bool
+read_units(struct sym_lines *lines)
+{
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die root;
+    uint8_t type;
+
+    lines->places.budget = lines->budget;
+    while (dwarf_get_units(lines->own.dwarf, unit, &unit, NULL, &type, &root, NULL) ==
+           0) {
+        if (!add_unit(lines, &root, type)) {
+            return false;
+        }
+    }
+    lines->split.units = lines->units;
+    lines->split.unit_count = lines->unit_count;
+    return lines->unit_count > 0 &&
+           sym_table_build(&lines->places, SYM_OVERLAP_INNERMOST);
+}
+
 static bool
 open_all(struct sym_lines *lines, const struct sym_lines_source *source, char *note,
          size_t note_size)
@@ -74,18 +125,20 @@ open_all(struct sym_lines *lines, const struct sym_lines_source *source, char *n
     char why[256];
 
     lines->budget = source->budget;
-    lines->own = open_file(source->file, source->budget, why, sizeof(why));
-    if (lines->own == NULL) {
+    lines->discriminators = source->discriminators;
+    if (!open_file(&lines->own, source->file, source->budget, why, sizeof(why))) {
         if (why[0] != '\0') {
             snprintf(note, note_size, "no lines from %s: %s", source->path, why);
         }
         return false;
     }
-    lines->own->discriminators = source->discriminators;
     open_supplement(lines, source, note, note_size);
-    lines->split = sym_dwarf_split_new(source->root, source->image, source->path,
-                                       source->files, source->budget);
-    return lines->split != NULL;
+    lines->split = (struct sym_dwarf_split){.own = &lines->own,
+                                            .root = source->root,
+                                            .image = source->image,
+                                            .debug = strdup(source->path),
+                                            .files = source->files};
+    return lines->split.debug != NULL && read_units(lines);
 }
 
 struct sym_lines *
@@ -106,116 +159,61 @@ sym_lines_close(struct sym_lines *lines)
     if (lines == NULL) {
         return;
     }
-    /* Split units lead to ours, and ours to those of the supplement. */
-    sym_dwarf_split_delete(lines->split);
-    sym_dwarf_close(lines->own);
-    sym_dwarf_close(lines->supplement);
-    string_set_finish(&lines->paths);
-    buffer_finish(&lines->path);
+    for (size_t i = 0; i < lines->unit_count; i++) {
+        sym_dwarf_unit_finish(&lines->units[i]);
+    }
+    free(lines->units);
+    sym_table_finish(&lines->places);
+    sym_dwarf_image_finish(&lines->split.package);
+    free(lines->split.debug);
+    sym_dwarf_image_finish(&lines->own);
+    sym_dwarf_image_finish(&lines->supplement);
     free(lines);
 }
 
 const char *
 sym_lines_note(struct sym_lines *lines)
 {
-    return sym_dwarf_split_note(lines->split);
+    return sym_dwarf_split_note(&lines->split);
 }
 
-/* --- tables of units --- */
-
-/* Reads the unit's table once. False if it is too much. */
-static bool
-read_lines(struct sym_dwarf_unit *unit)
+/* The unit of an address, with its rows. */
+static struct sym_dwarf_unit *
+find_unit(struct sym_lines *lines, uint64_t address)
 {
-    struct sym_dwarf_entry root;
+    const struct sym_range *const range = sym_table_find(&lines->places, address);
+    struct sym_dwarf_unit *const unit =
+        range == NULL ? NULL : &lines->units[range->tag];
 
-    if (!unit->lines_sought) {
-        unit->lines_sought = true;
-        if (sym_dwarf_root(unit, &root)) {
-            /* Behind the section's end stands an empty table. */
-            unit->lines = sym_dwarf_lines_read(
-                unit, root.stmt_list.form == 0 ? UINT64_MAX : root.stmt_list.number);
-        }
-    }
-    return unit->lines != NULL;
+    return unit != NULL && sym_dwarf_read_lines(unit, &lines->own) ? unit : NULL;
 }
 
 /* --- frames --- */
 
-static void
-append_folder(struct buffer *path, const char *folder)
+static uint32_t
+line_of(Dwarf_Line *row)
 {
-    if (folder[0] != '\0') {
-        buffer_print(path, "%s%s", folder,
-                     folder[strlen(folder) - 1] == '/' ? "" : "/");
-    }
-}
+    int line = 0;
 
-/* A file's folder may be relative to that of the compilation. */
-
-static const char *
-join_path(struct sym_lines *lines, const struct sym_dwarf_unit *unit,
-          const struct sym_dwarf_file *file)
-{
-    const struct sym_dwarf_lines *const table = unit->lines;
-    const char *const folder = file->folder < table->folders.count
-                                   ? table->folders.items[file->folder].name
-                                   : "";
-    const char *text;
-    uint32_t number;
-    size_t known;
-
-    lines->path.size = 0;
-    if (file->name[0] != '/') {
-        if (folder[0] != '/' && unit->folder != NULL) {
-            append_folder(&lines->path, unit->folder);
-        }
-        append_folder(&lines->path, folder);
-    }
-    buffer_append_text(&lines->path, file->name);
-    text = buffer_text(&lines->path);
-    if (text == NULL || !sym_budget_take(lines->budget, lines->path.size)) {
-        return "";
-    }
-    known = lines->paths.count;
-    number = string_set_add(&lines->paths, text, lines->path.size);
-    if (lines->paths.count == known) {
-        sym_budget_give(lines->budget, lines->path.size);
-    }
-    return number == HASH_INDEX_NONE ? "" : lines->paths.texts[number];
-}
-
-/* The path of a file of the unit's table; "" if it has none. */
-static const char *
-file_path(struct sym_lines *lines, struct sym_dwarf_unit *unit, uint32_t number)
-{
-    struct sym_dwarf_file *file;
-
-    if (number >= unit->lines->files.count) {
-        return "";
-    }
-    file = &unit->lines->files.items[number];
-    if (file->path == NULL) {
-        file->path = file->name[0] == '\0' ? "" : join_path(lines, unit, file);
-    }
-    return file->path;
+    return dwarf_lineno(row, &line) == 0 && line > 0 ? (uint32_t)line : 0;
 }
 
 static void
 set_line(struct sym_lines *lines, struct sym_dwarf_unit *unit, uint64_t address,
          struct sym_frame *frame)
 {
-    const struct sym_dwarf_sequence *sequence;
-    const struct sym_dwarf_row *const row =
-        sym_dwarf_lines_find(unit->lines, address, &sequence);
+    const size_t until = sym_dwarf_rows_until(unit, address);
+    uint64_t begin;
+    bool end;
+    Dwarf_Line *const row =
+        until == 0 ? NULL : sym_dwarf_row(unit, until - 1, &begin, &end);
 
-    if (row != NULL) {
-        frame->file = file_path(lines, unit, row->file);
-        frame->line = frame->file[0] == '\0' ? 0 : row->line;
-        frame->discriminator =
-            unit->lines->discriminators == NULL
-                ? 0
-                : unit->lines->discriminators[row - unit->lines->rows];
+    if (row != NULL && !end) {
+        frame->file = sym_dwarf_row_file(unit, row);
+        frame->line = frame->file[0] == '\0' ? 0 : line_of(row);
+        if (lines->discriminators) {
+            (void)dwarf_linediscriminator(row, &frame->discriminator);
+        }
     }
 }
 
@@ -224,38 +222,27 @@ static struct sym_dwarf_scope *
 take_scope(struct sym_dwarf_unit *unit, struct sym_dwarf_scope *scope,
            struct sym_frame *frame)
 {
-    sym_dwarf_name_scope(unit, scope);
+    sym_dwarf_name_scope(scope);
     frame->name = scope->name;
     frame->system_name = scope->system_name;
     frame->start_line = scope->start_line;
-    return scope->parent == SYM_DWARF_NO_SCOPE ? NULL
-                                               : &unit->scopes->items[scope->parent];
-}
-
-static struct sym_dwarf_unit *
-find_unit(struct sym_lines *lines, uint64_t address)
-{
-    struct sym_dwarf_unit *const unit = sym_dwarf_find_unit(lines->own, address);
-
-    return unit != NULL && read_lines(unit) ? unit : NULL;
+    return scope->parent == SYM_DWARF_NO_SCOPE ? NULL : &unit->scopes[scope->parent];
 }
 
 size_t
 sym_lines_find(struct sym_lines *lines, uint64_t address, struct sym_frame **frames)
 {
     static const struct sym_frame nothing = {.name = "", .system_name = "", .file = ""};
-    struct sym_dwarf_unit *unit;
-    struct sym_dwarf_unit *functions;
+    struct sym_dwarf_unit *const unit = find_unit(lines, address);
     struct sym_dwarf_scope *scope;
     size_t count = 0;
 
     *frames = lines->frames;
-    unit = find_unit(lines, address);
     if (unit == NULL) {
         return 0;
     }
-    functions = sym_dwarf_split_find(lines->split, unit);
-    scope = sym_dwarf_find_scope(functions, address);
+    sym_dwarf_split_find(&lines->split, unit);
+    scope = sym_dwarf_find_scope(unit, address, lines->budget);
     lines->frames[0] = nothing;
     set_line(lines, unit, address, &lines->frames[0]);
     if (scope == NULL) {
@@ -263,11 +250,11 @@ sym_lines_find(struct sym_lines *lines, uint64_t address, struct sym_frame **fra
     }
     while (scope != NULL && count < FRAMES_MAX) {
         struct sym_dwarf_scope *around =
-            take_scope(functions, scope, &lines->frames[count++]);
+            take_scope(unit, scope, &lines->frames[count++]);
 
         if (around != NULL && count < FRAMES_MAX) {
             lines->frames[count] = nothing;
-            lines->frames[count].file = file_path(lines, unit, scope->call_file);
+            lines->frames[count].file = sym_dwarf_file(unit, scope->call_file);
             lines->frames[count].line = scope->call_line;
             lines->frames[count].discriminator = scope->call_discriminator;
         }
@@ -278,28 +265,44 @@ sym_lines_find(struct sym_lines *lines, uint64_t address, struct sym_frame **fra
 
 /* --- rows --- */
 
+/* Calls take with rows of a unit from an address on, which becomes that where they end,
+ * or end. False if take did. */
+static bool
+take_rows(struct sym_dwarf_unit *unit, uint64_t *at, uint64_t end, sym_line_row *take,
+          void *context)
+{
+    const uint64_t from = *at;
+    size_t index = sym_dwarf_rows_until(unit, from);
+    uint64_t begin = 0;
+    uint64_t next = 0;
+    bool ends = true;
+    Dwarf_Line *row = index == 0 ? NULL : sym_dwarf_row(unit, index - 1, &begin, &ends);
+
+    while (row != NULL && !ends && begin < end) {
+        Dwarf_Line *const behind = sym_dwarf_row(unit, index++, &next, &ends);
+
+        /* Of rows at one address the last counts. */
+        if (behind != NULL && next > begin &&
+            !take(context, begin, sym_dwarf_row_file(unit, row), line_of(row))) {
+            return false;
+        }
+        row = behind;
+        begin = next;
+    }
+    *at = row != NULL && ends && begin > from && begin < end ? begin : end;
+    return true;
+}
+
 bool
 sym_lines_rows(struct sym_lines *lines, uint64_t start, uint64_t end,
                sym_line_row *take, void *context)
 {
-    const struct sym_dwarf_sequence *sequence;
     struct sym_dwarf_unit *unit;
+    uint64_t at = start;
 
-    for (uint64_t at = start; at < end && (unit = find_unit(lines, at)) != NULL;
-         at = sequence->end) {
-        const struct sym_dwarf_row *row =
-            sym_dwarf_lines_find(unit->lines, at, &sequence);
-        const struct sym_dwarf_row *behind;
-
-        if (row == NULL) {
-            break;
-        }
-        behind = unit->lines->rows + sequence->first + sequence->count;
-        for (; row < behind && row->address < end; row++) {
-            if (!take(context, row->address, file_path(lines, unit, row->file),
-                      row->line)) {
-                return false;
-            }
+    while (at < end && (unit = find_unit(lines, at)) != NULL) {
+        if (!take_rows(unit, &at, end, take, context)) {
+            return false;
         }
     }
     return true;

@@ -20,39 +20,19 @@
 #include <unistd.h>
 
 /* File systems without a block device of their own that hold what was written there.
- * Magic numbers that linux/magic.h of Debian 12 does not have stand as such. */
+ * Of the numbers, which linux/magic.h of Debian 12 does not have, the names are ubifs,
+ * zfs, bcachefs; lustre, gpfs, aufs; vboxsf, vmhgfs, hostfs; gfs2, ocfs2. */
 static const uint32_t file_systems[] = {
-    TMPFS_MAGIC,
-    RAMFS_MAGIC,
-    OVERLAYFS_SUPER_MAGIC,
-    BTRFS_SUPER_MAGIC,
-    NFS_SUPER_MAGIC,
-    CIFS_SUPER_MAGIC,
-    SMB2_SUPER_MAGIC,
-    SMB_SUPER_MAGIC,
-    V9FS_MAGIC,
-    FUSE_SUPER_MAGIC,
-    CEPH_SUPER_MAGIC,
-    AFS_SUPER_MAGIC,
-    AFS_FS_MAGIC,
-    CODA_SUPER_MAGIC,
-    ECRYPTFS_SUPER_MAGIC,
-    HUGETLBFS_MAGIC,
-    EROFS_SUPER_MAGIC_V1,
-    SQUASHFS_MAGIC,
-    JFFS2_SUPER_MAGIC,
-    0x24051905 /* ubifs */,
-    0x2fc12fc1 /* zfs */,
-    0xca451a4e /* bcachefs */,
-    0x0bd00bd0 /* lustre */,
-    0x47504653 /* gpfs */,
-    0x61756673 /* aufs */,
-    0x786f4256 /* vboxsf */,
-    0xbacbacbc /* vmhgfs */,
-    0x00c0ffee /* hostfs */,
-    0x01161970 /* gfs2 */,
-    0x7461636f /* ocfs2 */,
-};
+    TMPFS_MAGIC,       RAMFS_MAGIC,          OVERLAYFS_SUPER_MAGIC,
+    BTRFS_SUPER_MAGIC, NFS_SUPER_MAGIC,      CIFS_SUPER_MAGIC,
+    SMB2_SUPER_MAGIC,  SMB_SUPER_MAGIC,      V9FS_MAGIC,
+    FUSE_SUPER_MAGIC,  CEPH_SUPER_MAGIC,     AFS_SUPER_MAGIC,
+    AFS_FS_MAGIC,      CODA_SUPER_MAGIC,     ECRYPTFS_SUPER_MAGIC,
+    HUGETLBFS_MAGIC,   EROFS_SUPER_MAGIC_V1, SQUASHFS_MAGIC,
+    JFFS2_SUPER_MAGIC, 0x24051905,           0x2fc12fc1,
+    0xca451a4e,        0x0bd00bd0,           0x47504653,
+    0x61756673,        0x786f4256,           0xbacbacbc,
+    0x00c0ffee,        0x01161970,           0x7461636f};
 
 /* Files of /proc, /sys and the like do something when they are read: /proc/kmsg empties
  * the kernel's log. */

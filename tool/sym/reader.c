@@ -20,21 +20,12 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-struct segment {
-    uint64_t offset;
-    uint64_t size;
-    uint64_t address;
-    bool executable;
-};
-
 struct sym_reader {
     struct sym_elf file;
     bool is_memory;
     char *path;
     char *root;
     char build_id[2 * SYM_ELF_BUILD_ID_BYTES_MAX + 1];
-    struct segment *segments;
-    size_t segment_count;
     bool loaded;
     bool has_symbols;
     bool symbols_refused; /* a table would take too much memory */
@@ -46,30 +37,7 @@ struct sym_reader {
     char bound[512]; /* what was too much, for people */
 };
 
-static bool
-copy_segments(struct sym_reader *image)
-{
-    const struct sym_elf *const file = &image->file;
-
-    image->segments = calloc(file->segment_count + 1, sizeof(*image->segments));
-    if (image->segments == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < file->segment_count; i++) {
-        const GElf_Phdr *header = &file->segments[i];
-
-        if (header->p_type == PT_LOAD && header->p_filesz > 0 &&
-            header->p_offset <= UINT64_MAX - header->p_filesz &&
-            header->p_vaddr <= UINT64_MAX - header->p_filesz) {
-            image->segments[image->segment_count++] =
-                (struct segment){header->p_offset, header->p_filesz, header->p_vaddr,
-                                 (header->p_flags & PF_X) != 0};
-        }
-    }
-    return true;
-}
-
-static int
+static void
 read_headers(struct sym_reader *image)
 {
     unsigned char id[SYM_ELF_BUILD_ID_BYTES_MAX];
@@ -78,7 +46,6 @@ read_headers(struct sym_reader *image)
     for (size_t i = 0; i < id_size; i++) {
         snprintf(image->build_id + 2 * i, 3, "%02x", id[i]);
     }
-    return copy_segments(image) ? 0 : -ENOMEM;
 }
 
 /* error: of opening its file. */
@@ -88,8 +55,8 @@ finish_open(struct sym_reader *image, int error, const char *path, const char *r
     image->path = strdup(path);
     image->root = strdup(root);
     if (error == 0) {
-        error =
-            image->path == NULL || image->root == NULL ? -ENOMEM : read_headers(image);
+        read_headers(image);
+        error = image->path == NULL || image->root == NULL ? -ENOMEM : 0;
     }
     sym_budget_begin(&image->budget, 0);
     image->table.budget = &image->budget;
@@ -153,7 +120,6 @@ sym_reader_close(struct sym_reader *image)
     sym_lines_close(image->lines);
     sym_elf_close(&image->file);
     sym_table_finish(&image->table);
-    free(image->segments);
     free(image->path);
     free(image->root);
     free(image);
@@ -171,15 +137,6 @@ const char *
 sym_reader_build_id(const struct sym_reader *image)
 {
     return image->build_id;
-}
-
-static int
-count_found(struct sym_reader *image, int found)
-{
-    if (found > 0) {
-        image->has_symbols = true;
-    }
-    return found;
 }
 
 /* Adds a table; one that takes too much is left out whole. */
@@ -211,7 +168,8 @@ add_full_table(struct sym_reader *image, const struct sym_elf *file,
     if (found == 0) {
         found = sym_elf_add_mini_debuginfo(file, &image->table);
     }
-    return count_found(image, found);
+    image->has_symbols |= found > 0;
+    return found;
 }
 
 static void
@@ -221,7 +179,8 @@ load_tables(struct sym_reader *image, const struct sym_elf *file,
     int found = add_full_table(image, file, debug);
 
     if (found >= 0) {
-        found = count_found(image, add_table(image, file, SHT_DYNSYM));
+        found = add_table(image, file, SHT_DYNSYM);
+        image->has_symbols |= found > 0;
     }
     if (found >= 0) {
         found = sym_elf_add_stubs(file, &image->table);
@@ -342,15 +301,43 @@ sym_reader_note(struct sym_reader *image)
     return image->note;
 }
 
+/* Does a segment have a byte of the file's [offset, offset + size)? */
 static bool
-segment_address(const struct segment *segment, uint64_t file_offset, uint64_t *address)
+segment_overlaps(const GElf_Phdr *segment, uint64_t offset, uint64_t size)
 {
-    const uint64_t inside = file_offset - segment->offset;
+    return offset < segment->p_offset ? segment->p_offset - offset < size
+                                      : offset - segment->p_offset < segment->p_filesz;
+}
 
-    if (file_offset < segment->offset || inside >= segment->size) {
+/* The segment of flags that has a byte there; NULL: none. */
+static const GElf_Phdr *
+find_segment(const struct sym_reader *image, uint64_t offset, uint64_t size,
+             uint32_t flags)
+{
+    for (size_t i = 0; i < image->file.segment_count; i++) {
+        const GElf_Phdr *const segment = &image->file.segments[i];
+
+        if (segment->p_type == PT_LOAD && (segment->p_flags & flags) == flags &&
+            segment_overlaps(segment, offset, size)) {
+            return segment;
+        }
+    }
+    return NULL;
+}
+
+bool
+sym_reader_bucket(const struct sym_reader *image, uint64_t file_offset, uint64_t size,
+                  uint64_t *address)
+{
+    /* Two segments may hold one page of the file: code is looked for in executable
+     * ones. */
+    const GElf_Phdr *segment = find_segment(image, file_offset, size, PF_X);
+
+    segment = segment != NULL ? segment : find_segment(image, file_offset, 1, 0);
+    if (segment == NULL) {
         return false;
     }
-    *address = segment->address + inside;
+    *address = segment->p_vaddr + (file_offset - segment->p_offset);
     return true;
 }
 
@@ -358,43 +345,7 @@ bool
 sym_reader_address(const struct sym_reader *image, uint64_t file_offset,
                    uint64_t *address)
 {
-    /* Two segments may hold one page of the file: code is looked for in executable
-     * ones. */
-    for (size_t i = 0; i < image->segment_count; i++) {
-        if (image->segments[i].executable &&
-            segment_address(&image->segments[i], file_offset, address)) {
-            return true;
-        }
-    }
-    for (size_t i = 0; i < image->segment_count; i++) {
-        if (segment_address(&image->segments[i], file_offset, address)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Does a segment have a byte of the file's [offset, offset + size)? */
-static bool
-segment_overlaps(const struct segment *segment, uint64_t offset, uint64_t size)
-{
-    return offset < segment->offset ? segment->offset - offset < size
-                                    : offset - segment->offset < segment->size;
-}
-
-bool
-sym_reader_bucket(const struct sym_reader *image, uint64_t file_offset, uint64_t size,
-                  uint64_t *address)
-{
-    for (size_t i = 0; i < image->segment_count; i++) {
-        const struct segment *const segment = &image->segments[i];
-
-        if (segment->executable && segment_overlaps(segment, file_offset, size)) {
-            *address = segment->address + (file_offset - segment->offset);
-            return true;
-        }
-    }
-    return sym_reader_address(image, file_offset, address);
+    return sym_reader_bucket(image, file_offset, 1, address);
 }
 
 /* The symbol table names the outermost function: "work.cold" where debug information
@@ -416,18 +367,6 @@ join_names(struct sym_frame *frames, size_t count, bool named, struct sym_name *
     name->callers = frames + 1;
     name->caller_count = count - 1;
     return name->name != NULL;
-}
-
-bool
-sym_reader_lookup(struct sym_reader *image, uint64_t file_offset, struct sym_name *name)
-{
-    uint64_t address;
-
-    *name = (struct sym_name){.file = ""};
-    if (!sym_reader_address(image, file_offset, &address)) {
-        return false;
-    }
-    return sym_reader_lookup_address(image, address, name);
 }
 
 bool
@@ -523,16 +462,16 @@ sym_reader_code(const struct sym_reader *image)
 size_t
 sym_reader_read(const struct sym_reader *image, uint64_t address, void *to, size_t size)
 {
-    for (size_t i = 0; i < image->segment_count; i++) {
-        const struct segment *segment = &image->segments[i];
-        const uint64_t inside = address - segment->address;
+    for (size_t i = 0; i < image->file.segment_count; i++) {
+        const GElf_Phdr *const segment = &image->file.segments[i];
+        const uint64_t inside = address - segment->p_vaddr;
 
-        if (segment->executable && address >= segment->address &&
-            inside < segment->size) {
-            const uint64_t left = segment->size - inside;
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 &&
+            address >= segment->p_vaddr && inside < segment->p_filesz) {
+            const uint64_t left = segment->p_filesz - inside;
             const size_t wanted = left < size ? (size_t)left : size;
 
-            return sym_elf_read(&image->file, segment->offset + inside, to, wanted)
+            return sym_elf_read(&image->file, segment->p_offset + inside, to, wanted)
                        ? wanted
                        : 0;
         }

@@ -88,14 +88,7 @@ bool sym_reader_line_rows(struct sym_reader *reader, uint64_t start, uint64_t en
 bool sym_reader_bucket(const struct sym_reader *reader, uint64_t file_offset,
                        uint64_t size, uint64_t *address);
 
-/* Names the code at a file offset. */
-bool sym_reader_lookup(struct sym_reader *reader, uint64_t file_offset,
-                       struct sym_name *name);
-
-/*
- * Read a perf map, of which only the lines that name what is wanted stay. Names are cut
- * at some 1000 bytes. NULL with errno: -ESTALE if the file got shorter than size.
- */
+/* sym_map_read_perf, here. */
 struct sym_map *sym_reader_perf_map(int fd, uint64_t size,
                                     const struct sym_wanted *wanted);
 

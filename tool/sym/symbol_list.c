@@ -10,16 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Symbols that are read at once. */
-enum { SYMBOLS_AT_ONCE = 1024 };
-
 /* reader - a list while it is read. */
 struct reader {
     struct sym_symbol_list *list;
     struct sym_elf file;
     struct sym_budget budget;
     size_t room;
-    size_t strings_size;
     const char *source; /* the file that local symbols are of */
 };
 
@@ -41,36 +37,15 @@ has_relocations(const struct sym_elf *file)
     return false;
 }
 
-static int
-read_strings(struct reader *reader, size_t index)
-{
-    const struct sym_elf *const file = &reader->file;
-
-    if (!sym_elf_section_in_file(file, index)) {
-        return -EIO;
-    }
-    if (!sym_budget_take(&reader->budget, file->sections[index].sh_size)) {
-        return -EFBIG;
-    }
-    reader->list->strings = sym_elf_section_copy(file, index, SYM_ELF_TABLE_BYTES_MAX,
-                                                 &reader->strings_size);
-    return reader->list->strings == NULL ? -EIO : 0;
-}
-
 /* False: it is more than the budget has. */
 static bool
-take_symbol(struct reader *reader, const GElf_Sym *symbol)
+take_symbol(struct reader *reader, const GElf_Sym *symbol, const char *name)
 {
     const unsigned char type = GELF_ST_TYPE(symbol->st_info);
     const bool local = GELF_ST_BIND(symbol->st_info) == STB_LOCAL;
     struct sym_symbol_list *const list = reader->list;
     struct sym_symbol *larger;
-    const char *name;
 
-    if (symbol->st_name >= reader->strings_size) {
-        return true;
-    }
-    name = list->strings + symbol->st_name;
     if (type == STT_FILE) {
         reader->source = name;
     }
@@ -94,33 +69,6 @@ take_symbol(struct reader *reader, const GElf_Sym *symbol)
     return true;
 }
 
-static int
-read_symbols(struct reader *reader, size_t index)
-{
-    const struct sym_elf *const file = &reader->file;
-    const size_t size = file->wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-    const uint64_t count = file->sections[index].sh_size / size;
-    unsigned char bytes[SYMBOLS_AT_ONCE * sizeof(Elf64_Sym)];
-
-    for (uint64_t at = 0; at < count; at += SYMBOLS_AT_ONCE) {
-        const uint64_t some =
-            count - at < SYMBOLS_AT_ONCE ? count - at : SYMBOLS_AT_ONCE;
-
-        if (!sym_elf_read(file, file->sections[index].sh_offset + at * size, bytes,
-                          some * size)) {
-            return -EIO;
-        }
-        for (uint64_t i = 0; i < some; i++) {
-            const GElf_Sym symbol = sym_elf_decode_symbol(file, bytes + i * size);
-
-            if (!take_symbol(reader, &symbol)) {
-                return reader->budget.refused ? -EFBIG : -ENOMEM;
-            }
-        }
-    }
-    return 0;
-}
-
 /* Of names at one address global ones come first. */
 static int
 compare_symbols(const void *left, const void *right)
@@ -140,22 +88,25 @@ compare_symbols(const void *left, const void *right)
 static int
 read_list(struct reader *reader)
 {
-    const size_t index = sym_elf_find_type(&reader->file, SHT_SYMTAB);
-    int error;
+    struct sym_symbol_list *const list = reader->list;
+    struct sym_elf_symbols symbols;
+    const char *name;
+    GElf_Sym symbol;
+    int error =
+        sym_elf_symbols_open(&symbols, &reader->file, SHT_SYMTAB, &reader->budget);
 
-    reader->list->relocations = has_relocations(&reader->file);
-    if (index == 0 || (reader->file.sections[index].sh_flags & SHF_COMPRESSED) != 0) {
-        return 0;
+    list->relocations = has_relocations(&reader->file);
+    list->strings = symbols.strings;
+    for (uint64_t i = 0; error == 0 && sym_elf_symbol(&symbols, i, &symbol, &name);
+         i++) {
+        if (!take_symbol(reader, &symbol, name)) {
+            error = reader->budget.refused ? -EFBIG : -ENOMEM;
+        }
     }
-    error = read_strings(reader, reader->file.sections[index].sh_link);
-    if (error == 0) {
-        error = read_symbols(reader, index);
+    if (list->count > 0) {
+        qsort(list->items, list->count, sizeof(*list->items), compare_symbols);
     }
-    if (reader->list->count > 0) {
-        qsort(reader->list->items, reader->list->count, sizeof(*reader->list->items),
-              compare_symbols);
-    }
-    return error;
+    return error == -ENOENT ? 0 : error;
 }
 
 int

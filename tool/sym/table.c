@@ -28,12 +28,16 @@ sym_table_take(struct sym_table *table, uint64_t bytes)
     return true;
 }
 
+/* A forged name may be as long as the file, and be that of each symbol. */
+#define NAME_BYTES_MAX (UINT32_C(1) << 16)
+
 bool
 sym_table_add(struct sym_table *table, const struct sym_entry *entry)
 {
     struct sym_entry *larger;
 
-    if (entry->start >= entry->end || entry->name[0] == '\0') {
+    if (entry->start >= entry->end || entry->name[0] == '\0' ||
+        strnlen(entry->name, NAME_BYTES_MAX) == NAME_BYTES_MAX) {
         return true;
     }
     if (!sym_table_take(table, ENTRY_COST)) {
@@ -367,21 +371,6 @@ sym_table_find(const struct sym_table *table, uint64_t address)
     return range != NULL && range->end > address ? range : NULL;
 }
 
-/* A forged name may be as long as the file. What is shown of it stays within reason. */
-#define NAME_BYTES_MAX (UINT32_C(1) << 16)
-
-static char *
-shorten(const char *name)
-{
-    char *shorter = malloc(NAME_BYTES_MAX + sizeof("..."));
-
-    if (shorter != NULL) {
-        memcpy(shorter, name, NAME_BYTES_MAX);
-        memcpy(shorter + NAME_BYTES_MAX, "...", sizeof("..."));
-    }
-    return shorter;
-}
-
 /* Demangled, and "memcpy@@GLIBC_2.14" to "memcpy". NULL if the name is fit to show as
  * it is. */
 static char *
@@ -416,41 +405,23 @@ name_of_stub(const char *target)
     return name;
 }
 
-/* Of a stub and of a name that is too long, what is shown is another string than in the
- * table. */
-static bool
-is_shown_only(const struct sym_range *range)
-{
-    return range->tag == SYM_TAG_STUB ||
-           strnlen(range->name, NAME_BYTES_MAX + 1) > NAME_BYTES_MAX;
-}
-
-static char *
-make_shown_only(const struct sym_range *range)
-{
-    if (strnlen(range->name, NAME_BYTES_MAX + 1) > NAME_BYTES_MAX) {
-        return shorten(range->name);
-    }
-    return name_of_stub(range->name);
-}
-
 bool
 sym_range_name(struct sym_range *range, const char **name, const char **system_name)
 {
-    const bool shown_only = is_shown_only(range);
+    const bool is_stub = range->tag == SYM_TAG_STUB;
 
     if (range->shown == NULL) {
         range->shown =
-            shown_only ? make_shown_only(range) : name_for_people(range->name);
+            is_stub ? name_of_stub(range->name) : name_for_people(range->name);
     }
-    if (range->shown == NULL && shown_only) {
+    if (range->shown == NULL && is_stub) {
         return false;
     }
     if (range->shown == NULL) {
         range->shown = (char *)(uintptr_t)range->name;
     }
     *name = range->shown;
-    *system_name = shown_only ? range->shown : range->name;
+    *system_name = is_stub ? range->shown : range->name;
     return true;
 }
 

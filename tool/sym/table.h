@@ -64,7 +64,7 @@ struct sym_table {
 /* A table is {0} at first, but for its budget. All that return bool: false if memory or
  * the budget ran out. */
 
-/* Empty ranges and empty names are passed over. */
+/* Empty ranges, empty names and names of 64 KiB and more are passed over. */
 bool sym_table_add(struct sym_table *table, const struct sym_entry *entry);
 
 /* Takes bytes of the budget for what is given to the table. */

@@ -65,7 +65,7 @@ assert_named_with_line(struct sym_reader *image)
 {
     struct sym_name name;
 
-    assert_true(sym_reader_lookup(image, static_offset, &name));
+    assert_true(fixture_lookup(image, static_offset, &name));
     assert_string_equal(name.name, "sample_static");
     assert_non_null(strstr(name.file, "sample.c"));
     assert_true(name.line > 0);
@@ -78,7 +78,7 @@ assert_refused(const char *reason)
     struct sym_reader *image = open_app();
     struct sym_name name;
 
-    assert_false(sym_reader_lookup(image, static_offset, &name));
+    assert_false(fixture_lookup(image, static_offset, &name));
     assert_null(name.name);
     assert_int_equal(name.line, 0);
     assert_non_null(strstr(sym_reader_note(image), reason));

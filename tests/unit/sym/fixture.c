@@ -146,11 +146,23 @@ fixture_open(const char *path, const char *root)
     return image;
 }
 
+bool
+fixture_lookup(struct sym_reader *image, uint64_t file_offset, struct sym_name *name)
+{
+    uint64_t address;
+
+    *name = (struct sym_name){.file = ""};
+    if (!sym_reader_address(image, file_offset, &address)) {
+        return false;
+    }
+    return sym_reader_lookup_address(image, address, name);
+}
+
 void
 fixture_assert_name(struct sym_reader *image, uint64_t offset, const char *name)
 {
     struct sym_name found;
-    const bool named = sym_reader_lookup(image, offset, &found);
+    const bool named = fixture_lookup(image, offset, &found);
 
     if (name == NULL) {
         assert_false(named);

@@ -53,6 +53,10 @@ uint64_t fixture_offset_of(const char *program, const char *function);
 /* Opens or fails the test. */
 struct sym_reader *fixture_open(const char *path, const char *root);
 
+/* Names the code at a file offset. */
+bool fixture_lookup(struct sym_reader *image, uint64_t file_offset,
+                    struct sym_name *name);
+
 /* Does the file, looked at as an image at that path, name offset so? name NULL: not at
  * all. */
 void fixture_assert_name(struct sym_reader *image, uint64_t offset, const char *name);

@@ -30,7 +30,7 @@ exercise(struct sym_reader *image, size_t size)
     for (size_t offset = 0; offset < size + 4096; offset += step) {
         struct sym_name name;
 
-        if (sym_reader_lookup(image, offset, &name)) {
+        if (fixture_lookup(image, offset, &name)) {
             assert_true(strlen(name.name) > 0 && strlen(name.system_name) > 0);
             named++;
         }
@@ -327,7 +327,7 @@ symbols__sizes_without_end__innermost_still_found(void **state)
     assert_true(text > 8);
     image = sym_reader_open_memory(bytes, size, "endless");
     assert_non_null(image);
-    assert_true(sym_reader_lookup(image, offset, &name));
+    assert_true(fixture_lookup(image, offset, &name));
     assert_string_equal(name.name, "sample_global");
     sym_reader_close(image);
     free(bytes);

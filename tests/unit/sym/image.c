@@ -30,13 +30,13 @@ check_places(const char *program)
         struct sym_name name;
 
         if (strcmp(places[i].name, "sample_data") == 0) {
-            assert_false(sym_reader_lookup(image, places[i].offset, &name));
+            assert_false(fixture_lookup(image, places[i].offset, &name));
             assert_null(name.name);
             continue;
         }
-        assert_true(sym_reader_lookup(image, places[i].offset, &name));
+        assert_true(fixture_lookup(image, places[i].offset, &name));
         assert_string_equal(name.name, places[i].name);
-        assert_true(sym_reader_lookup(image, places[i].offset + 1, &name));
+        assert_true(fixture_lookup(image, places[i].offset + 1, &name));
         assert_string_equal(name.name, places[i].name);
         if (places[i].line != 0) {
             const size_t length = strlen(name.file);
@@ -67,9 +67,9 @@ mangled_names__looked_up__both_names_given(void **state)
     struct sym_name second;
 
     (void)state;
-    assert_true(sym_reader_lookup(image, offset, &first));
+    assert_true(fixture_lookup(image, offset, &first));
     assert_string_equal(first.system_name, "_ZN6sample5spaceEi");
-    assert_true(sym_reader_lookup(image, offset, &second));
+    assert_true(fixture_lookup(image, offset, &second));
     assert_ptr_equal(first.name, second.name);
     sym_reader_close(image);
 }
@@ -130,7 +130,7 @@ offset__in_no_segment__nothing_known(void **state)
     struct sym_name name = {.address = 7};
 
     (void)state;
-    assert_false(sym_reader_lookup(image, UINT64_MAX - 1, &name));
+    assert_false(fixture_lookup(image, UINT64_MAX - 1, &name));
     assert_null(name.name);
     assert_string_equal(name.file, "");
     assert_int_equal(name.line, 0);
@@ -145,8 +145,7 @@ count_bytes_named(struct sym_reader *image, size_t size, const char *wanted)
     for (uint64_t offset = 0; offset < size; offset++) {
         struct sym_name name;
 
-        count +=
-            sym_reader_lookup(image, offset, &name) && strcmp(name.name, wanted) == 0;
+        count += fixture_lookup(image, offset, &name) && strcmp(name.name, wanted) == 0;
     }
     return count;
 }
@@ -230,7 +229,7 @@ vdso__from_memory__named(void **state)
     for (uint64_t offset = 0; offset < size; offset++) {
         struct sym_name name;
 
-        named += sym_reader_lookup(image, offset, &name) &&
+        named += fixture_lookup(image, offset, &name) &&
                  strstr(name.name, "clock_gettime") != NULL;
     }
     assert_true(named > 4);
