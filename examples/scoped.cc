@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scoped.cc - profile objects in C++17: a class owns the profile and its counters, and a
- * scope is what is profiled. Public headers only.
+ * scoped.cc - profile objects in C++17: a class owns the profile and its counters, and
+ * a scope is what is profiled. Public headers only.
  *
  *   c++ -std=c++17 -O2 scoped.cc -o scoped $(pkg-config --cflags --libs ntprof)
  */

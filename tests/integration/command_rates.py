@@ -50,6 +50,25 @@ class Rates(CommandTest):
         self.assertIn("because of what a hit costs here", said)
         self.assertIn("below 10000000 Hz", said)
 
+    def back_ends(self):
+        """Those that can watch a program here, for this user."""
+        found = [name for name in ("perf", "timer")
+                 if self.profile("-q", "--hal", name, "-o", "probe.pb.gz", "--", "true").returncode == 0]
+        self.assertTrue(found)
+        return found
+
+    def test_rate_max__every_back_end__the_program_ends_and_all_rates_are_said(self):
+        for name in self.back_ends():
+            with self.subTest(name):
+                said, source, report = self.run_for_source("--hal", name, "-F", "max")
+                self.assertEqual(report["hal"], name)
+                self.assertGreater(source["taken"], 0)
+                for rate in ("asked", "granted", "measured"):
+                    self.assertGreater(source[rate], 0)
+                self.assertRegex(said, r"time asked [0-9.]+ Hz, granted [0-9.]+ Hz, measured [0-9.]+ Hz")
+                if abs(source["granted"] / source["asked"] - 1) > 0.06:
+                    self.assertRegex(said, "was granted .* (above|below) .*: ")
+
     def test_interval_that_is_lengthened__same_in_a_report_of_the_file(self):
         said, _, _ = self.run_for_source("--interval", "100ns")
         summary, = [line for line in said.splitlines() if "a hit costs" in line and "asked" in line]
