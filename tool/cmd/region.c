@@ -3,6 +3,7 @@
 #include "cmd/region.h"
 
 #include "sym/function.h"
+#include "sym/sym.h"
 #include "util/number.h"
 #include "util/text.h"
 
@@ -217,7 +218,7 @@ refuse_image(const struct request *request, int error)
                       request->shown);
     default:
         return refuse(request, "%s cannot be read: %s", request->shown,
-                      strerror(-error));
+                      sym_image_error(-error));
     }
 }
 

@@ -14,6 +14,7 @@ counts_finish(struct counts *counts)
     *counts = (struct counts){0};
 }
 
+/* Order of merged entries: by place, program and source, whatever their hits. */
 static int
 compare_counts(const void *left, const void *right)
 {
@@ -49,6 +50,7 @@ counts_merge(struct counts *counts)
     counts->merged = counts->count;
 }
 
+/* Make room for so many entries. Returns false if memory runs out. */
 static bool
 counts_grow(struct counts *counts, size_t capacity)
 {

@@ -18,21 +18,23 @@ enum { COUNTED_LOG2_MAX = 12 };
 
 /* count - hits of one source in one bucket by processes of one name. */
 struct count {
-    uint64_t place;
+    uint64_t place; /* start of the bucket in its image: enum image_kind */
     uint64_t hits;
-    uint32_t program;
-    uint32_t source;
+    uint32_t program; /* number of the program's name */
+    uint32_t source;  /* index of the source */
 };
 
-/* All zero is an empty list. */
+/* counts - a list of entries; all zero is an empty one. Several entries may be of one
+ * bucket, program and source until they are merged. */
 struct counts {
-    /* the first merged of them are sorted and differ in their bucket */
     struct count *items;
     size_t count;
     size_t capacity;
-    size_t merged;
+    size_t
+        merged; /* so many entries at the start are sorted and differ from each other */
 };
 
+/* Free the entries; the list is empty then. */
 void counts_finish(struct counts *counts);
 
 /* Make room for one more entry. Returns false if memory runs out. */

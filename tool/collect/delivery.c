@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* delivery.c - the thread that delivers, and its lock. */
+/*
+ * delivery.c - the thread that delivers, and its lock.
+ *
+ * To deliver is to call ntprof_session_poll, in which the session counts the hits that
+ * are due and notifies of processes and mappings.
+ */
 #include "collect/delivery.h"
 
 #include "util/clock.h"
@@ -88,6 +93,8 @@ time_without_work_ns(void)
     return clock_now_ns() - clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+/* Deliver until delivery_stop. If one round of delivering and waiting takes much longer
+ * than it should, the thread is short of processor time, and raises its priority. */
 static void *
 delivery_main(void *argument)
 {

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* image.c - images, and the counters of each. */
+/*
+ * image.c - images, and the counters of each.
+ *
+ * Terms:
+ *   place       where code is in its image, usually an offset in the file: image_kind
+ *   segment     the 32-bit counters of a range of places, for programs of one name
+ *   fold        move hits from the counters of segments to the image's fresh counts, of
+ *               64 bits, and reset the counters
+ *   fresh       counts that were folded since the last snapshot
+ *   taken       counts that the current snapshot has taken over from fresh
+ *   totals      counts of all snapshots
+ *   kernel map  a second segment for the kernel's code, with buckets of 2 MB: it shows
+ *               which parts of the kernel's own counters have hits and must be folded
+ */
 #include "collect/image.h"
 
 #include "sym/open_regular.h"
@@ -44,6 +57,7 @@ image_set_init(struct image_set *set, size_t source_count, uint32_t bucket_log2)
     }
 }
 
+/* Free a segment, whose counters may be NULL, at any source. */
 static void
 segment_delete(const struct image_set *set, struct image_segment *segment)
 {
@@ -148,6 +162,8 @@ places_fill(struct places *places, const ntprof_notification *map,
     places_add(places, "%s", map->name);
 }
 
+/* Open the file of an image by the first path that leads to the mapped inode: first on
+ * the mapping's device, then on any. Sets replaced if another file has its name. */
 static void
 image_open(struct image *image, const ntprof_notification *map,
            const uint32_t *ancestors, size_t count)
@@ -186,6 +202,8 @@ generation_equal(const struct image *image, uint64_t notified)
            (image->inode_generation == 0 && image->read_generation == notified);
 }
 
+/* Whether the image is the one that is wanted: the same file, or the same kind of code
+ * without a file in the same process. */
 static bool
 image_equal(const struct image *image, const struct image *wanted)
 {
@@ -238,6 +256,7 @@ image_set_add(struct image_set *set, const struct image *wanted, uint32_t hash)
     return image;
 }
 
+/* Find the image equal to wanted, whose hash is given. Returns NULL if there is none. */
 static struct image *
 image_set_look_up(const struct image_set *set, const struct image *wanted,
                   uint32_t hash)
@@ -391,12 +410,15 @@ image_set_kernel(struct image_set *set, enum image_kind kind)
     return image_set_get(set, &wanted, &added);
 }
 
+/* Return the size of the counters of one source for so many bytes of code. */
 static uint64_t
 segment_counter_bytes(uint64_t length, uint32_t log2)
 {
     return ((length - 1) / (UINT64_C(1) << log2) + 1) * sizeof(ULONG);
 }
 
+/* Make a segment with all counters 0. Its buckets are larger than usual if the counters
+ * would otherwise exceed segment_bytes_max. Returns NULL if memory runs out. */
 static struct image_segment *
 segment_new(const struct image_set *set, const struct image *image, uint64_t begin,
             uint64_t length, uint32_t program)
@@ -568,8 +590,9 @@ fold_hit_pages(const struct image_set *set, struct image *image,
 }
 
 /*
- * Whether the bucket of the kernel map was ever hit. It is not reset, since a hit
- * counted here may not have reached its own counter yet; but it must not wrap to 0.
+ * Whether a bucket of the kernel map was ever hit. Both the kernel map and the kernel's
+ * own counters count each hit, the map first. So a bucket is never reset: its hit may
+ * not have reached the other counter yet. But it must not wrap to 0 either.
  */
 static bool
 map_bucket_used(ULONG *bucket)
@@ -624,6 +647,8 @@ find_kernel_map(struct image_set *set, const struct image *image,
     return found;
 }
 
+/* Fold a segment: with a kernel map only the parts that it shows, else all pages with
+ * hits. */
 static bool
 fold_segment(struct image_set *set, struct image *image,
              const struct image_segment *segment, uint32_t source)

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* naming.c - addresses, functions and statistics for counted hits. */
+/*
+ * naming.c - addresses, functions and statistics for counted hits.
+ *
+ * Terms:
+ *   place     where code is in its image: an offset in the file, or an address (image.h)
+ *   counts    hits by place, program and source (counts.h)
+ *   namer     the symbols of one image, found by the image's number
+ *   perf map  /tmp/perf-PID.map, into which a JIT writes the names of its code
+ *   give up   free symbols for lack of memory; they are read again when needed
+ *
+ * With profile objects for each processor, the program of a count is the number of the
+ * program times the number of processors, plus the index of the processor.
+ */
 #include "collect/naming.h"
 #include "collect/place.h"
 #include "collect/usage.h"
@@ -73,6 +85,7 @@ enum { EXPECT_ROWS = 1024 };
  * writes some megabytes. */
 #define PERF_MAPS_BYTES_MAX (UINT64_C(256) << 20)
 
+/* Return how many bytes the names of one image may use; 0: no limit. */
 static uint64_t
 image_memory(uint64_t memory_max)
 {
@@ -152,7 +165,7 @@ namer_give_up(struct namer *namer, bool maps)
     }
 }
 
-/* Do symbols take too much memory, or too many processes? */
+/* Whether symbols take too much memory, or too many processes that read them. */
 static bool
 naming_is_full(const struct naming *naming)
 {
@@ -196,6 +209,7 @@ naming_delete(struct naming *naming)
     free(naming);
 }
 
+/* Return the namer of an image, which is empty at first, or NULL if memory runs out. */
 static struct namer *
 naming_get(struct naming *naming, size_t number)
 {
@@ -290,6 +304,7 @@ say_unreadable(const struct naming *naming, struct namer *namer,
     symbols->say(symbols->context, note);
 }
 
+/* Open the symbols of an image's file, or of the vdso, unless that was tried before. */
 static void
 namer_open(const struct naming *naming, struct namer *namer, struct image *image)
 {
@@ -321,6 +336,7 @@ counted_bytes(const struct profile *profile)
     return profile->bucket_bytes < most ? profile->bucket_bytes : most;
 }
 
+/* Return the hits of all counts together. */
 static uint64_t
 sum_hits(const struct counts *counts)
 {
@@ -341,6 +357,7 @@ struct jit {
     struct sym_perf_file file;
 };
 
+/* Report once that the perf map of a process is not read, and why. */
 static void
 report_unread_map(const struct naming *naming, struct jit *jit, const char *why)
 {
@@ -386,6 +403,8 @@ same_file(const struct sym_perf_file *left, const struct sym_perf_file *right)
     return left->device == right->device && left->inode == right->inode;
 }
 
+/* Order processes by the file of their perf map, so that those that share one follow
+ * each other. */
 static int
 compare_jits(const void *left, const void *right)
 {
@@ -398,6 +417,7 @@ compare_jits(const void *left, const void *right)
     return (a->inode > b->inode) - (a->inode < b->inode);
 }
 
+/* Write the different places of merged counts to places. Returns their number. */
 static size_t
 add_places(const struct counts *counts, uint64_t *places)
 {
@@ -438,6 +458,7 @@ read_shared(const struct jit *jits, size_t count, uint64_t bytes)
     return map;
 }
 
+/* Have a process use a perf map instead of its previous one. */
 static void
 jit_take(struct jit *jit, struct sym_map *map)
 {
@@ -630,7 +651,8 @@ namer_look_up(const struct namer *namer, uint64_t place, uint64_t bytes,
     return found;
 }
 
-/* Has the names of the next counts looked up at once. */
+/* Have the names of the next counts looked up together: one question to the process
+ * that reads the file costs as much as many. */
 static void
 namer_expect(const struct namer *namer, const struct counts *counts, size_t first,
              uint64_t bytes)
@@ -669,6 +691,8 @@ bucket_address(const struct profile *profile, uint64_t place, uint64_t address)
     return address < inside ? 0 : address - inside;
 }
 
+/* Add an image to the profile. Its range goes from the page of the first count to the
+ * page of the last one. */
 static bool
 add_image(struct profile *profile, const struct image *image,
           const struct counts *counts, const struct namer *namer, uint32_t *index)
@@ -699,6 +723,8 @@ add_image(struct profile *profile, const struct image *image,
     return profile_add_image(profile, &added, index);
 }
 
+/* Add the hits of one count to the row of its place, which is made with its name if it
+ * is new. Rows of kernel modules have images of their own. */
 static bool
 add_row(const struct naming *naming, struct profile *profile, struct namer *namer,
         uint32_t image, const struct count *count)

@@ -6,13 +6,15 @@
 #include <stddef.h>
 #include <string.h>
 
-/* expected is their sum, but for counted and outside, the sum of which is taken. */
+/* The members that a pause reduces. expected is computed from them: taken, which is
+ * counted plus outside, plus all that follow it. */
 static const size_t part_offsets[PAUSE_PARTS] = {
     offsetof(ntprof_source_info, counted),    offsetof(ntprof_source_info, outside),
     offsetof(ntprof_source_info, taken),      offsetof(ntprof_source_info, lost),
     offsetof(ntprof_source_info, throttled),  offsetof(ntprof_source_info, missed),
     offsetof(ntprof_source_info, unfinished), offsetof(ntprof_source_info, excluded)};
 
+/* Read a member by its index in part_offsets. */
 static uint64_t
 get_part(const ntprof_source_info *info, size_t part)
 {
@@ -28,7 +30,8 @@ set_part(ntprof_source_info *info, size_t part, uint64_t value)
     memcpy((char *)info + part_offsets[part], &value, sizeof(value));
 }
 
-/* The kernel's count of events, of which interval_measured is the share of a hit. */
+/* Return how many events the kernel counted: interval_measured is their number divided
+ * by the hits taken. */
 static double
 count_events(const ntprof_source_info *info)
 {
@@ -70,7 +73,9 @@ pause_apply(const struct pause *pause, ntprof_source_info *info)
         info->taken > 0 && events > 0 ? events / (double)info->taken : 0;
 }
 
-/* Apply the change to each source at the moment up to which its hits were folded. */
+/* Begin or end a pause of all sources, by apply. The hits of each source are folded up
+ * to the moment of its statistics first, so both change at the same hit. Returns false
+ * if nothing changed. */
 static bool
 change(struct collector *collector, bool paused,
        void (*apply)(struct pause *pause, const ntprof_source_info *now))

@@ -11,6 +11,7 @@
 #include <ntprof/ntprof.h>
 #include <stdbool.h>
 
+/* Number of members of the statistics that a pause reduces. */
 enum { PAUSE_PARTS = 8 };
 
 /* pause - of one source; all zero: never paused. */
@@ -23,7 +24,7 @@ struct pause {
     double events_left_out;
 };
 
-/* Begin or end a pause at the moment of these statistics of the session. */
+/* Begin or end a pause; now are the session's statistics at that moment. */
 void pause_begin(struct pause *pause, const ntprof_source_info *now);
 void pause_end(struct pause *pause, const ntprof_source_info *now);
 

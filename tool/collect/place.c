@@ -2,6 +2,7 @@
 /* place.c - functions and frames of a profile from symbol names. */
 #include "collect/place.h"
 
+/* Find or add the function of a name that was looked up. */
 static bool
 add_function(struct profile *profile, const struct sym_frame *frame, uint32_t *index)
 {

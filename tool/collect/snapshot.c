@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot.c - a profile of what the collector has counted. */
+/*
+ * snapshot.c - a profile of what the collector has counted.
+ *
+ * A snapshot folds all counters and takes over the fresh counts of each image while no
+ * delivery runs (snapshot_take). Then, while deliveries go on, it adds them to the
+ * image's totals and makes rows with names of them. image.c defines these terms.
+ */
 #include "collect/collectorp.h"
 
 #include <stdlib.h>
@@ -9,6 +15,8 @@
  * snapshots so far. */
 enum snapshot { SNAPSHOT_ALL, SNAPSHOT_RECENT, SNAPSHOT_REPEAT };
 
+/* Add the sources with their statistics. Unless these are final or those of the last
+ * snapshot are repeated, they are read anew, which folds all counters. */
 static bool
 snapshot_sources(struct collector *collector, struct profile *profile,
                  enum snapshot kind)
@@ -27,6 +35,7 @@ snapshot_sources(struct collector *collector, struct profile *profile,
     return complete;
 }
 
+/* Add the program names, so that their index in the profile is their number. */
 static bool
 snapshot_programs(const struct collector *collector, struct profile *profile)
 {
@@ -75,6 +84,8 @@ snapshot_take(struct collector *collector, struct profile *profile, enum snapsho
     return images;
 }
 
+/* Make the rows of an image: of all counts, or of those that were just taken, which
+ * then join the totals. */
 static bool
 snapshot_image(struct collector *collector, struct profile *profile, enum snapshot kind,
                struct image *image, size_t number)
@@ -88,6 +99,8 @@ snapshot_image(struct collector *collector, struct profile *profile, enum snapsh
            image_keep(image);
 }
 
+/* Fill an empty profile with sources, programs and rows. Returns false if memory runs
+ * out. */
 static bool
 snapshot_fill(struct collector *collector, struct profile *profile, enum snapshot kind,
               struct collector_gaps *gaps)

@@ -34,12 +34,14 @@ struct work {
     size_t count;
 };
 
+/* Whether the row has no name, or no line. */
 static bool
 lacks(const struct profile_row *row)
 {
     return row->function == 0 || row->line == 0;
 }
 
+/* Order rows by image and address; the items are indices into rows. */
 static int
 compare_rows(const void *left, const void *right, void *rows)
 {
@@ -54,6 +56,7 @@ compare_rows(const void *left, const void *right, void *rows)
     return (a->address > b->address) - (a->address < b->address);
 }
 
+/* Report that an image cannot be used, and count it. */
 static void
 say(const struct work *work, const struct profile_image *image, const char *why)
 {
@@ -108,7 +111,8 @@ bucket_bytes(const struct work *work)
     return work->profile->bucket_bytes > 0 ? work->profile->bucket_bytes : 1;
 }
 
-/* Has the names of the next rows looked up at once. */
+/* Have the names of the next rows looked up together: one question to the process that
+ * reads the file costs as much as many. */
 static void
 expect_rows(const struct work *work, struct sym_image *file, size_t first, size_t end)
 {
@@ -121,6 +125,8 @@ expect_rows(const struct work *work, struct sym_image *file, size_t first, size_
     sym_image_expect(file, false, addresses, count, bucket_bytes(work));
 }
 
+/* Add the name of a row, if the file has one and the row gains by it: a row with a name
+ * only needs a line. Returns false if memory runs out. */
 static bool
 name_row(const struct work *work, struct sym_image *file, struct profile_row *row)
 {
@@ -150,7 +156,8 @@ report_progress(const struct work *work, const struct profile_image *image, size
     }
 }
 
-/* Do all these rows have their names? Code of the kernel and of JITs needs no lines. */
+/* Whether all these rows have all the names that they can have: code of the kernel and
+ * of JITs has no lines. */
 static bool
 has_names(const struct work *work, const struct profile_image *image, size_t first,
           size_t end)
@@ -199,6 +206,7 @@ name_image(const struct work *work, size_t first, size_t end)
     return complete;
 }
 
+/* Name all rows, image by image. Returns false if memory runs out. */
 static bool
 name_images(struct work *work)
 {
