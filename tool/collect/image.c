@@ -256,7 +256,7 @@ image_set_add(struct image_set *set, const struct image *wanted, uint32_t hash)
     return image;
 }
 
-/* Find the image equal to wanted, whose hash is given. Returns NULL if there is none. */
+/* Find the image equal to wanted, whose hash is given; NULL if there is none. */
 static struct image *
 image_set_look_up(const struct image_set *set, const struct image *wanted,
                   uint32_t hash)
