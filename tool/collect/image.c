@@ -127,20 +127,20 @@ open_mapped(const char *path, const struct image *image, bool any_device)
 }
 
 /* Paths at which the file of a mapping may be found. */
-struct places {
+struct paths {
     char *names[IMAGE_ROOTS_MAX + 3];
     size_t count;
 };
 
 /* Add one path; without memory it is left out. */
 __attribute__((format(printf, 2, 3))) static void
-places_add(struct places *places, const char *format, ...)
+paths_add(struct paths *paths, const char *format, ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
-    if (vasprintf(&places->names[places->count], format, arguments) >= 0) {
-        places->count++;
+    if (vasprintf(&paths->names[paths->count], format, arguments) >= 0) {
+        paths->count++;
     }
     va_end(arguments);
 }
@@ -149,17 +149,17 @@ places_add(struct places *places, const char *format, ...)
  * may open it this way even if it was deleted), and the mapping's name in the root
  * directories of the process, its ancestors and ourselves. */
 static void
-places_fill(struct places *places, const ntprof_notification *map,
-            const uint32_t *ancestors, size_t count)
+paths_fill(struct paths *paths, const ntprof_notification *map,
+           const uint32_t *ancestors, size_t count)
 {
-    places_add(places, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, map->pid,
-               map->base, map->base + map->length);
-    places_add(places, "/proc/%" PRIu32 "/exe", map->pid);
-    places_add(places, "/proc/%" PRIu32 "/root%s", map->pid, map->name);
+    paths_add(paths, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, map->pid,
+              map->base, map->base + map->length);
+    paths_add(paths, "/proc/%" PRIu32 "/exe", map->pid);
+    paths_add(paths, "/proc/%" PRIu32 "/root%s", map->pid, map->name);
     for (size_t i = 0; i < count; i++) {
-        places_add(places, "/proc/%" PRIu32 "/root%s", ancestors[i], map->name);
+        paths_add(paths, "/proc/%" PRIu32 "/root%s", ancestors[i], map->name);
     }
-    places_add(places, "%s", map->name);
+    paths_add(paths, "%s", map->name);
 }
 
 /* Open the file of an image by the first path that leads to the mapped inode: first on
@@ -168,17 +168,17 @@ static void
 image_open(struct image *image, const ntprof_notification *map,
            const uint32_t *ancestors, size_t count)
 {
-    struct places places = {.count = 0};
+    struct paths paths = {.count = 0};
 
-    places_fill(&places, map, ancestors, count);
+    paths_fill(&paths, map, ancestors, count);
     for (int any_device = 0; any_device < 2; any_device++) {
-        for (size_t i = 0; image->fd < 0 && i < places.count; i++) {
-            image->fd = open_mapped(places.names[i], image, any_device != 0);
+        for (size_t i = 0; image->fd < 0 && i < paths.count; i++) {
+            image->fd = open_mapped(paths.names[i], image, any_device != 0);
         }
     }
     image->replaced = image->fd < 0 && access(map->name, F_OK) == 0;
-    while (places.count > 0) {
-        free(places.names[--places.count]);
+    while (paths.count > 0) {
+        free(paths.names[--paths.count]);
     }
 }
 
@@ -193,8 +193,8 @@ read_generation(int fd)
     return ioctl(fd, FS_IOC_GETVERSION, version) == 0 ? version[0] : 0;
 }
 
-/* Mappings from before the watch are notified without a generation, later ones of the
- * same file with it. */
+/* Whether the image's file has the generation that was notified. Mappings from before
+ * the watch are notified without one, later ones of the same file with it. */
 static bool
 generation_equal(const struct image *image, uint64_t notified)
 {

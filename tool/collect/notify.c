@@ -3,8 +3,8 @@
  * notify.c - follows processes and their mappings by the session's notifications.
  *
  * Invariant: a process is in the table from its start notification to its exit
- * notification. Notifications come in the order of time, within deliveries, which
- * delivery_lock keeps out.
+ * notification. Notifications come in the order of time, within deliveries: calls in
+ * which the session counts the hits that are due and notifies.
  */
 #include "collect/collectorp.h"
 #include "collect/region_cut.h"
