@@ -44,9 +44,33 @@ class RegionTest(CommandTest):
 
 
 @for_each_user
+class Places(RegionTest):
+    def test_library_mapped_twice__by_path_by_link_and_by_glob(self):
+        library = pathlib.Path(program("hot_library.so"))
+        link = self.folder / "link.so"
+        link.symlink_to(library)
+        for image in (library, link, f"{library.parent}/hot_lib*.so"):
+            with self.subTest(image=image):
+                report = self.region_json(f"{image}:hot_constructor", "-F", "2k", "--", program("loader"), library, 2)
+                self.assertGreater(report["sources"][0]["counted"], 10)
+                self.assertEqual(report["region"]["image"], str(library))
+
+    def test_attach__the_running_program(self):
+        child = self.start([program("shares"), "60000"])
+        report = self.folder / "report.json"
+        result = self.ntprof("attach", "-p", child.pid, "--region", "right_three_units", "-F", "5k", "--duration", "500ms",
+                             "--json", "--rows", 0, "--report", report)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        report = json.loads(report.read_text())
+        self.assert_statistics(report)
+        self.assert_in_region(report)
+        self.assertGreater(report["sources"][0]["counted"], 10)
+        self.assertEqual(os.path.basename(report["region"]["image"]), "shares")
+
+
 class Clock(RegionTest):
     def test_function_of_a_program__its_hits_and_no_others(self):
-        report = self.region_json("right_three_units", "-F", "5k", "--", program("shares"), 400)
+        report = self.region_json("right_three_units", "-F", "5k", "--", program("shares"), 200)
         source = report["sources"][0]
         self.assertGreater(source["counted"], 100)
         self.assertGreater(source["outside"], 0)
@@ -60,7 +84,7 @@ class Clock(RegionTest):
         self.assertIn(listing["view"], ("instructions", "buckets"))
 
     def test_table__a_row_for_each_instruction_and_what_is_outside(self):
-        result = self.profile("--region", "right_three_units", "-F", "5k", "--", program("shares"), 400)
+        result = self.profile("--region", "right_three_units", "-F", "5k", "--", program("shares"), 200)
         said = text(result.stderr)
         self.assertEqual(result.returncode, 0, said)
         self.assertRegex(said, r"right_three_units in \S+shares: \d+ of \d+ hits")
@@ -84,16 +108,6 @@ class Clock(RegionTest):
         self.assertEqual({row["function"] for row in report["rows"]}, {"right_one_unit", "[outside of the region]"})
         self.assertEqual((report["region"]["start"], report["region"]["end"]), (wanted["start"], wanted["end"]))
 
-    def test_library_mapped_twice__by_path_by_link_and_by_glob(self):
-        library = pathlib.Path(program("hot_library.so"))
-        link = self.folder / "link.so"
-        link.symlink_to(library)
-        for image in (library, link, f"{library.parent}/hot_lib*.so"):
-            with self.subTest(image=image):
-                report = self.region_json(f"{image}:hot_constructor", "-F", "2k", "--", program("loader"), library, 2)
-                self.assertGreater(report["sources"][0]["counted"], 10)
-                self.assertEqual(report["region"]["image"], str(library))
-
     def test_buckets_of_several_instructions__none_reaches_beyond_the_end(self):
         image = program("shares")
         whole = self.region_json("right_three_units", "--", image, 1)["region"]
@@ -103,18 +117,6 @@ class Clock(RegionTest):
                                   image, 200)
         starts = [int(bucket["start"], 16) for bucket in report["region"]["listings"][0]["buckets"]]
         self.assertTrue(starts and all(at % 16 == 0 for at in starts), starts)
-
-    def test_attach__the_running_program(self):
-        child = self.start([program("shares"), "60000"])
-        report = self.folder / "report.json"
-        result = self.ntprof("attach", "-p", child.pid, "--region", "right_three_units", "-F", "5k", "--duration", "1s",
-                             "--json", "--rows", 0, "--report", report)
-        self.assertEqual(result.returncode, 0, text(result.stderr))
-        report = json.loads(report.read_text())
-        self.assert_statistics(report)
-        self.assert_in_region(report)
-        self.assertGreater(report["sources"][0]["counted"], 10)
-        self.assertEqual(os.path.basename(report["region"]["image"]), "shares")
 
     def test_code_that_never_runs__no_hits_is_said(self):
         result = self.profile("--region", f"{program('hot_library.so')}:hot_constructor", "--", program("shares"), 100)

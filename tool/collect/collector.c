@@ -2,8 +2,8 @@
 /*
  * collector.c - makes and ends a collector, and reads its counters and statistics.
  *
- * A delivery is a call in which the session counts the hits that are due and notifies of
- * processes and mappings (notify.c). Only deliveries change processes and images;
+ * A delivery is a call in which the session counts the hits that are due and notifies
+ * of processes and mappings (notify.c). Only deliveries change processes and images;
  * delivery_lock keeps them out.
  */
 #include "collect/collectorp.h"

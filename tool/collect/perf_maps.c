@@ -2,8 +2,8 @@
 /*
  * perf_maps.c - reads the names that JITs write into perf maps (/tmp/perf-PID.map).
  *
- * A process may have put a link to another one's map there, so several may share a file.
- * It is then read once for all of them, and only what names their hits is kept.
+ * A process may have put a link to another one's map there, so several may share a
+ * file. It is then read once for all of them, and only what names their hits is kept.
  */
 #include "collect/namingp.h"
 #include "sym/open_regular.h"
