@@ -58,8 +58,8 @@ class Places(RegionTest):
     def test_attach__the_running_program(self):
         child = self.start([program("shares"), "60000"])
         report = self.folder / "report.json"
-        result = self.ntprof("attach", "-p", child.pid, "--region", "right_three_units", "-F", "5k", "--duration", "500ms",
-                             "--json", "--rows", 0, "--report", report)
+        result = self.ntprof("attach", "-p", child.pid, "--region", "right_three_units", "-F", "5k",
+                             "--duration", "500ms", "--json", "--rows", 0, "--report", report)
         self.assertEqual(result.returncode, 0, text(result.stderr))
         report = json.loads(report.read_text())
         self.assert_statistics(report)
