@@ -471,6 +471,8 @@ image_add_segment(struct image *image, struct image_segment *segment)
     *next = segment;
 }
 
+/* Processes of one program map their images in the same order, so the segment after the
+ * one that was found last is tried first. */
 struct image_segment *
 image_segment_find(struct image_set *set, struct image *image, uint64_t begin,
                    uint64_t length, uint32_t program)

@@ -74,8 +74,8 @@ pause_apply(const struct pause *pause, ntprof_source_info *info)
 }
 
 /* Begin or end a pause of all sources, by apply. The hits of each source are folded up
- * to the moment of its statistics first, so both change at the same hit. Returns false
- * if nothing changed. */
+ * to the moment of its statistics first, so both change at the same hit. While paused,
+ * images.discarding has folds drop hits. Returns false if nothing changed. */
 static bool
 change(struct collector *collector, bool paused,
        void (*apply)(struct pause *pause, const ntprof_source_info *now))
