@@ -84,8 +84,8 @@ class Before(Limited):
         for words in self.watching(worker):
             for value in values:
                 with self.subTest((words[0], value)):
-                    result = self.ntprof(*words, preexec_fn=lambda: (
-                        resource.setrlimit(limit, (value, value))))
+                    result = self.ntprof(*words, env=harness.without_leak_check(harness.bare_environment()),
+                                         preexec_fn=lambda: resource.setrlimit(limit, (value, value)))
                     self.assert_ends(result, wanted)
         self.assertTrue(is_alive(worker.pid))
 
