@@ -185,9 +185,21 @@ start_timers(struct agent_shared *shared)
         .context = shared,
         .interval_ns = shared->interval_ns,
         .sigaction = state.libc.sigaction,
+        .pthread_sigmask = state.libc.pthread_sigmask,
     };
 
     return thread_timer_init(&state.timer, &options) == 0;
+}
+
+/* What executed this program may have left all signals blocked. */
+static void
+unblock_signal(void)
+{
+    sigset_t ours;
+
+    sigemptyset(&ours);
+    sigaddset(&ours, thread_timer_signal(&state.timer));
+    (void)state.libc.pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
 }
 
 /* The program's first thread exists, and perhaps some that libraries have started. */
@@ -221,6 +233,7 @@ start(void)
             (void)pthread_atfork(NULL, NULL, after_fork);
             /* From here on hits are made, and state is complete. */
             state.shared = shared;
+            unblock_signal();
             arm_threads();
         } else {
             state.shared = shared;

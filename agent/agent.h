@@ -28,6 +28,10 @@ struct agent_libc {
 /* agent_find_libc - find them. false: one is missing, and the agent cannot work. */
 bool agent_find_libc(struct agent_libc *libc);
 
+/* agent_leave_signal - let the timers take another signal, if this one is theirs.
+ * Without another one nothing more is counted. */
+void agent_leave_signal(int number);
+
 /* agent_timer - the timers of this process; NULL: there are none, or it is a child of
  * vfork, which shares the memory of its parent. */
 struct thread_timer *agent_timer(void);

@@ -120,9 +120,8 @@ dlclose(void *handle)
 
 /* ---- Signals ---- */
 
-/* Leave a signal to the program. Without another one nothing more is counted. */
-static void
-leave_signal(int number)
+void
+agent_leave_signal(int number)
 {
     struct thread_timer *const timer = agent_timer();
 
@@ -141,7 +140,7 @@ sigaction(int number, const struct sigaction *action, struct sigaction *previous
         errno = ENOSYS;
         return -1;
     }
-    leave_signal(number);
+    agent_leave_signal(number);
     errno = saved_errno;
     return libc.shared.sigaction(number, action, previous);
 }
@@ -155,7 +154,7 @@ signal(int number, sighandler_t handler)
         errno = ENOSYS;
         return SIG_ERR;
     }
-    leave_signal(number);
+    agent_leave_signal(number);
     errno = saved_errno;
     return libc.signal(number, handler);
 }

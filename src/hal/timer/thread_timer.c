@@ -242,7 +242,7 @@ lock(struct thread_timer *timer)
     sigset_t all;
 
     sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &held.mask);
+    (void)timer->options.pthread_sigmask(SIG_SETMASK, &all, &held.mask);
     (void)pthread_mutex_lock(&timer->lock);
     return held;
 }
@@ -251,7 +251,7 @@ static void
 unlock(struct thread_timer *timer, const struct held *held)
 {
     (void)pthread_mutex_unlock(&timer->lock);
-    (void)pthread_sigmask(SIG_SETMASK, &held->mask, NULL);
+    (void)timer->options.pthread_sigmask(SIG_SETMASK, &held->mask, NULL);
     errno = held->saved_errno;
 }
 
@@ -513,6 +513,9 @@ thread_timer_init(struct thread_timer *timer,
     timer->options = *options;
     if (timer->options.sigaction == NULL) {
         timer->options.sigaction = sigaction;
+    }
+    if (timer->options.pthread_sigmask == NULL) {
+        timer->options.pthread_sigmask = pthread_sigmask;
     }
     if (timer->options.interval_ns < tick_ns) {
         timer->options.interval_ns = tick_ns;

@@ -45,9 +45,11 @@ struct thread_timer_options {
     thread_timer_hit *hit;
     void *context;
     uint64_t interval_ns; /* raised to thread_timer_tick_ns */
-    /* libc's own, for an agent that replaces it in the program. NULL: sigaction. */
+    /* libc's own, for an agent that replaces them in the program. NULL: those that the
+     * linker finds. */
     int (*sigaction)(int signal, const struct sigaction *action,
                      struct sigaction *previous);
+    int (*pthread_sigmask)(int how, const sigset_t *set, sigset_t *previous);
 };
 
 struct thread_timer_armed {
