@@ -22,6 +22,12 @@ CONTAINER = """
 mount --make-rprivate / && mount -t tmpfs none "$1/root" && cp -r "$1/files/." "$1/root" &&
 exec chroot "$1/root" /bin/dash -c "$2"
 """
+# The same on an overlay, as engines make it of an image: an inode there is not the one below.
+OVERLAY = """
+mount --make-rprivate / && mount -t tmpfs none "$1/root" && cd "$1/root" && mkdir upper spare new &&
+mount -t overlay -o lowerdir=../files,upperdir=upper,workdir=spare overlay new &&
+exec chroot new /bin/dash -c "$2"
+"""
 
 
 class Profiled(CommandTest):
@@ -70,6 +76,8 @@ class Profiled(CommandTest):
 class Container(Profiled):
     """A root of its own in namespaces of mounts and processes of its own: as root."""
 
+    script = CONTAINER
+
     def setUp(self):
         if not harness.is_root():
             self.skipTest("only root may make a container")
@@ -78,19 +86,23 @@ class Container(Profiled):
         files = self.folder / "files"
         (files / "bin").mkdir(parents=True)
         (self.folder / "root").mkdir()
-        shutil.copy(harness.program("shares"), files / "bin" / "work-inside")
+        self.add_program(harness.program("shares"), "work-inside")
         for program in ("/bin/dash", "/bin/sleep"):
-            shutil.copy(program, files / "bin")
-        for program in (harness.program("shares"), "/bin/dash", "/bin/sleep"):
-            said = subprocess.run(["ldd", program], check=True, capture_output=True, text=True)
-            for library in re.findall(r"(/\S+) \(0x", said.stdout):
-                place = files / library.lstrip("/")
-                place.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(library, place)
+            self.add_program(program)
+
+    def add_program(self, program, name=""):
+        """Puts a program and the libraries that it needs into the container."""
+        files = self.folder / "files"
+        shutil.copy(program, files / "bin" / (name or pathlib.Path(program).name))
+        said = subprocess.run(["ldd", program], check=True, capture_output=True, text=True)
+        for library in re.findall(r"(/\S+) \(0x", said.stdout):
+            place = files / library.lstrip("/")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(library, place)
 
     def start_container(self, command):
         return self.start(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
-                           CONTAINER, "sh", self.folder, command], stdin=subprocess.PIPE)
+                           self.script, "sh", self.folder, command], stdin=subprocess.PIPE)
 
     def find(self, container, name):
         """The pid of a process in the container that runs a program of this name, as we see it."""
@@ -172,13 +184,13 @@ class Container(Profiled):
         debug = self.folder / "files" / "bin" / ".debug" / "work-inside.debug"
         with debug.open("ab") as file:
             file.write(b"more")
-        result = self.profile("--", "unshare", "--mount", "--pid", "--fork", "sh", "-c", CONTAINER,
+        result = self.profile("--", "unshare", "--mount", "--pid", "--fork", "sh", "-c", self.script,
                               "sh", self.folder, "/bin/work-inside 300; exit 7")
         self.assertIn("debug file /bin/.debug/work-inside.debug of its container is not used: its CRC",
                       text(result.stderr))
 
     def test_run__container_as_command__has_names(self):
-        result = self.profile("--", "unshare", "--mount", "--pid", "--fork", "sh", "-c", CONTAINER,
+        result = self.profile("--", "unshare", "--mount", "--pid", "--fork", "sh", "-c", self.script,
                               "sh", self.folder, "/bin/work-inside 300; exit 7")
         self.assertEqual(result.returncode, 7, text(result.stderr))
         self.assert_named("work-inside", INSIDE)
@@ -195,6 +207,44 @@ class Container(Profiled):
         named, _, hits = self.functions("work-inside")
         self.assertGreater(hits, 0)
         self.assertFalse(named & NAMESAKE)
+
+
+class Overlay(Container):
+    """The same on an overlay file system."""
+
+    script = OVERLAY
+
+    def setUp(self):
+        super().setUp()
+        for program in ("/bin/mv", "/bin/touch"):
+            self.add_program(program)
+        (self.folder / "files" / "dev").mkdir()
+        (self.folder / "files" / "dev" / "null").touch()  # what shells give to programs in the background
+        tried = self.start_container("exit 7")
+        if tried.wait(harness.TIME_LIMIT_S) != 7:
+            self.skipTest("no overlay can be mounted here")
+
+    def profile_after(self, command):
+        """Attaches to work-inside after its container has done a command."""
+        container = self.start_container(f"/bin/work-inside 300000 & read line; {command}; /bin/touch /bin/done; wait")
+        pid = wait_for(lambda: self.find(container, "work-inside"), "the program")
+        container.stdin.write(b"\n")
+        container.stdin.flush()
+        wait_for(lambda: pathlib.Path("/proc", str(pid), "root", "bin", "done").exists(), "the command")
+        result = self.ntprof("attach", "-p", pid, "--duration", "500ms")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+
+    def test_copied_up_after_start__has_names(self):
+        """A change of its file makes a copy in the upper layer; the program goes on with the one below."""
+        self.profile_after("/bin/touch /bin/work-inside")
+        self.assert_named("work-inside", INSIDE)
+
+    def test_replaced_after_start__has_its_own_names(self):
+        shutil.copy(harness.program("shares_namesake"), self.folder / "files" / "bin" / "other")
+        self.profile_after("/bin/mv /bin/other /bin/work-inside")
+        names = {row["function"] for row in self.report("--by", "address")["rows"] if "work-inside" in row["image"]}
+        self.assertFalse(names & NAMESAKE)
+        self.assertLessEqual(INSIDE, names)
 
 
 @for_each_user
