@@ -23,12 +23,13 @@
 static bool
 is_memory(int fd)
 {
+    const int seals = fcntl(fd, F_GET_SEALS); /* -1: not a file of memory */
     struct stat status;
     uint64_t magic = 0;
 
-    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &status) == 0 &&
+           S_ISREG(status.st_mode) &&
            status.st_size == (off_t)sizeof(struct agent_shared) &&
-           (fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK) != 0 &&
            pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
            magic == AGENT_MAGIC;
 }
