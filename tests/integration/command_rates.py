@@ -95,6 +95,14 @@ class Rates(CommandTest):
                 self.assertGreater(share, percent * 0.7)
                 self.assertLess(share, percent * 1.3)
 
+    def test_overhead__cost_that_cannot_be_measured__said(self):
+        if "timer" not in self.back_ends():
+            self.skipTest("back end timer does not work here")
+        said, source, report = self.run_for_source("--hal", "timer", "--max-overhead", "1%")
+        self.assertIn("so --max-overhead is not applied", report["limits"])
+        self.assertIn("so --max-overhead is not applied", said)
+        self.assertEqual(source["asked"], 10030)
+
     def test_control_interval__guard_applies(self):
         script = "import time\nend = time.time() + 1\nwhile time.time() < end: pass"
         fifo = self.folder / "ctl"

@@ -35,7 +35,8 @@ overhead_100ns(const struct pace *pace)
     return interval < 1 ? 1 : (uint64_t)(interval + 0.5);
 }
 
-/* Lengthen the interval if hits would leave a thread less than half of its time. */
+/* Lengthen the interval if hits would leave a thread less than half of its time, or
+ * might do so. */
 static void
 apply_guard(struct pace *pace)
 {
@@ -45,7 +46,10 @@ apply_guard(struct pace *pace)
     if (pace->hit_ns == 0) {
         pace->hit_ns = rate_measure(pace->options->hal);
     }
-    if (pace->interval_100ns < guard_100ns(pace)) {
+    if (pace->hit_ns == 0) {
+        pace->interval_100ns = GUARD_BELOW_100NS;
+        pace->reason = PACE_UNMEASURED;
+    } else if (pace->interval_100ns < guard_100ns(pace)) {
         pace->interval_100ns = guard_100ns(pace);
         pace->reason = PACE_GUARD;
     }
@@ -81,6 +85,8 @@ pace_choose(struct pace *pace, const struct record_options *options)
     } else if (pace->hit_ns != 0) {
         pace->reason = PACE_MAX;
         pace->interval_100ns = (MAX_SHARE * pace->hit_ns + 99) / 100;
+    } else if (options->overhead_percent > 0) {
+        pace->reason = PACE_UNMEASURED;
     } else {
         apply_guard(pace);
     }
@@ -186,6 +192,12 @@ pace_describe(const struct pace *pace, uint64_t granted_100ns, char *text, size_
         snprintf(text, size,
                  "granted %.0f Hz by --max-overhead %.10g%%: a hit costs %.1f us here",
                  granted_hz, pace->options->overhead_percent, hit_us);
+        break;
+    case PACE_UNMEASURED:
+        snprintf(text, size, "what a hit costs cannot be measured here, so %s",
+                 pace->options->overhead_percent > 0
+                     ? "--max-overhead is not applied"
+                     : "10 kHz is the most without --no-guard");
         break;
     }
 }

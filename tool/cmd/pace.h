@@ -15,7 +15,9 @@ enum pace_reason {
     PACE_ASKED, /* the interval is that of the options */
     PACE_GUARD, /* it was too short */
     PACE_MAX,   /* -F max */
-    PACE_OVERHEAD
+    PACE_OVERHEAD,
+    /* a cost would have decided and could not be measured, as with back end timer */
+    PACE_UNMEASURED
 };
 
 /* pace_sample - statistics of source time, since the start or between two moments. */
@@ -51,7 +53,7 @@ uint64_t pace_adapts_ns(const struct pace *pace);
  */
 bool pace_adapt(struct pace *pace, const struct pace_sample *now);
 
-/* Append to a text why the interval is what it is, if a cost decided. */
+/* Write why the interval is what it is, if a cost decided or should have. */
 void pace_describe(const struct pace *pace, uint64_t granted_100ns, char *text,
                    size_t size);
 

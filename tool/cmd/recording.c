@@ -319,7 +319,8 @@ recording_describe_limits(const struct recording *recording, struct profile *pro
     if (at < profile->source_count) {
         pace_describe(&recording->pace, profile->sources[at].granted, pace,
                       sizeof(pace));
-        if (recording->pace.reason == PACE_GUARD) {
+        if (recording->pace.reason == PACE_GUARD ||
+            recording->pace.reason == PACE_UNMEASURED) {
             profile->sources[at].asked = recording->asked_100ns;
         }
     }

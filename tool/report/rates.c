@@ -76,11 +76,14 @@ find_cause(const struct profile *profile)
 {
     const char *const limits = profile->limits != NULL ? profile->limits : "";
 
-    if (strstr(limits, "a hit costs") != NULL) {
-        return "because of what a hit costs here";
+    if (strstr(limits, "kernel tick") != NULL) {
+        return "because of the kernel tick";
     }
-    return strstr(limits, "kernel tick") != NULL
-               ? "because of the kernel tick"
+    if (strstr(limits, "what a hit costs cannot be measured") != NULL) {
+        return "because what a hit costs cannot be measured here";
+    }
+    return strstr(limits, "a hit costs") != NULL
+               ? "because of what a hit costs here"
                : "the nearest that the back end and the kernel have";
 }
 
