@@ -164,15 +164,42 @@ read_source_comment(struct decoder *decoder, char *line)
     return true;
 }
 
+/* Read a key, a blank and a value. Of a file that other tools merged, the first label of
+ * a key counts, as do the first texts. */
+static bool
+read_label_comment(struct decoder *decoder, char *key)
+{
+    struct profile *profile = decoder->profile;
+    char *value = strchr(key, ' ');
+
+    if (value == NULL) {
+        return decoder_fail(decoder, "damaged: a label without a value");
+    }
+    *value++ = '\0';
+    text_unescape(key);
+    text_unescape(value);
+    if (profile_label(profile, key) != NULL) {
+        return true;
+    }
+    if (profile->label_count == PROFILE_LABELS_MAX) {
+        return decoder_fail(decoder, "it has more than %d labels", PROFILE_LABELS_MAX);
+    }
+    return profile_set_label(profile, key, value) || decoder_fail_memory(decoder);
+}
+
 static bool
 read_comment(struct decoder *decoder, char *comment)
 {
     char *source = text_after_key(comment, COMMENT_SOURCE);
+    char *label = text_after_key(comment, COMMENT_LABEL);
     char *bucket = text_after_key(comment, COMMENT_BUCKET_BYTES);
     struct profile *profile = decoder->profile;
 
     if (source != NULL) {
         return read_source_comment(decoder, source);
+    }
+    if (label != NULL) {
+        return read_label_comment(decoder, label);
     }
     if (bucket != NULL) {
         const uint64_t bytes = parse_number(bucket);

@@ -26,9 +26,9 @@ enum { SAMPLE_TYPES_MAX = 1024 };
 /* A column of values without a source, such as cpu/nanoseconds. */
 #define COLUMN_IGNORED UINT32_MAX
 
-/* Memory of an index for each entry, and of the process and thread names that a row may
- * add. */
-enum { ENTRY_BYTES = 24, ROW_NAMES_BYTES = 160 };
+/* Memory of an index for each entry, and of the names of process, unit and thread that
+ * a row may add. */
+enum { ENTRY_BYTES = 24, ROW_NAMES_BYTES = 200 };
 
 /* Thread names up to this length are stored with their numbers. Longer ones could make
  * a sample's memory much larger than the sample. */

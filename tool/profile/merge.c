@@ -30,6 +30,7 @@ struct profile_merger {
     struct profile *sum;
     uint64_t *totals; /* sum of the hits of each source in sum */
     struct hash_index by_image;
+    bool labelled; /* sum has labels of the first profile */
     struct pprof_error *error;
 };
 
@@ -548,6 +549,34 @@ add_texts(struct profile_merger *merger, const struct profile *profile)
            join_texts(merger, &sum->gaps, profile->gaps, SENTENCE_SEPARATOR);
 }
 
+/* Keep only the labels that all profiles have with the same value. */
+static bool
+add_labels(struct profile_merger *merger, const struct profile *profile)
+{
+    struct profile *sum = merger->sum;
+    size_t kept = 0;
+
+    if (!merger->labelled) {
+        merger->labelled = true;
+        for (size_t i = 0; i < profile->label_count; i++) {
+            if (!profile_set_label(sum, profile->labels[i].key,
+                                   profile->labels[i].value)) {
+                return fail_memory(merger);
+            }
+        }
+        return true;
+    }
+    for (size_t i = 0; i < sum->label_count; i++) {
+        const char *const value = profile_label(profile, sum->labels[i].key);
+
+        if (value != NULL && strcmp(value, sum->labels[i].value) == 0) {
+            sum->labels[kept++] = sum->labels[i];
+        }
+    }
+    sum->label_count = kept;
+    return true;
+}
+
 /* Keep the earliest start, and add the durations, as hits are added. */
 static bool
 add_times(struct profile_merger *merger, const struct profile *profile)
@@ -609,7 +638,8 @@ add_content(struct profile_merger *merger, const struct profile *profile)
     }
     done = done && add_sources(merger, profile, &to) &&
            add_tables(merger, profile, &to) && add_rows(merger, profile, &to) &&
-           add_texts(merger, profile) && add_times(merger, profile);
+           add_texts(merger, profile) && add_labels(merger, profile) &&
+           add_times(merger, profile);
     translation_finish(&to);
     return done;
 }
@@ -620,6 +650,7 @@ start_sum(struct profile_merger *merger, const struct profile *before,
           const struct profile *added)
 {
     hash_index_clear(&merger->by_image);
+    merger->labelled = false;
     merger->sum = profile_new();
     if (merger->sum == NULL) {
         return fail_memory(merger);

@@ -34,6 +34,8 @@ struct encoder {
     uint32_t *process_strings; /* by index of the process */
     uint32_t *unit_strings;
     uint32_t *thread_strings;
+    uint32_t label_keys[PROFILE_LABELS_MAX];
+    uint32_t label_values[PROFILE_LABELS_MAX];
     uint32_t *source_strings;
     size_t time_source; /* the source with two columns; source_count: none */
     bool failed;
@@ -195,6 +197,20 @@ put_values(struct encoder *encoder, const struct profile_row *row, size_t source
                        encoder->part.size);
 }
 
+/* Append the labels of all rows, but not what identifies the recorder's start: nobody
+ * groups by that. */
+static void
+put_common_labels(struct encoder *encoder)
+{
+    const struct profile *profile = encoder->profile;
+
+    for (size_t i = 0; i < profile->label_count; i++) {
+        if (strcmp(profile->labels[i].key, PROFILE_LABEL_EPOCH) != 0) {
+            put_label_text(encoder, encoder->label_keys[i], encoder->label_values[i]);
+        }
+    }
+}
+
 static void
 put_sample(struct encoder *encoder, size_t row_index, size_t source)
 {
@@ -224,6 +240,7 @@ put_sample(struct encoder *encoder, size_t row_index, size_t source)
     if (profile->bucket_bytes > 0) {
         put_label_number(encoder, LABEL_BUCKET_BYTES, profile->bucket_bytes, "bytes");
     }
+    put_common_labels(encoder);
     put_message(encoder, PROFILE_SAMPLE);
 }
 
@@ -464,6 +481,18 @@ put_comment_source(struct encoder *encoder, size_t index, size_t column)
 }
 
 static void
+put_comment_label(struct encoder *encoder, const struct profile_label *label)
+{
+    struct buffer *line = &encoder->text;
+
+    buffer_print(line, "%s ", COMMENT_LABEL);
+    text_escape_word(line, label->key);
+    buffer_append_text(line, " ");
+    text_escape(line, label->value);
+    put_comment(encoder);
+}
+
+static void
 put_comments(struct encoder *encoder)
 {
     const struct profile *profile = encoder->profile;
@@ -479,6 +508,9 @@ put_comments(struct encoder *encoder)
     buffer_print(&encoder->text, "%s %" PRIu32, COMMENT_BUCKET_BYTES,
                  profile->bucket_bytes);
     put_comment(encoder);
+    for (size_t i = 0; i < profile->label_count; i++) {
+        put_comment_label(encoder, &profile->labels[i]);
+    }
     for (size_t i = 0; i < profile->source_count; i++) {
         put_comment_source(encoder, i, i + (i > encoder->time_source ? 1u : 0u));
     }
@@ -511,6 +543,10 @@ put_all(struct encoder *encoder)
     }
     for (size_t i = 0; i < profile->thread_count; i++) {
         encoder->thread_strings[i] = add_string(encoder, profile->threads[i]);
+    }
+    for (size_t i = 0; i < profile->label_count; i++) {
+        encoder->label_keys[i] = add_string(encoder, profile->labels[i].key);
+        encoder->label_values[i] = add_string(encoder, profile->labels[i].value);
     }
     put_sample_types(encoder);
     put_mappings(encoder);

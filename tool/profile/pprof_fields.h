@@ -65,6 +65,7 @@ enum {
 #define COMMENT_GAPS "ntprof.gaps"
 #define COMMENT_BUCKET_BYTES "ntprof.bucket_bytes"
 #define COMMENT_SOURCE "ntprof.source"
+#define COMMENT_LABEL "ntprof.label"
 
 #define LABEL_SOURCE "source"
 #define LABEL_PROCESS "process"

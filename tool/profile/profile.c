@@ -29,7 +29,7 @@ struct profile_private {
     struct hash_index by_image, by_function, by_frame, by_process, by_unit;
     struct hash_index by_thread, by_row;
     size_t source_capacity, image_capacity, function_capacity, process_capacity;
-    size_t frame_capacity, unit_capacity, thread_capacity, row_capacity;
+    size_t frame_capacity, unit_capacity, thread_capacity, row_capacity, label_capacity;
     bool rows_moved;
     struct hits_chunk *chunks;
     size_t chunk_capacity; /* counters in each new chunk */
@@ -98,6 +98,7 @@ profile_delete(struct profile *profile)
     free(profile->processes);
     free(profile->units);
     free(profile->threads);
+    free(profile->labels);
     free(profile->rows);
     free(profile);
 }
@@ -380,6 +381,47 @@ profile_add_thread(struct profile *profile, const char *name, uint32_t *index)
                                 &profile->private->by_thread};
 
     return add_name(profile, &names, name, index);
+}
+
+static struct profile_label *
+find_label(const struct profile *profile, const char *key)
+{
+    for (size_t i = 0; i < profile->label_count; i++) {
+        if (strcmp(profile->labels[i].key, key) == 0) {
+            return &profile->labels[i];
+        }
+    }
+    return NULL;
+}
+
+const char *
+profile_label(const struct profile *profile, const char *key)
+{
+    const struct profile_label *const label = find_label(profile, key);
+
+    return label != NULL ? label->value : NULL;
+}
+
+bool
+profile_set_label(struct profile *profile, const char *key, const char *value)
+{
+    struct profile_label added = {key, value};
+    struct profile_label *const known = find_label(profile, key);
+
+    if (!intern(profile, &added.key) || !intern(profile, &added.value)) {
+        return false;
+    }
+    if (known != NULL) {
+        known->value = added.value;
+        return true;
+    }
+    if (profile->label_count == PROFILE_LABELS_MAX ||
+        !reserve((void **)&profile->labels, &profile->private->label_capacity,
+                 profile->label_count, sizeof(added))) {
+        return false;
+    }
+    profile->labels[profile->label_count++] = added;
+    return true;
 }
 
 /* Profiles of other tools may have all rows at one address. */

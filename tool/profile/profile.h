@@ -77,6 +77,20 @@ struct profile_row {
 /* With it a sentence of profile.limits begins that names the only region profiled. */
 #define PROFILE_REGION_ONLY "only the region "
 
+/* profile_label - a property that all rows share, such as the host. */
+struct profile_label {
+    const char *key;
+    const char *value;
+};
+
+/* Keys of labels that ntprof agent sets: the machine, its boot id, and a random number
+ * for each start of the recorder. */
+#define PROFILE_LABEL_HOST "host"
+#define PROFILE_LABEL_BOOT "boot"
+#define PROFILE_LABEL_EPOCH "epoch"
+
+enum { PROFILE_LABELS_MAX = 64 };
+
 struct profile {
     char *command; /* command line, for display */
     char *hal;     /* back end used */
@@ -101,6 +115,8 @@ struct profile {
     size_t unit_count;
     const char **threads; /* [0] is ""; names or numbers */
     size_t thread_count;
+    struct profile_label *labels; /* no key twice */
+    size_t label_count;
     struct profile_row *rows;
     size_t row_count;
     struct profile_private *private; /* string pool, lookup tables */
@@ -130,6 +146,13 @@ bool profile_add_function(struct profile *profile,
 bool profile_add_process(struct profile *profile, const char *name, uint32_t *index);
 bool profile_add_unit(struct profile *profile, const char *name, uint32_t *index);
 bool profile_add_thread(struct profile *profile, const char *name, uint32_t *index);
+
+/* Add a label, or change its value. Returns false also if there are PROFILE_LABELS_MAX
+ * others. */
+bool profile_set_label(struct profile *profile, const char *key, const char *value);
+
+/* Return the value of a label, or NULL if there is none. */
+const char *profile_label(const struct profile *profile, const char *key);
 
 /* Add a frame. Returns false also if its function or caller does not exist, or there is
  * no function. */

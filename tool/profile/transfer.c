@@ -126,6 +126,16 @@ send_names(struct sender *sender, const char *const *names, size_t count)
 }
 
 static void
+send_labels(struct sender *sender)
+{
+    wire_put(sender->wire, sender->profile->label_count);
+    for (size_t i = 0; i < sender->profile->label_count; i++) {
+        put_name(sender, sender->profile->labels[i].key);
+        put_name(sender, sender->profile->labels[i].value);
+    }
+}
+
+static void
 send_rows(struct sender *sender)
 {
     const struct profile *const profile = sender->profile;
@@ -160,6 +170,7 @@ profile_send(const struct profile *profile, struct wire *wire)
     send_names(&sender, profile->processes, profile->process_count);
     send_names(&sender, profile->units + 1, profile->unit_count - 1);
     send_names(&sender, profile->threads + 1, profile->thread_count - 1);
+    send_labels(&sender);
     send_rows(&sender);
     string_set_finish(&sender.sent);
 }
@@ -303,6 +314,17 @@ receive_thread(struct receiver *receiver, uint32_t *index)
     return profile_add_thread(receiver->profile, get_name(receiver), index);
 }
 
+/* A key that occurs twice makes no sense. */
+static bool
+receive_label(struct receiver *receiver, uint32_t *index)
+{
+    const char *const key = get_name(receiver);
+    const char *const value = get_name(receiver);
+
+    *index = (uint32_t)receiver->profile->label_count;
+    return profile_set_label(receiver->profile, key, value);
+}
+
 static bool
 receive_row(struct receiver *receiver, uint32_t *index)
 {
@@ -359,6 +381,7 @@ profile_receive(struct wire *wire)
                           receive_table(&receiver, 0, receive_process) &&
                           receive_table(&receiver, 1, receive_unit) &&
                           receive_table(&receiver, 1, receive_thread) &&
+                          receive_table(&receiver, 0, receive_label) &&
                           receive_table(&receiver, 0, receive_row);
 
     wire_names_finish(&receiver.names);
