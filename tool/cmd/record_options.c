@@ -442,6 +442,7 @@ classify_sources(const struct record_options *options, bool *time, bool *events)
 static bool
 parse_intervals(struct record_options *options, const struct given *given)
 {
+    const uint64_t hz = options->syntax->hz != 0 ? options->syntax->hz : default_hz;
     bool time;
     bool events;
 
@@ -470,7 +471,7 @@ parse_intervals(struct record_options *options, const struct given *given)
                  "-F or --interval is for time");
         return false;
     }
-    options->interval_100ns = (second_100ns + default_hz / 2) / default_hz;
+    options->interval_100ns = (second_100ns + hz / 2) / hz;
     return (given->frequency == NULL || parse_frequency(options, given->frequency)) &&
            (given->interval == NULL || parse_interval(options, given->interval)) &&
            (given->events == NULL || parse_events(options, given->events));

@@ -27,6 +27,8 @@ struct record_syntax {
     bool region;         /* --region */
     /* a live screen: -a and -d, -p is optional, and no options of tables */
     bool screen;
+    bool endless; /* the recording is one of collector_options.endless */
+    uint64_t hz;  /* default rate of source time; 0: 997 */
 };
 
 struct record_options {

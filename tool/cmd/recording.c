@@ -219,6 +219,7 @@ recording_open(struct recording *recording, const struct record_options *given,
     options.kernel = recording->kernel && !given->user_only && given->region == NULL;
     options.user = !given->kernel_only;
     options.machine = machine;
+    options.endless = given->syntax->endless;
     options.memory_max = given->memory_max;
     options.symbols = &recording->names.settings;
     recording->collector = collector_new(&options);

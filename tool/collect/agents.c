@@ -219,7 +219,8 @@ see_process(struct agents *agents, uint32_t number, const struct agent_process *
     }
     end_former(agents, number, record, now_ns);
     begin_clock(agents, number, record, now_ns);
-    if (!collector_program(agents->collector, record->program, &process->program)) {
+    if (!program_set_find(&agents->collector->programs, record->program, "",
+                          &process->program)) {
         collector_fail(agents->collector, STATUS_INSUFFICIENT_RESOURCES);
     }
 }
@@ -277,7 +278,7 @@ see_segment(struct agents *agents, uint32_t number)
     seen->image = image_set_find(&collector->images, &map, &process->parent,
                                  process->parent != 0 ? 1 : 0);
     if (seen->image == NULL ||
-        !collector_program(collector, code.program, &seen->program)) {
+        !program_set_find(&collector->programs, code.program, "", &seen->program)) {
         seen->image = NULL;
         collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
     }

@@ -87,6 +87,8 @@ collector_new(const struct collector_options *options)
     }
     collector->options = *options;
     collector->cpu_count = 1;
+    collector->programs.max =
+        options->endless ? PROGRAM_SET_ENDLESS_MAX : PROGRAM_SET_MAX;
     delivery_init(&collector->delivery, options->session);
     image_set_init(&collector->images, options->source_count,
                    bucket_log2(options->bucket_bytes));
@@ -145,9 +147,7 @@ collector_delete(struct collector *collector)
     free(collector->session_statistics);
     free(collector->pauses);
     free(collector->cpus);
-    for (uint32_t i = 0; i < collector->program_count; i++) {
-        free(collector->programs[i]);
-    }
+    program_set_finish(&collector->programs);
     free(collector);
 }
 

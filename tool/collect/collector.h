@@ -52,6 +52,12 @@ struct collector_options {
     /* All processes are watched, and the kernel's hits are counted for all of them
      * together. */
     bool machine;
+    /*
+     * The recording has no end: all snapshots are those of collector_recent, which
+     * frees the hits that its profile contains, and what no process uses any more. Rows
+     * have the units of their processes.
+     */
+    bool endless;
 };
 
 /* collector_gaps - what a profile lacks or may attribute wrongly. */
@@ -145,7 +151,7 @@ struct profile *collector_snapshot(struct collector *collector,
  * Make a profile whose rows are only of the hits since the last snapshot of any kind;
  * its cost depends on those only. The statistics are of the whole recording. If it
  * returns NULL, its hits are in the next recent snapshot or, if they had names already,
- * only in snapshots of everything.
+ * only in snapshots of everything. With endless they are all in the next one.
  */
 struct profile *collector_recent(struct collector *collector,
                                  struct collector_gaps *gaps);
@@ -154,8 +160,4 @@ struct profile *collector_recent(struct collector *collector,
  * one. */
 struct profile *collector_repeat(struct collector *collector,
                                  struct collector_gaps *gaps);
-
-/* Number of different program names; the hits of all others belong to "[other]". */
-enum { COLLECTOR_PROGRAMS_MAX = 256 };
-
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collectorp.h - the state of a collector. Only collector.c, notify.c, mapping.c,
- * region_cut.c, snapshot.c, pause.c, agents.c and agent_maps.c include it.
+ * collectorp.h - the state of a collector. Only collector.c, forget.c, notify.c,
+ * mapping.c, region_cut.c, snapshot.c, pause.c, agents.c and agent_maps.c include it.
  *
  * Except where stated otherwise, callers of these functions keep deliveries out or are
  * notifications, which are part of one.
@@ -14,6 +14,7 @@
 #include "collect/delivery.h"
 #include "collect/naming.h"
 #include "collect/pause.h"
+#include "collect/program.h"
 
 enum {
     PROCESS_BUCKETS = 1024, /* of the hash table of processes */
@@ -39,7 +40,8 @@ struct process {
     struct process *next; /* in its bucket of the hash table */
     uint32_t pid;
     uint32_t parent;  /* 0: unknown */
-    uint32_t program; /* number of its program's name */
+    uint32_t program; /* number of its program */
+    bool counted;     /* as a user of program */
     HANDLE handle;    /* NULL: all processes, or it could not be opened: see status */
     NTSTATUS status;  /* of opening it */
     bool execed;      /* has executed a program since its watch started */
@@ -58,9 +60,9 @@ struct collector {
     struct image_set images;
     uint64_t measured;     /* images.made when memory was last measured */
     struct naming *naming; /* used only by the thread that makes snapshots */
-    char *
-        programs[COLLECTOR_PROGRAMS_MAX + 1]; /* names by number; the last: "[other]" */
-    uint32_t program_count;
+    struct program_set programs;
+    /* by program: its indexes in the current profile */
+    struct naming_program named[PROGRAM_SET_ENDLESS_MAX + 1];
     struct process *processes[PROCESS_BUCKETS]; /* hash table by pid */
     /* Has no pid; holds the kernel's mappings for all processes together. */
     struct process machine;
@@ -88,6 +90,13 @@ void collector_fail(struct collector *collector, NTSTATUS status);
  * that. */
 void collector_fail_for_memory(struct collector *collector);
 
+/* --- forget.c --- */
+
+/* With options.endless, free the hits that the last snapshot took, and what no process
+ * uses any more: images, programs and their counters. It keeps deliveries out itself;
+ * only the thread that makes snapshots may call it. */
+void collector_forget(struct collector *collector);
+
 /* --- mapping.c --- */
 
 /* Add a copy of the mapping to the process, and start its profile objects. Without
@@ -110,11 +119,6 @@ bool notify_prepare(struct collector *collector);
 
 /* Handle a notification of the session; context is the collector. */
 void notify_session(void *context, const ntprof_notification *notification);
-
-/* Find or add the program name and store its number. Once there are
- * COLLECTOR_PROGRAMS_MAX names, new ones become "[other]". Returns false if memory runs
- * out. */
-bool collector_program(struct collector *collector, const char *name, uint32_t *number);
 
 /* Remove all processes, and close all profile objects. */
 void notify_end(struct collector *collector);

@@ -80,23 +80,29 @@ image_release(struct image_set *set, struct image *image)
 }
 
 void
+image_delete(struct image_set *set, struct image *image)
+{
+    set->files_open -= image->opened;
+    set->anonymous -= image->kind == IMAGE_ANONYMOUS;
+    image_release(set, image);
+    if (image->fd >= 0) {
+        close(image->fd);
+    }
+    if (image->taken_fd >= 0) {
+        close(image->taken_fd);
+    }
+    counts_finish(&image->fresh);
+    counts_finish(&image->taken);
+    counts_finish(&image->totals);
+    free(image->path);
+    free(image);
+}
+
+void
 image_set_finish(struct image_set *set)
 {
     for (size_t i = 0; i < set->count; i++) {
-        struct image *const image = set->images[i];
-
-        image_release(set, image);
-        if (image->fd >= 0) {
-            close(image->fd);
-        }
-        if (image->taken_fd >= 0) {
-            close(image->taken_fd);
-        }
-        counts_finish(&image->fresh);
-        counts_finish(&image->taken);
-        counts_finish(&image->totals);
-        free(image->path);
-        free(image);
+        image_delete(set, set->images[i]);
     }
     free(set->images);
     hash_index_finish(&set->index);
@@ -701,4 +707,77 @@ bool
 image_keep(struct image *image)
 {
     return counts_collect(&image->taken, &image->totals);
+}
+
+bool
+image_is_unused(struct image_set *set, struct image *image)
+{
+    bool complete = true;
+
+    if (image->users != 0 || image->kind == IMAGE_KERNEL ||
+        image->kind == IMAGE_KERNEL_MAP) {
+        return false;
+    }
+    for (size_t i = 0; i < set->source_count; i++) {
+        complete = image_fold(set, image, (uint32_t)i) && complete;
+    }
+    return complete && image->fresh.count == 0 && image->taken.count == 0;
+}
+
+static bool
+fold_sources(struct image_set *set, struct image *image,
+             const struct image_segment *segment)
+{
+    bool complete = true;
+
+    for (size_t i = 0; i < set->source_count; i++) {
+        complete = fold_segment(set, image, segment, (uint32_t)i) && complete;
+    }
+    return complete;
+}
+
+bool
+image_drop_program(struct image_set *set, struct image *image, uint32_t program)
+{
+    struct image_segment **next = &image->segments;
+    bool complete = true;
+
+    while (*next != NULL) {
+        struct image_segment *const segment = *next;
+
+        if (segment->program == program && fold_sources(set, image, segment)) {
+            *next = segment->next;
+            segment_delete(set, segment);
+            image->recent = NULL;
+        } else {
+            complete = complete && segment->program != program;
+            next = &segment->next;
+        }
+    }
+    return complete;
+}
+
+static bool
+uses_root(const struct image_set *set, int fd)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->images[i]->root == fd || set->images[i]->taken_root == fd) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+image_set_tidy(struct image_set *set)
+{
+    hash_index_clear(&set->index);
+    for (size_t i = 0; i < set->count; i++) {
+        (void)hash_index_add(&set->index, image_hash(set->images[i]), (uint32_t)i);
+    }
+    for (size_t i = set->roots.count; i > 0; i--) {
+        if (!uses_root(set, set->roots.items[i - 1].fd)) {
+            roots_remove(&set->roots, i - 1);
+        }
+    }
 }

@@ -147,6 +147,22 @@ bool image_fold(struct image_set *set, struct image *image, uint32_t source);
 /* Free the segments of an image. No started profile may use their counters. */
 void image_release(struct image_set *set, struct image *image);
 
+/* Whether no mapping counts in the image, and all its hits were taken and freed. Folds
+ * its counters, so no delivery may run during the call. */
+bool image_is_unused(struct image_set *set, struct image *image);
+
+/* Free an image that is unused. It must be removed from set->images. */
+void image_delete(struct image_set *set, struct image *image);
+
+/* Fold and free the counters of a program without processes. Returns false if memory
+ * runs out; those that were not folded stay. */
+bool image_drop_program(struct image_set *set, struct image *image, uint32_t program);
+
+/* Update what depends on the list of images, after some were removed: the index, and
+ * the root directories that are kept open. If memory runs out, the images that are not
+ * in the index are made again for new mappings. */
+void image_set_tidy(struct image_set *set);
+
 /* Move the image's fresh counts to taken, and fd to taken_fd. No delivery may run
  * during the call. Returns false if memory runs out; then nothing has changed. */
 bool image_take(struct image *image);

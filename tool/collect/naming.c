@@ -79,6 +79,12 @@ naming_new(uint64_t memory_max, const struct sym_settings *symbols)
 }
 
 void
+naming_set_programs(struct naming *naming, const struct naming_program *programs)
+{
+    naming->programs = programs;
+}
+
+void
 naming_set_cpus(struct naming *naming, const uint32_t *cpus, uint32_t count)
 {
     naming->cpus = cpus;
@@ -188,32 +194,31 @@ naming_get(struct naming *naming, size_t number)
     return &naming->namers[number];
 }
 
-bool
-naming_add_source(struct profile *profile, const ntprof_source_info *info,
-                  const char *name, bool user_left_out)
+void
+naming_remove(struct naming *naming, size_t number)
 {
-    const struct profile_source column = {
-        .name = name,
-        .nt_name = info->nt_name,
-        .unit = info->unit == NTPROF_UNIT_100NS ? "100ns" : "events",
-        .kernel_included = info->kernel_included != 0,
-        .user_left_out = user_left_out,
-        .asked = info->interval_asked,
-        .granted = info->interval_granted,
-        .measured = info->interval_measured,
-        .expected = info->expected,
-        .taken = info->taken,
-        .counted = info->counted,
-        .outside = info->outside,
-        .lost = info->lost,
-        .throttled = info->throttled,
-        .missed = info->missed,
-        .unfinished = info->unfinished,
-        .excluded = info->excluded,
-    };
-    uint32_t index;
+    if (number < naming->count) {
+        sym_image_close(naming->namers[number].elf);
+        sym_map_close(naming->namers[number].map);
+        naming->namers[number] = (struct namer){0};
+    }
+}
 
-    return profile_add_source(profile, &column, &index);
+void
+naming_move(struct naming *naming, size_t from, size_t to)
+{
+    if (from != to && from < naming->count && to < naming->count) {
+        naming->namers[to] = naming->namers[from];
+        naming->namers[from] = (struct namer){0};
+    }
+}
+
+void
+naming_forget_hits(struct naming *naming, size_t number)
+{
+    if (number < naming->count) {
+        naming->namers[number].hits = 0;
+    }
 }
 
 /* Return the path as the image's container sees it. For processes that ran before the
@@ -465,7 +470,9 @@ static bool
 add_row(const struct naming *naming, struct profile *profile, struct namer *namer,
         uint32_t image, const struct count *count)
 {
-    struct profile_place place = {.process = count->program / naming->cpu_count};
+    const struct naming_program *const program =
+        &naming->programs[count->program / naming->cpu_count];
+    struct profile_place place = {.process = program->process, .unit = program->unit};
     struct sym_name name;
     const char *module;
     const bool found =

@@ -28,6 +28,15 @@ struct naming *naming_new(uint64_t memory_max, const struct sym_settings *symbol
 
 void naming_delete(struct naming *naming); /* NULL is allowed */
 
+/* naming_program - what rows of a program have: indexes in the current profile. */
+struct naming_program {
+    uint32_t process;
+    uint32_t unit;
+};
+
+/* Set the programs of the next profile, by their number. They are borrowed. */
+void naming_set_programs(struct naming *naming, const struct naming_program *programs);
+
 /*
  * From now on counts are of programs on processors: their program is program * count +
  * index in cpus, which must outlive the naming. Initially they are of programs only, as
@@ -63,6 +72,16 @@ bool naming_begin(struct naming *naming, struct image *const *images, size_t cou
  */
 bool naming_add_rows(struct naming *naming, struct profile *profile,
                      struct image *image, const struct counts *counts, size_t number);
+
+/* Move the symbols of an image to another number, which has none or the same, because
+ * the image has it now. */
+void naming_move(struct naming *naming, size_t from, size_t to);
+
+/* Free the symbols of an image that does not exist any more. */
+void naming_remove(struct naming *naming, size_t number);
+
+/* The hits of an image were freed: its next ones are new. */
+void naming_forget_hits(struct naming *naming, size_t number);
 
 /* Number of JIT maps that were freed to save memory and could not be read again. */
 uint64_t naming_unnamed(const struct naming *naming);

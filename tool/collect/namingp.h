@@ -26,6 +26,7 @@ struct namer {
 };
 
 struct naming {
+    const struct naming_program *programs; /* by number; the collector's */
     const uint32_t *cpus; /* the collector's list; NULL: counts are not per processor */
     uint32_t cpu_count;   /* at least 1 */
     struct namer *namers; /* by image */

@@ -8,6 +8,7 @@
  */
 #include "collect/collectorp.h"
 #include "collect/region_cut.h"
+#include "collect/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,37 +42,31 @@ process_find(struct collector *collector, uint32_t pid)
     return slot;
 }
 
-/* Find a program name among those seen so far. If there is none, *number is the number
- * that a new one would get. */
+/* Set the program of a process. With endless it depends on the unit too, which a forked
+ * process has from its parent. Returns false if memory runs out. */
 static bool
-collector_find_program(const struct collector *collector, const char *name,
-                       uint32_t *number)
+process_set_program(struct collector *collector, struct process *process,
+                    const char *name, const char *unit)
 {
-    for (*number = 0; *number < collector->program_count; ++*number) {
-        if (strcmp(collector->programs[*number], name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
+    struct program_set *const set = &collector->programs;
+    char read[UNIT_BYTES];
+    uint32_t number;
 
-bool
-collector_program(struct collector *collector, const char *name, uint32_t *number)
-{
-    if (collector_find_program(collector, name, number)) {
-        return true;
-    }
-    if (collector->program_count >= COLLECTOR_PROGRAMS_MAX) {
-        name = "[other]";
-        if (collector_find_program(collector, name, number)) {
-            return true;
+    if (!collector->options.endless) {
+        unit = "";
+    } else if (unit == NULL) {
+        unit = process->counted ? set->items[process->program].unit : "";
+        if (unit_read(process->pid, read)) {
+            unit = read;
         }
     }
-    collector->programs[*number] = strdup(name);
-    if (collector->programs[*number] == NULL) {
+    if (!program_set_find(set, name, unit, &number)) {
         return false;
     }
-    collector->program_count++;
+    set->items[number].users++;
+    set->items[process->program].users -= process->counted;
+    process->program = number;
+    process->counted = true;
     return true;
 }
 
@@ -159,6 +154,7 @@ process_remove(struct collector *collector, struct process **link)
     if (process->handle != NULL) {
         NtClose(process->handle);
     }
+    collector->programs.items[process->program].users--;
     *link = process->next;
     free(process->mappings);
     free(process);
@@ -188,6 +184,16 @@ notify_start_machine(struct collector *collector)
     collector->watch_started = true;
 }
 
+/* Return the unit of the process that forked this one, or NULL. */
+static const char *
+parent_unit(struct collector *collector, const ntprof_notification *start)
+{
+    const struct process *const parent =
+        start->parent_pid != 0 ? *process_find(collector, start->parent_pid) : NULL;
+
+    return parent != NULL ? collector->programs.items[parent->program].unit : NULL;
+}
+
 /* A process started, or a running one is watched from now on: add it to the table. */
 static void
 notify_start(struct collector *collector, const ntprof_notification *start)
@@ -201,14 +207,16 @@ notify_start(struct collector *collector, const ntprof_notification *start)
         process_remove(collector, link); /* its exit notification was lost */
     }
     process = calloc(1, sizeof(*process));
-    if (process == NULL ||
-        !collector_program(collector, start->name, &process->program)) {
+    if (process != NULL) {
+        process->pid = start->pid;
+        process->parent = start->parent_pid;
+    }
+    if (process == NULL || !process_set_program(collector, process, start->name,
+                                                parent_unit(collector, start))) {
         free(process);
         collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
         return;
     }
-    process->pid = start->pid;
-    process->parent = start->parent_pid;
     process->status =
         NtOpenProcess(&process->handle, PROCESS_QUERY_INFORMATION, NULL, &client);
     process->next = *link;
@@ -235,9 +243,9 @@ notify_exec(struct collector *collector, const ntprof_notification *exec)
         process->execed = true;
         process->followed = false;
         mapping_remove_all(collector, process);
-        if (!collector_program(collector, exec->name, &process->program)) {
+        /* Without memory it keeps the program that it had. */
+        if (!process_set_program(collector, process, exec->name, NULL)) {
             collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
-            process->program = 0; /* the program of the first process: a valid number */
         }
         if (!collector->options.machine && NT_SUCCESS(process->status)) {
             mapping_add_kernel(collector, process);
@@ -308,5 +316,5 @@ notify_prepare(struct collector *collector)
     const struct collector_options *const options = &collector->options;
 
     return !options->machine || !options->kernel ||
-           collector_program(collector, "[kernel]", &collector->machine.program);
+           process_set_program(collector, &collector->machine, "[kernel]", "");
 }

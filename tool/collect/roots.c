@@ -54,6 +54,13 @@ keep(struct roots *roots, int fd)
     return fd;
 }
 
+void
+roots_remove(struct roots *roots, size_t at)
+{
+    close(roots->items[at].fd);
+    roots->items[at] = roots->items[--roots->count];
+}
+
 int
 roots_find(struct roots *roots, uint32_t pid, const uint32_t *ancestors, size_t count)
 {

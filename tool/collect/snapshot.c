@@ -37,15 +37,19 @@ snapshot_sources(struct collector *collector, struct profile *profile,
 
 /* Add the program names, so that their index in the profile is their number. */
 static bool
-snapshot_programs(const struct collector *collector, struct profile *profile)
+snapshot_programs(struct collector *collector, struct profile *profile)
 {
-    uint32_t index;
+    for (uint32_t i = 0; i < collector->programs.count; i++) {
+        const struct program *const program = &collector->programs.items[i];
+        struct naming_program *const named = &collector->named[i];
 
-    for (uint32_t i = 0; i < collector->program_count; i++) {
-        if (!profile_add_process(profile, collector->programs[i], &index)) {
+        if (program->name != NULL &&
+            (!profile_add_process(profile, program->name, &named->process) ||
+             !profile_add_unit(profile, program->unit, &named->unit))) {
             return false;
         }
     }
+    naming_set_programs(collector->naming, collector->named);
     return true;
 }
 
@@ -96,7 +100,7 @@ snapshot_image(struct collector *collector, struct profile *profile, enum snapsh
     }
     counts_merge(&image->taken);
     return naming_add_rows(collector->naming, profile, image, &image->taken, number) &&
-           image_keep(image);
+           (collector->options.endless || image_keep(image));
 }
 
 /* Fill an empty profile with sources, programs and rows. Returns false if memory runs
@@ -121,6 +125,9 @@ snapshot_fill(struct collector *collector, struct profile *profile, enum snapsho
     gaps->refused_maps = naming_refused_maps(collector->naming);
     gaps->bounded_images = naming_bounded_images(collector->naming);
     free(images);
+    if (complete && collector->options.endless) {
+        collector_forget(collector);
+    }
     return complete;
 }
 

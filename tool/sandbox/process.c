@@ -45,6 +45,11 @@ static pthread_mutex_t template_lock = PTHREAD_MUTEX_INITIALIZER;
 static int template_fd = -1;
 static pid_t template_pid;
 
+/* The processes that run, and the processor time of those that ended. */
+static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sandbox_process *running;
+static uint64_t ended_cpu_ns;
+
 /* --- in the template --- */
 
 static _Noreturn void
@@ -325,8 +330,46 @@ sandbox_start(struct sandbox_process *process, sandbox_work *work,
         return pid < 0 ? (int)pid : -ECHILD;
     }
     process->pid = (pid_t)pid;
+    pthread_mutex_lock(&running_lock);
+    process->next = running;
+    running = process;
+    pthread_mutex_unlock(&running_lock);
     wire_init(&process->wire, ends[0], wait_for, process);
     return 0;
+}
+
+static void
+forget_running(struct sandbox_process *process)
+{
+    struct sandbox_process **next = &running;
+
+    pthread_mutex_lock(&running_lock);
+    while (*next != process) {
+        next = &(*next)->next;
+    }
+    *next = process->next;
+    ended_cpu_ns += sandbox_cpu_ns(process);
+    pthread_mutex_unlock(&running_lock);
+}
+
+void
+sandbox_get_usage(struct sandbox_usage *usage)
+{
+    clockid_t clock;
+
+    pthread_mutex_lock(&running_lock);
+    *usage = (struct sandbox_usage){.cpu_ns = ended_cpu_ns};
+    for (const struct sandbox_process *process = running; process != NULL;
+         process = process->next) {
+        usage->cpu_ns += sandbox_cpu_ns(process);
+        usage->memory_bytes += sandbox_memory_bytes(process);
+    }
+    pthread_mutex_unlock(&running_lock);
+    pthread_mutex_lock(&template_lock);
+    if (template_fd >= 0 && clock_getcpuclockid(template_pid, &clock) == 0) {
+        usage->cpu_ns += clock_ns(clock);
+    }
+    pthread_mutex_unlock(&template_lock);
 }
 
 void
@@ -335,6 +378,7 @@ sandbox_stop(struct sandbox_process *process)
     if (process->pid <= 0) {
         return;
     }
+    forget_running(process);
     process->seen_ns = sandbox_cpu_ns(process);
     close(process->wire.fd);
     wire_finish(&process->wire);

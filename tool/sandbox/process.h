@@ -31,7 +31,8 @@ struct sandbox_process {
     unsigned int quiet; /* looks at it since its clock moved */
     bool late;
     bool stuck;
-    int status; /* as waitpid gives it, once it ended */
+    int status;                   /* as waitpid gives it, once it ended */
+    struct sandbox_process *next; /* of those that run */
 };
 
 /* sandbox_limits - what one process may take. */
@@ -56,6 +57,15 @@ uint64_t sandbox_cpu_ns(const struct sandbox_process *process);
 
 /* Private memory that it has; 0 if it is not there. */
 uint64_t sandbox_memory_bytes(const struct sandbox_process *process);
+
+/* sandbox_usage - what all processes take. */
+struct sandbox_usage {
+    uint64_t cpu_ns;       /* of those that ended too */
+    uint64_t memory_bytes; /* private, of those that run */
+};
+
+/* Any thread. */
+void sandbox_get_usage(struct sandbox_usage *usage);
 
 /* Kills it if it is there, and waits for its end. */
 void sandbox_stop(struct sandbox_process *process);
