@@ -69,7 +69,14 @@ _ntprof_value()
         --image-dir | --source-dir) _filedir -d ;;
         -M | --disassembler-style) COMPREPLY=($(compgen -W 'att intel' -- "$cur")) ;;
         --context) COMPREPLY=($(compgen -W '0 5 20 all' -- "$cur")) ;;
-        --image | --control | --region) _filedir ;;
+        --image | --control | --region | --config) _filedir ;;
+        --spool) _filedir -d ;;
+        --window) COMPREPLY=($(compgen -W '10s 1m 5m 15m 1h' -- "$cur")) ;;
+        --store) COMPREPLY=($(compgen -W 'sqlite:' -- "$cur")) ;;
+        --spool-size) COMPREPLY=($(compgen -W '64M 256M 1G' -- "$cur")) ;;
+        --spool-age) COMPREPLY=($(compgen -W '12h 1d 7d' -- "$cur")) ;;
+        --max-cpu) COMPREPLY=($(compgen -W '0.5% 1% 5%' -- "$cur")) ;;
+        --listen) COMPREPLY=($(compgen -W '127.0.0.1:' -- "$cur")) ;;
         --objdump) $split && COMPREPLY=($(compgen -c -- "$cur")) ;;
         -d | --delay) COMPREPLY=($(compgen -W '500ms 1s 2s 10s' -- "$cur")) ;;
         --interval) COMPREPLY=($(compgen -W '100us 250us 1ms 10ms' -- "$cur")) ;;
@@ -111,7 +118,7 @@ _ntprof()
     _init_completion -s || return
 
     local ntprof=$1 command=${words[1]} program
-    local commands='run attach system top report annotate diff merge export store sources doctor
+    local commands='run attach system top agent report annotate diff merge export store sources doctor
         help version'
     local hits='-e --event -F --frequency --interval -c --count --bucket -C --cpu --hal
         -o --output --no-guard --max-memory --no-lines --help'
@@ -140,6 +147,11 @@ _ntprof()
         attach) options="-p --pid --region $record" ;;
         system) options="--kernel --user -G --cgroup $record" ;;
         top) options="-a --all -p --pid -d --delay --duration --kernel --user -G --cgroup $hits" ;;
+        agent)
+            options='--config --check-config --window --store --spool --spool-size --spool-age --host --label
+                --max-cpu --listen -e --event -F --frequency --interval -c --count --bucket -C --cpu -G --cgroup
+                --kernel --user --hal --max-memory --no-lines --help'
+            ;;
         report)
             options='-e --event --by --image --process --symbol --rows --json --csv --symbolize --debuginfod
                 -o --output --help'" $stored"

@@ -65,7 +65,7 @@ function __ntprof_complete_program
     complete -C "$rest"
 end
 
-set -l commands run attach system top report annotate diff merge export store sources doctor help version
+set -l commands run attach system top agent report annotate diff merge export store sources doctor help version
 
 complete -c ntprof -f
 complete -c ntprof -n __fish_use_subcommand -s h -l help -d help
@@ -74,6 +74,7 @@ complete -c ntprof -n __fish_use_subcommand -a run -d 'run a command and profile
 complete -c ntprof -n __fish_use_subcommand -a attach -d 'profile processes that run already'
 complete -c ntprof -n __fish_use_subcommand -a system -d 'profile all processes and the kernel'
 complete -c ntprof -n __fish_use_subcommand -a top -d 'watch where programs execute, live'
+complete -c ntprof -n __fish_use_subcommand -a agent -d 'record the whole machine for ever'
 complete -c ntprof -n __fish_use_subcommand -a report -d 'show a profile'
 complete -c ntprof -n __fish_use_subcommand -a annotate -d 'source and instructions with hits'
 complete -c ntprof -n __fish_use_subcommand -a diff -d 'what changed between two profiles'
@@ -88,17 +89,18 @@ complete -c ntprof -n '__ntprof_is help' -a "$commands"
 
 # What comes behind the program of run is the program's.
 set -l hits '__ntprof_is run attach system top; and not __ntprof_has_program'
+set -l counting '__ntprof_is run attach system top agent; and not __ntprof_has_program'
 set -l recording '__ntprof_is run attach system; and not __ntprof_has_program'
 complete -c ntprof -n "__ntprof_is $commands; and not __ntprof_has_program" -l help -d help
 complete -c ntprof -n __ntprof_has_program -a '(__ntprof_complete_program)'
 
-complete -c ntprof -n $hits -s e -l event -x -a '(__ntprof_sources | __ntprof_list)' -d 'what interrupts'
-complete -c ntprof -n $hits -s F -l frequency -x -a '997 5k max' -d 'rate of source time'
-complete -c ntprof -n $hits -l interval -x -a '100us 250us 1ms 10ms' -d 'time between interrupts'
-complete -c ntprof -n $hits -s c -l count -x -d 'events for a hit'
-complete -c ntprof -n $hits -l bucket -x -a '1 4 8 16 32 64 256 4k 1M' -d 'code bytes for a counter'
-complete -c ntprof -n $hits -s C -l cpu -x -a '(seq 0 (math (nproc) - 1) | __ntprof_list)' -d 'only on these processors'
-complete -c ntprof -n $hits -l hal -x -a 'perf timer sim' -d 'this way of getting hits, or none'
+complete -c ntprof -n $counting -s e -l event -x -a '(__ntprof_sources | __ntprof_list)' -d 'what interrupts'
+complete -c ntprof -n $counting -s F -l frequency -x -a '997 5k max' -d 'rate of source time'
+complete -c ntprof -n $counting -l interval -x -a '100us 250us 1ms 10ms' -d 'time between interrupts'
+complete -c ntprof -n $counting -s c -l count -x -d 'events for a hit'
+complete -c ntprof -n $counting -l bucket -x -a '1 4 8 16 32 64 256 4k 1M' -d 'code bytes for a counter'
+complete -c ntprof -n $counting -s C -l cpu -x -a '(seq 0 (math (nproc) - 1) | __ntprof_list)' -d 'only on these processors'
+complete -c ntprof -n $counting -l hal -x -a 'perf timer sim' -d 'this way of getting hits, or none'
 complete -c ntprof -n $hits -s o -l output -r -F -d 'the profile'
 complete -c ntprof -n $recording -l per -x -a cpu -d 'count each processor separately'
 complete -c ntprof -n $recording -l every -x -a '10s 1m 5m' -d 'rewrite the file at intervals'
@@ -106,8 +108,8 @@ complete -c ntprof -n $recording -l delay -x -a '500ms 1s 10s 1m' -d 'count only
 complete -c ntprof -n $recording -l control -r -F -d 'obey the lines of this FIFO'
 complete -c ntprof -n $recording -l max-overhead -x -a '0.1 1 5' -d 'the rate by what hits may cost'
 complete -c ntprof -n $hits -l no-guard -d 'keep intervals that leave programs no time'
-complete -c ntprof -n $hits -l max-memory -x -a '256M 1G 4G' -d 'keep to it'
-complete -c ntprof -n $hits -l no-lines -d 'only names of functions'
+complete -c ntprof -n $counting -l max-memory -x -a '256M 1G 4G' -d 'keep to it'
+complete -c ntprof -n $counting -l no-lines -d 'only names of functions'
 complete -c ntprof -n $recording -l debuginfod -d 'get debug files from servers'
 complete -c ntprof -n $recording -l rows -x -d 'rows of the table, 0 for all'
 complete -c ntprof -n $recording -l json -d 'JSON instead of the table'
@@ -118,9 +120,9 @@ complete -c ntprof -n '__ntprof_is attach top' -s p -l pid -x -a '(__fish_comple
 complete -c ntprof -n '__ntprof_is attach' -f -a '(__fish_complete_pids | __ntprof_list)'
 complete -c ntprof -n '__ntprof_is run attach system top' -l duration -x -a '10s 30s 5m 1h' -d 'stop after it'
 complete -c ntprof -n '__ntprof_is run attach; and not __ntprof_has_program' -l region -r -F -d 'only this code, by instruction'
-complete -c ntprof -n '__ntprof_is system top' -l kernel -d 'only the kernel'
-complete -c ntprof -n '__ntprof_is system top' -l user -d 'only user mode'
-complete -c ntprof -n '__ntprof_is system top' -s G -l cgroup -x -a '(__fish_complete_directories /sys/fs/cgroup/(commandline -ct) | string replace /sys/fs/cgroup/ "")' -d 'only what runs in it'
+complete -c ntprof -n '__ntprof_is system top agent' -l kernel -d 'only the kernel'
+complete -c ntprof -n '__ntprof_is system top agent' -l user -d 'only user mode'
+complete -c ntprof -n '__ntprof_is system top agent' -s G -l cgroup -x -a '(__fish_complete_directories /sys/fs/cgroup/(commandline -ct) | string replace /sys/fs/cgroup/ "")' -d 'only what runs in it'
 complete -c ntprof -n '__ntprof_is top' -s a -l all -d 'all processes and the kernel'
 complete -c ntprof -n '__ntprof_is top' -s d -l delay -x -a '500ms 1s 2s 10s' -d 'between two looks'
 
@@ -184,3 +186,15 @@ complete -c ntprof -n '__ntprof_is store' -l label -x -d 'add: a label of its wi
 complete -c ntprof -n '__ntprof_is store' -l max-size -x -a '1G 20G' -d 'prune: remove the oldest down to it'
 complete -c ntprof -n '__ntprof_is store' -l debuginfod -d 'symbolize: get debug files from servers'
 complete -c ntprof -n '__ntprof_is store' -l json -d 'stat: as JSON'
+
+complete -c ntprof -n '__ntprof_is agent' -l config -r -F -d 'options as name = value'
+complete -c ntprof -n '__ntprof_is agent' -l check-config -d 'check the options, and end'
+complete -c ntprof -n '__ntprof_is agent' -l window -x -a '10s 1m 5m 15m 1h' -d 'length of a window'
+complete -c ntprof -n '__ntprof_is agent' -l store -x -a 'sqlite:' -d 'add windows to it'
+complete -c ntprof -n '__ntprof_is agent' -l spool -x -a '(__fish_complete_directories)' -d 'where windows wait'
+complete -c ntprof -n '__ntprof_is agent' -l spool-size -x -a '64M 256M 1G' -d 'drop the oldest above it'
+complete -c ntprof -n '__ntprof_is agent' -l spool-age -x -a '12h 1d 7d' -d 'drop those that are older'
+complete -c ntprof -n '__ntprof_is agent' -l host -x -a '(__fish_print_hostnames)' -d 'label of all windows'
+complete -c ntprof -n '__ntprof_is agent' -l label -x -d 'one more label, KEY=VALUE'
+complete -c ntprof -n '__ntprof_is agent' -l max-cpu -x -a '0.5% 1% 5%' -d 'of one processor, for the agent'
+complete -c ntprof -n '__ntprof_is agent' -l listen -x -a '127.0.0.1:' -d 'answer HTTP here'

@@ -19,12 +19,13 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"run", cmd_run},     {"attach", cmd_attach},     {"system", cmd_system},
-    {"top", cmd_top},     {"report", cmd_report},     {"annotate", cmd_annotate},
-    {"diff", cmd_diff},   {"merge", cmd_merge},       {"export", cmd_export},
-    {"store", cmd_store}, {"sources", cmd_sources},   {"doctor", cmd_doctor},
-    {"help", cmd_help},   {"version", cmd_version},   {"--help", cmd_help},
-    {"-h", cmd_help},     {"--version", cmd_version}, {"-v", cmd_version},
+    {"run", cmd_run},           {"attach", cmd_attach}, {"system", cmd_system},
+    {"top", cmd_top},           {"agent", cmd_agent},   {"report", cmd_report},
+    {"annotate", cmd_annotate}, {"diff", cmd_diff},     {"merge", cmd_merge},
+    {"export", cmd_export},     {"store", cmd_store},   {"sources", cmd_sources},
+    {"doctor", cmd_doctor},     {"help", cmd_help},     {"version", cmd_version},
+    {"--help", cmd_help},       {"-h", cmd_help},       {"--version", cmd_version},
+    {"-v", cmd_version},
 };
 
 /* Flush standard output and return the exit status. A full disk shows only here; EPIPE
@@ -139,10 +140,10 @@ main(int argc, char **argv)
                 shown);
         return finish(cmd_run(argc, argv));
     }
-    return cmd_fail(
-        NULL,
-        "no command named '%s'; there are run, attach, system, top, report, annotate, "
-        "diff, merge, export, store, sources, doctor, help "
-        "and version",
-        text_show(shown, sizeof(shown), argv[1]));
+    return cmd_fail(NULL,
+                    "no command named '%s'; there are run, attach, system, top, agent, "
+                    "report, annotate, "
+                    "diff, merge, export, store, sources, doctor, help "
+                    "and version",
+                    text_show(shown, sizeof(shown), argv[1]));
 }

@@ -39,6 +39,7 @@ static const char help_ntprof[] =
     "  attach    profile processes that run already, from now on\n"
     "  system    profile all processes and the kernel\n"
     "  top       watch where programs execute, on a live screen\n"
+    "  agent     record the whole machine for ever, in windows\n"
     "  report    show a profile: by function, line, image, address, process, source\n"
     "  annotate  source lines and instructions with their hits\n"
     "  diff      what changed between two profiles, and what of it is no chance\n"
@@ -188,6 +189,48 @@ static const char file_options_top[] =
 static const char end_all[] =
     "\n"
     "Exit status: 0, however it came to the end; 125 if ntprof failed, or may not.\n";
+
+static const char help_agent[] =
+    "Examples\n"
+    "  ntprof agent                             windows of a minute, in the spool\n"
+    "  ntprof agent --store sqlite:/var/lib/ntprof/profiles.db --label site=north\n"
+    "  ntprof agent --config my.conf --check-config\n"
+    "  ntprof agent --listen 127.0.0.1:6070     and in another shell:\n"
+    "  go tool pprof -top 'http://127.0.0.1:6070/debug/pprof/profile?seconds=5'\n"
+    "\n"
+    "usage: ntprof agent [options]\n"
+    "\n"
+    "Records all processes and the kernel at a low rate until SIGTERM, in constant\n"
+    "memory. Each window is a profile with the unit of each process. Windows wait in\n"
+    "the spool until the store has them. SIGHUP reads the settings again. Needs root\n"
+    "or CAP_PERFMON, or kernel.perf_event_paranoid of 0 or less.\n"
+    "\n"
+    "      --config FILE        lines of the form name = value, for these options\n"
+    "                           (default /etc/ntprof/agent.conf, if it exists)\n"
+    "      --check-config       check the options and the file, and end\n"
+    "      --window TIME        length of a window: 1s .. 1h (default 1m)\n"
+    "      --store URL          add windows to this store: sqlite:PATH\n"
+    "      --spool DIR          where windows wait (default /var/lib/ntprof/spool)\n"
+    "      --spool-size SIZE    drop the oldest above it (default 256M)\n"
+    "      --spool-age TIME     drop those that are older: 12h, 7d (default)\n"
+    "      --host NAME          label of all windows (default: this machine)\n"
+    "      --label KEY=VALUE    one more; repeatable\n"
+    "      --max-cpu PERCENT    lengthen the interval when the agent takes more of a\n"
+    "                           processor (default 1%)\n"
+    "      --listen [ADDR:]PORT   answer /debug/pprof/profile?seconds=N, /metrics and\n"
+    "                           /healthz by HTTP, without ADDR on 127.0.0.1\n"
+    "  -e, --event SOURCE[,..]  what interrupts (default time); see: ntprof sources\n"
+    "  -F, --frequency HZ       rate of source time (default 99)\n"
+    "      --interval TIME      instead of -F: 1ms, 10ms\n"
+    "  -c, --count EVENTS       events for a hit, for the other sources\n"
+    "      --bucket BYTES       code bytes for a counter (default 16)\n"
+    "  -C, --cpu CPUS           only on these processors: 0,2-3\n"
+    "  -G, --cgroup CGROUP      only what runs in it, by its path or directory\n"
+    "      --kernel             only the kernel\n"
+    "      --user               only user mode\n"
+    "      --hal NAME           this way of getting hits, or none: perf, sim\n"
+    "      --max-memory SIZE    keep to it (default 256M), say what was left out\n"
+    "      --no-lines           only names of functions: no lines, nothing inlined\n";
 
 static const char help_report[] =
     "Examples\n"
@@ -405,6 +448,7 @@ static const struct help helps[] = {
     {"system",
      {help_system, hit_options, file_options, memory_options, table_options, end_all}},
     {"top", {help_top, hit_options, file_options_top, memory_options, end_all}},
+    {"agent", {help_agent, end_all}},
     {"report", {help_report, store_options}},
     {"diff", {help_diff, store_options}},
     {"annotate", {help_annotate, store_options}},

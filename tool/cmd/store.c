@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd/store.c - ntprof store: makes and looks after databases of profiles. */
-#include "store/store.h"
 #include "cmd/cmd.h"
 #include "cmd/names.h"
 #include "cmd/options.h"
 #include "cmd/progress.h"
 #include "collect/symbolize.h"
+#include "store/recorded.h"
 #include "util/clock.h"
 #include "util/hash_index.h"
 #include "util/json.h"
@@ -151,14 +151,14 @@ add_file(struct store *store, const struct arguments *arguments, const char *pat
     }
     uname(&machine);
     make_epoch(profile, epoch, sizeof(epoch));
-    added = store_add(store, profile,
-                      &(struct store_window){.host = arguments->host != NULL
-                                                         ? arguments->host
-                                                         : machine.nodename,
-                                             .epoch = epoch,
-                                             .labels = arguments->labels,
-                                             .label_count = arguments->label_count},
-                      &error);
+    added = store_add_recorded(
+        store, profile,
+        &(struct store_window){.host = arguments->host != NULL ? arguments->host
+                                                               : machine.nodename,
+                               .epoch = epoch,
+                               .labels = arguments->labels,
+                               .label_count = arguments->label_count},
+        &error);
     profile_delete(profile);
     return added || fail(path, error.text);
 }

@@ -164,8 +164,8 @@ read_source_comment(struct decoder *decoder, char *line)
     return true;
 }
 
-/* Read a key, a blank and a value. Of a file that other tools merged, the first label of
- * a key counts, as do the first texts. */
+/* Read a key, a blank and a value. Of a file that other tools merged, the first label
+ * of a key counts, as do the first texts. */
 static bool
 read_label_comment(struct decoder *decoder, char *key)
 {

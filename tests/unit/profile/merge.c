@@ -512,6 +512,25 @@ merge__rights_and_rates__only_what_all_had(void **state)
 }
 
 static void
+merge__labels__only_what_all_have(void **state)
+{
+    struct profile *a = fixture_small();
+    struct profile *b = fixture_small();
+    struct profile *sum;
+
+    (void)state;
+    assert_true(profile_set_label(a, "host", "x"));
+    assert_true(profile_set_label(a, "site", "north"));
+    assert_true(profile_set_label(a, "role", "web"));
+    assert_true(profile_set_label(b, "host", "y"));
+    assert_true(profile_set_label(b, "site", "north"));
+    sum = add(a, b);
+    assert_int_equal(sum->label_count, 1);
+    assert_string_equal(profile_label(sum, "site"), "north");
+    profile_delete(sum);
+}
+
+static void
 merge__hostile_names__as_they_are(void **state)
 {
     struct profile *a = fixture_small();
@@ -550,6 +569,7 @@ main(void)
         cmocka_unit_test(merge__sums_beyond_the_format__refused),
         cmocka_unit_test(merge__source_that_came_later__zero_before),
         cmocka_unit_test(merge__rights_and_rates__only_what_all_had),
+        cmocka_unit_test(merge__labels__only_what_all_have),
         cmocka_unit_test(merge__hostile_names__as_they_are),
     };
 

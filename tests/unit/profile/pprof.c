@@ -163,6 +163,38 @@ round_trip__one_address_in_two_processes__one_location(void **state)
  * not inlined. */
 /* Threads and processors make rows of their own, and share the location. */
 static void
+round_trip__labels_and_units__equal(void **state)
+{
+    struct profile *const profile = fixture_small();
+    struct profile_place place = {.image = 0, .address = 0x1204};
+    struct pprof_error error;
+    struct profile *read;
+    void *bytes;
+    size_t size;
+
+    (void)state;
+    assert_true(profile_set_label(profile, PROFILE_LABEL_HOST, "other"));
+    assert_true(profile_set_label(profile, PROFILE_LABEL_HOST, HOSTILE_NAME));
+    assert_true(profile_set_label(profile, "a key", ""));
+    assert_true(profile_set_label(profile, PROFILE_LABEL_EPOCH, "1"));
+    assert_true(profile_add_unit(profile, HOSTILE_NAME, &place.unit));
+    assert_true(profile_add_hits_at(profile, &place, 0, 7));
+    assert_true(pprof_encode(profile, &bytes, &size));
+    read = pprof_decode(bytes, size, &error);
+    assert_non_null(read);
+    assert_int_equal(read->label_count, 3);
+    assert_string_equal(profile_label(read, PROFILE_LABEL_HOST), HOSTILE_NAME);
+    assert_string_equal(profile_label(read, "a key"), "");
+    assert_string_equal(profile_label(read, PROFILE_LABEL_EPOCH), "1");
+    assert_null(profile_label(read, "none"));
+    assert_int_equal(read->unit_count, 2);
+    assert_string_equal(read->units[1], HOSTILE_NAME);
+    free(bytes);
+    profile_delete(read);
+    profile_delete(profile);
+}
+
+static void
 round_trip__threads_and_processors__equal(void **state)
 {
     struct profile *profile = fixture_small();
@@ -814,6 +846,7 @@ main(void)
         cmocka_unit_test(round_trip__several_sources__own_columns),
         cmocka_unit_test(round_trip__extreme_numbers__equal),
         cmocka_unit_test(round_trip__one_address_in_two_processes__one_location),
+        cmocka_unit_test(round_trip__labels_and_units__equal),
         cmocka_unit_test(round_trip__threads_and_processors__equal),
         cmocka_unit_test(round_trip__inlined_chains__equal),
         cmocka_unit_test(round_trip__many_rows__equal),

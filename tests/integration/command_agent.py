@@ -1,0 +1,449 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""ntprof agent: windows, the spool, stores that come and go, its server, and what it survives.
+
+All windows here are of one second, so that a case takes few of them."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+import harness
+from harness import CommandTest, text, wait_for
+
+PARTS = ("taken", "lost", "throttled", "missed", "unfinished", "excluded")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class AgentTest(CommandTest):
+    def setUp(self):
+        if not harness.is_root():
+            self.skipTest("only root may profile all processes")
+        super().setUp()
+        self.spool = self.folder / "spool"
+        self.folder.chmod(0o755)
+
+    def start_agent(self, *words, window="1s", wait=True):
+        """An agent that has begun. What it says goes to the file log."""
+        if "--max-cpu" not in words:
+            words += "--max-cpu", "100%"  # windows of a second cost too much for the default
+        self.log = self.folder / "log"
+        with open(self.log, "ab") as log:
+            before = self.said().count("windows of")
+            child = self.start(self.arguments("agent", "--window", window, "--spool", self.spool, *words), stderr=log)
+        if wait:
+            wait_for(lambda: self.said().count("windows of") > before or child.poll() is not None, "the start")
+            self.assertIsNone(child.poll(), self.said())
+        return child
+
+    def said(self):
+        return text(self.log.read_bytes()) if self.log.exists() else ""
+
+    def windows(self):
+        return sorted(self.spool.glob("*.pb.gz"))
+
+    def wait_windows(self, count):
+        return wait_for(lambda: len(self.windows()) >= count and self.windows(), f"{count} windows")
+
+    def end(self, child, number=signal.SIGTERM):
+        child.send_signal(number)
+        child.wait(timeout=harness.TIME_LIMIT_S)
+        self.assertEqual(child.returncode, 0, self.said())
+
+    def read(self, path):
+        """A profile as JSON, whose figures add up."""
+        result = self.ntprof("export", "--format", "json", path)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        profile = json.loads(result.stdout)
+        for number, source in enumerate(profile["sources"]):
+            self.assertEqual(source["taken"], source["counted"] + source["outside"], source)
+            self.assertEqual(source["expected"], sum(source[part] for part in PARTS), source)
+            self.assertEqual(sum(row["hits"][number] for row in profile["rows"]), source["counted"], source)
+        return profile
+
+    def labels(self, path):
+        """Those of all samples, as go tool pprof sees them: text of the first sample's labels."""
+        raw = self.run_bare(["go", "tool", "pprof", "-raw", path]).stdout
+        return text(raw)
+
+    def busy(self, name="work-agent"):
+        path = self.folder / name
+        if not path.exists():
+            shutil.copy(harness.program("shares"), path)
+        return self.start([path, "300000"])
+
+    def hits_of(self, profile, name):
+        numbers = [number for number, process in enumerate(profile["processes"]) if process == name]
+        return sum(row["hits"][0] for row in profile["rows"] if row["process"] in numbers)
+
+
+class Windows(AgentTest):
+    def test_windows__add_up_and_name_a_program_with_its_labels(self):
+        self.busy()
+        child = self.start_agent("--label", "role=test", "--host", "web1")
+        self.wait_windows(3)
+        self.end(child)
+        found = self.windows()
+        profiles = [self.read(path) for path in found]
+        self.assertGreater(sum(self.hits_of(profile, "work-agent") for profile in profiles), 20)
+        functions = {profile["functions"][row["function"]]["name"]
+                     for profile in profiles for row in profile["rows"]}
+        self.assertIn("right_three_units", functions)
+        told = self.labels(found[1])
+        for label in ("host:[web1]", "role:[test]", "boot:["):
+            self.assertIn(label, told)
+        self.assertNotIn("epoch:[", told)
+        self.assertIn("ntprof.label epoch ", told)
+        unit = pathlib.Path("/proc/self/cgroup").read_text().strip().rsplit("/", 1)[1]
+        if unit:
+            self.assertIn("unit:[", told)
+
+    def test_windows__follow_each_other_without_overlap(self):
+        child = self.start_agent()
+        self.wait_windows(3)
+        self.end(child)
+        starts = [int(path.name[:20]) for path in self.windows()]
+        ends = [start + self.read(path)["duration_ns"] for start, path in zip(starts, self.windows())]
+        self.assertEqual(starts, sorted(starts))
+        self.assertEqual(len({path.name[21:] for path in self.windows()}), 1)  # one epoch
+        for end, start in zip(ends, starts[1:]):
+            self.assertLessEqual(end, start)
+
+    def test_sigkill__loses_no_finished_window_and_the_next_has_another_epoch(self):
+        child = self.start_agent()
+        before = self.wait_windows(2)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        (self.spool / ".00000000000000000001-x.pb.gz.new").write_bytes(b"half")
+        child = self.start_agent()
+        self.wait_windows(len(before) + 1)
+        self.end(child)
+        for path in before:
+            self.read(path)
+        self.assertEqual(len({path.name[21:] for path in self.windows()}), 2)
+        self.assertFalse(list(self.spool.glob(".*.new")))
+
+    def test_max_cpu__lengthens_the_interval_and_says_so(self):
+        self.busy()
+        child = self.start_agent("--max-cpu", "0.01%")
+        wait_for(lambda: "instead of" in self.said(), "a longer interval")
+        count = len(self.windows())
+        self.wait_windows(count + 3)
+        self.end(child)
+        intervals = []
+        for path in self.windows():
+            source = self.read(path)["sources"][0]
+            intervals.append(source["granted"])
+            if source["granted"] > 200000:
+                self.assertIn("--max-cpu 0.01%", text(self.ntprof("report", path).stdout))
+        self.assertEqual(intervals, sorted(intervals))
+        self.assertGreater(intervals[-1], 2 * intervals[0])
+
+    def test_second_agent__is_refused_the_spool(self):
+        child = self.start_agent()
+        second = self.ntprof("agent", "--spool", self.spool)
+        self.assertEqual(second.returncode, 125)
+        self.assertIn("another agent", text(second.stderr))
+        self.end(child)
+
+
+class Settings(AgentTest):
+    def test_sighup__reads_the_file_again_and_keeps_old_settings_for_a_bad_one(self):
+        config = self.folder / "agent.conf"
+        config.write_text("label = phase=one\n")
+        child = self.start_agent("--config", config)
+        self.wait_windows(1)
+        config.write_text("label = phase=two\n")
+        child.send_signal(signal.SIGHUP)
+        wait_for(lambda: self.said().count("windows of") == 2, "a new start")
+        count = len(self.windows())
+        self.wait_windows(count + 1)
+        config.write_text("label phase\n")
+        child.send_signal(signal.SIGHUP)
+        wait_for(lambda: self.said().count("windows of") == 3, "a third start")
+        self.assertIn("line 1", self.said())
+        self.assertIn("the settings stay", self.said())
+        count = len(self.windows())
+        self.wait_windows(count + 1)
+        self.end(child)
+        phases = ["two" if "phase:[two]" in self.labels(path) else "one" for path in self.windows()]
+        self.assertEqual(phases, sorted(phases))
+        self.assertEqual({"one", "two"}, set(phases))
+
+    def test_check_config__says_what_is_wrong_and_starts_nothing(self):
+        config = self.folder / "agent.conf"
+        for lines, part in (("window = 1m\n", None), ("window = 7s\n", "--window"), ("windw = 1m\n", "no such option"),
+                            ("[x]\n", "line 1")):
+            config.write_text(lines)
+            result = self.ntprof("agent", "--check-config", "--config", config, "--spool", self.spool)
+            self.assertEqual(result.returncode, 0 if part is None else 125, text(result.stderr))
+            if part is not None:
+                self.assertIn(part, text(result.stderr))
+                self.assertEqual(len(result.stderr.splitlines()), 1)
+        self.assertFalse(self.spool.exists())
+
+    def test_service_manager__is_told_of_start_and_end(self):
+        path = self.folder / "notify"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(str(path))
+            manager.settimeout(harness.TIME_LIMIT_S)
+            environment = dict(harness.bare_environment(), NOTIFY_SOCKET=str(path), WATCHDOG_USEC="200000")
+            child = self.start(self.arguments("agent", "--window", "1s", "--spool", self.spool), env=environment)
+            told = [manager.recv(1000)]
+            while b"WATCHDOG=1" not in told:
+                told.append(manager.recv(1000))
+            child.send_signal(signal.SIGTERM)
+            while b"STOPPING=1" not in told:
+                told.append(manager.recv(1000))
+            child.wait()
+        self.assertTrue(told[0].startswith(b"READY=1"))
+
+    def test_unit_file__is_one(self):
+        unit = os.environ["NTPROF_SERVICE"]
+        if shutil.which("systemd-analyze") is None:
+            self.skipTest("no systemd-analyze here")
+        # Its program is not installed here, which is all that may be wrong.
+        copy = self.folder / "ntprof-agent.service"
+        copy.write_text("\n".join("ExecStart=/bin/true" if line.startswith("ExecStart=") else line
+                                  for line in pathlib.Path(unit).read_text().splitlines()))
+        result = self.run_bare(["systemd-analyze", "verify", "--man=no", copy])
+        said = [line for line in text(result.stderr).splitlines() if "ntprof-agent" in line]
+        self.assertEqual((result.returncode, said), (0, []), text(result.stderr))
+
+
+class Stores(AgentTest):
+    def setUp(self):
+        super().setUp()
+        self.url = f"sqlite:{self.folder}/s.db"
+
+    def init(self):
+        result = self.ntprof("store", "init", self.url)
+        if b"without SQLite" in result.stderr:
+            raise unittest.SkipTest("this ntprof was built without SQLite")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+
+    def stored(self):
+        return json.loads(self.ntprof("store", "stat", self.url, "--json").stdout)["windows"]
+
+    def test_store__takes_each_window_once(self):
+        self.init()
+        self.busy()
+        child = self.start_agent("--store", self.url)
+        wait_for(lambda: self.stored() >= 3, "windows in the store")
+        self.end(child)
+        self.assertEqual(self.windows(), [])
+        report = json.loads(self.ntprof("report", "--json", "--rows", "0", "--by", "process", self.url).stdout)
+        source = report["sources"][0]
+        self.assertEqual(sum(row["hits"] for row in report["rows"]), source["taken"])
+        self.assertEqual(source["expected"], sum(source[part] for part in PARTS))
+        self.assertIn("work-agent", {row["process"] for row in report["rows"]})
+
+    def test_store_that_is_away__windows_wait_and_come_in(self):
+        child = self.start_agent("--store", self.url)
+        waiting = len(self.wait_windows(2))
+        self.assertIn("wait in the spool", self.said())
+        self.assertEqual(self.said().count("--store:"), 1)
+        self.init()
+        wait_for(lambda: self.stored() >= waiting, "windows in the store")
+        self.end(child)
+        self.assertEqual(self.windows(), [])
+        self.assertIn("takes windows again", self.said())
+
+    def test_killed_between_spool_and_store__nothing_counted_twice(self):
+        self.init()
+        child = self.start_agent()
+        kept = self.wait_windows(2)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        copies = [(path.name, path.read_bytes()) for path in kept]
+        for _ in range(2):  # the second time as if the agent had died before it removed them
+            for name, content in copies:
+                (self.spool / name).write_bytes(content)
+            child = self.start_agent("--store", self.url)
+            wait_for(lambda: not [name for name, _ in copies if (self.spool / name).exists()], "an empty spool")
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+        hits = 0
+        for name, content in copies:
+            path = self.folder / "copy.pb.gz"
+            path.write_bytes(content)
+            hits += self.read(path)["sources"][0]["taken"]
+        report = json.loads(self.ntprof("report", "--json", f"{self.url}?until=2100-01-01").stdout)
+        start = min(int(name[:20]) for name, _ in copies)
+        self.assertGreater(start, 0)
+        self.assertGreaterEqual(report["sources"][0]["taken"], hits)
+        names = {name[21:-6] for name, _ in copies}
+        self.assertEqual(len(names), 1)
+        self.assert_epoch_hits(names.pop(), hits)
+
+    def assert_epoch_hits(self, epoch, hits):
+        import sqlite3
+        with sqlite3.connect(self.folder / "s.db") as database:
+            stored = database.execute("SELECT sum(taken) FROM accounting JOIN window ON window.id = accounting.window "
+                                      "WHERE epoch = ?", (epoch,)).fetchone()[0]
+        self.assertEqual(stored, hits)
+
+    def test_file_that_is_no_profile__removed_and_said(self):
+        self.init()
+        self.spool.mkdir()
+        (self.spool / "00000000000000000001-x.pb.gz").write_bytes(b"garbage")
+        child = self.start_agent("--store", self.url)
+        wait_for(lambda: "is no profile" in self.said(), "a word about it")
+        wait_for(lambda: self.stored() >= 1, "a window in the store")
+        self.end(child)
+
+
+class FullDisk(AgentTest):
+    def setUp(self):
+        super().setUp()
+        self.disk = self.folder / "disk"
+        self.disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", self.disk], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("tmpfs cannot be mounted here")
+        self.addCleanup(subprocess.run, ["umount", "-l", self.disk], capture_output=True)
+        self.spool = self.disk / "spool"
+
+    def test_full_disk__windows_wait_in_memory_and_come_in(self):
+        child = self.start_agent()
+        self.wait_windows(1)
+        filler = self.disk / "filler"
+        out = os.open(filler, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            while True:
+                os.write(out, bytes(4096))
+        except OSError:
+            os.close(out)
+        wait_for(lambda: "wait in memory" in self.said(), "a window that waits")
+        count = len(self.windows())
+        filler.unlink()
+        self.wait_windows(count + 2)
+        self.end(child)
+        self.assertIn("written to the spool again", self.said())
+        starts = [int(path.name[:20]) for path in self.windows()]
+        for path in self.windows():
+            self.read(path)
+        self.assertLess(max(later - earlier for earlier, later in zip(starts, starts[1:])), 10e9)
+
+    def test_spool_size__oldest_dropped_and_said_in_the_next_window(self):
+        self.spool.mkdir()
+        for number in range(1, 4):  # more than --spool-size together
+            (self.spool / f"{number:020}-old.pb.gz").write_bytes(bytes(300 << 10))
+        child = self.start_agent("--spool-size", "1M", "--spool-age", "3650d")
+        self.wait_windows(5)
+        wait_for(lambda: "dropped" in self.said() or len(self.windows()) > 12, "a word about it")
+        self.end(child)
+        old = [path for path in self.windows() if path.name.endswith("-old.pb.gz")]
+        fresh = [path for path in self.windows() if not path.name.endswith("-old.pb.gz")]
+        self.assertEqual(old, [])  # they are from 1970, so --spool-age has removed them
+        self.assertIn("dropped 3", self.said())
+        self.assertIn("older windows were dropped from the spool",
+                      "".join(text(self.ntprof("report", path).stdout) for path in fresh))
+
+
+class Server(AgentTest):
+    def setUp(self):
+        super().setUp()
+        self.port = free_port()
+        probe = self.ntprof("agent", "--listen", "1.2.3.4:1", "--spool", self.spool)
+        if b"without libmicrohttpd" in probe.stderr:
+            self.skipTest("this ntprof was built without libmicrohttpd")
+        self.child = self.start_agent("--listen", str(self.port))
+
+    def ask(self, raw, limit=200000):
+        """What the server sends until it closes the connection."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=harness.TIME_LIMIT_S) as connection:
+            try:
+                connection.sendall(raw)
+                connection.shutdown(socket.SHUT_WR)
+                answer = b""
+                while len(answer) < limit:
+                    more = connection.recv(65536)
+                    if not more:
+                        break
+                    answer += more
+            except OSError:  # it was reset
+                return b""
+        return answer
+
+    def get(self, path, method="GET"):
+        answer = self.ask(f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        head, _, body = answer.partition(b"\r\n\r\n")
+        return int(head.split()[1]), head, body
+
+    def test_paths__answer_what_they_should(self):
+        self.assertEqual(self.get("/healthz")[::2], (200, b"ok\n"))
+        self.assertEqual(self.get("/metrics", "HEAD")[0], 200)
+        for path in ("/", "/etc/passwd", "/../../etc/passwd", "/debug/pprof/", "/metrics/x", "/%2e%2e/x"):
+            self.assertEqual(self.get(path)[0], 404, path)
+        for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+            self.assertEqual(self.get("/metrics", method)[0], 405, method)
+        for value in ("0", "301", "-1", "x", "1e9", "99999999999999999999", ""):
+            self.assertEqual(self.get("/debug/pprof/profile?seconds=" + value)[0], 400, value)
+
+    def test_metrics__are_openmetrics_and_add_up(self):
+        from prometheus_client.openmetrics.parser import text_string_to_metric_families
+        wait_for(lambda: b"ntprof_agent_windows_total 0" not in self.get("/metrics")[2], "a window")
+        status, head, body = self.get("/metrics")
+        self.assertEqual(status, 200)
+        self.assertIn(b"application/openmetrics-text; version=1.0.0", head)
+        families = {family.name: family for family in text_string_to_metric_families(text(body))}
+        hits = {sample.labels["kind"]: sample.value for sample in families["ntprof_agent_hits"].samples}
+        self.assertEqual(hits["taken"], hits["counted"] + hits["outside"])
+        self.assertEqual(hits["expected"], sum(hits[part] for part in PARTS))
+        self.assertGreater(families["ntprof_agent_cpu_seconds"].samples[0].value, 0)
+        self.assertGreaterEqual(families["ntprof_agent_windows"].samples[0].value, 1)
+        self.assertGreater(families["ntprof_agent_memory_bytes"].samples[0].value, 1 << 20)
+
+    def test_profile__is_read_by_go_and_its_hits_are_in_windows_too(self):
+        if shutil.which("go") is None:
+            self.skipTest("no go here")
+        self.busy()
+        environment = dict(harness.bare_environment(), HOME=str(self.folder), PPROF_TMPDIR=str(self.folder))
+        result = self.run_bare(["go", "tool", "pprof", "-timeout", "50", "-top",
+                                f"http://127.0.0.1:{self.port}/debug/pprof/profile?seconds=2"], env=environment)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assertIn("right_three_units", text(result.stdout))
+        self.assertRegex(text(result.stdout), r"Duration: ([2-9]|\d\d)")
+        self.wait_windows(2)
+        self.end(self.child)
+        sums = sum(self.hits_of(self.read(path), "work-agent") for path in self.windows())
+        self.assertGreater(sums, 20)
+
+    def test_too_many_profiles__are_refused_and_end_with_the_agent(self):
+        waiting = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(4)]
+        for connection in waiting:
+            connection.sendall(b"GET /debug/pprof/profile?seconds=300 HTTP/1.1\r\nHost: x\r\n\r\n")
+        wait_for(lambda: self.get("/debug/pprof/profile?seconds=1")[0] == 503, "a refusal")
+        self.end(self.child)
+        for connection in waiting:
+            with connection:
+                self.assertIn(b"503", connection.recv(100))
+
+    def test_garbage__is_refused_and_harms_nobody(self):
+        for raw in (b"\0" * 1000, b"GET /metrics HTTP/9.9\r\n\r\n", b"GET " + b"/a" * 20000 + b" HTTP/1.1\r\n\r\n",
+                    b"GET /metrics HTTP/1.1\r\n" + b"X: y\r\n" * 5000 + b"\r\n", b"\r\n\r\n", b"", os.urandom(4096),
+                    b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\nx",
+                    b"POST /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"):
+            answer = self.ask(raw)
+            self.assertNotIn(b"200 OK", answer[:20], raw[:40])
+        idle = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(40)]  # more than it serves
+        for connection in idle:
+            connection.close()
+        self.assertEqual(wait_for(lambda: self.get("/healthz")[0], "an answer"), 200)
+        self.assertIsNone(self.child.poll())
+        self.end(self.child)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* ration.c - the interval follows what the agent takes. */
+#include "agent/ration.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define SECOND UINT64_C(1000000000)
+
+static struct ration
+ration_of(uint64_t asked, uint64_t interval)
+{
+    return (struct ration){
+        .max_share = 0.01, .asked_100ns = asked, .interval_100ns = interval};
+}
+
+static void
+ration_choose__within_the_ration__stays(void **state)
+{
+    struct ration ration = ration_of(100000, 100000);
+
+    (void)state;
+    assert_false(ration_choose(&ration, SECOND / 200, SECOND));
+    assert_int_equal(ration.interval_100ns, 100000);
+}
+
+static void
+ration_choose__above__longer_in_proportion_and_bounded(void **state)
+{
+    struct ration ration = ration_of(100000, 100000);
+
+    (void)state;
+    assert_true(ration_choose(&ration, 3 * SECOND / 100, SECOND));
+    assert_in_range(ration.interval_100ns, 299999, 300002);
+    assert_true(ration_choose(&ration, SECOND, SECOND)); /* 100 times too much */
+    assert_in_range(ration.interval_100ns, 8 * 299999, 8 * 300002 + 1);
+    for (int i = 0; i < 10; i++) {
+        ration_choose(&ration, SECOND, SECOND);
+    }
+    assert_int_equal(ration.interval_100ns, RATION_INTERVAL_MAX_100NS);
+    assert_false(ration_choose(&ration, SECOND, SECOND));
+}
+
+static void
+ration_choose__room_again__back_to_what_was_asked(void **state)
+{
+    struct ration ration = ration_of(100000, 300000);
+
+    (void)state;
+    assert_true(ration_choose(&ration, SECOND / 1000, SECOND));
+    assert_int_equal(ration.interval_100ns, 150000);
+    assert_true(ration_choose(&ration, SECOND / 1000, SECOND));
+    assert_int_equal(ration.interval_100ns, 100000);
+    assert_false(ration_choose(&ration, 0, SECOND));
+}
+
+static void
+ration_choose__time_is_no_source__only_measured(void **state)
+{
+    struct ration ration = ration_of(0, 0);
+
+    (void)state;
+    assert_false(ration_choose(&ration, SECOND, SECOND));
+    assert_int_equal(ration.interval_100ns, 0);
+    assert_true(ration.share > 0.99);
+    assert_false(ration_choose(&ration, SECOND, 0));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ration_choose__within_the_ration__stays),
+        cmocka_unit_test(ration_choose__above__longer_in_proportion_and_bounded),
+        cmocka_unit_test(ration_choose__room_again__back_to_what_was_asked),
+        cmocka_unit_test(ration_choose__time_is_no_source__only_measured),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

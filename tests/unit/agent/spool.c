@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* spool.c - windows in a folder: order, bounds, restarts, and no room. */
+#include "agent/spool.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define HOUR UINT64_C(3600000000000)
+
+static const struct spool_limits wide = {.bytes = 1 << 30, .age_ns = 1000 * HOUR};
+
+struct place {
+    char path[64];
+    struct spool spool;
+};
+
+static void
+open_at(struct place *place, const struct spool_limits *limits)
+{
+    struct spool_error error;
+
+    if (!spool_open(&place->spool, place->path, limits, &error)) {
+        fail_msg("%s", error.text);
+    }
+}
+
+static int
+set_up(void **state)
+{
+    struct place *const place = calloc(1, sizeof(*place));
+
+    strcpy(place->path, "/tmp/ntprof-spool-XXXXXX");
+    assert_non_null(mkdtemp(place->path));
+    open_at(place, &wide);
+    *state = place;
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    struct place *const place = *state;
+    DIR *const folder = opendir(place->path);
+    const struct dirent *found;
+
+    spool_close(&place->spool);
+    while ((found = readdir(folder)) != NULL) {
+        unlinkat(dirfd(folder), found->d_name, 0);
+    }
+    closedir(folder);
+    assert_int_equal(rmdir(place->path), 0);
+    free(place);
+    return 0;
+}
+
+static bool
+put(struct place *place, uint64_t start_ns, size_t size)
+{
+    return spool_put(&place->spool, start_ns, "e", calloc(1, size), size);
+}
+
+/* Take all, and assert that their starts are these. */
+static void
+assert_starts(struct place *place, const uint64_t *starts, size_t count)
+{
+    char name[SPOOL_NAME_BYTES] = "";
+    struct spool_statistics statistics;
+    void *bytes;
+    size_t size;
+    size_t found = 0;
+
+    while (spool_take(&place->spool, name, name, &bytes, &size)) {
+        assert_non_null(bytes);
+        assert_true(found < count);
+        assert_int_equal(strtoull(name, NULL, 10), starts[found++]);
+        free(bytes);
+        spool_done(&place->spool, name, false);
+    }
+    assert_int_equal(found, count);
+    spool_get_statistics(&place->spool, &statistics);
+    assert_int_equal(statistics.files, count);
+}
+
+static void
+spool_put__in_any_order__taken_oldest_first(void **state)
+{
+    struct place *const place = *state;
+
+    assert_true(put(place, 300, 10));
+    assert_true(put(place, 100, 10));
+    assert_true(put(place, UINT64_C(1700000000000000000), 10));
+    assert_true(put(place, 200, 10));
+    assert_starts(place,
+                  (const uint64_t[]){100, 200, 300, UINT64_C(1700000000000000000)}, 4);
+}
+
+static void
+spool_done__removed__gone_and_the_others_stay(void **state)
+{
+    struct place *const place = *state;
+    char name[SPOOL_NAME_BYTES] = "";
+    void *bytes;
+    size_t size;
+
+    assert_true(put(place, 1, 10));
+    assert_true(put(place, 2, 10));
+    assert_true(spool_take(&place->spool, "", name, &bytes, &size));
+    assert_int_equal(size, 10);
+    free(bytes);
+    spool_done(&place->spool, name, true);
+    assert_starts(place, (const uint64_t[]){2}, 1);
+}
+
+static void
+spool_open__again__finished_windows_stay_and_half_ones_go(void **state)
+{
+    struct place *const place = *state;
+    char path[128];
+
+    assert_true(put(place, 5, 10));
+    snprintf(path, sizeof(path), "%s/.00000000000000000006-e.pb.gz.new", place->path);
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+    spool_close(&place->spool);
+    open_at(place, &wide);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_starts(place, (const uint64_t[]){5}, 1);
+}
+
+static void
+spool_open__another_has_it__refused(void **state)
+{
+    struct place *const place = *state;
+    struct spool_error error;
+    struct spool second;
+
+    assert_false(spool_open(&second, place->path, &wide, &error));
+    assert_non_null(strstr(error.text, "another agent"));
+    spool_close(&second);
+}
+
+static void
+spool_open__foreign_files__left_alone(void **state)
+{
+    struct place *const place = *state;
+    static const char *const names[] = {"x.pb.gz", "00000000000000000001-e.txt",
+                                        "1-e.pb.gz", "notes"};
+    char path[128];
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", place->path, names[i]);
+        close(open(path, O_CREAT | O_WRONLY, 0600));
+    }
+    place->spool.limits = (struct spool_limits){.bytes = 0, .age_ns = 0};
+    spool_bound(&place->spool, HOUR);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", place->path, names[i]);
+        assert_int_equal(access(path, F_OK), 0);
+    }
+    assert_starts(place, NULL, 0);
+}
+
+static void
+spool_bound__too_large__oldest_dropped_and_counted(void **state)
+{
+    struct place *const place = *state;
+    struct spool_statistics statistics;
+
+    for (uint64_t i = 1; i <= 5; i++) {
+        assert_true(put(place, i, 1000));
+    }
+    place->spool.limits.bytes = 2500;
+    spool_bound(&place->spool, 10);
+    assert_starts(place, (const uint64_t[]){4, 5}, 2);
+    spool_get_statistics(&place->spool, &statistics);
+    assert_int_equal(statistics.dropped, 3);
+    assert_int_equal(statistics.written, 5);
+    assert_int_equal(statistics.bytes, 2000);
+}
+
+/* A window from after now, since the clock was set back, is not old. */
+static void
+spool_bound__too_old__dropped_but_not_what_is_of_the_future(void **state)
+{
+    struct place *const place = *state;
+    struct spool_statistics statistics;
+
+    assert_true(put(place, 1 * HOUR, 10));
+    assert_true(put(place, 5 * HOUR, 10));
+    assert_true(put(place, 50 * HOUR, 10));
+    place->spool.limits.age_ns = 2 * HOUR;
+    spool_bound(&place->spool, 6 * HOUR);
+    assert_starts(place, (const uint64_t[]){5 * HOUR, 50 * HOUR}, 2);
+    spool_get_statistics(&place->spool, &statistics);
+    assert_int_equal(statistics.dropped, 1);
+}
+
+static void
+spool_bound__window_that_is_read__stays(void **state)
+{
+    struct place *const place = *state;
+    char name[SPOOL_NAME_BYTES] = "";
+    void *bytes;
+    size_t size;
+
+    assert_true(put(place, 1, 10));
+    assert_true(spool_take(&place->spool, "", name, &bytes, &size));
+    free(bytes);
+    place->spool.limits.bytes = 0;
+    spool_bound(&place->spool, HOUR);
+    spool_done(&place->spool, name, false);
+    assert_starts(place, (const uint64_t[]){1}, 1);
+}
+
+/* Have writes of more than so many bytes fail. */
+static void
+limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void
+spool_put__no_room__waits_in_memory_and_is_written_later(void **state)
+{
+    struct place *const place = *state;
+    struct spool_statistics statistics;
+
+    limit_files(100);
+    assert_true(put(place, 1, 50));
+    assert_false(put(place, 2, 500));
+    assert_false(put(place, 3, 50)); /* in order: behind the one that waits */
+    assert_int_not_equal(place->spool.failure[0], '\0');
+    assert_starts(place, (const uint64_t[]){1}, 1);
+    spool_get_statistics(&place->spool, &statistics);
+    assert_int_equal(statistics.waiting, 2);
+    assert_int_equal(statistics.dropped, 0);
+    limit_files(RLIM_INFINITY);
+    assert_true(spool_retry(&place->spool));
+    assert_starts(place, (const uint64_t[]){1, 2, 3}, 3);
+    assert_int_equal(place->spool.failure[0], '\0');
+}
+
+/* Files first, which are older; then what waits longest. */
+static void
+spool_put__no_room_for_long__oldest_dropped_and_counted(void **state)
+{
+    struct place *const place = *state;
+    struct spool_statistics statistics;
+
+    assert_true(put(place, 1, 500));
+    limit_files(100);
+    for (uint64_t i = 2; i < 2 + SPOOL_WAITING_MAX + 2; i++) {
+        assert_false(put(place, i, 500));
+    }
+    spool_get_statistics(&place->spool, &statistics);
+    assert_int_equal(statistics.waiting, SPOOL_WAITING_MAX);
+    assert_int_equal(statistics.dropped, 3);
+    assert_int_equal(statistics.files, 0);
+    limit_files(RLIM_INFINITY);
+    assert_true(spool_retry(&place->spool));
+    spool_get_statistics(&place->spool, &statistics);
+    assert_int_equal(statistics.files, SPOOL_WAITING_MAX);
+    assert_int_equal(statistics.written, SPOOL_WAITING_MAX + 1);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(spool_put__in_any_order__taken_oldest_first),
+        TEST(spool_done__removed__gone_and_the_others_stay),
+        TEST(spool_open__again__finished_windows_stay_and_half_ones_go),
+        TEST(spool_open__another_has_it__refused),
+        TEST(spool_open__foreign_files__left_alone),
+        TEST(spool_bound__too_large__oldest_dropped_and_counted),
+        TEST(spool_bound__too_old__dropped_but_not_what_is_of_the_future),
+        TEST(spool_bound__window_that_is_read__stays),
+        TEST(spool_put__no_room__waits_in_memory_and_is_written_later),
+        TEST(spool_put__no_room_for_long__oldest_dropped_and_counted),
+    };
+
+    signal(SIGXFSZ, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

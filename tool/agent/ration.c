@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* ration.c - see ration.h. */
+#include "agent/ration.h"
+
+/* At most this much longer at a time: a window may have been an exception. */
+static const double growth_max = 8;
+
+bool
+ration_choose(struct ration *ration, uint64_t cpu_ns, uint64_t elapsed_ns)
+{
+    const uint64_t before = ration->interval_100ns;
+    double growth;
+
+    if (elapsed_ns == 0) {
+        return false;
+    }
+    ration->share = (double)cpu_ns / (double)elapsed_ns;
+    if (ration->asked_100ns == 0) {
+        return false;
+    }
+    growth = ration->share / ration->max_share;
+    if (growth > 1) {
+        growth = growth < growth_max ? growth : growth_max;
+        ration->interval_100ns = (uint64_t)((double)before * growth) + 1;
+    } else if (growth < 0.5) {
+        ration->interval_100ns = before / 2;
+    }
+    if (ration->interval_100ns > RATION_INTERVAL_MAX_100NS) {
+        ration->interval_100ns = RATION_INTERVAL_MAX_100NS;
+    }
+    if (ration->interval_100ns < ration->asked_100ns) {
+        ration->interval_100ns = ration->asked_100ns;
+    }
+    return ration->interval_100ns != before;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* sender.c - see sender.h. */
+#include "agent/sender.h"
+
+#include "agent/metrics.h"
+#include "cmd/cmd.h"
+#include "store/recorded.h"
+#include "util/clock.h"
+#include "util/text.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Pauses between attempts. */
+static const uint64_t pause_min_ns = 1000000000;
+static const uint64_t pause_max_ns = UINT64_C(60000000000);
+
+/* outcome - of one window. */
+enum outcome { SENT, UNREADABLE, REFUSED };
+
+/* Decode a window and add it. The bytes are our own: the folder is ours alone. */
+static enum outcome
+add_window(const struct sender *sender, struct store *store, const void *bytes,
+           size_t size, struct pprof_error *error)
+{
+    struct profile *profile;
+    const struct store_window otherwise = {.host = sender->host, .epoch = "unknown"};
+    bool added;
+
+    if (bytes == NULL) {
+        snprintf(error->text, sizeof(error->text),
+                 "a file of the spool cannot be read");
+        return REFUSED;
+    }
+    profile = pprof_decode(bytes, size, error);
+    if (profile == NULL) {
+        return UNREADABLE;
+    }
+    added = store_add_recorded(store, profile, &otherwise, error);
+    profile_delete(profile);
+    return added ? SENT : REFUSED;
+}
+
+static void
+count_outcome(struct sender *sender, enum outcome outcome)
+{
+    pthread_mutex_lock(&sender->lock);
+    sender->sent += outcome == SENT;
+    sender->unreadable += outcome == UNREADABLE;
+    sender->failures += outcome == REFUSED;
+    pthread_mutex_unlock(&sender->lock);
+}
+
+/* Add all windows. Returns false with the error set if the store refused one. */
+static bool
+send_all(struct sender *sender, struct store *store, struct pprof_error *error)
+{
+    char name[SPOOL_NAME_BYTES] = "";
+    enum outcome outcome = SENT;
+    void *bytes = NULL;
+    size_t size = 0;
+    char shown[100];
+
+    while (outcome != REFUSED && spool_take(sender->spool, name, name, &bytes, &size)) {
+        outcome = add_window(sender, store, bytes, size, error);
+        free(bytes);
+        count_outcome(sender, outcome);
+        if (outcome == UNREADABLE) {
+            cmd_fail("agent", "%s of the spool is no profile and is removed",
+                     text_show(shown, sizeof(shown), name));
+        }
+        spool_done(sender->spool, name, outcome != REFUSED);
+    }
+    return outcome != REFUSED;
+}
+
+/* Open the store and add all windows. Prints the first of several failures. */
+static bool
+send(struct sender *sender, bool *failing)
+{
+    struct pprof_error error = {""};
+    struct store *const store = store_open(sender->url, true, &error);
+    const bool sent = store != NULL && send_all(sender, store, &error);
+
+    store_close(store);
+    if (store == NULL) {
+        count_outcome(sender, REFUSED);
+    }
+    if (!sent && !*failing) {
+        cmd_fail("agent", "--store: %s; windows wait in the spool", error.text);
+    } else if (sent && *failing) {
+        fprintf(stderr, "ntprof: agent: the store takes windows again\n");
+    }
+    *failing = !sent;
+    return sent;
+}
+
+/* Wait for a new window or, after a failure, for the pause. Returns false if the thread
+ * has to end. */
+static bool
+wait(struct sender *sender, uint64_t pause_ns)
+{
+    const struct timespec until = clock_timespec(clock_now_ns() + pause_ns);
+    bool closing;
+
+    pthread_mutex_lock(&sender->lock);
+    while (!sender->closing && (pause_ns != 0 || !sender->fresh)) {
+        if (pause_ns == 0) {
+            pthread_cond_wait(&sender->wake, &sender->lock);
+        } else if (pthread_cond_timedwait(&sender->wake, &sender->lock, &until) != 0) {
+            break;
+        }
+    }
+    sender->fresh = false;
+    closing = sender->closing;
+    pthread_mutex_unlock(&sender->lock);
+    return !closing;
+}
+
+static void *
+sender_main(void *argument)
+{
+    struct sender *const sender = argument;
+    uint64_t pause_ns = 0;
+    bool failing = false;
+
+    pthread_setname_np(pthread_self(), "ntprof-sender");
+    do {
+        if (send(sender, &failing)) {
+            pause_ns = 0;
+        } else {
+            pause_ns = pause_ns == 0 ? pause_min_ns : pause_ns * 2;
+            pause_ns = pause_ns < pause_max_ns ? pause_ns : pause_max_ns;
+        }
+    } while (wait(sender, pause_ns));
+    (void)send(sender, &failing);
+    return NULL;
+}
+
+int
+sender_start(struct sender *sender, struct spool *spool, const char *url,
+             const char *host)
+{
+    pthread_condattr_t monotonic;
+    sigset_t all;
+    sigset_t old;
+    int failure;
+
+    *sender = (struct sender){.spool = spool, .url = url, .host = host};
+    pthread_mutex_init(&sender->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&sender->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    failure = pthread_create(&sender->thread, NULL, sender_main, sender);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    sender->running = failure == 0;
+    return -failure;
+}
+
+void
+sender_wake(struct sender *sender)
+{
+    if (sender->running) {
+        pthread_mutex_lock(&sender->lock);
+        sender->fresh = true;
+        pthread_cond_signal(&sender->wake);
+        pthread_mutex_unlock(&sender->lock);
+    }
+}
+
+void
+sender_stop(struct sender *sender)
+{
+    if (!sender->running) {
+        return;
+    }
+    pthread_mutex_lock(&sender->lock);
+    sender->closing = true;
+    pthread_cond_signal(&sender->wake);
+    pthread_mutex_unlock(&sender->lock);
+    pthread_join(sender->thread, NULL);
+    pthread_cond_destroy(&sender->wake);
+    pthread_mutex_destroy(&sender->lock);
+    sender->running = false;
+}
+
+void
+sender_get_metrics(struct sender *sender, struct metrics *metrics)
+{
+    metrics->has_store = sender->running;
+    if (sender->running) {
+        pthread_mutex_lock(&sender->lock);
+        metrics->sent = sender->sent;
+        metrics->send_failures = sender->failures;
+        metrics->unreadable = sender->unreadable;
+        pthread_mutex_unlock(&sender->lock);
+    }
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spool.c - see spool.h.
+ *
+ * Names begin with the start of the window in 20 digits, so that their order is that of
+ * the windows. All functions without a comment on it are called with the mutex held.
+ */
+#include "agent/spool.h"
+
+#include "util/clock.h"
+#include "util/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SUFFIX ".pb.gz"
+#define TEMPORARY ".new"
+#define LOCK ".lock"
+
+enum { START_DIGITS = 20 };
+
+/* Larger files are not ours. */
+static const off_t file_bytes_max = (off_t)256 << 20;
+
+static bool
+has_suffix(const char *name, const char *suffix)
+{
+    const size_t length = strlen(name);
+
+    return length > strlen(suffix) && length < SPOOL_NAME_BYTES &&
+           strcmp(name + length - strlen(suffix), suffix) == 0;
+}
+
+static bool
+is_window(const char *name)
+{
+    return strspn(name, "0123456789") == START_DIGITS && has_suffix(name, SUFFIX);
+}
+
+/* entry - a file of the spool. */
+struct entry {
+    char name[SPOOL_NAME_BYTES];
+    uint64_t bytes;
+};
+
+static int
+compare_entries(const void *left, const void *right)
+{
+    return strcmp(((const struct entry *)left)->name,
+                  ((const struct entry *)right)->name);
+}
+
+static DIR *
+open_listing(const struct spool *spool)
+{
+    const int fd = openat(spool->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *const folder = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (folder == NULL && fd >= 0) {
+        close(fd);
+    }
+    return folder;
+}
+
+/* Append a file to the list. Returns false if memory runs out. */
+static bool
+add_entry(struct entry **list, size_t *count, const char *name, uint64_t bytes)
+{
+    struct entry *grown = *list;
+
+    if ((*count & (*count - 1)) == 0) { /* 0 or a power of two: it is full */
+        grown = reallocarray(*list, *count == 0 ? 1 : *count * 2, sizeof(*grown));
+        if (grown == NULL) {
+            return false;
+        }
+        *list = grown;
+    }
+    grown[*count].bytes = bytes;
+    snprintf(grown[*count].name, SPOOL_NAME_BYTES, "%s", name);
+    ++*count;
+    return true;
+}
+
+/* List the windows, oldest first. Returns their number; the caller frees the list. */
+static size_t
+list_windows(const struct spool *spool, struct entry **list)
+{
+    DIR *const folder = open_listing(spool);
+    size_t count = 0;
+    const struct dirent *found;
+    struct stat status;
+
+    *list = NULL;
+    while (folder != NULL && (found = readdir(folder)) != NULL) {
+        if (is_window(found->d_name) &&
+            fstatat(spool->folder, found->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            !add_entry(list, &count, found->d_name, (uint64_t)status.st_size)) {
+            break;
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    if (count > 1) {
+        qsort(*list, count, sizeof(**list), compare_entries);
+    }
+    return count;
+}
+
+/* Remove what a killed agent left half written. No lock is needed yet. */
+static void
+remove_temporary(const struct spool *spool)
+{
+    DIR *const folder = open_listing(spool);
+    const struct dirent *found;
+
+    while (folder != NULL && (found = readdir(folder)) != NULL) {
+        if (found->d_name[0] == '.' && has_suffix(found->d_name, TEMPORARY)) {
+            (void)unlinkat(spool->folder, found->d_name, 0);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+}
+
+static bool
+fail_open(const char *path, const char *what, const char *why,
+          struct spool_error *error)
+{
+    char shown[200];
+
+    snprintf(error->text, sizeof(error->text), "%s: %s: %s",
+             text_show(shown, sizeof(shown), path), what, why);
+    return false;
+}
+
+bool
+spool_open(struct spool *spool, const char *path, const struct spool_limits *limits,
+           struct spool_error *error)
+{
+    *spool = (struct spool){.folder = -1, .lock_fd = -1, .limits = *limits};
+    pthread_mutex_init(&spool->lock, NULL);
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+        return fail_open(path, "cannot make the spool folder", text_errno(errno),
+                         error);
+    }
+    spool->folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (spool->folder < 0) {
+        return fail_open(path, "cannot open the spool folder", text_errno(errno),
+                         error);
+    }
+    spool->lock_fd =
+        openat(spool->folder, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (spool->lock_fd < 0) {
+        return fail_open(path, "cannot write there", text_errno(errno), error);
+    }
+    if (flock(spool->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        return fail_open(path, "another agent has this spool",
+                         "end it, or give this one a folder with --spool", error);
+    }
+    remove_temporary(spool);
+    return true;
+}
+
+void
+spool_close(struct spool *spool)
+{
+    for (size_t i = 0; i < SPOOL_WAITING_MAX; i++) {
+        free(spool->waiting[i].bytes);
+    }
+    if (spool->lock_fd >= 0) {
+        close(spool->lock_fd);
+    }
+    if (spool->folder >= 0) {
+        close(spool->folder);
+    }
+    pthread_mutex_destroy(&spool->lock);
+}
+
+/* ---- writing ---- */
+
+static int
+write_all(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        const ssize_t written = write(fd, bytes, size);
+
+        if (written < 0 && errno != EINTR) {
+            return -errno;
+        }
+        bytes += written > 0 ? written : 0;
+        size -= written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
+/* Make a rename or an unlink durable. */
+static int
+sync_folder(const struct spool *spool)
+{
+    const int fd = openat(spool->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int result = fd < 0 || fsync(fd) != 0 ? -errno : 0;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return result;
+}
+
+/* Write a file under a temporary name, sync it and rename it. Returns 0 or a negative
+ * errno; then there is no file. */
+static int
+write_window(const struct spool *spool, const struct spool_window *window)
+{
+    char temporary[SPOOL_NAME_BYTES + 8];
+    int failure;
+    int fd;
+
+    snprintf(temporary, sizeof(temporary), ".%s" TEMPORARY, window->name);
+    fd = openat(spool->folder, temporary,
+                O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return -errno;
+    }
+    failure = write_all(fd, window->bytes, window->size);
+    if (failure == 0 && fsync(fd) != 0) {
+        failure = -errno;
+    }
+    close(fd);
+    if (failure == 0 &&
+        renameat(spool->folder, temporary, spool->folder, window->name) != 0) {
+        failure = -errno;
+    }
+    if (failure == 0) {
+        failure = sync_folder(spool);
+    } else {
+        (void)unlinkat(spool->folder, temporary, 0);
+    }
+    return failure;
+}
+
+static size_t
+count_waiting(const struct spool *spool, uint64_t *bytes)
+{
+    size_t count = 0;
+
+    *bytes = 0;
+    while (count < SPOOL_WAITING_MAX && spool->waiting[count].bytes != NULL) {
+        *bytes += spool->waiting[count++].size;
+    }
+    return count;
+}
+
+/* Remove the first of the waiting windows. */
+static void
+shift_waiting(struct spool *spool)
+{
+    free(spool->waiting[0].bytes);
+    memmove(&spool->waiting[0], &spool->waiting[1],
+            (SPOOL_WAITING_MAX - 1) * sizeof(spool->waiting[0]));
+    spool->waiting[SPOOL_WAITING_MAX - 1] = (struct spool_window){.bytes = NULL};
+}
+
+/* Write the waiting windows in their order, as far as that succeeds. */
+static bool
+write_waiting(struct spool *spool)
+{
+    while (spool->waiting[0].bytes != NULL) {
+        const int failure = write_window(spool, &spool->waiting[0]);
+
+        if (failure != 0) {
+            spool->statistics.failures++;
+            snprintf(spool->failure, sizeof(spool->failure), "%s",
+                     text_errno(-failure));
+            return false;
+        }
+        spool->statistics.written++;
+        shift_waiting(spool);
+    }
+    spool->failure[0] = '\0';
+    return true;
+}
+
+/* Delete the oldest file that the sender does not read. Returns false if there is
+ * none. */
+static bool
+drop_oldest_file(struct spool *spool)
+{
+    struct entry *list;
+    const size_t count = list_windows(spool, &list);
+    bool dropped = false;
+
+    for (size_t i = 0; !dropped && i < count; i++) {
+        dropped = strcmp(list[i].name, spool->taken) != 0 &&
+                  unlinkat(spool->folder, list[i].name, 0) == 0;
+    }
+    free(list);
+    spool->statistics.dropped += dropped;
+    return dropped;
+}
+
+/* Make room for one more waiting window: the oldest of all is dropped, which are those
+ * in files. That also frees a full disk. */
+static void
+make_room(struct spool *spool, size_t size)
+{
+    uint64_t bytes;
+    size_t count = count_waiting(spool, &bytes);
+
+    while (count == SPOOL_WAITING_MAX ||
+           (count > 0 && bytes + size > SPOOL_WAITING_BYTES_MAX)) {
+        if (drop_oldest_file(spool)) {
+            (void)write_waiting(spool);
+        } else {
+            shift_waiting(spool);
+            spool->statistics.dropped++;
+        }
+        count = count_waiting(spool, &bytes);
+    }
+}
+
+bool
+spool_put(struct spool *spool, uint64_t start_ns, const char *epoch, void *bytes,
+          size_t size)
+{
+    struct spool_window *added;
+    uint64_t used;
+    bool written;
+
+    pthread_mutex_lock(&spool->lock);
+    make_room(spool, size);
+    added = &spool->waiting[count_waiting(spool, &used)];
+    added->bytes = bytes;
+    added->size = size;
+    snprintf(added->name, sizeof(added->name), "%0*" PRIu64 "-%.32s" SUFFIX,
+             START_DIGITS, start_ns, epoch);
+    written = write_waiting(spool);
+    pthread_mutex_unlock(&spool->lock);
+    return written;
+}
+
+bool
+spool_retry(struct spool *spool)
+{
+    bool written;
+
+    pthread_mutex_lock(&spool->lock);
+    written = write_waiting(spool);
+    pthread_mutex_unlock(&spool->lock);
+    return written;
+}
+
+void
+spool_bound(struct spool *spool, uint64_t now_ns)
+{
+    struct entry *list;
+    size_t count;
+    uint64_t bytes = 0;
+
+    pthread_mutex_lock(&spool->lock);
+    count = list_windows(spool, &list);
+    for (size_t i = 0; i < count; i++) {
+        bytes += list[i].bytes;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t start_ns = strtoull(list[i].name, NULL, 10);
+        const bool old = start_ns < now_ns && now_ns - start_ns > spool->limits.age_ns;
+
+        if ((old || bytes > spool->limits.bytes) &&
+            strcmp(list[i].name, spool->taken) != 0 &&
+            unlinkat(spool->folder, list[i].name, 0) == 0) {
+            bytes -= list[i].bytes;
+            spool->statistics.dropped++;
+        }
+    }
+    free(list);
+    pthread_mutex_unlock(&spool->lock);
+}
+
+/* ---- reading ---- */
+
+/* Read a whole file. Returns NULL if that fails. */
+static void *
+read_window(const struct spool *spool, const char *name, size_t *size)
+{
+    const int fd = openat(spool->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    struct stat status;
+    char *bytes = NULL;
+    size_t used = 0;
+    ssize_t more = 1;
+
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_size <= file_bytes_max) {
+        *size = (size_t)status.st_size;
+        bytes = malloc(*size + 1);
+    }
+    while (bytes != NULL && more > 0 && used < *size) {
+        more = read(fd, bytes + used, *size - used);
+        used += more > 0 ? (size_t)more : 0;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (bytes != NULL && used < *size) {
+        free(bytes);
+        bytes = NULL;
+    }
+    return bytes;
+}
+
+bool
+spool_take(struct spool *spool, const char *after, char name[SPOOL_NAME_BYTES],
+           void **bytes, size_t *size)
+{
+    struct entry *list;
+    size_t count;
+    size_t at = 0;
+    bool found;
+
+    pthread_mutex_lock(&spool->lock);
+    count = list_windows(spool, &list);
+    while (at < count && strcmp(list[at].name, after) <= 0) {
+        at++;
+    }
+    found = at < count;
+    if (found) {
+        snprintf(name, SPOOL_NAME_BYTES, "%s", list[at].name);
+        snprintf(spool->taken, sizeof(spool->taken), "%s", name);
+        *bytes = read_window(spool, name, size);
+    }
+    free(list);
+    pthread_mutex_unlock(&spool->lock);
+    return found;
+}
+
+void
+spool_done(struct spool *spool, const char *name, bool remove)
+{
+    pthread_mutex_lock(&spool->lock);
+    if (remove) {
+        (void)unlinkat(spool->folder, name, 0);
+    }
+    spool->taken[0] = '\0';
+    pthread_mutex_unlock(&spool->lock);
+}
+
+void
+spool_get_statistics(struct spool *spool, struct spool_statistics *statistics)
+{
+    struct entry *list;
+    uint64_t unused;
+
+    pthread_mutex_lock(&spool->lock);
+    *statistics = spool->statistics;
+    statistics->files = list_windows(spool, &list);
+    statistics->bytes = 0;
+    for (size_t i = 0; i < statistics->files; i++) {
+        statistics->bytes += list[i].bytes;
+    }
+    statistics->waiting = count_waiting(spool, &unused);
+    free(list);
+    pthread_mutex_unlock(&spool->lock);
+}

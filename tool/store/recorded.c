@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* recorded.c - see recorded.h. */
+#include "store/recorded.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *
+label_or(const struct profile *profile, const char *key, const char *otherwise)
+{
+    const char *const value = profile_label(profile, key);
+
+    return value != NULL ? value : otherwise;
+}
+
+/* Whether a label is a member of a window rather than one of its labels. */
+static bool
+is_member(const char *key)
+{
+    return strcmp(key, PROFILE_LABEL_HOST) == 0 ||
+           strcmp(key, PROFILE_LABEL_EPOCH) == 0 ||
+           strcmp(key, PROFILE_LABEL_BOOT) == 0;
+}
+
+/* Append the labels of the profile to words as key=value, malloc'd. Returns false if
+ * memory runs out; *count has those that were appended in any case. */
+static bool
+list_labels(const struct profile *profile, const char **words, size_t *count)
+{
+    for (size_t i = 0; i < profile->label_count; i++) {
+        char *word;
+
+        if (is_member(profile->labels[i].key)) {
+            continue;
+        }
+        if (asprintf(&word, "%s=%s", profile->labels[i].key, profile->labels[i].value) <
+            0) {
+            return false;
+        }
+        words[(*count)++] = word;
+    }
+    return true;
+}
+
+bool
+store_add_recorded(struct store *store, const struct profile *profile,
+                   const struct store_window *otherwise, struct pprof_error *error)
+{
+    struct store_window window = {
+        .host = label_or(profile, PROFILE_LABEL_HOST, otherwise->host),
+        .epoch = label_or(profile, PROFILE_LABEL_EPOCH, otherwise->epoch),
+        .boot = label_or(profile, PROFILE_LABEL_BOOT, otherwise->boot),
+        .label_count = otherwise->label_count,
+    };
+    const char **const words =
+        calloc(profile->label_count + otherwise->label_count + 1, sizeof(*words));
+    bool added = false;
+
+    if (words != NULL && otherwise->label_count > 0) {
+        memcpy(words, otherwise->labels, otherwise->label_count * sizeof(*words));
+    }
+    window.labels = words;
+    if (words != NULL && list_labels(profile, words, &window.label_count)) {
+        added = store_add(store, profile, &window, error);
+    } else {
+        snprintf(error->text, sizeof(error->text), "out of memory");
+    }
+    for (size_t i = otherwise->label_count; words != NULL && i < window.label_count;
+         i++) {
+        free((char *)(uintptr_t)words[i]);
+    }
+    free(words);
+    return added;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* recorded.h - adds a profile to a store as the window that its own labels name. */
+#ifndef STORE_RECORDED_H
+#define STORE_RECORDED_H
+
+#include "store/store.h"
+
+/*
+ * Add a profile. Host, epoch and boot are those of its labels, as an agent sets them,
+ * so that a window is the same window whoever adds it; its other labels are the
+ * window's.
+ *
+ *   otherwise  what counts where the profile has no label; its labels come first
+ *
+ * Returns as store_add does.
+ */
+bool store_add_recorded(struct store *store, const struct profile *profile,
+                        const struct store_window *otherwise,
+                        struct pprof_error *error);
+
+#endif
