@@ -147,6 +147,19 @@ class Rights(harness.CommandTest):
                 self.assertEqual(result.returncode, 125, text(result.stderr))
                 self.assertIn("function:work", text(result.stderr))
 
+    def test_instructions__are_missing_and_said(self):
+        if b"cs_disasm" not in pathlib.Path(os.environ["NTPROF"]).read_bytes():
+            self.skipTest("built without capstone")
+        self.assertEqual(self.profile("-q", "-o", "p", "--", self.folder / "app").returncode, 0)
+        self.assertIn("ret", text(self.hostile("decode:none", "annotate", "work", "p").stdout))
+        for action, why in (("open", "no right to"), *OTHERS.items()):
+            with self.subTest(action):
+                result = self.hostile(f"decode:{action}", "annotate", "work", "p")
+                said = text(result.stdout + result.stderr)
+                self.assertEqual(result.returncode, 0, said)
+                self.assertIn("no instructions: the process that decodes them failed: ", said)
+                self.assertIn(why, said)
+
     def test_release__has_no_hook(self):
         content = pathlib.Path(os.environ["NTPROF"]).read_bytes()
         self.assertNotIn(b"NTPROF_TEST_HOSTILE", content)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode.h - decodes instructions, with capstone in the process or objdump in a child.
+ * decode.h - decodes instructions, with capstone in a process without rights, or with
+ * objdump.
  * Only tool/annotate includes it.
  *
  * Neither knows all instructions. After unknown bytes it is uncertain where the next
@@ -49,6 +50,10 @@ bool decode_by_capstone(const struct decode_code *code, decode_take *take,
                         void *context, char *why, size_t why_size);
 bool decode_by_objdump(const struct decode_code *code, decode_take *take, void *context,
                        char *why, size_t why_size);
+
+/* The work of decode_by_capstone, in this process. */
+bool decode_capstone(const struct decode_code *code, decode_take *take, void *context,
+                     char *why, size_t why_size);
 
 /* Decode the output of objdump; decode_by_objdump, tests and fuzzing call it. The
  * output is not trusted: lines without instructions or out of order are skipped. text

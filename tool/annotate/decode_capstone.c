@@ -94,8 +94,8 @@ decode_all(csh handle, cs_insn *insn, const struct mode *mode, struct decode_syn
 }
 
 bool
-decode_by_capstone(const struct decode_code *code, decode_take *take, void *context,
-                   char *why, size_t why_size)
+decode_capstone(const struct decode_code *code, decode_take *take, void *context,
+                char *why, size_t why_size)
 {
     struct decode_sync sync = {.code = code, .take = take, .context = context};
     struct mode mode;
@@ -135,8 +135,8 @@ decode_has_capstone(void)
 }
 
 bool
-decode_by_capstone(const struct decode_code *code, decode_take *take, void *context,
-                   char *why, size_t why_size)
+decode_capstone(const struct decode_code *code, decode_take *take, void *context,
+                char *why, size_t why_size)
 {
     (void)code;
     (void)take;
