@@ -42,6 +42,9 @@ LAYERS = {
     "api": (["rtl/*", "*/{layer}.h", "ex/version.h", "hal/backend.h", "hal/linux/refusal.h", "host/linux/linux.h",
              "host/sim/sim.h", "hal/sim/sim.h"], ANY, True),
 }
+# Within hal/perf a file includes the headers only of those before it: hal/perf/perf.h.
+PERF_ORDER = ["perf", "rings", "target", "duplicate", "thread_scan", "opening", "start", "interval", "watch",
+              "whole_machine", "deliver", "backend"]
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 
@@ -89,10 +92,19 @@ def check_src(tree, path, sign, name):
     if header is None:
         return f'"{name}" is not found from src'
     if header.parent == inside.parent:
-        return None
+        return check_perf_order(inside, header)
     if header.parts[0] != inside.parts[0] and is_private(header):
         return f'"{name}" is private to {header.parent}'
     return None if allows(ours, str(header)) else f'{layer} may not include "{name}"'
+
+
+def check_perf_order(inside, header):
+    if inside.parent != pathlib.Path("hal/perf"):
+        return None
+    if inside.stem not in PERF_ORDER or header.stem not in PERF_ORDER:
+        return f"the order of hal/perf lacks {inside.stem} or {header.stem}"
+    ok = PERF_ORDER.index(header.stem) <= PERF_ORDER.index(inside.stem)
+    return None if ok else f"{inside.stem} comes before {header.stem} in hal/perf"
 
 
 def is_private(header):

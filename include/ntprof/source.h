@@ -142,15 +142,17 @@ enum {
 /* ntprof_backend_info - a way to get hits, and whether this caller can use it here. */
 typedef struct ntprof_backend_info {
     size_t size;
-    char name[16];    /* "perf", "sim" ... */
-    uint32_t usable;  /* 0 or 1 */
-    uint32_t kernel;  /* 1: may count in kernel mode */
-    uint32_t global;  /* 1: may count all processes */
-    uint32_t watches; /* 1: ntprof_session_watch works */
-    char reason[256]; /* why it cannot be used, or not fully: which setting refuses */
-    char remedy[256]; /* what would allow it */
-    uint32_t error;   /* errno of the refusal; 0: no refusal, or one without errno */
-    uint32_t cause;   /* NTPROF_CAUSE_... */
+    char name[16];      /* "perf", "sim" ... */
+    uint32_t usable;    /* 0 or 1 */
+    uint32_t kernel;    /* 1: may count in kernel mode */
+    uint32_t global;    /* 1: may count all processes */
+    uint32_t watches;   /* 1: ntprof_session_watch works */
+    char reason[256];   /* why it cannot be used, or not fully: which setting refuses */
+    char remedy[256];   /* what would allow it */
+    uint32_t error;     /* errno of the refusal; 0: no refusal, or one without errno */
+    uint32_t cause;     /* NTPROF_CAUSE_... */
+    uint32_t simulated; /* 1: a simulated machine, which shows nothing of this one */
+    uint32_t reserved;  /* 0 */
 } ntprof_backend_info;
 
 /*

@@ -171,6 +171,7 @@ ntprof_backend_next(uint32_t index, ntprof_backend_info *info)
     memcpy(full.remedy, probe.Remedy, sizeof(full.remedy));
     full.error = probe.Error;
     full.cause = probe.Cause;
+    full.simulated = HalBackends[at]->Simulated;
     return api_copy_out(info, &full, sizeof(full), least) ? STATUS_SUCCESS
                                                           : STATUS_INVALID_PARAMETER;
 }

@@ -132,6 +132,7 @@ typedef struct _HAL_BACKEND {
     const HAL_TABLE *Hal;
     const HAL_PAGES *Pages; /* NULL: counters may be anywhere */
     BOOLEAN ByName;         /* used only if the session's options name it */
+    BOOLEAN Simulated;      /* its hits are not of this machine */
     void (*Probe)(HAL_PROBE *Probe);
     NTSTATUS (*Open)(const HAL_OPEN *Open, void **Context);
     void (*Close)(void *Context);

@@ -193,7 +193,7 @@ source_structs__sizes_and_offsets__are_as_released(void **state)
     assert_int_equal(offsetof(ntprof_source_info, name), 24);
     assert_int_equal(offsetof(ntprof_source_info, reason), 120);
     assert_int_equal(offsetof(ntprof_source_info, interval_asked), 312);
-    assert_int_equal(sizeof(ntprof_backend_info), 560);
+    assert_int_equal(sizeof(ntprof_backend_info), 568);
     assert_int_equal(offsetof(ntprof_backend_info, reason), 40);
 }
 

@@ -229,6 +229,12 @@ class CheckLayers(Folder):
     def test_libc_in_back_end__no_breach(self):
         self.assertEqual(self.check("src/hal/linux/ring.c", "<string.h>")[0], 0)
 
+    def test_back_end_perf__only_headers_of_files_before__else_breach(self):
+        self.assertEqual(self.check("src/hal/perf/deliver.c", '"hal/perf/watch.h"', "src/hal/perf/watch.h")[0], 0)
+        status, text = self.check("src/hal/perf/target.c", '"hal/perf/opening.h"', "src/hal/perf/opening.h")
+        self.assertEqual(status, 1)
+        self.assertIn("target comes before opening in hal/perf", text)
+
     def test_tool_includes_library_inside__breach(self):
         status, text = self.check("tool/cmd/run.c", '"ke/ke.h"', "src/ke/ke.h")
         self.assertEqual(status, 1)

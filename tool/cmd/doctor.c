@@ -54,7 +54,7 @@ look_at_backends(struct doctor *doctor)
 static bool
 serves(const ntprof_backend_info *info, const char *command)
 {
-    return info->watches && strcmp(info->name, "sim") != 0 &&
+    return info->watches && !info->simulated &&
            (strcmp(info->name, "timer") != 0 || strcmp(command, "run") == 0);
 }
 
@@ -114,9 +114,9 @@ look_at_commands(struct doctor *doctor)
     }
     for (size_t i = 0; i < doctor->backend_count; i++) {
         doctor->lacks =
-            doctor->lacks || (doctor->backends[i].reason[0] != '\0' &&
-                              strcmp(doctor->backends[i].name, "sim") != 0 &&
-                              strcmp(doctor->backends[i].name, "timer") != 0);
+            doctor->lacks ||
+            (doctor->backends[i].reason[0] != '\0' && !doctor->backends[i].simulated &&
+             strcmp(doctor->backends[i].name, "timer") != 0);
     }
 }
 
@@ -284,7 +284,7 @@ print_text(const struct doctor *doctor)
     print_commands(doctor);
     printf("\nWays to get hits, best first\n");
     for (size_t i = 0; i < doctor->backend_count; i++) {
-        if (strcmp(doctor->backends[i].name, "sim") != 0) {
+        if (!doctor->backends[i].simulated) {
             print_backend(&doctor->backends[i]);
         }
     }

@@ -416,6 +416,7 @@ static const HAL_TABLE table = {
 
 const HAL_BACKEND HalSimBackend = {
     .Name = "sim",
+    .Simulated = TRUE,
     .Hal = &table,
     .ByName = TRUE,
     .Probe = probe,
