@@ -173,8 +173,8 @@ notify_end(struct collector *collector)
 }
 
 /* With options.machine, start to count in the kernel for all processes together, which
- * includes idle processors. This waits for the first notification, since starting it
- * before the watch would start hits too. */
+ * includes idle processors. Called at the first notification: a profile that starts
+ * before the watch would count hits that are before the recording. */
 static void
 notify_start_machine(struct collector *collector)
 {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/perf/deliver.c - what becomes of each record, and of records that were lost. A
- * flush needs no slack, because the kernel finishes all handlers first.
+ * hal/perf/deliver.c - what becomes of each record, and of records that were lost.
+ *
+ * Usually records are delivered some milliseconds late, so that no other processor can
+ * still write an earlier one. A flush takes all at once, because the kernel finishes
+ * the interrupts of stopped events first.
  */
 #include "hal/perf/deliver.h"
 
@@ -187,6 +190,7 @@ deliver_record(void *context, struct perf_ring *ring, const struct perf_record *
         deliver_lost(perf, ring, event, record);
         break;
     case PERF_RECORD_THROTTLE:
+        /* Of the others the clock of the event says how long it was throttled. */
         if (event != NULL && event->source != NULL && !event->reports_silence) {
             perf_throttles_begin(&perf->throttles, record->stream_id, record->time_ns,
                                  &event->source->tally);

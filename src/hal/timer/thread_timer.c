@@ -638,9 +638,10 @@ thread_timer_pause(struct thread_timer *timer)
     }
     held = lock(timer);
     if (timer->pauses++ == 0) {
-        renew_all(timer);
+        renew_all(timer); /* creates no timers while pauses is not 0 */
         if (timer->options.sigaction(timer->signal, NULL, &action) == 0 &&
             has_our_handler(&action)) {
+            /* It leaves SIG_IGN, so the handler is installed again. */
             drop_pending(timer, timer->signal);
             (void)install_handler(timer, timer->signal, NULL);
         }

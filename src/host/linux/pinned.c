@@ -38,7 +38,7 @@ struct pinned_page {
     size_t pins;
     uint64_t since; /* of the lock that first found this memory here */
     bool ours;      /* not locked by the caller before */
-    bool known;     /* the kernel says that it is locked */
+    bool known;     /* seen locked after our lock; if not later, it was replaced */
 };
 
 static void *pinned_pages; /* of tsearch */
