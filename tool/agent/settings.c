@@ -410,7 +410,7 @@ agent_settings_take(struct agent_settings *settings, int argc, char **argv,
     set_defaults(settings);
     if (!read_config(settings, find_config(argc, argv)) ||
         !join_words(settings, argc, argv) || !pass_on(settings, OPTION_BUCKET, "16") ||
-        !pass_on(settings, OPTION_MAX_MEMORY, "256M") ||
+        !pass_on(settings, OPTION_MAX_MEMORY, "128M") ||
         !options_take(&syntax, (int)settings->word_count, settings->words, settings,
                       &none, exit_status)) {
         return false;

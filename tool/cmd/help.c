@@ -229,7 +229,7 @@ static const char help_agent[] =
     "      --kernel             only the kernel\n"
     "      --user               only user mode\n"
     "      --hal NAME           this way of getting hits, or none: perf, sim\n"
-    "      --max-memory SIZE    keep to it (default 256M), say what was left out\n"
+    "      --max-memory SIZE    keep to it (default 128M), say what was left out\n"
     "      --no-lines           only names of functions: no lines, nothing inlined\n";
 
 static const char help_report[] =

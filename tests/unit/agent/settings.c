@@ -64,7 +64,7 @@ agent_settings_take__nothing__defaults(void **state)
     assert_true(settings.host[0] != '\0');
     assert_int_equal(settings.record.interval_100ns, (10000000 + 49) / 99);
     assert_int_equal(settings.record.bucket_bytes, 16);
-    assert_int_equal(settings.record.memory_max, 256 << 20);
+    assert_int_equal(settings.record.memory_max, 128 << 20);
     agent_settings_finish(&settings);
 }
 

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""agent: processor time and memory of ntprof agent with 200 processes, by its own metrics.
+
+A minute, or BENCH_SECONDS=3600 for an hour: half of the processes sleep, half wake up ten times a
+second, and two keep a processor busy each.
+"""
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+
+from commands import Failed
+from figures import QUICK, say, show_below
+
+PROCESSES = 200
+BUSY = 2
+SETTLE_SECONDS = 2 if QUICK else 15  # its start reads all processes, and the first window all symbols
+SECONDS = float(os.environ.get("BENCH_SECONDS", "4" if QUICK else "60"))
+WINDOW = "1s" if QUICK else "10s"
+CPU_PERCENT, MEMORY_MB, GROWTH_MB = 0.3, 64, 4
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def metric(port, name):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        found = re.search(rf"^ntprof_agent_{name} (\S+)$", answer.read().decode(), re.MULTILINE)
+    return float(found[1])
+
+
+def wait_for_start(agent, port):
+    for _ in range(200):
+        if agent.poll() is not None:
+            raise Failed("the agent ended: " + agent.stderr.read().decode())
+        try:
+            metric(port, "windows_total")
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise Failed("the agent does not answer")
+
+
+def start_processes():
+    processes = []
+    for number in range(PROCESSES):
+        if number < BUSY:
+            command = ["sh", "-c", "while :; do :; done"]
+        elif number % 2 == 0:
+            command = ["python3", "-S", "-c", "import time\nwhile 1: time.sleep(0.1)"]
+        else:
+            command = ["sleep", "100000"]
+        processes.append(subprocess.Popen(command, stdin=subprocess.DEVNULL))
+    return processes
+
+
+def figure_agent(commands):
+    if os.geteuid() != 0:
+        say("only root may profile all processes")
+        return
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="ntprof-bench-"))
+    processes = start_processes()
+    port = free_port()
+    agent = subprocess.Popen([commands.ntprof, "agent", "--window", WINDOW, "--spool", folder / "spool", "--listen",
+                              str(port), "--max-cpu", "100%"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        wait_for_start(agent, port)
+        time.sleep(SETTLE_SECONDS)
+        begun, cpu = time.monotonic(), metric(port, "cpu_seconds_total")
+        middle = metric(port, "memory_bytes")
+        time.sleep(SECONDS)
+        cpu = metric(port, "cpu_seconds_total") - cpu
+        share = 100 * cpu / (time.monotonic() - begun)
+        end = metric(port, "memory_bytes")
+        say(f"{metric(port, 'processes'):.0f} processes watched at 99 Hz, {SECONDS:.0f} s in windows of {WINDOW}")
+        show_below("processor time of ntprof agent, of one processor", [share], CPU_PERCENT, "%")
+        show_below("memory of ntprof agent with its readers", [end / 1e6], MEMORY_MB, "MB")
+        show_below("growth of it", [(end - middle) / 1e6], GROWTH_MB, "MB")
+    finally:
+        agent.terminate()
+        agent.wait()
+        for process in processes:
+            process.kill()
+            process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
