@@ -33,6 +33,7 @@ struct reading {
     bool replaced; /* other code is where a known range was */
 };
 
+/* Append a range of code. Returns false if memory runs out. */
 static bool
 add_range(struct reading *reading, const struct agent_range *range)
 {
@@ -74,6 +75,8 @@ read_line(char *line, ntprof_notification *map)
     return strcmp(map->name, "[vsyscall]") != 0;
 }
 
+/* Append the mapping of a line of /proc/PID/maps, if it is of code. Returns false if
+ * memory runs out. */
 static bool
 take_line(struct reading *reading, char *line)
 {
@@ -99,6 +102,8 @@ take_line(struct reading *reading, char *line)
     return add_range(reading, &range);
 }
 
+/* Read at most RANGES_MAX ranges of code that the process maps. Returns false if it has
+ * exited or memory runs out. */
 static bool
 read_maps(struct reading *reading)
 {

@@ -18,6 +18,8 @@ read_32(const uint32_t *value)
     return __atomic_load_n(value, __ATOMIC_RELAXED);
 }
 
+/* Map the shared memory and write what agents have to know. Returns 0 or a negative
+ * errno. */
 static int
 fill(struct agent_memory *memory)
 {

@@ -203,6 +203,7 @@ begin_clock(struct agents *agents, uint32_t number, const struct agent_process *
     }
 }
 
+/* Take over what an agent has just said of its process. */
 static void
 see_process(struct agents *agents, uint32_t number, const struct agent_process *record,
             uint64_t now_ns)
@@ -225,6 +226,7 @@ see_process(struct agents *agents, uint32_t number, const struct agent_process *
     }
 }
 
+/* Take over all processes that were recorded since the last call. */
 static void
 see_processes(struct agents *agents, uint64_t now_ns)
 {
@@ -284,6 +286,7 @@ see_segment(struct agents *agents, uint32_t number)
     }
 }
 
+/* Take over all segments that are ready since the last call. */
 static void
 see_segments(struct agents *agents)
 {
@@ -317,6 +320,7 @@ look_at_maps(struct agents *agents, struct agent_seen *process,
                     now_ns);
 }
 
+/* Read the processor time and mappings of a process, or end it if it has exited. */
 static void
 look_at_process(struct agents *agents, uint32_t number, uint64_t now_ns)
 {
@@ -363,6 +367,7 @@ struct target {
     uint32_t program;
 };
 
+/* Find the place of a bucket of a segment. Returns false if it is in no segment. */
 static bool
 find_segment(const struct agents *agents, uint32_t number, uint64_t bucket,
              struct target *target)
@@ -382,6 +387,8 @@ find_segment(const struct agents *agents, uint32_t number, uint64_t bucket,
     return true;
 }
 
+/* Find the place of a bucket of a process's address space, by its mappings as last
+ * read: its agent had no segment for that code. Returns false if none holds it. */
 static bool
 find_plain(const struct agents *agents, uint32_t number, uint64_t bucket,
            struct target *target)
@@ -398,6 +405,8 @@ find_plain(const struct agents *agents, uint32_t number, uint64_t bucket,
     return target->image != NULL;
 }
 
+/* Add hits that an agent counted to those of their image, or to those outside. Returns
+ * false if memory runs out; they are not taken then. */
 static bool
 take_hits(void *context, bool plain, uint32_t number, uint64_t bucket, uint32_t hits)
 {
@@ -449,6 +458,7 @@ struct sums {
     uint64_t unloaded;
 };
 
+/* Add up what is known of all processes that loaded an agent. */
 static struct sums
 add_up(const struct agents *agents)
 {

@@ -59,6 +59,8 @@ has_fresh_hits(const struct image_set *set, uint32_t program)
     return false;
 }
 
+/* Free the numbers of programs that no process runs, with their counters. A number may
+ * be used again once no hit of it waits for a snapshot. */
 static void
 drop_programs(struct collector *collector)
 {

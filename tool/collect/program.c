@@ -14,6 +14,7 @@ program_set_finish(struct program_set *set)
     set->count = 0;
 }
 
+/* Find the number of a program by its name and unit. Returns false if it has none. */
 static bool
 look_up(const struct program_set *set, const char *name, const char *unit,
         uint32_t *number)

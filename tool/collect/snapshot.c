@@ -131,6 +131,7 @@ snapshot_fill(struct collector *collector, struct profile *profile, enum snapsho
     return complete;
 }
 
+/* Make a profile of one kind. Returns NULL if memory runs out. */
 static struct profile *
 snapshot_make(struct collector *collector, enum snapshot kind,
               struct collector_gaps *gaps)
