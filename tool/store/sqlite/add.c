@@ -383,28 +383,43 @@ add_count(struct adding *adding, sqlite3_stmt *statement, const uint64_t keys[3]
     }
 }
 
-/* Add the rows from first to behind the last with the same key. Returns its index. */
+/* Return the sum of one source's hits in rows with the same key. */
+static uint64_t
+sum_hits(struct adding *adding, const struct stored_row *rows, size_t first, size_t end,
+         size_t source)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = first; i < end; i++) {
+        if (__builtin_add_overflow(sum, rows[i].row->hits[source], &sum)) {
+            database_fail(adding->store, "a sum exceeds 64 bits");
+        }
+    }
+    return sum;
+}
+
+/* Add the rows from first to behind the last with the same key; a place without hits is
+ * left out, unless names are what is added. Returns the index behind them. */
 static size_t
 add_group(struct adding *adding, const struct stored_row *rows, size_t first,
           sqlite3_stmt *place, sqlite3_stmt *hits)
 {
     const struct profile *const profile = adding->profile;
-    const uint64_t keys[3] = {rows[first].process, rows[first].unit,
-                              add_place(adding, place, &rows[first])};
+    uint64_t keys[3] = {rows[first].process, rows[first].unit, 0};
     size_t end = first + 1;
 
     while (end < profile->row_count && compare_keys(&rows[first], &rows[end]) == 0) {
         end++;
     }
-    for (size_t k = 0; k < profile->source_count && !adding->names_only; k++) {
-        uint64_t sum = 0;
+    if (adding->names_only) {
+        add_place(adding, place, &rows[first]);
+        return end;
+    }
+    for (size_t k = 0; k < profile->source_count; k++) {
+        const uint64_t sum = sum_hits(adding, rows, first, end, k);
 
-        for (size_t i = first; i < end; i++) {
-            if (__builtin_add_overflow(sum, rows[i].row->hits[k], &sum)) {
-                database_fail(adding->store, "a sum exceeds 64 bits");
-            }
-        }
         if (sum != 0) {
+            keys[2] = keys[2] != 0 ? keys[2] : add_place(adding, place, &rows[first]);
             add_count(adding, hits, keys, k, sum);
         }
     }

@@ -484,17 +484,21 @@ enum {
     ROW_FUNCTION
 };
 
+/* Hits are added up by ids first: names are joined to what is left. */
 #define ROWS                                                                           \
-    "SELECT source.name, sum(count), address, line, frame, process.name, unit.name, "  \
+    "SELECT source.name, total, address, line, frame, process.name, unit.name, "       \
     "path, build_id, low, high, bias, named, variant, function.name, system_name, "    \
-    "file, start_line FROM chosen CROSS JOIN hits ON hits.window = chosen.id JOIN "    \
-    "source ON source.id = hits.source JOIN place ON place.id = hits.place JOIN "      \
-    "image ON image.id = place.image JOIN function ON function.id = place.function "   \
-    "JOIN process ON process.id = hits.process JOIN unit ON unit.id = hits.unit "      \
-    "WHERE (?1 IS NULL OR source.name = ?1) AND (?2 IS NULL OR path GLOB ?2) AND (?3 " \
-    "IS NULL OR substr(build_id, 1, length(?3)) = ?3) AND (?4 IS NULL OR unit.name "   \
-    "GLOB ?4) AND (?5 = 0 OR source.interval = ?5) GROUP BY source.name, "             \
-    "hits.process, hits.unit, hits.place"
+    "file, start_line FROM (SELECT source AS s, process AS p, unit AS u, place AS l, " \
+    "sum(count) AS total FROM chosen CROSS JOIN hits ON hits.window = chosen.id "      \
+    "WHERE "                                                                           \
+    "source IN (SELECT id FROM source WHERE (?1 IS NULL OR name = ?1) AND (?5 = 0 OR " \
+    "interval = ?5)) AND unit IN (SELECT id FROM unit WHERE ?4 IS NULL OR name GLOB "  \
+    "?4) AND ((?2 IS NULL AND ?3 IS NULL) OR place IN (SELECT place.id FROM place "    \
+    "JOIN image ON image.id = place.image WHERE (?2 IS NULL OR path GLOB ?2) AND (?3 " \
+    "IS NULL OR substr(build_id, 1, length(?3)) = ?3))) GROUP BY s, p, u, l) JOIN "    \
+    "source ON source.id = s JOIN place ON place.id = l JOIN image ON image.id = "     \
+    "place.image JOIN function ON function.id = place.function JOIN process ON "       \
+    "process.id = p JOIN unit ON unit.id = u"
 
 /* The same columns, once for each place in a file of a known build. */
 #define PLACES                                                                       \
