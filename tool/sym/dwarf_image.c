@@ -98,7 +98,8 @@ sym_dwarf_image_make(struct sym_dwarf_image *image,
                      const uint64_t sizes[SYM_DWARF_SECTIONS],
                      struct sym_budget *budget)
 {
-    uint64_t size = sizeof(struct headers);
+    /* libdw does not look for the end of a string that stands in .debug_info. */
+    uint64_t size = sizeof(struct headers) + sizeof(uint64_t);
 
     *image = (struct sym_dwarf_image){.budget = budget};
     for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
@@ -107,7 +108,7 @@ sym_dwarf_image_make(struct sym_dwarf_image *image,
     if (!sym_budget_take(budget, size)) {
         return false;
     }
-    image->bytes = malloc((size_t)size);
+    image->bytes = calloc(1, (size_t)size);
     if (image->bytes == NULL) {
         sym_budget_give(budget, size);
         return false;
