@@ -101,6 +101,23 @@ agent_begin_thread(void)
 
 /* ---- Processes ---- */
 
+/* What pthread_atfork is made of in glibc, which other libcs do not have. */
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void),
+                             void (*child)(void), void *object) __attribute__((weak));
+
+/* The agent is one file for all libcs. */
+static void
+call_after_fork(void (*child)(void))
+{
+    int (*at_fork)(void (*)(void), void (*)(void), void (*)(void));
+
+    if (__register_atfork != NULL) {
+        (void)__register_atfork(NULL, NULL, child, NULL);
+    } else if (agent_find("pthread_atfork", &at_fork)) {
+        (void)at_fork(NULL, NULL, child);
+    }
+}
+
 static void
 after_fork(void)
 {
@@ -230,7 +247,7 @@ start(void)
         state.pid = getpid();
         if (start_timers(shared)) {
             state.has_ending = pthread_key_create(&state.ending, end_thread) == 0;
-            (void)pthread_atfork(NULL, NULL, after_fork);
+            call_after_fork(after_fork);
             /* From here on hits are made, and state is complete. */
             state.shared = shared;
             unblock_signal();

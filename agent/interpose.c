@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 #include <unistd.h>
 
 #define REPLACES __attribute__((visibility("default")))
@@ -20,6 +21,7 @@ static struct {
     struct agent_libc shared;
     int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
                           void *);
+    int (*thrd_create)(thrd_t *, thrd_start_t, void *); /* NULL: an old libc */
     int (*dlclose)(void *);
     sighandler_t (*signal)(int, sighandler_t);
     void (*exit_now)(int) __attribute__((noreturn));
@@ -39,6 +41,7 @@ agent_find(const char *name, void *pointer)
 static bool
 find_all(void)
 {
+    (void)agent_find("thrd_create", &libc.thrd_create);
     return agent_find("sigaction", &libc.shared.sigaction) &&
            agent_find("pthread_sigmask", &libc.shared.pthread_sigmask) &&
            agent_find("pthread_create", &libc.pthread_create) &&
@@ -99,6 +102,43 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
         free(start);
     }
     return failure;
+}
+
+struct c11_start {
+    thrd_start_t function;
+    void *argument;
+};
+
+static int
+begin_c11_thread(void *given)
+{
+    const struct c11_start start = *(const struct c11_start *)given;
+
+    free(given);
+    agent_begin_thread();
+    return start.function(start.argument);
+}
+
+/* Not by pthread_create in libc, either. */
+REPLACES int
+thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
+{
+    struct c11_start *start;
+    int result;
+
+    if (!ready() || libc.thrd_create == NULL) {
+        return thrd_error;
+    }
+    start = agent_timer() != NULL ? malloc(sizeof(*start)) : NULL;
+    if (start == NULL) {
+        return libc.thrd_create(thread, function, argument);
+    }
+    *start = (struct c11_start){function, argument};
+    result = libc.thrd_create(thread, begin_c11_thread, start);
+    if (result != thrd_success) {
+        free(start);
+    }
+    return result;
 }
 
 /* ---- Libraries ---- */

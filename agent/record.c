@@ -19,11 +19,18 @@
 
 /* ---- Finding the memory ---- */
 
+/* By number: musl has no function of the name that glibc gives it. */
+#if defined(SYS_fcntl64)
+enum { FCNTL = SYS_fcntl64 };
+#else
+enum { FCNTL = SYS_fcntl };
+#endif
+
 /* Is it a memfd of the command, which nobody can shorten while it is mapped? */
 static bool
 is_memory(int fd)
 {
-    const int seals = fcntl(fd, F_GET_SEALS); /* -1: not a file of memory */
+    const long seals = syscall(FCNTL, fd, F_GET_SEALS); /* -1: no file of memory */
     struct stat status;
     uint64_t magic = 0;
 

@@ -29,6 +29,7 @@ import guided
 import large
 import lost
 import page
+import preload
 import reading
 import shares
 from commands import NOBODY, Commands, Failed, read_rows
@@ -606,9 +607,10 @@ FIGURES = {"cost": figure_cost, "growth": figure_growth, "drain": figure_drain,
            "system": figure_system, "table": figure_table, "start": figure_start, "shares": figure_shares,
            "reading": reading.figure_reading, "large": large.figure_large, "page": page.figure_page,
            "places": figure_places, "lost": lost.figure_lost, "guided": guided.figure_guided,
-           "agent": agent.figure_agent}
+           "agent": agent.figure_agent, "preload": preload.figure_preload}
 
-WITHOUT_WORK = {"calls", "hits", "whole", "delay", "reading", "large", "page", "lost", "guided", "agent"}
+WITHOUT_WORK = {"calls", "hits", "whole", "delay", "reading", "large", "page", "lost", "guided", "agent",
+                "preload"}
 
 
 def read_line(path, key):
@@ -646,7 +648,7 @@ def run_figure(commands, name):
 
 def main():
     parser = argparse.ArgumentParser()
-    programs = ("drain", "calls", "hits", "walk", "breakpoint", "rows", "storm")
+    programs = ("drain", "calls", "hits", "walk", "breakpoint", "rows", "storm", "agent_hit")
     for name in ("ntprof", "work", "measure", *programs):
         parser.add_argument(f"--{name}", required=True, type=os.path.abspath)
     parser.add_argument("--folder", required=True, type=pathlib.Path, dest="kept")

@@ -104,6 +104,20 @@ class Counted(TimerTest):
         shares = self.shares(self.timer_json(program("loader"), program("hot_library.so"), "20"))
         self.assertGreater(shares.get("hot_constructor", 0), 0.3, shares)
 
+    def test_program_of_musl__is_seen(self):
+        musl = harness.stage() / "programs" / "shares_musl"
+        if not musl.exists():
+            self.skipTest("no musl here")
+        shares = self.shares(self.timer_json(musl, "800"))
+        self.assertGreater(shares["right_three_units"], shares["right_one_unit"])
+
+    def test_waiting_for_all_signals__gets_that_of_the_program(self):
+        script = ("import os, signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\n"
+                  "while time.process_time() < 0.2: pass\nos.kill(os.getpid(), signal.SIGUSR1)\n"
+                  "print(signal.sigpending(), signal.sigwait(signal.valid_signals()))")
+        words = ["/usr/bin/python3", "-S", "-c", script]
+        self.assertEqual(self.profile("--hal", "timer", "-q", "--", *words).stdout, self.run_bare(words).stdout)
+
     def test_python__is_seen(self):
         report = self.timer_json("/usr/bin/python3", "-S", "-c", "for _ in range(100): sum(range(200000))")
         self.assertGreater(report["sources"][0]["taken"], 20)

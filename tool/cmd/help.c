@@ -62,8 +62,7 @@ static const char hit_options[] =
     "      --bucket BYTES       code bytes for a counter: 1 (default), 2, 4 .. 1M\n"
     "  -C, --cpu CPUS           only on these processors: 0,2-3\n"
     "      --no-guard           keep intervals that leave programs no time\n"
-    "      --hal NAME           this way of getting hits, or none: perf, timer,\n"
-    "                           sim\n";
+    "      --hal NAME           hits in this way, or none: perf, timer, sim\n";
 
 static const char memory_options[] =
     "      --max-memory SIZE    keep to it (default 1G), say what was left out\n"
