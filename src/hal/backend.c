@@ -3,8 +3,5 @@
 #include "hal/backend.h"
 
 const HAL_BACKEND *const HalBackends[] = {
-    &HalPerfBackend,
-    &HalBpfBackend,
-    &HalSimBackend,
-    NULL,
+    &HalPerfBackend, &HalBpfBackend, &HalTimerBackend, &HalSimBackend, NULL,
 };

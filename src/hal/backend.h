@@ -163,5 +163,6 @@ extern const HAL_BACKEND *const HalBackends[];
 extern const HAL_BACKEND HalBpfBackend;
 extern const HAL_BACKEND HalPerfBackend;
 extern const HAL_BACKEND HalSimBackend;
+extern const HAL_BACKEND HalTimerBackend;
 
 #endif

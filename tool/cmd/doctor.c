@@ -16,7 +16,7 @@ enum { LINE_COLUMNS = 90 };
 
 /* ---- back ends and commands ---- */
 
-/* Timers in the processes of run's command, which no session has. */
+/* Timers in the processes of run's command, rather than in our own. */
 static void
 look_at_timers(struct doctor *doctor)
 {
@@ -42,11 +42,12 @@ look_at_backends(struct doctor *doctor)
     ntprof_backend_info info = {.size = sizeof(info)};
 
     for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {
-        if (doctor->backend_count < DOCTOR_BACKENDS_MAX - 1) {
+        if (strcmp(info.name, "timer") == 0) {
+            look_at_timers(doctor);
+        } else if (doctor->backend_count < DOCTOR_BACKENDS_MAX - 1) {
             doctor->backends[doctor->backend_count++] = info;
         }
     }
-    look_at_timers(doctor);
 }
 
 /* The simulated one shows nothing of this machine, and timers are only in processes
