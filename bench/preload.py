@@ -20,8 +20,9 @@ for _ in range(int(sys.argv[1])):
 
 
 def figure_preload(commands):
-    printed = subprocess.run([commands.ntprof, "run", "-q", "--hal", "timer", "-o", str(commands.folder / "preload.pb.gz"),
-                              "--", sys.executable, "-c", STARTER, str(STARTS)],
+    printed = subprocess.run([commands.ntprof, "run", "-q", "--hal", "timer",
+                              "-o", str(commands.folder / "preload.pb.gz"), "--", sys.executable, "-c", STARTER,
+                              str(STARTS)],
                              check=True, capture_output=True, text=True).stdout
     pairs = [tuple(map(float, line.split())) for line in printed.splitlines()]
     show_at_most("`true` with the agent over `true` without", [agent - bare for agent, bare in pairs], 2, "ms")

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/timer/backend.c - HAL_TABLE and HAL_BACKEND over CPU timers of the threads of this
- * process: for profiles of a program's own code where perf events are refused.
+ * hal/timer/backend.c - HAL_TABLE and HAL_BACKEND over CPU timers of the threads of
+ * this process: for profiles of a program's own code where perf events are refused.
  *
- * A hit is put into a queue by the signal handler, without a lock, and delivered by the
- * session's calls and thread. So hits and starts, stops and statistics are serialised by
- * the session's lock, as those of other delivering back ends are.
+ * A hit is put into a queue by the signal handler, without a lock, and delivered by
+ * the session's calls and thread. So hits and starts, stops and statistics are
+ * serialised by the session's lock, as those of other delivering back ends are.
  *
  * All threads that exist are armed when the first profile starts, and later ones at
  * each delivery: until then their time is missed. Members of struct timer_hal belong to
