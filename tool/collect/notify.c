@@ -233,7 +233,8 @@ notify_start(struct collector *collector, const ntprof_notification *start)
 }
 
 /* A process executed another program. The unmappings of the old one were notified
- * before, so only its mappings of the kernel are left to remove. */
+ * before. What is left to remove are the kernel's code and modules, which the collector
+ * adds to each process itself (mapping_add_kernel). */
 static void
 notify_exec(struct collector *collector, const ntprof_notification *exec)
 {

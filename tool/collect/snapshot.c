@@ -89,7 +89,7 @@ snapshot_take(struct collector *collector, struct profile *profile, enum snapsho
 }
 
 /* Make the rows of an image: of all counts, or of those that were just taken, which
- * then join the totals. */
+ * then join the totals, unless the recording has no end and needs none. */
 static bool
 snapshot_image(struct collector *collector, struct profile *profile, enum snapshot kind,
                struct image *image, size_t number)

@@ -279,8 +279,8 @@ apply_exit(struct process_table *table, const struct perf_record *record)
     }
 }
 
-/* Add a process that execs: the one that is to be watched from its exec on, or with
- * table->all any. */
+/* Add a process that execs: the one that is to be watched from its exec on or, with
+ * table->all, any process. */
 static struct perf_process *
 begin_at_exec(struct process_table *table, const struct perf_record *record,
               struct perf_watcher *watcher)

@@ -178,7 +178,7 @@ void sim_release_watch(struct sim *sim, struct sim_process *process);
 bool sim_watch_covers(const struct sim_watch *watch, int row, ULONG processor);
 /* sim_is_told - are there notifications of this process? */
 bool sim_is_told(const struct sim *sim, const struct sim_process *process);
-/* sim_tell_newcomers - of those that are untold. */
+/* sim_tell_newcomers - notify of the start of each process that is untold. */
 void sim_tell_newcomers(struct sim *sim);
 void sim_finish_watches(struct sim *sim);
 void sim_tell_start(struct sim *sim, struct sim_process *process, uint64_t parent);

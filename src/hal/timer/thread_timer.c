@@ -188,7 +188,8 @@ claim_signal(struct thread_timer *timer, int signal)
     return false;
 }
 
-/* From the last signal down: programs count from SIGRTMIN up. Returns 0: none. */
+/* From the last signal down, as other code usually takes SIGRTMIN and up. Returns 0 if
+ * none is free. */
 static int
 claim_some_signal(struct thread_timer *timer)
 {
