@@ -26,7 +26,7 @@ static const uint64_t look_slack_ns = 100000000;
 struct agent_seen {
     bool seen; /* all below is set; pid 0: it made no sense */
     bool alive;
-    bool loaded;   /* the program that it executed last has an agent, too */
+    bool loaded;   /* a program that the process executed later has an agent, too */
     uint32_t kind; /* AGENT_EXECED ... */
     uint32_t pid;
     uint32_t parent;
@@ -150,7 +150,8 @@ end_process(struct agents *agents, uint32_t number, uint64_t now_ns)
 /* Numbers between that of a child, told by its parent, and that of its agent. */
 enum { NUMBERS_APART = 64 };
 
-/* A program has loaded an agent: end the one that the process executed before. */
+/* A program has loaded an agent: end the record of each program that the same process
+ * executed before. None of these was left for a program without an agent. */
 static void
 end_former(struct agents *agents, uint32_t number, const struct agent_process *record,
            uint64_t now_ns)

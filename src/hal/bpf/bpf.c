@@ -86,6 +86,8 @@ bpf_publish(struct bpf *bpf, uint32_t pid, const ULONG roots[KI_TREES])
     }
 }
 
+/* Tell the session that a process exited, or executed another program: either way its
+ * profiles count nothing more. */
 static void
 notify_end(struct bpf *bpf, uint32_t pid)
 {
@@ -120,8 +122,6 @@ bpf_notice(struct bpf *bpf)
     }
     bpf->noticing = false;
 }
-
-/* ---- open and close ---- */
 
 /* In which pid namespace the session's pids are. Without /proc: the first. */
 static void
