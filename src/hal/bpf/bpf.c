@@ -25,8 +25,6 @@ bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what)
                              refusal.remedy);
 }
 
-/* ---- processes ---- */
-
 /* Is a process in a pid namespace below the session's, as far as /proc shows? The
  * kernel has no number for the program of those, unless the session's is the first
  * one. */

@@ -63,8 +63,6 @@ bpf_index_nodes(struct bpf_index *index, uint32_t chunk, size_t bytes)
     return made->memory;
 }
 
-/* ---- processors above the 64th ---- */
-
 /* The number of a set, which stays: most profiles have the same few ones. Number 0, of
  * zeros, is there from the start. The first word is not in them: programs have it. */
 static int
@@ -113,8 +111,6 @@ bpf_index_locate(struct bpf_index *index, const ULONG *counter, uint32_t words,
     }
     return result;
 }
-
-/* ---- roots and statistics ---- */
 
 void
 bpf_index_publish_global(const struct bpf_index *index, const ULONG roots[KI_TREES])

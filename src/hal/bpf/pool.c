@@ -19,8 +19,6 @@ static const size_t FIRST_BYTES = sizeof(struct bpf_flat);
 static const size_t GROWN_BYTES_MAX = (size_t)1 << 26; /* unless a buffer is larger */
 static const size_t BYTES_MAX = (size_t)1 << 42;       /* a location has no more bits */
 
-/* ---- one pool ---- */
-
 /* Whole pages of a page or more: they may be mapped elsewhere, and must hold nobody
  * else's counters. */
 static size_t
@@ -83,8 +81,6 @@ pool_give(struct bpf_pool *pool, const void *memory, size_t units)
         pool->first_free = first;
     }
 }
-
-/* ---- pools ---- */
 
 static void
 pool_finish(struct bpf_pools *pools, uint32_t at)

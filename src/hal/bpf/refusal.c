@@ -66,7 +66,7 @@ explain_unable(int error, enum bpf_stage stage, struct perf_refusal *refusal)
     const char *const text =
         texts[stage] != NULL
             ? texts[stage]
-            : "the kernel lacks what the program needs (%s): it is older than 5.10";
+            : "the kernel lacks what the program needs (%s): it is older than 5.15";
 
     perf_refusal_set(refusal, NTPROF_CAUSE_KERNEL, "",
                      "use a kernel of 5.15 or later, or another back end");

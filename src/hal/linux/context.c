@@ -15,8 +15,6 @@
  * single-stepped. */
 enum { UPROBE_UNSUPPORTED = 524 };
 
-/* ---- results ---- */
-
 NTSTATUS
 perf_status_of(int result)
 {
@@ -88,8 +86,6 @@ perf_context_clear_error(void *context)
     ((struct perf_context *)context)->error[0] = 0;
 }
 
-/* ---- rights ---- */
-
 /* Open a source and close it. Returns 0 or negative errno. */
 static int
 try_source(const struct perf_context *context, const struct perf_source *source,
@@ -133,8 +129,6 @@ perf_context_finish(struct perf_context *context)
 {
     perf_sources_finish(&context->sources);
 }
-
-/* ---- sources ---- */
 
 /* Try a uprobe, and set the reason if it cannot be made or placed. */
 static void

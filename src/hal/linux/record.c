@@ -44,8 +44,6 @@ struct mmap2_body {
     uint32_t flags;
 };
 
-/* ---- samples ---- */
-
 /* Return the registers after the fixed part; NULL if there are none. */
 static const struct perf_sample_registers *
 sample_registers(const struct perf_event_header *sample)
@@ -83,8 +81,6 @@ perf_sample_selector(const struct perf_event_header *sample, uint64_t *offset)
     *offset = registers->ip;
     return registers->cs & 0xFFFF;
 }
-
-/* ---- other records ---- */
 
 /* What comes between header and trailer: a fixed part, and perhaps a name. */
 static const struct shape {

@@ -43,8 +43,6 @@ perf_stream_finish(struct perf_stream *stream)
     free(stream->heads);
 }
 
-/* ---- merge ---- */
-
 /* The older of the children of a head; itself if it is older than both. */
 static size_t
 oldest_of(const struct perf_stream *stream, size_t index)
@@ -162,8 +160,6 @@ perf_stream_deliver(struct perf_stream *stream, uint64_t bound_ns)
     stream->head_count = 0;
     stream->delivered_ns = bound_ns;
 }
-
-/* ---- losses ---- */
 
 void
 perf_stream_note_lost(struct perf_stream *stream, struct perf_ring *ring, uint64_t lost,

@@ -25,8 +25,6 @@
  * this often, with this pause. */
 enum { REMOVE_ATTEMPTS = 40, REMOVE_PAUSE_NS = 5000000 };
 
-/* ---- tracefs ---- */
-
 /* Open tracefs where it is mounted, or else mount an instance without a path. Returns a
  * descriptor or negative errno. */
 static int
@@ -112,8 +110,6 @@ remove_of_dead(int tracefs)
     }
     free(list);
 }
-
-/* ---- one ---- */
 
 struct perf_uprobe *
 perf_uprobe_create(const char *image, size_t image_bytes, uint64_t offset)

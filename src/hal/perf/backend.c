@@ -17,8 +17,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* ---- HAL_TABLE ---- */
-
 static NTSTATUS
 start_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
                         ULONG64 pid)
@@ -87,8 +85,6 @@ static const HAL_TABLE perf_table = {
     .Flush = perf_flush,
     .Synchronize = synchronize,
 };
-
-/* ---- HAL_BACKEND ---- */
 
 static void
 explain(int error, enum perf_scope scope, HAL_PROBE *probed)

@@ -10,8 +10,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* ---- events ---- */
-
 void
 perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
                  bool count)
@@ -115,8 +113,6 @@ perf_read_counts(const struct perf *perf, const struct perf_source *source,
     }
 }
 
-/* ---- what is counted ---- */
-
 bool
 perf_target_has_source(const struct perf_target *target,
                        const struct perf_source *source)
@@ -178,8 +174,6 @@ perf_is_covered(const struct perf *perf, const struct perf_source *source,
     }
     return false;
 }
-
-/* ---- targets ---- */
 
 struct perf_target *
 perf_target_create(uint32_t pid)

@@ -17,8 +17,6 @@ enum {
     PAUSE_MAX_NS = 5000000
 };
 
-/* ---- waiting for clone() ---- */
-
 static bool
 may_be_in_clone(uint32_t pid, uint32_t tid)
 {
@@ -52,6 +50,8 @@ running_add(struct perf_thread_scan *scan, const struct perf_features *features,
     return 0;
 }
 
+/* A clone() that a thread was in when its event was opened makes a child that inherits
+ * no event. Has the thread left it? No clone() runs for ENOUGH_NS. */
 static bool
 has_left_clone(const struct perf_running_thread *thread,
                const struct perf_features *features)
@@ -98,8 +98,6 @@ running_wait(struct perf_thread_scan *scan, const struct perf_features *features
     scan->incomplete = scan->incomplete || scan->running_count > 0;
     running_drop(scan, NULL);
 }
-
-/* ---- listing ---- */
 
 /* Keep whether a listing was incomplete. Returns 0, also for an exited process, or
  * negative errno. */

@@ -18,8 +18,6 @@
 
 #define NOTICE_NS 1000000000u
 
-/* ---- running processes ---- */
-
 /* Report pid 0: idle processors, and processes outside this pid namespace. */
 static void
 notify_no_process(struct perf *perf, uint64_t time_ns)
@@ -75,8 +73,6 @@ perf_machine_resync(struct perf *perf)
     }
     perf_tids_finish(&pids);
 }
-
-/* ---- events ---- */
 
 /* Open the watch's events on a processor, or with UINT32_MAX on all. One that is
  * offline is opened when it is online. Returns 0 or negative errno: then none is
@@ -151,8 +147,6 @@ perf_watch_all(struct perf *perf, const HAL_WATCH *request)
     perf_tids_finish(&pids);
     return 0;
 }
-
-/* ---- processors that come online ---- */
 
 /* Is the side band's event on this processor still enabled? */
 static bool

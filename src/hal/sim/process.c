@@ -138,6 +138,7 @@ tell_image(struct sim *sim, const struct sim_process *process, uint32_t kind,
         .length = image->length_bytes,
         .file_offset = image->file_offset_bytes,
         .device_major = 1,
+        /* Names are /sim/bin/program-N, /sim/lib/library-N or /sim/lib/plugin-N. */
         .inode = sim_hash_add(0, (uint64_t)image->name[5] << 8 |
                                      (uint64_t)image->name[strlen(image->name) - 1]),
     };
