@@ -63,7 +63,7 @@ class Filter(CommandTest):
     def test_no_bpf__doctor_names_what_refuses(self):
         wanted = {errno.EPERM: "seccomp filter refuses bpf", errno.ENOSYS: "seccomp filter hides bpf",
                   errno.ENOMEM: "control group", errno.EMFILE: "RLIMIT_NOFILE",
-                  errno.EINVAL: "older than 5.10"}
+                  errno.EINVAL: "older than 5.15"}
         if self.is_user():
             wanted[errno.EPERM] = "lacks CAP_BPF"
         for error, words in wanted.items():

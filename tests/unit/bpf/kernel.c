@@ -158,10 +158,10 @@ make__maps_of_older_kernels__says_so(void **state)
     skip_unless_allowed();
     plan.unknown_flags = BPF_F_MMAPABLE;
     assert_int_equal(make_as_planned(&refusal), -EINVAL);
-    assert_says(refusal.reason, "older than 5.10");
+    assert_says(refusal.reason, "older than 5.15");
     plan.unknown_flags = BPF_F_INNER_MAP;
     assert_int_equal(make_as_planned(&refusal), -EINVAL);
-    assert_says(refusal.reason, "older than 5.10");
+    assert_says(refusal.reason, "older than 5.15");
     assert_says(refusal.remedy, "5.15");
 }
 

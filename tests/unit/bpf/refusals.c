@@ -189,12 +189,12 @@ static const struct {
     const char *remedy;
 } tellings[] = {
     {BPF_MAP_CREATE, -EPERM, "denies", "security module"},
-    {BPF_MAP_CREATE, -EINVAL, "older than 5.10", "5.15"},
-    {BPF_MAP_CREATE, -E2BIG, "older than 5.10", "5.15"},
+    {BPF_MAP_CREATE, -EINVAL, "older than 5.15", "5.15"},
+    {BPF_MAP_CREATE, -E2BIG, "older than 5.15", "5.15"},
     {BPF_MAP_CREATE, -ENOMEM, "control group", "memory limit"},
     {BPF_MAP_CREATE, -ENOSYS, "seccomp", "allow bpf"},
     {BPF_BTF_LOAD, -EPERM, "denies", "security module"},
-    {BPF_BTF_LOAD, -EINVAL, "older than 5.10", "5.15"},
+    {BPF_BTF_LOAD, -EINVAL, "older than 5.15", "5.15"},
     {BPF_BTF_LOAD, -ENOMEM, "control group", "memory limit"},
     {BPF_PROG_LOAD, -EPERM, "denies", "lockdown"},
     {BPF_PROG_LOAD, -EINVAL, "verifier refuses the program", "5.15"},
