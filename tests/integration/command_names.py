@@ -216,10 +216,10 @@ class Symbolizing(NamesTest):
 
     def test_symbolize__another_build__refused(self):
         profile = self.record("--no-lines", "--", self.make("app", "-Wl,--build-id=0x1234abcd"))
-        self.make("app", "-Wl,--build-id=0x5678")
+        self.make("app", "-Wl,--build-id=0x56789abc")
         rows, said = self.report("--symbolize", profile)
         self.assert_no_lines(rows)
-        self.assertIn("of another build: it has build-id 5678, the profile 1234abcd", said)
+        self.assertIn("of another build: it has build-id 56789abc, the profile 1234abcd", said)
 
     def test_output__without_symbolize__refused(self):
         result = self.ntprof("report", "-o", "x", "y")

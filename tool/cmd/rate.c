@@ -11,6 +11,7 @@
 #include "util/clock.h"
 
 #include <ntprof/ntprof.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum {
@@ -70,6 +71,16 @@ taken(ntprof_session *session)
     return NT_SUCCESS(ntprof_source_get(session, ProfileTime, &info)) ? info.taken : 0;
 }
 
+/* Hits that come at ticks only, as in back end timer, are too few to measure. */
+static bool
+has_short_intervals(ntprof_session *session)
+{
+    ntprof_source_info info = {.size = sizeof(info)};
+
+    return NT_SUCCESS(ntprof_source_get(session, ProfileTime, &info)) &&
+           info.interval_granted <= PERIOD_100NS;
+}
+
 static uint64_t
 measure_hit(ntprof_session *session, HANDLE profile)
 {
@@ -108,7 +119,8 @@ rate_measure(const char *hal)
         return 0;
     }
     ntprof_session_use(session);
-    if (NT_SUCCESS(NtCreateProfileEx(&profile, NtCurrentProcess(),
+    if (has_short_intervals(session) &&
+        NT_SUCCESS(NtCreateProfileEx(&profile, NtCurrentProcess(),
                                      (PVOID)(uintptr_t)find_gaps, 4, 2, &counter,
                                      sizeof(counter), ProfileTime, 0, NULL))) {
         hit_ns = measure_hit(session, profile);

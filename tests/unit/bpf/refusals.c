@@ -205,7 +205,7 @@ static const struct {
     {BPF_LINK_CREATE, -EBUSY, "exclusively", "end other profilers"},
     {BPF_LINK_CREATE, -ENOMEM, "control group", "memory limit"},
     {BPF_RAW_TRACEPOINT_OPEN, -EPERM, "denies", "security module"},
-    {BPF_RAW_TRACEPOINT_OPEN, -ENOENT, "no tracepoints", "another back end"},
+    {BPF_RAW_TRACEPOINT_OPEN, -ENOENT, "no tracepoint", "another back end"},
     {BPF_RAW_TRACEPOINT_OPEN, -ENOMEM, "control group", "memory limit"},
 };
 
