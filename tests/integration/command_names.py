@@ -290,7 +290,7 @@ class Downloading(NamesTest):
         self.assertEqual(len(server.asked), 1)
 
     def test_server_sends_another_build__refused(self):
-        other = self.make("other", "-Wl,--build-id=0x5678")
+        other = self.make("other", "-Wl,--build-id=0x56789abc")
         server = self.serve({self.build_id(self.program): other})
         rows, said = self.download(server, f"--debuginfod={server.url()}")
         self.assert_no_lines(rows)
