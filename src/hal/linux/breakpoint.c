@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* How often a try runs into its breakpoint. */
 enum { CALLS = 4 };
 
 /* Executed for its breakpoint only. */
@@ -19,8 +20,9 @@ breakpoint_here(void)
     __asm__ volatile("" ::: "memory");
 }
 
+/* Run into a breakpoint. Returns false only if it opened and counted nothing. */
 static bool
-try_one(void)
+try_breakpoint(void)
 {
     const struct perf_source source = {
         .type = PERF_TYPE_BREAKPOINT,
@@ -55,7 +57,7 @@ perf_breakpoints_fire(struct perf_breakpoints *breakpoints)
     if (!breakpoints->tried) {
         breakpoints->tried = true;
         breakpoints->never_fire =
-            (wanted != NULL && strcmp(wanted, "never") == 0) || !try_one();
+            (wanted != NULL && strcmp(wanted, "never") == 0) || !try_breakpoint();
     }
     return !breakpoints->never_fire;
 }

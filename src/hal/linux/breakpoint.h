@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* What a session knows; all zero to start with. */
+/* The answer, kept for the session; all zero until it has been tried. */
 struct perf_breakpoints {
     bool tried;
     bool never_fire;

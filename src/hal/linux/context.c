@@ -86,7 +86,7 @@ perf_context_clear_error(void *context)
     ((struct perf_context *)context)->error[0] = 0;
 }
 
-/* Open a source and close it. Returns 0 or negative errno. */
+/* May the caller count this source? Opens and closes it. Returns 0 or -errno. */
 static int
 try_source(const struct perf_context *context, const struct perf_source *source,
            bool kernel)
@@ -156,7 +156,7 @@ probe_uprobe(const struct perf_context *context, struct perf_source *source)
         }
     }
     (void)perf_source_answer(source, result);
-    source->supported = result == 0; /* without an event there is nothing to start */
+    source->supported = result == 0; /* a shortage made no event to start */
 }
 
 /* Try once whether the caller can use a source. */
@@ -235,7 +235,7 @@ perf_context_query_source(void *context, KPROFILE_SOURCE number,
     if (source == NULL) {
         return;
     }
-    (void)perf_context_require(context, source); /* the text if the call fails */
+    (void)perf_context_require(context, source); /* sets the error text */
     *information = (HAL_SOURCE){
         .Supported = source->supported,
         .Interval = source->interval,
@@ -286,7 +286,7 @@ perf_context_statistics(const struct perf_source *source,
 
     perf_statistics_add_up(&source->tally, open, perf_source_period(source), is_time,
                            taken, source->kernel_included, answer);
-    answer->Events /= is_time ? 100 : 1;
+    answer->Events /= is_time ? 100 : 1; /* time: from 1 ns to 100 ns */
     answer->Unit = source->unit;
     answer->KernelIncluded = source->kernel_included;
     answer->IntervalAsked = source->interval_asked;

@@ -18,7 +18,7 @@ struct perf_context {
     struct perf_breakpoints breakpoints;
     enum perf_scope scope; /* of the events that sources are tried with: SELF or ALL */
     bool kernel;           /* hits in kernel mode are wanted and allowed */
-    char kernel_reason[128]; /* why not */
+    char kernel_reason[128]; /* why kernel is false */
     int cgroup_fd;           /* only hits in this cgroup count; -1: all */
     char error[768];         /* why the last call failed */
 };
@@ -27,7 +27,8 @@ struct perf_context {
  * perf_context_init - make the sources, and find out whether hits in kernel mode may be
  * counted.
  *
- *   scope      in: PERF_SCOPE_SELF: events of processes, PERF_SCOPE_ALL: of all only
+ *   scope      in: PERF_SCOPE_SELF: events of one process each; PERF_SCOPE_ALL: only
+ *              events of all processes on a processor
  *   user_only  in: kernel mode is not wanted
  *
  * Returns 0, or negative errno if descriptors or memory ran out.
@@ -40,8 +41,8 @@ void perf_context_finish(struct perf_context *context);
 int perf_context_fail(struct perf_context *context, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* perf_context_refuse - the same for a refusal of perf_event_open: "cannot WHAT:
- * reason; remedy", where WHAT is the format's. */
+/* perf_context_refuse - set the text of a refusal of perf_event_open: "cannot WHAT:
+ * reason; remedy", where WHAT is the format's. Returns error. */
 int perf_context_refuse(struct perf_context *context, int error, enum perf_scope scope,
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 
@@ -72,8 +73,8 @@ void perf_context_clear_error(void *context);
 /* perf_status_of - convert 0 or negative errno. */
 NTSTATUS perf_status_of(int result);
 
-/* perf_status_of_count - the same of a call that is to count a process, with pid 0 all
- * of them, which takes a privilege. */
+/* perf_status_of_count - convert the result of a call that is to count a process or,
+ * with pid 0, all of them, which takes a privilege. */
 NTSTATUS perf_status_of_count(int result, ULONG64 pid);
 
 #endif

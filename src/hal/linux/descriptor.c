@@ -15,10 +15,10 @@
 /* As many descriptors as the default of fs.nr_open; children keep those above. */
 enum { WORD_BITS = 64, DESCRIPTORS = 1048576 };
 
-static uint64_t owned[DESCRIPTORS / WORD_BITS];
+static uint64_t owned[DESCRIPTORS / WORD_BITS]; /* bit fd % 64 of word fd / 64 */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* In the child there is no other thread. */
+/* Runs in a forked child, which has no other thread. */
 static void
 close_in_child(void)
 {
@@ -31,7 +31,7 @@ close_in_child(void)
 }
 
 static void
-prepare(void)
+register_close_in_child(void)
 {
     (void)pthread_atfork(NULL, NULL, close_in_child);
 }
@@ -48,7 +48,7 @@ perf_descriptor_own(int fd)
     if (fd < 0 || fd >= DESCRIPTORS) {
         return fd;
     }
-    pthread_once(&once, prepare);
+    pthread_once(&once, register_close_in_child);
     (void)__atomic_fetch_or(&owned[fd / WORD_BITS], bit_of(fd), __ATOMIC_RELAXED);
     return fd;
 }

@@ -14,7 +14,7 @@
 #ifndef HAL_LINUX_DESCRIPTOR_H
 #define HAL_LINUX_DESCRIPTOR_H
 
-/* perf_descriptor_own - have forked children close it. Returns fd; below 0 it does
+/* perf_descriptor_own - have forked children close fd. Returns fd; below 0 it does
  * nothing. */
 int perf_descriptor_own(int fd);
 

@@ -25,6 +25,7 @@ enum { SELECTOR_REGISTERS = 0 };
 /* PERF_FORMAT_LOST, which headers before Linux 6.0 lack. */
 enum { READ_LOST = 1u << 4 };
 
+/* The limit if sysconf gives no plausible one. */
 enum { PROCESSORS_MAX = 65536 };
 
 /* What read() of an event returns. */
@@ -61,6 +62,7 @@ try_event_open(struct perf_event_attr *attr, int pid, int processor, bool cgroup
     return fd < 0 ? -errno : (int)fd;
 }
 
+/* Raise the soft limit to the hard one. Returns false if that is impossible. */
 static bool
 raise_descriptor_limit(void)
 {
@@ -180,6 +182,7 @@ perf_event_try(const struct perf_source *source, bool kernel, bool all)
     return 0;
 }
 
+/* Read the counters of an event. Returns false if it is closed or cannot be read. */
 static bool
 read_event(const struct perf_event *event, const struct perf_features *features,
            struct reading *reading)

@@ -26,7 +26,7 @@ struct perf_event {
     uint32_t processor;
     uint32_t tid;   /* the thread it was opened on; 0: all processes */
     uint32_t scope; /* KE_SCOPE_... of its hits */
-    bool side_band;
+    bool side_band; /* it also writes records of mappings, names, forks and exits */
     struct perf_source *source; /* NULL: side band only */
     struct perf_target *target; /* NULL once closed */
     uint64_t from_ns;           /* hits before this do not count */
@@ -88,11 +88,11 @@ int perf_call_event_open(struct perf_event_attr *attr, int pid, int processor,
                          bool cgroup);
 
 /*
- * perf_event_open_fd - the same for what a request asks.
+ * perf_event_open_fd - call perf_event_open for what a request asks.
  *
  *   pid        in: thread, 0 for the calling one, -1 for all; or the cgroup's
  *              descriptor
- *   processor  in: as above
+ *   processor  in: -1 for any that it runs on, or PERF_ANY_ONLINE
  *
  * Returns the descriptor or negative errno.
  */
@@ -110,8 +110,8 @@ void perf_event_read_counts(const struct perf_event *event,
                             const struct perf_features *features,
                             struct perf_counts *counts);
 
-/* perf_event_add_counts - add the same to sum. restart: in, it starts the next period
- * from zero. */
+/* perf_event_add_counts - add what perf_event_read_counts gets to sum. restart: in, the
+ * next period starts, from zero. */
 void perf_event_add_counts(struct perf_event *event,
                            const struct perf_features *features, bool restart,
                            struct perf_counts *sum);

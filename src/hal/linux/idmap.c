@@ -6,8 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { CAPACITY_MIN = 16 };
+enum { CAPACITY_MIN = 16 }; /* of the first entries; a power of two */
 
+/* Return the index at which the search for id starts. */
 static size_t
 slot_of(const struct perf_idmap *map, uint64_t id)
 {

@@ -127,7 +127,7 @@ perf_mappings_overlap(const struct perf_mappings *mappings, uint64_t base,
     return index < mappings->count && mappings->items[index].base < base + length;
 }
 
-/* Generations are known from records, not from /proc. */
+/* Only records report inode generations, not /proc: 0 agrees with any. */
 static bool
 same_image(const struct perf_image *one, const struct perf_image *other)
 {

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Two events write FORK records of the same child at most FORK_TWIN_NS apart. Such a
+ * record may be up to FORK_LATE_NS younger than the reading of the child in /proc. */
 enum { FORK_TWIN_NS = 1000000, FORK_LATE_NS = 1000000000 };
-
-/* ---- notifications ---- */
 
 void
 process_table_notify(const struct process_table *table,
@@ -26,6 +26,7 @@ process_table_notify(const struct process_table *table,
     table->notify(table->context, notification);
 }
 
+/* tid: the thread that made the change; 0: not known. */
 static void
 notify_process(struct process_table *table, uint32_t kind,
                const struct perf_process *process, uint64_t time_ns, uint32_t tid)
@@ -66,8 +67,6 @@ notify_mapping(struct process_table *table, uint32_t kind,
 
     process_table_notify(table, &notification);
 }
-
-/* ---- processes ---- */
 
 static void
 process_free(struct perf_process *process)
@@ -131,6 +130,7 @@ unmap_all(struct process_table *table, struct perf_process *process, uint64_t ti
     perf_mappings_finish(&gone);
 }
 
+/* Report the start of a process and all its mappings. */
 static void
 notify_start(struct process_table *table, const struct perf_process *process,
              uint64_t time_ns, uint32_t tid)
@@ -173,8 +173,7 @@ process_table_end(struct process_table *table, struct perf_process *process,
     process_free(process);
 }
 
-/* ---- records ---- */
-
+/* Have those that watch the parent and its descendants watch the child. */
 static int
 inherit_watchers(struct perf_process *child, const struct perf_process *parent)
 {
@@ -251,6 +250,7 @@ apply_process_start(struct process_table *table, const struct perf_record *recor
     notify_start(table, process, record->time_ns, record->tid);
 }
 
+/* A process made another one or, with its own pid, a thread. */
 static void
 apply_fork(struct process_table *table, const struct perf_record *record)
 {
@@ -373,15 +373,15 @@ add_mapping(struct process_table *table, struct perf_process *process,
 /* Add the part [base, end) of a mapping that was removed. */
 static void
 add_part(struct process_table *table, struct perf_process *process,
-         const struct perf_mapping *whole, uint64_t base, uint64_t end,
+         const struct perf_mapping *unmapped, uint64_t base, uint64_t end,
          uint64_t time_ns, uint32_t tid)
 {
-    struct perf_mapping part = *whole;
+    struct perf_mapping part = *unmapped;
 
     if (base < end) {
         part.base = base;
         part.length = end - base;
-        part.file_offset += base - whole->base;
+        part.file_offset += base - unmapped->base;
         part.image->references++;
         add_mapping(table, process, part, time_ns, tid);
     }
@@ -417,6 +417,7 @@ map(struct process_table *table, struct perf_process *process,
     add_mapping(table, process, mapping, time_ns, tid);
 }
 
+/* Something was mapped: data is ignored, code is added. */
 static void
 apply_mmap2(struct process_table *table, const struct perf_record *record)
 {
@@ -439,8 +440,6 @@ apply_mmap2(struct process_table *table, const struct perf_record *record)
     }
     map(table, process, mapping, record->time_ns, record->tid);
 }
-
-/* ---- public functions ---- */
 
 void
 process_table_init(struct process_table *table, perf_notify *notify, void *context)
@@ -505,7 +504,7 @@ no_memory:
     return -ENOMEM;
 }
 
-/* Does the kernel write this number for a process outside the session's pid namespace,
+/* Does the kernel write this pid for a process outside the session's pid namespace,
  * or for an exited thread? */
 static bool
 is_no_process(uint32_t pid)
@@ -566,10 +565,10 @@ process_table_resync(struct process_table *table, struct perf_process *process,
     }
     /* Remove mappings that no longer exist, then add new ones. */
     for (size_t i = process->mappings.count; i-- > 0;) {
-        const struct perf_mapping known = process->mappings.items[i];
+        const struct perf_mapping old = process->mappings.items[i];
 
-        if (!perf_mappings_hold(mappings, &known)) {
-            make_room(table, process, known.base, known.length, time_ns, 0);
+        if (!perf_mappings_hold(mappings, &old)) {
+            make_room(table, process, old.base, old.length, time_ns, 0);
         }
     }
     for (size_t i = 0; i < mappings->count; i++) {

@@ -25,7 +25,8 @@
 #include <ntprof/notification.h>
 #include <stdbool.h>
 
-/* What watches a process. The user embeds it; it must outlive the table. */
+/* What wants the records of a process; a back end embeds it in its own struct. It must
+ * outlive the table. */
 struct perf_watcher {
     bool descendants; /* children are covered as well */
 };
@@ -34,7 +35,7 @@ struct perf_process {
     uint32_t pid;
     uint32_t parent_pid;
     uint64_t start_ns;
-    uint64_t read_ns;   /* when /proc was read; 0: known by records from its start */
+    uint64_t read_ns;   /* when /proc was read; 0: never, records reported its start */
     uint64_t reread_ns; /* when /proc was last read for an address in no mapping */
     char name[64];
     struct perf_idmap threads; /* tid to this process */
@@ -120,8 +121,9 @@ void process_table_resync(struct process_table *table, struct perf_process *proc
 /*
  * process_table_add_unreported - add mappings that Linux writes no record of, such as
  * code that mremap moved, after a hit at an address in no mapping. The mapping that
- * contains the address is added, and those that overlap no known one. None is removed:
- * later records may be older than the reading, with hits in mappings that are gone now.
+ * contains the address is added, and those that overlap none in the table. None is
+ * removed: later records may be older than the reading, with hits in mappings that are
+ * gone now.
  *
  *   mappings  in: as read now; emptied
  */

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 65536, PATH_BYTES = 64 };
+enum { READ_BYTES = 65536, PATH_BYTES = 64 }; /* of one read(); of a path in /proc */
 
 /* Threads that change during a reading are read again, this often at most, and until
  * this many entries have been read. */
@@ -123,7 +123,8 @@ read_thread_text(uint32_t pid, uint32_t tid, const char *name, char **text)
     return perf_read_text(AT_FDCWD, path, text);
 }
 
-/* Read a directory once whose numeric entries are processes or threads. */
+/* Read a directory whose numeric entries are pids or tids. They replace those in tids
+ * from index first on. */
 static int
 read_numbers(DIR *directory, struct perf_tids *tids, size_t first)
 {
@@ -142,7 +143,7 @@ read_numbers(DIR *directory, struct perf_tids *tids, size_t first)
     return result;
 }
 
-/* Returns 0 or negative errno: -ESRCH if the thread does not exist. */
+/* Read what /proc says of a thread. Returns 0, -ESRCH without it, or another errno. */
 static int
 read_stat(uint32_t pid, uint32_t tid, struct thread_stat *stat)
 {
@@ -202,7 +203,7 @@ perf_procfs_threads(uint32_t pid, struct perf_tids *tids)
     char path[PATH_BYTES];
     DIR *directory;
     size_t read = 0;
-    int result = 0;
+    int result = 0; /* 0: incomplete, 1: complete */
 
     snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
     directory = opendir(path);
@@ -262,14 +263,14 @@ int
 perf_procfs_children(uint32_t pid, struct perf_tids *pids)
 {
     struct perf_tids tids = {0};
-    const int whole = perf_procfs_threads(pid, &tids);
-    int result = perf_is_shortage(whole) ? whole : 0;
+    const int missing = perf_procfs_threads(pid, &tids);
+    int result = perf_is_shortage(missing) ? missing : 0;
 
     for (size_t i = 0; result == 0 && i < tids.count; i++) {
         result = read_children(pid, tids.items[i], pids);
     }
     perf_tids_finish(&tids);
-    return result == 0 && whole > 0 ? whole : result;
+    return result == 0 && missing > 0 ? missing : result;
 }
 
 void
@@ -305,7 +306,8 @@ unescape_newlines(char *text)
     *to = 0;
 }
 
-/* One line: "base-end rwxp offset major:minor inode   path". */
+/* Add the mapping of a line, if it is executable. The line is
+ * "base-end rwxp offset major:minor inode   path". */
 static int
 parse_line(char *line, struct perf_mappings *mappings)
 {
@@ -440,8 +442,8 @@ int
 perf_procfs_read(uint32_t pid, struct perf_reading *reading)
 {
     struct perf_tids *const tids = &reading->tids;
-    int alone = 0; /* readings of the main thread only, which was exiting */
-    int result = 1;
+    int alone = 0;  /* readings that found only the main thread, exiting */
+    int result = 1; /* 1: read again */
 
     *reading = (struct perf_reading){0};
     for (int i = 0; result > 0 && i < READINGS_MAX; i++) {

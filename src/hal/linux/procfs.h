@@ -54,8 +54,8 @@ bool perf_pidfd_has_exited(int pidfd);
  * the caller may not read them. */
 int perf_procfs_mappings(uint32_t pid, struct perf_mappings *mappings);
 
-/* perf_procfs_parse_mappings - the same from NUL-terminated text, which is modified.
- * Malformed lines are skipped. Returns 0 or -ENOMEM. */
+/* perf_procfs_parse_mappings - get executable mappings from the text of /proc/PID/maps,
+ * which is modified. Malformed lines are skipped. Returns 0 or -ENOMEM. */
 int perf_procfs_parse_mappings(char *text, struct perf_mappings *mappings);
 
 /* What was read of one process. */

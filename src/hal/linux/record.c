@@ -97,6 +97,7 @@ static const struct shape {
     [PERF_RECORD_LOST_SAMPLES] = {sizeof(uint64_t), false},
 };
 
+/* Copy the fixed part of an MMAP2 record. Returns -EBADMSG if its range is invalid. */
 static int
 take_mmap2(const struct mmap2_body *map, struct perf_record *record)
 {

@@ -110,7 +110,7 @@ uint32_t perf_sample_selector(const struct perf_event_header *sample, uint64_t *
 /*
  * perf_record_parse - parse a record that is no sample.
  *
- *   bytes, size  as above
+ *   bytes, size  in: as for perf_record_time
  *   record       out: complete, or untouched
  *
  * Returns 0; -EBADMSG if the record is malformed; -ENOTSUP if its type is not used.

@@ -93,7 +93,7 @@ perf_refusal_probed(const struct perf_refusal *refusal, HAL_PROBE *probed)
     HalpCopyText(probed->Remedy, sizeof(probed->Remedy), refusal->remedy);
 }
 
-/* Causes that errno does not say, beside it. */
+/* Causes that errno does not show; numbers above all of errno. */
 enum { BY_PARANOID = 0x10000, BY_NAMESPACE, BY_FILTER, BY_KERNEL, BY_FILTER_OR_KERNEL };
 enum {
     BY_OWNER = BY_FILTER_OR_KERNEL + 1,
@@ -106,7 +106,7 @@ enum {
 #define NO_PMU "this machine has no PMU that counts it (virtual machine?)"
 #define GIVE_PMU "run on the machine itself, or give the virtual machine a PMU"
 
-/* Reason is a format of both settings, remedy of the second one. */
+/* Reason is a format of both numbers that look_up_text gets, remedy of the second. */
 static const struct {
     int cause; /* errno or BY_... */
     uint32_t public_cause;
@@ -171,8 +171,9 @@ static const struct {
     {ENOMEM, NTPROF_CAUSE_MEMORY, "out of memory", ""},
 };
 
+/* Fill in a refusal from texts. first, second: settings or limits for its formats. */
 static void
-tell(int cause, long first, long second, struct perf_refusal *refusal)
+look_up_text(int cause, long first, long second, struct perf_refusal *refusal)
 {
     perf_refusal_set(refusal, NTPROF_CAUSE_OTHER, strerror(cause), "");
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -186,7 +187,7 @@ tell(int cause, long first, long second, struct perf_refusal *refusal)
 }
 
 static long
-limit_of(__rlimit_resource_t resource)
+soft_limit(__rlimit_resource_t resource)
 {
     struct rlimit limit = {0};
 
@@ -220,13 +221,14 @@ perf_refusal_explain(int error, enum perf_scope scope, struct perf_refusal *refu
 
     refusal->error = error;
     if (denied && scope == PERF_SCOPE_RING) {
-        tell(BY_RING_LIMIT, perf_procfs_setting("kernel/perf_event_mlock_kb", 0),
-             limit_of(RLIMIT_MEMLOCK) / 1024, refusal);
+        look_up_text(BY_RING_LIMIT,
+                     perf_procfs_setting("kernel/perf_event_mlock_kb", 0),
+                     soft_limit(RLIMIT_MEMLOCK) / 1024, refusal);
     } else if (denied) {
-        tell(cause_of_denial(-error, scope, paranoid), paranoid,
-             paranoid_allowed(scope), refusal);
+        look_up_text(cause_of_denial(-error, scope, paranoid), paranoid,
+                     paranoid_allowed(scope), refusal);
     } else {
-        tell(error == -EAGAIN && scope == PERF_SCOPE_SELF ? BY_THREADS : -error,
-             limit_of(RLIMIT_NOFILE), 0, refusal);
+        look_up_text(error == -EAGAIN && scope == PERF_SCOPE_SELF ? BY_THREADS : -error,
+                     soft_limit(RLIMIT_NOFILE), 0, refusal);
     }
 }

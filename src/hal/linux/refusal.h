@@ -37,7 +37,7 @@ void perf_refusal_set(struct perf_refusal *refusal, uint32_t cause, const char *
 void perf_refusal_explain(int error, enum perf_scope scope,
                           struct perf_refusal *refusal);
 
-/* perf_refusal_probed - make a refusal the probe's. */
+/* perf_refusal_probed - copy a refusal into the result of a back end's probe. */
 void perf_refusal_probed(const struct perf_refusal *refusal, HAL_PROBE *probed);
 
 /* perf_refusal_can_monitor - does the caller hold CAP_PERFMON or CAP_SYS_ADMIN in the

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { RECORD_BYTES_MAX = 65536 };
+enum { RECORD_BYTES_MAX = 65536 }; /* the size in a record's header has 16 bits */
 
 static size_t
 page_bytes(void)

@@ -23,12 +23,10 @@ struct perf_ring {
     uint64_t size_bytes; /* a power of two */
     uint64_t head;       /* as of the last perf_ring_update */
     uint64_t tail;
-    bool tight; /* was nearly full: records may have been lost */
-    /* Lost records: by LOST records, or of impossible size; already reported; by closed
-     * events. */
-    uint64_t lost_records;
-    uint64_t lost_reported;
-    uint64_t lost_closed;
+    bool tight;             /* was nearly full: records may have been lost */
+    uint64_t lost_records;  /* as LOST records say, and those of impossible size */
+    uint64_t lost_reported; /* of all lost records, those notified already */
+    uint64_t lost_closed;   /* by events that are closed */
     uint32_t processor;
     int owner_fd; /* the event whose ring it is; -1 without a kernel */
 

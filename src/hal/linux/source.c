@@ -13,16 +13,18 @@
 #include <string.h>
 #include <strings.h>
 
-enum { NS_PER_100NS = 100, NUMBER_LAST = 0xFFFF };
+/* SOURCE_NUMBER_LAST: numbers of sources have 16 bits. */
+enum { NS_PER_100NS = 100, SOURCE_NUMBER_LAST = 0xFFFF };
 
 /* The kernel silently raises a cpu-clock period below 10 us to 10 us. */
 enum {
     TIME_MINIMUM_NS = 10000,
-    TIME_DEFAULT_100NS = 10000,
-    TIME_MAXIMUM_100NS = 10000000
+    TIME_DEFAULT_100NS = 10000,   /* 1 ms */
+    TIME_MAXIMUM_100NS = 10000000 /* 1 s */
 };
+/* Intervals of hardware events, in events. */
 enum { PMU_MINIMUM = 0x1000, PMU_DEFAULT = 0x10000 };
-#define INTERVAL_MAXIMUM 0xFFFFFFFFu
+#define INTERVAL_MAXIMUM 0xFFFFFFFFu /* of all sources but time */
 
 #define CACHE_READ(cache, result)                 \
     ((cache) | PERF_COUNT_HW_CACHE_OP_READ << 8 | \
@@ -30,6 +32,7 @@ enum { PMU_MINIMUM = 0x1000, PMU_DEFAULT = 0x10000 };
 #define L1D PERF_COUNT_HW_CACHE_L1D
 #define L1I PERF_COUNT_HW_CACHE_L1I
 
+/* A source of the fixed table, or one to be made by name. */
 struct row {
     KPROFILE_SOURCE number;
     const char *name;
@@ -95,6 +98,8 @@ set_time_limits(struct perf_source *source, long sample_rate_max)
     }
 }
 
+/* Limits of all but the clock. Events of a PMU are frequent, and each interval costs an
+ * interrupt: hence their minimum. */
 static void
 set_event_limits(struct perf_source *source)
 {
@@ -175,6 +180,7 @@ perf_sources_find(const struct perf_sources *sources, KPROFILE_SOURCE number)
     return NULL;
 }
 
+/* Find a source by its name or NT name; case does not matter. */
 static struct perf_source *
 find_name(const struct perf_sources *sources, const char *name)
 {
@@ -212,7 +218,7 @@ parse_parameter(const char *text, uint64_t *value)
 static int
 add_named(struct perf_sources *sources, struct row row, struct perf_source **source)
 {
-    if (sources->next_number > NUMBER_LAST) {
+    if (sources->next_number > SOURCE_NUMBER_LAST) {
         return -ENOSPC;
     }
     row.nt_name = "";

@@ -35,7 +35,7 @@ struct perf_source {
     uint64_t interval_minimum;
     uint64_t interval_maximum;
 
-    bool probed; /* the next three are known */
+    bool probed; /* the next three are valid */
     bool supported;
     bool kernel_included;
     char reason[192];

@@ -58,11 +58,12 @@ perf_tally_close_period(struct perf_tally *tally, const struct perf_counts *open
 }
 
 /* The kernel counts every lost record, those of mappings and threads too. Those beyond
- * the hits that were possible were no hits. */
+ * the hits that are expected and not accounted for yet were no hits. */
 static void
-limit_lost(HAL_SOURCE_STATISTICS *statistics, uint64_t rest)
+limit_lost(HAL_SOURCE_STATISTICS *statistics, uint64_t accounted_for)
 {
-    const uint64_t room = statistics->Expected > rest ? statistics->Expected - rest : 0;
+    const uint64_t room =
+        statistics->Expected > accounted_for ? statistics->Expected - accounted_for : 0;
 
     if (statistics->Lost > room) {
         statistics->Lost = room;
@@ -75,7 +76,7 @@ perf_statistics_add_up(const struct perf_tally *tally, const struct perf_counts 
                        bool kernel_included, HAL_SOURCE_STATISTICS *statistics)
 {
     struct perf_tally closed = *tally;
-    uint64_t rest;
+    uint64_t accounted_for;
     uint64_t difference;
 
     perf_tally_close_period(&closed, open, period, is_time);
@@ -87,13 +88,13 @@ perf_statistics_add_up(const struct perf_tally *tally, const struct perf_counts 
     statistics->Expected = closed.done_expected + statistics->Throttled;
     statistics->Expected -=
         tally->untimely < statistics->Expected ? tally->untimely : statistics->Expected;
-    rest = taken + statistics->Throttled;
-    limit_lost(statistics, rest);
-    rest += statistics->Lost;
-    if (statistics->Expected < rest) {
-        statistics->Expected = rest;
+    accounted_for = taken + statistics->Throttled;
+    limit_lost(statistics, accounted_for);
+    accounted_for += statistics->Lost;
+    if (statistics->Expected < accounted_for) {
+        statistics->Expected = accounted_for;
     }
-    difference = statistics->Expected - rest;
+    difference = statistics->Expected - accounted_for;
     if (is_time && !kernel_included) {
         statistics->Excluded = difference;
     } else if (period > 1) {
@@ -106,6 +107,7 @@ perf_statistics_add_up(const struct perf_tally *tally, const struct perf_counts 
                                        statistics->Excluded);
 }
 
+/* End a throttle: add its time to its source. */
 static void
 remove_at(struct perf_throttles *throttles, size_t index, uint64_t end_ns)
 {

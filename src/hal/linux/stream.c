@@ -68,7 +68,7 @@ swap(struct perf_stream *stream, size_t one, size_t other)
 
 /* Restore the heap after the time of the first head has changed. */
 static void
-settle(struct perf_stream *stream)
+restore_heap(struct perf_stream *stream)
 {
     size_t oldest;
 
@@ -100,6 +100,7 @@ perf_stream_add(struct perf_stream *stream, struct perf_ring *ring)
     }
 }
 
+/* Hand a record to the back end; a malformed one is skipped. */
 static void
 deliver_record(struct perf_stream *stream, struct perf_ring *ring,
                const struct perf_event_header *header)
@@ -155,7 +156,7 @@ perf_stream_deliver(struct perf_stream *stream, uint64_t bound_ns)
         }
         stream->heads[0].time_ns = deliver_run(stream, ring, until_ns);
         perf_ring_publish(ring);
-        settle(stream);
+        restore_heap(stream);
     }
     stream->head_count = 0;
     stream->delivered_ns = bound_ns;
@@ -185,7 +186,7 @@ perf_stream_read_unreported(struct perf_stream *stream,
     struct perf_mappings mappings = {0};
     uint64_t now_ns;
 
-    if (process == NULL || (int64_t)sample->ip < 0 ||
+    if (process == NULL || (int64_t)sample->ip < 0 || /* a kernel address */
         perf_mappings_find(&process->mappings, sample->ip) != NULL) {
         return;
     }
@@ -224,8 +225,7 @@ report_children(struct perf_stream *stream, const struct perf_process *parent,
     }
 }
 
-/* Replace what is known of a process by what /proc shows, or report that it has ended.
- * */
+/* Replace a process in the table by what /proc shows of it, or report its exit. */
 static void
 resync_process(struct perf_stream *stream, uint32_t pid, struct perf_tids *pids)
 {

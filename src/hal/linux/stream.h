@@ -22,7 +22,7 @@
 enum { PERF_STREAM_SLACK_NS = 5000000 };
 
 struct perf_stream_calls {
-    /* A sample that is whole. */
+    /* A sample whose size agrees with its contents. */
     void (*on_sample)(void *context, struct perf_ring *ring,
                       const struct perf_sample *sample);
     /* Any other record that is well-formed. */
@@ -33,6 +33,7 @@ struct perf_stream_calls {
     void (*on_child)(void *context, uint32_t pid, struct perf_watcher *watcher);
 };
 
+/* A ring, and the time of its first record that has not been delivered. */
 struct perf_stream_head {
     uint64_t time_ns;
     struct perf_ring *ring;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/uprobe.c - see uprobe.h. */
+/* hal/linux/uprobe.c - makes trace events of uprobes in tracefs, and removes them. */
 #include "hal/linux/uprobe.h"
 
 #include "hal/linux/procfs.h"
@@ -21,8 +21,8 @@
 
 #define GROUP "ntprof"
 
-/* An event stays in use until the kernel has freed the last thread's: removing is tried
- * this often, with this pause. */
+/* A trace event stays in use until the kernel has freed its last perf event: removing
+ * it is tried this often, with this pause. */
 enum { REMOVE_ATTEMPTS = 40, REMOVE_PAUSE_NS = 5000000 };
 
 /* Open tracefs where it is mounted, or else mount an instance without a path. Returns a
@@ -128,7 +128,7 @@ perf_uprobe_create(const char *image, size_t image_bytes, uint64_t offset)
     return uprobe;
 }
 
-/* A descriptor, or negative errno with the reason. */
+/* Open the file to probe. Returns a descriptor, or negative errno with the reason. */
 static int
 open_image(const struct perf_uprobe *uprobe, char *reason, size_t reason_bytes)
 {
@@ -152,6 +152,7 @@ open_image(const struct perf_uprobe *uprobe, char *reason, size_t reason_bytes)
     return -EINVAL;
 }
 
+/* Say why the event cannot be made. */
 static void
 explain(int error, char *reason, size_t reason_bytes)
 {
@@ -213,7 +214,8 @@ make_event(struct perf_uprobe *uprobe, int tracefs, int image, uint64_t *id)
     return 0;
 }
 
-/* A page of a file on a file system mounted noexec is not mapped, and not tried. */
+/* Map the instruction, so that opening the event fails if no probe can be placed on it.
+ * On a file system mounted noexec that is impossible, and nothing is tried. */
 static void
 map_instruction(struct perf_uprobe *uprobe, int image)
 {
