@@ -112,6 +112,7 @@ try_time(enum perf_scope scope, HAL_PROBE *probed)
     return result;
 }
 
+/* Can the clock be counted: in this process, for all processes, in kernel mode? */
 static void
 probe(HAL_PROBE *probed)
 {
@@ -180,6 +181,7 @@ free_perf:
     return result;
 }
 
+/* Open a session, or say in open->Probe why the back end cannot be used here. */
 static NTSTATUS
 open_backend(const HAL_OPEN *open, void **context)
 {
@@ -230,6 +232,7 @@ close_backend(void *context)
     free(perf);
 }
 
+/* Flushed first: the table must have the process that has the pid now. */
 static NTSTATUS
 watch(void *context, const HAL_WATCH *request)
 {

@@ -18,16 +18,19 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
+/* Time until the caller delivers again; wake-ups of rings read at a time. */
 enum { WAIT_MS = 250, WAKEUPS_MAX = 16 };
 
 /* More than the longest record, a mapping whose name fills a page: with less free space
  * the kernel may have dropped a record. */
 enum { TIGHT_BYTES = 8192 };
 
-/* Reading all processes of a machine takes long enough that more may be lost. */
+/* Reading all processes of a machine takes so long that more records may be lost: it is
+ * done once in this time. */
 #define MACHINE_RESYNC_NS 1000000000u
 
-/* Count a hit that its event has counted but that is not taken. */
+/* Count a hit that its event has counted but that is not taken. Of an event closed as a
+ * duplicate, all counts have been removed, and this hit with them. */
 static void
 note_untimely(struct perf_event *event)
 {
@@ -110,7 +113,7 @@ watcher_of(const struct perf_event *event, const struct perf_record *record)
     return target->watcher.descendants ? &target->watcher : NULL;
 }
 
-/* Note the exec that a watch waits for. */
+/* A watch that was to begin with the exec of its process has begun. */
 static void
 note_exec(struct perf *perf, const struct perf_record *record)
 {
@@ -202,7 +205,7 @@ deliver_record(void *context, struct perf_ring *ring, const struct perf_record *
     default:
         if (event == NULL || record->time_ns >= event->from_ns) {
             deliver_side_band(perf, event, record);
-        } /* else /proc was read later */
+        } /* else /proc was read later, and has the change */
         break;
     }
 }
@@ -222,8 +225,6 @@ const struct perf_stream_calls perf_deliver_calls = {
     .on_child = deliver_child,
 };
 
-/* ---- after a loss ---- */
-
 /* After lost records: is it time to read /proc? */
 static bool
 is_resync_due(struct perf *perf)
@@ -241,8 +242,6 @@ is_resync_due(struct perf *perf)
     }
     return true;
 }
-
-/* ---- delivery ---- */
 
 /*
  * The kernel writes a LOST record before the next record that fits, which may never
@@ -271,9 +270,9 @@ check_tight(struct perf *perf, struct perf_ring *ring)
     }
 }
 
-/* Read the heads of all rings. */
+/* Have the stream read all rings up to where they are filled now. */
 static void
-gather(struct perf *perf)
+add_rings(struct perf *perf)
 {
     for (uint32_t i = 0; i < perf->processor_limit; i++) {
         struct perf_ring *ring = perf->rings[i];
@@ -296,7 +295,7 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
 
     assert(!stream->delivering);
     stream->delivering = true;
-    gather(perf);
+    add_rings(perf);
     perf_stream_deliver(stream, bound_ns);
     for (uint32_t i = 0; i < perf->processor_limit; i++) {
         if (perf->rings[i] != NULL) {
@@ -322,7 +321,7 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
 
 /* Is a ring so full that waiting for order might lose records? */
 static bool
-is_pressing(const struct perf *perf)
+is_any_filling(const struct perf *perf)
 {
     for (uint32_t i = 0; i < perf->processor_limit; i++) {
         struct perf_ring *ring = perf->rings[i];
@@ -346,8 +345,9 @@ perf_deliver(void *context)
     if (perf->stream.delivering || perf->ring_pages == 0) {
         return -1;
     }
+    /* Only takes the wake-ups, all rings are read anyway. */
     (void)epoll_wait(perf->epoll_fd, wakeups, WAKEUPS_MAX, 0);
-    deliver_until(perf, is_pressing(perf) ? now_ns : now_ns - PERF_STREAM_SLACK_NS);
+    deliver_until(perf, is_any_filling(perf) ? now_ns : now_ns - PERF_STREAM_SLACK_NS);
     perf_machine_check_online(perf, now_ns);
     return perf->targets == NULL && perf->closed == NULL ? -1 : WAIT_MS;
 }
@@ -362,6 +362,7 @@ perf_flush(void *context)
     if (perf->stream.delivering || perf->ring_pages == 0) {
         return;
     }
+    /* Not for the counts: a read waits for the interrupts that have begun. */
     perf_read_counts(perf, NULL, UINT32_MAX, false, &counts);
     deliver_until(perf, now_ns);
 }

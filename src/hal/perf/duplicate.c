@@ -14,7 +14,7 @@ thread_key(const struct perf_event *event, uint32_t tid)
            tid;
 }
 
-/* Not below 0. */
+/* Subtract, but not below 0. */
 static void
 subtract(uint64_t *from, uint64_t what)
 {

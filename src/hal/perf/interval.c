@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
-/* Add the descendants that a watch counts. */
+/* Have the scan include the descendants that a watch counts. */
 static int
 add_descendants(const struct perf *perf, const struct perf_target *target,
                 struct perf_thread_scan *scan)
@@ -53,7 +53,8 @@ close_before(struct perf *perf, struct perf_target *target,
     target->events.count = kept;
 }
 
-/* Change the period of open events, though not of inherited ones. It cannot fail. */
+/* Change the period of open events, though not of inherited ones: where they need not
+ * or cannot be opened again. It cannot fail. */
 static void
 change_period(struct perf_target *target, const struct perf_source *source)
 {

@@ -33,13 +33,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* Most rounds of a scan; most scans, since with breakpoints a new thread ends one. */
 enum { ROUNDS_MAX = 50, BREAKPOINT_ATTEMPTS = 2 };
-static const uint64_t ATTACH_MAX_NS = 1000000000;
+static const uint64_t ATTACH_MAX_NS = 1000000000; /* for all rounds */
 
-/* ---- events ---- */
-
-/* Have an open descriptor write into its ring, and find the event by its id. Takes fd
- * over on success. */
+/* Have an open descriptor write into its processor's ring, and make the event findable
+ * by the id in its records. Takes fd over on success. */
 static int
 event_adopt(struct perf *perf, const struct perf_ring *ring, int fd,
             struct perf_event *event)
@@ -60,7 +59,7 @@ event_adopt(struct perf *perf, const struct perf_ring *ring, int fd,
 /* A hit of a watch of all processes is for the process's profiles and the global ones,
  * because no other event counts there. */
 static uint32_t
-scope_of(const struct perf_target *target)
+hit_scope(const struct perf_target *target)
 {
     if (target->pid != 0) {
         return KE_SCOPE_PROCESS;
@@ -115,7 +114,7 @@ event_open(struct perf *perf, struct perf_target *target, struct perf_source *so
     event->fd = -1;
     event->processor = ring->processor;
     event->tid = tid;
-    event->scope = scope_of(target);
+    event->scope = hit_scope(target);
     event->side_band = side_band;
     event->source = source;
     event->reports_silence = source != NULL && source->unit == NTPROF_UNIT_100NS &&
@@ -183,8 +182,6 @@ perf_events_begin(struct perf_target *target, struct perf_events *opened,
     return 0;
 }
 
-/* ---- threads ---- */
-
 int
 perf_open_on(struct perf *perf, struct perf_target *target,
              const struct perf_selection *selection, const struct perf_ring *ring,
@@ -234,8 +231,6 @@ open_thread(struct perf *perf, struct perf_target *target,
     return result;
 }
 
-/* ---- all threads ---- */
-
 /* The context of open_found. */
 struct opening {
     struct perf *perf;
@@ -269,7 +264,7 @@ open_found(void *context, uint32_t tid, bool late)
     return 0;
 }
 
-/* One scan. Returns 0, 1 if some threads may be missing, or negative errno: -EAGAIN
+/* Scan once. Returns 0, 1 if some threads may be missing, or negative errno: -EAGAIN
  * with breakpoints if threads appeared. */
 static int
 open_scan(struct opening *opening, struct perf_thread_scan *scan)

@@ -98,7 +98,7 @@ perf_next_online(const struct perf *perf, uint32_t *next)
     return false;
 }
 
-/* A ring of this size for each processor, or none at all. */
+/* Make a ring of this size for each online processor, or none at all. */
 static int
 make_rings_of(struct perf *perf, size_t pages)
 {

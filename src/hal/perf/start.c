@@ -36,6 +36,7 @@ private_target(struct perf *perf, uint32_t pid)
     return target;
 }
 
+/* Delete a target whose last event was closed, or never opened. */
 static void
 drop_if_empty(struct perf *perf, struct perf_target *target)
 {

@@ -20,8 +20,8 @@ struct perf_target {
     struct perf_target *next;
     uint32_t pid; /* 0: all processes */
     int pidfd;    /* of a private target: shows that its process exited; -1: none */
-    bool watch;
-    bool on_exec;
+    bool watch;   /* not a private target */
+    bool on_exec; /* its process has yet to exec: until then no hit counts */
     struct perf_events events;
 
     /* Only of watches: what they count. */

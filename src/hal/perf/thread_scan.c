@@ -12,11 +12,12 @@
 #include <unistd.h>
 
 enum {
-    ENOUGH_NS = 500000, /* far more than clone() runs */
-    PAUSE_MIN_NS = 50000,
+    ENOUGH_NS = 500000,   /* far more than clone() runs */
+    PAUSE_MIN_NS = 50000, /* pauses double up to the maximum */
     PAUSE_MAX_NS = 5000000
 };
 
+/* A thread that sleeps interruptibly is not inside clone(). */
 static bool
 may_be_in_clone(uint32_t pid, uint32_t tid)
 {

@@ -81,9 +81,9 @@ watch_running(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 }
 
 /* Add the watch to a process that is to exec and is in the table already: its exec adds
- * only unknown processes. */
+ * only processes that are not in it. */
 static int
-watch_known(struct perf *perf, struct perf_target *target)
+watch_before_exec(struct perf *perf, struct perf_target *target)
 {
     struct perf_process *process =
         process_table_find(&perf->stream.processes, target->pid);
@@ -125,8 +125,8 @@ counts_any(const struct perf_target *target, const struct perf_target *watch)
     return false;
 }
 
-/* Refuse a watch whose hits something else counts. Returns 0 or -EOPNOTSUPP with the
- * error text. */
+/* Refuse a watch whose hits started profiles would count too. Returns 0, or -EOPNOTSUPP
+ * with the error text. */
 static int
 refuse_twice(struct perf *perf, const struct perf_target *watch)
 {
@@ -149,7 +149,7 @@ refuse_twice(struct perf *perf, const struct perf_target *watch)
 static int
 watch_report(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 {
-    return target->on_exec ? watch_known(perf, target)
+    return target->on_exec ? watch_before_exec(perf, target)
                            : watch_running(perf, target, from_ns);
 }
 

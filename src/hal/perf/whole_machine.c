@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <errno.h>
 
+/* How often processors that came online are looked for. */
 #define NOTICE_NS 1000000000u
 
 /* Report pid 0: idle processors, and processes outside this pid namespace. */
@@ -33,6 +34,7 @@ notify_no_process(struct perf *perf, uint64_t time_ns)
     process_table_notify(&perf->stream.processes, &notification);
 }
 
+/* Add a running process. One that cannot be read is counted, not an error. */
 static void
 attach_running(struct perf *perf, uint32_t pid, uint64_t time_ns)
 {
@@ -45,7 +47,8 @@ attach_running(struct perf *perf, uint32_t pid, uint64_t time_ns)
     }
 }
 
-/* Callbacks must not flush: records would change a process that is being reported. */
+/* Report all running processes. Callbacks must not flush meanwhile: records would
+ * change a process that is being reported. */
 static void
 attach_all(struct perf *perf, const struct perf_tids *pids, uint64_t time_ns)
 {
@@ -165,7 +168,7 @@ is_alive(const struct perf *perf, uint32_t processor)
 /* Open the watch's events on a processor again. If memory or descriptors ran out, the
  * next perf_machine_check_online tries it once more. */
 static void
-bring_in(struct perf *perf, uint32_t processor, uint64_t now_ns)
+reopen_on(struct perf *perf, uint32_t processor, uint64_t now_ns)
 {
     uint64_t from_ns;
     int result;
@@ -188,7 +191,7 @@ perf_machine_check_online(struct perf *perf, uint64_t now_ns)
     perf->noticed_ns = now_ns;
     for (uint32_t i = 0; perf_next_online(perf, &i); i++) {
         if (!is_alive(perf, i)) {
-            bring_in(perf, i, now_ns);
+            reopen_on(perf, i, now_ns);
         }
     }
 }
