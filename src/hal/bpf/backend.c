@@ -12,10 +12,10 @@
 #include <errno.h>
 #include <stdio.h>
 
+/* Time until the next delivery; time between two calls of bpf_renew. */
 enum { DELIVERY_MS = 100, RENEWAL_NS = 1000000000 };
 
-/* ---- HAL_TABLE ---- */
-
+/* pid only decides the status: the events of a source are of all processes. */
 static NTSTATUS
 start_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
                         ULONG64 pid)
@@ -28,6 +28,7 @@ start_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
                : perf_status_of_count(bpf_start(bpf, source, processor), pid);
 }
 
+/* pid is not needed: the events of a source are of all processes. */
 static void
 stop_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
                        ULONG64 pid)
@@ -74,6 +75,7 @@ notice_halt(struct bpf *bpf)
     KiReportOverrun(bpf->ke, &overrun);
 }
 
+/* Hits are counted already: only report a halt, and ends of processes. */
 static void
 flush(void *context)
 {
@@ -81,6 +83,7 @@ flush(void *context)
     bpf_notice(context);
 }
 
+/* Wait for the programs that may still use what the core has just unpublished. */
 static void
 synchronize(void *context)
 {
@@ -90,9 +93,8 @@ synchronize(void *context)
     notice_halt(context);
 }
 
-/* ---- HAL_COUNTING ---- */
-
-/* They are never freed, since creating maps waits for the kernel's readers. */
+/* Allocate nodes of the core's index in a map. They are never freed: creating a map
+ * takes milliseconds, because it waits for the kernel's readers (RCU). */
 static void *
 allocate_nodes(void *context, ULONG chunk, SIZE_T bytes)
 {
@@ -101,6 +103,7 @@ allocate_nodes(void *context, ULONG chunk, SIZE_T bytes)
     return bpf_index_nodes(&bpf->index, chunk, bytes);
 }
 
+/* Find the location (profile.h) by which programs reach a buffer's counters. */
 static NTSTATUS
 locate_counters(void *context, const ULONG *buffer, ULONG words,
                 const ULONG64 *processors, ULONG64 *location)
@@ -117,6 +120,7 @@ prepare_process(void *context, ULONG64 pid)
     return perf_status_of(bpf_prepare(context, (uint32_t)pid));
 }
 
+/* pid 0: the roots of the profiles that count in all processes. */
 static void
 publish_roots(void *context, ULONG64 pid, const ULONG *roots)
 {
@@ -166,8 +170,7 @@ static const HAL_TABLE bpf_table = {
     .Counting = &bpf_counting,
 };
 
-/* ---- HAL_PAGES ---- */
-
+/* Give the host memory for counters that programs can reach. */
 static int
 take_pages(void *context, size_t bytes, void **memory)
 {
@@ -199,9 +202,7 @@ static const HAL_PAGES bpf_pages = {
     .Map = map_pages,
 };
 
-/* ---- HAL_BACKEND ---- */
-
-/* Whether the back end can be used here is found out by opening it. */
+/* Open the back end, which is how a probe finds out whether it can be used here. */
 static int
 create(bool user_only, struct bpf **bpf, HAL_PROBE *probed)
 {
@@ -296,7 +297,7 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
     };
 }
 
-/* Ends of processes are looked for at each delivery. */
+/* No descriptor to poll: ends of processes are looked for at each delivery. */
 static int
 descriptor(void *context)
 {
@@ -304,6 +305,7 @@ descriptor(void *context)
     return -1;
 }
 
+/* Hits need no delivery: look for ended processes and for processors online again. */
 static int
 deliver(void *context)
 {

@@ -26,8 +26,8 @@ bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what)
 }
 
 /* Is a process in a pid namespace below the session's, as far as /proc shows? The
- * kernel has no number for the program of those, unless the session's is the first
- * one. */
+ * kernel tells the BPF program no pid of such a process, unless the session's namespace
+ * is the first one. */
 static bool
 is_below(const struct bpf *bpf, uint32_t pid)
 {
@@ -121,7 +121,8 @@ bpf_notice(struct bpf *bpf)
     bpf->noticing = false;
 }
 
-/* In which pid namespace the session's pids are. Without /proc: the first. */
+/* Tell the programs in which pid namespace the session's pids are; it is the first one
+ * if nothing is told, as without /proc. */
 static void
 find_namespace(struct bpf *bpf)
 {
@@ -135,6 +136,7 @@ find_namespace(struct bpf *bpf)
     }
 }
 
+/* Have each exec and each exit of a thread run its program. */
 static int
 attach_tracepoints(struct bpf *bpf, struct perf_refusal *refusal)
 {
@@ -151,9 +153,9 @@ attach_tracepoints(struct bpf *bpf, struct perf_refusal *refusal)
     return 0;
 }
 
-/* What needs only memory and descriptors of our own. */
+/* Make what takes memory only, and no right: the index, and room for heartbeats. */
 static int
-make_own(struct bpf *bpf)
+make_memory(struct bpf *bpf)
 {
     const int result = bpf_index_init(&bpf->index, &bpf->kernel);
 
@@ -170,7 +172,7 @@ make_own(struct bpf *bpf)
     return 0;
 }
 
-/* Makes everything, since a kernel can refuse any of it. */
+/* Make all that a session needs at once: the kernel can refuse any of it. */
 static int
 make_all(struct bpf *bpf, bpf_call *call, bool user_only, struct perf_refusal *refusal)
 {
@@ -180,7 +182,7 @@ make_all(struct bpf *bpf, bpf_call *call, bool user_only, struct perf_refusal *r
     if (result < 0) {
         return result;
     }
-    result = make_own(bpf);
+    result = make_memory(bpf);
     if (result < 0) {
         bpf_refusal_explain(result, BPF_STAGE_MAP, refusal);
         return result;

@@ -30,7 +30,8 @@ struct bpf_event {
     uint64_t users;          /* starts that were not stopped */
 };
 
-/* A source that was started at least once. Its index is that of its statistics. */
+/* A source that was started at least once. It keeps its slot, whose index is also that
+ * of its statistics (struct bpf_processor). */
 struct bpf_slot {
     struct perf_source *source;
     struct bpf_event *events;     /* by processor */
@@ -50,11 +51,11 @@ struct bpf {
     struct bpf_slot slots[BPF_SLOTS];
     uint32_t slot_count;
     uint64_t started_events; /* with users; open unless their processor is offline */
-    uint64_t renewed_ns;
-    bool frozen;  /* no event runs any more */
-    int links[2]; /* of the programs for execs and exits */
-    bool noticing;
-    bool halt_reported;
+    uint64_t renewed_ns;     /* time of the last bpf_renew */
+    bool frozen;             /* no event runs any more */
+    int links[2];            /* of the programs for execs and exits */
+    bool noticing;           /* in bpf_notice, whose notifications may call it again */
+    bool halt_reported;      /* to the core */
 };
 
 /* bpf_create - user_only: never hits in kernel mode. Returns 0 or negative errno with
@@ -63,7 +64,7 @@ int bpf_create(bpf_call *call, bool user_only, struct bpf **bpf,
                struct perf_refusal *refusal);
 void bpf_delete(void *context);
 
-/* bpf_fail - set the text of a failure. Returns error. */
+/* bpf_fail - set the text of a failure, "cannot count WHAT: ...". Returns error. */
 int bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what);
 
 /* bpf_prepare - add a process to the table, and watch for its exit. Returns 0 or

@@ -15,10 +15,8 @@
 /* Nothing optional: the events have no rings, so nothing can be lost in one. */
 static const struct perf_features no_features;
 
-/* ---- one event ---- */
-
-/* Not yet enabled; of all processes, or with cgroup_fd of those in the cgroup. Returns
- * the descriptor or negative errno. */
+/* Open an event, not enabled yet, of all processes, or with cgroup_fd of those in the
+ * cgroup. Returns the descriptor or negative errno. */
 static int
 open_disabled(const struct perf_source *source, bool with_kernel, int processor,
               int cgroup_fd)
@@ -35,7 +33,8 @@ open_disabled(const struct perf_source *source, bool with_kernel, int processor,
     return perf_call_event_open(&attr, cgroup_fd, processor, cgroup_fd >= 0);
 }
 
-/* An execution breakpoint's hits are at its address. */
+/* Make an event's cookie (profile.h). An execution breakpoint's hits are at its
+ * address, which the event has: BPF_COOKIE_LINEAR. */
 static uint64_t
 cookie_of(const struct perf_source *source, uint32_t slot)
 {
@@ -45,8 +44,8 @@ cookie_of(const struct perf_source *source, uint32_t slot)
     return bpf_cookie(source->number, slot) | linear;
 }
 
-/* Before an event with a cookie can hit. Slots stay, so once there are two, their
- * cookies differ until the end. */
+/* While there is one source, tell the programs the cookie of all its events, before one
+ * can hit. Slots stay, so once there are two, cookies differ until the end. */
 static void
 publish_cookie(struct bpf *bpf, uint64_t cookie)
 {
@@ -55,6 +54,7 @@ publish_cookie(struct bpf *bpf, uint64_t cookie)
     __atomic_store_n(&bpf_control_of(&bpf->kernel)->one_cookie, one, __ATOMIC_RELEASE);
 }
 
+/* Have a heartbeat (struct bpf) on the processor. Returns 0 or negative errno. */
 static int
 heartbeat_open(struct bpf *bpf, uint32_t processor)
 {
@@ -72,8 +72,8 @@ heartbeat_open(struct bpf *bpf, uint32_t processor)
     return 0;
 }
 
-/* Opens an event whose hits run the program, not yet enabled. *event is the same on
- * failure. */
+/* Opens an event whose hits run the program, not yet enabled. *event is unchanged
+ * on failure. */
 static int
 event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event *event)
 {
@@ -135,8 +135,6 @@ event_close(struct bpf *bpf, uint32_t slot, struct bpf_event *event)
     event->event.fd = -1;
     event->link = -1;
 }
-
-/* ---- starts and stops ---- */
 
 int
 bpf_try_attach(const struct bpf *bpf, struct perf_refusal *refusal)
@@ -268,8 +266,6 @@ bpf_freeze(void *context)
     bpf_kernel_wait(&bpf->kernel);
 }
 
-/* ---- what was counted ---- */
-
 /* Sums what open events counted in this period; with close, they start the next one. */
 static void
 sum_counts(struct bpf *bpf, uint32_t slot, bool close, struct perf_counts *sum)
@@ -321,8 +317,6 @@ event_renew(struct bpf *bpf, uint32_t slot, uint32_t processor)
     bpf->context.error[0] = 0; /* the caller did not ask for it */
 }
 
-/* ---- intervals ---- */
-
 void
 bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
 {
@@ -350,8 +344,6 @@ bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
         }
     }
 }
-
-/* ---- processors that go offline and online ---- */
 
 /* Was the processor online since the last time? If not, its heartbeat is closed. */
 static bool

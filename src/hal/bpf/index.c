@@ -63,8 +63,9 @@ bpf_index_nodes(struct bpf_index *index, uint32_t chunk, size_t bytes)
     return made->memory;
 }
 
-/* The number of a set, which stays: most profiles have the same few ones. Number 0, of
- * zeros, is there from the start. The first word is not in them: programs have it. */
+/* Find a set of processors in BPF_MAP_SETS, or add it. It stays: most profiles have the
+ * same few sets. Set 0, of zeros, is there from the start. The first word, processors
+ * below 64, is not compared: programs have it in the profile's KI_RANGE. */
 static int
 find_set(struct bpf_index *index, uint32_t words, const ULONG64 *processors,
          uint32_t *number)

@@ -10,6 +10,7 @@
 #include "hal/bpf/pool.h"
 #include "hal/bpf/table.h"
 
+/* Nodes of the core's index, in a map of their own. */
 struct bpf_chunk {
     int fd;
     void *memory; /* NULL: not created */
@@ -49,6 +50,7 @@ struct bpf_totals {
     uint64_t unnumbered;
 };
 
+/* bpf_index_totals - add them up over all processors. */
 struct bpf_totals bpf_index_totals(const struct bpf_index *index);
 
 #endif

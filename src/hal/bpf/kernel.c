@@ -16,8 +16,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Where the loader puts the descriptor of a map into a program. */
 struct bpf_map_place {
-    uint32_t instruction; /* which loads the map */
+    uint32_t instruction; /* its index */
     enum bpf_map map;
 };
 
@@ -51,6 +52,7 @@ struct bpf_program_text {
 static const struct bpf_program_text bpf_programs[BPF_PROGRAMS];
 #endif
 
+/* Of the verifier's log; attempts to load a program while signals interrupt that. */
 enum { LOG_BYTES = 1 << 20, LOAD_ATTEMPTS = 100 };
 
 long
@@ -60,8 +62,6 @@ bpf_call_kernel(int command, union bpf_attr *attr, size_t bytes)
 
     return result < 0 ? -errno : result;
 }
-
-/* ---- maps ---- */
 
 struct map_kind {
     const char *name;
@@ -77,6 +77,7 @@ static const struct map_kind node_chunk = {"nt_chunk", KI_NODE_BYTES, 1,
 static const struct map_kind counter_pool = {"nt_pool", BPF_PAGE_BYTES, 1,
                                              BPF_F_MMAPABLE | BPF_F_INNER_MAP, NULL};
 
+/* Return the layout of one of the session's maps. */
 static struct map_kind
 kind_of(const struct bpf_kernel *kernel, enum bpf_map map)
 {
@@ -170,6 +171,7 @@ make_map(struct bpf_kernel *kernel, enum bpf_map map, struct perf_refusal *refus
     return result;
 }
 
+/* Put a map (fd) into an array of maps at an index. */
 static int
 update_map(const struct bpf_kernel *kernel, int map_fd, uint32_t at, int fd)
 {
@@ -227,8 +229,6 @@ bpf_kernel_drop_map(struct bpf_kernel *kernel, enum bpf_map from, uint32_t at, i
     close(fd);
 }
 
-/* ---- programs ---- */
-
 /* Load what was refused once more, with a log, and keep the log's last line before its
  * statistics. */
 static void
@@ -260,6 +260,7 @@ ask_why(const struct bpf_kernel *kernel, union bpf_attr *attr,
     free(log);
 }
 
+/* Load the types (BTF) of a program's functions. Returns a descriptor or -errno. */
 static int
 load_types(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
            struct perf_refusal *refusal)
@@ -332,6 +333,7 @@ copy_instructions(const struct bpf_kernel *kernel, const struct bpf_program_text
     return copy;
 }
 
+/* Load a program with the descriptors of the session's maps in it. */
 static int
 load_program(struct bpf_kernel *kernel, enum bpf_program program,
              struct perf_refusal *refusal)
@@ -360,8 +362,6 @@ load_program(struct bpf_kernel *kernel, enum bpf_program program,
     kernel->programs[program] = result;
     return 0;
 }
-
-/* ---- all of it ---- */
 
 static int
 make_all(struct bpf_kernel *kernel, enum bpf_purpose purpose,
@@ -440,8 +440,6 @@ bpf_kernel_finish(struct bpf_kernel *kernel)
     *kernel = (struct bpf_kernel){0};
 }
 
-/* ---- at work ---- */
-
 int
 bpf_kernel_attach_event(const struct bpf_kernel *kernel, int event_fd, uint64_t cookie)
 {
@@ -469,12 +467,11 @@ bpf_kernel_attach_tracepoint(const struct bpf_kernel *kernel, enum bpf_program p
     return (int)kernel->call(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
 }
 
-/*
- * After so many reads of a processor's counts the kernel's own wait costs less: a
- * program that takes so long is not running, since a hypervisor runs something else.
- */
+/* After so many reads of a processor's counts the kernel's own wait costs less: a
+ * program that takes so long is not running, since a hypervisor runs something else. */
 enum { READS = 2000 };
 
+/* Wait until as many programs have left the processor as had entered it. */
 static void
 wait_for_processor(const struct bpf_processor *processor, uint64_t entered)
 {

@@ -70,6 +70,7 @@ pool_take(struct bpf_pool *pool, size_t units)
     return pool->memory + first * BPF_UNIT_BYTES;
 }
 
+/* Return the units of a piece to their pool. */
 static void
 pool_give(struct bpf_pool *pool, const void *memory, size_t units)
 {
@@ -180,6 +181,7 @@ pool_of(const struct bpf_pools *pools, const void *address)
     return NULL;
 }
 
+/* Take so many units in any pool, or return NULL. */
 static void *
 take_units(struct bpf_pools *pools, size_t units)
 {

@@ -22,7 +22,7 @@ struct bpf_pool {
     uint8_t *taken;    /* by unit: 0 or 1 */
 };
 
-enum { BPF_UNIT_BYTES = 64 };
+enum { BPF_UNIT_BYTES = 64 }; /* pieces are multiples of it */
 
 struct bpf_pools {
     pthread_mutex_t mutex; /* a buffer's owner may free it at any time, in any thread */

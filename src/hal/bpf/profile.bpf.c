@@ -4,8 +4,8 @@
  * for a hit, by the same headers, in the interrupt itself.
  *
  * For kernels from 5.15: it uses none of the kernel's own types, and loops with bounds
- * instead of callbacks. The state of a hit is in the processor's struct bpf_processor,
- * since functions that are verified once get only numbers.
+ * instead of callbacks. The state of a hit is in own, the struct bpf_processor of the
+ * processor running_on: functions that are verified once get only numbers.
  *
  * A place is an address, or a selector and an offset (ke/index.h).
  *
@@ -81,6 +81,7 @@ flat_node_at(ULONG number)
     return &shared.nodes[index];
 }
 
+/* The node with this number, in the shared map or in a later chunk. */
 INLINE const KI_NODE *
 node_at(ULONG number)
 {
@@ -138,6 +139,7 @@ increment(ULONG64 location, ULONG64 number)
 
 /* ---- counting ---- */
 
+/* A matching profile has no counter for the hit: keep the one that started first. */
 INLINE void
 note_overrun(struct bpf_processor *own, const KI_NODE *leaf, ULONG at, ULONG64 number)
 {
@@ -249,7 +251,7 @@ visit(ULONG running_on)
     return own->search.Next == 0 && own->search.Waiting == 0;
 }
 
-/* Continues it by up to VISITS nodes. Returns the same. */
+/* Continues the search by up to VISITS nodes. Returns whether it has ended. */
 FUNCTION int
 visit_many(ULONG running_on)
 {
@@ -263,6 +265,7 @@ visit_many(ULONG running_on)
 
 /* ---- processes ---- */
 
+/* The tid of the first thread is the pid. */
 INLINE int
 is_first_thread(ULONG64 pid_tgid)
 {
@@ -304,14 +307,15 @@ find_in_table(ULONG pid)
     return NO_ENTRY;
 }
 
-/* The same for a hit. Verified once, so that its loop does not multiply what must be
- * verified of a hit. */
+/* find_in_table for a hit. Verified once, so that its loop does not multiply what must
+ * be verified of a hit. */
 FUNCTION int
 entry_of(ULONG pid)
 {
     return find_in_table(pid);
 }
 
+/* Return the process of an entry; NULL for NO_ENTRY. */
 INLINE struct bpf_process *
 process_at(ULONG entry)
 {
@@ -344,6 +348,7 @@ search(ULONG running_on)
     return 0;
 }
 
+/* kind: KI_TREE_..., what the tree is searched for; root 0: there is no tree. */
 INLINE void
 search_tree(struct bpf_processor *own, ULONG running_on, ULONG root, ULONG kind)
 {
@@ -417,6 +422,7 @@ enter(struct bpf_processor *own)
     own->matches = (ULONG)(before >> 63); /* 0; only with a result it is a barrier */
 }
 
+/* The last thing that a program does: wait_for_processor waits for it. */
 INLINE void
 leave(struct bpf_processor *own)
 {
@@ -598,6 +604,7 @@ struct registers {
 #endif
 };
 
+/* Return the selector of the code segment; 0: none, or not of user mode. */
 INLINE ULONG
 code_selector(const struct registers *registers)
 {
@@ -612,7 +619,8 @@ code_selector(const struct registers *registers)
 #endif
 }
 
-/* In a segment with a base only the event may know it. */
+/* Return the linear address of a hit. In a segment with a base only the event may have
+ * it, if it is a breakpoint. */
 INLINE ULONG64
 linear_address(const struct registers *registers, ULONG64 cookie, ULONG selector)
 {
@@ -661,7 +669,7 @@ sample(struct registers *context)
     return 0;
 }
 
-/* For tests: the same for a hit from the arguments. */
+/* For tests: does what sample does, for a hit from the arguments. */
 SECTION("program.replay")
 int
 replay(const ULONG64 *arguments)

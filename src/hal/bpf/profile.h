@@ -87,8 +87,8 @@ struct bpf_control {
     ULONG64 halt_number;  /* of the counter that it does not have */
 } __attribute__((aligned(64)));
 
-/* An entry of the table. pid 0: it was never taken, and a search ends here. It
- * continues behind entries whose process has no profiles any more. */
+/* An entry of the table. pid 0: it was never taken, and a search ends here. A search
+ * goes on behind entries whose process has no profiles any more. */
 struct bpf_process {
     ULONG pid;
     ULONG ended; /* BPF_... */

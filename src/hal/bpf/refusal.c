@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/bpf/refusal.c - from errno, settings and rights to a sentence. */
+/* hal/bpf/refusal.c - says why bpf() was refused, from errno, settings and rights. */
 #include "hal/bpf/kernel.h"
 
 #include "hal/linux/procfs.h"
@@ -32,6 +32,7 @@ explain_capability(unsigned capability, const char *name, struct perf_refusal *r
     return true;
 }
 
+/* EPERM: say which right is missing, or what else denies it. */
 static void
 explain_denied(enum bpf_stage stage, struct perf_refusal *refusal)
 {
@@ -74,7 +75,7 @@ explain_unable(int error, enum bpf_stage stage, struct perf_refusal *refusal)
              refusal->log[0] != 0 ? ": " : "", refusal->log);
 }
 
-/* Only a kernel with bpf has the setting, and only a filter hides it then. */
+/* ENOSYS: only a kernel with bpf has the setting, and only a filter hides it then. */
 static void
 explain_missing(struct perf_refusal *refusal)
 {

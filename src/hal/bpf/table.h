@@ -17,8 +17,8 @@
 
 /* What only the session knows of an entry. */
 struct bpf_owner {
-    bool taken;
-    int pidfd; /* shows that the process has exited; -1: none */
+    bool taken; /* a process has the entry */
+    int pidfd;  /* shows that the process has exited; -1: none */
 };
 
 struct bpf_table {
