@@ -27,9 +27,10 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Time between deliveries; words of a set of processors, which has 64 in each. */
 enum { DELIVERY_MS = 100, NS_PER_100NS = 100, PROCESSOR_WORDS = 64 };
 
-/* Longest interval, as that of other back ends: a minute. */
+/* Longest interval: a minute. */
 static const uint64_t interval_max_100ns = UINT64_C(600000000);
 
 struct timer_hal {
@@ -43,19 +44,21 @@ struct timer_hal {
     uint64_t begin_ns;     /* of the processor clock, when this period of it began */
     uint64_t events_100ns; /* of the periods before */
     uint64_t expected;     /* hits in them */
-    uint64_t threads;      /* most that were armed */
+    uint64_t threads;      /* most threads that had a timer at a time */
     uint64_t elsewhere;    /* hits on processors that no profile has started */
-    uint64_t missed;       /* added to by handlers */
+    uint64_t missed;       /* expirations that made no hit; handlers add to it */
     struct timer_queue queue;
     char error[128];
 };
 
+/* The kernel's tick, the shortest interval. */
 static uint64_t
 tick_100ns(void)
 {
     return thread_timer_tick_ns() / NS_PER_100NS;
 }
 
+/* Processor time of all threads of this process. */
 static uint64_t
 process_clock_ns(void)
 {
@@ -65,6 +68,7 @@ process_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* Set the error text. Returns status. */
 static NTSTATUS
 refuse(struct timer_hal *hal, NTSTATUS status, const char *text)
 {
@@ -74,7 +78,8 @@ refuse(struct timer_hal *hal, NTSTATUS status, const char *text)
 
 /* ---- Hits ---- */
 
-/* In the signal handler. */
+/* Queue a hit: called in the signal handler of an expired timer. overrun: expirations
+ * before this one that made no hit. */
 static void
 hit(void *context, uintptr_t pc, unsigned overrun)
 {
@@ -87,6 +92,7 @@ hit(void *context, uintptr_t pc, unsigned overrun)
     timer_queue_put(&hal->queue, pc, processor >= 0 ? (uint32_t)processor : 0);
 }
 
+/* Has a profile been started on this processor? */
 static bool
 is_started(const struct timer_hal *hal, uint32_t processor)
 {
@@ -95,6 +101,7 @@ is_started(const struct timer_hal *hal, uint32_t processor)
     return word < PROCESSOR_WORDS && (hal->started[word] >> (processor % 64) & 1) != 0;
 }
 
+/* Pass queued hits to the core, those on processors with started profiles. */
 static void
 flush(void *context)
 {
@@ -131,6 +138,7 @@ end_period(struct timer_hal *hal)
 
 /* ---- HAL_TABLE ---- */
 
+/* Note the processor: begin_profile_interrupts starts the timers for all of them. */
 static NTSTATUS
 start_profile_interrupt(void *context, KPROFILE_SOURCE source, ULONG processor,
                         ULONG64 pid)
@@ -153,6 +161,7 @@ start_profile_interrupt(void *context, KPROFILE_SOURCE source, ULONG processor,
     return STATUS_SUCCESS;
 }
 
+/* Give each thread of the process a timer. Returns 0 or negative errno. */
 static int
 arm_all(struct timer_hal *hal)
 {
@@ -197,6 +206,7 @@ begin_profile_interrupts(void *context, KPROFILE_SOURCE source, ULONG64 pid)
     return STATUS_SUCCESS;
 }
 
+/* Delete all timers: when it returns, no hit is being made. */
 static void
 freeze(void *context)
 {
@@ -217,7 +227,8 @@ stop_profile_interrupt(void *context, KPROFILE_SOURCE source, ULONG processor,
 
     (void)source;
     (void)pid;
-    /* Hits from before are delivered by now, but may have arrived since. */
+    /* The last stop ends all timers. The core has flushed before this call, but hits
+     * may have been queued since. */
     if (hal->started_count == 1) {
         freeze(hal);
     }
@@ -284,6 +295,7 @@ static const HAL_TABLE timer_table = {
 
 /* ---- HAL_BACKEND ---- */
 
+/* Does nothing with a hit of try_timer. */
 static void
 no_hit(void *context, uintptr_t pc, unsigned overrun)
 {
@@ -292,7 +304,8 @@ no_hit(void *context, uintptr_t pc, unsigned overrun)
     (void)overrun;
 }
 
-/* Arm the calling thread for a moment. */
+/* Can a thread have a timer? Gives one to the calling thread for a moment. Returns 0
+ * or negative errno. */
 static int
 try_timer(void)
 {
@@ -396,7 +409,7 @@ query_source_statistics(void *context, KPROFILE_SOURCE source, ULONG64 taken,
 {
     struct timer_hal *const hal = context;
     uint64_t explained;
-    uint64_t rest;
+    uint64_t unexplained;
 
     if (source != ProfileTime) {
         return STATUS_NOT_FOUND;
@@ -413,11 +426,12 @@ query_source_statistics(void *context, KPROFILE_SOURCE source, ULONG64 taken,
         .Lost = timer_queue_lost(&hal->queue),
         .Missed = __atomic_load_n(&hal->missed, __ATOMIC_RELAXED),
     };
-    /* What is left ended with a thread, or was in one without a timer. */
+    /* Of intervals that made no hit, one in each thread did not end before the thread
+     * did; the others passed in threads that had no timer yet. */
     explained = taken + answer->Lost + answer->Missed + hal->elsewhere;
-    rest = hal->expected > explained ? hal->expected - explained : 0;
-    answer->Unfinished = rest < hal->threads ? rest : hal->threads;
-    answer->Missed += rest - answer->Unfinished;
+    unexplained = hal->expected > explained ? hal->expected - explained : 0;
+    answer->Unfinished = unexplained < hal->threads ? unexplained : hal->threads;
+    answer->Missed += unexplained - answer->Unfinished;
     answer->Expected = taken + answer->Lost + answer->Missed + answer->Unfinished;
     return STATUS_SUCCESS;
 }
@@ -438,7 +452,7 @@ descriptor(void *context)
     return -1;
 }
 
-/* Also arms threads that were created since the last time. */
+/* Deliver queued hits, and arm threads that were created since the last time. */
 static int
 deliver(void *context)
 {

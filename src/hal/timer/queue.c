@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/timer/queue.c - see queue.h. */
+/* hal/timer/queue.c - a bounded queue of hits, from signal handlers to one reader. */
 #include "hal/timer/queue.h"
 
 #include <sys/mman.h>
 #include <time.h>
 
-/* A minute of hits of 60 threads at 250 Hz; sessions deliver ten times a second. */
+/* A second of hits of 60 threads at 250 Hz; sessions deliver ten times a second. */
 enum { PLACES = 1 << 14 };
 
 struct timer_place {
-    /* n: free for the put with number n; n + 1: has its hit */
+    /* n: free for put number n; n + 1: has the hit of that put */
     uint64_t turn;
     uint64_t pc;
     uint32_t processor;
@@ -73,7 +73,7 @@ timer_queue_end(const struct timer_queue *queue)
 bool
 timer_queue_take(struct timer_queue *queue, uint64_t end, struct timer_queued *queued)
 {
-    const struct timespec pause = {0, 20000};
+    const struct timespec pause = {0, 20000}; /* 20 us */
     struct timer_place *const place = &queue->places[queue->taken % PLACES];
 
     if (queue->taken >= end) {

@@ -34,7 +34,7 @@ void timer_queue_finish(struct timer_queue *queue);
 /* Put a hit; in a signal handler. */
 void timer_queue_put(struct timer_queue *queue, uint64_t pc, uint32_t processor);
 
-/* Number behind the last hit so far. */
+/* Return the number that the next hit will get: those below it are in the queue. */
 uint64_t timer_queue_end(const struct timer_queue *queue);
 
 /* Take the next hit, if its number is less than end. Waits for a handler that is
@@ -42,6 +42,7 @@ uint64_t timer_queue_end(const struct timer_queue *queue);
 bool timer_queue_take(struct timer_queue *queue, uint64_t end,
                       struct timer_queued *queued);
 
+/* Hits that found no place so far; memory that a queue takes. */
 uint64_t timer_queue_lost(const struct timer_queue *queue);
 size_t timer_queue_bytes(void);
 

@@ -26,6 +26,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+/* SIGNALS is above the highest signal number of all architectures (MIPS has 128). */
 enum { NS_PER_S = 1000000000, SIGNALS = 129 };
 
 /* What the kernel calls struct sigevent; libcs differ in the name of tid. */
@@ -37,6 +38,7 @@ struct kernel_sigevent {
     char padding[64 - sizeof(union sigval) - 3 * sizeof(int)];
 };
 
+/* The kernel's SIGEV_THREAD_ID; instead of a timer's number: none, as while paused. */
 enum { KERNEL_SIGEV_THREAD_ID = 4, NO_TIMER = -1 };
 
 #if defined(SYS_timer_settime)
@@ -64,10 +66,11 @@ struct claim {
     atomic_uint in_flight; /* handlers that are running */
 };
 
-static struct claim claims[SIGNALS];
+static struct claim claims[SIGNALS]; /* by signal */
 
 /* ---- The handler ---- */
 
+/* The address at which the signal interrupted its thread. */
 static uintptr_t
 program_counter(const ucontext_t *context)
 {
@@ -90,6 +93,7 @@ program_counter(const ucontext_t *context)
 #endif
 }
 
+/* The handler of all our signals: passes an expiration of a timer to its user. */
 static void
 handle_signal(int signal, siginfo_t *info, void *context)
 {
@@ -137,6 +141,7 @@ is_default(const struct sigaction *action)
     return (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
 }
 
+/* previous: out, the action that was replaced; may be NULL. Returns 0 or -1. */
 static int
 install_handler(const struct thread_timer *timer, int signal,
                 struct sigaction *previous)
@@ -160,6 +165,8 @@ drop_pending(const struct thread_timer *timer, int signal)
     (void)timer->options.sigaction(signal, &action, NULL);
 }
 
+/* Take a signal that nobody uses: it has its default action, or still our handler from
+ * the process that this one was forked from. Returns false if it is in use. */
 static bool
 claim_signal(struct thread_timer *timer, int signal)
 {
@@ -201,7 +208,7 @@ claim_some_signal(struct thread_timer *timer)
     return 0;
 }
 
-/* Its timers are deleted. */
+/* Give a signal back, with its default action. Its timers have been deleted. */
 static void
 release_signal(struct thread_timer *timer, int signal)
 {
@@ -222,6 +229,7 @@ release_signal(struct thread_timer *timer, int signal)
 
 /* ---- The lock ---- */
 
+/* Is timer in use by this process, not by the one that forked this one? */
 static bool
 is_ours(const struct thread_timer *timer)
 {
@@ -276,6 +284,7 @@ clock_of(pid_t tid)
     return (clockid_t)(~(unsigned)tid << 3 | 6);
 }
 
+/* Have a timer expire at each interval, from now on. */
 static int
 set_time(const struct thread_timer *timer, int number)
 {
@@ -379,6 +388,7 @@ reserve(struct thread_timer *timer)
     return 0;
 }
 
+/* Remove an entry from the table, but not its timer. */
 static void
 forget(struct thread_timer *timer, size_t place)
 {
@@ -387,6 +397,7 @@ forget(struct thread_timer *timer, size_t place)
             (timer->count - place) * sizeof(struct thread_timer_armed));
 }
 
+/* Delete the timer of an entry, and the entry. */
 static void
 remove_at(struct thread_timer *timer, size_t place)
 {
@@ -394,6 +405,8 @@ remove_at(struct thread_timer *timer, size_t place)
     forget(timer, place);
 }
 
+/* Give a thread a timer unless it has one. An entry with its tid may be of a thread
+ * that has exited. */
 static int
 arm(struct thread_timer *timer, pid_t tid)
 {
@@ -458,11 +471,13 @@ own_tid(void)
 /* Where getdents64 writes the length and the name of an entry. */
 enum { ENTRY_LENGTH = 16, ENTRY_NAME = 19 };
 
+/* What reading /proc/self/task found. */
 struct scan {
-    bool found_self;
-    int failure; /* the first */
+    bool found_self; /* the calling thread: so it is the task list of this process */
+    int failure;     /* the first */
 };
 
+/* Arm the thread of an entry of /proc/self/task. */
 static void
 arm_listed(struct thread_timer *timer, const char *name, struct scan *scan)
 {
@@ -481,6 +496,7 @@ arm_listed(struct thread_timer *timer, const char *name, struct scan *scan)
     }
 }
 
+/* Arm all threads that an open /proc/self/task lists. */
 static void
 arm_directory(struct thread_timer *timer, int fd, struct scan *scan)
 {

@@ -57,13 +57,13 @@ struct thread_timer_armed {
     int timer; /* the kernel's number; -1 while paused */
 };
 
-/* Its members are for thread_timer.c only. */
+/* The timers of one user, such as a session. Members are for thread_timer.c only. */
 struct thread_timer {
     struct thread_timer_options options;
     pid_t owner;          /* process that the timers are of; 0: none */
     pthread_mutex_t lock; /* held with all signals blocked; guards all below */
     int signal;
-    unsigned pauses;
+    unsigned pauses;                  /* calls of thread_timer_pause without a resume */
     struct thread_timer_armed *armed; /* in order of tid */
     size_t count;
     size_t capacity;
