@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/sim/backend.c - the simulated machine as a HAL and as a back end. */
+/* hal/sim/backend.c - HAL_TABLE and HAL_BACKEND (hal.h, backend.h) of the simulated
+ * machine, and what tests call to control it. */
 #include "hal/sim/simp.h"
 
 #include <stdio.h>
@@ -7,10 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
+/* BACKGROUND_PROCESSES: of a session's machine. DELIVERY_MS: until the next
+ * delivery. */
 enum { DEFAULT_PROCESSORS = 64, BACKGROUND_PROCESSES = 3, DELIVERY_MS = 10 };
 #define DELIVERY_NS (DELIVERY_MS * 1000000ull)
+/* What the machine's clock shows at first. */
 #define FIRST_NS 1000000000ull
 
+/* Make the processors. On failure sim_delete frees what was made. */
 static bool
 init_processors(struct sim *sim)
 {
@@ -134,6 +139,7 @@ sim_complaint(const struct sim *sim)
     return sim->complaint;
 }
 
+/* Set the error text. Returns status. */
 static NTSTATUS
 refuse(struct sim *sim, NTSTATUS status, const char *text)
 {
@@ -141,6 +147,8 @@ refuse(struct sim *sim, NTSTATUS status, const char *text)
     return status;
 }
 
+/* A pid that the machine does not have becomes that of a new process: real programs
+ * may be profiled. Fails where sim_fail_start wanted that. */
 static NTSTATUS
 start_profile_interrupt(void *context, KPROFILE_SOURCE source, ULONG processor,
                         ULONG64 pid)
@@ -241,6 +249,7 @@ probe(HAL_PROBE *result)
              "simulated: what it counts never ran");
 }
 
+/* Make a machine that runs by itself, with as many processors as this one. */
 static NTSTATUS
 open_backend(const HAL_OPEN *open, void **context)
 {
@@ -355,7 +364,7 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
         (HAL_STATISTICS){.RingBytes = sim->queue_capacity * sizeof(struct sim_record)};
     for (const struct sim_process *process = sim->processes; process != NULL;
          process = process->next) {
-        statistics->Processes += process->alive && sim_is_told(sim, process);
+        statistics->Processes += process->alive && sim_is_notified(sim, process);
     }
 }
 
@@ -366,12 +375,14 @@ descriptor(void *context)
     return -1;
 }
 
+/* Does anything want hits or notifications? */
 static bool
 is_busy(const struct sim *sim)
 {
     return sim->watches != NULL || sim_started(sim) != 0;
 }
 
+/* Each delivery lets DELIVERY_NS of simulated time pass. */
 static int
 deliver(void *context)
 {
@@ -379,7 +390,7 @@ deliver(void *context)
 
     /* Time does not pass within a delivery. */
     if (!sim->delivering && is_busy(sim)) {
-        sim_tell_newcomers(sim);
+        sim_notify_newcomers(sim);
         sim_run(sim, DELIVERY_NS);
     }
     sim_flush(sim);

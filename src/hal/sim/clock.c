@@ -5,17 +5,18 @@
  */
 #include "hal/sim/simp.h"
 
-#define NEVER_NS (~(uint64_t)0)
+#define NEVER_NS (~(uint64_t)0) /* a time that does not come */
 
-/* The next thing to come. */
+/* What happens next: a timer expires, or a process acts. */
 struct event {
     uint64_t at_ns;
     uint32_t processor;
-    int row; /* -1: process acts */
+    int row; /* of the source whose timer expires; -1: process acts */
     struct sim_process *process;
 };
 
-/* A source that was switched on begins at a phase of its own. */
+/* Return when the source's timer on this processor expires; NEVER_NS if nothing wants
+ * it. Timers that start get a random phase, so they do not expire together. */
 static uint64_t
 due_ns(struct sim *sim, struct sim_processor *processor, int row)
 {
@@ -56,6 +57,7 @@ find_next(struct sim *sim)
     return next;
 }
 
+/* Pick one of all running processes at random (reservoir sampling). */
 static struct sim_process *
 pick_process(struct sim *sim)
 {
@@ -99,6 +101,7 @@ pick_offset(struct sim *sim, uint64_t length_bytes)
     return sim_random_below(sim, length_bytes);
 }
 
+/* Pick where a hit is: one time out of eight in the kernel, else in an image. */
 static uint64_t
 pick_address(struct sim *sim, const struct sim_process *process)
 {
@@ -112,6 +115,7 @@ pick_address(struct sim *sim, const struct sim_process *process)
     return image->base + pick_offset(sim, image->length_bytes);
 }
 
+/* Draw whether a hit is delivered, or why not, by the shares of sim_faults. */
 static enum sim_fate
 pick_fate(struct sim *sim, uint64_t address)
 {
@@ -132,6 +136,7 @@ pick_fate(struct sim *sim, uint64_t address)
     return draw < faults->lost_per_mille ? SIM_LOST : SIM_DELIVERED;
 }
 
+/* A timer expired: interrupt what runs on its processor. */
 static void
 expire(struct sim *sim, const struct event *event)
 {

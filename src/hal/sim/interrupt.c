@@ -50,6 +50,7 @@ reserve_start(struct sim_processor *processor)
     return true;
 }
 
+/* A start or watch wants interrupts of a source, by its row, on this processor. */
 static void
 arm(struct sim_processor *processor, int row)
 {
@@ -57,6 +58,7 @@ arm(struct sim_processor *processor, int row)
     processor->armed_total++;
 }
 
+/* A start or watch no longer wants them; the last one ends the source's timer. */
 static void
 disarm(struct sim_processor *processor, int row)
 {
@@ -194,8 +196,8 @@ sim_synchronize(struct sim *sim)
     }
 }
 
-/* Which lists an interrupt of this source in this process is for; 0: nobody asked for
- * it. */
+/* Return for which profiles (KE_SCOPE_...: of the process, global) an interrupt is; 0:
+ * nothing was started or watched for it. */
 static ULONG
 find_scope(const struct sim *sim, const struct sim_processor *processor, int row,
            const KE_HIT *where)
@@ -229,6 +231,7 @@ find_scope(const struct sim *sim, const struct sim_processor *processor, int row
     return scope;
 }
 
+/* Add a hit to the hash of its processor's trace. */
 static void
 hash_hit(struct sim *sim, struct sim_processor *processor, const KE_HIT *hit)
 {
@@ -239,7 +242,8 @@ hash_hit(struct sim *sim, struct sim_processor *processor, const KE_HIT *hit)
     processor->hash = sim_hash_add(processor->hash, hit->Scope);
 }
 
-/* With the processor's lock held. */
+/* Count an interrupt by its fate, and pass it on if that is SIM_DELIVERED. Called with
+ * the processor's lock held. Returns the counters incremented. */
 static ULONG
 make_interrupt(struct sim *sim, struct sim_processor *processor, int row,
                const KE_HIT *hit, enum sim_fate fate)

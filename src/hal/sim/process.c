@@ -25,7 +25,7 @@ sim_is_known(const struct sim *sim, uint64_t pid)
 {
     for (const struct sim_process *process = sim->processes; process != NULL;
          process = process->next) {
-        if (process->pid == pid && !process->end_told) {
+        if (process->pid == pid && !process->end_notified) {
             return true;
         }
     }
@@ -45,12 +45,12 @@ sim_is_ended(const struct sim *sim, uint64_t pid)
 }
 
 void
-sim_end_told(struct sim *sim, uint64_t pid)
+sim_set_end_notified(struct sim *sim, uint64_t pid)
 {
     for (struct sim_process *process = sim->processes; process != NULL;
          process = process->next) {
         if (process->pid == pid && !process->alive) {
-            process->end_told = true;
+            process->end_notified = true;
         }
     }
 }
@@ -61,7 +61,7 @@ sim_has_image_room(const struct sim_process *process)
     return process->image_count < SIM_MOST_IMAGES;
 }
 
-/* A program and a library, at places drawn anew. */
+/* Replace the images by those of another program, at random addresses. */
 static void
 load_program(struct sim *sim, struct sim_process *process)
 {
@@ -84,6 +84,7 @@ load_program(struct sim *sim, struct sim_process *process)
              strrchr(process->images[0].name, '/') + 1);
 }
 
+/* Add a process without images. Returns NULL without memory. */
 static struct sim_process *
 make_process(struct sim *sim, uint64_t pid)
 {
@@ -107,7 +108,7 @@ sim_adopt_process(struct sim *sim, uint64_t pid)
         process = make_process(sim, pid);
         if (process != NULL) {
             load_program(sim, process);
-            process->untold = sim->all != NULL;
+            process->unnotified = sim->all != NULL;
         }
     }
     return process;
@@ -117,18 +118,18 @@ void
 sim_add_process(struct sim *sim, uint64_t pid)
 {
     (void)sim_adopt_process(sim, pid);
-    sim_tell_newcomers(sim);
+    sim_notify_newcomers(sim);
 }
 
 bool
-sim_is_told(const struct sim *sim, const struct sim_process *process)
+sim_is_notified(const struct sim *sim, const struct sim_process *process)
 {
-    return process->watch != NULL || (sim->all != NULL && !process->untold);
+    return process->watch != NULL || (sim->all != NULL && !process->unnotified);
 }
 
 static void
-tell_image(struct sim *sim, const struct sim_process *process, uint32_t kind,
-           const struct sim_image *image)
+notify_image(struct sim *sim, const struct sim_process *process, uint32_t kind,
+             const struct sim_image *image)
 {
     ntprof_notification notification = {
         .kind = kind,
@@ -143,14 +144,14 @@ tell_image(struct sim *sim, const struct sim_process *process, uint32_t kind,
                                      (uint64_t)image->name[strlen(image->name) - 1]),
     };
 
-    if (sim_is_told(sim, process)) {
+    if (sim_is_notified(sim, process)) {
         sim_push_notification(sim, &notification, image->name);
     }
 }
 
 static void
-tell_process(struct sim *sim, const struct sim_process *process, uint32_t kind,
-             uint64_t parent)
+notify_process(struct sim *sim, const struct sim_process *process, uint32_t kind,
+               uint64_t parent)
 {
     ntprof_notification notification = {
         .kind = kind,
@@ -159,27 +160,27 @@ tell_process(struct sim *sim, const struct sim_process *process, uint32_t kind,
         .tid = (uint32_t)process->pid,
     };
 
-    if (sim_is_told(sim, process)) {
+    if (sim_is_notified(sim, process)) {
         sim_push_notification(sim, &notification, process->name);
     }
 }
 
 static void
-tell_images(struct sim *sim, const struct sim_process *process, uint32_t kind)
+notify_images(struct sim *sim, const struct sim_process *process, uint32_t kind)
 {
     for (uint32_t i = 0; i < process->image_count; i++) {
-        tell_image(sim, process, kind, &process->images[i]);
+        notify_image(sim, process, kind, &process->images[i]);
     }
 }
 
 void
-sim_tell_start(struct sim *sim, struct sim_process *process, uint64_t parent)
+sim_notify_start(struct sim *sim, struct sim_process *process, uint64_t parent)
 {
-    tell_process(sim, process, NTPROF_PROCESS_START, parent);
-    tell_images(sim, process, NTPROF_IMAGE_MAP);
+    notify_process(sim, process, NTPROF_PROCESS_START, parent);
+    notify_images(sim, process, NTPROF_IMAGE_MAP);
 }
 
-/* Takes out what the new image replaces. */
+/* Remove the images that a new one overlaps. */
 static void
 unmap_overlapped(struct sim *sim, struct sim_process *process,
                  const struct sim_image *image)
@@ -191,7 +192,7 @@ unmap_overlapped(struct sim *sim, struct sim_process *process,
 
         if (old.base - image->base < image->length_bytes ||
             image->base - old.base < old.length_bytes) {
-            tell_image(sim, process, NTPROF_IMAGE_UNMAP, &old);
+            notify_image(sim, process, NTPROF_IMAGE_UNMAP, &old);
         } else {
             process->images[kept++] = old;
         }
@@ -210,7 +211,7 @@ sim_map(struct sim *sim, uint64_t pid, const struct sim_image *image)
     unmap_overlapped(sim, process, image);
     if (sim_has_image_room(process)) {
         process->images[process->image_count++] = *image;
-        tell_image(sim, process, NTPROF_IMAGE_MAP, image);
+        notify_image(sim, process, NTPROF_IMAGE_MAP, image);
     }
 }
 
@@ -236,12 +237,13 @@ sim_fork(struct sim *sim, uint64_t parent_pid, uint64_t child_pid)
         child->watch = parent->watch;
         child->watch->processes++;
     }
-    sim_tell_start(sim, child, parent_pid);
+    sim_notify_start(sim, child, parent_pid);
 }
 
-/* Nobody watches it, but its started profiles are for the program that is gone now. */
+/* Nobody watches the process, but profiles were started for it, and their addresses
+ * mean nothing in its new program. */
 static void
-tell_core_of_exec(struct sim *sim, uint64_t pid)
+notify_unwatched_exec(struct sim *sim, uint64_t pid)
 {
     ntprof_notification notification = {
         .kind = HAL_UNWATCHED_EXEC,
@@ -263,16 +265,16 @@ sim_exec(struct sim *sim, uint64_t pid)
     begins = process->waits_for_exec;
     process->waits_for_exec = false;
     if (begins) {
-        tell_process(sim, process, NTPROF_PROCESS_START, 0);
+        notify_process(sim, process, NTPROF_PROCESS_START, 0);
     } else {
-        tell_images(sim, process, NTPROF_IMAGE_UNMAP);
+        notify_images(sim, process, NTPROF_IMAGE_UNMAP);
     }
-    if (!sim_is_told(sim, process) && sim_has_starts(sim, pid)) {
-        tell_core_of_exec(sim, pid);
+    if (!sim_is_notified(sim, process) && sim_has_starts(sim, pid)) {
+        notify_unwatched_exec(sim, pid);
     }
     load_program(sim, process);
-    tell_process(sim, process, NTPROF_PROCESS_EXEC, 0);
-    tell_images(sim, process, NTPROF_IMAGE_MAP);
+    notify_process(sim, process, NTPROF_PROCESS_EXEC, 0);
+    notify_images(sim, process, NTPROF_IMAGE_MAP);
 }
 
 void
@@ -284,11 +286,11 @@ sim_exit(struct sim *sim, uint64_t pid)
         return;
     }
     process->alive = false;
-    process->end_told = !sim_is_told(sim, process) || process->waits_for_exec;
+    process->end_notified = !sim_is_notified(sim, process) || process->waits_for_exec;
     sim_make_starts_stale(sim, pid);
-    if (!process->end_told) {
-        tell_images(sim, process, NTPROF_IMAGE_UNMAP);
-        tell_process(sim, process, NTPROF_PROCESS_EXIT, 0);
+    if (!process->end_notified) {
+        notify_images(sim, process, NTPROF_IMAGE_UNMAP);
+        notify_process(sim, process, NTPROF_PROCESS_EXIT, 0);
     }
     sim_release_watch(sim, process);
 }

@@ -2,8 +2,8 @@
 /*
  * hal/sim/queue.c - what waits to be delivered, in order of time.
  *
- * Notifications always go through here, so that one that comes up within the callback
- * of another is told after it. Hits do so only if the machine has a queue.
+ * Notifications always go through here, so that one that is made within the callback of
+ * another is delivered after it. Hits do so only if the machine has a queue.
  */
 #include "hal/sim/simp.h"
 
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Append a record. Returns false without memory. */
 static bool
 push(struct sim *sim, const struct sim_record *record)
 {
@@ -29,6 +30,7 @@ push(struct sim *sim, const struct sim_record *record)
     return true;
 }
 
+/* Does the queue hold as many records as the machine was made for? */
 static bool
 is_full(const struct sim *sim)
 {
@@ -47,6 +49,7 @@ sim_push_hit(struct sim *sim, const KE_HIT *hit)
     return true;
 }
 
+/* Add a notification to the hash of the trace. */
 static void
 hash_notification(struct sim *sim, const ntprof_notification *notification)
 {
@@ -78,6 +81,7 @@ sim_push_notification(struct sim *sim, ntprof_notification *notification,
     }
 }
 
+/* Pass a hit to the core, or a notification to the session. */
 static void
 deliver_record(struct sim *sim, struct sim_record *record)
 {
@@ -88,12 +92,13 @@ deliver_record(struct sim *sim, struct sim_record *record)
         sim->options.notify(sim->options.notify_context, &record->notification);
     }
     if (!record->is_hit && record->notification.kind == NTPROF_PROCESS_EXIT) {
-        sim_end_told(sim, record->notification.pid);
+        sim_set_end_notified(sim, record->notification.pid);
     }
 }
 
+/* Notify of the records that had no room. */
 static void
-tell_lost(struct sim *sim)
+notify_lost(struct sim *sim)
 {
     ntprof_notification lost = {
         .size = sizeof(lost),
@@ -125,7 +130,7 @@ sim_flush(struct sim *sim)
     sim->queue_count = 0;
     sim->queue_next = 0;
     if (sim->queue_lost != 0) {
-        tell_lost(sim);
+        notify_lost(sim);
     }
     sim->delivering = false;
 }

@@ -5,7 +5,7 @@
  * and same calls, same trace.
  *
  * The back end (HalSimBackend) runs it by itself: each delivery is 10 ms of simulated
- * time. Tests hold it in their hands: step by step, or hit by hit.
+ * time. Tests let it run step by step, or make single hits.
  *
  * Threads: sim_hit may be called by one thread for each processor, together with
  * passive calls (the HAL table) on one more, as long as nothing is queued or watched.
@@ -22,14 +22,13 @@
 struct sim_options {
     uint64_t seed;
     uint32_t processor_count; /* 64 */
-    uint32_t
-        /* 0: processes of nobody, run beside those watched or started */
-        background_processes;
+    /* 0: processes that run although nobody watches them or profiles them */
+    uint32_t background_processes;
     /* 0: delivered at once; else kept, as in a ring of so many, until Flush or Deliver;
      * hits beyond are lost */
     uint32_t queue_records;
     bool user_only; /* no hits in kernel mode: they are excluded */
-    bool scripted;  /* what is watched forks, execs, maps and exits by itself */
+    bool scripted;  /* watched processes fork, exec, map and exit by themselves */
     void (*notify)(void *context, const ntprof_notification *notification);
     void *notify_context;
 };
@@ -54,7 +53,7 @@ HAL sim_hal(struct sim *sim);
 ULONG sim_hit(struct sim *sim, KPROFILE_SOURCE source, ULONG processor, uint64_t pid,
               uint64_t address);
 
-/* sim_hit_segment - the same in a code segment: address is linear, offset within the
+/* sim_hit_segment - do sim_hit in a code segment: address is linear, offset within the
  * segment. */
 ULONG sim_hit_segment(struct sim *sim, KPROFILE_SOURCE source, ULONG processor,
                       uint64_t pid, uint64_t address, ULONG selector, uint64_t offset);
@@ -66,6 +65,7 @@ uint64_t sim_step(struct sim *sim, uint64_t timers);
 /* sim_run - let so much time pass. */
 void sim_run(struct sim *sim, uint64_t duration_ns);
 
+/* sim_now_ns - return the simulated time. */
 uint64_t sim_now_ns(const struct sim *sim);
 
 /* sim_trace_hash - of every interrupt and notification so far, in order. */
@@ -79,8 +79,8 @@ struct sim_image {
     char name[32];
 };
 
-/* What processes do. Those that are watched tell of it, in order. A process that the
- * machine does not know comes to be when it is started or watched. */
+/* What processes do; of watched ones the machine notifies, in order. A process that it
+ * does not have is made when it is watched, or when a profile is started for it. */
 void sim_add_process(struct sim *sim, uint64_t pid);
 void sim_map(struct sim *sim, uint64_t pid, const struct sim_image *image);
 void sim_fork(struct sim *sim, uint64_t parent, uint64_t child);
@@ -99,6 +99,8 @@ struct sim_faults {
     uint32_t throttled_per_mille;
     uint32_t missed_per_mille;
 };
+
+/* sim_set_faults - lose, throttle and miss such shares from now on. */
 void sim_set_faults(struct sim *sim, const struct sim_faults *faults);
 
 /* sim_fail_start - StartProfileInterrupt fails, the nth time from now, with status; 0:
@@ -109,7 +111,9 @@ void sim_fail_start(struct sim *sim, uint64_t nth, NTSTATUS status);
  * STATUS_SUCCESS: no more. */
 void sim_fail_begin(struct sim *sim, NTSTATUS status);
 
-/* What has been started. */
+/* sim_is_started - is this source started there now? sim_started - the number of such
+ * starts. sim_start_calls, sim_stop_calls - calls of StartProfileInterrupt and of
+ * StopProfileInterrupt so far. */
 bool sim_is_started(const struct sim *sim, KPROFILE_SOURCE source, ULONG processor,
                     uint64_t pid);
 uint64_t sim_started(const struct sim *sim);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/sim/simp.h - for hal/sim alone. */
+/* hal/sim/simp.h - the state of the simulated machine, for the files of hal/sim. */
 #ifndef HAL_SIM_SIMP_H
 #define HAL_SIM_SIMP_H
 
@@ -7,8 +7,11 @@
 
 #include <pthread.h>
 
+/* Rows of sim_source_rows; images of a process; pid of the first process that the
+ * machine makes by itself, above those of real ones. */
 enum { SIM_SOURCES = 29, SIM_MOST_IMAGES = 8, SIM_FIRST_PID = 0x40000000 };
 
+/* Where hits in kernel mode are. */
 #define SIM_KERNEL_BASE 0xFFFFFFFF81000000ull
 #define SIM_KERNEL_BYTES 0x1000000ull
 
@@ -35,7 +38,7 @@ struct sim_limits {
     uint64_t maximum;
 };
 
-/* An interrupt that ke asked for on one processor. */
+/* A profile interrupt that the core has started on one processor. */
 struct sim_start {
     KPROFILE_SOURCE source;
     uint64_t pid; /* 0: all processes */
@@ -58,19 +61,19 @@ struct sim_processor {
     struct sim_start *starts;
     size_t start_count;
     size_t start_capacity;
-    uint64_t hash;
+    uint64_t hash; /* of the hits made so far: sim_trace_hash */
     struct sim_tally tallies[SIM_SOURCES];
-    /* For the thread that steps. */
-    uint32_t armed[SIM_SOURCES]; /* starts and watches */
+    /* Used only by the thread that lets time pass. */
+    uint32_t armed[SIM_SOURCES]; /* starts and watches that want the source */
     uint32_t armed_total;
-    uint64_t due_ns[SIM_SOURCES]; /* 0: not drawn yet */
+    uint64_t due_ns[SIM_SOURCES]; /* of the next interrupt; 0: not drawn yet */
     uint64_t running_pid;
 };
 
 /* What one call of Watch asked for; shared by descendants. */
 struct sim_watch {
     struct sim_watch *next;
-    uint32_t processes; /* alive and told of */
+    uint32_t processes; /* that it covers and that have not exited */
     bool descendants;
     uint32_t source_mask; /* by row */
     uint64_t *processors; /* bit set */
@@ -80,19 +83,20 @@ struct sim_process {
     struct sim_process *next;
     uint64_t pid;
     bool alive;
-    bool end_told;       /* and so ended for the core, too */
-    bool waits_for_exec; /* then it is told of */
-    bool untold;         /* all are watched, but this one came within a call */
+    bool end_notified;   /* its exit was delivered, so the core knows of it */
+    bool waits_for_exec; /* watched, but notified only from its next exec on */
+    bool unnotified;     /* all are watched, but its start was not notified yet */
     struct sim_watch *watch;
     uint32_t image_count;
-    uint32_t generation; /* of depth and forks, to bound the tree */
+    uint32_t generation; /* forks between it and its first ancestor */
     uint32_t children;
     uint64_t wakes_ns; /* next act of its script; 0: none */
-    uint64_t ends_ns;
+    uint64_t ends_ns;  /* when its script exits */
     char name[24];
     struct sim_image images[SIM_MOST_IMAGES];
 };
 
+/* A hit or notification that waits in the queue. */
 struct sim_record {
     bool is_hit;
     KE_HIT hit;
@@ -116,72 +120,152 @@ struct sim {
     size_t queue_count;
     size_t queue_next; /* delivered so far, within a delivery */
     size_t queue_capacity;
-    uint64_t queue_lost;
+    uint64_t queue_lost; /* records without room, not notified yet */
     bool delivering;
     uint64_t notification_hash;
     struct sim_faults faults;
     uint64_t start_calls;
     uint64_t stop_calls;
-    uint64_t fail_start_at;
+    uint64_t fail_start_at; /* the value of start_calls that fails; 0: none */
     NTSTATUS fail_start_status;
     NTSTATUS fail_begin_status; /* STATUS_SUCCESS: it does not */
     const char *complaint;
     char error[160];
 };
 
-/* random.c: splitmix64. sim_random_below - 0 to bound - 1; bound is not 0. */
+/* ---- random.c ---- */
+
+/* sim_random - draw 64 random bits. sim_random_below - draw 0 to bound - 1; bound is
+ * not 0. */
 uint64_t sim_random(struct sim *sim);
 uint64_t sim_random_below(struct sim *sim, uint64_t bound);
+
+/* sim_hash_add - continue a hash (0 at first) with a value. */
 uint64_t sim_hash_add(uint64_t hash, uint64_t value);
 
-/* source.c. sim_source_row_of - row of a source, or -1. */
+/* ---- source.c: a row is an index in sim_source_rows ---- */
+
+/* sim_source_row_of, sim_source_row_named - return the row of a source by its number,
+ * or by its name or NT name; -1 if there is none. */
 int sim_source_row_of(KPROFILE_SOURCE source);
 int sim_source_row_named(const char *name);
+
+/* sim_source_limits - return the interval that a source has at first, and its
+ * bounds. */
 struct sim_limits sim_source_limits(int row);
+
+/* sim_sources_init - give all sources their first interval. */
 void sim_sources_init(struct sim *sim);
+
+/* sim_source_set_interval - set the interval within its limits. */
 void sim_source_set_interval(struct sim *sim, int row, uint64_t interval);
+
+/* sim_source_period_ns - return the time between two interrupts of a source. */
 uint64_t sim_source_period_ns(const struct sim *sim, int row);
 
-/* interrupt.c. Fate of an interrupt that the machine makes at some place. */
+/* ---- interrupt.c ---- */
+
+/* What becomes of an interrupt: only SIM_DELIVERED makes a hit. */
 enum sim_fate { SIM_DELIVERED, SIM_LOST, SIM_THROTTLED, SIM_MISSED, SIM_EXCLUDED };
+
+/*
+ * sim_interrupt - interrupt a processor, if a start or a watch wants that.
+ *
+ *   row    in: of the source
+ *   where  in: the hit, without its scope
+ *
+ * Returns the counters incremented; 0 also if the hit is queued.
+ */
 ULONG sim_interrupt(struct sim *sim, int row, const KE_HIT *where, enum sim_fate fate);
+
+/* sim_start, sim_begin, sim_stop - see StartProfileInterrupt, BeginProfileInterrupts
+ * and StopProfileInterrupt of HAL_TABLE. pid 0: all processes. */
 NTSTATUS sim_start(struct sim *sim, KPROFILE_SOURCE source, ULONG processor,
                    uint64_t pid);
 void sim_begin(struct sim *sim, KPROFILE_SOURCE source, uint64_t pid);
 void sim_stop(struct sim *sim, KPROFILE_SOURCE source, ULONG processor, uint64_t pid);
+
+/* sim_has_starts - is anything started for the process that has this pid now? */
 bool sim_has_starts(struct sim *sim, uint64_t pid);
+
+/* sim_make_starts_stale - the process exited: what was started for it is not for a
+ * later process with its pid. */
 void sim_make_starts_stale(struct sim *sim, uint64_t pid);
+
+/* sim_arm_watch - have the sources of a watch interrupt its processors; armed false: no
+ * longer. */
 void sim_arm_watch(struct sim *sim, const struct sim_watch *watch, bool armed);
+
+/* sim_synchronize - wait until each processor has handled the interrupt that it is
+ * in. */
 void sim_synchronize(struct sim *sim);
+
+/* sim_tally_of - add up what became of a source's interrupts on all processors. */
 struct sim_tally sim_tally_of(struct sim *sim, int row);
+
+/* sim_complain - keep the text of the first breach of the HAL contract. */
 void sim_complain(struct sim *sim, const char *text);
 
-/* queue.c. sim_push_hit - false if the hit is lost. */
+/* ---- queue.c ---- */
+
+/* sim_push_hit - queue a hit. Returns false if it is lost. */
 bool sim_push_hit(struct sim *sim, const KE_HIT *hit);
+
+/* sim_push_notification - queue a notification with this name and the present time, and
+ * deliver it at once if the machine keeps no queue. */
 void sim_push_notification(struct sim *sim, ntprof_notification *notification,
                            const char *name);
+
+/* sim_flush - deliver all that is queued; does nothing within a delivery. */
 void sim_flush(struct sim *sim);
 
-/* process.c. */
+/* ---- process.c ---- */
+
+/* sim_find_process - return the process with this pid that has not exited, or NULL. */
 struct sim_process *sim_find_process(const struct sim *sim, uint64_t pid);
+
+/* sim_adopt_process - find the process, or make one with images. NULL without
+ * memory. */
 struct sim_process *sim_adopt_process(struct sim *sim, uint64_t pid);
-/* sim_is_ended - no life of this pid goes on, as far as has been told. */
+
+/* sim_is_ended - has the process with this pid exited, and was that notified? */
 bool sim_is_ended(const struct sim *sim, uint64_t pid);
-/* sim_is_known - one goes on, or its end was not told yet. */
+
+/* sim_is_known - is there a process with this pid whose exit was not notified? */
 bool sim_is_known(const struct sim *sim, uint64_t pid);
-void sim_end_told(struct sim *sim, uint64_t pid);
+
+/* sim_set_end_notified - the exit of the process with this pid has been delivered. */
+void sim_set_end_notified(struct sim *sim, uint64_t pid);
+
+/* sim_has_image_room - can the process map one more image? */
 bool sim_has_image_room(const struct sim_process *process);
 
-/* watch.c. */
+/* sim_is_notified - are there notifications of this process? */
+bool sim_is_notified(const struct sim *sim, const struct sim_process *process);
+
+/* sim_notify_start - notify of the start of a process, and of its images. */
+void sim_notify_start(struct sim *sim, struct sim_process *process, uint64_t parent);
+
+/* ---- watch.c ---- */
+
+/* sim_watch - see HAL_BACKEND.Watch. */
 NTSTATUS sim_watch(struct sim *sim, const HAL_WATCH *wanted);
+
+/* sim_release_watch - a process is watched no longer; the watch ends with its last
+ * one. */
 void sim_release_watch(struct sim *sim, struct sim_process *process);
+
+/* sim_watch_covers - does a watch count a source, by its row, on this processor? */
 bool sim_watch_covers(const struct sim_watch *watch, int row, ULONG processor);
-/* sim_is_told - are there notifications of this process? */
-bool sim_is_told(const struct sim *sim, const struct sim_process *process);
-/* sim_tell_newcomers - notify of the start of each process that is untold. */
-void sim_tell_newcomers(struct sim *sim);
+
+/* sim_notify_newcomers - notify of the start of each process with unnotified set. */
+void sim_notify_newcomers(struct sim *sim);
+
+/* sim_finish_watches - free the watch of all processes, if there is one. */
 void sim_finish_watches(struct sim *sim);
-void sim_tell_start(struct sim *sim, struct sim_process *process, uint64_t parent);
+
+/* sim_act - have a process do what its script draws: exec, fork, load a library, or
+ * exit when its time has come. */
 void sim_act(struct sim *sim, struct sim_process *process);
 
 #endif

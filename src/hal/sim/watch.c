@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bounds of the tree of processes that scripts fork. */
 enum { MOST_CHILDREN = 3, MOST_GENERATIONS = 2, PAGE_BYTES = 4096 };
 #define MS_NS 1000000ull
 
@@ -16,6 +17,7 @@ sim_watch_covers(const struct sim_watch *watch, int row, ULONG processor)
            (watch->processors[processor / 64] >> (processor % 64) & 1) != 0;
 }
 
+/* Add a watch of one process (or of all), which counts nothing yet. */
 static struct sim_watch *
 make_watch(struct sim *sim)
 {
@@ -65,7 +67,7 @@ sim_release_watch(struct sim *sim, struct sim_process *process)
     }
 }
 
-/* What is wanted, and what the process was watched for before. */
+/* Set what a watch counts: what is wanted, and what the watch before it counted. */
 static void
 fill_watch(struct sim *sim, struct sim_watch *watch, const struct sim_watch *before,
            const HAL_WATCH *wanted)
@@ -93,6 +95,7 @@ fill_watch(struct sim *sim, struct sim_watch *watch, const struct sim_watch *bef
     }
 }
 
+/* Refuse a watch of sources that the machine does not have. */
 static NTSTATUS
 check_sources(struct sim *sim, const HAL_WATCH *wanted)
 {
@@ -109,6 +112,7 @@ check_sources(struct sim *sim, const HAL_WATCH *wanted)
     return STATUS_SUCCESS;
 }
 
+/* With options.scripted, draw when a process acts for the first time, and exits. */
 static void
 begin_script(struct sim *sim, struct sim_process *process)
 {
@@ -118,12 +122,13 @@ begin_script(struct sim *sim, struct sim_process *process)
     }
 }
 
+/* Watch a process. If it is watched already, one watch takes the place of both. */
 static NTSTATUS
 watch_process(struct sim *sim, const HAL_WATCH *wanted)
 {
     struct sim_process *process;
     struct sim_watch *watch;
-    bool known;
+    bool notified_before;
 
     if (sim_is_ended(sim, wanted->ProcessId)) {
         snprintf(sim->error, sizeof(sim->error), "the simulated process has ended");
@@ -134,25 +139,25 @@ watch_process(struct sim *sim, const HAL_WATCH *wanted)
     if (watch == NULL) {
         return STATUS_INSUFFICIENT_RESOURCES;
     }
-    sim_tell_newcomers(sim);
-    known = sim_is_told(sim, process);
+    sim_notify_newcomers(sim);
+    notified_before = sim_is_notified(sim, process);
     fill_watch(sim, watch, process->watch, wanted);
     sim_arm_watch(sim, watch, true);
     sim_release_watch(sim, process);
     process->watch = watch;
-    if (!known) {
+    if (!notified_before) {
         process->waits_for_exec = (wanted->Flags & NTPROF_WATCH_ON_EXEC) != 0;
         if (!process->waits_for_exec) {
-            sim_tell_start(sim, process, 0);
+            sim_notify_start(sim, process, 0);
         }
         begin_script(sim, process);
     }
     return STATUS_SUCCESS;
 }
 
-/* The processor's own, when no process runs. */
+/* Notify of process 0, which has the hits of idle processors. */
 static void
-tell_idle(struct sim *sim)
+notify_idle(struct sim *sim)
 {
     ntprof_notification notification = {.kind = NTPROF_PROCESS_START};
 
@@ -160,13 +165,13 @@ tell_idle(struct sim *sim)
 }
 
 void
-sim_tell_newcomers(struct sim *sim)
+sim_notify_newcomers(struct sim *sim)
 {
     for (struct sim_process *process = sim->processes; process != NULL;
          process = process->next) {
-        if (process->alive && process->untold) {
-            process->untold = false;
-            sim_tell_start(sim, process, 0);
+        if (process->alive && process->unnotified) {
+            process->unnotified = false;
+            sim_notify_start(sim, process, 0);
             begin_script(sim, process);
         }
     }
@@ -177,16 +182,17 @@ sim_tell_newcomers(struct sim *sim)
 static void
 announce_all(struct sim *sim)
 {
-    tell_idle(sim);
+    notify_idle(sim);
     for (struct sim_process *process = sim->processes; process != NULL;
          process = process->next) {
-        process->untold =
+        process->unnotified =
             process->alive && (process->watch == NULL || process->waits_for_exec);
         process->waits_for_exec = false;
     }
-    sim_tell_newcomers(sim);
+    sim_notify_newcomers(sim);
 }
 
+/* Watch all processes. If that is so already, one watch takes the place of both. */
 static NTSTATUS
 watch_all(struct sim *sim, const HAL_WATCH *wanted)
 {
