@@ -43,9 +43,9 @@ enum { COPY_BYTES = 4096 }; /* a page, or a part of one */
 struct host_buffer {
     uintptr_t start; /* whole pages */
     size_t bytes;
-    char *alias; /* second mapping of anonymous pages; NULL: not made */
-    size_t locks;
-    bool freed;
+    char *alias;  /* second mapping of anonymous pages; NULL: not made */
+    size_t locks; /* calls of host_buffer_lock without an unlock */
+    bool freed;   /* by its owner; it is deleted when it has no locks */
     const struct host_page_supplier *supplier; /* NULL: anonymous pages */
     char *supplied;                            /* the supplier's mapping */
 };
@@ -63,45 +63,46 @@ static struct {
 };
 
 static void
-take_for_fork(void)
+lock_before_fork(void)
 {
     pthread_mutex_lock(&process.mutex);
 }
 
 static void
-leave_after_fork(void)
+unlock_in_parent(void)
 {
     pthread_mutex_unlock(&process.mutex);
 }
 
-static void leave_in_child(void);
+static void detach_and_unlock_in_child(void);
 
 static void
-prepare(void)
+prepare_process(void)
 {
     process.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     /* A failure of pthread_atfork is ignored: then only a child that is forked while
      * another thread holds the mutex may hang. */
-    (void)pthread_atfork(take_for_fork, leave_after_fork, leave_in_child);
+    (void)pthread_atfork(lock_before_fork, unlock_in_parent,
+                         detach_and_unlock_in_child);
 }
 
 void
 host_linux_prepare(void)
 {
-    pthread_once(&process.once, prepare);
+    pthread_once(&process.once, prepare_process);
 }
 
 size_t
 host_page_bytes(void)
 {
-    pthread_once(&process.once, prepare);
+    pthread_once(&process.once, prepare_process);
     return process.page_bytes;
 }
 
 void
 host_memory_enter(void)
 {
-    pthread_once(&process.once, prepare);
+    pthread_once(&process.once, prepare_process);
     pthread_mutex_lock(&process.mutex);
 }
 
@@ -110,8 +111,6 @@ host_memory_leave(void)
 {
     pthread_mutex_unlock(&process.mutex);
 }
-
-/* ---- by address ---- */
 
 /* Compare a search key with a buffer of the tree. A search notes each buffer above the
  * key in process.above; the last one noted is the nearest. */
@@ -174,8 +173,6 @@ host_buffer_overlap(uintptr_t start, size_t bytes, uintptr_t *first,
     host_memory_leave();
     return found;
 }
-
-/* ---- pages ---- */
 
 /* Map zeroed shared pages. Untouched pages, and their neighbours, use no memory. */
 static char *
@@ -263,8 +260,6 @@ pages_for(const struct host_page_supplier *supplier, char *supplied, size_t byte
     return error;
 }
 
-/* ---- suppliers ---- */
-
 /* Release the pages that hits of the buffer were counted in. */
 static void
 buffer_drop_pages(struct host_buffer *buffer)
@@ -279,6 +274,7 @@ buffer_drop_pages(struct host_buffer *buffer)
     }
 }
 
+/* Move a buffer to pages of a supplier, or to anonymous ones (NULL). */
 static int
 buffer_change(struct host_buffer *buffer, const struct host_page_supplier *supplier,
               char *supplied)
@@ -297,6 +293,7 @@ buffer_change(struct host_buffer *buffer, const struct host_page_supplier *suppl
     return error;
 }
 
+/* Allocate pages of a supplier for a buffer, and move it there. */
 static int
 buffer_change_supplier(struct host_buffer *buffer,
                        const struct host_page_supplier *supplier)
@@ -387,7 +384,7 @@ host_buffers_leave(const struct host_page_supplier *supplier)
 /* In the child of a fork, move buffers to anonymous pages: the supplier belongs to the
  * parent. If memory runs out, the child keeps the parent's pages. */
 static void
-leave_in_child(void)
+detach_and_unlock_in_child(void)
 {
     for (struct host_buffer *buffer = buffer_at_or_above(0); buffer != NULL;
          buffer = buffer_at_or_above(buffer->start + buffer->bytes)) {
@@ -401,8 +398,6 @@ leave_in_child(void)
     }
     pthread_mutex_unlock(&process.mutex);
 }
-
-/* ---- ntprof_buffer_... ---- */
 
 /* Remove a buffer from the tree. */
 static void

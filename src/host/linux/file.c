@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host/linux/file.c - reads small files that the kernel makes up. */
+/* host/linux/file.c - reads whole small files of /proc and /sys. */
 #include "host/linux/linuxp.h"
 
 #include <errno.h>

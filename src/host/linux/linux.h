@@ -52,8 +52,8 @@ const struct host_linux_refusal *host_linux_refusal(const HOST *Host);
 void host_linux_forget_refusal(const HOST *Host);
 
 /*
- * host_page_supplier - memory of a back end that can count only there. Any thread; take
- * and map return 0 or negative errno. The functions must not call the host.
+ * host_page_supplier - memory of a back end that can count only there. Any thread;
+ * allocate and map return 0 or negative errno. The functions must not call the host.
  */
 struct host_page_supplier {
     void *context;

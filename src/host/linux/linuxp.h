@@ -192,7 +192,7 @@ struct host_linux {
     struct host_linux_refusal refusal; /* the last one */
 };
 
-/* Members of the table; each is in the file named after what it works on. */
+/* Members of HOST_TABLE (host.h); each is in the file named after what it works on. */
 void *host_allocate(void *Context, SIZE_T Bytes);
 void host_free(void *Context, void *Memory, SIZE_T Bytes);
 NTSTATUS host_probe_for_write(void *Context, ULONG64 Address, SIZE_T Bytes);

@@ -39,9 +39,10 @@ struct host_lock {
     void *supplied;                            /* counters of the supplier, or NULL */
     struct host_counters shadow;               /* counters without a supplier */
     void *counters;                            /* what MapPages returns */
-    ULONG none; /* its address is returned for 0 counters, since NULL means unmapped */
+    ULONG none; /* its address stands for 0 counters, since NULL means unmapped */
 };
 
+/* Have the hits counted in the pages of a buffer of ntprof_buffer_alloc. */
 static int
 lock_live(struct host_lock *lock, struct host_buffer *buffer, uintptr_t start)
 {

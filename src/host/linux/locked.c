@@ -36,8 +36,7 @@ static LIST_HEAD(, host_slab) slabs_with_room[SIZES];
 int
 host_memory_lock(uintptr_t start, size_t bytes)
 {
-    /* A direct call, because sanitizers replace mlock by a function that does
-     * nothing. */
+    /* A direct call: sanitizers replace mlock by a function that does nothing. */
     return syscall(SYS_mlock, start, bytes) == 0 ? 0 : -EAGAIN;
 }
 
@@ -79,6 +78,7 @@ slab_unit_bytes(const struct host_slab *slab)
     return host_page_bytes() / slab_units(slab);
 }
 
+/* The value of taken if all units are taken. */
 static uint64_t
 slab_all(const struct host_slab *slab)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host/linux/memory.c - our memory, and looking at the caller's.
+ * host/linux/memory.c - the library's memory, and access to the caller's.
  *
  * The caller's addresses are hostile and its other threads may unmap them at any time.
  * So the kernel does every access and reports the fault; no signal handler is involved.
@@ -130,6 +130,7 @@ memory_pipe(uintptr_t to, uintptr_t from, size_t bytes)
     return error;
 }
 
+/* Was the call refused, as by a sandbox, and not the address? */
 static bool
 memory_is_refused(int error)
 {

@@ -31,20 +31,20 @@
 #define MADV_COLD 20
 #endif
 
-enum { LOCK_TRIES = 4 };
+enum { LOCK_TRIES = 4 }; /* of pages_lock */
 
 struct pinned_page {
     uintptr_t address; /* the key */
     size_t pins;
-    uint64_t since; /* of the lock that first found this memory here */
-    bool ours;      /* not locked by the caller before */
-    bool known;     /* seen locked after our lock; if not later, it was replaced */
+    uint64_t since;    /* number of the lock that first found this memory here */
+    bool locked_by_us; /* not locked by the caller before */
+    bool seen_locked;  /* seen locked after our lock; if not later, it was replaced */
 };
 
 static void *pinned_pages; /* of tsearch */
 static size_t pinned_count;
 
-static bool madv_cold_works;
+static bool madv_cold_works; /* set by try_madv_cold, once */
 
 static int
 page_compare(const void *left, const void *right)
@@ -91,15 +91,16 @@ page_is_locked(uintptr_t address)
            errno == EINVAL;
 }
 
+/* Add a pin of the page for the lock with this number. */
 static int
 page_add(uintptr_t address, uint64_t number)
 {
     struct pinned_page *page = page_find(address);
 
     if (page != NULL) {
-        if (page->known && !page_is_locked(address)) {
+        if (page->seen_locked && !page_is_locked(address)) {
             page->since = number; /* the caller has mapped other memory here */
-            page->ours = true;
+            page->locked_by_us = true;
         }
         page->pins++;
         return 0;
@@ -111,7 +112,7 @@ page_add(uintptr_t address, uint64_t number)
     *page = (struct pinned_page){.address = address,
                                  .pins = 1,
                                  .since = number,
-                                 .ours = !page_is_locked(address)};
+                                 .locked_by_us = !page_is_locked(address)};
     if (tsearch(page, &pinned_pages, page_compare) == NULL) {
         free(page);
         return -ENOMEM;
@@ -125,17 +126,17 @@ static bool
 page_remove(uintptr_t address)
 {
     struct pinned_page *page = page_find(address);
-    bool ours;
+    bool locked_by_us;
 
     assert(page != NULL && page->pins > 0);
     if (--page->pins > 0) {
         return false;
     }
-    ours = page->ours;
+    locked_by_us = page->locked_by_us;
     tdelete(page, &pinned_pages, page_compare);
     free(page);
     pinned_count--;
-    return ours;
+    return locked_by_us;
 }
 
 /* Remove a pin of each page in [first, behind), and unlock those that the caller had
@@ -144,18 +145,18 @@ static void
 pages_remove(uintptr_t first, uintptr_t behind)
 {
     const size_t page_bytes = host_page_bytes();
-    uintptr_t row = first;
+    uintptr_t run_start = first;
 
     for (uintptr_t page = first; page != behind; page += page_bytes) {
         if (!page_remove(page)) {
-            if (row != page) {
-                host_memory_unlock(row, page - row);
+            if (run_start != page) {
+                host_memory_unlock(run_start, page - run_start);
             }
-            row = page + page_bytes;
+            run_start = page + page_bytes;
         }
     }
-    if (row != behind) {
-        host_memory_unlock(row, behind - row);
+    if (run_start != behind) {
+        host_memory_unlock(run_start, behind - run_start);
     }
 }
 
@@ -204,7 +205,7 @@ host_pin(uintptr_t start, size_t bytes, uint64_t number)
         return error;
     }
     for (page = first; page != behind; page += page_bytes) {
-        page_find(page)->known = page_is_locked(page);
+        page_find(page)->seen_locked = page_is_locked(page);
     }
     return 0;
 }
@@ -221,5 +222,5 @@ host_is_pinned(uintptr_t address, uint64_t number)
     const struct pinned_page *const page = page_find(page_of(address));
 
     return page != NULL && page->since <= number &&
-           (!page->known || page_is_locked(page->address));
+           (!page->seen_locked || page_is_locked(page->address));
 }

@@ -64,7 +64,7 @@ host_stat_parse(const char *text, char *state, uint64_t *threads, uint64_t *star
     return true;
 }
 
-/* Returns -ESRCH: no such process. Another error: /proc cannot be read. */
+/* Read /proc/PID/stat. Returns -ESRCH: no such process; another error: no /proc. */
 static int
 process_stat(pid_t pid, char *state, uint64_t *threads, uint64_t *start_time)
 {

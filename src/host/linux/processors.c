@@ -21,12 +21,13 @@
 enum {
     GROUP_PROCESSORS = 64,
     WORD_BITS = 8 * sizeof(long),
-    FRESH_MS = 100,
+    FRESH_MS = 100, /* how long a list is used */
     TEXT_BYTES = 8192,
     /* A USHORT numbers the groups. */
     PROCESSOR_COUNT_MAX = 65536 * GROUP_PROCESSORS
 };
 
+/* Add an online processor. Returns 0 or -ENOMEM. */
 static int
 processors_include(struct host_processors *processors, unsigned long number)
 {

@@ -35,7 +35,7 @@ host_event_open(pid_t pid, int cpu, bool kernel)
     return 0;
 }
 
-/* If the call is not available, the answer is no. */
+/* Make the status for a result of host_event_open: refused, also without the call. */
 static NTSTATUS
 rights_status(void *Context, int what, int error, NTSTATUS refused)
 {

@@ -15,6 +15,7 @@
 /* The next used page is often near, so the steps start small and double. */
 enum { PAGES_AT_FIRST = 16, PAGES_AT_ONCE = 4096 };
 
+/* Is any memory of the machine swapped out? True if that is unknown. */
 static bool
 system_has_swapped(void)
 {

@@ -16,7 +16,7 @@
 /* An ADD takes 12 signed bits, or one power of two. */
 enum { SMALL_BITS = 11, WORD_BYTES = 4 };
 
-/* Change the word by op and argument. */
+/* Have the kernel change a word: FUTEX_OP_..., and its argument. */
 static int
 word_operate(uintptr_t address, unsigned int operation, uint32_t argument)
 {

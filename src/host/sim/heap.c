@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* host/sim/heap.c - memory for the core, with what it asked for remembered. */
+/* host/sim/heap.c - memory for the core: each allocation is kept in a list, so that
+ * wrong uses and leaks are found. */
 #include "host/sim/host_simp.h"
 
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Written over freed memory: a use after free then reads nonsense. */
 enum { FREED_BYTE = 0xDD };
 
 struct host_sim_allocation {

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+/* What failing calls return unless host_sim_set_failure was called. */
 static const NTSTATUS default_failures[HOST_SIM_CALLS] = {
     [HOST_SIM_ALLOCATE] = STATUS_INSUFFICIENT_RESOURCES,
     [HOST_SIM_PROBE_FOR_WRITE] = STATUS_ACCESS_VIOLATION,
@@ -69,6 +70,7 @@ current_group(void *context)
     return sim->current_group;
 }
 
+/* Make the host table; the address space is that of NT on this word size. */
 static void
 fill_table(HOST_TABLE *table, const struct host_sim_options *options)
 {
@@ -114,7 +116,7 @@ host_sim_create(const struct host_sim_options *given)
         sim->group_count = HOST_SIM_MOST_GROUPS;
     }
     for (uint16_t group = 0; group < sim->group_count; group++) {
-        sim->active[group] = 0xF;
+        sim->active[group] = 0xF; /* processors 0 to 3 */
     }
     sim->own_pid = options.own_pid != 0 ? options.own_pid : HOST_SIM_OWN_PID;
     host_sim_clear_failures(sim);
@@ -167,6 +169,7 @@ host_sim_set_current_group(struct host_sim *sim, uint16_t group)
     sim->current_group = group;
 }
 
+/* Count a call. Returns true if it has to fail. */
 static bool
 count_call(struct host_sim_fault *fault)
 {

@@ -39,6 +39,7 @@ enum host_sim_call {
 /* What a page of the caller is good for. */
 enum host_sim_page { HOST_SIM_ABSENT, HOST_SIM_READ_ONLY, HOST_SIM_WRITABLE };
 
+/* Most processor groups; the caller's pid unless options have another. */
 enum { HOST_SIM_MOST_GROUPS = 128, HOST_SIM_OWN_PID = 1000 };
 
 /* Zero members take the defaults named here. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host/sim/host_simp.h - for host/sim alone. */
+/* host/sim/host_simp.h - the state of the simulated host, for the files of host/sim. */
 #ifndef HOST_SIM_HOST_SIMP_H
 #define HOST_SIM_HOST_SIMP_H
 
@@ -17,11 +17,11 @@ struct host_sim_region {
     uint8_t rights[];    /* enum host_sim_page, one a page */
 };
 
-/* One life of a pid. */
+/* A process. A later one may have the same pid. */
 struct host_sim_process {
     struct host_sim_process *next;
     uint64_t pid;
-    LONG_PTR number; /* of this life: HOST_PROCESS.Reference */
+    LONG_PTR number; /* which no other process has: HOST_PROCESS.Reference */
     bool alive;
     bool accessible;
     uint64_t open_count;
@@ -35,10 +35,11 @@ struct host_sim_lock {
     bool mapped;
 };
 
+/* Calls of one kind, and which of them fails. */
 struct host_sim_fault {
     uint64_t calls;
     uint64_t fail_at; /* value of calls that fails; 0: none */
-    bool forever;
+    bool forever;     /* later calls fail too */
     NTSTATUS status;
 };
 
@@ -68,6 +69,7 @@ struct host_sim {
 bool host_sim_must_fail(struct host_sim *sim, enum host_sim_call call,
                         NTSTATUS *status);
 
+/* Keep the text of the first wrong use of the table: host_sim_complaint. */
 void host_sim_complain(struct host_sim *sim, const char *text);
 
 /* Fill in the part of the table that the other files implement. */
@@ -76,6 +78,7 @@ void host_sim_fill_memory(HOST_TABLE *table);
 void host_sim_fill_locks(HOST_TABLE *table);
 void host_sim_fill_processes(HOST_TABLE *table);
 
+/* Free what is left of each kind when the host is deleted. */
 void host_sim_delete_heap(struct host_sim *sim);
 void host_sim_delete_memory(struct host_sim *sim);
 void host_sim_delete_locks(struct host_sim *sim);

@@ -44,6 +44,7 @@ lock_pages(void *context, MDL *mdl)
     return STATUS_SUCCESS;
 }
 
+/* Return the link to an MDL's lock in the list; NULL if it is not locked. */
 static struct host_sim_lock **
 find_lock(struct host_sim *sim, const MDL *mdl)
 {

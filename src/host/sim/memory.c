@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* The guard before and behind each region, which nobody may write. */
 enum { GUARD_BYTE = 0xA5, GUARD_BYTES = 4096 };
 
 struct host_sim_region *
@@ -58,7 +59,7 @@ probe_for_write(void *context, ULONG64 address, SIZE_T bytes)
 }
 
 /* Copies piece by piece: blocks that adjoin in the simulated address space are
- * allocated separately. to_simulated: from ours; else to ours. */
+ * allocated separately. to_simulated: from ours to the caller's memory; else back. */
 static void
 copy(struct host_sim *sim, uint64_t address, uint8_t *ours, size_t bytes,
      bool to_simulated)
@@ -120,6 +121,7 @@ host_sim_fill_memory(HOST_TABLE *table)
     table->CopyToCaller = copy_to_caller;
 }
 
+/* Is anything mapped in this range? */
 static bool
 overlaps(const struct host_sim *sim, uint64_t base, uint64_t bytes)
 {
@@ -206,7 +208,7 @@ host_sim_at(struct host_sim *sim, uint64_t address, uint64_t bytes)
     return region->memory + (address - region->base);
 }
 
-/* All bytes are as the first, which is a guard's. */
+/* Does each byte equal the next, and the first GUARD_BYTE? */
 static bool
 guard_is_intact(const uint8_t *guard)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* host/sim/process.c - processes: each life of a pid is one, with a number that is its
- * pidfd. */
+/* host/sim/process.c - processes. A pid may be used again, so each process has a number
+ * of its own, by which references to it are checked. */
 #include "host/sim/host_simp.h"
 
 #include <stdlib.h>
@@ -17,6 +17,7 @@ find_alive(const struct host_sim *sim, uint64_t pid)
     return NULL;
 }
 
+/* Return the process of a reference; complain and return NULL if it is not open. */
 static struct host_sim_process *
 find_open(struct host_sim *sim, const HOST_PROCESS *reference)
 {
