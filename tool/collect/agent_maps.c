@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* agent_maps.c - see agent_maps.h. */
+/* agent_maps.c - reads the executable ranges of a process in /proc/PID/maps. */
 #include "collect/agent_maps.h"
 #include "collect/agents.h"
 #include "collect/collectorp.h"
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Time until the next reading: it doubles while a process's ranges do not change. */
 static const uint64_t wait_least_ns = 50000000;
 static const uint64_t wait_most_ns = 1000000000;
 
@@ -26,11 +27,11 @@ agent_maps_finish(struct agent_maps *maps)
 struct reading {
     struct collector *collector;
     uint32_t pid;
-    uint32_t parent;
+    uint32_t parent; /* 0: unknown */
     struct agent_range *ranges;
     size_t count;
     size_t capacity;
-    bool replaced; /* other code is where a known range was */
+    bool replaced; /* other code is where a range of the last reading was */
 };
 
 /* Append a range of code. Returns false if memory runs out. */
@@ -154,7 +155,7 @@ first_behind(const struct agent_range *ranges, size_t count, uint64_t address)
     return low;
 }
 
-/* Is the code of a range that was known still there? */
+/* Is the code of a range of the last reading still there? */
 static bool
 is_within(const struct agent_range *old, const struct agent_range *range)
 {
@@ -163,7 +164,8 @@ is_within(const struct agent_range *old, const struct agent_range *range)
            old->begin - range->begin == old->place - range->place;
 }
 
-/* Add those that were known and whose place no other has taken. */
+/* Add ranges of earlier readings that no other range overlaps now: hits in them may
+ * still be counted. Returns false if memory runs out. */
 static bool
 keep_old(struct reading *reading, const struct agent_maps *maps)
 {
@@ -187,6 +189,7 @@ keep_old(struct reading *reading, const struct agent_maps *maps)
     return complete;
 }
 
+/* Has nothing changed since the last reading? */
 static bool
 is_equal(const struct reading *reading, const struct agent_maps *maps)
 {

@@ -16,7 +16,7 @@ struct agent_range {
     uint64_t begin;
     uint64_t end;
     struct image *image;
-    uint64_t place; /* of begin */
+    uint64_t place; /* of begin, in the image: see enum image_kind */
 };
 
 /* All zero is empty. */
@@ -24,7 +24,7 @@ struct agent_maps {
     struct agent_range *ranges; /* in order, without overlaps */
     size_t count;
     uint64_t next_ns; /* CLOCK_MONOTONIC: not to be read again before */
-    uint64_t wait_ns;
+    uint64_t wait_ns; /* from the last reading to next_ns */
 };
 
 void agent_maps_finish(struct agent_maps *maps);
@@ -34,7 +34,7 @@ void agent_maps_finish(struct agent_maps *maps);
 void agent_maps_read(struct agent_maps *maps, struct collector *collector, uint32_t pid,
                      uint32_t parent, uint64_t now_ns);
 
-/* Return the image of an address and its place there; NULL: none is known. */
+/* Return the image of an address and its place there; NULL: it is in no range. */
 struct image *agent_maps_find(const struct agent_maps *maps, uint64_t address,
                               uint64_t *place);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* agent_memory.c - see agent_memory.h. */
+/* agent_memory.c - makes the memory that agents count into, and reads it checked. */
 #include "collect/agent_memory.h"
 #include "collect/counts.h"
 
@@ -9,9 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Addresses of user space that are not below this are not Linux's default. */
+/* Linux gives no addresses from here on to programs: code is not longer either. */
 #define ADDRESS_LIMIT (UINT64_C(1) << 57)
 
+/* Read a value once: programs may change it at any time. */
 static uint32_t
 read_32(const uint32_t *value)
 {
@@ -76,6 +77,8 @@ agent_memory_close(struct agent_memory *memory)
 
 /* ---- Records ---- */
 
+/* Return the number of the last record. Agents increment count for a record without a
+ * place too, so it may exceed the places. */
 static uint32_t
 last_number(const uint32_t *count, uint32_t places)
 {
@@ -107,6 +110,7 @@ agent_memory_refusals(const struct agent_memory *memory)
            (segments >= AGENT_SEGMENTS ? segments - AGENT_SEGMENTS + 1 : 0);
 }
 
+/* Has a record been written completely? Pairs with the writer's release. */
 static bool
 is_ready(const uint32_t *ready)
 {
@@ -145,6 +149,7 @@ agent_memory_is_ready(const struct agent_memory *memory, uint32_t number)
     return is_ready(&memory->shared->segments[number].ready);
 }
 
+/* Copy the path that begins at paths[at]. Returns false if it cannot be one. */
 static bool
 copy_path(const struct agent_memory *memory, uint32_t at, char *path)
 {
@@ -186,6 +191,7 @@ agent_memory_segment(struct agent_memory *memory, uint32_t number,
 
 /* ---- Hits ---- */
 
+/* Pass the hits of one slot to take, and reset them. Returns false if it refuses. */
 static bool
 take_slot(struct agent_memory *memory, struct agent_slot *slot, agent_memory_hits *take,
           void *context)

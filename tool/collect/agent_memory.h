@@ -48,7 +48,7 @@ void agent_memory_close(struct agent_memory *memory);
 uint32_t agent_memory_processes(const struct agent_memory *memory);
 uint32_t agent_memory_segments(const struct agent_memory *memory);
 
-/* Number of processes and segments that had no place. */
+/* Number of processes and segments that had no place in the memory. */
 uint64_t agent_memory_refusals(const struct agent_memory *memory);
 
 /* Copy a process. Returns false if it is not ready or makes no sense. */
@@ -64,9 +64,10 @@ bool agent_memory_segment(struct agent_memory *memory, uint32_t number,
                           struct agent_code *code);
 
 /*
- * agent_memory_hits - one slot with hits.
+ * agent_memory_hits - called for a slot (the counter of one bucket) that has hits.
  *
- *   plain   number is that of a process; else of a segment
+ *   plain   the agent knew no segment for the code: number is that of a process; else
+ *           that of a segment
  *   bucket  of the segment; if plain, of the address space
  *
  * Returns whether the hits were taken; else they go back to the slot.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agents.c - see agents.h.
+ * agents.c - follows processes that count their own hits by a preloaded agent, and adds
+ * those hits to images.
  *
  * Programs may write anything into the shared memory. So processor time is anchored in
  * what the kernel says of a process while it can be asked, and times of an agent are
@@ -20,23 +21,26 @@
 #include <string.h>
 #include <unistd.h>
 
-/* More time than this between two looks is not spent on a process by accident. */
+/* An agent may report this much more processor time than passed between two looks, as
+ * these are not exact; more is not believed. */
 static const uint64_t look_slack_ns = 100000000;
 
+/* A process as last looked at; agent_process has what its agent says. */
 struct agent_seen {
     bool seen; /* all below is set; pid 0: it made no sense */
     bool alive;
-    bool loaded;   /* a program that the process executed later has an agent, too */
-    uint32_t kind; /* AGENT_EXECED ... */
+    bool agent_loaded; /* by a program that the process executed later */
+    uint32_t kind;     /* AGENT_EXECED ... */
     uint32_t pid;
     uint32_t parent;
-    uint32_t program;
+    uint32_t program;  /* number of its program */
     uint64_t begin_ns; /* of its processor clock */
     uint64_t cpu_ns;   /* of its processor clock, as far as it is known */
-    uint32_t plain;    /* as of the last reading of its maps */
+    uint32_t plain;    /* its hits outside segments when its maps were last read */
     struct agent_maps maps;
 };
 
+/* Code that agents count in, and where it is in its image. */
 struct agent_segment_seen {
     bool seen;
     struct image *image; /* NULL: its hits are outside */
@@ -48,15 +52,15 @@ struct agent_segment_seen {
 struct agents {
     struct collector *collector;
     struct agent_memory *memory;
-    uint64_t interval_asked;
-    uint64_t processors;
-    uint64_t looked_ns; /* CLOCK_MONOTONIC */
+    uint64_t interval_asked; /* in 100 ns */
+    uint64_t processors;     /* of the machine */
+    uint64_t looked_ns;      /* CLOCK_MONOTONIC: when agents_look was last called */
     struct agent_seen *processes;
     struct agent_segment_seen *segments;
     uint32_t process_next;
     uint32_t segment_next;
-    uint64_t counted;
-    uint64_t outside;
+    uint64_t counted; /* hits taken that are in an image */
+    uint64_t outside; /* hits taken that are in none */
 };
 
 struct agents *
@@ -147,11 +151,13 @@ end_process(struct agents *agents, uint32_t number, uint64_t now_ns)
     }
 }
 
-/* Numbers between that of a child, told by its parent, and that of its agent. */
+/* Most numbers between the record that a parent makes of a child (AGENT_SPAWNED) and
+ * the record of the agent that the child loads. */
 enum { NUMBERS_APART = 64 };
 
-/* A program has loaded an agent: end the record of each program that the same process
- * executed before. None of these was left for a program without an agent. */
+/* A program has loaded an agent: end the record of each program that the same
+ * process executed before. All of these were followed by a program with an agent:
+ * agent_loaded. */
 static void
 end_former(struct agents *agents, uint32_t number, const struct agent_process *record,
            uint64_t now_ns)
@@ -162,7 +168,7 @@ end_former(struct agents *agents, uint32_t number, const struct agent_process *r
         if (!former->seen || former->pid != record->pid) {
             continue;
         }
-        former->loaded = true;
+        former->agent_loaded = true;
         if (former->alive) {
             believe_time(agents, former, record->begin_ns, now_ns);
             former->alive = false;
@@ -170,9 +176,9 @@ end_former(struct agents *agents, uint32_t number, const struct agent_process *r
     }
 }
 
-/* Has a child that its parent told of loaded an agent before that? */
+/* Had a child loaded an agent before its parent made the record of it? */
 static bool
-is_loaded(const struct agents *agents, uint32_t number, uint32_t pid)
+has_loaded_agent(const struct agents *agents, uint32_t number, uint32_t pid)
 {
     for (uint32_t i = number; i > 1 && number - i < NUMBERS_APART; i--) {
         const struct agent_seen *const process = &agents->processes[i - 1];
@@ -216,7 +222,7 @@ see_process(struct agents *agents, uint32_t number, const struct agent_process *
     process->pid = record->pid;
     process->parent = record->parent;
     if (record->kind == AGENT_SPAWNED) {
-        process->loaded = is_loaded(agents, number, record->pid);
+        process->agent_loaded = has_loaded_agent(agents, number, record->pid);
         return;
     }
     end_former(agents, number, record, now_ns);
@@ -253,6 +259,7 @@ see_processes(struct agents *agents, uint64_t now_ns)
 
 /* ---- Code ---- */
 
+/* Take over a segment that is ready: find the image that its hits belong to. */
 static void
 see_segment(struct agents *agents, uint32_t number)
 {
@@ -335,7 +342,7 @@ look_at_process(struct agents *agents, uint32_t number, uint64_t now_ns)
     if (!read_clock(process->pid, &cpu_ns)) {
         end_process(agents, number, now_ns);
     } else if (record.leaving != 0) {
-        /* The time of another program, until that has loaded an agent. */
+        /* The clock shows the time of the next program, until that has an agent. */
         believe_time(agents, process, record.end_ns, now_ns);
     } else {
         process->cpu_ns = cpu_ns > process->cpu_ns ? cpu_ns : process->cpu_ns;
@@ -453,10 +460,10 @@ struct sums {
     uint64_t cpu_ns;
     uint64_t missed;
     uint64_t threads;
-    uint64_t unarmed;
+    uint64_t unarmed; /* threads without a timer */
     uint64_t processes;
     uint64_t running;
-    uint64_t unloaded;
+    uint64_t unloaded; /* processes whose last program loaded no agent */
 };
 
 /* Add up what is known of all processes that loaded an agent. */
@@ -483,7 +490,7 @@ add_up(const struct agents *agents)
             record.missed < cpu_ns / interval_ns ? record.missed : cpu_ns / interval_ns;
         sums.threads += record.threads;
         sums.unarmed += record.unarmed;
-        sums.unloaded += record.leaving != 0 && !process->loaded;
+        sums.unloaded += record.leaving != 0 && !process->agent_loaded;
     }
     return sums;
 }
@@ -516,7 +523,8 @@ agents_statistics(const struct agents *agents, ntprof_source_info *info)
     }
     explained = info->taken + info->lost + info->missed;
     info->expected = elapsed > explained ? elapsed : explained;
-    /* What is left ended with a thread, or was in one without a timer. */
+    /* Of intervals that made no hit, one in each thread did not end before the thread
+     * did; the others passed in threads without a timer. */
     info->unfinished = info->expected - explained;
     if (info->unfinished > sums.threads) {
         info->missed += info->unfinished - sums.threads;

@@ -36,7 +36,7 @@ void agents_look(void *agents);
  * out; what was not added stays. */
 bool agents_fold(struct agents *agents);
 
-/* The same without looking first. */
+/* Do what agents_fold does, but without agents_look. */
 bool agents_take(struct agents *agents);
 
 /* Set the statistics of source time, as of the last fold. */

@@ -68,7 +68,7 @@ struct collector {
     struct process machine;
     bool watch_started; /* a process was notified, so the watch has started */
     ntprof_source_info *statistics; /* one for each source; final once ended is set */
-    ntprof_source_info *session_statistics; /* the same, with those of pauses */
+    ntprof_source_info *session_statistics; /* with what pauses left out */
     struct pause *pauses;                   /* one for each source */
     bool ended;                 /* statistics and fresh counts do not change any more */
     struct collector_gaps gaps; /* except running, which a snapshot counts */
@@ -86,8 +86,8 @@ bool collector_read(struct collector *collector);
 /* Count a mapping without profile objects in gaps.failures. */
 void collector_fail(struct collector *collector, NTSTATUS status);
 
-/* Do the same for lack of memory, unless memory_max caused it: images.refused counts
- * that. */
+/* Count a mapping without profile objects for lack of memory in gaps.failures, unless
+ * memory_max is the cause: images.refused counts that. */
 void collector_fail_for_memory(struct collector *collector);
 
 /* --- forget.c --- */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Entries that a list has room for at first. */
 enum { ITEMS_AT_FIRST = 256 };
 
 void

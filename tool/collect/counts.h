@@ -50,9 +50,9 @@ void counts_merge(struct counts *counts);
  * nothing has changed then. */
 bool counts_move(struct counts *from, struct counts *to);
 
-/* Do the same one by one and merge when to is full. This suits few entries that are
- * added often: the cost does not depend on the size of to. Returns false if memory runs
- * out; from keeps what was not moved. */
+/* Move all entries of from to to, one by one, and merge when to is full. This suits few
+ * entries that are added often: the cost does not depend on the size of to. Returns
+ * false if memory runs out; from keeps what was not moved. */
 bool counts_collect(struct counts *from, struct counts *to);
 
 #endif

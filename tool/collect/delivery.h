@@ -13,14 +13,14 @@
 #include <stdbool.h>
 
 struct delivery {
-    ntprof_session *session; /* NULL: look is called instead */
-    void (*look)(void *context);
+    ntprof_session *session;     /* NULL: look is called instead */
+    void (*look)(void *context); /* looks at what agents have counted */
     void *context;
     pthread_mutex_t lock;
     pthread_t thread;
-    int wake_fd;
+    int wake_fd; /* eventfd: ends the wait of the thread */
     bool running;
-    bool closing; /* guarded by lock */
+    bool closing; /* the thread has to exit; guarded by lock */
 };
 
 void delivery_init(struct delivery *delivery, ntprof_session *session);

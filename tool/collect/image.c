@@ -725,8 +725,8 @@ image_is_unused(struct image_set *set, struct image *image)
 }
 
 static bool
-fold_sources(struct image_set *set, struct image *image,
-             const struct image_segment *segment)
+fold_all_sources(struct image_set *set, struct image *image,
+                 const struct image_segment *segment)
 {
     bool complete = true;
 
@@ -745,7 +745,7 @@ image_drop_program(struct image_set *set, struct image *image, uint32_t program)
     while (*next != NULL) {
         struct image_segment *const segment = *next;
 
-        if (segment->program == program && fold_sources(set, image, segment)) {
+        if (segment->program == program && fold_all_sources(set, image, segment)) {
             *next = segment->next;
             segment_delete(set, segment);
             image->recent = NULL;
@@ -757,6 +757,7 @@ image_drop_program(struct image_set *set, struct image *image, uint32_t program)
     return complete;
 }
 
+/* Does an image need this root directory to find its debug files? */
 static bool
 uses_root(const struct image_set *set, int fd)
 {

@@ -40,7 +40,7 @@ enum { NAMES_SECONDS = 30 };
 /* Rows between two calls of the progress callback. */
 enum { PROGRESS_ROWS = 256 };
 
-/* Images that have a process at a time. */
+/* Images whose symbols are open at a time: a process of its own reads each of them. */
 enum { READERS_MAX = 256 };
 
 /* Rows whose names are looked up at once. */
@@ -249,11 +249,11 @@ open_image(const struct naming *naming, const struct image *image)
     return fd >= 0 ? sym_image_open(fd, path, root, &naming->symbols) : NULL;
 }
 
-/* A file that is no program has no names, and that is all; a process that failed is
- * said. */
+/* Report once that an image's names cannot be read. A file that is no program (ENOEXEC)
+ * has none, which is no failure. */
 static void
-say_unreadable(const struct naming *naming, struct namer *namer,
-               const struct image *image)
+report_unreadable(const struct naming *naming, struct namer *namer,
+                  const struct image *image)
 {
     const struct sym_settings *const symbols = &naming->symbols;
     char note[800];
@@ -282,7 +282,7 @@ namer_open(const struct naming *naming, struct namer *namer, struct image *image
         if (namer->opened) {
             namer->elf = open_image(naming, image);
             namer->from_file = true;
-            say_unreadable(naming, namer, image);
+            report_unreadable(naming, namer, image);
         }
         return;
     }

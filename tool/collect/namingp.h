@@ -11,11 +11,11 @@
 struct namer {
     struct sym_image *elf;
     struct sym_map *map;
-    bool opened;    /* an attempt was made */
-    bool missed;    /* map had no name for some place */
-    bool from_file; /* elf was read from a file and can be opened again */
-    bool given_up;  /* map was read and freed again */
-    bool kernel;
+    bool opened;     /* an attempt was made */
+    bool missed;     /* map had no name for some place */
+    bool from_file;  /* elf was read from a file and can be opened again */
+    bool given_up;   /* map was read and freed again */
+    bool kernel;     /* map is that of the kernel and its modules */
     bool partial;    /* map has only the names of the counts that it was read for */
     bool noted;      /* the reason for missing names was reported */
     bool refused;    /* a perf map exists and was not read */

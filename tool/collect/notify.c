@@ -34,12 +34,12 @@ notify_measure(struct collector *collector)
 static struct process **
 process_find(struct collector *collector, uint32_t pid)
 {
-    struct process **slot = &collector->processes[pid % PROCESS_BUCKETS];
+    struct process **link = &collector->processes[pid % PROCESS_BUCKETS];
 
-    while (*slot != NULL && (*slot)->pid != pid) {
-        slot = &(*slot)->next;
+    while (*link != NULL && (*link)->pid != pid) {
+        link = &(*link)->next;
     }
-    return slot;
+    return link;
 }
 
 /* Set the program of a process. With endless it depends on the unit too, which a forked

@@ -194,12 +194,12 @@ jit_find(struct naming *naming, const struct image *image, size_t number,
 static void
 read_shared_map(struct naming *naming, struct jit *jits, size_t count, uint64_t bytes)
 {
-    const struct sym_perf_file known = jits[0].file;
+    const struct sym_perf_file found = jits[0].file;
 
     if (!jit_open(naming, &jits[0])) {
         return;
     }
-    if (same_file(&known, &jits[0].file)) {
+    if (same_file(&found, &jits[0].file)) {
         read_for_all(naming, jits, count, bytes);
     } else {
         report_unread_map(naming, &jits[0], "it was replaced while maps were read");

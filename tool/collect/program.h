@@ -3,7 +3,7 @@
  * program.h - the programs of a recording: names of processes and, where they are
  * wanted, the units that they belong to. Hits are counted by the number of the program.
  *
- * All but the first are reused once program_set_free has freed them.
+ * A number is used again once program_set_free has freed it.
  */
 #ifndef COLLECT_PROGRAM_H
 #define COLLECT_PROGRAM_H

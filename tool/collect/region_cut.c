@@ -11,7 +11,7 @@ region_cut(const struct collector_region *region, struct mapping *mapping)
         mapping->place > region->offset ? mapping->place : region->offset;
     const uint64_t end = mapping_end < region_end ? mapping_end : region_end;
 
-    /* Without memory for the image it is unknown, and mapping_add counts a failure. */
+    /* There is no image if memory ran out: mapping_add then counts the failure. */
     if (region->bytes == 0 || mapping->image == NULL) {
         return true;
     }

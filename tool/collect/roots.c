@@ -17,6 +17,7 @@ roots_finish(struct roots *roots)
     roots->count = 0;
 }
 
+/* Open the root directory of a process. Returns a descriptor, or -1. */
 static int
 open_root(uint32_t pid)
 {
@@ -26,10 +27,10 @@ open_root(uint32_t pid)
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Keep fd, or close it if it is our own root, is known already or there are too many.
- * Returns the descriptor of that root, or -1. */
+/* Keep fd, or close it if it is our own root, is in the list already or there are too
+ * many. Returns the descriptor of that root, or -1. */
 static int
-keep(struct roots *roots, int fd)
+keep_root(struct roots *roots, int fd)
 {
     struct stat own;
     struct stat root;
@@ -69,5 +70,5 @@ roots_find(struct roots *roots, uint32_t pid, const uint32_t *ancestors, size_t 
     for (size_t i = 0; fd < 0 && i < count; i++) {
         fd = open_root(ancestors[i]);
     }
-    return fd < 0 ? -1 : keep(roots, fd);
+    return fd < 0 ? -1 : keep_root(roots, fd);
 }

@@ -34,7 +34,7 @@ struct work {
     size_t count;
 };
 
-/* Whether the row has no name, or no line. */
+/* Whether the row has no name, or no line: only such rows are named. */
 static bool
 lacks(const struct profile_row *row)
 {
@@ -58,7 +58,8 @@ compare_rows(const void *left, const void *right, void *rows)
 
 /* Report that an image cannot be used, and count it. */
 static void
-say(const struct work *work, const struct profile_image *image, const char *why)
+report_unusable(const struct work *work, const struct profile_image *image,
+                const char *why)
 {
     char note[800];
 
@@ -79,17 +80,18 @@ open_image(const struct work *work, const struct profile_image *image)
     int fd;
 
     if (image->path[0] != '/') {
-        say(work, image, "its names were known only on its machine, while it ran");
+        report_unusable(work, image,
+                        "its names were known only on its machine, while it ran");
         return NULL;
     }
     fd = sym_open_regular("", image->path);
     if (fd < 0) {
-        say(work, image, sym_open_error(fd));
+        report_unusable(work, image, sym_open_error(fd));
         return NULL;
     }
     file = sym_image_open(fd, image->path, "", work->settings);
     if (file == NULL) {
-        say(work, image, sym_image_error(errno));
+        report_unusable(work, image, sym_image_error(errno));
         return NULL;
     }
     if (strcmp(sym_image_build_id(file), image->build_id) != 0) {
@@ -98,13 +100,14 @@ open_image(const struct work *work, const struct profile_image *image)
                  sym_image_build_id(file)[0] == '\0' ? "none"
                                                      : sym_image_build_id(file),
                  image->build_id[0] == '\0' ? "none" : image->build_id);
-        say(work, image, why);
+        report_unusable(work, image, why);
         sym_image_close(file);
         return NULL;
     }
     return file;
 }
 
+/* Bytes of code that a row stands for; without buckets rows have single addresses. */
 static uint64_t
 bucket_bytes(const struct work *work)
 {

@@ -8,11 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Digits of a container's id, and how many of them engines show. */
 enum { ID_DIGITS = 64, ID_SHOWN = 12, CGROUP_BYTES = 8192 };
 
 /* rank - how well a part of a path names what the process belongs to. */
 enum rank { RANK_NONE, RANK_OTHER, RANK_SLICE, RANK_UNIT, RANK_CONTAINER };
 
+/* Does part end with end, and have more before it? */
 static bool
 ends_with(const char *part, size_t size, const char *end)
 {
