@@ -8,12 +8,12 @@
  */
 #include "agent/server.h"
 
+#include "agent/microhttpd_library.h"
 #include "agent/settings.h"
 #include "util/buffer.h"
 #include "util/number.h"
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -46,6 +46,9 @@ struct http_server {
     bool closing;
 };
 
+/* Set before a server starts. */
+static struct microhttpd_library mhd;
+
 /* A connection whose request was seen, but needs no state. */
 static char seen;
 
@@ -58,7 +61,7 @@ static enum MHD_Result
 respond(struct MHD_Connection *connection, unsigned status, const char *type,
         void *bytes, size_t size, bool own)
 {
-    struct MHD_Response *const response = MHD_create_response_from_buffer(
+    struct MHD_Response *const response = mhd.create_response_from_buffer(
         size, bytes, own ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_MUST_COPY);
     enum MHD_Result result;
 
@@ -68,11 +71,11 @@ respond(struct MHD_Connection *connection, unsigned status, const char *type,
         }
         return MHD_NO;
     }
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-    (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    result = MHD_queue_response(connection, status, response);
-    MHD_destroy_response(response);
+    (void)mhd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    (void)mhd.add_response_header(response, "X-Content-Type-Options", "nosniff");
+    (void)mhd.add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    result = mhd.queue_response(connection, status, response);
+    mhd.destroy_response(response);
     return result;
 }
 
@@ -104,7 +107,7 @@ static bool
 parse_seconds(struct MHD_Connection *connection, uint64_t *seconds)
 {
     const char *const text =
-        MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "seconds");
+        mhd.lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "seconds");
 
     *seconds = SERVER_SECONDS_DEFAULT;
     return text == NULL || (number_parse_count(text, seconds) && *seconds >= 1 &&
@@ -131,7 +134,7 @@ queue_request(struct http_server *server, struct MHD_Connection *connection,
         server->requests = request;
         server->request_count++;
         *context = request;
-        MHD_suspend_connection(connection);
+        mhd.suspend_connection(connection);
         (void)!write(server->queue_fd, &one, sizeof(one));
     }
     pthread_mutex_unlock(&server->lock);
@@ -263,7 +266,7 @@ start_daemon(struct http_server *server, const struct agent_settings *settings)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    daemon = MHD_start_daemon(
+    daemon = mhd.start_daemon(
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME | v6, 0, NULL, NULL,
         answer, server, MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)SERVER_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
@@ -282,6 +285,11 @@ http_server_start(const struct agent_settings *settings,
 
     if (server == NULL) {
         snprintf(why, size, "out of memory");
+        return NULL;
+    }
+    if (!microhttpd_load(&mhd)) {
+        snprintf(why, size, "install Debian's libmicrohttpd12");
+        free(server);
         return NULL;
     }
     server->calls = *calls;
@@ -327,13 +335,13 @@ http_server_stop(struct http_server *server)
          request = request->next) {
         if (request->state != ANSWERED) {
             request->state = ANSWERED;
-            MHD_resume_connection(request->connection);
+            mhd.resume_connection(request->connection);
         }
     }
     pthread_mutex_unlock(&server->lock);
     if (server->daemon != NULL) {
         wait_for_answers(server);
-        MHD_stop_daemon(server->daemon);
+        mhd.stop_daemon(server->daemon);
     }
     if (server->queue_fd >= 0) {
         close(server->queue_fd);
@@ -380,6 +388,6 @@ http_server_answer(struct http_server *server, struct server_request *request,
     request->bytes = bytes;
     request->size = size;
     request->state = ANSWERED;
-    MHD_resume_connection(request->connection);
+    mhd.resume_connection(request->connection);
     pthread_mutex_unlock(&server->lock);
 }

@@ -4,8 +4,8 @@
  */
 #include "sym/download.h"
 #include "util/clock.h"
+#include "util/library.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +22,6 @@ struct debuginfod_client;
 typedef int client_progress(struct debuginfod_client *client, long done, long total);
 
 struct sym_download {
-    void *library;
     struct debuginfod_client *client;
     struct debuginfod_client *(*begin)(void);
     void (*end)(struct debuginfod_client *client);
@@ -37,27 +36,17 @@ struct sym_download {
     bool late;
 };
 
-/* Functions and data have pointers of one size here, which C does not promise. */
 static bool
-load(struct sym_download *download, const char *name, void *function)
+load(struct sym_download *download)
 {
-    void *const found = dlsym(download->library, name);
+    const struct library_function functions[] = {
+        {"debuginfod_begin", &download->begin},
+        {"debuginfod_end", &download->end},
+        {"debuginfod_find_debuginfo", &download->find_debuginfo},
+        {"debuginfod_set_progressfn", &download->set_progress},
+    };
 
-    memcpy(function, &found, sizeof(found));
-    return found != NULL;
-}
-
-static bool
-load_all(struct sym_download *download)
-{
-    /* It stays when it is closed: what it needs keeps memory of its own until the
-     * process ends. */
-    download->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    return download->library != NULL &&
-           load(download, "debuginfod_begin", &download->begin) &&
-           load(download, "debuginfod_end", &download->end) &&
-           load(download, "debuginfod_find_debuginfo", &download->find_debuginfo) &&
-           load(download, "debuginfod_set_progressfn", &download->set_progress);
+    return library_load(LIBRARY, functions, sizeof(functions) / sizeof(functions[0]));
 }
 
 /* Whose download runs on this thread: the library gives its own client alone. */
@@ -90,7 +79,7 @@ sym_download_new(unsigned int seconds, sym_download_progress *progress, void *co
     download->progress = progress;
     download->context = context;
     download->left_ns = (int64_t)seconds * 1000000000;
-    if (!load_all(download)) {
+    if (!load(download)) {
         snprintf(why, why_size, "%s cannot be loaded: install Debian's libdebuginfod1",
                  LIBRARY);
         sym_download_delete(download);
@@ -115,9 +104,6 @@ sym_download_delete(struct sym_download *download)
     }
     if (download->client != NULL) {
         download->end(download->client);
-    }
-    if (download->library != NULL) {
-        dlclose(download->library);
     }
     free(download);
 }

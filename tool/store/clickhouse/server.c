@@ -129,7 +129,7 @@ add_header(struct server *server, const char *name, const char *value)
     char line[PASSWORD_BYTES_MAX + 64];
 
     snprintf(line, sizeof(line), "%s: %s", name, value);
-    longer = curl_slist_append(server->headers, line);
+    longer = server->library->slist_append(server->headers, line);
     server->headers = longer != NULL ? longer : server->headers;
     explicit_bzero(line, sizeof(line));
     return longer != NULL;
@@ -190,20 +190,23 @@ set_options(struct server *server, const struct store_url *url)
     CURL *const curl = server->curl;
     const long timeout_ms = (long)(server->timeout_ns / 1000000);
 
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, url->tls ? "https" : "http");
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(curl, CURLOPT_PROXY, "");
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
-                     timeout_ms < CONNECT_MS ? timeout_ms : (long)CONNECT_MS);
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_ms > 0 ? timeout_ms : 1L);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, server);
-    curl_easy_setopt(curl, CURLOPT_POST, 1L);
+    server->library->easy_setopt(curl, CURLOPT_PROTOCOLS_STR,
+                                 url->tls ? "https" : "http");
+    server->library->easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+    server->library->easy_setopt(curl, CURLOPT_PROXY, "");
+    server->library->easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    server->library->easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    server->library->easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
+                                 timeout_ms < CONNECT_MS ? timeout_ms
+                                                         : (long)CONNECT_MS);
+    server->library->easy_setopt(curl, CURLOPT_TIMEOUT_MS,
+                                 timeout_ms > 0 ? timeout_ms : 1L);
+    server->library->easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
+    server->library->easy_setopt(curl, CURLOPT_WRITEDATA, server);
+    server->library->easy_setopt(curl, CURLOPT_POST, 1L);
     if (url->access.ca_file != NULL) {
-        curl_easy_setopt(curl, CURLOPT_CAINFO, url->access.ca_file);
-        curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
+        server->library->easy_setopt(curl, CURLOPT_CAINFO, url->access.ca_file);
+        server->library->easy_setopt(curl, CURLOPT_CAPATH, NULL);
     }
 }
 
@@ -222,7 +225,13 @@ server_new(const struct store_url *url, struct pprof_error *error)
     server->error = error;
     server->timeout_ns =
         url->access.timeout_ns != 0 ? url->access.timeout_ns : TIMEOUT_NS;
-    server->curl = curl_easy_init();
+    server->library = curl_library();
+    if (server->library == NULL) {
+        refuse(error, url->location, "it takes libcurl: install Debian's libcurl4");
+        free(server);
+        return NULL;
+    }
+    server->curl = server->library->easy_init();
     made = take_location(server, url, &user, error) &&
            add_headers(server, url, user, error);
     free(user);
@@ -242,9 +251,9 @@ server_delete(struct server *server)
 {
     if (server != NULL) {
         if (server->curl != NULL) {
-            curl_easy_cleanup(server->curl);
+            server->library->easy_cleanup(server->curl);
         }
-        curl_slist_free_all(server->headers);
+        server->library->slist_free_all(server->headers);
         buffer_finish(&server->answer);
         free(server->sent);
         free(server->address);
@@ -288,32 +297,34 @@ perform(struct server *server, const char *parameters, const void *body, size_t 
         return server_fail_memory(server);
     }
     if (encoding != NULL) {
-        headers = curl_slist_append(NULL, encoding);
+        headers = server->library->slist_append(NULL, encoding);
         if (headers == NULL) {
             free(url);
             return server_fail_memory(server);
         }
         headers->next = server->headers;
     }
-    curl_easy_setopt(server->curl, CURLOPT_URL, url);
-    curl_easy_setopt(server->curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(server->curl, CURLOPT_ERRORBUFFER, reason);
-    curl_easy_setopt(server->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
-    curl_easy_setopt(server->curl, CURLOPT_POSTFIELDS, body);
-    result = curl_easy_perform(server->curl);
-    curl_easy_setopt(server->curl, CURLOPT_ERRORBUFFER, NULL);
-    curl_easy_getinfo(server->curl, CURLINFO_RESPONSE_CODE, &status);
+    server->library->easy_setopt(server->curl, CURLOPT_URL, url);
+    server->library->easy_setopt(server->curl, CURLOPT_HTTPHEADER, headers);
+    server->library->easy_setopt(server->curl, CURLOPT_ERRORBUFFER, reason);
+    server->library->easy_setopt(server->curl, CURLOPT_POSTFIELDSIZE_LARGE,
+                                 (curl_off_t)size);
+    server->library->easy_setopt(server->curl, CURLOPT_POSTFIELDS, body);
+    result = server->library->easy_perform(server->curl);
+    server->library->easy_setopt(server->curl, CURLOPT_ERRORBUFFER, NULL);
+    server->library->easy_getinfo(server->curl, CURLINFO_RESPONSE_CODE, &status);
     if (headers != server->headers) {
         headers->next = NULL;
-        curl_slist_free_all(headers);
+        server->library->slist_free_all(headers);
     }
     free(url);
     if (result == CURLE_WRITE_ERROR) {
         return server_fail(server, "answers with more than 2 GiB");
     }
     if (result != CURLE_OK) {
-        return server_fail(server,
-                           reason[0] != '\0' ? reason : curl_easy_strerror(result));
+        return server_fail(server, reason[0] != '\0'
+                                       ? reason
+                                       : server->library->easy_strerror(result));
     }
     return status == 200 || fail_status(server, status);
 }
@@ -349,7 +360,7 @@ server_insert(struct server *server, const char *into, const struct buffer *rows
     if (asprintf(&sql, "INSERT INTO %s FORMAT RowBinary", into) < 0) {
         sql = NULL;
     }
-    query = sql != NULL ? curl_easy_escape(server->curl, sql, 0) : NULL;
+    query = sql != NULL ? server->library->easy_escape(server->curl, sql, 0) : NULL;
     if (query == NULL ||
         asprintf(&parameters, "&database=%s&query=%s", server->database, query) < 0) {
         parameters = NULL;
@@ -361,7 +372,7 @@ server_insert(struct server *server, const char *into, const struct buffer *rows
     done = done ? perform(server, parameters, packed.data, packed.size,
                           "Content-Encoding: gzip")
                 : server_fail_memory(server);
-    curl_free(query);
+    server->library->free(query);
     free(parameters);
     free(sql);
     buffer_finish(&packed);

@@ -10,16 +10,16 @@
 #ifndef STORE_CLICKHOUSE_SERVER_H
 #define STORE_CLICKHOUSE_SERVER_H
 
+#include "store/clickhouse/curl_library.h"
 #include "store/clickhouse/row_binary.h"
 #include "store/engine.h"
 
 #include "util/buffer.h"
 #include "util/hash_index.h"
 
-#include <curl/curl.h>
-
 struct server {
     struct store store;
+    const struct curl_library *library;
     CURL *curl;
     struct curl_slist *headers;
     char *address;  /* http://HOST:PORT/ */
