@@ -237,8 +237,10 @@ __attribute__((constructor)) static void
 start(void)
 {
     const int saved_errno = errno;
-    struct agent_shared *const shared =
-        agent_find_libc(&state.libc) && agent_find_exec() ? record_open() : NULL;
+    /* Now, as dlsym may not be called in signal handlers and children of vfork. */
+    const bool found =
+        agent_find_libc(&state.libc) && agent_find_exec() && agent_find_masks();
+    struct agent_shared *const shared = found ? record_open() : NULL;
 
     if (shared != NULL) {
         (void)prctl(PR_GET_NAME, state.program);

@@ -45,6 +45,9 @@ bool agent_find(const char *name, void *pointer);
 /* agent_find_exec - find the functions of execute.c, which children of vfork call. */
 bool agent_find_exec(void);
 
+/* agent_find_masks - find the functions of masks.c, which signal handlers call. */
+bool agent_find_masks(void);
+
 /* agent_begin_thread - arm the calling thread until it ends. */
 void agent_begin_thread(void);
 

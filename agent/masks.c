@@ -37,6 +37,12 @@ ready(void)
             agent_find("signalfd", &libc.signalfd));
 }
 
+bool
+agent_find_masks(void)
+{
+    return ready();
+}
+
 static bool
 has_all_realtime(const sigset_t *set)
 {
