@@ -242,26 +242,34 @@ struct held {
     int saved_errno; /* of the code that a handler of the program interrupted */
 };
 
-/* All signals are blocked first: a handler of the program that calls us must not find
- * the lock held by its own thread. */
-static struct held
-lock(struct thread_timer *timer)
-{
-    struct held held = {.saved_errno = errno};
-    sigset_t all;
-
-    sigfillset(&all);
-    (void)timer->options.pthread_sigmask(SIG_SETMASK, &all, &held.mask);
-    (void)pthread_mutex_lock(&timer->lock);
-    return held;
-}
-
 static void
 unlock(struct thread_timer *timer, const struct held *held)
 {
     (void)pthread_mutex_unlock(&timer->lock);
     (void)timer->options.pthread_sigmask(SIG_SETMASK, &held->mask, NULL);
     errno = held->saved_errno;
+}
+
+/* All signals are blocked first: a handler of the program that calls us must not find
+ * the lock held by its own thread. Returns false, without the lock, if the timers are
+ * not of this process, or another thread has finished them meanwhile. */
+static bool
+lock(struct thread_timer *timer, struct held *held)
+{
+    sigset_t all;
+
+    if (!is_ours(timer)) {
+        return false;
+    }
+    held->saved_errno = errno;
+    sigfillset(&all);
+    (void)timer->options.pthread_sigmask(SIG_SETMASK, &all, &held->mask);
+    (void)pthread_mutex_lock(&timer->lock);
+    if (timer->owner == 0) {
+        unlock(timer, held);
+        return false;
+    }
+    return true;
 }
 
 /* ---- The kernel's timers ---- */
@@ -552,10 +560,9 @@ thread_timer_finish(struct thread_timer *timer)
 {
     struct held held;
 
-    if (!is_ours(timer)) {
+    if (!lock(timer, &held)) {
         return;
     }
-    held = lock(timer);
     while (timer->count > 0) {
         remove_at(timer, timer->count - 1);
     }
@@ -564,8 +571,8 @@ thread_timer_finish(struct thread_timer *timer)
         (void)munmap(timer->armed, timer->capacity * sizeof(struct thread_timer_armed));
     }
     timer->owner = 0;
+    /* The lock stays: other threads may be waiting for it. */
     unlock(timer, &held);
-    (void)pthread_mutex_destroy(&timer->lock);
 }
 
 int
@@ -574,10 +581,9 @@ thread_timer_arm(struct thread_timer *timer, pid_t tid)
     struct held held;
     int result;
 
-    if (!is_ours(timer)) {
+    if (!lock(timer, &held)) {
         return -ESRCH;
     }
-    held = lock(timer);
     result = arm(timer, tid != 0 ? tid : own_tid());
     unlock(timer, &held);
     return result;
@@ -590,10 +596,9 @@ thread_timer_disarm(struct thread_timer *timer, pid_t tid)
     struct held held;
     size_t place;
 
-    if (!is_ours(timer)) {
+    if (!lock(timer, &held)) {
         return;
     }
-    held = lock(timer);
     place = find_place(timer, wanted);
     if (place < timer->count && timer->armed[place].tid == wanted) {
         remove_at(timer, place);
@@ -609,10 +614,9 @@ thread_timer_arm_all(struct thread_timer *timer)
     int fd;
     int result;
 
-    if (!is_ours(timer)) {
+    if (!lock(timer, &held)) {
         return -ESRCH;
     }
-    held = lock(timer);
     remove_exited(timer);
     fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
                       O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -632,10 +636,9 @@ thread_timer_set_interval(struct thread_timer *timer, uint64_t interval_ns)
     const uint64_t tick_ns = thread_timer_tick_ns();
     struct held held;
 
-    if (!is_ours(timer)) {
+    if (!lock(timer, &held)) {
         return timer->options.interval_ns;
     }
-    held = lock(timer);
     timer->options.interval_ns = interval_ns < tick_ns ? tick_ns : interval_ns;
     for (size_t i = 0; i < timer->count; i++) {
         (void)set_time(timer, timer->armed[i].timer); /* fails for one that exited */
@@ -650,10 +653,9 @@ thread_timer_pause(struct thread_timer *timer)
     struct sigaction action;
     struct held held;
 
-    if (!is_ours(timer)) {
+    if (!lock(timer, &held)) {
         return;
     }
-    held = lock(timer);
     if (timer->pauses++ == 0) {
         renew_all(timer); /* creates no timers while pauses is not 0 */
         if (timer->options.sigaction(timer->signal, NULL, &action) == 0 &&
@@ -671,10 +673,9 @@ thread_timer_resume(struct thread_timer *timer)
 {
     struct held held;
 
-    if (!is_ours(timer)) {
+    if (!lock(timer, &held)) {
         return;
     }
-    held = lock(timer);
     if (timer->pauses != 0 && --timer->pauses == 0) {
         renew_all(timer);
     }
@@ -688,10 +689,9 @@ thread_timer_move_signal(struct thread_timer *timer)
     int old;
     int taken;
 
-    if (!is_ours(timer)) {
+    if (!lock(timer, &held)) {
         return -ESRCH;
     }
-    held = lock(timer);
     old = timer->signal;
     taken = claim_some_signal(timer);
     if (taken != 0) {
@@ -715,10 +715,9 @@ thread_timer_count(struct thread_timer *timer)
     struct held held;
     size_t count;
 
-    if (!is_ours(timer)) {
+    if (!lock(timer, &held)) {
         return 0;
     }
-    held = lock(timer);
     count = timer->count;
     unlock(timer, &held);
     return count;
