@@ -182,14 +182,17 @@ static bool
 is_same(const struct agent_shared *shared, const struct agent_segment *segment,
         const struct agent_segment *wanted, const char *path)
 {
-    return __atomic_load_n(&segment->ready, __ATOMIC_ACQUIRE) == 1 &&
-           segment->inode == wanted->inode && segment->offset == wanted->offset &&
-           segment->length == wanted->length &&
+    const bool ready = __atomic_load_n(&segment->ready, __ATOMIC_ACQUIRE) == 1;
+    /* Once: a process with fewer rights than this one may be writing. */
+    const uint32_t at = __atomic_load_n(&segment->path, __ATOMIC_RELAXED);
+
+    return ready && segment->inode == wanted->inode &&
+           segment->offset == wanted->offset && segment->length == wanted->length &&
            segment->device_major == wanted->device_major &&
            segment->device_minor == wanted->device_minor &&
            memcmp(segment->program, wanted->program, AGENT_NAME_BYTES) == 0 &&
-           segment->path < AGENT_PATHS_BYTES - AGENT_PATH_MAX &&
-           strcmp(&shared->paths[segment->path], path) == 0;
+           at < AGENT_PATHS_BYTES - AGENT_PATH_MAX &&
+           strncmp(&shared->paths[at], path, AGENT_PATH_MAX) == 0;
 }
 
 static uint32_t
