@@ -83,14 +83,21 @@ put_number(char *to, unsigned number)
     return to;
 }
 
+/* In another pid namespace it may be of any process: to open a device may do
+ * something. */
 static int
 open_memory(unsigned pid, unsigned fd)
 {
     char path[48] = "/proc/";
     char *at = put_number(path + strlen(path), pid);
+    struct stat status;
 
     memcpy(at, "/fd/", 4);
     *put_number(at + 4, fd) = '\0';
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) ||
+        status.st_size != (off_t)sizeof(struct agent_shared)) {
+        return -1;
+    }
     return open(path, O_RDWR | O_CLOEXEC | O_NOCTTY);
 }
 
