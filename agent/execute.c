@@ -12,6 +12,7 @@
 #include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define REPLACES __attribute__((visibility("default")))
@@ -97,6 +98,21 @@ fexecve(int fd, char *const *arguments, char *const *environment)
     }
     process = agent_begin_exec();
     return failed(libc.fexecve(fd, arguments, environment), process);
+}
+
+/* Not each libc has it. */
+int execveat(int folder, const char *path, char *const arguments[],
+             char *const environment[], int flags);
+
+REPLACES int
+execveat(int folder, const char *path, char *const arguments[],
+         char *const environment[], int flags)
+{
+    const uint32_t process = agent_begin_exec();
+
+    return failed(
+        (int)syscall(SYS_execveat, folder, path, arguments, environment, flags),
+        process);
 }
 
 REPLACES int
