@@ -345,7 +345,9 @@ look_at_process(struct agents *agents, uint32_t number, uint64_t now_ns)
         /* The clock shows the time of the next program, until that has an agent. */
         believe_time(agents, process, record.end_ns, now_ns);
     } else {
-        process->cpu_ns = cpu_ns > process->cpu_ns ? cpu_ns : process->cpu_ns;
+        /* Its pid may be that of another process. The look may have begun a while
+         * ago. */
+        believe_time(agents, process, cpu_ns, clock_now_ns());
         look_at_maps(agents, process, &record, now_ns);
     }
 }
@@ -533,15 +535,21 @@ agents_statistics(const struct agents *agents, ntprof_source_info *info)
 }
 
 /* Whether there are more hits than the processor time of their processes has intervals,
- * and what may have passed after the last look at each. */
+ * and what may have passed after the last look at each. The number of threads does not
+ * matter: the first hit of each comes a whole interval after it was armed. Once all
+ * places have had a process, the time of later ones is not known, and nothing can be
+ * said. */
 static bool
 is_too_much(const struct agents *agents, const struct sums *sums)
 {
     const uint64_t interval_ns = agents->memory->interval_ns;
-    const uint64_t unseen = sums->processes * (look_slack_ns / interval_ns + 1);
-    const uint64_t most = sums->cpu_ns / interval_ns + sums->threads + unseen;
+    /* One that was killed may have been on all processors. */
+    const uint64_t unseen =
+        (sums->processes + agents->processors) * (look_slack_ns / interval_ns + 1);
+    const uint64_t most = sums->cpu_ns / interval_ns + unseen;
 
-    return agents->counted + agents->outside > most + most / 20;
+    return agents->process_next < AGENT_PROCESSES &&
+           agents->counted + agents->outside > most + most / 20;
 }
 
 void
