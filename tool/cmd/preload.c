@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,10 +35,12 @@ preload_tick_ns(void)
 
 /* ---- Finding the agent ---- */
 
-/* The folder of this program. Without /proc, the kernel says how it was called. */
+/* The folder of this program, and the owner of its file. Without /proc, the kernel says
+ * how it was called. */
 static bool
-find_own_folder(char *folder, size_t size)
+find_own_folder(char *folder, size_t size, uid_t *owner)
 {
+    struct stat status;
     const ssize_t length = readlink("/proc/self/exe", folder, size);
     const char *const called = (const char *)(uintptr_t)getauxval(AT_EXECFN);
     char resolved[PATH_MAX];
@@ -49,6 +52,7 @@ find_own_folder(char *folder, size_t size)
                snprintf(folder, size, "%s", resolved) >= (int)size) {
         return false;
     }
+    *owner = stat(folder, &status) == 0 ? status.st_uid : geteuid();
     slash = strrchr(folder, '/');
     if (slash == NULL) {
         return false;
@@ -57,20 +61,49 @@ find_own_folder(char *folder, size_t size)
     return true;
 }
 
+/* Whether only root, we or the owner of this program can have put the agent there: the
+ * folder beside that of the program may be anybody's, as in /tmp. */
+static bool
+is_trusted(const char *agent, uid_t owner)
+{
+    const int length = (int)(strrchr(agent, '/') - agent);
+    char folder[PATH_MAX + 2];
+    const char *const places[] = {agent, folder};
+
+    snprintf(folder, sizeof(folder), "%.*s/.", length, agent);
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        struct stat status;
+
+        if (stat(places[i], &status) != 0 ||
+            (status.st_uid != 0 && status.st_uid != geteuid() &&
+             status.st_uid != owner)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool
 find_agent(char *path, char *why, size_t why_size)
 {
     char folder[PATH_MAX];
     char file[2 * PATH_MAX];
+    uid_t owner;
 
     snprintf(why, why_size, "its agent %s is not installed; install ntprof again",
              agent_file);
-    if (!find_own_folder(folder, sizeof(folder))) {
+    if (!find_own_folder(folder, sizeof(folder), &owner)) {
         return false;
     }
     for (size_t i = 0; i < sizeof(agent_folders) / sizeof(agent_folders[0]); i++) {
         snprintf(file, sizeof(file), "%s/%s/%s", folder, agent_folders[i], agent_file);
         if (realpath(file, path) == NULL || access(path, R_OK) != 0) {
+            continue;
+        }
+        if (!is_trusted(path, owner)) {
+            snprintf(why, why_size,
+                     "its agent %s belongs to another user; install ntprof again",
+                     agent_file);
             continue;
         }
         if (strpbrk(path, ": \t\n") == NULL) {
