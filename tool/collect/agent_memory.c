@@ -39,6 +39,35 @@ fill(struct agent_memory *memory)
     return 0;
 }
 
+/* Since Linux 6.3; where vm.memfd_noexec is 2, no file is made without it. */
+#if !defined(MFD_NOEXEC_SEAL)
+#define MFD_NOEXEC_SEAL 8U
+#endif
+
+/* Make the file, not as one of the standard streams: these may be closed, and messages
+ * would be written into it. Returns -1 and sets errno if that fails. */
+static int
+make_file(void)
+{
+    static const char name[] = "ntprof-counters";
+    const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    int low = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+    int fd;
+    int failure;
+
+    if (low < 0 && errno == EINVAL) {
+        low = memfd_create(name, flags);
+    }
+    if (low < 0 || low > STDERR_FILENO) {
+        return low;
+    }
+    fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    failure = errno;
+    (void)close(low);
+    errno = failure;
+    return fd;
+}
+
 int
 agent_memory_open(struct agent_memory *memory, uint64_t interval_ns,
                   uint32_t bucket_log2)
@@ -47,7 +76,7 @@ agent_memory_open(struct agent_memory *memory, uint64_t interval_ns,
 
     *memory =
         (struct agent_memory){.interval_ns = interval_ns, .bucket_log2 = bucket_log2};
-    memory->fd = memfd_create("ntprof-counters", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    memory->fd = make_file();
     if (memory->fd < 0) {
         return -errno;
     }
