@@ -96,7 +96,8 @@ agents_delete(struct agents *agents)
     if (agents == NULL) {
         return;
     }
-    for (uint32_t i = 1; agents->processes != NULL && i < agents->process_next; i++) {
+    /* Some behind process_next may have been seen. */
+    for (uint32_t i = 1; agents->processes != NULL && i < AGENT_PROCESSES; i++) {
         agent_maps_finish(&agents->processes[i].maps);
     }
     free(agents->processes);
