@@ -80,6 +80,17 @@ consists_of(const char *text, size_t length, const char *more)
     return length > 0;
 }
 
+/* Whether a host, of length bytes, has a port. The colons in brackets are those of an
+ * address. */
+static bool
+has_port(const char *host, size_t length)
+{
+    const char *const bracket = memchr(host, ']', length);
+    const size_t start = bracket != NULL ? (size_t)(bracket - host) : 0;
+
+    return memchr(host + start, ':', length - start) != NULL;
+}
+
 /* Make http://HOST:PORT/ and so on of //USER@HOST:PORT/DATABASE. */
 static bool
 take_location(struct server *server, const struct store_url *url, char **user,
@@ -89,7 +100,6 @@ take_location(struct server *server, const struct store_url *url, char **user,
     const char *host = url->location + strspn(url->location, "/");
     const size_t before = strcspn(host, "@");
     size_t length;
-    bool has_port;
 
     *user = NULL;
     if (host[before] == '@') {
@@ -106,12 +116,11 @@ take_location(struct server *server, const struct store_url *url, char **user,
                       "DATABASE; USER@ and :PORT may be missing, DATABASE consists of "
                       "letters, digits and _");
     }
-    has_port = memchr(host + (host[0] == '[' ? strcspn(host, "]") : 0), ':',
-                      length - (host[0] == '[' ? strcspn(host, "]") : 0)) != NULL;
     server->database = strdup(host + length + 1);
-    if ((has_port ? asprintf(&server->address, "%s://%.*s/", scheme, (int)length, host)
-                  : asprintf(&server->address, "%s://%.*s:%d/", scheme, (int)length,
-                             host, url->tls ? PORT_HTTPS : PORT_HTTP)) < 0) {
+    if ((has_port(host, length)
+             ? asprintf(&server->address, "%s://%.*s/", scheme, (int)length, host)
+             : asprintf(&server->address, "%s://%.*s:%d/", scheme, (int)length, host,
+                        url->tls ? PORT_HTTPS : PORT_HTTP)) < 0) {
         server->address = NULL;
     }
     server->shown = strdup(host);
