@@ -24,11 +24,23 @@ coverage_put_time(struct buffer *text, int64_t time_ns)
     }
 }
 
+/* Whether windows leave more of the time uncovered than rounding does: half a window.
+ * Times of a store that somebody else wrote may be any. */
+static bool
+lacks_windows(const struct coverage *coverage, uint64_t windows, int64_t covered_ns,
+              int64_t *missing_ns)
+{
+    return windows <= INT64_MAX && covered_ns >= 0 &&
+           !__builtin_sub_overflow(coverage->end_ns, coverage->start_ns, missing_ns) &&
+           !__builtin_sub_overflow(*missing_ns, covered_ns, missing_ns) &&
+           *missing_ns > covered_ns / (int64_t)windows / 2;
+}
+
 void
 coverage_add(struct coverage *coverage, const char *host, uint64_t windows,
              int64_t covered_ns)
 {
-    const int64_t missing_ns = coverage->end_ns - coverage->start_ns - covered_ns;
+    int64_t missing_ns;
 
     if (windows == 0) {
         if (coverage->hosts_without++ < COVERAGE_NAMED) {
@@ -38,8 +50,7 @@ coverage_add(struct coverage *coverage, const char *host, uint64_t windows,
         }
         return;
     }
-    /* Less than half a window is rounding. */
-    if (missing_ns <= covered_ns / (int64_t)windows / 2) {
+    if (!lacks_windows(coverage, windows, covered_ns, &missing_ns)) {
         return;
     }
     if (coverage->hosts_partly++ < COVERAGE_NAMED) {
