@@ -324,8 +324,10 @@ clickhouse_read(struct store *store, const struct store_selection *selection,
     struct server *const server = (struct server *)store;
     struct reading reading = {
         .server = server, .selection = selection, .profile = profile_new()};
+    const char *folded;
 
     server_start(server, error);
+    server->answer_bytes_max = SERVER_ROWS_BYTES_MAX;
     if (reading.profile == NULL) {
         server_fail_memory(server);
     } else {
@@ -334,8 +336,9 @@ clickhouse_read(struct store *store, const struct store_selection *selection,
         read_gaps(&reading);
         read_sources(&reading);
         list_folded(&reading);
+        folded = buffer_text(&reading.folded);
         query_rows(&reading.sql, selection, &reading.range,
-                   reading.folded.size > 0 ? buffer_text(&reading.folded) : "");
+                   folded != NULL ? folded : "");
         read_rows(&reading);
     }
     return finish_reading(&reading);
@@ -351,6 +354,7 @@ clickhouse_places(struct store *store, struct pprof_error *error)
     uint32_t index;
 
     server_start(server, error);
+    server->answer_bytes_max = SERVER_ROWS_BYTES_MAX;
     bytes = server_number(
         server, "SELECT toUInt64(min(bucket_bytes)) FROM windows FORMAT RowBinary");
     if (reading.profile == NULL ||

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ANSWER_BYTES_MAX (UINT64_C(2) << 30)
+#define ANSWER_BYTES_MAX (UINT64_C(1) << 20)
 #define TIMEOUT_NS UINT64_C(300000000000)
 
 enum {
@@ -186,7 +186,7 @@ take_answer(char *bytes, size_t size, size_t count, void *context)
 {
     struct server *const server = context;
 
-    if (server->answer.size + size * count > ANSWER_BYTES_MAX) {
+    if (server->answer.size + size * count > server->answer_bytes_max) {
         return 0;
     }
     buffer_append(&server->answer, bytes, size * count);
@@ -232,6 +232,7 @@ server_new(const struct store_url *url, struct pprof_error *error)
     }
     server->store.engine = store_clickhouse;
     server->error = error;
+    server->answer_bytes_max = ANSWER_BYTES_MAX;
     server->timeout_ns =
         url->access.timeout_ns != 0 ? url->access.timeout_ns : TIMEOUT_NS;
     server->library = curl_library();
@@ -328,7 +329,7 @@ perform(struct server *server, const char *parameters, const void *body, size_t 
     }
     free(url);
     if (result == CURLE_WRITE_ERROR) {
-        return server_fail(server, "answers with more than 2 GiB");
+        return server_fail(server, "answers with more than is read of an answer");
     }
     if (result != CURLE_OK) {
         return server_fail(server, reason[0] != '\0'

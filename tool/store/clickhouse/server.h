@@ -17,6 +17,10 @@
 #include "util/buffer.h"
 #include "util/hash_index.h"
 
+/* Most bytes of an answer with rows of a profile. Others have a mebibyte at most, so
+ * that no server can use up the memory of an agent. */
+#define SERVER_ROWS_BYTES_MAX (UINT64_C(2) << 30)
+
 struct server {
     struct store store;
     const struct curl_library *library;
@@ -26,6 +30,7 @@ struct server {
     char *database; /* letters, digits and _ */
     char *shown;    /* HOST:PORT/DATABASE, for messages */
     uint64_t timeout_ns;
+    uint64_t answer_bytes_max;
     struct buffer answer;      /* of the last request */
     struct pprof_error *error; /* of the call that is being made */
     bool failed;               /* that call has set its error */
