@@ -276,7 +276,8 @@ add_accounting(struct adding *adding)
 
     add_table(adding, &unused,
               "INSERT INTO accounting VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON "
-              "CONFLICT DO UPDATE SET measured = excluded.measured, "
+              "CONFLICT DO UPDATE SET measured = CASE WHEN excluded.taken < taken "
+              "THEN measured ELSE excluded.measured END, "
               "expected = max(expected, excluded.expected), "
               "taken = max(taken, excluded.taken), "
               "counted = max(counted, excluded.counted), "
