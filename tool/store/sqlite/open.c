@@ -86,6 +86,14 @@ open_database(struct database *store, int flags)
     database_run(store, "PRAGMA cell_size_check=ON; PRAGMA foreign_keys=OFF");
 }
 
+/* Number of parts that are no tables or indices. What SQLite makes of a part is decided
+ * by its SQL, whose author may have written anything next to it; so what is not known
+ * is refused. */
+#define FOREIGN_PARTS                                                                  \
+    "SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR (sql " \
+    "NOT LIKE 'CREATE TABLE %' AND sql NOT LIKE 'CREATE INDEX %' AND sql NOT LIKE "    \
+    "'CREATE UNIQUE INDEX %')"
+
 static void
 check_kind(struct database *store)
 {
@@ -100,10 +108,7 @@ check_kind(struct database *store)
     } else if (version != STORE_VERSION) {
         database_fail(store, "is a store of another version of ntprof: this one reads "
                              "version 2 of the tables only");
-    } else if (database_number(store,
-                               "SELECT count(*) FROM sqlite_schema WHERE type NOT "
-                               "IN ('table', 'index') OR sql LIKE 'CREATE "
-                               "VIRTUAL%'") != 0) {
+    } else if (database_number(store, FOREIGN_PARTS) != 0) {
         database_fail(store, "has triggers, views or virtual tables, which a store of "
                              "ntprof does not have; it is not used");
     }
