@@ -163,6 +163,12 @@ set_text(struct reading *reading, char **text, const char *format, ...)
     return *text != NULL || fail_memory(reading);
 }
 
+/* The first different texts in a column of the windows, behind a comma: of a day of many
+ * hosts all of them would exceed what SQLite makes of a text, and are not shown. */
+#define FIRST_TEXTS(column)                                                         \
+    ", (SELECT group_concat(t) FROM (SELECT DISTINCT " #column " AS t FROM window " \
+    "WHERE id IN chosen AND " #column " <> '' LIMIT 20))"
+
 static void
 read_header(struct reading *reading)
 {
@@ -171,10 +177,8 @@ read_header(struct reading *reading)
     sqlite3_stmt *const statement = database_prepare(
         store,
         "SELECT count(*), count(DISTINCT host), min(start_ns), sum(end_ns - start_ns), "
-        "max(bucket_bytes), group_concat(DISTINCT backend), "
-        "group_concat(DISTINCT nullif(limits, '')), "
-        "group_concat(DISTINCT nullif(gaps, '')) FROM window WHERE id IN "
-        "chosen");
+        "max(bucket_bytes)" FIRST_TEXTS(backend) FIRST_TEXTS(limits)
+            FIRST_TEXTS(gaps) " FROM window WHERE id IN chosen");
 
     if (database_step(store, statement)) {
         const uint64_t windows = (uint64_t)sqlite3_column_int64(statement, 0);
