@@ -102,6 +102,7 @@ list_windows(const struct spool *spool, struct entry **list)
     while (folder != NULL && (found = readdir(folder)) != NULL) {
         if (is_window(found->d_name) &&
             fstatat(spool->folder, found->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(status.st_mode) &&
             !add_entry(list, &count, found->d_name, (uint64_t)status.st_size)) {
             break;
         }
@@ -143,6 +144,17 @@ fail_open(const char *path, const char *what, const char *why,
     return false;
 }
 
+/* Whether nobody else can put files into the folder: the sender believes them. */
+static bool
+is_private(int folder)
+{
+    struct stat status;
+
+    return fstat(folder, &status) == 0 &&
+           (status.st_uid == geteuid() || status.st_uid == 0) &&
+           (status.st_mode & S_IWOTH) == 0;
+}
+
 bool
 spool_open(struct spool *spool, const char *path, const struct spool_limits *limits,
            struct spool_error *error)
@@ -157,6 +169,10 @@ spool_open(struct spool *spool, const char *path, const struct spool_limits *lim
     if (spool->folder < 0) {
         return fail_open(path, "cannot open the spool folder", text_errno(errno),
                          error);
+    }
+    if (!is_private(spool->folder)) {
+        return fail_open(path, "other users can write there",
+                         "give the agent a folder of its own with --spool", error);
     }
     spool->lock_fd =
         openat(spool->folder, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -226,8 +242,9 @@ write_window(const struct spool *spool, const struct spool_window *window)
     int fd;
 
     snprintf(temporary, sizeof(temporary), ".%s" TEMPORARY, window->name);
-    fd = openat(spool->folder, temporary,
-                O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    (void)unlinkat(spool->folder, temporary, 0);
+    fd =
+        openat(spool->folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         return -errno;
     }
@@ -392,7 +409,8 @@ spool_bound(struct spool *spool, uint64_t now_ns)
 static void *
 read_window(const struct spool *spool, const char *name, size_t *size)
 {
-    const int fd = openat(spool->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const int fd =
+        openat(spool->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat status;
     char *bytes = NULL;
     size_t used = 0;
