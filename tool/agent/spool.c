@@ -287,8 +287,9 @@ shift_waiting(struct spool *spool)
     spool->waiting[SPOOL_WAITING_MAX - 1] = (struct spool_window){.bytes = NULL};
 }
 
-/* Write the waiting windows in their order, as far as that succeeds. */
-static bool
+/* Write the waiting windows in their order, as far as that succeeds. Returns 0 or a
+ * negative errno. */
+static int
 write_waiting(struct spool *spool)
 {
     while (spool->waiting[0].bytes != NULL) {
@@ -298,13 +299,13 @@ write_waiting(struct spool *spool)
             spool->statistics.failures++;
             snprintf(spool->failure, sizeof(spool->failure), "%s",
                      text_errno(-failure));
-            return false;
+            return failure;
         }
         spool->statistics.written++;
         shift_waiting(spool);
     }
     spool->failure[0] = '\0';
-    return true;
+    return 0;
 }
 
 /* Delete the oldest file that the sender does not read. Returns false if there is
@@ -325,23 +326,30 @@ drop_oldest_file(struct spool *spool)
     return dropped;
 }
 
-/* Make room for one more waiting window: the oldest of all is dropped, which are those
- * in files. That also frees a full disk. */
+static bool
+lacks_room(const struct spool *spool, size_t size)
+{
+    uint64_t bytes;
+    const size_t count = count_waiting(spool, &bytes);
+
+    return count == SPOOL_WAITING_MAX ||
+           (count > 0 && bytes + size > SPOOL_WAITING_BYTES_MAX);
+}
+
+/* Make room for one more waiting window. On a full disk the oldest files are dropped, as
+ * that lets the windows be written. Where writing fails for another reason it would not
+ * help: the files stay, and the window that waits longest is dropped. */
 static void
 make_room(struct spool *spool, size_t size)
 {
-    uint64_t bytes;
-    size_t count = count_waiting(spool, &bytes);
+    while (lacks_room(spool, size)) {
+        const int failure = write_waiting(spool);
 
-    while (count == SPOOL_WAITING_MAX ||
-           (count > 0 && bytes + size > SPOOL_WAITING_BYTES_MAX)) {
-        if (drop_oldest_file(spool)) {
-            (void)write_waiting(spool);
-        } else {
+        if (failure != 0 &&
+            ((failure != -ENOSPC && failure != -EDQUOT) || !drop_oldest_file(spool))) {
             shift_waiting(spool);
             spool->statistics.dropped++;
         }
-        count = count_waiting(spool, &bytes);
     }
 }
 
@@ -360,7 +368,7 @@ spool_put(struct spool *spool, uint64_t start_ns, const char *epoch, void *bytes
     added->size = size;
     snprintf(added->name, sizeof(added->name), "%0*" PRIu64 "-%.32s" SUFFIX,
              START_DIGITS, start_ns, epoch);
-    written = write_waiting(spool);
+    written = write_waiting(spool) == 0;
     pthread_mutex_unlock(&spool->lock);
     return written;
 }
@@ -371,7 +379,7 @@ spool_retry(struct spool *spool)
     bool written;
 
     pthread_mutex_lock(&spool->lock);
-    written = write_waiting(spool);
+    written = write_waiting(spool) == 0;
     pthread_mutex_unlock(&spool->lock);
     return written;
 }
