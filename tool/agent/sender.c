@@ -17,8 +17,12 @@
 static const uint64_t pause_min_ns = 1000000000;
 static const uint64_t pause_max_ns = UINT64_C(60000000000);
 
-/* outcome - of one window. */
-enum outcome { SENT, UNREADABLE, REFUSED };
+/* What of the spool is still added when the agent ends: a reload waits for it, during
+ * which nothing is recorded. The rest waits for the next agent. */
+static const uint64_t closing_ns = UINT64_C(5000000000);
+
+/* outcome - of one window: LEFT is tried again, but later ones need not wait for it. */
+enum outcome { SENT, UNREADABLE, LEFT, REFUSED };
 
 /* Decode a window and add it. The bytes are our own: the folder is ours alone. */
 static enum outcome
@@ -32,11 +36,11 @@ add_window(const struct sender *sender, struct store *store, const void *bytes,
     if (bytes == NULL) {
         snprintf(error->text, sizeof(error->text),
                  "a file of the spool cannot be read");
-        return REFUSED;
+        return LEFT;
     }
     profile = pprof_decode(bytes, size, error);
     if (profile == NULL) {
-        return UNREADABLE;
+        return strcmp(error->text, PPROF_OUT_OF_MEMORY) == 0 ? LEFT : UNREADABLE;
     }
     added = store_add_recorded(store, profile, &otherwise, error);
     profile_delete(profile);
@@ -49,11 +53,23 @@ count_outcome(struct sender *sender, enum outcome outcome)
     pthread_mutex_lock(&sender->lock);
     sender->sent += outcome == SENT;
     sender->unreadable += outcome == UNREADABLE;
-    sender->failures += outcome == REFUSED;
+    sender->failures += outcome == REFUSED || outcome == LEFT;
     pthread_mutex_unlock(&sender->lock);
 }
 
-/* Add all windows. Returns false with the error set if the store refused one. */
+/* Whether the agent ends and has waited long enough. */
+static bool
+is_late(struct sender *sender)
+{
+    bool late;
+
+    pthread_mutex_lock(&sender->lock);
+    late = sender->closing && clock_now_ns() >= sender->deadline_ns;
+    pthread_mutex_unlock(&sender->lock);
+    return late;
+}
+
+/* Add all windows. Returns false with the error set if one could not be added. */
 static bool
 send_all(struct sender *sender, struct store *store, struct pprof_error *error)
 {
@@ -62,8 +78,10 @@ send_all(struct sender *sender, struct store *store, struct pprof_error *error)
     void *bytes = NULL;
     size_t size = 0;
     char shown[100];
+    bool complete = true;
 
-    while (outcome != REFUSED && spool_take(sender->spool, name, name, &bytes, &size)) {
+    while (outcome != REFUSED && !is_late(sender) &&
+           spool_take(sender->spool, name, name, &bytes, &size)) {
         outcome = add_window(sender, store, bytes, size, error);
         free(bytes);
         count_outcome(sender, outcome);
@@ -71,9 +89,10 @@ send_all(struct sender *sender, struct store *store, struct pprof_error *error)
             cmd_fail("agent", "%s of the spool is no profile and is removed",
                      text_show(shown, sizeof(shown), name));
         }
-        spool_done(sender->spool, name, outcome != REFUSED);
+        complete = complete && outcome != REFUSED && outcome != LEFT;
+        spool_done(sender->spool, name, outcome == SENT || outcome == UNREADABLE);
     }
-    return outcome != REFUSED;
+    return complete;
 }
 
 /* Open the store and add all windows. Prints the first of several failures. */
@@ -135,7 +154,9 @@ sender_main(void *argument)
             pause_ns = pause_ns < pause_max_ns ? pause_ns : pause_max_ns;
         }
     } while (wait(sender, pause_ns));
-    (void)send(sender, &failing);
+    if (!failing) {
+        (void)send(sender, &failing);
+    }
     return NULL;
 }
 
@@ -181,6 +202,7 @@ sender_stop(struct sender *sender)
     }
     pthread_mutex_lock(&sender->lock);
     sender->closing = true;
+    sender->deadline_ns = clock_now_ns() + closing_ns;
     pthread_cond_signal(&sender->wake);
     pthread_mutex_unlock(&sender->lock);
     pthread_join(sender->thread, NULL);

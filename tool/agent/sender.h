@@ -22,8 +22,9 @@ struct sender {
     bool running;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool closing; /* guarded by lock, as are the following */
-    bool fresh;   /* there may be new windows */
+    bool closing;         /* guarded by lock, as are the following */
+    bool fresh;           /* there may be new windows */
+    uint64_t deadline_ns; /* when closing, of what is still added */
     uint64_t sent;
     uint64_t failures;
     uint64_t unreadable;
@@ -37,7 +38,8 @@ int sender_start(struct sender *sender, struct spool *spool, const char *url,
 /* There is a new window. */
 void sender_wake(struct sender *sender);
 
-/* Add what is in the spool once more, and end the thread. */
+/* Add what is in the spool once more, for some seconds at most and not after a failure,
+ * and end the thread. */
 void sender_stop(struct sender *sender);
 
 struct metrics;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/gzip.h"
 
+#include "profile/pprof.h"
+
 #include <string.h>
 
 enum {
@@ -114,7 +116,7 @@ expand_member(z_stream *stream, struct expansion *expansion, struct buffer *out)
         const char *why;
 
         if (room == NULL) {
-            return "out of memory";
+            return PPROF_OUT_OF_MEMORY;
         }
         stream->next_in = (Bytef *)(uintptr_t)(expansion->bytes + expansion->done);
         stream->avail_in = given;
@@ -134,7 +136,7 @@ expand_member(z_stream *stream, struct expansion *expansion, struct buffer *out)
     case Z_BUF_ERROR:
         return "truncated: the compressed data ends early";
     case Z_MEM_ERROR:
-        return "out of memory";
+        return PPROF_OUT_OF_MEMORY;
     default:
         return "the compressed data is damaged";
     }
@@ -148,7 +150,7 @@ gzip_expand(const void *bytes, size_t size, uint64_t limit, struct buffer *out)
     const char *why = NULL;
 
     if (inflateInit2(&stream, WINDOW_BITS_GZIP) != Z_OK) {
-        return "out of memory";
+        return PPROF_OUT_OF_MEMORY;
     }
     while (why == NULL && expansion.done < size) {
         if (!gzip_is(expansion.bytes + expansion.done, size - expansion.done)) {

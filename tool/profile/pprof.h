@@ -15,6 +15,9 @@ struct pprof_error {
     char text[512];
 };
 
+/* The error of pprof_decode if memory ran out, so the bytes may be right. */
+#define PPROF_OUT_OF_MEMORY "out of memory"
+
 /* Serialise to memory (malloc'd, gzipped). Returns false if memory runs out. */
 bool pprof_encode(const struct profile *profile, void **bytes, size_t *size);
 

@@ -26,7 +26,7 @@ decoder_fail(struct decoder *decoder, const char *format, ...)
 bool
 decoder_fail_memory(struct decoder *decoder)
 {
-    return decoder_fail(decoder, "out of memory");
+    return decoder_fail(decoder, PPROF_OUT_OF_MEMORY);
 }
 
 bool
