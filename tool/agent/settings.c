@@ -152,6 +152,28 @@ is_label_key(const char *key)
 }
 
 static bool
+has_control_bytes(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < ' ' || *text == 0x7f) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+parse_host(struct agent_settings *settings, const char *text)
+{
+    if (text[0] == '\0' || strlen(text) >= sizeof(settings->host) ||
+        has_control_bytes(text)) {
+        return bad("--host", text, "must be a name of 1 to 255 bytes");
+    }
+    snprintf(settings->host, sizeof(settings->host), "%s", text);
+    return true;
+}
+
+static bool
 parse_label(struct agent_settings *settings, char *text)
 {
     char *const equals = strchr(text, '=');
@@ -160,9 +182,11 @@ parse_label(struct agent_settings *settings, char *text)
     if (settings->label_count == AGENT_LABELS_MAX) {
         return bad("--label", text, "more than 32 of them");
     }
-    if (equals == NULL || equals[1] == '\0' || strlen(text) > AGENT_LABEL_BYTES_MAX) {
+    if (equals == NULL || equals[1] == '\0' || strlen(text) > AGENT_LABEL_BYTES_MAX ||
+        has_control_bytes(text)) {
         return bad("--label", text,
-                   "must be of the form key=value and have 256 bytes at most");
+                   "must be of the form key=value and have 256 bytes at most, all of "
+                   "them printable");
     }
     key = strndup(text, (size_t)(equals - text));
     if (key == NULL || !is_label_key(key)) {
@@ -282,8 +306,7 @@ set_option(void *context, int option, char *value)
     case OPTION_WINDOW:
         return parse_window(settings, value);
     case OPTION_HOST:
-        snprintf(settings->host, sizeof(settings->host), "%s", value);
-        return value[0] != '\0' || bad("--host", value, "is empty");
+        return parse_host(settings, value);
     case OPTION_LABEL:
         return parse_label(settings, value);
     case OPTION_STORE:
