@@ -266,12 +266,15 @@ start_daemon(struct http_server *server, const struct agent_settings *settings)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
+    /* By poll: select knows no descriptors above 1023, which events of a large machine
+     * have used. Without MHD_OPTION_LISTENING_ADDRESS_REUSE, which sets SO_REUSEPORT: a
+     * second agent would be given half of the connections. */
     daemon = mhd.start_daemon(
-        MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME | v6, 0, NULL, NULL,
-        answer, server, MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)SERVER_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)SERVER_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_BYTES, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u,
+        MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME | v6,
+        0, NULL, NULL, answer, server, MHD_OPTION_SOCK_ADDR, address,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVER_CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SERVER_TIMEOUT_S,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
         MHD_OPTION_NOTIFY_COMPLETED, complete, server, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return daemon;
