@@ -149,8 +149,7 @@ set_labels(const struct agent *agent, struct profile *profile)
 {
     const struct agent_settings *const settings = agent->settings;
     bool set = profile_set_label(profile, PROFILE_LABEL_HOST, settings->host) &&
-               profile_set_label(profile, PROFILE_LABEL_BOOT, agent->boot) &&
-               profile_set_label(profile, PROFILE_LABEL_EPOCH, agent->epoch);
+               profile_set_label(profile, PROFILE_LABEL_BOOT, agent->boot);
 
     for (size_t i = 0; set && i < settings->label_count; i++) {
         set = profile_set_label(profile, settings->labels[i].key,
@@ -272,6 +271,7 @@ store_window(struct agent *agent, struct profile *profile, const struct window_e
     text = buffer_text(&gaps);
     if (text != NULL &&
         agent_describe(agent, profile, start_ns, end->counted_ns, text) &&
+        profile_set_label(profile, PROFILE_LABEL_EPOCH, agent->epoch) &&
         pprof_encode(profile, &bytes, &size)) {
         report_spool(agent,
                      spool_put(&agent->spool, start_ns, agent->epoch, bytes, size));
