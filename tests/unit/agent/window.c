@@ -116,6 +116,22 @@ window_is_over__clock_set_back__new_epoch(void **state)
 }
 
 static void
+window_finish__set_back_a_little_in_a_short_window__new_epoch(void **state)
+{
+    struct window_clocks now = after(0.1);
+    struct window window;
+    struct window_end end;
+
+    (void)state;
+    window_begin(&window, MINUTE, &start);
+    now.real_ns -= 300 * SECOND / 1000; /* 300 ms: less than a jump */
+    end = window_finish(&window, &now);
+    assert_int_equal(end.jump_ns, 0);
+    assert_int_equal(end.counted_ns, 0);
+    assert_true(end.new_epoch);
+}
+
+static void
 window_finish__clock_slowed_down__ends_where_the_next_begins(void **state)
 {
     struct window_clocks now = after(40.03);
@@ -160,6 +176,7 @@ main(void)
         cmocka_unit_test(window_is_over__time_passes__at_its_end_only),
         cmocka_unit_test(window_is_over__clock_set_forward__ends_and_says_so),
         cmocka_unit_test(window_is_over__clock_set_back__new_epoch),
+        cmocka_unit_test(window_finish__set_back_a_little_in_a_short_window__new_epoch),
         cmocka_unit_test(window_finish__clock_slowed_down__ends_where_the_next_begins),
         cmocka_unit_test(window_is_over__suspended__ends_and_counts_the_time_awake),
     };
