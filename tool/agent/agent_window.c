@@ -284,28 +284,30 @@ store_window(struct agent *agent, struct profile *profile, const struct window_e
     profile_delete(profile);
 }
 
-/* Measure what the agent took, and choose the interval of the next window. The first
- * one has the cost of reading all symbols and decides nothing. */
+/* Measure what the agent took, and choose the interval of the next window. Three kinds
+ * of window decide nothing: the first one, which has the cost of reading all symbols;
+ * one that was short, whose end is most of its cost; and one whose interval was changed
+ * at its end, as its cost is not that of the interval in effect now. */
 static void
-choose_interval(struct agent *agent, uint64_t elapsed_ns)
+choose_interval(struct agent *agent, uint64_t elapsed_ns, bool changed)
 {
     uint64_t memory_bytes;
     const uint64_t cpu_ns = agent_read_usage(&memory_bytes);
-    const uint64_t spent_ns = cpu_ns - agent->cpu_ns;
+    const uint64_t spent_ns = cpu_ns > agent->cpu_ns ? cpu_ns - agent->cpu_ns : 0;
     const double before_ms = (double)agent->ration.interval_100ns / 1e4;
-    bool first;
+    bool decides = !changed && elapsed_ns >= agent->settings->window_ns / 2;
 
     agent->cpu_ns = cpu_ns;
     pthread_mutex_lock(&agent->metrics_lock);
-    first = agent->metrics.windows++ == 0;
+    decides = agent->metrics.windows++ != 0 && decides;
     agent->metrics.cpu_ns = cpu_ns;
     agent->metrics.memory_bytes = memory_bytes;
     pthread_mutex_unlock(&agent->metrics_lock);
-    if (!first && ration_choose(&agent->ration, spent_ns, elapsed_ns)) {
+    if (decides && ration_choose(&agent->ration, spent_ns, elapsed_ns)) {
         agent->interval_pending = true;
         fprintf(stderr,
                 "ntprof: agent: took %.2f %% of a processor with --max-cpu %.10g%%: "
-                "interval %.4g ms instead of %.4g ms from the next window on\n",
+                "interval %.4g ms instead of %.4g ms after the next window\n",
                 agent->ration.share * 100, agent->settings->max_cpu_percent,
                 (double)agent->ration.interval_100ns / 1e4, before_ms);
     }
@@ -337,11 +339,22 @@ end_change(struct agent *agent)
     agent->pace_100ns = agent->ration.interval_100ns;
 }
 
+/* The window said which hits were lost; without one, the next window will. */
+static void
+take_lost(struct agent *agent)
+{
+    pthread_mutex_lock(&agent->metrics_lock);
+    agent->metrics.lost_hits += agent->part.lost;
+    pthread_mutex_unlock(&agent->metrics_lock);
+    agent->part.lost = 0;
+}
+
 void
 agent_finish_window(struct agent *agent)
 {
     const struct window_clocks now = window_read_clocks();
     const struct window_end end = window_finish(&agent->window, &now);
+    const bool changed = agent->interval_pending;
     struct profile *profile;
 
     change_interval(agent);
@@ -351,15 +364,14 @@ agent_finish_window(struct agent *agent)
     profile = part_take(&agent->part);
     if (profile != NULL) {
         store_window(agent, profile, &end);
+        take_lost(agent);
     }
     pthread_mutex_lock(&agent->metrics_lock);
-    agent->metrics.lost_hits += agent->part.lost;
     agent->metrics.clock_jumps += end.jump_ns != 0;
     agent->metrics.suspensions += end.suspended_ns != 0;
     pthread_mutex_unlock(&agent->metrics_lock);
-    agent->part.lost = 0;
     end_change(agent);
-    choose_interval(agent, end.counted_ns);
+    choose_interval(agent, end.counted_ns, changed);
     if (end.new_epoch) {
         renew_epoch(agent);
     }
