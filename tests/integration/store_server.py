@@ -227,6 +227,7 @@ class Hostile(ServerCase):
         for url in ("clickhouse:x", "clickhouse://h", "clickhouse://h/", "clickhouse://h/d;x", "clickhouse://h/d/e",
                     "clickhouse://h x/d", "clickhouse://a b@h/d", "clickhouse:///d", "clickhouse://h%00/d"):
             self.refuse("is named as", "report", url)
+        self.refuse("[::1/d: ", "report", "clickhouse://[::1/d")
         self.refuse("no time such as", "report", "clickhouse://h/d?timeout=x")
         self.refuse("is no parameter", "report", "clickhouse://h/d?x=1")
 

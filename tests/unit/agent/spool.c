@@ -170,6 +170,33 @@ spool_open__foreign_files__left_alone(void **state)
     assert_starts(place, NULL, 0);
 }
 
+/* A fifo would block whoever opens it, and a folder would be tried for ever. */
+static void
+spool_take__no_regular_file__left_out(void **state)
+{
+    struct place *const place = *state;
+    const int folder = open(place->path, O_RDONLY | O_DIRECTORY);
+
+    assert_int_equal(mkfifoat(folder, "00000000000000000001-fifo.pb.gz", 0600), 0);
+    assert_int_equal(symlinkat("/etc/passwd", folder, "00000000000000000002-l.pb.gz"),
+                     0);
+    close(folder);
+    assert_true(put(place, 3, 10));
+    assert_starts(place, (const uint64_t[]){3}, 1);
+}
+
+static void
+spool_open__others_can_write__refused(void **state)
+{
+    struct place *const place = *state;
+    struct spool_error error;
+
+    spool_close(&place->spool);
+    assert_int_equal(chmod(place->path, 0777), 0);
+    assert_false(spool_open(&place->spool, place->path, &wide, &error));
+    assert_non_null(strstr(error.text, "other users can write there"));
+}
+
 static void
 spool_bound__too_large__oldest_dropped_and_counted(void **state)
 {
@@ -287,6 +314,8 @@ main(void)
         TEST(spool_open__again__finished_windows_stay_and_half_ones_go),
         TEST(spool_open__another_has_it__refused),
         TEST(spool_open__foreign_files__left_alone),
+        TEST(spool_take__no_regular_file__left_out),
+        TEST(spool_open__others_can_write__refused),
         TEST(spool_bound__too_large__oldest_dropped_and_counted),
         TEST(spool_bound__too_old__dropped_but_not_what_is_of_the_future),
         TEST(spool_bound__window_that_is_read__stays),
