@@ -336,7 +336,7 @@ lacks_room(const struct spool *spool, size_t size)
            (count > 0 && bytes + size > SPOOL_WAITING_BYTES_MAX);
 }
 
-/* Make room for one more waiting window. On a full disk the oldest files are dropped, as
+/* Make room for one more waiting window. On a full disk the oldest files go, as
  * that lets the windows be written. Where writing fails for another reason it would not
  * help: the files stay, and the window that waits longest is dropped. */
 static void

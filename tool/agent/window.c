@@ -76,7 +76,7 @@ window_finish(const struct window *window, const struct window_clocks *now)
     if (end.jump_ns == 0 && passed_ns < (int64_t)end.counted_ns) {
         end.counted_ns = passed_ns > 0 ? (uint64_t)passed_ns : 0;
     }
-    /* Also where the clock was set back by too little to be a jump, in a window that was
+    /* Also where the clock was set back by less than a jump, in a window that was
      * even shorter: the next one would begin before this one. */
     end.new_epoch = end.jump_ns < 0 || passed_ns <= 0;
     return end;

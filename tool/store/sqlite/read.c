@@ -163,7 +163,7 @@ set_text(struct reading *reading, char **text, const char *format, ...)
     return *text != NULL || fail_memory(reading);
 }
 
-/* The first different texts in a column of the windows, behind a comma: of a day of many
+/* The first different texts in a column of windows, behind a comma: of a day of many
  * hosts all of them would exceed what SQLite makes of a text, and are not shown. */
 #define FIRST_TEXTS(column)                                                         \
     ", (SELECT group_concat(t) FROM (SELECT DISTINCT " #column " AS t FROM window " \
