@@ -165,7 +165,8 @@ is_within(const struct agent_range *old, const struct agent_range *range)
 }
 
 /* Add ranges of earlier readings that no other range overlaps now: hits in them may
- * still be counted. Returns false if memory runs out. */
+ * still be counted. Sets replaced if a range has other code now, or if there is no room
+ * for it. Returns false if memory runs out. */
 static bool
 keep_old(struct reading *reading, const struct agent_maps *maps)
 {

@@ -552,8 +552,8 @@ is_pair_zero(const ULONG *counter)
     return __atomic_load_n((const pair *)(const void *)counter, __ATOMIC_RELAXED) == 0;
 }
 
-/* Add the counters of one source in bytes [at, end) to the image's totals, and reset
- * them; at is a multiple of two counters. */
+/* Fold the counters of one source in bytes [at, end) into the image's fresh counts; at
+ * is a multiple of two counters. False: no memory for some, which keep their hits. */
 static bool
 fold_counters(const struct image_set *set, struct image *image,
               const struct image_segment *segment, uint32_t source, size_t at,

@@ -73,8 +73,8 @@ void perf_context_clear_error(void *context);
 /* perf_status_of - convert 0 or negative errno. */
 NTSTATUS perf_status_of(int result);
 
-/* perf_status_of_count - convert the result of a call that is to count a process or,
- * with pid 0, all of them, which takes a privilege. */
+/* perf_status_of_count - convert 0 or the negative errno of a call that opens events to
+ * count a process or, with pid 0, all of them, which takes a privilege. */
 NTSTATUS perf_status_of_count(int result, ULONG64 pid);
 
 #endif

@@ -42,16 +42,16 @@ perf_tally_add(struct perf_tally *tally, const struct perf_counts *counts)
 
 void
 perf_tally_close_period(struct perf_tally *tally, const struct perf_counts *open,
-                        uint64_t period, bool is_time)
+                        uint64_t interval, bool is_time)
 {
     const struct perf_counts counts = {.events = tally->events + open->events,
                                        .running_ns =
                                            tally->running_ns + open->running_ns};
 
     tally->done_events += counts.events;
-    tally->done_expected += counts.events / period;
-    tally->done_throttled +=
-        throttled_hits(tally->throttled_ns + open->silent_ns, &counts, period, is_time);
+    tally->done_expected += counts.events / interval;
+    tally->done_throttled += throttled_hits(tally->throttled_ns + open->silent_ns,
+                                            &counts, interval, is_time);
     tally->events = 0;
     tally->running_ns = 0;
     tally->throttled_ns = 0;

@@ -46,12 +46,13 @@ void perf_tally_add(struct perf_tally *tally, const struct perf_counts *counts);
  * perf_tally_close_period - add the current period to the closed ones, and start
  * another.
  *
- *   open      in: counts of open events in it; their lost hits are not added
- *   period    in: native, not 0
+ *   open      in: counts of open events in it; their lost hits are added when they are
+ *             closed
+ *   interval  in: between two hits, in ns or events; not 0
  *   is_time   in: events are nanoseconds
  */
 void perf_tally_close_period(struct perf_tally *tally, const struct perf_counts *open,
-                             uint64_t period, bool is_time);
+                             uint64_t interval, bool is_time);
 
 /*
  * perf_statistics_add_up - compute the statistics of a source.

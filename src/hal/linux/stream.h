@@ -66,7 +66,8 @@ void perf_stream_finish(struct perf_stream *stream);
 void perf_stream_add(struct perf_stream *stream, struct perf_ring *ring);
 
 /* perf_stream_deliver - deliver the records of the added rings up to and including
- * bound_ns, and publish their tails. Afterwards no ring is added any more. */
+ * bound_ns, and publish their tails. Afterwards no ring is added: each delivery takes
+ * those that were added for it. */
 void perf_stream_deliver(struct perf_stream *stream, uint64_t bound_ns);
 
 /* perf_stream_note_lost - a ring has lost that many records in all: report those that

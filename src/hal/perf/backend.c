@@ -31,6 +31,7 @@ start_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
                                 pid);
 }
 
+/* The starts of a process, of all its processors, only said what to open: open it. */
 static NTSTATUS
 begin_profile_interrupts(void *context, KPROFILE_SOURCE number, ULONG64 pid)
 {
@@ -38,7 +39,7 @@ begin_profile_interrupts(void *context, KPROFILE_SOURCE number, ULONG64 pid)
     struct perf_source *source = perf_sources_find(&perf->context.sources, number);
 
     if (source == NULL) {
-        return STATUS_SUCCESS; /* nothing was started */
+        return STATUS_SUCCESS; /* no start named it, so there is nothing to open */
     }
     return perf_status_of_count(perf_begin(perf, source, (uint32_t)pid), pid);
 }

@@ -21,7 +21,7 @@
 
 /* Report pid 0: idle processors, and processes outside this pid namespace. */
 static void
-notify_no_process(struct perf *perf, uint64_t time_ns)
+notify_pid_0(struct perf *perf, uint64_t time_ns)
 {
     const uint64_t namespace = perf_procfs_pid_namespace(0);
     ntprof_notification notification = {
@@ -47,15 +47,15 @@ attach_running(struct perf *perf, uint32_t pid, uint64_t time_ns)
     }
 }
 
-/* Report all running processes. Callbacks must not flush meanwhile: records would
- * change a process that is being reported. */
+/* Report pid 0 and all running processes. While delivering is set, flushes of callbacks
+ * do nothing: their records would change a process that is being reported. */
 static void
 attach_all(struct perf *perf, const struct perf_tids *pids, uint64_t time_ns)
 {
     const bool delivering = perf->stream.delivering;
 
     perf->stream.delivering = true;
-    notify_no_process(perf, time_ns);
+    notify_pid_0(perf, time_ns);
     for (size_t i = 0; i < pids->count; i++) {
         attach_running(perf, pids->items[i], time_ns);
     }

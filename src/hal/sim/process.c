@@ -253,6 +253,8 @@ notify_unwatched_exec(struct sim *sim, uint64_t pid)
     sim_push_notification(sim, &notification, "");
 }
 
+/* A process that is watched from its exec on starts now. Of others the old images go. A
+ * process that has only started profiles is not watched, but its profiles end. */
 void
 sim_exec(struct sim *sim, uint64_t pid)
 {
