@@ -27,7 +27,8 @@ enum image_kind {
     /* code of one process without a file, such as a JIT's; a place is an address */
     IMAGE_ANONYMOUS,
     IMAGE_KERNEL, /* a place is an address */
-    /* the kernel in large buckets; a fold skips counters where it has no hits */
+    /* the kernel once more, in large buckets: a fold of IMAGE_KERNEL looks only at the
+     * counters where this one has hits */
     IMAGE_KERNEL_MAP
 };
 

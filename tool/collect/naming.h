@@ -80,7 +80,8 @@ void naming_move(struct naming *naming, size_t from, size_t to);
 /* Free the symbols of an image that does not exist any more. */
 void naming_remove(struct naming *naming, size_t number);
 
-/* The hits of an image were freed: its next ones are new. */
+/* The hits of an image were freed: the namer, which remembers how many of them it has
+ * seen, is to count from 0 again. */
 void naming_forget_hits(struct naming *naming, size_t number);
 
 /* Number of JIT maps that were freed to save memory and could not be read again. */

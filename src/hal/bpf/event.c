@@ -72,8 +72,8 @@ heartbeat_open(struct bpf *bpf, uint32_t processor)
     return 0;
 }
 
-/* Opens an event whose hits run the program, not yet enabled. *event is unchanged
- * on failure. */
+/* Open an event whose hits run the program, not yet enabled. *event is unchanged on
+ * failure; the heartbeat stays open until the session ends. */
 static int
 event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event *event)
 {

@@ -172,6 +172,7 @@ deliver_side_band(struct perf *perf, const struct perf_event *event,
     if (record->type == PERF_RECORD_FORK || record->type == PERF_RECORD_EXIT) {
         perf_duplicate_forget_thread(perf, record->tid);
     }
+    /* Only events of perf->machine, the watch of all processes, have KE_SCOPE_BOTH. */
     if (perf->machine != NULL && (event == NULL || event->scope != KE_SCOPE_BOTH)) {
         return;
     }

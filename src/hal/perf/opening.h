@@ -38,9 +38,9 @@ struct perf_selection {
  *   from_ns  out: the time from which hits count
  *
  * Returns 0, having incremented perf->unread if threads may be missing; -ESRCH if no
- * thread is alive; -ENOENT if watches count all of it; -EAGAIN with breakpoints if
- * threads were created during the scan; negative errno. After a failure nothing is
- * open.
+ * thread is alive; -ENOENT if events of watches count all of its threads already;
+ * -EAGAIN with breakpoints if threads were created during the scan; negative errno.
+ * After a failure nothing is open.
  */
 int perf_open(struct perf *perf, struct perf_target *target,
               const struct perf_selection *selection, struct perf_thread_scan *scan,

@@ -124,7 +124,7 @@ may_lock_memory(void)
     return perf_refusal_holds(CAP_IPC_LOCK) && perf_refusal_is_first_namespace();
 }
 
-/* Return the number of pages that is tried first. */
+/* Return the number of pages that is tried first; large is as in perf_make_rings. */
 static size_t
 pages_wanted(const struct perf *perf, bool large)
 {
