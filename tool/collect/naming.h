@@ -28,7 +28,8 @@ struct naming *naming_new(uint64_t memory_max, const struct sym_settings *symbol
 
 void naming_delete(struct naming *naming); /* NULL is allowed */
 
-/* naming_program - what rows of a program have: indexes in the current profile. */
+/* naming_program - what the profile's rows of a program refer to, as indexes in its
+ * tables of processes and of units. */
 struct naming_program {
     uint32_t process;
     uint32_t unit;

@@ -112,7 +112,7 @@ bpf_refusal_explain(int error, enum bpf_stage stage, struct perf_refusal *refusa
         break;
     case EBUSY:
         perf_refusal_set(refusal, NTPROF_CAUSE_BUSY,
-                         "another program uses the event or the program exclusively",
+                         "another process uses the event exclusively",
                          "end other profilers and tracers, and try again");
         break;
     case EAGAIN:

@@ -219,6 +219,7 @@ perf_event_read_counts(const struct perf_event *event,
     }
     counts->events = reading.value - event->base.events;
     counts->running_ns = reading.running_ns - event->base.running_ns;
+    /* It counts nanoseconds: those in which it ran without counting were throttled. */
     if (event->reports_silence && counts->running_ns > counts->events) {
         counts->silent_ns = counts->running_ns - counts->events;
     }

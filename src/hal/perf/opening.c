@@ -336,6 +336,7 @@ open_running(struct perf *perf, struct perf_target *target,
     if (opened->count > 0) {
         return 0;
     }
+    /* -ENOENT: watches count all threads already. */
     return opening.threads > 0 ? -ENOENT : -ESRCH;
 }
 

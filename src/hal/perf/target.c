@@ -77,7 +77,7 @@ perf_reap_closed(struct perf *perf, uint64_t bound_ns)
     }
 }
 
-/* Hits that are counted before the last event is disabled are untimely. */
+/* Events are disabled one after the other: hits after frozen_ns are not delivered. */
 void
 perf_freeze(void *context)
 {

@@ -63,8 +63,8 @@ perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
     return attached < 0 && attached != -EEXIST ? attached : result;
 }
 
-/* Report a process that is already running. Callbacks must not flush: records would
- * change the process that is being reported. */
+/* Report a process that is already running; the watch of all processes counts one that
+ * cannot be read. Callbacks must not flush: records would change the process. */
 static int
 watch_running(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 {

@@ -106,8 +106,7 @@ memory_pipe_piece(const int ends[2], uintptr_t to, uintptr_t from, size_t bytes)
     return (size_t)written == bytes ? 0 : -EFAULT;
 }
 
-/* For sandboxes without process_vm_readv: read and write of a pipe return faults
- * too. */
+/* For sandboxes without process_vm_readv: pipes return faults too. */
 static int
 memory_pipe(uintptr_t to, uintptr_t from, size_t bytes)
 {
