@@ -212,7 +212,7 @@ page_flush(uint64_t number, uintptr_t start, ULONG *shadow, size_t counters)
     }
 }
 
-/* Add differences, page by page; bytes is 0 for memory that is counted into directly. */
+/* Add differences, page by page. Memory that is counted into directly has 0 bytes. */
 void
 host_flush_pages(void *Context, MDL *Mdl)
 {
