@@ -150,7 +150,7 @@ read_file(const char *path, char *text, size_t size)
 bool
 config_read(struct config *config, const char *path, char *error, size_t error_size)
 {
-    char *const text = malloc(CONFIG_BYTES_MAX);
+    char *const text = calloc(1, CONFIG_BYTES_MAX);
     const int failure =
         text != NULL ? read_file(path, text, CONFIG_BYTES_MAX) : -ENOMEM;
     bool parsed = false;

@@ -62,8 +62,8 @@ explain_unable(int error, enum bpf_stage stage, struct perf_refusal *refusal)
         [BPF_STAGE_PROGRAM] = "the kernel's verifier refuses the program (%s)%s%.160s",
         [BPF_STAGE_ATTACH] =
             "the kernel attaches no BPF programs to events (%s): it is older than 5.15",
-        [BPF_STAGE_TRACEPOINT] = "the kernel has no tracepoint sched_process_exec or "
-                                 "sched_process_exit (%s)"};
+        [BPF_STAGE_TRACEPOINT] = ("the kernel has no tracepoint sched_process_exec or "
+                                  "sched_process_exit (%s)")};
     const char *const text =
         texts[stage] != NULL
             ? texts[stage]
