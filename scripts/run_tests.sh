@@ -17,8 +17,7 @@ second_log=$build/meson-logs/second.json
 
 # A log of an earlier run must not be taken for this one's.
 rm -f "$log" "$second_log"
-# Most tests of programs wait: one more than there are processors keeps these busy.
-$meson test -C "$build" --print-errorlogs --num-processes $(($(nproc) + 1)) "$@" </dev/null
+$meson test -C "$build" --print-errorlogs "$@" </dev/null
 status=$?
 [ -f "$log" ] || exit $status
 

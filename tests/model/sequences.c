@@ -26,7 +26,7 @@
 enum {
     STEPS_OF_A_WORLD = 120,
     STEPS_OF_A_LONG_WORLD = 1200,
-    STEPS_IN_ALL = 500000,
+    STEPS_IN_ALL = 1000000,
     RULES = 60
 };
 
