@@ -382,6 +382,8 @@ class Leaves(Top):
         top = self.top_pid()
         self.press("C-z")
         wait_for(lambda: self.ask("alternate_on") == "0", "the shell's screen")
+        # Only then is the terminal's mode the shell's again.
+        self.wait_screen("Stopped")
         self.type("stty -a >stopped; echo then")
         self.press("Enter")
         self.wait_screen(lambda lines: "then" in lines)
