@@ -446,6 +446,7 @@ class TestSummary(Folder):
 
     def test_crash_or_report_of_a_sanitizer__no_second_run(self):
         self.assertEqual(self.failed(returncode=-11), "")
+        self.assertEqual(self.failed(returncode=-5), "x\n")
         self.assertEqual(self.failed(stderr="==1==ERROR: AddressSanitizer: heap-use"), "")
         self.assertEqual(self.failed(stderr="x.c:1:2: runtime error: overflow"), "")
 
