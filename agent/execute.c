@@ -190,7 +190,20 @@ execle(const char *path, const char *first, ...)
 
 /* ---- posix_spawn ---- */
 
-/* libc's own clone does not come by here, so the child is recorded by its parent. */
+/* libc's own clone does not come by here, so the child is recorded by its parent.
+ * Returns failure, the result of libc's function. */
+static int
+note_spawned(int failure, pid_t child, pid_t *pid)
+{
+    if (failure == 0) {
+        agent_record_spawned(child);
+        if (pid != NULL) {
+            *pid = child;
+        }
+    }
+    return failure;
+}
+
 REPLACES int
 posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
             const posix_spawnattr_t *attributes, char *const *arguments,
@@ -204,13 +217,7 @@ posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *acti
     }
     failure =
         libc.posix_spawn(&child, path, actions, attributes, arguments, environment);
-    if (failure == 0) {
-        agent_record_spawned(child);
-        if (pid != NULL) {
-            *pid = child;
-        }
-    }
-    return failure;
+    return note_spawned(failure, child, pid);
 }
 
 REPLACES int
@@ -226,11 +233,5 @@ posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *act
     }
     failure =
         libc.posix_spawnp(&child, file, actions, attributes, arguments, environment);
-    if (failure == 0) {
-        agent_record_spawned(child);
-        if (pid != NULL) {
-            *pid = child;
-        }
-    }
-    return failure;
+    return note_spawned(failure, child, pid);
 }
