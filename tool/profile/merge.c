@@ -78,17 +78,6 @@ fail_memory(struct profile_merger *merger)
 
 /* --- sources --- */
 
-static struct profile_source *
-find_source(const struct profile *profile, const char *name)
-{
-    for (size_t i = 0; i < profile->source_count; i++) {
-        if (strcmp(profile->sources[i].name, name) == 0) {
-            return &profile->sources[i];
-        }
-    }
-    return NULL;
-}
-
 static void
 print_interval(char *text, size_t size, const struct profile_source *source)
 {
@@ -127,7 +116,7 @@ static bool
 contains_sources(const struct profile *sum, const struct profile *profile)
 {
     for (size_t i = 0; i < profile->source_count; i++) {
-        if (find_source(sum, profile->sources[i].name) == NULL) {
+        if (profile_find_source(sum, profile->sources[i].name) == NULL) {
             return false;
         }
     }
@@ -151,7 +140,7 @@ declare_sources(struct profile_merger *merger, const struct profile *profile)
         };
         uint32_t index;
 
-        if (find_source(merger->sum, from->name) == NULL &&
+        if (profile_find_source(merger->sum, from->name) == NULL &&
             !profile_add_source(merger->sum, &declared, &index)) {
             return fail_memory(merger);
         }
@@ -194,7 +183,7 @@ add_sources(struct profile_merger *merger, const struct profile *profile,
 
     for (size_t i = 0; i < profile->source_count; i++) {
         const struct profile_source *from = &profile->sources[i];
-        struct profile_source *known = find_source(sum, from->name);
+        struct profile_source *known = profile_find_source(sum, from->name);
 
         if (known == NULL || !check_source(merger, known, from) ||
             !add_statistics(merger, known, from)) {

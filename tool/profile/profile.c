@@ -175,6 +175,17 @@ profile_source_add(struct profile_source *sum, const struct profile_source *more
     return true;
 }
 
+struct profile_source *
+profile_find_source(const struct profile *profile, const char *name)
+{
+    for (size_t i = 0; i < profile->source_count; i++) {
+        if (strcmp(profile->sources[i].name, name) == 0) {
+            return &profile->sources[i];
+        }
+    }
+    return NULL;
+}
+
 bool
 profile_add_source(struct profile *profile, const struct profile_source *source,
                    uint32_t *index)

@@ -136,6 +136,10 @@ const char *profile_string(struct profile *profile, const char *text);
  * 64 bits; sum is then undefined. */
 bool profile_source_add(struct profile_source *sum, const struct profile_source *more);
 
+/* Find a source by name. Returns NULL if there is none. */
+struct profile_source *profile_find_source(const struct profile *profile,
+                                           const char *name);
+
 /* Each finds or adds an entry and sets its index; strings are copied. */
 bool profile_add_source(struct profile *profile, const struct profile_source *source,
                         uint32_t *index);

@@ -39,17 +39,6 @@ add_clamped(uint64_t *sum, uint64_t more)
 
 /* --- sources --- */
 
-static const struct profile_source *
-find_source(const struct profile *profile, const char *name)
-{
-    for (size_t i = 0; i < profile->source_count; i++) {
-        if (strcmp(profile->sources[i].name, name) == 0) {
-            return &profile->sources[i];
-        }
-    }
-    return NULL;
-}
-
 /* Add the column of one side of a source. */
 static bool
 add_column(struct profile *joined, const struct profile_source *source, unsigned side)
@@ -82,7 +71,7 @@ add_sources(struct pair *pair)
     for (size_t i = 0; i < old_profile->source_count; i++) {
         const struct profile_source *mine = &old_profile->sources[i];
         const struct profile_source *other =
-            find_source(pair->sides[PAIR_NEW], mine->name);
+            profile_find_source(pair->sides[PAIR_NEW], mine->name);
 
         if (other == NULL || strcmp(mine->unit, other->unit) != 0) {
             continue;

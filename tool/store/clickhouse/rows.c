@@ -179,31 +179,22 @@ get_names_of_place(struct taking *taking, struct profile_place *place)
     return true;
 }
 
-static size_t
-find_source(const struct profile *profile, const char *name)
-{
-    size_t i = 0;
-
-    while (i < profile->source_count && strcmp(profile->sources[i].name, name) != 0) {
-        i++;
-    }
-    return i;
-}
-
 static bool
 add_row(struct taking *taking, const struct profile_place *place, bool exact,
-        size_t source, uint64_t hits)
+        const struct profile_source *source, uint64_t hits)
 {
     struct profile_row *row;
+    uint64_t *sum;
 
-    if (hits == 0 || hits > INT64_MAX || source == taking->profile->source_count) {
+    if (hits == 0 || hits > INT64_MAX || source == NULL) {
         return fail(taking, "has rows without hits or without a source");
     }
     row = profile_row_at(taking->profile, place, exact);
     if (row == NULL) {
         return fail_memory(taking);
     }
-    return !__builtin_add_overflow(row->hits[source], hits, &row->hits[source]) ||
+    sum = &row->hits[source - taking->profile->sources];
+    return !__builtin_add_overflow(*sum, hits, sum) ||
            fail(taking, "a sum of hits exceeds 64 bits");
 }
 
@@ -211,7 +202,8 @@ static bool
 take_row(struct taking *taking)
 {
     struct profile *const profile = taking->profile;
-    const size_t source = find_source(profile, get_text(taking, SOURCE));
+    const struct profile_source *const source =
+        profile_find_source(profile, get_text(taking, SOURCE));
     const char *const process = get_text(taking, PROCESS);
     const char *const unit = get_text(taking, UNIT);
     struct profile_place place = {0};

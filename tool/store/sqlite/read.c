@@ -527,22 +527,12 @@ add_image(struct reading *reading, sqlite3_stmt *row, uint32_t *index)
     return profile_add_image(reading->profile, &image, index) || fail_memory(reading);
 }
 
-static size_t
-find_source(const struct profile *profile, const char *name)
-{
-    size_t i = 0;
-
-    while (i < profile->source_count && strcmp(profile->sources[i].name, name) != 0) {
-        i++;
-    }
-    return i;
-}
-
 static void
 read_row(struct reading *reading, sqlite3_stmt *row)
 {
     struct profile *const profile = reading->profile;
-    const size_t source = find_source(profile, database_column_text(row, ROW_SOURCE));
+    const struct profile_source *const source =
+        profile_find_source(profile, database_column_text(row, ROW_SOURCE));
     const int64_t hits = sqlite3_column_int64(row, ROW_HITS);
     struct profile_place place = {
         .address = (uint64_t)sqlite3_column_int64(row, ROW_ADDRESS),
@@ -550,7 +540,7 @@ read_row(struct reading *reading, sqlite3_stmt *row)
     };
     struct profile_row *made;
 
-    if (source == profile->source_count || hits <= 0) {
+    if (source == NULL || hits <= 0) {
         database_fail(reading->store,
                       "is damaged: hits without a source, or below one");
         return;
@@ -574,8 +564,9 @@ read_row(struct reading *reading, sqlite3_stmt *row)
     made = profile_row_at(profile, &place, sqlite3_column_int64(row, ROW_VARIANT) != 0);
     if (made == NULL) {
         fail_memory(reading);
-    } else if (__builtin_add_overflow(made->hits[source], (uint64_t)hits,
-                                      &made->hits[source])) {
+    } else if (__builtin_add_overflow(made->hits[source - profile->sources],
+                                      (uint64_t)hits,
+                                      &made->hits[source - profile->sources])) {
         database_fail(reading->store, "a sum of hits exceeds 64 bits");
     }
 }
