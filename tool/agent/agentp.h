@@ -9,7 +9,7 @@
 #include "agent/part.h"
 #include "agent/ration.h"
 #include "agent/sender.h"
-#include "agent/server.h"
+#include "http/http.h"
 #include "agent/window.h"
 #include "cmd/recording.h"
 

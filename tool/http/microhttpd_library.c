@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* microhttpd_library.c - see microhttpd_library.h. */
-#include "agent/microhttpd_library.h"
+#include "http/microhttpd_library.h"
 
 #include "util/library.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* server_none.c - the server of an ntprof built without libmicrohttpd: only a reason.
+/* http_none.c - the server of an ntprof built without libmicrohttpd: only a reason.
  */
-#include "agent/server.h"
+#include "http/http.h"
 
 #include <stdio.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server.h - the agent's HTTP server: /debug/pprof/profile?seconds=N, /metrics and
+ * http.h - the agent's HTTP server: /debug/pprof/profile?seconds=N, /metrics and
  * /healthz.
  *
  * It answers GET and HEAD, reads no file, and serves a bounded number of connections,
  * each for a bounded time. Requests of profiles are queued; the thread that makes looks
  * takes and answers them.
  */
-#ifndef AGENT_SERVER_H
-#define AGENT_SERVER_H
+#ifndef HTTP_HTTP_H
+#define HTTP_HTTP_H
 
 #include <stdbool.h>
 #include <stddef.h>

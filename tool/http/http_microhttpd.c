@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server_microhttpd.c - the server, by libmicrohttpd and one thread of it.
+ * http_microhttpd.c - the server, by libmicrohttpd and one thread of it.
  *
  * Invariants, with the mutex held: a request is in requests from its connection's first
  * call until its completion. It is suspended while its state is QUEUED or TAKEN, and
  * only http_server_answer and http_server_stop resume it.
  */
-#include "agent/server.h"
+#include "http/http.h"
 
-#include "agent/microhttpd_library.h"
+#include "http/microhttpd_library.h"
 #include "agent/settings.h"
 #include "util/buffer.h"
 #include "util/number.h"

@@ -3,8 +3,8 @@
  * microhttpd_library.h - the functions of libmicrohttpd that are used, without the
  * prefix MHD_.
  */
-#ifndef AGENT_MICROHTTPD_LIBRARY_H
-#define AGENT_MICROHTTPD_LIBRARY_H
+#ifndef HTTP_MICROHTTPD_LIBRARY_H
+#define HTTP_MICROHTTPD_LIBRARY_H
 
 #include <microhttpd.h>
 #include <stdbool.h>
