@@ -377,7 +377,7 @@ class Server(AgentTest):
         return answer
 
     def get(self, path, method="GET"):
-        answer = self.ask(f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        answer = self.ask(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         head, _, body = answer.partition(b"\r\n\r\n")
         return int(head.split()[1]), head, body
 
@@ -390,6 +390,17 @@ class Server(AgentTest):
             self.assertEqual(self.get("/metrics", method)[0], 405, method)
         for value in ("0", "301", "-1", "x", "1e9", "99999999999999999999", ""):
             self.assertEqual(self.get("/debug/pprof/profile?seconds=" + value)[0], 400, value)
+
+    def test_host_that_is_not_loopback__is_refused(self):
+        """A site whose name leads to 127.0.0.1 would otherwise read it by its visitors' browsers."""
+        def status(host):
+            return self.ask(f"GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())[9:12]
+        for host in ("localhost", "LocalHost:6070", "127.0.0.1", "127.1.2.3:80", "[::1]", "[::1]:6070"):
+            self.assertEqual(status(host), b"200", host)
+        for host in ("evil.example", "evil.example:6070", "localhost.evil.example", "127.0.0.1.evil.example",
+                     "10.0.0.1", "[::2]", "", ":6070", "[", "[::1", "6070", "x" * 300):
+            self.assertIn(status(host), (b"403", b"400"), host)
+        self.assertEqual(self.ask(b"GET /healthz HTTP/1.0\r\n\r\n")[9:12], b"200")  # no browser
 
     def test_metrics__are_openmetrics_and_add_up(self):
         from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -423,7 +434,7 @@ class Server(AgentTest):
     def test_too_many_profiles__are_refused_and_end_with_the_agent(self):
         waiting = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(4)]
         for connection in waiting:
-            connection.sendall(b"GET /debug/pprof/profile?seconds=300 HTTP/1.1\r\nHost: x\r\n\r\n")
+            connection.sendall(b"GET /debug/pprof/profile?seconds=300 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         wait_for(lambda: self.get("/debug/pprof/profile?seconds=1")[0] == 503, "a refusal")
         self.end(self.child)
         for connection in waiting:
@@ -433,8 +444,8 @@ class Server(AgentTest):
     def test_garbage__is_refused_and_harms_nobody(self):
         for raw in (b"\0" * 1000, b"GET /metrics HTTP/9.9\r\n\r\n", b"GET " + b"/a" * 20000 + b" HTTP/1.1\r\n\r\n",
                     b"GET /metrics HTTP/1.1\r\n" + b"X: y\r\n" * 5000 + b"\r\n", b"\r\n\r\n", b"", os.urandom(4096),
-                    b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\nx",
-                    b"POST /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"):
+                    b"POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999\r\n\r\nx",
+                    b"POST /metrics HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"):
             answer = self.ask(raw)
             self.assertNotIn(b"200 OK", answer[:20], raw[:40])
         idle = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(40)]  # more than it serves

@@ -4,15 +4,15 @@
 
 #include "cmd/cmd.h"
 #include "util/clock.h"
+#include "util/number.h"
 #include "util/text.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 /* On the server's thread. */
 static void
-print_metrics(void *context, struct buffer *text)
+print_metrics(struct agent *agent, struct buffer *text)
 {
-    struct agent *const agent = context;
     struct metrics metrics;
 
     pthread_mutex_lock(&agent->metrics_lock);
@@ -26,9 +26,8 @@ print_metrics(void *context, struct buffer *text)
 
 /* On the server's thread. Whether windows end in time. */
 static bool
-is_healthy(void *context)
+is_healthy(struct agent *agent)
 {
-    struct agent *const agent = context;
     uint64_t last_ns;
 
     pthread_mutex_lock(&agent->metrics_lock);
@@ -38,18 +37,79 @@ is_healthy(void *context)
            last_ns + 2 * agent->settings->window_ns + 60 * CLOCK_SECOND_NS;
 }
 
+static void
+answer_metrics(struct agent *agent, struct http_answer *answer)
+{
+    struct buffer text = {0};
+
+    print_metrics(agent, &text);
+    if (text.failed) {
+        buffer_finish(&text);
+        http_text(answer, HTTP_FAILED, "out of memory\n");
+        return;
+    }
+    *answer = (struct http_answer){
+        .status = HTTP_OK,
+        .type = "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        .bytes = text.data,
+        .size = text.size};
+}
+
+/* Parse ?seconds=N. */
+static bool
+parse_seconds(const struct http_request *request, uint64_t *seconds)
+{
+    const char *const text = http_argument(request, "seconds");
+
+    *seconds = AGENT_SECONDS_DEFAULT;
+    return text == NULL || (number_parse_count(text, seconds) && *seconds >= 1 &&
+                            *seconds <= AGENT_SECONDS_MAX);
+}
+
+/* On the server's thread. */
+static bool
+answer_request(void *context, const struct http_request *request,
+               struct http_answer *answer)
+{
+    struct agent *const agent = context;
+    const char *const path = http_path(request);
+    uint64_t seconds;
+
+    if (strcmp(path, "/debug/pprof/profile") == 0) {
+        if (parse_seconds(request, &seconds)) {
+            return false;
+        }
+        http_text(answer, HTTP_BAD_REQUEST, "seconds must be a number from 1 to 300\n");
+    } else if (strcmp(path, "/metrics") == 0) {
+        answer_metrics(agent, answer);
+    } else if (strcmp(path, "/healthz") == 0) {
+        const bool healthy = is_healthy(agent);
+
+        http_text(answer, healthy ? HTTP_OK : HTTP_UNAVAILABLE,
+                  healthy ? "ok\n" : "no window ended in time\n");
+    } else {
+        http_text(answer, HTTP_NOT_FOUND,
+                  "there are /debug/pprof/profile?seconds=N, /metrics and /healthz\n");
+    }
+    return true;
+}
+
 bool
 agent_serve(struct agent *agent)
 {
-    const struct server_calls calls = {
-        .print_metrics = print_metrics, .is_healthy = is_healthy, .context = agent};
+    const struct http_settings settings = {
+        .address = agent->settings->address,
+        .queue_max = AGENT_PROFILES_MAX,
+        .queue_full = "too many profiles are being made; try again later\n",
+        .answer = answer_request,
+        .context = agent};
     char why[200];
     char shown[100];
 
     if (agent->settings->listen == NULL) {
         return true;
     }
-    agent->server = http_server_start(agent->settings, &calls, why, sizeof(why));
+    agent->server = http_server_start(&settings, why, sizeof(why));
     if (agent->server == NULL) {
         cmd_fail("agent", "--listen %s: %s",
                  text_show(shown, sizeof(shown), agent->settings->listen), why);
@@ -64,7 +124,7 @@ agent_take_request(struct agent *agent)
     struct agent_request *free_place = NULL;
     uint64_t seconds;
 
-    for (size_t i = 0; i < SERVER_PROFILES_MAX; i++) {
+    for (size_t i = 0; i < AGENT_PROFILES_MAX; i++) {
         if (agent->requests[i].request == NULL) {
             free_place = &agent->requests[i];
         }
@@ -75,8 +135,25 @@ agent_take_request(struct agent *agent)
     *free_place = (struct agent_request){.start_real_ns = clock_ns(CLOCK_REALTIME),
                                          .start_ns = clock_now_ns()};
     (void)agent_look(agent);
-    free_place->request = http_server_take(agent->server, &seconds);
+    free_place->request = http_server_take(agent->server);
+    if (free_place->request == NULL) {
+        return;
+    }
+    (void)parse_seconds(free_place->request, &seconds);
     free_place->end_ns = free_place->start_ns + seconds * CLOCK_SECOND_NS;
+}
+
+/* Tell a client that there is no profile. */
+static void
+refuse(struct agent *agent, struct agent_request *request)
+{
+    struct http_answer answer;
+
+    http_text(&answer, HTTP_UNAVAILABLE,
+              "no profile could be made: the agent ends, its interval changed, or "
+              "memory ran out; try again\n");
+    http_server_answer(agent->server, request->request, &answer);
+    request->request = NULL;
 }
 
 /* Answer a request by what was counted for it until the last look, which began then;
@@ -85,17 +162,20 @@ static void
 answer(struct agent *agent, struct agent_request *request, uint64_t now)
 {
     struct profile *const profile = part_take(&request->part);
-    void *bytes = NULL;
-    size_t size = 0;
+    struct http_answer answer = {.status = HTTP_OK, .type = "application/octet-stream"};
 
     if (profile != NULL && request->part.lost == 0 &&
         agent_describe(agent, profile, request->start_real_ns, now - request->start_ns,
                        "")) {
-        (void)pprof_encode(profile, &bytes, &size);
+        (void)pprof_encode(profile, &answer.bytes, &answer.size);
     }
     profile_delete(profile);
-    http_server_answer(agent->server, request->request, bytes, size);
-    request->request = NULL;
+    if (answer.bytes == NULL) {
+        refuse(agent, request);
+    } else {
+        http_server_answer(agent->server, request->request, &answer);
+        request->request = NULL;
+    }
 }
 
 void
@@ -104,7 +184,7 @@ agent_handle_requests(struct agent *agent)
     const uint64_t now = clock_now_ns();
     bool looked = false;
 
-    for (size_t i = 0; i < SERVER_PROFILES_MAX; i++) {
+    for (size_t i = 0; i < AGENT_PROFILES_MAX; i++) {
         struct agent_request *const request = &agent->requests[i];
 
         if (request->request != NULL && now >= request->end_ns) {
@@ -119,7 +199,7 @@ agent_next_answer_ns(const struct agent *agent)
 {
     uint64_t next = UINT64_MAX;
 
-    for (size_t i = 0; i < SERVER_PROFILES_MAX; i++) {
+    for (size_t i = 0; i < AGENT_PROFILES_MAX; i++) {
         const struct agent_request *const request = &agent->requests[i];
 
         if (request->request != NULL && request->end_ns < next) {
@@ -132,13 +212,12 @@ agent_next_answer_ns(const struct agent *agent)
 void
 agent_stop_serving(struct agent *agent)
 {
-    for (size_t i = 0; i < SERVER_PROFILES_MAX; i++) {
+    for (size_t i = 0; i < AGENT_PROFILES_MAX; i++) {
         struct agent_request *const request = &agent->requests[i];
 
         if (request->request != NULL) {
             profile_delete(part_take(&request->part));
-            http_server_answer(agent->server, request->request, NULL, 0);
-            request->request = NULL;
+            refuse(agent, request);
         }
     }
     http_server_stop(agent->server);

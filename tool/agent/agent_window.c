@@ -77,7 +77,7 @@ agent_begin_window(struct agent *agent)
 static void
 give_requests(struct agent *agent, const struct profile *look)
 {
-    for (size_t i = 0; i < SERVER_PROFILES_MAX; i++) {
+    for (size_t i = 0; i < AGENT_PROFILES_MAX; i++) {
         struct agent_request *const request = &agent->requests[i];
         struct profile *copy;
 

@@ -9,15 +9,22 @@
 #include "agent/part.h"
 #include "agent/ration.h"
 #include "agent/sender.h"
-#include "http/http.h"
 #include "agent/window.h"
 #include "cmd/recording.h"
+#include "http/http.h"
 
 enum { EPOCH_BYTES = 33, BOOT_BYTES = 40 };
 
+/* Of the server. */
+enum {
+    AGENT_PROFILES_MAX = 4, /* at a time */
+    AGENT_SECONDS_MAX = 300,
+    AGENT_SECONDS_DEFAULT = 30,
+};
+
 /* agent_request - a profile that a client of the server waits for. */
 struct agent_request {
-    struct server_request *request; /* NULL: none */
+    struct http_request *request; /* NULL: none */
     struct part part;
     uint64_t start_real_ns;
     uint64_t start_ns; /* CLOCK_MONOTONIC, as is end_ns */
@@ -48,7 +55,7 @@ struct agent {
     uint64_t dropped;      /* windows of the spool, as reported so far */
     char epoch[EPOCH_BYTES];
     char boot[BOOT_BYTES];
-    struct agent_request requests[SERVER_PROFILES_MAX];
+    struct agent_request requests[AGENT_PROFILES_MAX];
     pthread_mutex_t metrics_lock;
     struct metrics metrics; /* guarded by metrics_lock */
 };

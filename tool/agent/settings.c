@@ -9,10 +9,10 @@
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "http/http.h"
 #include "util/number.h"
 #include "util/text.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,52 +202,11 @@ parse_label(struct agent_settings *settings, char *text)
 }
 
 static bool
-parse_port(const char *text, in_port_t *port)
-{
-    uint64_t number;
-
-    if (!number_parse_count(text, &number) || number < 1 || number > 65535) {
-        return false;
-    }
-    *port = htons((uint16_t)number);
-    return true;
-}
-
-/* Parse PORT, ADDRESS:PORT or [ADDRESS]:PORT. Names are not looked up. */
-static bool
-parse_address(struct sockaddr_storage *address, const char *text)
-{
-    struct sockaddr_in *const v4 = (struct sockaddr_in *)address;
-    struct sockaddr_in6 *const v6 = (struct sockaddr_in6 *)address;
-    const char *const colon = strrchr(text, ':');
-    const size_t size = colon != NULL ? (size_t)(colon - text) : 0;
-    char host[64] = "127.0.0.1";
-
-    *address = (struct sockaddr_storage){0};
-    if (size >= sizeof(host)) {
-        return false;
-    }
-    if (size > 2 && text[0] == '[' && colon[-1] == ']') {
-        snprintf(host, sizeof(host), "%.*s", (int)size - 2, text + 1);
-        v6->sin6_family = AF_INET6;
-        return parse_port(colon + 1, &v6->sin6_port) &&
-               inet_pton(AF_INET6, host, &v6->sin6_addr) == 1;
-    }
-    if (size > 0) {
-        snprintf(host, sizeof(host), "%.*s", (int)size, text);
-    }
-    v4->sin_family = AF_INET;
-    return parse_port(colon != NULL ? colon + 1 : text, &v4->sin_port) &&
-           inet_pton(AF_INET, host, &v4->sin_addr) == 1;
-}
-
-static bool
 parse_listen(struct agent_settings *settings, const char *text)
 {
     settings->listen = text;
-    return parse_address(&settings->address, text) ||
-           bad("--listen", text,
-               "must be a port, or an address and a port; such as 127.0.0.1:6070");
+    return http_parse_address(&settings->address, text) ||
+           bad("--listen", text, HTTP_NO_ADDRESS);
 }
 
 static bool

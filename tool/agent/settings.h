@@ -9,7 +9,7 @@
 #include "cmd/record_options.h"
 #include "store/store.h"
 
-#include <netinet/in.h>
+#include <sys/socket.h>
 
 enum { AGENT_LABELS_MAX = 32, AGENT_LABEL_BYTES_MAX = 256 };
 

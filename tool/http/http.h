@@ -1,61 +1,106 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http.h - the agent's HTTP server: /debug/pprof/profile?seconds=N, /metrics and
- * /healthz.
+ * http.h - a small HTTP server.
  *
  * It answers GET and HEAD, reads no file, and serves a bounded number of connections,
- * each for a bounded time. Requests of profiles are queued; the thread that makes looks
- * takes and answers them.
+ * each for a bounded time. On a loopback address it answers only what was asked of a
+ * loopback name, so that a page of a site whose name leads to this machine (DNS
+ * rebinding) reads nothing.
+ *
+ * A request is answered at once, on the server's own thread, or queued for another
+ * thread, which takes and answers it.
  */
 #ifndef HTTP_HTTP_H
 #define HTTP_HTTP_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+#include <sys/socket.h>
 
 enum {
-    SERVER_CONNECTIONS_MAX = 16,
-    SERVER_PROFILES_MAX = 4, /* at a time */
-    SERVER_SECONDS_MAX = 300,
-    SERVER_SECONDS_DEFAULT = 30,
-    SERVER_TIMEOUT_S = 10,
+    HTTP_CONNECTIONS_MAX = 16,
+    HTTP_ARGUMENTS_MAX = 64, /* of a request; more are refused */
+    HTTP_TIMEOUT_S = 10,     /* without a byte */
 };
 
-struct agent_settings;
-struct buffer;
+/* Statuses that are used. */
+enum {
+    HTTP_OK = 200,
+    HTTP_BAD_REQUEST = 400,
+    HTTP_FORBIDDEN = 403,
+    HTTP_NOT_FOUND = 404,
+    HTTP_NO_METHOD = 405,
+    HTTP_FAILED = 500,
+    HTTP_UNAVAILABLE = 503,
+};
+
 struct http_server;
+struct http_request;
 
-/* server_request - a profile that a client waits for. */
-struct server_request;
+/* http_answer - what a client is sent. */
+struct http_answer {
+    unsigned status;
+    const char *type;   /* media type, static */
+    const char *policy; /* Content-Security-Policy, static; NULL: none */
+    void *bytes;        /* malloc'd, taken over; NULL: nothing */
+    size_t size;
+};
 
-/* server_calls - what the server asks of the agent, on its own thread. */
-struct server_calls {
-    void (*print_metrics)(void *context, struct buffer *text);
-    bool (*is_healthy)(void *context);
+/* http_settings - what a server is to be. */
+struct http_settings {
+    struct sockaddr_storage address;
+    size_t queue_max;       /* requests that wait for an answer at a time */
+    const char *queue_full; /* what the next one is told; static */
+    /* Answer a request. Returns false if it is to be queued instead. On the server's
+     * thread. */
+    bool (*answer)(void *context, const struct http_request *request,
+                   struct http_answer *answer);
     void *context;
 };
 
+/* http_parse_address - parse PORT, ADDRESS:PORT or [ADDRESS]:PORT. Names are not looked
+ * up; PORT is on 127.0.0.1. */
+bool http_parse_address(struct sockaddr_storage *address, const char *text);
+
+/* For messages about such a text. */
+#define HTTP_NO_ADDRESS \
+    "must be a port, or an address and a port; such as 127.0.0.1:6070"
+
+/* http_allows_host - return whether a request for this host (header Host) may be
+ * answered on an address. NULL: the request names none, as no browser does. */
+bool http_allows_host(const struct sockaddr_storage *address, const char *host);
+
+/* http_text - make an answer of plain text. */
+void http_text(struct http_answer *answer, unsigned status, const char *text);
+
+/* http_path - return the path of a request, decoded. */
+const char *http_path(const struct http_request *request);
+
+/* http_argument - return the value of the first argument with a name, decoded; NULL:
+ * there is none. */
+const char *http_argument(const struct http_request *request, const char *name);
+
+/* http_argument_at - get the argument with this index. Returns false behind the last
+ * one. */
+bool http_argument_at(const struct http_request *request, size_t index,
+                      const char **name, const char **value);
+
 /* Start the server. Returns NULL with the reason in why. */
-struct http_server *http_server_start(const struct agent_settings *settings,
-                                      const struct server_calls *calls, char *why,
+struct http_server *http_server_start(const struct http_settings *settings, char *why,
                                       size_t size);
 
-/* Refuse what is queued, and stop. NULL is allowed. */
+/* Stop. Requests that were not answered are told that the server ends. NULL is
+ * allowed. */
 void http_server_stop(struct http_server *server);
 
 /* Return a descriptor that is readable while a request is queued, or -1. */
 int http_server_fd(const struct http_server *server);
 
-/* Take a queued request and its duration. Returns NULL if there is none. */
-struct server_request *http_server_take(struct http_server *server, uint64_t *seconds);
+/* Take the oldest queued request. Returns NULL if there is none. */
+struct http_request *http_server_take(struct http_server *server);
 
-/*
- * Answer a request, which then belongs to the server again.
- *
- *   bytes  a profile file, malloc'd and taken over; NULL: it failed
- */
-void http_server_answer(struct http_server *server, struct server_request *request,
-                        void *bytes, size_t size);
+/* Answer a request, which then belongs to the server again. */
+void http_server_answer(struct http_server *server, struct http_request *request,
+                        const struct http_answer *answer);
 
 #endif

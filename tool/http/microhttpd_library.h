@@ -11,8 +11,8 @@
 
 #define MICROHTTPD_FUNCTIONS(f)                                               \
     f(add_response_header) f(create_response_from_buffer) f(destroy_response) \
-        f(lookup_connection_value) f(queue_response) f(resume_connection)     \
-            f(start_daemon) f(stop_daemon) f(suspend_connection)
+        f(get_connection_values) f(lookup_connection_value) f(queue_response) \
+            f(resume_connection) f(start_daemon) f(stop_daemon) f(suspend_connection)
 
 struct microhttpd_library {
 #define MICROHTTPD_MEMBER(name) __typeof__(MHD_##name) *name;
