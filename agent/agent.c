@@ -59,6 +59,9 @@ hit(void *context, uintptr_t pc, unsigned overrun)
     if ((key & AGENT_KEY_PLAIN) != 0) {
         (void)__atomic_fetch_add(&process->plain, 1, __ATOMIC_RELAXED);
     }
+    if (process->outer_pid == 0) {
+        agent_end_process(); /* the command cannot read its clock */
+    }
 }
 
 /* Count threads, with a timer or without. */

@@ -51,7 +51,8 @@ bool agent_find_masks(void);
 /* agent_begin_thread - arm the calling thread until it ends. */
 void agent_begin_thread(void);
 
-/* agent_end_process - record the processor time of this process. Later hits count. */
+/* agent_end_process - record the processor time of this process, also in the signal
+ * handler. Later hits count. */
 void agent_end_process(void);
 
 /*

@@ -164,6 +164,31 @@ process_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* The number that /proc gives to the calling process; 0: none. */
+static uint32_t
+pid_in_proc(void)
+{
+    char digits[12];
+    const ssize_t length = readlink("/proc/self", digits, sizeof(digits) - 1);
+    unsigned pid;
+
+    digits[length > 0 ? length : 0] = '\0';
+    return read_number(digits, &pid) != NULL ? pid : 0;
+}
+
+/* The number of the calling process, which is pid here, in the command's PID namespace;
+ * 0: unknown. */
+static uint32_t
+find_outer_pid(const struct agent_shared *shared, uint32_t namespace, uint32_t pid)
+{
+    if (namespace == shared->pid_namespace) {
+        return pid;
+    }
+    return shared->proc_device != 0 && agent_proc_device() == shared->proc_device
+               ? pid_in_proc()
+               : 0;
+}
+
 uint32_t
 record_process(struct agent_shared *shared, uint32_t kind, pid_t pid,
                const char *program)
@@ -174,8 +199,14 @@ record_process(struct agent_shared *shared, uint32_t kind, pid_t pid,
     if (number != 0) {
         const bool own = kind != AGENT_SPAWNED;
 
+        const uint32_t namespace = agent_pid_namespace();
+
         process->pid = (uint32_t)pid;
-        process->parent = (uint32_t)(own ? getppid() : getpid());
+        process->pid_namespace = namespace;
+        process->outer_pid = own ? find_outer_pid(shared, namespace, process->pid) : 0;
+        process->parent = namespace == shared->pid_namespace
+                              ? (uint32_t)(own ? getppid() : getpid())
+                              : 0;
         process->kind = kind;
         process->leaving = !own;
         process->begin_ns = own ? process_clock_ns() : 0;

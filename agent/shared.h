@@ -16,6 +16,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 /* Environment variable that leads to the memory: COMMAND_PID:FD, for
  * /proc/COMMAND_PID/fd/FD, which is also the number of an inherited descriptor. */
@@ -73,9 +74,9 @@ enum {
  * the same pid is a program that it executed, if that loaded an agent. */
 struct agent_process {
     uint32_t ready;
-    uint32_t pid;
-    uint32_t parent;
-    uint32_t kind; /* AGENT_EXECED ... */
+    uint32_t pid;    /* as in its own PID namespace */
+    uint32_t parent; /* as in the command's; 0: unknown */
+    uint32_t kind;   /* AGENT_EXECED ... */
     char program[AGENT_NAME_BYTES];
     /* clock of the process when its first thread was armed, and when it exited */
     uint64_t begin_ns;
@@ -86,7 +87,10 @@ struct agent_process {
     uint32_t unarmed; /* threads without a timer */
     uint32_t error;   /* errno of the first of them */
     uint32_t leaving; /* 1: it executes another program */
-    uint32_t unused[2];
+    /* pid as in the command's PID namespace; 0: unknown, as it always is in a record by
+     * the parent. Of a process whose number is unknown, each hit updates end_ns. */
+    uint32_t outer_pid;
+    uint32_t pid_namespace; /* agent_pid_namespace */
 };
 
 struct agent_shared {
@@ -97,14 +101,35 @@ struct agent_shared {
     uint32_t process_count;
     uint32_t segment_count;
     uint32_t paths_bytes;
-    uint32_t lost; /* hits without a free slot */
-    uint32_t unused[7];
+    uint32_t lost;          /* hits without a free slot */
+    uint32_t pid_namespace; /* of the command */
+    uint64_t proc_device;   /* of the command's /proc; 0: it has none */
+    uint32_t unused[4];
     /* Number 0 of either is of nobody: what has no place of its own. */
     struct agent_process processes[AGENT_PROCESSES];
     struct agent_segment segments[AGENT_SEGMENTS];
     struct agent_slot slots[AGENT_SLOTS];
     char paths[AGENT_PATHS_BYTES];
 };
+
+/* The PID namespace of the calling process; 0: unknown. */
+static inline uint32_t
+agent_pid_namespace(void)
+{
+    struct stat status;
+
+    return stat("/proc/self/ns/pid", &status) == 0 ? (uint32_t)status.st_ino : 0;
+}
+
+/* What tells apart file systems of type proc, each of which numbers processes as one
+ * PID namespace does; 0: there is none. */
+static inline uint64_t
+agent_proc_device(void)
+{
+    struct stat status;
+
+    return stat("/proc/self", &status) == 0 ? (uint64_t)status.st_dev : 0;
+}
 
 _Static_assert(sizeof(struct agent_slot) == 16, "the same for 32 and 64 bits");
 _Static_assert(sizeof(struct agent_segment) == 64, "the same for 32 and 64 bits");

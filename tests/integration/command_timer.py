@@ -45,6 +45,72 @@ class TimerTest(CommandTest):
             self.assertIn(word, said)
 
 
+# A process that is forked where /proc is that of a new PID namespace.
+FORKS_INSIDE = """
+import ctypes, os, time
+libc = ctypes.CDLL(None, use_errno=True)
+NEW_PID, NEW_MOUNT, PRIVATE = 0x20000000, 0x20000, 0x44000
+def in_child(work):
+    child = os.fork()
+    if child == 0:
+        work()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+def burn():
+    while time.process_time() < 0.4: pass
+def mount():
+    assert libc.mount(b"proc", b"/proc", b"proc", 0, None) == 0
+    in_child(burn)
+assert libc.unshare(NEW_PID | NEW_MOUNT) == 0 and libc.mount(None, b"/", None, PRIVATE, None) == 0
+in_child(mount)
+"""
+
+
+class PidNamespaces(TimerTest):
+    """Programs that have other numbers than the command knows."""
+
+    def setUp(self):
+        super().setUp()
+        if self.run_bare(["unshare", "--pid", "--mount", "--fork", "true"]).returncode != 0:
+            self.skipTest("this user may not make PID namespaces here")
+
+    def assert_believed(self, report):
+        self.assertEqual(report["gaps"], "")
+        source, = report["sources"]
+        self.assertEqual(source["outside"], 0)
+        # 400 ms of processor time, and little else: 40 ms and a tick for each of few threads.
+        self.assertAlmostEqual(source["expected"] * source["granted"] / 1e7, 0.4, delta=0.1)
+
+    def test_program__has_its_shares_and_all_its_time(self):
+        report = self.timer_json("unshare", "--pid", "--fork", program("shares"), "400")
+        shares = self.shares(report)
+        self.assertGreater(shares["right_three_units"], shares["right_one_unit"])
+        self.assert_believed(report)
+
+    def test_perf__has_the_same(self):
+        command = ["unshare", "--pid", "--fork", program("shares"), "400"]
+        if self.profile("--hal", "perf", "-q", "--", "true").returncode != 0:
+            self.skipTest("no perf events here")
+        self.assert_believed(self.report_json("--hal", "perf", "--", *command))
+
+    def test_library_loaded_inside__is_named(self):
+        report = self.timer_json("unshare", "--pid", "--fork", program("loader"), program("hot_library.so"), "20")
+        self.assertGreater(self.shares(report).get("hot_constructor", 0), 0.3, report["rows"])
+
+    def test_killed_inside__is_believed(self):
+        """The number of process 1 there is that of another process here."""
+        report = self.timer_json("unshare", "--pid", "--fork", "/bin/sh", "-c",
+                                 f"/usr/bin/python3 -S -c '{KILLS_ITSELF}'; exit 0")
+        self.assert_believed(report)
+
+    def test_forked_with_another_proc__is_counted_by_its_own_clock(self):
+        self.assert_believed(self.timer_json("/usr/bin/python3", "-S", "-c", FORKS_INSIDE))
+
+    def test_executed_with_another_proc__said_as_not_counted(self):
+        report = self.timer_json("unshare", "--pid", "--fork", "--mount-proc", program("shares"), "50")
+        self.assertIn("loaded no agent", report["gaps"])
+
+
 @for_each_user
 class Counted(TimerTest):
     def test_work_of_three_to_one__has_these_shares(self):

@@ -181,7 +181,8 @@ put_agents(FILE *out, bool *first, const struct collector_gaps *gaps)
     if (gaps->unloaded != 0) {
         add(out, first,
             "%" PRIu64 " process%s executed a program that loaded no agent (static, "
-            "set-user-ID, of another machine, or without its environment): not counted",
+            "set-user-ID, of another machine, with another /proc, or without its "
+            "environment): not counted",
             gaps->unloaded, plural(gaps->unloaded, "", "es"));
     }
     if (gaps->unarmed != 0) {

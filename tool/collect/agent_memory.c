@@ -34,6 +34,8 @@ fill(struct agent_memory *memory)
     (void)madvise(shared, sizeof(*shared), MADV_DONTDUMP);
     shared->interval_ns = memory->interval_ns;
     shared->bucket_log2 = memory->bucket_log2;
+    shared->pid_namespace = agent_pid_namespace();
+    shared->proc_device = agent_proc_device();
     shared->magic = AGENT_MAGIC;
     memory->shared = shared;
     return 0;
@@ -169,7 +171,8 @@ agent_memory_process(const struct agent_memory *memory, uint32_t number,
     copy(process, written, sizeof(*process));
     process->program[AGENT_NAME_BYTES - 1] = '\0';
     return process->pid != 0 && process->pid <= INT32_MAX &&
-           process->kind >= AGENT_EXECED && process->kind <= AGENT_SPAWNED;
+           process->outer_pid <= INT32_MAX && process->kind >= AGENT_EXECED &&
+           process->kind <= AGENT_SPAWNED;
 }
 
 bool

@@ -27,12 +27,14 @@ static const uint64_t look_slack_ns = 100000000;
 
 /* A process as last looked at; agent_process has what its agent says. */
 struct agent_seen {
-    bool seen; /* all below is set; pid 0: it made no sense */
+    bool seen; /* all below is set */
     bool alive;
     bool agent_loaded; /* by a program that the process executed later */
     uint32_t kind;     /* AGENT_EXECED ... */
-    uint32_t pid;
+    uint32_t pid;      /* 0: unknown, as its PID namespace is another one */
     uint32_t parent;
+    uint32_t inner_pid; /* its number in its PID namespace */
+    uint32_t pid_namespace;
     uint32_t program;  /* number of its program */
     uint64_t begin_ns; /* of its processor clock */
     uint64_t cpu_ns;   /* of its processor clock, as far as it is known */
@@ -152,6 +154,14 @@ end_process(struct agents *agents, uint32_t number, uint64_t now_ns)
     }
 }
 
+/* Is the process of a record the one that was seen, with this or another program? */
+static bool
+is_same_process(const struct agent_seen *process, const struct agent_process *record)
+{
+    return process->seen && process->inner_pid == record->pid &&
+           process->pid_namespace == record->pid_namespace;
+}
+
 /* Most numbers between the record that a parent makes of a child (AGENT_SPAWNED) and
  * the record of the agent that the child loads. */
 enum { NUMBERS_APART = 64 };
@@ -166,7 +176,7 @@ end_former(struct agents *agents, uint32_t number, const struct agent_process *r
     for (uint32_t i = number; i > 1; i--) {
         struct agent_seen *const former = &agents->processes[i - 1];
 
-        if (!former->seen || former->pid != record->pid) {
+        if (!is_same_process(former, record)) {
             continue;
         }
         former->agent_loaded = true;
@@ -179,12 +189,13 @@ end_former(struct agents *agents, uint32_t number, const struct agent_process *r
 
 /* Had a child loaded an agent before its parent made the record of it? */
 static bool
-has_loaded_agent(const struct agents *agents, uint32_t number, uint32_t pid)
+has_loaded_agent(const struct agents *agents, uint32_t number,
+                 const struct agent_process *record)
 {
     for (uint32_t i = number; i > 1 && number - i < NUMBERS_APART; i--) {
         const struct agent_seen *const process = &agents->processes[i - 1];
 
-        if (process->seen && process->kind == AGENT_EXECED && process->pid == pid) {
+        if (process->kind == AGENT_EXECED && is_same_process(process, record)) {
             return true;
         }
     }
@@ -199,9 +210,12 @@ begin_clock(struct agents *agents, uint32_t number, const struct agent_process *
     struct agent_seen *const process = &agents->processes[number];
     uint64_t cpu_ns = 0;
 
-    process->alive = read_clock(record->pid, &cpu_ns);
     process->begin_ns = record->begin_ns;
     process->cpu_ns = record->begin_ns;
+    process->alive = process->pid == 0 || read_clock(process->pid, &cpu_ns);
+    if (process->pid == 0) {
+        return; /* its agent says what its clock shows */
+    }
     if (!process->alive) {
         end_process(agents, number, now_ns);
     } else if (cpu_ns < record->begin_ns) {
@@ -220,10 +234,12 @@ see_process(struct agents *agents, uint32_t number, const struct agent_process *
 
     process->seen = true;
     process->kind = record->kind;
-    process->pid = record->pid;
+    process->pid = record->outer_pid;
     process->parent = record->parent;
+    process->inner_pid = record->pid;
+    process->pid_namespace = record->pid_namespace;
     if (record->kind == AGENT_SPAWNED) {
-        process->agent_loaded = has_loaded_agent(agents, number, record->pid);
+        process->agent_loaded = has_loaded_agent(agents, number, record);
         return;
     }
     end_former(agents, number, record, now_ns);
@@ -329,7 +345,8 @@ look_at_maps(struct agents *agents, struct agent_seen *process,
                     now_ns);
 }
 
-/* Read the processor time and mappings of a process, or end it if it has exited. */
+/* Read the processor time and mappings of a process, or end it if it has exited. One
+ * whose number is unknown is left to what its agent says. */
 static void
 look_at_process(struct agents *agents, uint32_t number, uint64_t now_ns)
 {
@@ -340,9 +357,9 @@ look_at_process(struct agents *agents, uint32_t number, uint64_t now_ns)
     if (!agent_memory_process(agents->memory, number, &record)) {
         return;
     }
-    if (!read_clock(process->pid, &cpu_ns)) {
+    if (process->pid != 0 && !read_clock(process->pid, &cpu_ns)) {
         end_process(agents, number, now_ns);
-    } else if (record.leaving != 0) {
+    } else if (record.leaving != 0 || process->pid == 0) {
         /* The clock shows the time of the next program, until that has an agent. */
         believe_time(agents, process, record.end_ns, now_ns);
     } else {
@@ -486,7 +503,7 @@ add_up(const struct agents *agents)
         }
         cpu_ns = process->cpu_ns - process->begin_ns;
         sums.processes += process->kind != AGENT_SPAWNED;
-        sums.running += process->alive;
+        sums.running += process->alive && process->pid != 0;
         sums.cpu_ns += cpu_ns;
         /* No more than fits into the time of the process. */
         sums.missed +=

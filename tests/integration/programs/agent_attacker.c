@@ -103,6 +103,7 @@ write_plausible(void)
         *process = (struct agent_process){
             .ready = 1,
             .pid = i % 3 == 0 ? 1 : (uint32_t)getpid(),
+            .outer_pid = i % 5 == 0 ? 0 : (uint32_t)getpid(),
             .parent = (uint32_t)random_number(),
             .kind = 1 + i % 2,
             .begin_ns = edges[random_number() % 8],

@@ -166,6 +166,11 @@ process__with_an_impossible_pid_or_kind__refused(void **state)
     written->kind = AGENT_FORKED;
     written->pid = UINT32_MAX;
     assert_false(agent_memory_process(memory, 1, &process));
+    written->pid = 1;
+    written->outer_pid = UINT32_MAX;
+    assert_false(agent_memory_process(memory, 1, &process));
+    written->outer_pid = 1;
+    assert_true(agent_memory_process(memory, 1, &process));
 }
 
 static void
