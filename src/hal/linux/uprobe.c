@@ -59,14 +59,14 @@ write_command(int tracefs, const char *command)
 {
     const size_t length = strlen(command);
     const int fd = openat(tracefs, "uprobe_events", O_WRONLY | O_APPEND | O_CLOEXEC);
-    int result = 0;
+    ssize_t written;
+    int result;
 
     if (fd < 0) {
         return -errno;
     }
-    if (write(fd, command, length) != (ssize_t)length) {
-        result = -errno;
-    }
+    written = write(fd, command, length);
+    result = written < 0 ? -errno : written == (ssize_t)length ? 0 : -EIO;
     close(fd);
     return result;
 }
