@@ -266,13 +266,14 @@ bpf_freeze(void *context)
     bpf_kernel_wait(&bpf->kernel);
 }
 
-/* Sums what open events counted in this period; with close, they start the next one. */
+/* Add up what the source's open events counted in this period. */
 static void
-sum_counts(struct bpf *bpf, uint32_t slot, bool close, struct perf_counts *sum)
+sum_counts(struct bpf *bpf, uint32_t slot, enum perf_period period,
+           struct perf_counts *sum)
 {
     *sum = (struct perf_counts){0};
     for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
-        perf_event_add_counts(&bpf->slots[slot].events[i].event, &no_features, close,
+        perf_event_add_counts(&bpf->slots[slot].events[i].event, &no_features, period,
                               sum);
     }
 }
@@ -285,7 +286,7 @@ bpf_query_hits(struct bpf *bpf, const struct perf_source *source, uint64_t *coun
     struct bpf_statistics statistics = {0};
 
     if (slot < bpf->slot_count) {
-        sum_counts(bpf, slot, false, &bpf->slots[slot].last_read);
+        sum_counts(bpf, slot, PERF_PERIOD_CONTINUES, &bpf->slots[slot].last_read);
         bpf_index_query(&bpf->index, slot, &statistics);
     }
     *counted = statistics.counted;
@@ -334,7 +335,7 @@ bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
         return;
     }
     disable_all(bpf, slot);
-    sum_counts(bpf, slot, true, &counts);
+    sum_counts(bpf, slot, PERF_PERIOD_ENDS, &counts);
     perf_tally_close_period(&source->tally, &counts, perf_source_period(source),
                             source->unit == NTPROF_UNIT_100NS);
     source->interval = changed.interval;

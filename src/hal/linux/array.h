@@ -3,7 +3,7 @@
  * hal/linux/array.h - arrays that grow by doubling.
  *
  * Invariant: an array has room for as many items as it has, rounded up to a power of
- * two. So its count says when it is full, and no capacity is kept.
+ * two. So it is full when its count is 0 or a power of two; no capacity is kept.
  */
 #ifndef HAL_LINUX_ARRAY_H
 #define HAL_LINUX_ARRAY_H
@@ -15,8 +15,8 @@
  *
  *   items  in: of count items; NULL if count is 0
  *
- * Returns the array, which may have moved, or NULL without memory: then it is as it
- * was.
+ * Returns the array, which may have moved; NULL if memory runs out: then the array is
+ * unchanged.
  */
 static inline void *
 perf_array_grow(void *items, size_t count, size_t item_bytes)

@@ -10,10 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* How often a try runs into its breakpoint. */
-enum { CALLS = 4 };
+enum { CALLS = 4 }; /* how often a try runs into its breakpoint */
 
-/* Executed for its breakpoint only. */
+/* Does nothing: the breakpoint is at its first instruction. */
 __attribute__((noinline)) static void
 breakpoint_here(void)
 {
@@ -31,7 +30,8 @@ try_breakpoint(void)
     };
     struct perf_event_attr attr = {
         .size = sizeof(attr), .exclude_kernel = 1, .exclude_hv = 1};
-    uint64_t count = 1;
+    uint64_t count;
+    bool fires;
     int fd;
 
     perf_source_attr(&source, &attr);
@@ -42,22 +42,21 @@ try_breakpoint(void)
     for (int i = 0; i < CALLS; i++) {
         breakpoint_here();
     }
-    if (read(fd, &count, sizeof(count)) != (ssize_t)sizeof(count)) {
-        count = 1;
-    }
+    /* A count that cannot be read proves nothing. */
+    fires = read(fd, &count, sizeof(count)) != (ssize_t)sizeof(count) || count != 0;
     close(fd);
-    return count != 0;
+    return fires;
 }
 
 bool
 perf_breakpoints_fire(struct perf_breakpoints *breakpoints)
 {
-    const char *const wanted = secure_getenv("NTPROF_TEST_BREAKPOINTS");
+    const char *const test = secure_getenv("NTPROF_TEST_BREAKPOINTS");
 
     if (!breakpoints->tried) {
         breakpoints->tried = true;
         breakpoints->never_fire =
-            (wanted != NULL && strcmp(wanted, "never") == 0) || !try_breakpoint();
+            (test != NULL && strcmp(test, "never") == 0) || !try_breakpoint();
     }
     return !breakpoints->never_fire;
 }

@@ -10,18 +10,19 @@
 
 #include <stdbool.h>
 
-/* The answer, kept for the session; all zero until it has been tried. */
+/* What a session has found out. All zero: it has not been tried. */
 struct perf_breakpoints {
     bool tried;
     bool never_fire;
 };
 
 /*
- * perf_breakpoints_fire - try it at the first call, and keep the answer.
+ * perf_breakpoints_fire - do breakpoints fire? The first call tries, later ones return
+ * the same answer.
  *
- * Returns false only if the thread ran into a breakpoint and none was counted. If that
- * cannot be tried (all registers in use): true. With the environment variable
- * NTPROF_TEST_BREAKPOINTS=never it is false. Level: passive.
+ * Returns false if the thread ran into a breakpoint and nothing was counted, or if a
+ * test set NTPROF_TEST_BREAKPOINTS=never in the environment. True also if no breakpoint
+ * can be opened, as when all registers are in use. Level: passive.
  */
 bool perf_breakpoints_fire(struct perf_breakpoints *breakpoints);
 

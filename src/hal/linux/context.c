@@ -86,7 +86,8 @@ perf_context_clear_error(void *context)
     ((struct perf_context *)context)->error[0] = 0;
 }
 
-/* May the caller count this source? Opens and closes it. Returns 0 or -errno. */
+/* May the caller count this source? Opens an event of it and closes that. kernel: also
+ * in kernel mode. Returns 0 or negative errno. */
 static int
 try_source(const struct perf_context *context, const struct perf_source *source,
            bool kernel)
@@ -117,7 +118,7 @@ perf_context_init(struct perf_context *context, enum perf_scope scope, bool user
         snprintf(context->kernel_reason, sizeof(context->kernel_reason), "%.127s",
                  refusal.reason);
     }
-    if (perf_is_shortage(result)) {
+    if (perf_is_shortage(result)) { /* not a refusal of kernel mode */
         perf_context_finish(context);
         return result;
     }
@@ -136,7 +137,7 @@ probe_uprobe(const struct perf_context *context, struct perf_source *source)
 {
     int result;
 
-    if (context->scope == PERF_SCOPE_ALL) {
+    if (context->scope == PERF_SCOPE_ALL) { /* back end bpf */
         snprintf(source->reason, sizeof(source->reason),
                  "this back end counts no uprobes: back end perf does");
         return;
@@ -156,15 +157,15 @@ probe_uprobe(const struct perf_context *context, struct perf_source *source)
         }
     }
     (void)perf_source_answer(source, result);
-    source->supported = result == 0; /* a shortage made no event to start */
+    source->supported = result == 0; /* after a shortage there is no event to open */
 }
 
-/* Try once whether the caller can use a source. */
+/* Find out whether the caller can use a source, unless that is known. */
 static void
 probe_source(struct perf_context *context, struct perf_source *source)
 {
     struct perf_refusal refusal;
-    int result = -EACCES;
+    int result = 0;
 
     if (source->probed) {
         return;
@@ -176,6 +177,7 @@ probe_source(struct perf_context *context, struct perf_source *source)
     }
     if (context->kernel) {
         result = try_source(context, source, true);
+        /* Other errors are not about kernel mode: they would come without it too. */
         source->kernel_included = result != -EACCES && result != -EPERM;
     }
     if (!source->kernel_included) {
@@ -218,7 +220,7 @@ perf_context_find(struct perf_context *context, KPROFILE_SOURCE number)
 
     context->error[0] = 0;
     if (source == NULL) {
-        perf_context_fail(context, -ENOENT, "Linux has no source %u", number);
+        perf_context_fail(context, -ENOENT, "there is no source %u on Linux", number);
     } else {
         probe_source(context, source);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/linux/context.h - what the context of each back end with perf events starts with:
- * sources, rights, and why the last call failed. Its functions are members of HAL_TABLE
- * and HAL_BACKEND where they take a void *context; results become NTSTATUS here.
+ * hal/linux/context.h - the part of a session's state that back ends perf and bpf
+ * share: sources, rights, and why the last call failed. Functions with a void *context
+ * are members of HAL_TABLE and HAL_BACKEND. Negative errno become NTSTATUS here.
  */
 #ifndef HAL_LINUX_CONTEXT_H
 #define HAL_LINUX_CONTEXT_H
@@ -16,8 +16,8 @@
 struct perf_context {
     struct perf_sources sources;
     struct perf_breakpoints breakpoints;
-    enum perf_scope scope; /* of the events that sources are tried with: SELF or ALL */
-    bool kernel;           /* hits in kernel mode are wanted and allowed */
+    enum perf_scope scope;   /* PERF_SCOPE_SELF or _ALL: how sources are tried */
+    bool kernel;             /* hits in kernel mode are wanted and allowed */
     char kernel_reason[128]; /* why kernel is false */
     int cgroup_fd;           /* only hits in this cgroup count; -1: all */
     char error[768];         /* why the last call failed */
@@ -27,11 +27,12 @@ struct perf_context {
  * perf_context_init - make the sources, and find out whether hits in kernel mode may be
  * counted.
  *
- *   scope      in: PERF_SCOPE_SELF: events of one process each; PERF_SCOPE_ALL: only
- *              events of all processes on a processor
+ *   scope      in: sources are tried with an event of the calling thread
+ *              (PERF_SCOPE_SELF), or of all processes on a processor (PERF_SCOPE_ALL)
  *   user_only  in: kernel mode is not wanted
  *
- * Returns 0, or negative errno if descriptors or memory ran out.
+ * Returns 0, also if kernel mode is refused; negative errno if descriptors or memory
+ * ran out.
  */
 int perf_context_init(struct perf_context *context, enum perf_scope scope,
                       bool user_only);
@@ -46,12 +47,12 @@ int perf_context_fail(struct perf_context *context, int error, const char *forma
 int perf_context_refuse(struct perf_context *context, int error, enum perf_scope scope,
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* perf_context_require - try whether the caller can use a source, once. Returns 0, or
- * -EOPNOTSUPP with the error text. */
+/* perf_context_require - can the caller use a source? The first call tries. Returns 0,
+ * or -EOPNOTSUPP with the error text. */
 int perf_context_require(struct perf_context *context, struct perf_source *source);
 
-/* perf_context_find - return the probed source with this number and clear the error
- * text, or set it and return NULL. */
+/* perf_context_find - return the source with this number, tried before, and clear the
+ * error text. If there is none, set the text and return NULL. */
 struct perf_source *perf_context_find(struct perf_context *context,
                                       KPROFILE_SOURCE number);
 
@@ -70,11 +71,11 @@ NTSTATUS perf_context_next_source(void *context, ULONG index, KPROFILE_SOURCE *n
 const char *perf_context_error(void *context);
 void perf_context_clear_error(void *context);
 
-/* perf_status_of - convert 0 or negative errno. */
+/* perf_status_of - convert 0 or negative errno to NTSTATUS. */
 NTSTATUS perf_status_of(int result);
 
-/* perf_status_of_count - convert 0 or the negative errno of a call that opens events to
- * count a process or, with pid 0, all of them, which takes a privilege. */
+/* perf_status_of_count - the same for a call that opens events of a process. With pid 0
+ * they are of all processes: a denial is STATUS_PRIVILEGE_NOT_HELD then. */
 NTSTATUS perf_status_of_count(int result, ULONG64 pid);
 
 #endif

@@ -14,12 +14,12 @@
 #ifndef HAL_LINUX_DESCRIPTOR_H
 #define HAL_LINUX_DESCRIPTOR_H
 
-/* perf_descriptor_own - have forked children close fd. Returns fd; below 0 it does
- * nothing. */
+/* perf_descriptor_own - have forked children close fd; below 0 it is ignored. Returns
+ * fd. */
 int perf_descriptor_own(int fd);
 
-/* perf_descriptor_close - close an owned one, which must not be closed otherwise; -1 is
- * ignored. */
+/* perf_descriptor_close - close a descriptor that was given to perf_descriptor_own;
+ * close() must not be used for it. Below 0 it is ignored. */
 void perf_descriptor_close(int fd);
 
 #endif

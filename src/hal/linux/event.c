@@ -45,7 +45,8 @@ perf_processor_limit(void)
                                                          : (uint32_t)configured;
 }
 
-/* Open it on this processor, or with PERF_ANY_ONLINE on the first that is online. */
+/* Open an event on this processor, or with PERF_ANY_ONLINE on the first that is online.
+ * Returns a descriptor or negative errno: -ENODEV if it is offline. */
 static int
 try_event_open(struct perf_event_attr *attr, int pid, int processor, bool cgroup)
 {
@@ -86,8 +87,8 @@ perf_call_event_open(struct perf_event_attr *attr, int pid, int processor, bool 
     return cgroup && fd == -ENOENT ? -EBADF : perf_descriptor_own(fd);
 }
 
-/* Make the kernel's description of an event: the same for all, except for what the
- * request and the kernel's features change. */
+/* Describe an event to the kernel: what all events have in common, and what the request
+ * and the kernel's features add. */
 static void
 fill_attr(struct perf_event_attr *attr, const struct perf_event_request *request,
           const struct perf_features *features)
@@ -128,13 +129,13 @@ fill_attr(struct perf_event_attr *attr, const struct perf_event_request *request
     }
 }
 
-/* Does the kernel know these features? Tried on the calling thread, which every user
- * may measure. */
+/* Does the kernel know the features that are set? Opens an event of the calling thread,
+ * which every user may measure. */
 static bool
-can_open(bool inherit, const struct perf_features *features)
+knows_features(const struct perf_features *features)
 {
-    const struct perf_event_request request = {.inherit = inherit,
-                                               .threads_only = inherit};
+    const struct perf_event_request request = {
+        .inherit = features->inherit_thread, .threads_only = features->inherit_thread};
     struct perf_event_attr attr;
     int fd;
 
@@ -149,12 +150,15 @@ can_open(bool inherit, const struct perf_features *features)
 void
 perf_features_probe(struct perf_features *features, bool selectors)
 {
-    *features = (struct perf_features){.inherit_thread = true};
-    features->inherit_thread = can_open(true, features);
-    features->read_lost = true;
-    features->read_lost = can_open(false, features);
-    features->user_registers = selectors && SELECTOR_REGISTERS != 0;
-    features->user_registers = features->user_registers && can_open(false, features);
+    const bool registers = selectors && SELECTOR_REGISTERS != 0;
+    const struct perf_features inherit_thread = {.inherit_thread = true};
+    const struct perf_features read_lost = {.read_lost = true};
+    const struct perf_features user_registers = {.user_registers = true};
+
+    *features = (struct perf_features){
+        .inherit_thread = knows_features(&inherit_thread),
+        .read_lost = knows_features(&read_lost),
+        .user_registers = registers && knows_features(&user_registers)};
 }
 
 int
@@ -219,7 +223,7 @@ perf_event_read_counts(const struct perf_event *event,
     }
     counts->events = reading.value - event->base.events;
     counts->running_ns = reading.running_ns - event->base.running_ns;
-    /* It counts nanoseconds: those in which it ran without counting were throttled. */
+    /* Its events are nanoseconds: while it was throttled it ran, but counted none. */
     if (event->reports_silence && counts->running_ns > counts->events) {
         counts->silent_ns = counts->running_ns - counts->events;
     }
@@ -228,7 +232,7 @@ perf_event_read_counts(const struct perf_event *event,
 
 void
 perf_event_add_counts(struct perf_event *event, const struct perf_features *features,
-                      bool restart, struct perf_counts *sum)
+                      enum perf_period period, struct perf_counts *sum)
 {
     struct perf_counts counts;
 
@@ -237,7 +241,7 @@ perf_event_add_counts(struct perf_event *event, const struct perf_features *feat
     sum->running_ns += counts.running_ns;
     sum->silent_ns += counts.silent_ns;
     sum->lost += counts.lost;
-    if (restart) {
+    if (period == PERF_PERIOD_ENDS) {
         event->base.events += counts.events;
         event->base.running_ns += counts.running_ns;
     }

@@ -3,9 +3,9 @@
  * hal/linux/event.h - one perf event: one source (or none: side band only) on one
  * processor, for one thread and its descendants, or for all processes.
  *
- * A struct perf_event outlives its descriptor: when it is closed, the rings still hold
- * records of it, and their ids must be found. It is freed when all of them have been
- * delivered.
+ * A struct perf_event outlives its descriptor: when that is closed, the rings may still
+ * hold records with the event's id, by which the event is found. It is freed when all
+ * of them have been delivered.
  */
 #ifndef HAL_LINUX_EVENT_H
 #define HAL_LINUX_EVENT_H
@@ -22,21 +22,20 @@ enum { PERF_ANY_ONLINE = -2 };
 
 struct perf_event {
     int fd;      /* -1: closed */
-    uint64_t id; /* in the records */
+    uint64_t id; /* the kernel's number of it, which its records contain */
     uint32_t processor;
     uint32_t tid;   /* the thread it was opened on; 0: all processes */
     uint32_t scope; /* KE_SCOPE_... of its hits */
     bool side_band; /* it also writes records of mappings, names, forks and exits */
     struct perf_source *source; /* NULL: side band only */
-    struct perf_target *target; /* NULL once closed */
+    struct perf_target *target; /* what it was opened for; NULL once closed */
     uint64_t from_ns;           /* hits before this do not count */
     uint64_t until_ns;    /* hits after this do not count; UINT64_MAX while open */
-    uint64_t untimely;    /* hits before from_ns, after until_ns, and after a freeze */
-    uint64_t closed_ns;   /* no record of it is younger */
-    bool reports_silence; /* a processor's clock: time missing from it was throttled */
-    bool
-        may_duplicate; /* may count hits that another event counts (perf/duplicate.h) */
-    struct perf_counts accounted; /* once closed: its part in the statistics */
+    uint64_t untimely;    /* delivered hits that do not count for the time they have */
+    uint64_t closed_ns;   /* when it was closed: none of its records is younger */
+    bool reports_silence; /* a processor's clock: time that it misses was throttled */
+    bool may_duplicate;   /* another event may count the same hits (perf/duplicate.h) */
+    struct perf_counts accounted; /* once closed: what was added to the statistics */
     struct perf_counts base;      /* counts at the start of the period */
     uint64_t enabled_ns;          /* enabled time at the last perf_event_grows */
     struct perf_event *next_closed;
@@ -59,12 +58,15 @@ struct perf_event_request {
     const struct perf_source *source; /* NULL: side band only */
     bool kernel;                      /* hits in kernel mode too */
     bool side_band;
-    bool inherit; /* to threads and children made from now on */
-    bool threads_only;
+    bool inherit;          /* threads and children that are created later inherit it */
+    bool threads_only;     /* with inherit: children do not */
     bool on_exec;          /* enabled by the next exec; else when it is opened */
     uint32_t wakeup_bytes; /* unread bytes that wake the reader; 0: half of the ring */
-    bool cgroup;           /* only threads of a cgroup, whose descriptor pid is */
+    bool cgroup;           /* of the threads of a cgroup: pid is its descriptor */
 };
+
+/* What adding up counts does to the period (statistics.h). */
+enum perf_period { PERF_PERIOD_CONTINUES, PERF_PERIOD_ENDS };
 
 /* perf_processor_limit - return a number above that of each possible processor. */
 uint32_t perf_processor_limit(void);
@@ -100,24 +102,25 @@ int perf_event_open_fd(const struct perf_event_request *request,
                        const struct perf_features *features, int pid, int processor);
 
 /* perf_event_try - open an event of a source and close it: for the calling thread, or
- * for all processes on a processor. Returns 0 or negative errno. */
+ * with all for all processes on a processor. Returns 0 or negative errno. */
 int perf_event_try(const struct perf_source *source, bool kernel, bool all);
 
-/* perf_event_read_counts - get what it counted in this period, and lost since it was
- * opened; zero if it cannot be read. Reading interrupts the processor that runs the
- * event: afterwards every handler that had started before has finished. */
+/* perf_event_read_counts - get what an event counted in this period (statistics.h), and
+ * the hits that it lost since it was opened; zero if it is closed. Reading interrupts
+ * the processor that runs the event: afterwards the interrupts of that event which had
+ * begun before have been handled. */
 void perf_event_read_counts(const struct perf_event *event,
                             const struct perf_features *features,
                             struct perf_counts *counts);
 
-/* perf_event_add_counts - add what perf_event_read_counts gets to sum. restart: in, the
- * next period starts, from zero. */
+/* perf_event_add_counts - add what perf_event_read_counts gets to sum. If the period
+ * ends, later reads count from here. */
 void perf_event_add_counts(struct perf_event *event,
-                           const struct perf_features *features, bool restart,
-                           struct perf_counts *sum);
+                           const struct perf_features *features,
+                           enum perf_period period, struct perf_counts *sum);
 
-/* perf_event_grows - has its enabled time grown since the last call? An event of a
- * processor stops when the processor goes offline, and does not restart. */
+/* perf_event_grows - has its enabled time grown since the last call, which kept it? An
+ * event of a processor stops for ever when the processor goes offline. */
 bool perf_event_grows(struct perf_event *event, const struct perf_features *features);
 
 /* perf_events_add - returns 0 or -ENOMEM. perf_events_finish frees the list, not the

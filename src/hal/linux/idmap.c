@@ -101,8 +101,8 @@ perf_idmap_remove(struct perf_idmap *map, uint64_t id)
     }
     map->count--;
 
-    /* Close the hole: an entry behind it may move there unless its home slot is behind
-     * the hole too. */
+    /* Close the hole: an entry behind it moves into it, unless the slot at which the
+     * search for that entry starts, its home, is behind the hole too. */
     for (size_t next = (hole + 1) & mask; map->entries[next].value != NULL;
          next = (next + 1) & mask) {
         const size_t home = slot_of(map, map->entries[next].id);

@@ -2,8 +2,8 @@
 /*
  * hal/linux/idmap.h - numbers to pointers: event ids, pids, tids.
  *
- * A hash map with open addressing, at most two thirds full, without tombstones. A
- * lookup allocates nothing.
+ * A hash map with open addressing, at most two thirds full, without tombstones: removal
+ * moves later entries up. Only perf_idmap_put allocates.
  */
 #ifndef HAL_LINUX_IDMAP_H
 #define HAL_LINUX_IDMAP_H

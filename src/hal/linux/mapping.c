@@ -48,7 +48,7 @@ end_of(const struct perf_mapping *mapping)
 
 /* Index of the first mapping that ends above address. */
 static size_t
-first_above(const struct perf_mappings *mappings, uint64_t address)
+first_ending_above(const struct perf_mappings *mappings, uint64_t address)
 {
     size_t low = 0;
     size_t high = mappings->count;
@@ -68,7 +68,7 @@ first_above(const struct perf_mappings *mappings, uint64_t address)
 int
 perf_mappings_insert(struct perf_mappings *mappings, struct perf_mapping mapping)
 {
-    const size_t index = first_above(mappings, mapping.base);
+    const size_t index = first_ending_above(mappings, mapping.base);
     struct perf_mapping *place;
     int result = -ENOMEM;
 
@@ -111,7 +111,7 @@ perf_mappings_copy(struct perf_mappings *to, const struct perf_mappings *from)
 const struct perf_mapping *
 perf_mappings_find(const struct perf_mappings *mappings, uint64_t address)
 {
-    const size_t index = first_above(mappings, address);
+    const size_t index = first_ending_above(mappings, address);
 
     return index < mappings->count && mappings->items[index].base <= address
                ? &mappings->items[index]
@@ -122,12 +122,13 @@ bool
 perf_mappings_overlap(const struct perf_mappings *mappings, uint64_t base,
                       uint64_t length)
 {
-    const size_t index = first_above(mappings, base);
+    const size_t index = first_ending_above(mappings, base);
 
     return index < mappings->count && mappings->items[index].base < base + length;
 }
 
-/* Only records report inode generations, not /proc: 0 agrees with any. */
+/* Are these the same file? /proc reports no inode generations, only records do: 0
+ * matches any. */
 static bool
 same_image(const struct perf_image *one, const struct perf_image *other)
 {
@@ -139,10 +140,10 @@ same_image(const struct perf_image *one, const struct perf_image *other)
 }
 
 bool
-perf_mappings_hold(const struct perf_mappings *mappings,
-                   const struct perf_mapping *mapping)
+perf_mappings_contain(const struct perf_mappings *mappings,
+                      const struct perf_mapping *mapping)
 {
-    const size_t index = first_above(mappings, mapping->base);
+    const size_t index = first_ending_above(mappings, mapping->base);
     const struct perf_mapping *found;
 
     if (index == mappings->count) {
@@ -150,6 +151,7 @@ perf_mappings_hold(const struct perf_mappings *mappings,
     }
     found = &mappings->items[index];
     return found->base == mapping->base && found->length == mapping->length &&
+           /* Without a file /proc and records differ in the offset. */
            (found->file_offset == mapping->file_offset ||
             (found->image->flags & NTPROF_IMAGE_ANONYMOUS) != 0) &&
            same_image(found->image, mapping->image);
@@ -159,7 +161,7 @@ bool
 perf_mappings_take(struct perf_mappings *mappings, uint64_t base, uint64_t length,
                    struct perf_mapping *taken)
 {
-    const size_t index = first_above(mappings, base);
+    const size_t index = first_ending_above(mappings, base);
     struct perf_mapping *place;
 
     if (!perf_mappings_overlap(mappings, base, length)) {

@@ -34,8 +34,8 @@ struct perf_mappings {
     size_t count;
 };
 
-/* perf_image_create - make an image with one reference; without an inode it is
- * anonymous. Returns NULL without memory. */
+/* perf_image_create - make an image with one reference; with inode 0 it is anonymous.
+ * Returns NULL if memory runs out. */
 struct perf_image *perf_image_create(const char *name, uint32_t device_major,
                                      uint32_t device_minor, uint64_t inode,
                                      uint64_t inode_generation);
@@ -49,7 +49,8 @@ void perf_image_release(struct perf_image *image);
  */
 int perf_mappings_insert(struct perf_mappings *mappings, struct perf_mapping mapping);
 
-/* perf_mappings_copy - copy to an empty set. Returns 0 or -ENOMEM (to stays empty). */
+/* perf_mappings_copy - copy into an empty set, and take a reference on each image.
+ * Returns 0, or -ENOMEM: to stays empty. */
 int perf_mappings_copy(struct perf_mappings *to, const struct perf_mappings *from);
 
 /* perf_mappings_find - return the mapping that contains this address, or NULL. */
@@ -60,12 +61,12 @@ const struct perf_mapping *perf_mappings_find(const struct perf_mappings *mappin
 bool perf_mappings_overlap(const struct perf_mappings *mappings, uint64_t base,
                            uint64_t length);
 
-/* perf_mappings_hold - is exactly this mapping in the set? */
-bool perf_mappings_hold(const struct perf_mappings *mappings,
-                        const struct perf_mapping *mapping);
+/* perf_mappings_contain - is a mapping of this range, image and offset in the set? */
+bool perf_mappings_contain(const struct perf_mappings *mappings,
+                           const struct perf_mapping *mapping);
 
 /* perf_mappings_take - remove the first mapping that overlaps [base, base + length):
- * the caller gets its reference on the image. False if there is none. */
+ * the caller gets its reference on the image. Returns false if there is none. */
 bool perf_mappings_take(struct perf_mappings *mappings, uint64_t base, uint64_t length,
                         struct perf_mapping *taken);
 

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two events write FORK records of the same child at most FORK_TWIN_NS apart. Such a
- * record may be up to FORK_LATE_NS younger than the reading of the child in /proc. */
+/* Two events write FORK records of the same child at most FORK_TWIN_NS apart. A child
+ * may be read in /proc up to FORK_LATE_NS before they are written. */
 enum { FORK_TWIN_NS = 1000000, FORK_LATE_NS = 1000000000 };
+
+enum { TID_UNKNOWN = 0 }; /* which thread made a change is not known */
 
 void
 process_table_notify(const struct process_table *table,
@@ -26,7 +28,7 @@ process_table_notify(const struct process_table *table,
     table->notify(table->context, notification);
 }
 
-/* tid: the thread that made the change; 0: not known. */
+/* tid: the thread that made the change, or TID_UNKNOWN. */
 static void
 notify_process(struct process_table *table, uint32_t kind,
                const struct perf_process *process, uint64_t time_ns, uint32_t tid)
@@ -114,14 +116,14 @@ process_discard(struct process_table *table, struct perf_process *process)
     process_free(process);
 }
 
-/* Report all mappings as unmapped, as at an exec or exit. */
+/* Remove all mappings, as at an exec or exit, and report that. */
 static void
 unmap_all(struct process_table *table, struct perf_process *process, uint64_t time_ns,
           uint32_t tid)
 {
     struct perf_mappings gone = process->mappings;
 
-    /* Removed first: a callback must see the process without them. */
+    /* A callback must see the process without mappings. */
     process->mappings = (struct perf_mappings){0};
     for (size_t i = 0; i < gone.count; i++) {
         notify_mapping(table, NTPROF_IMAGE_UNMAP, process, &gone.items[i], time_ns,
@@ -168,12 +170,13 @@ process_table_end(struct process_table *table, struct perf_process *process,
                   uint64_t time_ns)
 {
     perf_idmap_remove(&table->by_pid, process->pid);
-    unmap_all(table, process, time_ns, 0);
-    notify_process(table, NTPROF_PROCESS_EXIT, process, time_ns, 0);
+    unmap_all(table, process, time_ns, TID_UNKNOWN);
+    notify_process(table, NTPROF_PROCESS_EXIT, process, time_ns, TID_UNKNOWN);
     process_free(process);
 }
 
-/* Have those that watch the parent and its descendants watch the child. */
+/* Have the watchers that follow the parent's children watch this one. Returns 0 or
+ * -ENOMEM. */
 static int
 inherit_watchers(struct perf_process *child, const struct perf_process *parent)
 {
@@ -186,7 +189,7 @@ inherit_watchers(struct perf_process *child, const struct perf_process *parent)
     return 0;
 }
 
-/* A child starts with the parent's name, mappings and watchers of descendants. */
+/* Give a child what it has from its parent. Returns 0 or -ENOMEM. */
 static int
 inherit(struct perf_process *child, const struct perf_process *parent)
 {
@@ -196,8 +199,9 @@ inherit(struct perf_process *child, const struct perf_process *parent)
                : perf_mappings_copy(&child->mappings, &parent->mappings);
 }
 
+/* Does any watcher of this process follow its children too? */
 static bool
-watches_children(const struct perf_process *process)
+are_children_watched(const struct perf_process *process)
 {
     for (size_t i = 0; i < process->watcher_count; i++) {
         if (process->watchers[i]->descendants) {
@@ -207,14 +211,14 @@ watches_children(const struct perf_process *process)
     return false;
 }
 
-/* A child of a watched process starts. */
+/* A process created another one. Add the child if it is to be watched. */
 static void
 apply_process_start(struct process_table *table, const struct perf_record *record)
 {
     const struct perf_process *parent = process_table_find(table, record->parent_pid);
     struct perf_process *process = process_table_find(table, record->pid);
 
-    if (!table->all && (parent == NULL || !watches_children(parent))) {
+    if (!table->all && (parent == NULL || !are_children_watched(parent))) {
         return;
     }
     if (process != NULL) {
@@ -225,7 +229,7 @@ apply_process_start(struct process_table *table, const struct perf_record *recor
         }
         if (process->read_ns != 0 && process->parent_pid == 0 &&
             record->time_ns - process->read_ns < FORK_LATE_NS) {
-            /* It was read in /proc before its creator's record was written. */
+            /* Read in /proc before this record was written: no parent_pid is set. */
             process->parent_pid = record->parent_pid;
             process->start_ns = record->time_ns;
             if (parent != NULL && inherit_watchers(process, parent) < 0) {
@@ -233,8 +237,9 @@ apply_process_start(struct process_table *table, const struct perf_record *recor
             }
             return;
         }
+        /* Another process had the pid, and no record of its exit came. Callbacks remove
+         * no process, so parent stays valid. */
         process_table_end(table, process, record->time_ns);
-        /* The callback may have added processes, but removed none. */
     }
     process = process_create(table, record->pid, record->tid, record->time_ns);
     if (process == NULL) {
@@ -250,7 +255,8 @@ apply_process_start(struct process_table *table, const struct perf_record *recor
     notify_start(table, process, record->time_ns, record->tid);
 }
 
-/* A process made another one or, with its own pid, a thread. */
+/* Apply a FORK record: a process created another one or, if both pids are the same, a
+ * thread. */
 static void
 apply_fork(struct process_table *table, const struct perf_record *record)
 {
@@ -280,7 +286,7 @@ apply_exit(struct process_table *table, const struct perf_record *record)
 }
 
 /* Add a process that execs: the one that is to be watched from its exec on or, with
- * table->all, any process. */
+ * table->all, any process. Returns NULL if memory runs out. */
 static struct perf_process *
 begin_at_exec(struct process_table *table, const struct perf_record *record,
               struct perf_watcher *watcher)
@@ -300,7 +306,7 @@ begin_at_exec(struct process_table *table, const struct perf_record *record,
     return process;
 }
 
-/* After an exec only one thread is left, with the main thread's tid. */
+/* Make tid the process's only thread: after an exec it is the main thread. */
 static void
 keep_only_thread(struct process_table *table, struct perf_process *process,
                  uint32_t tid)
@@ -338,7 +344,8 @@ apply_exec(struct process_table *table, const struct perf_record *record,
     notify_process(table, NTPROF_PROCESS_EXEC, process, record->time_ns, record->tid);
 }
 
-/* A thread got a name, or its process a new program. */
+/* Apply a COMM record: a thread got a name, or its process a new program. The main
+ * thread's name is the process's; others are ignored. */
 static void
 apply_comm(struct process_table *table, const struct perf_record *record,
            struct perf_watcher *watcher)
@@ -358,7 +365,7 @@ apply_comm(struct process_table *table, const struct perf_record *record,
     notify_process(table, NTPROF_PROCESS_NAME, process, record->time_ns, record->tid);
 }
 
-/* Add a mapping that overlaps none. Takes over the image's reference. */
+/* Add a mapping that overlaps none, and report it. Takes over the image's reference. */
 static void
 add_mapping(struct process_table *table, struct perf_process *process,
             struct perf_mapping mapping, uint64_t time_ns, uint32_t tid)
@@ -370,7 +377,7 @@ add_mapping(struct process_table *table, struct perf_process *process,
     notify_mapping(table, NTPROF_IMAGE_MAP, process, &mapping, time_ns, tid);
 }
 
-/* Add the part [base, end) of a mapping that was removed. */
+/* Put back [base, end), the part that is left of a mapping just removed. */
 static void
 add_part(struct process_table *table, struct perf_process *process,
          const struct perf_mapping *unmapped, uint64_t base, uint64_t end,
@@ -387,8 +394,8 @@ add_part(struct process_table *table, struct perf_process *process,
     }
 }
 
-/* Report mappings that overlap [base, base + length) as unmapped, and the parts of them
- * outside it as mapped again. */
+/* Remove mappings that overlap [base, base + length), and put back the parts of them
+ * outside that range; report both. */
 static void
 make_room(struct process_table *table, struct perf_process *process, uint64_t base,
           uint64_t length, uint64_t time_ns, uint32_t tid)
@@ -409,7 +416,7 @@ static void
 map(struct process_table *table, struct perf_process *process,
     struct perf_mapping mapping, uint64_t time_ns, uint32_t tid)
 {
-    if (perf_mappings_hold(&process->mappings, &mapping)) {
+    if (perf_mappings_contain(&process->mappings, &mapping)) {
         perf_image_release(mapping.image);
         return;
     }
@@ -417,7 +424,7 @@ map(struct process_table *table, struct perf_process *process,
     add_mapping(table, process, mapping, time_ns, tid);
 }
 
-/* Something was mapped: data is ignored, code is added. */
+/* Apply an MMAP2 record: add executable memory, ignore data. */
 static void
 apply_mmap2(struct process_table *table, const struct perf_record *record)
 {
@@ -494,7 +501,7 @@ process_table_attach(struct process_table *table, const struct perf_found *found
     process->read_ns = found->read_ns;
     process->mappings = *found->mappings;
     *found->mappings = (struct perf_mappings){0};
-    notify_start(table, process, time_ns, 0);
+    notify_start(table, process, time_ns, TID_UNKNOWN);
     return 0;
 
 discard_process:
@@ -526,7 +533,6 @@ void
 process_table_apply(struct process_table *table, const struct perf_record *record,
                     struct perf_watcher *watcher)
 {
-    table->last_ns = record->time_ns;
     if (is_no_process(record->pid)) {
         return;
     }
@@ -567,13 +573,13 @@ process_table_resync(struct process_table *table, struct perf_process *process,
     for (size_t i = process->mappings.count; i-- > 0;) {
         const struct perf_mapping old = process->mappings.items[i];
 
-        if (!perf_mappings_hold(mappings, &old)) {
-            make_room(table, process, old.base, old.length, time_ns, 0);
+        if (!perf_mappings_contain(mappings, &old)) {
+            make_room(table, process, old.base, old.length, time_ns, TID_UNKNOWN);
         }
     }
     for (size_t i = 0; i < mappings->count; i++) {
         mappings->items[i].image->references++;
-        map(table, process, mappings->items[i], time_ns, 0);
+        map(table, process, mappings->items[i], time_ns, TID_UNKNOWN);
     }
     perf_mappings_finish(mappings);
 }
@@ -590,7 +596,7 @@ process_table_add_unreported(struct process_table *table, struct perf_process *p
             !perf_mappings_overlap(&process->mappings, mapping->base,
                                    mapping->length)) {
             mapping->image->references++;
-            map(table, process, *mapping, time_ns, 0);
+            map(table, process, *mapping, time_ns, TID_UNKNOWN);
         }
     }
     perf_mappings_finish(mappings);

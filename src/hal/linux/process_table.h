@@ -25,10 +25,10 @@
 #include <ntprof/notification.h>
 #include <stdbool.h>
 
-/* What wants the records of a process; a back end embeds it in its own struct. It must
- * outlive the table. */
+/* A request to follow a process; a back end embeds it in its own struct, which outlives
+ * the table. */
 struct perf_watcher {
-    bool descendants; /* children are covered as well */
+    bool descendants; /* it follows the process's children too, and theirs */
 };
 
 struct perf_process {
@@ -38,7 +38,7 @@ struct perf_process {
     uint64_t read_ns;   /* when /proc was read; 0: never, records reported its start */
     uint64_t reread_ns; /* when /proc was last read for an address in no mapping */
     char name[64];
-    struct perf_idmap threads; /* tid to this process */
+    struct perf_idmap threads; /* the set of their tids: each maps to this process */
     struct perf_mappings mappings;
     struct perf_watcher **watchers;
     size_t watcher_count;
@@ -51,8 +51,7 @@ struct process_table {
     void *context;
     struct perf_idmap by_pid; /* pid to struct perf_process */
     bool all;                 /* every process that starts or execs is added */
-    uint64_t last_ns;         /* time of the record applied last */
-    uint64_t dropped;         /* changes not applied for want of memory */
+    uint64_t dropped;         /* changes not applied because memory ran out */
 };
 
 /* process_table_init - make an empty table. process_table_finish frees it without
@@ -75,8 +74,8 @@ struct perf_found {
     const char *name;
     const uint32_t *tids; /* at least one */
     size_t tid_count;
-    struct perf_mappings *mappings; /* emptied */
-    uint64_t read_ns;               /* before the first of this was read */
+    struct perf_mappings *mappings; /* the table takes them: emptied */
+    uint64_t read_ns;               /* a time before the reading began */
 };
 
 /*
@@ -84,7 +83,7 @@ struct perf_found {
  * and mappings.
  *
  *   time_ns  in: time of the notifications
- *   watcher  in: added to its watchers; may be NULL
+ *   watcher  in: added to the process's watchers; may be NULL
  *
  * Later, records of it that are older than read_ns are ignored, except exits.
  *
@@ -101,8 +100,9 @@ int process_table_add_watcher(struct perf_process *process,
 /*
  * process_table_apply - apply a COMM, FORK, EXIT or MMAP2 record; others are ignored.
  *
- *   watcher  in: the watcher of the event that wrote the record: a process that is not
- *            in the table and execs is added with it. NULL: such processes are ignored.
+ *   watcher  in: the watcher of the event that wrote the record: a process that execs
+ *            and is not in the table is added, with this watcher. NULL: such a process
+ *            is ignored, unless table->all.
  */
 void process_table_apply(struct process_table *table, const struct perf_record *record,
                          struct perf_watcher *watcher);

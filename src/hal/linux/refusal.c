@@ -143,9 +143,9 @@ static const struct {
      "the kernel denies it although settings and rights allow it",
      "look for a security module's denial in the kernel's log"},
     {BY_RING_LIMIT, NTPROF_CAUSE_LOCKED_MEMORY,
-     "ring memory above kernel.perf_event_mlock_kb (%ld kB for each processor, "
-     "shared "
-     "by all of the user's programs) and RLIMIT_MEMLOCK (%ld kB)",
+     "the rings need more memory than kernel.perf_event_mlock_kb (%ld kB for each "
+     "processor, shared by all of the user's programs) and RLIMIT_MEMLOCK (%ld kB) "
+     "allow",
      "raise kernel.perf_event_mlock_kb or RLIMIT_MEMLOCK, or end other profilers"},
     {EMFILE, NTPROF_CAUSE_DESCRIPTORS,
      "out of file descriptors: each thread takes one for each processor and source, "

@@ -391,7 +391,6 @@ perf_source_attr(const struct perf_source *source, struct perf_event_attr *attr)
     attr->config = source->config;
     attr->sample_period = perf_source_period(source);
     if (source->type == PERF_TYPE_BREAKPOINT) {
-        attr->config = 0;
         attr->bp_type = HW_BREAKPOINT_X;
         attr->bp_addr = source->breakpoint_address;
         /* The only length that the kernel takes for execution breakpoints. */

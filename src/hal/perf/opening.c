@@ -143,21 +143,16 @@ close_fd:
     return result;
 }
 
-/* Undo event_open. */
-static void
-event_undo(struct perf *perf, struct perf_event *event)
-{
-    if (event->source != NULL) {
-        event->source->tally.instances--;
-    }
-    perf_event_forget(perf, event);
-}
-
 void
 perf_events_forget_from(struct perf *perf, struct perf_events *events, size_t first)
 {
     while (events->count > first) {
-        event_undo(perf, events->items[--events->count]);
+        struct perf_event *const event = events->items[--events->count];
+
+        if (event->source != NULL) {
+            event->source->tally.instances--;
+        }
+        perf_event_forget(perf, event);
     }
 }
 

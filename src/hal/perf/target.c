@@ -107,7 +107,9 @@ perf_read_counts(const struct perf *perf, const struct perf_source *source,
 
             if ((source == NULL || event->source == source) &&
                 (processor == UINT32_MAX || event->processor == processor)) {
-                perf_event_add_counts(event, &perf->features, restart, counts);
+                perf_event_add_counts(
+                    event, &perf->features,
+                    restart ? PERF_PERIOD_ENDS : PERF_PERIOD_CONTINUES, counts);
             }
         }
     }

@@ -63,8 +63,8 @@ perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
     return attached < 0 && attached != -EEXIST ? attached : result;
 }
 
-/* Report a process that is already running; the watch of all processes counts one that
- * cannot be read. Callbacks must not flush: records would change the process. */
+/* Report a process that is already running. While delivering is set, flushes of
+ * callbacks do nothing: their records would change the process. */
 static int
 watch_running(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 {
@@ -74,9 +74,6 @@ watch_running(struct perf *perf, struct perf_target *target, uint64_t from_ns)
     perf->stream.delivering = true;
     result = perf_attach(perf, target->pid, from_ns, &target->watcher);
     perf->stream.delivering = delivering;
-    if (result == -EACCES && perf->machine != NULL) {
-        return 0;
-    }
     return result == -ECHILD ? -ESRCH : result;
 }
 
@@ -145,14 +142,6 @@ refuse_twice(struct perf *perf, const struct perf_target *watch)
     return 0;
 }
 
-/* Report the process of a watch in the list, unless it is to exec. */
-static int
-watch_report(struct perf *perf, struct perf_target *target, uint64_t from_ns)
-{
-    return target->on_exec ? watch_before_exec(perf, target)
-                           : watch_running(perf, target, from_ns);
-}
-
 int
 perf_watch(struct perf *perf, const HAL_WATCH *request)
 {
@@ -191,7 +180,8 @@ perf_watch(struct perf *perf, const HAL_WATCH *request)
     result = perf_open(perf, target, &selection, &scan, &from_ns);
     if (result == 0 || result == -ENOENT) { /* other watches count all of it */
         perf_target_link(perf, target);
-        result = watch_report(perf, target, from_ns);
+        result = target->on_exec ? watch_before_exec(perf, target)
+                                 : watch_running(perf, target, from_ns);
         if (result == 0) {
             return 0;
         }
