@@ -97,22 +97,23 @@ notify_end(struct bpf *bpf, uint32_t pid)
 void
 bpf_notice(struct bpf *bpf)
 {
-    const struct bpf_process *process;
-    uint32_t at = 0;
+    const struct bpf_table *const table = &bpf->index.table;
 
-    if (bpf->noticing || bpf->index.table.count == 0) {
+    if (bpf->noticing) {
         return;
     }
     bpf->noticing = true;
-    while ((process = bpf_table_next(&bpf->index.table, &at)) != NULL) {
+    /* Backwards: the entry of a process that ended is given back on the way. */
+    for (uint32_t i = table->count; i-- > 0;) {
+        const struct bpf_process *process = &table->processes[table->taken[i]];
         const uint32_t pid = process->pid;
 
+        assert(i < table->count);
         if (__atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) == BPF_ENDED) {
             notify_end(bpf, pid);
-        } else if (perf_pidfd_has_exited(
-                       bpf_table_owner(&bpf->index.table, process)->pidfd)) {
+        } else if (perf_pidfd_has_exited(bpf_table_owner(table, process)->pidfd)) {
             notify_end(bpf, pid);
-            process = bpf_table_find(&bpf->index.table, pid);
+            process = bpf_table_find(table, pid);
             if (process != NULL) { /* it still has profiles */
                 bpf_table_close_pidfd(&bpf->index.table, process);
             }

@@ -12,7 +12,8 @@ bpf_table_init(struct bpf_table *table, union bpf_shared *shared)
 {
     *table = (struct bpf_table){.processes = shared->processes};
     table->owners = calloc(BPF_ENTRIES, sizeof(*table->owners));
-    return table->owners != NULL ? 0 : -ENOMEM;
+    table->taken = calloc(BPF_ENTRIES, sizeof(*table->taken));
+    return table->owners != NULL && table->taken != NULL ? 0 : -ENOMEM;
 }
 
 void
@@ -29,13 +30,11 @@ bpf_table_close_pidfd(struct bpf_table *table, const struct bpf_process *process
 void
 bpf_table_finish(struct bpf_table *table)
 {
-    const struct bpf_process *process;
-    uint32_t at = 0;
-
-    while (table->count > 0 && (process = bpf_table_next(table, &at)) != NULL) {
-        bpf_table_close_pidfd(table, process);
+    for (uint32_t i = 0; i < table->count; i++) {
+        bpf_table_close_pidfd(table, &table->processes[table->taken[i]]);
     }
     free(table->owners);
+    free(table->taken);
     *table = (struct bpf_table){0};
 }
 
@@ -74,22 +73,21 @@ bpf_table_take(struct bpf_table *table, uint32_t pid)
     /* The pid last: a program that finds it finds a process that has not ended. */
     __atomic_store_n(&process->ended, BPF_RUNNING, __ATOMIC_RELAXED);
     __atomic_store_n(&process->pid, pid, __ATOMIC_RELEASE);
-    table->owners[at] = (struct bpf_owner){.taken = true, .pidfd = -1};
-    table->count++;
+    table->owners[at] =
+        (struct bpf_owner){.taken = true, .pidfd = -1, .number = table->count};
+    table->taken[table->count++] = at;
     return process;
 }
 
-struct bpf_process *
-bpf_table_next(const struct bpf_table *table, uint32_t *at)
+/* Give an entry back; the last one of table->taken gets its place there. */
+static void
+release_entry(struct bpf_table *table, struct bpf_owner *owner)
 {
-    while (*at < BPF_ENTRIES) {
-        const uint32_t entry = (*at)++;
+    const uint32_t last = table->taken[--table->count];
 
-        if (table->owners[entry].taken) {
-            return &table->processes[entry];
-        }
-    }
-    return NULL;
+    table->taken[owner->number] = last;
+    table->owners[last].number = owner->number;
+    owner->taken = false;
 }
 
 void
@@ -105,7 +103,6 @@ bpf_table_publish(struct bpf_table *table, struct bpf_process *process,
     /* The pid stays, so that a search for others continues behind it. */
     if (bpf_process_is_idle(process)) {
         bpf_table_close_pidfd(table, process);
-        owner->taken = false;
-        table->count--;
+        release_entry(table, owner);
     }
 }

@@ -17,14 +17,16 @@
 
 /* What only the session knows of an entry. */
 struct bpf_owner {
-    bool taken; /* a process has the entry */
-    int pidfd;  /* shows that the process has exited; -1: none */
+    bool taken;      /* a process has the entry */
+    int pidfd;       /* shows that the process has exited; -1: none */
+    uint32_t number; /* if taken: where bpf_table.taken lists the entry */
 };
 
 struct bpf_table {
     struct bpf_process *processes; /* union bpf_shared, by entry */
     struct bpf_owner *owners;      /* by entry */
-    uint64_t count;                /* taken */
+    uint32_t *taken; /* the entries that processes have, so that none searches all */
+    uint32_t count;  /* of them */
 };
 
 /* bpf_table_close_pidfd - close it, if there is one: the process has ended. */
@@ -40,9 +42,6 @@ struct bpf_process *bpf_table_take(struct bpf_table *table, uint32_t pid);
 
 /* bpf_table_find - NULL if it has none. */
 struct bpf_process *bpf_table_find(const struct bpf_table *table, uint32_t pid);
-
-/* bpf_table_next - the first taken entry from number *at on; NULL: there is none. */
-struct bpf_process *bpf_table_next(const struct bpf_table *table, uint32_t *at);
 
 static inline struct bpf_owner *
 bpf_table_owner(const struct bpf_table *table, const struct bpf_process *process)

@@ -156,23 +156,29 @@ take__in_the_table__stays_there(void **state)
 }
 
 static void
-next__of_those_taken__each_once(void **state)
+taken__those_that_processes_have__each_once(void **state)
 {
     struct bpf_table *const table = *state;
-    uint32_t at = 0;
     struct bpf_process *const first = bpf_table_take(table, 100);
-    struct bpf_process *const second = bpf_table_take(table, 200);
     struct bpf_process *const gone = bpf_table_take(table, 150);
+    struct bpf_process *const second = bpf_table_take(table, 200);
 
     bpf_table_publish(table, first, some_roots);
     bpf_table_publish(table, gone, no_roots);
     gone->ended = BPF_ENDED;
-    assert_ptr_equal(bpf_table_next(table, &at), first);
-    assert_ptr_equal(bpf_table_next(table, &at), second);
-    assert_null(bpf_table_next(table, &at));
+    assert_int_equal(table->count, 2);
+    assert_ptr_equal(&table->processes[table->taken[0]], first);
+    assert_ptr_equal(&table->processes[table->taken[1]], second);
+    bpf_table_publish(table, first, no_roots);
+    assert_int_equal(table->count, 1);
+    assert_ptr_equal(&table->processes[table->taken[0]], second);
     /* The next process in the entry has not ended. */
     assert_ptr_equal(bpf_table_take(table, 150), gone);
     assert_int_equal(gone->ended, BPF_RUNNING);
+    assert_ptr_equal(&table->processes[table->taken[1]], gone);
+    bpf_table_publish(table, gone, no_roots);
+    bpf_table_publish(table, second, no_roots);
+    assert_int_equal(table->count, 0);
 }
 
 int
@@ -191,8 +197,8 @@ main(void)
             take__every_number_below_the_size__all_at_their_own, setup, teardown),
         cmocka_unit_test_setup_teardown(take__in_the_table__stays_there, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(next__of_those_taken__each_once, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(taken__those_that_processes_have__each_once,
+                                        setup, teardown),
     };
 
     return cmocka_run_group_tests_name("bpf table", tests, NULL, NULL);
