@@ -150,28 +150,32 @@ runs_on(const uint64_t running[MODEL_MOST_GROUPS], uint32_t processor)
            (running[processor / 64] >> processor % 64 & 1) != 0;
 }
 
-/* Is that interrupt made already? */
-static bool
-is_interrupted(const struct model *model, const struct model_profile *like,
-               uint32_t processor)
+/* The processors that are interrupted already for profiles like this one. */
+static void
+find_interrupted(const struct model *model, const struct model_profile *like,
+                 uint64_t processors[MODEL_MOST_GROUPS])
 {
+    memset(processors, 0, sizeof(like->running));
     for (const struct model_profile *p = model->profiles; p != NULL; p = p->next) {
         if (p->started && !p->told && p->source == like->source &&
-            p->process == like->process && runs_on(p->running, processor)) {
-            return true;
+            p->process == like->process) {
+            for (uint32_t group = 0; group < MODEL_MOST_GROUPS; group++) {
+                processors[group] |= p->running[group];
+            }
         }
     }
-    return false;
 }
 
 static NTSTATUS
 start_interrupts(struct model *model, const struct model_profile *p,
                  const uint64_t running[MODEL_MOST_GROUPS])
 {
+    uint64_t interrupted[MODEL_MOST_GROUPS];
     uint32_t missing = 0;
 
-    for (uint32_t bit = 0; bit < 64 * MODEL_MOST_GROUPS; bit++) {
-        missing += runs_on(running, bit) && !is_interrupted(model, p, bit);
+    find_interrupted(model, p, interrupted);
+    for (uint32_t group = 0; group < MODEL_MOST_GROUPS; group++) {
+        missing += (uint32_t)__builtin_popcountll(running[group] & ~interrupted[group]);
     }
     if (model->faults.interrupt_nth != 0 && model->faults.interrupt_nth <= missing) {
         model_reach(model, MODEL_START_HAL_FAILS);
@@ -550,13 +554,15 @@ is_first_of_its_like(const struct model *model, const struct model_profile *like
 uint64_t
 model_count_interrupts(const struct model *model, bool gone)
 {
+    uint64_t interrupted[MODEL_MOST_GROUPS];
     uint64_t number = 0;
 
     for (const struct model_profile *p = model->profiles; p != NULL; p = p->next) {
         if (p->started && !p->told && is_gone(p) == gone &&
             is_first_of_its_like(model, p)) {
-            for (uint32_t bit = 0; bit < 64 * MODEL_MOST_GROUPS; bit++) {
-                number += is_interrupted(model, p, bit);
+            find_interrupted(model, p, interrupted);
+            for (uint32_t group = 0; group < MODEL_MOST_GROUPS; group++) {
+                number += (uint64_t)__builtin_popcountll(interrupted[group]);
             }
         }
     }
