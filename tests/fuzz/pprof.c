@@ -164,7 +164,7 @@ merge(struct profile *a, struct profile *b)
 {
     const uint64_t hits = count_hits(a) + count_hits(b);
     struct profile_merger *merger = profile_merger_new();
-    struct pprof_error error = {""};
+    struct pprof_error error = {.text = ""};
 
     require(merger != NULL && profile_merger_add(merger, a, &error));
     if (profile_merger_add(merger, b, &error)) {
@@ -225,7 +225,7 @@ merge_and_compare(const struct profile *profile, const uint8_t *data, size_t siz
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct pprof_error error = {""};
+    struct pprof_error error = {.text = ""};
     struct profile *profile = pprof_decode(data, size, &error);
 
     if (profile == NULL) {

@@ -259,6 +259,39 @@ class Stores(AgentTest):
         self.assertEqual(self.windows(), [])
         self.assertIn("takes windows again", self.said())
 
+    def test_window_that_is_refused_for_good__set_aside_and_later_ones_come_in(self):
+        self.init()
+        self.spool.mkdir()
+        foreign = pathlib.Path(__file__).parent.parent / "golden" / "foreign" / "go.pb.gz"
+        name = "00000000000000000001-x.pb.gz"
+        shutil.copy(foreign, self.spool / name)
+        child = self.start_agent("--store", self.url)
+        wait_for(lambda: self.stored() >= 2, "later windows in the store")
+        self.end(child)
+        self.assertEqual([path.name for path in self.windows()], [f"refused-{name}"])
+        self.assertEqual(self.said().count(f"stays in the spool as refused-{name}"), 1)
+        self.assertIn("1 older window was refused by the store", self.gaps())
+
+    def gaps(self):
+        """What the windows in the store say of themselves."""
+        return json.loads(self.ntprof("report", "--json", self.url).stdout)["gaps"]
+
+    def test_server_that_never_answers__does_not_keep_the_agent(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            child = self.start_agent("--store", f"clickhouse://127.0.0.1:{port}/d?timeout=5m")
+            try:
+                server.settimeout(harness.TIME_LIMIT_S)
+                with server.accept()[0]:
+                    count = len(self.wait_windows(1))
+                    self.end(child)  # waits less than a timeout
+            finally:
+                child.kill()
+        if "without libcurl" in self.said():
+            self.skipTest("this ntprof was built without libcurl")
+        self.assertGreaterEqual(len(self.windows()), count)
+        self.assertIn("did not answer before the end", self.said())
+
     def test_killed_between_spool_and_store__nothing_counted_twice(self):
         self.init()
         child = self.start_agent()
@@ -335,20 +368,31 @@ class FullDisk(AgentTest):
             self.read(path)
         self.assertLess(max(later - earlier for earlier, later in zip(starts, starts[1:])), 10e9)
 
-    def test_spool_size__oldest_dropped_and_said_in_the_next_window(self):
+
+class Limits(AgentTest):
+    def drop(self, count, size, *options):
+        """Old windows in the spool of an agent. Returns those that were kept."""
         self.spool.mkdir()
-        for number in range(1, 4):  # more than --spool-size together
-            (self.spool / f"{number:020}-old.pb.gz").write_bytes(bytes(300 << 10))
-        child = self.start_agent("--spool-size", "1M", "--spool-age", "3650d")
-        self.wait_windows(5)
-        wait_for(lambda: "dropped" in self.said() or len(self.windows()) > 12, "a word about it")
+        for number in range(1, count + 1):
+            (self.spool / f"{number:020}-old.pb.gz").write_bytes(bytes(size))
+        child = self.start_agent(*options)
+        wait_for(lambda: "dropped" in self.said(), "a word about what was dropped")
+        dropped = len(self.windows())
+        wait_for(lambda: len(self.windows()) > dropped, "a later window")
         self.end(child)
-        old = [path for path in self.windows() if path.name.endswith("-old.pb.gz")]
         fresh = [path for path in self.windows() if not path.name.endswith("-old.pb.gz")]
-        self.assertEqual(old, [])  # they are from 1970, so --spool-age has removed them
-        self.assertIn("dropped 3", self.said())
         self.assertIn("older windows were dropped from the spool",
                       "".join(text(self.ntprof("report", path).stdout) for path in fresh))
+        return sorted(int(path.name[:20]) for path in self.windows() if path not in fresh)
+
+    def test_spool_size__oldest_dropped_and_said_in_the_next_window(self):
+        kept = self.drop(5, 300 << 10, "--spool-size", "1M")
+        self.assertIn(kept, ([3, 4, 5], [4, 5]))
+
+    def test_spool_age__as_many_windows_as_fit_in_it(self):
+        kept = self.drop(70, 10, "--spool-age", "1m")
+        self.assertEqual(kept, list(range(71 - len(kept), 71)))
+        self.assertLess(len(kept), 60)
 
 
 class Server(AgentTest):

@@ -44,8 +44,11 @@ static bool
 open_spool(struct agent *agent)
 {
     struct spool_error error;
-    const bool opened = spool_open(&agent->spool, agent->settings->spool,
-                                   &agent->settings->limits, &error);
+    const uint64_t windows = agent->settings->spool_age_ns / agent->settings->window_ns;
+    const struct spool_limits limits = {.bytes = agent->settings->spool_bytes,
+                                        .windows = windows > 0 ? windows : 1};
+    const bool opened =
+        spool_open(&agent->spool, agent->settings->spool, &limits, &error);
 
     agent->spool_opened = true;
     if (!opened) {
@@ -105,9 +108,15 @@ static bool
 start(struct agent *agent)
 {
     const struct agent_settings *const settings = agent->settings;
+    int failure;
 
     /* Before there are threads: a fork would copy their locks as they are held. */
-    (void)sandbox_prepare();
+    failure = sandbox_prepare();
+    if (failure != 0) {
+        cmd_fail("agent", "cannot start the process that reads symbols: %s",
+                 text_errno(-failure));
+        return false;
+    }
     read_boot_id(agent);
     prepare_metrics(agent);
     agent->timer_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);

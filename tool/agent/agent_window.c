@@ -215,6 +215,7 @@ describe_window_gaps(struct agent *agent, const struct profile *profile,
 {
     char *const gaps = describe_gaps(&agent->gaps, profile, false);
     struct spool_statistics spool;
+    struct metrics sender = {.refused = 0};
 
     buffer_append_text(text, gaps != NULL ? gaps : "out of memory");
     free(gaps);
@@ -229,6 +230,13 @@ describe_window_gaps(struct agent *agent, const struct profile *profile,
     if (agent->part.lost != 0) {
         add_gap(text, "%" PRIu64 " hits were dropped because memory ran out",
                 agent->part.lost);
+    }
+    sender_get_metrics(&agent->sender, &sender);
+    if (sender.refused > agent->refused) {
+        add_gap(text, "%" PRIu64 " older window%s refused by the store",
+                sender.refused - agent->refused,
+                sender.refused - agent->refused == 1 ? " was" : "s were");
+        agent->refused = sender.refused;
     }
     spool_get_statistics(&agent->spool, &spool);
     if (spool.dropped > agent->dropped) {
@@ -275,7 +283,7 @@ store_window(struct agent *agent, struct profile *profile, const struct window_e
         pprof_encode(profile, &bytes, &size)) {
         report_spool(agent,
                      spool_put(&agent->spool, start_ns, agent->epoch, bytes, size));
-        spool_bound(&agent->spool, start_ns);
+        spool_bound(&agent->spool);
         sender_wake(&agent->sender);
     } else {
         cmd_fail("agent", "out of memory: a window is lost");

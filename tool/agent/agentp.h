@@ -53,6 +53,7 @@ struct agent {
     uint64_t pace_100ns;   /* the interval in effect, as it was asked for */
     uint64_t cpu_ns;       /* of the agent when the window began */
     uint64_t dropped;      /* windows of the spool, as reported so far */
+    uint64_t refused;      /* the same of windows that the store refused for good */
     char epoch[EPOCH_BYTES];
     char boot[BOOT_BYTES];
     struct agent_request requests[AGENT_PROFILES_MAX];

@@ -94,7 +94,11 @@ put_spool(struct buffer *text, const struct metrics *metrics)
                 spool->dropped);
     put_counter(text, "spool_failures", "Failed attempts to write a window.",
                 spool->failures);
-    put_gauge(text, "spool_windows", "", "Windows in the spool.", (double)spool->files);
+    put_gauge(text, "spool_windows", "", "Windows in the spool that wait.",
+              (double)spool->files);
+    put_gauge(text, "spool_refused", "",
+              "Windows in the spool that the store refused for good.",
+              (double)spool->refused);
     put_gauge(text, "spool_size_bytes", "bytes", "Size of the windows in the spool.",
               (double)spool->bytes);
     put_gauge(text, "spool_waiting", "", "Windows in memory that could not be written.",
@@ -104,6 +108,9 @@ put_spool(struct buffer *text, const struct metrics *metrics)
                     metrics->sent);
         put_counter(text, "store_failures", "Failed attempts to add a window.",
                     metrics->send_failures);
+        put_counter(text, "store_refused",
+                    "Windows that the store refused for good, and that were set aside.",
+                    metrics->refused);
         put_counter(text, "spool_unreadable",
                     "Files of the spool that were no profile, and were removed.",
                     metrics->unreadable);

@@ -30,6 +30,7 @@ struct metrics {
     uint64_t sent;
     uint64_t send_failures;
     uint64_t unreadable; /* files of the spool that were no profile */
+    uint64_t refused;    /* by the store, for good */
 };
 
 /* Append the text, up to its end mark. */

@@ -21,13 +21,18 @@ static const uint64_t pause_max_ns = UINT64_C(60000000000);
  * which nothing is recorded. The rest waits for the next agent. */
 static const uint64_t closing_ns = UINT64_C(5000000000);
 
-/* outcome - of one window: LEFT is tried again, but later ones need not wait for it. */
-enum outcome { SENT, UNREADABLE, LEFT, REFUSED };
+/* How long a server's store stays open. Each name goes to it once in this time, so one
+ * that was dropped and made again gets them then. */
+static const uint64_t open_ns = UINT64_C(3600000000000);
+
+/* outcome - of one window. LEFT is tried again, but later ones need not wait for it, as
+ * they must for FAILED. */
+enum outcome { SENT, UNREADABLE, REFUSED, LEFT, FAILED };
 
 /* Decode a window and add it. The bytes are our own: the folder is ours alone. */
 static enum outcome
-add_window(const struct sender *sender, struct store *store, const void *bytes,
-           size_t size, struct pprof_error *error)
+add_window(const struct sender *sender, const void *bytes, size_t size,
+           struct pprof_error *error)
 {
     struct profile *profile;
     const struct store_window otherwise = {.host = sender->host, .epoch = "unknown"};
@@ -42,9 +47,10 @@ add_window(const struct sender *sender, struct store *store, const void *bytes,
     if (profile == NULL) {
         return strcmp(error->text, PPROF_OUT_OF_MEMORY) == 0 ? LEFT : UNREADABLE;
     }
-    added = store_add_recorded(store, profile, &otherwise, error);
+    error->lasting = false;
+    added = store_add_recorded(sender->store, profile, &otherwise, error);
     profile_delete(profile);
-    return added ? SENT : REFUSED;
+    return added ? SENT : error->lasting ? REFUSED : FAILED;
 }
 
 static void
@@ -53,14 +59,16 @@ count_outcome(struct sender *sender, enum outcome outcome)
     pthread_mutex_lock(&sender->lock);
     sender->sent += outcome == SENT;
     sender->unreadable += outcome == UNREADABLE;
-    sender->failures += outcome == REFUSED || outcome == LEFT;
+    sender->refused += outcome == REFUSED;
+    sender->failures += outcome == FAILED || outcome == LEFT;
     pthread_mutex_unlock(&sender->lock);
 }
 
 /* Whether the agent ends and has waited long enough. */
 static bool
-is_late(struct sender *sender)
+is_late(void *context)
 {
+    struct sender *const sender = context;
     bool late;
 
     pthread_mutex_lock(&sender->lock);
@@ -69,44 +77,78 @@ is_late(struct sender *sender)
     return late;
 }
 
+/* Print what was done with a window that cannot be added. */
+static void
+report_outcome(enum outcome outcome, const char *name, const struct pprof_error *error)
+{
+    char shown[100];
+
+    text_show(shown, sizeof(shown), name);
+    if (outcome == UNREADABLE) {
+        cmd_fail("agent", "%s of the spool is no profile and is removed", shown);
+    } else if (outcome == REFUSED) {
+        cmd_fail("agent", "--store: %s; the window stays in the spool as refused-%s",
+                 error->text, shown);
+    }
+}
+
 /* Add all windows. Returns false with the error set if one could not be added. */
 static bool
-send_all(struct sender *sender, struct store *store, struct pprof_error *error)
+send_all(struct sender *sender, struct pprof_error *error)
 {
     char name[SPOOL_NAME_BYTES] = "";
     enum outcome outcome = SENT;
     void *bytes = NULL;
     size_t size = 0;
-    char shown[100];
     bool complete = true;
 
-    while (outcome != REFUSED && !is_late(sender) &&
+    while (outcome != FAILED && !is_late(sender) &&
            spool_take(sender->spool, name, name, &bytes, &size)) {
-        outcome = add_window(sender, store, bytes, size, error);
+        outcome = add_window(sender, bytes, size, error);
         free(bytes);
         count_outcome(sender, outcome);
-        if (outcome == UNREADABLE) {
-            cmd_fail("agent", "%s of the spool is no profile and is removed",
-                     text_show(shown, sizeof(shown), name));
-        }
-        complete = complete && outcome != REFUSED && outcome != LEFT;
-        spool_done(sender->spool, name, outcome == SENT || outcome == UNREADABLE);
+        report_outcome(outcome, name, error);
+        complete = complete && outcome != FAILED && outcome != LEFT;
+        spool_done(sender->spool, name,
+                   outcome == SENT || outcome == UNREADABLE ? SPOOL_REMOVE
+                   : outcome == REFUSED                     ? SPOOL_SET_ASIDE
+                                                            : SPOOL_KEEP);
     }
     return complete;
+}
+
+static bool
+open_store(struct sender *sender, struct pprof_error *error)
+{
+    if (sender->store == NULL) {
+        sender->store = store_open_for_agent(sender->url, &sender->stop, error);
+        sender->opened_ns = clock_now_ns();
+    }
+    if (sender->store == NULL) {
+        count_outcome(sender, FAILED);
+    }
+    return sender->store != NULL;
+}
+
+/* Close the store unless the next round can use it. */
+static void
+close_store(struct sender *sender, bool failing)
+{
+    if (sender->store != NULL && (failing || !store_is_remote(sender->store) ||
+                                  clock_now_ns() - sender->opened_ns >= open_ns)) {
+        store_close(sender->store);
+        sender->store = NULL;
+    }
 }
 
 /* Open the store and add all windows. Prints the first of several failures. */
 static bool
 send(struct sender *sender, bool *failing)
 {
-    struct pprof_error error = {""};
-    struct store *const store = store_open(sender->url, true, &error);
-    const bool sent = store != NULL && send_all(sender, store, &error);
+    struct pprof_error error = {.text = ""};
+    const bool sent = open_store(sender, &error) && send_all(sender, &error);
 
-    store_close(store);
-    if (store == NULL) {
-        count_outcome(sender, REFUSED);
-    }
+    close_store(sender, !sent);
     if (!sent && !*failing) {
         cmd_fail("agent", "--store: %s; windows wait in the spool", error.text);
     } else if (sent && *failing) {
@@ -157,6 +199,7 @@ sender_main(void *argument)
     if (!failing) {
         (void)send(sender, &failing);
     }
+    close_store(sender, true);
     return NULL;
 }
 
@@ -170,6 +213,7 @@ sender_start(struct sender *sender, struct spool *spool, const char *url,
     int failure;
 
     *sender = (struct sender){.spool = spool, .url = url, .host = host};
+    sender->stop = (struct store_stop){.asked = is_late, .context = sender};
     pthread_mutex_init(&sender->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -220,6 +264,7 @@ sender_get_metrics(struct sender *sender, struct metrics *metrics)
         metrics->sent = sender->sent;
         metrics->send_failures = sender->failures;
         metrics->unreadable = sender->unreadable;
+        metrics->refused = sender->refused;
         pthread_mutex_unlock(&sender->lock);
     }
 }

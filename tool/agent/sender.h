@@ -2,7 +2,8 @@
 /*
  * sender.h - the thread that adds the windows of the spool to the store, oldest first.
  *
- * A window is deleted when the store has it. A failure is reported once, until the
+ * A window is deleted when the store has it, and set aside in the spool when the store
+ * refuses it for good. Any other failure is reported once, until the
  * store takes windows again; it is tried again after a while, which doubles up to a
  * minute. Adding a window twice changes nothing in a store, so nothing depends on what
  * the last attempt of a killed agent achieved.
@@ -11,6 +12,7 @@
 #define AGENT_SENDER_H
 
 #include "agent/spool.h"
+#include "store/store.h"
 
 #include <pthread.h>
 
@@ -18,6 +20,9 @@ struct sender {
     struct spool *spool;
     const char *url;
     const char *host; /* of windows without that label */
+    struct store_stop stop;
+    struct store *store; /* NULL: it has to be opened; of the thread only */
+    uint64_t opened_ns;
     pthread_t thread;
     bool running;
     pthread_mutex_t lock;
@@ -28,6 +33,7 @@ struct sender {
     uint64_t sent;
     uint64_t failures;
     uint64_t unreadable;
+    uint64_t refused;
 };
 
 /* Start the thread. spool, url and host must outlive it. Returns 0 or a negative

@@ -112,12 +112,12 @@ parse_age(struct agent_settings *settings, const char *text)
     if (length > 1 && length < sizeof(number) && text[length - 1] == 'd') {
         snprintf(number, sizeof(number), "%.*s", (int)length - 1, text);
         if (number_parse_count(number, &days) && days > 0 && days <= 3650) {
-            settings->limits.age_ns = days * 24 * hour_ns;
+            settings->spool_age_ns = days * 24 * hour_ns;
             return true;
         }
     }
-    return (number_parse_ns(text, &settings->limits.age_ns) &&
-            settings->limits.age_ns >= minute_ns) ||
+    return (number_parse_ns(text, &settings->spool_age_ns) &&
+            settings->spool_age_ns >= minute_ns) ||
            bad("--spool-age", text, "not a time of 1m or more; such as 12h or 7d");
 }
 
@@ -274,8 +274,8 @@ set_option(void *context, int option, char *value)
         settings->spool = value;
         return value[0] == '/' || bad("--spool", value, "must be an absolute path");
     case OPTION_SPOOL_SIZE:
-        return (number_parse_bytes(value, &settings->limits.bytes) &&
-                settings->limits.bytes >= spool_bytes_min) ||
+        return (number_parse_bytes(value, &settings->spool_bytes) &&
+                settings->spool_bytes >= spool_bytes_min) ||
                bad("--spool-size", value, "not a size of 1M or more; such as 256M");
     case OPTION_SPOOL_AGE:
         return parse_age(settings, value);
@@ -375,8 +375,8 @@ set_defaults(struct agent_settings *settings)
     snprintf(settings->host, sizeof(settings->host), "%s", machine.nodename);
     settings->window_ns = minute_ns;
     settings->spool = SPOOL_DEFAULT;
-    settings->limits =
-        (struct spool_limits){.bytes = spool_bytes_default, .age_ns = 7 * 24 * hour_ns};
+    settings->spool_bytes = spool_bytes_default;
+    settings->spool_age_ns = 7 * 24 * hour_ns;
     settings->max_cpu_percent = 1;
 }
 

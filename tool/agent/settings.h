@@ -35,7 +35,8 @@ struct agent_settings {
     size_t label_count;
     const char *store; /* URL; NULL: none */
     const char *spool;
-    struct spool_limits limits;
+    uint64_t spool_bytes;
+    uint64_t spool_age_ns;
     double max_cpu_percent; /* of one processor */
     const char *listen;     /* as given; NULL: no server */
     struct sockaddr_storage address;

@@ -24,6 +24,7 @@
 #define SUFFIX ".pb.gz"
 #define TEMPORARY ".new"
 #define LOCK ".lock"
+#define REFUSED "refused-"
 
 enum { START_DIGITS = 20 };
 
@@ -39,10 +40,25 @@ has_suffix(const char *name, const char *suffix)
            strcmp(name + length - strlen(suffix), suffix) == 0;
 }
 
+/* Where the start of the window stands in a name. */
+static const char *
+start_of(const char *name)
+{
+    return strncmp(name, REFUSED, sizeof(REFUSED) - 1) == 0 ? name + sizeof(REFUSED) - 1
+                                                            : name;
+}
+
+static bool
+is_refused(const char *name)
+{
+    return start_of(name) != name;
+}
+
 static bool
 is_window(const char *name)
 {
-    return strspn(name, "0123456789") == START_DIGITS && has_suffix(name, SUFFIX);
+    return strspn(start_of(name), "0123456789") == START_DIGITS &&
+           has_suffix(name, SUFFIX);
 }
 
 /* entry - a file of the spool. */
@@ -54,8 +70,8 @@ struct entry {
 static int
 compare_entries(const void *left, const void *right)
 {
-    return strcmp(((const struct entry *)left)->name,
-                  ((const struct entry *)right)->name);
+    return strcmp(start_of(((const struct entry *)left)->name),
+                  start_of(((const struct entry *)right)->name));
 }
 
 static DIR *
@@ -89,7 +105,8 @@ add_entry(struct entry **list, size_t *count, const char *name, uint64_t bytes)
     return true;
 }
 
-/* List the windows, oldest first. Returns their number; the caller frees the list. */
+/* List the windows, also the refused ones, oldest first. Returns their number; the
+ * caller frees the list. */
 static size_t
 list_windows(const struct spool *spool, struct entry **list)
 {
@@ -385,10 +402,11 @@ spool_retry(struct spool *spool)
 }
 
 void
-spool_bound(struct spool *spool, uint64_t now_ns)
+spool_bound(struct spool *spool)
 {
     struct entry *list;
     size_t count;
+    size_t left;
     uint64_t bytes = 0;
 
     pthread_mutex_lock(&spool->lock);
@@ -396,14 +414,13 @@ spool_bound(struct spool *spool, uint64_t now_ns)
     for (size_t i = 0; i < count; i++) {
         bytes += list[i].bytes;
     }
+    left = count;
     for (size_t i = 0; i < count; i++) {
-        const uint64_t start_ns = strtoull(list[i].name, NULL, 10);
-        const bool old = start_ns < now_ns && now_ns - start_ns > spool->limits.age_ns;
-
-        if ((old || bytes > spool->limits.bytes) &&
+        if ((left > spool->limits.windows || bytes > spool->limits.bytes) &&
             strcmp(list[i].name, spool->taken) != 0 &&
             unlinkat(spool->folder, list[i].name, 0) == 0) {
             bytes -= list[i].bytes;
+            left--;
             spool->statistics.dropped++;
         }
     }
@@ -454,7 +471,8 @@ spool_take(struct spool *spool, const char *after, char name[SPOOL_NAME_BYTES],
 
     pthread_mutex_lock(&spool->lock);
     count = list_windows(spool, &list);
-    while (at < count && strcmp(list[at].name, after) <= 0) {
+    while (at < count &&
+           (is_refused(list[at].name) || strcmp(list[at].name, after) <= 0)) {
         at++;
     }
     found = at < count;
@@ -469,11 +487,16 @@ spool_take(struct spool *spool, const char *after, char name[SPOOL_NAME_BYTES],
 }
 
 void
-spool_done(struct spool *spool, const char *name, bool remove)
+spool_done(struct spool *spool, const char *name, enum spool_fate fate)
 {
+    char aside[SPOOL_NAME_BYTES + sizeof(REFUSED)];
+
     pthread_mutex_lock(&spool->lock);
-    if (remove) {
+    if (fate == SPOOL_REMOVE) {
         (void)unlinkat(spool->folder, name, 0);
+    } else if (fate == SPOOL_SET_ASIDE) {
+        snprintf(aside, sizeof(aside), REFUSED "%s", name);
+        (void)renameat(spool->folder, name, spool->folder, aside);
     }
     spool->taken[0] = '\0';
     pthread_mutex_unlock(&spool->lock);
@@ -484,12 +507,14 @@ spool_get_statistics(struct spool *spool, struct spool_statistics *statistics)
 {
     struct entry *list;
     uint64_t unused;
+    size_t count;
 
     pthread_mutex_lock(&spool->lock);
     *statistics = spool->statistics;
-    statistics->files = list_windows(spool, &list);
-    statistics->bytes = 0;
-    for (size_t i = 0; i < statistics->files; i++) {
+    count = list_windows(spool, &list);
+    for (size_t i = 0; i < count; i++) {
+        statistics->files += !is_refused(list[i].name);
+        statistics->refused += is_refused(list[i].name);
         statistics->bytes += list[i].bytes;
     }
     statistics->waiting = count_waiting(spool, &unused);

@@ -5,7 +5,9 @@
  * A window is a profile file, START-EPOCH.pb.gz, that is written completely, synced and
  * then renamed; so whatever kills the agent or the machine, a file is whole. A window
  * that cannot be written, as on a full disk, is kept in memory and tried again. Both
- * are bounded: the oldest windows are dropped first, and counted.
+ * are bounded: the oldest windows are dropped first, and counted. A window that the
+ * store refused for good is renamed to refused-START-EPOCH.pb.gz; it is not taken again
+ * but counts for the bounds.
  *
  * Threads: any; a file that spool_take has taken is not dropped until spool_done.
  */
@@ -28,9 +30,10 @@ struct spool_error {
     char text[512];
 };
 
+/* spool_limits - of age, a number of windows: clocks may be set to any time. */
 struct spool_limits {
     uint64_t bytes;
-    uint64_t age_ns;
+    uint64_t windows;
 };
 
 /* spool_statistics - since the start, and now. */
@@ -38,7 +41,8 @@ struct spool_statistics {
     uint64_t written;  /* windows */
     uint64_t dropped;  /* windows that the limits removed */
     uint64_t failures; /* attempts to write */
-    uint64_t files;    /* now, as are the following */
+    uint64_t files;    /* now, as are the following; without those refused */
+    uint64_t refused;
     uint64_t bytes;
     uint64_t waiting; /* windows in memory */
 };
@@ -86,7 +90,7 @@ bool spool_put(struct spool *spool, uint64_t start_ns, const char *epoch, void *
 bool spool_retry(struct spool *spool);
 
 /* Drop what the limits do not allow any more. */
-void spool_bound(struct spool *spool, uint64_t now_ns);
+void spool_bound(struct spool *spool);
 
 /*
  * Take the oldest window that is not the same as or older than after, "" for the first.
@@ -99,8 +103,11 @@ void spool_bound(struct spool *spool, uint64_t now_ns);
 bool spool_take(struct spool *spool, const char *after, char name[SPOOL_NAME_BYTES],
                 void **bytes, size_t *size);
 
-/* Return a window that was taken; with remove it is deleted. */
-void spool_done(struct spool *spool, const char *name, bool remove);
+/* spool_fate - what becomes of a window that was taken. */
+enum spool_fate { SPOOL_KEEP, SPOOL_REMOVE, SPOOL_SET_ASIDE };
+
+/* Return a window that was taken. */
+void spool_done(struct spool *spool, const char *name, enum spool_fate fate);
 
 void spool_get_statistics(struct spool *spool, struct spool_statistics *statistics);
 

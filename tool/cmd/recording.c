@@ -421,7 +421,7 @@ recording_snapshot(struct recording *recording, struct pprof_error *error)
     }
     profile = recording_collect(recording, true);
     if (profile == NULL) {
-        *error = (struct pprof_error){"out of memory for the profile"};
+        *error = (struct pprof_error){.text = "out of memory for the profile"};
         return false;
     }
     written = recording_write(recording, profile, error);

@@ -46,7 +46,7 @@ run_look(struct top *top, struct top_job *job)
 static void
 run_write(struct top *top, struct top_job *job)
 {
-    struct pprof_error error = {"out of memory for the profile"};
+    struct pprof_error error = {.text = "out of memory for the profile"};
     struct profile *const profile = recording_repeat(&top->recording);
     char shown[200];
 

@@ -269,7 +269,7 @@ pprof_serve(struct wire *wire)
     char *const path = strdup(wire_get_text(wire, SIZE_MAX));
     const int fd = wire_take_fd(wire);
     struct profile *profile = NULL;
-    struct pprof_error error = {"out of memory"};
+    struct pprof_error error = {.text = "out of memory"};
     struct pprof_error inner;
     struct buffer file = {0};
 

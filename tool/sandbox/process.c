@@ -44,6 +44,7 @@ struct request {
 static pthread_mutex_t template_lock = PTHREAD_MUTEX_INITIALIZER;
 static int template_fd = -1;
 static pid_t template_pid;
+static bool template_lost;
 
 /* The processes that run, and the processor time of those that ended. */
 static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -196,6 +197,9 @@ prepare_locked(void)
     if (template_fd >= 0) {
         return 0;
     }
+    if (template_lost) {
+        return -ECHILD; /* by now there may be threads, whose locks a fork would copy */
+    }
     error = make_ends(ends);
     if (error != 0) {
         return error;
@@ -225,15 +229,37 @@ sandbox_prepare(void)
     return error;
 }
 
+/* Kill the template: it has nothing to lose, and nothing may keep a command waiting. */
+static void
+end_template(void)
+{
+    close(template_fd);
+    template_fd = -1;
+    (void)kill(template_pid, SIGKILL);
+    while (waitpid(template_pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+}
+
 void
 sandbox_finish(void)
 {
     if (template_fd >= 0) {
-        close(template_fd);
-        template_fd = -1;
-        while (waitpid(template_pid, NULL, 0) < 0 && errno == EINTR) {
-        }
+        end_template();
     }
+}
+
+/* Wait for the template, which has little to do. */
+static bool
+wait_for_template(void *context, int fd, short events)
+{
+    struct pollfd place = {.fd = fd, .events = events};
+    int ready;
+
+    (void)context;
+    do {
+        ready = poll(&place, 1, LOOK_MS * QUIET_LOOKS);
+    } while (ready < 0 && errno == EINTR);
+    return ready > 0;
 }
 
 /* The pid of a new process that has an end of a socket, or negative errno. */
@@ -246,11 +272,15 @@ ask_template(const struct request *request, int fd)
     pthread_mutex_lock(&template_lock);
     pid = prepare_locked();
     if (pid == 0) {
-        wire_init(&wire, template_fd, NULL, NULL);
+        wire_init(&wire, template_fd, wait_for_template, NULL);
         wire_put_bytes(&wire, request, sizeof(*request));
         wire_send(&wire, fd);
         pid = (int64_t)wire_get(&wire);
-        pid = wire.failed ? -ECHILD : pid;
+        if (wire.failed) {
+            pid = -ECHILD;
+            template_lost = true;
+            end_template();
+        }
         wire_finish(&wire);
     }
     pthread_mutex_unlock(&template_lock);

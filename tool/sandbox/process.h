@@ -48,7 +48,8 @@ int sandbox_prepare(void);
 /* Ends the template, when no other thread asks for a process. */
 void sandbox_finish(void);
 
-/* Starts a process. 0 or negative errno: then there is nothing to stop. Any thread. */
+/* Starts a process. 0 or negative errno: then there is nothing to stop. A template that
+ * does not answer is killed, and there are no more processes. Any thread. */
 int sandbox_start(struct sandbox_process *process, sandbox_work *work,
                   const struct sandbox_limits *limits);
 

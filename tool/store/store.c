@@ -25,6 +25,27 @@ store_open(const char *url, bool write, struct pprof_error *error)
     return store;
 }
 
+struct store *
+store_open_for_agent(const char *url, const struct store_stop *stop,
+                     struct pprof_error *error)
+{
+    struct store *store = NULL;
+    struct store_url parsed;
+
+    if (store_url_parse(url, (int64_t)clock_ns(CLOCK_REALTIME), &parsed, error)) {
+        parsed.access.stop = stop;
+        store = parsed.engine->open(&parsed, true, error);
+    }
+    store_url_finish(&parsed);
+    return store;
+}
+
+bool
+store_is_remote(const struct store *store)
+{
+    return store->engine == store_clickhouse;
+}
+
 void
 store_close(struct store *store)
 {

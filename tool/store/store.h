@@ -44,11 +44,19 @@ struct store_selection {
     const char *build_id; /* prefix of the build-id; NULL: all builds */
 };
 
+/* store_stop - asked at least once a second while a server is waited for: whether to
+ * give up. */
+struct store_stop {
+    bool (*asked)(void *context);
+    void *context;
+};
+
 /* store_access - how a server is reached. */
 struct store_access {
-    const char *password_file; /* NULL: no password */
-    const char *ca_file;       /* certificates that are believed; NULL: the system's */
-    uint64_t timeout_ns;       /* of one request; 0: the default */
+    const struct store_stop *stop; /* NULL: never */
+    const char *password_file;     /* NULL: no password */
+    const char *ca_file; /* certificates that are believed; NULL: the system's */
+    uint64_t timeout_ns; /* of one request; 0: the default */
 };
 
 /* store_url - a URL taken apart. */
@@ -145,11 +153,20 @@ bool store_create(const struct store_url *url, struct pprof_error *error);
  * another version, or ones that could run statements of others.
  */
 struct store *store_open(const char *url, bool write, struct pprof_error *error);
+
+/* store_open_for_agent - do the same to add windows, with waits that end when stop is
+ * asked; stop must outlive the store. */
+struct store *store_open_for_agent(const char *url, const struct store_stop *stop,
+                                   struct pprof_error *error);
 void store_close(struct store *store); /* may be NULL */
+
+/* store_is_remote - whether opening a store takes a while, so that it is kept open. */
+bool store_is_remote(const struct store *store);
 
 /* store_add - add a profile as one window, whole or not at all. Threads and processors
  * of rows are added up. Returns false with the error set; adding it again is then
- * right, whether or not something of it arrived. */
+ * right, whether or not something of it arrived, unless the error is lasting: this
+ * store will never take this profile. */
 bool store_add(struct store *store, const struct profile *profile,
                const struct store_window *window, struct pprof_error *error);
 

@@ -56,8 +56,8 @@ agent_settings_take__nothing__defaults(void **state)
     assert_true(take(&settings, (const char *const[]){NULL}));
     assert_int_equal(settings.window_ns, UINT64_C(60000000000));
     assert_string_equal(settings.spool, "/var/lib/ntprof/spool");
-    assert_int_equal(settings.limits.bytes, 256 << 20);
-    assert_int_equal(settings.limits.age_ns, 7 * 24 * UINT64_C(3600000000000));
+    assert_int_equal(settings.spool_bytes, 256 << 20);
+    assert_int_equal(settings.spool_age_ns, 7 * 24 * UINT64_C(3600000000000));
     assert_true(settings.max_cpu_percent == 1);
     assert_null(settings.store);
     assert_null(settings.listen);
@@ -83,7 +83,7 @@ agent_settings_take__file_and_command_line__the_command_line_wins(void **state)
                                                       "--label", "role=web=1", NULL}));
     assert_int_equal(settings.window_ns, UINT64_C(300000000000));
     assert_int_equal(settings.record.interval_100ns, (10000000 + 24) / 49);
-    assert_int_equal(settings.limits.age_ns, 48 * UINT64_C(3600000000000));
+    assert_int_equal(settings.spool_age_ns, 48 * UINT64_C(3600000000000));
     assert_true(settings.record.names.no_lines);
     assert_true(settings.max_cpu_percent == 2.5);
     assert_int_equal(settings.label_count, 2);

@@ -18,7 +18,7 @@
 
 #define HOUR UINT64_C(3600000000000)
 
-static const struct spool_limits wide = {.bytes = 1 << 30, .age_ns = 1000 * HOUR};
+static const struct spool_limits wide = {.bytes = 1 << 30, .windows = 1000};
 
 struct place {
     char path[64];
@@ -85,7 +85,7 @@ assert_starts(struct place *place, const uint64_t *starts, size_t count)
         assert_true(found < count);
         assert_int_equal(strtoull(name, NULL, 10), starts[found++]);
         free(bytes);
-        spool_done(&place->spool, name, false);
+        spool_done(&place->spool, name, SPOOL_KEEP);
     }
     assert_int_equal(found, count);
     spool_get_statistics(&place->spool, &statistics);
@@ -118,7 +118,7 @@ spool_done__removed__gone_and_the_others_stay(void **state)
     assert_true(spool_take(&place->spool, "", name, &bytes, &size));
     assert_int_equal(size, 10);
     free(bytes);
-    spool_done(&place->spool, name, true);
+    spool_done(&place->spool, name, SPOOL_REMOVE);
     assert_starts(place, (const uint64_t[]){2}, 1);
 }
 
@@ -161,8 +161,8 @@ spool_open__foreign_files__left_alone(void **state)
         snprintf(path, sizeof(path), "%s/%s", place->path, names[i]);
         close(open(path, O_CREAT | O_WRONLY, 0600));
     }
-    place->spool.limits = (struct spool_limits){.bytes = 0, .age_ns = 0};
-    spool_bound(&place->spool, HOUR);
+    place->spool.limits = (struct spool_limits){.bytes = 0, .windows = 0};
+    spool_bound(&place->spool);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         snprintf(path, sizeof(path), "%s/%s", place->path, names[i]);
         assert_int_equal(access(path, F_OK), 0);
@@ -207,7 +207,7 @@ spool_bound__too_large__oldest_dropped_and_counted(void **state)
         assert_true(put(place, i, 1000));
     }
     place->spool.limits.bytes = 2500;
-    spool_bound(&place->spool, 10);
+    spool_bound(&place->spool);
     assert_starts(place, (const uint64_t[]){4, 5}, 2);
     spool_get_statistics(&place->spool, &statistics);
     assert_int_equal(statistics.dropped, 3);
@@ -215,21 +215,46 @@ spool_bound__too_large__oldest_dropped_and_counted(void **state)
     assert_int_equal(statistics.bytes, 2000);
 }
 
-/* A window from after now, since the clock was set back, is not old. */
+/* Age is a number of windows: a clock that jumps makes none of them old. */
 static void
-spool_bound__too_old__dropped_but_not_what_is_of_the_future(void **state)
+spool_bound__too_many__oldest_dropped_whatever_the_clock_says(void **state)
 {
     struct place *const place = *state;
     struct spool_statistics statistics;
 
     assert_true(put(place, 1 * HOUR, 10));
     assert_true(put(place, 5 * HOUR, 10));
-    assert_true(put(place, 50 * HOUR, 10));
-    place->spool.limits.age_ns = 2 * HOUR;
-    spool_bound(&place->spool, 6 * HOUR);
-    assert_starts(place, (const uint64_t[]){5 * HOUR, 50 * HOUR}, 2);
+    assert_true(put(place, 5000000 * HOUR, 10));
+    place->spool.limits.windows = 2;
+    spool_bound(&place->spool);
+    assert_starts(place, (const uint64_t[]){5 * HOUR, 5000000 * HOUR}, 2);
     spool_get_statistics(&place->spool, &statistics);
     assert_int_equal(statistics.dropped, 1);
+}
+
+static void
+spool_done__set_aside__not_taken_again_but_bounded(void **state)
+{
+    struct place *const place = *state;
+    char name[SPOOL_NAME_BYTES] = "";
+    struct spool_statistics statistics;
+    void *bytes;
+    size_t size;
+
+    assert_true(put(place, 1, 10));
+    assert_true(put(place, 2, 20));
+    assert_true(spool_take(&place->spool, "", name, &bytes, &size));
+    free(bytes);
+    spool_done(&place->spool, name, SPOOL_SET_ASIDE);
+    assert_starts(place, (const uint64_t[]){2}, 1);
+    spool_get_statistics(&place->spool, &statistics);
+    assert_int_equal(statistics.refused, 1);
+    assert_int_equal(statistics.bytes, 30);
+    place->spool.limits.windows = 1;
+    spool_bound(&place->spool);
+    assert_starts(place, (const uint64_t[]){2}, 1);
+    spool_get_statistics(&place->spool, &statistics);
+    assert_int_equal(statistics.refused, 0);
 }
 
 static void
@@ -244,8 +269,8 @@ spool_bound__window_that_is_read__stays(void **state)
     assert_true(spool_take(&place->spool, "", name, &bytes, &size));
     free(bytes);
     place->spool.limits.bytes = 0;
-    spool_bound(&place->spool, HOUR);
-    spool_done(&place->spool, name, false);
+    spool_bound(&place->spool);
+    spool_done(&place->spool, name, SPOOL_KEEP);
     assert_starts(place, (const uint64_t[]){1}, 1);
 }
 
@@ -317,7 +342,8 @@ main(void)
         TEST(spool_take__no_regular_file__left_out),
         TEST(spool_open__others_can_write__refused),
         TEST(spool_bound__too_large__oldest_dropped_and_counted),
-        TEST(spool_bound__too_old__dropped_but_not_what_is_of_the_future),
+        TEST(spool_bound__too_many__oldest_dropped_whatever_the_clock_says),
+        TEST(spool_done__set_aside__not_taken_again_but_bounded),
         TEST(spool_bound__window_that_is_read__stays),
         TEST(spool_put__no_room__waits_in_memory_and_is_written_later),
         TEST(spool_put__fails_for_long__longest_waiting_dropped_and_counted),

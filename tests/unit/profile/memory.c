@@ -157,7 +157,7 @@ static bool
 decode_profile(void *context)
 {
     const struct bytes *file = context;
-    struct pprof_error error = {""};
+    struct pprof_error error = {.text = ""};
     struct profile *profile = pprof_decode(file->bytes, file->size, &error);
     const bool done = profile != NULL;
 
@@ -218,7 +218,7 @@ merge_profiles(void *context)
 {
     const struct bytes *files = context;
     struct profile_merger *merger = profile_merger_new();
-    struct pprof_error error = {""};
+    struct pprof_error error = {.text = ""};
     bool done = merger != NULL;
 
     for (size_t i = 0; done && i < 2; i++) {

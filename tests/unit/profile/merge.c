@@ -91,7 +91,7 @@ assert_same(const struct profile *a, const struct profile *b)
 static struct profile *
 copy(struct profile *profile)
 {
-    struct pprof_error error = {""};
+    struct pprof_error error = {.text = ""};
     struct profile *back;
     void *bytes;
     size_t size;
@@ -111,7 +111,7 @@ static struct profile *
 add(struct profile *a, struct profile *b)
 {
     struct profile_merger *merger = profile_merger_new();
-    struct pprof_error error = {""};
+    struct pprof_error error = {.text = ""};
     struct profile *sum;
 
     assert_non_null(merger);
@@ -130,7 +130,7 @@ static void
 assert_refused(struct profile *a, struct profile *b, const char *words)
 {
     struct profile_merger *merger = profile_merger_new();
-    struct pprof_error error = {""};
+    struct pprof_error error = {.text = ""};
 
     assert_non_null(merger);
     assert_true(profile_merger_add(merger, a, &error));
@@ -172,7 +172,7 @@ static void
 merge__none__said(void **state)
 {
     struct profile_merger *merger = profile_merger_new();
-    struct pprof_error error = {""};
+    struct pprof_error error = {.text = ""};
 
     (void)state;
     assert_null(profile_merger_take(merger, &error));

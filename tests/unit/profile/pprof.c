@@ -12,7 +12,7 @@
 static struct profile *
 round_trip(const struct profile *profile)
 {
-    struct pprof_error error = {""};
+    struct pprof_error error = {.text = ""};
     struct profile *back;
     void *bytes;
     size_t size;

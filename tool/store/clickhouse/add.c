@@ -356,7 +356,7 @@ put_hits(struct adding *adding, const struct sent_row *rows, size_t first, size_
     for (size_t i = first; i < end; i++) {
         if (__builtin_add_overflow(sum, rows[i].row->hits[source], &sum) ||
             sum > INT64_MAX) {
-            server_fail(adding->server, "a sum above 2^63 is not stored");
+            server_fail_for_good(adding->server, "a sum above 2^63 is not stored");
             return;
         }
     }
@@ -514,9 +514,9 @@ clickhouse_add(struct store *store, const struct profile *profile,
 
     server_start(server, error);
     if (profile->bucket_bytes == 0) {
-        return server_fail(server,
-                           "a profile of another tool has addresses of one run, "
-                           "which are not added up over runs");
+        return server_fail_for_good(
+            server, "a profile of another tool has addresses of one run, which are not "
+                    "added up over runs");
     }
     rows = start_adding(&adding) ? sort_rows(&adding) : NULL;
     if (rows != NULL) {

@@ -49,6 +49,13 @@ server_fail(struct server *server, const char *why)
 }
 
 bool
+server_fail_for_good(struct server *server, const char *why)
+{
+    server->error->lasting |= !server->failed;
+    return server_fail(server, why);
+}
+
+bool
 server_fail_memory(struct server *server)
 {
     return server_fail(server, "out of memory");
@@ -193,6 +200,20 @@ take_answer(char *bytes, size_t size, size_t count, void *context)
     return server->answer.failed ? 0 : count;
 }
 
+/* Whether to give up; libcurl asks at least once a second. */
+static int
+is_stopped(void *context, curl_off_t to_get, curl_off_t got, curl_off_t to_send,
+           curl_off_t sent)
+{
+    const struct store_stop *const stop = context;
+
+    (void)to_get;
+    (void)got;
+    (void)to_send;
+    (void)sent;
+    return stop->asked(stop->context);
+}
+
 static void
 set_options(struct server *server, const struct store_url *url)
 {
@@ -210,6 +231,11 @@ set_options(struct server *server, const struct store_url *url)
                                                          : (long)CONNECT_MS);
     server->library->easy_setopt(curl, CURLOPT_TIMEOUT_MS,
                                  timeout_ms > 0 ? timeout_ms : 1L);
+    if (url->access.stop != NULL) {
+        server->library->easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+        server->library->easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, is_stopped);
+        server->library->easy_setopt(curl, CURLOPT_XFERINFODATA, url->access.stop);
+    }
     server->library->easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
     server->library->easy_setopt(curl, CURLOPT_WRITEDATA, server);
     server->library->easy_setopt(curl, CURLOPT_POST, 1L);
@@ -273,6 +299,34 @@ server_delete(struct server *server)
     }
 }
 
+/* Whether a server that answers so will never take the same rows: a proxy's limit of
+ * size, or an exception about what the rows contain. All others may pass: no room, no
+ * memory, too many parts, a table that is not there. */
+static bool
+is_about_rows(const char *body, long status)
+{
+    static const long codes[] = {
+        6,   /* CANNOT_PARSE_TEXT */
+        26,  /* CANNOT_PARSE_QUOTED_STRING */
+        27,  /* CANNOT_PARSE_INPUT_ASSERTION_FAILED */
+        69,  /* ARGUMENT_OUT_OF_BOUND */
+        117, /* INCORRECT_DATA */
+        128, /* TOO_LARGE_ARRAY_SIZE */
+        131, /* TOO_LARGE_STRING_SIZE */
+    };
+    static const char start[] = "Code: ";
+    bool found = status == 413;
+
+    if (strncmp(body, start, sizeof(start) - 1) == 0) {
+        const long code = strtol(body + sizeof(start) - 1, NULL, 10);
+
+        for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+            found |= codes[i] == code;
+        }
+    }
+    return found;
+}
+
 /* Say in one line what a server that refused has said. */
 static bool
 fail_status(struct server *server, long status)
@@ -286,7 +340,9 @@ fail_status(struct server *server, long status)
     }
     snprintf(why, sizeof(why), "answers with HTTP status %ld: %.*s", status,
              body != NULL ? (int)strcspn(body, "\n") : 0, body != NULL ? body : "");
-    return server_fail(server, why);
+    return is_about_rows(body != NULL ? body : "", status)
+               ? server_fail_for_good(server, why)
+               : server_fail(server, why);
 }
 
 static bool
@@ -330,6 +386,9 @@ perform(struct server *server, const char *parameters, const void *body, size_t 
     free(url);
     if (result == CURLE_WRITE_ERROR) {
         return server_fail(server, "answers with more than is read of an answer");
+    }
+    if (result == CURLE_ABORTED_BY_CALLBACK) {
+        return server_fail(server, "did not answer before the end");
     }
     if (result != CURLE_OK) {
         return server_fail(server, reason[0] != '\0'

@@ -50,6 +50,9 @@ void server_start(struct server *server, struct pprof_error *error);
 bool server_fail(struct server *server, const char *why);
 bool server_fail_memory(struct server *server);
 
+/* server_fail_for_good - do the same; the error is lasting. */
+bool server_fail_for_good(struct server *server, const char *why);
+
 /* server_run - run a statement. Its answer is in server->answer. */
 bool server_run(struct server *server, const char *sql);
 

@@ -190,7 +190,8 @@ join_labels(struct database *store, const struct store_window *window,
     buffer_append_text(text, "\n");
     for (size_t i = 0; i < window->label_count; i++) {
         if (strchr(window->labels[i], '\n') != NULL) {
-            return database_fail(store, "a label with a line break is not stored");
+            return database_fail_for_good(store,
+                                          "a label with a line break is not stored");
         }
         buffer_append_text(text, window->labels[i]);
         buffer_append_text(text, "\n");
@@ -372,7 +373,7 @@ add_count(struct adding *adding, sqlite3_stmt *statement, const uint64_t keys[3]
     struct database *const store = adding->store;
 
     if (count > INT64_MAX) {
-        database_fail(store, "a count above 2^63 is not stored");
+        database_fail_for_good(store, "a count above 2^63 is not stored");
     }
     database_bind(store, statement, 1, adding->window);
     database_bind(store, statement, 2, adding->sources[source]);
@@ -393,7 +394,7 @@ sum_hits(struct adding *adding, const struct stored_row *rows, size_t first, siz
 
     for (size_t i = first; i < end; i++) {
         if (__builtin_add_overflow(sum, rows[i].row->hits[source], &sum)) {
-            database_fail(adding->store, "a sum exceeds 64 bits");
+            database_fail_for_good(adding->store, "a sum exceeds 64 bits");
         }
     }
     return sum;
@@ -490,9 +491,9 @@ sqlite_add(struct store *store, const struct profile *profile,
 
     database_start(database, error);
     if (profile->bucket_bytes == 0) {
-        return database_fail(database,
-                             "a profile of another tool has addresses of one run, "
-                             "which are not added up over runs");
+        return database_fail_for_good(
+            database, "a profile of another tool has addresses of one run, which are "
+                      "not added up over runs");
     }
     if (!database_run(database, "BEGIN IMMEDIATE")) {
         return false;

@@ -20,6 +20,14 @@ database_fail(struct database *store, const char *why)
 }
 
 bool
+database_fail_for_good(struct database *store, const char *why)
+{
+    store->error->lasting |= !store->failed;
+    return database_fail(store, why);
+}
+
+/* A text that is too long stays so. */
+bool
 database_fail_sqlite(struct database *store)
 {
     char reason[256];
@@ -27,6 +35,9 @@ database_fail_sqlite(struct database *store)
 
     snprintf(reason, sizeof(reason), "%s",
              store->db != NULL ? sqlite3_errmsg(store->db) : "out of memory");
+    if (store->db != NULL && sqlite3_errcode(store->db) == SQLITE_TOOBIG) {
+        store->error->lasting |= !store->failed;
+    }
     return database_fail(store, text_show(shown, sizeof(shown), reason));
 }
 

@@ -21,6 +21,9 @@ struct database {
 /* database_fail - set the error "PATH: WHY", unless it is set. Returns false. */
 bool database_fail(struct database *store, const char *why);
 
+/* database_fail_for_good - do the same; the error is lasting. */
+bool database_fail_for_good(struct database *store, const char *why);
+
 /* database_fail_sqlite - do the same with SQLite's own reason. */
 bool database_fail_sqlite(struct database *store);
 
