@@ -118,7 +118,7 @@ _ntprof()
     _init_completion -s || return
 
     local ntprof=$1 command=${words[1]} program
-    local commands='run attach system top agent report annotate diff merge export store sources doctor
+    local commands='run attach system top agent report annotate diff merge export store serve sources doctor
         help version'
     local hits='-e --event -F --frequency --interval -c --count --bucket -C --cpu --hal
         -o --output --no-guard --max-memory --no-lines --help'
@@ -179,6 +179,7 @@ _ntprof()
             options='--host --label --before --max-size --debuginfod --json --help'
             files=$profiles
             ;;
+        serve) options='--listen --listings --image-dir --source-dir --help' ;;
         sources | doctor) options='--json --help' ;;
         help) options="--help" ;;
         version) options='--help' ;;
@@ -189,6 +190,8 @@ _ntprof()
         COMPREPLY=($(compgen -W "$commands" -- "$cur"))
     elif [[ $command == store && $cword -eq 2 ]]; then
         COMPREPLY=($(compgen -W 'init add stat check prune fold symbolize' -- "$cur"))
+    elif [[ $command == serve ]]; then
+        COMPREPLY=($(compgen -W 'sqlite: clickhouse://' -- "$cur"))
     elif [[ $command == attach ]]; then
         _ntprof_pids
     elif [[ $files ]]; then

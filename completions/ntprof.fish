@@ -65,7 +65,7 @@ function __ntprof_complete_program
     complete -C "$rest"
 end
 
-set -l commands run attach system top agent report annotate diff merge export store sources doctor help version
+set -l commands run attach system top agent report annotate diff merge export store serve sources doctor help version
 
 complete -c ntprof -f
 complete -c ntprof -n __fish_use_subcommand -s h -l help -d help
@@ -81,6 +81,7 @@ complete -c ntprof -n __fish_use_subcommand -a diff -d 'what changed between two
 complete -c ntprof -n __fish_use_subcommand -a merge -d 'one profile of many'
 complete -c ntprof -n __fish_use_subcommand -a export -d 'a profile for other tools'
 complete -c ntprof -n __fish_use_subcommand -a store -d 'a database of profiles'
+complete -c ntprof -n __fish_use_subcommand -a serve -d 'a store in the browser'
 complete -c ntprof -n __fish_use_subcommand -a sources -d 'what can interrupt on this machine'
 complete -c ntprof -n __fish_use_subcommand -a doctor -d 'what works here'
 complete -c ntprof -n __fish_use_subcommand -a help -d 'help of a command'
@@ -186,6 +187,12 @@ complete -c ntprof -n '__ntprof_is store' -l label -x -d 'add: a label of its wi
 complete -c ntprof -n '__ntprof_is store' -l max-size -x -a '1G 20G' -d 'prune: remove the oldest down to it'
 complete -c ntprof -n '__ntprof_is store' -l debuginfod -d 'symbolize: get debug files from servers'
 complete -c ntprof -n '__ntprof_is store' -l json -d 'stat: as JSON'
+
+complete -c ntprof -n '__ntprof_is serve' -x -a 'sqlite: clickhouse://' -d 'store'
+complete -c ntprof -n '__ntprof_is serve' -l listen -x -a '127.0.0.1:' -d 'answer HTTP here'
+complete -c ntprof -n '__ntprof_is serve' -l listings -x -d 'functions whose code a page holds'
+complete -c ntprof -n '__ntprof_is serve' -l image-dir -x -a '(__fish_complete_directories)' -d 'look for programs and libraries here'
+complete -c ntprof -n '__ntprof_is serve' -l source-dir -x -a '(__fish_complete_directories)' -d 'sources compiled in OLD are in NEW'
 
 complete -c ntprof -n '__ntprof_is agent' -l config -r -F -d 'options as name = value'
 complete -c ntprof -n '__ntprof_is agent' -l check-config -d 'check the options, and end'

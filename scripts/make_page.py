@@ -3,7 +3,9 @@
 """Makes of a page's HTML, CSS and JavaScript one C file with two strings: what comes before the data
 and what comes after it.
 
-usage: make_page.py OUTPUT.c page.html page.css SCRIPT.js...
+usage: make_page.py OUTPUT.c NAME page.html page.css [MORE.html|MORE.css|SCRIPT.js]...
+
+NAME is that of the page in C. A second page of HTML takes the place of @MORE@, and may have a form.
 
 The page allows itself (Content-Security-Policy) its own style and its own script, by their hashes, and
 nothing else: a name in a profile could not run or load anything even if it got out of its place.
@@ -16,10 +18,19 @@ import sys
 
 LICENCE = re.compile(r"\A(?:<!--|/\*)\s*SPDX-License-Identifier: MIT\s*(?:-->|\*/)\n")
 POLICY = ("default-src 'none'; script-src {script}; style-src {style}; img-src data:; base-uri 'none'; "
-          "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'")
+          "form-action {form}; require-trusted-types-for 'script'; trusted-types 'none'")
 HEAD = """/* SPDX-License-Identifier: MIT */
 /* Made by scripts/make_page.py: do not edit. */
 #include "export/html_page.h"
+"""
+TABLE = """
+const struct html_page {name} = {{
+    .before = before,
+    .before_size = sizeof(before),
+    .after = after,
+    .after_size = sizeof(after),
+    .policy = "{policy}; frame-ancestors 'none'",
+}};
 """
 
 
@@ -47,28 +58,33 @@ def c_array(name, text):
     data = text.encode("utf-8")
     lines = [",".join(str(byte) for byte in data[at:at + 24])
              for at in range(0, len(data), 24)]
-    return (f"\nconst unsigned char {name}[] = {{\n" + ",\n".join(lines) +
-            f"}};\nconst size_t {name}_size = sizeof({name});\n")
+    return f"\nstatic const unsigned char {name}[] = {{\n" + ",\n".join(lines) + "};\n"
 
 
 def main():
-    if len(sys.argv) < 5:
-        fail("usage: make_page.py OUTPUT.c page.html page.css SCRIPT.js...")
-    page, style, *scripts = (read(path) for path in sys.argv[2:])
+    if len(sys.argv) < 6:
+        fail("usage: make_page.py OUTPUT.c NAME page.html page.css [MORE.html|MORE.css|SCRIPT.js]...")
+    texts = {".html": [], ".css": [], ".js": []}
+    for path in sys.argv[3:]:
+        texts[pathlib.Path(path).suffix].append(read(path))
+    page, *more = texts[".html"]
+    style, scripts = "".join(texts[".css"]), texts[".js"]
+    page = put(page, "@MORE@\n", "".join(more))
     # One function: the scripts see each other, and nothing of them is the page's.
     script = "\"use strict\";\n(() => {\n" + "\n".join(scripts) + "})();\n"
     for name, text in (("style", style), ("script", script)):
         if re.search(rf"</{name}|<!--", text, re.I):
             fail(f"the {name} would end its own element")
-    page = put(page, "@POLICY@", POLICY.format(script=hash_of(script), style=hash_of(style)))
+    policy = POLICY.format(script=hash_of(script), style=hash_of(style), form="'self'" if more else "'none'")
+    page = put(page, "@POLICY@", policy)
     page = put(page, "@STYLE@", style)
     page = put(page, "@SCRIPT@", script)
     if page.count("@DATA@") != 1:
         fail("@DATA@ does not stand once in the page")
     before, after = page.split("@DATA@")
     pathlib.Path(sys.argv[1]).write_text(
-        HEAD + c_array("html_page_before", before) + c_array("html_page_after", after),
-        encoding="utf-8")
+        HEAD + c_array("before", before) + c_array("after", after) +
+        TABLE.format(name=sys.argv[2], policy=policy), encoding="utf-8")
 
 
 if __name__ == "__main__":

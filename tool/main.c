@@ -22,10 +22,10 @@ static const struct {
     {"run", cmd_run},           {"attach", cmd_attach}, {"system", cmd_system},
     {"top", cmd_top},           {"agent", cmd_agent},   {"report", cmd_report},
     {"annotate", cmd_annotate}, {"diff", cmd_diff},     {"merge", cmd_merge},
-    {"export", cmd_export},     {"store", cmd_store},   {"sources", cmd_sources},
-    {"doctor", cmd_doctor},     {"help", cmd_help},     {"version", cmd_version},
-    {"--help", cmd_help},       {"-h", cmd_help},       {"--version", cmd_version},
-    {"-v", cmd_version},
+    {"export", cmd_export},     {"store", cmd_store},   {"serve", cmd_serve},
+    {"sources", cmd_sources},   {"doctor", cmd_doctor}, {"help", cmd_help},
+    {"version", cmd_version},   {"--help", cmd_help},   {"-h", cmd_help},
+    {"--version", cmd_version}, {"-v", cmd_version},
 };
 
 /* Flush standard output and return the exit status. A full disk shows only here; EPIPE
@@ -143,7 +143,7 @@ main(int argc, char **argv)
     return cmd_fail(NULL,
                     "no command named '%s'; there are run, attach, system, top, agent, "
                     "report, annotate, "
-                    "diff, merge, export, store, sources, doctor, help "
+                    "diff, merge, export, store, serve, sources, doctor, help "
                     "and version",
                     text_show(shown, sizeof(shown), argv[1]));
 }

@@ -46,6 +46,7 @@ class Profile:
         self.sources = [name if isinstance(name, bytes) else name.encode() for name in sources]
         self.bucket_bytes = bucket_bytes
         self.command = command
+        self.time_ns = 1700000000123456789
         self.mappings, self.functions, self.locations, self.samples = [], [], [], []
         self.totals = [0] * len(sources)
 
@@ -105,7 +106,7 @@ class Profile:
         comments = [field(13, self.texts.setdefault(text, len(self.texts))) for text in self._comments()]
         body = [*types, *(field(2, each) for each in self.samples), *(field(3, each) for each in self.mappings),
                 *(field(4, each) for each in self.locations), *(field(5, each) for each in self.functions),
-                field(9, 1700000000123456789), field(10, 5012345678), *comments]
+                field(9, self.time_ns), field(10, 5012345678), *comments]
         texts = [field(6, text) for text in self.texts]
         return gzip.compress(b"".join(texts + body), 1)
 

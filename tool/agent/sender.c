@@ -121,7 +121,7 @@ static bool
 open_store(struct sender *sender, struct pprof_error *error)
 {
     if (sender->store == NULL) {
-        sender->store = store_open_for_agent(sender->url, &sender->stop, error);
+        sender->store = store_open_stoppable(sender->url, true, &sender->stop, error);
         sender->opened_ns = clock_now_ns();
     }
     if (sender->store == NULL) {

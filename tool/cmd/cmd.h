@@ -38,6 +38,7 @@ int cmd_diff(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_store(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 int cmd_sources(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_help(int argc, char **argv);

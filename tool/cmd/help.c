@@ -46,6 +46,7 @@ static const char help_ntprof[] =
     "  merge     one profile of many\n"
     "  export    a profile in the form that another tool reads\n"
     "  store     a database of profiles, which is read like a file\n"
+    "  serve     a store in the browser: times, hosts and builds to choose from\n"
     "  sources   what can interrupt on this machine, and why the rest cannot\n"
     "  doctor    what works for this user here, what is refused, what would allow it\n"
     "  help      help of a command, or of ntprof: ntprof help run\n"
@@ -369,6 +370,23 @@ static const char help_store[] =
     "      --debuginfod[=URL]  symbolize: get debug files from servers\n"
     "      --json              stat: as JSON\n";
 
+static const char help_serve[] =
+    "Examples\n"
+    "  ntprof serve sqlite:/var/lib/ntprof/profiles.db   then http://127.0.0.1:6071/\n"
+    "  ntprof serve 'clickhouse://db/ntprof?password-file=/etc/ntprof/password'\n"
+    "\n"
+    "usage: ntprof serve [options] URL\n"
+    "\n"
+    "Shows a store to browsers until Ctrl-C: the page of ntprof export --format html\n"
+    "with a time, hosts, units and builds to choose, hits over time to drag a range\n"
+    "on, and what changed between two selections. The store is only read; what the\n"
+    "URL selects holds for every page. Whoever can connect can read all of it.\n"
+    "\n"
+    "      --listen [ADDR:]PORT   where it listens (default 127.0.0.1:6071)\n"
+    "      --listings N        functions whose code a page holds (default 20)\n"
+    "      --image-dir DIR     copies of programs and libraries lie there\n"
+    "      --source-dir [OLD=]NEW   sources compiled in OLD are in NEW; repeatable\n";
+
 static const char help_export[] =
     "Examples\n"
     "  ntprof export --format folded | flamegraph.pl > p.svg   a flame graph\n"
@@ -454,6 +472,7 @@ static const struct help helps[] = {
     {"merge", {help_merge, store_options}},
     {"export", {help_export, store_options}},
     {"store", {help_store}},
+    {"serve", {help_serve, end_all}},
     {"sources", {help_sources}},
     {"doctor", {help_doctor}},
     {"help", {help_help}},

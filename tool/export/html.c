@@ -77,17 +77,38 @@ write_left_out(FILE *out, const struct export_options *options,
 }
 
 bool
-export_html(FILE *out, const struct profile *profile,
-            const struct export_options *options, struct export_said *said)
+html_write_page(FILE *out, const struct html_page *page, const char *more,
+                const struct profile *profile, const struct export_options *options,
+                struct export_said *said)
 {
     struct html_code code;
 
-    fwrite(html_page_before, 1, html_page_before_size, out);
+    fwrite(page->before, 1, page->before_size, out);
+    fputs(more, out);
     if (!write_data(out, profile) || !html_write_code(out, profile, options, &code)) {
         snprintf(said->error, sizeof(said->error), "out of memory");
         return false;
     }
     write_left_out(out, options, &code, said);
-    fwrite(html_page_after, 1, html_page_after_size, out);
+    fwrite(page->after, 1, page->after_size, out);
     return true;
+}
+
+bool
+export_html(FILE *out, const struct profile *profile,
+            const struct export_options *options, struct export_said *said)
+{
+    return html_write_page(out, &html_page_of_file, "", profile, options, said);
+}
+
+void
+html_put_escaped_json(struct buffer *out, const char *json, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (json[i] == '<' || json[i] == '>' || json[i] == '&') {
+            buffer_print(out, "\\u%04x", (unsigned)json[i]);
+        } else {
+            buffer_append_byte(out, (uint8_t)json[i]);
+        }
+    }
 }

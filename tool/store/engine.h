@@ -6,7 +6,7 @@
 #ifndef STORE_ENGINE_H
 #define STORE_ENGINE_H
 
-#include "store/store.h"
+#include "store/overview.h"
 
 /* store - the first member of each engine's own struct. */
 struct store {
@@ -24,6 +24,13 @@ struct store_engine {
     struct profile *(*read)(struct store *store,
                             const struct store_selection *selection,
                             struct pprof_error *error);
+    bool (*get_extent)(struct store *store, int64_t *first_ns, int64_t *last_ns,
+                       struct pprof_error *error);
+    /* What store_get_overview reads: the names, then the hits of the slots. */
+    bool (*get_names)(struct store *store, const struct store_selection *selection,
+                      struct store_overview *overview, struct pprof_error *error);
+    bool (*get_line)(struct store *store, const struct store_selection *selection,
+                     struct store_overview *overview, struct pprof_error *error);
     bool (*get_statistics)(struct store *store, struct store_statistics *statistics,
                            struct pprof_error *error);
     bool (*check)(struct store *store, struct pprof_error *error);

@@ -13,20 +13,7 @@ store_create(const struct store_url *url, struct pprof_error *error)
 }
 
 struct store *
-store_open(const char *url, bool write, struct pprof_error *error)
-{
-    struct store *store = NULL;
-    struct store_url parsed;
-
-    if (store_url_parse(url, (int64_t)clock_ns(CLOCK_REALTIME), &parsed, error)) {
-        store = parsed.engine->open(&parsed, write, error);
-    }
-    store_url_finish(&parsed);
-    return store;
-}
-
-struct store *
-store_open_for_agent(const char *url, const struct store_stop *stop,
+store_open_stoppable(const char *url, bool write, const struct store_stop *stop,
                      struct pprof_error *error)
 {
     struct store *store = NULL;
@@ -34,10 +21,16 @@ store_open_for_agent(const char *url, const struct store_stop *stop,
 
     if (store_url_parse(url, (int64_t)clock_ns(CLOCK_REALTIME), &parsed, error)) {
         parsed.access.stop = stop;
-        store = parsed.engine->open(&parsed, true, error);
+        store = parsed.engine->open(&parsed, write, error);
     }
     store_url_finish(&parsed);
     return store;
+}
+
+struct store *
+store_open(const char *url, bool write, struct pprof_error *error)
+{
+    return store_open_stoppable(url, write, NULL, error);
 }
 
 bool

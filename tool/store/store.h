@@ -154,9 +154,10 @@ bool store_create(const struct store_url *url, struct pprof_error *error);
  */
 struct store *store_open(const char *url, bool write, struct pprof_error *error);
 
-/* store_open_for_agent - do the same to add windows, with waits that end when stop is
- * asked; stop must outlive the store. */
-struct store *store_open_for_agent(const char *url, const struct store_stop *stop,
+/* store_open_stoppable - do the same; waits end when stop says so, which must outlive
+ * the store. */
+struct store *store_open_stoppable(const char *url, bool write,
+                                   const struct store_stop *stop,
                                    struct pprof_error *error);
 void store_close(struct store *store); /* may be NULL */
 

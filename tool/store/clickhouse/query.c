@@ -176,6 +176,24 @@ query_sources(struct buffer *sql, const struct store_selection *selection,
                             "RowBinary");
 }
 
+void
+query_line(struct buffer *sql, const struct store_selection *selection,
+           const struct query_range *range, const struct store_overview *overview)
+{
+    buffer_print(sql,
+                 "SELECT toUInt64(intDiv(if(start_ns > %" PRId64 ", start_ns, %" PRId64
+                 ") - %" PRId64 ", %" PRId64
+                 ")) AS slot, sum(c) FROM (SELECT start_ns, max(counted) AS c FROM "
+                 "accounting WHERE ",
+                 overview->start_ns, overview->start_ns, overview->start_ns,
+                 overview->slot_ns);
+    put_of_windows(sql, selection, range);
+    put_source(sql, &(struct store_selection){.source = overview->source,
+                                              .interval = selection->interval});
+    buffer_append_text(sql, " GROUP BY host, epoch, start_ns, period) GROUP BY slot "
+                            "ORDER BY slot FORMAT RowBinary");
+}
+
 /* ---- rows ---- */
 
 #define KEYS "source, process, unit, image, bias, address, variant"

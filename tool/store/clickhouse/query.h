@@ -8,7 +8,7 @@
 #ifndef STORE_CLICKHOUSE_QUERY_H
 #define STORE_CLICKHOUSE_QUERY_H
 
-#include "store/store.h"
+#include "store/overview.h"
 
 #include "util/buffer.h"
 
@@ -44,6 +44,10 @@ void query_intervals(struct buffer *sql, const struct store_selection *selection
  * and measured, nine figures. */
 void query_sources(struct buffer *sql, const struct store_selection *selection,
                    const struct query_range *range);
+
+/* query_line - append: slot, hits of overview->source in windows that start in it. */
+void query_line(struct buffer *sql, const struct store_selection *selection,
+                const struct query_range *range, const struct store_overview *overview);
 
 /* query_rows - append: ROWS_COLUMNS of rows.h.
  *

@@ -65,6 +65,12 @@ bool sqlite_add(struct store *store, const struct profile *profile,
 struct profile *sqlite_read(struct store *store,
                             const struct store_selection *selection,
                             struct pprof_error *error);
+bool sqlite_get_extent(struct store *store, int64_t *first_ns, int64_t *last_ns,
+                       struct pprof_error *error);
+bool sqlite_get_names(struct store *store, const struct store_selection *selection,
+                      struct store_overview *overview, struct pprof_error *error);
+bool sqlite_get_line(struct store *store, const struct store_selection *selection,
+                     struct store_overview *overview, struct pprof_error *error);
 bool sqlite_get_statistics(struct store *store, struct store_statistics *statistics,
                            struct pprof_error *error);
 bool sqlite_check(struct store *store, struct pprof_error *error);

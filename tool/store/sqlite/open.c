@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BUSY_MS = 10000, TEXT_BYTES_MAX = 16 << 20 };
+enum { STEPS_BETWEEN_LOOKS = 100000, BUSY_MS = 10000, TEXT_BYTES_MAX = 16 << 20 };
 
 static const struct store_engine engine = {
     .create = sqlite_create,
@@ -27,6 +27,9 @@ static const struct store_engine engine = {
     .close = sqlite_close,
     .add = sqlite_add,
     .read = sqlite_read,
+    .get_extent = sqlite_get_extent,
+    .get_names = sqlite_get_names,
+    .get_line = sqlite_get_line,
     .get_statistics = sqlite_get_statistics,
     .check = sqlite_check,
     .prune = sqlite_prune,
@@ -114,6 +117,15 @@ check_kind(struct database *store)
     }
 }
 
+/* SQLite asks it now and then during a statement. */
+static int
+is_stopped(void *context)
+{
+    const struct store_stop *const stop = context;
+
+    return stop->asked(stop->context);
+}
+
 struct store *
 sqlite_open(const struct store_url *url, bool write, struct pprof_error *error)
 {
@@ -133,6 +145,10 @@ sqlite_open(const struct store_url *url, bool write, struct pprof_error *error)
         database_fail(store, "is no regular file");
     } else {
         open_database(store, write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+        if (url->access.stop != NULL) {
+            sqlite3_progress_handler(store->db, STEPS_BETWEEN_LOOKS, is_stopped,
+                                     (void *)(uintptr_t)url->access.stop);
+        }
         check_kind(store);
     }
     if (store->failed) {

@@ -8,6 +8,7 @@
  */
 #include "store/coverage.h"
 #include "store/sqlite/database.h"
+#include "store/sqlite/windows.h"
 
 #include "util/hash_index.h"
 
@@ -61,46 +62,20 @@ bind_selection(struct reading *reading, sqlite3_stmt *statement)
 
 /* ---- windows ---- */
 
-/* From here on parameters are labels. */
-enum { FIRST_LABEL = 4 };
-
-static void
-bind_labels(struct reading *reading, sqlite3_stmt *statement)
-{
-    const struct store_selection *const selection = reading->selection;
-    char label[1024];
-
-    for (size_t i = 0; i < selection->label_count; i++) {
-        snprintf(label, sizeof(label), "\n%s\n", selection->labels[i]);
-        database_bind_text(reading->store, statement, FIRST_LABEL + (int)i, label);
-    }
-}
-
 static void
 choose_windows(struct reading *reading)
 {
-    const struct store_selection *const selection = reading->selection;
     struct database *const store = reading->store;
     struct buffer sql = {0};
     sqlite3_stmt *statement;
 
-    buffer_append_text(
-        &sql, "INSERT INTO chosen SELECT window.id FROM window JOIN host ON host.id = "
-              "window.host JOIN origin ON origin.id = window.origin WHERE end_ns > ?1 "
-              "AND (?2 = 0 OR start_ns < ?2) AND (?3 IS NULL OR host.name GLOB ?3)");
-    for (size_t i = 0; i < selection->label_count; i++) {
-        buffer_print(&sql,
-                     " AND instr(origin.labels || 'boot=' || origin.boot || char(10), "
-                     "?%zu) > 0",
-                     FIRST_LABEL + i);
-    }
+    buffer_append_text(&sql, "INSERT INTO chosen SELECT window.id FROM " WINDOWS_TABLES
+                             " WHERE ");
+    windows_put_condition(&sql, reading->selection);
     database_run(store, "CREATE TEMP TABLE chosen(id INTEGER PRIMARY KEY)");
     statement =
         buffer_text(&sql) != NULL ? database_prepare(store, buffer_text(&sql)) : NULL;
-    database_bind(store, statement, 1, (uint64_t)selection->since_ns);
-    database_bind(store, statement, 2, (uint64_t)selection->until_ns);
-    database_bind_text(store, statement, 3, selection->host);
-    bind_labels(reading, statement);
+    windows_bind(store, statement, reading->selection);
     while (database_step(store, statement)) {
     }
     sqlite3_finalize(statement);

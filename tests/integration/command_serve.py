@@ -1,0 +1,220 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""ntprof serve: pages of a store, what they select, what hostile clients get, and that the store is only read."""
+import hashlib
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import unittest
+import urllib.parse
+
+import harness
+from harness import CommandTest, for_each_user, program, text, wait_for
+
+URL = "sqlite:s.db"
+DATA = re.compile(rb'<script type="application/json" id="([a-z-]+)">\n(.*?)</script>', re.S)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@for_each_user
+class Serve(CommandTest):
+    def setUp(self):
+        super().setUp()
+        if b"without SQLite" in self.ntprof("store", "init", URL).stderr:
+            self.skipTest("this ntprof was built without SQLite")
+        probe = self.ntprof("serve", URL, "--listen", "1.2.3.4:1")
+        if b"without libmicrohttpd" in probe.stderr:
+            self.skipTest("this ntprof was built without libmicrohttpd")
+
+    def make(self, name, path, *hits):
+        made = self.run_bare([program("profile-maker"), "image", name, path, "10000", *hits])
+        self.assertEqual(made.returncode, 0, text(made.stderr))
+
+    def add(self, name, host, *options):
+        result = self.ntprof("store", "add", URL, name, "--host", host, *options)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+
+    def add_two(self):
+        self.make("a", "/bin/old", "4096:300", "8192:100")
+        self.make("b", "/bin/new", "4096:50", "8192:950")
+        self.add("a", "web1", "--label", "role=web")
+        self.add("b", "web2")
+
+    def serve(self, url=URL):
+        self.port = free_port()
+        self.log = self.folder / "log"
+        with open(self.log, "wb") as log:
+            child = self.start(self.arguments("serve", url, "--listen", str(self.port)), stderr=log)
+        wait_for(lambda: child.poll() is not None or self.answers(), "the start")
+        self.assertIsNone(child.poll(), text(self.log.read_bytes()))
+        return child
+
+    def answers(self):
+        try:
+            socket.create_connection(("127.0.0.1", self.port)).close()
+            return True
+        except ConnectionRefusedError:
+            return False
+
+    def get(self, path="/", method="GET", **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.TIME_LIMIT_S)
+        try:
+            connection.request(method, path, headers=headers)
+            answer = connection.getresponse()
+            return answer.status, dict(answer.getheaders()), answer.read()
+        finally:
+            connection.close()
+
+    def page(self, **selected):
+        """The data of a page by the ids of their elements."""
+        status, _, body = self.get("/?" + urllib.parse.urlencode(selected, doseq=True))
+        self.assertEqual(status, 200, body[:500])
+        return {text(name): json.loads(data) for name, data in DATA.findall(body)}
+
+    def hits(self, page):
+        """Of the line over time, which has the windows that are selected."""
+        return sum(page["selection-data"]["hits"])
+
+    def test_selections__as_in_the_report(self):
+        self.add_two()
+        self.serve()
+        for selected in ({}, {"host": "web1"}, {"host": "web*"}, {"label": "role=web"}, {"image": "/bin/new"},
+                         {"source": "time", "host": "web2"}):
+            with self.subTest(selected):
+                query = "&".join(f"{name}={value}" for name, value in selected.items())
+                report = self.ntprof("report", "--json", f"{URL}?{query}" if query else URL)
+                source = json.loads(report.stdout)["sources"][0]
+                page = self.page(**selected)
+                line = page["profile"]["lines"][0]
+                for figure in ("expected", "taken", "outside", "lost"):
+                    self.assertIn(f"{figure} {source[figure]}", line)
+                self.assertEqual(page["selection-data"]["refused"], "")
+        data = self.page()["selection-data"]
+        self.assertEqual(data["hosts"], ["web1", "web2"])
+        self.assertEqual(data["labels"], ["role=web"])
+        self.assertIn("time", data["sources"])
+        self.assertEqual(sum(data["hits"]), 1400)
+        self.assertEqual(len(data["times"]), len(data["hits"]) + 1)
+        self.assertLess(data["wider"][0], data["times"][0])
+
+    def test_url_that_selects__holds_for_every_page(self):
+        self.add_two()
+        self.serve(URL + "?image=/bin/new")
+        status, _, body = self.get()
+        self.assertEqual(status, 200)
+        self.assertIn(b"/bin/new", body)
+        self.assertNotIn(b"/bin/old\"", DATA.findall(body)[1][1])
+
+    def test_comparison__as_diff_has_it(self):
+        self.add_two()
+        self.serve()
+        page = self.page(host="web2", **{"old.host": "web1"})
+        compared = self.ntprof("diff", "--json", "--normalize", f"{URL}?host=web1", f"{URL}?host=web2")
+        mine = [(row["old_hits"], row["new_hits"], row["image"]) for row in page["diff"]["sources"][0]["rows"]]
+        theirs = [(row["old_hits"], row["new_hits"], row["image"])
+                  for row in json.loads(compared.stdout)["sources"][0]["rows"]]
+        self.assertEqual(mine, theirs)
+        self.assertGreater(len(mine), 0)
+
+    def test_what_cannot_be_shown__is_said_in_the_page(self):
+        self.serve()
+        self.assertIn("no windows yet", self.page()["selection-data"]["refused"])
+        self.add_two()
+        for selected, part in (({"since": "yesterday"}, "is no time"), ({"host": "none"}, "no window is selected"),
+                               ({"colour": "red"}, "is no parameter"), ({"interval": "x"}, "is no number"),
+                               ({"label": "x"}, "is no label"), ({"old.host": "none"}, "no window is selected"),
+                               ({"label": [f"a{n}=b" for n in range(17)]}, "one label too many")):
+            with self.subTest(selected):
+                data = self.page(**selected)["selection-data"]
+                self.assertIn(part, data["refused"])
+                self.assertIn(list(selected)[0], [name for name, _ in data["given"]])
+
+    def test_hostile_names_and_arguments__stay_texts(self):
+        made = self.run_bare([program("profile-maker"), "hard", "a"])
+        self.assertEqual(made.returncode, 0, text(made.stderr))
+        self.add("a", "<script>alert(1)</script>", "--label", "a=</script><b>&'\"")
+        self.serve()
+        attack = "');DROP TABLE hit;--</script><script>x"
+        for selected in ({}, {"host": attack}, {"image": attack}, {"label": "a=" + attack}, {"unit": attack},
+                         {"source": attack}, {attack: "x"}, {"build-id": attack}):
+            status, headers, body = self.get("/?" + urllib.parse.urlencode(selected))
+            self.assertEqual(status, 200)
+            self.assertEqual(body.count(b"<script>"), 1)  # the page's own
+            self.assertNotIn(b"alert(1)</script>", body)
+            self.assertNotIn(b"DROP TABLE hit;--<", body)
+            self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
+        self.assertEqual(self.ntprof("store", "check", URL).returncode, 0)
+
+    def test_requests__only_the_page_is_there_and_only_for_local_names(self):
+        self.add_two()
+        child = self.serve()
+        for path in ("/etc/passwd", "/../../etc/passwd", "/s.db", "/%2e%2e/x", "/favicon.ico"):
+            self.assertEqual(self.get(path)[0], 404, path)
+        for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+            self.assertEqual(self.get("/", method)[0], 405, method)
+        self.assertEqual(self.get("/", Host="evil.example")[0], 403)
+        self.assertEqual(self.get("/?" + "&".join(f"a{n}=b" for n in range(65)))[0], 400)
+        self.assertIn(self.get("/?host=" + "x" * 100000)[0], (400, 414, 431, 500))
+        self.assertIn(self.get("/?host=%00")[0], (200, 400))
+        self.assertEqual(self.get("/", "HEAD")[0], 200)
+        self.assertIsNone(child.poll())
+
+    def test_store__is_not_changed_and_may_grow(self):
+        self.add_two()
+
+        def content():
+            return hashlib.sha256((self.folder / "s.db").read_bytes()).hexdigest()
+
+        before = content()
+        self.serve()
+        self.assertEqual(self.hits(self.page()), 1400)
+        self.page(host="web1")
+        self.assertEqual(content(), before)
+        self.make("c", "/bin/new", "4096:7")
+        self.add("c", "web3")
+        self.assertEqual(self.hits(self.page(host="web3")), 7)
+
+    def test_signals__end_it(self):
+        self.add_two()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            child = self.serve()
+            self.page()
+            child.send_signal(number)
+            child.wait(timeout=harness.TIME_LIMIT_S)
+            self.assertEqual(child.returncode, 0, text(self.log.read_bytes()))
+
+    def test_mistakes__one_line_each(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = str(taken.getsockname()[1])
+            for words, part in ((("serve",), "no store is named"), (("serve", "s.db"), "is no store"),
+                                (("serve", "sqlite:none.db"), "there is no such store"),
+                                (("serve", URL, "--listen", "x"), "must be a port"),
+                                (("serve", URL, "--listen", port), "ddress already in use"),
+                                (("serve", URL + "?colour=red"), "is no parameter"),
+                                (("serve", URL, URL), "only one store")):
+                with self.subTest(words):
+                    result = self.ntprof(*words)
+                    self.assertEqual(result.returncode, 125, text(result.stderr))
+                    self.assertIn(part, text(result.stderr))
+
+    def test_store_that_goes__said_and_served_when_it_is_back(self):
+        self.add_two()
+        self.serve()
+        os.rename(self.folder / "s.db", self.folder / "away")
+        status, _, body = self.get()
+        self.assertEqual(status, 503)
+        self.assertIn(b"there is no such store", body)
+        os.rename(self.folder / "away", self.folder / "s.db")
+        self.assertEqual(self.hits(self.page()), 1400)
+
+
+if __name__ == "__main__":
+    harness.main()

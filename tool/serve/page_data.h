@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* page_data.h - what the selection on top of a page shows, as JSON in script
+ * elements. */
+#ifndef SERVE_PAGE_DATA_H
+#define SERVE_PAGE_DATA_H
+
+#include "serve/serve.h"
+#include "store/overview.h"
+
+#include "util/buffer.h"
+
+struct diff;
+
+/* page_data - what is put; borrowed. */
+struct page_data {
+    const struct serve_query *query;
+    const struct store_selection *selection; /* with since_ns and until_ns */
+    const struct store_overview *overview;
+    int64_t first_ns; /* of the store */
+    int64_t last_ns;
+    const char *refused; /* why nothing is shown; "" */
+};
+
+/* page_data_put - append the selection's element. */
+void page_data_put(struct buffer *html, const struct page_data *data);
+
+/* page_data_put_diff - append a comparison's element. Returns false if memory runs
+ * out. */
+bool page_data_put_diff(struct buffer *html, const struct diff *diff);
+
+#endif

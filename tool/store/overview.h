@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * overview.h - what there is to select in a store, and its hits over time, so that a
+ * person can choose.
+ */
+#ifndef STORE_OVERVIEW_H
+#define STORE_OVERVIEW_H
+
+#include "store/store.h"
+
+#include "util/string_set.h"
+
+enum {
+    OVERVIEW_NAMES_MAX = 2000, /* of each kind; more are left out */
+    OVERVIEW_SLOTS_MAX = 240,
+};
+
+/* store_overview - all zero before store_get_overview. */
+struct store_overview {
+    struct string_set hosts;
+    struct string_set units;
+    struct string_set builds; /* "BUILD-ID PATH" */
+    struct string_set labels; /* key=value */
+    struct string_set sources;
+    /* The line: hits of windows by their start, of the selected hosts and labels,
+     * whatever their unit and image is. */
+    const char *source; /* whose hits; "": there is none */
+    int64_t start_ns;   /* of the first slot */
+    int64_t slot_ns;
+    size_t slot_count;
+    uint64_t hits[OVERVIEW_SLOTS_MAX];
+};
+
+/*
+ * store_get_extent - get the time that the store has windows of.
+ *
+ *   first_ns, last_ns  out: start of the first window and end of the last one in UTC; 0
+ *                      without any
+ */
+bool store_get_extent(struct store *store, int64_t *first_ns, int64_t *last_ns,
+                      struct pprof_error *error);
+
+/*
+ * store_get_overview - read an overview.
+ *
+ *   selection  in: with since_ns and until_ns
+ *   overview   out: store_overview_finish frees it, also after a failure
+ */
+bool store_get_overview(struct store *store, const struct store_selection *selection,
+                        struct store_overview *overview, struct pprof_error *error);
+void store_overview_finish(struct store_overview *overview);
+
+/* ---- for engines ---- */
+
+/* overview_add - add a name to a set, unless it is full. Returns false if memory runs
+ * out. */
+bool overview_add(struct string_set *set, const char *name);
+
+/* overview_add_labels - add lines key=value. */
+bool overview_add_labels(struct store_overview *overview, const char *lines);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* overview.c - what there is to select, and hits over time (store/overview.h). */
+#include "store/sqlite/windows.h"
+
+/* Add the first column of a query's rows to a set. */
+static void
+read_names(struct database *store, const char *sql, struct string_set *set)
+{
+    sqlite3_stmt *const statement = database_prepare(store, sql);
+
+    while (database_step(store, statement)) {
+        if (!overview_add(set, database_column_text(statement, 0))) {
+            database_fail(store, "out of memory for its names");
+        }
+    }
+    sqlite3_finalize(statement);
+}
+
+static void
+read_labels(struct database *store, struct store_overview *overview)
+{
+    sqlite3_stmt *const statement = database_prepare(
+        store, "SELECT DISTINCT labels FROM origin ORDER BY labels LIMIT 10000");
+
+    while (database_step(store, statement)) {
+        if (!overview_add_labels(overview, database_column_text(statement, 0))) {
+            database_fail(store, "out of memory for its labels");
+        }
+    }
+    sqlite3_finalize(statement);
+}
+
+bool
+sqlite_get_extent(struct store *store, int64_t *first_ns, int64_t *last_ns,
+                  struct pprof_error *error)
+{
+    struct database *const database = (struct database *)store;
+
+    database_start(database, error);
+    /* By the index of ends. */
+    *first_ns = (int64_t)database_number(
+        database, "SELECT start_ns FROM window ORDER BY end_ns LIMIT 1");
+    *last_ns = (int64_t)database_number(database, "SELECT max(end_ns) FROM window");
+    return !database->failed;
+}
+
+bool
+sqlite_get_names(struct store *store, const struct store_selection *selection,
+                 struct store_overview *overview, struct pprof_error *error)
+{
+    struct database *const database = (struct database *)store;
+
+    (void)selection;
+    database_start(database, error);
+    read_names(database, "SELECT name FROM host ORDER BY name LIMIT 2000",
+               &overview->hosts);
+    read_names(database, "SELECT name FROM unit ORDER BY name LIMIT 2000",
+               &overview->units);
+    read_names(database,
+               "SELECT build_id || ' ' || path FROM image WHERE build_id <> '' ORDER "
+               "BY path, build_id LIMIT 2000",
+               &overview->builds);
+    read_names(database, "SELECT DISTINCT name FROM source ORDER BY name LIMIT 2000",
+               &overview->sources);
+    read_labels(database, overview);
+    return !database->failed;
+}
+
+/* The numbers of a store may be any. */
+static void
+read_slot(struct store_overview *overview, sqlite3_stmt *row)
+{
+    const int64_t slot = sqlite3_column_int64(row, 0);
+    const int64_t hits = sqlite3_column_int64(row, 1);
+
+    if (slot >= 0 && (size_t)slot < overview->slot_count && hits > 0) {
+        overview->hits[slot] += (uint64_t)hits;
+    }
+}
+
+bool
+sqlite_get_line(struct store *store, const struct store_selection *selection,
+                struct store_overview *overview, struct pprof_error *error)
+{
+    struct database *const database = (struct database *)store;
+    const int next = WINDOWS_PARAMETERS(selection);
+    struct buffer sql = {0};
+    sqlite3_stmt *statement;
+
+    database_start(database, error);
+    buffer_print(&sql,
+                 "SELECT (max(start_ns, ?%d) - ?%d) / ?%d AS slot, total(counted) FROM "
+                 "(SELECT window.id AS id, start_ns FROM " WINDOWS_TABLES " WHERE ",
+                 next, next, next + 1);
+    windows_put_condition(&sql, selection);
+    buffer_print(&sql,
+                 ") CROSS JOIN accounting ON accounting.window = id WHERE source IN "
+                 "(SELECT id FROM source WHERE name = ?%d) GROUP BY slot",
+                 next + 2);
+    statement = buffer_text(&sql) != NULL
+                    ? database_prepare(database, buffer_text(&sql))
+                    : NULL;
+    windows_bind(database, statement, selection);
+    database_bind(database, statement, next, (uint64_t)overview->start_ns);
+    database_bind(database, statement, next + 1, (uint64_t)overview->slot_ns);
+    database_bind_text(database, statement, next + 2, overview->source);
+    while (database_step(database, statement)) {
+        read_slot(overview, statement);
+    }
+    sqlite3_finalize(statement);
+    buffer_finish(&sql);
+    return !database->failed;
+}

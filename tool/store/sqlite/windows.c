@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* windows.c - see windows.h. */
+#include "store/sqlite/windows.h"
+
+#include <stdio.h>
+
+/* From here on parameters are labels. */
+enum { FIRST_LABEL = 4 };
+
+void
+windows_put_condition(struct buffer *sql, const struct store_selection *selection)
+{
+    buffer_append_text(sql, "end_ns > ?1 AND (?2 = 0 OR start_ns < ?2) AND (?3 IS NULL "
+                            "OR host.name GLOB ?3)");
+    for (size_t i = 0; i < selection->label_count; i++) {
+        buffer_print(sql,
+                     " AND instr(origin.labels || 'boot=' || origin.boot || char(10), "
+                     "?%zu) > 0",
+                     FIRST_LABEL + i);
+    }
+}
+
+void
+windows_bind(struct database *store, sqlite3_stmt *statement,
+             const struct store_selection *selection)
+{
+    char label[1024];
+
+    database_bind(store, statement, 1, (uint64_t)selection->since_ns);
+    database_bind(store, statement, 2, (uint64_t)selection->until_ns);
+    database_bind_text(store, statement, 3, selection->host);
+    for (size_t i = 0; i < selection->label_count; i++) {
+        snprintf(label, sizeof(label), "\n%s\n", selection->labels[i]);
+        database_bind_text(store, statement, FIRST_LABEL + (int)i, label);
+    }
+}
