@@ -16,7 +16,7 @@ import harness  # noqa: E402
 import profiles  # noqa: E402
 from browser import Browser, find  # noqa: E402
 
-READY = "document.body.dataset.ready"
+READY = "document.body?.dataset.ready"  # while a page goes there is no body
 HOUR_NS = 3600 * 10**9
 START_NS = 1790000000 * 10**9 // HOUR_NS * HOUR_NS  # a full hour in UTC
 
