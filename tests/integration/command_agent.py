@@ -432,6 +432,9 @@ class Server(AgentTest):
             self.assertEqual(self.get(path)[0], 404, path)
         for method in ("POST", "PUT", "DELETE", "OPTIONS"):
             self.assertEqual(self.get("/metrics", method)[0], 405, method)
+        for size in (5, 60000):  # pprof asks so for names
+            sent = f"POST /debug/pprof/symbol HTTP/1.1\r\nHost: localhost\r\nContent-Length: {size}\r\n\r\n".encode()
+            self.assertEqual(self.ask(sent + b"+" * size)[9:12], b"405")
         for value in ("0", "301", "-1", "x", "1e9", "99999999999999999999", ""):
             self.assertEqual(self.get("/debug/pprof/profile?seconds=" + value)[0], 400, value)
 

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CONNECTION_BYTES = 16 * 1024 };
+enum { CONNECTION_BYTES = 16 * 1024, RECEIVED_BYTES_MAX = 256 * 1024 };
 
 enum state { NEW, QUEUED, TAKEN, ANSWERED };
 
@@ -32,6 +32,7 @@ struct http_request {
     struct buffer arguments; /* names and values, each with its NUL */
     size_t argument_count;
     enum state state;
+    size_t received_bytes;     /* behind the headers */
     struct http_answer answer; /* all zero: the server ends */
 };
 
@@ -259,8 +260,14 @@ on_call(void *argument, struct MHD_Connection *connection, const char *url,
     if (request->state != NEW) {
         return finish_request(server, request);
     }
-    /* What was sent is not read: libmicrohttpd closes the connection. */
-    return *upload_size != 0 ? MHD_NO : answer_request(server, request, method);
+    /* What comes with a request is of no use, but a client that cannot finish it sees no
+     * answer. If it is more, libmicrohttpd closes the connection. */
+    if (*upload_size != 0) {
+        request->received_bytes += *upload_size;
+        *upload_size = 0;
+        return request->received_bytes <= RECEIVED_BYTES_MAX ? MHD_YES : MHD_NO;
+    }
+    return answer_request(server, request, method);
 }
 
 static void
