@@ -3,9 +3,12 @@
  * fold.c - sums of past days, and removing old ones.
  *
  * A day's sums are made anew from its windows and put in the place of the old ones at
- * once, so folding again changes nothing. Readers use them only if no window of the day
- * was added later; the rows themselves stay.
+ * once, so folding again changes nothing. With them goes a row that says when they were
+ * made, so of two processes that fold a day at once either leaves sums and time that
+ * belong together. Readers use them only if no window of the day was added since; the
+ * rows themselves stay.
  */
+#include "store/clickhouse/schema.h"
 #include "store/clickhouse/server.h"
 
 #include <inttypes.h>
@@ -19,13 +22,13 @@ enum { SQL_BYTES = 2048, DAYS_MAX = 4096, DAY_S = 86400 };
 
 /* Days whose windows have all ended, and some of which were added since they were
  * folded; an hour is left for stragglers. */
-#define DAYS_TO_FOLD                                                                   \
-    "SELECT toUInt64(toUInt16(day)) FROM (SELECT toDate(intDiv(start_ns, "             \
-    "86400000000000)) AS day, max(added) AS a, max(end_ns) AS e FROM windows GROUP "   \
-    "BY "                                                                              \
-    "day) ANY LEFT JOIN (SELECT day, max(folded) AS f FROM folds GROUP BY day) USING " \
-    "(day) WHERE a >= f AND e < (toUInt64(now()) - 3600) * 1000000000 AND "            \
-    "toUInt64(toUInt16(day) + 1) * 86400 <= toUInt64(now()) - 3600 ORDER BY day "      \
+#define DAYS_TO_FOLD                                                                  \
+    "SELECT toUInt64(toUInt16(day)) FROM (SELECT toDate(intDiv(start_ns, "            \
+    "86400000000000)) AS day, max(added) AS a, max(end_ns) AS e FROM windows GROUP "  \
+    "BY "                                                                             \
+    "day) ANY LEFT JOIN (" FOLDED_DAYS ") USING "                                     \
+    "(day) WHERE toUInt64(a) >= f AND e < (toUInt64(now()) - 3600) * 1000000000 AND " \
+    "toUInt64(toUInt16(day) + 1) * 86400 <= toUInt64(now()) - 3600 ORDER BY day "     \
     "FORMAT RowBinary"
 
 #define SUM_KEYS \
@@ -58,6 +61,26 @@ show_day(uint64_t day, char *text, size_t size)
     strftime(text, size, "%Y-%m-%d", &date);
 }
 
+/* Drop the table of sums, also after a failure. */
+static void
+drop_folding(struct server *server, long own)
+{
+    struct pprof_error *const error = server->error;
+    const bool failed = server->failed;
+    struct pprof_error of_drop;
+    char sql[SQL_BYTES];
+
+    if (failed) {
+        server_start(server, &of_drop);
+    }
+    snprintf(sql, sizeof(sql), "DROP TABLE IF EXISTS folding_%ld", own);
+    server_run(server, sql);
+    if (failed) {
+        server->error = error;
+        server->failed = true;
+    }
+}
+
 /* Sums are made in a table of this process's own, of which the day becomes a part of
  * sums as a whole. */
 static void
@@ -80,16 +103,16 @@ fold_day(struct server *server, uint64_t day)
              "BY " SUM_KEYS,
              own, day);
     server_run(server, sql);
+    snprintf(sql, sizeof(sql),
+             "INSERT INTO folding_%ld(day, source, period) SELECT toDate(%" PRIu64
+             "), '', toUInt64(%" PRIu64 ")",
+             own, day, now);
+    server_run(server, sql);
     show_day(day, shown, sizeof(shown));
     snprintf(sql, sizeof(sql),
              "ALTER TABLE sums REPLACE PARTITION '%s' FROM folding_%ld", shown, own);
     server_run(server, sql);
-    snprintf(sql, sizeof(sql),
-             "INSERT INTO folds SELECT toDate(%" PRIu64 "), toDateTime(%" PRIu64 ")",
-             day, now);
-    server_run(server, sql);
-    snprintf(sql, sizeof(sql), "DROP TABLE folding_%ld", own);
-    server_run(server, sql);
+    drop_folding(server, own);
 }
 
 bool

@@ -235,7 +235,8 @@ put_sums(struct buffer *sql, const struct store_selection *selection,
 {
     buffer_print(sql,
                  " UNION ALL SELECT " KEYS ", sum(count) AS c FROM sums WHERE day >= "
-                 "toDate(%" PRIu64 ") AND day <= toDate(%" PRIu64 ") AND day IN (%s)",
+                 "toDate(%" PRIu64 ") AND day <= toDate(%" PRIu64 ") AND day IN (%s) "
+                 "AND source != ''",
                  range->first_day, range->last_day, folded);
     if (selection->host != NULL) {
         buffer_append_text(sql, " AND ");

@@ -8,6 +8,7 @@
  */
 #include "store/clickhouse/query.h"
 #include "store/clickhouse/rows.h"
+#include "store/clickhouse/schema.h"
 #include "store/clickhouse/server.h"
 #include "store/coverage.h"
 
@@ -261,9 +262,10 @@ list_folded(struct reading *reading)
     }
     buffer_append_text(
         &reading->sql,
-        "SELECT toUInt64(toUInt16(day)) FROM (SELECT day, max(folded) AS f FROM folds "
-        "GROUP BY day) ANY LEFT JOIN (SELECT toDate(intDiv(start_ns, 86400000000000)) "
-        "AS day, max(added) AS a FROM windows GROUP BY day) USING (day) WHERE a < f");
+        "SELECT toUInt64(toUInt16(day)) FROM (" FOLDED_DAYS
+        ") ANY LEFT JOIN (SELECT toDate(intDiv(start_ns, 86400000000000)) "
+        "AS day, max(added) AS a FROM windows GROUP BY day) USING (day) WHERE "
+        "toUInt64(a) < f");
     if (selection->since_ns != 0) {
         buffer_print(&reading->sql,
                      " AND toUInt64(toUInt16(day)) * 86400000000000 >= %" PRId64,

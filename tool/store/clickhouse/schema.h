@@ -8,7 +8,7 @@
 #ifndef STORE_CLICKHOUSE_SCHEMA_H
 #define STORE_CLICKHOUSE_SCHEMA_H
 
-enum { CLICKHOUSE_VERSION = 1 };
+enum { CLICKHOUSE_VERSION = 2 };
 
 /* clickhouse_table - a table and what makes it. */
 struct clickhouse_table {
@@ -24,6 +24,11 @@ struct clickhouse_table {
 #define PLACE_KEY                                                 \
     "source String, period UInt64, process String, unit String, " \
     "image String, bias UInt64, address UInt64, variant String, "
+
+/* Days that have sums, and when (f) these were made: a row without a source has that
+ * time, in seconds since 1970, as its period. */
+#define FOLDED_DAYS \
+    "SELECT day, max(period) AS f FROM sums WHERE source = '' GROUP BY day"
 
 #define HITS_ORDER "source, period, hour, image, bias, address, variant, process, unit"
 
@@ -46,7 +51,6 @@ static const struct clickhouse_table clickhouse_tables[] = {
      ", host, start_ns, epoch)"},
     {"sums", "day Date, hour UInt32, host String, " PLACE_KEY "count UInt64",
      "MergeTree PARTITION BY day ORDER BY (" HITS_ORDER ", host)"},
-    {"folds", "day Date, folded DateTime", "ReplacingMergeTree(folded) ORDER BY day"},
     {"images",
      "image String, bias UInt64, path String, build_id String, low UInt64, "
      "high UInt64, named UInt8",
