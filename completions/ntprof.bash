@@ -12,7 +12,7 @@ _ntprof_sources()
 # What a row of the table of command $1 can be.
 _ntprof_keys()
 {
-    echo function line image address bucket process thread cpu
+    echo function line image address bucket process thread cpu unit
     [[ $1 != diff ]] && echo source
 }
 

@@ -128,7 +128,7 @@ complete -c ntprof -n '__ntprof_is top' -s a -l all -d 'all processes and the ke
 complete -c ntprof -n '__ntprof_is top' -s d -l delay -x -a '500ms 1s 2s 10s' -d 'between two looks'
 
 # What reads profiles.
-set -l keys function line image address bucket process thread cpu
+set -l keys function line image address bucket process thread cpu unit
 complete -c ntprof -n '__ntprof_is run attach system report' -l by -x -a '(string split " " "'"$keys"' source" | __ntprof_list)' -d 'what a row is'
 complete -c ntprof -n '__ntprof_is diff' -l by -x -a '(string split " " "'"$keys"'" | __ntprof_list)' -d 'what a row is'
 complete -c ntprof -n '__ntprof_is report diff annotate' -l image -r -F -d 'only images called so'

@@ -122,7 +122,7 @@ class Checker:
             self.check_json(name, result.stdout)
         elif name.endswith(".csv"):
             rows = list(csv.reader(io.StringIO(result.stdout.decode("utf-8"), newline="")))
-            self.expect(all(len(row) == 18 for row in rows), f"{name}: columns differ")
+            self.expect(all(len(row) == 19 for row in rows), f"{name}: columns differ")
 
     def check_long(self):
         """A name of 100,000 bytes is printed where it is, and pads no other row."""

@@ -185,7 +185,7 @@ class Checker:
 
     def check_csv(self, name, output):
         rows = list(csv.reader(io.StringIO(output.decode("utf-8"), newline="")))
-        self.expect(all(len(row) == 18 for row in rows), f"{name}: columns differ")
+        self.expect(all(len(row) == 19 for row in rows), f"{name}: columns differ")
         self.expect(rows[0][0] == "samples", f"{name}: no header")
 
     def check_mistakes(self):

@@ -72,6 +72,26 @@ class Store(CommandTest):
         self.assertEqual(self.rows(URL), self.rows("a"))
         self.succeed("store", "check", URL)
 
+    def test_units__are_rows_of_report_and_diff(self):
+        lines = ("web1 e1 1000 60 10000 nginx.service - /bin/x aa11 0x1000:1 0x1040:2",
+                 "web1 e1 1060 60 10000 cron.service - /bin/x aa11 0x1000:4",
+                 "web2 e2 1000 60 10000 nginx.service - /bin/x bb22 0x1000:800",
+                 "db e3 1060 60 10000 - - /bin/y - 0x1000:16")
+        added = self.run_bare([program("synthetic-agent"), URL], input="\n".join(lines).encode() + b"\n")
+        self.assertEqual(added.stdout, b"added\n" * len(lines), text(added.stderr))
+        report = json.loads(self.succeed("report", URL, "--json", "--by", "unit").stdout)
+        self.assertEqual([(row["unit"], row["hits"]) for row in report["rows"]],
+                         [("nginx.service", 803), ("", 16), ("cron.service", 4)])
+        self.assertIn("nginx.service", text(self.succeed("report", URL, "--by", "unit,image").stdout))
+        self.assertTrue(text(self.succeed("report", URL, "--csv", "--by", "unit").stdout).splitlines()[1]
+                        .endswith(",nginx.service"))
+        diff = json.loads(self.succeed("diff", URL + "?host=web1", URL + "?host=web2", "--json", "--all", "--by",
+                                       "unit").stdout)["sources"][0]["rows"]
+        self.assertEqual({row["unit"]: (row["old_hits"], row["new_hits"]) for row in diff},
+                         {"nginx.service": (3, 800), "cron.service": (4, 0)})
+        self.make("a", "/bin/x", 10000, "0x1000:1")
+        self.refuse("--by unit: the profile has no units", "report", "a", "--by", "unit")
+
     def test_added_again__changes_nothing(self):
         self.make("a", "/bin/x", 10000, "0x1000:5", "0x2000:7")
         for _ in range(3):

@@ -45,7 +45,7 @@ view_options_keys(const char *command, const char *value, bool by_source,
     }
     snprintf(allowed, sizeof(allowed),
              "allowed are function, line, image, address, bucket, process, thread, "
-             "cpu%s, each once; several with commas: process,function",
+             "cpu, unit%s, each once; several with commas: process,function",
              by_source ? ", source" : "");
     return cmd_refuse_value(command, "--by", value, allowed);
 }

@@ -260,8 +260,8 @@ on_call(void *argument, struct MHD_Connection *connection, const char *url,
     if (request->state != NEW) {
         return finish_request(server, request);
     }
-    /* What comes with a request is of no use, but a client that cannot finish it sees no
-     * answer. If it is more, libmicrohttpd closes the connection. */
+    /* What comes with a request is of no use, but a client that cannot finish it sees
+     * no answer. If it is more, libmicrohttpd closes the connection. */
     if (*upload_size != 0) {
         request->received_bytes += *upload_size;
         *upload_size = 0;

@@ -10,17 +10,17 @@
 
 #include <inttypes.h>
 
-/* Write the scratch text as a field, followed by a comma. Returns false if memory runs
- * out. */
+/* Write the scratch text as a field, followed by a comma or the end of the line.
+ * Returns false if memory runs out. */
 static bool
-put_scratch(FILE *out, struct buffer *scratch)
+put_scratch(FILE *out, struct buffer *scratch, char end)
 {
     text_make_field(scratch);
     if (buffer_text(scratch) == NULL) {
         return false;
     }
     fwrite(scratch->data, 1, scratch->size, out);
-    fputc(',', out);
+    fputc(end, out);
     return true;
 }
 
@@ -30,7 +30,7 @@ put_text(FILE *out, struct buffer *scratch, const char *text)
 {
     scratch->size = 0;
     text_escape(scratch, text != NULL ? text : "");
-    return put_scratch(out, scratch);
+    return put_scratch(out, scratch, ',');
 }
 
 static bool
@@ -38,7 +38,7 @@ put_name(FILE *out, struct buffer *scratch, const struct report_group *group)
 {
     scratch->size = 0;
     report_group_name(group, scratch);
-    return put_scratch(out, scratch);
+    return put_scratch(out, scratch, ',');
 }
 
 /* Write the fields with names and addresses. */
@@ -110,8 +110,10 @@ put_record(FILE *out, struct buffer *scratch, const struct report_groups *groups
         return false;
     }
     put_numbers(out, groups, group, source);
-    fputc('\n', out);
-    return true;
+    fputc(',', out);
+    scratch->size = 0;
+    text_escape(scratch, group->unit != NULL ? group->unit : "");
+    return put_scratch(out, scratch, '\n');
 }
 
 bool
@@ -123,7 +125,8 @@ report_print_csv(FILE *out, const struct report_groups *groups,
     bool done = true;
 
     fputs("samples,share,source,module,build_id,function,file,line,address,process,"
-          "thread,cpu,bucket_end,error,estimate,estimate_unit,ratio,ratio_unit\n",
+          "thread,cpu,bucket_end,error,estimate,estimate_unit,ratio,ratio_unit,"
+          "unit\n",
           out);
     for (size_t i = 0; done && i < shown; i++) {
         const struct report_group *group = &groups->groups[i];

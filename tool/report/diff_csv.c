@@ -9,15 +9,15 @@
 
 #include <inttypes.h>
 
-/* Append the escaped text in scratch as a field, followed by a comma, and clear
- * scratch. */
+/* Append the escaped text in scratch as a field, followed by a comma or the end of the
+ * line, and clear scratch. */
 static void
-put_scratch(struct buffer *line, struct buffer *scratch)
+put_scratch(struct buffer *line, struct buffer *scratch, uint8_t end)
 {
     text_make_field(scratch);
     line->failed |= scratch->failed;
     buffer_append(line, scratch->data, scratch->size);
-    buffer_append_byte(line, ',');
+    buffer_append_byte(line, end);
     scratch->size = 0;
 }
 
@@ -25,7 +25,7 @@ static void
 put_text(struct buffer *line, struct buffer *scratch, const char *text)
 {
     text_escape(scratch, text != NULL ? text : "");
-    put_scratch(line, scratch);
+    put_scratch(line, scratch, ',');
 }
 
 static void
@@ -41,7 +41,7 @@ put_row(struct buffer *line, struct buffer *scratch, const struct diff_source *s
                  row->change, row->error, row->chance);
     put_text(line, scratch, group->image != NULL ? group->image->path : "");
     report_group_name(group, scratch);
-    put_scratch(line, scratch);
+    put_scratch(line, scratch, ',');
     put_text(line, scratch, group->function != NULL ? group->function->file : "");
     if (group->line > 0) {
         buffer_print(line, "%" PRIu32, group->line);
@@ -56,7 +56,9 @@ put_row(struct buffer *line, struct buffer *scratch, const struct diff_source *s
     if (group->cpu_plus_1 > 0) {
         buffer_print(line, "%" PRIu32, group->cpu_plus_1 - 1);
     }
-    buffer_append_byte(line, '\n');
+    buffer_append_byte(line, ',');
+    text_escape(scratch, group->unit != NULL ? group->unit : "");
+    put_scratch(line, scratch, '\n');
 }
 
 bool
@@ -68,7 +70,7 @@ diff_print_csv(FILE *out, const struct diff *diff)
 
     fputs("source,kind,beyond_chance,old_hits,new_hits,old,new,change,error,chance,"
           "module,"
-          "function,file,line,address,process,thread,cpu\n",
+          "function,file,line,address,process,thread,cpu,unit\n",
           out);
     for (size_t i = 0; i < diff->source_count; i++) {
         const struct diff_source *source = &diff->sources[i];

@@ -121,6 +121,9 @@ put_row(struct buffer *json, const struct diff_row *row)
     }
     json_put_text_member(json, "process", group->process);
     json_put_text_member(json, "thread", group->thread);
+    if (group->unit != NULL) {
+        json_put_text_member(json, "unit", group->unit);
+    }
     if (group->cpu_plus_1 > 0) {
         json_put_number_member(json, "cpu", group->cpu_plus_1 - 1);
     }

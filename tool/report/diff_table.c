@@ -36,6 +36,7 @@ enum cell {
     IMAGE,
     PROCESS,
     THREAD,
+    UNIT,
     CPU,
     CELL_COUNT
 };
@@ -58,7 +59,7 @@ title(enum cell cell)
         [OLD] = "old",       [NEW] = "new",         [FUNCTION] = "function",
         [LINE] = "line",     [ADDRESS] = "address", [BUCKET] = "bucket",
         [IMAGE] = "image",   [PROCESS] = "process", [THREAD] = "thread",
-        [CPU] = "cpu",
+        [UNIT] = "unit",     [CPU] = "cpu",
     };
 
     return titles[cell];
@@ -159,6 +160,9 @@ put_key(struct table *table, const struct report_group *group, enum cell cell)
     case THREAD:
         put_named(text, group->thread);
         break;
+    case UNIT:
+        put_named(text, group->unit);
+        break;
     case CPU:
         if (group->cpu_plus_1 > 0) {
             buffer_print(text, "%" PRIu32, group->cpu_plus_1 - 1);
@@ -227,6 +231,7 @@ choose_cells(struct table *table)
         [REPORT_BY_PROCESS] = {PROCESS},
         [REPORT_BY_THREAD] = {THREAD},
         [REPORT_BY_CPU] = {CPU},
+        [REPORT_BY_UNIT] = {UNIT},
     };
     static const struct report_keys by_function = {{REPORT_BY_FUNCTION}, 1};
     const struct report_keys *keys = &table->diff->options->report.keys;
@@ -286,6 +291,7 @@ kind_of(enum cell cell)
         return FIT_PATH;
     case PROCESS:
     case THREAD:
+    case UNIT:
         return FIT_NAME;
     case ADDRESS:
     case BUCKET:

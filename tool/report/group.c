@@ -81,6 +81,9 @@ group_of_row(const struct grouper *grouper, const struct profile_row *row)
     if (has_keys(grouper, BIT(REPORT_BY_THREAD))) {
         group.thread = profile->threads[row->thread];
     }
+    if (has_keys(grouper, BIT(REPORT_BY_UNIT))) {
+        group.unit = profile->units[row->unit];
+    }
     if (has_keys(grouper, BIT(REPORT_BY_CPU))) {
         group.cpu_plus_1 = row->cpu_plus_1;
     }
@@ -103,6 +106,9 @@ hash_group(const struct grouper *grouper, const struct report_group *group)
 
     if (group->thread != NULL) {
         hash = hash_mix(hash, pointer_bits(group->thread));
+    }
+    if (group->unit != NULL) {
+        hash = hash_mix(hash, pointer_bits(group->unit));
     }
     if (group->source != NULL) {
         hash = hash_mix(hash, pointer_bits(group->source));
@@ -148,7 +154,7 @@ static bool
 same_group(const struct grouper *grouper, const struct report_group *a,
            const struct report_group *b)
 {
-    return a->process == b->process && a->thread == b->thread &&
+    return a->process == b->process && a->thread == b->thread && a->unit == b->unit &&
            a->cpu_plus_1 == b->cpu_plus_1 && a->source == b->source &&
            same_image(a->image, b->image) && same_function(a->function, b->function) &&
            (!has_keys(grouper, BIT(REPORT_BY_LINE)) || same_line(a, b)) &&
@@ -340,6 +346,9 @@ compare_names(const struct report_group *a, const struct report_group *b)
         order = compare_texts(a->thread, b->thread);
     }
     if (order == 0) {
+        order = compare_texts(a->unit, b->unit);
+    }
+    if (order == 0) {
         order = compare_numbers(a->cpu_plus_1, b->cpu_plus_1);
     }
     if (order == 0 && a->image != NULL && b->image != NULL) {
@@ -527,6 +536,7 @@ add_outside_row(struct report_groups *groups, const struct profile_source *sourc
         .image = image,
         .process = report_groups_by(groups, REPORT_BY_PROCESS) ? image->path : "",
         .thread = "",
+        .unit = "",
         .source = source};
     struct grouper grouper = {.profile = profile,
                               .groups = groups,

@@ -17,6 +17,7 @@ struct report_group {
     const struct profile_image *image;
     const char *process;
     const char *thread;                  /* "": unknown */
+    const char *unit;                    /* "": unknown */
     const struct profile_source *source; /* only if grouped by source */
     uint64_t address;                    /* the lowest address that was hit */
     uint64_t hits_at;                    /* index into hits */

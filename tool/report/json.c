@@ -233,6 +233,9 @@ put_who(struct buffer *json, const struct report_groups *groups,
     if (report_groups_by(groups, REPORT_BY_THREAD)) {
         json_put_text_member(json, "thread", group->thread);
     }
+    if (report_groups_by(groups, REPORT_BY_UNIT)) {
+        json_put_text_member(json, "unit", group->unit);
+    }
     if (group->cpu_plus_1 != 0) {
         json_put_number_member(json, "cpu", group->cpu_plus_1 - 1);
     }

@@ -26,7 +26,7 @@ struct pair_side {
     struct row_filter filter;
     /* the other profile has this build, so equal addresses mean equal code */
     bool *comparable;
-    uint32_t *images, *functions, *processes, *threads, *columns;
+    uint32_t *images, *functions, *processes, *threads, *units, *columns;
 };
 
 static void
@@ -251,6 +251,12 @@ add_names(struct pair_side *side)
             return false;
         }
     }
+    for (size_t i = 0; i < side->profile->unit_count; i++) {
+        if (!profile_add_unit(side->pair->joined, side->profile->units[i],
+                              &side->units[i])) {
+            return false;
+        }
+    }
     return add_functions(side);
 }
 
@@ -267,6 +273,7 @@ place_of(const struct pair_side *side, const struct profile_row *row,
         .image = side->images[row->image],
         .process = side->processes[row->process],
         .thread = side->threads[row->thread],
+        .unit = side->units[row->unit],
         .cpu_plus_1 = row->cpu_plus_1,
         .function = side->functions[row->function],
         .line = row->line,
@@ -331,9 +338,11 @@ side_init(struct pair_side *side, const struct report_options *options)
     side->functions = calloc(profile->function_count + 1, sizeof(*side->functions));
     side->processes = calloc(profile->process_count + 1, sizeof(*side->processes));
     side->threads = calloc(profile->thread_count + 1, sizeof(*side->threads));
+    side->units = calloc(profile->unit_count + 1, sizeof(*side->units));
     side->columns = calloc(side->pair->source_count + 1, sizeof(*side->columns));
     if (side->comparable == NULL || side->images == NULL || side->functions == NULL ||
-        side->processes == NULL || side->threads == NULL || side->columns == NULL) {
+        side->processes == NULL || side->threads == NULL || side->units == NULL ||
+        side->columns == NULL) {
         return false;
     }
     for (size_t i = 0; i < side->pair->source_count; i++) {
@@ -352,6 +361,7 @@ side_finish(struct pair_side *side)
     free(side->functions);
     free(side->processes);
     free(side->threads);
+    free(side->units);
     free(side->columns);
 }
 

@@ -12,7 +12,7 @@ static const char *const KEY_NAMES[] = {
     [REPORT_BY_IMAGE] = "image",       [REPORT_BY_ADDRESS] = "address",
     [REPORT_BY_BUCKET] = "bucket",     [REPORT_BY_PROCESS] = "process",
     [REPORT_BY_THREAD] = "thread",     [REPORT_BY_CPU] = "cpu",
-    [REPORT_BY_SOURCE] = "source",
+    [REPORT_BY_SOURCE] = "source",     [REPORT_BY_UNIT] = "unit",
 };
 
 /* Find the key that is named by the first length bytes of text. */
@@ -67,14 +67,20 @@ report_key_name(enum report_key key)
     return KEY_NAMES[key];
 }
 
-/* Whether any row has a thread or a processor, depending on key. */
+static uint32_t
+data_of(const struct profile_row *row, enum report_key key)
+{
+    return key == REPORT_BY_THREAD ? row->thread
+           : key == REPORT_BY_UNIT ? row->unit
+                                   : row->cpu_plus_1;
+}
+
+/* Whether any row has a thread, a unit or a processor, depending on key. */
 static bool
 has_data_for(const struct profile *profile, enum report_key key)
 {
     for (size_t i = 0; i < profile->row_count; i++) {
-        const struct profile_row *row = &profile->rows[i];
-
-        if ((key == REPORT_BY_THREAD ? row->thread : row->cpu_plus_1) != 0) {
+        if (data_of(&profile->rows[i], key) != 0) {
             return true;
         }
     }
@@ -90,6 +96,13 @@ check_keys(const struct profile *profile, const struct report_options *options,
         snprintf(why, size,
                  "--by thread: the profile has no threads: ntprof counts by "
                  "program; use --by process");
+        return false;
+    }
+    if (report_has_key(&options->keys, REPORT_BY_UNIT) &&
+        !has_data_for(profile, REPORT_BY_UNIT)) {
+        snprintf(why, size,
+                 "--by unit: the profile has no units: those of ntprof agent have, and "
+                 "stores of them");
         return false;
     }
     if (report_has_key(&options->keys, REPORT_BY_CPU) &&

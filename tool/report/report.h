@@ -22,6 +22,7 @@ enum report_key {
     REPORT_BY_THREAD,
     REPORT_BY_CPU,
     REPORT_BY_SOURCE,
+    REPORT_BY_UNIT,
     REPORT_KEY_COUNT
 };
 

@@ -37,6 +37,7 @@ enum cell {
     LINE,
     PROCESS,
     THREAD,
+    UNIT,
     CPU,
     SOURCE,
     CELL_COUNT
@@ -115,6 +116,7 @@ make_title(struct table *table, const struct column *column)
         [IMAGE] = "image",   [PATH] = "image", [ADDRESS] = "address",
         [BUCKET] = "bucket", [LINE] = "line",  [PROCESS] = "process",
         [THREAD] = "thread", [CPU] = "cpu",    [SOURCE] = "source",
+        [UNIT] = "unit",
     };
 
     table->text.size = 0;
@@ -270,6 +272,9 @@ put_name(struct table *table, const struct report_group *group, enum cell cell)
     case THREAD:
         put_named(text, group->thread);
         break;
+    case UNIT:
+        put_named(text, group->unit);
+        break;
     case CPU:
         if (group->cpu_plus_1 != 0) {
             buffer_print(text, "%" PRIu32, group->cpu_plus_1 - 1);
@@ -384,6 +389,7 @@ cells_of(enum report_key key)
         [REPORT_BY_THREAD] = {THREAD, SHARE},
         [REPORT_BY_CPU] = {CPU, SHARE},
         [REPORT_BY_SOURCE] = {SOURCE, SHARE},
+        [REPORT_BY_UNIT] = {UNIT, SHARE},
     };
 
     return cells[key];
@@ -513,6 +519,7 @@ kind_of(const struct column *column)
     case IMAGE:
     case PROCESS:
     case THREAD:
+    case UNIT:
     case SOURCE:
         return FIT_NAME;
     case ADDRESS:

@@ -121,7 +121,7 @@ keys__in_any_order__each_once(void **state)
     assert_int_equal(keys.list[0], REPORT_BY_PROCESS);
     assert_int_equal(keys.list[1], REPORT_BY_FUNCTION);
     assert_true(report_keys_parse(
-        "source,cpu,thread,process,bucket,address,image,line,function", &keys));
+        "unit,source,cpu,thread,process,bucket,address,image,line,function", &keys));
     assert_int_equal(keys.count, REPORT_KEY_COUNT);
 }
 
