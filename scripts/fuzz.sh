@@ -15,7 +15,7 @@ command -v $clang >/dev/null || clang=clang
 
 if [ ! -f "$build/build.ninja" ]; then
     CC=$clang $meson setup -Dfuzz=true -Dtests=enabled -Db_sanitize=address,undefined \
-        -Db_lundef=false "$build" || exit 1
+        -Db_lundef=false -Doptimization=1 "$build" || exit 1
 fi
 $meson compile -C "$build" fuzzers || exit 1
 
