@@ -11,8 +11,9 @@
 
 #include <stdlib.h>
 
-/* Return the logarithm of the size of the counters' buckets: larger buckets of the user
- * are made of several. */
+/* Return the base-2 logarithm of the number of bytes that one counter covers: that of
+ * the user's buckets, but at most COUNTED_LOG2_MAX. Larger buckets are sums of several
+ * counters. */
 static uint32_t
 bucket_log2(uint32_t bucket_bytes)
 {
@@ -29,7 +30,7 @@ collector_measure(struct collector *collector)
 {
     const uint64_t limit = collector->options.memory_max;
 
-    collector->measured = collector->images.made;
+    collector->segments_measured = collector->images.segments_made;
     collector->images.full = limit != 0 && usage_bytes() > limit;
 }
 
@@ -59,8 +60,8 @@ collector_list_cpus(struct collector *collector)
     return count > 0;
 }
 
-/* Get notifications of the session, or follow the agents. Returns false if memory runs
- * out. */
+/* Have the session notify this collector or, without a session, have the delivery
+ * thread look at the agents. Returns false if memory runs out. */
 static bool
 collector_follow(struct collector *collector)
 {
@@ -203,7 +204,8 @@ get_statistics(struct collector *collector, size_t source, ntprof_source_info *i
         ntprof_source_get(options->session, options->sources[source], info));
 }
 
-/* Read the statistics of one source; those of pauses are subtracted. */
+/* Read the statistics of one source into session_statistics, and into statistics
+ * without the time of pauses. Returns false if the session is closed. */
 static bool
 collector_read_source(struct collector *collector, uint32_t source)
 {
@@ -236,8 +238,9 @@ collector_read(struct collector *collector)
     return true;
 }
 
-/* Stop hits and deliver those from before. Closing the profile objects takes a while,
- * in which hits would count as outside, so that happens later. */
+/* Have the session take no later hits, and deliver those from before. The profile
+ * objects are closed afterwards, by collector_delete: closing them takes a while, in
+ * which hits of profiles that are closed already would count as outside. */
 static void
 collector_freeze(struct collector *collector)
 {
@@ -255,8 +258,9 @@ collector_stop(struct collector *collector)
     if (!collector->ended) {
         collector_freeze(collector);
     }
-    /* If memory runs out, the next snapshot reads again. A session that cannot be
-     * frozen then ends a little later. */
+    /* If memory runs out, the recording is not ended: the next snapshot reads counters
+     * and statistics again. If the session could not be frozen, hits until then count.
+     * */
     collector->ended = collector->ended || collector_read(collector);
     delivery_unlock(&collector->delivery);
 }

@@ -29,10 +29,13 @@ struct collector_region {
 
 /* collector_options - what a collector counts, and by how much memory. */
 struct collector_options {
-    /* with NTPROF_SESSION_POLLED: the collector delivers. NULL: agents count */
+    /* opened with NTPROF_SESSION_POLLED, because the collector's thread delivers; NULL:
+     * agents count */
     ntprof_session *session;
-    struct agent_memory *agents; /* the only source is time, and it cannot change */
-    uint64_t interval_asked;     /* of agents, in 100 ns */
+    /* without a session: what agents count into. Then the only source is time, and its
+     * interval cannot change. */
+    struct agent_memory *agents;
+    uint64_t interval_asked; /* of agents, in 100 ns */
     const KPROFILE_SOURCE *sources;
     /* names to use instead of the session's, each may be NULL; or NULL */
     const char *const *names;
@@ -42,10 +45,12 @@ struct collector_options {
     uint16_t affinity_count;
     /* one profile object for each processor of affinity; rows then have a processor */
     bool per_cpu;
-    /* Bytes; 0: no limit. Above it, code without counters gets none. */
+    /* Bytes of memory that this process may use; 0: no limit. While it uses more, no
+     * new counters are made: hits in code that has none are outside. */
     uint64_t memory_max;
     const struct sym_settings *symbols; /* copied; NULL: all zero */
-    /* Hits elsewhere are outside; with it, kernel has to be false. */
+    /* If region.bytes is not 0, hits elsewhere are outside, and kernel must be false.
+     * */
     struct collector_region region;
     bool kernel; /* count in the kernel */
     bool user;   /* count in user mode; if false, its hits are outside */
@@ -53,9 +58,9 @@ struct collector_options {
      * together. */
     bool machine;
     /*
-     * The recording has no end: all snapshots are those of collector_recent, which
-     * frees the hits that its profile contains, and what no process uses any more. Rows
-     * have the units of their processes.
+     * The recording has no end. The caller makes snapshots by collector_recent only,
+     * which then frees the hits that its profile contains, and the images and programs
+     * that no process uses any more. Rows have the units of their processes.
      */
     bool endless;
 };
@@ -109,22 +114,23 @@ int collector_start(struct collector *collector);
 void collector_stop(struct collector *collector);
 
 /*
- * Pause counting: hits until collector_resume are in no row and in no statistics,
- * though the session continues to take them. Either returns false if nothing changed:
- * it was so already, the collector was stopped, or memory ran out. Any thread may call
- * them, even before collector_start.
+ * Pause and resume counting. The session continues to take hits during a pause, but
+ * profiles contain neither rows nor statistics of them. Both functions return false if
+ * nothing changed: counting was paused (or not paused) already, the collector was
+ * stopped, or memory ran out. Any thread may call them, even before collector_start.
  */
 bool collector_pause(struct collector *collector);
 bool collector_resume(struct collector *collector);
 
-/* Read the statistics of a source by its index, pauses included. Returns false once the
- * collector was stopped. Any thread may call it. */
+/* Read the session's statistics of a source by its index. Unlike those in profiles they
+ * include the hits during pauses. Returns false once the collector was stopped. Any
+ * thread may call it. */
 bool collector_get_source(struct collector *collector, size_t source,
                           ntprof_source_info *info);
 
-/* Change the interval of a source, by its index; *granted is then the one in effect.
- * Returns false if the session refuses; nothing has changed then. Any thread may call
- * it. */
+/* Change the interval of a source, by its index, and store in *granted the interval
+ * that is in effect afterwards. Returns false, and stores nothing, if the collector was
+ * stopped, agents count, or the session refuses. Any thread may call it. */
 bool collector_set_interval(struct collector *collector, size_t source,
                             uint64_t interval, uint64_t *granted);
 
@@ -135,7 +141,7 @@ bool collector_set_interval(struct collector *collector, size_t source,
  */
 bool collector_fold(struct collector *collector);
 
-/* A counter wraps within a minute only above 70 million hits a second in one bucket. */
+/* 2^32 hits in this time would be 70 million a second in one bucket. */
 enum { COLLECTOR_FOLD_S = 60 };
 
 /*
@@ -149,15 +155,17 @@ struct profile *collector_snapshot(struct collector *collector,
 
 /*
  * Make a profile whose rows are only of the hits since the last snapshot of any kind;
- * its cost depends on those only. The statistics are of the whole recording. If it
- * returns NULL, its hits are in the next recent snapshot or, if they had names already,
- * only in snapshots of everything. With endless they are all in the next one.
+ * its cost depends on the number of those hits only. The statistics are of the whole
+ * recording. Returns NULL if memory runs out: hits that had no row yet are then in the
+ * next profile of collector_recent, the others only in those of collector_snapshot.
+ * With endless all of them are in the next profile.
  */
 struct profile *collector_recent(struct collector *collector,
                                  struct collector_gaps *gaps);
 
-/* Repeat all that the snapshots so far contained. Later hits are left for the next
- * one. */
+/* Make a profile of all hits that the snapshots so far contained, with the statistics
+ * of the last one. Later hits are left for the next snapshot. Returns NULL if memory
+ * runs out. */
 struct profile *collector_repeat(struct collector *collector,
                                  struct collector_gaps *gaps);
 #endif

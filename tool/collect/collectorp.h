@@ -41,11 +41,11 @@ struct process {
     uint32_t pid;
     uint32_t parent;  /* 0: unknown */
     uint32_t program; /* number of its program */
-    bool counted;     /* as a user of program */
+    bool counted;     /* in program.users */
     HANDLE handle;    /* NULL: all processes, or it could not be opened: see status */
-    NTSTATUS status;  /* of opening it */
-    bool execed;      /* has executed a program since its watch started */
-    bool followed;    /* a mapping of that program was notified */
+    NTSTATUS status;  /* that NtOpenProcess returned */
+    bool execed;      /* it has executed a program since its watch started */
+    bool followed;    /* a mapping of its present program was notified */
     struct mapping *mappings;
     size_t mapping_count;
     size_t mapping_capacity;
@@ -58,17 +58,18 @@ struct collector {
     struct delivery delivery;
     struct agents *agents; /* NULL: the hits are those of options.session */
     struct image_set images;
-    uint64_t measured;     /* images.made when memory was last measured */
-    struct naming *naming; /* used only by the thread that makes snapshots */
+    uint64_t segments_measured; /* images.segments_made when memory was last measured */
+    struct naming *naming;      /* used only by the thread that makes snapshots */
     struct program_set programs;
-    /* by program: its indexes in the current profile */
+    /* by number of the program: its indexes in the profile that is being made */
     struct naming_program named[PROGRAM_SET_ENDLESS_MAX + 1];
     struct process *processes[PROCESS_BUCKETS]; /* hash table by pid */
-    /* Has no pid; holds the kernel's mappings for all processes together. */
+    /* With options.machine: stands for all processes together, and has the mappings of
+     * the kernel. It has no pid and is not in processes. */
     struct process machine;
     bool watch_started; /* a process was notified, so the watch has started */
     ntprof_source_info *statistics; /* one for each source; final once ended is set */
-    ntprof_source_info *session_statistics; /* with what pauses left out */
+    ntprof_source_info *session_statistics; /* the same, with the time of pauses */
     struct pause *pauses;                   /* one for each source */
     bool ended;                 /* statistics and fresh counts do not change any more */
     struct collector_gaps gaps; /* except running, which a snapshot counts */
@@ -92,9 +93,9 @@ void collector_fail_for_memory(struct collector *collector);
 
 /* --- forget.c --- */
 
-/* With options.endless, free the hits that the last snapshot took, and what no process
- * uses any more: images, programs and their counters. It keeps deliveries out itself;
- * only the thread that makes snapshots may call it. */
+/* With options.endless, free the hits that the last snapshot took, and the images and
+ * programs that no process uses any more, with their counters. This function keeps
+ * deliveries out itself; only the thread that makes snapshots may call it. */
 void collector_forget(struct collector *collector);
 
 /* --- mapping.c --- */
@@ -104,7 +105,8 @@ void collector_forget(struct collector *collector);
 void mapping_add(struct collector *collector, struct process *process,
                  const struct mapping *mapping);
 
-/* Start to count in the kernel for the process, or for all if it has no handle. */
+/* With options.kernel, start to count in the kernel for the process, or for all
+ * processes if process is collector->machine. */
 void mapping_add_kernel(struct collector *collector, struct process *process);
 
 /* Close the profile objects of the mapping with index at, and remove it. */

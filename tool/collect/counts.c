@@ -15,7 +15,8 @@ counts_finish(struct counts *counts)
     *counts = (struct counts){0};
 }
 
-/* Order of merged entries: by place, program and source, whatever their hits. */
+/* Compare two entries for qsort: by place, program and source; 0 means that they can be
+ * merged. */
 static int
 compare_counts(const void *left, const void *right)
 {
@@ -51,7 +52,7 @@ counts_merge(struct counts *counts)
     counts->merged = counts->count;
 }
 
-/* Make room for so many entries. Returns false if memory runs out. */
+/* Reallocate the list for capacity entries. Returns false if memory runs out. */
 static bool
 counts_grow(struct counts *counts, size_t capacity)
 {
@@ -113,6 +114,8 @@ counts_collect(struct counts *from, struct counts *to)
     while (from->count > 0 && counts_make_room(to)) {
         counts_add(to, &from->items[--from->count]);
     }
+    /* Entries were taken from the end, so those that are left of the merged ones still
+     * are the first. */
     if (from->merged > from->count) {
         from->merged = from->count;
     }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forget.c - frees what a recording without an end needs no more: hits that a profile
- * contains, images that no process maps, programs that no process runs, and the
- * counters of both. So memory depends on what runs and not on how long it is recorded.
+ * forget.c - frees what a recording without an end does not need any more: hits that a
+ * profile contains, images that no process maps, programs that no process runs, and the
+ * counters of these images and programs. So memory depends on the processes that run,
+ * and not on the length of the recording.
  */
 #include "collect/collectorp.h"
 
-/* Drop the hits that the last snapshot took; those of folds since then are fresh. */
+/* Drop the hits that the last snapshot took: its profile contains them. Hits that were
+ * folded since then are in fresh and stay. */
 static void
 drop_taken(struct collector *collector)
 {
@@ -20,8 +22,9 @@ drop_taken(struct collector *collector)
     }
 }
 
-/* Remove the images that no process uses. The others keep their order; an image's
- * symbols have its index. */
+/* Delete the images that no process maps and that have no hits left. Since the symbols
+ * of an image have its index as their number, those of the images behind it move with
+ * it. */
 static void
 drop_images(struct collector *collector)
 {
@@ -29,7 +32,7 @@ drop_images(struct collector *collector)
     size_t kept = 0;
 
     for (size_t i = 0; i < set->count; i++) {
-        if (image_is_unused(set, set->images[i])) {
+        if (image_fold_unused(set, set->images[i])) {
             naming_remove(collector->naming, i);
             image_delete(set, set->images[i]);
         } else {
@@ -59,8 +62,8 @@ has_fresh_hits(const struct image_set *set, uint32_t program)
     return false;
 }
 
-/* Free the numbers of programs that no process runs, with their counters. A number may
- * be used again once no hit of it waits for a snapshot. */
+/* Free the counters of programs that no process runs, and the number of each that has
+ * no hits left for a later snapshot: another program may then have it. */
 static void
 drop_programs(struct collector *collector)
 {

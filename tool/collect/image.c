@@ -57,7 +57,8 @@ image_set_init(struct image_set *set, size_t source_count, uint32_t bucket_log2)
     }
 }
 
-/* Free a segment, whose counters may be NULL, at any source. */
+/* Free a segment. The counters of some sources may be NULL, as segment_new leaves them
+ * when memory runs out. */
 static void
 segment_delete(const struct image_set *set, struct image_segment *segment)
 {
@@ -109,8 +110,9 @@ image_set_finish(struct image_set *set)
     roots_finish(&set->roots);
 }
 
-/* Open path if it is the mapped inode. any_device accepts another device number: on
- * some file systems (overlay, btrfs) stat() and the mapping report different ones. */
+/* Open path if it leads to the mapped inode. Returns a descriptor or -1. any_device:
+ * the file may be on another device than the mapping reports, since on some file
+ * systems (overlay, btrfs) stat() reports another number. */
 static int
 open_mapped(const char *path, const struct image *image, bool any_device)
 {
@@ -134,11 +136,13 @@ open_mapped(const char *path, const struct image *image, bool any_device)
 
 /* Paths at which the file of a mapping may be found. */
 struct paths {
+    /* see paths_fill: map_files, exe, the name here, and the name in each root */
     char *names[IMAGE_ROOTS_MAX + 3];
     size_t count;
 };
 
-/* Add one path; without memory it is left out. */
+/* Add one path. If memory runs out, it is left out: the file may be found by another
+ * one. The caller adds no more than names has room for. */
 __attribute__((format(printf, 2, 3))) static void
 paths_add(struct paths *paths, const char *format, ...)
 {
@@ -151,9 +155,10 @@ paths_add(struct paths *paths, const char *format, ...)
     va_end(arguments);
 }
 
-/* List the file of the mapping itself, the executable of the process (an ordinary user
- * may open it this way even if it was deleted), and the mapping's name in the root
- * directories of the process, its ancestors and ourselves. */
+/* List the paths at which the file of a mapping may be found: the mapping itself in
+ * /proc, the executable of the process (this is how an ordinary user can open a deleted
+ * one), and the mapping's name in the root directories of the process, of its ancestors
+ * and of ourselves. */
 static void
 paths_fill(struct paths *paths, const ntprof_notification *map,
            const uint32_t *ancestors, size_t count)
@@ -193,14 +198,15 @@ image_open(struct image *image, const ntprof_notification *map,
 static uint64_t
 read_generation(int fd)
 {
-    uint32_t version[2] = {
-        0}; /* The kernel writes an int, although its header declares a long. */
+    /* The kernel writes an int, although its header declares a long. */
+    uint32_t version[2] = {0};
 
     return ioctl(fd, FS_IOC_GETVERSION, version) == 0 ? version[0] : 0;
 }
 
-/* Whether the image's file has the generation that was notified. Mappings from before
- * the watch are notified without one, later ones of the same file with it. */
+/* Whether the image's file has the generation number that was notified with a mapping.
+ * Mappings from before the watch are notified with 0, later ones of the same file with
+ * its number; then the number that was read from the opened file is compared. */
 static bool
 generation_equal(const struct image *image, uint64_t notified)
 {
@@ -208,8 +214,8 @@ generation_equal(const struct image *image, uint64_t notified)
            (image->inode_generation == 0 && image->read_generation == notified);
 }
 
-/* Whether the image is the one that is wanted: the same file, or the same kind of code
- * without a file in the same process. */
+/* Whether the image in the set is the one that wanted describes: the same file, or the
+ * same kind of code without a file in the same process. */
 static bool
 image_equal(const struct image *image, const struct image *wanted)
 {
@@ -230,8 +236,9 @@ image_hash(const struct image *image)
     return hash_mix(hash, (uint64_t)image->pid << 8 | (uint64_t)image->kind);
 }
 
-/* Add a copy of wanted, which then owns wanted's path. Returns NULL if memory runs out
- * or there are too many images. */
+/* Add a copy of wanted to the set and return it. The copy takes over wanted->path,
+ * which must be allocated. Returns NULL if memory runs out or there are too many
+ * images; the path is still the caller's then. */
 static struct image *
 image_set_add(struct image_set *set, const struct image *wanted, uint32_t hash)
 {
@@ -311,8 +318,8 @@ image_set_contains(const struct image_set *set, const struct image *wanted)
     return image_set_look_up(set, wanted, image_hash(wanted)) != NULL;
 }
 
-/* Open the file of an image, so that it can be named later, unless too many are
- * open. */
+/* Open the file of an image, so that the addresses in it can be named later. If
+ * files_max files are open already, the image is never opened. */
 static void
 image_set_open(struct image_set *set, struct image *image,
                const ntprof_notification *map, const uint32_t *ancestors, size_t count)
@@ -321,7 +328,7 @@ image_set_open(struct image_set *set, struct image *image,
 
     if (set->files_open >= set->files_max) {
         set->unopened++;
-        image->misses = MISSES_MAX;
+        image->misses = MISSES_MAX; /* do not try again */
         return;
     }
     image_open(image, map, ancestors, count);
@@ -336,7 +343,8 @@ image_set_open(struct image_set *set, struct image *image,
     set->files_open++;
 }
 
-/* Shared memory without a file has an inode and a name too. JITs put code there. */
+/* Whether a mapping is of memory without a file, where JITs put code. Shared memory
+ * without a file is notified with an inode and a name too: these are the names. */
 static bool
 is_anonymous(const ntprof_notification *map)
 {
@@ -356,13 +364,13 @@ image_set_find(struct image_set *set, const ntprof_notification *map,
     bool added;
 
     if (strcmp(map->name, "[vdso]") == 0) {
-        /* The vdso of 32-bit programs differs, and this process has no copy of it to
-         * read. */
+        /* The vdso of 32-bit programs is another image. It gets no names, because this
+         * process has no copy of it to read. */
         wanted.kind = IMAGE_VDSO;
         wanted.path = (char *)(map->base > UINT32_MAX ? "[vdso]" : "[vdso32]");
     } else if (is_anonymous(map)) {
-        /* Linux reports no path that is longer than a page, nor the inode of that
-         * file. */
+        /* In place of a path that is longer than a page, Linux reports "//toolong" and
+         * no inode, so such a file cannot be told from others. */
         snprintf(anonymous, sizeof(anonymous), "[anon:%" PRIu32 "%s]", map->pid,
                  strcmp(map->name, "//toolong") == 0 ? ":path-too-long" : "");
         wanted.kind = IMAGE_ANONYMOUS;
@@ -416,7 +424,7 @@ image_set_kernel(struct image_set *set, enum image_kind kind)
     return image_set_get(set, &wanted, &added);
 }
 
-/* Return the size of the counters of one source for so many bytes of code. */
+/* Return the size in bytes of the counters of one source for length bytes of code. */
 static uint64_t
 segment_counter_bytes(uint64_t length, uint32_t log2)
 {
@@ -454,7 +462,7 @@ segment_new(const struct image_set *set, const struct image *image, uint64_t beg
     return segment;
 }
 
-/* Whether the segment covers the range for a program, and its buckets start at
+/* Whether the segment covers the range for a program, and one of its buckets starts at
  * begin. */
 static bool
 segment_covers(const struct image_segment *segment, uint64_t begin, uint64_t length,
@@ -466,7 +474,8 @@ segment_covers(const struct image_segment *segment, uint64_t begin, uint64_t len
            (begin - segment->begin) % (UINT64_C(1) << segment->log2) == 0;
 }
 
-/* Insert the segment after the most recent one, where the next search starts. */
+/* Insert the segment behind the one that was found last. Segments are so in the order
+ * in which a program maps its code, which image_segment_find makes use of. */
 static void
 image_add_segment(struct image *image, struct image_segment *segment)
 {
@@ -496,7 +505,7 @@ image_segment_find(struct image_set *set, struct image *image, uint64_t begin,
     } else if (segment == NULL) {
         segment = segment_new(set, image, begin, length, program);
         if (segment != NULL) {
-            set->made++;
+            set->segments_made++;
             image_add_segment(image, segment);
         }
     }
@@ -513,8 +522,9 @@ image_segment_counter(const struct image_segment *segment, size_t source,
     return segment->counters[source] + ((place - segment->begin) >> segment->log2);
 }
 
-/* Move a counter's hits to fresh, or drop them. Room is made first, so no hit is lost
- * if there is none. */
+/* Move the hits of the counter with index at to the image's fresh counts, or drop them
+ * if set->discarding. Room for an entry is made before the counter is reset, so no hit
+ * is lost. Returns false if memory runs out. */
 static bool
 fold_counter(const struct image_set *set, struct image *image,
              const struct image_segment *segment, uint32_t source, size_t at)
@@ -527,8 +537,8 @@ fold_counter(const struct image_set *set, struct image *image,
     };
 
     if (image->kind == IMAGE_ANONYMOUS && image->pid == 0) {
-        /* It belongs to many processes; addresses of all would need unbounded
-         * memory. */
+        /* This image is the code of many processes. Counts of each address of each of
+         * them would need unbounded memory, so all its hits have place 0. */
         count.place = 0;
     }
     if (set->discarding) {
@@ -543,7 +553,8 @@ fold_counter(const struct image_set *set, struct image *image,
     return true;
 }
 
-/* Whether the counter and the next one are 0, as most are. */
+/* Whether a counter and the next one are both 0, as most are: one load instead of two.
+ */
 static bool
 is_pair_zero(const ULONG *counter)
 {
@@ -552,8 +563,9 @@ is_pair_zero(const ULONG *counter)
     return __atomic_load_n((const pair *)(const void *)counter, __ATOMIC_RELAXED) == 0;
 }
 
-/* Fold the counters of one source in bytes [at, end) into the image's fresh counts; at
- * is a multiple of two counters. False: no memory for some, which keep their hits. */
+/* Fold the counters of one source into the image's fresh counts: those in bytes
+ * [at, end) of the segment's buffer. Returns false if memory runs out; counters that
+ * were not folded keep their hits. */
 static bool
 fold_counters(const struct image_set *set, struct image *image,
               const struct image_segment *segment, uint32_t source, size_t at,
@@ -577,7 +589,8 @@ fold_counters(const struct image_set *set, struct image *image,
     return complete;
 }
 
-/* As fold_counters, but skip pages without hits: reading them would allocate them. */
+/* Call fold_counters for each page of the buffer in [at, end) that may have hits.
+ * Reading another page would allocate it. Returns false if memory runs out. */
 static bool
 fold_hit_pages(const struct image_set *set, struct image *image,
                const struct image_segment *segment, uint32_t source, size_t at,
@@ -598,12 +611,13 @@ fold_hit_pages(const struct image_set *set, struct image *image,
 }
 
 /*
- * Whether a bucket of the kernel map was ever hit. Both the kernel map and the kernel's
- * own counters count each hit, the map first. So a bucket is never reset: its hit may
- * not have reached the other counter yet. But it must not wrap to 0 either.
+ * Whether a bucket of the kernel map was ever hit. Each hit is counted in the kernel
+ * map first and then in the kernel's own counters. So a fold may see it in the map
+ * only, and the next fold has to look there again: the bucket is never reset to 0. Nor
+ * may it wrap to 0, so a large count is replaced by 1.
  */
 static bool
-map_bucket_used(ULONG *bucket)
+was_hit_keep_above_0(ULONG *bucket)
 {
     const ULONG hits = __atomic_load_n(bucket, __ATOMIC_RELAXED);
 
@@ -613,21 +627,22 @@ map_bucket_used(ULONG *bucket)
     return hits != 0;
 }
 
-/* Fold the kernel's counters where the kernel map has hits. */
+/* Fold the kernel's counters in segment, but only those parts of them for which the
+ * kernel map has hits. Returns false if memory runs out. */
 static bool
 fold_mapped(const struct image_set *set, struct image *image,
             const struct image_segment *segment, uint32_t source,
             const struct image_segment *map)
 {
     const uint32_t shift = map->log2 - segment->log2;
-    const size_t bytes = sizeof(ULONG)
-                         << shift; /* counters for one bucket of the map */
+    /* of the kernel's counters that one bucket of the map covers */
+    const size_t bytes = sizeof(ULONG) << shift;
     bool complete = true;
 
     for (size_t i = 0; i < map->bytes / sizeof(ULONG); i++) {
         const size_t at = i * bytes;
 
-        if (map_bucket_used(&map->counters[source][i])) {
+        if (was_hit_keep_above_0(&map->counters[source][i])) {
             complete = fold_hit_pages(set, image, segment, source, at,
                                       segment->bytes - at < bytes ? segment->bytes
                                                                   : at + bytes) &&
@@ -710,7 +725,7 @@ image_keep(struct image *image)
 }
 
 bool
-image_is_unused(struct image_set *set, struct image *image)
+image_fold_unused(struct image_set *set, struct image *image)
 {
     bool complete = true;
 
@@ -724,6 +739,7 @@ image_is_unused(struct image_set *set, struct image *image)
     return complete && image->fresh.count == 0 && image->taken.count == 0;
 }
 
+/* Fold the counters of a segment for each source. Returns false if memory runs out. */
 static bool
 fold_all_sources(struct image_set *set, struct image *image,
                  const struct image_segment *segment)
@@ -757,7 +773,7 @@ image_drop_program(struct image_set *set, struct image *image, uint32_t program)
     return complete;
 }
 
-/* Does an image need this root directory to find its debug files? */
+/* Does any image of the set use this root directory, to find its debug files? */
 static bool
 uses_root(const struct image_set *set, int fd)
 {

@@ -32,16 +32,18 @@ enum image_kind {
     IMAGE_KERNEL_MAP
 };
 
-/* image_segment - counters of [begin, begin + length) for processes of one name. */
+/* image_segment - counters of the places [begin, begin + length) for processes of one
+ * program. */
 struct image_segment {
     struct image_segment *next;
-    /* number of the program, or of the program on a processor (collector.c) */
+    /* number of the program; with per_cpu, that number times the number of processors
+     * plus the index of a processor */
     uint32_t program;
     uint32_t log2;  /* of the bucket size in bytes */
     uint64_t begin; /* a place; a multiple of the bucket size */
     uint64_t length;
     size_t bytes;      /* size of the counters of one source */
-    ULONG *counters[]; /* one buffer for each source */
+    ULONG *counters[]; /* one buffer of ntprof_buffer_alloc for each source */
 };
 
 struct image {
@@ -56,20 +58,22 @@ struct image {
     uint64_t inode_generation;
     uint64_t read_generation; /* of the opened file; 0: unknown */
     int fd;                   /* the mapped file, checked by its inode; or -1 */
-    int taken_fd; /* fd once a snapshot has taken it; deliveries do not use it */
+    int taken_fd;             /* image_take moves fd here; deliveries do not use it */
     int root; /* in set->roots, to search for debug files; -1: only in our own root */
-    int taken_root;         /* belongs to taken_fd */
-    bool opened;            /* fd was open once */
+    int taken_root;         /* image_take copies root here */
+    bool opened;            /* the file was opened: it is fd, or now taken_fd */
     uint64_t opened_device; /* st_dev of fd; valid once opened is set */
     uint32_t misses;        /* failed attempts to open it */
-    /* number of mappings that count in it; the collector maintains it */
+    /* number of mappings whose hits are counted in it; mapping.c maintains it */
     uint64_t users;
-    bool replaced; /* another file now has its name */
+    bool replaced; /* when it could not be opened, another file had its name */
     struct image_segment *segments;
-    struct image_segment *recent; /* the last one found; a search starts after it */
-    struct counts fresh;          /* folded hits */
-    struct counts taken;          /* out of reach of deliveries, not merged yet */
-    struct counts totals;         /* merged */
+    /* the segment that image_segment_find returned last: the next search starts behind
+     * it; NULL: at the first segment */
+    struct image_segment *recent;
+    struct counts fresh;  /* hits that folds have moved out of the counters */
+    struct counts taken;  /* hits that the current snapshot has moved out of fresh */
+    struct counts totals; /* hits of all snapshots before */
 };
 
 struct image_set {
@@ -84,9 +88,10 @@ struct image_set {
     size_t files_open; /* number of images with opened set */
     size_t files_max;  /* no more are opened, since profiling needs descriptors too */
     uint64_t unopened; /* images without names because of files_max */
-    bool full;         /* memory_max is exceeded: no more counters are made */
-    uint64_t made;     /* number of segments made so far */
-    bool discarding;   /* folds drop hits: counting is paused */
+    /* collector_measure found memory_max exceeded: no more counters are made */
+    bool full;
+    uint64_t segments_made; /* so far */
+    bool discarding;        /* counting is paused: folds drop the hits */
     /* requests for counters or images that were refused because of full */
     uint64_t refused;
 };
@@ -126,8 +131,8 @@ bool image_is_file(const struct image *image, uint64_t device, uint64_t inode);
 /* Find or add IMAGE_KERNEL or IMAGE_KERNEL_MAP. Returns NULL if memory runs out. */
 struct image *image_set_kernel(struct image_set *set, enum image_kind kind);
 
-/* Find or make counters that cover the whole range for a program. Returns NULL if
- * memory runs out or set->full is set. */
+/* Find or make a segment that covers the places [begin, begin + length) for a program.
+ * Returns NULL if memory runs out, or if it has to be made and set->full is set. */
 struct image_segment *image_segment_find(struct image_set *set, struct image *image,
                                          uint64_t begin, uint64_t length,
                                          uint32_t program);
@@ -138,19 +143,20 @@ ULONG *image_segment_counter(const struct image_segment *segment, size_t source,
                              uint64_t place);
 
 /*
- * Add the counters of an image for one source to fresh, or with set->discarding to
- * nothing, and reset them. Each hit is in exactly one of both, even if it arrives
- * during the call. Returns false if memory runs out; what was not added stays in the
- * counters.
+ * Move the hits of one source from the counters of an image to its fresh counts; if
+ * set->discarding, drop them. Each hit is either moved or still in its counter, even if
+ * it arrives during the call. Returns false if memory runs out; hits that were not
+ * moved stay in their counters.
  */
 bool image_fold(struct image_set *set, struct image *image, uint32_t source);
 
 /* Free the segments of an image. No started profile may use their counters. */
 void image_release(struct image_set *set, struct image *image);
 
-/* Whether no mapping counts in the image, and all its hits were taken and freed. Folds
- * its counters, so no delivery may run during the call. */
-bool image_is_unused(struct image_set *set, struct image *image);
+/* Fold the counters of an image that no mapping uses, and return whether it can be
+ * deleted: it is not the kernel's, and it has no hits in counters, fresh or taken. No
+ * delivery may run during the call. */
+bool image_fold_unused(struct image_set *set, struct image *image);
 
 /* Free an image that is unused. It must be removed from set->images. */
 void image_delete(struct image_set *set, struct image *image);
@@ -159,20 +165,22 @@ void image_delete(struct image_set *set, struct image *image);
  * runs out; those that were not folded stay. */
 bool image_drop_program(struct image_set *set, struct image *image, uint32_t program);
 
-/* Update what depends on the list of images, after some were removed: the index, and
- * the root directories that are kept open. If memory runs out, the images that are not
- * in the index are made again for new mappings. */
+/* After images were removed from the list, make its index again and close the root
+ * directories that no image uses any more. If memory runs out, some images are missing
+ * in the index: image_set_find then adds a second image for new mappings of the same
+ * file. */
 void image_set_tidy(struct image_set *set);
 
 /* Move the image's fresh counts to taken, and fd to taken_fd. No delivery may run
- * during the call. Returns false if memory runs out; then nothing has changed. */
+ * during the call. Returns false if memory runs out; no count was moved then. */
 bool image_take(struct image *image);
 
-/* Merge taken into totals. Returns false if memory runs out; no hit is lost then. */
+/* Move taken to totals and merge these. Returns false if memory runs out; no hit is
+ * lost then. */
 bool image_total(struct image *image);
 
-/* Move taken to totals, at a cost that depends only on taken; image_total merges later.
- * Returns false if memory runs out; no hit is lost then. */
+/* Move taken to totals as counts_collect does; image_total merges totals later. Returns
+ * false if memory runs out; no hit is lost then. */
 bool image_keep(struct image *image);
 
 #endif

@@ -18,14 +18,16 @@ profile_count(const struct collector *collector)
     return collector->options.source_count * collector->cpu_count;
 }
 
-/* Number under which image.h keeps the counters of a program on one processor. */
+/* Return what image_segment.program is for a program on a processor; cpu_at is the
+ * index of the processor in collector->cpus. */
 static uint32_t
 program_on_cpu(const struct collector *collector, uint32_t program, uint32_t cpu_at)
 {
     return program * collector->cpu_count + cpu_at;
 }
 
-/* Close all profile objects of a mapping: its counters do not change any more. */
+/* Close all profile objects of a mapping, so that its counters do not change any
+ * more. */
 static void
 mapping_close(const struct collector *collector, struct mapping *mapping)
 {
@@ -37,7 +39,9 @@ mapping_close(const struct collector *collector, struct mapping *mapping)
     free(mapping->profiles);
 }
 
-/* Create and start one profile object. Returns NULL if that fails. */
+/* Create and start one profile object, which counts hits in the mapping in the counters
+ * of segment; cpu_at is the index of its processor in collector->cpus, and 0 if these
+ * are NULL. Returns NULL if that fails. */
 static HANDLE
 mapping_start_profile(struct collector *collector, const struct process *process,
                       const struct mapping *mapping,
@@ -93,8 +97,9 @@ mapping_append(struct process *process, const struct mapping *mapping)
     return &process->mappings[process->mapping_count++];
 }
 
-/* Start one profile object for each source on one processor. Returns false if the
- * mapping has no counters there. */
+/* Start one profile object for each source on one processor, the one with index cpu_at.
+ * Returns false if no counters could be made for it. A profile object that could not be
+ * started is counted as a failure, and its hits are outside. */
 static bool
 mapping_start_cpu(struct collector *collector, const struct process *process,
                   const struct mapping *mapping, uint32_t cpu_at)
@@ -115,7 +120,8 @@ mapping_start_cpu(struct collector *collector, const struct process *process,
     return true;
 }
 
-/* Start all profile objects of a mapping. Returns false if it has no counters. */
+/* Start all profile objects of a mapping. Returns false if counters could be made for
+ * none of the processors. */
 static bool
 mapping_start(struct collector *collector, const struct process *process,
               struct mapping *mapping)
@@ -187,8 +193,9 @@ mapping_add(struct collector *collector, struct process *process,
     }
 }
 
-/* Make the counters of the kernel and of its map for each processor, unless they exist.
- * Returns false if any is missing afterwards. */
+/* Make the counters of the kernel and of the kernel map (image.c) for a program on each
+ * processor, unless they exist. Returns false if memory runs out or memory_max is
+ * exceeded. */
 static bool
 mapping_make_kernel_counters(struct collector *collector, uint32_t of_program)
 {
@@ -208,9 +215,10 @@ mapping_make_kernel_counters(struct collector *collector, uint32_t of_program)
     return complete;
 }
 
-/* Close each profile object of the kernel or of its map whose counterpart does not run:
- * hits that only one of them counts would be in no row. first is the index of the first
- * of the two mappings. */
+/* Close each profile object of the kernel or of the kernel map whose counterpart was
+ * not started: hits that only one of them counts would be in no row. The process's
+ * mappings first and first + 1 are those of the kernel map and of the kernel; if one of
+ * them could not be added, remove the other. */
 static void
 mapping_pair_kernel(struct collector *collector, struct process *process, size_t first)
 {
@@ -234,8 +242,9 @@ mapping_pair_kernel(struct collector *collector, struct process *process, size_t
     }
 }
 
-/* The map starts first: a hit that only the map counts costs a useless search, but a
- * hit that only the kernel's counters count would never be found. */
+/* The profile objects of the kernel map start before those of the kernel: a hit that
+ * only the kernel map counts costs a useless search, but a hit that only the kernel's
+ * counters count would never be found. */
 void
 mapping_add_kernel(struct collector *collector, struct process *process)
 {

@@ -13,24 +13,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* After memory was measured, this many segments are made before it is measured
- * again. */
+/* Number of segments that may be made before memory is measured again; measuring at
+ * each mapping would cost too much. */
 enum { SEGMENTS_UNMEASURED = 64 };
 
-/* Measure memory again if SEGMENTS_UNMEASURED segments were made since the last
- * time. */
+/* Check memory_max (collector_measure) if SEGMENTS_UNMEASURED segments were made since
+ * the last check. Snapshots check it too, but many mappings may come between two. */
 static void
 notify_measure(struct collector *collector)
 {
     const struct image_set *const set = &collector->images;
 
-    if (set->made - collector->measured >= SEGMENTS_UNMEASURED) {
+    if (set->segments_made - collector->segments_measured >= SEGMENTS_UNMEASURED) {
         collector_measure(collector);
     }
 }
 
-/* Return the link of the hash table that leads to the process. It is NULL if the
- * process is unknown; a new one can then be linked there. */
+/* Return the link in the hash table that points to the process with this pid. If there
+ * is none, the link contains NULL, and a new process can be put there. */
 static struct process **
 process_find(struct collector *collector, uint32_t pid)
 {
@@ -42,8 +42,9 @@ process_find(struct collector *collector, uint32_t pid)
     return link;
 }
 
-/* Set the program of a process. With endless it depends on the unit too, which a forked
- * process has from its parent. Returns false if memory runs out. */
+/* Set the program of a process: its name and, with endless, its unit. If unit is NULL,
+ * the unit is read; if that fails, the unit that the process had is kept. Returns false
+ * if memory runs out; the process keeps its program then. */
 static bool
 process_set_program(struct collector *collector, struct process *process,
                     const char *name, const char *unit)
@@ -70,8 +71,8 @@ process_set_program(struct collector *collector, struct process *process,
     return true;
 }
 
-/* List at most limit ancestors of a process that have not exited, its parent first.
- * Returns their number. */
+/* List the pids of at most limit ancestors of a process, its parent first. The list
+ * ends at the first one that is not watched or has exited. Returns their number. */
 static size_t
 process_list_ancestors(struct collector *collector, const struct process *process,
                        uint32_t *pids, size_t limit)
@@ -172,9 +173,10 @@ notify_end(struct collector *collector)
     }
 }
 
-/* With options.machine, start to count in the kernel for all processes together, which
- * includes idle processors. Called at the first notification: a profile that starts
- * before the watch would count hits that are before the recording. */
+/* With options.machine, start to count in the kernel for all processes together, and
+ * for idle processors, at the first notification. Not earlier: the watch starts with
+ * it, and a profile that starts before the watch would count hits from before the
+ * recording. */
 static void
 notify_start_machine(struct collector *collector)
 {
@@ -232,9 +234,9 @@ notify_start(struct collector *collector, const ntprof_notification *start)
     mapping_add_kernel(collector, process);
 }
 
-/* A process executed another program. The unmappings of the old one were notified
- * before. What is left to remove are the kernel's code and modules, which the collector
- * adds to each process itself (mapping_add_kernel). */
+/* A process executed another program. The session has notified the unmapping of the old
+ * program's code before. Of its mappings only those of the kernel's code are left,
+ * which mapping_add_kernel has added: they are replaced by those of the new program. */
 static void
 notify_exec(struct collector *collector, const ntprof_notification *exec)
 {
@@ -244,7 +246,7 @@ notify_exec(struct collector *collector, const ntprof_notification *exec)
         process->execed = true;
         process->followed = false;
         mapping_remove_all(collector, process);
-        /* Without memory it keeps the program that it had. */
+        /* If memory runs out, hits are counted for the program that it had before. */
         if (!process_set_program(collector, process, exec->name, NULL)) {
             collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
         }

@@ -412,7 +412,7 @@ image_segment_find__full__what_is_new_is_refused_and_counted(void **state)
     image_set_init(&set, SOURCES, BUCKET_LOG2);
     image = find_anonymous(&set, 1);
     segment = find_segment(&set, image, 0);
-    assert_int_equal(set.made, 1);
+    assert_int_equal(set.segments_made, 1);
     set.full = true;
     assert_ptr_equal(find_segment(&set, image, 0), segment);
     assert_ptr_equal(find_anonymous(&set, 1), image);
@@ -421,7 +421,7 @@ image_segment_find__full__what_is_new_is_refused_and_counted(void **state)
     assert_int_equal(set.refused, 1);
     assert_null(find_anonymous(&set, 2));
     assert_int_equal(set.refused, 2);
-    assert_int_equal(set.made, 1);
+    assert_int_equal(set.segments_made, 1);
     assert_int_equal(set.count, 1);
     set.full = false;
     assert_non_null(find_anonymous(&set, 2));
