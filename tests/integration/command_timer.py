@@ -239,6 +239,17 @@ class Refused(TimerTest):
         path.chmod(0o4755)  # of root, who runs this
         self.assert_refused(self.profile("--hal", "timer", "--", path, "10"), "set-user-ID", "a copy without")
 
+    def test_address_sanitizer__refuses_the_agent_unless_told_otherwise(self):
+        (self.folder / "work.c").write_text("int main(void) { volatile long n = 0; while (n < 200000000) n++; }\n")
+        built = self.run_bare(["gcc", "-fsanitize=address", "work.c", "-o", "work"])
+        if built.returncode != 0:
+            self.skipTest("gcc makes no program with AddressSanitizer here")
+        result = self.profile("--hal", "timer", "--", self.folder / "work")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("verify_asan_link_order=0", text(result.stderr).split("ntprof: warning: ", 1)[1])
+        report = self.report_json("--hal", "timer", "--", "env", "ASAN_OPTIONS=verify_asan_link_order=0", "./work")
+        self.assertGreater(sum(row["hits"] for row in report["rows"] if row["function"] == "main"), 10)
+
     def test_other_sources__refused_with_the_reason(self):
         for words, reason in ((["-e", "page-faults"], "only source time"), (["-e", "time,page-faults"], "only source"),
                               (["--per", "cpu"], "on which processor")):

@@ -176,7 +176,8 @@ put_agents(FILE *out, bool *first, const struct collector_gaps *gaps)
     if (gaps->no_agent) {
         add(out, first,
             "no program has loaded the agent: nothing was counted; a system call "
-            "filter or the loader's settings may refuse it");
+            "filter or the loader's settings may refuse it, and AddressSanitizer does "
+            "unless ASAN_OPTIONS has verify_asan_link_order=0");
     }
     if (gaps->unloaded != 0) {
         add(out, first,
