@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import unittest
 import urllib.parse
 
@@ -48,11 +49,11 @@ class Serve(CommandTest):
         self.add("a", "web1", "--label", "role=web")
         self.add("b", "web2")
 
-    def serve(self, url=URL):
+    def serve(self, url=URL, *options):
         self.port = free_port()
         self.log = self.folder / "log"
         with open(self.log, "wb") as log:
-            child = self.start(self.arguments("serve", url, "--listen", str(self.port)), stderr=log)
+            child = self.start(self.arguments("serve", url, "--listen", str(self.port), *options), stderr=log)
         wait_for(lambda: child.poll() is not None or self.answers(), "the start")
         self.assertIsNone(child.poll(), text(self.log.read_bytes()))
         return child
@@ -152,6 +153,35 @@ class Serve(CommandTest):
             self.assertNotIn(b"DROP TABLE hit;--<", body)
             self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
         self.assertEqual(self.ntprof("store", "check", URL).returncode, 0)
+
+    def test_contents_of_files__only_if_asked_for(self):
+        """Debug information could name any file that the server can read."""
+        result = self.profile("-q", "-o", "p", "--", program("shares"), "300")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.add("p", "web1")
+        for options, there in (((), False), (("--listings", "5"), True)):
+            child = self.serve(URL, *options)
+            body = self.get()[2]
+            self.assertIn(b"right_three_units", body)
+            self.assertEqual(b"uint64_t value = sink" in body, there)
+            child.send_signal(signal.SIGTERM)
+            child.wait(timeout=harness.TIME_LIMIT_S)
+
+    def test_times_of_any_year__are_limited(self):
+        self.add_two()
+        self.serve()
+        for selected in ({"since": "1970-01-02", "until": "2262-04-11"}, {"until": "2262-04-11"},
+                         {"until": "1970-01-02"}, {"since": "2262-04-11"},
+                         {"since": "2026-01-02", "until": "2026-01-01"}):
+            with self.subTest(selected):
+                data = self.page(**selected)["selection-data"]
+                self.assertEqual(len(data["times"]), len(data["hits"]) + 1 if data["hits"] else 0)
+                self.assertLessEqual(max(data["wider"]), "2200-01-02")
+        with sqlite3.connect(self.folder / "s.db") as store:
+            store.execute("UPDATE window SET start_ns = -9223372036854775808, end_ns = 9223372036854775807")
+        store.close()
+        data = self.page()["selection-data"]
+        self.assertLessEqual(max(data["whole"] + data["wider"] + data["times"]), "2200-01-02")
 
     def test_requests__only_the_page_is_there_and_only_for_local_names(self):
         self.add_two()

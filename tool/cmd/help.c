@@ -383,7 +383,8 @@ static const char help_serve[] =
     "URL selects holds for every page. Whoever can connect can read all of it.\n"
     "\n"
     "      --listen [ADDR:]PORT   where it listens (default 127.0.0.1:6071)\n"
-    "      --listings N        functions whose code a page holds (default 20)\n"
+    "      --listings N        put the code of so many functions into a page, from\n"
+    "                          programs and sources here (default none)\n"
     "      --image-dir DIR     copies of programs and libraries lie there\n"
     "      --source-dir [OLD=]NEW   sources compiled in OLD are in NEW; repeatable\n";
 

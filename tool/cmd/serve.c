@@ -122,7 +122,7 @@ int
 cmd_serve(int argc, char **argv)
 {
     struct arguments arguments = {
-        .settings = {.html = {.format = "html", .listings = SERVE_LISTINGS_DEFAULT}},
+        .settings = {.html = {.format = "html"}}, /* no listings: see SECURITY.md */
         .listen = LISTEN_DEFAULT};
     struct options_words words;
     int status;

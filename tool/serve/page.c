@@ -47,6 +47,8 @@ complete_time(const struct page *page, struct store_selection *selection)
     } else if (selection->since_ns == 0) {
         selection->since_ns = page->first_ns / SECOND_NS * SECOND_NS;
     }
+    selection->since_ns = overview_limit_time(selection->since_ns);
+    selection->until_ns = overview_limit_time(selection->until_ns);
 }
 
 /* Read both selections, each on top of what the URL selects. An old one without a time

@@ -35,8 +35,8 @@ put_time_range(struct buffer *json, const char *key, int64_t since_ns, int64_t u
 {
     json_put_key(json, key);
     buffer_append_byte(json, '[');
-    put_time(json, since_ns > 0 ? since_ns : 0);
-    put_time(json, until_ns);
+    put_time(json, overview_limit_time(since_ns));
+    put_time(json, overview_limit_time(until_ns));
     json_end(json, ']');
     buffer_append_byte(json, ',');
 }
@@ -121,7 +121,9 @@ page_data_put(struct buffer *html, const struct page_data *data)
     put_names(&json, "sources", &data->overview->sources);
     put_line(&json, data->overview);
     put_time_range(&json, "wider", selection->since_ns - span_ns,
-                   selection->until_ns + span_ns);
+                   span_ns > OVERVIEW_TIME_MAX_NS - selection->until_ns
+                       ? OVERVIEW_TIME_MAX_NS
+                       : selection->until_ns + span_ns);
     put_time_range(&json, "whole", data->first_ns, data->last_ns + SECOND_NS - 1);
     json_put_text_member(&json, "refused", data->refused);
     json_end(&json, '}');

@@ -17,14 +17,14 @@ enum {
     SERVE_QUEUE_MAX = 8,     /* pages that wait; more are refused */
     SERVE_ROWS_MAX = 500000, /* of a page; more are too many for a browser */
     SERVE_CHANGES_MAX = 200, /* rows of a comparison */
-    SERVE_LISTINGS_DEFAULT = 20,
 };
 
 /* serve_settings - what is served. */
 struct serve_settings {
     const char *url; /* of the store; what it selects holds for every page */
     struct sockaddr_storage address;
-    struct export_options html; /* listings, image_dir, prefixes */
+    /* listings, image_dir, prefixes; what files contain is shown to all clients */
+    struct export_options html;
 };
 
 /* serve_query - arguments of an address, decoded; borrowed. */

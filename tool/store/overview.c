@@ -12,9 +12,14 @@ bool
 store_get_extent(struct store *store, int64_t *first_ns, int64_t *last_ns,
                  struct pprof_error *error)
 {
+    bool read;
+
     *first_ns = 0;
     *last_ns = 0;
-    return store->engine->get_extent(store, first_ns, last_ns, error);
+    read = store->engine->get_extent(store, first_ns, last_ns, error);
+    *first_ns = overview_limit_time(*first_ns);
+    *last_ns = overview_limit_time(*last_ns);
+    return read;
 }
 
 /* Slots of a round length that the time fits into, beginning at a multiple of it. */

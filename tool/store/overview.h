@@ -10,6 +10,10 @@
 
 #include "util/string_set.h"
 
+/* Later times, which a store or a client may name, are this one: the year 2200. So
+ * differences and sums of times fit into their type. */
+#define OVERVIEW_TIME_MAX_NS INT64_C(7258118400000000000)
+
 enum {
     OVERVIEW_NAMES_MAX = 2000, /* of each kind; more are left out */
     OVERVIEW_SLOTS_MAX = 240,
@@ -30,6 +34,16 @@ struct store_overview {
     size_t slot_count;
     uint64_t hits[OVERVIEW_SLOTS_MAX];
 };
+
+/* overview_limit_time - return a time that is neither negative nor above
+ * OVERVIEW_TIME_MAX_NS. */
+static inline int64_t
+overview_limit_time(int64_t time_ns)
+{
+    return time_ns < 0                      ? 0
+           : time_ns > OVERVIEW_TIME_MAX_NS ? OVERVIEW_TIME_MAX_NS
+                                            : time_ns;
+}
 
 /*
  * store_get_extent - get the time that the store has windows of.
