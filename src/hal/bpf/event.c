@@ -33,10 +33,10 @@ open_disabled(const struct perf_source *source, bool with_kernel, int processor,
     return perf_call_event_open(&attr, cgroup_fd, processor, cgroup_fd >= 0);
 }
 
-/* Make an event's cookie (profile.h). An execution breakpoint's hits are at its
- * address, which the event has: BPF_COOKIE_LINEAR. */
+/* Make the cookie by which the program knows of which source a hit is (bpf_cookie of
+ * profile.h). The address of a breakpoint's hit is that of its event: the flag. */
 static uint64_t
-cookie_of(const struct perf_source *source, uint32_t slot)
+make_cookie(const struct perf_source *source, uint32_t slot)
 {
     const uint64_t linear =
         source->type == PERF_TYPE_BREAKPOINT ? BPF_COOKIE_LINEAR : 0;
@@ -44,8 +44,8 @@ cookie_of(const struct perf_source *source, uint32_t slot)
     return bpf_cookie(source->number, slot) | linear;
 }
 
-/* While there is one source, tell the programs the cookie of all its events, before one
- * can hit. Slots stay, so once there are two, cookies differ until the end. */
+/* While the session has one source, all its events have the same cookie: have programs
+ * take it from memory, before the first hit. Cookies of several sources differ. */
 static void
 publish_cookie(struct bpf *bpf, uint64_t cookie)
 {
@@ -78,7 +78,7 @@ static int
 event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event *event)
 {
     struct perf_source *const source = bpf->slots[slot].source;
-    const uint64_t cookie = cookie_of(source, slot);
+    const uint64_t cookie = make_cookie(source, slot);
     enum bpf_stage stage = BPF_STAGE_EVENT;
     int result;
     int fd;

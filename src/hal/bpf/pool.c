@@ -72,7 +72,7 @@ pool_take(struct bpf_pool *pool, size_t units)
 
 /* Return the units of a piece to their pool. */
 static void
-pool_give(struct bpf_pool *pool, const void *memory, size_t units)
+pool_return(struct bpf_pool *pool, const void *memory, size_t units)
 {
     const size_t first = (size_t)((const char *)memory - pool->memory) / BPF_UNIT_BYTES;
 
@@ -228,7 +228,7 @@ bpf_pools_give(struct bpf_pools *pools, const void *memory, size_t bytes)
     pthread_mutex_lock(&pools->mutex);
     pool = pool_of(pools, memory);
     assert(pool != NULL);
-    pool_give(pool, memory, units_of(bytes));
+    pool_return(pool, memory, units_of(bytes));
     pthread_mutex_unlock(&pools->mutex);
 }
 

@@ -120,7 +120,7 @@ _Static_assert(sizeof(struct bpf_control) <= KI_NODE_BYTES,
                "control is in the node that is never taken");
 _Static_assert(sizeof(union bpf_shared) < 1 << 22, "5.15 allows no larger value");
 
-/* The number of the probe-th entry that a process may have. None is 0. */
+/* The number of the probe-th entry that a process may have; it is never 0. */
 static inline ULONG
 bpf_table_entry(ULONG pid, ULONG probe)
 {
@@ -168,10 +168,11 @@ struct bpf_processor {
     ULONG leaf; /* number of the current one */
     ULONG at;   /* and the current entry in it */
 
-    /* The first started profile of those where the hit is behind the counters. */
-    ULONG64 overrun_profile; /* 0: none */
-    ULONG64 overrun_number;
-    ULONG64 overrun_sequence;
+    /* Of the profiles that match this hit but whose buffers end before its counter, the
+     * one that was started first, which then halts the session (struct bpf_control). */
+    ULONG64 overrun_profile;  /* 0: none */
+    ULONG64 overrun_number;   /* of the counter that it does not have */
+    ULONG64 overrun_sequence; /* how many profiles were started before it */
 
     struct bpf_statistics statistics[BPF_SLOTS];
 
