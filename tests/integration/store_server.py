@@ -5,12 +5,16 @@ import http.server
 import json
 import pathlib
 import shutil
+import signal
+import socket
 import ssl
 import subprocess
 import tempfile
 import threading
 import time
 import unittest
+import urllib.error
+import urllib.request
 
 import clickhouse
 import harness
@@ -118,6 +122,52 @@ class Stores(ServerCase):
         for _ in range(2):
             self.succeed("store", "fold", self.url)
             self.assertEqual(self.hits(), 1031)
+
+    def test_folds_at_once__no_window_is_missing(self):
+        self.agent(*WINDOWS)
+        for count in range(1, 7):
+            folds = [self.start(self.arguments("store", "fold", self.url), stderr=subprocess.PIPE) for _ in range(3)]
+            self.agent(f"web3 e9 {2000 + 60 * count} 60 10000 - - /bin/x aa11 0x1000:1000")
+            for fold in folds:
+                said = fold.communicate(timeout=harness.TIME_LIMIT_S)[1]
+                self.assertEqual(fold.returncode, 0, text(said))
+            self.assertEqual(self.hits(), 31 + 1000 * count)
+        self.assertEqual(self.server.ask(f"SELECT count() FROM system.tables WHERE database = '{self.base}' AND "
+                                         "name LIKE 'folding%'"), "0\n")
+
+    def test_pages__have_what_the_server_has(self):
+        self.agent(*WINDOWS)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        if b"without libmicrohttpd" in self.ntprof("serve", self.url, "--listen", "1.2.3.4:1").stderr:
+            self.skipTest("this ntprof was built without libmicrohttpd")
+        child = self.start(self.arguments("serve", self.url, "--listen", str(port)), stderr=subprocess.DEVNULL)
+
+        def page(query):
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/{query}", timeout=60) as answer:
+                    data = answer.read().split(b'id="selection-data">\n', 1)[1].split(b"</script>", 1)[0]
+                    return json.loads(data)
+            except ConnectionError:
+                return None
+            except urllib.error.URLError:
+                return None
+
+        data = harness.wait_for(lambda: page(""), "a page")
+        self.assertEqual(data["refused"], "")
+        self.assertEqual(data["hosts"], ["db';", "web1", "web2"])
+        self.assertEqual(data["labels"], ["env=prod", "env=test"])
+        self.assertEqual(data["sources"], ["time"])
+        self.assertEqual([build.split()[0] for build in data["builds"]], ["aa11", "bb22"])
+        self.assertIn("nginx.service", data["units"])
+        self.assertEqual(sum(data["hits"]), 31)
+        self.assertEqual(sum(page("?host=web1")["hits"]), 7)
+        self.assertEqual(page("?host=web1&old.host=web2")["refused"], "")
+        self.assertIn("no window is selected", page("?host=')%20OR%20('1'%3D'1")["refused"])
+        child.send_signal(signal.SIGTERM)
+        child.wait(timeout=harness.TIME_LIMIT_S)
+        self.assertEqual(child.returncode, 0)
 
     def test_half_a_window__is_not_there(self):
         self.agent(*WINDOWS)
