@@ -47,7 +47,6 @@ add_window(const struct sender *sender, const void *bytes, size_t size,
     if (profile == NULL) {
         return strcmp(error->text, PPROF_OUT_OF_MEMORY) == 0 ? LEFT : UNREADABLE;
     }
-    error->lasting = false;
     added = store_add_recorded(sender->store, profile, &otherwise, error);
     profile_delete(profile);
     return added ? SENT : error->lasting ? REFUSED : FAILED;

@@ -7,7 +7,6 @@
 #include "cmd/source_dirs.h"
 #include "sandbox/process.h"
 
-#include "util/clock.h"
 #include "util/text.h"
 
 #include <stdio.h>
@@ -71,24 +70,18 @@ static const struct options_syntax syntax = {
 static bool
 check_store(const char *url)
 {
-    const int64_t now_ns = (int64_t)clock_ns(CLOCK_REALTIME);
     struct pprof_error error;
-    struct store_url parsed;
-    struct store *store = NULL;
+    struct store *store;
 
     if (!store_is_url(url)) {
         return cmd_refuse("serve", url, "is no store; " STORE_URL_FORMS);
     }
-    if (store_url_parse(url, now_ns, &parsed, &error)) {
-        store = store_open(url, false, &error);
-    }
-    store_url_finish(&parsed);
+    store = store_open(url, false, &error);
     if (store == NULL) {
         cmd_fail("serve", "%s", error.text);
-        return false;
     }
     store_close(store);
-    return true;
+    return store != NULL;
 }
 
 static int

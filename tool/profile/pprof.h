@@ -13,7 +13,7 @@ struct wire;
 /* An error for the user: what failed, on what, why. */
 struct pprof_error {
     char text[512];
-    bool lasting; /* of store_add, which its caller sets to false before */
+    bool lasting; /* only if store_add failed: it will fail again with this profile */
 };
 
 /* The error of pprof_decode if memory ran out, so the bytes may be right. */

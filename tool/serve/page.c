@@ -11,10 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECOND_NS INT64_C(1000000000)
-
 /* How much of the store's end a page shows whose address names no time. */
-static const int64_t default_ns = 3600 * SECOND_NS;
+static const int64_t default_ns = 3600 * STORE_SECOND_NS;
 
 /* page - one that is being made. */
 struct page {
@@ -40,12 +38,13 @@ complete_time(const struct page *page, struct store_selection *selection)
     const bool given = selection->since_ns != 0 || selection->until_ns != 0;
 
     if (selection->until_ns == 0) {
-        selection->until_ns = (page->last_ns + SECOND_NS - 1) / SECOND_NS * SECOND_NS;
+        selection->until_ns =
+            (page->last_ns + STORE_SECOND_NS - 1) / STORE_SECOND_NS * STORE_SECOND_NS;
     }
     if (!given && selection->until_ns - default_ns > page->first_ns) {
         selection->since_ns = selection->until_ns - default_ns;
     } else if (selection->since_ns == 0) {
-        selection->since_ns = page->first_ns / SECOND_NS * SECOND_NS;
+        selection->since_ns = page->first_ns / STORE_SECOND_NS * STORE_SECOND_NS;
     }
     selection->since_ns = overview_limit_time(selection->since_ns);
     selection->until_ns = overview_limit_time(selection->until_ns);

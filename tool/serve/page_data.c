@@ -11,7 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-#define SECOND_NS INT64_C(1000000000)
 #define DATA_BEGIN "<script type=\"application/json\" id=\"%s\">\n"
 #define DATA_END "</script>\n"
 
@@ -19,7 +18,7 @@
 static void
 put_time(struct buffer *json, int64_t time_ns)
 {
-    const time_t seconds = (time_t)(time_ns / SECOND_NS);
+    const time_t seconds = (time_t)(time_ns / STORE_SECOND_NS);
     struct tm date = {0};
     char text[64] = "";
 
@@ -124,7 +123,7 @@ page_data_put(struct buffer *html, const struct page_data *data)
                    span_ns > OVERVIEW_TIME_MAX_NS - selection->until_ns
                        ? OVERVIEW_TIME_MAX_NS
                        : selection->until_ns + span_ns);
-    put_time_range(&json, "whole", data->first_ns, data->last_ns + SECOND_NS - 1);
+    put_time_range(&json, "whole", data->first_ns, data->last_ns + STORE_SECOND_NS - 1);
     json_put_text_member(&json, "refused", data->refused);
     json_end(&json, '}');
     buffer_print(html, DATA_BEGIN, "selection-data");

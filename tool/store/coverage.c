@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* coverage.c - see coverage.h. */
 #include "store/coverage.h"
+#include "store/store.h"
 
 #include "util/text.h"
 
 #include <inttypes.h>
 
-#define SECOND_NS INT64_C(1000000000)
-
 void
 coverage_put_time(struct buffer *text, int64_t time_ns)
 {
-    const double seconds = (double)time_ns / (double)SECOND_NS;
+    const double seconds = (double)time_ns / (double)STORE_SECOND_NS;
 
     if (seconds < 120) {
         buffer_print(text, "%.0fs", seconds);

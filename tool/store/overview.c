@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SECOND_NS INT64_C(1000000000)
-
 bool
 store_get_extent(struct store *store, int64_t *first_ns, int64_t *last_ns,
                  struct pprof_error *error)
@@ -30,13 +28,13 @@ set_slots(struct store_overview *overview, const struct store_selection *selecti
                                         1800, 3600, 10800, 21600, 43200, 86400, 604800};
     const int64_t until_ns = selection->until_ns > selection->since_ns
                                  ? selection->until_ns
-                                 : selection->since_ns + SECOND_NS;
+                                 : selection->since_ns + STORE_SECOND_NS;
     int64_t start_ns;
     size_t i = 0;
 
     do {
         overview->slot_ns = i < sizeof(lengths_s) / sizeof(lengths_s[0])
-                                ? lengths_s[i] * SECOND_NS
+                                ? lengths_s[i] * STORE_SECOND_NS
                                 : overview->slot_ns * 2;
         i++;
         start_ns = selection->since_ns - selection->since_ns % overview->slot_ns;

@@ -64,7 +64,7 @@ store_add_recorded(struct store *store, const struct profile *profile,
     if (words != NULL && list_labels(profile, words, &window.label_count)) {
         added = store_add(store, profile, &window, error);
     } else {
-        snprintf(error->text, sizeof(error->text), "out of memory");
+        *error = (struct pprof_error){.text = "out of memory"};
     }
     for (size_t i = otherwise->label_count; words != NULL && i < window.label_count;
          i++) {

@@ -29,6 +29,9 @@ struct store_engine;
 
 enum { STORE_LABELS_MAX = 16 };
 
+/* A second, as times of stores have it: they are signed. */
+#define STORE_SECOND_NS INT64_C(1000000000)
+
 /* store_selection - which windows and rows of a store are read. All zero: all. Globs
  * and names are borrowed. */
 struct store_selection {

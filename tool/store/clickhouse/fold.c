@@ -18,8 +18,6 @@
 
 enum { SQL_BYTES = 2048, DAYS_MAX = 4096, DAY_S = 86400 };
 
-#define SECOND_NS INT64_C(1000000000)
-
 /* Days whose windows have all ended, and some of which were added since they were
  * folded; an hour is left for stragglers. */
 #define DAYS_TO_FOLD                                                                  \
@@ -228,8 +226,8 @@ clickhouse_prune(struct store *store, const struct store_limits *limits,
         return server_fail_memory(server);
     }
     if (limits->before_ns != 0) {
-        *windows = drop_before(server,
-                               (uint64_t)(limits->before_ns / SECOND_NS / DAY_S), list);
+        *windows = drop_before(
+            server, (uint64_t)(limits->before_ns / STORE_SECOND_NS / DAY_S), list);
     }
     if (limits->bytes_max != 0) {
         *windows += drop_by_size(server, limits->bytes_max, list);

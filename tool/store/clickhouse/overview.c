@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define SECOND_NS INT64_C(1000000000)
-
 enum { SQL_BYTES = 512, HOUR_S = 3600, DAY_S = 86400 };
 
 /* Add the texts that a query yields to a set. */
@@ -46,7 +44,7 @@ static void
 read_units(struct server *server, const struct store_selection *selection,
            struct store_overview *overview)
 {
-    const int64_t hour = selection->until_ns / SECOND_NS / HOUR_S;
+    const int64_t hour = selection->until_ns / STORE_SECOND_NS / HOUR_S;
     char sql[SQL_BYTES];
 
     snprintf(sql, sizeof(sql),
@@ -91,9 +89,9 @@ clickhouse_get_line(struct store *store, const struct store_selection *selection
 {
     struct server *const server = (struct server *)store;
     const struct query_range range = {
-        .first_day = (uint64_t)(selection->since_ns / SECOND_NS / DAY_S),
+        .first_day = (uint64_t)(selection->since_ns / STORE_SECOND_NS / DAY_S),
         /* The day of a row is that of its window's end. */
-        .last_day = (uint64_t)(selection->until_ns / SECOND_NS / DAY_S) + 1};
+        .last_day = (uint64_t)(selection->until_ns / STORE_SECOND_NS / DAY_S) + 1};
     struct row_binary_reader rows;
     struct buffer sql = {0};
 

@@ -33,14 +33,16 @@ server_start(struct server *server, struct pprof_error *error)
     server->failed = false;
 }
 
-bool
-server_fail(struct server *server, const char *why)
+/* Set the error, unless it is set. Returns false. */
+static bool
+fail(struct server *server, const char *why, bool lasting)
 {
     char shown[128];
     char reason[REASON_BYTES];
 
     if (!server->failed) {
         server->failed = true;
+        server->error->lasting = lasting;
         snprintf(server->error->text, sizeof(server->error->text), "%s: %s",
                  text_show(shown, sizeof(shown), server->shown),
                  text_show(reason, sizeof(reason), why));
@@ -49,10 +51,15 @@ server_fail(struct server *server, const char *why)
 }
 
 bool
+server_fail(struct server *server, const char *why)
+{
+    return fail(server, why, false);
+}
+
+bool
 server_fail_for_good(struct server *server, const char *why)
 {
-    server->error->lasting |= !server->failed;
-    return server_fail(server, why);
+    return fail(server, why, true);
 }
 
 bool

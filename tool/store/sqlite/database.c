@@ -6,13 +6,15 @@
 
 #include <stdio.h>
 
-bool
-database_fail(struct database *store, const char *why)
+/* Set the error, unless it is set. Returns false. */
+static bool
+fail(struct database *store, const char *why, bool lasting)
 {
     char shown[128];
 
     if (!store->failed) {
         store->failed = true;
+        store->error->lasting = lasting;
         snprintf(store->error->text, sizeof(store->error->text), "%s: %.380s",
                  text_show(shown, sizeof(shown), store->path), why);
     }
@@ -20,13 +22,17 @@ database_fail(struct database *store, const char *why)
 }
 
 bool
-database_fail_for_good(struct database *store, const char *why)
+database_fail(struct database *store, const char *why)
 {
-    store->error->lasting |= !store->failed;
-    return database_fail(store, why);
+    return fail(store, why, false);
 }
 
-/* A text that is too long stays so. */
+bool
+database_fail_for_good(struct database *store, const char *why)
+{
+    return fail(store, why, true);
+}
+
 bool
 database_fail_sqlite(struct database *store)
 {
@@ -35,10 +41,10 @@ database_fail_sqlite(struct database *store)
 
     snprintf(reason, sizeof(reason), "%s",
              store->db != NULL ? sqlite3_errmsg(store->db) : "out of memory");
-    if (store->db != NULL && sqlite3_errcode(store->db) == SQLITE_TOOBIG) {
-        store->error->lasting |= !store->failed;
-    }
-    return database_fail(store, text_show(shown, sizeof(shown), reason));
+    text_show(shown, sizeof(shown), reason);
+    /* A text that is too long stays so. */
+    return fail(store, shown,
+                store->db != NULL && sqlite3_errcode(store->db) == SQLITE_TOOBIG);
 }
 
 void
