@@ -91,26 +91,24 @@ static bool
 check_keys(const struct profile *profile, const struct report_options *options,
            char *why, size_t size)
 {
-    if (report_has_key(&options->keys, REPORT_BY_THREAD) &&
-        !has_data_for(profile, REPORT_BY_THREAD)) {
-        snprintf(why, size,
-                 "--by thread: the profile has no threads: ntprof counts by "
-                 "program; use --by process");
-        return false;
-    }
-    if (report_has_key(&options->keys, REPORT_BY_UNIT) &&
-        !has_data_for(profile, REPORT_BY_UNIT)) {
-        snprintf(why, size,
-                 "--by unit: the profile has no units: those of ntprof agent have, and "
-                 "stores of them");
-        return false;
-    }
-    if (report_has_key(&options->keys, REPORT_BY_CPU) &&
-        !has_data_for(profile, REPORT_BY_CPU)) {
-        snprintf(why, size,
-                 "--by cpu: the profile has no processors; record it with --per "
-                 "cpu, as in: ntprof run --per cpu -- COMMAND");
-        return false;
+    static const struct {
+        enum report_key key;
+        const char *why;
+    } needs[] = {
+        {REPORT_BY_THREAD, "--by thread: the profile has no threads: ntprof counts by "
+                           "program; use --by process"},
+        {REPORT_BY_UNIT, "--by unit: the profile has no units: those of ntprof agent "
+                         "have, and stores of them"},
+        {REPORT_BY_CPU, "--by cpu: the profile has no processors; record it with --per "
+                        "cpu, as in: ntprof run --per cpu -- COMMAND"},
+    };
+
+    for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
+        if (report_has_key(&options->keys, needs[i].key) &&
+            !has_data_for(profile, needs[i].key)) {
+            snprintf(why, size, "%s", needs[i].why);
+            return false;
+        }
     }
     return true;
 }
