@@ -185,7 +185,7 @@ give_pages(void *context, void *memory, size_t bytes)
 {
     struct bpf *const bpf = context;
 
-    bpf_pools_give(&bpf->index.pools, memory, bytes);
+    bpf_pools_return(&bpf->index.pools, memory, bytes);
 }
 
 static int

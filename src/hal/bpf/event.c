@@ -33,8 +33,8 @@ open_disabled(const struct perf_source *source, bool with_kernel, int processor,
     return perf_call_event_open(&attr, cgroup_fd, processor, cgroup_fd >= 0);
 }
 
-/* Make the cookie by which the program knows of which source a hit is (bpf_cookie of
- * profile.h). The address of a breakpoint's hit is that of its event: the flag. */
+/* Make the cookie by which the program knows of which source a hit is. For a breakpoint
+ * BPF_COOKIE_LINEAR in it says that the hit is at the address of the event. */
 static uint64_t
 make_cookie(const struct perf_source *source, uint32_t slot)
 {

@@ -221,7 +221,7 @@ bpf_pools_take(struct bpf_pools *pools, size_t bytes, void **memory)
 }
 
 void
-bpf_pools_give(struct bpf_pools *pools, const void *memory, size_t bytes)
+bpf_pools_return(struct bpf_pools *pools, const void *memory, size_t bytes)
 {
     struct bpf_pool *pool;
 

@@ -46,9 +46,9 @@ void bpf_pools_finish(struct bpf_pools *pools);
  */
 int bpf_pools_take(struct bpf_pools *pools, size_t bytes, void **memory);
 
-/* bpf_pools_give - return what was taken, with the same bytes; no program may count in
+/* bpf_pools_return - give back what was taken, of that size; no program may count in
  * it any more. */
-void bpf_pools_give(struct bpf_pools *pools, const void *memory, size_t bytes);
+void bpf_pools_return(struct bpf_pools *pools, const void *memory, size_t bytes);
 
 /* bpf_pools_map - another mapping of whole pages that were taken. Returns 0 or negative
  * errno. */

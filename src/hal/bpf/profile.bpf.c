@@ -523,7 +523,7 @@ count_usual(struct bpf_processor *own, const struct bpf_process *process)
     if (at == KI_FANOUT) {
         return OUTSIDE;
     }
-    /* Kept in memory: of a local value the verifier would check each case by itself. */
+    /* Read from memory: the verifier would check the rest for each value of a local. */
     own->at = at;
     at = READ_ONCE(own->at) & (KI_FANOUT - 1);
     if (at + 1 < KI_FANOUT && leaf->Spans[at + 1].Base <= place) {

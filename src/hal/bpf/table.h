@@ -25,8 +25,8 @@ struct bpf_owner {
 struct bpf_table {
     struct bpf_process *processes; /* union bpf_shared, by entry */
     struct bpf_owner *owners;      /* by entry */
-    uint32_t *taken; /* the entries that processes have, so that none searches all */
-    uint32_t count;  /* of them */
+    uint32_t *taken; /* numbers of the entries that processes have, in no order */
+    uint32_t count;  /* of these */
 };
 
 /* bpf_table_close_pidfd - close it, if there is one: the process has ended. */

@@ -104,7 +104,7 @@ take__random_sizes__zero_and_nobody_elses(void **state)
 
         if (piece->memory != NULL) {
             assert_true(holds_only(piece, piece->mark));
-            bpf_pools_give(&fixture.pools, piece->memory, piece->bytes);
+            bpf_pools_return(&fixture.pools, piece->memory, piece->bytes);
             piece->memory = NULL;
             continue;
         }
@@ -123,7 +123,7 @@ take__random_sizes__zero_and_nobody_elses(void **state)
     for (int i = 0; i < PIECES; i++) {
         if (pieces[i].memory != NULL) {
             assert_true(holds_only(&pieces[i], pieces[i].mark));
-            bpf_pools_give(&fixture.pools, pieces[i].memory, pieces[i].bytes);
+            bpf_pools_return(&fixture.pools, pieces[i].memory, pieces[i].bytes);
         }
     }
     close_pools(&fixture);
@@ -146,8 +146,8 @@ take__more_than_a_pool_has__another_pool(void **state)
     assert_int_equal(location >> BPF_LOCATION_POOL_SHIFT, 1);
     assert_int_equal(location & BPF_LOCATION_COUNTER_MASK, 2);
     assert_false(bpf_pools_locate(&fixture.pools, &fixture, &location));
-    bpf_pools_give(&fixture.pools, large, 3u << 20);
-    bpf_pools_give(&fixture.pools, first, 100);
+    bpf_pools_return(&fixture.pools, large, 3u << 20);
+    bpf_pools_return(&fixture.pools, first, 100);
     close_pools(&fixture);
 }
 
@@ -167,9 +167,9 @@ take__five_pages_and_three__side_by_side(void **state)
     assert_int_equal(bpf_pools_take(&fixture.pools, 2 * PAGE, &two), 0);
     assert_ptr_equal(one, (char *)five + 5 * PAGE);
     assert_ptr_equal(two, (char *)five + 6 * PAGE);
-    bpf_pools_give(&fixture.pools, five, 5 * PAGE - 1);
-    bpf_pools_give(&fixture.pools, two, 2 * PAGE);
-    bpf_pools_give(&fixture.pools, one, PAGE);
+    bpf_pools_return(&fixture.pools, five, 5 * PAGE - 1);
+    bpf_pools_return(&fixture.pools, two, 2 * PAGE);
+    bpf_pools_return(&fixture.pools, one, PAGE);
     close_pools(&fixture);
 }
 
@@ -189,8 +189,8 @@ take__no_memory_for_another_pool__says_so(void **state)
     assert_int_equal(fixture.pools.count, 1);
     /* What is there still serves. */
     assert_int_equal(bpf_pools_take(&fixture.pools, 8192, &large), 0);
-    bpf_pools_give(&fixture.pools, large, 8192);
-    bpf_pools_give(&fixture.pools, first, 100);
+    bpf_pools_return(&fixture.pools, large, 8192);
+    bpf_pools_return(&fixture.pools, first, 100);
     close_pools(&fixture);
 }
 
@@ -204,13 +204,13 @@ map__pages_that_were_taken__the_same_memory(void **state)
     (void)state;
     open_pools(&fixture);
     assert_int_equal(bpf_pools_take(&fixture.pools, 4096, &memory), 0);
-    bpf_pools_give(&fixture.pools, memory, 4096);
+    bpf_pools_return(&fixture.pools, memory, 4096);
     assert_int_equal(bpf_pools_take(&fixture.pools, 3 * 4096, &memory), 0);
     assert_int_equal(bpf_pools_map(&fixture.pools, memory, 3 * 4096, &mapping), 0);
     ((ULONG *)memory)[2000] = 11;
     assert_int_equal(((ULONG *)mapping)[2000], 11);
     assert_int_equal(munmap(mapping, 3 * 4096), 0);
-    bpf_pools_give(&fixture.pools, memory, 3 * 4096);
+    bpf_pools_return(&fixture.pools, memory, 3 * 4096);
     close_pools(&fixture);
 }
 
@@ -238,7 +238,7 @@ take__thousands_of_pages_and_pieces__few_pools_and_none_the_second_time(void **s
         }
         for (size_t i = 0; i < TAKEN; i++) {
             assert_int_equal(*(ULONG *)memory[i], i + 1);
-            bpf_pools_give(&fixture.pools, memory[i], i % 4 == 0 ? 4096 : 64);
+            bpf_pools_return(&fixture.pools, memory[i], i % 4 == 0 ? 4096 : 64);
         }
     }
     assert_true(fixture.pools.count <= POOLS);

@@ -322,8 +322,8 @@ twin_stop(struct both *both, struct twin *twin)
     KeStopProfile(&both->bpf, &twin->bpf.profile);
     twin_check(twin);
     if (twin->count > 0) {
-        bpf_pools_give(&both->index.pools, twin->bpf_counters,
-                       twin->count * sizeof(ULONG));
+        bpf_pools_return(&both->index.pools, twin->bpf_counters,
+                         twin->count * sizeof(ULONG));
     }
     guarded_free(&twin->host_memory);
     twin->started = false;
