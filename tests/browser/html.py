@@ -6,21 +6,19 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
 import harness  # noqa: E402
+import pages  # noqa: E402
 import profiles  # noqa: E402
-from browser import Browser, BrowserError, find  # noqa: E402
+from browser import BrowserError, find  # noqa: E402
+from pages import READY, ntprof  # noqa: E402
 
 PHONE = {"width": 390, "height": 780, "scale": 2, "touch": True}
-READY = "document.body.dataset.ready"
 OPENED = 7  # times that a page is opened to time it
 HOSTILE = [
     b"<script>window.hacked=1</script>", b"</script><script>window.hacked=2</script>",
@@ -30,14 +28,6 @@ HOSTILE = [
     b"javascript:window.hacked=6",
     b"a\nb\tc\rd", b"x" * (1 << 20), ("\N{GRINNING FACE}" * 2000).encode(), b"&lt;b&gt;&#60;", b" ",
 ]
-
-
-def ntprof(*words):
-    done = subprocess.run([os.environ["NTPROF"], *map(str, words)], capture_output=True,
-                          stdin=subprocess.DEVNULL, timeout=harness.TIME_LIMIT_S)
-    if done.returncode != 0:
-        raise AssertionError(f"ntprof {words}: {harness.text(done.stderr)}")
-    return done.stdout
 
 
 def small():
@@ -59,14 +49,7 @@ def small():
     return profile
 
 
-class PageTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="ntprof-page-"))
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.browser = Browser()
-        cls.addClassCleanup(cls.browser.close)
-
+class PageTest(pages.PageTest):
     def export(self, profile, *options):
         """The profile's file, and its page."""
         file = self.folder / f"{self._testMethodName}.pb.gz"
@@ -76,25 +59,13 @@ class PageTest(unittest.TestCase):
         return file, page
 
     def open(self, page, **shape):
-        shown = self.browser.open(page.as_uri(), **shape)
-        shown.wait(READY)
-        shown.settle()
-        self.addCleanup(self.assert_quiet, shown)
-        return shown
+        return super().open(page.as_uri(), **shape)
 
     def show(self, profile, **shape):
         return self.open(self.export(profile)[1], **shape)
 
-    def assert_quiet(self, page):
-        self.browser.listen(0)
-        self.assertEqual(page.problems, [])
-        self.assertEqual(page.requests, [])
-
-    def rows(self, page):
-        """Cells of the rows that are made, from first to last."""
-        page.settle()
-        return page.run("""[...document.querySelectorAll('#grid .spacer .row:not([hidden])')]
-            .sort((a, b) => a.index - b.index).map((row) => [...row.children].map((cell) => cell.textContent))""")
+    def assert_requests(self, requests):
+        self.assertEqual(requests, [])
 
     def view(self, page):
         page.settle()

@@ -3,30 +3,18 @@
 """The pages of ntprof serve in Chromium: selecting by fields, by the line over time, by keys alone; comparing."""
 import os
 import pathlib
-import shutil
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "integration"))
 import harness  # noqa: E402
 import profiles  # noqa: E402
-from browser import Browser, find  # noqa: E402
+from browser import find  # noqa: E402
+from pages import READY, PageTest, ntprof  # noqa: E402
 
-READY = "document.body?.dataset.ready"  # while a page goes there is no body
 HOUR_NS = 3600 * 10**9
 START_NS = 1790000000 * 10**9 // HOUR_NS * HOUR_NS  # a full hour in UTC
-
-
-def ntprof(*words):
-    done = subprocess.run([os.environ["NTPROF"], *map(str, words)], capture_output=True, stdin=subprocess.DEVNULL,
-                          timeout=harness.TIME_LIMIT_S)
-    if done.returncode != 0:
-        raise AssertionError(f"ntprof {words}: {harness.text(done.stderr)}")
-    return done.stdout
 
 
 def window(name, hits, start_ns):
@@ -39,28 +27,23 @@ def window(name, hits, start_ns):
     return profile
 
 
-class Serve(unittest.TestCase):
+class Serve(PageTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="ntprof-serve-"))
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        super().setUpClass()
         url = f"sqlite:{cls.folder}/s.db"
         ntprof("store", "init", url)
         for number, (host, hits) in enumerate((("web1", (500, 100)), ("web2", (100, 500)), ("web1", (30, 10)))):
             file = cls.folder / f"{number}.pb.gz"
             window("old" if number == 0 else "new", hits, START_NS + number * 60 * 10**9).write(file)
             ntprof("store", "add", url, file, "--host", host)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = harness.free_port()
         environment = dict(os.environ, TZ="UTC")
         cls.server = subprocess.Popen([os.environ["NTPROF"], "serve", url, "--listen", str(port)], env=environment,
                                       stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         cls.addClassCleanup(cls.end)
         cls.address = f"http://127.0.0.1:{port}/"
-        harness.wait_for(cls.answers, "the server")
-        cls.browser = Browser()
-        cls.addClassCleanup(cls.browser.close)
+        harness.wait_for(lambda: harness.listens(port), "the server")
 
     @classmethod
     def end(cls):
@@ -68,27 +51,12 @@ class Serve(unittest.TestCase):
         if cls.server.wait(timeout=harness.TIME_LIMIT_S) != 0:
             raise AssertionError("ntprof serve failed")
 
-    @classmethod
-    def answers(cls):
-        try:
-            port = int(cls.address.rsplit(":", 1)[1].rstrip("/"))
-            socket.create_connection(("127.0.0.1", port)).close()
-            return True
-        except ConnectionRefusedError:
-            return False
-
     def open(self, query="", **shape):
-        page = self.browser.open(self.address + query, **shape)
-        page.wait(READY)
-        page.settle()
-        self.addCleanup(self.assert_quiet, page)
-        return page
+        return super().open(self.address + query, **shape)
 
-    def assert_quiet(self, page):
-        """Nothing was said on the console, and nothing was loaded but pages of the server."""
-        self.browser.listen(0)
-        self.assertEqual(page.problems, [])
-        for address in page.requests:
+    def assert_requests(self, requests):
+        """All of them are pages of the server."""
+        for address in requests:
             self.assertTrue(address.startswith(self.address), address)
             self.assertIn(address[len(self.address):][:1], ("", "?"))
 
@@ -97,10 +65,8 @@ class Serve(unittest.TestCase):
         page.settle()
 
     def functions(self, page):
-        page.settle()
-        return page.run("""[...document.querySelectorAll('#grid .spacer .row:not([hidden])')]
-            .sort((a, b) => a.index - b.index)
-            .map((row) => [row.children[2].textContent, row.children[1].textContent])""")
+        """Their names and hits."""
+        return [[row[2], row[1]] for row in self.rows(page)]
 
     def test_page__has_the_last_hour_and_what_there_is_to_select(self):
         page = self.open()

@@ -4,11 +4,12 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import unittest
 import urllib.request
+
+from harness import free_port
 
 SERVER = shutil.which("clickhouse-server", path="/usr/sbin:/usr/bin")
 
@@ -32,12 +33,6 @@ USERS = """<yandex>
 </users>
 <quotas><default></default></quotas>
 </yandex>"""
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 class Server:

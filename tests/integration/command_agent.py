@@ -10,19 +10,12 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 import unittest
 
 import harness
-from harness import CommandTest, text, wait_for
+from harness import CommandTest, free_port, text, wait_for
 
 PARTS = ("taken", "lost", "throttled", "missed", "unfinished", "excluded")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class AgentTest(CommandTest):

@@ -13,16 +13,10 @@ import unittest
 import urllib.parse
 
 import harness
-from harness import CommandTest, for_each_user, program, text, wait_for
+from harness import CommandTest, for_each_user, free_port, listens, program, text, wait_for
 
 URL = "sqlite:s.db"
 DATA = re.compile(rb'<script type="application/json" id="([a-z-]+)">\n(.*?)</script>', re.S)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @for_each_user
@@ -54,16 +48,9 @@ class Serve(CommandTest):
         self.log = self.folder / "log"
         with open(self.log, "wb") as log:
             child = self.start(self.arguments("serve", url, "--listen", str(self.port), *options), stderr=log)
-        wait_for(lambda: child.poll() is not None or self.answers(), "the start")
+        wait_for(lambda: child.poll() is not None or listens(self.port), "the start")
         self.assertIsNone(child.poll(), text(self.log.read_bytes()))
         return child
-
-    def answers(self):
-        try:
-            socket.create_connection(("127.0.0.1", self.port)).close()
-            return True
-        except ConnectionRefusedError:
-            return False
 
     def get(self, path="/", method="GET", **headers):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.TIME_LIMIT_S)

@@ -15,6 +15,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -208,6 +209,22 @@ def for_each_user(case):
 
 def text(raw):
     return raw.decode("utf-8", "replace")
+
+
+def free_port():
+    """A port of loopback that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def listens(port):
+    """Does a server take connections there?"""
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+        return True
+    except ConnectionRefusedError:
+        return False
 
 
 def wait_for(condition, what):
