@@ -35,9 +35,23 @@ options=-entropic=0
 seed=${NTPROF_SEED:-$(date +%s)}
 echo "fuzz: $seconds seconds, seed $seed"
 
+# What a sanitizer said, up to the bytes around the fault, and the input: where only a log can be had,
+# base64 -d | gzip -d reads what follows "gzip:".
+show() { # NAME LOG
+    echo "fuzz: $1 FAILED; the input is in $build/found. When it is mended, keep it in" \
+        "tests/fuzz/corpus/$1"
+    sed -n '/ERROR: \|runtime error: /,/^Shadow bytes/p' "$2" | head -30
+    tail -3 "$2"
+    input=$(sed -n 's/.*Test unit written to //p' "$2")
+    if [ -f "$input" ] && [ "$(gzip -c "$input" | wc -c)" -le 8192 ]; then
+        echo "gzip: $(gzip -c "$input" | base64 -w 0)"
+    fi
+}
+
 fuzz() { # NAME SECONDS: says what came of it when it has ended, in one piece
     log=$build/found/$1.log
     mkdir -p "$build/corpus/$1" "$build/found"
+    rm -f "$log.failed"
     UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
         $steady "$build/tests/fuzz/fuzz-$1" -max_total_time="$2" -seed="$seed" -timeout=10 \
         -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 $options \
@@ -45,14 +59,10 @@ fuzz() { # NAME SECONDS: says what came of it when it has ended, in one piece
     status=$?
     {
         echo "fuzz: $1 for $2 seconds"
-        if [ $status -ne 0 ]; then
-            tail -40 "$log"
-            echo "fuzz: $1 FAILED; the input is in $build/found. When it is mended, keep it in" \
-                "tests/fuzz/corpus/$1"
-        fi
         sed -n 's/^stat::number_of_executed_units: */    inputs: /p; s/^tried: /    tried: /p' "$log"
     } >"$log.said"
     cat "$log.said"
+    [ $status -eq 0 ] || show "$1" "$log" >"$log.failed"
     return $status
 }
 
@@ -63,4 +73,5 @@ for reader in $readers; do
     fuzz "$reader" "$share" || failed=1
 done
 wait $calls || failed=1
+[ $failed -eq 0 ] || cat "$build"/found/*.failed # last, where a reader of the log looks first
 exit $failed

@@ -21,7 +21,7 @@
 #endif
 
 /* Of a section, beside ELFCOMPRESS_ZLIB; elf.h of elfutils 0.188 does not know zstd. */
-enum { PACKING_NONE = 0, PACKING_ZSTD = 2 };
+enum { PACKING_ZSTD = 2 };
 
 /* More than any memory has, and the sum of sizes does not wrap. */
 #define BYTES_MAX (UINT64_C(1) << 48)
@@ -169,7 +169,8 @@ struct stored {
     const unsigned char *bytes; /* of the stream if packed */
     uint64_t stored_size;
     uint64_t size; /* unpacked; 0: there is none */
-    uint32_t packing;
+    bool packed;
+    uint32_t packing; /* ELFCOMPRESS_ZLIB and the like, as a foreign header has it */
 };
 
 /* Sets what a section's header says of how it is packed. */
@@ -185,7 +186,7 @@ read_packing(const struct sym_elf *file, size_t index, struct stored *stored)
     }
     *stored =
         (struct stored){stored->bytes + header_size, stored->stored_size - header_size,
-                        header.ch_size, header.ch_type};
+                        header.ch_size, true, header.ch_type};
 }
 
 /* The same of an old ".zdebug_" section: "ZLIB", the size in eight bytes, largest
@@ -199,7 +200,7 @@ read_old_packing(struct stored *stored)
         memcpy(&size, stored->bytes + 4, sizeof(size));
     }
     *stored = (struct stored){stored->bytes + 12, stored->stored_size - 12,
-                              be64toh(size), ELFCOMPRESS_ZLIB};
+                              be64toh(size), true, ELFCOMPRESS_ZLIB};
 }
 
 /* False if there is none that can be read. */
@@ -224,7 +225,7 @@ find(const struct sym_elf *file, bool split, size_t id, struct stored *stored)
     }
     section = &file->sections[index];
     *stored = (struct stored){file->bytes + section->sh_offset, section->sh_size,
-                              section->sh_size, PACKING_NONE};
+                              section->sh_size, false, 0};
     if (old) {
         read_old_packing(stored);
     } else if ((section->sh_flags & SHF_COMPRESSED) != 0) {
@@ -256,10 +257,11 @@ inflate_all(const struct stored *stored, unsigned char *to)
 static bool
 unpack(const struct stored *stored, unsigned char *to)
 {
-    switch (stored->packing) {
-    case PACKING_NONE:
+    if (!stored->packed) {
         memcpy(to, stored->bytes, (size_t)stored->size);
         return true;
+    }
+    switch (stored->packing) {
     case ELFCOMPRESS_ZLIB:
         return inflate_all(stored, to);
 #ifdef NTPROF_HAS_ZSTD
