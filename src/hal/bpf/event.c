@@ -322,23 +322,18 @@ void
 bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
 {
     const uint32_t slot = find_slot(bpf, source);
-    struct perf_source changed = *source;
+    const uint64_t allowed = perf_source_ask_interval(source, interval);
     struct perf_counts counts;
 
-    perf_source_set_interval(&changed, interval);
-    source->interval_asked = changed.interval_asked;
-    if (changed.interval == source->interval) {
-        return;
-    }
-    if (slot == bpf->slot_count) {
-        source->interval = changed.interval;
+    if (allowed == source->interval || slot == bpf->slot_count) {
+        source->interval = allowed;
         return;
     }
     disable_all(bpf, slot);
     sum_counts(bpf, slot, PERF_PERIOD_ENDS, &counts);
     perf_tally_close_period(&source->tally, &counts, perf_source_period(source),
                             source->unit == NTPROF_UNIT_100NS);
-    source->interval = changed.interval;
+    source->interval = allowed;
     for (uint32_t i = 0; i < bpf->kernel.processors; i++) {
         if (bpf->slots[slot].events[i].event.fd >= 0) {
             event_renew(bpf, slot, i);

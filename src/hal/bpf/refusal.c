@@ -19,10 +19,10 @@ explain_capability(unsigned capability, const char *name, struct perf_refusal *r
     if (held && perf_refusal_is_first_namespace()) {
         return false;
     }
-    perf_refusal_set(refusal, held ? NTPROF_CAUSE_NAMESPACE : NTPROF_CAUSE_CAPABILITY,
-                     "",
-                     held ? "run outside of the namespace with CAP_BPF and CAP_PERFMON"
-                          : "grant CAP_BPF and CAP_PERFMON");
+    perf_refusal_set(
+        refusal, held ? NTPROF_CAUSE_NAMESPACE : NTPROF_CAUSE_CAPABILITY, "",
+        held ? "run in the initial user namespace, with CAP_BPF and CAP_PERFMON"
+             : "grant CAP_BPF and CAP_PERFMON");
     snprintf(refusal->reason, sizeof(refusal->reason),
              held                    ? "the caller has %s in a user namespace only"
              : capability == CAP_BPF ? "the caller lacks %s and "

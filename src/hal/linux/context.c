@@ -86,8 +86,8 @@ perf_context_clear_error(void *context)
     ((struct perf_context *)context)->error[0] = 0;
 }
 
-/* May the caller count this source? Opens an event of it and closes that. kernel: also
- * in kernel mode. Returns 0 or negative errno. */
+/* May the caller count this source, with kernel also in kernel mode? Opens and closes
+ * an event. Returns 0 or negative errno. */
 static int
 try_source(const struct perf_context *context, const struct perf_source *source,
            bool kernel)
@@ -157,7 +157,8 @@ probe_uprobe(const struct perf_context *context, struct perf_source *source)
         }
     }
     (void)perf_source_answer(source, result);
-    source->supported = result == 0; /* after a shortage there is no event to open */
+    /* Not as perf_source_answer has it: after a shortage there is no trace event. */
+    source->supported = result == 0;
 }
 
 /* Find out whether the caller can use a source, unless that is known. */

@@ -47,12 +47,13 @@ int perf_context_fail(struct perf_context *context, int error, const char *forma
 int perf_context_refuse(struct perf_context *context, int error, enum perf_scope scope,
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* perf_context_require - can the caller use a source? The first call tries. Returns 0,
- * or -EOPNOTSUPP with the error text. */
+/* perf_context_require - can the caller use a source? The first call finds out by
+ * opening an event. Returns 0, or -EOPNOTSUPP with the error text set. */
 int perf_context_require(struct perf_context *context, struct perf_source *source);
 
-/* perf_context_find - return the source with this number, tried before, and clear the
- * error text. If there is none, set the text and return NULL. */
+/* perf_context_find - clear the error text, and return the source with this number; the
+ * first call finds out whether the caller can use it. NULL, with the error text set: no
+ * source has this number. */
 struct perf_source *perf_context_find(struct perf_context *context,
                                       KPROFILE_SOURCE number);
 

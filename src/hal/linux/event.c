@@ -87,8 +87,7 @@ perf_call_event_open(struct perf_event_attr *attr, int pid, int processor, bool 
     return cgroup && fd == -ENOENT ? -EBADF : perf_descriptor_own(fd);
 }
 
-/* Describe an event to the kernel: what all events have in common, and what the request
- * and the kernel's features add. */
+/* Fill in what all events have in common, and what the request and the features add. */
 static void
 fill_attr(struct perf_event_attr *attr, const struct perf_event_request *request,
           const struct perf_features *features)
@@ -140,10 +139,8 @@ knows_features(const struct perf_features *features)
     int fd;
 
     fill_attr(&attr, &request, features);
-    fd = try_event_open(&attr, 0, -1, false);
-    if (fd >= 0) {
-        close(fd);
-    }
+    fd = perf_call_event_open(&attr, 0, -1, false);
+    perf_descriptor_close(fd);
     return fd >= 0;
 }
 
@@ -179,11 +176,8 @@ perf_event_try(const struct perf_source *source, bool kernel, bool all)
     const int fd = perf_event_open_fd(&request, &features, all ? -1 : 0,
                                       all ? PERF_ANY_ONLINE : -1);
 
-    if (fd < 0) {
-        return fd;
-    }
-    perf_descriptor_close(fd);
-    return 0;
+    perf_descriptor_close(fd); /* does nothing if fd is an error */
+    return fd < 0 ? fd : 0;
 }
 
 /* Read the counters of an event. Returns false if it is closed or cannot be read. */
@@ -223,7 +217,8 @@ perf_event_read_counts(const struct perf_event *event,
     }
     counts->events = reading.value - event->base.events;
     counts->running_ns = reading.running_ns - event->base.running_ns;
-    /* Its events are nanoseconds: while it was throttled it ran, but counted none. */
+    /* This event counts nanoseconds: running_ns goes on while it is throttled, its
+     * count does not. */
     if (event->reports_silence && counts->running_ns > counts->events) {
         counts->silent_ns = counts->running_ns - counts->events;
     }

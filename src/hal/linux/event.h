@@ -31,8 +31,8 @@ struct perf_event {
     struct perf_target *target; /* what it was opened for; NULL once closed */
     uint64_t from_ns;           /* hits before this do not count */
     uint64_t until_ns;    /* hits after this do not count; UINT64_MAX while open */
-    uint64_t untimely;    /* delivered hits that do not count for the time they have */
-    uint64_t closed_ns;   /* when it was closed: none of its records is younger */
+    uint64_t untimely;    /* hits before from_ns, after until_ns or after a freeze */
+    uint64_t closed_ns;   /* when it was closed: it has no record after that */
     bool reports_silence; /* a processor's clock: time that it misses was throttled */
     bool may_duplicate;   /* another event may count the same hits (perf/duplicate.h) */
     struct perf_counts accounted; /* once closed: what was added to the statistics */
@@ -65,7 +65,7 @@ struct perf_event_request {
     bool cgroup;           /* of the threads of a cgroup: pid is its descriptor */
 };
 
-/* What adding up counts does to the period (statistics.h). */
+/* Does reading counts also end the period that they are of (statistics.h)? */
 enum perf_period { PERF_PERIOD_CONTINUES, PERF_PERIOD_ENDS };
 
 /* perf_processor_limit - return a number above that of each possible processor. */
@@ -119,8 +119,8 @@ void perf_event_add_counts(struct perf_event *event,
                            const struct perf_features *features,
                            enum perf_period period, struct perf_counts *sum);
 
-/* perf_event_grows - has its enabled time grown since the last call, which kept it? An
- * event of a processor stops for ever when the processor goes offline. */
+/* perf_event_grows - has the event's enabled time grown since the last call? Each call
+ * keeps it. An event of a processor stops for ever when that goes offline. */
 bool perf_event_grows(struct perf_event *event, const struct perf_features *features);
 
 /* perf_events_add - returns 0 or -ENOMEM. perf_events_finish frees the list, not the

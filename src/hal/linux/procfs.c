@@ -17,8 +17,8 @@
 
 enum { READ_BYTES = 65536, PATH_BYTES = 64 }; /* of one read(); of a path in /proc */
 
-/* Threads that change during a reading are read again, this often at most, and until
- * this many entries have been read. */
+/* If threads start or exit during a reading, all are read again: at most READINGS_MAX
+ * times, and until ENTRIES_MAX entries have been read. */
 enum { READINGS_MAX = 100, ENTRIES_MAX = 20000 };
 
 /* The kernel's PF_EXITING: the thread runs no user code and makes no other thread. */
@@ -45,7 +45,7 @@ perf_tids_add(struct perf_tids *tids, uint32_t tid)
 }
 
 bool
-perf_tids_hold(const struct perf_tids *tids, uint32_t tid)
+perf_tids_contain(const struct perf_tids *tids, uint32_t tid)
 {
     for (size_t i = 0; i < tids->count; i++) {
         if (tids->items[i] == tid) {
@@ -68,7 +68,7 @@ perf_is_shortage(int result)
     return result == -EMFILE || result == -ENFILE || result == -ENOMEM;
 }
 
-/* A missing file below /proc/PID means a missing process. */
+/* Convert errno of a file below /proc/PID: a missing file means a missing process. */
 static int
 process_errno(int error)
 {
@@ -143,7 +143,8 @@ read_numbers(DIR *directory, struct perf_tids *tids, size_t first)
     return result;
 }
 
-/* Read what /proc says of a thread. Returns 0, -ESRCH without it, or another errno. */
+/* Read what /proc says of a thread. Returns 0 or negative errno: -ESRCH if there is no
+ * such thread. */
 static int
 read_stat(uint32_t pid, uint32_t tid, struct thread_stat *stat)
 {
@@ -168,10 +169,10 @@ read_stat(uint32_t pid, uint32_t tid, struct thread_stat *stat)
 }
 
 /*
- * Were these all threads of the process at one instant? A reading stops early, or skips
- * threads, when the thread that it is at exits. It was complete if the process had as
- * many threads after the reading, and all that were read still exist after that.
- * Returns 1 if so, 0, or negative errno.
+ * Were the tids from index first on all threads of the process at one instant? While
+ * the kernel lists threads, it may skip some when the thread that it has reached exits.
+ * The listing was complete if afterwards the process has as many threads, and each that
+ * was listed still exists. Returns 1 if so, 0 if not, or negative errno.
  */
 static int
 is_complete(DIR *directory, uint32_t pid, const struct perf_tids *tids, size_t first)
@@ -361,10 +362,8 @@ perf_procfs_parse_mappings(char *text, struct perf_mappings *mappings)
     return 0;
 }
 
-/* Read the mappings of a process through one of its threads. An exited thread has
- * none. */
-static int
-thread_mappings(uint32_t pid, uint32_t tid, struct perf_mappings *mappings)
+int
+perf_procfs_mappings(uint32_t pid, uint32_t tid, struct perf_mappings *mappings)
 {
     char *text;
     int result = read_thread_text(pid, tid, "maps", &text);
@@ -375,12 +374,6 @@ thread_mappings(uint32_t pid, uint32_t tid, struct perf_mappings *mappings)
     result = perf_procfs_parse_mappings(text, mappings);
     free(text);
     return result;
-}
-
-int
-perf_procfs_mappings(uint32_t pid, struct perf_mappings *mappings)
-{
-    return thread_mappings(pid, pid, mappings);
 }
 
 char
@@ -399,7 +392,8 @@ perf_pidfd_has_exited(int pidfd)
     return pidfd >= 0 && poll(&descriptor, 1, 0) > 0;
 }
 
-/* Remove exiting threads: their EXIT records may already have been written. */
+/* Remove exiting threads from tids: their EXIT records may have been written already,
+ * and then nothing would remove them from the process table. */
 static void
 drop_exiting(uint32_t pid, struct perf_tids *tids)
 {
@@ -425,14 +419,14 @@ read_mappings_of(uint32_t pid, struct perf_tids *tids, struct perf_mappings *map
     drop_exiting(pid, tids);
     while (tids->count > 0) {
         const uint32_t tid = tids->items[0];
-        const int result = thread_mappings(pid, tid, mappings);
+        const int result = perf_procfs_mappings(pid, tid, mappings);
 
         if (result == 0 && mappings->count > 0) {
             return 0;
         }
         drop_exiting(pid, tids);
-        if (tids->count > 0 && tids->items[0] == tid) {
-            return result == -ESRCH ? 0 : result; /* 0: it has no mappings */
+        if (tids->count > 0 && tids->items[0] == tid) { /* it has not exited */
+            return result == -ESRCH ? 0 : result;       /* 0: it has no mappings */
         }
     }
     return 1;
@@ -456,7 +450,8 @@ perf_procfs_read(uint32_t pid, struct perf_reading *reading)
             result = read_mappings_of(pid, tids, &reading->mappings);
             alone += result > 0 && only_main;
         }
-        if (alone == 2) { /* it has made no thread since the reading before */
+        /* The second such reading: the main thread has made no other in between. */
+        if (alone == 2) {
             result = perf_procfs_state(pid, pid) != 0 ? -ECHILD : -ESRCH;
         }
     }

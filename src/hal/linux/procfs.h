@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* perf_is_shortage - did descriptors or memory run out? Then a result says nothing
- * about rights. */
+/* perf_is_shortage - is a negative errno about descriptors or memory that ran out? Then
+ * it says nothing about rights or processes. */
 bool perf_is_shortage(int result);
 
 /* A growing list of thread ids. All zero: empty. */
@@ -21,9 +21,9 @@ struct perf_tids {
     size_t count;
 };
 
-/* perf_tids_add - returns 0 or -ENOMEM. perf_tids_hold - is tid in the list? */
+/* perf_tids_add - returns 0 or -ENOMEM. perf_tids_contain - is tid in the list? */
 int perf_tids_add(struct perf_tids *tids, uint32_t tid);
-bool perf_tids_hold(const struct perf_tids *tids, uint32_t tid);
+bool perf_tids_contain(const struct perf_tids *tids, uint32_t tid);
 void perf_tids_finish(struct perf_tids *tids);
 
 /* perf_procfs_threads - add the threads of a process. Returns 0; 1 if some may be
@@ -49,10 +49,11 @@ char perf_procfs_state(uint32_t pid, uint32_t tid);
 /* perf_pidfd_has_exited - has the process of a pidfd exited? False for -1. */
 bool perf_pidfd_has_exited(int pidfd);
 
-/* perf_procfs_mappings - get the executable mappings of a process. mappings: out, must
- * be empty. Returns 0 or negative errno: -ESRCH if there is no such process, -EACCES if
- * the caller may not read them. */
-int perf_procfs_mappings(uint32_t pid, struct perf_mappings *mappings);
+/* perf_procfs_mappings - get the executable mappings of a process, through one of its
+ * threads; an exited thread has none. mappings: out, must be empty. Returns 0 or
+ * negative errno: -ESRCH if there is no such thread, -EACCES if the caller may not read
+ * them. */
+int perf_procfs_mappings(uint32_t pid, uint32_t tid, struct perf_mappings *mappings);
 
 /* perf_procfs_parse_mappings - get executable mappings from the text of /proc/PID/maps,
  * which is modified. Malformed lines are skipped. Returns 0 or -ENOMEM. */

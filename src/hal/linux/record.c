@@ -44,7 +44,7 @@ struct mmap2_body {
     uint32_t flags;
 };
 
-/* Return the registers after the fixed part; NULL if there are none. */
+/* Return the user registers, behind a sample's fixed part; NULL if there are none. */
 static const struct perf_sample_registers *
 sample_registers(const struct perf_event_header *sample)
 {
@@ -82,7 +82,7 @@ perf_sample_selector(const struct perf_event_header *sample, uint64_t *offset)
     return registers->cs & 0xFFFF;
 }
 
-/* What comes between header and trailer: a fixed part, and perhaps a name. */
+/* What comes between header and trailer, by type: a fixed part, and perhaps a name. */
 static const struct shape {
     size_t fixed_bytes; /* 0: the type is not used */
     bool named;
@@ -119,7 +119,7 @@ take_mmap2(const struct mmap2_body *map, struct perf_record *record)
     return 0;
 }
 
-/* Copy the fixed part of a body. Returns 0 or -EBADMSG. */
+/* Copy the fixed part of a record of the type in record. Returns 0 or -EBADMSG. */
 static int
 take_fixed(const void *fixed, struct perf_record *record)
 {

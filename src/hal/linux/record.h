@@ -79,20 +79,15 @@ struct perf_record {
 static inline uint64_t
 perf_record_time(const void *bytes, size_t size)
 {
-    const struct perf_event_header *header = (const struct perf_event_header *)bytes;
-    const uint8_t *end = (const uint8_t *)bytes + size;
+    const struct perf_event_header *header = bytes;
+    const struct perf_sample *sample = bytes;
+    const struct perf_trailer *trailer =
+        (const void *)((const uint8_t *)bytes + size - sizeof(*trailer));
 
     if (header->type == PERF_RECORD_SAMPLE) {
-        const struct perf_sample *sample = (const struct perf_sample *)bytes;
-
         return size >= sizeof(*sample) ? sample->time_ns : 0;
     }
-    if (size < sizeof(*header) + sizeof(struct perf_trailer)) {
-        return 0;
-    }
-    return ((const struct perf_trailer *)(const void *)(end -
-                                                        sizeof(struct perf_trailer)))
-        ->time_ns;
+    return size >= sizeof(*header) + sizeof(*trailer) ? trailer->time_ns : 0;
 }
 
 /* perf_sample_is_whole - does the size of a sample agree with its contents? */

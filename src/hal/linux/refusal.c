@@ -28,7 +28,7 @@ perf_refusal_holds(unsigned capability)
            (held[capability / 32].effective >> capability % 32 & 1) != 0;
 }
 
-/* Only the first user namespace maps every user to itself. */
+/* Only the first user namespace maps all users to themselves. */
 bool
 perf_refusal_is_first_namespace(void)
 {
@@ -68,7 +68,8 @@ perf_refusal_can_monitor(void)
     return perf_refusal_holds(CAP_PERFMON) && perf_refusal_is_first_namespace();
 }
 
-/* Return the highest kernel.perf_event_paranoid that allows it without capabilities. */
+/* Return the highest kernel.perf_event_paranoid that allows a call for this without
+ * capabilities. */
 static long
 paranoid_allowed(enum perf_scope scope)
 {
@@ -119,7 +120,7 @@ static const struct {
     {BY_NAMESPACE, NTPROF_CAUSE_NAMESPACE,
      "kernel.perf_event_paranoid is %ld and the caller has CAP_PERFMON in a user "
      "namespace only",
-     "set kernel.perf_event_paranoid to %ld, or run outside of the namespace with "
+     "set kernel.perf_event_paranoid to %ld, or run in the initial user namespace with "
      "CAP_PERFMON"},
     {BY_FILTER, NTPROF_CAUSE_SECCOMP,
      "a seccomp filter refuses perf_event_open, as containers often do",
@@ -129,15 +130,14 @@ static const struct {
      "use a kernel with perf events"},
     {BY_FILTER_OR_KERNEL, NTPROF_CAUSE_OTHER,
      "a seccomp filter hides perf_event_open, or the kernel lacks it: without "
-     "/proc/sys "
-     "they cannot be told apart",
+     "/proc/sys it is not known which",
      "allow perf_event_open in the container's seccomp profile"},
     {BY_OWNER, NTPROF_CAUSE_OWNER,
      "the process is another user's, or may not be traced by the caller",
      "run as that user, or grant CAP_PERFMON and CAP_SYS_PTRACE"},
     {BY_SOMETHING, NTPROF_CAUSE_OTHER,
-     "kernel.perf_event_paranoid, which cannot be read without /proc, or a security "
-     "module refuses it",
+     "refused by kernel.perf_event_paranoid (unreadable without /proc), or by a "
+     "security module",
      "mount /proc to find out which, or grant CAP_PERFMON"},
     {BY_MODULE, NTPROF_CAUSE_OTHER,
      "the kernel denies it although settings and rights allow it",
@@ -148,8 +148,8 @@ static const struct {
      "allow",
      "raise kernel.perf_event_mlock_kb or RLIMIT_MEMLOCK, or end other profilers"},
     {EMFILE, NTPROF_CAUSE_DESCRIPTORS,
-     "out of file descriptors: each thread takes one for each processor and source, "
-     "and RLIMIT_NOFILE is %ld",
+     "out of file descriptors: each watched thread takes one for each processor and "
+     "source, and RLIMIT_NOFILE is %ld",
      "raise the limit on open files (ulimit -n), or choose fewer processors"},
     {ENFILE, NTPROF_CAUSE_DESCRIPTORS, "the system is out of file descriptors",
      "raise fs.file-max"},
@@ -158,7 +158,7 @@ static const struct {
     {EOPNOTSUPP, NTPROF_CAUSE_MACHINE, NO_PMU, GIVE_PMU},
     {EBUSY, NTPROF_CAUSE_BUSY, "another program has the counter for itself alone",
      "end what uses it, such as another profiler or a watchdog"},
-    {EBADF, NTPROF_CAUSE_OTHER, "the cgroup is not one that events know",
+    {EBADF, NTPROF_CAUSE_OTHER, "perf events cannot be limited to this cgroup",
      "choose a cgroup of version 2, or, with version 1, a cgroup of the hierarchy that "
      "has the perf_event controller"},
     {ENOSPC, NTPROF_CAUSE_BUSY, "all breakpoint registers are taken",
@@ -171,7 +171,8 @@ static const struct {
     {ENOMEM, NTPROF_CAUSE_MEMORY, "out of memory", ""},
 };
 
-/* Fill in a refusal from texts. first, second: settings or limits for its formats. */
+/* Fill in the texts of a cause (errno or BY_...). first, second: settings or limits for
+ * their formats. */
 static void
 look_up_text(int cause, long first, long second, struct perf_refusal *refusal)
 {
@@ -195,7 +196,8 @@ soft_limit(__rlimit_resource_t resource)
     return (long)limit.rlim_cur;
 }
 
-/* Find out what denies perf_event_open: BY_... paranoid: LONG_MIN if it is unknown. */
+/* Return what denies perf_event_open, BY_...; error is its positive errno, paranoid the
+ * setting, or LONG_MIN if that is unknown. */
 static int
 cause_of_denial(int error, enum perf_scope scope, long paranoid)
 {

@@ -25,7 +25,7 @@ struct perf_refusal {
     int error;        /* negative errno */
     uint32_t cause;   /* NTPROF_CAUSE_... */
     char reason[256]; /* a clause, such as "kernel.perf_event_paranoid is 3 and ..." */
-    char remedy[256]; /* what would help, as an order; "" if nothing would */
+    char remedy[256]; /* what to do about it, in the imperative; "" if nothing helps */
     char log[256];    /* the last line of BPF's verifier; "" if it did not refuse */
 };
 
@@ -37,22 +37,22 @@ void perf_refusal_set(struct perf_refusal *refusal, uint32_t cause, const char *
 void perf_refusal_explain(int error, enum perf_scope scope,
                           struct perf_refusal *refusal);
 
-/* perf_refusal_probed - copy a refusal into the result of a back end's probe. */
+/* perf_refusal_probed - copy error, cause, reason and remedy into a probe's result. */
 void perf_refusal_probed(const struct perf_refusal *refusal, HAL_PROBE *probed);
 
 /* perf_refusal_can_monitor - does the caller hold CAP_PERFMON or CAP_SYS_ADMIN in the
  * first user namespace? */
 bool perf_refusal_can_monitor(void);
 
-/* perf_refusal_holds - does it hold a capability (a number of <linux/capability.h>), or
- * CAP_SYS_ADMIN, in its user namespace? */
+/* perf_refusal_holds - does the caller hold a capability (a number of
+ * <linux/capability.h>), or CAP_SYS_ADMIN, in its user namespace? */
 bool perf_refusal_holds(unsigned capability);
 
-/* perf_refusal_is_first_namespace - is its user namespace the first one, where the
- * kernel checks capabilities for perf events? */
+/* perf_refusal_is_first_namespace - is the caller in the first user namespace, where
+ * the kernel checks capabilities for perf events? */
 bool perf_refusal_is_first_namespace(void);
 
-/* perf_refusal_is_filtered - does it run under a seccomp filter? */
+/* perf_refusal_is_filtered - does the caller run under a seccomp filter? */
 bool perf_refusal_is_filtered(void);
 
 #endif

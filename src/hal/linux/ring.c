@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/ring.c - ring memory and the records that do not lie in one piece. */
+/* hal/linux/ring.c - maps a ring, and joins records that wrap around its end. */
 #include "hal/linux/ring.h"
 #include "hal/linux/descriptor.h"
 
@@ -23,7 +23,6 @@ perf_ring_map(struct perf_ring *ring, int fd, uint32_t processor, size_t pages)
     const size_t page = page_bytes();
     uint8_t *scratch;
     void *memory;
-    int result;
 
     scratch = aligned_alloc(8, RECORD_BYTES_MAX);
     if (scratch == NULL) {
@@ -31,8 +30,10 @@ perf_ring_map(struct perf_ring *ring, int fd, uint32_t processor, size_t pages)
     }
     memory = mmap(NULL, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED) {
-        result = -errno;
-        goto free_scratch;
+        const int error = errno;
+
+        free(scratch);
+        return -error;
     }
     *ring = (struct perf_ring){
         .page = memory,
@@ -43,10 +44,6 @@ perf_ring_map(struct perf_ring *ring, int fd, uint32_t processor, size_t pages)
         .scratch = scratch,
     };
     return 0;
-
-free_scratch:
-    free(scratch);
-    return result;
 }
 
 void

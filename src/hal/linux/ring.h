@@ -24,11 +24,11 @@ struct perf_ring {
     uint64_t head;       /* as of the last perf_ring_update */
     uint64_t tail;
     bool tight;             /* was nearly full: records may have been lost */
-    uint64_t lost_records;  /* as LOST records say, and those of impossible size */
-    uint64_t lost_reported; /* of all lost records, those notified already */
-    uint64_t lost_closed;   /* by events that are closed */
+    uint64_t lost_records;  /* as LOST records say, and 1 for each of impossible size */
+    uint64_t lost_reported; /* lost records that have been reported in notifications */
+    uint64_t lost_closed;   /* records lost by events that are closed now */
     uint32_t processor;
-    int owner_fd; /* the event whose ring it is; -1 without a kernel */
+    int owner_fd; /* the event whose ring it is; -1: a test's ring */
 
     uint8_t *scratch; /* 64 kB for a record that wraps */
 };
@@ -36,11 +36,12 @@ struct perf_ring {
 /*
  * perf_ring_map - map the ring of an event.
  *
- *   ring       out
- *   fd         in: owner event; closed by perf_ring_unmap after success
- *   pages      in: data pages, a power of two
+ *   ring   out
+ *   fd     in: the event whose ring it is; after success perf_ring_unmap closes it
+ *   pages  in: data pages, a power of two
  *
- * Returns 0 or the negative errno of mmap (-EPERM: above perf_event_mlock_kb).
+ * Returns 0; -ENOMEM; or the negative errno of mmap (-EPERM: more than
+ * perf_event_mlock_kb and RLIMIT_MEMLOCK allow).
  */
 int perf_ring_map(struct perf_ring *ring, int fd, uint32_t processor, size_t pages);
 
@@ -57,7 +58,7 @@ perf_ring_is_filling(struct perf_ring *ring)
     return perf_ring_update(ring) > ring->size_bytes / 4 * 3;
 }
 
-/* perf_ring_publish - let the kernel overwrite what was read. */
+/* perf_ring_publish - let the kernel overwrite all records before tail. */
 void perf_ring_publish(struct perf_ring *ring);
 
 /*

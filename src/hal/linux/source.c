@@ -81,7 +81,8 @@ static const struct row rows[] = {
      PERF_COUNT_SW_CPU_MIGRATIONS, true},
 };
 
-/* The clock can be no faster than the machine's setting, and than the kernel. */
+/* Set the limits of ProfileTime: its rate is bounded by sample_rate_max, in Hz, and by
+ * TIME_MINIMUM_NS. */
 static void
 set_time_limits(struct perf_source *source, long sample_rate_max)
 {
@@ -98,8 +99,8 @@ set_time_limits(struct perf_source *source, long sample_rate_max)
     }
 }
 
-/* Limits of all but the clock. Events of a PMU are frequent, and each interval costs an
- * interrupt: hence their minimum. */
+/* Set the limits of a source other than ProfileTime. Events of a PMU are frequent, and
+ * each interval costs an interrupt, so their minimum is higher. */
 static void
 set_event_limits(struct perf_source *source)
 {
@@ -113,7 +114,7 @@ set_event_limits(struct perf_source *source)
     source->interval_maximum = INTERVAL_MAXIMUM;
 }
 
-/* Add a source; limits come from its type. NULL without memory. */
+/* Add a source, with the limits of its type. Returns NULL if memory runs out. */
 static struct perf_source *
 add(struct perf_sources *sources, const struct row *row, long sample_rate_max)
 {
@@ -195,7 +196,8 @@ find_name(const struct perf_sources *sources, const char *name)
     return NULL;
 }
 
-/* The number behind a prefix such as "raw:": hexadecimal with 0x, or decimal. */
+/* Parse a whole text as a number: hexadecimal with 0x, or decimal. Returns 0 or
+ * -EINVAL. */
 static int
 parse_parameter(const char *text, uint64_t *value)
 {
@@ -272,7 +274,8 @@ find_uprobe(const struct perf_sources *sources, const struct perf_uprobe *uprobe
     return NULL;
 }
 
-/* Of a path that does not fit, keep the end, which identifies the file better. */
+/* Name the source of a uprobe. Of a path that does not fit, keep the end, which
+ * identifies the file better. */
 static void
 name_uprobe(char *name, size_t size, const struct perf_uprobe *uprobe)
 {
@@ -355,16 +358,14 @@ perf_sources_lookup(struct perf_sources *sources, const char *text,
     return result;
 }
 
-void
-perf_source_set_interval(struct perf_source *source, uint64_t interval)
+uint64_t
+perf_source_ask_interval(struct perf_source *source, uint64_t interval)
 {
     source->interval_asked = interval;
     if (interval < source->interval_minimum) {
-        interval = source->interval_minimum;
-    } else if (interval > source->interval_maximum) {
-        interval = source->interval_maximum;
+        return source->interval_minimum;
     }
-    source->interval = interval;
+    return interval < source->interval_maximum ? interval : source->interval_maximum;
 }
 
 uint64_t

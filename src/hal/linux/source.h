@@ -66,24 +66,25 @@ struct perf_source *perf_sources_find(const struct perf_sources *sources,
 /*
  * perf_sources_lookup - find a source by name, NT name, "breakpoint:0xADDRESS",
  * "raw:0xCONFIG" or "uprobe:IMAGE+OFFSET"; the last three are made when they are first
- * named. Only in IMAGE case matters.
+ * named. Case matters in IMAGE only.
  *
- * Returns 0; -EINVAL for a bad parameter; -ENOENT; -ENOMEM; -ENOSPC with no number
- * left.
+ * Returns 0; -EINVAL if an address, number or image is malformed; -ENOENT; -ENOMEM;
+ * -ENOSPC if all numbers of sources are taken.
  */
 int perf_sources_lookup(struct perf_sources *sources, const char *text,
                         struct perf_source **source);
 
-/* perf_source_set_interval - set interval_asked, and interval within its limits. */
-void perf_source_set_interval(struct perf_source *source, uint64_t interval);
+/* perf_source_ask_interval - set interval_asked. Returns the nearest value that the
+ * limits allow, which the caller sets. */
+uint64_t perf_source_ask_interval(struct perf_source *source, uint64_t interval);
 
 /* perf_source_period - return the interval in the kernel's unit. */
 uint64_t perf_source_period(const struct perf_source *source);
 
 /*
- * perf_source_answer - keep the result, 0 or negative errno, of opening a source. When
- * descriptors or memory ran out, the source stays unprobed and counts as supported: a
- * start reports the shortage. Returns whether it is supported.
+ * perf_source_answer - keep in the source what result, 0 or negative errno, of opening
+ * its event shows. If descriptors or memory ran out, the source stays unprobed, and
+ * supported for now: a start reports the shortage. Returns source->supported.
  */
 bool perf_source_answer(struct perf_source *source, int result);
 

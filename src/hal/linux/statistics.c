@@ -17,7 +17,7 @@ scale(uint64_t a, uint64_t b, uint64_t c)
     return scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
 }
 
-/* The hits that throttling prevented. */
+/* Return how many hits throttling prevented. */
 static uint64_t
 throttled_hits(uint64_t throttled_ns, const struct perf_counts *counts, uint64_t period,
                bool is_time)
@@ -57,8 +57,8 @@ perf_tally_close_period(struct perf_tally *tally, const struct perf_counts *open
     tally->throttled_ns = 0;
 }
 
-/* The kernel counts every lost record, those of mappings and threads too. Those beyond
- * the hits that are expected and not accounted for yet were no hits. */
+/* Reduce Lost to lost hits: the kernel counts lost records of mappings and threads too.
+ * What exceeds the hits that are expected and not accounted for yet were no hits. */
 static void
 limit_lost(HAL_SOURCE_STATISTICS *statistics, uint64_t accounted_for)
 {

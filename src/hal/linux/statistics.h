@@ -21,13 +21,14 @@ struct perf_tally {
     uint64_t done_events;
     uint64_t done_expected;  /* hits, without throttled ones */
     uint64_t done_throttled; /* hits */
-    /* Events, inherited ones included: each may have ended within an interval. */
+    /* How many events there have been, inherited ones included: the last interval of
+     * each is unfinished. */
     uint64_t instances;
-    uint64_t untimely; /* hits made while their events were not to count */
+    uint64_t untimely; /* hits that were counted but not passed on (event.h) */
     uint64_t lost;     /* by closed events and LOST records */
     /* The current period */
     uint64_t events;       /* of closed events; the reader adds those of open ones */
-    uint64_t running_ns;   /* for how long those were counting */
+    uint64_t running_ns;   /* for how long they counted */
     uint64_t throttled_ns; /* for how long the kernel suppressed hits */
 };
 
@@ -39,7 +40,7 @@ struct perf_counts {
     uint64_t lost;      /* since they were opened */
 };
 
-/* perf_tally_add - add what an event has counted that is being closed. */
+/* perf_tally_add - add the counts of an event that is being closed. */
 void perf_tally_add(struct perf_tally *tally, const struct perf_counts *counts);
 
 /*
@@ -60,11 +61,11 @@ void perf_tally_close_period(struct perf_tally *tally, const struct perf_counts 
  *   taken            in: hits delivered
  *   kernel_included  in: hits in kernel mode are made
  *
- * Where kernel mode is excluded, only the clock continues to count there, so only hits
- * of the clock can be excluded. Expected = taken + Lost + Throttled + Missed +
- * Unfinished + Excluded always holds: where more hits were seen than the counts make,
- * because of intervals in progress, Expected is raised to them. Lost records that are
- * no hits (of mappings, of threads) are not in Lost. Events are native.
+ * If kernel mode is excluded, only the clock continues to count there, so only hits of
+ * the clock can be excluded. Expected = taken + Lost + Throttled + Missed + Unfinished
+ * + Excluded always holds: if the counts make fewer hits than were seen, because
+ * intervals are in progress, Expected is raised. Lost records that are no hits (of
+ * mappings, of threads) are not in Lost. Events are native.
  */
 void perf_statistics_add_up(const struct perf_tally *tally,
                             const struct perf_counts *open, uint64_t period,
@@ -97,7 +98,7 @@ void perf_throttles_begin(struct perf_throttles *throttles, uint64_t stream_id,
 void perf_throttles_end(struct perf_throttles *throttles, uint64_t stream_id,
                         uint64_t time_ns);
 
-/* perf_throttles_expire - end those that are older than the maximum at time_ns. */
+/* perf_throttles_expire - end those that began PERF_THROTTLE_MAX_NS before time_ns. */
 void perf_throttles_expire(struct perf_throttles *throttles, uint64_t time_ns);
 
 void perf_throttles_finish(struct perf_throttles *throttles);

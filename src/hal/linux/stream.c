@@ -43,7 +43,7 @@ perf_stream_finish(struct perf_stream *stream)
     free(stream->heads);
 }
 
-/* The older of the children of a head; itself if it is older than both. */
+/* Return which head is the oldest: the one at index, or one of its two children. */
 static size_t
 oldest_of(const struct perf_stream *stream, size_t index)
 {
@@ -66,7 +66,8 @@ swap(struct perf_stream *stream, size_t one, size_t other)
     stream->heads[other] = head;
 }
 
-/* Restore the heap after the time of the first head has changed. */
+/* Restore the heap after the time of its first head has changed; with NO_RECORD_NS
+ * remove that head. */
 static void
 restore_heap(struct perf_stream *stream)
 {
@@ -100,7 +101,7 @@ perf_stream_add(struct perf_stream *stream, struct perf_ring *ring)
     }
 }
 
-/* Hand a record to the back end; a malformed one is skipped. */
+/* Pass a record to the back end; a malformed one is skipped. */
 static void
 deliver_record(struct perf_stream *stream, struct perf_ring *ring,
                const struct perf_event_header *header)
@@ -117,7 +118,7 @@ deliver_record(struct perf_stream *stream, struct perf_ring *ring,
 }
 
 /* Deliver the records of a ring up to and including until_ns. Returns the time of the
- * next one. */
+ * next one, or NO_RECORD_NS. */
 static uint64_t
 deliver_run(struct perf_stream *stream, struct perf_ring *ring, uint64_t until_ns)
 {
@@ -186,7 +187,8 @@ perf_stream_read_unreported(struct perf_stream *stream,
     struct perf_mappings mappings = {0};
     uint64_t now_ns;
 
-    if (process == NULL || (int64_t)sample->ip < 0 || /* a kernel address */
+    /* Kernel addresses have the highest bit, and no mapping. */
+    if (process == NULL || (int64_t)sample->ip < 0 ||
         perf_mappings_find(&process->mappings, sample->ip) != NULL) {
         return;
     }
@@ -195,7 +197,7 @@ perf_stream_read_unreported(struct perf_stream *stream,
         return;
     }
     process->reread_ns = now_ns;
-    if (perf_procfs_mappings(process->pid, &mappings) == 0) {
+    if (perf_procfs_mappings(process->pid, process->pid, &mappings) == 0) {
         process_table_add_unreported(&stream->processes, process, &mappings, sample->ip,
                                      sample->time_ns);
     }
@@ -203,7 +205,8 @@ perf_stream_read_unreported(struct perf_stream *stream,
     stream->reread_after_ns = now_ns + (perf_now_ns() - now_ns) * (REREAD_SHARE + 1);
 }
 
-/* Report children whose FORK records may have been lost. */
+/* Report the children of a process, whose FORK records may have been lost, if a watcher
+ * follows them. They are added to pids. */
 static void
 report_children(struct perf_stream *stream, const struct perf_process *parent,
                 struct perf_tids *pids)
@@ -225,7 +228,8 @@ report_children(struct perf_stream *stream, const struct perf_process *parent,
     }
 }
 
-/* Replace a process in the table by what /proc shows of it, or report its exit. */
+/* Replace a process in the table by what /proc shows of it, or report its exit. Its
+ * children are added to pids. */
 static void
 resync_process(struct perf_stream *stream, uint32_t pid, struct perf_tids *pids)
 {

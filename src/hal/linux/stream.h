@@ -4,7 +4,7 @@
  * the back end, other records to the back end and the process table.
  *
  * A delivery adds all rings that have records to a binary heap by the time of their
- * first record. A run of records in one ring costs one heap step.
+ * first record. Records of one ring that follow each other cost one heap step together.
  *
  * Invariant: between deliveries all records up to delivered_ns have been delivered,
  * except late ones. All calls are serialised. A callback may call back into the back
@@ -50,14 +50,14 @@ struct perf_stream {
     uint64_t last_ns;         /* time of the newest record delivered */
     uint64_t delivered_ns;    /* time up to which the last delivery went */
     uint64_t reread_after_ns; /* earliest time to read mappings for a hit again */
-    uint64_t late;
+    uint64_t late;            /* records delivered after one that is newer */
 };
 
 /* perf_now_ns - return the time by the clock of the records. */
 uint64_t perf_now_ns(void);
 
-/* perf_stream_reserve - make room for rings. Returns 0 or -ENOMEM. perf_stream_finish
- * frees the table and the room, not the rings. */
+/* perf_stream_reserve - make room in the heap for that many rings. Returns 0 or
+ * -ENOMEM. perf_stream_finish frees heap and process table, not the rings. */
 int perf_stream_reserve(struct perf_stream *stream, size_t ring_count);
 void perf_stream_finish(struct perf_stream *stream);
 
@@ -66,12 +66,11 @@ void perf_stream_finish(struct perf_stream *stream);
 void perf_stream_add(struct perf_stream *stream, struct perf_ring *ring);
 
 /* perf_stream_deliver - deliver the records of the added rings up to and including
- * bound_ns, and publish their tails. Afterwards no ring is added: each delivery takes
- * those that were added for it. */
+ * bound_ns, and publish their tails. For the next delivery rings are added anew. */
 void perf_stream_deliver(struct perf_stream *stream, uint64_t bound_ns);
 
-/* perf_stream_note_lost - a ring has lost that many records in all: report those that
- * have not been reported, and set resync. */
+/* perf_stream_note_lost - report the losses of a ring that have not been reported, and
+ * set resync. lost: in, the records that it has lost in all. */
 void perf_stream_note_lost(struct perf_stream *stream, struct perf_ring *ring,
                            uint64_t lost, uint64_t time_ns);
 

@@ -80,7 +80,7 @@ remove_event(int tracefs, const char *event)
     return write_command(tracefs, command);
 }
 
-/* Remove events whose makers, in this pid namespace, have exited. */
+/* Remove trace events that exited processes of this pid namespace have left behind. */
 static void
 remove_of_dead(int tracefs)
 {
@@ -215,7 +215,7 @@ make_event(struct perf_uprobe *uprobe, int tracefs, int image, uint64_t *id)
 }
 
 /* Map the instruction, so that opening the event fails if no probe can be placed on it.
- * On a file system mounted noexec that is impossible, and nothing is tried. */
+ * On a file system mounted noexec mmap fails, and the probe is not tried. */
 static void
 map_instruction(struct perf_uprobe *uprobe, int image)
 {
@@ -254,7 +254,7 @@ perf_uprobe_make(struct perf_uprobe *uprobe, uint64_t *id, char *reason,
     return result;
 }
 
-/* Remove the event, unless a parent of this process made it. */
+/* Remove the trace event, unless a process that this one was forked from made it. */
 static void
 remove_own(struct perf_uprobe *uprobe)
 {
@@ -270,7 +270,7 @@ remove_own(struct perf_uprobe *uprobe)
         return;
     }
     result = remove_event(tracefs, uprobe->event);
-    /* An event that is still there is removed once this process has exited. */
+    /* If it stays in use, the next process that makes a uprobe removes it. */
     for (int i = 0; result == -EBUSY && i < REMOVE_ATTEMPTS; i++) {
         nanosleep(&pause, NULL);
         result = remove_event(tracefs, uprobe->event);

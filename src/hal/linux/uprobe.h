@@ -27,15 +27,16 @@ struct perf_uprobe {
     void *page;      /* of the instruction, mapped while the event is tried; or NULL */
 };
 
-/* perf_uprobe_create - describe an event that is not made yet. NULL without memory. */
+/* perf_uprobe_create - describe a trace event, which is not made yet. image has
+ * image_bytes characters. Returns NULL if memory runs out. */
 struct perf_uprobe *perf_uprobe_create(const char *image, size_t image_bytes,
                                        uint64_t offset);
 
 /*
  * perf_uprobe_make - make the event.
  *
- *   id      out: what perf_event_open takes as config of a tracepoint
- *   reason  out: why not, and what would help
+ *   id      out: the config of a tracepoint event, for perf_event_open
+ *   reason  out: after a failure, why the event cannot be made and what would help
  *
  * Returns 0 or negative errno; after -EMFILE, -ENFILE and -ENOMEM it may be tried
  * again. Until perf_uprobe_tried the instruction is mapped into this process, so that

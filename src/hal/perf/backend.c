@@ -31,7 +31,7 @@ start_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
                                 pid);
 }
 
-/* The starts of a process, of all its processors, only said what to open: open it. */
+/* Open what the calls of start_profile_interrupt, one for each processor, asked for. */
 static NTSTATUS
 begin_profile_interrupts(void *context, KPROFILE_SOURCE number, ULONG64 pid)
 {
@@ -96,14 +96,15 @@ explain(int error, enum perf_scope scope, HAL_PROBE *probed)
     perf_refusal_probed(&refusal, probed);
 }
 
-/* Try to count the clock. On failure the reason and the remedy are set. */
+/* Open and close an event of the clock. On failure, set reason and remedy in probed.
+ * Returns 0 or negative errno. */
 static int
 try_time(enum perf_scope scope, HAL_PROBE *probed)
 {
     const struct perf_source time = {.type = PERF_TYPE_SOFTWARE,
                                      .config = PERF_COUNT_SW_CPU_CLOCK,
                                      .unit = NTPROF_UNIT_100NS,
-                                     .interval = 10000};
+                                     .interval = 10000 /* 1 ms */};
     const int result =
         perf_event_try(&time, scope == PERF_SCOPE_KERNEL, scope == PERF_SCOPE_ALL);
 
@@ -113,7 +114,7 @@ try_time(enum perf_scope scope, HAL_PROBE *probed)
     return result;
 }
 
-/* Can the clock be counted: in this process, for all processes, in kernel mode? */
+/* May the caller count the clock: of this process, of all processes, in kernel mode? */
 static void
 probe(HAL_PROBE *probed)
 {
@@ -140,7 +141,8 @@ create(const HAL_OPEN *open, struct perf **created)
     if (perf == NULL) {
         return -ENOMEM;
     }
-    /* Features and rights are probed once, so a shortage fails the session. */
+    /* Features and rights are probed once: if descriptors or memory run out meanwhile,
+     * opening the session fails, so that they are not taken for missing. */
     perf_features_probe(&perf->features, open->Selectors);
     result = perf_context_init(&perf->context, PERF_SCOPE_SELF, open->UserOnly);
     if (result < 0) {
@@ -233,7 +235,8 @@ close_backend(void *context)
     free(perf);
 }
 
-/* Flushed first: the table must have the process that has the pid now. */
+/* A pid may have been reused: the flush first delivers the exit of the process that had
+ * it before. */
 static NTSTATUS
 watch(void *context, const HAL_WATCH *request)
 {
@@ -257,7 +260,7 @@ query_source_statistics(void *context, KPROFILE_SOURCE number, ULONG64 taken,
     if (source == NULL) {
         return STATUS_NOT_FOUND;
     }
-    perf_read_counts(perf, source, UINT32_MAX, false, &open);
+    perf_read_counts(perf, source, PERF_ALL_PROCESSORS, PERF_PERIOD_CONTINUES, &open);
     perf_context_statistics(source, &open, taken, answer);
     return STATUS_SUCCESS;
 }

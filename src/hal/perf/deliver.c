@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/perf/deliver.c - what becomes of each record, and of records that were lost.
+ * hal/perf/deliver.c - passes each record on, and makes up for lost records.
  *
  * Usually records are delivered some milliseconds late, so that no other processor can
  * still write an earlier one. A flush takes all at once, because the kernel finishes
@@ -29,8 +29,8 @@ enum { TIGHT_BYTES = 8192 };
  * done once in this time. */
 #define MACHINE_RESYNC_NS 1000000000u
 
-/* Count a hit that its event has counted but that is not taken. Of an event closed as a
- * duplicate, all counts have been removed, and this hit with them. */
+/* Count a hit that is in the event's count but not passed to the core. For an event
+ * that was closed as a duplicate do nothing: its whole count was removed then. */
 static void
 note_untimely(struct perf_event *event)
 {
@@ -194,7 +194,7 @@ deliver_record(void *context, struct perf_ring *ring, const struct perf_record *
         deliver_lost(perf, ring, event, record);
         break;
     case PERF_RECORD_THROTTLE:
-        /* Of the others the clock of the event says how long it was throttled. */
+        /* With reports_silence the event's clock itself shows how long that was. */
         if (event != NULL && event->source != NULL && !event->reports_silence) {
             perf_throttles_begin(&perf->throttles, record->stream_id, record->time_ns,
                                  &event->source->tally);
@@ -204,14 +204,15 @@ deliver_record(void *context, struct perf_ring *ring, const struct perf_record *
         perf_throttles_end(&perf->throttles, record->stream_id, record->time_ns);
         break;
     default:
+        /* /proc was read after from_ns, so it shows what earlier records report. */
         if (event == NULL || record->time_ns >= event->from_ns) {
             deliver_side_band(perf, event, record);
-        } /* else /proc was read later, and has the change */
+        }
         break;
     }
 }
 
-/* Add a child that /proc lists and no FORK record reported. */
+/* Add a child process that /proc lists but no FORK record has reported. */
 static void
 deliver_child(void *context, uint32_t pid, struct perf_watcher *watcher)
 {
@@ -226,22 +227,13 @@ const struct perf_stream_calls perf_deliver_calls = {
     .on_child = deliver_child,
 };
 
-/* After lost records: is it time to read /proc? */
+/* Were records lost, and is it time to read /proc for that? */
 static bool
-is_resync_due(struct perf *perf)
+is_resync_due(const struct perf *perf)
 {
-    if (!perf->stream.resync && perf->stream.processes.dropped == 0) {
-        return false;
-    }
-    if (perf->machine != NULL) {
-        const uint64_t now_ns = perf_now_ns();
-
-        if (now_ns - perf->resynced_ns < MACHINE_RESYNC_NS) {
-            return false;
-        }
-        perf->resynced_ns = now_ns;
-    }
-    return true;
+    return (perf->stream.resync || perf->stream.processes.dropped > 0) &&
+           (perf->machine == NULL ||
+            perf_now_ns() - perf->resynced_ns >= MACHINE_RESYNC_NS);
 }
 
 /*
@@ -263,7 +255,7 @@ check_tight(struct perf *perf, struct perf_ring *ring)
         perf->stream.resync = true;
         return;
     }
-    perf_read_counts(perf, NULL, ring->processor, false, &counts);
+    perf_read_counts(perf, NULL, ring->processor, PERF_PERIOD_CONTINUES, &counts);
     lost += counts.lost;
     if (lost > ring->lost_reported) {
         perf->lost_by_ns = perf_now_ns();
@@ -311,10 +303,11 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
     if (is_resync_due(perf)) {
         perf_stream_resync(stream);
         if (perf->machine != NULL) {
+            perf->resynced_ns = perf_now_ns();
             perf_machine_resync(perf);
         }
-        /* An undelivered record from before the loss may report a start whose exit was
-         * lost. */
+        /* Records after bound_ns are not delivered yet: they may report the start of a
+         * process whose exit was lost. So /proc is read again next time. */
         stream->resync = stream->resync || perf->lost_by_ns > bound_ns;
     }
     stream->delivering = false;
@@ -338,15 +331,16 @@ int
 perf_deliver(void *context)
 {
     struct perf *const perf = context;
-    /* Taken before the heads are read: a record written later may have an older
-     * time. */
+    /* Taken before the rings are read: a record written after that may have an older
+     * time than one that is in a ring already. */
     const uint64_t now_ns = perf_now_ns();
     struct epoll_event wakeups[WAKEUPS_MAX];
 
     if (perf->stream.delivering || perf->ring_pages == 0) {
         return -1;
     }
-    /* Only takes the wake-ups, all rings are read anyway. */
+    /* Makes the descriptor unreadable until the next wake-up; which rings woke it does
+     * not matter, as all are read. */
     (void)epoll_wait(perf->epoll_fd, wakeups, WAKEUPS_MAX, 0);
     deliver_until(perf, is_any_filling(perf) ? now_ns : now_ns - PERF_STREAM_SLACK_NS);
     perf_machine_check_online(perf, now_ns);
@@ -363,7 +357,8 @@ perf_flush(void *context)
     if (perf->stream.delivering || perf->ring_pages == 0) {
         return;
     }
-    /* Not for the counts: a read waits for the interrupts that have begun. */
-    perf_read_counts(perf, NULL, UINT32_MAX, false, &counts);
+    /* The counts are not used: reading them waits for the interrupts that have begun,
+     * and then their records are in the rings. */
+    perf_read_counts(perf, NULL, PERF_ALL_PROCESSORS, PERF_PERIOD_CONTINUES, &counts);
     deliver_until(perf, now_ns);
 }

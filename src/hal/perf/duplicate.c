@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The key of a thread for events of this source and processor. */
+/* Return the key in counted_by of a thread for events of this source and processor. */
 static uint64_t
 thread_key(const struct perf_event *event, uint32_t tid)
 {
@@ -14,7 +14,7 @@ thread_key(const struct perf_event *event, uint32_t tid)
            tid;
 }
 
-/* Subtract, but not below 0. */
+/* Subtract what, but not below 0. */
 static void
 subtract(uint64_t *from, uint64_t what)
 {
@@ -45,13 +45,13 @@ end_duplicate(struct perf *perf, struct perf_event *event, uint64_t time_ns)
     struct perf_tally *const tally = &event->source->tally;
 
     subtract(&tally->untimely, event->untimely);
-    event->untimely = 0; /* another thread's hit may get here for the same event */
+    event->untimely = 0; /* subtracted once: later hits may get here for this event */
     if (event->target != NULL) {
         unlist(event);
-        perf_event_close(perf, event, time_ns, false);
+        perf_event_close(perf, event, time_ns, PERF_COUNTS_DROPPED);
         return;
     }
-    /* Closed before its records were looked at. */
+    /* The event was closed, and its counts added, before this hit was delivered. */
     event->until_ns = time_ns;
     subtract(&tally->events, event->accounted.events);
     subtract(&tally->running_ns, event->accounted.running_ns);
@@ -72,14 +72,13 @@ perf_duplicate_hit(struct perf *perf, struct perf_event *event, uint32_t tid,
     if (other == NULL || other->until_ns < time_ns) {
         return perf_idmap_put(&perf->counted_by, key, event) < 0 ? -ENOMEM : 1;
     }
-    /* The kernel numbers events in the order of opening. The thread's hit was counted
-     * with the other event, whichever of the two is closed. */
+    /* The kernel numbers events in the order of opening. Whichever of the two is
+     * closed, the hit is not counted now: other has counted the thread until now. */
     if (event->id > other->id) {
         end_duplicate(perf, event, time_ns);
     } else {
         end_duplicate(perf, other, time_ns);
-        /* Without memory the map keeps the closed event, which the next hit
-         * replaces. */
+        /* If memory runs out, the map keeps the closed event until the next hit. */
         (void)perf_idmap_put(&perf->counted_by, key, event);
     }
     return 0;

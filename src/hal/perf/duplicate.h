@@ -6,9 +6,9 @@
  * Events are opened on a thread that appears during a scan although it may have
  * inherited events already. If it has, it and its descendants make each hit twice, in
  * the ring of one processor. When a thread makes hits with two events of one source and
- * processor, both came from one line of its ancestors: the newer event was opened on a
- * thread that had inherited the older one. So every thread with the newer event has the
- * older one too, and the newer is closed, with everything that it has counted.
+ * processor, it has inherited both: the newer event was opened on an ancestor that had
+ * inherited the older one. So every thread with the newer event has the older one too:
+ * the newer event is closed, and its counts are removed.
  */
 #ifndef HAL_PERF_DUPLICATE_H
 #define HAL_PERF_DUPLICATE_H
@@ -27,7 +27,8 @@
 int perf_duplicate_hit(struct perf *perf, struct perf_event *event, uint32_t tid,
                        uint64_t time_ns);
 
-/* perf_duplicate_forget_thread - a thread exited, or a new one has its tid. */
+/* perf_duplicate_forget_thread - forget which events count a thread: it has exited, or
+ * a new one has its tid. */
 void perf_duplicate_forget_thread(struct perf *perf, uint32_t tid);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
-/* Have the scan include the descendants that a watch counts. */
+/* Add the descendants that a watch counts to the processes of the scan. */
 static int
 add_descendants(const struct perf *perf, const struct perf_target *target,
                 struct perf_thread_scan *scan)
@@ -45,7 +45,7 @@ close_before(struct perf *perf, struct perf_target *target,
 
         if (i < first_new &&
             (event->source == source || (side_band && event->source == NULL))) {
-            perf_event_close(perf, event, until_ns, true);
+            perf_event_close(perf, event, until_ns, PERF_COUNTS_ADDED);
         } else {
             target->events.items[kept++] = event;
         }
@@ -53,8 +53,8 @@ close_before(struct perf *perf, struct perf_target *target,
     target->events.count = kept;
 }
 
-/* Change the period of open events, though not of inherited ones: where they need not
- * or cannot be opened again. It cannot fail. */
+/* Change the period of the target's open events, which reaches no event that a thread
+ * inherited: for targets whose events need not or cannot be opened again. */
 static void
 change_period(struct perf_target *target, const struct perf_source *source)
 {
@@ -115,24 +115,21 @@ reopen(struct perf *perf, struct perf_target *target, struct perf_source *source
 void
 perf_set_interval(struct perf *perf, struct perf_source *source, uint64_t interval)
 {
-    const uint64_t before = source->interval;
-    struct perf_source changed = *source;
+    const uint64_t allowed = perf_source_ask_interval(source, interval);
     struct perf_counts counts;
 
-    perf_source_set_interval(&changed, interval);
-    source->interval_asked = changed.interval_asked;
-    if (changed.interval == before) {
+    if (allowed == source->interval) {
         return;
     }
-    perf_read_counts(perf, source, UINT32_MAX, true, &counts);
+    perf_read_counts(perf, source, PERF_ALL_PROCESSORS, PERF_PERIOD_ENDS, &counts);
     perf_tally_close_period(&source->tally, &counts, perf_source_period(source),
                             source->unit == NTPROF_UNIT_100NS);
-    source->interval = changed.interval;
+    source->interval = allowed;
     for (struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {
-        /* Before the exec no event is enabled, and none was inherited. Else it fails if
-         * descriptors ran out, or the right to open events is lost. */
-        if (perf_target_has_event(target, source, UINT32_MAX) &&
+        /* Before the exec, events are disabled and inherited by nobody. reopen fails if
+         * descriptors ran out, or the caller lost the right to open events. */
+        if (perf_target_has_event(target, source, PERF_ALL_PROCESSORS) &&
             (target->on_exec || reopen(perf, target, source) < 0)) {
             change_period(target, source);
         }

@@ -56,8 +56,9 @@ event_adopt(struct perf *perf, const struct perf_ring *ring, int fd,
     return result;
 }
 
-/* A hit of a watch of all processes is for the process's profiles and the global ones,
- * because no other event counts there. */
+/* Return for which profiles the hits of a target count. Those of a watch of all
+ * processes are for the process's profiles and the global ones: no other event counts
+ * what it does. */
 static uint32_t
 hit_scope(const struct perf_target *target)
 {
@@ -74,7 +75,7 @@ static int
 open_request(const struct perf *perf, const struct perf_target *target,
              struct perf_event_request *request, uint32_t tid, uint32_t processor)
 {
-    int pid = target->pid != 0 ? (int)tid : -1;
+    int pid = target->pid != 0 ? (int)tid : -1; /* -1: all processes */
 
     request->cgroup =
         pid == -1 && request->source != NULL && perf->context.cgroup_fd >= 0;
@@ -246,7 +247,7 @@ open_found(void *context, uint32_t tid, bool late)
     int result;
 
     if (late && opening->breakpoints) {
-        return -EAGAIN;
+        return -EAGAIN; /* breakpoints must not be duplicated: ends this scan */
     }
     result = open_thread(opening->perf, opening->target, opening->selection, tid,
                          opening->opened);
@@ -267,8 +268,8 @@ open_scan(struct opening *opening, struct perf_thread_scan *scan)
     const struct perf_features *const features = &opening->perf->features;
 
     scan->deadline_ns = perf_now_ns() + ATTACH_MAX_NS;
-    if (opening->breakpoints) {
-        scan->deadline_ns -= ATTACH_MAX_NS / BREAKPOINT_ATTEMPTS;
+    if (opening->breakpoints) { /* all attempts together take ATTACH_MAX_NS */
+        scan->deadline_ns = perf_now_ns() + ATTACH_MAX_NS / BREAKPOINT_ATTEMPTS;
     }
     for (int round = 0; round < ROUNDS_MAX; round++) {
         const int new_threads =
@@ -280,8 +281,8 @@ open_scan(struct opening *opening, struct perf_thread_scan *scan)
         if (new_threads == 0 && !scan->incomplete) {
             return 0;
         }
-        /* On a busy machine the first round may take all of the time: threads that were
-         * created during it are opened anyway. */
+        /* The deadline ends a scan after its second round at the earliest: on a busy
+         * machine the first may take all of the time, and threads be created in it. */
         if (round > 0 && perf_now_ns() >= scan->deadline_ns) {
             break;
         }
@@ -331,7 +332,7 @@ open_running(struct perf *perf, struct perf_target *target,
     if (opened->count > 0) {
         return 0;
     }
-    /* -ENOENT: watches count all threads already. */
+    /* Nothing was opened: watches count all threads already, or no thread is alive. */
     return opening.threads > 0 ? -ENOENT : -ESRCH;
 }
 

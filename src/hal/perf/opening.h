@@ -10,12 +10,13 @@
 #include "hal/perf/target.h"
 #include "hal/perf/thread_scan.h"
 
-/* Which events of a thread have the side band. */
+/* Which events of a thread have the side band. But for APART it is the first event of a
+ * source; an event without a source is opened only where there is no such event. */
 enum perf_side_band {
     PERF_NO_SIDE_BAND,
     PERF_SIDE_BAND,          /* one on each processor */
     PERF_SIDE_BAND_SELECTED, /* one on each selected processor */
-    PERF_SIDE_BAND_APART     /* one on each processor that does nothing else */
+    PERF_SIDE_BAND_APART     /* one without a source on each processor */
 };
 
 /* What to open for each thread. */
@@ -59,11 +60,11 @@ int perf_open_on(struct perf *perf, struct perf_target *target,
                  uint32_t tid, struct perf_events *opened);
 
 /* perf_events_begin - move all opened events to the target and count from now on, or
- * none (-ENOMEM). from_ns: out, the time from which hits count. */
+ * if memory runs out (-ENOMEM) none. from_ns: out, the time from which hits count. */
 int perf_events_begin(struct perf_target *target, struct perf_events *opened,
                       uint64_t *from_ns);
 
-/* perf_events_forget_from - undo the opening of the events from index first on. */
+/* perf_events_forget_from - undo the opening of all events from index first on. */
 void perf_events_forget_from(struct perf *perf, struct perf_events *events,
                              size_t first);
 

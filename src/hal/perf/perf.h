@@ -46,13 +46,16 @@ struct perf {
     struct perf_target *machine; /* the watch of all processes; NULL: none */
     uint64_t *starting; /* set: processors that perf_start leaves to perf_begin */
 
-    uint64_t noticed_ns; /* when machine last looked for processors that came online */
-    uint64_t unread;     /* processes that /proc did not show, or not completely */
+    uint64_t online_checked_ns; /* when processors that came online were looked for */
+    uint64_t unread; /* processes that /proc did not show, or not completely */
 
-    uint64_t resynced_ns;
-    uint64_t lost_by_ns; /* the last loss found was before this */
-    uint64_t frozen_ns;  /* hits after this are not taken; UINT64_MAX: all are */
+    uint64_t resynced_ns; /* when all processes in /proc were last read */
+    uint64_t lost_by_ns;  /* the last loss found was before this */
+    uint64_t frozen_ns;   /* hits after this are not taken; UINT64_MAX: all are */
 };
+
+/* Instead of the number of a processor. */
+#define PERF_ALL_PROCESSORS UINT32_MAX
 
 /* perf_set_words - return the number of words of a set of processors. */
 static inline size_t

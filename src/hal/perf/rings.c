@@ -15,8 +15,8 @@
  * what the default of kernel.perf_event_mlock_kb, 516, allows for each processor. */
 enum { RING_PAGES_MAX = 128, RING_PAGES_MIN = 2 };
 
-/* Of large rings: data pages of one, and of all unless that is less than RING_PAGES_MAX
- * each. */
+/* Most data pages of a large ring, and of all large rings together. If a share of the
+ * total would be less than RING_PAGES_MAX, a ring has RING_PAGES_MAX. */
 enum { LARGE_RING_PAGES_MAX = 512, LARGE_PAGES_TOTAL = 8192 };
 
 /* Make the ring of a processor and poll it. Returns 0 or negative errno: -ENOBUFS if
@@ -29,8 +29,8 @@ make_ring(struct perf *perf, uint32_t processor, size_t pages)
         .wakeup_bytes = pages > RING_PAGES_MAX
                             ? RING_PAGES_MAX / 2 * (uint32_t)sysconf(_SC_PAGESIZE)
                             : 0};
-    /* By edges: once the thread that a ring belongs to has exited, it is always
-     * readable. */
+    /* Edge-triggered: when the thread that a ring's event belongs to has exited, the
+     * ring is readable for ever. */
     struct epoll_event interest = {.events = EPOLLIN | EPOLLET, .data.u32 = processor};
     struct perf_ring *ring = calloc(1, sizeof(*ring));
     int result;
@@ -39,8 +39,8 @@ make_ring(struct perf *perf, uint32_t processor, size_t pages)
     if (ring == NULL) {
         return -ENOMEM;
     }
-    /* For the main thread (its tid is the pid): the calling thread may exit before the
-     * session is closed. */
+    /* The ring's event belongs to the main thread, whose tid is the pid: the calling
+     * thread may exit before the session is closed. */
     fd = perf_event_open_fd(&request, &perf->features, getpid(), (int)processor);
     if (fd < 0) {
         result = fd;

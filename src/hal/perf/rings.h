@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/perf/rings.h - the session's rings, one for each processor that is online. They
- * belong to events that count nothing, and are as large as the kernel allows.
+ * hal/perf/rings.h - the session's rings, one for each processor that is online. Each
+ * belongs to an event that counts nothing. They are as large as the kernel allows, up
+ * to a maximum (rings.c).
  */
 #ifndef HAL_PERF_RINGS_H
 #define HAL_PERF_RINGS_H
@@ -9,7 +10,7 @@
 #include "hal/perf/perf.h"
 
 /*
- * perf_make_rings - make one for each online processor, if there are none.
+ * perf_make_rings - make a ring for each online processor, if the session has none.
  *
  *   large  in: for a watch of all processes, which reads /proc while they fill
  *
@@ -23,11 +24,11 @@ int perf_make_rings(struct perf *perf, bool large);
 struct perf_ring *perf_processor_ring(struct perf *perf, uint32_t processor,
                                       int *result);
 
-/* perf_next_online - the first processor from *next on that is online and below
- * processor_limit: into *next. False if there is none. */
+/* perf_next_online - set *next to the first processor from *next on that is online.
+ * Returns false if there is none below processor_limit. */
 bool perf_next_online(const struct perf *perf, uint32_t *next);
 
-/* perf_drop_rings - unmap and free them; all events must be closed. */
+/* perf_drop_rings - unmap and free all rings. All events must be closed. */
 void perf_drop_rings(struct perf *perf);
 
 #endif

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* Return the private target of a process. It is made if there is none, or if the
- * process that it was made for has exited. NULL without memory. */
+ * process that it was made for has exited. NULL if memory runs out. */
 static struct perf_target *
 private_target(struct perf *perf, uint32_t pid)
 {
@@ -110,7 +110,7 @@ fail_begin(struct perf *perf, const struct perf_source *source, uint32_t pid, in
                             "count %s for all processes", source->name);
     } else {
         perf_context_refuse(&perf->context, error, PERF_SCOPE_PROCESS,
-                            "count %s in process %u", source->name, pid);
+                            "count %s for process %u", source->name, pid);
     }
 }
 
@@ -153,7 +153,7 @@ perf_stop(struct perf *perf, const struct perf_source *source, uint32_t processo
     if (processor < perf->processor_limit) {
         perf->starting[processor / 64] &= ~((uint64_t)1 << processor % 64);
     }
-    /* Without a private target a watch counts the source, and continues. */
+    /* If there is no private target, a watch counts for this profile, and continues. */
     if (target != NULL) {
         perf_target_close(perf, target, source, processor, perf_now_ns());
         drop_if_empty(perf, target);

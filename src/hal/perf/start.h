@@ -2,9 +2,9 @@
 /*
  * hal/perf/start.h - started profiles: opens events for those that no watch counts.
  *
- * The core starts a profile on each processor, then has all of it begin. The set
- * perf->starting has the processors in between: perf_begin opens all events, so that
- * one thread scan (thread_scan.h) serves all processors.
+ * The core calls perf_start for each processor of a profile, then perf_begin once. In
+ * between the set perf->starting has the processors that need events: perf_begin opens
+ * them all, so that one thread scan (thread_scan.h) serves all processors.
  */
 #ifndef HAL_PERF_START_H
 #define HAL_PERF_START_H

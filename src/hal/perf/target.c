@@ -12,17 +12,18 @@
 
 void
 perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
-                 bool count)
+                 enum perf_closing closing)
 {
     struct perf_counts counts;
 
     assert(event->fd >= 0 && perf->rings[event->processor] != NULL);
     assert(perf_idmap_find(&perf->events, event->id) == event);
-    /* Disabled first: then each hit counted here is taken later, or is untimely. */
+    /* Disabled before its count is read, so no hit is made in between: delivery passes
+     * on each hit that was counted, or adds it to untimely. */
     (void)ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
     perf_event_read_counts(event, &perf->features, &counts);
     perf->rings[event->processor]->lost_closed += counts.lost;
-    if (event->source != NULL && count) {
+    if (event->source != NULL && closing == PERF_COUNTS_ADDED) {
         perf_tally_add(&event->source->tally, &counts);
         event->accounted = counts;
     }
@@ -35,7 +36,7 @@ perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
     perf->closed = event;
 }
 
-/* Remove an event from the map of the threads that it counts. */
+/* Remove the threads that an event counts from the map counted_by. */
 static void
 forget_threads(struct perf_idmap *counted_by, const struct perf_event *event)
 {
@@ -77,7 +78,8 @@ perf_reap_closed(struct perf *perf, uint64_t bound_ns)
     }
 }
 
-/* Events are disabled one after the other: hits after frozen_ns are not delivered. */
+/* Events are disabled one after the other, but all stop counting at the same time:
+ * delivery drops hits after frozen_ns. */
 void
 perf_freeze(void *context)
 {
@@ -97,7 +99,8 @@ perf_freeze(void *context)
 
 void
 perf_read_counts(const struct perf *perf, const struct perf_source *source,
-                 uint32_t processor, bool restart, struct perf_counts *counts)
+                 uint32_t processor, enum perf_period period,
+                 struct perf_counts *counts)
 {
     *counts = (struct perf_counts){0};
     for (const struct perf_target *target = perf->targets; target != NULL;
@@ -106,10 +109,8 @@ perf_read_counts(const struct perf *perf, const struct perf_source *source,
             struct perf_event *event = target->events.items[i];
 
             if ((source == NULL || event->source == source) &&
-                (processor == UINT32_MAX || event->processor == processor)) {
-                perf_event_add_counts(
-                    event, &perf->features,
-                    restart ? PERF_PERIOD_ENDS : PERF_PERIOD_CONTINUES, counts);
+                (processor == PERF_ALL_PROCESSORS || event->processor == processor)) {
+                perf_event_add_counts(event, &perf->features, period, counts);
             }
         }
     }
@@ -133,7 +134,7 @@ perf_target_has_event(const struct perf_target *target,
 {
     for (size_t i = 0; i < target->events.count; i++) {
         if (target->events.items[i]->source == source &&
-            (processor == UINT32_MAX ||
+            (processor == PERF_ALL_PROCESSORS ||
              target->events.items[i]->processor == processor)) {
             return true;
         }
@@ -141,7 +142,7 @@ perf_target_has_event(const struct perf_target *target,
     return false;
 }
 
-/* Is this a watch of this source on this processor? */
+/* Is this target, or NULL, a watch that counts this source on this processor? */
 static bool
 covers(const struct perf_target *target, const struct perf_source *source,
        uint32_t processor)
@@ -195,7 +196,7 @@ perf_target_delete(struct perf *perf, struct perf_target *target)
     const uint64_t now_ns = perf_now_ns();
 
     for (size_t i = 0; i < target->events.count; i++) {
-        perf_event_close(perf, target->events.items[i], now_ns, true);
+        perf_event_close(perf, target->events.items[i], now_ns, PERF_COUNTS_ADDED);
     }
     perf_events_finish(&target->events);
     if (target->pidfd >= 0) {
@@ -237,7 +238,7 @@ perf_target_close(struct perf *perf, struct perf_target *target,
 
         if ((source == NULL || event->source == source) &&
             event->processor == processor) {
-            perf_event_close(perf, event, until_ns, true);
+            perf_event_close(perf, event, until_ns, PERF_COUNTS_ADDED);
         } else {
             target->events.items[kept++] = event;
         }

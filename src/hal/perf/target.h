@@ -31,13 +31,13 @@ struct perf_target {
     size_t processor_words;
 };
 
-/* perf_target_create - make a target that is not in the list. NULL without memory. */
+/* perf_target_create - make a target outside of the list. NULL if memory runs out. */
 struct perf_target *perf_target_create(uint32_t pid);
 
 /* perf_target_delete - close its events and free it; it must not be in the list. */
 void perf_target_delete(struct perf *perf, struct perf_target *target);
 
-/* perf_target_link, perf_target_unlink - add it to the list, remove it. */
+/* perf_target_link, perf_target_unlink - add a target to perf->targets, remove it. */
 void perf_target_link(struct perf *perf, struct perf_target *target);
 void perf_target_unlink(struct perf *perf, const struct perf_target *target);
 
@@ -52,7 +52,7 @@ bool perf_target_has_source(const struct perf_target *target,
                             const struct perf_source *source);
 
 /* perf_target_has_event - does it have an event of this source on this processor
- * (UINT32_MAX: on any)? */
+ * (PERF_ALL_PROCESSORS: on any)? */
 bool perf_target_has_event(const struct perf_target *target,
                            const struct perf_source *source, uint32_t processor);
 
@@ -69,10 +69,11 @@ bool perf_is_covered(const struct perf *perf, const struct perf_source *source,
  * perf_event_close - close an event. It is freed when its records have been delivered.
  *
  *   until_ns  in: later hits do not count
- *   count     in: add what it counted to the statistics
+ *   closing   in: is what it counted added to the statistics of its source?
  */
+enum perf_closing { PERF_COUNTS_DROPPED, PERF_COUNTS_ADDED };
 void perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
-                      bool count);
+                      enum perf_closing closing);
 
 /* perf_event_forget - free an event of which no record will be delivered. */
 void perf_event_forget(struct perf *perf, struct perf_event *event);
@@ -82,9 +83,10 @@ void perf_event_forget(struct perf *perf, struct perf_event *event);
 void perf_reap_closed(struct perf *perf, uint64_t bound_ns);
 
 /* perf_read_counts - add up the counts of open events of a source (NULL: all events) on
- * a processor (UINT32_MAX: all). restart: in, they start the next period from zero. */
+ * a processor, or PERF_ALL_PROCESSORS. period: in, as in perf_event_add_counts. */
 void perf_read_counts(const struct perf *perf, const struct perf_source *source,
-                      uint32_t processor, bool restart, struct perf_counts *counts);
+                      uint32_t processor, enum perf_period period,
+                      struct perf_counts *counts);
 
 /* perf_freeze - see HAL_BACKEND.Freeze. context: struct perf. */
 void perf_freeze(void *context);

@@ -51,8 +51,8 @@ running_add(struct perf_thread_scan *scan, const struct perf_features *features,
     return 0;
 }
 
-/* A clone() that a thread was in when its event was opened makes a child that inherits
- * no event. Has the thread left it? No clone() runs for ENOUGH_NS. */
+/* Has a thread left the clone() that it may have been in when its events were opened?
+ * It has if it sleeps, or has run for longer than any clone() does. */
 static bool
 has_left_clone(const struct perf_running_thread *thread,
                const struct perf_features *features)
@@ -64,7 +64,7 @@ has_left_clone(const struct perf_running_thread *thread,
     return counts.running_ns >= ENOUGH_NS || !may_be_in_clone(thread->pid, thread->tid);
 }
 
-/* Remove the threads that have left clone(), or with features NULL all. */
+/* Remove from running the threads that have left clone(); if features is NULL, all. */
 static void
 running_drop(struct perf_thread_scan *scan, const struct perf_features *features)
 {
@@ -100,8 +100,8 @@ running_wait(struct perf_thread_scan *scan, const struct perf_features *features
     running_drop(scan, NULL);
 }
 
-/* Keep whether a listing was incomplete. Returns 0, also for an exited process, or
- * negative errno. */
+/* Note in scan->incomplete whether a listing, which returned result, was incomplete.
+ * Returns 0, also for an exited process, or negative errno. */
 static int
 note_listing(struct perf_thread_scan *scan, int result)
 {
@@ -109,7 +109,7 @@ note_listing(struct perf_thread_scan *scan, int result)
     return result > 0 || result == -ESRCH ? 0 : result;
 }
 
-/* Scan the children of a process too. */
+/* Add the children of a process to the processes of the scan. */
 static int
 add_children(struct perf_thread_scan *scan, uint32_t pid)
 {
@@ -117,7 +117,7 @@ add_children(struct perf_thread_scan *scan, uint32_t pid)
     int result = note_listing(scan, perf_procfs_children(pid, &children));
 
     for (size_t i = 0; result == 0 && i < children.count; i++) {
-        if (!perf_tids_hold(&scan->pids, children.items[i])) {
+        if (!perf_tids_contain(&scan->pids, children.items[i])) {
             result = perf_tids_add(&scan->pids, children.items[i]);
         }
     }
@@ -125,16 +125,18 @@ add_children(struct perf_thread_scan *scan, uint32_t pid)
     return result;
 }
 
-/* Pass a thread to the caller. An exited one may have created another before, which the
- * next round lists. */
+/* Pass a thread to the caller. Returns 0, also if the thread has exited, or negative
+ * errno. */
 static int
-hand_out(struct perf_thread_scan *scan, const struct perf_features *features,
-         uint32_t pid, uint32_t tid, bool late, perf_thread_found *found, void *context)
+pass_thread(struct perf_thread_scan *scan, const struct perf_features *features,
+            uint32_t pid, uint32_t tid, bool late, perf_thread_found *found,
+            void *context)
 {
     int result = found(context, tid, late);
 
     if (result == -ESRCH) {
-        /* The main thread stays in the listing until the others have exited. */
+        /* An exited main thread is listed until the others have exited: it must not be
+         * new in each round. */
         return perf_procfs_state(pid, tid) == 'Z'
                    ? perf_idmap_put(&scan->done, tid, scan)
                    : 0;
@@ -159,8 +161,9 @@ scan_process(struct perf_thread_scan *scan, const struct perf_features *features
 
     for (size_t i = 0; result == 0 && i < tids.count; i++) {
         if (perf_idmap_find(&scan->done, tids.items[i]) == NULL) {
-            result = hand_out(scan, features, pid, tids.items[i], late, found, context);
-            new_threads++;
+            result =
+                pass_thread(scan, features, pid, tids.items[i], late, found, context);
+            new_threads++; /* an exited one too: it may have created another before */
         }
     }
     perf_tids_finish(&tids);
@@ -178,8 +181,8 @@ perf_thread_scan_round(struct perf_thread_scan *scan,
     scan->incomplete = false;
     for (size_t i = 0; i < scan->pids.count; i++) {
         const uint32_t pid = scan->pids.items[i];
-        /* The first process is listed before any event is there, but the second may be
-         * a child of the first. */
+        /* Processes that this round adds are children of others, whose events they may
+         * have inherited. */
         const bool late = !first || i >= first_pids;
         int result = scan_process(scan, features, pid, late, found, context);
 

@@ -3,15 +3,15 @@
  * hal/perf/thread_scan.h - finds all threads of running processes while events are
  * opened on them.
  *
- * Terms:
- *   round    list the threads of each process, pass the new ones to the caller, wait
- *   quiet    a round whose listings were complete (procfs.c) and had no new thread
+ * A round lists the threads of each process, passes the new ones to the caller, and
+ * waits. The caller does rounds until one had complete listings and no new thread.
  *
  * Early in clone() the kernel decides which events the new thread inherits, and only at
  * the end of clone() does /proc show it. So if events are opened on a thread inside
  * clone(), its new thread may lack some of them, and the listing does not show it yet.
  * The kernel does not report whether a thread is inside clone(). But a sleeping thread
- * is not, nor one that has run for half a millisecond since: each round waits for that.
+ * is not, nor one that has run for half a millisecond since its events were opened:
+ * each round waits until one or the other is true of each thread.
  */
 #ifndef HAL_PERF_THREAD_SCAN_H
 #define HAL_PERF_THREAD_SCAN_H
@@ -26,7 +26,7 @@ struct perf_thread_scan {
     void *pause_context;
     struct perf_tids pids; /* processes to scan; grows when children are followed */
     bool follow;           /* scan children too */
-    /* Threads that were passed to the caller, and main threads that have exited. */
+    /* By tid: threads that were passed to the caller. The values mean nothing. */
     struct perf_idmap done;
     struct perf_running_thread {
         uint32_t pid;
@@ -59,7 +59,7 @@ int perf_thread_scan_round(struct perf_thread_scan *scan,
                            const struct perf_features *features, bool first,
                            perf_thread_found *found, void *context);
 
-/* perf_thread_scan_reset - start over with the same processes. */
+/* perf_thread_scan_reset - forget the threads: the next round is a first one. */
 void perf_thread_scan_reset(struct perf_thread_scan *scan);
 
 /* perf_thread_scan_finish - free all memory and close all events. */

@@ -63,8 +63,8 @@ perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
     return attached < 0 && attached != -EEXIST ? attached : result;
 }
 
-/* Report a process that is already running. While delivering is set, flushes of
- * callbacks do nothing: their records would change the process. */
+/* Report the target's process, which is already running. While delivering is set,
+ * flushes that callbacks ask for do nothing: their records would change the process. */
 static int
 watch_running(struct perf *perf, struct perf_target *target, uint64_t from_ns)
 {
@@ -77,8 +77,8 @@ watch_running(struct perf *perf, struct perf_target *target, uint64_t from_ns)
     return result == -ECHILD ? -ESRCH : result;
 }
 
-/* Add the watch to a process that is to exec and is in the table already: its exec adds
- * only processes that are not in it. */
+/* Add the watch to a process before its exec, if it is in the process table. If it is
+ * not, the record of its exec adds both. */
 static int
 watch_before_exec(struct perf *perf, struct perf_target *target)
 {
@@ -115,15 +115,15 @@ static bool
 counts_any(const struct perf_target *target, const struct perf_target *watch)
 {
     for (size_t i = 0; i < watch->source_count; i++) {
-        if (perf_target_has_event(target, watch->sources[i], UINT32_MAX)) {
+        if (perf_target_has_event(target, watch->sources[i], PERF_ALL_PROCESSORS)) {
             return true;
         }
     }
     return false;
 }
 
-/* Refuse a watch whose hits started profiles would count too. Returns 0, or -EOPNOTSUPP
- * with the error text. */
+/* Refuse a watch if events of started profiles count the same hits. Returns 0, or
+ * -EOPNOTSUPP with the error text set. */
 static int
 refuse_twice(struct perf *perf, const struct perf_target *watch)
 {

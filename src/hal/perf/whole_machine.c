@@ -16,8 +16,8 @@
 #include <assert.h>
 #include <errno.h>
 
-/* How often processors that came online are looked for. */
-#define NOTICE_NS 1000000000u
+/* Processors that came online are looked for once in this time. */
+#define ONLINE_CHECK_NS 1000000000u
 
 /* Report pid 0: idle processors, and processes outside this pid namespace. */
 static void
@@ -77,8 +77,8 @@ perf_machine_resync(struct perf *perf)
     perf_tids_finish(&pids);
 }
 
-/* Open the watch's events on a processor, or with UINT32_MAX on all. One that is
- * offline is opened when it is online. Returns 0 or negative errno: then none is
+/* Open the watch's events on a processor, or on PERF_ALL_PROCESSORS; an offline one is
+ * skipped, and opened when it comes online. Returns 0, or negative errno with no event
  * open. */
 static int
 open_on(struct perf *perf, struct perf_target *machine, uint32_t processor,
@@ -97,7 +97,8 @@ open_on(struct perf *perf, struct perf_target *machine, uint32_t processor,
     for (uint32_t i = 0; result == 0 && i < perf->processor_limit; i++) {
         const size_t before = opened.count;
 
-        if (perf->rings[i] != NULL && (processor == UINT32_MAX || processor == i)) {
+        if (perf->rings[i] != NULL &&
+            (processor == PERF_ALL_PROCESSORS || processor == i)) {
             result =
                 perf_open_on(perf, machine, &selection, perf->rings[i], 0, &opened);
         }
@@ -132,7 +133,7 @@ perf_watch_all(struct perf *perf, const HAL_WATCH *request)
     if (result < 0) {
         return result;
     }
-    result = open_on(perf, target, UINT32_MAX, &from_ns);
+    result = open_on(perf, target, PERF_ALL_PROCESSORS, &from_ns);
     if (result == 0) {
         result = perf_procfs_processes(&pids);
     }
@@ -144,16 +145,17 @@ perf_watch_all(struct perf *perf, const HAL_WATCH *request)
     }
     perf_target_link(perf, target);
     perf->machine = target;
-    perf->noticed_ns = from_ns;
+    perf->online_checked_ns = from_ns;
     perf->stream.processes.all = true;
     attach_all(perf, &pids, from_ns);
     perf_tids_finish(&pids);
     return 0;
 }
 
-/* Is the side band's event on this processor still enabled? */
+/* Do the watch's events on this processor still count? They stop for ever when it goes
+ * offline; the side band's event shows it for all. */
 static bool
-is_alive(const struct perf *perf, uint32_t processor)
+still_counts(const struct perf *perf, uint32_t processor)
 {
     const struct perf_events *const events = &perf->machine->events;
 
@@ -178,19 +180,19 @@ reopen_on(struct perf *perf, uint32_t processor, uint64_t now_ns)
     }
     perf_target_close(perf, perf->machine, NULL, processor, now_ns);
     if (open_on(perf, perf->machine, processor, &from_ns) == 0) {
-        perf->stream.resync = true; /* no records tell what ran there before */
+        perf->stream.resync = true; /* no records say what ran there meanwhile */
     }
 }
 
 void
 perf_machine_check_online(struct perf *perf, uint64_t now_ns)
 {
-    if (perf->machine == NULL || now_ns - perf->noticed_ns < NOTICE_NS) {
+    if (perf->machine == NULL || now_ns - perf->online_checked_ns < ONLINE_CHECK_NS) {
         return;
     }
-    perf->noticed_ns = now_ns;
+    perf->online_checked_ns = now_ns;
     for (uint32_t i = 0; perf_next_online(perf, &i); i++) {
-        if (!is_alive(perf, i)) {
+        if (!still_counts(perf, i)) {
             reopen_on(perf, i, now_ns);
         }
     }

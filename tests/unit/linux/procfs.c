@@ -85,7 +85,8 @@ mappings__own_process__holds_own_code(void **state)
     bool found = false;
 
     (void)state;
-    assert_int_equal(perf_procfs_mappings((uint32_t)getpid(), &mappings), 0);
+    assert_int_equal(
+        perf_procfs_mappings((uint32_t)getpid(), (uint32_t)getpid(), &mappings), 0);
     for (size_t i = 0; i < mappings.count; i++) {
         found = found ||
                 (uintptr_t)code - mappings.items[i].base < mappings.items[i].length;
@@ -107,7 +108,7 @@ all__no_such_process__esrch(void **state)
     char name[8] = "before";
 
     (void)state;
-    assert_int_equal(perf_procfs_mappings(none, &mappings), -ESRCH);
+    assert_int_equal(perf_procfs_mappings(none, none, &mappings), -ESRCH);
     assert_int_equal(perf_procfs_threads(none, &tids), -ESRCH);
     perf_procfs_name(none, name, sizeof(name));
     assert_string_equal(name, "");
@@ -122,7 +123,7 @@ threads__own_process__holds_the_caller(void **state)
 
     (void)state;
     assert_int_equal(perf_procfs_threads((uint32_t)getpid(), &tids), 0);
-    assert_true(perf_tids_hold(&tids, (uint32_t)gettid()));
+    assert_true(perf_tids_contain(&tids, (uint32_t)gettid()));
     perf_tids_finish(&tids);
 }
 
@@ -240,7 +241,7 @@ processes__all__hold_the_caller(void **state)
     assert_int_equal(perf_tids_add(&pids, 77), 0);
     assert_int_equal(perf_procfs_processes(&pids), 0);
     assert_int_equal(pids.items[0], 77);
-    assert_true(perf_tids_hold(&pids, (uint32_t)getpid()));
+    assert_true(perf_tids_contain(&pids, (uint32_t)getpid()));
     for (size_t i = 0; i < pids.count; i++) {
         assert_true(pids.items[i] != 0);
     }
@@ -257,7 +258,7 @@ read__own_process__all_of_it(void **state)
     assert_int_equal(perf_procfs_read((uint32_t)getpid(), &reading), 0);
     perf_procfs_name((uint32_t)getpid(), name, sizeof(name));
     assert_string_equal(reading.name, name);
-    assert_true(perf_tids_hold(&reading.tids, (uint32_t)getpid()));
+    assert_true(perf_tids_contain(&reading.tids, (uint32_t)getpid()));
     assert_true(reading.mappings.count > 0);
     perf_reading_finish(&reading);
     assert_int_equal(reading.tids.count + reading.mappings.count, 0);
@@ -385,7 +386,7 @@ read__main_thread_ended__the_others_are_there(void **state)
     await_state(child, 'Z');
     assert_int_equal(perf_procfs_read((uint32_t)child, &reading), 0);
     assert_true(reading.tids.count > 0);
-    assert_false(perf_tids_hold(&reading.tids, (uint32_t)child));
+    assert_false(perf_tids_contain(&reading.tids, (uint32_t)child));
     assert_true(reading.mappings.count > 0);
     perf_reading_finish(&reading);
     kill(child, SIGKILL);

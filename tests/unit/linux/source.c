@@ -196,7 +196,7 @@ set_interval__outside_limits__clamped_and_remembered(void **state)
         struct perf_source *source;
 
         assert_int_equal(perf_sources_lookup(sources, rows[i].name, &source), 0);
-        perf_source_set_interval(source, rows[i].asked);
+        source->interval = perf_source_ask_interval(source, rows[i].asked);
         assert_int_equal(source->interval_asked, rows[i].asked);
         assert_int_equal(source->interval, rows[i].granted);
         assert_int_equal(perf_source_period(source), rows[i].period);

@@ -59,7 +59,7 @@ teardown(void **state)
     while (world.target.events.count > 0) {
         perf_event_close(&world.perf,
                          world.target.events.items[--world.target.events.count], 0,
-                         true);
+                         PERF_COUNTS_ADDED);
     }
     perf_reap_closed(&world.perf, UINT64_MAX);
     assert_int_equal(world.perf.counted_by.count, 0);
@@ -272,8 +272,8 @@ statistics__closed_before_delivery__duplicate_counts_are_taken_out(void **state)
     sample(33, 1);
     sample(33, 2);
     world.target.events.count = 0;
-    perf_event_close(&world.perf, older, 5000, true);
-    perf_event_close(&world.perf, younger, 5000, true);
+    perf_event_close(&world.perf, older, 5000, PERF_COUNTS_ADDED);
+    perf_event_close(&world.perf, younger, 5000, PERF_COUNTS_ADDED);
     world.source.tally.events = 4;
     world.source.tally.running_ns = 60;
     younger->accounted = (struct perf_counts){.events = 2, .running_ns = 30};

@@ -1311,7 +1311,7 @@ call_target_on(size_t processor, int times)
 static void
 notice(struct fixture *fixture)
 {
-    fixture->perf->noticed_ns = 0;
+    fixture->perf->online_checked_ns = 0;
     HalPerfBackend.Deliver(fixture->perf);
 }
 
