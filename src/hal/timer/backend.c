@@ -7,9 +7,10 @@
  * the session's calls and thread. So hits and starts, stops and statistics are
  * serialised by the session's lock, as those of other delivering back ends are.
  *
- * All threads that exist are armed when the first profile starts, and later ones at
- * each delivery: until then their time is missed. Members of struct timer_hal belong to
- * the session's lock, but for the queue and missed.
+ * All threads that exist get a timer (are armed) when the first profile starts, threads
+ * created later at the next delivery: until then their time is missed. The session's
+ * lock guards the members of struct timer_hal, except queue and missed, which signal
+ * handlers change.
  */
 #include "hal/backend.h"
 
@@ -27,38 +28,39 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Time between deliveries; words of a set of processors, which has 64 in each. */
+/* The time between deliveries; the length of a set of processors, 64 in each word. */
 enum { DELIVERY_MS = 100, NS_PER_100NS = 100, PROCESSOR_WORDS = 64 };
 
-/* Longest interval: a minute. */
+/* The longest interval, a minute. */
 static const uint64_t interval_max_100ns = UINT64_C(600000000);
 
 struct timer_hal {
     struct _KE_SYSTEM *ke;
     struct thread_timer timer;
-    bool running;
+    bool running;                      /* threads have timers */
     uint64_t started[PROCESSOR_WORDS]; /* processors: bit n%64 of word n/64 */
     uint32_t started_count;
     uint64_t interval_100ns;
-    uint64_t interval_asked_100ns; /* 0: none was */
-    uint64_t begin_ns;     /* of the processor clock, when this period of it began */
-    uint64_t events_100ns; /* of the periods before */
-    uint64_t expected;     /* hits in them */
+    uint64_t interval_asked_100ns; /* 0: no interval was asked for */
+    /* A period is the time with one interval: */
+    uint64_t begin_ns;     /* process_clock_ns when the current period began */
+    uint64_t events_100ns; /* processor time of all periods before it */
+    uint64_t expected;     /* hits expected in those */
     uint64_t threads;      /* most threads that had a timer at a time */
-    uint64_t elsewhere;    /* hits on processors that no profile has started */
+    uint64_t elsewhere;    /* hits on processors where no profile was started */
     uint64_t missed;       /* expirations that made no hit; handlers add to it */
     struct timer_queue queue;
     char error[128];
 };
 
-/* The kernel's tick, the shortest interval. */
+/* Return the kernel's tick, which is the shortest interval. */
 static uint64_t
 tick_100ns(void)
 {
     return thread_timer_tick_ns() / NS_PER_100NS;
 }
 
-/* Processor time of all threads of this process. */
+/* Return the processor time that all threads of this process have used. */
 static uint64_t
 process_clock_ns(void)
 {
@@ -101,7 +103,8 @@ is_started(const struct timer_hal *hal, uint32_t processor)
     return word < PROCESSOR_WORDS && (hal->started[word] >> (processor % 64) & 1) != 0;
 }
 
-/* Pass queued hits to the core, those on processors with started profiles. */
+/* Take all hits from the queue, and pass those on processors with started profiles to
+ * the core. */
 static void
 flush(void *context)
 {
@@ -124,7 +127,8 @@ flush(void *context)
 
 /* ---- Periods with one interval ---- */
 
-/* Add up the intervals that have passed; what is left is of the next period. */
+/* End the current period: add its whole intervals to events and expected hits. The next
+ * period begins with the rest. */
 static void
 end_period(struct timer_hal *hal)
 {
@@ -197,8 +201,8 @@ begin_profile_interrupts(void *context, KPROFILE_SOURCE source, ULONG64 pid)
     result = arm_all(hal);
     if (result < 0) {
         thread_timer_finish(&hal->timer);
-        snprintf(hal->error, sizeof(hal->error), "a thread gets no timer: %s%s",
-                 strerror(-result),
+        snprintf(hal->error, sizeof(hal->error),
+                 "cannot make a timer for a thread: %s%s", strerror(-result),
                  result == -EAGAIN ? "; raise RLIMIT_SIGPENDING" : "");
         return perf_status_of(result);
     }
@@ -206,7 +210,7 @@ begin_profile_interrupts(void *context, KPROFILE_SOURCE source, ULONG64 pid)
     return STATUS_SUCCESS;
 }
 
-/* Delete all timers: when it returns, no hit is being made. */
+/* Delete all timers, if there are any: after that no hit is made. */
 static void
 freeze(void *context)
 {
@@ -275,7 +279,8 @@ set_interval(void *context, KPROFILE_SOURCE source, ULONG64 interval)
     }
 }
 
-/* Hits are counted under the session's lock, which the caller holds. */
+/* Nothing to wait for: hits are counted under the session's lock, which the caller
+ * holds. */
 static void
 synchronize(void *context)
 {
@@ -295,7 +300,7 @@ static const HAL_TABLE timer_table = {
 
 /* ---- HAL_BACKEND ---- */
 
-/* Does nothing with a hit of try_timer. */
+/* Ignore a hit of the timer that try_timer makes. */
 static void
 no_hit(void *context, uintptr_t pc, unsigned overrun)
 {
@@ -304,13 +309,13 @@ no_hit(void *context, uintptr_t pc, unsigned overrun)
     (void)overrun;
 }
 
-/* Can a thread have a timer? Gives one to the calling thread for a moment. Returns 0
- * or negative errno. */
+/* Find out whether threads can have timers, by making one for the calling thread and
+ * deleting it. Returns 0 or negative errno. */
 static int
 try_timer(void)
 {
     const struct thread_timer_options options = {.hit = no_hit,
-                                                 .interval_ns = 1000000000};
+                                                 .interval_ns = 1000000000 /* 1 s */};
     struct thread_timer timer;
     int result = thread_timer_init(&timer, &options);
 
@@ -336,12 +341,13 @@ probe(HAL_PROBE *probed)
     }
     probed->Shortage = result == -EAGAIN;
     probed->Cause = NTPROF_CAUSE_OTHER;
-    snprintf(probed->Reason, sizeof(probed->Reason), "a thread gets no timer: %s",
-             strerror(-result));
+    snprintf(probed->Reason, sizeof(probed->Reason),
+             "cannot make a timer for a thread: %s", strerror(-result));
     snprintf(probed->Remedy, sizeof(probed->Remedy), "%s",
-             result == -EAGAIN ? "raise RLIMIT_SIGPENDING, or leave a real-time signal "
-                                 "free"
-                               : "allow timer_create");
+             result == -EAGAIN
+                 ? "raise RLIMIT_SIGPENDING, or let the program leave one "
+                   "real-time signal unused"
+                 : "allow timer_create");
 }
 
 static NTSTATUS
@@ -356,7 +362,7 @@ open_backend(const HAL_OPEN *open, void **context)
         return probed->Shortage ? STATUS_INSUFFICIENT_RESOURCES : STATUS_NOT_SUPPORTED;
     }
     if (open->CgroupFd != NULL) {
-        HalExplainFailure(open, "timers do not know cgroups", "");
+        HalExplainFailure(open, "CPU timers cannot be limited to a cgroup", "");
         return STATUS_INVALID_PARAMETER;
     }
     hal = calloc(1, sizeof(*hal));
@@ -426,8 +432,8 @@ query_source_statistics(void *context, KPROFILE_SOURCE source, ULONG64 taken,
         .Lost = timer_queue_lost(&hal->queue),
         .Missed = __atomic_load_n(&hal->missed, __ATOMIC_RELAXED),
     };
-    /* Of intervals that made no hit, one in each thread did not end before the thread
-     * did; the others passed in threads that had no timer yet. */
+    /* Intervals that are not explained: the last one of each thread did not end before
+     * the thread did (unfinished); the others passed in threads without a timer. */
     explained = taken + answer->Lost + answer->Missed + hal->elsewhere;
     unexplained = hal->expected > explained ? hal->expected - explained : 0;
     answer->Unfinished = unexplained < hal->threads ? unexplained : hal->threads;
@@ -445,6 +451,7 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
                                    .RingBytes = timer_queue_bytes()};
 }
 
+/* There is no descriptor to poll: deliver says when it is to be called. */
 static int
 descriptor(void *context)
 {
@@ -452,7 +459,8 @@ descriptor(void *context)
     return -1;
 }
 
-/* Deliver queued hits, and arm threads that were created since the last time. */
+/* Deliver queued hits, and give timers to threads created since the last delivery.
+ * Returns ms until the next call, -1: no further call is needed. */
 static int
 deliver(void *context)
 {

@@ -5,12 +5,12 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* A second of hits of 60 threads at 250 Hz; sessions deliver ten times a second. */
+/* Enough for a second of hits of 60 threads at 250 Hz, or for a tenth of a second,
+ * after which a session delivers, of 600. */
 enum { PLACES = 1 << 14 };
 
 struct timer_place {
-    /* n: free for put number n; n + 1: has the hit of that put */
-    uint64_t turn;
+    uint64_t turn; /* n: free for hit number n; n + 1: contains hit number n */
     uint64_t pc;
     uint32_t processor;
 };
@@ -52,10 +52,10 @@ timer_queue_put(struct timer_queue *queue, uint64_t pc, uint32_t processor)
                                             __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
                 break;
             }
-        } else if (turn < number) {
+        } else if (turn < number) { /* full: the place has an older hit */
             __atomic_fetch_add(&queue->lost, 1, __ATOMIC_RELAXED);
-            return; /* full */
-        } else {
+            return;
+        } else { /* another handler has taken this number */
             number = __atomic_load_n(&queue->put, __ATOMIC_RELAXED);
         }
     }

@@ -2,11 +2,11 @@
 /*
  * hal/timer/thread_timer.c - see thread_timer.h.
  *
- * A handler may begin after its timer was deleted, when the kernel had already built
- * its frame. So it reads nothing of a struct thread_timer but what claims[] of its
- * signal leads to, and whoever takes a struct out of claims[] waits until no handler of
- * the signal is running (in_flight). Both sides use sequentially consistent order:
- * either the handler sees NULL, or the waiter sees its count.
+ * A handler may begin after its timer was deleted, if the kernel had already built its
+ * frame. So it reaches a struct thread_timer only through claims[] of its signal, and
+ * whoever takes the struct out of claims[] waits until no handler of the signal is
+ * running (in_flight is 0). Both sides use sequentially consistent order: either the
+ * handler finds NULL, or the waiter finds the handler counted.
  *
  * System calls are made by number: libc's functions for timers differ in what they
  * allow, those for files are cancellation points, and none may be called with the lock
@@ -61,7 +61,9 @@ struct kernel_itimerspec {
 
 /* Who uses a signal. */
 struct claim {
-    _Atomic pid_t owner; /* process that took it; another one's: it forked this one */
+    /* The process that took the signal; 0: none. If it is not this process, it is a
+     * parent, and this process has not taken the signal. */
+    _Atomic pid_t owner;
     _Atomic(struct thread_timer *) timer;
     atomic_uint in_flight; /* handlers that are running */
 };
@@ -70,7 +72,7 @@ static struct claim claims[SIGNALS]; /* by signal */
 
 /* ---- The handler ---- */
 
-/* The address at which the signal interrupted its thread. */
+/* Return the address at which the signal interrupted its thread. */
 static uintptr_t
 program_counter(const ucontext_t *context)
 {
@@ -112,7 +114,7 @@ handle_signal(int signal, siginfo_t *info, void *context)
     errno = saved_errno;
 }
 
-/* Return when every handler that found a timer has returned. */
+/* Wait until every handler that found a timer in the claim has returned. */
 static void
 wait_for_handlers(struct claim *claim)
 {
@@ -141,7 +143,8 @@ is_default(const struct sigaction *action)
     return (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
 }
 
-/* previous: out, the action that was replaced; may be NULL. Returns 0 or -1. */
+/* Install handle_signal. previous: out, the action that was replaced; may be NULL.
+ * Returns 0 or -1. */
 static int
 install_handler(const struct thread_timer *timer, int signal,
                 struct sigaction *previous)
@@ -155,7 +158,7 @@ install_handler(const struct thread_timer *timer, int signal,
     return timer->options.sigaction(signal, &action, previous);
 }
 
-/* Drop the signal wherever it is pending, in all threads: ignoring it does. */
+/* Ignore a signal, which also drops it in all threads where it is pending. */
 static void
 drop_pending(const struct thread_timer *timer, int signal)
 {
@@ -165,8 +168,8 @@ drop_pending(const struct thread_timer *timer, int signal)
     (void)timer->options.sigaction(signal, &action, NULL);
 }
 
-/* Take a signal that nobody uses: it has its default action, or still our handler from
- * the process that this one was forked from. Returns false if it is in use. */
+/* Take a signal if nobody uses it: it has its default action, or still our handler from
+ * a parent that forked this process. Returns false if it is in use. */
 static bool
 claim_signal(struct thread_timer *timer, int signal)
 {
@@ -187,7 +190,7 @@ claim_signal(struct thread_timer *timer, int signal)
         if (is_default(&action) || has_our_handler(&action)) {
             return true;
         }
-        /* The program took it meanwhile. */
+        /* The program installed a handler of its own meanwhile: put that back. */
         (void)timer->options.sigaction(signal, &action, NULL);
     }
     atomic_store(&claim->timer, NULL);
@@ -195,8 +198,8 @@ claim_signal(struct thread_timer *timer, int signal)
     return false;
 }
 
-/* From the last signal down, as other code usually takes SIGRTMIN and up. Returns 0 if
- * none is free. */
+/* Take a free signal, the highest, as other code usually takes SIGRTMIN and up. Returns
+ * its number, or 0 if none is free. */
 static int
 claim_some_signal(struct thread_timer *timer)
 {
@@ -236,7 +239,7 @@ is_ours(const struct thread_timer *timer)
     return timer->owner != 0 && timer->owner == getpid();
 }
 
-/* What a holder of the lock gives back to its thread. */
+/* What unlock restores in the calling thread. */
 struct held {
     sigset_t mask;
     int saved_errno; /* of the code that a handler of the program interrupted */
@@ -250,9 +253,9 @@ unlock(struct thread_timer *timer, const struct held *held)
     errno = held->saved_errno;
 }
 
-/* All signals are blocked first: a handler of the program that calls us must not find
- * the lock held by its own thread. Returns false, without the lock, if the timers are
- * not of this process, or another thread has finished them meanwhile. */
+/* Block all signals and take the lock: if a signal's handler called a function of this
+ * file meanwhile, it would wait for its own thread. Returns false, without the lock, if
+ * the timers are not of this process, or another thread has finished them meanwhile. */
 static bool
 lock(struct thread_timer *timer, struct held *held)
 {
@@ -284,8 +287,8 @@ thread_timer_tick_ns(void)
     return tick.tv_nsec > 0 ? (uint64_t)tick.tv_nsec : 10000000;
 }
 
-/* Processor clock of a thread, as the kernel numbers it: bits 3 and up are the tid's
- * complement, 4 says a thread's, 2 scheduled time. */
+/* Return the kernel's number of a thread's processor clock: bits 3 and up are the tid's
+ * complement, bit value 4 means a thread, 2 its scheduled time. */
 static clockid_t
 clock_of(pid_t tid)
 {
@@ -314,9 +317,9 @@ delete_timer(int number)
 }
 
 /*
- * Create and start a timer, unless they are paused.
+ * Create and start a thread's timer, unless timers are paused.
  *
- *   number  out: the kernel's, NO_TIMER while paused
+ *   number  out: the kernel's number of it, NO_TIMER while paused
  */
 static int
 create_timer(const struct thread_timer *timer, pid_t tid, int *number)
@@ -339,8 +342,8 @@ create_timer(const struct thread_timer *timer, pid_t tid, int *number)
     return result;
 }
 
-/* A timer of a thread that has exited has no times any more, also when another thread
- * got its tid. */
+/* Has the thread of a timer exited? Then the kernel has cleared the timer's interval,
+ * even if another thread has the tid now. */
 static bool
 is_exited(int number)
 {
@@ -352,7 +355,7 @@ is_exited(int number)
 
 /* ---- The table ---- */
 
-/* Index of the first thread whose tid is not smaller. */
+/* Return the index of the first entry whose tid is not less than this. */
 static size_t
 find_place(const struct thread_timer *timer, pid_t tid)
 {
@@ -371,7 +374,8 @@ find_place(const struct thread_timer *timer, pid_t tid)
     return low;
 }
 
-/* Pages of our own: the program's malloc may be anything. */
+/* Make room for one more entry, in pages of our own: the program's malloc may be
+ * replaced by anything. Returns 0 or -ENOMEM. */
 static int
 reserve(struct thread_timer *timer)
 {
@@ -413,8 +417,8 @@ remove_at(struct thread_timer *timer, size_t place)
     forget(timer, place);
 }
 
-/* Give a thread a timer unless it has one. An entry with its tid may be of a thread
- * that has exited. */
+/* Give a thread a timer unless it has one. An entry with its tid may be that of an
+ * exited thread, which had the tid before. */
 static int
 arm(struct thread_timer *timer, pid_t tid)
 {
@@ -443,8 +447,8 @@ arm(struct thread_timer *timer, pid_t tid)
     return 0;
 }
 
-/* Put new timers in the place of all: with another signal, for example, which a timer
- * has for its life. Threads that have exited are dropped. */
+/* Replace all timers by new ones, as a timer's signal cannot be changed; while timers
+ * are paused, only delete them. Entries of exited threads are removed. */
 static void
 renew_all(struct thread_timer *timer)
 {
@@ -458,6 +462,7 @@ renew_all(struct thread_timer *timer)
     }
 }
 
+/* Remove the entries of threads that have exited. */
 static void
 remove_exited(struct thread_timer *timer)
 {
@@ -476,13 +481,13 @@ own_tid(void)
     return (pid_t)syscall(SYS_gettid);
 }
 
-/* Where getdents64 writes the length and the name of an entry. */
+/* Offsets of the length and the name in an entry that getdents64 writes. */
 enum { ENTRY_LENGTH = 16, ENTRY_NAME = 19 };
 
 /* What reading /proc/self/task found. */
 struct scan {
-    bool found_self; /* the calling thread: so it is the task list of this process */
-    int failure;     /* the first */
+    bool found_self; /* it lists the calling thread: so it is of this pid namespace */
+    int failure;     /* of the first thread that could not be armed; 0: none */
 };
 
 /* Arm the thread of an entry of /proc/self/task. */
@@ -660,8 +665,7 @@ thread_timer_pause(struct thread_timer *timer)
         renew_all(timer); /* creates no timers while pauses is not 0 */
         if (timer->options.sigaction(timer->signal, NULL, &action) == 0 &&
             has_our_handler(&action)) {
-            /* It leaves SIG_IGN, so the handler is installed again. */
-            drop_pending(timer, timer->signal);
+            drop_pending(timer, timer->signal); /* replaces the handler */
             (void)install_handler(timer, timer->signal, NULL);
         }
     }

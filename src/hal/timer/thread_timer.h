@@ -6,16 +6,17 @@
  * Uses libc only, since libntprof and the preloaded agent both link it. Never a timer
  * of the whole process: that one would interrupt any thread. Children inherit no timer.
  *
- * The kernel looks at the clocks of threads once a tick, so no interval is shorter.
- * Expirations that it noticed too late are the overrun of the next hit. The time of a
- * thread before it was armed, and after its last expiration, makes no hit: the owner
- * reads it from the clocks and reports it.
+ * A thread is armed while it has a timer. The kernel looks at the clocks of threads
+ * once a tick, so no interval is shorter. Expirations that it noticed too late are the
+ * overrun of the next hit. The time of a thread before it was armed, and after its last
+ * expiration, makes no hit: the user of the timers reads it from the clocks and reports
+ * it.
  *
  * Execve: the kernel deletes the timers and drops their pending signals, and a handler
- * becomes the default action. A program that replaces the handler of the signal gets
- * the signals itself: who sees that coming calls thread_timer_move_signal first. A
- * thread that blocks the signal makes no hits until it unblocks it; one that waits for
- * all signals with sigwait gets it.
+ * becomes the default action. A program that replaces the handler of the signal would
+ * get the signals itself: a caller that sees the call in advance (the agent) calls
+ * thread_timer_move_signal first. A thread that blocks the signal makes no hits until
+ * it unblocks it; one that waits for all signals with sigwait gets it.
  *
  * Threads: any, except where a function says otherwise. In a child of vfork, and in a
  * child of fork before thread_timer_after_fork, each function does nothing and returns
@@ -63,13 +64,13 @@ struct thread_timer {
     pid_t owner;          /* process that the timers are of; 0: none */
     pthread_mutex_t lock; /* held with all signals blocked; guards all below */
     int signal;
-    unsigned pauses;                  /* calls of thread_timer_pause without a resume */
+    unsigned pauses; /* calls of thread_timer_pause whose resume has not come */
     struct thread_timer_armed *armed; /* in order of tid */
     size_t count;
     size_t capacity;
 };
 
-/* thread_timer_tick_ns - shortest interval: the kernel's tick. */
+/* thread_timer_tick_ns - return the kernel's tick, the shortest interval. */
 uint64_t thread_timer_tick_ns(void);
 
 /*
@@ -86,7 +87,8 @@ int thread_timer_init(struct thread_timer *timer,
 /*
  * thread_timer_finish - delete all timers, drop their pending signals, and give the
  * signal its default action if it still has our handler. When it returns, no hit is
- * being made and none will be. Not within a hit. Does nothing if timer is all zeros.
+ * being made and none will be. It must not be called within a hit, and does nothing if
+ * timer is all zeros.
  */
 void thread_timer_finish(struct thread_timer *timer);
 
@@ -100,8 +102,8 @@ void thread_timer_finish(struct thread_timer *timer);
  */
 int thread_timer_arm(struct thread_timer *timer, pid_t tid);
 
-/* thread_timer_disarm - the same thread makes no further hit, except one whose signal
- * is pending. Nothing if it is not armed. */
+/* thread_timer_disarm - delete a thread's timer; does nothing if it has none. tid: as
+ * in thread_timer_arm. A hit whose signal is pending is still made. */
 void thread_timer_disarm(struct thread_timer *timer, pid_t tid);
 
 /*
@@ -112,33 +114,36 @@ void thread_timer_disarm(struct thread_timer *timer, pid_t tid);
  */
 int thread_timer_arm_all(struct thread_timer *timer);
 
-/* thread_timer_set_interval - of all threads, from now on. Returns the interval in ns
- * that is in effect. */
+/* thread_timer_set_interval - set the interval of all timers, which start anew. Returns
+ * the interval in ns that is in effect. */
 uint64_t thread_timer_set_interval(struct thread_timer *timer, uint64_t interval_ns);
 
 /*
- * thread_timer_pause, thread_timer_resume - around a call of exec, which returns only
- * if it fails: no timer expires in between, and no signal is pending. Pauses nest.
+ * thread_timer_pause, thread_timer_resume - delete all timers, make them anew. The
+ * agent calls them before exec and, as that returns only if it failed, after it: in
+ * between no timer expires and no signal is pending. Pauses nest.
  */
 void thread_timer_pause(struct thread_timer *timer);
 void thread_timer_resume(struct thread_timer *timer);
 
 /*
- * thread_timer_move_signal - take another signal. The one so far has its default action
- * afterwards, and is not pending. -EAGAIN: no other is free; nothing has changed.
+ * thread_timer_move_signal - use another signal. The signal used so far has its default
+ * action afterwards, and is not pending. -EAGAIN: no other is free; nothing changed.
  */
 int thread_timer_move_signal(struct thread_timer *timer);
 
-/* thread_timer_signal - the number of the signal; 0: not in use in this process. */
+/* thread_timer_signal - return the number of the signal; 0 if this process uses none.
+ * */
 int thread_timer_signal(const struct thread_timer *timer);
 
-/* thread_timer_count - armed threads, with those that exited since the last scan. */
+/* thread_timer_count - return the number of armed threads, and of those that have
+ * exited since thread_timer_arm_all. */
 size_t thread_timer_count(struct thread_timer *timer);
 
 /*
- * thread_timer_after_fork - use timer in a child of fork, where no thread is armed. For
- * a handler of pthread_atfork, which children of vfork do not call. The parent's table
- * of threads is left behind in the child's memory: it may have been changing.
+ * thread_timer_after_fork - make timer usable in a child of fork, with no thread armed.
+ * To be called in a handler of pthread_atfork, which children of vfork do not call. The
+ * parent's table of threads is not freed: another thread may have been changing it.
  */
 void thread_timer_after_fork(struct thread_timer *timer);
 
