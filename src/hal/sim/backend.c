@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* BACKGROUND_PROCESSES: of a session's machine. DELIVERY_MS: until the next
- * delivery. */
+/* BACKGROUND_PROCESSES: of a machine that a session opens. DELIVERY_MS: the time from
+ * one delivery to the next. */
 enum { DEFAULT_PROCESSORS = 64, BACKGROUND_PROCESSES = 3, DELIVERY_MS = 10 };
 #define DELIVERY_NS (DELIVERY_MS * 1000000ull)
-/* What the machine's clock shows at first. */
+/* The simulated time at which a machine starts. */
 #define FIRST_NS 1000000000ull
 
 /* Make the processors. On failure sim_delete frees what was made. */
@@ -147,8 +147,8 @@ refuse(struct sim *sim, NTSTATUS status, const char *text)
     return status;
 }
 
-/* A pid that the machine does not have becomes that of a new process: real programs
- * may be profiled. Fails where sim_fail_start wanted that. */
+/* Start a source. A pid that the machine does not have becomes a new simulated process,
+ * since a caller may name the pid of a real one. */
 static NTSTATUS
 start_profile_interrupt(void *context, KPROFILE_SOURCE source, ULONG processor,
                         ULONG64 pid)
@@ -159,7 +159,7 @@ start_profile_interrupt(void *context, KPROFILE_SOURCE source, ULONG processor,
     sim->error[0] = '\0';
     sim->start_calls++;
     if (sim->start_calls == sim->fail_start_at) {
-        return refuse(sim, sim->fail_start_status, "the simulated start was to fail");
+        return refuse(sim, sim->fail_start_status, "the test asked for this failure");
     }
     if (pid != 0 && sim_is_ended(sim, pid)) {
         return refuse(sim, STATUS_PROCESS_IS_TERMINATING,
@@ -181,7 +181,7 @@ begin_profile_interrupts(void *context, KPROFILE_SOURCE source, ULONG64 pid)
     struct sim *const sim = context;
 
     if (sim->fail_begin_status != STATUS_SUCCESS) {
-        return refuse(sim, sim->fail_begin_status, "the simulated begin was to fail");
+        return refuse(sim, sim->fail_begin_status, "the test asked for this failure");
     }
     sim_begin(sim, source, pid);
     return STATUS_SUCCESS;
@@ -364,10 +364,11 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
         (HAL_STATISTICS){.RingBytes = sim->queue_capacity * sizeof(struct sim_record)};
     for (const struct sim_process *process = sim->processes; process != NULL;
          process = process->next) {
-        statistics->Processes += process->alive && sim_is_notified(sim, process);
+        statistics->Processes += process->alive && sim_is_watched(sim, process);
     }
 }
 
+/* There is no descriptor to poll: deliver says when it is to be called. */
 static int
 descriptor(void *context)
 {
@@ -375,22 +376,23 @@ descriptor(void *context)
     return -1;
 }
 
-/* Does anything want hits or notifications? */
+/* Is any process watched, or any source started? */
 static bool
 is_busy(const struct sim *sim)
 {
     return sim->watches != NULL || sim_started(sim) != 0;
 }
 
-/* Each delivery lets DELIVERY_NS of simulated time pass. */
+/* Let DELIVERY_NS of simulated time pass, and deliver what is queued. Returns ms until
+ * the next call, -1: no further call is needed. */
 static int
 deliver(void *context)
 {
     struct sim *const sim = context;
 
-    /* Time does not pass within a delivery. */
+    /* A callback may call this: then no time passes. */
     if (!sim->delivering && is_busy(sim)) {
-        sim_notify_newcomers(sim);
+        sim_notify_pending_starts(sim);
         sim_run(sim, DELIVERY_NS);
     }
     sim_flush(sim);

@@ -15,8 +15,9 @@ struct event {
     struct sim_process *process;
 };
 
-/* Return when the source's timer on this processor expires; NEVER_NS if nothing wants
- * it. Timers that start get a random phase, so they do not expire together. */
+/* Return when a source's timer expires on this processor; NEVER_NS if it is not started
+ * or watched there. The first expiration is drawn at random within a period, so that
+ * timers do not all expire together. */
 static uint64_t
 due_ns(struct sim *sim, struct sim_processor *processor, int row)
 {
@@ -31,6 +32,7 @@ due_ns(struct sim *sim, struct sim_processor *processor, int row)
     return processor->due_ns[row];
 }
 
+/* Return what happens next; at_ns is NEVER_NS if nothing does. */
 static struct event
 find_next(struct sim *sim)
 {
@@ -76,7 +78,8 @@ pick_process(struct sim *sim)
     return picked;
 }
 
-/* A processor goes on with what it ran, three times out of four. NULL: it idles. */
+/* Draw what a processor runs now: three times out of four what it ran before. Returns
+ * NULL if it is idle. */
 static struct sim_process *
 schedule(struct sim *sim, struct sim_processor *processor)
 {
@@ -89,7 +92,8 @@ schedule(struct sim *sim, struct sim_processor *processor)
     return process;
 }
 
-/* Three times out of four one of four hot places, else anywhere. */
+/* Draw an offset in code of this length: three times out of four one of four hot
+ * places, else any. */
 static uint64_t
 pick_offset(struct sim *sim, uint64_t length_bytes)
 {
@@ -136,7 +140,7 @@ pick_fate(struct sim *sim, uint64_t address)
     return draw < faults->lost_per_mille ? SIM_LOST : SIM_DELIVERED;
 }
 
-/* A timer expired: interrupt what runs on its processor. */
+/* A source's timer has expired: draw what its processor runs, and interrupt that. */
 static void
 expire(struct sim *sim, const struct event *event)
 {
@@ -154,7 +158,8 @@ expire(struct sim *sim, const struct event *event)
     (void)sim_interrupt(sim, event->row, &where, fate);
 }
 
-/* True if a timer expired, false if a process acted. */
+/* Advance the time to an event, and have it happen. Returns true if a timer expired,
+ * false if a process acted. */
 static bool
 happen(struct sim *sim, const struct event *event)
 {

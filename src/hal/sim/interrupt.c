@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/sim/interrupt.c - what is started on each processor, and making an interrupt
- * there.
+ * hal/sim/interrupt.c - starts and stops sources on processors, and makes interrupts.
  *
- * A processor's lock is its interrupt state: held while it handles an interrupt, so
- * that taking it waits for the one that is being handled.
+ * A processor's lock is held while it handles an interrupt: who takes the lock waits
+ * until that is handled.
  */
 #include "hal/sim/simp.h"
 
@@ -50,7 +49,7 @@ reserve_start(struct sim_processor *processor)
     return true;
 }
 
-/* A start or watch wants interrupts of a source, by its row, on this processor. */
+/* Count one more start or watch that wants interrupts of a source (its row) here. */
 static void
 arm(struct sim_processor *processor, int row)
 {
@@ -58,7 +57,7 @@ arm(struct sim_processor *processor, int row)
     processor->armed_total++;
 }
 
-/* A start or watch no longer wants them; the last one ends the source's timer. */
+/* Count one less; without any the source's timer no longer expires. */
 static void
 disarm(struct sim_processor *processor, int row)
 {
@@ -85,13 +84,14 @@ sim_start(struct sim *sim, KPROFILE_SOURCE source, ULONG number, uint64_t pid)
     processor = &sim->processors[number];
     pthread_mutex_lock(&processor->lock);
     if (find_start(processor, source, pid) != NULL) {
-        sim_complain(sim, "StartProfileInterrupt of what is started");
+        sim_complain(sim, "StartProfileInterrupt of a source that is started");
     } else if (!reserve_start(processor)) {
         status = STATUS_INSUFFICIENT_RESOURCES;
     } else {
         processor->starts[processor->start_count++] = (struct sim_start){
             .source = source,
             .pid = pid,
+            /* Its process has exited, but the core was not notified yet. */
             .stale = pid != 0 && sim_find_process(sim, pid) == NULL,
         };
         arm(processor, row);
@@ -124,14 +124,14 @@ sim_stop(struct sim *sim, KPROFILE_SOURCE source, ULONG number, uint64_t pid)
     struct sim_start *start;
 
     if (row < 0 || number >= sim->processor_count) {
-        sim_complain(sim, "StopProfileInterrupt of what there is not");
+        sim_complain(sim, "StopProfileInterrupt of no such source or processor");
         return;
     }
     processor = &sim->processors[number];
     pthread_mutex_lock(&processor->lock);
     start = find_start(processor, source, pid);
     if (start == NULL) {
-        sim_complain(sim, "StopProfileInterrupt of what is not started");
+        sim_complain(sim, "StopProfileInterrupt of a source that is not started");
     } else {
         *start = processor->starts[--processor->start_count];
         disarm(processor, row);
@@ -242,8 +242,9 @@ hash_hit(struct sim *sim, struct sim_processor *processor, const KE_HIT *hit)
     processor->hash = sim_hash_add(processor->hash, hit->Scope);
 }
 
-/* Count an interrupt by its fate, and pass it on if that is SIM_DELIVERED. Called with
- * the processor's lock held. Returns the counters incremented. */
+/* Count an interrupt by its fate; one that is SIM_DELIVERED is passed to the core, or
+ * queued. Called with the processor's lock held. Returns the number of counters
+ * incremented. */
 static ULONG
 make_interrupt(struct sim *sim, struct sim_processor *processor, int row,
                const KE_HIT *hit, enum sim_fate fate)

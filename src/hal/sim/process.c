@@ -84,7 +84,7 @@ load_program(struct sim *sim, struct sim_process *process)
              strrchr(process->images[0].name, '/') + 1);
 }
 
-/* Add a process without images. Returns NULL without memory. */
+/* Add a process without images. Returns NULL if memory runs out. */
 static struct sim_process *
 make_process(struct sim *sim, uint64_t pid)
 {
@@ -108,7 +108,7 @@ sim_adopt_process(struct sim *sim, uint64_t pid)
         process = make_process(sim, pid);
         if (process != NULL) {
             load_program(sim, process);
-            process->unnotified = sim->all != NULL;
+            process->start_pending = sim->all != NULL; /* the watch of all covers it */
         }
     }
     return process;
@@ -118,13 +118,13 @@ void
 sim_add_process(struct sim *sim, uint64_t pid)
 {
     (void)sim_adopt_process(sim, pid);
-    sim_notify_newcomers(sim);
+    sim_notify_pending_starts(sim);
 }
 
 bool
-sim_is_notified(const struct sim *sim, const struct sim_process *process)
+sim_is_watched(const struct sim *sim, const struct sim_process *process)
 {
-    return process->watch != NULL || (sim->all != NULL && !process->unnotified);
+    return process->watch != NULL || (sim->all != NULL && !process->start_pending);
 }
 
 static void
@@ -139,12 +139,13 @@ notify_image(struct sim *sim, const struct sim_process *process, uint32_t kind,
         .length = image->length_bytes,
         .file_offset = image->file_offset_bytes,
         .device_major = 1,
-        /* Names are /sim/bin/program-N, /sim/lib/library-N or /sim/lib/plugin-N. */
+        /* One number for each of the names /sim/bin/program-N, /sim/lib/library-N and
+         * /sim/lib/plugin-N: of their first letter after /sim/ and their last. */
         .inode = sim_hash_add(0, (uint64_t)image->name[5] << 8 |
                                      (uint64_t)image->name[strlen(image->name) - 1]),
     };
 
-    if (sim_is_notified(sim, process)) {
+    if (sim_is_watched(sim, process)) {
         sim_push_notification(sim, &notification, image->name);
     }
 }
@@ -160,7 +161,7 @@ notify_process(struct sim *sim, const struct sim_process *process, uint32_t kind
         .tid = (uint32_t)process->pid,
     };
 
-    if (sim_is_notified(sim, process)) {
+    if (sim_is_watched(sim, process)) {
         sim_push_notification(sim, &notification, process->name);
     }
 }
@@ -240,8 +241,8 @@ sim_fork(struct sim *sim, uint64_t parent_pid, uint64_t child_pid)
     sim_notify_start(sim, child, parent_pid);
 }
 
-/* Nobody watches the process, but profiles were started for it, and their addresses
- * mean nothing in its new program. */
+/* Notify of the exec of a process that is not watched, but that profiles were started
+ * for: their addresses mean nothing in the new program. */
 static void
 notify_unwatched_exec(struct sim *sim, uint64_t pid)
 {
@@ -253,8 +254,8 @@ notify_unwatched_exec(struct sim *sim, uint64_t pid)
     sim_push_notification(sim, &notification, "");
 }
 
-/* A process that is watched from its exec on starts now. Of others the old images go. A
- * process that has only started profiles is not watched, but its profiles end. */
+/* For a process that is watched from its exec on, notify of its start; of others that
+ * the old images are unmapped. */
 void
 sim_exec(struct sim *sim, uint64_t pid)
 {
@@ -271,7 +272,7 @@ sim_exec(struct sim *sim, uint64_t pid)
     } else {
         notify_images(sim, process, NTPROF_IMAGE_UNMAP);
     }
-    if (!sim_is_notified(sim, process) && sim_has_starts(sim, pid)) {
+    if (!sim_is_watched(sim, process) && sim_has_starts(sim, pid)) {
         notify_unwatched_exec(sim, pid);
     }
     load_program(sim, process);
@@ -288,7 +289,7 @@ sim_exit(struct sim *sim, uint64_t pid)
         return;
     }
     process->alive = false;
-    process->end_notified = !sim_is_notified(sim, process) || process->waits_for_exec;
+    process->end_notified = !sim_is_watched(sim, process) || process->waits_for_exec;
     sim_make_starts_stale(sim, pid);
     if (!process->end_notified) {
         notify_images(sim, process, NTPROF_IMAGE_UNMAP);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/sim/queue.c - what waits to be delivered, in order of time.
+ * hal/sim/queue.c - the hits and notifications to be delivered, in order of time.
  *
- * Notifications always go through here, so that one that is made within the callback of
- * another is delivered after it. Hits do so only if the machine has a queue.
+ * All notifications are queued, so that one that is made within the callback of another
+ * is delivered after it. Hits are queued only with options.queue_records.
  */
 #include "hal/sim/simp.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Append a record. Returns false without memory. */
+/* Append a record. Returns false if memory runs out. */
 static bool
 push(struct sim *sim, const struct sim_record *record)
 {
@@ -30,7 +30,7 @@ push(struct sim *sim, const struct sim_record *record)
     return true;
 }
 
-/* Does the queue hold as many records as the machine was made for? */
+/* Does the queue contain options.queue_records records? */
 static bool
 is_full(const struct sim *sim)
 {
@@ -96,7 +96,7 @@ deliver_record(struct sim *sim, struct sim_record *record)
     }
 }
 
-/* Notify of the records that had no room. */
+/* Notify of the records that were lost. */
 static void
 notify_lost(struct sim *sim)
 {

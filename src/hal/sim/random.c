@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/sim/random.c - splitmix64, which any seed suits, and the hash of the trace
- * (FNV-1a). */
+/* hal/sim/random.c - random numbers (splitmix64, for which any seed is good), and the
+ * hash of hits and notifications (FNV-1a). */
 #include "hal/sim/simp.h"
 
 uint64_t

@@ -48,8 +48,8 @@ struct sim_start {
 
 /* What became of the interrupts of a source on a processor. */
 struct sim_tally {
-    uint64_t expected;
-    uint64_t events;
+    uint64_t expected; /* all interrupts: delivered ones and the four below */
+    uint64_t events;   /* the intervals that they stand for */
     uint64_t lost;
     uint64_t throttled;
     uint64_t missed;
@@ -66,14 +66,14 @@ struct sim_processor {
     /* Used only by the thread that lets time pass. */
     uint32_t armed[SIM_SOURCES]; /* starts and watches that want the source */
     uint32_t armed_total;
-    uint64_t due_ns[SIM_SOURCES]; /* of the next interrupt; 0: not drawn yet */
-    uint64_t running_pid;
+    uint64_t due_ns[SIM_SOURCES]; /* when its timer expires next; 0: not drawn yet */
+    uint64_t running_pid;         /* 0: the processor is idle */
 };
 
-/* What one call of Watch asked for; shared by descendants. */
+/* What one call of Watch asked for. A process and its watched descendants share it. */
 struct sim_watch {
     struct sim_watch *next;
-    uint32_t processes; /* that it covers and that have not exited */
+    uint32_t processes; /* running ones that it covers; 1 for the watch of all */
     bool descendants;
     uint32_t source_mask; /* by row */
     uint64_t *processors; /* bit set */
@@ -83,15 +83,15 @@ struct sim_process {
     struct sim_process *next;
     uint64_t pid;
     bool alive;
-    bool end_notified;   /* its exit was delivered, so the core knows of it */
+    bool end_notified;   /* its exit was delivered, or nobody was to be notified */
     bool waits_for_exec; /* watched, but notified only from its next exec on */
-    bool unnotified;     /* all are watched, but its start was not notified yet */
+    bool start_pending;  /* all processes are watched; its start is to be notified */
     struct sim_watch *watch;
     uint32_t image_count;
     uint32_t generation; /* forks between it and its first ancestor */
     uint32_t children;
-    uint64_t wakes_ns; /* next act of its script; 0: none */
-    uint64_t ends_ns;  /* when its script exits */
+    uint64_t wakes_ns; /* when it acts next (sim_act); 0: never */
+    uint64_t ends_ns;  /* it exits at its first act after this */
     char name[24];
     struct sim_image images[SIM_MOST_IMAGES];
 };
@@ -118,7 +118,7 @@ struct sim {
     uint64_t next_pid;
     struct sim_record *queue;
     size_t queue_count;
-    size_t queue_next; /* delivered so far, within a delivery */
+    size_t queue_next; /* within a delivery: records that have been delivered */
     size_t queue_capacity;
     uint64_t queue_lost; /* records without room, not notified yet */
     bool delivering;
@@ -150,8 +150,7 @@ uint64_t sim_hash_add(uint64_t hash, uint64_t value);
 int sim_source_row_of(KPROFILE_SOURCE source);
 int sim_source_row_named(const char *name);
 
-/* sim_source_limits - return the interval that a source has at first, and its
- * bounds. */
+/* sim_source_limits - return the first interval of a source, and its bounds. */
 struct sim_limits sim_source_limits(int row);
 
 /* sim_sources_init - give all sources their first interval. */
@@ -224,11 +223,11 @@ void sim_flush(struct sim *sim);
 /* sim_find_process - return the process with this pid that has not exited, or NULL. */
 struct sim_process *sim_find_process(const struct sim *sim, uint64_t pid);
 
-/* sim_adopt_process - find the process, or make one with images. NULL without
- * memory. */
+/* sim_adopt_process - return the process with this pid, made with images if there is
+ * none. NULL if memory runs out. */
 struct sim_process *sim_adopt_process(struct sim *sim, uint64_t pid);
 
-/* sim_is_ended - has the process with this pid exited, and was that notified? */
+/* sim_is_ended - did each process with this pid exit, and was that notified? */
 bool sim_is_ended(const struct sim *sim, uint64_t pid);
 
 /* sim_is_known - is there a process with this pid whose exit was not notified? */
@@ -240,10 +239,11 @@ void sim_set_end_notified(struct sim *sim, uint64_t pid);
 /* sim_has_image_room - can the process map one more image? */
 bool sim_has_image_room(const struct sim_process *process);
 
-/* sim_is_notified - are there notifications of this process? */
-bool sim_is_notified(const struct sim *sim, const struct sim_process *process);
+/* sim_is_watched - is the process watched, so that its changes are notified? Not while
+ * its start is pending. */
+bool sim_is_watched(const struct sim *sim, const struct sim_process *process);
 
-/* sim_notify_start - notify of the start of a process, and of its images. */
+/* sim_notify_start - if the process is watched, notify of its start and its images. */
 void sim_notify_start(struct sim *sim, struct sim_process *process, uint64_t parent);
 
 /* ---- watch.c ---- */
@@ -251,15 +251,16 @@ void sim_notify_start(struct sim *sim, struct sim_process *process, uint64_t par
 /* sim_watch - see HAL_BACKEND.Watch. */
 NTSTATUS sim_watch(struct sim *sim, const HAL_WATCH *wanted);
 
-/* sim_release_watch - a process is watched no longer; the watch ends with its last
- * one. */
+/* sim_release_watch - stop watching a process. A watch that covers no other process is
+ * deleted. */
 void sim_release_watch(struct sim *sim, struct sim_process *process);
 
 /* sim_watch_covers - does a watch count a source, by its row, on this processor? */
 bool sim_watch_covers(const struct sim_watch *watch, int row, ULONG processor);
 
-/* sim_notify_newcomers - notify of the start of each process with unnotified set. */
-void sim_notify_newcomers(struct sim *sim);
+/* sim_notify_pending_starts - notify of the start of each process with start_pending,
+ * and clear that. */
+void sim_notify_pending_starts(struct sim *sim);
 
 /* sim_finish_watches - free the watch of all processes, if there is one. */
 void sim_finish_watches(struct sim *sim);

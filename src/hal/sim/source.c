@@ -15,7 +15,7 @@ enum {
     COUNTER_MAXIMUM = 0x7FFFFFFF
 };
 
-/* Names as hal/perf has them; the rates are those of some machine. */
+/* The names are those of hal/linux/source.c; the rates are those of some machine. */
 const struct sim_source_row sim_source_rows[SIM_SOURCES] = {
     {ProfileTime, "time", "ProfileTime", true, 0},
     {ProfileAlignmentFixup, "alignment-faults", "ProfileAlignmentFixup", true, 1000},
@@ -126,7 +126,7 @@ sim_source_period_ns(const struct sim *sim, int row)
     if (sim_source_rows[row].number == ProfileTime) {
         return interval * 100;
     }
-    /* A source switched on by a test although the machine has no rate for it. */
+    /* Without a rate: a test has made the source supported. */
     period_ns = interval * 1000000000 / (rate != 0 ? rate : 1000000);
     return period_ns != 0 ? period_ns : 1;
 }

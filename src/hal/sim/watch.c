@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/sim/watch.c - watched processes, and the lives that scripts lead them through. */
+/* hal/sim/watch.c - watches of processes, and what scripted processes do. */
 #include "hal/sim/simp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Bounds of the tree of processes that scripts fork. */
+/* Scripted processes fork at most this many children, and their children, in turn. */
 enum { MOST_CHILDREN = 3, MOST_GENERATIONS = 2, PAGE_BYTES = 4096 };
 #define MS_NS 1000000ull
 
@@ -17,7 +17,7 @@ sim_watch_covers(const struct sim_watch *watch, int row, ULONG processor)
            (watch->processors[processor / 64] >> (processor % 64) & 1) != 0;
 }
 
-/* Add a watch of one process (or of all), which counts nothing yet. */
+/* Add a watch of one process, or of all, without sources and processors. */
 static struct sim_watch *
 make_watch(struct sim *sim)
 {
@@ -67,7 +67,8 @@ sim_release_watch(struct sim *sim, struct sim_process *process)
     }
 }
 
-/* Set what a watch counts: what is wanted, and what the watch before it counted. */
+/* Set what a watch counts: what was asked for, and what the watch counts that it
+ * replaces (before; may be NULL). */
 static void
 fill_watch(struct sim *sim, struct sim_watch *watch, const struct sim_watch *before,
            const HAL_WATCH *wanted)
@@ -112,7 +113,7 @@ check_sources(struct sim *sim, const HAL_WATCH *wanted)
     return STATUS_SUCCESS;
 }
 
-/* With options.scripted, draw when a process acts for the first time, and exits. */
+/* If options.scripted is set, draw when a process first acts and when it exits. */
 static void
 begin_script(struct sim *sim, struct sim_process *process)
 {
@@ -122,7 +123,8 @@ begin_script(struct sim *sim, struct sim_process *process)
     }
 }
 
-/* Watch a process. If it is watched already, one watch takes the place of both. */
+/* Watch a process. A watch that it has already is replaced by one that counts what both
+ * do. */
 static NTSTATUS
 watch_process(struct sim *sim, const HAL_WATCH *wanted)
 {
@@ -139,8 +141,8 @@ watch_process(struct sim *sim, const HAL_WATCH *wanted)
     if (watch == NULL) {
         return STATUS_INSUFFICIENT_RESOURCES;
     }
-    sim_notify_newcomers(sim);
-    notified_before = sim_is_notified(sim, process);
+    sim_notify_pending_starts(sim);
+    notified_before = sim_is_watched(sim, process);
     fill_watch(sim, watch, process->watch, wanted);
     sim_arm_watch(sim, watch, true);
     sim_release_watch(sim, process);
@@ -155,7 +157,7 @@ watch_process(struct sim *sim, const HAL_WATCH *wanted)
     return STATUS_SUCCESS;
 }
 
-/* Notify of process 0, which has the hits of idle processors. */
+/* Notify of the start of process 0, which hits of idle processors belong to. */
 static void
 notify_idle(struct sim *sim)
 {
@@ -165,34 +167,35 @@ notify_idle(struct sim *sim)
 }
 
 void
-sim_notify_newcomers(struct sim *sim)
+sim_notify_pending_starts(struct sim *sim)
 {
     for (struct sim_process *process = sim->processes; process != NULL;
          process = process->next) {
-        if (process->alive && process->unnotified) {
-            process->unnotified = false;
+        if (process->alive && process->start_pending) {
+            process->start_pending = false;
             sim_notify_start(sim, process, 0);
             begin_script(sim, process);
         }
     }
 }
 
-/* The first watch of all processes: those that are not watched yet come as newcomers.
- */
+/* After the first watch of all processes, notify of the start of all that were not
+ * watched before. */
 static void
-announce_all(struct sim *sim)
+notify_all_starts(struct sim *sim)
 {
     notify_idle(sim);
     for (struct sim_process *process = sim->processes; process != NULL;
          process = process->next) {
-        process->unnotified =
+        process->start_pending =
             process->alive && (process->watch == NULL || process->waits_for_exec);
         process->waits_for_exec = false;
     }
-    sim_notify_newcomers(sim);
+    sim_notify_pending_starts(sim);
 }
 
-/* Watch all processes. If that is so already, one watch takes the place of both. */
+/* Watch all processes. If all are watched already, that watch is replaced by one that
+ * counts what both do. */
 static NTSTATUS
 watch_all(struct sim *sim, const HAL_WATCH *wanted)
 {
@@ -209,7 +212,7 @@ watch_all(struct sim *sim, const HAL_WATCH *wanted)
         sim_arm_watch(sim, before, false);
         delete_watch(sim, before);
     } else {
-        announce_all(sim);
+        notify_all_starts(sim);
     }
     return STATUS_SUCCESS;
 }
@@ -234,7 +237,8 @@ sim_watch(struct sim *sim, const HAL_WATCH *wanted)
     return wanted->ProcessId != 0 ? watch_process(sim, wanted) : watch_all(sim, wanted);
 }
 
-/* A library, at the one place for them: what was there before is replaced. */
+/* Map a library. All libraries are mapped at the same place, or a page above it, so
+ * that each replaces the one before. */
 static void
 load_library(struct sim *sim, struct sim_process *process)
 {
