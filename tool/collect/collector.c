@@ -260,7 +260,7 @@ collector_stop(struct collector *collector)
     }
     /* If memory runs out, the recording is not ended: the next snapshot reads counters
      * and statistics again. If the session could not be frozen, hits until then count.
-     * */
+     */
     collector->ended = collector->ended || collector_read(collector);
     delivery_unlock(&collector->delivery);
 }

@@ -50,7 +50,7 @@ struct collector_options {
     uint64_t memory_max;
     const struct sym_settings *symbols; /* copied; NULL: all zero */
     /* If region.bytes is not 0, hits elsewhere are outside, and kernel must be false.
-     * */
+     */
     struct collector_region region;
     bool kernel; /* count in the kernel */
     bool user;   /* count in user mode; if false, its hits are outside */

@@ -133,7 +133,7 @@ void thread_timer_resume(struct thread_timer *timer);
 int thread_timer_move_signal(struct thread_timer *timer);
 
 /* thread_timer_signal - return the number of the signal; 0 if this process uses none.
- * */
+ */
 int thread_timer_signal(const struct thread_timer *timer);
 
 /* thread_timer_count - return the number of armed threads, and of those that have

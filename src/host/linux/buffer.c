@@ -23,8 +23,8 @@
  *   pages stay as long as it has locks, so a lock may return pointers into them.
  *
  * fork: the mutex is held during fork, so the child's copy of this state is consistent.
- * Buffers stay shared with the child, except those in pages of a supplier, which the
- * parent's session will use again: the child gets a copy of them.
+ * Buffers stay shared with the child, except those in pages of a supplier, as the
+ * parent's session may use the pages for something else later: the child gets copies.
  */
 #include "host/linux/linuxp.h"
 
@@ -38,14 +38,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { COPY_BYTES = 4096 }; /* a page, or a part of one */
+enum { COPY_BYTES = 4096 }; /* the smallest page that any machine has */
 
 struct host_buffer {
     uintptr_t start; /* whole pages */
     size_t bytes;
     char *alias;  /* second mapping of anonymous pages; NULL: not made */
     size_t locks; /* calls of host_buffer_lock without an unlock */
-    bool freed;   /* by its owner; it is deleted when it has no locks */
+    bool freed;   /* by ntprof_buffer_free; it is deleted when it has no locks */
     const struct host_page_supplier *supplier; /* NULL: anonymous pages */
     char *supplied;                            /* the supplier's mapping */
 };
@@ -112,8 +112,8 @@ host_memory_leave(void)
     pthread_mutex_unlock(&process.mutex);
 }
 
-/* Compare a search key with a buffer of the tree. A search notes each buffer above the
- * key in process.above; the last one noted is the nearest. */
+/* Compare a search key with a buffer of the tree. Also set process.above to a buffer
+ * above the key: a search ends with the lowest of those. */
 static int
 buffer_compare(const void *left, const void *right)
 {
@@ -174,7 +174,7 @@ host_buffer_overlap(uintptr_t start, size_t bytes, uintptr_t *first,
     return found;
 }
 
-/* Map zeroed shared pages. Untouched pages, and their neighbours, use no memory. */
+/* Map zeroed shared pages. A page uses memory only once it is written. */
 static char *
 pages_map(size_t bytes)
 {
@@ -226,7 +226,8 @@ buffer_copy(const struct host_buffer *buffer, char *to)
 }
 
 /* Replace the buffer's pages by new ones with the same contents; on failure unmap the
- * new ones. Nothing counts in the buffer; a reader sees the old pages or the new. */
+ * new ones. No hit may be counted in the buffer meanwhile. The caller may read it: it
+ * sees the old pages or the new. */
 static int
 buffer_replace(const struct host_buffer *buffer, char *pages)
 {
@@ -243,7 +244,8 @@ buffer_replace(const struct host_buffer *buffer, char *pages)
     return error;
 }
 
-/* Map the pages that a buffer is to have. */
+/* Map pages for a buffer: those that the supplier has allocated (supplied), or without
+ * a supplier anonymous ones. */
 static int
 pages_for(const struct host_page_supplier *supplier, char *supplied, size_t bytes,
           char **pages)
@@ -274,7 +276,7 @@ buffer_drop_pages(struct host_buffer *buffer)
     }
 }
 
-/* Move a buffer to pages of a supplier, or to anonymous ones (NULL). */
+/* Move a buffer to pages of a supplier (supplied), or to anonymous ones (NULL). */
 static int
 buffer_change(struct host_buffer *buffer, const struct host_page_supplier *supplier,
               char *supplied)
@@ -293,7 +295,7 @@ buffer_change(struct host_buffer *buffer, const struct host_page_supplier *suppl
     return error;
 }
 
-/* Allocate pages of a supplier for a buffer, and move it there. */
+/* Move a buffer to new pages of a supplier, or to anonymous ones (NULL). */
 static int
 buffer_change_supplier(struct host_buffer *buffer,
                        const struct host_page_supplier *supplier)
@@ -358,24 +360,16 @@ host_buffer_unlock(struct host_buffer *buffer)
     }
 }
 
-/* Move a buffer to anonymous pages. If that fails, the supplier's pages stay mapped. */
-static void
-buffer_leave_supplier(struct host_buffer *buffer)
-{
-    if (buffer_change(buffer, NULL, NULL) != 0) {
-        buffer->supplier = NULL;
-        buffer->supplied = NULL;
-    }
-}
-
 void
 host_buffers_leave(const struct host_page_supplier *supplier)
 {
     host_memory_enter();
     for (struct host_buffer *buffer = buffer_at_or_above(0); buffer != NULL;
          buffer = buffer_at_or_above(buffer->start + buffer->bytes)) {
-        if (buffer->supplier == supplier && supplier->allocate != NULL) {
-            buffer_leave_supplier(buffer);
+        if (buffer->supplier == supplier && supplier->allocate != NULL &&
+            buffer_change(buffer, NULL, NULL) != 0) {
+            buffer->supplier = NULL; /* its pages stay mapped */
+            buffer->supplied = NULL;
         }
     }
     host_memory_leave();
@@ -410,8 +404,8 @@ buffer_remove(struct host_buffer *buffer)
     }
 }
 
-/* Forget buffers at addresses of new memory: the caller has unmapped them, against the
- * rule. */
+/* Remove buffers from the tree that have addresses of new memory: the caller has
+ * unmapped them, against the rule. */
 static void
 remove_unmapped(uintptr_t start, size_t bytes)
 {

@@ -31,30 +31,27 @@ NTSTATUS host_status(int error);
 NTSTATUS host_refuse(void *Context, int what, ULONG64 subject, int error,
                      NTSTATUS status);
 
-/* host_is_shortage - did descriptors or memory run out? */
+/* host_is_shortage - is a negative errno about descriptors or memory that ran out? */
 bool host_is_shortage(int error);
 
 /* word.c - access to aligned 32-bit words of the caller; a fault is -EFAULT. */
 
 /* host_words_touch - write the word at first, and one in every further page up to last,
- * with its own value. */
+ * without changing its value: fails if a page is unmapped or read-only. */
 int host_words_touch(uintptr_t first, uintptr_t last);
 
 /* host_word_add - add to a word, modulo 2^32; no other writer's change is lost. Returns
  * 0, or the amount that was not added because the word is unmapped or read-only. */
 uint32_t host_word_add(uintptr_t address, uint32_t amount);
 
-/* memory.c - copies within this process's memory; a fault is -EFAULT. */
+/* memory.c - copies from or to the caller's memory; a fault is -EFAULT. */
 int host_copy_from(void *to, uintptr_t from, size_t bytes);
 int host_copy_to(uintptr_t to, const void *from, size_t bytes);
 
 /* file.c */
 
-/*
- * host_file_read - read a whole small file of /proc or /sys, NUL-terminated.
- *
- * Returns the number of bytes without the NUL, or -errno; -EFBIG if it does not fit.
- */
+/* host_file_read - read a whole small file of /proc or /sys, NUL-terminated. Returns
+ * the number of bytes without the NUL, or -errno; -EFBIG if it does not fit. */
 ssize_t host_file_read(const char *path, char *text, size_t capacity);
 
 /* used.c */
@@ -68,8 +65,8 @@ size_t host_used_next(uintptr_t buffer, size_t bytes, size_t from);
 
 /* locked.c - resident memory. Its functions for counters need the mutex of buffer.c. */
 
-/* host_memory_lock - make pages resident and keep them so. -EAGAIN: not allowed, no
- * memory, or not mapped; then some pages may be locked, until host_memory_unlock. */
+/* host_memory_lock - keep pages resident (mlock). -EAGAIN: not allowed, no memory, or
+ * not mapped; then some pages may be locked, until host_memory_unlock. */
 int host_memory_lock(uintptr_t start, size_t bytes);
 void host_memory_unlock(uintptr_t start, size_t bytes);
 
@@ -85,7 +82,7 @@ struct host_counters {
  * no more may be locked; -ENOMEM. Then counters is unchanged. */
 int host_counters_make(struct host_counters *counters, size_t bytes);
 
-/* host_counters_finish - free it; all zero is allowed. */
+/* host_counters_finish - free counters; all zero is allowed. */
 void host_counters_finish(struct host_counters *counters);
 
 /* pinned.c - pages of the caller that differences are added to. All need the mutex of
@@ -94,7 +91,7 @@ void host_counters_finish(struct host_counters *counters);
 /*
  * host_pin - lock the pages of [start, start + bytes); pins may overlap.
  *
- *   number  of the lock that needs them; a later lock has a greater one
+ *   number  of the host_lock that needs the pages; a later one has a greater number
  *
  * -EFAULT   the memory is not mapped, or cannot be written
  * -EAGAIN   no more may be locked
@@ -105,7 +102,8 @@ int host_pin(uintptr_t start, size_t bytes, uint64_t number);
 /* host_unpin - undo one host_pin of the same bytes. */
 void host_unpin(uintptr_t start, size_t bytes);
 
-/* host_is_pinned - is the memory at address still the memory that this lock pinned? */
+/* host_is_pinned - is the memory at address still that which the host_lock with this
+ * number pinned? */
 bool host_is_pinned(uintptr_t address, uint64_t number);
 
 /* buffer.c - buffers of ntprof_buffer_alloc; see there for the invariants. */
@@ -131,12 +129,11 @@ int host_buffer_lock(struct host_buffer *buffer,
                      const struct host_page_supplier *supplier);
 void host_buffer_unlock(struct host_buffer *buffer);
 
-/* host_buffer_counters - return a locked buffer's counter for an address of the
- * caller. */
+/* host_buffer_counters - return a locked buffer's counter for a caller's address. */
 char *host_buffer_counters(const struct host_buffer *buffer, uintptr_t address);
 
-/* host_buffers_leave - a supplier that no lock uses is about to be freed. Takes the
- * mutex itself. */
+/* host_buffers_leave - move all buffers in pages of a supplier to anonymous pages,
+ * before it is freed. No lock may use it. Takes the mutex itself. */
 void host_buffers_leave(const struct host_page_supplier *supplier);
 
 /*
@@ -161,8 +158,8 @@ struct host_processors {
 int host_processors_parse(const char *text, struct host_processors *processors);
 
 /* host_processors_refresh - read the online processors, at most every 100 ms. If
- * descriptors or memory run out, the last result stays. Returns 0, or -errno if there
- * is none. */
+ * descriptors or memory run out, the last list stays. Returns 0, or -errno if there is
+ * no list. */
 int host_processors_refresh(struct host_processors *processors);
 void host_processors_finish(struct host_processors *processors);
 
@@ -186,10 +183,9 @@ int host_event_open(pid_t pid, int cpu, bool kernel);
 /* host_linux - the Context of the host table. */
 struct host_linux {
     HOST_TABLE table;
-    struct host_page_supplier
-        pages; /* of the back end; allocate NULL: anonymous memory */
+    struct host_page_supplier pages; /* allocate is NULL: there is no supplier */
     struct host_processors processors;
-    struct host_linux_refusal refusal; /* the last one */
+    struct host_linux_refusal refusal; /* see host_linux_refusal */
 };
 
 /* Members of HOST_TABLE (host.h); each is in the file named after what it works on. */

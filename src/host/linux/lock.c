@@ -73,7 +73,7 @@ lock_make_counters(struct host_lock *lock, size_t bytes)
     return error;
 }
 
-/* Refuse memory that is unmapped or read-only now. A fault later only loses counts. */
+/* Pin the caller's memory, which must be mapped and writable, and allocate counters. */
 static int
 lock_differences(struct host_lock *lock, uintptr_t start, size_t bytes)
 {
@@ -90,7 +90,8 @@ lock_differences(struct host_lock *lock, uintptr_t start, size_t bytes)
     return lock_make_counters(lock, bytes);
 }
 
-/* Fill in an empty lock. 0 bytes need no memory, at any address. */
+/* Fill in an empty lock for a buffer of the caller. One of 0 bytes may have any
+ * address: no memory is looked at. */
 static int
 lock_fill(struct host_lock *lock, uintptr_t start, size_t bytes)
 {
@@ -185,9 +186,10 @@ host_map_pages(void *Context, MDL *Mdl)
     return STATUS_SUCCESS;
 }
 
-/* Move the counts since the last flush to the caller, of one page at most. The exchange
- * moves each hit exactly once while others count. After a fault (the caller protects or
- * unmaps its memory) the rest stays for the next flush. */
+/* Move the counts since the last flush to the caller's memory at start; counters: how
+ * many, all in one page. Each hit is moved exactly once, as hits that are counted
+ * meanwhile come before or after the exchange. After a fault (the caller has protected
+ * or unmapped its memory) the rest stays for the next flush. */
 static void
 page_flush(uint64_t number, uintptr_t start, ULONG *shadow, size_t counters)
 {
@@ -212,7 +214,7 @@ page_flush(uint64_t number, uintptr_t start, ULONG *shadow, size_t counters)
     }
 }
 
-/* Add differences, page by page. Memory that is counted into directly has 0 bytes. */
+/* Move the counts page by page. A live buffer has nothing to move: bytes is 0. */
 void
 host_flush_pages(void *Context, MDL *Mdl)
 {

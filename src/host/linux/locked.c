@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host/linux/locked.c - memory that stays resident, and counters of ours in it.
+ * host/linux/locked.c - memory that stays resident, for counters of the library.
  *
  * Every page of it is charged against RLIMIT_MEMLOCK, of which containers often have 64
  * kB or 8 MB. So small buffers share pages: a slab is one page of units of one size, a
@@ -27,7 +27,7 @@ enum { MOST_UNITS = 64, SIZES = 6 };
 struct host_slab {
     LIST_ENTRY(host_slab) links;
     char *page;
-    unsigned int size; /* index: a unit is a page / (MOST_UNITS >> size) */
+    unsigned int size; /* index of the size: a page has MOST_UNITS >> size units */
     uint64_t taken;    /* bit n: unit n */
 };
 
@@ -78,13 +78,14 @@ slab_unit_bytes(const struct host_slab *slab)
     return host_page_bytes() / slab_units(slab);
 }
 
-/* The value of taken if all units are taken. */
+/* Return the value of slab->taken if all units are taken. */
 static uint64_t
 slab_all(const struct host_slab *slab)
 {
     return ~UINT64_C(0) >> (MOST_UNITS - slab_units(slab));
 }
 
+/* Add a slab of this size to the list of those with free units. */
 static int
 slab_create(unsigned int size)
 {
@@ -104,14 +105,6 @@ slab_create(unsigned int size)
     return 0;
 }
 
-static void
-slab_delete(struct host_slab *slab)
-{
-    LIST_REMOVE(slab, links);
-    munmap(slab->page, host_page_bytes());
-    free(slab);
-}
-
 /* Take a free unit of a slab that has one. */
 static char *
 slab_take(struct host_slab *slab)
@@ -125,6 +118,7 @@ slab_take(struct host_slab *slab)
     return slab->page + (size_t)unit * slab_unit_bytes(slab);
 }
 
+/* Make a unit of a slab free again; without a taken unit the slab is freed. */
 static void
 slab_give_back(struct host_slab *slab, const char *memory)
 {
@@ -135,7 +129,9 @@ slab_give_back(struct host_slab *slab, const char *memory)
     }
     slab->taken &= ~(UINT64_C(1) << unit);
     if (slab->taken == 0) {
-        slab_delete(slab);
+        LIST_REMOVE(slab, links);
+        munmap(slab->page, host_page_bytes());
+        free(slab);
     }
 }
 

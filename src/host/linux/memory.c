@@ -30,8 +30,8 @@ host_free(void *Context, void *Memory, SIZE_T Bytes)
     free(Memory);
 }
 
-/* Untouched pages of ntprof_buffer_alloc use no memory and are known to be writable:
- * leave them out. */
+/* Check that all pages are writable, by writing to them; but not those of
+ * ntprof_buffer_alloc, which are, and use no memory until they are written. */
 static int
 memory_probe(uintptr_t start, size_t bytes)
 {
@@ -69,8 +69,9 @@ host_probe_for_write(void *Context, ULONG64 Address, SIZE_T Bytes)
                        host_status(error));
 }
 
-/* Copy all bytes, or return -errno. A direct call, because sanitizers check the memory
- * that the library's wrappers get. */
+/* Copy between own memory and an address of the caller by process_vm_readv or _writev
+ * (number). A direct call, because sanitizers check the memory that libc's wrappers
+ * get. */
 static int
 memory_transfer(long number, void *own, uintptr_t address, size_t bytes)
 {
@@ -84,7 +85,7 @@ memory_transfer(long number, void *own, uintptr_t address, size_t bytes)
     return (size_t)got == bytes ? 0 : -EFAULT;
 }
 
-/* A pipe accepts at most PIPE_BUF bytes at once without blocking. */
+/* Copy bytes through a pipe: at most PIPE_BUF, which are written without blocking. */
 static int
 memory_pipe_piece(const int ends[2], uintptr_t to, uintptr_t from, size_t bytes)
 {
@@ -106,7 +107,7 @@ memory_pipe_piece(const int ends[2], uintptr_t to, uintptr_t from, size_t bytes)
     return (size_t)written == bytes ? 0 : -EFAULT;
 }
 
-/* For sandboxes without process_vm_readv: pipes return faults too. */
+/* Copy through a pipe, where process_vm_readv is refused: faults are errors too. */
 static int
 memory_pipe(uintptr_t to, uintptr_t from, size_t bytes)
 {
@@ -129,7 +130,7 @@ memory_pipe(uintptr_t to, uintptr_t from, size_t bytes)
     return error;
 }
 
-/* Was the call refused, as by a sandbox, and not the address? */
+/* Was the system call refused, as by a sandbox, whatever the address? */
 static bool
 memory_is_refused(int error)
 {

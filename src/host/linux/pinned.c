@@ -36,9 +36,10 @@ enum { LOCK_TRIES = 4 }; /* of pages_lock */
 struct pinned_page {
     uintptr_t address; /* the key */
     size_t pins;
-    uint64_t since;    /* number of the lock that first found this memory here */
-    bool locked_by_us; /* not locked by the caller before */
-    bool seen_locked;  /* seen locked after our lock; if not later, it was replaced */
+    uint64_t since;    /* number of the host_lock that first found this memory here */
+    bool locked_by_us; /* the caller had not locked it before */
+    bool seen_locked;  /* it was locked after our mlock: if it is not later, the caller
+                        * has mapped other memory */
 };
 
 static void *pinned_pages; /* of tsearch */
@@ -65,7 +66,8 @@ page_find(uintptr_t address)
     return node != NULL ? *node : NULL;
 }
 
-/* Try MADV_COLD on a page that is not locked (unless the process locks all). */
+/* Set madv_cold_works, by MADV_COLD on a new page. If the caller locks all new mappings
+ * it fails: then replaced memory is not detected. */
 static void
 try_madv_cold(void)
 {
@@ -79,7 +81,8 @@ try_madv_cold(void)
     }
 }
 
-/* On a locked page MADV_COLD fails with EINVAL. False on kernels without MADV_COLD. */
+/* Is the page locked? Then MADV_COLD fails with EINVAL. False if MADV_COLD does not
+ * work. */
 static bool
 page_is_locked(uintptr_t address)
 {
@@ -121,7 +124,7 @@ page_add(uintptr_t address, uint64_t number)
     return 0;
 }
 
-/* Remove one pin. Returns whether the page is to be unlocked. */
+/* Remove one pin of a page. Returns whether the page is to be unlocked. */
 static bool
 page_remove(uintptr_t address)
 {

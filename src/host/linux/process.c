@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host/linux/process.c - processes: does it exist, is it still the same one, may the
- * caller inspect it.
+ * host/linux/process.c - does a process exist, is it still the same one, and may the
+ * caller inspect it?
  *
  * A process is known by its pid and, as the Reference, the time at which it started, in
  * ticks since boot: a later user of the pid has a later time. A pidfd would identify it
@@ -9,7 +9,7 @@
  * descriptors. Without /proc the time is 0, and a pid that is used again goes
  * unnoticed.
  *
- * The calling process itself needs no looking up.
+ * The calling process is not looked up: it exists and may inspect itself.
  */
 #include "host/linux/linuxp.h"
 
@@ -64,7 +64,8 @@ host_stat_parse(const char *text, char *state, uint64_t *threads, uint64_t *star
     return true;
 }
 
-/* Read /proc/PID/stat. Returns -ESRCH: no such process; another error: no /proc. */
+/* Read /proc/PID/stat. Returns 0; -ESRCH if there is no such process; another negative
+ * errno if it cannot be read, such as without /proc. */
 static int
 process_stat(pid_t pid, char *state, uint64_t *threads, uint64_t *start_time)
 {
@@ -83,14 +84,16 @@ process_stat(pid_t pid, char *state, uint64_t *threads, uint64_t *start_time)
     return host_stat_parse(text, state, threads, start_time) ? 0 : -EIO;
 }
 
-/* A process with a zombie main thread has exited unless other threads still run. */
+/* Has a process ended? If its main thread is a zombie, it has, unless other threads
+ * still run. */
 static bool
 process_has_ended(char state, uint64_t threads)
 {
     return (state == 'Z' || state == 'X') && threads <= 1;
 }
 
-/* /proc and kill accept the id of any thread; a process has that of its main thread. */
+/* Is pid the id of a thread other than a main thread? /proc and kill accept it, but it
+ * names no process. */
 static bool
 process_is_thread_of_other(pid_t pid)
 {
@@ -141,7 +144,8 @@ host_close_process(void *Context, HOST_PROCESS *Process)
     *Process = (HOST_PROCESS){0};
 }
 
-/* If it cannot be found out, the process counts as alive: its profiles get no hits. */
+/* FALSE also if it cannot be found out: the profiles of a process that is gone get no
+ * hits, and do no harm. */
 BOOLEAN
 host_is_process_gone(void *Context, const HOST_PROCESS *Process)
 {

@@ -63,7 +63,8 @@ processors_parse_number(const char **text, unsigned long *number)
     return errno == 0 && *number < PROCESSOR_COUNT_MAX;
 }
 
-/* Parse "N" or "N-M" of numbers from *least on; advance text and *least. */
+/* Parse "N" or "N-M", where no number is below *least; advance text and *least, and add
+ * the processors. */
 static int
 processors_parse_range(const char **text, unsigned long *least,
                        struct host_processors *processors)
@@ -122,7 +123,7 @@ host_processors_parse(const char *text, struct host_processors *processors)
     return 0;
 }
 
-/* Without /sys, use the processors that this thread may run on, or else processor 0. */
+/* Use the processors that this thread may run on; if that is unknown, processor 0. */
 static int
 processors_from_affinity(struct host_processors *processors)
 {
@@ -170,8 +171,7 @@ host_processors_refresh(struct host_processors *processors)
     if (result >= 0) {
         result = host_processors_parse(text, processors);
     }
-    /* The affinity may be a subset: it is used only if the file cannot be read at
-     * all. */
+    /* A thread may be limited to some processors: only if there is no list. */
     if (result < 0 && !host_is_shortage((int)result)) {
         result = processors_from_affinity(processors);
     }

@@ -35,14 +35,15 @@ host_event_open(pid_t pid, int cpu, bool kernel)
     return 0;
 }
 
-/* Make the status for a result of host_event_open: refused, also without the call. */
+/* Convert a result of host_event_open to a status: refused for every error but that
+ * descriptors or memory ran out, also if there is no such call. */
 static NTSTATUS
 rights_status(void *Context, int what, int error, NTSTATUS refused)
 {
     if (error == 0) {
         return STATUS_SUCCESS;
     }
-    return host_refuse(Context, what, 0, error,
+    return host_refuse(Context, what, 0 /* no subject */, error,
                        host_is_shortage(error) ? STATUS_INSUFFICIENT_RESOURCES
                                                : refused);
 }

@@ -2,9 +2,9 @@
 /*
  * host/linux/used.c - which pages of a buffer may hold counts.
  *
- * mincore reports whether shared pages exist, through whichever mapping they were made.
- * It does not report pages that were swapped out. So while any memory is swapped out,
- * or the kernel does not say, every page may hold counts.
+ * mincore reports whether a page of shared memory exists, also if another mapping of it
+ * was written. It does not report pages that were swapped out. So while any memory is
+ * swapped out, or if that is unknown, every page may hold counts.
  */
 #include "host/linux/linuxp.h"
 
@@ -12,7 +12,8 @@
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 
-/* The next used page is often near, so the steps start small and double. */
+/* How many pages mincore is first asked for, and at most: the number doubles, as the
+ * next used page is often near. */
 enum { PAGES_AT_FIRST = 16, PAGES_AT_ONCE = 4096 };
 
 /* Is any memory of the machine swapped out? True if that is unknown. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host/linux/word.c - touches 32-bit words whose memory may be gone or not writable.
+ * host/linux/word.c - writes 32-bit words whose memory may be unmapped or read-only.
  *
  * FUTEX_WAKE_OP has the kernel do one atomic operation on a word of this process: a
  * missing page is made, another thread's write is neither lost nor undone, and memory
@@ -13,14 +13,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* An ADD takes 12 signed bits, or one power of two. */
+/* FUTEX_OP_ADD takes a signed number of 12 bits, or one power of two. */
 enum { SMALL_BITS = 11, WORD_BYTES = 4 };
 
-/* Have the kernel change a word: FUTEX_OP_..., and its argument. */
+/* Have the kernel do an operation, FUTEX_OP_..., on a word with this argument. */
 static int
 word_operate(uintptr_t address, unsigned int operation, uint32_t argument)
 {
-    /* The call also wakes waiters of a first word; nothing can wait for this one. */
+    /* The call also wakes threads that wait for a first word: nobody waits for this. */
     uint32_t nobody = 0;
     const uint32_t command =
         operation << 28 | (uint32_t)FUTEX_OP_CMP_EQ << 24 | (argument & 0xFFF) << 12;
