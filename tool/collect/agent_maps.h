@@ -29,8 +29,9 @@ struct agent_maps {
 
 void agent_maps_finish(struct agent_maps *maps);
 
-/* Read the ranges again. Those that are not there any more stay unless others took
- * their place. A process that changes nothing is read ever more rarely. */
+/* Read the ranges again. Ranges that the process does not map any more stay in the list
+ * unless others are at their addresses now. As long as nothing changes, the time until
+ * the next reading is due (next_ns) doubles. */
 void agent_maps_read(struct agent_maps *maps, struct collector *collector, uint32_t pid,
                      uint32_t parent, uint64_t now_ns);
 

@@ -3,8 +3,8 @@
  * agent_memory.h - the memory that preloaded agents count into, read as what hostile
  * programs may have written.
  *
- * Each value is copied once and checked before it is used; what does not hold is left
- * out and counted in refused. The memory is sealed, so nobody can shorten it.
+ * Each value is copied once and checked before it is used. One that cannot be right is
+ * left out and counted in refused. The memory is sealed, so nobody can shorten it.
  */
 #ifndef COLLECT_AGENT_MEMORY_H
 #define COLLECT_AGENT_MEMORY_H
@@ -55,7 +55,7 @@ uint64_t agent_memory_refusals(const struct agent_memory *memory);
 bool agent_memory_process(const struct agent_memory *memory, uint32_t number,
                           struct agent_process *process);
 
-/* Whether a segment has been written completely. */
+/* Has a segment been written completely? */
 bool agent_memory_is_ready(const struct agent_memory *memory, uint32_t number);
 
 /* Copy a segment that is ready. Returns false, and counts it as refused, if it makes no

@@ -3,13 +3,14 @@
  * agents.c - follows processes that count their own hits by a preloaded agent, and adds
  * those hits to images.
  *
- * Programs may write anything into the shared memory. So processor time is anchored in
- * what the kernel says of a process while it can be asked, and times of an agent are
- * believed as far as they fit in between; hits are held against that time.
+ * Programs may write anything into the shared memory. So the processor time of a
+ * process is read from the kernel while it runs, and a time that its agent reports is
+ * believed only if it fits between two such readings. The hits of all processes are
+ * compared with their processor time (is_too_much).
  *
- * Invariant: a number of a process below process_next was seen or is not ready yet;
- * likewise of a segment. What was seen is copied and never read again, but for the
- * counters of a process.
+ * Invariant: all processes below process_next and all segments below segment_next have
+ * been seen. The record of a process or segment is copied when it is seen and not read
+ * again, except for the counters of a process.
  */
 #include "collect/agents.h"
 #include "collect/agent_maps.h"
@@ -21,15 +22,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An agent may report this much more processor time than passed between two looks, as
- * these are not exact; more is not believed. */
+/* An agent may report this much more processor time than passed between two calls of
+ * agents_look, whose times are not exact; more is not believed. */
 static const uint64_t look_slack_ns = 100000000;
 
 /* A process as last looked at; agent_process has what its agent says. */
 struct agent_seen {
     bool seen; /* all below is set */
     bool alive;
-    bool agent_loaded; /* by a program that the process executed later */
+    bool agent_loaded; /* a program that the process executed later loaded an agent */
     uint32_t kind;     /* AGENT_EXECED ... */
     uint32_t pid;      /* 0: unknown, as its PID namespace is another one */
     uint32_t parent;
@@ -38,7 +39,7 @@ struct agent_seen {
     uint32_t program;  /* number of its program */
     uint64_t begin_ns; /* of its processor clock */
     uint64_t cpu_ns;   /* of its processor clock, as far as it is known */
-    uint32_t plain;    /* its hits outside segments when its maps were last read */
+    uint32_t plain;    /* its hits in no segment, as of the last reading of its maps */
     struct agent_maps maps;
 };
 
@@ -98,7 +99,7 @@ agents_delete(struct agents *agents)
     if (agents == NULL) {
         return;
     }
-    /* Some behind process_next may have been seen. */
+    /* Processes above process_next may have been seen too. */
     for (uint32_t i = 1; agents->processes != NULL && i < AGENT_PROCESSES; i++) {
         agent_maps_finish(&agents->processes[i].maps);
     }
@@ -552,16 +553,15 @@ agents_statistics(const struct agents *agents, ntprof_source_info *info)
     }
 }
 
-/* Whether there are more hits than the processor time of their processes has intervals,
- * and what may have passed after the last look at each. The number of threads does not
- * matter: the first hit of each comes a whole interval after it was armed. Once all
- * places have had a process, the time of later ones is not known, and nothing can be
- * said. */
+/* Are there more hits than intervals in the processor time of their processes and in
+ * the time that may have passed after the last look at each? The number of threads does
+ * not matter: the first hit of each comes a whole interval after it was armed. Once all
+ * records of processes are taken, the time of later processes is not known: false. */
 static bool
 is_too_much(const struct agents *agents, const struct sums *sums)
 {
     const uint64_t interval_ns = agents->memory->interval_ns;
-    /* One that was killed may have been on all processors. */
+    /* A killed process may have run on all processors since its last look. */
     const uint64_t unseen =
         (sums->processes + agents->processors) * (look_slack_ns / interval_ns + 1);
     const uint64_t most = sums->cpu_ns / interval_ns + unseen;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agents.h - the processes, the code and the hits of preloaded agents, as a session
- * would have notified and counted them.
+ * agents.h - the processes, the code and the hits that preloaded agents report, brought
+ * into the collector as those of a session are.
  *
  * All functions are called with the delivery lock.
  */
@@ -18,7 +18,7 @@ struct collector;
 struct collector_gaps;
 
 /*
- * Create it for a collector. Returns NULL if memory runs out.
+ * Make the agents of a collector. Returns NULL if memory runs out.
  *
  *   memory          open until agents_delete
  *   interval_asked  in 100 ns, for the statistics
@@ -32,11 +32,11 @@ void agents_delete(struct agents *agents); /* NULL is allowed */
  * executed and loaded code. Call it often, as what exited cannot be looked at. */
 void agents_look(void *agents);
 
-/* Add the hits so far to the fresh counts of their images. Returns false if memory runs
- * out; what was not added stays. */
+/* Call agents_look, then add the hits so far to the fresh counts of their images.
+ * Returns false if memory runs out; hits that were not added stay in the memory. */
 bool agents_fold(struct agents *agents);
 
-/* Do what agents_fold does, but without agents_look. */
+/* Do what agents_fold does, but do not call agents_look. */
 bool agents_take(struct agents *agents);
 
 /* Set the statistics of source time, as of the last fold. */

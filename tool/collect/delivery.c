@@ -70,15 +70,16 @@ deliver(struct delivery *delivery, int *wait_ms)
     return go_on;
 }
 
-/* If a round takes this much longer than its work and its wait, other threads keep this
- * one from a processor. */
+/* If a round takes this much longer than its work and its wait, this thread has waited
+ * for a processor. */
 static const uint64_t late_ms = 15;
 
 /*
  * Raise the priority of this thread, if the caller may: rings overflow while it waits
- * for a processor. This is not done at the start: the kernel lets short-lived threads
- * pass on an unfinished interval, but not across another thread that runs between them.
- * The profiled command does not inherit the priority, since another thread starts it.
+ * for a processor. It is not raised from the start: a thread that is switched off
+ * within an interval passes the rest of it to the next thread of its process, but only
+ * if that runs right after it, not if this thread runs between them. The profiled
+ * command does not inherit the priority, since another thread starts it.
  */
 static void
 raise_priority(void)
@@ -86,7 +87,7 @@ raise_priority(void)
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), -20);
 }
 
-/* Time during which this thread waited, for work or for a processor. */
+/* Return a time that advances while this thread waits, for work or for a processor. */
 static uint64_t
 time_without_work_ns(void)
 {

@@ -292,7 +292,8 @@ namer_open(const struct naming *naming, struct namer *namer, struct image *image
     }
 }
 
-/* Bytes that one count stands for. */
+/* Return the bytes of code that one count stands for: those of a bucket, or of a part
+ * of it if the bucket is larger than a counter can be (counts.h). */
 static uint64_t
 counted_bytes(const struct profile *profile)
 {

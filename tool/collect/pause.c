@@ -73,9 +73,10 @@ pause_apply(const struct pause *pause, ntprof_source_info *info)
         info->taken > 0 && events > 0 ? events / (double)info->taken : 0;
 }
 
-/* Begin or end a pause of all sources, by apply. The hits of each source are folded up
- * to the moment of its statistics first, so both change at the same hit. While paused,
- * images.discarding has folds drop hits. Returns false if nothing changed. */
+/* Begin a pause of all sources (apply is pause_begin) or end it (pause_end). Before,
+ * collector_read folds the hits of each source up to the moment of its statistics, so
+ * that both change at the same hit. While images.discarding is set, folds drop hits.
+ * Returns false if nothing changed. */
 static bool
 change(struct collector *collector, bool paused,
        void (*apply)(struct pause *pause, const ntprof_source_info *now))

@@ -55,8 +55,8 @@ report_unread_map(const struct naming *naming, struct jit *jit, const char *why)
     symbols->say(symbols->context, note);
 }
 
-/* Whether a perf map exists and must not be read. Of processes that we may not inspect,
- * that is unknown. */
+/* Does an error of opening a perf map mean that one exists and must not be read? Errors
+ * such as EACCES do not: whether there is a map is unknown then. */
 static bool
 is_refused(int error)
 {

@@ -39,7 +39,7 @@ void roots_finish(struct roots *roots);
 int roots_find(struct roots *roots, uint32_t pid, const uint32_t *ancestors,
                size_t count);
 
-/* Close a root directory that no image uses any more. Those behind it move. */
+/* Close a root directory that no image uses any more. The last one takes its index. */
 void roots_remove(struct roots *roots, size_t at);
 
 #endif

@@ -34,9 +34,9 @@ struct work {
     size_t count;
 };
 
-/* Whether the row has no name, or no line: only such rows are named. */
+/* Does a row lack its name or its line? Only such rows are named. */
 static bool
-lacks(const struct profile_row *row)
+lacks_name(const struct profile_row *row)
 {
     return row->function == 0 || row->line == 0;
 }
@@ -159,8 +159,8 @@ report_progress(const struct work *work, const struct profile_image *image, size
     }
 }
 
-/* Whether all these rows have all the names that they can have: code of the kernel and
- * of JITs has no lines. */
+/* Do these rows have all the names that they can have? Code of the kernel and of JITs
+ * has no lines. */
 static bool
 has_names(const struct work *work, const struct profile_image *image, size_t first,
           size_t end)
@@ -245,7 +245,7 @@ symbolize(struct profile *profile, const struct sym_settings *settings,
         return false;
     }
     for (size_t i = 0; i < profile->row_count; i++) {
-        if (lacks(&profile->rows[i])) {
+        if (lacks_name(&profile->rows[i])) {
             work.order[work.count++] = (uint32_t)i;
         }
     }

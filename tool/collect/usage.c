@@ -15,7 +15,7 @@ usage_bytes(void)
     while (status != NULL && fgets(line, sizeof(line), status) != NULL) {
         uint64_t kilobytes;
 
-        /* Counters are in shared memory, since the session maps them a second time. */
+        /* Counters are in shared memory, which the session maps a second time. */
         if (sscanf(line, "RssAnon: %" SCNu64, &kilobytes) == 1 ||
             sscanf(line, "RssShmem: %" SCNu64, &kilobytes) == 1) {
             bytes += kilobytes * 1024;
