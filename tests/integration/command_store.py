@@ -77,8 +77,7 @@ class Store(CommandTest):
                  "web1 e1 1060 60 10000 cron.service - /bin/x aa11 0x1000:4",
                  "web2 e2 1000 60 10000 nginx.service - /bin/x bb22 0x1000:800",
                  "db e3 1060 60 10000 - - /bin/y - 0x1000:16")
-        added = self.run_bare([program("synthetic-agent"), URL], input="\n".join(lines).encode() + b"\n")
-        self.assertEqual(added.stdout, b"added\n" * len(lines), text(added.stderr))
+        self.agent(*lines)
         report = json.loads(self.succeed("report", URL, "--json", "--by", "unit").stdout)
         self.assertEqual([(row["unit"], row["hits"]) for row in report["rows"]],
                          [("nginx.service", 803), ("", 16), ("cron.service", 4)])
@@ -221,6 +220,79 @@ class Store(CommandTest):
         after = self.statistics()
         self.assertEqual((after["windows"], after["rows"], after["places"]), (0, 0, 0))
         self.assertLess(after["bytes"], before["bytes"])
+        self.succeed("store", "check", URL)
+
+    def agent(self, *lines):
+        """Adds windows: HOST EPOCH START_S LENGTH_S INTERVAL UNIT LABEL IMAGE BUILD ADDRESS:HITS..."""
+        added = self.run_bare([program("synthetic-agent"), URL], input="\n".join(lines).encode() + b"\n")
+        self.assertEqual(added.stdout, b"added\n" * len(lines), text(added.stderr))
+
+    def hits(self, *selected):
+        report = json.loads(self.succeed("report", URL, "--json", "--rows", "0", *selected).stdout)
+        return sum(row["hits"] for row in report["rows"])
+
+    def change(self, *statements):
+        database = sqlite3.connect(self.folder / "s.db")
+        for statement in statements:
+            database.execute(statement)
+        database.commit()
+        database.close()
+
+    TWO_DAYS = ("web1 e1 1000 60 10000 nginx.service env=prod /bin/x aa11 0x1000:1 0x1040:2",
+                "web1 e1 86300 60 10000 cron.service env=prod /bin/x aa11 0x1000:4",
+                "web1 e1 87000 60 10000 cron.service env=test /bin/x aa11 0x1000:8",
+                "web2 e2 1000 60 10000 nginx.service env=test /bin/x bb22 0x1000:16")
+
+    def test_fold__sums_are_the_same_and_follow_later_windows(self):
+        self.agent(*self.TWO_DAYS)
+        rows = self.rows(URL)
+        self.assertIn(b"folded 2 days", self.succeed("store", "fold", URL).stderr)
+        self.assertIn(b"folded 0 days", self.succeed("store", "fold", URL).stderr)
+        self.succeed("store", "check", URL)
+        self.assertEqual(self.rows(URL), rows)
+        # That sums are what is read of whole days, and nothing else: more hits in them are seen.
+        self.change("UPDATE sums SET count = count + 100 WHERE host = (SELECT id FROM host WHERE name = 'web2')")
+        self.refuse("sums of days are not those of their windows", "store", "check", URL)
+        for selected, hits in (((), 131), (("--host", "web1"), 15), (("--label", "env=test"), 124),
+                               (("--label", "env=prod"), 7), (("--unit", "nginx*"), 119), (("--build-id", "bb"), 116),
+                               (("--since", "1970-01-02T00:05"), 8)):
+            self.assertEqual(self.hits(*selected), hits, selected)
+        self.agent("web2 e3 5000 60 10000 - - /bin/x aa11 0x1000:1000")
+        self.assertEqual(self.hits(), 1031)
+        self.assertIn(b"folded 1 day", self.succeed("store", "fold", URL).stderr)
+        self.assertEqual(self.hits(), 1031)
+        self.succeed("store", "check", URL)
+        self.agent("web2 e3 5000 60 10000 - - /bin/x aa11 0x1000:1500")  # the same window has more by now
+        self.assertEqual(self.hits(), 1531)
+
+    def test_fold_of_days_that_go_on__waits(self):
+        now = int(time.time())
+        self.agent(*self.TWO_DAYS, f"web1 e1 {now - 120} 60 10000 - - /bin/x aa11 0x1000:32")
+        self.assertIn(b"folded 2 days", self.succeed("store", "fold", URL).stderr)
+        self.assertEqual(self.hits(), 63)
+
+    def test_prune_of_folded_days__sums_go(self):
+        self.agent(*self.TWO_DAYS)
+        self.succeed("store", "fold", URL)
+        self.succeed("store", "prune", URL, "--before", "1970-01-01T12:00")
+        self.assertEqual(self.hits(), 12)
+        self.succeed("store", "check", URL)
+        self.succeed("store", "fold", URL)
+        self.succeed("store", "check", URL)
+        self.assertEqual(self.hits(), 12)
+
+    def test_folds_and_writers_at_once__sums_are_whole(self):
+        self.agent(*self.TWO_DAYS)
+        for count in range(1, 6):
+            folds = [self.start(self.arguments("store", "fold", URL)) for _ in range(2)]
+            self.agent(*(f"web{k} e9 {2000 + 60 * count} 60 10000 - - /bin/x aa11 0x1000:100" for k in range(1, 6)))
+            if count == 3:
+                folds[0].kill()
+            for fold in folds:
+                fold.wait(timeout=harness.TIME_LIMIT_S)
+            self.assertEqual(self.hits(), 31 + 500 * count)
+        self.succeed("store", "fold", URL)
+        self.assertEqual(self.hits(), 2531)
         self.succeed("store", "check", URL)
 
     def test_writers_at_once_killed_at_random__sums_are_whole(self):

@@ -7,6 +7,7 @@
  * values for the same key the larger one stays.
  */
 #include "store/sqlite/database.h"
+#include "store/sqlite/schema.h"
 
 #include "util/buffer.h"
 
@@ -220,6 +221,21 @@ add_origin(struct database *store, const struct store_window *window)
     return id;
 }
 
+/* The sums of the window's day are no longer those of its windows (fold.c). */
+static void
+unfold_day(struct adding *adding, uint64_t host)
+{
+    struct database *const store = adding->store;
+    sqlite3_stmt *const statement = database_prepare(
+        store, "DELETE FROM folded WHERE host = ?1 AND day = ?2 / " STORE_DAY_NS);
+
+    database_bind(store, statement, 1, host);
+    database_bind(store, statement, 2, adding->profile->time_ns);
+    while (database_step(store, statement)) {
+    }
+    sqlite3_finalize(statement);
+}
+
 static void
 add_window(struct adding *adding, const struct store_window *window)
 {
@@ -247,6 +263,7 @@ add_window(struct adding *adding, const struct store_window *window)
     database_bind(store, statement, 10, origin);
     adding->window = take_id(store, statement);
     sqlite3_finalize(statement);
+    unfold_day(adding, host);
 }
 
 static void

@@ -76,6 +76,7 @@ bool sqlite_get_statistics(struct store *store, struct store_statistics *statist
 bool sqlite_check(struct store *store, struct pprof_error *error);
 bool sqlite_prune(struct store *store, const struct store_limits *limits,
                   uint64_t *windows, struct pprof_error *error);
+bool sqlite_fold(struct store *store, uint64_t *days, struct pprof_error *error);
 struct profile *sqlite_places(struct store *store, struct pprof_error *error);
 bool sqlite_rename(struct store *store, const struct profile *places,
                    struct pprof_error *error);

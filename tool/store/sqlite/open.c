@@ -33,6 +33,7 @@ static const struct store_engine engine = {
     .get_statistics = sqlite_get_statistics,
     .check = sqlite_check,
     .prune = sqlite_prune,
+    .fold = sqlite_fold,
     .places = sqlite_places,
     .rename = sqlite_rename,
 };
@@ -110,7 +111,7 @@ check_kind(struct database *store)
         database_fail(store, "is a database of another program, not a store of ntprof");
     } else if (version != STORE_VERSION) {
         database_fail(store, "is a store of another version of ntprof: this one reads "
-                             "version 2 of the tables only");
+                             "version 3 of the tables only");
     } else if (database_number(store, FOREIGN_PARTS) != 0) {
         database_fail(store, "has triggers, views or virtual tables, which a store of "
                              "ntprof does not have; it is not used");

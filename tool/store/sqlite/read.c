@@ -8,6 +8,7 @@
  */
 #include "store/coverage.h"
 #include "store/sqlite/database.h"
+#include "store/sqlite/schema.h"
 #include "store/sqlite/windows.h"
 
 #include "util/hash_index.h"
@@ -85,6 +86,23 @@ choose_windows(struct reading *reading)
                       "no window is selected; ntprof store stat shows what there "
                       "is");
     }
+}
+
+/* Find the days and hosts of which all windows are selected and sums are there (fold.c):
+ * their sums are read, and of all others the windows. */
+static void
+choose_sums(struct reading *reading)
+{
+    database_run(
+        reading->store,
+        "CREATE TEMP TABLE summed(day INTEGER NOT NULL, host INTEGER NOT NULL, PRIMARY "
+        "KEY(day, host)) WITHOUT ROWID;"
+        "INSERT INTO summed SELECT day, host FROM (SELECT " STORE_DAY
+        " AS d, host AS h, count(*) AS number FROM window WHERE id IN chosen GROUP BY "
+        "d, h) JOIN folded ON day = d AND host = h WHERE windows = number;"
+        "CREATE TEMP TABLE unsummed(id INTEGER PRIMARY KEY);"
+        "INSERT INTO unsummed SELECT id FROM window WHERE id IN chosen AND (" STORE_DAY
+        ", host) NOT IN summed");
 }
 
 /* Hits of different intervals stand for different times. */
@@ -468,8 +486,10 @@ enum {
     "SELECT source.name, total, address, line, frame, process.name, unit.name, "       \
     "path, build_id, low, high, bias, named, variant, function.name, system_name, "    \
     "file, start_line FROM (SELECT source AS s, process AS p, unit AS u, place AS l, " \
-    "sum(count) AS total FROM chosen CROSS JOIN hits ON hits.window = chosen.id "      \
-    "WHERE "                                                                           \
+    "sum(count) AS total FROM (SELECT source, process, unit, place, count FROM "       \
+    "unsummed CROSS JOIN hits ON hits.window = unsummed.id UNION ALL SELECT source, "  \
+    "process, unit, place, count FROM summed CROSS JOIN sums ON sums.day = "           \
+    "summed.day AND sums.host = summed.host) WHERE "                                   \
     "source IN (SELECT id FROM source WHERE (?1 IS NULL OR name = ?1) AND (?5 = 0 OR " \
     "interval = ?5)) AND unit IN (SELECT id FROM unit WHERE ?4 IS NULL OR name GLOB "  \
     "?4) AND ((?2 IS NULL AND ?3 IS NULL) OR place IN (SELECT place.id FROM place "    \
@@ -612,6 +632,7 @@ sqlite_read(struct store *store, const struct store_selection *selection,
         read_header(&reading);
         read_gaps(&reading);
         read_sources(&reading);
+        choose_sums(&reading);
         read_rows(&reading, ROWS);
     }
     finish_reading(&reading);

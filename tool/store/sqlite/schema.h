@@ -8,7 +8,11 @@
 #define STORE_SCHEMA_H
 
 /* In the header of the file: "ntps", and the version of the tables. */
-enum { STORE_APPLICATION = 0x6e747073, STORE_VERSION = 2 };
+enum { STORE_APPLICATION = 0x6e747073, STORE_VERSION = 3 };
+
+/* The day of a window, counted from 1970 in UTC; its length. */
+#define STORE_DAY_NS "86400000000000"
+#define STORE_DAY "start_ns / " STORE_DAY_NS
 
 #define STORE_SCHEMA                                                                  \
     "CREATE TABLE host(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"           \
@@ -50,6 +54,12 @@ enum { STORE_APPLICATION = 0x6e747073, STORE_VERSION = 2 };
     "CREATE TABLE hits(window INTEGER NOT NULL, source INTEGER NOT NULL,"             \
     " process INTEGER NOT NULL, unit INTEGER NOT NULL, place INTEGER NOT NULL,"       \
     " count INTEGER NOT NULL,"                                                        \
-    " PRIMARY KEY(window, source, process, unit, place)) WITHOUT ROWID;"
+    " PRIMARY KEY(window, source, process, unit, place)) WITHOUT ROWID;"              \
+    "CREATE TABLE folded(day INTEGER NOT NULL, host INTEGER NOT NULL,"                \
+    " windows INTEGER NOT NULL, PRIMARY KEY(day, host)) WITHOUT ROWID;"               \
+    "CREATE TABLE sums(day INTEGER NOT NULL, host INTEGER NOT NULL,"                  \
+    " source INTEGER NOT NULL, process INTEGER NOT NULL, unit INTEGER NOT NULL,"      \
+    " place INTEGER NOT NULL, count INTEGER NOT NULL,"                                \
+    " PRIMARY KEY(day, host, source, process, unit, place)) WITHOUT ROWID;"
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* upkeep.c - what a store contains, whether it is whole, and removing old windows. */
 #include "store/sqlite/database.h"
+#include "store/sqlite/schema.h"
 
 #include <string.h>
 
@@ -53,6 +54,13 @@ sqlite_check(struct store *store, struct pprof_error *error)
          "source) GROUP BY accounting.window, accounting.source HAVING counted > 0 "
          "AND sum(count) > counted)",
          "windows have more hits in their rows than were counted"},
+        {"SELECT count(*) FROM folded LEFT JOIN (SELECT day AS d, host AS h, "
+         "sum(count) AS summed FROM sums GROUP BY d, h) ON d = day AND h = host LEFT "
+         "JOIN (SELECT " STORE_DAY " AS e, host AS i, count(DISTINCT id) AS number, "
+         "sum(count) AS counted FROM window LEFT JOIN hits ON hits.window = window.id "
+         "GROUP BY e, i) ON e = day AND i = host WHERE windows IS NOT number OR summed "
+         "IS NOT counted",
+         "sums of days are not those of their windows"},
     };
     struct database *const database = (struct database *)store;
     sqlite3_stmt *statement;
@@ -92,7 +100,12 @@ remove_windows(struct database *store, const char *query, uint64_t parameter)
     }
     sqlite3_finalize(statement);
     windows = database_number(store, "SELECT count(*) FROM old");
-    database_run(store, "DELETE FROM hits WHERE window IN old;"
+    database_run(store, "CREATE TEMP TABLE old_day AS SELECT DISTINCT " STORE_DAY
+                        " AS day, host FROM window WHERE id IN old;"
+                        "DELETE FROM folded WHERE (day, host) IN old_day;"
+                        "DELETE FROM sums WHERE (day, host) IN old_day;"
+                        "DROP TABLE old_day;"
+                        "DELETE FROM hits WHERE window IN old;"
                         "DELETE FROM accounting WHERE window IN old;"
                         "DELETE FROM window WHERE id IN old;"
                         "DELETE FROM old");
