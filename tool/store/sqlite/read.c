@@ -88,8 +88,8 @@ choose_windows(struct reading *reading)
     }
 }
 
-/* Find the days and hosts of which all windows are selected and sums are there (fold.c):
- * their sums are read, and of all others the windows. */
+/* Find the days and hosts of which all windows are selected and sums are there
+ * (fold.c): their sums are read, and of all others the windows. */
 static void
 choose_sums(struct reading *reading)
 {
