@@ -74,9 +74,8 @@ class Bench:
                   f"{stat['bytes'] / 1e6:.0f} MB", flush=True)
             for question, words in self.questions(url, size).items():
                 print(f"    {question:<26} {self.time(*words):6.2f} s", flush=True)
-        if name == "ClickHouse":
-            print(f"    {'fold':<26} {self.time('store', 'fold', url):6.2f} s", flush=True)
-            print(f"    {'functions of all, folded':<26} {self.time('report', url):6.2f} s", flush=True)
+        print(f"    {'fold':<26} {self.time('store', 'fold', url):6.2f} s", flush=True)
+        print(f"    {'functions of all, folded':<26} {self.time('report', url):6.2f} s", flush=True)
 
 
 def main():
