@@ -185,6 +185,22 @@ class Images(ProgramTest):
 
 
 class Namespaces(ProgramTest):
+    def test_kernel_without_names__the_reason_is_said(self):
+        if not harness.is_root():
+            self.skipTest("an ordinary user sees no hits in the kernel")
+        for lines, said in (("0000000000000000 T _stext\n0000000000000000 T _etext\n", "kernel.kptr_restrict"),
+                            ("", "/proc/kallsyms cannot be read: it is empty")):
+            (self.folder / "kallsyms").write_text(lines)
+            words = self.arguments("run", "-o", "p", "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=20000")
+            result = self.run_bare([self.tool("unshare"), "-m", "sh", "-c",
+                                    'mount --bind kallsyms /proc/kallsyms && exec "$@"', "sh", *words])
+            self.assertEqual(result.returncode, 0, text(result.stderr))
+            notes = [line for line in text(result.stderr).splitlines()
+                     if "functions of the kernel have no names" in line]
+            self.assertEqual(len(notes), 1, text(result.stderr))
+            self.assertIn(said, notes[0])
+            self.assertIn("/proc/kallsyms had no addresses", text(result.stderr))
+
     def test_namesake_in_another_mount_namespace__the_mapped_file_gives_the_names(self):
         copy = self.folder / "program"
         shutil.copy(program("shares"), copy)

@@ -324,7 +324,8 @@ naming_begin(struct naming *naming, struct image *const *images, size_t count,
 
 /* --- the kernel --- */
 
-/* Read the kernel's symbols; for the last profile, only those that counts need. */
+/* Read the kernel's symbols; for the last profile, only those that counts need. Returns
+ * NULL with errno set on failure. */
 static struct sym_map *
 open_kernel(const struct naming *naming, const struct counts *counts, uint64_t bytes,
             bool *partial)
@@ -335,6 +336,7 @@ open_kernel(const struct naming *naming, const struct counts *counts, uint64_t b
     struct sym_map *map;
     uint64_t begin;
     uint64_t end;
+    int error;
 
     for (size_t i = 0; places != NULL && i < counts->count; i++) {
         places[i] = counts->items[i].place;
@@ -343,8 +345,35 @@ open_kernel(const struct naming *naming, const struct counts *counts, uint64_t b
     if (map != NULL) {
         *partial = places != NULL;
     }
+    error = errno;
     free(places);
+    errno = error;
     return map;
+}
+
+/* Report once why the kernel's functions have no names; error: of reading them. */
+static void
+report_no_kernel(const struct naming *naming, struct namer *namer, int error)
+{
+    const struct sym_settings *const symbols = &naming->symbols;
+    char note[300];
+
+    if (symbols->say == NULL || namer->noted) {
+        return;
+    }
+    namer->noted = true;
+    if (error == EACCES) {
+        snprintf(note, sizeof(note),
+                 "functions of the kernel have no names: it hides its addresses from "
+                 "the caller (kernel.kptr_restrict); to allow: grant CAP_SYSLOG, with "
+                 "kernel.kptr_restrict 0 or 1");
+    } else {
+        snprintf(note, sizeof(note),
+                 "functions of the kernel have no names: /proc/kallsyms cannot be "
+                 "read: %s",
+                 error == ENODATA ? "it is empty" : strerror(error));
+    }
+    symbols->say(symbols->context, note);
 }
 
 /* Read the names that change while the code runs: those of a JIT and of kernel
@@ -364,6 +393,9 @@ namer_read_map(struct naming *naming, struct namer *namer, const struct image *i
             (namer->missed && now_s - namer->read_s >= kernel_keep_s)) {
             namer->read_s = now_s;
             map = open_kernel(naming, counts, bytes, &namer->partial);
+            if (map == NULL) {
+                report_no_kernel(naming, namer, errno);
+            }
         }
     }
     if (map != NULL) {
