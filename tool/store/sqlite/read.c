@@ -481,15 +481,13 @@ enum {
     ROW_FUNCTION
 };
 
-/* Hits are added up by ids first: names are joined to what is left. */
-#define ROWS                                                                           \
+/* Hits are added up by ids first: names are joined to what is left. hits: the table of
+ * counts. */
+#define ROWS(hits)                                                                     \
     "SELECT source.name, total, address, line, frame, process.name, unit.name, "       \
     "path, build_id, low, high, bias, named, variant, function.name, system_name, "    \
     "file, start_line FROM (SELECT source AS s, process AS p, unit AS u, place AS l, " \
-    "sum(count) AS total FROM (SELECT source, process, unit, place, count FROM "       \
-    "unsummed CROSS JOIN hits ON hits.window = unsummed.id UNION ALL SELECT source, "  \
-    "process, unit, place, count FROM summed CROSS JOIN sums ON sums.day = "           \
-    "summed.day AND sums.host = summed.host) WHERE "                                   \
+    "sum(count) AS total FROM " hits " WHERE "                                         \
     "source IN (SELECT id FROM source WHERE (?1 IS NULL OR name = ?1) AND (?5 = 0 OR " \
     "interval = ?5)) AND unit IN (SELECT id FROM unit WHERE ?4 IS NULL OR name GLOB "  \
     "?4) AND ((?2 IS NULL AND ?3 IS NULL) OR place IN (SELECT place.id FROM place "    \
@@ -498,6 +496,11 @@ enum {
     "source ON source.id = s JOIN place ON place.id = l JOIN image ON image.id = "     \
     "place.image JOIN function ON function.id = place.function JOIN process ON "       \
     "process.id = p JOIN unit ON unit.id = u"
+
+#define WINDOW_ROWS ROWS("unsummed CROSS JOIN hits ON hits.window = unsummed.id")
+#define SUM_ROWS                                                          \
+    ROWS("summed CROSS JOIN sums ON sums.day = summed.day AND sums.host " \
+         "= summed.host")
 
 /* The same columns, once for each place in a file of a known build. */
 #define PLACES                                                                       \
@@ -633,7 +636,8 @@ sqlite_read(struct store *store, const struct store_selection *selection,
         read_gaps(&reading);
         read_sources(&reading);
         choose_sums(&reading);
-        read_rows(&reading, ROWS);
+        read_rows(&reading, WINDOW_ROWS);
+        read_rows(&reading, SUM_ROWS);
     }
     finish_reading(&reading);
     return reading.profile;
