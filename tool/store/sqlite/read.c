@@ -70,10 +70,13 @@ choose_windows(struct reading *reading)
     struct buffer sql = {0};
     sqlite3_stmt *statement;
 
-    buffer_append_text(&sql, "INSERT INTO chosen SELECT window.id FROM " WINDOWS_TABLES
-                             " WHERE ");
+    buffer_append_text(
+        &sql, "INSERT INTO chosen SELECT window.id, window.host, start_ns, end_ns, "
+              "epoch NOT GLOB '" STORE_EPOCH_FILE "*' FROM " WINDOWS_TABLES " WHERE ");
     windows_put_condition(&sql, reading->selection);
-    database_run(store, "CREATE TEMP TABLE chosen(id INTEGER PRIMARY KEY)");
+    database_run(store, "CREATE TEMP TABLE chosen(id INTEGER PRIMARY KEY, host INTEGER "
+                        "NOT NULL, start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, "
+                        "agent INTEGER NOT NULL)");
     statement =
         buffer_text(&sql) != NULL ? database_prepare(store, buffer_text(&sql)) : NULL;
     windows_bind(store, statement, reading->selection);
@@ -98,11 +101,25 @@ choose_sums(struct reading *reading)
         "CREATE TEMP TABLE summed(day INTEGER NOT NULL, host INTEGER NOT NULL, PRIMARY "
         "KEY(day, host)) WITHOUT ROWID;"
         "INSERT INTO summed SELECT day, host FROM (SELECT " STORE_DAY
-        " AS d, host AS h, count(*) AS number FROM window WHERE id IN chosen GROUP BY "
-        "d, h) JOIN folded ON day = d AND host = h WHERE windows = number;"
+        " AS d, host AS h, count(*) AS number FROM chosen GROUP BY d, h) JOIN folded "
+        "ON day = d AND host = h WHERE windows = number;"
         "CREATE TEMP TABLE unsummed(id INTEGER PRIMARY KEY);"
-        "INSERT INTO unsummed SELECT id FROM window WHERE id IN chosen AND (" STORE_DAY
+        "INSERT INTO unsummed SELECT id FROM chosen WHERE (" STORE_DAY
         ", host) NOT IN summed");
+}
+
+/* Add up the statistics of the windows by source. */
+static void
+sum_accounting(struct reading *reading)
+{
+    database_run(
+        reading->store,
+        "CREATE TEMP TABLE account AS SELECT source, max(asked) AS asked, "
+        "sum(measured * taken) AS measured, sum(expected) AS expected, sum(taken) AS "
+        "taken, sum(counted) AS counted, sum(outside) AS outside, sum(lost) AS lost, "
+        "sum(throttled) AS throttled, sum(missed) AS missed, sum(unfinished) AS "
+        "unfinished, sum(excluded) AS excluded FROM chosen CROSS JOIN accounting ON "
+        "accounting.window = chosen.id GROUP BY source");
 }
 
 /* Hits of different intervals stand for different times. */
@@ -111,10 +128,9 @@ check_intervals(struct reading *reading)
 {
     struct database *const store = reading->store;
     sqlite3_stmt *const statement = database_prepare(
-        store, "SELECT name, min(interval), max(interval), unit FROM source WHERE (?1 "
-               "IS NULL OR name = ?1) AND (?5 = 0 OR interval = ?5) AND id IN (SELECT "
-               "source FROM accounting WHERE "
-               "window IN chosen) GROUP BY name HAVING min(interval) <> "
+        store, "SELECT name, min(interval), max(interval), unit FROM account JOIN "
+               "source ON source.id = account.source WHERE (?1 IS NULL OR name = ?1) "
+               "AND (?5 = 0 OR interval = ?5) GROUP BY name HAVING min(interval) <> "
                "max(interval)");
     char why[256];
 
@@ -131,12 +147,6 @@ check_intervals(struct reading *reading)
         database_fail(store, why);
     }
     sqlite3_finalize(statement);
-    if (database_number(store,
-                        "SELECT count(DISTINCT bucket_bytes) FROM window WHERE id "
-                        "IN chosen") > 1) {
-        database_fail(store, "the selection has buckets of several sizes, which do not "
-                             "add up");
-    }
 }
 
 static bool set_text(struct reading *reading, char **text, const char *format, ...)
@@ -156,23 +166,31 @@ set_text(struct reading *reading, char **text, const char *format, ...)
     return *text != NULL || fail_memory(reading);
 }
 
-/* The first different texts in a column of windows, behind a comma: of a day of many
+/* The first different texts in a column of texts, behind a comma: of a day of many
  * hosts all of them would exceed what SQLite makes of a text, and are not shown. */
-#define FIRST_TEXTS(column)                                                         \
-    ", (SELECT group_concat(t) FROM (SELECT DISTINCT " #column " AS t FROM window " \
-    "WHERE id IN chosen AND " #column " <> '' LIMIT 20))"
+#define FIRST_TEXTS(column)                                                        \
+    ", (SELECT group_concat(t) FROM (SELECT DISTINCT " #column " AS t FROM texts " \
+    "WHERE " #column " <> '' LIMIT 20))"
 
 static void
 read_header(struct reading *reading)
 {
     struct database *const store = reading->store;
     struct profile *const profile = reading->profile;
-    sqlite3_stmt *const statement = database_prepare(
+    sqlite3_stmt *statement;
+
+    database_run(store, "CREATE TEMP TABLE texts AS SELECT DISTINCT backend, limits, "
+                        "gaps, bucket_bytes FROM chosen CROSS JOIN window ON window.id "
+                        "= chosen.id");
+    if (database_number(store, "SELECT count(DISTINCT bucket_bytes) FROM texts") > 1) {
+        database_fail(store, "the selection has buckets of several sizes, which do not "
+                             "add up");
+    }
+    statement = database_prepare(
         store,
         "SELECT count(*), count(DISTINCT host), min(start_ns), sum(end_ns - start_ns), "
-        "max(bucket_bytes)" FIRST_TEXTS(backend) FIRST_TEXTS(limits)
-            FIRST_TEXTS(gaps) " FROM window WHERE id IN chosen");
-
+        "(SELECT max(bucket_bytes) FROM texts)" FIRST_TEXTS(backend) FIRST_TEXTS(limits)
+            FIRST_TEXTS(gaps) " FROM chosen");
     if (database_step(store, statement)) {
         const uint64_t windows = (uint64_t)sqlite3_column_int64(statement, 0);
         const uint64_t hosts = (uint64_t)sqlite3_column_int64(statement, 1);
@@ -202,14 +220,13 @@ find_times(struct reading *reading, struct coverage *coverage)
 {
     const struct store_selection *const selection = reading->selection;
     struct database *const store = reading->store;
-    const int64_t end_ns = (int64_t)database_number(
-        store, "SELECT max(end_ns) FROM window WHERE id IN chosen");
+    const int64_t end_ns =
+        (int64_t)database_number(store, "SELECT max(end_ns) FROM chosen");
 
     coverage->start_ns =
         selection->since_ns != 0
             ? selection->since_ns
-            : (int64_t)database_number(
-                  store, "SELECT min(start_ns) FROM window WHERE id IN chosen");
+            : (int64_t)database_number(store, "SELECT min(start_ns) FROM chosen");
     coverage->end_ns = selection->until_ns != 0 && selection->until_ns < end_ns
                            ? selection->until_ns
                            : end_ns;
@@ -220,10 +237,9 @@ cover_selected(struct reading *reading, struct coverage *coverage)
 {
     struct database *const store = reading->store;
     sqlite3_stmt *const statement = database_prepare(
-        store, "SELECT name, count(*), sum(min(end_ns, ?2) - max(start_ns, ?1)) FROM "
-               "chosen JOIN window ON window.id = chosen.id JOIN host ON host.id = "
-               "window.host WHERE epoch NOT GLOB 'file *' GROUP BY host.id ORDER BY "
-               "name");
+        store, "SELECT name, windows, covered FROM (SELECT host AS h, count(*) AS "
+               "windows, sum(min(end_ns, ?2) - max(start_ns, ?1)) AS covered FROM "
+               "chosen WHERE agent GROUP BY h) JOIN host ON host.id = h ORDER BY name");
 
     database_bind(store, statement, 1, (uint64_t)coverage->start_ns);
     database_bind(store, statement, 2, (uint64_t)coverage->end_ns);
@@ -242,7 +258,7 @@ cover_others(struct reading *reading, struct coverage *coverage)
     struct database *const store = reading->store;
     sqlite3_stmt *const statement = database_prepare(
         store, "SELECT name FROM host WHERE (?1 IS NULL OR name GLOB ?1) AND id NOT IN "
-               "(SELECT host FROM window WHERE id IN chosen) AND EXISTS (SELECT 1 FROM "
+               "(SELECT host FROM chosen) AND EXISTS (SELECT 1 FROM "
                "window WHERE window.host = host.id AND epoch NOT GLOB 'file *') ORDER "
                "BY name");
 
@@ -315,12 +331,11 @@ read_sources(struct reading *reading)
     sqlite3_stmt *const statement = database_prepare(
         store,
         "SELECT name, max(nt_name), max(unit), max(interval), max(kernel), "
-        "max(user_left_out), max(asked), sum(measured * taken) / max(sum(taken), 1), "
-        "sum(expected), sum(taken), "
-        "sum(counted), sum(outside), sum(lost), sum(throttled), sum(missed), "
-        "sum(unfinished), sum(excluded) FROM accounting JOIN source ON source.id = "
-        "accounting.source WHERE window IN chosen AND (?1 IS NULL OR name = ?1) AND "
-        "(?5 = 0 OR interval = ?5) GROUP BY name ORDER BY min(source.id)");
+        "max(user_left_out), max(asked), sum(measured) / max(sum(taken), 1), "
+        "sum(expected), sum(taken), sum(counted), sum(outside), sum(lost), "
+        "sum(throttled), sum(missed), sum(unfinished), sum(excluded) FROM account JOIN "
+        "source ON source.id = account.source WHERE (?1 IS NULL OR name = ?1) AND (?5 "
+        "= 0 OR interval = ?5) GROUP BY name ORDER BY min(source.id)");
 
     bind_selection(reading, statement);
     while (database_step(store, statement)) {
@@ -631,6 +646,7 @@ sqlite_read(struct store *store, const struct store_selection *selection,
         fail_memory(&reading);
     } else if (database_run(database, "BEGIN")) {
         choose_windows(&reading);
+        sum_accounting(&reading);
         check_intervals(&reading);
         read_header(&reading);
         read_gaps(&reading);
