@@ -76,7 +76,6 @@ class Accuracy(CommandTest):
         self.assert_as_perf(["right_three_units", "right_one_unit"], program("shares_threads"), "3000")
 
     def test_many_threads__have_the_shares_of_perf_record(self):
-        """But for threads that end before their first interval, which the statistics call unfinished."""
         self.assert_as_perf([f"worker_{letter}" for letter in "abcdefgh"], program("many_threads"))
 
     def test_hits_times_interval__are_the_processor_time_of_the_program(self):

@@ -152,6 +152,14 @@ class Counted(TimerTest):
         for function in ("right_three_units", "wrong_three_units"):
             self.assertGreater(shares.get(function, 0), 0.2, shares)
 
+    def test_processes_shorter_than_the_tick__have_their_hits(self):
+        """The tick finds each with the probability of its time."""
+        script = f"i=0; while [ $i -lt 300 ]; do {program('shares')} 2; i=$((i + 1)); done"
+        report = self.timer_json("/bin/sh", "-c", script)
+        hits = {row["function"]: row["hits"] for row in report["rows"]}
+        both = hits.get("right_three_units", 0) + hits.get("right_one_unit", 0)
+        self.assertGreater(both, report["sources"][0]["expected"] * 0.5, report)
+
     def test_programs_without_agent__said_as_not_counted(self):
         static = harness.stage() / "programs" / "shares_static"
         if not static.exists():

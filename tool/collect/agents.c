@@ -554,9 +554,9 @@ agents_statistics(const struct agents *agents, ntprof_source_info *info)
 }
 
 /* Are there more hits than intervals in the processor time of their processes and in
- * the time that may have passed after the last look at each? The number of threads does
- * not matter: the first hit of each comes a whole interval after it was armed. Once all
- * records of processes are taken, the time of later processes is not known: false. */
+ * the time that may have passed after the last look at each? By chance hits may be some
+ * more, as the first of each thread comes within its first interval. Once all records
+ * of processes are taken, the time of later processes is not known: false. */
 static bool
 is_too_much(const struct agents *agents, const struct sums *sums)
 {

@@ -295,16 +295,39 @@ clock_of(pid_t tid)
     return (clockid_t)(~(unsigned)tid << 3 | 6);
 }
 
+/*
+ * Return the time to a timer's first expiration: just before one of the ticks of an
+ * interval, drawn at random. So a thread has a hit at each tick that finds it, or at
+ * one of several if the interval is longer: on average as many as intervals fit into
+ * its time, even if that is shorter than one.
+ */
+static uint64_t
+draw_first_ns(uint64_t interval_ns, int number)
+{
+    const uint64_t tick_ns = thread_timer_tick_ns();
+    const uint64_t ticks = interval_ns / tick_ns;
+    struct timespec now = {0, 0};
+    uint64_t draw;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    draw = ((uint64_t)now.tv_nsec ^ (uint64_t)number << 32) *
+               UINT64_C(0x9E3779B97F4A7C15) >>
+           32;
+    return 1 + draw % (ticks > 0 ? ticks : 1) * tick_ns;
+}
+
 /* Have a timer expire at each interval, from now on. */
 static int
 set_time(const struct thread_timer *timer, int number)
 {
+    const uint64_t interval_ns = timer->options.interval_ns;
+    const uint64_t first_ns = draw_first_ns(interval_ns, number);
     struct kernel_itimerspec time = {0};
 
-    time.interval_s = (kernel_time)(timer->options.interval_ns / NS_PER_S);
-    time.interval_ns = (kernel_time)(timer->options.interval_ns % NS_PER_S);
-    time.value_s = time.interval_s;
-    time.value_ns = time.interval_ns;
+    time.interval_s = (kernel_time)(interval_ns / NS_PER_S);
+    time.interval_ns = (kernel_time)(interval_ns % NS_PER_S);
+    time.value_s = (kernel_time)(first_ns / NS_PER_S);
+    time.value_ns = (kernel_time)(first_ns % NS_PER_S);
     return syscall(TIMER_SETTIME, number, 0, &time, NULL) == 0 ? 0 : -errno;
 }
 
