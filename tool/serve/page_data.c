@@ -108,7 +108,9 @@ void
 page_data_put(struct buffer *html, const struct page_data *data)
 {
     const struct store_selection *const selection = data->selection;
-    const int64_t span_ns = selection->until_ns - selection->since_ns;
+    const int64_t span_ns = selection->until_ns > selection->since_ns
+                                ? selection->until_ns - selection->since_ns
+                                : 0;
     struct buffer json = {0};
 
     buffer_append_byte(&json, '{');
