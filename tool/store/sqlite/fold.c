@@ -21,7 +21,8 @@ find_due(struct database *store)
 {
     sqlite3_stmt *statement;
 
-    database_run(store, "CREATE TEMP TABLE due(day INTEGER NOT NULL, host INTEGER NOT "
+    database_run(store, "DROP TABLE IF EXISTS temp.due;"
+                        "CREATE TEMP TABLE due(day INTEGER NOT NULL, host INTEGER NOT "
                         "NULL, PRIMARY KEY(day, host)) WITHOUT ROWID");
     statement = database_prepare(
         store, "INSERT INTO due SELECT " STORE_DAY " AS d, host FROM window GROUP BY "
