@@ -8,9 +8,10 @@
  *
  * A thread is armed while it has a timer. The kernel looks at the clocks of threads
  * once a tick, so no interval is shorter. Expirations that it noticed too late are the
- * overrun of the next hit. The time of a thread before it was armed, and after its last
- * expiration, makes no hit: the user of the timers reads it from the clocks and reports
- * it.
+ * overrun of the next hit. A timer first expires at a tick of its first interval, drawn
+ * at random, so that threads shorter than an interval have their share of hits. The
+ * time of a thread before it was armed, and after its last expiration, makes no hit:
+ * the user of the timers reads it from the clocks and reports it.
  *
  * Execve: the kernel deletes the timers and drops their pending signals, and a handler
  * becomes the default action. A program that replaces the handler of the signal would
