@@ -103,9 +103,9 @@ typedef struct _HAL_SOURCE_STATISTICS {
 } HAL_SOURCE_STATISTICS;
 
 typedef struct _HAL_STATISTICS {
-    ULONG64 Processes;
-    ULONG64 Late;
-    ULONG64 RingBytes;
+    ULONG64 Processes;  /* in the process table */
+    ULONG64 Late;       /* records delivered after newer ones */
+    ULONG64 RingBytes;  /* memory for records or hits */
     ULONG64 Unread;     /* processes whose threads or mappings could not all be read */
     ULONG64 Unnumbered; /* hits in user mode of processes outside the pid namespace */
     ULONG64 CounterBytes; /* of HAL_PAGES, taken or not */

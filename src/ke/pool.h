@@ -11,6 +11,8 @@
 
 #include "ke/index.h"
 
+/* A node's number: bit 0 is KI_LEAF, above it the offset in a chunk, then the chunk.
+ * Each chunk has twice as many nodes as the one before. */
 enum {
     KI_POOL_CHUNKS = 18,
     KI_POOL_FIRST_CHUNK = 64, /* nodes */

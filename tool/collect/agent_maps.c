@@ -89,6 +89,8 @@ take_line(struct reading *reading, char *line)
     if (!read_line(line, &map)) {
         return true;
     }
+    /* If the process has exited, its parent leads to the root directory that both see.
+     * */
     range = (struct agent_range){
         .begin = map.base,
         .end = map.base + map.length,
@@ -164,9 +166,9 @@ is_within(const struct agent_range *old, const struct agent_range *range)
            old->begin - range->begin == old->place - range->place;
 }
 
-/* Add ranges of earlier readings that no other range overlaps now: hits in them may
- * still be counted. Sets replaced if a range has other code now, or if there is no room
- * for it. Returns false if memory runs out. */
+/* Add ranges of earlier readings that no range overlaps now: hits in them may still be
+ * counted. Sets replaced if an earlier range has other code now, or if there is no room
+ * for it: then hits so far are to be taken first. Returns false if memory runs out. */
 static bool
 keep_old(struct reading *reading, const struct agent_maps *maps)
 {
@@ -176,11 +178,11 @@ keep_old(struct reading *reading, const struct agent_maps *maps)
     for (size_t i = 0; complete && i < maps->count; i++) {
         const struct agent_range *const old = &maps->ranges[i];
         const size_t at = first_behind(reading->ranges, count, old->begin);
+        const bool overlapped = at < count && reading->ranges[at].begin < old->end;
 
-        if (reading->count < RANGES_MAX &&
-            (at == count || reading->ranges[at].begin >= old->end)) {
+        if (!overlapped && reading->count < RANGES_MAX) {
             complete = add_range(reading, old);
-        } else if (at < count && !is_within(old, &reading->ranges[at])) {
+        } else if (!overlapped || !is_within(old, &reading->ranges[at])) {
             reading->replaced = true;
         }
     }

@@ -65,7 +65,8 @@ struct bpf_flat flat SECTION("value.flat");
 
 /* ---- nodes, sets of processors and counters ---- */
 
-/* NULL: the node is in a later chunk. */
+/* Return a node of the shared map by its number: bit 0 is KI_LEAF, the next bits are
+ * the offset in a chunk, the highest the chunk. NULL: the chunk has its own map. */
 INLINE const KI_NODE *
 flat_node_at(ULONG number)
 {
@@ -81,7 +82,7 @@ flat_node_at(ULONG number)
     return &shared.nodes[index];
 }
 
-/* The node with this number, in the shared map or in a later chunk. */
+/* Return the node with this number, in the shared map or in its chunk's own. */
 INLINE const KI_NODE *
 node_at(ULONG number)
 {

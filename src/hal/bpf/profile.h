@@ -104,8 +104,9 @@ enum {
 
 /*
  * What every hit reads, in as few pages as possible, since a miss in the TLB costs as
- * much as the rest of a hit. The node at number 0, which ke's pool never takes, holds
- * the control; the nodes of the first profiles follow it, and the table behind them.
+ * much as the rest of a hit. In the place of node 0, which ke's pool never takes, is
+ * struct bpf_control; the nodes of the first profiles follow it, and behind them is the
+ * table of processes.
  */
 enum {
     BPF_TABLE_AT = BPF_FLAT_NODES * KI_NODE_BYTES / sizeof(struct bpf_process),

@@ -272,8 +272,8 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
 
     *statistics = (HAL_STATISTICS){
         .Processes = perf->stream.processes.by_pid.count,
-        .Late = perf->stream.late,
-        .Unread = perf->unread,
+        .Late = perf->stream.late, /* records delivered after newer ones */
+        .Unread = perf->unread,    /* processes that /proc did not show whole */
     };
     for (uint32_t i = 0; i < perf->processor_limit; i++) {
         if (perf->rings[i] != NULL) {
