@@ -27,8 +27,9 @@ open_root(uint32_t pid)
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Keep fd, or close it if it is our own root, is in the list already or there are too
- * many. Returns the descriptor of that root, or -1. */
+/* Keep fd, a root directory, in the list, or close it if it is our own root, is in the
+ * list already or there are too many. Returns the list's descriptor of that directory,
+ * or -1 if the list has none. */
 static int
 keep_root(struct roots *roots, int fd)
 {

@@ -128,8 +128,9 @@ expect_rows(const struct work *work, struct sym_image *file, size_t first, size_
     sym_image_expect(file, false, addresses, count, bucket_bytes(work));
 }
 
-/* Add the name of a row, if the file has one and the row gains by it: a row with a name
- * only needs a line. Returns false if memory runs out. */
+/* Add the name of a row, with the functions that it was inlined into (caller), if the
+ * file has one and the row gains by it: a row with a name only needs a line, and keeps
+ * its function if the file has no name for it. Returns false if memory runs out. */
 static bool
 name_row(const struct work *work, struct sym_image *file, struct profile_row *row)
 {

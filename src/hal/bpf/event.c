@@ -201,7 +201,7 @@ bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor)
     uint32_t slot = 0;
     int result;
 
-    result = perf_context_require(&bpf->context, source);
+    result = perf_context_require(&bpf->context, source); /* may it be counted? */
     if (result < 0) {
         return result;
     }

@@ -2,10 +2,10 @@
 /*
  * hal/bpf/pool.h - memory that programs count in: pieces of mapped BPF maps.
  *
- * A pool is one map, divided into units; a piece is the first room that is large
- * enough. Creating a map waits for the kernel's readers, so each pool is larger the
- * more there are, and even thousands of buffers need few. All of it belongs to one
- * session.
+ * A pool is one map, divided into units of BPF_UNIT_BYTES; a piece is the first room
+ * that is large enough. Creating a map waits for the kernel's readers, so each pool is
+ * larger the more there are, and even thousands of buffers need few. All of it belongs
+ * to one session.
  */
 #ifndef HAL_BPF_POOL_H
 #define HAL_BPF_POOL_H

@@ -139,7 +139,7 @@ knows_features(const struct perf_features *features)
     int fd;
 
     fill_attr(&attr, &request, features);
-    fd = perf_call_event_open(&attr, 0, -1, false);
+    fd = perf_call_event_open(&attr, 0, -1, /* cgroup */ false);
     perf_descriptor_close(fd);
     return fd >= 0;
 }

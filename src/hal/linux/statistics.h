@@ -18,11 +18,11 @@
 
 struct perf_tally {
     /* Closed periods */
-    uint64_t done_events;
-    uint64_t done_expected;  /* hits, without throttled ones */
+    uint64_t done_events;    /* occurrences of the source */
+    uint64_t done_expected;  /* hits, without throttled ones, which are added later */
     uint64_t done_throttled; /* hits */
-    /* How many events there have been, inherited ones included: the last interval of
-     * each is unfinished. */
+    /* How many perf events there have been for the source, inherited ones included: the
+     * last interval of each is unfinished. */
     uint64_t instances;
     uint64_t untimely; /* hits that were counted but not passed on (event.h) */
     uint64_t lost;     /* by closed events and LOST records */

@@ -35,8 +35,8 @@ host_event_open(pid_t pid, int cpu, bool kernel)
     return 0;
 }
 
-/* Convert a result of host_event_open to a status: refused for every error but that
- * descriptors or memory ran out, also if there is no such call. */
+/* Convert a result of host_event_open to a status, and remember a refusal (what) for
+ * the error text: refused for every error but that descriptors or memory ran out. */
 static NTSTATUS
 rights_status(void *Context, int what, int error, NTSTATUS refused)
 {
@@ -54,7 +54,7 @@ host_check_system_profile_privilege(void *Context)
     const int cpu = sched_getcpu();
 
     return rights_status(Context, HOST_REFUSED_PRIVILEGE,
-                         host_event_open(-1, cpu < 0 ? 0 : cpu, false),
+                         host_event_open(-1, cpu < 0 ? 0 : cpu, /* kernel */ false),
                          STATUS_PRIVILEGE_NOT_HELD);
 }
 
