@@ -156,6 +156,16 @@ refuse(struct agent *agent, struct agent_request *request)
     request->request = NULL;
 }
 
+/* Say of all images that they have names: of others go tool pprof asks the server that
+ * it got the profile from for names, and fails as there are none. */
+static void
+claim_names(struct profile *profile)
+{
+    for (size_t i = 0; i < profile->image_count; i++) {
+        profile->images[i].named = true;
+    }
+}
+
 /* Answer a request by what was counted for it until the last look, which began then;
  * without a complete profile it fails. */
 static void
@@ -167,6 +177,7 @@ answer(struct agent *agent, struct agent_request *request, uint64_t now)
     if (profile != NULL && request->part.lost == 0 &&
         agent_describe(agent, profile, request->start_real_ns, now - request->start_ns,
                        "")) {
+        claim_names(profile);
         (void)pprof_encode(profile, &answer.bytes, &answer.size);
     }
     profile_delete(profile);
