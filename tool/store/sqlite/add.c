@@ -231,8 +231,7 @@ unfold_day(struct adding *adding, uint64_t host)
 
     database_bind(store, statement, 1, host);
     database_bind(store, statement, 2, adding->profile->time_ns);
-    while (database_step(store, statement)) {
-    }
+    database_execute(store, statement);
     sqlite3_finalize(statement);
 }
 
@@ -398,8 +397,7 @@ add_count(struct adding *adding, sqlite3_stmt *statement, const uint64_t keys[3]
         database_bind(store, statement, 3 + i, keys[i]);
     }
     database_bind(store, statement, 6, count);
-    while (database_step(store, statement)) {
-    }
+    database_execute(store, statement);
 }
 
 /* Return the sum of one source's hits in rows with the same key. */

@@ -114,6 +114,13 @@ database_step(struct database *store, sqlite3_stmt *statement)
     return false;
 }
 
+void
+database_execute(struct database *store, sqlite3_stmt *statement)
+{
+    while (database_step(store, statement)) {
+    }
+}
+
 const char *
 database_column_text(sqlite3_stmt *statement, int column)
 {

@@ -47,6 +47,9 @@ void database_bind(struct database *store, sqlite3_stmt *statement, int index,
  * the statement is reset. */
 bool database_step(struct database *store, sqlite3_stmt *statement);
 
+/* database_execute - run a statement that yields no rows, and reset it. */
+void database_execute(struct database *store, sqlite3_stmt *statement);
+
 /* database_column_text - return a text of the row, "" for NULL. Valid until the next
  * step. */
 const char *database_column_text(sqlite3_stmt *statement, int column);

@@ -29,8 +29,7 @@ find_due(struct database *store)
                "d, host HAVING max(end_ns) <= ?1 AND (d + 1) * " STORE_DAY_NS
                " <= ?1 AND (d, host) NOT IN (SELECT day, host FROM folded)");
     database_bind(store, statement, 1, clock_ns(CLOCK_REALTIME) - late_ns);
-    while (database_step(store, statement)) {
-    }
+    database_execute(store, statement);
     sqlite3_finalize(statement);
 }
 
@@ -70,8 +69,7 @@ fold_day(struct database *store, uint64_t day, uint64_t host)
 
         database_bind(store, statement, 1, day);
         database_bind(store, statement, 2, host);
-        while (database_step(store, statement)) {
-        }
+        database_execute(store, statement);
         sqlite3_finalize(statement);
     }
     database_run(store, "COMMIT");

@@ -80,8 +80,7 @@ choose_windows(struct reading *reading)
     statement =
         buffer_text(&sql) != NULL ? database_prepare(store, buffer_text(&sql)) : NULL;
     windows_bind(store, statement, reading->selection);
-    while (database_step(store, statement)) {
-    }
+    database_execute(store, statement);
     sqlite3_finalize(statement);
     buffer_finish(&sql);
     if (database_number(store, "SELECT count(*) FROM chosen") == 0 && !store->failed) {
@@ -259,8 +258,8 @@ cover_others(struct reading *reading, struct coverage *coverage)
     sqlite3_stmt *const statement = database_prepare(
         store, "SELECT name FROM host WHERE (?1 IS NULL OR name GLOB ?1) AND id NOT IN "
                "(SELECT host FROM chosen) AND EXISTS (SELECT 1 FROM "
-               "window WHERE window.host = host.id AND epoch NOT GLOB 'file *') ORDER "
-               "BY name");
+               "window WHERE window.host = host.id AND epoch NOT GLOB "
+               "'" STORE_EPOCH_FILE "*') ORDER BY name");
 
     database_bind_text(store, statement, 1, reading->selection->host);
     while (database_step(store, statement)) {

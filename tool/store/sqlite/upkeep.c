@@ -96,8 +96,7 @@ remove_windows(struct database *store, const char *query, uint64_t parameter)
     uint64_t windows;
 
     database_bind(store, statement, 1, parameter);
-    while (database_step(store, statement)) {
-    }
+    database_execute(store, statement);
     sqlite3_finalize(statement);
     windows = database_number(store, "SELECT count(*) FROM old");
     database_run(store, "CREATE TEMP TABLE old_day AS SELECT DISTINCT " STORE_DAY
