@@ -89,8 +89,7 @@ take_line(struct reading *reading, char *line)
     if (!read_line(line, &map)) {
         return true;
     }
-    /* If the process has exited, its parent leads to the root directory that both see.
-     * */
+    /* If the process has exited, its parent leads to the root that both see. */
     range = (struct agent_range){
         .begin = map.base,
         .end = map.base + map.length,

@@ -303,8 +303,7 @@ see_segment(struct agents *agents, uint32_t number)
     map.inode = code.inode;
     seen->place = code.offset;
     seen->length = code.length;
-    /* If the process has exited, its parent leads to the root directory that both see.
-     * */
+    /* If the process has exited, its parent leads to the root that both see. */
     seen->image = image_set_find(&collector->images, &map, &process->parent,
                                  process->parent != 0 ? 1 : 0);
     if (seen->image == NULL ||

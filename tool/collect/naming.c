@@ -249,24 +249,32 @@ open_image(const struct naming *naming, const struct image *image)
     return fd >= 0 ? sym_image_open(fd, path, root, &naming->symbols) : NULL;
 }
 
+void
+naming_report_once(const struct naming *naming, struct namer *namer, const char *why)
+{
+    const struct sym_settings *const symbols = &naming->symbols;
+
+    if (symbols->say != NULL && !namer->noted) {
+        namer->noted = true;
+        symbols->say(symbols->context, why);
+    }
+}
+
 /* Report once that an image's names cannot be read. A file that is no program (ENOEXEC)
  * has none, which is no failure. */
 static void
 report_unreadable(const struct naming *naming, struct namer *namer,
                   const struct image *image)
 {
-    const struct sym_settings *const symbols = &naming->symbols;
     char note[800];
 
-    if (namer->elf != NULL || errno == ENOEXEC || symbols->say == NULL ||
-        namer->noted) {
+    if (namer->elf != NULL || errno == ENOEXEC) {
         return;
     }
-    namer->noted = true;
     namer->bounded = true;
     snprintf(note, sizeof(note), "no names are read of %s: %s", image->path,
              sym_image_error(errno));
-    symbols->say(symbols->context, note);
+    naming_report_once(naming, namer, note);
 }
 
 /* Open the symbols of an image's file, or of the vdso, unless that was tried before. */
@@ -355,13 +363,8 @@ open_kernel(const struct naming *naming, const struct counts *counts, uint64_t b
 static void
 report_no_kernel(const struct naming *naming, struct namer *namer, int error)
 {
-    const struct sym_settings *const symbols = &naming->symbols;
     char note[300];
 
-    if (symbols->say == NULL || namer->noted) {
-        return;
-    }
-    namer->noted = true;
     if (error == EACCES) {
         snprintf(note, sizeof(note),
                  "functions of the kernel have no names: it hides its addresses from "
@@ -373,7 +376,7 @@ report_no_kernel(const struct naming *naming, struct namer *namer, int error)
                  "read: %s",
                  error == ENODATA ? "it is empty" : strerror(error));
     }
-    symbols->say(symbols->context, note);
+    naming_report_once(naming, namer, note);
 }
 
 /* Read the names that change while the code runs: those of a JIT and of kernel
@@ -541,15 +544,12 @@ report_progress(const struct naming *naming, const struct image *image, size_t d
 static void
 report_note(const struct naming *naming, struct namer *namer)
 {
-    const struct sym_settings *const symbols = &naming->symbols;
-
-    namer->bounded =
-        namer->bounded || (namer->elf != NULL && sym_image_is_bounded(namer->elf));
-
-    if (symbols->say != NULL && namer->elf != NULL && !namer->noted &&
-        sym_image_note(namer->elf)[0] != '\0') {
-        namer->noted = true;
-        symbols->say(symbols->context, sym_image_note(namer->elf));
+    if (namer->elf == NULL) {
+        return;
+    }
+    namer->bounded = namer->bounded || sym_image_is_bounded(namer->elf);
+    if (sym_image_note(namer->elf)[0] != '\0') {
+        naming_report_once(naming, namer, sym_image_note(namer->elf));
     }
 }
 

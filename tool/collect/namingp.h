@@ -42,6 +42,10 @@ struct naming {
 /* Return the namer of an image, which is empty at first, or NULL if memory runs out. */
 struct namer *naming_get(struct naming *naming, size_t number);
 
+/* Report why names of an image are missing, unless that was done for this image. */
+void naming_report_once(const struct naming *naming, struct namer *namer,
+                        const char *why);
+
 /* --- perf_maps.c --- */
 
 /*

@@ -42,17 +42,12 @@ struct jit {
 static void
 report_unread_map(const struct naming *naming, struct jit *jit, const char *why)
 {
-    const struct sym_settings *const symbols = &naming->symbols;
     char note[300];
 
     jit->namer->refused = true;
-    if (symbols->say == NULL || jit->namer->noted) {
-        return;
-    }
-    jit->namer->noted = true;
     snprintf(note, sizeof(note), "the perf map of process %" PRIu32 " is not read: %s",
              jit->image->pid, why);
-    symbols->say(symbols->context, note);
+    naming_report_once(naming, jit->namer, note);
 }
 
 /* Does an error of opening a perf map mean that one exists and must not be read? Errors
