@@ -201,6 +201,17 @@ class Namespaces(ProgramTest):
             self.assertIn(said, notes[0])
             self.assertIn("/proc/kallsyms had no addresses", text(result.stderr))
 
+    def test_kernel_with_other_names__its_addresses_are_not_blamed(self):
+        if not harness.is_root():
+            self.skipTest("an ordinary user sees no hits in the kernel")
+        (self.folder / "kallsyms").write_text("ffffffff81000000 T _stext\nffffffff81000001 T other\n"
+                                              "ffffffff81000002 T _etext\n")
+        words = self.arguments("run", "-o", "p", "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=20000")
+        result = self.run_bare([self.tool("unshare"), "-m", "sh", "-c",
+                                'mount --bind kallsyms /proc/kallsyms && exec "$@"', "sh", *words])
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assertNotIn("/proc/kallsyms had no addresses", text(result.stderr))
+
     def test_namesake_in_another_mount_namespace__the_mapped_file_gives_the_names(self):
         copy = self.folder / "program"
         shutil.copy(program("shares"), copy)

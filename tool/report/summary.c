@@ -278,7 +278,7 @@ put_unnamed(struct buffer *line, const struct profile *profile, uint64_t total)
     } else if (starts_with(image->path, "[anon:")) {
         buffer_append_text(line, ": no perf map of it was read; a JIT writes one, such "
                                  "as node with --perf-basic-prof\n");
-    } else if (strcmp(image->path, "[kernel]") == 0) {
+    } else if (strcmp(image->path, "[kernel]") == 0 && !image->named) {
         buffer_append_text(line, ": /proc/kallsyms had no addresses for the caller "
                                  "(kernel.kptr_restrict, CAP_SYSLOG)\n");
     } else if (starts_with(image->path, "/memfd:")) {
