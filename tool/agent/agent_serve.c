@@ -156,8 +156,8 @@ refuse(struct agent *agent, struct agent_request *request)
     request->request = NULL;
 }
 
-/* Say of all images that they have names: of others go tool pprof asks the server that
- * it got the profile from for names, and fails as there are none. */
+/* Mark all images as ones whose names are known. If one is not, go tool pprof asks the
+ * agent for its names, gets an error and fails. */
 static void
 claim_names(struct profile *profile)
 {
