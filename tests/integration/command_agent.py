@@ -142,6 +142,17 @@ class Windows(AgentTest):
         self.assertEqual(intervals, sorted(intervals))
         self.assertGreater(intervals[-1], 2 * intervals[0])
 
+    def test_max_cpu__is_exceeded_by_new_processes__the_interval_stays_useful(self):
+        self.start(["sh", "-c", "while :; do /bin/true; done"])
+        child = self.start_agent("--max-cpu", "1%")
+        wait_for(lambda: "a longer interval does not change" in self.said(), "the reason")
+        count = len(self.windows())
+        self.wait_windows(count + 3)
+        self.end(child)
+        last = self.read(self.windows()[-1])
+        self.assertLessEqual(last["sources"][0]["granted"], 500000)
+        self.assertIn("--max-cpu 1%", text(self.ntprof("report", self.windows()[-1]).stdout))
+
     def test_second_agent__is_refused_the_spool(self):
         child = self.start_agent()
         second = self.ntprof("agent", "--spool", self.spool)

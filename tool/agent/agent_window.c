@@ -162,14 +162,20 @@ static char *
 describe_agent_limits(const struct agent *agent, const ntprof_session_info *info)
 {
     const struct ration *const ration = &agent->ration;
-    char pace[160] = "";
+    const double max_percent = agent->settings->max_cpu_percent;
+    char pace[240] = "";
 
     if (agent->pace_100ns > ration->asked_100ns) {
         snprintf(pace, sizeof(pace),
                  "the interval of time is %.4g ms instead of %.4g ms, by --max-cpu "
                  "%.10g%%",
                  (double)agent->pace_100ns / 1e4, (double)ration->asked_100ns / 1e4,
-                 agent->settings->max_cpu_percent);
+                 max_percent);
+    } else if (agent->ration_exceeded) {
+        snprintf(pace, sizeof(pace),
+                 "ntprof agent took %.2f%% of a processor in the window before, with "
+                 "--max-cpu %.10g%%, most of it not for hits",
+                 ration->share * 100, max_percent);
     }
     return describe_limits(info, pace, NULL);
 }
@@ -292,12 +298,31 @@ store_window(struct agent *agent, struct profile *profile, const struct window_e
     profile_delete(profile);
 }
 
+/* Print when the agent takes more than its ration for something else than hits, and
+ * when that is over. */
+static void
+report_exceeded(struct agent *agent)
+{
+    const struct ration *const ration = &agent->ration;
+    const bool exceeded = ration->share > ration->max_share && !agent->interval_pending;
+
+    if (exceeded != agent->ration_exceeded) {
+        fprintf(stderr,
+                "ntprof: agent: took %.2f %% of a processor with --max-cpu %.10g%%%s\n",
+                ration->share * 100, agent->settings->max_cpu_percent,
+                exceeded ? ": processes that start, map files and exit cost most of "
+                           "it, which a longer interval does not change"
+                         : " again");
+    }
+    agent->ration_exceeded = exceeded;
+}
+
 /* Measure what the agent took, and choose the interval of the next window. Three kinds
  * of window decide nothing: the first one, which has the cost of reading all symbols;
  * one that was short, whose end is most of its cost; and one whose interval was changed
  * at its end, as its cost is not that of the interval in effect now. */
 static void
-choose_interval(struct agent *agent, uint64_t elapsed_ns, bool changed)
+choose_interval(struct agent *agent, uint64_t hits, uint64_t elapsed_ns, bool changed)
 {
     uint64_t memory_bytes;
     const uint64_t cpu_ns = agent_read_usage(&memory_bytes);
@@ -311,7 +336,10 @@ choose_interval(struct agent *agent, uint64_t elapsed_ns, bool changed)
     agent->metrics.cpu_ns = cpu_ns;
     agent->metrics.memory_bytes = memory_bytes;
     pthread_mutex_unlock(&agent->metrics_lock);
-    if (decides && ration_choose(&agent->ration, spent_ns, elapsed_ns)) {
+    if (!decides) {
+        return;
+    }
+    if (ration_choose(&agent->ration, spent_ns, hits, elapsed_ns)) {
         agent->interval_pending = true;
         fprintf(stderr,
                 "ntprof: agent: took %.2f %% of a processor with --max-cpu %.10g%%: "
@@ -319,6 +347,7 @@ choose_interval(struct agent *agent, uint64_t elapsed_ns, bool changed)
                 agent->ration.share * 100, agent->settings->max_cpu_percent,
                 (double)agent->ration.interval_100ns / 1e4, before_ms);
     }
+    report_exceeded(agent);
 }
 
 /* Have the next window use the interval that was chosen. Its hits start at the look
@@ -336,6 +365,18 @@ change_interval(struct agent *agent)
         agent->outgoing.asked = info.interval_asked;
         agent->outgoing.granted = info.interval_granted;
     }
+}
+
+/* Return the hits of source time in a window. */
+static uint64_t
+time_hits(const struct profile *window)
+{
+    for (size_t i = 0; i < window->source_count; i++) {
+        if (strcmp(window->sources[i].name, "time") == 0) {
+            return window->sources[i].taken;
+        }
+    }
+    return 0;
 }
 
 /* The change is complete: the next look has its interval. */
@@ -363,6 +404,7 @@ agent_finish_window(struct agent *agent)
     const struct window_clocks now = window_read_clocks();
     const struct window_end end = window_finish(&agent->window, &now);
     const bool changed = agent->interval_pending;
+    uint64_t hits = 0;
     struct profile *profile;
 
     change_interval(agent);
@@ -371,6 +413,7 @@ agent_finish_window(struct agent *agent)
     }
     profile = part_take(&agent->part);
     if (profile != NULL) {
+        hits = time_hits(profile);
         store_window(agent, profile, &end);
         take_lost(agent);
     }
@@ -379,7 +422,7 @@ agent_finish_window(struct agent *agent)
     agent->metrics.suspensions += end.suspended_ns != 0;
     pthread_mutex_unlock(&agent->metrics_lock);
     end_change(agent);
-    choose_interval(agent, end.counted_ns, changed);
+    choose_interval(agent, hits, end.counted_ns, changed);
     if (end.new_epoch) {
         renew_epoch(agent);
     }

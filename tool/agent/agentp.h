@@ -50,6 +50,7 @@ struct agent {
      * before its last look. All zero: it stays. */
     struct profile_source outgoing;
     bool interval_pending; /* ration.interval_100ns is not in effect yet */
+    bool ration_exceeded;  /* in the window before, and not for hits */
     uint64_t pace_100ns;   /* the interval in effect, as it was asked for */
     uint64_t cpu_ns;       /* of the agent when the window began */
     uint64_t dropped;      /* windows of the spool, as reported so far */

@@ -10,8 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Longest interval: one hit a second. What costs more does not depend on hits. */
+/* Longest interval: one hit a second. */
 #define RATION_INTERVAL_MAX_100NS UINT64_C(10000000)
+
+/* What the agent takes for a hit, at most: delivery, its row, its name, its storage. */
+#define RATION_HIT_NS 20000
 
 struct ration {
     double max_share;        /* of one processor */
@@ -22,9 +25,15 @@ struct ration {
 
 /*
  * Choose the interval of the next window by what the agent took in this one. Above the
- * ration it becomes longer in proportion, and below half of it half as long again.
- * Returns whether it changed.
+ * ration it becomes longer in proportion, but not so long that hits would take less
+ * than a quarter of the ration: the rest is the cost of processes that start, map files
+ * and exit, which no interval reduces. Below half of the ration, or if hits took less
+ * than an eighth of it, the interval is halved. Returns whether it changed.
+ *
+ *   cpu_ns  processor time of the agent in the window
+ *   hits    that the window took of source time
  */
-bool ration_choose(struct ration *ration, uint64_t cpu_ns, uint64_t elapsed_ns);
+bool ration_choose(struct ration *ration, uint64_t cpu_ns, uint64_t hits,
+                   uint64_t elapsed_ns);
 
 #endif

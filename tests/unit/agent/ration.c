@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #define SECOND UINT64_C(1000000000)
+#define MANY 1000000 /* hits: their cost is all that there is */
 
 static struct ration
 ration_of(uint64_t asked, uint64_t interval)
@@ -23,7 +24,7 @@ ration_choose__within_the_ration__stays(void **state)
     struct ration ration = ration_of(100000, 100000);
 
     (void)state;
-    assert_false(ration_choose(&ration, SECOND / 200, SECOND));
+    assert_false(ration_choose(&ration, SECOND / 200, MANY, SECOND));
     assert_int_equal(ration.interval_100ns, 100000);
 }
 
@@ -33,15 +34,43 @@ ration_choose__above__longer_in_proportion_and_bounded(void **state)
     struct ration ration = ration_of(100000, 100000);
 
     (void)state;
-    assert_true(ration_choose(&ration, 3 * SECOND / 100, SECOND));
+    assert_true(ration_choose(&ration, 3 * SECOND / 100, MANY, SECOND));
     assert_in_range(ration.interval_100ns, 299999, 300002);
-    assert_true(ration_choose(&ration, SECOND, SECOND)); /* 100 times too much */
+    assert_true(ration_choose(&ration, SECOND, MANY, SECOND)); /* 100 times too much */
     assert_in_range(ration.interval_100ns, 8 * 299999, 8 * 300002 + 1);
     for (int i = 0; i < 10; i++) {
-        ration_choose(&ration, SECOND, SECOND);
+        ration_choose(&ration, SECOND, MANY, SECOND);
     }
     assert_int_equal(ration.interval_100ns, RATION_INTERVAL_MAX_100NS);
-    assert_false(ration_choose(&ration, SECOND, SECOND));
+    assert_false(ration_choose(&ration, SECOND, MANY, SECOND));
+}
+
+static void
+ration_choose__hits_cost_little__stays(void **state)
+{
+    /* 200 hits cost 0.4 % at most, a quarter of the ration is 0.25 %. */
+    struct ration ration = ration_of(100000, 100000);
+
+    (void)state;
+    assert_true(ration_choose(&ration, SECOND, 200, SECOND));
+    assert_in_range(ration.interval_100ns, 159999, 160002);
+    assert_false(ration_choose(&ration, SECOND, 125, SECOND));
+    assert_false(ration_choose(&ration, SECOND, 100, SECOND));
+    assert_in_range(ration.interval_100ns, 159999, 160002);
+    assert_true(ration.share > 0.99);
+}
+
+static void
+ration_choose__hits_cost_next_to_nothing__back_to_what_was_asked(void **state)
+{
+    struct ration ration = ration_of(100000, 300000);
+
+    (void)state;
+    assert_true(ration_choose(&ration, SECOND, 10, SECOND));
+    assert_int_equal(ration.interval_100ns, 150000);
+    assert_true(ration_choose(&ration, SECOND, 20, SECOND));
+    assert_int_equal(ration.interval_100ns, 100000);
+    assert_false(ration_choose(&ration, SECOND, 20, SECOND));
 }
 
 static void
@@ -50,11 +79,11 @@ ration_choose__room_again__back_to_what_was_asked(void **state)
     struct ration ration = ration_of(100000, 300000);
 
     (void)state;
-    assert_true(ration_choose(&ration, SECOND / 1000, SECOND));
+    assert_true(ration_choose(&ration, SECOND / 1000, MANY, SECOND));
     assert_int_equal(ration.interval_100ns, 150000);
-    assert_true(ration_choose(&ration, SECOND / 1000, SECOND));
+    assert_true(ration_choose(&ration, SECOND / 1000, MANY, SECOND));
     assert_int_equal(ration.interval_100ns, 100000);
-    assert_false(ration_choose(&ration, 0, SECOND));
+    assert_false(ration_choose(&ration, 0, MANY, SECOND));
 }
 
 static void
@@ -63,10 +92,10 @@ ration_choose__time_is_no_source__only_measured(void **state)
     struct ration ration = ration_of(0, 0);
 
     (void)state;
-    assert_false(ration_choose(&ration, SECOND, SECOND));
+    assert_false(ration_choose(&ration, SECOND, MANY, SECOND));
     assert_int_equal(ration.interval_100ns, 0);
     assert_true(ration.share > 0.99);
-    assert_false(ration_choose(&ration, SECOND, 0));
+    assert_false(ration_choose(&ration, SECOND, 0, 0));
 }
 
 int
@@ -75,6 +104,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ration_choose__within_the_ration__stays),
         cmocka_unit_test(ration_choose__above__longer_in_proportion_and_bounded),
+        cmocka_unit_test(ration_choose__hits_cost_little__stays),
+        cmocka_unit_test(
+            ration_choose__hits_cost_next_to_nothing__back_to_what_was_asked),
         cmocka_unit_test(ration_choose__room_again__back_to_what_was_asked),
         cmocka_unit_test(ration_choose__time_is_no_source__only_measured),
     };
