@@ -306,11 +306,13 @@ waits_without_signals(void)
     }
 }
 
-/* An alarm without SA_RESTART ends a read; errno stays what a call has set. */
+/* An alarm without SA_RESTART ends a read; errno stays what a call has set. Alarms go
+ * on: on a busy machine the first may come before the read. */
 static void
 interrupted_read(void)
 {
-    const struct itimerval soon = {.it_value = {.tv_usec = 20000}};
+    const struct itimerval soon = {.it_value = {.tv_usec = 20000},
+                                   .it_interval = {.tv_usec = 20000}};
     int ends[2];
     char byte;
     ssize_t got;
