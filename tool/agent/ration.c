@@ -2,21 +2,34 @@
 /* ration.c - see ration.h. */
 #include "agent/ration.h"
 
-/* At most this much longer at a time: a window may have been an exception. */
-static const double growth_max = 8;
+/* At most this many doublings at a time: a window may have been an exception. */
+enum { DOUBLINGS_MAX = 3 };
 
-/* The parts of the ration that hits may always take, and that they take before the
- * interval is shortened. */
-static const double quarter = 0.25;
-static const double eighth = 0.125;
+/* Part of the ration that hits may always take. */
+static const double hits_part = 0.25;
+
+/* Double the interval until the agent is within its ration, or hits would take less
+ * than their part of it. used and hits_used are parts of the ration. */
+static uint64_t
+lengthen(uint64_t interval_100ns, double used, double hits_used)
+{
+    for (int i = 0; i < DOUBLINGS_MAX && used > 1 && hits_used / 2 >= hits_part &&
+                    interval_100ns <= RATION_INTERVAL_MAX_100NS / 2;
+         i++) {
+        interval_100ns *= 2;
+        used /= 2;
+        hits_used /= 2;
+    }
+    return interval_100ns;
+}
 
 bool
 ration_choose(struct ration *ration, uint64_t cpu_ns, uint64_t hits,
               uint64_t elapsed_ns)
 {
     const uint64_t before = ration->interval_100ns;
-    double growth;
-    double hits_growth;
+    double used;
+    double hits_used;
 
     if (elapsed_ns == 0) {
         return false;
@@ -25,20 +38,12 @@ ration_choose(struct ration *ration, uint64_t cpu_ns, uint64_t hits,
     if (ration->asked_100ns == 0) {
         return false;
     }
-    growth = ration->share / ration->max_share;
-    growth = growth < growth_max ? growth : growth_max;
-    hits_growth = (double)hits * RATION_HIT_NS / (double)elapsed_ns / ration->max_share;
-    if (growth < 0.5 || hits_growth < eighth) {
+    used = ration->share / ration->max_share;
+    hits_used = (double)hits * RATION_HIT_NS / (double)elapsed_ns / ration->max_share;
+    if (before > ration->asked_100ns && (used < 0.5 || hits_used < hits_part / 2)) {
         ration->interval_100ns = before / 2;
-    } else if (growth > 1 && hits_growth > quarter) {
-        growth = growth < hits_growth / quarter ? growth : hits_growth / quarter;
-        ration->interval_100ns = (uint64_t)((double)before * growth) + 1;
-    }
-    if (ration->interval_100ns > RATION_INTERVAL_MAX_100NS) {
-        ration->interval_100ns = RATION_INTERVAL_MAX_100NS;
-    }
-    if (ration->interval_100ns < ration->asked_100ns) {
-        ration->interval_100ns = ration->asked_100ns;
+    } else {
+        ration->interval_100ns = lengthen(before, used, hits_used);
     }
     return ration->interval_100ns != before;
 }

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Longest interval: one hit a second. */
+/* No doubling leads above it: one hit a second. */
 #define RATION_INTERVAL_MAX_100NS UINT64_C(10000000)
 
 /* What the agent takes for a hit, at most: delivery, its row, its name, its storage. */
@@ -25,10 +25,11 @@ struct ration {
 
 /*
  * Choose the interval of the next window by what the agent took in this one. Above the
- * ration it becomes longer in proportion, but not so long that hits would take less
- * than a quarter of the ration: the rest is the cost of processes that start, map files
- * and exit, which no interval reduces. Below half of the ration, or if hits took less
- * than an eighth of it, the interval is halved. Returns whether it changed.
+ * ration it is doubled once or more, but not so that hits would take less than a
+ * quarter of the ration: the rest is the cost of processes that start, map files and
+ * exit, which no interval reduces. Below half of the ration, or if hits took less than
+ * an eighth of it, the interval is halved until it is the one that was asked for. A
+ * store has windows of few different intervals then. Returns whether it changed.
  *
  *   cpu_ns  processor time of the agent in the window
  *   hits    that the window took of source time

@@ -29,19 +29,17 @@ ration_choose__within_the_ration__stays(void **state)
 }
 
 static void
-ration_choose__above__longer_in_proportion_and_bounded(void **state)
+ration_choose__above__doubled_as_often_as_needed_and_bounded(void **state)
 {
     struct ration ration = ration_of(100000, 100000);
 
     (void)state;
     assert_true(ration_choose(&ration, 3 * SECOND / 100, MANY, SECOND));
-    assert_in_range(ration.interval_100ns, 299999, 300002);
+    assert_int_equal(ration.interval_100ns, 400000);
     assert_true(ration_choose(&ration, SECOND, MANY, SECOND)); /* 100 times too much */
-    assert_in_range(ration.interval_100ns, 8 * 299999, 8 * 300002 + 1);
-    for (int i = 0; i < 10; i++) {
-        ration_choose(&ration, SECOND, MANY, SECOND);
-    }
-    assert_int_equal(ration.interval_100ns, RATION_INTERVAL_MAX_100NS);
+    assert_int_equal(ration.interval_100ns, 3200000);
+    assert_true(ration_choose(&ration, SECOND, MANY, SECOND));
+    assert_int_equal(ration.interval_100ns, 6400000);
     assert_false(ration_choose(&ration, SECOND, MANY, SECOND));
 }
 
@@ -52,22 +50,22 @@ ration_choose__hits_cost_little__stays(void **state)
     struct ration ration = ration_of(100000, 100000);
 
     (void)state;
-    assert_true(ration_choose(&ration, SECOND, 200, SECOND));
-    assert_in_range(ration.interval_100ns, 159999, 160002);
-    assert_false(ration_choose(&ration, SECOND, 125, SECOND));
-    assert_false(ration_choose(&ration, SECOND, 100, SECOND));
-    assert_in_range(ration.interval_100ns, 159999, 160002);
+    assert_false(ration_choose(&ration, SECOND, 200, SECOND));
     assert_true(ration.share > 0.99);
+    assert_true(ration_choose(&ration, SECOND, 250, SECOND));
+    assert_int_equal(ration.interval_100ns, 200000);
+    assert_false(ration_choose(&ration, SECOND, 125, SECOND));
+    assert_false(ration_choose(&ration, SECOND, 70, SECOND));
 }
 
 static void
 ration_choose__hits_cost_next_to_nothing__back_to_what_was_asked(void **state)
 {
-    struct ration ration = ration_of(100000, 300000);
+    struct ration ration = ration_of(100000, 400000);
 
     (void)state;
     assert_true(ration_choose(&ration, SECOND, 10, SECOND));
-    assert_int_equal(ration.interval_100ns, 150000);
+    assert_int_equal(ration.interval_100ns, 200000);
     assert_true(ration_choose(&ration, SECOND, 20, SECOND));
     assert_int_equal(ration.interval_100ns, 100000);
     assert_false(ration_choose(&ration, SECOND, 20, SECOND));
@@ -76,11 +74,11 @@ ration_choose__hits_cost_next_to_nothing__back_to_what_was_asked(void **state)
 static void
 ration_choose__room_again__back_to_what_was_asked(void **state)
 {
-    struct ration ration = ration_of(100000, 300000);
+    struct ration ration = ration_of(100000, 400000);
 
     (void)state;
     assert_true(ration_choose(&ration, SECOND / 1000, MANY, SECOND));
-    assert_int_equal(ration.interval_100ns, 150000);
+    assert_int_equal(ration.interval_100ns, 200000);
     assert_true(ration_choose(&ration, SECOND / 1000, MANY, SECOND));
     assert_int_equal(ration.interval_100ns, 100000);
     assert_false(ration_choose(&ration, 0, MANY, SECOND));
@@ -103,7 +101,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ration_choose__within_the_ration__stays),
-        cmocka_unit_test(ration_choose__above__longer_in_proportion_and_bounded),
+        cmocka_unit_test(ration_choose__above__doubled_as_often_as_needed_and_bounded),
         cmocka_unit_test(ration_choose__hits_cost_little__stays),
         cmocka_unit_test(
             ration_choose__hits_cost_next_to_nothing__back_to_what_was_asked),
