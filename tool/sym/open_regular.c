@@ -21,7 +21,8 @@
 
 /* File systems without a block device of their own that hold what was written there.
  * Of the numbers, which linux/magic.h of Debian 12 does not have, the names are ubifs,
- * zfs, bcachefs; lustre, gpfs, aufs; vboxsf, vmhgfs, hostfs; gfs2, ocfs2. */
+ * zfs, bcachefs; lustre, gpfs, aufs; vboxsf, vmhgfs, hostfs; gfs2, ocfs2. The last line
+ * is of disks: 9p (virtual machines, Kata containers) reports what its server has. */
 static const uint32_t file_systems[] = {
     TMPFS_MAGIC,       RAMFS_MAGIC,          OVERLAYFS_SUPER_MAGIC,
     BTRFS_SUPER_MAGIC, NFS_SUPER_MAGIC,      CIFS_SUPER_MAGIC,
@@ -32,7 +33,8 @@ static const uint32_t file_systems[] = {
     JFFS2_SUPER_MAGIC, 0x24051905,           0x2fc12fc1,
     0xca451a4e,        0x0bd00bd0,           0x47504653,
     0x61756673,        0x786f4256,           0xbacbacbc,
-    0x00c0ffee,        0x01161970,           0x7461636f};
+    0x00c0ffee,        0x01161970,           0x7461636f,
+    EXT4_SUPER_MAGIC,  XFS_SUPER_MAGIC,      F2FS_SUPER_MAGIC};
 
 /* Files of /proc, /sys and the like do something when they are read: /proc/kmsg empties
  * the kernel's log. */
