@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import time
 
 import harness
@@ -177,6 +178,25 @@ class Counted(TimerTest):
     def test_loaded_library__is_named(self):
         shares = self.shares(self.timer_json(program("loader"), program("hot_library.so"), "20"))
         self.assertGreater(shares.get("hot_constructor", 0), 0.3, shares)
+
+    def test_32_bit_program__is_seen_or_its_agent_is_missed(self):
+        shares_i386 = harness.stage() / "programs" / "shares_i386"
+        agent = harness.stage() / "agent" / "libntprof-agent-i386.so"
+        if not shares_i386.exists():
+            self.skipTest("no compiler of 32-bit programs here")
+        hidden = agent.rename(agent.with_suffix(".hidden"))
+        try:
+            refused = self.ntprof("run", "--hal", "timer", "--", shares_i386, "10")
+        finally:
+            hidden.rename(agent)
+        self.assertEqual(refused.returncode, 125)
+        self.assertIn("libntprof-agent-i386.so is not installed", text(refused.stderr))
+        try:
+            subprocess.run([shares_i386, "1"], check=True, stdout=subprocess.DEVNULL)
+        except OSError:
+            self.skipTest("the kernel runs no 32-bit programs here")
+        shares = self.shares(self.timer_json(shares_i386, "800"))
+        self.assertGreater(shares["right_three_units"], shares["right_one_unit"])
 
     def test_program_of_musl__is_seen(self):
         musl = harness.stage() / "programs" / "shares_musl"

@@ -56,6 +56,8 @@ def stage():
         shutil.copy(os.environ["NTPROF_LIBRARY"], _stage / "src" / "libntprof.so.0")
         if "NTPROF_AGENT_LIBRARY" in os.environ:
             shutil.copy(os.environ["NTPROF_AGENT_LIBRARY"], _stage / "agent" / "libntprof-agent.so")
+        if "NTPROF_AGENT_LIBRARY_I386" in os.environ:
+            shutil.copy(os.environ["NTPROF_AGENT_LIBRARY_I386"], _stage / "agent" / "libntprof-agent-i386.so")
         for program in os.environ.get("NTPROF_PROGRAMS", "").split(":"):
             if program:
                 shutil.copy(program, _stage / "programs")

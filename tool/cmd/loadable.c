@@ -52,23 +52,51 @@ judge_script(const unsigned char *bytes, size_t size, char *interpreter)
     return length > 0 && at < size ? LOADABLE_YES : LOADABLE_UNKNOWN;
 }
 
-/* Whether a program header names a dynamic loader. */
+/* Whether one of count program headers of entry_bytes at offset names a dynamic loader.
+ * Of either word size: the type is their first member. */
 static bool
-has_loader(const unsigned char *bytes, size_t size, const ElfW(Ehdr) * header)
+has_loader(const unsigned char *bytes, size_t size, uint64_t offset, size_t entry_bytes,
+           size_t count)
 {
-    for (size_t i = 0; i < header->e_phnum; i++) {
-        ElfW(Phdr) program;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t type;
 
-        if (header->e_phoff > size || (size - header->e_phoff) / sizeof(program) <= i) {
+        if (offset > size || (size - offset) / entry_bytes <= i) {
             return false;
         }
-        memcpy(&program, bytes + header->e_phoff + i * sizeof(program),
-               sizeof(program));
-        if (program.p_type == PT_INTERP) {
+        memcpy(&type, bytes + offset + i * entry_bytes, sizeof(type));
+        if (type == PT_INTERP) {
             return true;
         }
     }
     return false;
+}
+
+/* Whether this machine may run 32-bit programs beside its own. */
+static bool
+is_i386(const unsigned char *bytes, size_t size)
+{
+    Elf32_Ehdr header;
+
+    if (MACHINE != EM_X86_64 || size < sizeof(header)) {
+        return false;
+    }
+    memcpy(&header, bytes, sizeof(header));
+    return header.e_ident[EI_CLASS] == ELFCLASS32 && header.e_machine == EM_386;
+}
+
+static enum loadable
+judge_i386(const unsigned char *bytes, size_t size)
+{
+    Elf32_Ehdr header;
+
+    memcpy(&header, bytes, sizeof(header));
+    if (header.e_phentsize != sizeof(Elf32_Phdr)) {
+        return LOADABLE_UNKNOWN;
+    }
+    return has_loader(bytes, size, header.e_phoff, sizeof(Elf32_Phdr), header.e_phnum)
+               ? LOADABLE_I386
+               : LOADABLE_STATIC;
 }
 
 enum loadable
@@ -80,6 +108,10 @@ loadable_judge(const unsigned char *bytes, size_t size, char *interpreter)
     if (size >= 2 && bytes[0] == '#' && bytes[1] == '!') {
         return judge_script(bytes, size, interpreter);
     }
+    if (size >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0 &&
+        is_i386(bytes, size)) {
+        return judge_i386(bytes, size);
+    }
     if (size < sizeof(header) || memcmp(bytes, ELFMAG, SELFMAG) != 0) {
         return LOADABLE_UNKNOWN;
     }
@@ -90,7 +122,9 @@ loadable_judge(const unsigned char *bytes, size_t size, char *interpreter)
     if (header.e_phentsize != sizeof(ElfW(Phdr))) {
         return LOADABLE_UNKNOWN;
     }
-    return has_loader(bytes, size, &header) ? LOADABLE_YES : LOADABLE_STATIC;
+    return has_loader(bytes, size, header.e_phoff, sizeof(ElfW(Phdr)), header.e_phnum)
+               ? LOADABLE_YES
+               : LOADABLE_STATIC;
 }
 
 /* Whether executing the file gives rights that we do not have. Only a program without
@@ -130,8 +164,8 @@ check_file(const char *path, char *interpreter)
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
         got = pread(fd, bytes, sizeof(bytes), 0);
         result = got > 0 ? loadable_judge(bytes, (size_t)got, interpreter) : result;
-        if (result == LOADABLE_YES && interpreter[0] == '\0' &&
-            gives_rights(fd, &status)) {
+        if ((result == LOADABLE_YES || result == LOADABLE_I386) &&
+            interpreter[0] == '\0' && gives_rights(fd, &status)) {
             result = LOADABLE_RIGHTS;
         }
     }
@@ -170,6 +204,7 @@ loadable_reason(enum loadable loadable)
         return "it cannot be read, or is no program of Linux, so it is not known "
                "whether an agent can be loaded into it";
     case LOADABLE_YES:
+    case LOADABLE_I386:
         break;
     }
     return "";

@@ -14,6 +14,7 @@
 
 enum loadable {
     LOADABLE_YES,
+    LOADABLE_I386,    /* a 32-bit program of this x86-64 machine: by its own agent */
     LOADABLE_STATIC,  /* it has no dynamic loader */
     LOADABLE_FOREIGN, /* it is of another machine or word size than the agent */
     LOADABLE_RIGHTS,  /* it gets more rights by its file: its loader loads nothing */

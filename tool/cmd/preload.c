@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 static const char agent_file[] = "libntprof-agent.so";
+static const char agent_file_i386[] = "libntprof-agent-i386.so"; /* 32-bit programs */
 static const char preload_variable[] = "LD_PRELOAD=";
 
 /* From the folder of this program, in the build folder and when installed. */
@@ -83,27 +84,30 @@ is_trusted(const char *agent, uid_t owner)
     return true;
 }
 
+/* Find an agent: agent_file, or agent_file_i386. */
 static bool
-find_agent(char *path, char *why, size_t why_size)
+find_agent(const char *name, char *path, char *why, size_t why_size)
 {
     char folder[PATH_MAX];
     char file[2 * PATH_MAX];
     uid_t owner;
 
-    snprintf(why, why_size, "its agent %s is not installed; install ntprof again",
-             agent_file);
+    snprintf(why, why_size, "its agent %s is not installed; %s", name,
+             name == agent_file
+                 ? "install ntprof again"
+                 : "build ntprof where the compiler makes 32-bit programs too");
     if (!find_own_folder(folder, sizeof(folder), &owner)) {
         return false;
     }
     for (size_t i = 0; i < sizeof(agent_folders) / sizeof(agent_folders[0]); i++) {
-        snprintf(file, sizeof(file), "%s/%s/%s", folder, agent_folders[i], agent_file);
+        snprintf(file, sizeof(file), "%s/%s/%s", folder, agent_folders[i], name);
         if (realpath(file, path) == NULL || access(path, R_OK) != 0) {
             continue;
         }
         if (!is_trusted(path, owner)) {
             snprintf(why, why_size,
                      "its agent %s belongs to another user; install ntprof again",
-                     agent_file);
+                     name);
             continue;
         }
         if (strpbrk(path, ": \t\n") == NULL) {
@@ -188,7 +192,7 @@ preload_probe(char *why, size_t why_size, int *error)
     int failure;
 
     *error = 0;
-    if (!find_agent(agent, why, why_size)) {
+    if (!find_agent(agent_file, agent, why, why_size)) {
         return false;
     }
     failure = try_timer();
@@ -235,8 +239,10 @@ check_options(const struct record_options *options, char *why, size_t why_size)
     return what == NULL;
 }
 
+/* Check that an agent can be loaded into the program, and find it. */
 static bool
-check_program(const struct record_options *options, char *why, size_t why_size)
+choose_agent(const struct record_options *options, char *agent, char *why,
+             size_t why_size)
 {
     const struct program_choice choice = {.program = options->program[0]};
     enum loadable loadable;
@@ -244,11 +250,16 @@ check_program(const struct record_options *options, char *why, size_t why_size)
 
     if (!program_file_find(&choice, "", path, sizeof(path), why, why_size) ||
         access(path, X_OK) != 0) {
-        return true; /* executing it fails, with the reason */
+        /* Executing it fails, with the reason. */
+        return find_agent(agent_file, agent, why, why_size);
     }
     loadable = loadable_check(path);
+    if (loadable == LOADABLE_YES || loadable == LOADABLE_I386) {
+        return find_agent(loadable == LOADABLE_YES ? agent_file : agent_file_i386,
+                          agent, why, why_size);
+    }
     snprintf(why, why_size, "%s", loadable_reason(loadable));
-    return loadable == LOADABLE_YES;
+    return false;
 }
 
 static uint32_t
@@ -273,7 +284,7 @@ preload_open(struct preload *preload, const struct record_options *options,
 
     *preload = (struct preload){.memory = {.fd = -1}};
     if (!check_options(options, why, why_size) ||
-        !check_program(options, why, why_size) || !find_agent(agent, why, why_size)) {
+        !choose_agent(options, agent, why, why_size)) {
         return false;
     }
     if (__builtin_mul_overflow(interval_100ns, 100, &interval_ns)) {

@@ -66,6 +66,34 @@ program__of_other_class_or_machine__is_foreign(void **state)
     assert_int_equal(judge(&file), LOADABLE_FOREIGN);
 }
 
+#ifdef __x86_64__
+static void
+program__of_32_bits__loads_its_own_agent(void **state)
+{
+    const Elf32_Ehdr header = {
+        .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32},
+        .e_machine = EM_386,
+        .e_phoff = sizeof(header),
+        .e_phentsize = sizeof(Elf32_Phdr),
+        .e_phnum = 2,
+    };
+    const Elf32_Phdr loader = {.p_type = PT_INTERP};
+    struct file file = {0};
+
+    (void)state;
+    memcpy(file.bytes, &header, sizeof(header));
+    assert_int_equal(judge(&file), LOADABLE_STATIC);
+    memcpy(file.bytes + sizeof(header) + sizeof(loader), &loader, sizeof(loader));
+    assert_int_equal(judge(&file), LOADABLE_I386);
+    assert_int_equal(loadable_judge(file.bytes, sizeof(header), file.interpreter),
+                     LOADABLE_STATIC);
+    assert_int_equal(loadable_judge(file.bytes, sizeof(header) - 1, file.interpreter),
+                     LOADABLE_UNKNOWN);
+    file.bytes[offsetof(Elf32_Ehdr, e_phentsize)] ^= 1;
+    assert_int_equal(judge(&file), LOADABLE_UNKNOWN);
+}
+#endif
+
 static void
 program__without_a_loader__is_static(void **state)
 {
@@ -135,6 +163,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(program__like_this_one__loads),
         cmocka_unit_test(program__of_other_class_or_machine__is_foreign),
+#ifdef __x86_64__
+        cmocka_unit_test(program__of_32_bits__loads_its_own_agent),
+#endif
         cmocka_unit_test(program__without_a_loader__is_static),
         cmocka_unit_test(program__whose_headers_are_elsewhere__is_not_read_beyond),
         cmocka_unit_test(script__names_what_runs_it),
