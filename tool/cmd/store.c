@@ -23,6 +23,7 @@ enum {
     OPTION_LABEL,
     OPTION_BEFORE,
     OPTION_MAX_SIZE,
+    OPTION_CLUSTER,
     OPTION_DEBUGINFOD,
     OPTION_JSON
 };
@@ -32,6 +33,7 @@ static const struct option LONG_OPTIONS[] = {
     {"label", required_argument, NULL, OPTION_LABEL},
     {"before", required_argument, NULL, OPTION_BEFORE},
     {"max-size", required_argument, NULL, OPTION_MAX_SIZE},
+    {"cluster", required_argument, NULL, OPTION_CLUSTER},
     {"debuginfod", optional_argument, NULL, OPTION_DEBUGINFOD},
     {"json", no_argument, NULL, OPTION_JSON},
     OPTION_HELP_ROW,
@@ -47,6 +49,7 @@ struct arguments {
     const char *labels[STORE_LABELS_MAX];
     size_t label_count;
     struct store_limits limits;
+    const char *cluster; /* NULL: none */
     struct names_options names;
     bool json;
 };
@@ -99,6 +102,9 @@ set_option(void *context, int option, char *value)
                 arguments->limits.bytes_max > 0) ||
                cmd_refuse_value("store", "--max-size", value,
                                 "is no size such as 500M or 20G");
+    case OPTION_CLUSTER:
+        arguments->cluster = value;
+        return value[0] != '\0' || fail("--cluster", "is empty");
     case OPTION_DEBUGINFOD:
         arguments->names.download = true;
         arguments->names.urls = value;
@@ -123,7 +129,8 @@ init(const struct arguments *arguments)
 {
     struct pprof_error error;
 
-    return store_create(&arguments->parsed, &error) || fail_error(&error);
+    return store_create(&arguments->parsed, arguments->cluster, &error) ||
+           fail_error(&error);
 }
 
 /* A profile that is rewritten while it is recorded is the same window: what is the same

@@ -15,7 +15,8 @@ struct store {
 
 /* store_engine - each operation as the function of store.h with its name. */
 struct store_engine {
-    bool (*create)(const struct store_url *url, struct pprof_error *error);
+    bool (*create)(const struct store_url *url, const char *cluster,
+                   struct pprof_error *error);
     struct store *(*open)(const struct store_url *url, bool write,
                           struct pprof_error *error);
     void (*close)(struct store *store);

@@ -7,9 +7,10 @@
 #include <string.h>
 
 bool
-store_create(const struct store_url *url, struct pprof_error *error)
+store_create(const struct store_url *url, const char *cluster,
+             struct pprof_error *error)
 {
-    return url->engine->create(url, error);
+    return url->engine->create(url, cluster, error);
 }
 
 struct store *

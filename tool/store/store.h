@@ -142,9 +142,15 @@ void store_url_finish(struct store_url *url);
 bool store_select(struct store_selection *selection, const char *name,
                   const char *value, int64_t now_ns, struct pprof_error *error);
 
-/* store_create - make an empty store. Returns false with the error set, also if it
- * exists. */
-bool store_create(const struct store_url *url, struct pprof_error *error);
+/*
+ * store_create - make an empty store. Returns false with the error set, also if it
+ * exists.
+ *
+ *   cluster  in: servers that share the store, as the one of the URL names them; NULL:
+ *            one server, or a file
+ */
+bool store_create(const struct store_url *url, const char *cluster,
+                  struct pprof_error *error);
 
 /*
  * store_open - open a store.

@@ -121,6 +121,11 @@ clickhouse_fold(struct store *store, uint64_t *days, struct pprof_error *error)
     size_t count;
 
     server_start(server, error);
+    if (server->cluster != NULL) {
+        free(list);
+        return server_fail(server, "the store of a cluster is not folded; its reports "
+                                   "add up the windows");
+    }
     if (list == NULL) {
         return server_fail_memory(server);
     }
@@ -144,7 +149,13 @@ drop_day(struct server *server, const char *table, uint64_t day)
     char shown[16];
 
     show_day(day, shown, sizeof(shown));
-    snprintf(sql, sizeof(sql), "ALTER TABLE %s DROP PARTITION '%s'", table, shown);
+    if (server->cluster != NULL) {
+        snprintf(sql, sizeof(sql),
+                 "ALTER TABLE %s_local ON CLUSTER '%s' DROP PARTITION '%s'", table,
+                 server->cluster, shown);
+    } else {
+        snprintf(sql, sizeof(sql), "ALTER TABLE %s DROP PARTITION '%s'", table, shown);
+    }
     server_run(server, sql);
 }
 
@@ -192,14 +203,9 @@ drop_before(struct server *server, uint64_t end_day, uint64_t list[DAYS_MAX])
 static uint64_t
 drop_by_size(struct server *server, uint64_t bytes_max, uint64_t list[DAYS_MAX])
 {
-    char sql[SQL_BYTES];
     uint64_t windows = 0;
 
-    snprintf(sql, sizeof(sql),
-             "SELECT toUInt64(sum(bytes)) FROM system.parts WHERE active AND database "
-             "= '%s' FORMAT RowBinary",
-             server->database);
-    while (server_number(server, sql) > bytes_max && !server->failed) {
+    while (server_bytes(server) > bytes_max && !server->failed) {
         const size_t days =
             read_days(server,
                       "SELECT DISTINCT toUInt64(toUInt16(day)) AS d FROM "

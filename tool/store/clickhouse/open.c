@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SQL_BYTES = 2048, DAY_S = 86400 };
+enum { SQL_BYTES = 2048, CLUSTER_BYTES = 256 };
 
 static const struct store_engine engine = {
     .create = clickhouse_create,
@@ -93,22 +93,62 @@ check_tables(struct server *server)
     return !server->failed;
 }
 
+/* Make a table of one server. */
+static void
+make_table(struct server *server, const struct clickhouse_table *table)
+{
+    const bool replaces = table->version != NULL;
+    char sql[SQL_BYTES];
+
+    snprintf(sql, sizeof(sql),
+             "CREATE TABLE IF NOT EXISTS %s (%s) ENGINE = %sMergeTree%s%s%s %s",
+             table->name, table->columns, replaces ? "Replacing" : "",
+             replaces ? "(" : "", replaces ? table->version : "", replaces ? ")" : "",
+             table->order);
+    server_run(server, sql);
+}
+
+/* Make a table of a cluster: one on each server, which the replicas of a shard keep the
+ * same, and over them one that all requests name. Each server says in its macros which
+ * shard and replica it is. */
+static void
+make_table_of_cluster(struct server *server, const struct clickhouse_table *table)
+{
+    const bool replaces = table->version != NULL;
+    char sql[SQL_BYTES];
+
+    snprintf(sql, sizeof(sql),
+             "CREATE TABLE IF NOT EXISTS %s_local ON CLUSTER '%s' (%s) ENGINE = "
+             "Replicated%sMergeTree('/clickhouse/tables/{shard}/%s/%s', "
+             "'{replica}'%s%s) %s",
+             table->name, server->cluster, table->columns, replaces ? "Replacing" : "",
+             server->database, table->name, replaces ? ", " : "",
+             replaces ? table->version : "", table->order);
+    server_run(server, sql);
+    snprintf(sql, sizeof(sql),
+             "CREATE TABLE IF NOT EXISTS %s ON CLUSTER '%s' (%s) ENGINE = "
+             "Distributed('%s', '%s', '%s_local', cityHash64(%s))",
+             table->name, server->cluster, table->columns, server->cluster,
+             server->database, table->name, table->shard);
+    server_run(server, sql);
+}
+
 /* An earlier attempt may have been killed after some of the tables. */
 static void
 make_tables(struct server *server)
 {
-    char sql[SQL_BYTES];
-
     for (size_t i = 0; i < CLICKHOUSE_TABLES && !server->failed; i++) {
-        snprintf(sql, sizeof(sql), "CREATE TABLE IF NOT EXISTS %s (%s) ENGINE = %s",
-                 clickhouse_tables[i].name, clickhouse_tables[i].columns,
-                 clickhouse_tables[i].engine);
-        server_run(server, sql);
+        if (server->cluster != NULL) {
+            make_table_of_cluster(server, &clickhouse_tables[i]);
+        } else {
+            make_table(server, &clickhouse_tables[i]);
+        }
     }
 }
 
 bool
-clickhouse_create(const struct store_url *url, struct pprof_error *error)
+clickhouse_create(const struct store_url *url, const char *cluster,
+                  struct pprof_error *error)
 {
     struct server *const server = server_new(url, error);
     char sql[SQL_BYTES];
@@ -117,8 +157,12 @@ clickhouse_create(const struct store_url *url, struct pprof_error *error)
     if (server == NULL) {
         return false;
     }
-    snprintf(sql, sizeof(sql), "CREATE DATABASE IF NOT EXISTS %s", server->database);
-    server_run_outside(server, sql);
+    if (cluster == NULL || server_set_cluster(server, cluster)) {
+        snprintf(sql, sizeof(sql), "CREATE DATABASE IF NOT EXISTS %s%s%s%s",
+                 server->database, cluster != NULL ? " ON CLUSTER '" : "",
+                 cluster != NULL ? cluster : "", cluster != NULL ? "'" : "");
+        server_run_outside(server, sql);
+    }
     if (has_table(server, "ntprof")) {
         server_fail(server, "exists already; a store is made in a new database");
     }
@@ -129,6 +173,29 @@ clickhouse_create(const struct store_url *url, struct pprof_error *error)
     done = !server->failed;
     server_delete(server);
     return done;
+}
+
+/* Find out whether the store belongs to a cluster: its tables are then of the kind
+ * Distributed('CLUSTER', ...), with or without the quotation marks. */
+static bool
+find_cluster(struct server *server)
+{
+    char name[CLUSTER_BYTES] = "";
+    struct row_binary_reader rows;
+    struct buffer text = {0};
+    char sql[SQL_BYTES];
+
+    snprintf(sql, sizeof(sql),
+             "SELECT extract(engine_full, '^Distributed.\\'?([A-Za-z0-9_-]+)') FROM "
+             "system.tables WHERE database = '%s' AND name = 'hits' FORMAT RowBinary",
+             server->database);
+    server_read(server, sql, &rows);
+    if (row_binary_more(&rows)) {
+        snprintf(name, sizeof(name), "%s", row_binary_get_text(&rows, &text));
+    }
+    server_end(server, &rows);
+    buffer_finish(&text);
+    return !server->failed && (name[0] == '\0' || server_set_cluster(server, name));
 }
 
 struct store *
@@ -144,7 +211,8 @@ clickhouse_open(const struct store_url *url, bool write, struct pprof_error *err
     if (!has_table(server, "ntprof")) {
         server_fail(server, "there is no such store; to make one: ntprof store init "
                             "clickhouse://HOST/DATABASE");
-    } else if (check_columns(server, &clickhouse_tables[CLICKHOUSE_TABLES - 1])) {
+    } else if (check_columns(server, &clickhouse_tables[CLICKHOUSE_TABLES - 1]) &&
+               find_cluster(server)) {
         version = server_number(server, "SELECT max(version) FROM ntprof FORMAT "
                                         "RowBinary");
     }
@@ -169,15 +237,10 @@ clickhouse_get_statistics(struct store *store, struct store_statistics *statisti
                           struct pprof_error *error)
 {
     struct server *const server = (struct server *)store;
-    char sql[SQL_BYTES];
 
     server_start(server, error);
-    snprintf(sql, sizeof(sql),
-             "SELECT toUInt64(sum(bytes)) FROM system.parts WHERE active AND database "
-             "= '%s' FORMAT RowBinary",
-             server->database);
     *statistics = (struct store_statistics){
-        .bytes = server_number(server, sql),
+        .bytes = server_bytes(server),
         .hosts = server_number(server,
                                "SELECT uniqExact(host) FROM windows FORMAT RowBinary"),
         .windows =

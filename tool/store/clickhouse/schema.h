@@ -8,13 +8,18 @@
 #ifndef STORE_CLICKHOUSE_SCHEMA_H
 #define STORE_CLICKHOUSE_SCHEMA_H
 
+#include <stddef.h>
+
 enum { CLICKHOUSE_VERSION = 2 };
 
 /* clickhouse_table - a table and what makes it. */
 struct clickhouse_table {
     const char *name;
     const char *columns; /* "name Type, ..."; check compares them with the server's */
-    const char *engine;
+    const char *version; /* of rows with the same key the largest stays; NULL: all do */
+    const char *order;
+    const char *shard; /* rows with the same value are on the same shard of a cluster:
+                        * those with the same key, and those of a window */
 };
 
 /* Columns that identify a window. */
@@ -37,33 +42,32 @@ static const struct clickhouse_table clickhouse_tables[] = {
      "day Date, " WINDOW_KEY "end_ns UInt64, boot String, labels Array(String), "
      "command String, backend String, limits String, gaps String, bucket_bytes UInt32, "
      "added DateTime",
-     "ReplacingMergeTree(end_ns) PARTITION BY day ORDER BY (host, epoch, start_ns)"},
+     "end_ns", "PARTITION BY day ORDER BY (host, epoch, start_ns)", "host"},
     {"accounting",
      "day Date, " WINDOW_KEY "source String, period UInt64, nt_name String, "
      "unit String, kernel UInt8, user_left_out UInt8, asked UInt64, measured Float64, "
      "expected UInt64, taken UInt64, counted UInt64, outside UInt64, lost UInt64, "
      "throttled UInt64, missed UInt64, unfinished UInt64, excluded UInt64, "
      "version UInt64",
-     "ReplacingMergeTree(version) PARTITION BY day ORDER BY (host, epoch, start_ns, "
-     "source, period)"},
-    {"hits", "day Date, hour UInt32, " WINDOW_KEY PLACE_KEY "count UInt64",
-     "ReplacingMergeTree(count) PARTITION BY day ORDER BY (" HITS_ORDER
-     ", host, start_ns, epoch)"},
-    {"sums", "day Date, hour UInt32, host String, " PLACE_KEY "count UInt64",
-     "MergeTree PARTITION BY day ORDER BY (" HITS_ORDER ", host)"},
+     "version", "PARTITION BY day ORDER BY (host, epoch, start_ns, source, period)",
+     "host"},
+    {"hits", "day Date, hour UInt32, " WINDOW_KEY PLACE_KEY "count UInt64", "count",
+     "PARTITION BY day ORDER BY (" HITS_ORDER ", host, start_ns, epoch)", "host"},
+    {"sums", "day Date, hour UInt32, host String, " PLACE_KEY "count UInt64", NULL,
+     "PARTITION BY day ORDER BY (" HITS_ORDER ", host)", "host"},
     {"images",
      "image String, bias UInt64, path String, build_id String, low UInt64, "
      "high UInt64, named UInt8",
-     "ReplacingMergeTree(named) ORDER BY (image, bias, path, build_id, low, high)"},
+     "named", "ORDER BY (image, bias, path, build_id, low, high)", "image"},
     {"places",
      "image String, bias UInt64, address UInt64, variant String, function String, "
      "system_name String, file String, start_line UInt32, line UInt32, "
      "caller_functions Array(String), caller_system_names Array(String), "
      "caller_files Array(String), caller_start_lines Array(UInt32), "
      "caller_lines Array(UInt32), quality UInt8",
-     "ReplacingMergeTree(quality) ORDER BY (image, bias, address, variant)"},
+     "quality", "ORDER BY (image, bias, address, variant)", "image"},
     /* Made last: a store without it is not whole. */
-    {"ntprof", "version UInt64", "MergeTree ORDER BY version"},
+    {"ntprof", "version UInt64", NULL, "ORDER BY version", "version"},
 };
 
 enum { CLICKHOUSE_TABLES = sizeof(clickhouse_tables) / sizeof(clickhouse_tables[0]) };

@@ -301,6 +301,7 @@ server_delete(struct server *server)
         free(server->sent);
         free(server->address);
         free(server->database);
+        free(server->cluster);
         free(server->shown);
         free(server);
     }
@@ -412,11 +413,33 @@ server_run_outside(struct server *server, const char *sql)
 }
 
 bool
+server_set_cluster(struct server *server, const char *name)
+{
+    if (!consists_of(name, strlen(name), "_-")) {
+        return server_fail(
+            server, "the name of a cluster consists of letters, digits, _ and -");
+    }
+    free(server->cluster);
+    server->cluster = strdup(name);
+    return server->cluster != NULL || server_fail_memory(server);
+}
+
+/* Settings of a request. */
+static const char *
+settings(const struct server *server)
+{
+    return server->cluster != NULL
+               ? "&insert_distributed_sync=1&distributed_product_mode=global"
+               : "";
+}
+
+bool
 server_run(struct server *server, const char *sql)
 {
-    char parameters[256];
+    char parameters[512];
 
-    snprintf(parameters, sizeof(parameters), "&database=%s", server->database);
+    snprintf(parameters, sizeof(parameters), "&database=%s%s", server->database,
+             settings(server));
     return perform(server, parameters, sql, strlen(sql), NULL);
 }
 
@@ -437,8 +460,8 @@ server_insert(struct server *server, const char *into, const struct buffer *rows
         sql = NULL;
     }
     query = sql != NULL ? server->library->easy_escape(server->curl, sql, 0) : NULL;
-    if (query == NULL ||
-        asprintf(&parameters, "&database=%s&query=%s", server->database, query) < 0) {
+    if (query == NULL || asprintf(&parameters, "&database=%s%s&query=%s",
+                                  server->database, settings(server), query) < 0) {
         parameters = NULL;
     }
     if (parameters != NULL && !rows->failed && gzip_begin(&gzip, &packed)) {
@@ -477,6 +500,20 @@ server_end(struct server *server, const struct row_binary_reader *rows)
         server_fail(server, "answers with what no server of ClickHouse does");
     }
     return !server->failed;
+}
+
+uint64_t
+server_bytes(struct server *server)
+{
+    char sql[512];
+
+    snprintf(sql, sizeof(sql),
+             "SELECT toUInt64(sum(bytes)) FROM %s%s%s WHERE active AND database = '%s' "
+             "FORMAT RowBinary",
+             server->cluster != NULL ? "cluster('" : "system.parts",
+             server->cluster != NULL ? server->cluster : "",
+             server->cluster != NULL ? "', system, parts)" : "", server->database);
+    return server_number(server, sql);
 }
 
 uint64_t

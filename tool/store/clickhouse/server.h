@@ -29,6 +29,7 @@ struct server {
     char *address;  /* http://HOST:PORT/ */
     char *database; /* letters, digits and _ */
     char *shown;    /* HOST:PORT/DATABASE, for messages */
+    char *cluster;  /* servers that share the store; NULL: there is one */
     uint64_t timeout_ns;
     uint64_t answer_bytes_max;
     struct buffer answer;      /* of the last request */
@@ -72,12 +73,21 @@ bool server_read(struct server *server, const char *sql,
 /* server_end - check that all of the answer was read and made sense. */
 bool server_end(struct server *server, const struct row_binary_reader *rows);
 
+/* server_set_cluster - have requests be for a store of several servers: rows are
+ * acknowledged when the server of their shard has them, and subqueries see those of all
+ * shards. */
+bool server_set_cluster(struct server *server, const char *name);
+
+/* server_bytes - return what the store takes on disk, one replica of each shard. */
+uint64_t server_bytes(struct server *server);
+
 /* server_number - return the only number that a query yields, of type UInt64; 0 after a
  * failure. */
 uint64_t server_number(struct server *server, const char *sql);
 
 /* The operations of engine.h. */
-bool clickhouse_create(const struct store_url *url, struct pprof_error *error);
+bool clickhouse_create(const struct store_url *url, const char *cluster,
+                       struct pprof_error *error);
 struct store *clickhouse_open(const struct store_url *url, bool write,
                               struct pprof_error *error);
 void clickhouse_close(struct store *store);

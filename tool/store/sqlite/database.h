@@ -59,7 +59,8 @@ const char *database_column_text(sqlite3_stmt *statement, int column);
 uint64_t database_number(struct database *store, const char *sql);
 
 /* The operations of engine.h. */
-bool sqlite_create(const struct store_url *url, struct pprof_error *error);
+bool sqlite_create(const struct store_url *url, const char *cluster,
+                   struct pprof_error *error);
 struct store *sqlite_open(const struct store_url *url, bool write,
                           struct pprof_error *error);
 void sqlite_close(struct store *store);

@@ -160,7 +160,8 @@ sqlite_open(const struct store_url *url, bool write, struct pprof_error *error)
 }
 
 bool
-sqlite_create(const struct store_url *url, struct pprof_error *error)
+sqlite_create(const struct store_url *url, const char *cluster,
+              struct pprof_error *error)
 {
     const char *const path = url->location;
     struct database *const store = new_store(path, error);
@@ -169,6 +170,11 @@ sqlite_create(const struct store_url *url, struct pprof_error *error)
     int fd;
 
     if (store == NULL) {
+        return false;
+    }
+    if (cluster != NULL) {
+        database_fail(store, "a file has no cluster; --cluster is for clickhouse:");
+        close_database(store);
         return false;
     }
     /* An empty file is an empty database; another user's link is not followed. */
