@@ -176,7 +176,7 @@ _ntprof()
             files=$profiles
             ;;
         store)
-            options='--host --label --before --max-size --debuginfod --json --help'
+            options='--host --label --before --max-size --cluster --debuginfod --json --help'
             files=$profiles
             ;;
         serve) options='--listen --listings --image-dir --source-dir --help' ;;

@@ -184,6 +184,7 @@ complete -c ntprof -n '__ntprof_is store' -a 'init add stat check prune fold sym
 complete -c ntprof -n '__ntprof_is store' -l host -x -a '(__fish_print_hostnames)' -d 'add: where it was recorded'
 complete -c ntprof -n '__ntprof_is store' -l before -x -a '1d 7d 30d 90d' -d 'prune: remove what ended before'
 complete -c ntprof -n '__ntprof_is store' -l label -x -d 'add: a label of its windows'
+complete -c ntprof -n '__ntprof_is store' -l cluster -x -d 'init: servers that share the store'
 complete -c ntprof -n '__ntprof_is store' -l max-size -x -a '1G 20G' -d 'prune: remove the oldest down to it'
 complete -c ntprof -n '__ntprof_is store' -l debuginfod -d 'symbolize: get debug files from servers'
 complete -c ntprof -n '__ntprof_is store' -l json -d 'stat: as JSON'

@@ -104,7 +104,7 @@ class Agent:
             sender.end()
 
 
-class Agents(CommandTest):
+class AgentsCase(CommandTest):
     def check_sums(self, url, agents):
         result = self.ntprof("report", url, "--json", "--rows", "0", "--by", "image,address")
         self.assertEqual(result.returncode, 0, text(result.stderr))
@@ -118,8 +118,9 @@ class Agents(CommandTest):
         checked = self.ntprof("store", "check", url)
         self.assertEqual(checked.returncode, 0, text(checked.stderr))
 
-    def run_round(self, url, seed, limit, disturb):
-        """One or two processes for each agent send all of its windows, while disturb() disturbs them."""
+    def run_round(self, urls, seed, limit, disturb):
+        """One or two processes for each agent send all of its windows, each to one of the URLs, while disturb()
+        disturbs them."""
         chance = random.Random(seed)
         agents = [Agent(number, chance) for number in range(AGENTS)]
         end = time.monotonic() + ROUND_LIMIT_S
@@ -127,7 +128,7 @@ class Agents(CommandTest):
 
         def run(agent, seed):
             try:
-                agent.run(url, seed, limit, end)
+                agent.run(urls[seed % len(urls)], seed, limit, end)
             except Exception as failure:  # pylint: disable=broad-except
                 failures.append(failure)
 
@@ -142,6 +143,8 @@ class Agents(CommandTest):
         self.assertEqual(failures, [])
         return agents
 
+
+class Agents(AgentsCase):
     def test_sqlite__each_hit_once(self):
         for round_number in range(ROUNDS):
             url = f"sqlite:{self.folder}/s{round_number}.db"
@@ -149,7 +152,7 @@ class Agents(CommandTest):
             if b"without SQLite" in made.stderr:
                 self.skipTest("this ntprof was built without SQLite")
             self.assertEqual(made.returncode, 0, text(made.stderr))
-            agents = self.run_round(url, round_number, 65536, lambda chance: time.sleep(0.05))
+            agents = self.run_round([url], round_number, 65536, lambda chance: time.sleep(0.05))
             self.check_sums(url, agents)
             os.unlink(self.folder / f"s{round_number}.db")
 
@@ -197,7 +200,7 @@ class Agents(CommandTest):
             if b"without libcurl" in made.stderr:
                 self.skipTest("this ntprof was built without libcurl")
             self.assertEqual(made.returncode, 0, text(made.stderr))
-            agents = self.run_round(url, round_number, 0, disturb)
+            agents = self.run_round([url], round_number, 0, disturb)
             self.check_sums(url, agents)
             server.ask(f"DROP DATABASE round{round_number}")
 

@@ -367,6 +367,7 @@ static const char help_store[] =
     "      --label KEY=VALUE   add: a label of the windows; repeatable\n"
     "      --before TIME       prune: remove what ended before it: 30d, 2026-11-23\n"
     "      --max-size SIZE     prune: remove the oldest until the store is as small\n"
+    "      --cluster NAME      init: on all servers of a cluster of ClickHouse\n"
     "      --debuginfod[=URL]  symbolize: get debug files from servers\n"
     "      --json              stat: as JSON\n";
 

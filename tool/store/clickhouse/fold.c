@@ -96,7 +96,8 @@ fold_day(struct server *server, uint64_t day)
              "INSERT INTO folding_%ld(" SUM_KEYS ", count) SELECT " SUM_KEYS
              ", sum(c) FROM (SELECT " SUM_KEYS
              ", max(count) AS c FROM hits WHERE day = "
-             "toDate(%" PRIu64 ") AND (host, epoch, start_ns) IN (SELECT host, epoch, "
+             "toDate(%" PRIu64
+             ") AND (host, epoch, start_ns) GLOBAL IN (SELECT host, epoch, "
              "start_ns FROM windows) GROUP BY " SUM_KEYS ", epoch, start_ns) GROUP "
              "BY " SUM_KEYS,
              own, day);
@@ -184,7 +185,8 @@ drop_before(struct server *server, uint64_t end_day, uint64_t list[DAYS_MAX])
 {
     static const char *const tables[] = {"hits", "accounting", "sums"};
     static const char no_window[] =
-        "AND day NOT IN (SELECT toDate(intDiv(start_ns, 86400000000000)) FROM windows)";
+        "AND day GLOBAL NOT IN (SELECT toDate(intDiv(start_ns, 86400000000000)) FROM "
+        "windows)";
     char sql[SQL_BYTES];
     uint64_t windows;
 

@@ -268,7 +268,8 @@ clickhouse_check(struct store *store, struct pprof_error *error)
         "FROM hits GROUP BY host, epoch, start_ns, source, period, process, unit, "
         "image, bias, address, variant) GROUP BY host, epoch, start_ns, source, "
         "period) ANY INNER JOIN (SELECT host, epoch, start_ns, source, period, "
-        "max(counted) AS n FROM accounting WHERE (host, epoch, start_ns) IN (SELECT "
+        "max(counted) AS n FROM accounting WHERE (host, epoch, start_ns) GLOBAL IN "
+        "(SELECT "
         "host, epoch, start_ns FROM windows) GROUP BY host, epoch, start_ns, source, "
         "period) USING (host, epoch, start_ns, source, period) WHERE n > 0 AND s > "
         "n FORMAT RowBinary";

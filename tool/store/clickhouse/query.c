@@ -41,11 +41,12 @@ static void
 put_of_windows(struct buffer *sql, const struct store_selection *selection,
                const struct query_range *range)
 {
-    buffer_print(sql,
-                 "day >= toDate(%" PRIu64 ") AND day <= toDate(%" PRIu64
-                 ") AND (host, epoch, start_ns) IN (SELECT host, epoch, start_ns FROM "
-                 "windows WHERE ",
-                 range->first_day, range->last_day);
+    buffer_print(
+        sql,
+        "day >= toDate(%" PRIu64 ") AND day <= toDate(%" PRIu64
+        ") AND (host, epoch, start_ns) GLOBAL IN (SELECT host, epoch, start_ns FROM "
+        "windows WHERE ",
+        range->first_day, range->last_day);
     query_windows(sql, selection);
     buffer_append_text(sql, ")");
 }
@@ -74,7 +75,7 @@ put_rows(struct buffer *sql, const struct store_selection *selection)
     if (selection->image == NULL && selection->build_id == NULL) {
         return;
     }
-    buffer_append_text(sql, " AND image IN (SELECT image FROM images WHERE 1");
+    buffer_append_text(sql, " AND image GLOBAL IN (SELECT image FROM images WHERE 1");
     if (selection->image != NULL) {
         buffer_append_text(sql, " AND ");
         sql_put_glob(sql, "path", selection->image);
@@ -136,7 +137,7 @@ query_other_hosts(struct buffer *sql, const struct store_selection *selection)
         buffer_append_text(sql, " AND ");
         sql_put_glob(sql, "host", selection->host);
     }
-    buffer_append_text(sql, " AND host NOT IN (SELECT host FROM windows WHERE ");
+    buffer_append_text(sql, " AND host GLOBAL NOT IN (SELECT host FROM windows WHERE ");
     query_windows(sql, selection);
     buffer_append_text(sql, ") ORDER BY host FORMAT RowBinary");
 }

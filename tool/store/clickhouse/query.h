@@ -3,7 +3,8 @@
  * query.h - the conditions and queries of a selection. docs/store.md shows one.
  *
  * Each query yields one row for each of its keys whatever was sent how often: of equal
- * keys it takes the largest count (max), then sums.
+ * keys it takes the largest count (max), then sums. Subqueries after IN are GLOBAL: of
+ * a cluster they see all shards, and elsewhere that changes nothing.
  */
 #ifndef STORE_CLICKHOUSE_QUERY_H
 #define STORE_CLICKHOUSE_QUERY_H

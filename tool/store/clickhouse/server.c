@@ -428,9 +428,7 @@ server_set_cluster(struct server *server, const char *name)
 static const char *
 settings(const struct server *server)
 {
-    return server->cluster != NULL
-               ? "&insert_distributed_sync=1&distributed_product_mode=global"
-               : "";
+    return server->cluster != NULL ? "&insert_distributed_sync=1" : "";
 }
 
 bool

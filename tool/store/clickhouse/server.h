@@ -74,8 +74,7 @@ bool server_read(struct server *server, const char *sql,
 bool server_end(struct server *server, const struct row_binary_reader *rows);
 
 /* server_set_cluster - have requests be for a store of several servers: rows are
- * acknowledged when the server of their shard has them, and subqueries see those of all
- * shards. */
+ * acknowledged when the server of their shard has them. */
 bool server_set_cluster(struct server *server, const char *name);
 
 /* server_bytes - return what the store takes on disk, one replica of each shard. */
