@@ -141,22 +141,22 @@ class Commands:
         return self.run([self.ntprof, "run", "-F", str(hz), "-o", f"bench-{uid}.pb.gz", *options,
                          "--", *self.work_command(seconds, threads)], uid)
 
-    def run_perf(self, hz, seconds, threads=1, uid=0):
-        return self.run([self.perf, "record", "-q", "-o", f"bench-{uid}.data", "-e", "cpu-clock",
+    def run_perf(self, hz, seconds, threads=1, uid=0, event="cpu-clock"):
+        return self.run([self.perf, "record", "-q", "-o", f"bench-{uid}.data", "-e", event,
                          "-c", str(round(1e9 / hz)), "--", *self.work_command(seconds, threads)],
                         uid)
 
     def run_perf_report(self):
         return self.run([self.perf, "report", "--stdio", "-i", "bench-0.data"], stdout="/dev/null")
 
-    def ntprof_json(self, hz, seconds, threads=1):
+    def ntprof_json(self, hz, seconds, threads=1, options=()):
         """The report of a run of ntprof: rows by function, and the statistics of its source."""
-        self.run_ntprof(hz, seconds, threads, ("--rows", "0", "--json", "--report", "bench.json"))
+        self.run_ntprof(hz, seconds, threads, ("--rows", "0", "--json", "--report", "bench.json", *options))
         return json.loads((self.folder / "bench.json").read_text())
 
-    def perf_samples(self, hz, seconds):
+    def perf_samples(self, hz, seconds, threads=1, event="cpu-clock"):
         """[(function, samples)] of a run of perf record, by perf report."""
-        self.run_perf(hz, seconds)
+        self.run_perf(hz, seconds, threads, event=event)
         text = self.folder / "bench.txt"
         self.run([self.perf, "report", "--stdio", "-i", "bench-0.data", "--no-children",
                   "-F", "sample,sym", "--field-separator", "\t"], stdout=text)

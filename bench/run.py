@@ -22,6 +22,7 @@ import platform
 import shlex
 import statistics
 import sys
+import time
 
 import agent
 import figures
@@ -57,6 +58,7 @@ DELAYS_MS = {("bpf", "shared"): 0, ("bpf", "own"): 200, ("perf", "shared"): 300,
 SYSTEM_TURNS = 1 if QUICK else 3
 STORM_MS = 80
 PROCESSORS = len(os.sched_getaffinity(0))
+CLOCK_REALTIME_COARSE = 5
 
 
 def name_rate(hz):
@@ -547,16 +549,17 @@ def figure_start(commands):
 # ---- shares: does it say what perf says? ----
 
 
-def shares_one(commands, hz):
-    results = turns({
-        "perf": lambda: shares.of_perf(commands.perf_samples(hz, WORK_SECONDS)),
-        "ntprof": lambda: shares.of_ntprof(commands.ntprof_json(hz, WORK_SECONDS)),
-        "perf again": lambda: shares.of_perf(commands.perf_samples(hz, WORK_SECONDS)),
-    }, TURNS)
+def shares_one(commands, hz, rate, threads=1, options=(), event="cpu-clock"):
+    def perf():
+        return shares.of_perf(commands.perf_samples(hz, WORK_SECONDS, threads, event))
+
+    def ntprof():
+        return shares.of_ntprof(commands.ntprof_json(hz, WORK_SECONDS, threads, options))
+
+    results = turns({"perf": perf, "ntprof": ntprof, "perf again": perf}, TURNS)
     apart = [shares.distance(turn["perf"], turn["perf again"]) for turn in results]
     ours = [(shares.distance(turn["ntprof"], turn["perf"])
              + shares.distance(turn["ntprof"], turn["perf again"])) / 2 for turn in results]
-    rate = name_rate(hz)
     show(f"distance of shares at {rate}, perf to perf", [100 * value for value in apart], "%")
     show(f"distance of shares at {rate}, ntprof to perf", [100 * value for value in ours], "%")
     between = statistics.median(ours) / max(statistics.median(apart), 1e-9)
@@ -569,7 +572,11 @@ def figure_shares(commands):
         return
     say("half the sum over all functions of the difference of their shares; names as each tool tells.")
     for hz in (1000, 10000):
-        shares_one(commands, hz)
+        shares_one(commands, hz, name_rate(hz))
+    say("by timers: in user mode, at the rate of the kernel's tick.")
+    hz = round(1 / time.clock_getres(CLOCK_REALTIME_COARSE))
+    for threads in (1, 2 * PROCESSORS):
+        shares_one(commands, hz, f"{hz} Hz by timers, {name_threads(threads)}", threads, ("--hal", "timer"), "cpu-clock:u")
 
 
 # ---- places: what a counter for each byte of code takes in memory ----
