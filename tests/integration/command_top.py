@@ -431,7 +431,8 @@ class Refused(Top):
                               (["-a", "-p", "1"], "-a is for all"), (["-p", "x"], "-p x:"),
                               (["--kernel", "--user"], "--kernel"), (["--json"], "--json"),
                               (["-q"], "-q: no such option"), (["--every", "1s"], "--every"),
-                              (["--", "true"], "true: only options"), (["-e", "nonsense,"], "-e")):
+                              (["--", "true"], "true: only options"),
+                              (["sqlite:p.db", "--host", "web1"], "watch -n 10 ntprof report"), (["-e", "nonsense,"], "-e")):
             with self.subTest(words):
                 self.assert_refused(words, wanted)
 

@@ -9,6 +9,7 @@
 #include "cmd/top.h"
 #include "cmd/cmd.h"
 #include "cmd/ending.h"
+#include "store/store.h"
 #include "tui/display.h"
 #include "util/clock.h"
 
@@ -478,12 +479,33 @@ top_start(struct record_options *options, char **words)
     return check_terminal() && top(options, words);
 }
 
+/* A store has windows that arrive late and in any order, so it has no "now" to show. */
+static bool
+names_store(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (store_is_url(argv[i])) {
+            cmd_fail(
+                "top",
+                "%s: a store, but top shows what happens on this machine; to see a "
+                "store again and again: watch -n 10 ntprof report --since 10m "
+                "'%s'",
+                argv[i], argv[i]);
+            return true;
+        }
+    }
+    return false;
+}
+
 int
 cmd_top(int argc, char **argv)
 {
     struct record_options options;
     int exit_status;
 
+    if (names_store(argc, argv)) {
+        return CMD_FAILED;
+    }
     if (record_options_take(&options, &syntax, argc, argv, &exit_status)) {
         exit_status = top_start(&options, argv) ? CMD_OK : CMD_FAILED;
     }
