@@ -173,9 +173,9 @@ describe_agent_limits(const struct agent *agent, const ntprof_session_info *info
                  max_percent);
     } else if (agent->ration_exceeded) {
         snprintf(pace, sizeof(pace),
-                 "ntprof agent took %.2f%% of a processor in the window before, with "
-                 "--max-cpu %.10g%%, most of it not for hits",
-                 ration->share * 100, max_percent);
+                 "ntprof agent takes more than --max-cpu %.10g%%, most of it not for "
+                 "hits",
+                 max_percent);
     }
     return describe_limits(info, pace, NULL);
 }
