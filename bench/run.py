@@ -576,7 +576,8 @@ def figure_shares(commands):
     say("by timers: in user mode, at the rate of the kernel's tick.")
     hz = round(1 / time.clock_getres(CLOCK_REALTIME_COARSE))
     for threads in (1, 2 * PROCESSORS):
-        shares_one(commands, hz, f"{hz} Hz by timers, {name_threads(threads)}", threads, ("--hal", "timer"), "cpu-clock:u")
+        shares_one(commands, hz, f"{hz} Hz by timers, {name_threads(threads)}", threads, ("--hal", "timer"),
+                   "cpu-clock:u")
 
 
 # ---- places: what a counter for each byte of code takes in memory ----

@@ -432,7 +432,8 @@ class Refused(Top):
                               (["--kernel", "--user"], "--kernel"), (["--json"], "--json"),
                               (["-q"], "-q: no such option"), (["--every", "1s"], "--every"),
                               (["--", "true"], "true: only options"),
-                              (["sqlite:p.db", "--host", "web1"], "watch -n 10 ntprof report"), (["-e", "nonsense,"], "-e")):
+                              (["sqlite:p.db", "--host", "web1"], "watch -n 10 ntprof report"),
+                              (["-e", "nonsense,"], "-e")):
             with self.subTest(words):
                 self.assert_refused(words, wanted)
 

@@ -18,6 +18,7 @@
 
 enum {
     CONNECT_MS = 10000,
+    CLUSTER_BYTES_MAX = 100,
     PASSWORD_BYTES_MAX = 1024,
     REASON_BYTES = 300,
     PORT_HTTP = 8123,
@@ -415,9 +416,9 @@ server_run_outside(struct server *server, const char *sql)
 bool
 server_set_cluster(struct server *server, const char *name)
 {
-    if (!consists_of(name, strlen(name), "_-")) {
-        return server_fail(
-            server, "the name of a cluster consists of letters, digits, _ and -");
+    if (strlen(name) > CLUSTER_BYTES_MAX || !consists_of(name, strlen(name), "_-")) {
+        return server_fail(server, "the name of a cluster consists of at most 100 "
+                                   "letters, digits, _ and -");
     }
     free(server->cluster);
     server->cluster = strdup(name);
