@@ -7,8 +7,8 @@
  * session belongs to the process that opened it. In a forked child it counts nothing:
  * Nt calls give STATUS_INVALID_HANDLE and other calls STATUS_INVALID_PARAMETER, closing
  * it does not affect the parent's session, and the child may open its own (the default
- * session does). Option and info structs begin with their own size; new members are
- * added at the end.
+ * session does). A child of vfork may call nothing here, as POSIX has it. Option and
+ * info structs begin with their own size; new members are added at the end.
  */
 #ifndef NTPROF_SESSION_H
 #define NTPROF_SESSION_H

@@ -57,6 +57,9 @@ struct ntprof_session {
  * is opened if necessary; NULL with *status. */
 ntprof_session *api_current_session(NTSTATUS *status);
 
+/* api_process_id - return the pid of the calling process. */
+pid_t api_process_id(void);
+
 /*
  * api_lock - lock a session while no call is paused. pthread_mutex_unlock unlocks it.
  *

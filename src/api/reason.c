@@ -47,7 +47,7 @@ api_refuse(const ntprof_session *session, NTSTATUS status, const char *format, .
     va_start(arguments, format);
     reason_set(session, format, arguments);
     va_end(arguments);
-    if (session != NULL && session->owner != getpid()) {
+    if (session != NULL && session->owner != api_process_id()) {
         reason_say("the session is of the process that forked this one, which can open "
                    "one of its own: ntprof_session_open");
     } else if (session != NULL &&

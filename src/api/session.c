@@ -99,7 +99,7 @@ clear_errors(ntprof_session *session)
 bool
 api_enter(ntprof_session *session)
 {
-    if (session->owner != getpid() || !api_lock(session)) {
+    if (session->owner != api_process_id() || !api_lock(session)) {
         return false;
     }
     clear_errors(session);
@@ -109,7 +109,7 @@ api_enter(ntprof_session *session)
 bool
 api_enter_beside(ntprof_session *session)
 {
-    if (session->owner != getpid() || !api_lock_beside(session)) {
+    if (session->owner != api_process_id() || !api_lock_beside(session)) {
         return false;
     }
     clear_errors(session);
@@ -456,7 +456,7 @@ ntprof_session_open(const ntprof_session_options *from, ntprof_session **out)
     if (session == NULL) {
         return api_lack("no session", -ENOMEM);
     }
-    session->owner = getpid();
+    session->owner = api_process_id();
     session->wake_fd = -1;
     session->log = options.log;
     session->log_context = options.log_context;
@@ -496,7 +496,7 @@ ntprof_session_close(ntprof_session *session)
     if (thread_session == session) {
         thread_session = NULL;
     }
-    if (session->owner != getpid()) {
+    if (session->owner != api_process_id()) {
         /* a forked child: thread, rings and lock belong to the parent; the memory is
          * not freed */
         return;
@@ -570,7 +570,7 @@ api_current_session(NTSTATUS *status)
                  default_prepare); /* another constructor may run before ours */
     pthread_mutex_lock(&default_lock);
     /* A forked child opens its own; the parent's is not freed. */
-    if (default_session == NULL || default_session->owner != getpid()) {
+    if (default_session == NULL || default_session->owner != api_process_id()) {
         *status = ntprof_session_open(NULL, &session);
         if (NT_SUCCESS(*status)) {
             default_session = session;

@@ -4,10 +4,12 @@
 #include "api/api.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -196,6 +198,25 @@ error__session_of_the_parent__says_so(void **state)
         _exit(use_session_of_parent(session));
     }
     assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    close_simulated(session);
+}
+
+/* A bare clone runs no handler of pthread_atfork. */
+static void
+error__session_of_the_parent_in_a_bare_clone__says_so(void **state)
+{
+    ntprof_session *session;
+    long child;
+    int status = -1;
+
+    (void)state;
+    open_simulated(&session);
+    child = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+    if (child == 0) {
+        _exit(use_session_of_parent(session));
+    }
+    assert_int_equal(waitpid((pid_t)child, &status, 0), child);
     assert_int_equal(status, 0);
     close_simulated(session);
 }
@@ -502,6 +523,7 @@ main(void)
         cmocka_unit_test(open__cgroup_that_is_none__refused),
         cmocka_unit_test(error__of_a_call_with_bad_arguments__not_that_before),
         cmocka_unit_test(error__session_of_the_parent__says_so),
+        cmocka_unit_test(error__session_of_the_parent_in_a_bare_clone__says_so),
         cmocka_unit_test(error__privilege_not_held__says_what_to_do),
         cmocka_unit_test(watch_all__simulated__all_processes_are_told),
         cmocka_unit_test(notification__left_by_longjmp__later_calls_fail),
