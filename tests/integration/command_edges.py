@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import subprocess
+import time
 import unittest
 
 import harness
@@ -134,7 +135,12 @@ class Files(CommandTest):
         child = self.start_profile("-q", "-o", "fifo", "--", "true")
         with self.assertRaises(subprocess.TimeoutExpired):
             child.wait(0.5)
-        child.terminate()
+
+        def ended():
+            child.terminate()  # a signal that comes before the file is opened is passed on to the command
+            time.sleep(0.2)
+            return child.poll() is not None
+        harness.wait_for(ended, "the end")
         _, said = child.communicate(timeout=harness.TIME_LIMIT_S)
         self.assertEqual(child.returncode, 0)
         self.assertIn("fifo", text(said))

@@ -297,9 +297,13 @@ class _CaseResult(unittest.TestResult):
         print("[       OK ]", self._name(test), flush=True)
 
     def addSkip(self, test, reason):
-        super().addSkip(test, reason)
+        """A case that skips in several of its subtests is skipped once."""
+        case = getattr(test, "test_case", test)
+        if (case, reason) in self.skipped:
+            return
+        super().addSkip(case, reason)
         print(reason)
-        print("[  SKIPPED ]", self._name(test), flush=True)
+        print("[  SKIPPED ]", self._name(case), flush=True)
 
     def _fail(self, test, error):
         print("".join(traceback.format_exception(*error)))
