@@ -35,7 +35,8 @@ void agent_maps_finish(struct agent_maps *maps);
 void agent_maps_read(struct agent_maps *maps, struct collector *collector, uint32_t pid,
                      uint32_t parent, uint64_t now_ns);
 
-/* Return the image of an address and its place there; NULL: it is in no range. */
+/* Return the image of an address, and its place there: an offset in the file, or the
+ * address itself in anonymous memory. NULL: it is in no range. */
 struct image *agent_maps_find(const struct agent_maps *maps, uint64_t address,
                               uint64_t *place);
 

@@ -114,8 +114,8 @@ naming_refused_maps(const struct naming *naming)
     return refused;
 }
 
-/* Free what can be read again, with maps also perf maps. Files are read again from
- * their descriptors; the kernel's symbols are small and stay. */
+/* Free the symbols of an image's file, which can be read again from its descriptor; if
+ * maps is set, also those of its perf map. The kernel's symbols are small and stay. */
 static void
 namer_give_up(struct namer *namer, bool maps)
 {
@@ -260,8 +260,9 @@ naming_report_once(const struct naming *naming, struct namer *namer, const char 
     }
 }
 
-/* Report once that an image's names cannot be read. A file that is no program (ENOEXEC)
- * has none, which is no failure. */
+/* After a failed open: report once that an image's names cannot be read, and count it
+ * among those without all names (bounded). A file that is no program (ENOEXEC) has
+ * none, which is no failure. */
 static void
 report_unreadable(const struct naming *naming, struct namer *namer,
                   const struct image *image)
@@ -272,7 +273,7 @@ report_unreadable(const struct naming *naming, struct namer *namer,
         return;
     }
     namer->bounded = true;
-    snprintf(note, sizeof(note), "no names are read of %s: %s", image->path,
+    snprintf(note, sizeof(note), "cannot read the symbol names of %s: %s", image->path,
              sym_image_error(errno));
     naming_report_once(naming, namer, note);
 }

@@ -39,9 +39,9 @@ struct naming_program {
 void naming_set_programs(struct naming *naming, const struct naming_program *programs);
 
 /*
- * From now on counts are of programs on processors: their program is program * count +
- * index in cpus, which must outlive the naming. Initially they are of programs only, as
- * with count 1 and cpus NULL.
+ * From now on the counts are apart by processor: in a count, the number of program p on
+ * processor cpus[i] is p * count + i. cpus must outlive the naming. Initially all
+ * processors count together, as with count 1 and cpus NULL.
  */
 void naming_set_cpus(struct naming *naming, const uint32_t *cpus, uint32_t count);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/bpf/kernel.h - the session's BPF objects in the kernel: maps, their memory,
- * programs.
+ * hal/bpf/kernel.h - the session's BPF maps, their memory, and its BPF programs.
  *
  * They are created by bpf() itself, without libbpf:
  * docs/decisions/0016-load-bpf-programs-without-libbpf.md. Each stage can be refused

@@ -691,7 +691,7 @@ replay(const ULONG64 *arguments)
 }
 
 /* Raw tracepoint sched_process_exec: the process has a new program, and has not run any
- * of it. */
+ * of it. The profiles of the old one have ended. */
 SECTION("program.exec")
 int
 exec(void *context)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/bpf/profile.h - the layouts of the maps, which the BPF programs and the session
- * share.
+ * hal/bpf/profile.h - layouts of the maps that the BPF programs and the session share.
  *
  * All maps except the arrays of maps are mapped into the session and changed by plain
  * stores: during a bpf() call that changes a map, the kernel runs no programs for hits

@@ -32,15 +32,16 @@ struct bpf_table {
 /* bpf_table_close_pidfd - close it, if there is one: the process has ended. */
 void bpf_table_close_pidfd(struct bpf_table *table, const struct bpf_process *process);
 
-/* bpf_table_init - over the map's memory, which is zero. Returns 0 or -ENOMEM. */
+/* bpf_table_init - make an empty table in the map's memory, which is zero. Returns 0 or
+ * -ENOMEM; bpf_table_finish is called in both cases. */
 int bpf_table_init(struct bpf_table *table, union bpf_shared *shared);
 void bpf_table_finish(struct bpf_table *table);
 
-/* bpf_table_take - the entry of a process, taken now if it has none. NULL if all that
- * it may have are others'. */
+/* bpf_table_take - return the entry of a process, taken now if it has none; NULL if
+ * all that it may have are others'. */
 struct bpf_process *bpf_table_take(struct bpf_table *table, uint32_t pid);
 
-/* bpf_table_find - NULL if it has none. */
+/* bpf_table_find - return the entry of a process; NULL if it has none. */
 struct bpf_process *bpf_table_find(const struct bpf_table *table, uint32_t pid);
 
 static inline struct bpf_owner *

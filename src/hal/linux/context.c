@@ -86,15 +86,6 @@ perf_context_clear_error(void *context)
     ((struct perf_context *)context)->error[0] = 0;
 }
 
-/* May the caller count this source, with kernel also in kernel mode? Opens and closes
- * an event. Returns 0 or negative errno. */
-static int
-try_source(const struct perf_context *context, const struct perf_source *source,
-           bool kernel)
-{
-    return perf_event_try(source, kernel, context->scope == PERF_SCOPE_ALL);
-}
-
 int
 perf_context_init(struct perf_context *context, enum perf_scope scope, bool user_only)
 {
@@ -107,8 +98,8 @@ perf_context_init(struct perf_context *context, enum perf_scope scope, bool user
     if (result < 0) {
         return result;
     }
-    result = try_source(context, perf_sources_find(&context->sources, ProfileTime),
-                        !user_only);
+    result = perf_event_try(perf_sources_find(&context->sources, ProfileTime),
+                            !user_only, scope == PERF_SCOPE_ALL);
     context->kernel = result == 0 && !user_only;
     if (user_only) {
         snprintf(context->kernel_reason, sizeof(context->kernel_reason),
@@ -146,7 +137,7 @@ probe_uprobe(const struct perf_context *context, struct perf_source *source)
     result = perf_uprobe_make(source->uprobe, &source->config, source->reason,
                               sizeof(source->reason));
     if (result == 0) {
-        result = try_source(context, source, false);
+        result = perf_event_try(source, false, false);
         perf_uprobe_tried(source->uprobe, result == 0);
         if (result < 0) {
             snprintf(source->reason, sizeof(source->reason),
@@ -165,6 +156,7 @@ probe_uprobe(const struct perf_context *context, struct perf_source *source)
 static void
 probe_source(struct perf_context *context, struct perf_source *source)
 {
+    const bool all = context->scope == PERF_SCOPE_ALL;
     struct perf_refusal refusal;
     int result = 0;
 
@@ -177,7 +169,7 @@ probe_source(struct perf_context *context, struct perf_source *source)
         return;
     }
     if (context->kernel) {
-        result = try_source(context, source, true);
+        result = perf_event_try(source, true, all);
         /* Other errors are not about kernel mode: they would come without it too. */
         source->kernel_included = result != -EACCES && result != -EPERM;
     }
@@ -188,7 +180,7 @@ probe_source(struct perf_context *context, struct perf_source *source)
                      context->kernel_reason);
             return;
         }
-        result = try_source(context, source, false);
+        result = perf_event_try(source, false, all);
     }
     if (!perf_source_answer(source, result)) {
         source->kernel_included = false;

@@ -7,6 +7,7 @@
 #include "hal/linux/record.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -25,7 +26,7 @@ enum { SELECTOR_REGISTERS = 0 };
 /* PERF_FORMAT_LOST, which headers before Linux 6.0 lack. */
 enum { READ_LOST = 1u << 4 };
 
-/* The limit if sysconf gives no plausible one. */
+/* At most so many processors are used. */
 enum { PROCESSORS_MAX = 65536 };
 
 /* What read() of an event returns. */
@@ -39,10 +40,19 @@ struct reading {
 uint32_t
 perf_processor_limit(void)
 {
-    const long configured = sysconf(_SC_NPROCESSORS_CONF);
+    unsigned char mask[PROCESSORS_MAX / 8];
+    long limit = 8 * syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
+    FILE *const file = fopen("/sys/devices/system/cpu/possible", "re");
+    long number;
 
-    return configured < 1 || configured > PROCESSORS_MAX ? PROCESSORS_MAX
-                                                         : (uint32_t)configured;
+    /* The mask has a bit for each, rounded up; the file, as "0-3,8-11", is exact. */
+    while (file != NULL && fscanf(file, "%ld%*1[-,]", &number) == 1) {
+        limit = number + 1;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return limit < 1 || limit > PROCESSORS_MAX ? PROCESSORS_MAX : (uint32_t)limit;
 }
 
 /* Open an event on this processor, or with PERF_ANY_ONLINE on the first that is online.
@@ -53,7 +63,7 @@ try_event_open(struct perf_event_attr *attr, int pid, int processor, bool cgroup
     const unsigned long flags =
         PERF_FLAG_FD_CLOEXEC | (cgroup ? PERF_FLAG_PID_CGROUP : 0u);
     const bool any = processor == PERF_ANY_ONLINE;
-    const int end = any ? (int)perf_processor_limit() : processor + 1;
+    const int end = any ? PROCESSORS_MAX : processor + 1;
     long fd = -1;
 
     errno = ENODEV;

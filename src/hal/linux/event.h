@@ -68,7 +68,7 @@ struct perf_event_request {
 /* Does reading counts also end the period that they are of (statistics.h)? */
 enum perf_period { PERF_PERIOD_CONTINUES, PERF_PERIOD_ENDS };
 
-/* perf_processor_limit - return a number above that of each possible processor. */
+/* perf_processor_limit - return the highest number of a possible processor, plus 1. */
 uint32_t perf_processor_limit(void);
 
 /* perf_features_probe - try each feature. selectors: code segments are wanted. */

@@ -90,8 +90,7 @@ uint64_t perf_procfs_pid_namespace(uint32_t pid);
  * no such file. */
 int perf_read_text(int directory, const char *path, char **text);
 
-/* perf_procfs_setting - a number from below /proc/sys/; fallback if it cannot be read.
- */
+/* perf_procfs_setting - a number below /proc/sys/; fallback if it cannot be read. */
 long perf_procfs_setting(const char *name, long fallback);
 
 #endif

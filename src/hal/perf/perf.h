@@ -4,6 +4,7 @@
  *
  * Terms:
  *   target     a set of events that measure one process or all (target.h)
+ *   watch      a request of ke to report the hits and mappings of a process, or of all
  *   side band  records of mappings, forks, execs and exits, which some events write
  *
  * Invariants:

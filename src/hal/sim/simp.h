@@ -170,10 +170,11 @@ enum sim_fate { SIM_DELIVERED, SIM_LOST, SIM_THROTTLED, SIM_MISSED, SIM_EXCLUDED
 /*
  * sim_interrupt - interrupt a processor, if a start or a watch wants that.
  *
- *   row    in: of the source
- *   where  in: the hit, without its scope
+ *   row    in: the source's index in the table of sources
+ *   where  in: the hit; its Scope is ignored, and found out here
+ *   fate   in: what becomes of the interrupt
  *
- * Returns the counters incremented; 0 also if the hit is queued.
+ * Returns how many counters were incremented; 0 also if the hit is queued.
  */
 ULONG sim_interrupt(struct sim *sim, int row, const KE_HIT *where, enum sim_fate fate);
 

@@ -151,7 +151,7 @@ start_profile_interrupt(void *context, KPROFILE_SOURCE source, ULONG processor,
 
     if (source != ProfileTime) {
         return refuse(hal, STATUS_NOT_SUPPORTED,
-                      "back end timer counts only source time");
+                      "back end timer counts only the source 'time'");
     }
     if (pid != (ULONG64)getpid()) {
         return refuse(hal, STATUS_NOT_SUPPORTED,
@@ -334,7 +334,7 @@ probe(HAL_PROBE *probed)
     *probed = (HAL_PROBE){.Usable = result == 0, .Error = (ULONG)-result};
     if (result == 0) {
         snprintf(probed->Reason, sizeof(probed->Reason),
-                 "timers count source time in user mode in their own process only, "
+                 "timers count only source 'time', in user mode of their own process, "
                  "once a kernel tick of %.3g ms",
                  (double)thread_timer_tick_ns() / 1e6);
         return;

@@ -104,7 +104,7 @@ void thread_timer_finish(struct thread_timer *timer);
 int thread_timer_arm(struct thread_timer *timer, pid_t tid);
 
 /* thread_timer_disarm - delete a thread's timer; does nothing if it has none. tid: as
- * in thread_timer_arm. A hit whose signal is pending is still made. */
+ * in thread_timer_arm. A hit whose signal is pending is still counted. */
 void thread_timer_disarm(struct thread_timer *timer, pid_t tid);
 
 /*

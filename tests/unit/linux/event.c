@@ -1,33 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* event.c - opening an event on any processor that is online. */
+/* event.c - opening an event on any processor that is online; the processors' limit. */
 #include "cmocka_all.h"
 
 #include "hal/linux/event.h"
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum { DESCRIPTOR = 1000000 }; /* not one of this process */
 enum { PROCESSORS = 8 };
 
-/* A machine: what perf_event_open answers. */
+/* A machine: what perf_event_open and sched_getaffinity answer, and cpu/possible. */
 static struct machine {
     int first_online; /* processors below it are offline */
     int error;        /* of those that are online; 0: the event opens */
     int calls;
     int last_processor;
+    long mask_bytes;
+    const char *possible; /* NULL: there is no such file */
 } machine;
 
 long __wrap_syscall(long number, ...);
-long __wrap_sysconf(int name);
-long __real_sysconf(int name);
+FILE *__wrap_fopen64(const char *path, const char *mode);
+FILE *__real_fopen64(const char *path, const char *mode);
 
-long
-__wrap_sysconf(int name)
+FILE *
+__wrap_fopen64(const char *path, const char *mode)
 {
-    return name == _SC_NPROCESSORS_CONF ? PROCESSORS : __real_sysconf(name);
+    if (strcmp(path, "/sys/devices/system/cpu/possible") != 0) {
+        return __real_fopen64(path, mode);
+    }
+    return machine.possible == NULL
+               ? NULL
+               : fmemopen((void *)machine.possible, strlen(machine.possible), "r");
 }
 
 long
@@ -35,6 +44,9 @@ __wrap_syscall(long number, ...)
 {
     va_list arguments;
 
+    if (number == SYS_sched_getaffinity) {
+        return machine.mask_bytes;
+    }
     assert_int_equal(number, SYS_perf_event_open);
     va_start(arguments, number);
     (void)va_arg(arguments, struct perf_event_attr *);
@@ -42,7 +54,9 @@ __wrap_syscall(long number, ...)
     machine.last_processor = va_arg(arguments, int);
     va_end(arguments);
     machine.calls++;
-    errno = machine.last_processor < machine.first_online ? ENODEV : machine.error;
+    errno = machine.last_processor >= PROCESSORS            ? EINVAL
+            : machine.last_processor < machine.first_online ? ENODEV
+                                                            : machine.error;
     return errno == 0 ? DESCRIPTOR : -1;
 }
 
@@ -78,12 +92,12 @@ any_online__only_last_is_online__opens_there(void **state)
 }
 
 static void
-any_online__none_is__refused(void **state)
+any_online__none_is__stops_after_the_last(void **state)
 {
     (void)state;
     machine = (struct machine){.first_online = PROCESSORS};
-    assert_int_equal(open_on(PERF_ANY_ONLINE), -ENODEV);
-    assert_int_equal(machine.calls, PROCESSORS);
+    assert_int_equal(open_on(PERF_ANY_ONLINE), -EINVAL);
+    assert_int_equal(machine.calls, PROCESSORS + 1);
 }
 
 static void
@@ -107,15 +121,52 @@ one_processor__offline__not_tried_elsewhere(void **state)
     assert_int_equal(machine.calls, 2);
 }
 
+static uint32_t
+limit_of(const char *possible, long mask_bytes)
+{
+    machine = (struct machine){.possible = possible, .mask_bytes = mask_bytes};
+    return perf_processor_limit();
+}
+
+static void
+limit__kernel_lists_them__last_number_plus_1(void **state)
+{
+    (void)state;
+    assert_int_equal(limit_of("0-7\n", 8), 8);
+    assert_int_equal(limit_of("0\n", 8), 1);
+    assert_int_equal(limit_of("0-3,8-11\n", 8), 12);
+    assert_int_equal(limit_of("0,64\n", 16), 65);
+}
+
+static void
+limit__no_list__bits_of_the_mask(void **state)
+{
+    (void)state;
+    assert_int_equal(limit_of(NULL, 16), 128);
+    assert_int_equal(limit_of("\n", 16), 128);
+    assert_int_equal(limit_of("none", 16), 128);
+}
+
+static void
+limit__nothing_plausible__65536(void **state)
+{
+    (void)state;
+    assert_int_equal(limit_of(NULL, -1), 65536);
+    assert_int_equal(limit_of("0-99999999\n", 8), 65536);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_online__first_is_online__opens_there),
         cmocka_unit_test(any_online__only_last_is_online__opens_there),
-        cmocka_unit_test(any_online__none_is__refused),
+        cmocka_unit_test(any_online__none_is__stops_after_the_last),
         cmocka_unit_test(any_online__refused_otherwise__not_tried_elsewhere),
         cmocka_unit_test(one_processor__offline__not_tried_elsewhere),
+        cmocka_unit_test(limit__kernel_lists_them__last_number_plus_1),
+        cmocka_unit_test(limit__no_list__bits_of_the_mask),
+        cmocka_unit_test(limit__nothing_plausible__65536),
     };
 
     return cmocka_run_group_tests_name("linux event", tests, NULL, NULL);
