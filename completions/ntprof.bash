@@ -146,7 +146,7 @@ _ntprof()
         run) options="--region $record" ;;
         attach) options="-p --pid --region $record" ;;
         system) options="--kernel --user -G --cgroup $record" ;;
-        top) options="-a --all -p --pid -d --delay --duration --kernel --user -G --cgroup $hits" ;;
+        top) options="-a --all -p --pid -d --delay --duration --kernel --user -G --cgroup $hits $stored" ;;
         agent)
             options='--config --check-config --window --store --spool --spool-size --spool-age --host --label
                 --max-cpu --listen -e --event -F --frequency --interval -c --count --bucket -C --cpu -G --cgroup

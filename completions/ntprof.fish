@@ -141,7 +141,7 @@ complete -c ntprof -n '__ntprof_is report annotate' -l debuginfod -d 'get debug 
 complete -c ntprof -n '__ntprof_is report annotate diff merge export store' -k -a '(__fish_complete_suffix .pb.gz)'
 
 # Of a store instead of a file.
-set -l reading '__ntprof_is report annotate diff merge export'
+set -l reading '__ntprof_is top report annotate diff merge export'
 complete -c ntprof -n $reading -l since -x -a '1h 1d 7d' -d 'windows that end after it'
 complete -c ntprof -n $reading -l until -x -a '1h 1d 7d' -d 'windows that start before it'
 complete -c ntprof -n $reading -l host -x -a '(__fish_print_hostnames)' -d 'hosts called so'

@@ -48,9 +48,9 @@ def run(*words):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-def parser_options(print_options, command):
+def parser_options(print_options, command, *words):
     """What the command's parser knows: a set of (letter, long name, kind of value)."""
-    status, out, _ = run(print_options, command)
+    status, out, _ = run(print_options, command, *words)
     lines = [line.split() for line in out.splitlines()]
     if status != 0 or not lines or any(len(line) != 3 for line in lines):
         fault(f"{command}: does not read its options by getopt_long, or does more before it")
@@ -243,6 +243,7 @@ def main():
     tree = pathlib.Path(words[2] if len(words) > 2 else pathlib.Path(__file__).parent.parent)
     commands = re.findall(r'\{"([a-z]+)", cmd_\w+\}', (tree / "tool/main.c").read_text())
     options = {command: parser_options(print_options, command) for command in commands}
+    options["top"] |= parser_options(print_options, "top", "sqlite:p.db")  # a parser of its own
 
     for command in commands:
         check_help(ntprof, command, options[command])

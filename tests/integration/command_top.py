@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 
 import harness
 from harness import CommandTest, children_of, for_each_user, is_alive, text, wait_for
@@ -363,6 +364,85 @@ class Shows(Top):
 
 
 @for_each_user
+class Stores(Top):
+    URL = "sqlite:s.db"
+
+    def setUp(self):
+        super().setUp()
+        result = self.ntprof("store", "init", self.URL)
+        if b"without SQLite" in result.stderr:
+            self.skipTest("this ntprof was built without SQLite")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+
+    def add(self, host, minutes_ago, *rows):
+        start = int(time.time()) - 60 * minutes_ago - 60
+        line = f"{host} epoch-{host} {start} 60 10000 - - /bin/x aa11 {' '.join(rows)}\n"
+        added = self.run_bare([harness.program("synthetic-agent"), self.URL], input=line.encode())
+        self.assertEqual(added.stdout, b"added\n", text(added.stderr))
+
+    def names(self, lines):
+        return [line.split()[2] for line in lines[FIRST_ROW:] if line.endswith(" x")]
+
+    def test_last_minutes__are_shown_and_change_with_the_store(self):
+        self.add("web1", 2, "0x1000:6", "0x1040:2")
+        self.add("web2", 30, "0x2000:100")  # older than what is shown
+        self.type_top("-d", "1", self.URL)
+        lines = self.wait_screen(lambda lines: self.ask("alternate_on") == "1" and len(self.names(lines)) == 2)
+        self.assertIn("1 window of 1 host", lines[0])
+        self.assertIn("8 hits", lines[1])
+        self.assertNotIn("total", lines[3])
+        self.assertEqual([line.split()[:2] for line in lines[FIRST_ROW:FIRST_ROW + 2]],
+                         [["75.00%", "6"], ["25.00%", "2"]])
+        self.add("web3", 1, "0x1000:2", "0x3000:20")
+        lines = self.wait_screen(lambda lines: len(self.names(lines)) == 3)
+        self.assertIn("2 windows of 2 hosts", lines[0])
+        self.assertEqual([line.split()[1] for line in lines[FIRST_ROW:FIRST_ROW + 3]], ["20", "8", "2"])
+        self.press("w")
+        self.wait_screen("wrote " + FILE)
+        self.press("q")
+        said = self.wait_left()
+        self.assertIn("status=0", said)
+        self.assertIn("taken 30", said)
+        report = self.ntprof("report", FILE, "--json")
+        self.assertEqual(sorted(row["hits"] for row in json.loads(report.stdout)["rows"]), [2, 8, 20])
+
+    def test_selected__by_options_and_in_the_url(self):
+        self.add("web1", 30, "0x1000:6")
+        self.add("db", 30, "0x2000:7")
+        for words in (["--since", "1h", "--host", "web*", self.URL], [f"'{self.URL}?since=1h&host=web1'"]):
+            self.type_between(" ".join([self.arguments("top")[0], "top", *words]))
+            self.wait_row("100.00%         6")
+            self.press("q")
+            self.assertIn("status=0", self.wait_left())
+
+    def test_nothing_any_more__is_said_and_the_rows_stay(self):
+        self.add("web1", 1, "0x1000:6")
+        self.type_top("-d", "1", self.URL)
+        self.wait_row("100.00%         6")
+        (self.folder / "s.db").rename(self.folder / "away.db")
+        self.wait_screen("s.db")
+        self.wait_screen("no such")
+        self.wait_row("100.00%         6")
+        (self.folder / "away.db").rename(self.folder / "s.db")
+        self.add("web1", 0, "0x1000:4")
+        self.wait_row("100.00%        10")
+        self.press("q")
+        self.assertIn("status=0", self.wait_left())
+
+    def test_what_cannot_be_read__is_a_line_before_the_screen(self):
+        ntprof = self.arguments("top")[0]
+        for words, wanted in (("sqlite:none.db", "none.db"), (self.URL, "no window is selected"),
+                              (f"--since soon {self.URL}", "--since"), (f"-d 1ms {self.URL}", "1s to a day"),
+                              (f"'{self.URL}?what=1'", "what"), (f"-p 1 {self.URL}", "-p: no such option"),
+                              (f"{self.URL} {self.URL}", "only one store")):
+            with self.subTest(words):
+                self.type_between(f"{ntprof} top {words}")
+                said = self.wait_left()
+                self.assertIn("status=125", said)
+                self.assertIn(wanted, said)
+
+
+@for_each_user
 class Leaves(Top):
     def test_signals_that_end_it__table_is_left_in_order(self):
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGALRM):
@@ -432,7 +512,7 @@ class Refused(Top):
                               (["--kernel", "--user"], "--kernel"), (["--json"], "--json"),
                               (["-q"], "-q: no such option"), (["--every", "1s"], "--every"),
                               (["--", "true"], "true: only options"),
-                              (["sqlite:p.db", "--host", "web1"], "watch -n 10 ntprof report"),
+                              (["--host", "web1"], "--host"), (["nothing:p.db"], "only options"),
                               (["-e", "nonsense,"], "-e")):
             with self.subTest(words):
                 self.assert_refused(words, wanted)

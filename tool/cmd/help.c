@@ -165,8 +165,10 @@ static const char help_top[] =
     "  ntprof top -p $(pidof -s nginx)      a process and all that it starts\n"
     "  ntprof top --kernel -d 500ms         the kernel, twice a second\n"
     "  ntprof top -e time,page-faults       e changes from one to the other\n"
+    "  ntprof top sqlite:profiles.db --since 5m    what a store has of many machines\n"
     "\n"
     "usage: ntprof top [-a | -p PID[,PID..]] [options]\n"
+    "       ntprof top URL [--since TIME] [options of stores]\n"
     "\n"
     "Shows functions and images with their hits since the last look and since the\n"
     "start; Enter shows source and instructions. All processes need root or\n"
@@ -174,7 +176,8 @@ static const char help_top[] =
     "\n"
     "  -a, --all                all processes and the kernel: what it does without -p\n"
     "  -p, --pid PID[,..]       the processes; all of them or none\n"
-    "  -d, --delay TIME         between two looks: 2s (default), 500ms, 1\n"
+    "  -d, --delay TIME         between two looks: 2s (default), 500ms, 1; at a store\n"
+    "                           10s\n"
     "      --duration TIME      quit after 30s, 5m, 1h\n"
     "      --kernel             only the kernel\n"
     "      --user               only user mode\n"
@@ -339,7 +342,7 @@ static const char help_merge[] =
 /* Of all commands that read profiles. */
 static const char store_options[] =
     "\n"
-    "Of a store instead of a file (ntprof help store):\n"
+    "Of a store, named by its URL (ntprof help store):\n"
     "      --since TIME        windows that end after it: 1h (ago), 2026-11-23T10:30\n"
     "      --until TIME        windows that start before it\n"
     "      --host GLOB         windows of hosts called so\n"
@@ -358,7 +361,7 @@ static const char help_store[] =
     "       ntprof store add URL FILE...\n"
     "       ntprof store prune URL [--before TIME] [--max-size SIZE]\n"
     "\n"
-    "Keeps profiles in a database, which report, annotate, diff, merge and export\n"
+    "Keeps profiles in a database, which report, top, annotate, diff, merge, export\n"
     "read in the place of a file: sqlite:PATH or clickhouse://USER@HOST:PORT/DATABASE\n"
     "(clickhouses: with TLS), behind it since, until, host, unit, label, source,\n"
     "interval, image and build. Adding a file again changes nothing.\n"
@@ -466,7 +469,8 @@ static const struct help helps[] = {
       end_attach}},
     {"system",
      {help_system, hit_options, file_options, memory_options, table_options, end_all}},
-    {"top", {help_top, hit_options, file_options_top, memory_options, end_all}},
+    {"top",
+     {help_top, hit_options, file_options_top, memory_options, store_options, end_all}},
     {"agent", {help_agent, end_all}},
     {"report", {help_report, store_options}},
     {"diff", {help_diff, store_options}},

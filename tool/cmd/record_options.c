@@ -180,23 +180,11 @@ parse_every(struct record_options *options, const char *text)
     return true;
 }
 
-/* Parse a time. A number without a unit is in seconds, as in other programs of this
- * kind. */
-static bool
-parse_seconds(const char *text, uint64_t *ns)
-{
-    char seconds[40];
-
-    snprintf(seconds, sizeof(seconds), "%ss", text);
-    return number_parse_ns(text, ns) ||
-           (strlen(text) <= sizeof(seconds) - 2 && number_parse_ns(seconds, ns));
-}
-
 static bool
 parse_refresh(struct record_options *options, const char *text)
 {
-    if (!parse_seconds(text, &options->delay_ns) || options->delay_ns < delay_min_ns ||
-        options->delay_ns > delay_max_ns) {
+    if (!number_parse_seconds(text, &options->delay_ns) ||
+        options->delay_ns < delay_min_ns || options->delay_ns > delay_max_ns) {
         return bad(options, "-d", text,
                    "not a time of 100ms to a day; such as 2s, 500ms or 1");
     }
@@ -206,7 +194,8 @@ parse_refresh(struct record_options *options, const char *text)
 static bool
 parse_duration(struct record_options *options, const char *text)
 {
-    if (!parse_seconds(text, &options->duration_ns) || options->duration_ns == 0) {
+    if (!number_parse_seconds(text, &options->duration_ns) ||
+        options->duration_ns == 0) {
         return bad(options, "--duration", text,
                    "not a time above 0; such as 30s, 5m or 10");
     }
@@ -216,7 +205,7 @@ parse_duration(struct record_options *options, const char *text)
 static bool
 parse_start_delay(struct record_options *options, const char *text)
 {
-    if (!parse_seconds(text, &options->start_delay_ns) ||
+    if (!number_parse_seconds(text, &options->start_delay_ns) ||
         options->start_delay_ns == 0) {
         return bad(options, "--delay", text,
                    "not a time above 0; such as 500ms, 2s or 10");

@@ -9,7 +9,7 @@
 #include "cmd/top.h"
 #include "cmd/cmd.h"
 #include "cmd/ending.h"
-#include "store/store.h"
+#include "report/report.h"
 #include "tui/display.h"
 #include "util/clock.h"
 
@@ -357,6 +357,9 @@ name_hal(struct top *top)
 {
     ntprof_session_info info = {.size = sizeof(info)};
 
+    if (top->store != NULL) {
+        return;
+    }
     ntprof_session_get_info(top->recording.session, &info);
     snprintf(top->hal, sizeof(top->hal), "%s%s%s", info.backend,
              info.limits[0] != '\0' ? ": " : "", info.limits);
@@ -429,6 +432,14 @@ top_record(struct top *top, struct waiting *waiting, char **words)
 }
 
 static bool
+top_show_store(struct top *top, struct waiting *waiting)
+{
+    top->screen.whole = true;
+    return top_show(top, waiting) &&
+           (top->stored == NULL || report_print_statistics(stderr, top->stored));
+}
+
+static bool
 top_prepare(struct waiting *waiting)
 {
     int failure = ending_prepare(&waiting->ending);
@@ -443,7 +454,7 @@ top_prepare(struct waiting *waiting)
 }
 
 static bool
-top(const struct record_options *options, char **words)
+top(const struct record_options *options, char **words, struct top_store *store)
 {
     struct top *const state = calloc(1, sizeof(*state));
     struct waiting waiting = {.ending = {.signal_fd = -1}, .signal_fd = -1};
@@ -455,12 +466,18 @@ top(const struct record_options *options, char **words)
     }
     waiting.worker.done_fd = -1;
     state->options = options;
+    state->store = store;
     state->recording.options = options;
     tui_screen_init(&state->screen, options->sources, options->source_count);
-    done = top_prepare(&waiting) && top_record(state, &waiting, words);
+    done =
+        top_prepare(&waiting) && (store != NULL ? top_show_store(state, &waiting)
+                                                : top_record(state, &waiting, words));
     top_list_finish(state);
+    profile_delete(state->stored);
     tui_screen_finish(&state->screen);
-    recording_close(&state->recording);
+    if (store == NULL) {
+        recording_close(&state->recording);
+    }
     targets_close(&state->targets);
     if (waiting.signal_fd >= 0) {
         close(waiting.signal_fd);
@@ -476,25 +493,24 @@ top_start(struct record_options *options, char **words)
 {
     unsetenv("DEBUGINFOD_URLS");
     options->quiet = true;
-    return check_terminal() && top(options, words);
+    return check_terminal() && top(options, words, NULL);
 }
 
-/* A store has windows that arrive late and in any order, so it has no "now" to show. */
-static bool
-names_store(int argc, char **argv)
+static int
+cmd_top_store(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
-        if (store_is_url(argv[i])) {
-            cmd_fail(
-                "top",
-                "%s: a store, but top shows what happens on this machine; to see a "
-                "store again and again: watch -n 10 ntprof report --since 10m "
-                "'%s'",
-                argv[i], argv[i]);
-            return true;
-        }
+    struct top_store store;
+    int exit_status;
+
+    if (top_store_take(&store, argc, argv, &exit_status)) {
+        unsetenv("DEBUGINFOD_URLS"); /* as in top_start */
+        exit_status = check_terminal() && top_store_begin(&store) &&
+                              top(&store.options, NULL, &store)
+                          ? CMD_OK
+                          : CMD_FAILED;
     }
-    return false;
+    top_store_finish(&store);
+    return exit_status;
 }
 
 int
@@ -503,8 +519,8 @@ cmd_top(int argc, char **argv)
     struct record_options options;
     int exit_status;
 
-    if (names_store(argc, argv)) {
-        return CMD_FAILED;
+    if (top_store_is_named(argc, argv)) {
+        return cmd_top_store(argc, argv);
     }
     if (record_options_take(&options, &syntax, argc, argv, &exit_status)) {
         exit_status = top_start(&options, argv) ? CMD_OK : CMD_FAILED;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top.h - what the files of ntprof top share: a recording and the screen that shows it.
- * Only top*.c include it.
+ * top.h - what the files of ntprof top share: a recording, or a store, and the screen
+ * that shows it. Only top*.c include it.
  *
  * There are two threads. A worker runs the jobs; while a job runs, only the worker uses
- * recording, annotator, looked_ns and spent_ns. The main thread owns the rest.
+ * recording, store, annotator, looked_ns and spent_ns. The main thread owns the rest.
  */
 #ifndef CMD_TOP_H
 #define CMD_TOP_H
 
 #include "cmd/recording.h"
 #include "cmd/targets.h"
+#include "cmd/top_store.h"
 #include "cmd/top_worker.h"
 #include "tui/screen.h"
 
@@ -23,13 +24,15 @@ struct top_statistics {
 
 struct top {
     const struct record_options *options;
-    struct recording recording;
+    struct recording recording;  /* if store is NULL */
+    struct top_store *store;     /* what is shown instead; NULL: the recording */
     struct annotator *annotator; /* NULL until the first listing */
     uint64_t looked_ns;          /* CLOCK_MONOTONIC at the last look */
     uint64_t spent_ns;           /* CLOCK_PROCESS_CPUTIME_ID at the last look */
     struct targets targets;
     struct tui_screen screen;
-    char hal[600]; /* the back end, and what it may not do here */
+    char hal[600];          /* the back end, and what it may not do here */
+    struct profile *stored; /* the last look at the store; NULL: none */
     struct top_statistics statistics[RECORD_SOURCES_MAX];
     /* The shown listing, its profile and its target: */
     struct profile *profile;
@@ -37,6 +40,10 @@ struct top {
     struct top_target listed;
     uint64_t list_again_ns; /* CLOCK_MONOTONIC: the earliest time to make it again */
 };
+
+/* Read all hits of the recording or the store as a profile. Returns NULL with the error
+ * set. */
+struct profile *top_read_whole(struct top *top, struct pprof_error *error);
 
 /* Start the interval of the first look. */
 void top_start_looks(struct top *top);

@@ -80,8 +80,9 @@ find_row(const struct profile *profile, const struct top_target *target)
 static bool
 open_annotator(struct top *top)
 {
-    const struct annotator_settings settings = {.symbols =
-                                                    &top->recording.names.settings};
+    const struct annotator_settings settings = {
+        .symbols = top->store != NULL ? &top->store->names.settings
+                                      : &top->recording.names.settings};
 
     if (top->annotator == NULL) {
         top->annotator = annotator_new(&settings);
@@ -112,8 +113,9 @@ void
 top_run_list(struct top *top, struct top_job *job)
 {
     const struct profile_row *row = NULL;
+    struct pprof_error error;
 
-    job->profile = recording_repeat(&top->recording);
+    job->profile = top_read_whole(top, &error);
     if (job->profile != NULL) {
         row = find_row(job->profile, &job->target);
     }
@@ -121,9 +123,10 @@ top_run_list(struct top *top, struct top_job *job)
         job->listing = make_listing(top, job->profile, row);
     }
     if (job->listing == NULL) {
-        snprintf(job->message, sizeof(job->message), "%s",
-                 job->profile != NULL && row == NULL ? "it has another name by now"
-                                                     : "out of memory for a listing");
+        snprintf(job->message, sizeof(job->message), "%.390s",
+                 job->profile == NULL ? error.text
+                 : row == NULL        ? "it has no hits under this name any more"
+                                      : "out of memory for a listing");
     }
 }
 

@@ -30,12 +30,28 @@ measure_interval(struct top *top, struct top_job *job)
     top->spent_ns = spent;
 }
 
+struct profile *
+top_read_whole(struct top *top, struct pprof_error *error)
+{
+    snprintf(error->text, sizeof(error->text), "out of memory for the profile");
+    return top->store != NULL ? top_store_read(top->store, error)
+                              : recording_repeat(&top->recording);
+}
+
 static void
 run_look(struct top *top, struct top_job *job)
 {
     struct collector_gaps gaps;
+    struct pprof_error error;
 
     measure_interval(top, job);
+    if (top->store != NULL) {
+        job->profile = top_store_read(top->store, &error);
+        if (job->profile == NULL) {
+            snprintf(job->message, sizeof(job->message), "%.390s", error.text);
+        }
+        return;
+    }
     job->profile = collector_recent(top->recording.collector, &gaps);
     if (job->profile == NULL) {
         snprintf(job->message, sizeof(job->message),
@@ -46,12 +62,14 @@ run_look(struct top *top, struct top_job *job)
 static void
 run_write(struct top *top, struct top_job *job)
 {
-    struct pprof_error error = {.text = "out of memory for the profile"};
-    struct profile *const profile = recording_repeat(&top->recording);
+    struct pprof_error error;
+    struct profile *const profile = top_read_whole(top, &error);
     char shown[200];
 
     text_show(shown, sizeof(shown), top->options->output);
-    if (profile != NULL && recording_write(&top->recording, profile, &error)) {
+    if (profile != NULL &&
+        (top->store != NULL ? top_store_write(top->store, profile, &error)
+                            : recording_write(&top->recording, profile, &error))) {
         snprintf(job->message, sizeof(job->message), "wrote %s", shown);
     } else {
         snprintf(job->message, sizeof(job->message), "-o: %.390s", error.text);
@@ -65,7 +83,9 @@ top_run(void *context, struct top_job *job)
     struct top *const top = context;
     const uint64_t start_ns = clock_now_ns();
 
-    ntprof_session_use(top->recording.session);
+    if (top->store == NULL) {
+        ntprof_session_use(top->recording.session);
+    }
     switch (job->kind) {
     case TOP_LIST:
         top_run_list(top, job);
@@ -130,6 +150,26 @@ describe_targets(const struct top *top, char *text, size_t size)
     }
 }
 
+/* Describe what the selection of the store had at the last look. */
+static void
+describe_stored(const struct top *top, struct tui_status *status)
+{
+    const struct top_statistics *const statistics =
+        &top->statistics[top->screen.source];
+    const char *const gaps = top->stored != NULL ? top->stored->gaps : "";
+    const char *const what = top->stored != NULL ? top->stored->command : "not read";
+    char url[300];
+    char shown[400];
+
+    snprintf(status->what, sizeof(status->what), "%s: %s",
+             text_show(url, sizeof(url), top->store->url),
+             text_show(shown, sizeof(shown), what));
+    snprintf(status->statistics, sizeof(status->statistics),
+             "%" PRIu64 " hit%s; outside %" PRIu64 ", missing %" PRIu64 "%s",
+             statistics->taken, statistics->taken == 1 ? "" : "s", statistics->outside,
+             statistics->missing, gaps[0] != '\0' ? "; windows are missing" : "");
+}
+
 void
 top_update_status(struct top *top)
 {
@@ -141,6 +181,10 @@ top_update_status(struct top *top)
         table->looks > 0 ? table->recent_sums[source] + table->idle_recent[source] : 0;
     char targets[160];
 
+    if (top->store != NULL) {
+        describe_stored(top, status);
+        return;
+    }
     describe_targets(top, targets, sizeof(targets));
     snprintf(status->what, sizeof(status->what), "%s by %s", targets, top->hal);
     snprintf(status->statistics, sizeof(status->statistics),
@@ -163,6 +207,11 @@ show_look(struct top *top, struct top_job *job)
     keep_statistics(top, job->profile);
     if (!tui_screen_take(&top->screen, job->profile)) {
         tui_screen_say(&top->screen, "out of memory: some rows are missing");
+    }
+    if (top->store != NULL) {
+        profile_delete(top->stored);
+        top->stored = job->profile;
+        job->profile = NULL;
     }
 }
 

@@ -137,7 +137,7 @@ draw_state(const struct tui_screen *screen, const struct tui_canvas *canvas, int
 
     tui_pen_print(&pen, TUI_PLAIN, "%s %s%s",
                   screen->view == TUI_FUNCTIONS ? "functions" : "images",
-                  tui_order_name(screen->order),
+                  tui_order_name(screen),
                   screen->reversed ? ", the other way round" : "");
     tui_pen_print(&pen, TUI_PLAIN, "; %zu of %zu", screen->shown_count,
                   viewed(screen)->count);
@@ -164,6 +164,12 @@ image_columns(const struct tui_screen *screen)
     return fifth < IMAGE_COLUMNS ? IMAGE_COLUMNS : fifth;
 }
 
+static bool
+has_totals(const struct tui_screen *screen)
+{
+    return screen->columns >= NARROW && !screen->whole;
+}
+
 static void
 draw_columns(const struct tui_screen *screen, const struct tui_canvas *canvas, int line)
 {
@@ -171,14 +177,15 @@ draw_columns(const struct tui_screen *screen, const struct tui_canvas *canvas, i
     const int images = image_columns(screen);
     char now[40];
 
-    snprintf(now, sizeof(now), "%.3gs", screen->status.interval_s);
+    snprintf(now, sizeof(now), screen->whole ? "share" : "%.3gs",
+             screen->status.interval_s);
     tui_pen_number(&pen, TUI_HEADER, SHARE_COLUMNS - 1, now);
     tui_pen_text(&pen, TUI_HEADER, 1, "");
     if (screen->columns >= TINY) {
         tui_pen_number(&pen, TUI_HEADER, HITS_COLUMNS - 1, "hits");
         tui_pen_text(&pen, TUI_HEADER, 1, "");
     }
-    if (screen->columns >= NARROW) {
+    if (has_totals(screen)) {
         tui_pen_number(&pen, TUI_HEADER, SHARE_COLUMNS - 1, "total");
         tui_pen_number(&pen, TUI_HEADER, HITS_COLUMNS, "hits");
         tui_pen_text(&pen, TUI_HEADER, 2, "");
@@ -254,7 +261,7 @@ draw_row(const struct tui_screen *screen, struct tui_pen *pen, size_t at)
     if (screen->columns >= TINY) {
         put_hits(pen, text, recent);
     }
-    if (screen->columns >= NARROW) {
+    if (has_totals(screen)) {
         put_share(pen, chosen ? TUI_CHOSEN : style_of(all_share), all_share);
         put_hits(pen, text, total);
         tui_pen_text(pen, text, 1, "");

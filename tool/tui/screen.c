@@ -39,7 +39,7 @@ tui_help_lines(void)
 }
 
 const char *
-tui_order_name(enum tui_order order)
+tui_order_name(const struct tui_screen *screen)
 {
     static const char *const names[TUI_ORDERS] = {
         [TUI_BY_RECENT] = "since the last look",
@@ -48,7 +48,8 @@ tui_order_name(enum tui_order order)
         [TUI_BY_IMAGE] = "by image",
     };
 
-    return names[order];
+    return screen->whole && screen->order == TUI_BY_RECENT ? "by hits"
+                                                           : names[screen->order];
 }
 
 void
@@ -162,6 +163,18 @@ viewed(const struct tui_screen *screen)
     return &screen->tables[screen->view];
 }
 
+/* Rows of an earlier look may have no hits any more. */
+static bool
+row_has_hits(const struct tui_table *table, size_t row)
+{
+    for (size_t i = 0; i < table->source_count; i++) {
+        if (tui_table_total(table, row, i) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool
 row_fits(const struct tui_screen *screen, size_t row)
 {
@@ -169,6 +182,9 @@ row_fits(const struct tui_screen *screen, size_t row)
     const char *const name = tui_table_name(table, row);
     const char *const image = tui_table_image(table, row);
 
+    if (screen->whole && !row_has_hits(table, row)) {
+        return false;
+    }
     if (screen->view == TUI_FUNCTIONS && screen->only != NULL &&
         strcmp(image, screen->only) != 0) {
         return false;
@@ -304,9 +320,15 @@ arrange_or_say(struct tui_screen *screen)
 bool
 tui_screen_take(struct tui_screen *screen, const struct profile *recent)
 {
-    const bool functions = tui_table_take(&screen->tables[TUI_FUNCTIONS], recent);
-    const bool images = tui_table_take(&screen->tables[TUI_IMAGES], recent);
+    bool functions;
+    bool images;
 
+    if (screen->whole) {
+        tui_table_clear(&screen->tables[TUI_FUNCTIONS]);
+        tui_table_clear(&screen->tables[TUI_IMAGES]);
+    }
+    functions = tui_table_take(&screen->tables[TUI_FUNCTIONS], recent);
+    images = tui_table_take(&screen->tables[TUI_IMAGES], recent);
     return arrange(screen) && functions && images;
 }
 
@@ -484,11 +506,13 @@ show_view(struct tui_screen *screen, enum tui_rows view)
 static void
 show_order(struct tui_screen *screen, int steps)
 {
-    screen->order =
-        (enum tui_order)(((int)screen->order + steps + TUI_ORDERS) % TUI_ORDERS);
+    do {
+        screen->order =
+            (enum tui_order)(((int)screen->order + steps + TUI_ORDERS) % TUI_ORDERS);
+    } while (screen->whole && screen->order == TUI_BY_TOTAL);
     screen->reversed = false;
     arrange_or_say(screen);
-    tui_screen_say(screen, "order: %s", tui_order_name(screen->order));
+    tui_screen_say(screen, "order: %s", tui_order_name(screen));
 }
 
 static void
@@ -503,7 +527,8 @@ static void
 show_next_source(struct tui_screen *screen)
 {
     if (screen->source_count < 2) {
-        tui_screen_say(screen, "there is only one source; -e takes several");
+        tui_screen_say(screen, "there is only one source%s",
+                       screen->whole ? "" : "; -e takes several");
         return;
     }
     screen->source = (screen->source + 1) % screen->source_count;

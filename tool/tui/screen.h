@@ -63,6 +63,7 @@ struct tui_screen {
     struct tui_table tables[2];      /* by enum tui_rows */
     const char *const *source_names; /* sources of the tables; not escaped */
     size_t source_count;
+    bool whole; /* each look has all hits, and replaces the last: no totals */
     struct tui_status status;
     int lines;
     int columns;
@@ -100,8 +101,8 @@ void tui_screen_finish(struct tui_screen *screen);
 /* Set the size, which may be any. */
 void tui_screen_resize(struct tui_screen *screen, unsigned lines, unsigned columns);
 
-/* Add the hits since the last look. Returns false if memory runs out; some hits are
- * missing then. */
+/* Add the hits since the last look; with whole, show these instead. Returns false if
+ * memory runs out; some hits are missing then. */
 bool tui_screen_take(struct tui_screen *screen, const struct profile *recent);
 
 /* Handle a key, and return what the caller has to do. */
@@ -128,7 +129,7 @@ int tui_screen_head(const struct tui_screen *screen);
 /* Return the number of lines below it, for keys or the filter being typed. */
 int tui_screen_foot(const struct tui_screen *screen);
 
-const char *tui_order_name(enum tui_order order);
+const char *tui_order_name(const struct tui_screen *screen);
 
 /* The help page. */
 extern const char *const tui_help[];

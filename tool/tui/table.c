@@ -228,6 +228,17 @@ tui_table_take(struct tui_table *table, const struct profile *recent)
     return true;
 }
 
+void
+tui_table_clear(struct tui_table *table)
+{
+    const size_t sources = table->source_count;
+
+    if (table->looks > 0) {
+        memset(table->totals, 0, table->count * sources * sizeof(*table->totals));
+        memset(table->recent_sums, 0, 5 * sources * sizeof(*table->recent_sums));
+    }
+}
+
 uint64_t
 tui_table_recent(const struct tui_table *table, size_t row, size_t source)
 {

@@ -61,6 +61,9 @@ void tui_table_finish(struct tui_table *table);
  */
 bool tui_table_take(struct tui_table *table, const struct profile *recent);
 
+/* Forget all hits; rows keep their indexes. */
+void tui_table_clear(struct tui_table *table);
+
 uint64_t tui_table_recent(const struct tui_table *table, size_t row, size_t source);
 uint64_t tui_table_total(const struct tui_table *table, size_t row, size_t source);
 

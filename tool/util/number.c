@@ -18,15 +18,17 @@ static const struct unit BYTE_UNITS[] = {
     {"MB", 1u << 20},  {"MiB", 1u << 20}, {"G", 1u << 30},   {"GB", 1u << 30},
     {"GiB", 1u << 30}, {NULL, 0}};
 
-static const struct unit TIME_UNITS[] = {{"ns", 1},
-                                         {"us", 1000},
-                                         {"\xc2\xb5s", 1000},
-                                         {"ms", 1000000},
-                                         {"s", 1000000000},
-                                         {"m", UINT64_C(60000000000)},
-                                         {"min", UINT64_C(60000000000)},
-                                         {"h", UINT64_C(3600000000000)},
-                                         {NULL, 0}};
+/* Without the first: a unit is needed. */
+static const struct unit SECONDS_UNITS[] = {{"", 1000000000},
+                                            {"ns", 1},
+                                            {"us", 1000},
+                                            {"\xc2\xb5s", 1000},
+                                            {"ms", 1000000},
+                                            {"s", 1000000000},
+                                            {"m", UINT64_C(60000000000)},
+                                            {"min", UINT64_C(60000000000)},
+                                            {"h", UINT64_C(3600000000000)},
+                                            {NULL, 0}};
 
 static const struct unit HZ_UNITS[] = {
     {"", 1},       {"Hz", 1},     {"hz", 1},      {"k", 1000},      {"K", 1000},
@@ -135,7 +137,13 @@ number_parse_bytes(const char *text, uint64_t *value)
 bool
 number_parse_ns(const char *text, uint64_t *value)
 {
-    return parse(text, TIME_UNITS, value);
+    return parse(text, SECONDS_UNITS + 1, value);
+}
+
+bool
+number_parse_seconds(const char *text, uint64_t *value)
+{
+    return parse(text, SECONDS_UNITS, value);
 }
 
 bool

@@ -23,6 +23,9 @@ bool number_parse_bytes(const char *text, uint64_t *value);
 /* 250ns, 100us, 1ms, 1.5s, 2m, 1h: a unit is needed. */
 bool number_parse_ns(const char *text, uint64_t *value);
 
+/* The same, and seconds without a unit: 2s, 500ms, 10. */
+bool number_parse_seconds(const char *text, uint64_t *value);
+
 /* 997, 997Hz, 1k, 1kHz, 1.5kHz, 1M, 1MHz, max. */
 bool number_parse_hz(const char *text, uint64_t *value);
 

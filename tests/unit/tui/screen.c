@@ -455,6 +455,49 @@ screen_init__no_looks__keys_do_no_harm(void **state)
     tui_screen_finish(&screen);
 }
 
+/* Each look replaces the one before: a row without hits is not shown, until it has some
+ * again. */
+static void
+screen_take__whole__shows_the_last_look_only(void **state)
+{
+    struct tui_screen *const screen = *state;
+    struct profile *look = look_new();
+
+    screen->whole = true;
+    look_add(look, "/bin/b", "warm", 0x2000, 0, 7);
+    look_add(look, "/bin/d", "new", 0x2000, 0, 9);
+    take(screen, look);
+    assert_int_equal(screen->shown_count, 2);
+    assert_string_equal(name_at(screen, 0), "new");
+    assert_string_equal(name_at(screen, 1), "warm");
+    assert_int_equal(screen->tables[TUI_FUNCTIONS].total_sums[0], 16);
+    look = look_new();
+    look_add(look, "/bin/a", "hot", 0x2000, 0, 2);
+    look_add(look, "/bin/b", "warm", 0x2000, 0, 7);
+    look_add(look, "/bin/a", "faulty", 0x3000, 1, 1);
+    take(screen, look);
+    assert_int_equal(screen->shown_count, 3);
+    assert_string_equal(name_at(screen, 0), "warm");
+    assert_string_equal(name_at(screen, 1), "hot");
+    assert_int_equal(screen->tables[TUI_FUNCTIONS].total_sums[0], 9);
+    assert_int_equal(screen->tables[TUI_IMAGES].recent_sums[1], 1);
+    take(screen, look_new());
+    assert_int_equal(screen->shown_count, 0);
+}
+
+static void
+screen_key__whole__no_order_by_totals(void **state)
+{
+    struct tui_screen *const screen = *state;
+
+    screen->whole = true;
+    assert_string_equal(tui_order_name(screen), "by hits");
+    press(screen, "s");
+    assert_string_equal(tui_order_name(screen), "by name");
+    press(screen, "ss");
+    assert_string_equal(tui_order_name(screen), "by hits");
+}
+
 int
 main(void)
 {
@@ -487,6 +530,10 @@ main(void)
             screen_list__again_and_shorter__window_stays_within, setup, teardown),
         cmocka_unit_test_setup_teardown(
             screen_list__help_over_it__goes_back_to_it_or_the_table, setup, teardown),
+        cmocka_unit_test_setup_teardown(screen_take__whole__shows_the_last_look_only,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(screen_key__whole__no_order_by_totals, setup,
+                                        teardown),
         cmocka_unit_test(screen_init__no_looks__keys_do_no_harm),
     };
 
