@@ -617,7 +617,7 @@ fold_hit_pages(const struct image_set *set, struct image *image,
  * may it wrap to 0, so a large count is replaced by 1.
  */
 static bool
-was_hit_keep_above_0(ULONG *bucket)
+map_bucket_was_hit(ULONG *bucket)
 {
     const ULONG hits = __atomic_load_n(bucket, __ATOMIC_RELAXED);
 
@@ -642,7 +642,7 @@ fold_mapped(const struct image_set *set, struct image *image,
     for (size_t i = 0; i < map->bytes / sizeof(ULONG); i++) {
         const size_t at = i * bytes;
 
-        if (was_hit_keep_above_0(&map->counters[source][i])) {
+        if (map_bucket_was_hit(&map->counters[source][i])) {
             complete = fold_hit_pages(set, image, segment, source, at,
                                       segment->bytes - at < bytes ? segment->bytes
                                                                   : at + bytes) &&

@@ -177,7 +177,7 @@ explain(int error, char *reason, size_t reason_bytes)
     }
 }
 
-/* Make a trace event with a name that nobody else uses, and read its number. */
+/* Make a trace event with a name of its own, and read its id for perf_event_open. */
 static int
 make_event(struct perf_uprobe *uprobe, int tracefs, int image, uint64_t *id)
 {

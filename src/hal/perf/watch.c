@@ -125,7 +125,7 @@ counts_any(const struct perf_target *target, const struct perf_target *watch)
 /* Refuse a watch if events of started profiles count the same hits. Returns 0, or
  * -EOPNOTSUPP with the error text set. */
 static int
-refuse_twice(struct perf *perf, const struct perf_target *watch)
+refuse_double_count(struct perf *perf, const struct perf_target *watch)
 {
     for (const struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {
@@ -165,7 +165,7 @@ perf_watch(struct perf *perf, const HAL_WATCH *request)
     }
     target->watcher.descendants = (request->Flags & NTPROF_WATCH_DESCENDANTS) != 0;
     target->on_exec = (request->Flags & NTPROF_WATCH_ON_EXEC) != 0;
-    result = refuse_twice(perf, target);
+    result = refuse_double_count(perf, target);
     if (result < 0) {
         perf_target_delete(perf, target);
         return result;

@@ -124,7 +124,7 @@ sim_stop(struct sim *sim, KPROFILE_SOURCE source, ULONG number, uint64_t pid)
     struct sim_start *start;
 
     if (row < 0 || number >= sim->processor_count) {
-        sim_complain(sim, "StopProfileInterrupt of no such source or processor");
+        sim_complain(sim, "StopProfileInterrupt: no such source or processor");
         return;
     }
     processor = &sim->processors[number];

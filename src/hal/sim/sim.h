@@ -91,7 +91,7 @@ void sim_exit(struct sim *sim, uint64_t pid);
 /* sim_image_of - the index-th image of a process, or NULL. */
 const struct sim_image *sim_image_of(struct sim *sim, uint64_t pid, size_t index);
 
-/* sim_set_supported - does the machine have this source? */
+/* sim_set_supported - set whether the machine has this source. */
 void sim_set_supported(struct sim *sim, KPROFILE_SOURCE source, bool supported);
 
 /* Which share of the interrupts of sim_step and sim_run makes no hit, and why. */

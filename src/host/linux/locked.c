@@ -135,7 +135,7 @@ slab_give_back(struct host_slab *slab, const char *memory)
     }
 }
 
-/* Return the size index of the smallest unit that is large enough; SIZES if none is. */
+/* Return the index of the smallest unit size that is large enough; SIZES: none is. */
 static unsigned int
 size_for(size_t bytes)
 {

@@ -17,7 +17,7 @@ lock_pages(void *context, MDL *mdl)
     NTSTATUS status;
 
     if (mdl->ByteCount != 0 && mdl->StartVa % sizeof(ULONG) != 0) {
-        host_sim_complain(sim, "LockPages of what is not aligned");
+        host_sim_complain(sim, "LockPages of memory that is not aligned");
     }
     if (host_sim_must_fail(sim, HOST_SIM_LOCK_PAGES, &status)) {
         return status;
@@ -64,7 +64,7 @@ map_pages(void *context, MDL *mdl)
     NTSTATUS status;
 
     if (link == NULL || (*link)->mapped) {
-        host_sim_complain(sim, "MapPages of what is not locked, or twice");
+        host_sim_complain(sim, "MapPages of memory that is not locked, or is mapped");
         return STATUS_INSUFFICIENT_RESOURCES;
     }
     if (host_sim_must_fail(sim, HOST_SIM_MAP_PAGES, &status)) {
@@ -83,7 +83,7 @@ flush_pages(void *context, MDL *mdl)
     struct host_sim_lock **const link = find_lock(sim, mdl);
 
     if (link == NULL || !(*link)->mapped) {
-        host_sim_complain(sim, "FlushPages of what is not mapped");
+        host_sim_complain(sim, "FlushPages of memory that is not mapped");
     }
     sim->flushes++;
 }
@@ -95,7 +95,7 @@ unmap_pages(void *context, MDL *mdl)
     struct host_sim_lock **const link = find_lock(sim, mdl);
 
     if (link == NULL || !(*link)->mapped) {
-        host_sim_complain(sim, "UnmapPages of what is not mapped");
+        host_sim_complain(sim, "UnmapPages of memory that is not mapped");
         return;
     }
     (*link)->mapped = false;
@@ -111,7 +111,8 @@ unlock_pages(void *context, MDL *mdl)
     struct host_sim_lock *lock;
 
     if (link == NULL || (*link)->mapped) {
-        host_sim_complain(sim, "UnlockPages of what is not locked, or is mapped");
+        host_sim_complain(sim,
+                          "UnlockPages of memory that is not locked, or is mapped");
         return;
     }
     lock = *link;
