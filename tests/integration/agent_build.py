@@ -15,7 +15,8 @@ from command_agent import AgentTest
 
 SECONDS = float(os.environ.get("NTPROF_LONG_SECONDS", "150"))
 WINDOW_S = 5
-SLACK = 1.25  # of memory, between a third of the time and its end
+SLACK = 1.25  # of memory, between a third of the time and its end,
+READER = 8 << 20  # besides one more reader of symbols, for what else runs on the machine
 
 BUILD = """
 i=0
@@ -62,7 +63,7 @@ class Build(AgentTest):
         last = sorted(samples[-len(samples) // 6:])
         print(f"{forks} processes, {len(self.windows())} windows, memory in MB:",
               " ".join(f"{sample / 1e6:.1f}" for sample in samples))
-        self.assertLess(last[len(last) // 2], SLACK * third[len(third) // 2])
+        self.assertLess(last[len(last) // 2], SLACK * third[len(third) // 2] + READER)
         self.assertGreater(forks, 1000)
 
     def forks(self):
